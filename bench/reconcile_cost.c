@@ -22,8 +22,9 @@ static void fill(struct past *past, const struct run_def *def, uint32_t n_done)
 {
     past_init(past, def);
     for (uint32_t i = 0; i < n_done; i++) {
-        const struct attempt_id id = {def->slots[i].point, def->slots[i].trial, 0};
-        past_add(past, &id, ATTEMPT_SUCCEEDED, NULL);
+        past_add(past,
+                 &(struct past_row){
+                     {def->slots[i].point, def->slots[i].trial, 0}, ATTEMPT_SUCCEEDED, NULL, 100});
     }
 }
 

@@ -17,7 +17,11 @@ static void count(const struct run_def *def, struct buf *out)
     if (baselines > 0) {
         buf_printf(out, ", %u baseline%s", baselines, baselines == 1 ? "" : "s");
     }
-    buf_printf(out, ", %u trial%s", def->n_slots, def->n_slots == 1 ? "" : "s");
+    buf_puts(out, ", ");
+    if (def->spec->stop.is_set) {
+        buf_printf(out, "%lld to ", (long long)(m->n_points * def->spec->min_repeats));
+    }
+    buf_printf(out, "%u trial%s", def->n_slots, def->n_slots == 1 ? "" : "s");
 }
 
 static bool has_local(const struct run_def *def)

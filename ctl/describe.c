@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "ctl/human.h"
 #include "report/layout.h"
 #include "report/table.h"
@@ -46,7 +47,7 @@ static void format_identity(const struct describe_params *p, struct buf *out)
         line(out, "Resume:", "benchctl run --resume %s %s", row->name, p->where);
     }
     line(out, "Trials:", "%u of %u done, %u failed", row->status.trials_done,
-         p->result == NULL ? row->status.trials_total : p->result->def->n_slots,
+         p->result == NULL ? row->status.trials_total : result_count_trials(p->result),
          row->status.trials_failed);
     if (p->result == NULL) {
         return;
@@ -89,8 +90,15 @@ static void format_definition(const struct spec *spec, struct buf *out)
     line(out, "  Baseline:", "%s", baseline_kind_to_string(spec->baseline.kind));
     line(out, "  Steps:", "%lld warm-up + %lld measured", (long long)spec->warmup_steps,
          (long long)spec->steps);
-    line(out, "  Repeats:", "%lld, %s, seed %llu", (long long)spec->repeats,
-         order_kind_to_string(spec->order), (unsigned long long)w->seed);
+    char range[96];
+    text_put(range, sizeof(range), "%lld", (long long)spec->repeats);
+    if (spec->stop.is_set) {
+        text_put(range, sizeof(range), "%lld to %lld, until the interval is within %.3g%%",
+                 (long long)spec->min_repeats, (long long)spec->repeats,
+                 100 * spec->stop.half_width_ratio);
+    }
+    line(out, "  Repeats:", "%s, %s, seed %llu", range, order_kind_to_string(spec->order),
+         (unsigned long long)w->seed);
     line(out, "  On failure:", "%s, at most %lld failed trials, up to %lld retries per trial",
          on_trial_failure_to_string(spec->failure_policy.on_trial_failure),
          (long long)spec->failure_policy.max_failed_trials,

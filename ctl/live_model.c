@@ -4,7 +4,8 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "core/summary.h"
+#include "core/throughput.h"
+#include "spec/stop_rule.h"
 
 void live_model_init(struct live_model *m, const struct run_def *def)
 {
@@ -21,24 +22,21 @@ void live_model_done(struct live_model *m)
     *m = (struct live_model){0};
 }
 
-double live_model_throughput(const struct attempt_row *row)
+double live_model_throughput(const struct live_model *m, const struct attempt_row *row)
 {
-    double sum = 0;
-    uint32_t sizes[ROLE_COUNT] = {0};
-    vec_each (const struct replica_row, rep, &row->replicas) {
-        sizes[rep->id.role]++;
-    }
-    vec_each (const struct replica_row, rep, &row->replicas) {
-        struct summary summary;
-        if (!role_leads(rep->id.role, sizes)) {
-            continue;
-        }
-        if (summary_read_usable(rep->summary_json, &rep->id, &summary, NULL) < 0) {
-            return NAN;
-        }
-        sum += summary_throughput(&summary);
-    }
-    return sum > 0 ? sum : NAN;
+    const struct matrix *matrix = &m->def->matrix;
+    return row->id.point < matrix->n_points
+               ? throughput_of_attempt(row, matrix->points[row->id.point].replicas)
+               : NAN;
+}
+
+uint32_t live_model_trials(const struct live_model *m, uint32_t point)
+{
+    const struct live_model_point *p = &m->points[point];
+    const struct spec *spec = m->def->spec;
+    const uint32_t n_values = (uint32_t)p->throughputs.len;
+    const uint32_t needed = stop_rule_needed(spec, p->throughputs.items, n_values);
+    return stop_rule_trials(spec, needed, p->done, n_values);
 }
 
 /* How long a trial takes, up to a factor: a thread's samples per step, times how crowded the CPUs
@@ -59,7 +57,7 @@ void live_model_restore(struct live_model *m, const struct attempt_row *row)
     }
     struct live_model_point *p = &m->points[row->id.point];
     p->done++;
-    double x = row->outcome == ATTEMPT_SUCCEEDED ? live_model_throughput(row) : NAN;
+    double x = live_model_throughput(m, row);
     p->failed += isnan(x);
     if (!isnan(x)) {
         *vec_push(&p->throughputs) = x;
@@ -111,21 +109,41 @@ void live_model_record(struct live_model *m, const struct replica_id *id,
     }
 }
 
-int64_t live_model_eta_ms(const struct live_model *m, int64_t now_unix_ms)
+/* How many trials of a point are left. */
+static uint32_t count_left(const struct live_model *m, uint32_t point, bool is_least)
+{
+    const struct live_model_point *p = &m->points[point];
+    const int64_t first = m->def->spec->min_repeats;
+    uint32_t n = live_model_trials(m, point);
+    if (is_least && m->def->spec->stop.is_set && (int64_t)p->throughputs.len < first) {
+        n = p->done + (uint32_t)first - (uint32_t)p->throughputs.len;
+    }
+    const bool is_given_up = point_is_given_up(p->done - p->failed, p->failed);
+    return is_given_up || n < p->done ? 0 : n - p->done;
+}
+
+static int64_t eta_ms(const struct live_model *m, int64_t now_unix_ms, bool is_least)
 {
     if (m->weight_done <= 0) {
         return -1;
     }
     double weight = 0;
     for (uint32_t i = 0; i < m->def->matrix.n_points; i++) {
-        const struct live_model_point *p = &m->points[i];
-        const bool is_given_up = point_is_given_up(p->done - p->failed, p->failed);
-        int64_t left = is_given_up ? 0 : m->def->spec->repeats - p->done;
-        weight += left > 0 ? (double)left * trial_weight(m->def, i) : 0;
+        weight += (double)count_left(m, i, is_least) * trial_weight(m->def, i);
     }
     double ms = weight * (double)m->spent_ms / m->weight_done;
     if (m->current.is_active) {
         ms -= (double)(now_unix_ms - m->current.started_unix_ms);
     }
     return ms > 0 ? (int64_t)ms : 0;
+}
+
+int64_t live_model_eta_ms(const struct live_model *m, int64_t now_unix_ms)
+{
+    return eta_ms(m, now_unix_ms, false);
+}
+
+int64_t live_model_least_eta_ms(const struct live_model *m, int64_t now_unix_ms)
+{
+    return eta_ms(m, now_unix_ms, true);
 }

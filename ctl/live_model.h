@@ -46,10 +46,14 @@ void live_model_record(struct live_model *m, const struct replica_id *id,
                        const struct record *record);
 
 /* Samples/s of a succeeded attempt, over all its trainers; NaN when one of them left no
- * usable summary (core/summary.h). */
-double live_model_throughput(const struct attempt_row *row);
-/* Milliseconds until the end, from the trials that ended while we watched; -1: not known yet. */
+ * usable summary (core/throughput.h). */
+double live_model_throughput(const struct live_model *m, const struct attempt_row *row);
+/* How many trials the point has: with a stop rule as many as its trials so far say, at most. */
+uint32_t live_model_trials(const struct live_model *m, uint32_t point);
+/* Milliseconds until the end, from the trials that ended while we watched; -1: not known yet. Where it is not
+ * known how many trials a point needs, it counts with the most, or with the least. */
 int64_t live_model_eta_ms(const struct live_model *m, int64_t now_unix_ms);
+int64_t live_model_least_eta_ms(const struct live_model *m, int64_t now_unix_ms);
 
 struct live_model_opts {
     unsigned columns, rows; /* of the terminal */

@@ -8,6 +8,7 @@
  * If the points do not fit on the screen, the window follows the current one. */
 #include "ctl/live_model.h"
 
+#include "base/str.h"
 #include "ctl/human.h"
 #include "result/stats.h"
 
@@ -110,7 +111,8 @@ static void format_point(const struct live_model *m, const struct glyphs *g, uin
 {
     const struct live_model_point *vp = &m->points[index];
     bool is_current = m->current.is_active && m->current.id.point == index;
-    bool is_done = vp->done >= m->def->spec->repeats;
+    const uint32_t n_trials = live_model_trials(m, index);
+    bool is_done = vp->done >= n_trials;
     const char *glyph = is_current ? g->running : is_done ? g->done : g->waiting;
     *ret_color = is_current ? COLOR_CYAN : is_done ? COLOR_GREEN : 0;
     if (vp->failed > 0 && !is_current) {
@@ -119,8 +121,8 @@ static void format_point(const struct live_model *m, const struct glyphs *g, uin
     }
     struct buf label = BUF_INIT;
     format_label(m->def, index, &label);
-    buf_printf(line, " %s %-3u %-*s %u/%lld  ", glyph, index, width, buf_cstr(&label), vp->done,
-               (long long)m->def->spec->repeats);
+    buf_printf(line, " %s %-3u %-*s %u/%u  ", glyph, index, width, buf_cstr(&label), vp->done,
+               n_trials);
     buf_done(&label);
     if (is_current) {
         format_bar(m, g, line);
@@ -137,20 +139,23 @@ static void format_header(const struct live_model *m, const struct live_model_op
                           struct buf *out)
 {
     struct buf line = BUF_INIT;
-    char span[HUMAN_SIZE];
-    uint32_t done = 0;
+    char span[HUMAN_SIZE], least[HUMAN_SIZE];
+    uint32_t done = 0, n_trials = 0;
     for (uint32_t i = 0; i < m->def->matrix.n_points; i++) {
         done += m->points[i].done;
+        n_trials += live_model_trials(m, i);
     }
-    buf_printf(&line, "%s   %u/%u trials", m->def->name, done, m->def->n_slots);
+    buf_printf(&line, "%s   %u/%u trials", m->def->name, done, n_trials);
     if (m->status.started_unix_ms > 0) {
         human_duration(opts->now_unix_ms - m->status.started_unix_ms, span);
         buf_printf(&line, "   %s", span);
     }
     int64_t eta_ms = live_model_eta_ms(m, opts->now_unix_ms);
-    if (eta_ms >= 0 && done < m->def->n_slots) {
+    if (eta_ms >= 0 && done < n_trials) {
         human_duration(eta_ms, span);
-        buf_printf(&line, "   eta %s", span);
+        human_duration(live_model_least_eta_ms(m, opts->now_unix_ms), least);
+        const bool is_range = !str_eq(least, span);
+        buf_printf(&line, "   eta %s%s%s", is_range ? least : "", is_range ? " to " : "", span);
     }
     buf_puts(&line, m->def->rehearsal ? "   rehearsal" : "");
     put_line(out, opts, buf_cstr(&line));

@@ -38,7 +38,7 @@ enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *
     }
     if (!run_phase_is_final(st->phase)) {
         cli_note(cli, "run/%s has not finished: %u of %u trials are done", run->row.name,
-                 st->trials_done, run->def->n_slots);
+                 st->trials_done, result_count_trials(run->result));
     }
     return EXIT_OK;
 }

@@ -168,8 +168,11 @@ json_t *object_make_overrides(const json_t *merged, const char *const *sets, siz
                                   json_pack("{s:I}", "steps", (json_int_t)steps));
     }
     if (repeats > 0) {
-        (void)json_object_set_new(overrides, "repeats",
-                                  json_pack("{s:I}", "min", (json_int_t)repeats));
+        json_t *range = json_pack("{s:I}", "min", (json_int_t)repeats);
+        if (json_object_get(json_object_get(spec, "repeats"), "max") != NULL) {
+            (void)json_object_set_new(range, "max", json_integer(repeats)); /* so many, no more */
+        }
+        (void)json_object_set_new(overrides, "repeats", range);
     }
     return overrides;
 }

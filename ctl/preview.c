@@ -134,6 +134,16 @@ static const char *training_heading(const struct run_def *def, size_t system)
     return !has_workers ? "TRAINERS" : has_trainers ? "TRAINERS/WORKERS" : "WORKERS";
 }
 
+/* "5"; with a stop rule "3..10" */
+static void put_trials(const struct spec *spec, struct table *t)
+{
+    if (spec->stop.is_set) {
+        table_cell(t, "%lld..%lld", (long long)spec->min_repeats, (long long)spec->repeats);
+    } else {
+        table_cell(t, "%lld", (long long)spec->repeats);
+    }
+}
+
 /* The points of one system, or of all. */
 static struct table *make_points(const struct run_def *def, const struct point_sum *sums,
                                  const struct preview_opts *opts, size_t system)
@@ -172,7 +182,7 @@ static struct table *make_points(const struct run_def *def, const struct point_s
         }
         table_cell(t, "%u", point_training_replicas(p));
         add_resources(t, &sums[i], opts->is_local);
-        table_cell(t, "%lld", (long long)def->spec->repeats);
+        put_trials(def->spec, t);
         buf_done(&params);
     }
     return t;
@@ -276,8 +286,12 @@ static void format_totals(const struct run_def *def, const struct point_sum *sum
     human_millicores(most->cpu_millicores, cores);
     human_bytes(most->mem_bytes, memory);
     const struct spec *spec = def->spec;
+    buf_putc(out, '\n');
+    if (spec->stop.is_set) {
+        buf_printf(out, "%lld to ", (long long)(def->matrix.n_points * spec->min_repeats));
+    }
     buf_printf(out,
-               "\n%u trial%s of %lld warm-up + %lld measured step%s%s.\n"
+               "%u trial%s of %lld warm-up + %lld measured step%s%s.\n"
                "Largest point: %u replica%s",
                def->n_slots, plural(def->n_slots), (long long)spec->warmup_steps,
                (long long)spec->steps, plural((uint64_t)spec->steps),
@@ -287,6 +301,12 @@ static void format_totals(const struct run_def *def, const struct point_sum *sum
         buf_printf(out, ", %s CPU, %s memory", cores, memory);
     }
     buf_puts(out, ".\n");
+    if (spec->stop.is_set) {
+        buf_printf(out,
+                   "A point's first %lld trials say how many it needs for a 95%% interval within "
+                   "%.3g%%;\n  a point that has them drops out of the order.\n",
+                   (long long)spec->min_repeats, 100 * spec->stop.half_width_ratio);
+    }
 }
 
 void preview_rehearsal(const struct run_def *def, struct buf *out)
@@ -341,14 +361,20 @@ static json_t *params_json(const struct params *params)
 static json_t *point_json(const struct run_def *def, const struct point_sum *sum)
 {
     const struct point *p = &def->matrix.points[sum->point];
-    return json_pack(
+    const struct spec *spec = def->spec;
+    json_t *o = json_pack(
         "{s:i, s:s, s:b, s:o, s:{s:i, s:i, s:i}, s:I, s:I, s:I, s:i, s:I}", "point",
         (int)sum->point, "system", def->spec->systems.items[p->system].name, "baseline",
         p->is_baseline, "parameters", params_json(&p->params), "replicas", "pserver",
         (int)p->replicas[ROLE_PSERVER], "trainer", (int)p->replicas[ROLE_TRAINER], "worker",
         (int)p->replicas[ROLE_WORKER], "cpuMillicores", (json_int_t)sum->cpu_millicores,
         "memoryBytes", (json_int_t)sum->mem_bytes, "busyThreads", (json_int_t)sum->busy_threads,
-        "baselinePoint", (int)p->baseline_index, "trials", (json_int_t)def->spec->repeats);
+        "baselinePoint", (int)p->baseline_index, "trials",
+        (json_int_t)(spec->stop.is_set ? spec->min_repeats : spec->repeats));
+    if (spec->stop.is_set) {
+        (void)json_object_set_new(o, "maxTrials", json_integer(spec->repeats)); /* likewise */
+    }
+    return o;
 }
 
 static json_t *order_json(const struct run_def *def)

@@ -146,7 +146,7 @@ void progress_event(struct progress *p, enum event_type type, const char *reason
 
 static void show_attempt(struct progress *p, const struct attempt_row *row)
 {
-    double x = row->outcome == ATTEMPT_SUCCEEDED ? live_model_throughput(row) : NAN;
+    double x = live_model_throughput(&p->model, row);
     const char *outcome = attempt_outcome_to_string(row->outcome);
     if (p->mode == PROGRESS_JSON) {
         json_t *o =

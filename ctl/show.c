@@ -167,7 +167,7 @@ enum exit_code show_comparison(const struct cli *cli, const struct comparison *c
 static bool lacks_a_result(const struct result *r)
 {
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        if (r->phase == RUN_SUCCEEDED && r->points[i].n_succeeded < r->points[i].n_trials) {
+        if (r->phase == RUN_SUCCEEDED && !point_result_is_complete(&r->points[i])) {
             return true;
         }
     }

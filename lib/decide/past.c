@@ -1,13 +1,20 @@
 /* See past.h. */
 #include "decide/past.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "spec/stop_rule.h"
 
 static bool has_failed(const struct trial *t)
 {
     return t->is_decided && t->outcome != ATTEMPT_SUCCEEDED;
+}
+
+static bool has_value(const struct trial *t)
+{
+    return t->is_decided && t->throughput > 0;
 }
 
 bool point_tally_is_given_up(const struct point_tally *point)
@@ -15,8 +22,14 @@ bool point_tally_is_given_up(const struct point_tally *point)
     return point_is_given_up(point->done - point->failed, point->failed);
 }
 
+bool point_tally_is_open(const struct point_tally *point)
+{
+    return point->done < point->n_trials && !point_tally_is_given_up(point);
+}
+
 static void count_point(const struct point_tally *p, struct trial_counts *counts)
 {
+    counts->total += p->n_trials;
     counts->done += p->done;
     counts->failed += p->failed;
     if (point_tally_is_given_up(p)) {
@@ -27,6 +40,7 @@ static void count_point(const struct point_tally *p, struct trial_counts *counts
 
 static void uncount_point(const struct point_tally *p, struct trial_counts *counts)
 {
+    counts->total -= p->n_trials;
     counts->done -= p->done;
     counts->failed -= p->failed;
     if (point_tally_is_given_up(p)) {
@@ -35,26 +49,38 @@ static void uncount_point(const struct point_tally *p, struct trial_counts *coun
     }
 }
 
-void trial_add_row(struct trial *t, uint32_t number, enum attempt_outcome outcome,
-                   const char *error, struct point_tally *point, struct trial_counts *counts)
+/* With a stop rule the number of trials follows from those that are decided. */
+static void set_n_trials(struct point_tally *point, const struct spec *spec)
 {
+    const uint32_t n = stop_rule_trials(spec, point->needed, point->done, point->n_values);
+    point->n_trials = n > point->done ? n : point->done;
+}
+
+void trial_add_row(struct trial *t, const struct past_row *row, const struct spec *spec,
+                   struct point_tally *point, struct trial_counts *counts)
+{
+    const uint32_t number = row->id.number;
     t->n_rows++;
     t->seen.is_status_live &= t->seen.last_status != (int64_t)number;
     if ((int64_t)number > t->seen.last_row) {
         t->seen.last_row = number;
     }
-    if (outcome == ATTEMPT_VOID || (t->is_decided && t->decided_by < number)) {
+    if (row->outcome == ATTEMPT_VOID || (t->is_decided && t->decided_by < number)) {
         return;
     }
     uncount_point(point, counts);
     point->done -= t->is_decided;
     point->failed -= has_failed(t);
+    point->n_values -= has_value(t);
     t->is_decided = true;
     t->decided_by = number;
-    t->outcome = outcome;
-    t->error = error != NULL ? error : "";
+    t->outcome = row->outcome;
+    t->error = row->error != NULL ? row->error : "";
+    t->throughput = row->outcome == ATTEMPT_SUCCEEDED ? row->throughput : NAN;
     point->done += t->is_decided;
     point->failed += has_failed(t);
+    point->n_values += has_value(t);
+    set_n_trials(point, spec);
     count_point(point, counts);
 }
 
@@ -70,10 +96,11 @@ void past_init(struct past *p, const struct run_def *def)
     p->trials = xnew_array(struct trial, n + 1);
     for (size_t i = 0; i < n; i++) {
         p->trials[i].seen = (struct attempt_seen){-1, -1, -1, false};
+        p->trials[i].throughput = NAN;
     }
     p->points = xnew_array(struct point_tally, def->matrix.n_points + 1);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        p->points[i].n_trials = (uint32_t)def->spec->repeats;
+        p->points[i].n_trials = p->points[i].needed = (uint32_t)def->spec->repeats;
     }
 }
 
@@ -98,23 +125,49 @@ bool past_may_have(const struct past *p, const struct attempt_id *id)
 static bool is_open(const struct past *p, const struct slot *slot)
 {
     return !p->trials[past_place(p, slot->point, slot->trial)].is_decided &&
-           !point_tally_is_given_up(&p->points[slot->point]);
+           point_tally_is_open(&p->points[slot->point]);
 }
 
-void past_add(struct past *p, const struct attempt_id *id, enum attempt_outcome outcome,
-              const char *error)
+/* The first stage of a point has changed, or was completed. */
+static void apply_stop_rule(struct past *p, uint32_t point)
 {
+    const struct spec *spec = p->def->spec;
+    if (!spec->stop.is_set) {
+        return;
+    }
+    _cleanup_(freep) double *first = xnew_array(double, (size_t)spec->min_repeats);
+    size_t n = 0;
+    for (uint32_t i = 0; i < spec->repeats && n < (size_t)spec->min_repeats; i++) {
+        const struct trial *t = &p->trials[past_place(p, point, i)];
+        if (has_value(t)) {
+            first[n++] = t->throughput;
+        }
+    }
+    struct point_tally *tally = &p->points[point];
+    uncount_point(tally, &p->counts);
+    tally->needed = stop_rule_needed(spec, first, n);
+    set_n_trials(tally, spec);
+    count_point(tally, &p->counts);
+}
+
+void past_add(struct past *p, const struct past_row *row)
+{
+    const struct attempt_id *id = &row->id;
     if (!past_may_have(p, id)) {
         return;
     }
     struct trial *t = &p->trials[past_place(p, id->point, id->trial)];
     struct past_attempt *a = vec_push(&p->attempts);
-    *a = (struct past_attempt){*id, outcome, error == NULL ? NULL : xstrdup(error), t->newest};
+    *a = (struct past_attempt){*id, row->outcome, row->error == NULL ? NULL : xstrdup(row->error),
+                               t->newest};
     t->newest = p->attempts.len;
+    struct past_row kept = *row;
+    kept.error = a->error;
     struct point_tally *point = &p->points[id->point];
-    const bool was_given_up = point_tally_is_given_up(point);
-    trial_add_row(t, id->number, outcome, a->error, point, &p->counts);
-    if (was_given_up && !point_tally_is_given_up(point)) {
+    const bool was_open = point_tally_is_open(point);
+    trial_add_row(t, &kept, p->def->spec, point, &p->counts);
+    apply_stop_rule(p, id->point);
+    if (!was_open && point_tally_is_open(point)) {
         p->first_open = 0; /* rows came in another order than attempts end */
     }
     while (p->first_open < p->def->n_slots && !is_open(p, &p->def->slots[p->first_open])) {

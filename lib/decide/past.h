@@ -19,15 +19,28 @@ struct trial { /* what rows and replicas say about one trial */
     uint32_t decided_by; /* its attempt */
     enum attempt_outcome outcome;
     const char *error; /* borrowed from that row, or from the caller of trial_add_row */
+    double throughput; /* of that row; NaN: none */
     size_t newest;     /* of its attempts, in past.attempts, plus 1; 0: none */
 };
-struct point_tally { /* the trials of one point */
-    uint32_t n_trials, done, failed;
+struct point_tally {   /* the trials of one point */
+    uint32_t n_trials; /* that are to be decided: fewer where a stop rule has enough of them */
+    uint32_t done, failed;
+    uint32_t n_values; /* of `done`, with a throughput */
+    uint32_t needed;   /* of them: stop_rule_needed() */
+};
+/* A row of an attempt that has ended. */
+struct past_row {
+    struct attempt_id id;
+    enum attempt_outcome outcome;
+    const char *error; /* borrowed; NULL: none */
+    double throughput; /* of one that succeeded; NaN: none, or nothing depends on it */
 };
 /* A row of the trial counts from now on: here, in the tally of its point, in the counts of the run. */
-void trial_add_row(struct trial *t, uint32_t number, enum attempt_outcome outcome,
-                   const char *error, struct point_tally *point, struct trial_counts *counts);
+void trial_add_row(struct trial *t, const struct past_row *row, const struct spec *spec,
+                   struct point_tally *point, struct trial_counts *counts);
 bool point_tally_is_given_up(const struct point_tally *point);
+/* Is there a trial to run? If so, any of the point's that is not decided. */
+bool point_tally_is_open(const struct point_tally *point);
 
 struct past_attempt {
     struct attempt_id id;
@@ -42,7 +55,7 @@ struct past {
     struct point_tally *points; /* by point, owned */
     VEC(struct past_attempt) attempts;
     struct trial_counts counts;
-    uint32_t first_open; /* all slots before it are decided, or of a point that is given up */
+    uint32_t first_open; /* all slots before it are decided, or of a point that is not open */
 };
 
 void past_init(struct past *p, const struct run_def *def);
@@ -52,7 +65,6 @@ bool past_may_have(const struct past *p, const struct attempt_id *id);
 /* Where `trials` has it; past_may_have. */
 size_t past_place(const struct past *p, uint32_t point, uint32_t trial);
 /* A row of the store. One that cannot be of this definition is left out. */
-void past_add(struct past *p, const struct attempt_id *id, enum attempt_outcome outcome,
-              const char *error);
+void past_add(struct past *p, const struct past_row *row);
 /* NULL: it has no row. */
 const struct past_attempt *past_find(const struct past *p, const struct attempt_id *id);

@@ -35,6 +35,8 @@
 
 /* Of the options in a command: a longer text is left out, because a message would cut it. */
 #define WHERE_MAX 80
+/* The store has a row as soon as it is acknowledged. */
+#define AWAITED_ROW_MS 1
 
 struct decision {
     const struct observed *o;
@@ -47,6 +49,7 @@ struct decision {
     struct attempt_id current;          /* that is due */
     struct observed_gang *current_gang; /* NULL: nothing of it lives */
     bool is_interrupted;                /* cancelled, suspended or out of time */
+    bool awaits_row;                    /* what follows depends on a row that this plan saves */
     int64_t deadline_ms;                /* left; DEADLINE_NONE */
     int64_t recheck_ms;       /* left until a verdict may change by itself; DEADLINE_NONE */
     struct run_status status; /* the new one */
@@ -63,12 +66,11 @@ static const struct slot *find_slot(const struct decision *d)
                                     : NULL;
     /* No other trial than the one that the status names has an attempt that the status names. */
     const bool is_live = named != NULL && !named->is_decided && named->seen.is_status_live &&
-                         !world_is_given_up(&d->world, s->current.point);
+                         world_is_open(&d->world, s->current.point);
     for (uint32_t i = past->first_open; i < d->def->n_slots; i++) {
         const struct slot *slot = &d->def->slots[i];
         const struct trial *t = world_trial(&d->world, slot->point, slot->trial);
-        if (!t->is_decided && !world_is_given_up(&d->world, slot->point) &&
-            (!is_live || t == named)) {
+        if (!t->is_decided && world_is_open(&d->world, slot->point) && (!is_live || t == named)) {
             return slot;
         }
     }
@@ -309,6 +311,10 @@ static void judge_current(struct decision *d)
     save_attempt(d, g, outcome, d->error);
     announce_attempt(d, &g->members[0].id, outcome);
     delete_gang(d, g);
+    if (d->def->spec->stop.is_set && outcome == ATTEMPT_SUCCEEDED) {
+        d->awaits_row = true; /* how many trials its point needs may depend on its throughput */
+        return;
+    }
     const struct attempt_id ended = d->current;
     find_current(d);
     if (d->has_current && d->world.counts.not_run > not_run) { /* else the end says it */
@@ -513,6 +519,10 @@ static void go_on(struct decision *d)
     find_current(d);
     delete_strays(d);
     judge_current(d);
+    if (d->awaits_row) {
+        plan_requeue(d->plan, AWAITED_ROW_MS);
+        return;
+    }
     bool is_over = end_run(d);
     if (!is_over && d->o->request == REQUEST_SUSPEND) {
         pause_run(d);

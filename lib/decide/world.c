@@ -1,6 +1,8 @@
 /* See world.h. */
 #include "decide/world.h"
 
+#include <math.h>
+
 static int compare_u32(uint32_t a, uint32_t b)
 {
     return (a > b) - (a < b);
@@ -57,14 +59,14 @@ static struct point_tally *touch_point(struct world *w, uint32_t point)
     return &t->tally;
 }
 
-bool world_is_given_up(const struct world *w, uint32_t point)
+bool world_is_open(const struct world *w, uint32_t point)
 {
     vec_each (const struct touched_point, t, &w->touched_points) {
         if (t->point == point) {
-            return point_tally_is_given_up(&t->tally);
+            return point_tally_is_open(&t->tally);
         }
     }
-    return point_tally_is_given_up(&past_of(w)->points[point]);
+    return point_tally_is_open(&past_of(w)->points[point]);
 }
 
 static bool has_member(const struct world *w, const struct replica_id *id)
@@ -156,8 +158,9 @@ void world_add_row(struct world *w, struct observed_gang *gang, enum attempt_out
 {
     const struct replica_id *id = &gang->members[0].id;
     gang->has_row = true;
-    trial_add_row(touch(w, id->attempt.point, id->attempt.trial), id->attempt.number, outcome,
-                  error, touch_point(w, id->attempt.point), &w->counts);
+    const struct past_row row = {id->attempt, outcome, error, NAN};
+    trial_add_row(touch(w, id->attempt.point, id->attempt.trial), &row, w->def->spec,
+                  touch_point(w, id->attempt.point), &w->counts);
 }
 
 void world_cut_short(struct world *w, struct observed_gang *gang)

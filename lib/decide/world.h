@@ -44,7 +44,7 @@ void world_init(struct world *w, const struct observed *observed);
 void world_done(struct world *w);
 /* Valid until the next call that changes the world. */
 const struct trial *world_trial(const struct world *w, uint32_t point, uint32_t trial);
-bool world_is_given_up(const struct world *w, uint32_t point);
+bool world_is_open(const struct world *w, uint32_t point); /* point_tally_is_open */
 /* A row of `gang` is planned: it counts from now on. `error` must outlive the world. */
 void world_add_row(struct world *w, struct observed_gang *gang, enum attempt_outcome outcome,
                    const char *error);

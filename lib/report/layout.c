@@ -487,8 +487,14 @@ void layout_describe_run(const struct layout *l, struct buf *out)
     if (n_added > 0) {
         buf_printf(out, " and %u for the baseline", n_added);
     }
-    buf_printf(out, "; %lld trial%s each", (long long)spec->repeats,
-               plural((uint64_t)spec->repeats));
+    if (spec->stop.is_set) {
+        buf_printf(out, "; %lld to %lld trials each, for an interval within %.3g%%",
+                   (long long)spec->min_repeats, (long long)spec->repeats,
+                   100 * spec->stop.half_width_ratio);
+    } else {
+        buf_printf(out, "; %lld trial%s each", (long long)spec->repeats,
+                   plural((uint64_t)spec->repeats));
+    }
     if (counts_steps(spec)) {
         buf_printf(out, ", of %lld step%s after %lld warm-up step%s", (long long)spec->steps,
                    plural((uint64_t)spec->steps), (long long)spec->warmup_steps,

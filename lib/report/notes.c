@@ -1,6 +1,7 @@
 /* See notes.h. */
 #include "report/notes.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 
 #define MAX_BASELINES 6
 #define MAX_FAILED 10
+#define MAX_WIDE 6
 
 __attribute__((format(printf, 3, 4))) static void add(struct notes *notes, enum note_kind kind,
                                                       const char *fmt, ...)
@@ -50,6 +52,13 @@ static void note_throughput(struct notes *notes, const struct layout *l)
         add(notes, NOTE_INFO,
             "95%% interval: interpolated order statistics of the median (6 trials or more), for "
             "any distribution.");
+    }
+    if (methods[INTERVAL_TWO_STAGE_LOG]) {
+        add(notes, NOTE_INFO,
+            "95%% interval: Stein's two stages on log throughput; the deviation is that of the "
+            "first "
+            "%lld trials.",
+            (long long)r->def->spec->min_repeats);
     }
     if (methods[INTERVAL_NONE]) {
         add(notes, NOTE_INFO, "No interval with fewer than 3 trials.");
@@ -236,6 +245,47 @@ static void note_failures(struct notes *notes, const struct layout *l)
     }
 }
 
+/* Half of the interval, to its centre. */
+static double half_width_ratio(const struct estimate *e)
+{
+    return e->high / exp(e->logs.value) - 1;
+}
+
+/* With a stop rule: the points whose interval is wider than asked for, and why. */
+static void note_wide(struct notes *notes, const struct layout *l)
+{
+    const struct result *r = l->result;
+    const struct spec *spec = r->def->spec;
+    size_t n = 0;
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct point_result *p = &r->points[i];
+        const struct estimate *e = &p->throughput.estimate;
+        const double asked = spec->stop.half_width_ratio;
+        const bool is_wide = !e->has_interval || half_width_ratio(e) > asked * (1 + 1e-9);
+        if (!spec->stop.is_set || !run_phase_is_final(r->phase) || !is_wide ||
+            point_result_is_given_up(p) || ++n > MAX_WIDE) {
+            continue;
+        }
+        struct buf text = BUF_INIT;
+        put_place(l, i, &text);
+        if (p->n_succeeded < p->n_trials) {
+            buf_printf(&text, ": cut short, with %zu of %zu trials", p->n_succeeded, p->n_trials);
+        } else {
+            buf_printf(&text, ": more than repeats.max %lld trials are needed",
+                       (long long)spec->repeats);
+        }
+        if (e->has_interval) {
+            buf_printf(&text, "; its interval is within %.3g%%", 100 * half_width_ratio(e));
+        }
+        add(notes, NOTE_WARNING, "%s, not %.3g%%", buf_cstr(&text), 100 * asked);
+        buf_done(&text);
+    }
+    if (n > MAX_WIDE) {
+        add(notes, NOTE_WARNING, "%zu more points have a wider interval than asked for",
+            n - MAX_WIDE);
+    }
+}
+
 static void put_judged(const struct threshold_result *t, struct buf *out)
 {
     const struct estimate *e = &t->estimate;
@@ -302,6 +352,7 @@ void notes_init(struct notes *notes, const struct layout *l)
     }
     note_failures(notes, l);
     note_thresholds(notes, l);
+    note_wide(notes, l);
     vec_each (struct warning, w, &l->result->warnings) {
         add(notes, NOTE_WARNING, "%s", w->message);
     }

@@ -62,6 +62,13 @@ static struct sample logs_of(const struct point_result *p, double **values)
     return (struct sample){*values, n};
 }
 
+/* Where a stop rule has chosen the number of trials, only its first stage may say how they vary. */
+static struct contrast mean_of(const struct point_result *p, const struct sample *logs)
+{
+    const struct estimate *e = &p->throughput.estimate;
+    return e->logs.is_staged ? e->logs : significance_mean(logs);
+}
+
 /* Welch's test of each point, the adjustment for their number, and the gate over all of them. Only
  * points with two trials on both sides take part: the others can never be flagged. */
 static void test_points(struct comparison *c)
@@ -78,7 +85,8 @@ static void test_points(struct comparison *c)
             .b = logs_of(p->candidate, &values[used + 1]),
         };
         used += 2;
-        p->welch = significance_welch(&s.a, &s.b);
+        const struct contrast a = mean_of(p->base, &s.a), b = mean_of(p->candidate, &s.b);
+        p->welch = significance_welch_of(&a, &b);
         if (p->welch.known) {
             p_values[tested] = p->welch.p;
             strata[tested++] = s;

@@ -205,6 +205,13 @@ static double difference_of(const struct compared_point *p, size_t block)
     return both ? log(b->throughput.estimate.value / a->throughput.estimate.value) : NAN;
 }
 
+/* How many of n pairs may say how pairs vary: all, but where a stop rule has chosen n. */
+static size_t first_stage(const struct comparison *c, size_t n)
+{
+    const struct spec *spec = c->base->def->spec;
+    return spec->stop.is_set ? (size_t)spec->min_repeats : n;
+}
+
 static void test_point(struct comparison *c, struct compared_point *p, double *scratch)
 {
     size_t n = 0;
@@ -214,7 +221,7 @@ static void test_point(struct comparison *c, struct compared_point *p, double *s
             scratch[n++] = d;
         }
     }
-    p->paired = paired_test(scratch, n);
+    p->paired = paired_test_staged(scratch, n, first_stage(c, n));
     p->p_adjusted = NAN;
     p->ratio = (struct figure){.unit = "ratio", .scope = "job"};
     p->ratio.estimate = paired_ratio(&p->paired);
@@ -238,7 +245,7 @@ static void test_whole(struct comparison *c, double *scratch)
             scratch[n++] = sum / (double)points;
         }
     }
-    c->whole = paired_test(scratch, n);
+    c->whole = paired_test_staged(scratch, n, first_stage(c, n));
 }
 
 /* One half of alpha for the whole, one half for the points by Holm: a p is adjusted by twice its own. A single point

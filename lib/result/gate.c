@@ -34,8 +34,7 @@ static enum gate_outcome judge_run(const struct result *r)
         return GATE_CHECK_UNKNOWN;
     }
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        if (r->points[i].n_succeeded < r->points[i].n_trials ||
-            !r->points[i].throughput.estimate.known) {
+        if (!point_result_is_complete(&r->points[i]) || !r->points[i].throughput.estimate.known) {
             return GATE_CHECK_FAILED;
         }
     }

@@ -31,9 +31,14 @@ static double share_of_signs(const double *d, size_t n)
     return (double)reached / (double)all;
 }
 
-struct paired paired_test(const double *differences, size_t n)
+struct paired paired_test_staged(const double *differences, size_t n, size_t n_first)
 {
-    const struct contrast mean = significance_mean(&(struct sample){differences, n});
+    struct contrast mean = significance_mean(&(struct sample){differences, n});
+    if (n_first >= PAIRED_MIN_N && n_first < n) {
+        const struct contrast first = significance_mean(&(struct sample){differences, n_first});
+        mean.variance = first.variance * (double)n_first / (double)n;
+        mean.df = first.df;
+    }
     struct paired p = {
         .known = n >= PAIRED_MIN_N,
         .n = n,
@@ -54,6 +59,11 @@ struct paired paired_test(const double *differences, size_t n)
         p.p = 0;
     }
     return p;
+}
+
+struct paired paired_test(const double *differences, size_t n)
+{
+    return paired_test_staged(differences, n, n);
 }
 
 struct estimate paired_ratio(const struct paired *p)

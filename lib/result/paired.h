@@ -22,6 +22,9 @@ struct paired {
         p_signs; /* the share of signs that give a mean at least as far from 0; NaN: too many pairs */
 };
 struct paired paired_test(const double *differences, size_t n);
+/* The same where a stop rule has chosen the number of pairs by the first `n_first` trials of each side
+ * (spec/stop_rule.h): only these say how the differences vary. With fewer pairs as above. */
+struct paired paired_test_staged(const double *differences, size_t n, size_t n_first);
 
 /* exp(mean) with its 95% interval: the ratio of both sides. Unknown without pairs; no interval under
  * PAIRED_MIN_N. */

@@ -12,6 +12,7 @@
 #include "result/number.h"
 #include "result/resources.h"
 #include "result/threshold.h"
+#include "spec/stop_rule.h"
 
 #define ERROR_MAX_BYTES 4096
 
@@ -234,7 +235,41 @@ bool point_result_is_given_up(const struct point_result *p)
     return point_is_given_up(n_succeeded, n_failed);
 }
 
-static void build_point(struct point_result *p, enum run_phase run_phase)
+bool point_result_is_complete(const struct point_result *p)
+{
+    size_t n_decided = 0;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        const struct attempt_row *row = p->trials[i].row;
+        n_decided += row != NULL && row->outcome != ATTEMPT_VOID;
+    }
+    return p->n_succeeded >= p->n_required && p->n_succeeded >= n_decided;
+}
+
+/* Those that the rule asks for, as lib/decide does; and all that there are. */
+static void apply_stop_rule(struct point_result *p, const struct spec *spec, const double *values)
+{
+    uint32_t n_decided = 0;
+    size_t end = 0;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        const struct attempt_row *row = p->trials[i].row;
+        n_decided += row != NULL && row->outcome != ATTEMPT_VOID;
+        end = row != NULL ? i + 1 : end;
+    }
+    const uint32_t needed = stop_rule_needed(spec, values, p->n_succeeded);
+    const size_t n = stop_rule_trials(spec, needed, n_decided, (uint32_t)p->n_succeeded);
+    p->n_trials = n > end ? n : end;
+    p->n_required = (size_t)spec->min_repeats;
+}
+
+static struct estimate estimate_of(const struct point_result *p, const struct spec *spec,
+                                   const double *values)
+{
+    const struct first_stage first = stop_rule_first_stage(spec, values, p->n_succeeded);
+    return first.n > 0 ? stats_two_stage(values, p->n_succeeded, first.variance, first.n)
+                       : stats_median(values, p->n_succeeded);
+}
+
+static void build_point(struct point_result *p, const struct spec *spec, enum run_phase run_phase)
 {
     _cleanup_(freep) double *values = xnew_array(double, p->n_trials);
     p->throughput_min = p->throughput_max = NAN;
@@ -250,9 +285,13 @@ static void build_point(struct point_result *p, enum run_phase run_phase)
             p->throughput_max = fmax(p->throughput_max, x);
         }
     }
+    p->n_required = p->n_trials;
+    if (spec->stop.is_set) {
+        apply_stop_rule(p, spec, values);
+    }
     p->phase = point_phase(p, run_phase);
     p->throughput = (struct figure){.unit = unit, .scope = scope_job};
-    p->throughput.estimate = stats_median(values, p->n_succeeded);
+    p->throughput.estimate = estimate_of(p, spec, values);
 }
 
 static void divide_by_baseline(struct point_result *p, const struct point_result *base)
@@ -357,7 +396,7 @@ struct result *result_build(const struct run_def *def, enum run_phase phase,
     }
     assign_rows(r, rows, n_rows);
     for (uint32_t i = 0; i < m->n_points; i++) {
-        build_point(&r->points[i], phase);
+        build_point(&r->points[i], def->spec, phase);
         r->points[i].cpus = resources_cpus(def, &r->points[i]);
     }
     for (uint32_t i = 0; i < m->n_points; i++) {
@@ -370,6 +409,15 @@ struct result *result_build(const struct run_def *def, enum run_phase phase,
     curves_collect(r);
     result_lint(r);
     return r;
+}
+
+uint32_t result_count_trials(const struct result *r)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        n += r->points[i].n_trials;
+    }
+    return (uint32_t)n;
 }
 
 static void trial_done(struct trial_result *t)

@@ -58,7 +58,9 @@ struct point_result {
     double cpus;                           /* of all replicas, see resources.h; NaN: unknown */
     double throughput_min, throughput_max; /* over succeeded trials; NaN: none */
     struct trial_result *trials;           /* by trial; owned */
+    /* n_trials: those that there are to be, fewer than `repeats` where a stop rule has enough of them */
     size_t n_trials, n_succeeded;
+    size_t n_required; /* of n_trials; the others may be missing where a budget ended the run */
 };
 
 struct threshold_result {
@@ -116,6 +118,10 @@ struct result *result_build(const struct run_def *def, enum run_phase phase,
 void result_free(struct result *r); /* NULL is fine */
 /* Its trials without an attempt are not run: core/phase.h, point_is_given_up. */
 bool point_result_is_given_up(const struct point_result *p);
+/* It has a throughput of every trial that was run, and of as many as the definition asks for at least. */
+bool point_result_is_complete(const struct point_result *p);
+/* Of all points: those that there are to be. */
+uint32_t result_count_trials(const struct result *r);
 /* The unit of the swept points' throughputs: of the first that is known, else of the first point.
  * *ret_is_mixed: another one has another unit. Static. */
 const char *result_unit(const struct result *r, bool *ret_is_mixed);

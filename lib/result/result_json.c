@@ -324,7 +324,13 @@ json_t *result_to_json(const struct result *r)
     json_t *measure = json_object();
     json_object_set_new(measure, "warmupSteps", json_integer(def->spec->warmup_steps));
     json_object_set_new(measure, "steps", json_integer(def->spec->steps));
-    json_object_set_new(measure, "repeats", json_integer(def->spec->repeats));
+    const struct spec *spec = def->spec;
+    json_object_set_new(measure, "repeats",
+                        json_integer(spec->stop.is_set ? spec->min_repeats : spec->repeats));
+    if (spec->stop.is_set) {
+        json_object_set_new(measure, "maxRepeats", json_integer(spec->repeats));
+        json_object_set_new(measure, "relativeHalfWidth", json_real(spec->stop.half_width_ratio));
+    }
 
     json_t *o = json_object();
     json_object_set_new(o, "apiVersion", json_string("benchd.io/v1alpha1"));

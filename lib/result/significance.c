@@ -41,20 +41,22 @@ struct contrast significance_sum(const struct contrast *a, double factor, const 
         .value = a->value + factor * b->value,
         .variance = a->variance + variance_b,
         .df = a->df + b->df,
+        .is_staged = a->is_staged || b->is_staged,
     };
-    if (c.variance > 0) {
+    if (c.is_staged) {
+        c.df = fmin(a->variance > 0 ? a->df : b->df, b->variance > 0 ? b->df : a->df);
+    } else if (c.variance > 0) {
         c.df = c.variance * c.variance / (doubt(a->variance, a->df) + doubt(variance_b, b->df));
     }
     return c;
 }
 
-struct welch significance_welch(const struct sample *a, const struct sample *b)
+struct welch significance_welch_of(const struct contrast *a, const struct contrast *b)
 {
-    if (a->n < 2 || b->n < 2) {
+    if (a->df <= 0 || b->df <= 0) {
         return (struct welch){0};
     }
-    const struct contrast mean_a = significance_mean(a), mean_b = significance_mean(b);
-    const struct contrast d = significance_sum(&mean_b, -1, &mean_a);
+    const struct contrast d = significance_sum(b, -1, a);
     struct welch w = {.known = true, .df = d.df, .p = 1};
     if (d.variance > 0) {
         w.t = d.value / sqrt(d.variance);
@@ -64,6 +66,12 @@ struct welch significance_welch(const struct sample *a, const struct sample *b)
         w.p = 0;
     }
     return w;
+}
+
+struct welch significance_welch(const struct sample *a, const struct sample *b)
+{
+    const struct contrast mean_a = significance_mean(a), mean_b = significance_mean(b);
+    return significance_welch_of(&mean_a, &mean_b);
 }
 
 /* ---- many tests ---- */

@@ -18,9 +18,11 @@ struct contrast {
     double value;
     double variance; /* of the value: its standard error, squared */
     double df;       /* of the variance, by Satterthwaite; 0: too few values to know it */
+    bool is_staged;  /* a stop rule chose the number of values by the variance (spec/stop_rule.h) */
 };
 struct contrast significance_mean(const struct sample *s); /* df 0 under two values */
-/* a + factor * b, of independent samples. */
+/* a + factor * b, of independent samples. Where one is staged, the degrees of freedom are the fewer ones:
+ * Satterthwaite's count on numbers of values that do not depend on the variances. */
 struct contrast significance_sum(const struct contrast *a, double factor, const struct contrast *b);
 
 struct welch {
@@ -33,6 +35,9 @@ struct welch {
  * Biometrics Bulletin 2 (1946) 110-114. Interval: value +- quantile * sqrt(variance) of the
  * contrast holds 0 exactly where p > 0.05. */
 struct welch significance_welch(const struct sample *a, const struct sample *b);
+
+/* The same of the means of both sides; known where both have a variance. */
+struct welch significance_welch_of(const struct contrast *a, const struct contrast *b);
 
 /* Benjamini and Hochberg, J. R. Statist. Soc. B 57 (1995) 289-300: ret_adjusted[i] <= q exactly
  * where their procedure rejects p[i] at the false discovery rate q. ret_adjusted may be p. */

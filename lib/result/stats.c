@@ -23,6 +23,8 @@ const char *interval_method_to_string(enum interval_method method)
         return "StudentTLog";
     case INTERVAL_ORDER_STATISTICS:
         return "InterpolatedOrderStatistics";
+    case INTERVAL_TWO_STAGE_LOG:
+        return "SteinTwoStageTLog";
     case INTERVAL_WELCH_LOG:
         return "WelchLog";
     case INTERVAL_PAIRED_LOG:
@@ -171,6 +173,18 @@ double stats_middle(const double *values, size_t n)
         below = fmax(below, copy[i]);
     }
     return (below + copy[n / 2]) / 2;
+}
+
+struct estimate stats_two_stage(const double *values, size_t n, double variance, size_t n_first)
+{
+    struct estimate e = stats_median(values, n);
+    if (e.logs.df > 0) {
+        e.logs.variance = variance / (double)n;
+        e.logs.df = (double)(n_first - 1);
+        e.logs.is_staged = true;
+        interval_of_logs(&e, INTERVAL_TWO_STAGE_LOG);
+    }
+    return e;
 }
 
 struct estimate stats_ratio(const struct estimate *a, const struct estimate *b, double factor)

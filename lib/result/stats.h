@@ -10,6 +10,7 @@ enum interval_method {
     INTERVAL_NONE,             /* under 3 trials */
     INTERVAL_T_LOG,            /* 3 to 5: Student t on log throughput */
     INTERVAL_ORDER_STATISTICS, /* from 6: interpolated order statistics of the median */
+    INTERVAL_TWO_STAGE_LOG,    /* of a point with a stop rule: Stein's, on log throughput */
     INTERVAL_WELCH_LOG,        /* of ratios: Welch's t on the logs of both sides */
     INTERVAL_PAIRED_LOG,       /* of ratios of pairs: Student's t on the logs of their ratios */
 };
@@ -31,6 +32,11 @@ struct estimate stats_median(const double *values, size_t n);
 
 /* Its value alone, without sorting them all; NaN: n is 0. */
 double stats_middle(const double *values, size_t n);
+
+/* The same of a point whose number of trials followed from the first `n_first` of them (spec/stop_rule.h):
+ * the interval has the variance that these showed of one log, and n_first - 1 degrees of freedom. From 3
+ * values on, all positive. */
+struct estimate stats_two_stage(const double *values, size_t n, double variance, size_t n_first);
 
 /* a / b of two independent estimates, multiplied by `factor` (exact, positive): the ratio of their
  * values, with the interval of Welch's test on the logs, widened to hold that ratio where it does

@@ -1,34 +1,74 @@
 /* One reconcile pass of the driver, see reconcile_pass.h. */
 #include "run/reconcile_pass.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "core/throughput.h"
 #include "decide/policy_cleanup.h"
 #include "run/attempt.h"
 
 #define BUSY_RETRY_MS 1000 /* another process writes to the store */
 #define FULL_RETRY_MS 5000 /* the disk of the store is full */
 
-int reconcile_pass_init(struct reconcile_pass *p, const struct driver_params *params,
-                        struct err *err)
+/* Does a decision need more of a row than its outcome? */
+static bool depends_on_figures(const struct run_def *def)
 {
-    *p = (struct reconcile_pass){.params = *params, .status = params->status};
+    return def->spec->stop.is_set;
+}
+
+/* What the store has acknowledged. */
+static void remember(struct reconcile_pass *p, const struct attempt_row *row)
+{
+    const struct run_def *def = p->params.def;
+    const bool is_known = row->id.point < def->matrix.n_points;
+    past_add(&p->past, &(struct past_row){
+                           .id = row->id,
+                           .outcome = row->outcome,
+                           .error = row->error,
+                           .throughput = is_known && depends_on_figures(def)
+                                             ? throughput_of_attempt(
+                                                   row, def->matrix.points[row->id.point].replicas)
+                                             : NAN,
+                       });
+}
+
+static int read_rows(struct reconcile_pass *p, const struct attempt_wanted *wanted, struct err *err)
+{
+    struct store *store = p->params.store;
+    const char *uid = p->params.def->uid;
     struct attempt_row *rows = NULL;
     size_t n = 0;
-    struct store *store = params->store;
-    int r = store->ops->list_outcomes(store, params->def->uid, &rows, &n, err);
+    int r = wanted == NULL ? store->ops->list_outcomes(store, uid, &rows, &n, err)
+                           : store->ops->list_wanted(store, uid, wanted, &rows, &n, err);
     if (r < 0) {
-        return err_wrap(err, r, "read the attempts of run '%s'", params->def->name);
+        return err_wrap(err, r, "read the attempts of run '%s'", p->params.def->name);
     }
-    past_init(&p->past, params->def);
     for (size_t i = 0; i < n; i++) {
-        past_add(&p->past, &rows[i].id, rows[i].outcome, rows[i].error);
+        remember(p, &rows[i]);
         attempt_row_done(&rows[i]);
     }
     free(rows);
     return 0;
+}
+
+int reconcile_pass_init(struct reconcile_pass *p, const struct driver_params *params,
+                        struct err *err)
+{
+    *p = (struct reconcile_pass){.params = *params, .status = params->status};
+    const struct run_def *def = params->def;
+    past_init(&p->past, def);
+    if (!depends_on_figures(def)) {
+        return read_rows(p, NULL, err);
+    }
+    int r = 0;
+    for (uint32_t i = 0; i < def->matrix.n_points && r == 0; i++) {
+        /* One point at a time: with their replicas the rows of a run may be larger than the memory. */
+        r = read_rows(p, &(struct attempt_wanted){.point = i, .trial = -1, .number = -1}, err);
+    }
+    return r;
 }
 
 void reconcile_pass_done(struct reconcile_pass *p)
@@ -170,7 +210,7 @@ static int save(struct reconcile_pass *p, const struct action *action,
     if (p->params.events.attempt != NULL) {
         p->params.events.attempt(p->params.events.ctx, &output.row);
     }
-    past_add(&p->past, &output.row.id, output.row.outcome, output.row.error);
+    remember(p, &output.row);
     attempt_output_done(&output);
     return 0;
 }

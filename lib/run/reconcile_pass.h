@@ -27,7 +27,7 @@ struct reconcile_pass {
     struct run_status status;    /* as last written */
     enum run_request request;
     /* Of the rows that the store has acknowledged, without their replicas: reconcile() needs only the
-     * outcomes, and the driver's memory must not grow with the outputs of a long run. */
+     * outcomes, with a stop rule the throughputs too, and the driver's memory must not grow with the outputs of a long run. */
     struct past past;
     VEC(struct stillborn) stillborn;
     struct { /* the attempt whose replicas were created last */

@@ -116,6 +116,12 @@ struct threshold {
 /* The only level there is: every interval is made for it. */
 #define THRESHOLD_CONFIDENCE 0.95
 
+/* Ends the repeats of a point early (stop_rule.h). */
+struct stop_rule {
+    bool is_set;             /* then min_repeats < repeats */
+    double half_width_ratio; /* half of the 95% interval of throughput, to its centre */
+};
+
 struct failure_policy {
     enum on_trial_failure on_trial_failure;
     int64_t max_failed_trials;
@@ -147,7 +153,9 @@ struct spec {
     struct baseline baseline;
     struct role_spec roles[ROLE_COUNT];
     int64_t warmup_steps, steps; /* steps: measured ones, warm-up comes in addition */
-    int64_t repeats;             /* trials a point */
+    int64_t repeats;             /* trials a point; with a stop rule at most */
+    int64_t min_repeats;         /* the same without one */
+    struct stop_rule stop;
     enum order_kind order;
     VEC(struct threshold) thresholds;
     struct failure_policy failure_policy;

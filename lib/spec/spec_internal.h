@@ -47,6 +47,8 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
                         struct exchange *exchange);
 /* spec_systems.c, after the workload: a system without an exchange has the workload's. */
 void spec_read_system_exchanges(struct reading *r);
+/* spec_repeats.c */
+void spec_read_repeats(struct reading *r);
 /* spec_roles.c; parameters must be read first, because the others name them. */
 void spec_read_parameters(struct reading *r);
 void spec_read_baseline(struct reading *r);

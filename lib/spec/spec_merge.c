@@ -268,6 +268,9 @@ void spec_merge_options(struct node *root, const struct spec_overrides *override
     }
     if (overrides->repeats != 0) {
         set_number(root, "repeats", "min", overrides->repeats, "--repeats");
+        if (tree_path(root, "spec", "repeats", "max", NULL) != NULL) { /* so many, no more */
+            set_number(root, "repeats", "max", overrides->repeats, "--repeats");
+        }
     } else if (overrides->default_repeats != 0 &&
                tree_path(root, "spec", "repeats", "min", NULL) == NULL) {
         /* Frozen with the run: read again, the definition alone would have the other default. */

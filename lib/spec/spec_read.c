@@ -19,7 +19,6 @@
 #define THRESHOLDS_MAX 16
 #define SEED_MAX 9007199254740991 /* 2^53 - 1: the same in every reader of JSON */
 #define STEPS_MAX 1000000
-#define REPEATS_MAX 1000
 #define DEADLINE_S_MAX 31536000
 #define TTL_S_MAX 315360000
 #define THRESHOLD_BOUND_MAX 1e12
@@ -112,21 +111,11 @@ static void read_measure(struct reading *r)
 {
     static const struct field measure_fields[] = {{"warmupSteps", FIELD_OPTIONAL},
                                                   {"steps", FIELD_OPTIONAL}};
-    static const struct field repeats_fields[] = {{"min", FIELD_OPTIONAL},
-                                                  {"order", FIELD_OPTIONAL},
-                                                  {"max", FIELD_UNSUPPORTED},
-                                                  {"stopWhen", FIELD_UNSUPPORTED}};
     struct spec *spec = r->spec;
     struct place measure = place_get(&r->at, "measure");
     (void)read_map(r->diags, &measure, measure_fields, COUNT_OF(measure_fields)); /* noted */
     spec->warmup_steps = read_int_or(r->diags, &measure, "warmupSteps", 0, STEPS_MAX, 10);
     spec->steps = read_int_or(r->diags, &measure, "steps", 1, STEPS_MAX, 100);
-    struct place repeats = place_get(&r->at, "repeats");
-    (void)read_map(r->diags, &repeats, repeats_fields, COUNT_OF(repeats_fields)); /* noted */
-    spec->repeats = read_int_or(r->diags, &repeats, "min", 1, REPEATS_MAX, REPEATS_DEFAULT);
-    spec->order =
-        (enum order_kind)read_enum_or(r->diags, &repeats, "order", order_kind_names,
-                                      COUNT_OF(order_kind_names), NULL, ORDER_INTERLEAVED);
 }
 
 /* Tables print percent; a bound in percent would always pass, or always fail. */
@@ -283,6 +272,7 @@ void spec_read(const struct node *root, const struct profiles *profiles, struct 
     spec_read_baseline(&r);
     spec_read_roles(&r);
     read_measure(&r);
+    spec_read_repeats(&r);
     read_thresholds(&r);
     read_policies(&r);
     spec_check(&r);

@@ -193,15 +193,20 @@ static void test_throughput(void **state)
         {"no time", SUMMARY("32", "0"), NAN},
         {"no samples", SUMMARY("0", "800000000"), NAN},
     };
+    struct run_def *def = make_def("{trainers: [1]}", 8);
+    struct live_model m;
+    live_model_init(&m, def);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct attempt_row row = make_row(0, 0, ATTEMPT_SUCCEEDED, rows[i].summary);
-        double x = live_model_throughput(&row);
+        double x = live_model_throughput(&m, &row);
         double expected = rows[i].expected;
         if (isnan(x) != isnan(expected) || (!isnan(x) && fabs(x - expected) > 1e-9)) {
             fail_msg("%s: expected %g, got %g", rows[i].name, expected, x);
         }
         attempt_row_done(&row);
     }
+    live_model_done(&m);
+    run_def_free(def);
 }
 
 /* Characters of the longest line, and the number of lines. */

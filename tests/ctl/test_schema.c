@@ -45,12 +45,12 @@ static const char servers[] =
     "    trainer: {replicas: {from: trainers}, template: {metadata: {labels: {a: b}}, spec: "
     "{containers: [{name: c}]}}}\n"
     "  measure: {steps: 1}\n"
-    "  repeats: {min: 1}\n"
+    "  repeats: {min: 3, max: 5, stopWhen: {relativeHalfWidth: 0.1}}\n"
     "  thresholds: [{metric: throughput, min: 1}]\n"
     "  failurePolicy: {maxFailedTrials: 1}\n"
     "  runPolicy: {backoffLimit: 1}\n"
     "  local: {workload: {batchSize: 2, dataset: {kind: Synthetic}, exchange: {kind: PServer}},\n"
-    "    sweep: {grid: {trainers: [1, 2]}}, measure: {steps: 1}, repeats: {min: 1}}\n";
+    "    sweep: {grid: {trainers: [1, 2]}}, measure: {steps: 1}, repeats: {min: 3}}\n";
 static const char workers[] = "apiVersion: benchd.io/v1alpha1\n"
                               "kind: Benchmark\n"
                               "metadata: {name: all}\n"

@@ -2,6 +2,7 @@
 #include "scenario.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,13 +88,22 @@ static int read_status(char *args, struct run_status *s)
     return at == NULL || sscanf(at, " ended %" SCNd64, &s->ended_unix_ms) == 1;
 }
 
-static int read_row(char *args, struct attempt_row *row)
+/* "p0t0a0 Succeeded x=99.5", "p0t0a1 Void: trainer/1: vanished" */
+static int read_row(char *args, struct attempt_row *row, double *throughput)
 {
     struct replica_id id;
     int len;
     row->error = cut_text(args);
     if (!read_id(args, &id, &len)) {
         return 0;
+    }
+    char *figure = strstr(args + len + 1, " x=");
+    *throughput = NAN;
+    if (figure != NULL) {
+        *figure = '\0';
+        if (sscanf(figure + 1, "x=%lf", throughput) != 1) {
+            return 0;
+        }
     }
     const int outcome = attempt_outcome_from_string(args + len + 1);
     row->id = id.attempt;
@@ -166,6 +176,15 @@ static int read_point(const char *args, struct test_run *run)
     return 1;
 }
 
+/* "3", "3..10 halfWidth=0.02" */
+static int read_repeats(const char *args, struct spec *spec, uint32_t *repeats)
+{
+    const int n = sscanf(args, "%" SCNd64 "..%" SCNu32 " halfWidth=%lf", &spec->min_repeats,
+                         repeats, &spec->stop.half_width_ratio);
+    spec->stop.is_set = n == 3;
+    return n == 3 || sscanf(args, "%" SCNu32, repeats) == 1;
+}
+
 static int read_wait(char *args, struct run_wait *wait)
 {
     const char *text = cut_text(args);
@@ -195,7 +214,7 @@ static int read_line(char *line, struct scenario *s, uint32_t *repeats)
     if (str_eq(line, "point")) {
         return read_point(args, &s->run);
     } else if (str_eq(line, "repeats")) {
-        return sscanf(args, "%" SCNu32, repeats) == 1;
+        return read_repeats(args, &s->run.spec, repeats);
     } else if (str_eq(line, "policy")) {
         return read_policy(args, &s->run.spec);
     } else if (str_eq(line, "status")) {
@@ -203,7 +222,8 @@ static int read_line(char *line, struct scenario *s, uint32_t *repeats)
     } else if (str_eq(line, "wait")) {
         return read_wait(args, &s->observed.wait);
     } else if (str_eq(line, "row") && s->n_rows < SCENARIO_MAX) {
-        return read_row(args, &s->rows[s->n_rows++]);
+        s->n_rows++;
+        return read_row(args, &s->rows[s->n_rows - 1], &s->throughputs[s->n_rows - 1]);
     } else if (str_eq(line, "replica") && s->observed.n_replicas < SCENARIO_MAX) {
         return read_replica(args, &s->replicas[s->observed.n_replicas++]);
     }
@@ -226,7 +246,8 @@ const char *scenario_read(char *text, struct scenario *ret)
             ret->observed.replicas = ret->replicas;
             past_init(&ret->past, &ret->run.def);
             for (size_t i = 0; i < ret->n_rows; i++) {
-                past_add(&ret->past, &ret->rows[i].id, ret->rows[i].outcome, ret->rows[i].error);
+                past_add(&ret->past, &(struct past_row){ret->rows[i].id, ret->rows[i].outcome,
+                                                        ret->rows[i].error, ret->throughputs[i]});
             }
             ret->observed.past = &ret->past;
             ret->expected = next != NULL ? next : "";

@@ -2,10 +2,11 @@
  *
  *     # what this shows
  *     point pservers=1 trainers=2 workers=0     one line a point
- *     repeats 2
+ *     repeats 2                                 or 3..10 halfWidth=0.02: a stop rule
  *     policy Retry maxFailedTrials=1 backoffLimit=1 activeDeadlineSeconds=60
  *     status Running Running 0/2 done 0 failed current p0t0a0 started 1000: message
  *     row p0t0a0 Void: trainer/1: vanished
+ *     row p0t1a0 Succeeded x=99.5               with a throughput
  *     replica p0t0a1 trainer/0 Failed Consequence exit=11 ended=5000 blames=pserver/0: message
  *     replica p0t0a1 trainer/1 Succeeded ended=5000 summary
  *     cancel                                    or suspend
@@ -31,6 +32,7 @@ struct scenario {
     struct observed observed;
     struct observed_replica replicas[SCENARIO_MAX];
     struct attempt_row rows[SCENARIO_MAX];
+    double throughputs[SCENARIO_MAX]; /* of `rows`; NaN: none */
     size_t n_rows;
     struct past past;     /* of `rows`; past_done after scenario_read has returned NULL */
     const char *expected; /* behind the line "plan"; borrowed from the text */

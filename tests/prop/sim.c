@@ -1,6 +1,7 @@
 /* See sim.h. */
 #include "sim.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "decide/policy_attempt.h"
@@ -248,7 +249,8 @@ void sim_observe(const struct sim *sim, struct rng *order, struct snapshot *ret)
     }
     past_init(&ret->past, ret->observed.def);
     for (size_t i = 0; i < ret->n_rows; i++) {
-        past_add(&ret->past, &ret->rows[i].id, ret->rows[i].outcome, ret->rows[i].error);
+        past_add(&ret->past, &(struct past_row){ret->rows[i].id, ret->rows[i].outcome,
+                                                ret->rows[i].error, NAN});
     }
 }
 

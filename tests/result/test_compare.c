@@ -907,9 +907,46 @@ static void golden_document(void **state)
     fixture_done(&b);
 }
 
+/* A point stops when its own trials say so: three here, six there. The p of a point and its interval have one
+ * method, which knows the rule. */
+static void unequal_numbers_of_trials(void **state)
+{
+    (void)state;
+    static const char repeats[] =
+        POINT_BASELINE "  repeats: {min: 3, max: 6, stopWhen: {relativeHalfWidth: 0.02}}\n";
+    static const double calm[] = {1, 1.004, 0.997}, wild[] = {1, 1.03, 0.97, 1.01, 0.99, 1};
+    for (int is_slower = 0; is_slower < 2; is_slower++) {
+        struct fixture f[2];
+        for (int side = 0; side < 2; side++) {
+            fixture_init(&f[side], GRID, repeats, 16);
+            rename_run(&f[side], side == 0 ? "base" : "candidate");
+            const double *factors = side == 0 ? calm : wild;
+            for (uint32_t p = 0; p < 4; p++) {
+                for (uint32_t t = 0; t < (side == 0 ? 3U : 6U); t++) {
+                    const double loss = side == 1 && is_slower != 0 ? 0.5 : 1;
+                    fixture_throughput(&f[side], p, t, 100 * (p + 1) * factors[t] * loss);
+                }
+            }
+            fixture_build(&f[side], RUN_SUCCEEDED);
+            assert_int_equal(f[side].result->points[0].n_trials, side == 0 ? 3 : 6);
+        }
+        struct comparison *c = compare_beside(&f[0], &f[1], &defaults, steady);
+        assert_int_equal(c->change, is_slower != 0 ? CHANGE_SLOWER : CHANGE_NONE);
+        vec_each (const struct compared_point, p, &c->points) {
+            const struct estimate *e = &p->ratio.estimate;
+            assert_true(e->has_interval && p->welch.df <= 2 + 1e-9);
+            assert_int_equal(p->welch.p <= 0.05, e->low > 1 || e->high < 1);
+        }
+        comparison_free(c);
+        fixture_done(&f[0]);
+        fixture_done(&f[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unequal_numbers_of_trials),
         cmocka_unit_test(verdicts),
         cmocka_unit_test(the_same_trials_twice),
         cmocka_unit_test(exchanging_mirrors),

@@ -131,12 +131,26 @@ static void adjusted_by_holm(void **state)
     near("never above 1", 1, fmax(high[0], high[1]));
 }
 
+/* Where a stop rule chose how many pairs there are, the first stage alone says how they vary. */
+static void pairs_of_two_stages(void **state)
+{
+    (void)state;
+    const double d[] = {-0.05, -0.045, -0.062, -0.1, -0.2};
+    const struct paired p = paired_test_staged(d, 5, 3), first = paired_test(d, 3);
+    near("mean of all", -0.0914, p.mean);
+    near("sd of the first", first.sd, p.sd);
+    near("df of the first", 2, p.df);
+    near("t", -0.0914 / (first.sd / sqrt(5)), p.t);
+    near("all pairs are the first stage", paired_test(d, 3).t, paired_test_staged(d, 3, 5).t);
+    assert_false(paired_test_staged(d, 2, 3).known);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_scipy),         cmocka_unit_test(few_or_equal),
-        cmocka_unit_test(one_more_run),     cmocka_unit_test(pairs_needed),
-        cmocka_unit_test(adjusted_by_holm),
+        cmocka_unit_test(pairs_of_two_stages), cmocka_unit_test(as_scipy),
+        cmocka_unit_test(few_or_equal),        cmocka_unit_test(one_more_run),
+        cmocka_unit_test(pairs_needed),        cmocka_unit_test(adjusted_by_holm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include "core/placement.h"
 #include "result/result_json.h"
 #include "result/threshold.h"
+#include "core/throughput.h"
 #include "result_fixture.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
@@ -493,6 +494,67 @@ static void phases_of_a_point(void **state)
     }
 }
 
+/* Of at most ten trials as many as the first three ask for; a budget or a cancellation may end the run before. */
+static void points_that_stop_early(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double x[6]; /* of the trials; 0: it failed */
+        size_t n, n_trials, n_required;
+        bool is_complete;
+        enum interval_method method;
+    } rows[] = {
+        {"enough", {100, 100.5, 101}, 3, 3, 3, true, INTERVAL_TWO_STAGE_LOG},
+        {"four are needed", {98, 100, 102, 101}, 4, 4, 3, true, INTERVAL_TWO_STAGE_LOG},
+        {"cut short, with those that the definition asks for",
+         {98, 100, 102},
+         3,
+         4,
+         3,
+         true,
+         INTERVAL_TWO_STAGE_LOG},
+        {"cut short before", {98, 100}, 2, 10, 3, false, INTERVAL_NONE},
+        {"a failed one is made up for",
+         {98, 0, 100, 102, 101},
+         5,
+         5,
+         3,
+         false,
+         INTERVAL_TWO_STAGE_LOG},
+        {"nothing", {0}, 0, 10, 3, false, INTERVAL_NONE},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fixture_init(
+            &f, ONE_POINT,
+            SINGLE_NODE "  repeats: {min: 3, max: 10, stopWhen: {relativeHalfWidth: 0.05}}\n", 8);
+        for (uint32_t t = 0; t < rows[i].n; t++) {
+            if (rows[i].x[t] > 0) {
+                const struct attempt_row *row = fixture_throughput(&f, 0, t, rows[i].x[t]);
+                /* Decisions and tables have the same figure. */
+                const double x = throughput_of_attempt(row, f.def->matrix.points[0].replicas);
+                assert_true(fabs(x - rows[i].x[t]) < 1e-6);
+            } else {
+                fixture_end(&f, 0, t, 0, ATTEMPT_FAILED, "x");
+            }
+        }
+        const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+        const struct point_result *p = &r->points[0];
+        assert_int_equal(p->n_trials, rows[i].n_trials);
+        assert_int_equal(p->n_required, rows[i].n_required);
+        assert_int_equal(point_result_is_complete(p), rows[i].is_complete);
+        assert_int_equal(p->throughput.estimate.method, rows[i].method);
+        json_t *o = result_to_json(r);
+        const json_t *measure = json_object_get(o, "measure");
+        assert_int_equal(json_integer_value(json_object_get(measure, "repeats")), 3);
+        assert_int_equal(json_integer_value(json_object_get(measure, "maxRepeats")), 10);
+        json_decref(o);
+        fixture_done(&f);
+    }
+}
+
 static const char *warning_text(const struct result *r, enum warning_code code)
 {
     const char *text = NULL;
@@ -697,6 +759,7 @@ int main(void)
         cmocka_unit_test(a_baseline_is_judged_with_confidence),
         cmocka_unit_test(rows_of_other_points_are_passed_over),
         cmocka_unit_test(phases_of_a_point),
+        cmocka_unit_test(points_that_stop_early),
         cmocka_unit_test(warnings_of_the_linter),
         cmocka_unit_test(efficiency_above_one_beyond_its_interval),
         cmocka_unit_test(many_points_are_counted),

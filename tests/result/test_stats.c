@@ -107,6 +107,28 @@ static void medians_by_hand(void **state)
     }
 }
 
+/* The example of docs/numbers.md, and a ratio of it to a point without a stop rule. */
+static void two_stages_by_hand(void **state)
+{
+    (void)state;
+    const double values[] = {98, 100, 102, 101}, base[] = {50, 51, 52, 51, 50};
+    const double variance = 0.0004001200380571163; /* of the logs of the first three */
+    const struct estimate e = stats_two_stage(values, 4, variance, 3);
+    near("value", 100.5, e.value, 1e-12);
+    near("low", 96.016953, e.low, 1e-7);
+    near("high", 104.646786, e.high, 1e-7);
+    assert_int_equal(e.method, INTERVAL_TWO_STAGE_LOG);
+    assert_string_equal(interval_method_to_string(e.method), "SteinTwoStageTLog");
+    const struct estimate other = stats_median(base, 5), ratio = stats_ratio(&e, &other, 1);
+    near("df", 2, ratio.logs.df, 1e-12);
+    near("low", 1.870809393, ratio.low, 1e-7);
+    near("high", 2.081664745, ratio.high, 1e-7);
+    const struct estimate same = stats_two_stage((const double[]){7, 7, 7}, 3, 0, 3);
+    near("the side that varies", 4, stats_ratio(&other, &same, 1).logs.df, 1e-12);
+    near("of both", 2, stats_geomean((const struct estimate[]){ratio, ratio}, 2).logs.df, 1e-12);
+    assert_false(stats_two_stage((const double[]){0, 1, 2}, 3, 1, 3).has_interval);
+}
+
 static struct estimate exactly(double value)
 {
     return (struct estimate){.known = true, .value = value};
@@ -323,10 +345,15 @@ static void the_middle_is_the_median(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_of_the_median),         cmocka_unit_test(medians_by_hand),
-        cmocka_unit_test(the_seeds_eight_percentages), cmocka_unit_test(ratios_by_hand),
-        cmocka_unit_test(geometric_means_by_hand),     cmocka_unit_test(intervals_cover_the_truth),
-        cmocka_unit_test(more_trials_never_widen),     cmocka_unit_test(the_middle_is_the_median),
+        cmocka_unit_test(ranks_of_the_median),
+        cmocka_unit_test(medians_by_hand),
+        cmocka_unit_test(two_stages_by_hand),
+        cmocka_unit_test(the_seeds_eight_percentages),
+        cmocka_unit_test(ratios_by_hand),
+        cmocka_unit_test(geometric_means_by_hand),
+        cmocka_unit_test(intervals_cover_the_truth),
+        cmocka_unit_test(more_trials_never_widen),
+        cmocka_unit_test(the_middle_is_the_median),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

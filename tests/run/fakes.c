@@ -329,6 +329,26 @@ static int fake_list_outcomes(struct store *store, const char *uid, struct attem
     return 0;
 }
 
+static int fake_list_wanted(struct store *store, const char *uid,
+                            const struct attempt_wanted *wanted, struct attempt_row **ret,
+                            size_t *ret_n, struct err *err)
+{
+    (void)uid;
+    struct fake_store *s = (struct fake_store *)store;
+    int r = store_call(s, "list wanted", err);
+    if (r < 0) {
+        return r;
+    }
+    *ret = xnew_array(struct attempt_row, s->rows.len + 1);
+    *ret_n = 0;
+    for (size_t i = 0; i < s->rows.len; i++) {
+        if (attempt_wanted_matches(wanted, &s->rows.items[i].id)) {
+            (*ret)[(*ret_n)++] = row_dup(&s->rows.items[i]);
+        }
+    }
+    return 0;
+}
+
 static int fake_put_status(struct store *store, const char *uid, const struct run_status *status,
                            struct err *err)
 {
@@ -357,9 +377,8 @@ static int fake_add_event(struct store *store, const char *uid, const struct eve
 
 static const struct store_ops store_ops = {
     /* what the driver may call, and nothing else */
-    .put_status = fake_put_status,
-    .save_attempt = fake_save_attempt,
-    .list_outcomes = fake_list_outcomes,
+    .put_status = fake_put_status,       .save_attempt = fake_save_attempt,
+    .list_outcomes = fake_list_outcomes, .list_wanted = fake_list_wanted,
     .add_event = fake_add_event,
 };
 

@@ -8,6 +8,7 @@
 #include "definition.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -108,6 +109,8 @@ static void assert_round_trip(const struct spec *spec)
     assert_string_equal(spec->name, again->name);
     assert_int_equal(spec->steps, again->steps);
     assert_int_equal(spec->repeats, again->repeats);
+    assert_int_equal(spec->min_repeats, again->min_repeats);
+    assert_int_equal(spec->stop.is_set, again->stop.is_set);
     struct diags diags = {0};
     struct matrix a, b;
     assert_int_equal(matrix_expand(spec, &a, &diags), 0);
@@ -201,6 +204,47 @@ static void repeats_by_default(void **state)
         struct spec *s = definition_load(text, &overrides);
         assert_int_equal(s->repeats, rows[i].expected);
         assert_round_trip(s); /* a frozen local run keeps its number */
+        spec_free(s);
+    }
+}
+
+static void points_may_stop_early(void **state)
+{
+    (void)state;
+#define RULE "stopWhen: {relativeHalfWidth: 0.02}"
+    static const struct {
+        const char *name, *repeats, *local;
+        int64_t option;
+        bool is_local;
+        int64_t min, max;
+        bool has_rule;
+    } rows[] = {
+        {"a fixed number", "{min: 4}", "", 0, false, 4, 4, false},
+        {"a range", "{min: 3, max: 10, " RULE "}", "", 0, false, 3, 10, true},
+        {"min by default", "{max: 10, " RULE "}", "", 0, false, 5, 10, true},
+        {"min by default, local", "{max: 10, " RULE "}", "", 0, true, 3, 10, true},
+        {"as many at least as at most", "{min: 2, max: 2, " RULE "}", "", 0, false, 2, 2, false},
+        {"the option's number, no more and no less", "{min: 3, max: 10, " RULE "}", "", 2, false, 2,
+         2, false},
+        {"the local block's range", "{min: 5, max: 20, " RULE "}",
+         "  local: {repeats: {min: 3, max: 4}}\n", 0, true, 3, 4, true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        _cleanup_(freep) char *more =
+            xasprintf("  repeats: %s\n%s", rows[i].repeats, rows[i].local);
+        _cleanup_(freep) char *text =
+            definition_with("  repeats: {min: 2, order: Interleaved}\n", more);
+        const struct spec_overrides overrides = {.local = rows[i].is_local,
+                                                 .default_repeats =
+                                                     rows[i].is_local ? REPEATS_DEFAULT_LOCAL : 0,
+                                                 .repeats = rows[i].option};
+        struct spec *s = definition_load(text, &overrides);
+        assert_int_equal(s->min_repeats, rows[i].min);
+        assert_int_equal(s->repeats, rows[i].max);
+        assert_int_equal(s->stop.is_set, rows[i].has_rule);
+        assert_true(!rows[i].has_rule || fabs(s->stop.half_width_ratio - 0.02) < 1e-12);
+        assert_round_trip(s);
         spec_free(s);
     }
 }
@@ -336,6 +380,7 @@ int main(void)
         cmocka_unit_test(accepts_shipped_files),
         cmocka_unit_test(any_systems_of_a_shipped_file_can_be_chosen),
         cmocka_unit_test(repeats_by_default),
+        cmocka_unit_test(points_may_stop_early),
         cmocka_unit_test(merges_local),
         cmocka_unit_test(local_of_another_kind_replaces),
         cmocka_unit_test(overridden_values_drop_dead_excludes),

@@ -1,0 +1,193 @@
+/* How often the 95% interval of a point that stops early holds the truth (script/bench coverage).
+ *
+ *   stop_coverage [EXPERIMENTS]        20,000 unless given
+ *
+ * Makes up trials with a known truth, lets the rule (lib/spec/stop_rule.c) end them, computes the interval with
+ * the code that makes the tables (lib/result/stats.c), and counts. For comparison it does what the rule
+ * does not: it makes Student's interval anew after each trial and stops at the first that is narrow enough.
+ * The numbers drawn are the same each time. */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/parse.h"
+#include "base/splitmix.h"
+#include "core/student.h"
+#include "result/stats.h"
+#include "spec/stop_rule.h"
+
+#define MAX_N 30
+#define SEED 20181121
+#define LEAST 94.0 /* percent */
+#define LEAST_SKEWED 93.0
+#define LEAST_MANY_SKEWED 92.0 /* up to 30 trials */
+#define MOST 97.0
+#define MOST_RATIO                                                                                 \
+    99.0 /* too wide where both sides have few trials: the fewer degrees of freedom */
+
+enum shape {
+    SHAPE_NORMAL,
+    SHAPE_SKEWED, /* times have a tail to the right: gamma of order 4, skewness 1 */
+};
+#define SHAPE_COUNT 2
+static const char *const shape_names[] = {"normal", "skewed"};
+#define SKEWED_MEDIAN                                                                              \
+    (-3.672060748850896) /* of its log, before it is divided by its deviation, 2 */
+
+/* Uniform in (0, 1]. */
+static double uniform(uint64_t *state)
+{
+    return (double)((splitmix_next(state) >> 11) + 1) / 9007199254740992.0;
+}
+
+/* The log of a throughput, less that of its median over all possible trials. */
+static double draw(enum shape shape, double deviation, uint64_t *state)
+{
+    switch (shape) {
+    case SHAPE_NORMAL: {
+        const double radius = sqrt(-2 * log(uniform(state)));
+        return deviation * radius * cos(2 * M_PI * uniform(state));
+    }
+    case SHAPE_SKEWED: {
+        const double product = uniform(state) * uniform(state) * uniform(state) * uniform(state);
+        return deviation * (log(product) - SKEWED_MEDIAN) / 2;
+    }
+    }
+    return NAN;
+}
+
+struct counts {
+    int n_held, n_ratios_held, n_peeks_held;
+    int n_full;           /* that have repeats.max trials */
+    double trials, peeks; /* sums */
+};
+
+/* A point as the rule stops it. */
+static struct estimate measure(const struct spec *spec, const double *x, size_t *ret_n)
+{
+    size_t n = (size_t)spec->min_repeats;
+    const uint32_t needed = stop_rule_needed(spec, x, n);
+    n = needed > n ? needed : n;
+    const struct first_stage first = stop_rule_first_stage(spec, x, n);
+    *ret_n = n;
+    return stats_two_stage(x, n, first.variance, first.n);
+}
+
+/* The same stopped at the first interval that is narrow enough: does the last one hold 100? */
+static bool peek(const struct spec *spec, const double *x, size_t *ret_n)
+{
+    double sum = 0, squares = 0, low = 0, high = 0;
+    size_t n = 0;
+    while (n < (size_t)spec->repeats) {
+        const double value = log(x[n]), before = n == 0 ? value : sum / (double)n;
+        n++;
+        sum += value;
+        squares += (value - before) * (value - sum / (double)n); /* Welford */
+        if (n < (size_t)spec->min_repeats) {
+            continue;
+        }
+        const double df = (double)(n - 1);
+        const double half = student_quantile(df, 0.05) * sqrt(squares / df / (double)n);
+        low = sum / (double)n - half;
+        high = sum / (double)n + half;
+        if (half <= log1p(spec->stop.half_width_ratio)) {
+            break;
+        }
+    }
+    *ret_n = n;
+    return low <= log(100) && log(100) <= high;
+}
+
+static void experiment(const struct spec *spec, enum shape shape, double deviation, uint64_t *state,
+                       struct counts *counts)
+{
+    double x[MAX_N], y[MAX_N];
+    for (int64_t i = 0; i < spec->repeats; i++) {
+        x[i] = 100 * exp(draw(shape, deviation, state));
+        y[i] = 100 * exp(draw(shape, deviation, state));
+    }
+    size_t n = 0, n_other = 0, n_peek = 0;
+    const struct estimate a = measure(spec, x, &n), b = measure(spec, y, &n_other);
+    const struct estimate ratio = stats_ratio(&a, &b, 1);
+    counts->n_held += a.low <= 100 && 100 <= a.high;
+    counts->n_ratios_held += ratio.low <= 1 && 1 <= ratio.high;
+    counts->n_peeks_held += peek(spec, x, &n_peek);
+    counts->n_full += n == (size_t)spec->repeats;
+    counts->trials += (double)n;
+    counts->peeks += (double)n_peek;
+}
+
+struct report {
+    int experiments;
+    uint64_t random;
+    size_t n_reached, n_all;
+};
+
+/* The interval is that of the geometric mean. Of skewed noise the median is another number, which matters
+ * where there are many trials. */
+static double least_of(const struct spec *spec, enum shape shape)
+{
+    return shape == SHAPE_NORMAL ? LEAST : spec->repeats <= 10 ? LEAST_SKEWED : LEAST_MANY_SKEWED;
+}
+
+static void judge(struct report *r, const char *what, double percent, double least, double most)
+{
+    const bool is_reached = percent >= least && percent <= most;
+    r->n_reached += is_reached;
+    r->n_all++;
+    if (!is_reached) {
+        (void)printf("MISSED  %s: %.1f, bar %g to %g\n", what, percent, least, most);
+    }
+}
+
+static void bench(struct report *r, const struct spec *spec, enum shape shape, double deviation)
+{
+    struct counts c = {0};
+    for (int i = 0; i < r->experiments; i++) {
+        experiment(spec, shape, deviation, &r->random, &c);
+    }
+    const double all = r->experiments, point = 100 * c.n_held / all,
+                 ratio = 100 * c.n_ratios_held / all;
+    (void)printf("%-8s%3.0f%%%5lld%5lld%7.0f%%%8.1f%8.0f%%%8.1f%8.1f%10.1f%8.1f\n",
+                 shape_names[shape], 100 * deviation, (long long)spec->min_repeats,
+                 (long long)spec->repeats, 100 * spec->stop.half_width_ratio, c.trials / all,
+                 100 * c.n_full / all, point, ratio, c.peeks / all, 100 * c.n_peeks_held / all);
+    judge(r, "point", point, least_of(spec, shape), MOST);
+    judge(r, "ratio", ratio, LEAST, MOST_RATIO);
+}
+
+int main(int argc, char **argv)
+{
+    static const double deviations[] = {0.01, 0.05}, widths[] = {0.01, 0.02, 0.05};
+    static const struct {
+        int64_t min, max;
+    } ranges[] = {{3, 10}, {5, 10}, {3, 30}};
+    int64_t experiments = 20000;
+    if (argc > 2 || (argc == 2 && parse_i64_in(argv[1], 1, 10000000, &experiments) < 0)) {
+        (void)fprintf(stderr, "usage: stop_coverage [EXPERIMENTS], 1 to 10000000\n");
+        return 2;
+    }
+    struct report r = {.experiments = (int)experiments, .random = SEED};
+    (void)printf("How many of %d made-up experiments with stopWhen have the truth in their 95%% "
+                 "interval, in percent\n\n%-8s%4s%5s%5s%8s%8s%9s%8s%8s%10s%8s\n",
+                 r.experiments, "NOISE", "", "MIN", "MAX", "WIDTH", "TRIALS", "AT MAX", "POINT",
+                 "RATIO", "PEEKING", "POINT");
+    for (enum shape shape = 0; shape < SHAPE_COUNT; shape++) {
+        for (size_t i = 0; i < 2; i++) {
+            for (size_t k = 0; k < sizeof(ranges) / sizeof(ranges[0]); k++) {
+                for (size_t w = 0; w < 3; w++) {
+                    const struct spec spec = {.min_repeats = ranges[k].min,
+                                              .repeats = ranges[k].max,
+                                              .stop = {true, widths[w]}};
+                    bench(&r, &spec, shape, deviations[i]);
+                }
+            }
+        }
+    }
+    (void)printf(
+        "\nBars: a point 94 to 97, with skewed noise from 93, with up to 30 trials from 92 "
+        "(the truth is the median, the\ninterval that of the geometric mean); a ratio 94 to "
+        "99, too wide for few trials: the fewer degrees of freedom.\n");
+    (void)printf("reached %zu of %zu\n", r.n_reached, r.n_all);
+    return r.n_reached < r.n_all;
+}

@@ -1,0 +1,95 @@
+/* How many trials a point needs, by numbers that were worked out apart from the code. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "spec/stop_rule.h"
+
+#include <math.h>
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+static void trials_that_are_needed(void **state)
+{
+    (void)state;
+    /* t(0.975, 2) = 4.3027, t(0.975, 4) = 2.7764; s of the logs of 98, 100, 102 is 0.020003, of 100,
+     * 100.5, 101 0.004975, of 95, 98, 100, 102, 105 0.038112. */
+    static const struct {
+        const char *name;
+        int64_t min, max;
+        double half_width, values[8];
+        size_t n;
+        uint32_t needed;
+    } rows[] = {
+        {"not known yet", 3, 10, 0.05, {98, 100}, 2, 10},
+        {"nothing yet", 3, 10, 0.05, {0}, 0, 10},
+        {"(4.3027 x 0.020003 / ln 1.05)^2 = 3.11", 3, 10, 0.05, {98, 100, 102}, 3, 4},
+        {"of the first stage alone", 3, 10, 0.05, {98, 100, 102, 300, 1}, 5, 4},
+        {"enough: 0.19", 3, 10, 0.05, {100, 100.5, 101}, 3, 3},
+        {"too many: 18.9", 3, 10, 0.02, {98, 100, 102}, 3, 10},
+        {"18.9 is 19", 3, 100, 0.02, {98, 100, 102}, 3, 19},
+        {"more than any number", 3, 10, 1e-200, {98, 100, 102}, 3, 10},
+        {"all alike", 3, 10, 1e-9, {7, 7, 7}, 3, 3},
+        {"(2.7764 x 0.038112 / ln 1.05)^2 = 4.70", 5, 9, 0.05, {95, 98, 100, 102, 105}, 5, 5},
+        {"(2.7764 x 0.038112 / ln 1.04)^2 = 7.28", 5, 9, 0.04, {95, 98, 100, 102, 105}, 5, 8},
+        {"the order of the first stage does not matter", 5, 9, 0.04, {105, 95, 102, 98, 100}, 5, 8},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct spec spec = {
+            .repeats = rows[i].max, .min_repeats = rows[i].min, .stop = {true, rows[i].half_width}};
+        const uint32_t needed = stop_rule_needed(&spec, rows[i].values, rows[i].n);
+        if (needed != rows[i].needed) {
+            fail_msg("'%s': expected %u, got %u", rows[i].name, rows[i].needed, needed);
+        }
+    }
+    const struct spec fixed = {.repeats = 5, .min_repeats = 5};
+    assert_int_equal(stop_rule_needed(&fixed, rows[0].values, 2), 5);
+    assert_int_equal(stop_rule_first_stage(&fixed, rows[9].values, 5).n, 0);
+}
+
+static void the_first_stage(void **state)
+{
+    (void)state;
+    const struct spec spec = {.repeats = 10, .min_repeats = 3, .stop = {true, 0.05}};
+    const double values[] = {98, 100, 102, 500};
+    const struct first_stage stage = stop_rule_first_stage(&spec, values, 4);
+    assert_int_equal(stage.n, 3);
+    assert_true(fabs(sqrt(stage.variance) - 0.0200030) < 1e-6);
+    assert_int_equal(stop_rule_first_stage(&spec, values, 2).n, 0);
+}
+
+static void trials_in_the_end(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t needed, decided, values, trials;
+    } rows[] = {
+        {"none yet", 10, 0, 0, 10},
+        {"two more", 6, 4, 4, 6},
+        {"a failed one is made up for", 6, 4, 3, 7},
+        {"there are no more", 10, 4, 2, 10},
+        {"enough", 3, 3, 3, 3},
+        {"more than enough", 3, 5, 5, 5},
+    };
+    const struct spec spec = {.repeats = 10, .min_repeats = 3, .stop = {true, 0.05}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const uint32_t n = stop_rule_trials(&spec, rows[i].needed, rows[i].decided, rows[i].values);
+        if (n != rows[i].trials) {
+            fail_msg("'%s': expected %u, got %u", rows[i].name, rows[i].trials, n);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trials_that_are_needed),
+        cmocka_unit_test(the_first_stage),
+        cmocka_unit_test(trials_in_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
