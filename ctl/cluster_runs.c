@@ -183,7 +183,9 @@ int cluster_take_document(const json_t *document, const struct run_status *statu
         .events = d.events,
         .n_events = d.n_events,
     };
-    if (status != NULL) {
+    /* Of a run that has ended alike in both, the store knows more: dates to the millisecond. */
+    if (status != NULL &&
+        (!run_phase_is_final(status->phase) || status->phase != ret->row.status.phase)) {
         ret->row.status = *status;
     }
     if (ret->row.definition_json == NULL) {

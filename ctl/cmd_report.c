@@ -1,14 +1,12 @@
 /* benchctl report RUN [RUN_B]: writes a page with tables and charts, to be looked at and passed on. */
 #include <errno.h>
-#include <fcntl.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "config.h"
+#include "ctl/file.h"
 #include "ctl/history.h"
 #include "ctl/verbs.h"
 #include "report/report.h"
@@ -60,55 +58,6 @@ static enum exit_code load(const struct cli *cli, struct backend *b, struct load
     return EXIT_OK;
 }
 
-static int write_all(int fd, const struct buf *data)
-{
-    for (size_t done = 0; done < data->len;) {
-        const ssize_t n = write(fd, data->data + done, data->len - done);
-        if (n < 0 && errno != EINTR) {
-            return -errno;
-        }
-        done += n < 0 ? 0 : (size_t)n;
-    }
-    return 0;
-}
-
-static int write_through(const char *path, const struct buf *data)
-{
-    const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return -errno;
-    }
-    int r = write_all(fd, data);
-    return close(fd) < 0 && r == 0 ? -errno : r;
-}
-
-/* A file of that name is replaced as a whole, or stays as it is. Where a link leads, the file is there.
- * What is no file, such as /dev/stdout, is written to. */
-static int replace_file(const char *link, const struct buf *data)
-{
-    struct stat st;
-    if (stat(link, &st) == 0 && !S_ISREG(st.st_mode)) {
-        return write_through(link, data);
-    }
-    _cleanup_(freep) char *real = realpath(link, NULL); /* NULL: there is no file yet */
-    const char *path = real == NULL ? link : real;
-    _cleanup_(freep) char *aside = xasprintf("%s.XXXXXX", path);
-    const int fd = mkostemp(aside, O_CLOEXEC);
-    if (fd < 0) {
-        return -errno;
-    }
-    const mode_t mask = umask(0);
-    (void)umask(mask);
-    int r = write_all(fd, data);
-    r = r == 0 && fchmod(fd, 0666 & ~mask) < 0 ? -errno : r;
-    r = close(fd) < 0 && r == 0 ? -errno : r;
-    r = r == 0 && rename(aside, path) < 0 ? -errno : r;
-    if (r < 0) {
-        (void)unlink(aside);
-    }
-    return r;
-}
-
 /* The desktop's program for pages; it goes on without us. */
 static enum exit_code open_page(const char *path)
 {
@@ -127,7 +76,7 @@ static enum exit_code write_page(const struct cli *cli, const struct loaded_run 
 {
     _cleanup_(freep) char *own = xasprintf("%s.html", run->row.name);
     const char *path = args_get(&cli->args, "file", own);
-    const int r = replace_file(path, page);
+    const int r = file_replace(path, page);
     if (r < 0) {
         return cli_error(EXIT_LOCAL_RESOURCE,
                          "name another file with --file, or print the page with -o html",

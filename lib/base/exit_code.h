@@ -20,6 +20,7 @@ enum exit_code {
     EXIT_WORKER_RESOURCE = 13,  /* benchworker: port, memory, disk */
     EXIT_LEASE_LOST = 14,       /* benchd */
     EXIT_INCONCLUSIVE = 15, /* benchctl compare, gate: a point has no answer, and none is slower */
+    EXIT_ARCHIVE = 16,      /* benchctl: an archive is damaged, or not what it says */
     EXIT_INTERRUPTED = 130, /* benchctl */
 };
 

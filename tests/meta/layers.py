@@ -28,7 +28,7 @@ RULES = {
     "result": (["base", "core", "spec", "result"], ["jansson.h"], LIBC_PURE),
     "pod": (["base", "core", "doc", "logparse", "spec", "pod"], ["jansson.h"], LIBC_PURE),
     "kube": (["base", "doc", "kube"], ["jansson.h", "curl/", "uv.h", "openssl/"], ANY),
-    "store": (["base", "core", "spec", "store"], ["jansson.h", "sqlite3.h", "zstd.h"], ANY),
+    "store": (["base", "core", "spec", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "openssl/"], ANY),
     "report": (["base", "core", "reference", "spec", "result", "report"], ["jansson.h"], LIBC_PURE),
     "run": (["base", "core", "logparse", "spec", "decide", "pod", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),
     "ctl": (LIBRARY + ["ctl"], ["jansson.h", "uv.h"], ANY),

@@ -1,0 +1,50 @@
+/* One file with named members and their SHA-256: what `benchctl export` writes
+ * (docs/contracts/archive.md). A tar in one zstd frame; the first member is the manifest, and its SHA-256
+ * is the digest of the archive. There is one tar for each list of members, and the reader takes no
+ * other: the same members are the same bytes, and nothing can hide between them. Pure but for memory;
+ * ctl/archive_run.c says which members a run has. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+#define ARCHIVE_VERSION 1
+#define ARCHIVE_MANIFEST "manifest.json"
+/* Of all members together, unpacked: what reader and writer keep in memory. */
+#define ARCHIVE_MAX_BYTES ((size_t)1 << 30)
+#define ARCHIVE_MAX_MEMBERS 50000
+/* Headers, padding and manifest in addition. */
+#define ARCHIVE_OVERHEAD_BYTES ((size_t)1 << 26)
+#define ARCHIVE_NAME_MAX 99 /* what a tar header has room for */
+#define ARCHIVE_SHA256_SIZE 65
+
+struct archive_member {
+    char *name;      /* owned */
+    struct buf data; /* owned */
+};
+struct archive {
+    char *program;                      /* who wrote it: "benchctl 0.1.0"; owned */
+    char *run;                          /* name of the run, as the manifest says; owned */
+    VEC(struct archive_member) members; /* without the manifest, in their order */
+    char digest[ARCHIVE_SHA256_SIZE]; /* SHA-256 of the manifest, in hex; "" before archive_write */
+};
+void archive_done(struct archive *a);
+
+/* Takes the data. The name is one that archive_name_is_good accepts, and new. */
+void archive_add_take(struct archive *a, const char *name, struct buf *data_take);
+/* NULL: there is none. Borrowed. */
+const struct buf *archive_find(const struct archive *a, const char *name);
+/* Letters, digits, "._-" and "/" between words; no word begins with ".", so no name leaves a folder. */
+bool archive_name_is_good(const char *name);
+
+/* Appends the file, and sets the digest. -E2BIG: more than ARCHIVE_MAX_BYTES. */
+int archive_write(struct archive *a, struct buf *out, struct err *err);
+/* Reads it whole and checks everything; *ret is written only on success. -EPROTO: no archive, damaged, or
+ * not what its manifest says (the text names the first member that differs); -E2BIG: more than `max_bytes`
+ * unpacked, whatever the file says; -EPROTONOSUPPORT: a newer version. In archive_read.c. */
+int archive_read(const void *data, size_t len, size_t max_bytes, struct archive *ret,
+                 struct err *err);

@@ -1,0 +1,234 @@
+/* archive_read, see archive.h: from bytes that anybody may have made to members that are what their
+ * manifest says. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+#include <zstd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "core/json_field.h"
+#include "store/archive_internal.h"
+#include "store/archive_tar.h"
+
+static const char not_ours[] = "it is not an archive of benchctl export";
+
+/* ---- zstd ---- */
+
+static int inflate(ZSTD_DCtx *ctx, ZSTD_inBuffer *in, struct buf *tar, struct err *err)
+{
+    const size_t cap = ZSTD_DStreamOutSize();
+    _cleanup_(freep) char *chunk = xmalloc(cap);
+    size_t left = 1; /* 0: the frame has ended */
+    while (left != 0) {
+        ZSTD_outBuffer out = {chunk, cap, 0};
+        left = ZSTD_decompressStream(ctx, &out, in);
+        if (ZSTD_isError(left)) {
+            return err_set(err, EPROTO, "it cannot be unpacked: %s", ZSTD_getErrorName(left));
+        }
+        if (buf_try_append(tar, chunk, out.pos) < 0) {
+            return err_set(err, E2BIG, "it unpacks to more than %zu bytes", tar->max);
+        }
+        if (left != 0 && in->pos == in->size && out.pos < cap) {
+            return err_set(err, EPROTO, "it is cut short");
+        }
+    }
+    return in->pos == in->size ? 0 : err_set(err, EPROTO, "something is behind its end");
+}
+
+static int unpack(const void *data, size_t len, struct buf *tar, struct err *err)
+{
+    const unsigned long long says = ZSTD_getFrameContentSize(data, len);
+    if (says == ZSTD_CONTENTSIZE_ERROR) {
+        return err_set(err, EPROTO, "%s", not_ours);
+    }
+    if (says != ZSTD_CONTENTSIZE_UNKNOWN && says > tar->max) {
+        return err_set(err, E2BIG, "it unpacks to %llu bytes, more than %zu", says, tar->max);
+    }
+    ZSTD_DCtx *ctx = ZSTD_createDCtx();
+    ZSTD_inBuffer in = {data, len, 0};
+    const int r = inflate(ctx, &in, tar, err);
+    ZSTD_freeDCtx(ctx);
+    return r;
+}
+
+/* ---- tar ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sorted, since there may be very many. */
+static int check_names(const struct archive *a, struct err *err)
+{
+    const size_t n = a->members.len;
+    _cleanup_(freep) const char **names = xnew_array(const char *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = a->members.items[i].name;
+    }
+    qsort(names, n, sizeof(*names), compare_names);
+    for (size_t i = 1; i < n; i++) {
+        if (str_eq(names[i - 1], names[i])) {
+            return err_set(err, EPROTO, "member '%s' is there twice", names[i]);
+        }
+    }
+    return 0;
+}
+
+static int take_file(const struct tar_file *file, struct archive *a, struct err *err)
+{
+    if (!archive_name_is_good(file->name)) {
+        return err_set(err, EPROTO,
+                       "member '%s' has a name that leads out of the archive or that "
+                       "no member has",
+                       file->name);
+    }
+    if (a->members.len >= ARCHIVE_MAX_MEMBERS) {
+        return err_set(err, E2BIG, "it has more than %d members", ARCHIVE_MAX_MEMBERS);
+    }
+    struct archive_member *m = vec_push(&a->members);
+    *m = (struct archive_member){.name = xstrdup(file->name)};
+    buf_append(&m->data, file->data, file->len);
+    return 0;
+}
+
+/* All files; the first is the manifest. */
+static int take_files(const struct buf *tar, struct archive *a, struct err *err)
+{
+    struct tar_reader reader = {buf_cstr(tar), tar->len};
+    struct tar_file file;
+    int r;
+    while ((r = tar_next(&reader, &file, err)) > 0) {
+        if ((r = take_file(&file, a, err)) < 0) {
+            return r;
+        }
+    }
+    if (r >= 0 && (a->members.len == 0 || !str_eq(a->members.items[0].name, ARCHIVE_MANIFEST))) {
+        return err_set(err, EPROTO, "%s: its first member is not " ARCHIVE_MANIFEST, not_ours);
+    }
+    return r < 0 ? r : check_names(a, err);
+}
+
+/* ---- the manifest ---- */
+
+static int check_member(const json_t *says, const struct archive_member *m, struct err *err)
+{
+    const char *name, *sha256;
+    char own[ARCHIVE_SHA256_SIZE];
+    int64_t bytes;
+    int r;
+    if ((r = json_field_text(says, "name", &name, err)) < 0 ||
+        (r = json_field_text(says, "sha256", &sha256, err)) < 0 ||
+        (r = json_field_int(says, "bytes", 0, INT64_MAX, &bytes, err)) < 0) {
+        return r;
+    }
+    if (m == NULL) {
+        return err_set(err, EPROTO, "member '%s' is missing", name);
+    }
+    if (!str_eq(name, m->name)) {
+        return err_set(err, EPROTO, "member '%s' stands where '%s' was written", m->name, name);
+    }
+    if ((uint64_t)bytes != m->data.len) {
+        return err_set(err, EPROTO, "member '%s' has %zu bytes, the manifest says %lld", m->name,
+                       m->data.len, (long long)bytes);
+    }
+    if ((r = archive_sha256(buf_cstr(&m->data), m->data.len, own, err)) < 0) {
+        return r;
+    }
+    return str_eq(own, sha256) ? 0
+                               : err_set(err, EPROTO,
+                                         "member '%s' is not what was written: its SHA-256 is %s, "
+                                         "the manifest says %s",
+                                         m->name, own, sha256);
+}
+
+/* One line, as long as such a text ever is; owned. */
+static char *printable(const char *text)
+{
+    char clean[256];
+    text_put(clean, sizeof(clean), "%s", text);
+    return xstrdup(clean);
+}
+
+static int check_head(const json_t *manifest, struct archive *a, struct err *err)
+{
+    const char *format, *program, *run;
+    int64_t version;
+    int r;
+    if ((r = json_field_text(manifest, "format", &format, err)) < 0 ||
+        (r = json_field_int(manifest, "version", 1, INT64_MAX, &version, err)) < 0) {
+        return r;
+    }
+    if (!str_eq(format, ARCHIVE_FORMAT)) {
+        return err_set(err, EPROTO, "%s: its format is '%.64s'", not_ours, format);
+    }
+    if (version > ARCHIVE_VERSION) {
+        return err_set(err, EPROTONOSUPPORT,
+                       "it has version %lld, this benchctl reads up to version %d",
+                       (long long)version, ARCHIVE_VERSION);
+    }
+    if ((r = json_field_text(manifest, "program", &program, err)) < 0 ||
+        (r = json_field_text(manifest, "run", &run, err)) < 0) {
+        return r;
+    }
+    a->program = printable(program);
+    a->run = printable(run);
+    return 0;
+}
+
+/* Members[0] is the manifest, and leaves the list. */
+static int take_manifest(struct archive *a, struct err *err)
+{
+    struct archive_member own = a->members.items[0];
+    a->members.len--;
+    memmove(a->members.items, a->members.items + 1, a->members.len * sizeof(own));
+    json_error_t where;
+    json_t *manifest =
+        json_loadb(buf_cstr(&own.data), own.data.len, JSON_REJECT_DUPLICATES, &where);
+    int r = 0;
+    if (manifest == NULL) {
+        r = err_set(err, EPROTO, "line %d: %s", where.line, where.text);
+    } else {
+        r = check_head(manifest, a, err);
+    }
+    const json_t *members = json_object_get(manifest, "members");
+    if (r >= 0 && !json_is_array(members)) {
+        r = err_set(err, EPROTO, "'members' must be a list");
+    }
+    r = r < 0 ? err_wrap(err, r, ARCHIVE_MANIFEST) : r;
+    const size_t n = json_array_size(members);
+    for (size_t i = 0; i < n && r >= 0; i++) {
+        r = check_member(json_array_get(members, i),
+                         i < a->members.len ? &a->members.items[i] : NULL, err);
+    }
+    if (r >= 0 && a->members.len > n) {
+        r = err_set(err, EPROTO, "member '%s' is not in the manifest", a->members.items[n].name);
+    }
+    r = r < 0 ? r : archive_sha256(buf_cstr(&own.data), own.data.len, a->digest, err);
+    json_decref(manifest);
+    free(own.name);
+    buf_done(&own.data);
+    return r;
+}
+
+int archive_read(const void *data, size_t len, size_t max_bytes, struct archive *ret,
+                 struct err *err)
+{
+    struct archive a = {0};
+    struct buf tar;
+    buf_init(&tar, max_bytes + ARCHIVE_OVERHEAD_BYTES);
+    int r = unpack(data, len, &tar, err);
+    r = r < 0 ? r : take_files(&tar, &a, err);
+    buf_done(&tar);
+    r = r < 0 ? r : take_manifest(&a, err);
+    if (r < 0) {
+        archive_done(&a);
+        return r;
+    }
+    *ret = a;
+    return 0;
+}

@@ -1,0 +1,257 @@
+"""Runs as files: export, verify, import and reproduce, with honest archives and with others."""
+import ctypes
+import hashlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cli
+from cluster_case import ClusterCase
+
+ZSTD = ctypes.CDLL("libzstd.so.1")
+for name in ("ZSTD_compress", "ZSTD_compressBound"):
+    getattr(ZSTD, name).restype = ctypes.c_size_t
+
+
+def zstd(data):
+    room = ZSTD.ZSTD_compressBound(ctypes.c_size_t(len(data)))
+    out = ctypes.create_string_buffer(room)
+    size = ZSTD.ZSTD_compress(out, ctypes.c_size_t(room), data, ctypes.c_size_t(len(data)), 3)
+    return out.raw[:size]
+
+
+def unpack(path):
+    """The members of an archive, as Python's tar reads what zstd unpacked."""
+    data = subprocess.run(["tar", "--zstd", "-xOf", path, "manifest.json"], capture_output=True, check=True).stdout
+    names = [member["name"] for member in json.loads(data)["members"]]
+    members = {"manifest.json": data}
+    for name in names:
+        members[name] = subprocess.run(["tar", "--zstd", "-xOf", path, name], capture_output=True, check=True).stdout
+    return members
+
+
+def pack(members, path):
+    """An archive with these members, whose manifest says the truth about them."""
+    manifest = json.loads(members["manifest.json"])
+    manifest["members"] = [{"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+                           for name, data in members.items() if name != "manifest.json"]
+    members = {**members, "manifest.json": json.dumps(manifest).encode()}
+    out = io.BytesIO()
+    for name, data in members.items():
+        info = tarfile.TarInfo(name)
+        info.size = len(data)
+        block = bytearray(info.tobuf(tarfile.USTAR_FORMAT))
+        block[100:136] = b"0000644\0" b"0000000\0" b"0000000\0" + block[124:136]
+        block[329:345] = bytes(16)  # Python writes device numbers
+        block[148:156] = b"        "
+        block[148:156] = b"%06o\0 " % sum(block)
+        out.write(block + data + bytes(-len(data) % 512))
+    path.write_bytes(zstd(out.getvalue() + bytes(1024)))
+    return hashlib.sha256(members["manifest.json"]).hexdigest()
+
+
+class Archives(cli.CliCase):
+    made = None  # the one run: its store, its name
+
+    def setUp(self):
+        super().setUp()
+        if Archives.made is None:
+            self.run_tiny(trainers=(1, 2))
+            Archives.made = (self.folder / "results.db").read_bytes(), self.run_name()
+            self.pids.unlink()
+        (self.folder / "results.db").write_bytes(self.made[0])
+        self.name = self.made[1]
+        self.file = self.folder / f"{self.name}.benchd.tar.zst"
+
+    def export(self, *args):
+        """The digest."""
+        out = self.ctl("export", self.name, "--store", self.store, *args).stdout
+        digest, path = out.split()
+        self.assertTrue((self.folder / path).exists())
+        self.assertRegex(digest, r"^sha256:[0-9a-f]{64}$")
+        return digest
+
+    def changed(self, name, edit):
+        """An archive one member of which is another, with a manifest that agrees."""
+        self.export()
+        members = unpack(self.file)
+        members[name] = edit(members[name].decode()).encode()
+        pack(members, self.file)
+        return str(self.file)
+
+    def refused(self, verb, *args, code=16):
+        """It fails, and there is nothing afterwards that was not there before."""
+        before = sorted((path, path.read_bytes()) for path in self.folder.iterdir() if path.is_file())
+        done = self.ctl(*verb.split(), *args, code=code)
+        after = sorted((path, path.read_bytes()) for path in self.folder.iterdir() if path.is_file())
+        self.assertEqual(before, after)
+        self.assertEqual(done.stdout, "")
+        return done.stderr
+
+
+class Export(Archives):
+    def test_the_same_run_is_the_same_file(self):
+        digest = self.export()
+        first = self.file.read_bytes()
+        self.assertEqual(self.export("-f", "again.zst"), digest)
+        self.assertEqual((self.folder / "again.zst").read_bytes(), first)
+        members = unpack(self.file)
+        self.assertEqual(hashlib.sha256(members["manifest.json"]).hexdigest(), digest[7:])
+        names = list(members)
+        self.assertEqual(names[:7], ["manifest.json", "records.json", "definition.json", "environment.json", "tables/result.json",
+                                     "tables/points.csv", "tables/results.md"])
+        for form, member in (("json", "tables/result.json"), ("csv", "tables/points.csv"), ("markdown", "tables/results.md")):
+            self.assertEqual(self.ctl("results", self.name, "--store", self.store, "-o", form).stdout, members[member].decode())
+        self.assertIn("logs/p1t1a0-trainer-1.log", names)
+        for name in names[7:]:
+            point, rest = name[len("logs/p"):-len(".log")].split("t", 1)
+            trial, rest = rest.split("a", 1)
+            _, role, index = rest.split("-")
+            self.assertEqual(self.ctl("logs", self.name, "--store", self.store, "--point", point, "--trial", trial, "--role", role,
+                                      "--index", index).stdout, members[name].decode())
+        environments = json.loads(members["environment.json"])
+        self.assertEqual(sum(e["replicas"] for e in environments),
+                         sum(len(a["replicas"]) for a in json.loads(members["records.json"])["attempts"]))
+        (self.folder / "d.json").write_bytes(members["definition.json"])
+        self.ctl("validate", "d.json")
+
+    def test_listed_by_tar(self):
+        self.export("--no-logs")
+        done = subprocess.run(["tar", "--zstd", "-tvf", self.file], capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout.count("-rw-r--r-- 0/0"), 7, done.stdout)
+        self.assertNotIn("logs/", done.stdout)
+        self.ctl("verify", str(self.file))
+
+    def test_a_run_that_goes_on(self):
+        process = self.start_hanging()
+        name = [n for n in self.ctl("get", "runs", "--store", self.store, "-o", "name").stdout.split() if self.name not in n][0]
+        self.assertIn("has not ended (Running)", self.ctl("export", name, "--store", self.store, code=2).stderr)
+        self.stop(process, cli.SIGKILL)
+        self.assertIn("--resume", self.ctl("export", name, "--store", self.store, code=2).stderr)
+        self.assertFalse(self.file.exists())
+
+    def test_where_it_cannot_be_written(self):
+        self.assertIn("cannot write no/such/folder: ",
+                      self.ctl("export", self.name, "--store", self.store, "-f", "no/such/folder", code=9).stderr)
+
+
+class Verify(Archives):
+    def test_honest(self):
+        digest = self.export()
+        for words in ((), (digest,), (digest[7:15],)):
+            out = self.ctl("verify", str(self.file), *words).stdout
+            self.assertIn(f"{digest}  {self.file}\nrun/{self.name}: ", out)
+            self.assertIn("the tables follow from the records", out)
+
+    def test_another_digest(self):
+        digest = self.export()
+        other = "sha256:" + ("0" if digest[7] != "0" else "1") * 64
+        self.assertIn(f"its digest is {digest}, not {other}", self.refused("verify", str(self.file), other))
+        self.assertIn("'sha256:12' is not a digest", self.refused("verify", str(self.file), "sha256:12", code=2))
+
+    def test_files_that_are_not_there(self):
+        self.assertIn("No such file", self.refused("verify", "none.zst", code=3))
+        self.assertIn("Is a directory", self.refused("verify", ".", code=9))
+
+    def test_damaged(self):
+        self.export()
+        whole = self.file.read_bytes()
+        for what, data in (("cut short", whole[:-20]), ("something is behind its end", whole + b"x"),
+                           ("not an archive of benchctl export", b"apiVersion: benchd.io/v1alpha1\n"), ("", b"")):
+            self.file.write_bytes(data)
+            self.assertIn(what, self.refused("verify", str(self.file)))
+
+    def test_tables_that_do_not_follow(self):
+        """Each member by itself, also where the manifest was changed with it."""
+        edits = {
+            "tables/points.csv": lambda text: text.replace(",true,", ",false,").replace("Succeeded", "Failed"),
+            "tables/result.json": lambda text: text.replace('"samples/s"', '"tokens/s"', 1),
+            "tables/results.md": lambda text: text + "And it is the fastest.\n",
+            "definition.json": lambda text: text.replace('"seed": 1', '"seed": 2'),
+            "environment.json": lambda text: text.replace('"replicas": ', '"replicas": 1', 1),
+        }
+        for name, edit in edits.items():
+            with self.subTest(name):
+                self.assertIn(f"member '{name}' does not follow from records.json", self.refused("verify", self.changed(name, edit)))
+
+    def test_a_figure_of_the_records(self):
+        """Who makes the records better has to make the tables better, too."""
+        def faster(text):
+            return re.sub(r'\\"samples\\": ?([1-9]\d*)', lambda m: m[0] + "0", text)
+        self.assertIn("member 'tables/result.json' does not follow", self.refused("verify", self.changed("records.json", faster)))
+
+    def test_the_last_digit_of_a_figure(self):
+        """Another machine's logarithm may differ there."""
+        def last_digit(text):
+            document = json.loads(text)
+            point = document["points"][0]["throughput"]
+            point["value"] *= 1 + 1e-13
+            return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        self.export()
+        same = json.loads(unpack(self.file)["tables/result.json"])
+        self.ctl("verify", self.changed("tables/result.json", last_digit))
+        self.assertTrue(same["points"][0]["throughput"]["value"] > 0)
+
+    def test_records_that_are_none(self):
+        edits = {
+            "line 1: ": lambda text: "{",
+            "it is not a BenchmarkRunAttempts": lambda text: "{}",
+            "the run has not ended (Running)": lambda text: text.replace('"phase": "Succeeded"', '"phase": "Running"'),
+            "the manifest says": lambda text: text.replace(self.name, "other-12345", 1),
+            "a name or a uid that no run has": lambda text: text.replace('"uid": "', '"uid": "../'),
+            "the run is of 'x', its definition is 'tiny'": lambda text: text.replace('"benchmark": "tiny"', '"benchmark": "x"'),
+            "stored definition cannot be read": lambda text: text.replace('"kind": "Benchmark"', '"kind": "B"'),
+            "the run has no definition": lambda text: json.dumps({**json.loads(text), "run": {**json.loads(text)["run"],
+                                                                                              "definition": None}}),
+        }
+        for what, edit in edits.items():
+            with self.subTest(what):
+                err = self.refused("verify", self.changed("records.json", edit))
+                self.assertIn("member 'records.json': ", err)
+                self.assertIn(what, err)
+
+    def test_members_of_no_run(self):
+        self.export()
+        honest = unpack(self.file)
+        for change, what in (
+                ({"logs/p9t0a0-trainer-0.log": b"x"}, "member 'logs/p9t0a0-trainer-0.log' belongs to no replica"),
+                ({"notes.txt": b"x"}, "member 'notes.txt' belongs to no replica"),
+                ({"../notes.txt": b"x"}, "member '../notes.txt' has a name that leads out of the archive"),
+                ({"/etc/cron.d/x": b"x"}, "member '/etc/cron.d/x' has a name that leads out of the archive"),
+                ({"a\x1b[2J": b"x"}, "member 'a [2J' has a name")):
+            pack({**honest, **change}, self.file)
+            self.assertIn(what, self.refused("verify", str(self.file)))
+        for name in honest:
+            if not name.startswith("logs/") and name != "manifest.json":
+                pack({k: v for k, v in honest.items() if k != name}, self.file)
+                self.assertIn(f"'{name}' is missing", self.refused("verify", str(self.file)))
+
+    def test_a_newer_version(self):
+        self.export()
+        members = unpack(self.file)
+        members["manifest.json"] = members["manifest.json"].replace(b'"version": 1', b'"version": 2')
+        pack(members, self.file)
+        err = self.refused("verify", str(self.file))
+        self.assertIn("it has version 2, this benchctl reads up to version 1", err)
+        self.assertIn("install a newer benchctl", err)
+
+
+class Cluster(ClusterCase):
+    def test_the_same_file_as_from_the_local_store(self):
+        name = self.serve_local_run()
+        self.ctl("export", name, "--no-logs", "--store", self.store, "-f", "local.zst")
+        self.ctl("export", name, "--no-logs", "-f", "cluster.zst")
+        self.assertEqual(unpack(self.folder / "cluster.zst"), unpack(self.folder / "local.zst"))
+        self.assertEqual((self.folder / "cluster.zst").read_bytes(), (self.folder / "local.zst").read_bytes())
+        self.ctl("export", name, "-f", "cluster.zst")
+        self.ctl("verify", "cluster.zst")
+        self.assertIn(b"point=0", unpack(self.folder / "cluster.zst")["logs/p0t0a0-trainer-0.log"])
+
+
+if __name__ == "__main__":
+    cli.main()
