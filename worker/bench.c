@@ -1,5 +1,6 @@
 #include "worker/bench.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -16,7 +17,9 @@ struct bench {
     struct learner learner;
     struct adam adam;
     struct dataset *data;
-    int64_t marked_ns; /* CPU time of the last mark */
+    int64_t marked_ns;      /* CPU time of the last mark */
+    int64_t marked_pass_ns; /* pass_clock_ns at the last mark */
+    bool is_backward;
 };
 
 static double lap_ms(struct bench *b)
@@ -26,10 +29,20 @@ static double lap_ms(struct bench *b)
     return (double)took / 1e6;
 }
 
+static int64_t pass_clock_ns(const struct bench *b)
+{
+    return b->params->threads == 1 ? clock_process_cpu_ns() : clock_monotonic_ns();
+}
+
 static void after_part(void *ctx, uint32_t layer, enum model_part part)
 {
     struct bench *b = ctx;
-    b->result.layers[layer].cpu_ms[part] += lap_ms(b);
+    struct bench_layer *l = &b->result.layers[layer];
+    const int64_t now_ns = pass_clock_ns(b);
+    *(b->is_backward ? &l->backward_ms : &l->forward_ms) +=
+        (double)(now_ns - b->marked_pass_ns) / 1e6;
+    b->marked_pass_ns = now_ns;
+    l->cpu_ms[part] += lap_ms(b);
 }
 
 /* Loads the next batch outside of the measured time: a step finds its batch in memory. */
@@ -45,8 +58,11 @@ static void step(struct bench *b, uint64_t number)
     const struct bench_params *p = b->params;
     struct learner *l = &b->learner;
     b->marked_ns = clock_process_cpu_ns();
+    b->marked_pass_ns = pass_clock_ns(b);
+    b->is_backward = false;
     b->result.loss_nats =
         model_forward(l->model, l->x, l->labels, p->batch, (struct model_key){.step = number});
+    b->is_backward = true;
     model_backward(l->model);
     (void)lap_ms(b); /* discards the time since the last part */
     adam_apply(&b->adam, number + 1, 0, model_n_params(l->model), model_param_data(l->model),
@@ -101,6 +117,8 @@ static void measure(struct bench *b)
         for (size_t part = 0; part < MODEL_PARTS; part++) {
             r->layers[i].cpu_ms[part] /= (double)r->steps;
         }
+        r->layers[i].forward_ms /= (double)r->steps;
+        r->layers[i].backward_ms /= (double)r->steps;
     }
 }
 

@@ -21,14 +21,15 @@ static const struct arg_opt options[] = {
     {"threads", 't', "N", "Compute threads (default 1)"},
     {"steps", 0, "N", "Measured steps, after two warm-up steps (default 20)"},
     {"seed", 0, "N", "Seed of parameters, data and dropout (default 1)"},
-    {"output", 'o', "FORMAT", "text or json (default text)"},
+    {"output", 'o', "FORMAT",
+     "text, json, or trace: times for spec.workload.trace of a definition (default text)"},
 };
 #define N_OPTIONS (sizeof(options) / sizeof(options[0]))
 
 struct command {
     struct bench_params params;
     const char *model; /* borrowed from argv */
-    bool json;
+    enum { TEXT, JSON, TRACE } output;
 };
 
 static int take_number(const struct args *a, const char *name, int64_t fallback, int64_t max,
@@ -56,10 +57,10 @@ static int take_options(const struct args *a, struct command *c, struct err *err
         return err_set(err, EINVAL, "unknown model '%s'; known models: %s", c->model,
                        model_def_names());
     }
-    if (!str_eq(output, "text") && !str_eq(output, "json")) {
-        return err_set(err, EINVAL, "--output '%s': expected text or json", output);
+    if (!str_eq(output, "text") && !str_eq(output, "json") && !str_eq(output, "trace")) {
+        return err_set(err, EINVAL, "--output '%s': expected text, json or trace", output);
     }
-    c->json = str_eq(output, "json");
+    c->output = str_eq(output, "json") ? JSON : str_eq(output, "trace") ? TRACE : TEXT;
     int r = take_number(a, "batch", 128, 4096, &batch, err);
     r = r < 0 ? r : take_number(a, "threads", 1, 256, &threads, err);
     r = r < 0 ? r : take_number(a, "steps", 20, 1000000, &steps, err);
@@ -168,6 +169,29 @@ static int print_text(const struct command *c, const struct bench_result *r)
     return fflush(stdout) == 0 ? EXIT_OK : EXIT_WORKER_RESOURCE;
 }
 
+/* Times of layers, as a definition takes them. */
+static int print_trace(const struct command *c, const struct bench_result *r)
+{
+    const struct bench_params *p = &c->params;
+    double sum_ms = 0;
+    for (uint32_t i = 0; i < r->n_layers; i++) {
+        sum_ms += r->layers[i].forward_ms + r->layers[i].backward_ms;
+    }
+    printf("# %s, batch %u, %u thread%s: %.1f ms a step, without Adam's; mean of %zu steps\n"
+           "# benchworker %s, source %s, kernels %s\n"
+           "trace:\n  layers:\n",
+           c->model, p->batch, p->threads, p->threads == 1 ? "" : "s", sum_ms, r->steps,
+           BENCHD_VERSION, build_source(), r->isa);
+    for (uint32_t i = 0; i < r->n_layers; i++) {
+        const struct bench_layer *l = &r->layers[i];
+        if (l->forward_ms + l->backward_ms > 0) {
+            printf("  - {name: %s, forwardMicroseconds: %.0f, backwardMicroseconds: %.0f}\n",
+                   l->name, l->forward_ms * 1e3, l->backward_ms * 1e3);
+        }
+    }
+    return fflush(stdout) == 0 ? EXIT_OK : EXIT_WORKER_RESOURCE;
+}
+
 static int run(const struct command *c)
 {
     struct bench_result result;
@@ -177,7 +201,9 @@ static int run(const struct command *c)
         fprintf(stderr, "benchworker bench: %s\n", err.msg);
         return EXIT_WORKER_RESOURCE;
     }
-    int code = c->json ? print_json(c, &result) : print_text(c, &result);
+    int code = c->output == JSON    ? print_json(c, &result)
+               : c->output == TRACE ? print_trace(c, &result)
+                                    : print_text(c, &result);
     bench_done(&result);
     if (code != EXIT_OK) {
         fprintf(stderr, "benchworker bench: cannot write the result to stdout\n");

@@ -12,6 +12,8 @@
 #include "base/str.h"
 #include "core/address_list.h"
 #include "worker/comm/handshake.h"
+#include "worker/emulated_arena.h"
+#include "worker/pace.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 #define TRAINER 1u
@@ -68,6 +70,18 @@ static const struct variable {
      TRAINER, NUMBER, offsetof(struct role_env, warmup_steps), 0, 1000000000, "2"},
     {"STEPS", {"steps", 0, "N", "Measured steps after the barrier (default 10)"}, TRAINER, NUMBER,
      offsetof(struct role_env, steps), 1, 1000000000, "10"},
+    {"COMPUTE",
+     {"compute", 0, "KIND", "Real, or Emulated: sleep instead of computing (default Real)"},
+     TRAINER, TEXT, offsetof(struct role_env, compute), 0, 0, "Real"},
+    {"TRACE",
+     {"trace", 0, "TIMES", "Emulated: times of the layers in ns, as conv1_1=310000:640000,..."},
+     TRAINER, TEXT, offsetof(struct role_env, trace), 0, 0, NULL},
+    {"JITTER",
+     {"jitter", 0, "RATIO", "Emulated: standard deviation of a step's time (default 0)"}, TRAINER,
+     TEXT, offsetof(struct role_env, jitter), 0, 0, "0"},
+    {"ARENA_FD",
+     {"arena-fd", 0, "N", "Emulated: open file that all trainers of a machine share"}, TRAINER,
+     NUMBER, offsetof(struct role_env, arena_fd), -1, INT32_MAX, "-1"},
     {"RENDEZVOUS_S",
      {"rendezvous-s", 0, "N", "Seconds to wait until all peers are connected (default 60)"},
      BOTH, NUMBER, offsetof(struct role_env, rendezvous_s), 1, 86400, "60"},
@@ -195,6 +209,35 @@ static int read_exchange(struct role_env *e, struct err *err)
     return e->role == ROLE_TRAINER ? read_addrs(e, err) : 0;
 }
 
+static int check_compute(struct role_env *e, struct err *err)
+{
+    e->is_emulated = e->role == ROLE_TRAINER && str_eq(e->compute, "Emulated");
+    if (e->role != ROLE_TRAINER || str_eq(e->compute, "Real")) {
+        return 0;
+    }
+    if (!e->is_emulated) {
+        return err_set(err, EINVAL, "compute '%s': expected Real or Emulated", e->compute);
+    }
+    if (e->trace == NULL) {
+        return err_set(err, EINVAL,
+                       "compute Emulated needs the times of the layers; set --trace or "
+                       "BENCHD_TRACE");
+    }
+    if (parse_f64(e->jitter, &e->jitter_ratio) < 0 || e->jitter_ratio < 0 ||
+        e->jitter_ratio > PACE_JITTER_MAX) {
+        return err_set(err, EINVAL, "jitter '%s': expected a number from 0 to %g", e->jitter,
+                       PACE_JITTER_MAX);
+    }
+    if (e->warmup_steps + e->steps > EMULATED_STEPS_MAX) {
+        return err_set(
+            err, EINVAL,
+            "compute Emulated takes at most %d steps, warm-up included, because the sums "
+            "of each are computed before",
+            EMULATED_STEPS_MAX);
+    }
+    return 0;
+}
+
 static int check(struct role_env *e, struct err *err)
 {
     bool is_trainer = e->role == ROLE_TRAINER;
@@ -218,7 +261,7 @@ static int check(struct role_env *e, struct err *err)
         return err_set(err, EINVAL, "unknown model '%s'; known models: %s", e->model_name,
                        model_def_names());
     }
-    return 0;
+    return check_compute(e, err);
 }
 
 static void print_help(enum role role, const struct arg_opt *options, size_t n)
@@ -267,6 +310,10 @@ int role_env_read(enum role role, int argc, char *const *argv, struct role_env *
         return r;
     }
     e.prints_digest = args_has(&e.args, "print-digest");
+    if (e.prints_digest && e.is_emulated) {
+        role_env_done(&e);
+        return err_set(err, EINVAL, "--print-digest: an emulated trainer has no parameters");
+    }
     *ret = e;
     return 0;
 }

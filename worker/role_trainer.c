@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "worker/comm/exchange_ps.h"
 #include "worker/data/dataset.h"
+#include "worker/emulation.h"
 #include "worker/host/probe.h"
 #include "worker/learner.h"
 #include "worker/model/adam.h"
@@ -30,8 +31,9 @@ struct trainer {
     struct exchange *exchange;
     struct dataset *data;
     struct learner learner;
-    struct adam adam; /* without peers only */
-    int64_t *step_ns; /* (steps) measured */
+    struct adam adam;           /* without peers only */
+    struct emulation emulation; /* with e->is_emulated only, in place of data and learner */
+    int64_t *step_ns;           /* (steps) measured */
     int64_t barrier_ns, barrier_cpu_ns;
     struct summary summary;
     struct model_hooks hooks;
@@ -54,9 +56,19 @@ static void die_of_fault(void *ctx, const struct exchange_fault *fault, const ch
     }
 }
 
+/* An emulated trainer without peers has nothing to update. */
+static void apply_nothing(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
+                          const float *grad_sum, float grad_scale)
+{
+    (void)ctx, (void)t, (void)offset, (void)n, (void)params, (void)grad_sum, (void)grad_scale;
+}
+
 static int open_exchange(struct trainer *t, struct err *err)
 {
     const struct role_env *e = t->env;
+    if (e->exchange == EXCHANGE_NONE && e->is_emulated) {
+        return exchange_none_new(apply_nothing, NULL, 0, &t->exchange, err);
+    }
     if (e->exchange == EXCHANGE_NONE) {
         size_t n = model_def_n_params(e->model);
         t->adam = ADAM_DEFAULT;
@@ -68,7 +80,9 @@ static int open_exchange(struct trainer *t, struct err *err)
         .servers = e->pserver_addrs,
         .slices = role_env_slices(e),
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
-        .watches_main = true,
+        .watches_main = !e->is_emulated, /* it uses no CPU time */
+        .checksums = t->emulation.arena.checksums,
+        .n_checksums = (uint64_t)(e->warmup_steps + e->steps),
         .on_fault = die_of_fault,
         .ctx = t->report,
     };
@@ -108,10 +122,8 @@ static int open_model(struct trainer *t, struct err *err)
         .seed = (uint64_t)e->seed,
         .dropout = true,
     };
-    t->step_ns = xnew_array(int64_t, (size_t)e->steps);
     int r = learner_init(&t->learner, &p, err);
     if (r == 0) {
-        t->hooks = (struct model_hooks){want, ready, t};
         model_set_hooks(t->learner.model, &t->hooks);
         t->adam.threads = model_threads(t->learner.model);
     }
@@ -140,6 +152,20 @@ static void lap(struct record_step *record, enum phase phase, int64_t *at)
     *at = now_ns;
 }
 
+static int begin_exchange(struct trainer *t, uint64_t step, struct err *err)
+{
+    const struct exchange_ops *ops = t->exchange->ops;
+    if (!t->env->is_emulated) {
+        struct model *model = t->learner.model;
+        return ops->begin(t->exchange, model_grad_data(model), model_param_data(model), err);
+    }
+    const struct emulated_arena *arena = &t->emulation.arena;
+    const bool has_arena = arena->shared != NULL;
+    return ops->begin(t->exchange,
+                      has_arena ? emulated_arena_grads(arena, (uint32_t)t->env->index, step) : NULL,
+                      arena->params, err);
+}
+
 /* Waits for what is left of the exchange that is under way, and adds its times to the record. */
 static int end_exchange(struct trainer *t, struct record_step *record, struct err *err)
 {
@@ -161,7 +187,12 @@ static int forward(struct trainer *t, uint64_t step, struct record_step *record,
     struct learner *l = &t->learner;
     const struct model_key key = {step, (uint32_t)t->env->index};
     t->want_ns = 0;
-    record->loss = model_forward(l->model, l->x, l->labels, record->samples, key);
+    if (t->env->is_emulated) {
+        emulation_forward(&t->emulation, step, &t->hooks);
+        record->loss = NAN;
+    } else {
+        record->loss = model_forward(l->model, l->x, l->labels, record->samples, key);
+    }
     if (t->want_result < 0) {
         *err = t->want_err;
         return t->want_result;
@@ -182,26 +213,30 @@ static bool hides_exchange(const struct role_env *e, uint64_t step)
 static int one_step(struct trainer *t, uint64_t step, struct record_step *ret, struct err *err)
 {
     const struct role_env *e = t->env;
-    struct learner *l = &t->learner;
     int64_t begin_ns = clock_monotonic_ns();
     int64_t at = begin_ns;
     struct record_step record = {.samples = (uint32_t)e->batch_size};
-    read_batch(t, step);
+    if (!e->is_emulated) {
+        read_batch(t, step);
+    }
     lap(&record, PHASE_DATA, &at);
     int r = forward(t, step, &record, &at, err);
     if (r >= 0 && t->is_in_exchange) {
         r = end_exchange(t, &record, err);
     }
     if (r >= 0) {
-        r = t->exchange->ops->begin(t->exchange, model_grad_data(l->model),
-                                    model_param_data(l->model), err);
+        r = begin_exchange(t, step, err);
     }
     if (r < 0) {
         return r;
     }
     t->is_in_exchange = true;
     at = clock_monotonic_ns();
-    model_backward(l->model);
+    if (e->is_emulated) {
+        emulation_backward(&t->emulation, &t->hooks);
+    } else {
+        model_backward(t->learner.model);
+    }
     lap(&record, PHASE_BACKWARD, &at);
     if (!hides_exchange(e, step)) {
         r = end_exchange(t, &record, err);
@@ -314,14 +349,18 @@ static int run(struct trainer *t)
     if (report_start(t->report, e, &err) < 0) {
         return fail(t, EXIT_WORKER_RESOURCE, &err);
     }
+    if (e->is_emulated && emulation_open(e, &t->emulation, &err) < 0) {
+        return fail(t, err.code == EINVAL ? EXIT_USAGE : EXIT_WORKER_RESOURCE, &err);
+    }
     if (open_exchange(t, &err) < 0) {
         return fail(t, err.code == EAGAIN || err.code == EMFILE ? EXIT_WORKER_RESOURCE : EXIT_USAGE,
                     &err);
     }
-    if (dataset_open(e->data, DATA_TRAIN, 0, (uint64_t)e->seed, &t->data, &err) < 0) {
+    if (!e->is_emulated &&
+        dataset_open(e->data, DATA_TRAIN, 0, (uint64_t)e->seed, &t->data, &err) < 0) {
         return fail(t, err.code == EINVAL ? EXIT_USAGE : EXIT_WORKER_DATA, &err);
     }
-    if (open_model(t, &err) < 0) {
+    if (!e->is_emulated && open_model(t, &err) < 0) {
         return fail(t, EXIT_WORKER_RESOURCE, &err);
     }
     if (train(t, &err) < 0) {
@@ -351,6 +390,8 @@ int role_trainer(int argc, char *const *argv)
     struct report report;
     report_init(&report, &e);
     struct trainer t = {.env = &e, .report = &report};
+    t.hooks = (struct model_hooks){want, ready, &t};
+    t.step_ns = xnew_array(int64_t, (size_t)e.steps);
     t.summary.loss_first = t.summary.loss_last = NAN;
     int code = run(&t);
     if (t.exchange != NULL) {
@@ -358,6 +399,7 @@ int role_trainer(int argc, char *const *argv)
     }
     dataset_free(t.data);
     learner_done(&t.learner);
+    emulation_done(&t.emulation);
     adam_done(&t.adam);
     free(t.step_ns);
     report_done(&report);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,6 +116,43 @@ static void table(void **state)
     assert_non_null(strstr(child.out, "\nAdam "));
 }
 
+/* As spec.workload.trace of a definition has it: each layer with its time in both passes, which together
+ * are the step of the head. */
+static void trace(void **state)
+{
+    (void)state;
+    RUN("bench", "--batch", "2", "--steps", "3", "-o", "trace");
+    assert_int_equal(child.exit_code, EXIT_OK);
+    const char *head = strstr(child.out, "batch 2, 1 thread: ");
+    assert_non_null(head);
+    const double step_ms = strtod(strchr(head, ':') + 1, NULL);
+    assert_non_null(strstr(child.out, "\ntrace:\n  layers:\n  - {name: conv1_1, "));
+    double sum_ms = 0;
+    size_t n_trained = 0;
+    for (const char *at = child.out; (at = strstr(at, "- {name: ")) != NULL; at++) {
+        char name[17];
+        double forward_us, backward_us;
+        assert_int_equal(
+            sscanf(at, "- {name: %16[^,], forwardMicroseconds: %lf, backwardMicroseconds: %lf}",
+                   name, &forward_us, &backward_us),
+            3);
+        const bool is_trained = strncmp(name, "conv", 4) == 0 || strncmp(name, "fc", 2) == 0;
+        n_trained += is_trained;
+        assert_true(!is_trained || (forward_us > 0 && backward_us > 0));
+        sum_ms += (forward_us + backward_us) / 1e3;
+    }
+    assert_int_equal(n_trained, 16);
+    assert_true(sum_ms > 0.98 * step_ms - 0.1 && sum_ms < 1.02 * step_ms + 0.1);
+    /* A backward pass computes two gradients: it takes longer than forward, in each larger layer. */
+    double forward_us, backward_us;
+    const char *conv = strstr(child.out, "{name: conv3_2, ");
+    assert_int_equal(sscanf(conv,
+                            "{name: conv3_2, forwardMicroseconds: %lf, backwardMicroseconds: %lf}",
+                            &forward_us, &backward_us),
+                     2);
+    assert_true(backward_us > forward_us);
+}
+
 static void mask(void **state)
 {
     (void)state;
@@ -135,7 +173,7 @@ static void bad_command_lines(void **state)
         {"--batch", "0", "--batch '0': expected a whole number from 1 to 4096"},
         {"--steps", "x", "--steps 'x'"},
         {"--model", "vgg", "unknown model 'vgg'; known models: vgg16-fluid-fc512"},
-        {"-o", "xml", "expected text or json"},
+        {"-o", "xml", "expected text, json or trace"},
         {"--stepps", "3", "did you mean --steps"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -151,11 +189,8 @@ static void bad_command_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(document),
-        cmocka_unit_test(layers),
-        cmocka_unit_test(table),
-        cmocka_unit_test(mask),
-        cmocka_unit_test(bad_command_lines),
+        cmocka_unit_test(document), cmocka_unit_test(layers), cmocka_unit_test(table),
+        cmocka_unit_test(trace),    cmocka_unit_test(mask),   cmocka_unit_test(bad_command_lines),
     };
     program = xasprintf("%s/worker/benchworker", getenv("BENCHD_BUILD_DIR"));
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -193,6 +193,24 @@ static int on_abort(struct client *c, const struct link *l, const struct frame *
     return err_set(err, ECANCELED, "%s", fault->message);
 }
 
+/* The frame's checksum is that of its bytes: the parser has compared them. */
+static int check_sum(const struct client *c, const struct frame *f, struct err *err)
+{
+    const struct exchange_ps_params *p = &c->params;
+    if (p->checksums == NULL || f->step >= p->n_checksums) {
+        return 0;
+    }
+    const uint32_t want = p->checksums[f->step * p->slices.n + f->slice];
+    if (f->payload_crc != want) {
+        return err_set(err, EPROTO,
+                       "wrong parameters of step %" PRIu64 ", slice %" PRIu32
+                       ": checksum %08" PRIx32 ", expected %08" PRIx32
+                       "; the sum of the gradients is wrong",
+                       f->step, f->slice, f->payload_crc, want);
+    }
+    return 0;
+}
+
 static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const uint8_t *payload,
                     struct err *err)
 {
@@ -210,7 +228,7 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
         l->n_received++;
         c->n_received++;
         c->is_received[f->slice] = true;
-        return 0;
+        return check_sum(c, f, err);
     case FRAME_RELEASE:
         if (c->doing != JOB_BARRIER || !c->begun || l->released) {
             return err_set(err, EPROTO, "RELEASE is not expected now");

@@ -17,6 +17,8 @@ enum rng_purpose {
     RNG_SHUFFLE, /* b: epoch */
     RNG_PIXELS,  /* a: split, b: sample */
     RNG_LABELS,  /* a: split */
+    RNG_JITTER,  /* a: trainer, b: step; of an emulated trainer */
+    RNG_GRADS,   /* made up, of emulated trainers */
 };
 
 /* Mixes up to three small numbers (purpose, step, trainer, layer...) into a stream id. */

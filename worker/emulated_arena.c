@@ -1,0 +1,232 @@
+#include "worker/emulated_arena.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "worker/comm/auth.h"
+#include "worker/comm/crc32c.h"
+#include "worker/model/adam.h"
+#include "worker/tensor/accumulate.h"
+#include "worker/tensor/rng.h"
+
+#define PAGE_BYTES ((size_t)4096)
+#define SHIFT_FLOATS ((size_t)16) /* a cache line: the place stays aligned */
+#define PARITIES 2                /* gradients alternate between steps */
+#define GRADIENT_SD 0.01f
+#define PART_FLOATS ((size_t)8192)
+
+struct head {
+    uint8_t key[AUTH_DIGEST_SIZE]; /* what the content is made from */
+    uint64_t is_filled;            /* written last */
+};
+
+struct layout { /* offsets in the file, in bytes */
+    size_t checksums, grads, params, end;
+};
+
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+static size_t n_grads(const struct emulated_arena_params *p)
+{
+    return p->slices.n_params + SHIFT_FLOATS * PARITIES * p->n_trainers;
+}
+
+static struct layout layout_of(const struct emulated_arena_params *p)
+{
+    struct layout l = {.checksums = PAGE_BYTES};
+    l.grads = l.checksums + whole_pages((size_t)p->n_steps * p->slices.n * sizeof(uint32_t));
+    l.params = l.grads + whole_pages(n_grads(p) * sizeof(float));
+    l.end = l.params + whole_pages(p->slices.n_params * sizeof(float));
+    return l;
+}
+
+static void key_of(const struct emulated_arena_params *p, uint8_t ret[static AUTH_DIGEST_SIZE])
+{
+    char text[256];
+    (void)snprintf(text, sizeof(text),
+                   "1 %s seed=%" PRIu64 " params=%zu trainers=%" PRIu32 " slices=%" PRIu32
+                   " servers=%" PRIu32 " steps=%" PRIu32,
+                   p->model_name, p->seed, p->slices.n_params, p->n_trainers, p->slices.n,
+                   p->slices.n_servers, p->n_steps);
+    auth_sha256(text, strlen(text), ret);
+}
+
+static size_t place_of(uint32_t trainer, uint64_t step)
+{
+    return SHIFT_FLOATS * (PARITIES * (size_t)trainer + (size_t)(step % PARITIES));
+}
+
+const float *emulated_arena_grads(const struct emulated_arena *a, uint32_t trainer, uint64_t step)
+{
+    return a->grads + place_of(trainer, step);
+}
+
+/* ---- the content ---- */
+
+/* In trainer order, as a server adds. */
+static void sum_up(const float *grads, size_t offset, size_t n, uint32_t n_trainers, uint64_t step,
+                   float *sum)
+{
+    memcpy(sum, grads + place_of(0, step) + offset, n * sizeof(float));
+    for (uint32_t t = 1; t < n_trainers; t++) {
+        grad_add(sum, grads + place_of(t, step) + offset, n);
+    }
+}
+
+/* All steps of a part of slice i, which stays in the caches. `params` holds the initial values. Continues the
+ * checksums over the parts before it. */
+static void train_alone(const struct emulated_arena_params *p, const float *grads,
+                        const float *params, uint32_t i, size_t offset, size_t n,
+                        uint32_t *checksums)
+{
+    float own[PART_FLOATS], sums[PARITIES][PART_FLOATS];
+    memcpy(own, params + offset, n * sizeof(float));
+    for (uint32_t parity = 0; parity < PARITIES; parity++) {
+        sum_up(grads, offset, n, p->n_trainers, parity, sums[parity]);
+    }
+    struct adam adam = ADAM_DEFAULT;
+    adam_init(&adam, n);
+    for (uint32_t step = 0; step < p->n_steps; step++) {
+        adam_apply(&adam, step + 1, 0, n, own, sums[step % PARITIES], 1.0f / (float)p->n_trainers);
+        uint32_t *crc = &checksums[(size_t)step * p->slices.n + i];
+        *crc = crc32c(*crc, own, n * sizeof(float));
+    }
+    adam_done(&adam);
+}
+
+static void fill(const struct emulated_arena_params *p, char *at)
+{
+    const struct layout l = layout_of(p);
+    float *grads = (float *)(at + l.grads), *params = (float *)(at + l.params);
+    const struct rng_key key = {.seed = p->seed, .stream = rng_stream(RNG_GRADS, 0, 0)};
+    rng_normal(key, GRADIENT_SD, grads, n_grads(p));
+    model_init_params(p->def, p->seed, params);
+    uint32_t *checksums = (uint32_t *)(at + l.checksums);
+    memset(checksums, 0, (size_t)p->n_steps * p->slices.n * sizeof(uint32_t));
+    for (uint32_t i = 0; i < p->slices.n; i++) {
+        const struct slice slice = slices_get(&p->slices, i);
+        for (size_t done = 0; done < slice.len; done += PART_FLOATS) {
+            const size_t left = slice.len - done;
+            train_alone(p, grads, params, i, slice.offset + done,
+                        left < PART_FLOATS ? left : PART_FLOATS, checksums);
+        }
+    }
+}
+
+/* ---- the file ---- */
+
+/* Waits for whoever fills it. A lock of the process: children of one parent share the open file, so flock would
+ * not keep them apart. */
+static int lock(int fd, struct err *err)
+{
+    const struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int r;
+    do {
+        r = fcntl(fd, F_SETLKW, &whole);
+    } while (r < 0 && errno == EINTR);
+    return r < 0 ? err_set_errno(err, errno, "shared arena: lock") : 0;
+}
+
+static void unlock(int fd)
+{
+    const struct flock whole = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+    (void)fcntl(fd, F_SETLK, &whole); /* closing does it, too */
+}
+
+/* Reserves the memory, so that lack of it is an error here and not a signal later. */
+static int make_room(int fd, size_t bytes, struct err *err)
+{
+    struct stat is;
+    if (fstat(fd, &is) < 0) {
+        return err_set_errno(err, errno, "shared arena");
+    }
+    if (is.st_size != 0 && is.st_size != (off_t)bytes) {
+        return err_set(err, EINVAL, "shared arena: %lld bytes, expected %zu: it is another trial's",
+                       (long long)is.st_size, bytes);
+    }
+    const int code = posix_fallocate(fd, 0, (off_t)bytes);
+    return code != 0 ? err_set_errno(err, code, "shared arena: %zu bytes", bytes) : 0;
+}
+
+/* Fills it unless that was done. Whoever dies before `is_filled` leaves a file that the next one fills. */
+static int complete(const struct emulated_arena_params *p, char *at, struct err *err)
+{
+    struct head *head = (struct head *)at;
+    uint8_t key[AUTH_DIGEST_SIZE];
+    key_of(p, key);
+    if (head->is_filled == 0) {
+        fill(p, at);
+        memcpy(head->key, key, sizeof(key));
+        head->is_filled = 1;
+    }
+    if (memcmp(head->key, key, sizeof(key)) != 0) {
+        return err_set(err, EINVAL, "shared arena: it is another trial's");
+    }
+    return 0;
+}
+
+static int map(const struct emulated_arena_params *p, int fd, struct emulated_arena *ret,
+               struct err *err)
+{
+    const struct layout l = layout_of(p);
+    int r = make_room(fd, l.end, err);
+    if (r < 0) {
+        return r;
+    }
+    char *at = mmap(NULL, l.end, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) {
+        return err_set_errno(err, errno, "shared arena: map %zu bytes", l.end);
+    }
+    r = complete(p, at, err);
+    if (r >= 0 && mprotect(at, l.params, PROT_READ) < 0) {
+        r = err_set_errno(err, errno, "shared arena: protect the gradients");
+    }
+    if (r < 0) {
+        (void)munmap(at, l.end); /* nothing to lose */
+        return r;
+    }
+    *ret = (struct emulated_arena){
+        .shared = at,
+        .bytes = l.end,
+        .checksums = (const uint32_t *)(at + l.checksums),
+        .grads = (const float *)(at + l.grads),
+        .params = (float *)(at + l.params),
+    };
+    return 0;
+}
+
+int emulated_arena_open(const struct emulated_arena_params *params, int fd,
+                        struct emulated_arena *ret, struct err *err)
+{
+    const int own_fd = fd < 0 ? memfd_create("benchd-arena", MFD_CLOEXEC) : -1;
+    const int use_fd = fd < 0 ? own_fd : fd;
+    if (use_fd < 0) {
+        return err_set_errno(err, errno, "shared arena: memfd");
+    }
+    int r = lock(use_fd, err);
+    if (r >= 0) {
+        r = map(params, use_fd, ret, err);
+        unlock(use_fd);
+    }
+    if (own_fd >= 0) {
+        (void)close(own_fd); /* the mapping keeps it */
+    }
+    return r;
+}
+
+void emulated_arena_close(struct emulated_arena *a)
+{
+    if (a->shared != NULL) {
+        (void)munmap(a->shared, a->bytes); /* nothing to lose */
+    }
+    *a = (struct emulated_arena){0};
+}
