@@ -15,8 +15,8 @@
 static int64_t ran_ms(const struct listed_run *l, int64_t now_unix_ms)
 {
     const struct run_status *st = &l->row.status;
-    if (st->started_unix_ms == 0 || l->is_interrupted) {
-        return -1;
+    if (st->started_unix_ms == 0 || l->is_interrupted || run_status_is_imported(st)) {
+        return -1; /* of logs: when they were written says not how long the programs ran */
     }
     return (st->ended_unix_ms > 0 ? st->ended_unix_ms : now_unix_ms) - st->started_unix_ms;
 }
@@ -33,7 +33,9 @@ static void print_row(struct table *t, const struct listed_run *l, bool is_wide,
     table_cell(t, "%s", row->name);
     table_cell(t, "%s", row->benchmark);
     table_cell(t, "%s%s", run_phase_to_string(row->status.phase),
-               l->is_interrupted ? " (interrupted)" : "");
+               l->is_interrupted                      ? " (interrupted)"
+               : run_status_is_imported(&row->status) ? " (imported)"
+                                                      : "");
     table_cell(t, "%u/%u", row->status.trials_done, row->status.trials_total);
     table_cell(t, "%s", age);
     table_cell(t, "%s", duration);

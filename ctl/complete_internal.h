@@ -33,6 +33,8 @@ void complete_charts(struct typing *t);
 void complete_roles(struct typing *t);
 void complete_formats(struct typing *t);
 void complete_profiles(struct typing *t);
+/* The log rules that ship, and files. */
+void complete_rules(struct typing *t);
 /* The fields of a definition, and of a run behind 'benchmarkrun'. */
 void complete_paths(struct typing *t);
 void complete_colors(struct typing *t);

@@ -14,6 +14,7 @@
 #include "ctl/progress.h"
 #include "ctl/schema.h"
 #include "ctl/usage.h"
+#include "logparse/shipped.h"
 #include "report/report.h"
 #include "result/pivot.h"
 #include "spec/shipped_profiles.h"
@@ -252,6 +253,14 @@ void complete_profiles(struct typing *t)
     for (size_t i = 0; i < shipped_profiles_count; i++) {
         offer(t, shipped_profiles[i].name, "");
     }
+}
+
+void complete_rules(struct typing *t)
+{
+    for (size_t i = 0; i < log_shipped_count; i++) {
+        offer(t, log_shipped[i].name, "");
+    }
+    complete_files(t);
 }
 
 struct offered_paths {

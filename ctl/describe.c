@@ -56,9 +56,14 @@ static void format_identity(const struct describe_params *p, struct buf *out)
         line(out, "CPUs:", "%lld", (long long)row->cpus);
     }
     line(out, "Rehearsal:", "%s",
-         row->rehearsal ? "yes: compare its figures within this run only" : "no");
+         spec_is_imported(p->result->def->spec) ? "unknown"
+         : row->rehearsal                       ? "yes: compare its figures within this run only"
+                                                : "no");
     if (p->result->simulated) {
         line(out, "Simulated:", "yes");
+    }
+    if (spec_is_imported(p->result->def->spec)) {
+        line(out, "Imported:", "yes: %s", row->status.message);
     }
 }
 

@@ -150,6 +150,11 @@ const struct replica_row *attempt_row_find_replica(const struct attempt_row *row
     return NULL;
 }
 
+bool run_status_is_imported(const struct run_status *status)
+{
+    return strcmp(status->reason, RUN_REASON_IMPORTED) == 0;
+}
+
 bool run_status_eq(const struct run_status *a, const struct run_status *b)
 {
     return a->phase == b->phase && strcmp(a->reason, b->reason) == 0 &&

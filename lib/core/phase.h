@@ -104,6 +104,11 @@ struct run_status {
     int64_t started_unix_ms, ended_unix_ms;
 };
 
+/* The reason of a run whose figures were read from old logs: by it a list shows what the run is. Its
+ * definition says so, too (spec_is_imported). */
+#define RUN_REASON_IMPORTED "Imported"
+bool run_status_is_imported(const struct run_status *status);
+
 bool run_status_eq(const struct run_status *a, const struct run_status *b);
 
 /* Of an event for people. */

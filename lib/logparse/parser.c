@@ -277,6 +277,7 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
         .steps = NAN,
         .units = value_or_nan(&v, LOG_SAMPLES),
         .rate = NAN,
+        .batch = value_or_nan(&v, LOG_BATCH),
         .time_s = isnan(step_s) ? log_values_time_s(&v) : step_s,
         .loss = value_or_nan(&v, LOG_LOSS),
         .accuracy = accuracy_of(&v),
@@ -357,8 +358,7 @@ static double factor_of(const struct log_parser *p, const struct log_line_rule *
 }
 
 /* The figure of one line of the rule over all ranks. False: it has none. */
-static bool add_up(const struct log_parser *p, size_t index, struct log_result *ret,
-                   unsigned *ret_ranks)
+static bool add_up(const struct log_parser *p, size_t index, struct log_result *ret)
 {
     const struct log_line_rule *line = &p->params.rule->lines.items[index];
     const struct log_tally *first = NULL;
@@ -387,20 +387,20 @@ static bool add_up(const struct log_parser *p, size_t index, struct log_result *
         .steps = steps,
         .units = units * factor,
         .n_lines = n_lines,
+        .n_ranks = n,
         .step_ns = first->step_ns.items,
         .n_step_ns = first->step_ns.len,
     };
-    *ret_ranks = n;
     return true;
 }
 
-static void put_method(struct log_result *r, unsigned n_ranks)
+static void put_method(struct log_result *r)
 {
     static const char *const aggregates[] = {"mean", "median", "last", "maximum"};
     static const char *const kinds[] = {"summary", "epoch", "step", "info"};
     char ranks[32] = "";
-    if (n_ranks > 1) {
-        (void)snprintf(ranks, sizeof(ranks), ", %u ranks", n_ranks); /* fits */
+    if (r->n_ranks > 1) {
+        (void)snprintf(ranks, sizeof(ranks), ", %u ranks", r->n_ranks); /* fits */
     }
     text_put(r->method, sizeof(r->method), "%s of %llu %s line%s%s%s",
              aggregates[r->line->aggregate], (unsigned long long)r->n_lines, kinds[r->line->kind],
@@ -412,12 +412,11 @@ int log_parser_result(const struct log_parser *p, struct log_result *ret)
 {
     for (enum log_kind kind = LOG_KIND_SUMMARY; kind <= LOG_KIND_STEP; kind++) {
         for (size_t i = 0; i < p->params.rule->lines.len; i++) {
-            unsigned n_ranks;
-            if (p->params.rule->lines.items[i].kind == kind && add_up(p, i, ret, &n_ranks)) {
+            if (p->params.rule->lines.items[i].kind == kind && add_up(p, i, ret)) {
                 ret->loss_first = p->loss_first;
                 ret->loss_last = p->loss_last;
                 ret->accuracy_last = p->accuracy_last;
-                put_method(ret, n_ranks);
+                put_method(ret);
                 return 0;
             }
         }

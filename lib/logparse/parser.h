@@ -23,6 +23,7 @@ struct log_figure { /* of one line; what it does not say is NaN */
     double units;  /* that the line covers */
     double rate;   /* units/s, of the line's own numbers */
     double time_s; /* that the line names, of a step or of all that it covers */
+    double batch;  /* samples of a step */
     double loss, accuracy;
     int64_t t_ns; /* the line's time stamp, or that of its arrival */
 };
@@ -57,6 +58,7 @@ struct log_result {
     double steps;                                /* that were measured, of one rank */
     double units;                                /* that were measured; NaN: the log does not say */
     uint64_t n_lines;                            /* that were measured */
+    unsigned n_ranks;                            /* that printed them; 1: they name none */
     double loss_first, loss_last, accuracy_last; /* NaN: none */
     const int64_t *step_ns;                      /* of measured steps; borrowed from the parser */
     size_t n_step_ns;

@@ -163,6 +163,10 @@ static void add_unmeasured(struct choice_lines *lines, const struct layout *l)
 static void add_caveats(struct choice_lines *lines, const struct result *r)
 {
     struct buf text = BUF_INIT;
+    if (spec_is_imported(r->def->spec)) {
+        buf_puts(&text, "These figures were read from old logs; benchd measured none of them.");
+        add(lines, "Imported", &text);
+    }
     if (r->simulated) {
         buf_puts(&text, "Fake pods answered: these figures test benchd and say nothing about "
                         "training.");

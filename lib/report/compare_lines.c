@@ -409,6 +409,14 @@ static void say_kind(struct compare_lines *lines, const struct comparison *c)
             "rehearsal: processes waited for CPUs%s; the ratios hold for such runs only",
             c->axis == NULL ? " in both runs" : "");
     }
+    const struct result *sides[] = {c->base, c->candidate};
+    for (size_t i = 0; i < (c->axis == NULL ? 2 : 1); i++) {
+        if (spec_is_imported(sides[i]->def->spec)) {
+            add(lines, COMPARE_LINE_WARNING,
+                "run/%s was read from old logs: its machine and its build are unknown",
+                sides[i]->def->name);
+        }
+    }
     if (c->axis == NULL && strcmp(c->base->def->uid, c->candidate->def->uid) == 0) {
         add(lines, COMPARE_LINE_WARNING, "both sides are the same run");
     }

@@ -38,6 +38,7 @@ static const char *const after_params[] = {
     "efficiency_per_cpu",
     "efficiency_per_cpu_low",
     "efficiency_per_cpu_high",
+    "imported",
 };
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 static const struct csv_columns of_result = {before_params, N(before_params), after_params,
@@ -177,6 +178,7 @@ static void put_row(struct buf *out, const struct result *r, const struct csv_na
     csv_number(out, p->cpus);
     csv_interval(out, &p->efficiency_per_pod.estimate);
     csv_interval(out, &p->efficiency_per_cpu.estimate);
+    buf_puts(out, spec_is_imported(def->spec) ? ",true" : ",false");
     buf_putc(out, '\n');
 }
 

@@ -3,6 +3,7 @@
 
 #include "report/csv.h"
 #include "report/layout.h"
+#include "report/marks.h"
 #include "report/report.h"
 #include "report/scaling_lines.h"
 #include "report/table.h"
@@ -143,8 +144,9 @@ void report_curves_text(const struct result *r, const struct report_opts *opts, 
     layout_init(&l, r);
     scaling_lines_init(&lines, &l, ALL_PARTS, 0);
     terminal_colored(out, &term, TERMINAL_BOLD, r->def->name);
-    buf_printf(out, "   %s%s%s\n", run_phase_to_string(r->phase),
-               r->def->rehearsal ? "   REHEARSAL" : "", r->simulated ? "   SIMULATED" : "");
+    buf_printf(out, "   %s", run_phase_to_string(r->phase));
+    marks_put_text(r, &term, out);
+    buf_putc(out, '\n');
     for (size_t i = 0; i < lines.list.len; i++) {
         const struct curve *c = &r->curves.list.items[i];
         struct buf text = BUF_INIT;
@@ -183,8 +185,9 @@ void report_curves_markdown(const struct result *r, struct buf *out)
     scaling_lines_init(&lines, &l, ALL_PARTS, 0);
     buf_puts(out, "## ");
     markdown_escape(r->def->name, out);
-    buf_printf(out, "\n\n%s%s%s\n", run_phase_to_string(r->phase),
-               r->def->rehearsal ? ", **rehearsal**" : "", r->simulated ? ", **simulated**" : "");
+    buf_printf(out, "\n\n%s", run_phase_to_string(r->phase));
+    marks_put_markdown(r, out);
+    buf_puts(out, "\n");
     for (size_t i = 0; i < lines.list.len; i++) {
         const struct curve *c = &r->curves.list.items[i];
         struct buf text = BUF_INIT;

@@ -102,6 +102,9 @@ static void put_title(struct buf *out, const struct report_page *page, const str
     if (r->simulated) {
         put_tag(out, "bad", "simulated");
     }
+    if (spec_is_imported(r->def->spec)) {
+        put_tag(out, "bad", "imported");
+    }
     buf_puts(out, "<span class=\"soft\">");
     html_escape(r->def->spec->name, out);
     buf_printf(out, ", %s</span></p>\n", page->created);

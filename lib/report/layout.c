@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/marks.h"
 #include "report/table.h"
 #include "result/number.h"
 
@@ -75,14 +76,12 @@ static void add_titled(struct table *t, const char *name, enum table_align align
     table_column(t, title, align);
 }
 
-/* Every row of a rehearsal or a simulated run carries the word; NULL for a plain run. */
-static const char *run_word(const struct layout *l)
+/* Every row of a rehearsal, a simulated or an imported run carries the words. Owned; NULL for a plain run. */
+static char *run_word(const struct layout *l)
 {
-    const bool rehearsal = l->result->def->rehearsal, simulated = l->result->simulated;
-    return rehearsal && simulated ? "rehearsal, simulated"
-           : rehearsal            ? "rehearsal"
-           : simulated            ? "simulated"
-                                  : NULL;
+    struct buf marks = BUF_INIT;
+    marks_put(l->result, &marks);
+    return marks.len == 0 ? NULL : buf_take(&marks);
 }
 
 /* Owned text of a swept point's value. */
@@ -237,8 +236,9 @@ struct table *layout_grid(const struct layout *l)
 void layout_grid_caption(const struct layout *l, struct buf *out)
 {
     buf_printf(out, "Throughput in %s%s", l->unit, l->own_baselines ? "" : " (efficiency)");
-    if (run_word(l) != NULL) {
-        buf_printf(out, ", %s", run_word(l));
+    _cleanup_(freep) char *word = run_word(l);
+    if (word != NULL) {
+        buf_printf(out, ", %s", word);
     }
     if (l->names.len == 2) {
         buf_printf(out, ", by %s (rows) and %s (columns)", l->names.items[0], l->names.items[1]);
@@ -376,7 +376,8 @@ static void add_columns(struct table *t, const struct layout *l, unsigned parts)
             table_column(t, resource_columns[i].title, TABLE_RIGHT);
         }
     }
-    if (run_word(l) != NULL) {
+    _cleanup_(freep) char *word = run_word(l);
+    if (word != NULL) {
         table_column(t, "RUN", TABLE_LEFT);
     }
 }
@@ -389,6 +390,7 @@ struct table *layout_points(const struct layout *l, unsigned parts)
     const bool by_index = (parts & LAYOUT_BY_INDEX) != 0 || (!l->systems && l->names.len == 0);
     const bool x_interval = any_interval(l, LAYOUT_THROUGHPUT);
     const bool e_interval = any_interval(l, LAYOUT_SCALING);
+    _cleanup_(freep) char *word = run_word(l);
     struct table *t = table_new();
     add_identity(t, l, by_index);
     add_columns(t, l, parts);
@@ -417,8 +419,8 @@ struct table *layout_points(const struct layout *l, unsigned parts)
                 put_efficiency(t, resource_columns[i].of(p), false);
             }
         }
-        if (run_word(l) != NULL) {
-            table_cell(t, "%s", run_word(l));
+        if (word != NULL) {
+            table_cell(t, "%s", word);
         }
     }
     return t;

@@ -1,5 +1,6 @@
 /* A result as GitHub Markdown, see report.h: the tables and notes of text.c, without its width. */
 #include "report/layout.h"
+#include "report/marks.h"
 #include "report/notes.h"
 #include "report/report.h"
 #include "report/scaling_lines.h"
@@ -38,12 +39,7 @@ static void put_head(struct buf *out, const struct layout *l)
     buf_puts(out, "## ");
     markdown_escape(r->def->name, out);
     buf_printf(out, "\n\n%s", run_phase_to_string(r->phase));
-    if (r->def->rehearsal) {
-        buf_puts(out, ", **rehearsal**");
-    }
-    if (r->simulated) {
-        buf_puts(out, ", **simulated**");
-    }
+    marks_put_markdown(r, out);
     struct buf text = BUF_INIT;
     layout_describe_run(l, &text);
     buf_puts(out, ". ");

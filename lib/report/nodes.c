@@ -3,6 +3,7 @@
 
 #include "report/csv.h"
 #include "report/layout.h"
+#include "report/marks.h"
 #include "report/report.h"
 #include "report/table.h"
 #include "report/terminal.h"
@@ -124,8 +125,9 @@ void report_nodes_text(const struct result *r, const struct report_opts *opts, s
 {
     struct text_out o = {out, terminal_of(opts)};
     terminal_colored(out, &o.term, TERMINAL_BOLD, r->def->name);
-    buf_printf(out, "   %s%s%s\n", run_phase_to_string(r->phase),
-               r->def->rehearsal ? "   REHEARSAL" : "", r->simulated ? "   SIMULATED" : "");
+    buf_printf(out, "   %s", run_phase_to_string(r->phase));
+    marks_put_text(r, &o.term, out);
+    buf_putc(out, '\n');
     struct table *t = layout_nodes(r);
     if (t == NULL) {
         terminal_wrapped(out, &o.term, no_nodes, 0, 2);
@@ -153,8 +155,9 @@ void report_nodes_markdown(const struct result *r, struct buf *out)
     struct table *t = layout_nodes(r);
     buf_puts(out, "## ");
     markdown_escape(r->def->name, out);
-    buf_printf(out, "\n\n%s%s%s\n\n", run_phase_to_string(r->phase),
-               r->def->rehearsal ? ", **rehearsal**" : "", r->simulated ? ", **simulated**" : "");
+    buf_printf(out, "\n\n%s", run_phase_to_string(r->phase));
+    marks_put_markdown(r, out);
+    buf_puts(out, "\n\n");
     if (t == NULL) {
         buf_printf(out, "%s\n", no_nodes);
         return;

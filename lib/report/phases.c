@@ -4,6 +4,7 @@
 
 #include "report/csv.h"
 #include "report/layout.h"
+#include "report/marks.h"
 #include "report/report.h"
 #include "report/table.h"
 #include "report/terminal.h"
@@ -175,8 +176,9 @@ void report_phases_text(const struct result *r, const struct report_opts *opts, 
 {
     struct text_out o = {out, terminal_of(opts)};
     terminal_colored(out, &o.term, TERMINAL_BOLD, r->def->name);
-    buf_printf(out, "   %s%s%s\n", run_phase_to_string(r->phase),
-               r->def->rehearsal ? "   REHEARSAL" : "", r->simulated ? "   SIMULATED" : "");
+    buf_printf(out, "   %s", run_phase_to_string(r->phase));
+    marks_put_text(r, &o.term, out);
+    buf_putc(out, '\n');
     struct table *t = new_table(r);
     if (t == NULL) {
         terminal_wrapped(out, &o.term, no_phases, 0, 2);
@@ -204,8 +206,9 @@ void report_phases_markdown(const struct result *r, struct buf *out)
 {
     buf_puts(out, "## ");
     markdown_escape(r->def->name, out);
-    buf_printf(out, "\n\n%s%s%s\n\n", run_phase_to_string(r->phase),
-               r->def->rehearsal ? ", **rehearsal**" : "", r->simulated ? ", **simulated**" : "");
+    buf_printf(out, "\n\n%s", run_phase_to_string(r->phase));
+    marks_put_markdown(r, out);
+    buf_puts(out, "\n\n");
     struct table *t = new_table(r);
     if (t == NULL) {
         buf_printf(out, "%s\n", no_phases);

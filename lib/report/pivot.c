@@ -6,6 +6,7 @@
 
 #include "report/csv.h"
 #include "report/json_text.h"
+#include "report/marks.h"
 #include "report/report.h"
 #include "report/table.h"
 #include "report/terminal.h"
@@ -79,8 +80,10 @@ static void put_caption(const struct pivot *p, struct buf *out)
         put_axes(p->columns.items, p->columns.len, out);
         buf_puts(out, p->columns.len > 1 ? " (columns, from the top)" : " (columns)");
     }
-    buf_puts(out, p->result->def->rehearsal ? ", rehearsal" : "");
-    buf_puts(out, p->result->simulated ? ", simulated" : "");
+    struct buf marks = BUF_INIT;
+    marks_put(p->result, &marks);
+    buf_printf(out, "%s%s", marks.len > 0 ? ", " : "", buf_cstr(&marks));
+    buf_done(&marks);
 }
 
 static void put_value(const struct pivot *p, double value, struct buf *out)
@@ -266,8 +269,9 @@ void report_pivot_text(const struct pivot *p, const struct report_opts *opts, st
     const struct terminal term = terminal_of(opts);
     const struct run_def *def = p->result->def;
     terminal_colored(out, &term, TERMINAL_BOLD, def->name);
-    buf_printf(out, "   %s%s%s\n\n", run_phase_to_string(p->result->phase),
-               def->rehearsal ? "   REHEARSAL" : "", p->result->simulated ? "   SIMULATED" : "");
+    buf_printf(out, "   %s", run_phase_to_string(p->result->phase));
+    marks_put_text(p->result, &term, out);
+    buf_puts(out, "\n\n");
     struct buf text = BUF_INIT;
     put_caption(p, &text);
     terminal_wrapped(out, &term, buf_cstr(&text), 0, 2);
@@ -302,9 +306,9 @@ void report_pivot_markdown(const struct pivot *p, struct buf *out)
     struct buf text = BUF_INIT;
     buf_puts(out, "## ");
     markdown_escape(def->name, out);
-    buf_printf(out, "\n\n%s%s%s\n\n", run_phase_to_string(p->result->phase),
-               def->rehearsal ? ", **rehearsal**" : "",
-               p->result->simulated ? ", **simulated**" : "");
+    buf_printf(out, "\n\n%s", run_phase_to_string(p->result->phase));
+    marks_put_markdown(p->result, out);
+    buf_puts(out, "\n\n");
     put_caption(p, &text);
     markdown_escape(buf_cstr(&text), out);
     buf_puts(out, ":\n\n");

@@ -298,6 +298,9 @@ static void collect_reasons(const struct reference_beside *b, const struct refer
     if (b->result->simulated || b->result->def->rehearsal) {
         add_reason(reasons, "this run is %s", b->result->simulated ? "simulated" : "a rehearsal");
     }
+    if (spec_is_imported(b->result->def->spec)) {
+        add_reason(reasons, "this run was read from logs of an unknown machine");
+    }
     if (t->quality == REFERENCE_READING) {
         add_reason(reasons, "the published figures are read off a chart, to about %g",
                    t->reading_error);

@@ -4,6 +4,7 @@
 
 #include "report/csv.h"
 #include "report/layout.h"
+#include "report/marks.h"
 #include "report/report.h"
 #include "report/table.h"
 #include "report/terminal.h"
@@ -139,8 +140,9 @@ void report_replicas_text(const struct result *r, const struct report_opts *opts
     replica_lines_init(&lines, r);
     layout_init(&l, r);
     terminal_colored(out, &o.term, TERMINAL_BOLD, r->def->name);
-    buf_printf(out, "   %s%s%s\n", run_phase_to_string(r->phase),
-               r->def->rehearsal ? "   REHEARSAL" : "", r->simulated ? "   SIMULATED" : "");
+    buf_printf(out, "   %s", run_phase_to_string(r->phase));
+    marks_put_text(r, &o.term, out);
+    buf_putc(out, '\n');
     if (lines.list.len == 0) {
         terminal_wrapped(out, &o.term, no_replicas, 0, 2);
     } else {
@@ -177,8 +179,9 @@ void report_replicas_markdown(const struct result *r, struct buf *out)
     layout_init(&l, r);
     buf_puts(out, "## ");
     markdown_escape(r->def->name, out);
-    buf_printf(out, "\n\n%s%s%s\n\n", run_phase_to_string(r->phase),
-               r->def->rehearsal ? ", **rehearsal**" : "", r->simulated ? ", **simulated**" : "");
+    buf_printf(out, "\n\n%s", run_phase_to_string(r->phase));
+    marks_put_markdown(r, out);
+    buf_puts(out, "\n\n");
     if (lines.list.len == 0) {
         buf_printf(out, "%s\n", no_replicas);
     } else {

@@ -4,6 +4,7 @@
 #include "report/csv.h"
 #include "report/json_text.h"
 #include "report/layout.h"
+#include "report/marks.h"
 #include "report/table.h"
 #include "report/terminal.h"
 #include "result/number.h"
@@ -23,11 +24,13 @@ static struct table *runs_table(const struct report_history *r)
 {
     const struct run_history *h = r->history;
     struct table *t = table_new();
+    struct buf marks = BUF_INIT;
+    marks_put(h->newest, &marks); /* those of all: others are skipped */
     table_column(t, "CREATED", TABLE_LEFT);
     table_column(t, "RUN", TABLE_LEFT);
     table_column(t, "THROUGHPUT", TABLE_RIGHT);
     table_column(t, "CHANGE", TABLE_RIGHT);
-    if (h->newest->def->rehearsal) { /* then all are: others are skipped */
+    if (marks.len > 0) {
         table_column(t, "", TABLE_LEFT);
     }
     for (size_t i = 0; i < h->entries.len; i++) {
@@ -42,11 +45,12 @@ static struct table *runs_table(const struct report_history *r)
         } else {
             table_cell(t, "%s", "");
         }
-        if (h->newest->def->rehearsal) { /* every row carries the word */
-            table_cell(t, "rehearsal");
+        if (marks.len > 0) { /* every row carries the words */
+            table_cell(t, "%s", buf_cstr(&marks));
         }
         buf_done(&value);
     }
+    buf_done(&marks);
     return t;
 }
 
@@ -117,11 +121,11 @@ static void put_lines(const struct run_history *h, put_line_fn *put, void *ctx)
     }
     if (h->skipped.len > 0) {
         buf_clear(&text);
-        buf_printf(
-            &text,
-            "%zu run%s left out: a rehearsal beside others, another unit, or without one of the "
-            "points of %s.",
-            h->skipped.len, h->skipped.len == 1 ? " is" : "s are", h->newest->def->name);
+        buf_printf(&text,
+                   "%zu run%s left out: a rehearsal or old logs beside others, another unit, or "
+                   "without one of the "
+                   "points of %s.",
+                   h->skipped.len, h->skipped.len == 1 ? " is" : "s are", h->newest->def->name);
         put(ctx, buf_cstr(&text));
     }
     buf_done(&text);
@@ -187,7 +191,7 @@ void report_history_csv(const struct report_history *h, struct buf *out)
 {
     const struct run_history *history = h->history;
     buf_puts(out, "benchmark,run,created,point,unit,throughput,level,change_ratio,change_p,"
-                  "rehearsal\n");
+                  "rehearsal,imported\n");
     for (size_t i = 0; i < history->entries.len; i++) {
         const struct run_history_entry *e = &history->entries.items[i];
         const struct run_history_change *c = change_at(history, i);
@@ -208,7 +212,8 @@ void report_history_csv(const struct report_history *h, struct buf *out)
         if (c != NULL) {
             number_format_exact(c->p, out);
         }
-        buf_printf(out, ",%s\n", e->result->def->rehearsal ? "true" : "false");
+        buf_printf(out, ",%s,%s\n", e->result->def->rehearsal ? "true" : "false",
+                   spec_is_imported(e->result->def->spec) ? "true" : "false");
     }
 }
 
@@ -232,9 +237,10 @@ void report_history_json(const struct report_history *h, struct buf *out)
     for (size_t i = 0; i < history->entries.len; i++) {
         const struct run_history_entry *e = &history->entries.items[i];
         (void)json_array_append_new(
-            runs, json_pack("{s:s, s:s, s:s, s:f, s:I, s:b}", "run", e->result->def->name, "uid",
-                            e->result->def->uid, "created", h->dates[i], "value", e->value, "level",
-                            (json_int_t)e->level, "rehearsal", e->result->def->rehearsal));
+            runs, json_pack("{s:s, s:s, s:s, s:f, s:I, s:b, s:b}", "run", e->result->def->name,
+                            "uid", e->result->def->uid, "created", h->dates[i], "value", e->value,
+                            "level", (json_int_t)e->level, "rehearsal", e->result->def->rehearsal,
+                            "imported", spec_is_imported(e->result->def->spec)));
     }
     vec_each (const struct run_history_change, c, &history->changes) {
         (void)json_array_append_new(changes, change_to_json(history, c));

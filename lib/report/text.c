@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "report/layout.h"
+#include "report/marks.h"
 #include "report/notes.h"
 #include "report/report.h"
 #include "report/scaling_lines.h"
@@ -13,14 +14,7 @@ static void put_head(struct buf *out, const struct layout *l, const struct termi
     const struct result *r = l->result;
     terminal_colored(out, term, TERMINAL_BOLD, r->def->name);
     buf_printf(out, "   %s", run_phase_to_string(r->phase));
-    if (r->def->rehearsal) {
-        buf_puts(out, "   ");
-        terminal_colored(out, term, TERMINAL_YELLOW, "REHEARSAL");
-    }
-    if (r->simulated) {
-        buf_puts(out, "   ");
-        terminal_colored(out, term, TERMINAL_YELLOW, "SIMULATED");
-    }
+    marks_put_text(r, term, out);
     buf_putc(out, '\n');
     struct buf text = BUF_INIT;
     layout_describe_run(l, &text);

@@ -11,7 +11,7 @@
 
 bool compare_history_is_same(const struct result *base, const struct result *other)
 {
-    if (other->simulated || other->phase != RUN_SUCCEEDED ||
+    if (other->simulated || spec_is_imported(other->def->spec) || other->phase != RUN_SUCCEEDED ||
         other->def->rehearsal != base->def->rehearsal ||
         !json_equal(other->def->spec->definition, base->def->spec->definition)) {
         return false;

@@ -300,6 +300,20 @@ static void compare_templates(struct comparison *c)
     }
 }
 
+static const char *origin_of(const struct result *r)
+{
+    return spec_is_imported(r->def->spec) ? "read from old logs" : "measured";
+}
+
+/* A log says nothing of its machine, so two of the same may still differ. */
+static void compare_origins(struct comparison *c)
+{
+    if (spec_is_imported(c->base->def->spec) || spec_is_imported(c->candidate->def->spec)) {
+        *vec_push(&c->differences) = (struct difference){"figures", xstrdup(origin_of(c->base)),
+                                                         xstrdup(origin_of(c->candidate))};
+    }
+}
+
 void compare_differences(struct comparison *c)
 {
     const struct run_def *a = c->base->def, *b = c->candidate->def;
@@ -314,6 +328,7 @@ void compare_differences(struct comparison *c)
     add_difference(c, "CPUs given", cpus_text(a->cpus), cpus_text(b->cpus));
     compare_templates(c);
     compare_machines(c);
+    compare_origins(c);
 }
 
 void comparison_free(struct comparison *c)

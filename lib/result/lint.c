@@ -42,6 +42,7 @@ const char *warning_code_to_string(enum warning_code code)
         [WARNING_SLOW_NODE] = "SlowNode",
         [WARNING_MIXED_UNITS] = "MixedUnits",
         [WARNING_NOISY_TRIAL] = "NoisyTrial",
+        [WARNING_IMPORTED] = "Imported",
     };
     return names[code];
 }
@@ -115,6 +116,16 @@ static void lint_simulated(struct result *r)
     if (r->simulated) {
         warn(r, WARNING_SIMULATED,
              "simulated: fake pods answered; compare its numbers only with each other");
+    }
+}
+
+static void lint_imported(struct result *r)
+{
+    if (spec_is_imported(r->def->spec)) {
+        warn(
+            r, WARNING_IMPORTED,
+            "imported: the figures were read from old logs; machine, build and what else ran there "
+            "are unknown");
     }
 }
 
@@ -524,6 +535,7 @@ void result_lint(struct result *r)
 {
     lint_rehearsal(r);
     lint_simulated(r);
+    lint_imported(r);
     lint_one_trial(r);
     lint_efficiency(r);
     lint_throttled(r);

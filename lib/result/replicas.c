@@ -16,6 +16,8 @@ struct gathering {
     VEC(double) work_ns;
     VEC(double) excess;
     double phases_ns, exchange_ns, throttled_ns, measured_ns; /* sums */
+    double
+        watched_ns; /* of it, the time in which throttling was looked for: a log says nothing of it */
 };
 struct gatherings {
     VEC(struct gathering) list;
@@ -53,6 +55,7 @@ static void take_summary(struct gathering *g, const struct replica_result *rep)
     g->line.n_steps += s->steps;
     g->measured_ns += (double)s->duration_ns;
     g->throttled_ns += (double)s->throttled_ns;
+    g->watched_ns += s->source.rule[0] == '\0' ? (double)s->duration_ns : 0;
     for (int k = 0; k < PHASE_COUNT; k++) {
         g->phases_ns += (double)s->phase_ns[k];
         g->exchange_ns += phase_is_own((enum phase)k) ? 0 : (double)s->phase_ns[k];
@@ -88,7 +91,7 @@ static struct replica_line finish(struct gathering *g, uint32_t point)
     line.work_ns = median_of(g->work_ns.items, g->work_ns.len);
     line.excess = median_of(g->excess.items, g->excess.len);
     line.exchange = g->phases_ns > 0 && g->measured_ns > 0 ? g->exchange_ns / g->measured_ns : NAN;
-    line.throttled = g->measured_ns > 0 ? g->throttled_ns / g->measured_ns : NAN;
+    line.throttled = g->watched_ns > 0 ? g->throttled_ns / g->watched_ns : NAN;
     vec_done(&g->work_ns);
     vec_done(&g->excess);
     return line;

@@ -92,6 +92,7 @@ enum warning_code {
     WARNING_SLOW_NODE,
     WARNING_MIXED_UNITS,
     WARNING_NOISY_TRIAL,
+    WARNING_IMPORTED,
 };
 struct warning {
     enum warning_code code;

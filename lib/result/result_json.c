@@ -343,6 +343,7 @@ json_t *result_to_json(const struct result *r)
     json_object_set_new(o, "cpus", def->cpus == 0 ? json_null() : json_integer(def->cpus));
     json_object_set_new(o, "rehearsal", json_boolean(def->rehearsal));
     json_object_set_new(o, "simulated", json_boolean(r->simulated));
+    json_object_set_new(o, "imported", json_boolean(spec_is_imported(def->spec)));
     json_object_set_new(o, "measure", measure);
     json_object_set_new(o, "hardware", hardware_to_json(r));
     json_object_set_new(o, "nodes", nodes_to_json(r));

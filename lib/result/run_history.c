@@ -98,7 +98,8 @@ void run_history_init(struct run_history *h, const struct result *const *runs, s
     _cleanup_(freep) double *logs = xnew_array(double, n);
     for (size_t i = 0; i < n; i++) {
         const double sum = sum_of_logs(h, runs[i]);
-        if (isnan(sum)) {
+        if (isnan(sum) ||
+            spec_is_imported(runs[i]->def->spec) != spec_is_imported(h->newest->def->spec)) {
             *vec_push(&h->skipped) = runs[i];
             continue;
         }

@@ -80,6 +80,9 @@ static void read_name(struct diags *d, const struct place *root, struct profile 
     if (str_eq(name, PROFILE_NATIVE)) {
         reader_complain(d, &place, "choose another name", "'%s' is reserved for the native worker",
                         name);
+    } else if (str_eq(name, PROFILE_IMPORTED)) {
+        reader_complain(d, &place, "choose another name",
+                        "'%s' is reserved for figures of old logs", name);
     }
     p->name = xstrdup(name);
 }

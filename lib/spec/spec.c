@@ -4,7 +4,18 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "logparse/rule.h"
+#include "spec/profile.h"
 #include "spec/spec_names.h"
+
+bool spec_is_imported(const struct spec *spec)
+{
+    vec_each (const struct system, system, &spec->systems) {
+        if (str_eq(system->profile, PROFILE_IMPORTED)) {
+            return true;
+        }
+    }
+    return false;
+}
 
 bool spec_system_has_role(const struct spec *spec, const struct system *system, enum role role)
 {

@@ -165,6 +165,8 @@ struct spec {
 };
 
 void spec_free(struct spec *spec);
+/* Were its figures read from old logs (`benchctl import`), not measured? */
+bool spec_is_imported(const struct spec *spec);
 /* Does the system have replicas of the role? All have the same roles, but for a launcher. */
 bool spec_system_has_role(const struct spec *spec, const struct system *system, enum role role);
 /* A declared parameter; NULL: none, as for the built-in names. */

@@ -51,6 +51,7 @@ class Offers(Case):
         self.assertEqual(self.offered("get", "--store", "", hints=NO_SPACE), ["sqlite:"])
         self.assertEqual(self.offered("run", "x", "--steps", ""), [])
         self.assertEqual(self.offered("init", "--profile", "tf"), ["tf-config", "tf-config-chief"])
+        self.assertEqual(self.offered("import", "--rules", "paddle-f", hints=0), ["paddle-fluid"])
         self.assertEqual(sorted(self.offered("explain", "spec.s")), ["spec.sweep", "spec.systems"])
         self.assertEqual(self.offered("explain", "spec.systems.log.l"), ["spec.systems.log.lines"])
         self.assertIn("benchmarkrun.status", self.offered("explain", "benchmarkrun."))

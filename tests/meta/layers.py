@@ -31,7 +31,7 @@ RULES = {
     "store": (["base", "core", "spec", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "openssl/"], ANY),
     "report": (["base", "core", "reference", "spec", "result", "report"], ["jansson.h"], LIBC_PURE),
     "run": (["base", "core", "logparse", "spec", "decide", "pod", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),
-    "ctl": (LIBRARY + ["ctl"], ["jansson.h", "uv.h"], ANY),
+    "ctl": (LIBRARY + ["ctl"], ["jansson.h", "uv.h", "zstd.h"], ANY),
     "daemon": (LIBRARY + ["daemon"], ["jansson.h", "uv.h", "microhttpd.h", "openssl/"], ANY),
     "worker/tensor": (["base", "worker/tensor"], ["immintrin.h"], ANY),
     "worker/kernels": (["base", "worker/tensor", "worker/kernels"], ["cblas.h", "immintrin.h", "cpuid.h"],

@@ -18,13 +18,14 @@ static void test_document(void **state)
     (void)json_array_append_new(items, run_item_to_json(&row, true));
     json_t *document = run_list_to_json(items);
     json_t *expected = json_pack(
-        "{s:s, s:s, s:[{s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:i, s:i, s:I, s:i, s:b, s:b, "
+        "{s:s, s:s, s:[{s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:i, s:i, s:I, s:i, s:b, s:b, s:b, "
         "s:s, s:s, s:n}]}",
         "apiVersion", "benchd.io/v1alpha1", "kind", "BenchmarkRunList", "items", "name", RUN_NAME,
         "uid", UID, "benchmark", row.benchmark, "phase", "Failed", "interrupted", 1, "reason",
         "TooManyFailedTrials", "message", "lost ?", "trialsDone", 3, "trialsFailed", 2,
-        "trialsTotal", (json_int_t)UINT32_MAX, "cpus", 2, "rehearsal", 1, "simulated", 0, "created",
-        "1970-01-01T00:00:01Z", "started", "1970-01-01T00:00:02Z", "ended");
+        "trialsTotal", (json_int_t)UINT32_MAX, "cpus", 2, "rehearsal", 1, "simulated", 0,
+        "imported", 0, "created", "1970-01-01T00:00:01Z", "started", "1970-01-01T00:00:02Z",
+        "ended");
     if (!json_equal(document, expected)) {
         fail_msg("expected %s\ngot %s", json_dumps(expected, 0), json_dumps(document, 0));
     }

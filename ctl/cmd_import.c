@@ -1,0 +1,46 @@
+/* benchctl import: what was measured elsewhere becomes a run in the local store. */
+#include "ctl/import_logs.h"
+#include "ctl/show.h"
+#include "ctl/verbs.h"
+
+static enum exit_code run(struct cli *cli)
+{
+    return import_logs(cli);
+}
+
+static const struct arg_opt opts[] = {
+    {"rules", 0, "RULE", "Log rule that finds the figures: a shipped one, or a file"},
+    {"set", 0, "NAME=VALUE", "A value of all logs, such as trainers=4; may be repeated"},
+    {"batch", 0, "N", "Samples that a trainer took in a step"},
+    {"warmup", 0, "N", "First steps that do not count; default: 10, where numbered"},
+    {"name", 0, "TEXT", "Name of the benchmark; default: that of the rule"},
+    {"system", 0, "TEXT", "Name of the system; default: that of the rule"},
+    {"model", 0, "TEXT", "What was trained; default: unknown"},
+    {"dataset", 0, "TEXT", "With what; default: unknown"},
+    {"exchange", 0, "TEXT", "How gradients were exchanged; default: unknown"},
+};
+
+const struct verb verb_import = {
+    .name = "import",
+    .args = "LOG... --rules RULE [option...]",
+    .summary = "Store the figures of old logs as a run",
+    .examples = "  benchctl import --rules torch-ddp --batch 32 one.log rank0.log,rank1.log\n"
+                "  benchctl import --rules paddle-fluid --set pservers=10 --batch 128 \\\n"
+                "      trainers=20:a.log trainers=40:b.log\n"
+                "  zcat old.log.gz | benchctl import --rules tf-cnn-benchmarks --batch 64 \\\n"
+                "      --set workers=8 -\n",
+    .details = "LOG is one trial: [NAME=VALUE,..:]FILE[,FILE..]. The values are those of its\n"
+               "point, the files are the logs of its trainers; one file may be that of all.\n"
+               "Arguments with the same values are repeats. The run is stored on this machine,\n"
+               "where results, compare, report and the other verbs show it with --local, marked\n"
+               "as imported. A file may be compressed by zstd; - is standard input.\n"
+               "\n"
+               "Exit codes: 0 stored, 2 wrong arguments or a log without a figure: then nothing\n"
+               "is stored, 3 no such file, 9 disk or store.",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .formats = SHOW_FORMATS,
+    .min_words = 1,
+    .max_words = (size_t)-1,
+    .run = run,
+};

@@ -1,0 +1,37 @@
+/* One old log: fed byte by byte, it becomes what the store keeps of a trainer that ended well. By the same
+ * parser as the output of a live one. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "core/replica.h"
+#include "logparse/parser.h"
+#include "run/capture.h"
+
+struct import_log {
+    struct replica_id id;
+    struct log_parser_params params;
+    struct log_parser *parser; /* owned */
+    struct capture capture;    /* its text */
+    int64_t first_ns, last_ns; /* dates of its lines; 0: they have none */
+    double batch;              /* that it names as its own; 0: none */
+};
+
+/* `params->rule` is not NULL; its on_figure and ctx are not read. */
+struct import_log *import_log_new(const struct log_parser_params *params,
+                                  const struct replica_id *id, size_t max_bytes);
+void import_log_free(struct import_log *l); /* NULL is fine */
+void import_log_feed(struct import_log *l, const char *data, size_t len);
+
+struct import_end {
+    char *summary_line; /* owned; NULL: it has no figure that counts */
+    int64_t steps;
+    struct buf why; /* lines, where there is none; owned */
+    char *fix;      /* what to do then; owned; NULL: nothing is known */
+};
+/* The log is complete. `speaks_for_all`: it is the only one of `params.trainers`. */
+void import_log_end(struct import_log *l, bool speaks_for_all, struct import_end *ret);
+void import_end_done(struct import_end *end);

@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+"""benchctl import: old logs become a stored run, all of them or none, marked wherever it is shown."""
+import csv
+import ctypes
+import io
+import json
+import os
+import re
+import sqlite3
+
+import cli
+
+FLUID = "Pass = 0, Iters = {}, Loss = 2.301442, Accuracy = 0.118056, Speed = {} img/s\n"
+# https://github.com/PaddlePaddle/Paddle/issues/8638
+FLUID_REAL = "".join(f"Pass = 0, Iters = {240 + i}, Loss = 4.612001, Accuracy = 0.015625, spent {s}\n"
+                     for i, s in enumerate(("1.383521", "1.571773", "2.008580", "1.616996")))
+# mlbench-results, task 1a with all-reduce by MPI: seconds to the goal
+MLBENCH = {1: 171.151, 2: 105.973, 4: 57.936, 8: 42.345, 16: 30.935}
+
+
+class Import(cli.CliCase):
+    def put(self, name, text, when=None):
+        path = self.folder / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        if when is not None:
+            os.utime(path, (when, when))
+        return name
+
+    def fluid(self, name, rate, **keys):
+        return self.put(name, "".join(FLUID.format(i, rate) for i in range(20)), **keys)
+
+    def load(self, *words, rules="paddle-fluid", batch="128", code=0, **keys):
+        return self.ctl("import", "--rules", rules, "--batch", batch, "--store", self.store, *words, code=code, **keys)
+
+    def result(self, *words, **keys):
+        return json.loads(self.load(*words, "-o", "json", **keys).stdout)
+
+    def refuse(self, wanted, *words, code=2, **keys):
+        done = self.load(*words, code=code, **keys)
+        self.assertIn(wanted, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertFalse((self.folder / "results.db").exists(), "nothing is stored")
+        return done.stderr
+
+    def of_run(self, verb, *words, code=0):
+        return self.ctl(verb, *words, "--store", self.store, code=code).stdout
+
+    def points(self, result):
+        return {p["parameters"]["trainers"]: p for p in result["points"]}
+
+    # ---- figures ----
+
+    def test_the_example_of_the_page(self):
+        page = (cli.ROOT / "docs" / "import.md").read_text(encoding="utf-8")
+        for name, text in re.findall(r"`(\w+\.log)`:\n```\n(.*?)```", page, re.S):
+            self.put(name, text)
+        command = re.search(r"^benchctl (import .*)$", page, re.M).group(1)
+        done = self.ctl(*command.split(), "--store", self.store)
+        table = re.search(r"^WORKERS .*?(?=```)", page, re.M | re.S).group(0)
+        self.assertIn(table, done.stdout)
+        how = re.search(r"`(by the rule .*?)`\.", page).group(1)
+        self.assertIn(how, re.sub(r"\s+", " ", done.stdout))
+        short = "Speed = 1 images\nSpeed = 12 images\nthree\nfour\nfive\n12 frames/s\n"
+        wanted = re.search(r"^error: short.log.*?(?=```)", page, re.M | re.S).group(0)
+        done = self.load(self.put("short.log", short), rules="torch-ddp", code=2)
+        self.assertTrue(done.stderr.startswith(wanted), done.stderr)
+
+    def test_files_are_trainers(self):
+        for i, rate in enumerate((16, 15, 14)):
+            self.fluid(f"{i}.log", rate)
+        points = self.points(self.result("0.log", "1.log,2.log"))
+        self.assertEqual({1: 16, 2: 29}, {n: round(p["throughput"]["value"], 6) for n, p in points.items()})
+        self.assertAlmostEqual(29 / 16, points[2]["speedup"]["value"])
+
+    def test_repeats_and_an_axis_of_ones_own(self):
+        words = []
+        for gpu, rate in (("k80", 10), ("p100", 40)):
+            for n in (1, 2):
+                for trial in range(3):
+                    files = [self.fluid(f"{gpu}-{n}-{trial}-{i}.log", rate + trial) for i in range(n)]
+                    words.append(f"gpu={gpu},trainers={n}:{','.join(files)}")
+        result = self.result(*words)
+        self.assertEqual(4, len(result["points"]))
+        self.assertEqual(0, len(result["baselines"]))
+        medians = {(p["parameters"]["gpu"], p["parameters"]["trainers"]): p["throughput"]["value"] for p in result["points"]}
+        self.assertEqual({("k80", 1): 11, ("k80", 2): 22, ("p100", 1): 41, ("p100", 2): 82},
+                         {k: round(v, 6) for k, v in medians.items()})
+        for p in result["points"]:  # each divides by its own kind of machine
+            self.assertAlmostEqual(p["parameters"]["trainers"], p["speedup"]["value"])
+
+    def test_one_without_servers_is_the_baseline(self):
+        """The published table: 10 servers, 20 trainers, and one thread alone."""
+        self.fluid("alone.log", 16.74)
+        for i in range(20):
+            self.fluid(f"{i}.log", 12.37)
+        files = ",".join(f"{i}.log" for i in range(20))
+        result = self.result("pservers=0,trainers=1:alone.log", f"pservers=10,trainers=20:{files}")
+        self.assertEqual((1, 1), (len(result["points"]), len(result["baselines"])))
+        self.assertAlmostEqual(0.739, result["points"][0]["efficiency"]["value"], places=3)
+        self.refuse_again("pservers=0 is the baseline", "pservers=0,trainers=2:0.log,1.log")
+
+    def refuse_again(self, wanted, *words, **keys):
+        self.store = f"sqlite:{self.folder}/none.db"
+        self.assertIn(wanted, self.load(*words, code=2, **keys).stderr)
+        self.assertFalse((self.folder / "none.db").exists())
+
+    def test_lines_of_the_seeds(self):
+        self.put("8638.log", FLUID_REAL)
+        result = self.result("8638.log", "--warmup", "0")
+        self.assertAlmostEqual(4 * 128 / (1.383521 + 1.571773 + 2.008580 + 1.616996), result["points"][0]["throughput"]["value"],
+                               places=5)
+        words = []
+        for n, seconds in MLBENCH.items():
+            self.put(f"{n}.log", f"80% Top 1 Validation Accuracy reached in {seconds:.3f} seconds, Compute: 1 seconds, "
+                                 "Communication: 1 seconds\n")
+            words.append(f"workers={n}:{n}.log")
+        result = self.result(*words, rules="mlbench", batch="128")
+        for p in result["points"]:
+            n = p["parameters"]["workers"]
+            self.assertAlmostEqual(MLBENCH[1] / MLBENCH[n], p["speedup"]["value"], places=3)
+
+    def test_one_log_of_all(self):
+        self.put("ranks.log", "".join(f"[1,{rank}]<stdout>:{10 + rank} samples/s\n" for rank in range(4)))
+        result = self.result("workers=4:ranks.log", rules="mpi")
+        self.assertAlmostEqual(46, result["points"][0]["throughput"]["value"])
+        self.refuse_again("it has the figures of 4 ranks, but 8 trained", "workers=8:ranks.log", rules="mpi")
+        self.fluid("alone.log", 3)
+        self.refuse_again("it has the figure of one process, but 4 trained", "trainers=4:alone.log")
+
+    def test_a_rule_of_ones_own(self):
+        self.put("rule.yaml", "name: mine\nlines:\n- {kind: Step, pattern: 'at (?<rate>) pictures/s'}\n")
+        self.put("a.log", "at 12 pictures/s\n")
+        result = self.result("a.log", rules="rule.yaml")
+        self.assertAlmostEqual(12, result["points"][0]["throughput"]["value"])
+        log = result["points"][0]["trials"][0]["replicas"]["items"][0]["summary"]["log"]
+        self.assertEqual("mine", log["rule"])
+        self.put("wrong.yaml", "name: mine\nlines:\n- {kind: Stepp, pattern: 'x'}\n")
+        self.refuse_again("wrong.yaml:3:", "a.log", rules="wrong.yaml")
+
+    def test_zstd_and_standard_input(self):
+        text = "".join(FLUID.format(i, 5) for i in range(5000)).encode()
+        zstd = ctypes.CDLL("libzstd.so.1")
+        zstd.ZSTD_compress.restype = ctypes.c_size_t
+        room = ctypes.create_string_buffer(len(text) + 1000)
+        size = zstd.ZSTD_compress(room, ctypes.c_size_t(len(room)), text, ctypes.c_size_t(len(text)), 3)
+        self.put("a.log.zst", room.raw[:size])
+        self.assertAlmostEqual(5, self.result("a.log.zst")["points"][0]["throughput"]["value"])
+        self.put("plain.log", text)
+        with open(self.folder / "plain.log", "rb") as stdin:
+            self.assertAlmostEqual(5, self.result("-", stdin=stdin)["points"][0]["throughput"]["value"])
+        self.put("torn.log", room.raw[:size // 2])
+        self.refuse_again("torn.log: its zstd data is damaged", "torn.log")
+        self.put("a.log.gz", b"\x1f\x8b\x08\x00rest")
+        self.refuse_again("compressed by gzip, which benchctl does not read\nfix: unpack it: zcat FILE |", "a.log.gz")
+
+    # ---- marks ----
+
+    def test_every_view_says_so(self):
+        done = self.load(self.fluid("a.log", 10, when=1500000000), self.fluid("b.log", 9) + "," + self.fluid("c.log", 9))
+        self.assertRegex(done.stdout, r"^paddle-fluid-\w{5}   Succeeded   IMPORTED\n")
+        name = done.stdout.split()[0]
+        self.assertIn("imported: the figures were read from old logs", done.stdout)
+        listed = json.loads(self.of_run("get", "runs", "-o", "json"))["items"][0]
+        self.assertEqual(("Imported", True, "2017-07-14T02:40:00Z", 0),
+                         (listed["reason"], listed["imported"], listed["created"], listed["cpus"]))
+        self.assertRegex(self.of_run("get", "runs"), r"Succeeded \(imported\) +2/2 +\S+ +-\n")
+        described = self.of_run("describe", name)
+        for text in ("Imported:      yes: read from 3 logs by the rule paddle-fluid, not measured by benchd; dated by the files'",
+                     "Environment of 0 replicas:", "trainer/1 of point 1, trial 0: c.log, ", "Rehearsal:     unknown"):
+            self.assertIn(text, described)
+        result = json.loads(self.of_run("results", name, "-o", "json"))
+        self.assertTrue(result["imported"])
+        self.assertIn("Imported", [w["code"] for w in result["warnings"]])
+        self.assertEqual([], result["hardware"])
+        rows = list(csv.DictReader(io.StringIO(self.of_run("results", name, "-o", "csv"))))
+        self.assertEqual(["true", "true"], [row["imported"] for row in rows])
+        for by in ("node", "replica", "phase", "curve"):
+            self.assertIn("IMPORTED", self.of_run("results", name, "--by", by))
+            self.assertIn("**imported**", self.of_run("results", name, "--by", by, "-o", "markdown"))
+        self.assertIn("**imported**", self.of_run("results", name, "-o", "markdown"))
+        self.assertIn("          -  -\n", self.of_run("results", name, "--by", "replica"))  # nobody looked for throttling
+        self.assertRegex(self.of_run("history", "paddle-fluid"), rf"{name} .* imported\n")
+        history = json.loads(self.of_run("history", "paddle-fluid", "-o", "json"))
+        self.assertEqual([True], [r["imported"] for r in history["runs"]])
+        self.of_run("report", name, "--file", "page.html")
+        self.assertIn(">imported<", (self.folder / "page.html").read_text(encoding="utf-8"))
+        self.assertEqual((self.folder / "c.log").read_text(encoding="utf-8"),
+                         self.of_run("logs", name, "--point", "1", "--role", "trainer", "--index", "1"))
+
+    def test_compare_warns_and_strict_refuses(self):
+        words = [self.fluid(f"{i}.log", 10 + i) for i in range(4)]
+        one, two = (self.load(*words).stdout.split()[0] for _ in range(2))
+        done = self.of_run("compare", one, two)
+        self.assertIn("figures read from old logs", re.sub(r"\s+", " ", done))
+        self.assertIn(f"run/{two} was read from old logs: its machine and its build are unknown", re.sub(r"\s+", " ", done))
+        refused = self.ctl("compare", one, two, "--strict", "--store", self.store, code=2).stderr
+        self.assertIn("figures", refused)
+
+    def test_beside_a_run_that_was_measured(self):
+        """The same system and point: compare shows both and says so; history does not mix them."""
+        self.put("x.json", json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "both"}, "spec": {
+            "systems": [{"name": "sh", "profile": "none", "command": ["echo", "5 images/sec"], "log": "torch-ddp"}],
+            "workload": {"model": "x", "batchSize": 32, "exchange": {"kind": "AllReduce"}}, "sweep": {"grid": {"workers": [1]}},
+            "roles": {"worker": {"replicas": {"from": "workers"}}}}}))
+        words = [self.put(f"{i}.log", f"{i + 4} images/sec\n", when=1500000000) for i in range(3)]
+        names = ["--name", "both", "--system", "sh", "--exchange", "AllReduce", "--set", "workers=1"]
+        old = self.load(*names, *words, rules="torch-ddp", batch="32").stdout.split()[0]
+        new = json.loads(self.ctl("run", "x.json", "--local", "--store", self.store, "-o", "json").stdout)["run"]
+        said = re.sub(r"\s+", " ", self.of_run("compare", old, new, code=15))
+        self.assertIn("figures read from old logs -> measured", said)
+        self.assertIn(f"run/{old} was read from old logs", said)
+        self.assertNotIn(f"run/{new} was read", said)
+        history = json.loads(self.of_run("history", "both", "-o", "json"))
+        self.assertEqual(([new], [old]), ([r["run"] for r in history["runs"]], history["skipped"]))
+
+    def test_it_cannot_be_started(self):
+        self.load(self.fluid("a.log", 10))
+        name = self.run_name()
+        self.assertIn("IMPORTED", self.ctl("run", "--resume", name, "--local", "--store", self.store).stdout)
+        text = json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "x"}, "spec": {
+            "systems": [{"name": "x", "profile": "imported"}], "workload": {"model": "x", "batchSize": 1,
+                                                                            "exchange": {"kind": "AllReduce"}},
+            "sweep": {"grid": {"workers": [1]}}, "roles": {"worker": {"replicas": {"from": "workers"}}}}})
+        self.put("x.json", text)
+        self.assertIn("imported", self.ctl("validate", "x.json", code=2).stderr)
+
+    # ---- refusals ----
+
+    def test_what_is_refused(self):
+        self.fluid("a.log", 10)
+        self.fluid("b.log", 11)
+        self.fluid("c.log", 12)
+        self.put("empty.log", "")
+        self.put("short.log", "".join(FLUID.format(i, 10) for i in range(5)))
+        self.put("flowers.log", "batch_size: 32\n" + "".join(FLUID.format(i, 10) for i in range(20)))
+        rows = [  # words, text
+            (["a.log", "a.log"], "a.log: this file was given twice"),
+            (["a.log", "./a.log"], "./a.log: this file was given twice"),
+            (["trainers=3:a.log,b.log"], "'a.log': 2 files, but trainers=3"),
+            (["trainers=0:a.log"], "trainers must be a whole number from 1"),
+            (["trainers=x:a.log"], "trainers must be a whole number from 1"),
+            (["trainers=1,trainers=1:a.log"], "trainers has a value already"),
+            (["--set", "trainers=1", "trainers=1:a.log"], "trainers has a value already"),
+            (["Bad=1:a.log"], "Bad=1:a.log: No such file"),
+            (["a=1,b:a.log"], "'b' is not NAME=VALUE"),
+            (["gpu=:a.log"], "'gpu=' is not NAME=VALUE"),
+            (["gpu=a:"], "a file has no name"),
+            (["a.log,"], "a file has no name"),
+            (["gpu=k80:a.log", "b.log"], "'b.log' has no value of gpu"),
+            (["trainers=1:a.log", "workers=1:b.log"], "these logs have trainers and workers"),
+            (["trainers=2:c.log"], "c.log: by the rule paddle-fluid it has the figure of one process"),
+            (["-", "-"], "standard input, which can be read once"),
+            (["gpu=k80:a.log", "gpu=k80:b.log", "gpu=p100:c.log"], "gpu=p100,trainers=1 has 1 trial, but another point has 2"),
+            (["batch_size=1:a.log"], "batch_size and --batch both say"),
+            (["empty.log"], "empty.log: the program printed nothing for the log rule paddle-fluid"),
+            (["short.log"], "add --warmup N: all that it has is in the first 10 steps"),
+            (["flowers.log"], "it says that a step has 32 samples, but batch_size is 128"),
+            (["a.log", "--name", "Not a name"], "--name 'Not a name' is not a valid name"),
+            (["a.log", "--warmup", "-1"], "--warmup '-1': expected a whole number"),
+            (["pservers=1,trainers=1:a.log", "pservers=0,trainers=1:b.log", "pservers=1,trainers=1:c.log"], "has 1 trial, but"),
+        ]
+        for words, text in rows:
+            with self.subTest(" ".join(words)):
+                self.refuse(text, *words, code=3 if "No such file" in text else 2)
+        self.refuse("no log rule 'torch-dpp' ships\nfix: did you mean 'torch-ddp'?", "a.log", rules="torch-dpp")
+        self.refuse("gone.log: No such file", "gone.log", code=3)
+        self.refuse("Is a directory", str(self.folder), code=9)
+        done = self.ctl("import", "--rules", "paddle-fluid", "a.log", "--store", self.store, code=2)
+        self.assertIn("write --batch N", done.stderr)
+        self.assertIn("write --rules NAME", self.ctl("import", "a.log", "--store", self.store, code=2).stderr)
+
+    def test_another_rule_reads_it(self):
+        self.put("a.log", "step 1 loss 2.5 123.0 images/sec\n" * 20)
+        self.refuse("--rules torch-ddp reads 20 lines of it", "a.log", rules="keras")
+
+    def test_a_later_log_that_is_wrong_stores_nothing(self):
+        self.fluid("a.log", 10)
+        self.put("b.log", "nothing\n")
+        said = self.refuse("b.log: no line of 1 matched the log rule paddle-fluid\nthe only line:\n  1: nothing\n",
+                           "trainers=1:a.log", "trainers=1:b.log")
+        self.assertNotIn("a.log", said)
+
+    def test_a_store_that_fails_in_the_middle_keeps_nothing(self):
+        self.load(self.fluid("a.log", 10))
+        db = sqlite3.connect(self.folder / "results.db")
+        db.execute("CREATE TRIGGER full BEFORE INSERT ON event BEGIN SELECT RAISE(ABORT, 'no room'); END")
+        db.commit()
+        db.close()
+        self.assertIn("no room", self.load(self.fluid("b.log", 10), code=9).stderr)
+        self.assertEqual(1, len(self.of_run("get", "runs", "-o", "name").split()))
+
+
+if __name__ == "__main__":
+    cli.main()
