@@ -26,8 +26,6 @@ struct emulated_arena_params {
     uint32_t n_steps; /* warm-up included */
     struct slices slices;
 };
-/* A checksum is kept for each step, and the first trainer computes them all before it connects. */
-#define EMULATED_STEPS_MAX 1000
 
 struct emulated_arena {
     void *shared; /* the mapping of the whole file, owned */

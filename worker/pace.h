@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "core/emulation.h"
 #include "worker/model/model.h"
 
 struct pace_layer {
@@ -17,8 +18,7 @@ struct pace {
     uint32_t n_layers;
 };
 
-#define PACE_LAYER_NS_MAX INT64_C(3600000000000)
-#define PACE_JITTER_MAX 0.3 /* the shortest step then still has a tenth of its time */
+#define PACE_LAYER_NS_MAX (EMULATED_LAYER_US_MAX * INT64_C(1000))
 
 /* From "conv1_1=310000:640000,...": nanoseconds forward and backward, in any order. Every layer with
  * parameters is named; one without may be left out and then takes no time. -EINVAL. */

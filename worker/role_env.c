@@ -11,9 +11,8 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "core/address_list.h"
+#include "core/emulation.h"
 #include "worker/comm/handshake.h"
-#include "worker/emulated_arena.h"
-#include "worker/pace.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 #define TRAINER 1u
@@ -224,9 +223,9 @@ static int check_compute(struct role_env *e, struct err *err)
                        "BENCHD_TRACE");
     }
     if (parse_f64(e->jitter, &e->jitter_ratio) < 0 || e->jitter_ratio < 0 ||
-        e->jitter_ratio > PACE_JITTER_MAX) {
+        e->jitter_ratio > EMULATED_JITTER_MAX) {
         return err_set(err, EINVAL, "jitter '%s': expected a number from 0 to %g", e->jitter,
-                       PACE_JITTER_MAX);
+                       EMULATED_JITTER_MAX);
     }
     if (e->warmup_steps + e->steps > EMULATED_STEPS_MAX) {
         return err_set(

@@ -32,7 +32,7 @@ struct role_env {
     enum exchange_kind exchange;
     bool is_emulated; /* a trainer that sleeps where it would compute; the next three are its own */
     const char *trace;            /* pace.h */
-    double jitter_ratio;          /* 0 to PACE_JITTER_MAX */
+    double jitter_ratio;          /* 0 to EMULATED_JITTER_MAX */
     int64_t arena_fd;             /* emulated_arena.h; -1: not given */
     const char *compute, *jitter; /* as given */
     int64_t rendezvous_s;

@@ -278,6 +278,17 @@ static void add_workload(struct env *env, const struct spec *spec, const struct 
     env_set(env, "BENCHD_STEPS", "%lld", (long long)spec->steps);
 }
 
+/* Only of trainers, and only where they do not compute: pods of other runs stay as they are. */
+static void add_emulation(struct env *env, const struct workload *w, enum role role)
+{
+    if (w->compute == COMPUTE_EMULATED && role == ROLE_TRAINER) {
+        _cleanup_(freep) char *trace = trace_text(&w->trace);
+        env_set(env, "BENCHD_COMPUTE", "%s", compute_to_string(w->compute));
+        env_set(env, "BENCHD_TRACE", "%s", trace);
+        env_set(env, "BENCHD_JITTER", "%.17g", w->trace.jitter_ratio);
+    }
+}
+
 static void add_params(struct env *env, const struct point *point)
 {
     vec_each (const struct param, it, &point->params.list) {
@@ -387,6 +398,7 @@ static struct env own_env(const struct run_def *def, const struct point *point,
     add_identity(&env, def, point, id);
     add_addresses(&env, point, id, addresses, is_native);
     add_workload(&env, def->spec, point);
+    add_emulation(&env, &def->spec->workload, id->role);
     add_params(&env, point);
     add_rendezvous(&env, def, point, id, addresses);
     add_launch_env(&env, &system->all_roles);

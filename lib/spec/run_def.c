@@ -31,7 +31,8 @@ int run_def_new(struct spec *spec_take, const struct run_def_params *params, str
         .uid = xstrdup(params->uid),
         .created_unix_ms = params->created_unix_ms,
         .cpus = params->cpus,
-        .rehearsal = is_rehearsal(&matrix, params->cpus),
+        .rehearsal =
+            spec_take->workload.compute == COMPUTE_EMULATED || is_rehearsal(&matrix, params->cpus),
         .spec = spec_take,
         .matrix = matrix,
         .slots = order_slots(matrix.n_points, repeats, spec_take->order, spec_take->workload.seed),

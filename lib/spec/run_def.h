@@ -13,8 +13,8 @@ struct run_def {
     char *name; /* <benchmark>-<5 characters> */
     char *uid;  /* UUID */
     int64_t created_unix_ms;
-    int64_t cpus;      /* CPUs given to the run; 0: unknown (cluster) */
-    bool rehearsal;    /* some point needs more busy threads than `cpus` */
+    int64_t cpus;   /* CPUs given to the run; 0: unknown (cluster) */
+    bool rehearsal; /* some point needs more busy threads than `cpus`, or trainers are emulated */
     struct spec *spec; /* owned */
     struct matrix matrix;
     struct slot *slots; /* order of trials, owned */

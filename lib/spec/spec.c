@@ -109,6 +109,10 @@ void spec_free(struct spec *spec)
     free(spec->workload.dataset_other);
     free(spec->workload.dataset_path);
     free(spec->workload.exchange.other);
+    vec_each (struct trace_layer, layer, &spec->workload.trace.layers) {
+        free(layer->name);
+    }
+    vec_done(&spec->workload.trace.layers);
     sweep_done(&spec->sweep);
     vec_each (struct parameter, parameter, &spec->parameters) {
         parameter_done(parameter);

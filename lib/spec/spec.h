@@ -61,6 +61,22 @@ struct system {
 enum dataset_kind { DATASET_SYNTHETIC, DATASET_CIFAR10, DATASET_IDX, DATASET_OTHER };
 #define DATASET_COUNT 3 /* those with a name of their own */
 
+enum compute { COMPUTE_REAL, COMPUTE_EMULATED };
+#define COMPUTE_COUNT 2
+const char *compute_to_string(enum compute compute); /* "Real", "Emulated"; in spec_trace.c */
+/* How long a layer of an emulated trainer takes, at the length of a step that was asked for. */
+struct trace_layer {
+    char *name;
+    int64_t forward_ns, backward_ns;
+};
+struct trace {
+    VEC(struct trace_layer) layers; /* empty: the trainers compute */
+    double jitter_ratio;            /* standard deviation of a step's time */
+};
+/* "conv1_1=310000:640000,...", as docs/contracts/environment.md has it; in spec_trace.c. Owned. */
+char *trace_text(const struct trace *trace);
+int64_t trace_step_ns(const struct trace *trace); /* of all layers together; in spec_trace.c */
+
 struct workload {
     char *model;
     enum dataset_kind dataset;
@@ -69,6 +85,8 @@ struct workload {
     int64_t batch_size;  /* per trainer */
     int64_t threads;     /* per trainer */
     uint64_t seed;
+    enum compute compute;
+    struct trace trace;
     struct exchange exchange; /* of the systems without one of their own */
 };
 /* "Synthetic", or the name of a foreign one. Borrowed. */

@@ -49,6 +49,10 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
 void spec_read_system_exchanges(struct reading *r);
 /* spec_repeats.c */
 void spec_read_repeats(struct reading *r);
+/* spec_trace.c: whether trainers compute, and how long layers take that they do not; the check compares this
+ * with the sweep, the steps and the systems. */
+void spec_read_compute(struct reading *r, const struct place *workload);
+void spec_check_compute(struct reading *r);
 /* spec_roles.c; parameters must be read first, because the others name them. */
 void spec_read_parameters(struct reading *r);
 void spec_read_baseline(struct reading *r);

@@ -80,10 +80,8 @@ static void read_workload(struct reading *r)
     static const struct field fields[] = {
         {"model", FIELD_REQUIRED},   {"dataset", FIELD_OPTIONAL}, {"batchSize", FIELD_OPTIONAL},
         {"threads", FIELD_OPTIONAL}, {"seed", FIELD_OPTIONAL},    {"exchange", FIELD_OPTIONAL},
-        {"compute", FIELD_OPTIONAL},
+        {"compute", FIELD_OPTIONAL}, {"trace", FIELD_OPTIONAL},
     };
-    static const char *const computes[] = {"Real"};
-    static const char *const computes_later[] = {"Emulated", NULL};
     struct workload *w = &r->spec->workload;
     struct place place = place_get(&r->at, "workload");
     if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
@@ -103,8 +101,7 @@ static void read_workload(struct reading *r)
     w->batch_size = read_int_or(r->diags, &place, "batchSize", 1, BATCH_SIZE_MAX, 0);
     w->threads = read_int_or(r->diags, &place, "threads", 1, THREADS_MAX, 1);
     w->seed = (uint64_t)read_int_or(r->diags, &place, "seed", 0, SEED_MAX, 1);
-    (void)read_enum_or(r->diags, &place, "compute", computes, COUNT_OF(computes), computes_later,
-                       0); /* checked only */
+    spec_read_compute(r, &place);
 }
 
 static void read_measure(struct reading *r)

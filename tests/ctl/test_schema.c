@@ -18,7 +18,7 @@
 #include "doc/reader.h"
 #include "spec/spec_load.h"
 
-/* Every map that a definition can have, in two definitions, because roles exclude each other. */
+/* Every map that a definition can have, in three definitions, because roles exclude each other, and systems. */
 static const char servers[] =
     "apiVersion: benchd.io/v1alpha1\n"
     "kind: Benchmark\n"
@@ -69,6 +69,19 @@ static const char workers[] = "apiVersion: benchd.io/v1alpha1\n"
                               "  roles: {worker: {replicas: {from: workers}, template: {metadata: "
                               "{labels: {a: b}}, spec: {containers: [{name: c}]}}}, launcher: "
                               "{template: {spec: {containers: [{name: c}]}}}}\n";
+
+static const char emulated[] =
+    "apiVersion: benchd.io/v1alpha1\n"
+    "kind: Benchmark\n"
+    "metadata: {name: all}\n"
+    "spec:\n"
+    "  systems: [{name: a, profile: benchworker}]\n"
+    "  workload: {model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: None}, compute: "
+    "Emulated,\n"
+    "    trace: {layers: [{name: fc1, forwardMicroseconds: 1, backwardMicroseconds: 1}]}}\n"
+    "  sweep: {grid: {trainers: [1]}}\n"
+    "  roles: {trainer: {replicas: {from: trainers}, template: {spec: {containers: [{name: "
+    "c}]}}}}\n";
 
 struct seen {
     const struct schema *schema;
@@ -219,6 +232,7 @@ static void explains_what_is_read(void **state)
     load(&seen, servers, false);
     load(&seen, servers, true);
     load(&seen, workers, false);
+    load(&seen, emulated, false);
     schema_each_path(&schema, "Benchmark", was_read, &seen);
     assert_int_equal(seen.n_bad, 0);
     vec_each (char *, p, &seen.paths) {

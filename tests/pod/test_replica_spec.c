@@ -102,6 +102,40 @@ static bool has_env(const struct replica_spec *spec, const char *start)
     return false;
 }
 
+static void trainers_are_emulated(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text = definition_with(
+        "batchSize: 64", "batchSize: 64\n    compute: Emulated\n    trace: {jitter: 0.05, layers: "
+                         "[{name: fc1, forwardMicroseconds: 2, backwardMicroseconds: 3}]}");
+    struct run_def *def = make_run(text, NULL, 0);
+    struct gang_addresses unknown = {0};
+    for (int role = ROLE_PSERVER; role <= ROLE_TRAINER; role++) {
+        struct replica_id id = {.role = (enum role)role};
+        struct replica_spec spec;
+        struct err err;
+        assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
+        if (role == ROLE_TRAINER) {
+            assert_env(&spec, "BENCHD_COMPUTE=Emulated");
+            assert_env(&spec, "BENCHD_TRACE=fc1=2000:3000");
+            assert_env(&spec, "BENCHD_JITTER=0.050000000000000003");
+        } else { /* a server does not know */
+            assert_false(has_env(&spec, "BENCHD_COMPUTE="));
+            assert_false(has_env(&spec, "BENCHD_TRACE="));
+        }
+        replica_spec_done(&spec);
+    }
+    run_def_free(def);
+    def = make_example_run();
+    struct replica_id id = {.role = ROLE_TRAINER};
+    struct replica_spec spec;
+    struct err err;
+    assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
+    assert_false(has_env(&spec, "BENCHD_COMPUTE="));
+    replica_spec_done(&spec);
+    run_def_free(def);
+}
+
 static void baselines_run_without_server(void **state)
 {
     (void)state;
@@ -508,6 +542,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(environment_is_what_the_contract_says),
+        cmocka_unit_test(trainers_are_emulated),
         cmocka_unit_test(baselines_run_without_server),
         cmocka_unit_test(templates_give_command_environment_and_requests),
         cmocka_unit_test(a_system_runs_its_own_command),

@@ -290,6 +290,25 @@ static void a_baseline_belongs_to_the_system_of_its_point(void **state)
                              "5* 1: trainers=1 | 0p 1t None b8 t1 -> 5\n");
 }
 
+static void a_run_of_emulated_trainers_is_a_rehearsal(void **state)
+{
+    (void)state;
+    static const int64_t cpus[] = {0, 6, 5};
+    _cleanup_(freep) char *text = definition_with(
+        "batchSize: 64", "batchSize: 64\n    compute: Emulated\n    trace: {layers: [{name: fc1, "
+                         "forwardMicroseconds: 1, backwardMicroseconds: 1}]}");
+    for (size_t i = 0; i < N_ROWS(cpus); i++) {
+        struct run_def_params params = {
+            .name = "sample-abcde", .uid = "u", .created_unix_ms = 5, .cpus = cpus[i]};
+        struct run_def *def;
+        struct diags diags = {0};
+        struct spec *spec = definition_load(text, NULL);
+        assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+        assert_true(def->rehearsal);
+        run_def_free(def);
+    }
+}
+
 static void a_run_is_frozen_with_its_order(void **state)
 {
     (void)state;
@@ -343,6 +362,7 @@ int main(void)
         cmocka_unit_test(the_largest_sweep_is_quick),
         cmocka_unit_test(the_limit_counts_added_baselines),
         cmocka_unit_test(a_baseline_belongs_to_the_system_of_its_point),
+        cmocka_unit_test(a_run_of_emulated_trainers_is_a_rehearsal),
         cmocka_unit_test(a_run_is_frozen_with_its_order),
         cmocka_unit_test(a_run_of_a_wrong_spec_is_refused),
     };

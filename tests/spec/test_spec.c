@@ -81,6 +81,42 @@ static void has_defaults(void **state)
     spec_free(s);
 }
 
+#define LAYERS                                                                                     \
+    "layers: [{name: conv1_1, forwardMicroseconds: 1000, backwardMicroseconds: 3000}, {name: "     \
+    "fc1, "                                                                                        \
+    "forwardMicroseconds: 0, backwardMicroseconds: 1}]"
+
+/* Times stay as they are, or all are scaled to a step of that length. */
+static void reads_a_trace(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *trace, *text;
+        double jitter;
+    } rows[] = {
+        {"{" LAYERS "}", "conv1_1=1000000:3000000,fc1=0:1000", 0},
+        {"{stepMilliseconds: 8002, jitter: 0.05, " LAYERS "}",
+         "conv1_1=2000000000:6000000000,fc1=0:2000000", 0.05},
+        {"{stepMilliseconds: 1, jitter: 0.3, " LAYERS "}", "conv1_1=249938:749813,fc1=0:250", 0.3},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *more =
+            xasprintf("batchSize: 64\n    compute: Emulated\n    trace: %s", rows[i].trace);
+        _cleanup_(freep) char *text = definition_with("batchSize: 64", more);
+        struct spec *s = definition_load(text, NULL);
+        _cleanup_(freep) char *got = trace_text(&s->workload.trace);
+        assert_string_equal(got, rows[i].text);
+        assert_true(s->workload.trace.jitter_ratio == rows[i].jitter);
+        assert_int_equal(s->workload.compute, COMPUTE_EMULATED);
+        assert_string_equal(compute_to_string(s->workload.compute), "Emulated");
+        spec_free(s);
+    }
+    struct spec *plain = definition_load(definition_text, NULL);
+    assert_int_equal(plain->workload.compute, COMPUTE_REAL);
+    assert_int_equal(plain->workload.trace.layers.len, 0);
+    spec_free(plain);
+}
+
 static void reads_cluster_fields(void **state)
 {
     (void)state;
@@ -376,6 +412,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_every_field),
         cmocka_unit_test(has_defaults),
+        cmocka_unit_test(reads_a_trace),
         cmocka_unit_test(reads_cluster_fields),
         cmocka_unit_test(accepts_shipped_files),
         cmocka_unit_test(any_systems_of_a_shipped_file_can_be_chosen),

@@ -47,7 +47,48 @@ static const struct {
     {"wire: Fp32", "wire: Bf16", "10:49",
      "spec.workload.exchange.wire: 'Bf16' is not supported by this version", NULL},
     {"batchSize: 64", "compute: Emulated", "9:14",
-     "spec.workload.compute: 'Emulated' is not supported by this version", NULL},
+     "spec.workload.compute: compute Emulated needs a trace: the times of the layers",
+     "add the times that benchworker bench -o trace prints"},
+    {"batchSize: 64", "compute: Faked", "9:14", "spec.workload.compute: unknown value 'Faked'",
+     "allowed: Real or Emulated"},
+    {"batchSize: 64",
+     "batchSize: 64\n    trace: {layers: [{name: conv1_1, forwardMicroseconds: 1000, "
+     "backwardMicroseconds: 3000}]}",
+     "10:5", "spec.workload.trace: a trace is of emulated trainers, and these compute",
+     "add 'compute: Emulated', or remove it"},
+    {"batchSize: 64",
+     "compute: Real\n    trace: {layers: [{name: conv1_1, forwardMicroseconds: 1000, "
+     "backwardMicroseconds: 3000}]}",
+     "10:5", "spec.workload.trace: a trace is of emulated trainers, and these compute",
+     "write 'compute: Emulated', or remove it"},
+    {"batchSize: 64", "batchSize: 64\n    compute: Emulated\n    trace: {layers: []}", "11:21",
+     "spec.workload.trace.layers: the list is empty", NULL},
+    {"batchSize: 64", "batchSize: 64\n    compute: Emulated\n    trace: {stepMilliseconds: 5}",
+     "11:5", "spec.workload.trace.layers: required field 'layers' is missing", NULL},
+    {"batchSize: 64",
+     "batchSize: 64\n    compute: Emulated\n    trace: {layers: [{name: a, forwardMicroseconds: "
+     "1}]}",
+     "11:22",
+     "spec.workload.trace.layers[0].backwardMicroseconds: required field 'backwardMicroseconds' is "
+     "missing",
+     NULL},
+    {"batchSize: 64",
+     "batchSize: 64\n    compute: Emulated\n    trace: {layers: [{name: \"a=b\", "
+     "forwardMicroseconds: 1, backwardMicroseconds: 1}]}",
+     "11:29", "spec.workload.trace.layers[0].name: 'a=b' is not a valid name", NULL},
+    {"batchSize: 64",
+     "batchSize: 64\n    compute: Emulated\n    trace: {layers: [{name: a, forwardMicroseconds: 0, "
+     "backwardMicroseconds: 0}]}",
+     "11:21", "spec.workload.trace.layers: all layers together take no time",
+     "record them: benchworker bench -o trace"},
+    {"batchSize: 64",
+     "batchSize: 64\n    compute: Emulated\n    trace: {layers: [{name: a, forwardMicroseconds: 1, "
+     "backwardMicroseconds: 1}, {name: a, forwardMicroseconds: 1, backwardMicroseconds: 1}]}",
+     "11:89", "spec.workload.trace.layers[1].name: duplicate layer 'a'", "remove one of them"},
+    {"batchSize: 64",
+     "batchSize: 64\n    compute: Emulated\n    trace: {jitter: 0.4, layers: [{name: a, "
+     "forwardMicroseconds: 1, backwardMicroseconds: 1}]}",
+     "11:21", "spec.workload.trace.jitter: 0.4 is out of range", NULL},
     {"min: 2, order", "min: 2, max: 9, order", "21:21",
      "spec.repeats.max: max without stopWhen: nothing says when a point may stop earlier",
      "add 'stopWhen: {relativeHalfWidth: 0.02}', or remove max"},
@@ -231,6 +272,55 @@ static void reports_what_is_wrong(void **state)
 }
 
 /* Everything in it would be wrong: that it is something else is the one thing to say. */
+#define EMULATED                                                                                   \
+    "batchSize: 64\n    compute: Emulated\n    trace: {layers: [{name: conv1_1, "                  \
+    "forwardMicroseconds: 1000, backwardMicroseconds: 3000}]}\n"
+
+/* What an emulated trainer cannot be combined with. */
+static void emulation_has_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *expected; /* NULL: it can */
+    } rows[] = {
+        {"steps: 5", "steps: 999", NULL},
+        {"steps: 5", "steps: 1000",
+         "spec.measure.steps: 1 warm-up and 1000 measured steps; compute Emulated takes at most "
+         "1000"},
+        {"batch_size: [16]", "batch_size: [16, 32]",
+         "spec.sweep.grid.batch_size: batch_size is swept, but the times of the trace are those of "
+         "one"},
+        {"batch_size: [16]", "threads: [2]", NULL},
+        {"batch_size: [16]", "threads: [1, 2]", "spec.sweep.grid.threads: threads is swept"},
+        {"grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}",
+         "points: [{pservers: 1, trainers: 1, batch_size: 8}, {pservers: 1, trainers: 2, "
+         "batch_size: "
+         "8}]",
+         NULL},
+        {"grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}",
+         "points: [{pservers: 1, trainers: 1, batch_size: 8}, {pservers: 1, trainers: 2, "
+         "batch_size: "
+         "9}]",
+         "spec.sweep.points: batch_size is swept"},
+        {"profile: benchworker}]", "profile: benchworker}, {name: other, profile: pytorch}]",
+         "spec.workload.compute: compute Emulated: only benchworker's trainers can be emulated, "
+         "and "
+         "system 'other' has profile 'pytorch'"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *emulated = definition_with("batchSize: 64\n", EMULATED);
+        const char *at = strstr(emulated, rows[i].from);
+        assert_non_null(at);
+        _cleanup_(freep) char *text = xasprintf("%.*s%s%s", (int)(at - emulated), emulated,
+                                                rows[i].to, at + strlen(rows[i].from));
+        _cleanup_(freep) char *errors = definition_errors(text, NULL);
+        const char *want = rows[i].expected;
+        if (want == NULL ? errors[0] != '\0' : strstr(errors, want) == NULL) {
+            fail_msg("row %zu\nexpected: %s\ngot:\n%s", i, want == NULL ? "nothing" : want, errors);
+        }
+    }
+}
+
 static void another_kind_is_one_problem(void **state)
 {
     (void)state;
@@ -317,9 +407,8 @@ static void wrong_options_name_themselves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reports_what_is_wrong),
-        cmocka_unit_test(another_kind_is_one_problem),
-        cmocka_unit_test(reports_all_at_once),
+        cmocka_unit_test(reports_what_is_wrong),         cmocka_unit_test(emulation_has_limits),
+        cmocka_unit_test(another_kind_is_one_problem),   cmocka_unit_test(reports_all_at_once),
         cmocka_unit_test(wrong_options_name_themselves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

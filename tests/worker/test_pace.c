@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/emulation.h"
 #include "worker/model/def.h"
 #include "worker/pace.h"
 
@@ -112,7 +113,7 @@ static void jitter_is_of_the_seed(void **state)
     assert_true(pace_factor(7, 1, 2, 0.1) != pace_factor(7, 2, 2, 0.1));
     assert_true(pace_factor(7, 1, 2, 0.1) != pace_factor(7, 1, 3, 0.1));
     for (uint32_t i = 0; i < N; i++) {
-        assert_true(pace_factor(1, i, 0, PACE_JITTER_MAX) >= 0.0999);
+        assert_true(pace_factor(1, i, 0, EMULATED_JITTER_MAX) >= 0.0999);
     }
 }
 

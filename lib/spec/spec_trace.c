@@ -1,0 +1,204 @@
+/* Emulated trainers in a definition: workload.compute and workload.trace. See spec_internal.h and
+ * docs/exchange.md, "Emulated trainers". */
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "core/emulation.h"
+#include "spec/profile.h"
+#include "spec/spec_internal.h"
+
+#define STEP_MS_MAX 3600000
+#define LAYERS_MAX 256
+
+static const char *const compute_names[COMPUTE_COUNT] = {"Real", "Emulated"};
+
+const char *compute_to_string(enum compute compute)
+{
+    return compute_names[compute];
+}
+
+char *trace_text(const struct trace *trace)
+{
+    struct buf out = BUF_INIT;
+    vec_each (const struct trace_layer, l, &trace->layers) {
+        buf_printf(&out, "%s%s=%lld:%lld", l == trace->layers.items ? "" : ",", l->name,
+                   (long long)l->forward_ns, (long long)l->backward_ns);
+    }
+    return buf_take(&out);
+}
+
+int64_t trace_step_ns(const struct trace *trace)
+{
+    int64_t sum_ns = 0;
+    vec_each (const struct trace_layer, l, &trace->layers) {
+        sum_ns += l->forward_ns + l->backward_ns;
+    }
+    return sum_ns;
+}
+
+/* ---- fields ---- */
+
+static void read_layer(struct reading *r, const struct place *item)
+{
+    static const struct field fields[] = {{"name", FIELD_REQUIRED},
+                                          {"forwardMicroseconds", FIELD_REQUIRED},
+                                          {"backwardMicroseconds", FIELD_REQUIRED}};
+    struct trace *trace = &r->spec->workload.trace;
+    if (!read_map(r->diags, item, fields, COUNT_OF(fields))) {
+        return;
+    }
+    struct place place = place_get(item, "name");
+    char *name = spec_read_free_name(r->diags, &place);
+    if (name == NULL) {
+        return;
+    }
+    vec_each (const struct trace_layer, l, &trace->layers) {
+        if (str_eq(l->name, name)) {
+            reader_complain(r->diags, &place, "remove one of them", "duplicate layer '%s'", name);
+            free(name);
+            return;
+        }
+    }
+    *vec_push(&trace->layers) = (struct trace_layer){
+        .name = name,
+        .forward_ns =
+            1000 * read_int_or(r->diags, item, "forwardMicroseconds", 0, EMULATED_LAYER_US_MAX, 0),
+        .backward_ns =
+            1000 * read_int_or(r->diags, item, "backwardMicroseconds", 0, EMULATED_LAYER_US_MAX, 0),
+    };
+}
+
+/* All layers by one factor, so that they are a step of this length. */
+static void scale(struct trace *trace, int64_t step_ns)
+{
+    const double factor = (double)step_ns / (double)trace_step_ns(trace);
+    vec_each (struct trace_layer, l, &trace->layers) {
+        l->forward_ns = (int64_t)llround((double)l->forward_ns * factor);
+        l->backward_ns = (int64_t)llround((double)l->backward_ns * factor);
+    }
+}
+
+static void read_trace(struct reading *r, const struct place *place)
+{
+    static const struct field fields[] = {{"layers", FIELD_REQUIRED},
+                                          {"stepMilliseconds", FIELD_OPTIONAL},
+                                          {"jitter", FIELD_OPTIONAL}};
+    struct trace *trace = &r->spec->workload.trace;
+    if (!read_map(r->diags, place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    struct place layers = place_get(place, "layers");
+    if (!read_list(r->diags, &layers, LAYERS_MAX)) {
+        return;
+    }
+    for (size_t i = 0; i < layers.node->n_children; i++) {
+        struct place item = place_item(&layers, i);
+        read_layer(r, &item);
+    }
+    struct place jitter = place_get(place, "jitter");
+    (void)read_number(r->diags, &jitter, 0, EMULATED_JITTER_MAX, &trace->jitter_ratio); /* noted */
+    const int64_t step_ms = read_int_or(r->diags, place, "stepMilliseconds", 1, STEP_MS_MAX, 0);
+    if (trace->layers.len > 0 && trace_step_ns(trace) == 0) {
+        reader_complain(r->diags, &layers, "record them: benchworker bench -o trace",
+                        "all layers together take no time");
+    } else if (trace->layers.len > 0 && step_ms > 0) {
+        scale(trace, step_ms * 1000000);
+    }
+}
+
+void spec_read_compute(struct reading *r, const struct place *workload)
+{
+    struct workload *w = &r->spec->workload;
+    w->compute = (enum compute)read_enum_or(r->diags, workload, "compute", compute_names,
+                                            COMPUTE_COUNT, NULL, COMPUTE_REAL);
+    struct place trace = place_get(workload, "trace");
+    if (trace.node != NULL) {
+        read_trace(r, &trace);
+    }
+    struct place compute = place_get(workload, "compute");
+    if (w->compute == COMPUTE_EMULATED && trace.node == NULL) {
+        reader_complain(r->diags, &compute, "add the times that benchworker bench -o trace prints",
+                        "compute Emulated needs a trace: the times of the layers");
+    } else if (compute.node == NULL && trace.node != NULL) {
+        reader_complain_key(r->diags, &trace, "add 'compute: Emulated', or remove it",
+                            "a trace is of emulated trainers, and these compute");
+    } else if (w->compute == COMPUTE_REAL && trace.node != NULL &&
+               compute.node->kind == NODE_STRING &&
+               str_eq(compute.node->s, compute_names[COMPUTE_REAL])) {
+        reader_complain_key(r->diags, &trace, "write 'compute: Emulated', or remove it",
+                            "a trace is of emulated trainers, and these compute");
+    }
+}
+
+/* ---- rules between fields ---- */
+
+/* Has the sweep several values of that name? */
+static bool varies(const struct sweep *sweep, const char *name)
+{
+    vec_each (const struct axis, axis, &sweep->axes) {
+        if (str_eq(axis->name, name) && axis->values.len > 1) {
+            return true;
+        }
+    }
+    const struct value *first = NULL;
+    vec_each (const struct params, point, &sweep->points) {
+        const struct value *v = params_get(point, name);
+        if (v != NULL && first != NULL && !value_eq(v, first)) {
+            return true;
+        }
+        first = first == NULL ? v : first;
+    }
+    return false;
+}
+
+static void check_sweep(struct reading *r)
+{
+    static const char *const names[] = {"batch_size", "threads"};
+    struct place sweep = place_get(&r->at, "sweep");
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (varies(&r->spec->sweep, names[i])) {
+            struct place kind = place_get(&sweep, sweep_kind_to_string(r->spec->sweep.kind));
+            struct place axis = place_get(&kind, names[i]);
+            reader_complain_key(r->diags, axis.node != NULL ? &axis : &kind,
+                                "keep one value, and record a trace for each",
+                                "%s is swept, but the times of the trace are those of one",
+                                names[i]);
+        }
+    }
+}
+
+static void check_systems(struct reading *r)
+{
+    struct place list = place_get(&r->at, "systems");
+    struct place workload = place_get(&r->at, "workload");
+    struct place compute = place_get(&workload, "compute");
+    vec_each (const struct system, s, &r->spec->systems) {
+        if (!str_eq(s->profile, PROFILE_NATIVE) && list.node != NULL) {
+            reader_complain(r->diags, &compute,
+                            "write 'compute: Real', or measure benchworker alone",
+                            "compute Emulated: only benchworker's trainers can be emulated, and "
+                            "system '%s' has profile '%s'",
+                            s->name, s->profile);
+        }
+    }
+}
+
+void spec_check_compute(struct reading *r)
+{
+    const struct spec *spec = r->spec;
+    if (spec->workload.compute != COMPUTE_EMULATED) {
+        return;
+    }
+    check_sweep(r);
+    check_systems(r);
+    if (spec->warmup_steps + spec->steps > EMULATED_STEPS_MAX) {
+        struct place measure = place_get(&r->at, "measure");
+        struct place steps = place_get(&measure, "steps");
+        reader_complain(r->diags, steps.node != NULL ? &steps : &measure, "measure fewer steps",
+                        "%lld warm-up and %lld measured steps; compute Emulated takes at most %d "
+                        "together, because the sums of each are computed before",
+                        (long long)spec->warmup_steps, (long long)spec->steps, EMULATED_STEPS_MAX);
+    }
+}
