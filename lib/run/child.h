@@ -23,6 +23,8 @@
 
 #define CHILD_SECRET_SIZE 32
 #define CHILD_SECRET_FD 3 /* the secret in the child: a sealed memfd, read from 0 */
+#define CHILD_ARENA_FD 4  /* what the trainers of a gang share; see local_gang.h */
+#define CHILD_FD_MIN 10   /* descriptors that are handed to a child are above those that it uses */
 
 struct child_params {
     const char *path; /* of the program, see child_find_program */
@@ -31,6 +33,7 @@ struct child_params {
     bool is_supervised;
     const cpu_set_t *cpus;       /* NULL: not pinned */
     const unsigned char *secret; /* CHILD_SECRET_SIZE bytes */
+    int arena_fd;                /* at least CHILD_FD_MIN, borrowed; -1: none */
 };
 
 struct child {

@@ -57,13 +57,18 @@ static void close_from(unsigned first)
     }
 }
 
-static void place_fds(const struct child_fds *fds)
+static void place_fds(const struct child_params *params, const struct child_fds *fds)
 {
     if (dup3(fds->report, CHILD_FD_REPORT, O_CLOEXEC) < 0) {
         fail(fds->report, CHILD_STAGE_FDS);
     }
     if (dup2(fds->null, STDIN_FILENO) < 0 || dup2(fds->out, STDOUT_FILENO) < 0 ||
         dup2(fds->err, STDERR_FILENO) < 0 || dup2(fds->secret, CHILD_SECRET_FD) < 0) {
+        fail(CHILD_FD_REPORT, CHILD_STAGE_FDS);
+    }
+    if (params->arena_fd < 0) {
+        (void)close(CHILD_ARENA_FD); /* of the parent, if it is open */
+    } else if (dup2(params->arena_fd, CHILD_ARENA_FD) < 0) {
         fail(CHILD_FD_REPORT, CHILD_STAGE_FDS);
     }
     close_from(CHILD_FD_REPORT + 1);
@@ -79,7 +84,7 @@ __attribute__((noreturn)) static void exec_program(const struct child_params *pa
     if (params->cpus != NULL && sched_setaffinity(0, sizeof(*params->cpus), params->cpus) < 0) {
         fail(fds->report, CHILD_STAGE_CPUS);
     }
-    place_fds(fds);
+    place_fds(params, fds);
     reset_signals();
     sigset_t none;
     (void)sigemptyset(&none);                               /* cannot fail */

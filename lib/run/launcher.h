@@ -33,6 +33,7 @@ struct gang_spec {
     struct attempt_id attempt;
     uint32_t replicas[ROLE_COUNT];
     uint32_t threads; /* busy threads of a trainer or worker; a pserver has one */
+    bool is_emulated; /* the trainers sleep, and those of a machine share an arena */
 };
 
 struct launcher_ops {

@@ -7,11 +7,14 @@
 #include "run/local_gang.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "run/child.h"
 
 static int reserve_port(int *ret_fd, char **ret_address, struct err *err)
 {
@@ -32,10 +35,25 @@ static int reserve_port(int *ret_fd, char **ret_address, struct err *err)
     return 0;
 }
 
+static int open_arena(struct local_gang *g, struct err *err)
+{
+    if (!g->spec.is_emulated) {
+        return 0;
+    }
+    const int fd = memfd_create("benchd-arena", MFD_CLOEXEC);
+    g->arena_fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, CHILD_FD_MIN);
+    const int code = errno;
+    if (fd >= 0) {
+        (void)close(fd); /* empty */
+    }
+    return g->arena_fd < 0 ? err_set_errno(err, code, "memory that the trainers share") : 0;
+}
+
 int local_gang_new(const struct gang_spec *spec, struct local_gang **ret, struct err *err)
 {
     struct local_gang *g = xnew(struct local_gang);
     g->spec = *spec;
+    g->arena_fd = -1;
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         uint32_t n = spec->replicas[role];
         g->addresses.of_role[role] = xnew_array(char *, n + 1);
@@ -53,6 +71,11 @@ int local_gang_new(const struct gang_spec *spec, struct local_gang **ret, struct
                 return err_wrap(err, r, "%s/%u", role_to_string(role), i);
             }
         }
+    }
+    int r = open_arena(g, err);
+    if (r < 0) {
+        local_gang_free(g);
+        return r;
     }
     *ret = g;
     return 0;
@@ -79,6 +102,9 @@ void local_gang_free(struct local_gang *g)
         free(g->addresses.of_role[role]);
         free(g->reserved[role]);
         free(g->members[role]);
+    }
+    if (g->arena_fd >= 0) {
+        (void)close(g->arena_fd); /* the members that still run keep what they have mapped */
     }
     free(g);
 }

@@ -1,5 +1,6 @@
-/* What one attempt holds on this machine: its processes, and a free port for each, reserved until
- * that process is about to start. Edge file: binds sockets. Used by processes.c only. */
+/* What one attempt holds on this machine: its processes, a free port for each, reserved until that process is
+ * about to start, and the memory that emulated trainers share. Edge file: binds sockets, makes a file in memory.
+ * Used by processes.c only. */
 #pragma once
 
 #include "base/err.h"
@@ -10,7 +11,8 @@ struct process;
 struct local_gang {
     struct gang_spec spec;
     struct gang_addresses addresses; /* owned */
-    int *reserved[ROLE_COUNT];       /* [role][index]: a bound socket; -1: released */
+    int arena_fd; /* an empty file in memory, which the first trainer fills; -1: the trainers compute */
+    int *reserved[ROLE_COUNT]; /* [role][index]: a bound socket; -1: released */
     /* Kept by processes.c: [role][index], NULL where not created or removed again; borrowed. */
     struct process **members[ROLE_COUNT];
     uint32_t n_members;

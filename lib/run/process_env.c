@@ -45,7 +45,17 @@ static bool is_set_later(char *const *entry)
     return false;
 }
 
-char **process_env_build(char *const *contract, const char *extra)
+static bool is_in(char *const *list, const char *entry)
+{
+    for (; *list != NULL; list++) {
+        if (same_name(*list, entry)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+char **process_env_build(char *const *contract, char *const *extra)
 {
     VEC(char *) list = {0};
     for (size_t i = 0; i < sizeof(handed_down) / sizeof(*handed_down); i++) {
@@ -55,11 +65,13 @@ char **process_env_build(char *const *contract, const char *extra)
         }
     }
     for (char *const *entry = contract; *entry != NULL; entry++) {
-        if (!is_set_later(entry) && !same_name(*entry, extra)) {
+        if (!is_set_later(entry) && !is_in(extra, *entry)) {
             *vec_push(&list) = xstrdup(*entry);
         }
     }
-    *vec_push(&list) = xstrdup(extra);
+    for (; *extra != NULL; extra++) {
+        *vec_push(&list) = xstrdup(*extra);
+    }
     *vec_push(&list) = NULL;
     return list.items;
 }

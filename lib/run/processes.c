@@ -8,6 +8,7 @@
 #include "run/processes.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 
 #define DEFAULT_LOG_MAX_BYTES ((size_t)64 << 20)
 #define GANG_LOG_MAX_BYTES ((size_t)512 << 20) /* shared by the members of an attempt */
+#define EMULATED_RENDEZVOUS_S 600
 #define FREE_TIMEOUT_NS (INT64_C(4) * 1000000000)
 
 struct processes {
@@ -98,6 +100,11 @@ static int processes_prepare(struct launcher *launcher, const struct gang_spec *
     return 0;
 }
 
+static bool has_arena(const struct local_gang *g, enum role role)
+{
+    return g->arena_fd >= 0 && role == ROLE_TRAINER;
+}
+
 static void start_process(struct processes *l, struct process *p)
 {
     struct local_gang *g = find_gang(l, &p->id.attempt);
@@ -125,6 +132,7 @@ static void start_process(struct processes *l, struct process *p)
                          .is_supervised = !is_trusted,
                          .cpus = is_pinned ? &cpus : NULL,
                          .secret = l->secret,
+                         .arena_fd = has_arena(g, p->id.role) ? g->arena_fd : -1,
                      });
     if (p->is_alive) {
         uv_ref((uv_handle_t *)&l->sigchld);
@@ -154,6 +162,25 @@ static size_t log_max_bytes(const struct processes *l, const struct gang_spec *g
     return share < l->log_max_bytes ? share : l->log_max_bytes;
 }
 
+/* Many emulated trainers share few CPUs while they start, and one computes for all. */
+static char **build_env(const struct local_gang *g, enum role role, char *const *contract)
+{
+    char secret_fd[48], arena_fd[48], rendezvous_s[48];
+    (void)snprintf(secret_fd, sizeof(secret_fd), "BENCHD_SECRET_FD=%d", CHILD_SECRET_FD);
+    (void)snprintf(arena_fd, sizeof(arena_fd), "BENCHD_ARENA_FD=%d", CHILD_ARENA_FD);
+    (void)snprintf(rendezvous_s, sizeof(rendezvous_s), "BENCHD_RENDEZVOUS_S=%d",
+                   EMULATED_RENDEZVOUS_S);
+    char *extra[4] = {secret_fd};
+    size_t n = 1;
+    if (g->spec.is_emulated) {
+        extra[n++] = rendezvous_s;
+    }
+    if (has_arena(g, role)) {
+        extra[n++] = arena_fd;
+    }
+    return process_env_build(contract, extra);
+}
+
 static int processes_create(struct launcher *launcher, const struct replica_spec *spec,
                             struct err *err)
 {
@@ -168,10 +195,9 @@ static int processes_create(struct launcher *launcher, const struct replica_spec
     if (*slot != NULL) {
         return 0;
     }
-    _cleanup_(freep) char *secret_fd = xasprintf("BENCHD_SECRET_FD=%d", CHILD_SECRET_FD);
     *slot = process_new(l->loop, launcher, id, strings_dup(spec->argv),
-                        process_env_build(spec->envp, secret_fd), l->node,
-                        log_max_bytes(l, &g->spec), &spec->log);
+                        build_env(g, id->role, spec->envp), l->node, log_max_bytes(l, &g->spec),
+                        &spec->log);
     g->n_members++;
     if (l->dying.len > 0) {
         *vec_push(&l->waiting) = *slot;

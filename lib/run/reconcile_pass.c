@@ -119,7 +119,9 @@ static int try_create(struct reconcile_pass *p, const struct replica_id *id, str
     const struct run_def *def = p->params.def;
     struct launcher *launcher = p->params.launcher;
     const struct point *point = &def->matrix.points[id->attempt.point];
-    struct gang_spec gang = {.attempt = id->attempt, .threads = (uint32_t)point->threads};
+    struct gang_spec gang = {.attempt = id->attempt,
+                             .threads = (uint32_t)point->threads,
+                             .is_emulated = def->spec->workload.compute == COMPUTE_EMULATED};
     memcpy(gang.replicas, point->replicas, sizeof(gang.replicas));
     struct gang_addresses addresses;
     int r = launcher->ops->prepare(launcher, &gang, &addresses, err);

@@ -1,6 +1,6 @@
 /* A worker that behaves as its words say, in order; stands in for benchworker in tests of lib/run.
  *   records | damaged | foreign | blame PEER | say TEXT | warn TEXT | env NAME | secret | fds |
- * cpus   | pid | listen | spam KIB | block | leave | exit CODE | signal N | hang
+ * arena | cpus | pid | listen | spam KIB | block | leave | exit CODE | signal N | hang
  * Identity comes from the environment, as for the real one. */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -109,6 +110,21 @@ static void fds(void)
     print(&out);
 }
 
+static void arena(void) /* which file it is */
+{
+    struct buf out = BUF_INIT;
+    const char *fd = getenv("BENCHD_ARENA_FD");
+    struct stat is;
+    if (fd == NULL) {
+        buf_puts(&out, "arena (none)\n");
+    } else if (fstat((int)number(fd), &is) < 0) {
+        abort();
+    } else {
+        buf_printf(&out, "arena %lld, %lld bytes\n", (long long)is.st_ino, (long long)is.st_size);
+    }
+    print(&out);
+}
+
 static void cpus(void)
 {
     struct buf out = BUF_INIT;
@@ -185,6 +201,8 @@ int main(int argc, char **argv)
             secret();
         } else if (str_eq(word, "fds")) {
             fds();
+        } else if (str_eq(word, "arena")) {
+            arena();
         } else if (str_eq(word, "cpus")) {
             cpus();
         } else if (str_eq(word, "listen")) {

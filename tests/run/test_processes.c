@@ -228,6 +228,44 @@ static void only_the_promised_is_handed_down(void **state)
     assert_non_null(strstr(log, "\nenv BENCHD_SECRET_FD=3\n"));
 }
 
+/* "arena INODE" of what a replica of the gang has got, or its list of descriptors; owned. */
+static char *arena_of(struct fixture *f, uint32_t attempt, enum role role, uint32_t index)
+{
+    struct replica_id id = fixture_id(attempt, role, index);
+    fixture_create(f, &id,
+                   WORKER("arena", "fds", "env", "BENCHD_ARENA_FD", "env", "BENCHD_RENDEZVOUS_S"),
+                   NULL);
+    fixture_wait_state(f, &id, REPLICA_SUCCEEDED);
+    return xstrdup(fixture_output(f, &id).log);
+}
+
+static void emulated_trainers_share_an_arena(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, 0);
+    f.is_emulated = true;
+    fixture_prepare(&f, 0, 1, 2);
+    _cleanup_(freep) char *server = arena_of(&f, 0, ROLE_PSERVER, 0);
+    _cleanup_(freep) char *first = arena_of(&f, 0, ROLE_TRAINER, 0);
+    _cleanup_(freep) char *second = arena_of(&f, 0, ROLE_TRAINER, 1);
+    assert_string_equal(server, "arena (none)\nfds 0 1 2 3\nenv BENCHD_ARENA_FD=(none)\n"
+                                "env BENCHD_RENDEZVOUS_S=600\n");
+    assert_true(str_has_suffix(first, ", 0 bytes\nfds 0 1 2 3 4\nenv BENCHD_ARENA_FD=4\n"
+                                      "env BENCHD_RENDEZVOUS_S=600\n"));
+    assert_string_equal(first, second);
+    fixture_prepare(&f, 1, 1, 2); /* the next attempt begins with an empty one */
+    _cleanup_(freep) char *next = arena_of(&f, 1, ROLE_TRAINER, 0);
+    assert_true(str_has_prefix(next, "arena ") && strstr(next, ", 0 bytes\n") != NULL);
+    assert_string_not_equal(first, next);
+    f.is_emulated = false;
+    fixture_prepare(&f, 2, 1, 2);
+    _cleanup_(freep) char *real = arena_of(&f, 2, ROLE_TRAINER, 0);
+    assert_string_equal(real, "arena (none)\nfds 0 1 2 3\nenv BENCHD_ARENA_FD=(none)\n"
+                              "env BENCHD_RENDEZVOUS_S=(none)\n");
+    fixture_close(&f);
+}
+
 /* The programs ignore SIGPIPE; exec would hand that down. */
 static void signals_are_handled_as_usual(void **state)
 {
@@ -570,6 +608,7 @@ int main(void)
         cmocka_unit_test(huge_output_keeps_both_ends),
         cmocka_unit_test(secret_is_the_runs),
         cmocka_unit_test(only_the_promised_is_handed_down),
+        cmocka_unit_test(emulated_trainers_share_an_arena),
         cmocka_unit_test(signals_are_handled_as_usual),
         cmocka_unit_test(cpus_are_not_shared),
         cmocka_unit_test(large_gangs_have_shorter_logs),
