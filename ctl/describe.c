@@ -91,6 +91,10 @@ static void format_definition(const struct spec *spec, struct buf *out)
     line(out, "  Dataset:", "%s%s%s", workload_dataset_name(w), w->dataset_path == NULL ? "" : " ",
          w->dataset_path == NULL ? "" : w->dataset_path);
     format_exchanges(spec, out);
+    if (w->compute == COMPUTE_EMULATED) {
+        line(out, "  Compute:", "%s, %.6g ms a step, jitter %g", compute_to_string(w->compute),
+             (double)trace_step_ns(&w->trace) / 1e6, w->trace.jitter_ratio);
+    }
     line(out, "  Sweep:", "%s", sweep_kind_to_string(spec->sweep.kind));
     line(out, "  Baseline:", "%s", baseline_kind_to_string(spec->baseline.kind));
     line(out, "  Steps:", "%lld warm-up + %lld measured", (long long)spec->warmup_steps,

@@ -314,6 +314,11 @@ void preview_rehearsal(const struct run_def *def, struct buf *out)
     if (!def->rehearsal) {
         return;
     }
+    if (def->spec->workload.compute == COMPUTE_EMULATED) {
+        buf_puts(out, "rehearsal: the trainers are emulated, they sleep where others compute:\n"
+                      "  compare the figures within this run only\n");
+        return;
+    }
     uint32_t worst = 0;
     for (uint32_t i = 1; i < def->matrix.n_points; i++) {
         if (point_busy_threads(&def->matrix.points[i]) >

@@ -172,7 +172,11 @@ static void add_caveats(struct choice_lines *lines, const struct result *r)
                         "training.");
         add(lines, "Simulated", &text);
     }
-    if (r->def->rehearsal) {
+    if (r->def->spec->workload.compute == COMPUTE_EMULATED) {
+        buf_puts(&text, "The trainers are emulated: they sleep where others compute, so figures "
+                        "compare inside this run only.");
+        add(lines, "Rehearsal", &text);
+    } else if (r->def->rehearsal) {
         buf_puts(&text,
                  "Some point needs more busy threads than there are CPUs, so figures compare "
                  "inside this run only, and scaling is that of a machine too small.");

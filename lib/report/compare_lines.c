@@ -404,7 +404,10 @@ static void say_axis_undecided(struct compare_lines *lines, const struct compari
 
 static void say_kind(struct compare_lines *lines, const struct comparison *c)
 {
-    if (c->base->def->rehearsal) {
+    if (c->base->def->spec->workload.compute == COMPUTE_EMULATED) {
+        add(lines, COMPARE_LINE_WARNING,
+            "rehearsal: trainers slept where others compute; the ratios hold for such runs only");
+    } else if (c->base->def->rehearsal) {
         add(lines, COMPARE_LINE_WARNING,
             "rehearsal: processes waited for CPUs%s; the ratios hold for such runs only",
             c->axis == NULL ? " in both runs" : "");

@@ -485,6 +485,10 @@ void layout_describe_run(const struct layout *l, struct buf *out)
             buf_puts(out, "; ");
         }
     }
+    if (spec->workload.compute == COMPUTE_EMULATED) {
+        buf_printf(out, "emulated trainers, %.6g ms a step; ",
+                   (double)trace_step_ns(&spec->workload.trace) / 1e6);
+    }
     buf_printf(out, "%u point%s", n_swept, plural(n_swept));
     if (n_added > 0) {
         buf_printf(out, " and %u for the baseline", n_added);

@@ -1,6 +1,7 @@
 /* See compare_runs.h. */
 #include "result/compare_runs.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -21,6 +22,17 @@ int compare_check_kind(const struct result *base, const struct result *candidate
                            runs[i]->def->name,
                            i == 0 ? "the base of a comparison" : "compared with a real one");
         }
+    }
+    const enum compute computes[] = {base->def->spec->workload.compute,
+                                     candidate->def->spec->workload.compute};
+    if (computes[0] != computes[1]) {
+        const bool is_base = computes[0] == COMPUTE_EMULATED;
+        *ret_fix = "compare runs with the same spec.workload.compute";
+        return err_set(err, EINVAL,
+                       "run/%s is a rehearsal with emulated trainers and run/%s is not: emulated "
+                       "trainers sleep where others compute",
+                       (is_base ? base : candidate)->def->name,
+                       (is_base ? candidate : base)->def->name);
     }
     if (base->def->rehearsal != candidate->def->rehearsal) {
         const bool is_base = base->def->rehearsal;
@@ -263,6 +275,21 @@ static char *dataset_text(const struct workload *w)
                                    : xasprintf("%s %s", workload_dataset_name(w), w->dataset_path);
 }
 
+/* What a trace says in few words; "none" where the trainers compute. Owned. */
+static char *trace_difference(const struct workload *w)
+{
+    if (w->compute == COMPUTE_REAL) {
+        return xstrdup("none");
+    }
+    _cleanup_(freep) char *text = trace_text(&w->trace);
+    uint32_t hash = 2166136261u; /* FNV-1a: tells traces apart that are equally long */
+    for (const char *c = text; *c != '\0'; c++) {
+        hash = (hash ^ (uint8_t)*c) * 16777619u;
+    }
+    return xasprintf("%zu layers, %.1f ms, jitter %g (%08" PRIx32 ")", w->trace.layers.len,
+                     (double)trace_step_ns(&w->trace) / 1e6, w->trace.jitter_ratio, hash);
+}
+
 static const char *profile_of(const struct spec *spec, const char *system)
 {
     vec_each (const struct system, s, &spec->systems) {
@@ -321,6 +348,8 @@ void compare_differences(struct comparison *c)
     add_difference(c, "data set", dataset_text(&a->spec->workload),
                    dataset_text(&b->spec->workload));
     compare_profiles(c);
+    add_difference(c, "trace", trace_difference(&a->spec->workload),
+                   trace_difference(&b->spec->workload));
     add_difference(c, "warm-up steps", xasprintf("%lld", (long long)a->spec->warmup_steps),
                    xasprintf("%lld", (long long)b->spec->warmup_steps));
     add_difference(c, "steps", xasprintf("%lld", (long long)a->spec->steps),

@@ -95,6 +95,12 @@ static void lint_rehearsal(struct result *r)
     if (!def->rehearsal) {
         return;
     }
+    if (def->spec->workload.compute == COMPUTE_EMULATED) {
+        warn(r, WARNING_REHEARSAL,
+             "rehearsal: the trainers are emulated, they sleep where others compute; compare its "
+             "numbers only with each other");
+        return;
+    }
     int64_t most = 0;
     uint32_t at = 0;
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {

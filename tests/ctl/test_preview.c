@@ -101,6 +101,21 @@ static void test_rehearsal(void **state)
     }
 }
 
+static void test_emulated(void **state)
+{
+    (void)state;
+    struct run_def *def = make_def("{trainers: [1, 4]}", 9);
+    def->spec->workload.compute = COMPUTE_EMULATED;
+    def->rehearsal = true;
+    struct buf out = BUF_INIT;
+    preview_rehearsal(def, &out);
+    assert_string_equal(buf_cstr(&out),
+                        "rehearsal: the trainers are emulated, they sleep where others compute:\n"
+                        "  compare the figures within this run only\n");
+    buf_done(&out);
+    run_def_free(def);
+}
+
 static void test_json(void **state)
 {
     (void)state;
@@ -125,6 +140,7 @@ int main(void)
         cmocka_unit_test(test_long_plans_are_cut_unless_wide),
         cmocka_unit_test(test_resources_of_all_replicas),
         cmocka_unit_test(test_rehearsal),
+        cmocka_unit_test(test_emulated),
         cmocka_unit_test(test_json),
     };
     return cmocka_run_group_tests_name("preview", tests, NULL, NULL);

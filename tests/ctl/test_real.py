@@ -26,6 +26,31 @@ class Real(cli.CliCase):
         self.assertRegex(text, r"blas_core: +\w+")
         self.assertIn(f"kernel:      {os.uname().release}", text)
 
+    def test_emulated_trainers(self):
+        """Three trainers that sleep where they would compute: the bytes, the sums and the marks are real."""
+        self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
+        names = [f"conv{stack}_{i + 1}" for stack, n in enumerate((2, 2, 3, 3, 3), 1) for i in range(n)] + ["fc1", "fc2", "fc3"]
+        layers = [{"name": name, "forwardMicroseconds": 100, "backwardMicroseconds": 200} for name in names]
+        workload = {"model": "vgg16-fluid-fc512", "batchSize": 128, "exchange": {"kind": "PServer"}, "compute": "Emulated",
+                    "trace": {"stepMilliseconds": 300, "jitter": 0.01, "layers": layers}}
+        result = self.run_tiny(pservers=(2,), trainers=(3,), steps=2, repeats=1, extra={"workload": workload})
+        self.assertEqual((result["phase"], result["rehearsal"]), ("Succeeded", True))
+        self.assertEqual([w["code"] for w in result["warnings"] if w["code"] == "Rehearsal"], ["Rehearsal"])
+        (baseline,) = result["baselines"]
+        self.assertLess(baseline["throughput"]["value"], 128 / 0.285)  # a step of three standard deviations less
+        self.assertLess(result["points"][0]["efficiency"]["value"], 1.05)
+        log = self.ctl("logs", result["run"], "--store", self.store, "--point", "0").stdout
+        (summary,) = [r for r in map(json.loads, filter(lambda x: x.startswith('{"benchd"'), log.splitlines()))
+                      if r["type"] == "summary"]
+        self.assertGreater(summary["bytes_tx"], 2 * 61_000_000)
+        text = " ".join(self.ctl("results", result["run"], "--store", self.store).stdout.split())
+        self.assertIn("REHEARSAL", text)
+        self.assertIn("emulated trainers, 300 ms a step;", text)
+        self.assertIn("rehearsal: the trainers are emulated, they sleep where others compute", text)
+        text = self.ctl("describe", result["run"], "--store", self.store).stdout
+        self.assertRegex(text, r"Rehearsal: +yes")
+        self.assertRegex(text, r"Compute: +Emulated, 300 ms a step, jitter 0.01")
+
     def test_two_runs_of_a_shipped_definition_compare(self):
         """Two trials at one point can show nothing, whatever the machine does meanwhile."""
         self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]

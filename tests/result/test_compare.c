@@ -624,6 +624,51 @@ static void which_runs_are_the_base_s(void **state)
 
 /* ---- refusals and differences ---- */
 
+static void emulated_runs_compare_with_each_other(void **state)
+{
+    (void)state;
+    static const double x[] = {40, 70, 120, 200};
+    static const struct {
+        bool a, b;
+        const char *message; /* NULL: they do */
+    } rows[] = {
+        {true, true, NULL},
+        {true, false,
+         "run/demo-7k3fq is a rehearsal with emulated trainers and run/demo-q2v8n is not"},
+        {false, true,
+         "run/demo-q2v8n is a rehearsal with emulated trainers and run/demo-7k3fq is not"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct fixture a, b;
+        make_run(&a, "demo-7k3fq", 3, x, 0);
+        make_run(&b, "demo-q2v8n", 3, x, 0);
+        a.def->rehearsal = b.def->rehearsal = true; /* of both kinds */
+        a.def->spec->workload.compute = rows[i].a ? COMPUTE_EMULATED : COMPUTE_REAL;
+        b.def->spec->workload.compute = rows[i].b ? COMPUTE_EMULATED : COMPUTE_REAL;
+        b.def->spec->workload.trace.jitter_ratio = 0.1;
+        struct comparison *c = NULL;
+        const char *fix = NULL;
+        struct err err = {0};
+        int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
+        if (rows[i].message == NULL) {
+            assert_int_equal(r, 0);
+            assert_int_equal(c->differences.len, 1);
+            assert_string_equal(c->differences.items[0].what, "trace");
+            assert_string_equal(c->differences.items[0].base,
+                                "0 layers, 0.0 ms, jitter 0 (811c9dc5)");
+            assert_string_equal(c->differences.items[0].candidate,
+                                "0 layers, 0.0 ms, jitter 0.1 (811c9dc5)");
+        } else {
+            assert_int_equal(r, -EINVAL);
+            assert_non_null(strstr(err.msg, rows[i].message));
+            assert_string_equal(fix, "compare runs with the same spec.workload.compute");
+        }
+        comparison_free(c);
+        fixture_done(&a);
+        fixture_done(&b);
+    }
+}
+
 static void some_runs_do_not_compare(void **state)
 {
     (void)state;
@@ -957,6 +1002,7 @@ int main(void)
         cmocka_unit_test(points_are_matched_by_what_ran),
         cmocka_unit_test(a_change_is_beyond_the_usual_spread),
         cmocka_unit_test(which_runs_are_the_base_s),
+        cmocka_unit_test(emulated_runs_compare_with_each_other),
         cmocka_unit_test(some_runs_do_not_compare),
         cmocka_unit_test(differences),
         cmocka_unit_test(provenance),
