@@ -242,7 +242,7 @@ static const char *processes_each(const struct init_params *p)
     return NULL;
 }
 
-/* benchd counts workers. Several processes in one print into one log, where nothing tells them apart. */
+/* A worker should be one process: the lines of several in one log cannot be told apart. */
 static void put_processes(struct buf *out, const struct init_params *p)
 {
     const char *n = processes_each(p);

@@ -85,7 +85,7 @@ class Replica:
         self.warmup_steps, self.steps = int(env.get("BENCHD_WARMUP_STEPS", "2")), int(env.get("BENCHD_STEPS", "8"))
         self.summary_file = env.get("BENCHD_SUMMARY_FILE")
         self.exchange = env.get("BENCHD_EXCHANGE", "None")
-        # Of workers, and of trainers where there are none: how many train, each with data of its own.
+        # How many processes train, each on data of its own: the workers, or the trainers beside parameter servers.
         self.training = int(env.get("BENCHD_WORKERS", "0")) or int(env.get("BENCHD_TRAINERS", "1"))
         self.environment = {}
         for name, known in (("BENCHD_MODEL", (MODEL,)), ("BENCHD_DATA", ("synthetic",)), ("BENCHD_EXCHANGE", exchanges),
