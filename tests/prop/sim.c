@@ -6,6 +6,7 @@
 
 #include "decide/policy_attempt.h"
 #include "decide/policy_failure.h"
+#include "spec/stop_rule.h"
 
 /* ---- random numbers: splitmix64 ---- */
 
@@ -46,7 +47,10 @@ void sim_init(struct sim *sim, struct test_run *run, struct rng *rng)
             test_run_add_point(run, rng_below(rng, 3), 1 + rng_below(rng, 3), 0);
         }
     }
-    test_run_set_repeats(run, 1 + rng_below(rng, 3));
+    run->spec.stop.is_set = rng_percent(rng, 40);
+    run->spec.stop.half_width_ratio = 0.02 * (1 + rng_below(rng, 5));
+    run->spec.min_repeats = 3;
+    test_run_set_repeats(run, (run->spec.stop.is_set ? 4 : 1) + rng_below(rng, 3));
     for (uint32_t i = run->def.n_slots - 1; i > 0; i--) { /* any order of trials is one */
         const uint32_t j = rng_below(rng, i + 1);
         const struct slot tmp = run->slots[i];
@@ -216,6 +220,37 @@ void sim_advance(struct sim *sim, int64_t ms)
 
 /* ---- the driver's side ---- */
 
+/* What a trial that succeeds reaches: some points are calm, some are not. */
+static double throughput_of(const struct sim *sim, uint32_t point, uint32_t trial)
+{
+    const double spread = 0.005 * (double)(1 + mix(sim->fate_seed + point) % 8);
+    const uint64_t drawn = mix(sim->fate_seed ^ mix(1000 * (point + 1) + trial));
+    return 100 * (1 + spread * ((double)(drawn % 1000) / 500 - 1));
+}
+
+bool sim_point_has_enough(const struct sim *sim, uint32_t point)
+{
+    const struct spec *spec = &sim->run->spec;
+    double values[TEST_RUN_MAX_SLOTS];
+    uint32_t n_values = 0, n_decided = 0;
+    for (uint32_t trial = 0; trial < spec->repeats; trial++) {
+        const struct sim_row *decides = NULL;
+        for (size_t i = 0; i < sim->n_rows; i++) {
+            const struct sim_row *row = &sim->rows[i];
+            if (row->point == point && row->trial == trial && row->outcome != ATTEMPT_VOID &&
+                (decides == NULL || row->attempt < decides->attempt)) {
+                decides = row;
+            }
+        }
+        n_decided += decides != NULL;
+        if (decides != NULL && decides->outcome == ATTEMPT_SUCCEEDED) {
+            values[n_values++] = throughput_of(sim, point, trial);
+        }
+    }
+    const uint32_t needed = stop_rule_needed(spec, values, n_values);
+    return n_decided >= stop_rule_trials(spec, needed, n_decided, n_values);
+}
+
 void sim_observe(const struct sim *sim, struct rng *order, struct snapshot *ret)
 {
     ret->observed = (struct observed){
@@ -249,8 +284,14 @@ void sim_observe(const struct sim *sim, struct rng *order, struct snapshot *ret)
     }
     past_init(&ret->past, ret->observed.def);
     for (size_t i = 0; i < ret->n_rows; i++) {
-        past_add(&ret->past, &(struct past_row){ret->rows[i].id, ret->rows[i].outcome,
-                                                ret->rows[i].error, NAN});
+        const struct attempt_row *row = &ret->rows[i];
+        const double x = throughput_of(sim, row->id.point, row->id.trial);
+        past_add(&ret->past, &(struct past_row){
+                                 .id = row->id,
+                                 .outcome = row->outcome,
+                                 .error = row->error,
+                                 .throughput = row->outcome == ATTEMPT_SUCCEEDED ? x : NAN,
+                             });
     }
 }
 
@@ -323,6 +364,9 @@ static const char *apply_create(struct sim *sim, const struct replica_id *id)
     }
     if (sim_point_is_given_up(sim, id->attempt.point)) {
         return "a point that is given up is not tried again";
+    }
+    if (sim->run->spec.stop.is_set && sim_point_has_enough(sim, id->attempt.point)) {
+        return "a point that has enough trials gets no more";
     }
     sim->replicas[sim->n_replicas++] = (struct sim_replica){
         .seen = {.id = *id, .state = REPLICA_PENDING},
