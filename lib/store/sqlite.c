@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <zstd.h>
+
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -201,14 +203,18 @@ static void get_stats(const struct store *base, struct store_stats *ret)
 
 static void sqlite_rest(struct store *base)
 {
-    (void)sqlite3_db_release_memory(sqlite_store_of(base)->db); /* the cache; it never fails */
+    struct sqlite_store *s = sqlite_store_of(base);
+    (void)sqlite3_db_release_memory(s->db); /* the cache; it never fails */
+    (void)ZSTD_freeDCtx(s->unpacker);       /* nor does this */
+    s->unpacker = NULL;
 }
 
 static void sqlite_close(struct store *base)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     claim_release_all(s);
-    (void)sqlite3_close(s->db); /* every statement is finalized: cannot be busy */
+    (void)sqlite3_close(s->db);       /* every statement is finalized: cannot be busy */
+    (void)ZSTD_freeDCtx(s->unpacker); /* NULL is fine */
     free(s->path);
     free(s);
 }

@@ -42,6 +42,8 @@ struct sqlite_store {
     bool (*must_stop)(void *ctx); /* of a reader; else NULL */
     void *stop_ctx;
     struct store_stats stats;
+    struct ZSTD_DCtx_s
+        *unpacker; /* made when it is needed first: most of the time of a small blob; owned */
 };
 
 static inline struct sqlite_store *sqlite_store_of(struct store *s)

@@ -32,7 +32,10 @@ int blob_unpack(struct sqlite_store *s, sqlite3_stmt *q, int column, const char 
         return sql_damaged(s, err, fault);
     }
     char *text = xmalloc((size_t)len + 1);
-    const size_t got = ZSTD_decompress(text, (size_t)len, packed, packed_len);
+    s->unpacker = s->unpacker == NULL ? ZSTD_createDCtx() : s->unpacker;
+    const size_t got = s->unpacker == NULL ? ZSTD_decompress(text, (size_t)len, packed, packed_len)
+                                           : ZSTD_decompressDCtx(s->unpacker, text, (size_t)len,
+                                                                 packed, packed_len);
     if (ZSTD_isError(got) || got != len) {
         free(text);
         return sql_damaged(s, err, fault);
