@@ -95,6 +95,7 @@ static const struct backend_ops ops = {
     .list_runs = cluster_list_runs,
     .list_benchmarks = cluster_list_benchmarks,
     .load_run = cluster_load_run,
+    .load_figures = cluster_load_figures,
     .get_log = cluster_get_log,
     .follow_logs = cluster_follow_logs,
     .delete_run = cluster_delete_run,

@@ -424,3 +424,11 @@ enum exit_code cluster_undelete_run(struct backend *b, const char *what, char **
                      "cluster's API",
                      run_word_name(what));
 }
+
+/* benchd sends a run whole. */
+enum exit_code cluster_load_figures(struct backend *b, const char *what, enum figures_of of,
+                                    struct loaded_run *ret)
+{
+    (void)of;
+    return cluster_load_run(b, what, ret);
+}

@@ -45,7 +45,7 @@ enum exit_code history_load(struct backend *b, const struct loaded_run two[stati
         }
         if (may_tell(&listed->row, two)) {
             struct loaded_run run = {0};
-            code = b->ops->load_run(b, listed->row.name, &run);
+            code = b->ops->load_figures(b, listed->row.name, FIGURES_OF_POINTS, &run);
             if (code == EXIT_OK) {
                 *vec_push(&h->runs) = run;
             }
@@ -75,7 +75,7 @@ enum exit_code history_load_before(struct backend *b, const char *benchmark, int
         const struct run_row *row = &list.items.items[i - 1].row;
         if (is_before(row, benchmark, before_unix_ms)) {
             struct loaded_run run = {0};
-            code = b->ops->load_run(b, row->name, &run);
+            code = b->ops->load_figures(b, row->name, FIGURES_OF_POINTS, &run);
             if (code == EXIT_OK) {
                 *vec_push(&h->runs) = run;
             }

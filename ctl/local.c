@@ -103,6 +103,14 @@ static enum exit_code load_run(struct backend *b, const char *what, struct loade
     return code == EXIT_OK ? local_store_load_run(b->cli, l->store, what, ret) : code;
 }
 
+static enum exit_code load_figures(struct backend *b, const char *what, enum figures_of of,
+                                   struct loaded_run *ret)
+{
+    struct local *l = (struct local *)b;
+    enum exit_code code = open_store(l);
+    return code == EXIT_OK ? local_store_load_figures(b->cli, l->store, what, of, ret) : code;
+}
+
 static enum exit_code get_log(struct backend *b, const struct loaded_run *run,
                               const struct replica_id *id, struct buf *out)
 {
@@ -210,6 +218,7 @@ static const struct backend_ops ops = {
     .list_runs = list_runs,
     .list_benchmarks = list_benchmarks,
     .load_run = load_run,
+    .load_figures = load_figures,
     .get_log = get_log,
     .follow_logs = follow_logs,
     .delete_run = delete_run,

@@ -27,6 +27,9 @@ enum exit_code local_store_find_run(const struct cli *cli, struct store *s, cons
 /* The run with everything that is stored about it. */
 enum exit_code local_store_load_run(const struct cli *cli, struct store *s, const char *what,
                                     struct loaded_run *ret);
+/* As load_figures of backend.h. */
+enum exit_code local_store_load_figures(const struct cli *cli, struct store *s, const char *what,
+                                        enum figures_of of, struct loaded_run *ret);
 
 /* Prints a note for each other run of the store that is running: its processes compete with this
  * one's. */

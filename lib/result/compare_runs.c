@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "core/environment.h"
 #include "spec/template_hash.h"
 
 int compare_check_kind(const struct result *base, const struct result *candidate,
@@ -107,63 +106,6 @@ void compare_match(struct comparison *c)
 
 /* ---- differences ---- */
 
-#define MAX_KINDS 3 /* values named in one difference; the rest is counted */
-
-struct texts {
-    VEC(char *) list; /* owned, no duplicates; join sorts them by byte */
-};
-
-static void texts_add(struct texts *texts, const char *text, size_t len)
-{
-    vec_each (char *, seen, &texts->list) {
-        if (strncmp(*seen, text, len) == 0 && (*seen)[len] == '\0') {
-            return;
-        }
-    }
-    *vec_push(&texts->list) = xstrndup(text, len);
-}
-
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Sorted: the order in which replicas were read does not matter. */
-static bool is_same_set(struct texts *a, struct texts *b)
-{
-    struct texts *both[] = {a, b};
-    for (size_t i = 0; i < 2; i++) {
-        if (both[i]->list.len > 1) {
-            qsort(both[i]->list.items, both[i]->list.len, sizeof(char *), compare_texts);
-        }
-    }
-    bool same = a->list.len == b->list.len;
-    for (size_t i = 0; same && i < a->list.len; i++) {
-        same = str_eq(a->list.items[i], b->list.items[i]);
-    }
-    return same;
-}
-
-/* Owned; frees the texts. */
-static char *texts_join(struct texts *texts)
-{
-    struct buf out = BUF_INIT;
-    for (size_t i = 0; i < texts->list.len; i++) {
-        if (i < MAX_KINDS) {
-            buf_printf(&out, "%s%s", i == 0 ? "" : " and ", texts->list.items[i]);
-        }
-        free(texts->list.items[i]);
-    }
-    if (texts->list.len > MAX_KINDS) {
-        buf_printf(&out, " and %zu more", texts->list.len - MAX_KINDS);
-    }
-    if (texts->list.len == 0) {
-        buf_puts(&out, "unknown");
-    }
-    vec_done(&texts->list);
-    return buf_take(&out);
-}
-
 static void add_difference(struct comparison *c, const char *what, char *base_take,
                            char *candidate_take)
 {
@@ -175,93 +117,21 @@ static void add_difference(struct comparison *c, const char *what, char *base_ta
     *vec_push(&c->differences) = (struct difference){what, base_take, candidate_take};
 }
 
-/* What start records say of the machines; docs/contracts/record.md. */
-/* clang-format off */
-static const struct {
-    const char *key, *what;
-} environment_keys[] = {
-    {"cpu_model", "CPU"}, {"caches", "caches"}, {"cpu_features", "CPU features"},
-    {"cgroup_cpu_limit", "CPU limit"}, {"blas", "BLAS"}, {"blas_core", "BLAS core"},
-    {"kernel", "kernel"}, {"clock_source", "clock source"}, {"cpu_governor", "CPU governor"},
-    {"gpu_driver", "GPU driver"}, {"build", "build"}, {"source", "source"},
-    {"compiler", "compiler"}, {"build_options", "build options"}, {"image_id", "image"},
-};
-/* clang-format on */
-#define N_KEYS (sizeof(environment_keys) / sizeof(environment_keys[0]))
-
-/* Their keys by byte, and where each is in the list above. */
-struct sorted_keys {
-    const char *keys[N_KEYS];
-    size_t at[N_KEYS];
-};
-
-static struct sorted_keys sort_keys(void)
-{
-    struct sorted_keys sorted;
-    for (size_t n = 0; n < N_KEYS; n++) {
-        size_t i = n;
-        for (; i > 0 && strcmp(sorted.keys[i - 1], environment_keys[n].key) > 0; i--) {
-            sorted.keys[i] = sorted.keys[i - 1];
-            sorted.at[i] = sorted.at[i - 1];
-        }
-        sorted.keys[i] = environment_keys[n].key;
-        sorted.at[i] = n;
-    }
-    return sorted;
-}
-
-struct machines {
-    struct sorted_keys sorted;
-    struct texts texts[N_KEYS]; /* as environment_keys */
-};
-
-static void add_text(void *ctx, size_t key, const char *text, size_t len)
-{
-    struct machines *m = ctx;
-    texts_add(&m->texts[m->sorted.at[key]], text, len);
-}
-
-/* The replicas of trials that gave a number. */
-static void collect_point(const struct point_result *p, struct machines *m)
-{
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct trial_result *t = &p->trials[i];
-        for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
-            const char *environment = t->replicas[k].row->environment_json;
-            environment_each_text(environment, m->sorted.keys, N_KEYS, true, add_text, m);
-        }
-    }
-}
-
-/* Both sides say the same, but what they say is that nobody knows: two tarballs may differ. */
-static bool is_unknown(const char *key, const struct texts *texts)
-{
-    vec_each (char *, text, &texts->list) {
-        if (str_eq(key, "source") && str_eq(*text, "unknown")) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void compare_machines(struct comparison *c)
 {
-    struct machines base = {.sorted = sort_keys()}, candidate = {.sorted = base.sorted};
+    struct machines base = {0}, candidate = {0};
     vec_each (const struct compared_point, p, &c->points) {
-        collect_point(p->base, &base);
-        collect_point(p->candidate, &candidate);
+        machines_merge(&base, &p->base->machines);
+        machines_merge(&candidate, &p->candidate->machines);
     }
-    for (size_t k = 0; k < N_KEYS; k++) {
-        const bool same = is_same_set(&base.texts[k], &candidate.texts[k]) &&
-                          !is_unknown(environment_keys[k].key, &base.texts[k]);
-        char *a = texts_join(&base.texts[k]), *b = texts_join(&candidate.texts[k]);
-        if (same) {
-            free(a);
-            free(b);
-        } else {
-            *vec_push(&c->differences) = (struct difference){environment_keys[k].what, a, b};
+    for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
+        if (!machines_are_same(&base, &candidate, k)) {
+            *vec_push(&c->differences) = (struct difference){
+                machine_key_name(k), machines_join(&base, k), machines_join(&candidate, k)};
         }
     }
+    machines_done(&base);
+    machines_done(&candidate);
 }
 
 static char *cpus_text(int64_t cpus)

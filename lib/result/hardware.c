@@ -46,15 +46,15 @@ static void count(struct result *r, struct replica_result *replica)
     *vec_push(&r->hardware) = h;
 }
 
-void hardware_collect(struct result *r)
+void hardware_collect(struct result *r, struct point_result *p)
 {
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        for (size_t j = 0; j < r->points[i].n_trials; j++) {
-            const struct trial_result *t = &r->points[i].trials[j];
-            for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
-                if (t->replicas[k].row->environment_json != NULL) {
-                    count(r, &t->replicas[k]);
-                }
+    for (size_t j = 0; j < p->n_trials; j++) {
+        const struct trial_result *t = &p->trials[j];
+        for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
+            const char *environment = t->replicas[k].row->environment_json;
+            if (environment != NULL) {
+                count(r, &t->replicas[k]);
+                machines_add(&p->machines, environment);
             }
         }
     }

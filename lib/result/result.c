@@ -377,8 +377,7 @@ static void assign_rows(struct result *r, const struct attempt_row *rows, size_t
     }
 }
 
-struct result *result_build(const struct run_def *def, enum run_phase phase,
-                            const struct attempt_row *rows, size_t n_rows)
+struct result *result_begin(const struct run_def *def, enum run_phase phase)
 {
     const struct matrix *m = &def->matrix;
     struct result *r = xnew(struct result);
@@ -394,20 +393,46 @@ struct result *result_build(const struct run_def *def, enum run_phase phase,
             p->trials[j].trial = (uint32_t)j;
         }
     }
+    return r;
+}
+
+static void finish_point(struct result *r, uint32_t point)
+{
+    struct point_result *p = &r->points[point];
+    build_point(p, r->def->spec, r->phase);
+    p->cpus = resources_cpus(r->def, p);
+    hardware_collect(r, p);
+}
+
+void result_add_point(struct result *r, uint32_t point, const struct attempt_row *rows,
+                      size_t n_rows)
+{
     assign_rows(r, rows, n_rows);
-    for (uint32_t i = 0; i < m->n_points; i++) {
-        build_point(&r->points[i], def->spec, phase);
-        r->points[i].cpus = resources_cpus(def, &r->points[i]);
-    }
+    finish_point(r, point);
+}
+
+void result_end(struct result *r)
+{
+    const struct matrix *m = &r->def->matrix;
     for (uint32_t i = 0; i < m->n_points; i++) {
         divide_by_baseline(&r->points[i], &r->points[m->points[i].baseline_index]);
     }
     judge_thresholds(r);
-    hardware_collect(r);
     nodes_collect(r);
     pace_find_slow(r);
     curves_collect(r);
     result_lint(r);
+}
+
+struct result *result_build(const struct run_def *def, enum run_phase phase,
+                            const struct attempt_row *rows, size_t n_rows)
+{
+    struct result *r = result_begin(def, phase);
+    assign_rows(r, rows, n_rows);
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        finish_point(r, i);
+    }
+    result_end(r);
     return r;
 }
 
@@ -431,6 +456,25 @@ static void trial_done(struct trial_result *t)
     free(t->details);
 }
 
+void result_forget_replicas(struct result *r)
+{
+    vec_done(&r->nodes); /* they are made of replicas */
+    vec_done(&r->slow);
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        for (size_t j = 0; j < r->points[i].n_trials; j++) {
+            struct trial_result *t = &r->points[i].trials[j];
+            for (size_t k = 0; k < t->n_replicas; k++) {
+                free(t->replicas[k].node);
+            }
+            free(t->replicas);
+            step_series_done(&t->steps);
+            t->replicas = NULL;
+            t->n_replicas = 0;
+            t->row = NULL;
+        }
+    }
+}
+
 void result_free(struct result *r)
 {
     if (r == NULL) {
@@ -441,6 +485,7 @@ void result_free(struct result *r)
             trial_done(&r->points[i].trials[j]);
         }
         free(r->points[i].trials);
+        machines_done(&r->points[i].machines);
     }
     free(r->points);
     vec_done(&r->thresholds);

@@ -11,6 +11,7 @@
 #include "core/phase.h"
 #include "core/record.h"
 #include "result/curves.h"
+#include "result/machines.h"
 #include "result/nodes.h"
 #include "result/pace.h"
 #include "result/settle.h"
@@ -61,6 +62,7 @@ struct point_result {
     /* n_trials: those that there are to be, fewer than `repeats` where a stop rule has enough of them */
     size_t n_trials, n_succeeded;
     size_t n_required; /* of n_trials; the others may be missing where a budget ended the run */
+    struct machines machines; /* of the replicas of succeeded trials */
 };
 
 struct threshold_result {
@@ -116,6 +118,15 @@ struct result {
  * Rows of points or trials that the definition does not have are passed over. */
 struct result *result_build(const struct run_def *def, enum run_phase phase,
                             const struct attempt_row *rows, size_t n_rows);
+/* The same in parts, for who has not all rows with their replicas at a time: for each point once the rows that it has,
+ * then the end. After result_add_point nothing here looks at the texts of these rows' replicas again (summaries and
+ * environments); only a run's JSON, its page and `describe` do. */
+struct result *result_begin(const struct run_def *def, enum run_phase phase);
+void result_add_point(struct result *r, uint32_t point, const struct attempt_row *rows,
+                      size_t n_rows);
+void result_end(struct result *r);
+/* Drops what is known of single replicas: the rows are not borrowed any more. For who compares many runs. */
+void result_forget_replicas(struct result *r);
 void result_free(struct result *r); /* NULL is fine */
 /* Its trials without an attempt are not run: core/phase.h, point_is_given_up. */
 bool point_result_is_given_up(const struct point_result *p);

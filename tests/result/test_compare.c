@@ -794,6 +794,7 @@ static void set_environments(struct fixture *f, const char *json)
             set_environment(f, row, k, json);
         }
     }
+    fixture_build(f, RUN_SUCCEEDED);
 }
 
 /* Whatever made the numbers: each is seen, and --strict names each, however many there are (below). */
@@ -849,6 +850,38 @@ static void provenance(void **state)
         fixture_done(&runs[0]);
         fixture_done(&runs[1]);
     }
+}
+
+/* A comparison needs no replica, nor a row: histories of many runs are compared without. */
+static void replicas_may_be_forgotten(void **state)
+{
+    (void)state;
+    static const double x[] = {40, 70, 120, 200};
+    struct fixture runs[2];
+    for (size_t side = 0; side < 2; side++) {
+        make_run(&runs[side], side == 0 ? "demo-7k3fq" : "demo-q2v8n", 4, x, side);
+        set_environments(&runs[side], side == 0 ? "{\"kernel\":\"6.1\",\"node\":\"n\"}"
+                                                : "{\"kernel\":\"6.2\",\"node\":\"n\"}");
+    }
+    struct comparison *c = compare(&runs[0], &runs[1], &defaults);
+    json_t *before = comparison_to_json(c);
+    comparison_free(c);
+    for (size_t side = 0; side < 2; side++) {
+        result_forget_replicas(runs[side].result);
+        vec_each (struct attempt_row, row, &runs[side].rows) {
+            attempt_row_done(row);
+        }
+        vec_done(&runs[side].rows);
+    }
+    c = compare(&runs[0], &runs[1], &defaults);
+    json_t *after = comparison_to_json(c);
+    assert_true(json_equal(before, after));
+    assert_int_equal(c->differences.len, 1);
+    json_decref(before);
+    json_decref(after);
+    comparison_free(c);
+    fixture_done(&runs[0]);
+    fixture_done(&runs[1]);
 }
 
 static void long_differences_are_named(void **state)
@@ -1007,6 +1040,7 @@ int main(void)
         cmocka_unit_test(differences),
         cmocka_unit_test(provenance),
         cmocka_unit_test(long_differences_are_named),
+        cmocka_unit_test(replicas_may_be_forgotten),
         cmocka_unit_test(templates),
         cmocka_unit_test(golden_document),
     };

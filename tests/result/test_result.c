@@ -55,7 +55,16 @@ static void golden_document(void **state)
     }
     json_t *actual = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
     golden_check_json("docs/contracts/golden/result.json", actual);
+
+    struct result *parts = result_begin(f.def, RUN_SUCCEEDED); /* its rows came by point */
+    result_add_point(parts, 0, f.rows.items, 4);
+    result_add_point(parts, 1, f.rows.items + 4, 3);
+    result_end(parts);
+    json_t *same = result_to_json(parts);
+    assert_true(json_equal(same, actual));
+    json_decref(same);
     json_decref(actual);
+    result_free(parts);
     fixture_done(&f);
 }
 

@@ -1,0 +1,125 @@
+/* See machines.h. */
+#include "result/machines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "core/environment.h"
+
+#define MAX_KINDS 3 /* values named in one difference; the rest is counted */
+
+/* In the order in which differences are listed. */
+/* clang-format off */
+static const struct {
+    const char *key, *name;
+} machine_keys[MACHINE_KEY_COUNT] = {
+    {"cpu_model", "CPU"}, {"caches", "caches"}, {"cpu_features", "CPU features"},
+    {"cgroup_cpu_limit", "CPU limit"}, {"blas", "BLAS"}, {"blas_core", "BLAS core"},
+    {"kernel", "kernel"}, {"clock_source", "clock source"}, {"cpu_governor", "CPU governor"},
+    {"gpu_driver", "GPU driver"}, {"build", "build"}, {"source", "source"},
+    {"compiler", "compiler"}, {"build_options", "build options"}, {"image_id", "image"},
+};
+/* The same keys by byte, as environment_each_text wants them, and where each is in the list above. */
+static const char *const sorted_keys[MACHINE_KEY_COUNT] = {
+    "blas", "blas_core", "build", "build_options", "caches", "cgroup_cpu_limit", "clock_source",
+    "compiler", "cpu_features", "cpu_governor", "cpu_model", "gpu_driver", "image_id", "kernel",
+    "source",
+};
+static const unsigned char sorted_at[MACHINE_KEY_COUNT] = {
+    4, 5, 10, 13, 1, 3, 7, 12, 2, 8, 0, 9, 14, 6, 11,
+};
+/* clang-format on */
+
+const char *machine_key_name(size_t key)
+{
+    return machine_keys[key].name;
+}
+
+static void add_value(struct machine_values *values, const char *text, size_t len)
+{
+    size_t at = values->list.len;
+    for (; at > 0; at--) {
+        const char *seen = values->list.items[at - 1];
+        const int r = strncmp(seen, text, len);
+        if (r == 0 && seen[len] == '\0') {
+            return;
+        }
+        if (r < 0) {
+            break;
+        }
+    }
+    *vec_push(&values->list) = NULL;
+    memmove(&values->list.items[at + 1], &values->list.items[at],
+            (values->list.len - 1 - at) * sizeof(char *));
+    values->list.items[at] = xstrndup(text, len);
+}
+
+static void take(void *ctx, size_t key, const char *text, size_t len)
+{
+    struct machines *m = ctx;
+    add_value(&m->values[sorted_at[key]], text, len);
+}
+
+void machines_add(struct machines *m, const char *environment_json)
+{
+    environment_each_text(environment_json, sorted_keys, MACHINE_KEY_COUNT, true, take, m);
+}
+
+void machines_merge(struct machines *m, const struct machines *other)
+{
+    for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
+        vec_each (char *, text, &other->values[k].list) {
+            add_value(&m->values[k], *text, strlen(*text));
+        }
+    }
+}
+
+/* What both sides say is that nobody knows: two tarballs may differ. */
+static bool is_unknown(size_t key, const struct machine_values *values)
+{
+    vec_each (char *, text, &values->list) {
+        if (str_eq(machine_keys[key].key, "source") && str_eq(*text, "unknown")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool machines_are_same(const struct machines *a, const struct machines *b, size_t key)
+{
+    const struct machine_values *x = &a->values[key], *y = &b->values[key];
+    bool same = x->list.len == y->list.len;
+    for (size_t i = 0; same && i < x->list.len; i++) {
+        same = str_eq(x->list.items[i], y->list.items[i]);
+    }
+    return same && !is_unknown(key, x);
+}
+
+char *machines_join(const struct machines *m, size_t key)
+{
+    const struct machine_values *values = &m->values[key];
+    struct buf out = BUF_INIT;
+    for (size_t i = 0; i < values->list.len && i < MAX_KINDS; i++) {
+        buf_printf(&out, "%s%s", i == 0 ? "" : " and ", values->list.items[i]);
+    }
+    if (values->list.len > MAX_KINDS) {
+        buf_printf(&out, " and %zu more", values->list.len - MAX_KINDS);
+    }
+    if (values->list.len == 0) {
+        buf_puts(&out, "unknown");
+    }
+    return buf_take(&out);
+}
+
+void machines_done(struct machines *m)
+{
+    for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
+        vec_each (char *, text, &m->values[k].list) {
+            free(*text);
+        }
+        vec_done(&m->values[k].list);
+    }
+}

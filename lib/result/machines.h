@@ -1,0 +1,26 @@
+/* On which machines, and by which program, the figures of a point were made: what the start records of its replicas say
+ * (docs/contracts/record.md). Two runs that are compared differ where these do. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/vec.h"
+
+#define MACHINE_KEY_COUNT 15
+struct machine_values {
+    VEC(char *) list; /* owned, no duplicates, sorted by byte */
+};
+struct machines {
+    struct machine_values values[MACHINE_KEY_COUNT];
+};
+
+const char *machine_key_name(size_t key); /* "CPU", "kernel", ...; static */
+/* Adds what one environment says; NULL says nothing. */
+void machines_add(struct machines *m, const char *environment_json);
+void machines_merge(struct machines *m, const struct machines *other);
+/* The same values. Of a source that is unknown on both sides nobody knows: it is not the same. */
+bool machines_are_same(const struct machines *a, const struct machines *b, size_t key);
+/* "x and y", "unknown". Owned. */
+char *machines_join(const struct machines *m, size_t key);
+void machines_done(struct machines *m);
