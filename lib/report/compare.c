@@ -21,7 +21,7 @@ static void put_table(struct buf *out, const struct comparison *c, const struct 
         c, true); /* too many parameters vary: an index, and a list of what each point is */
     table_set_gap(t, TERMINAL_TIGHT_GAP);
     buf_putc(out, '\n');
-    table_format(t, true, out);
+    table_format_parts(t, 1, term->columns, out);
     table_free(t);
     buf_putc(out, '\n');
     struct compare_identity id;

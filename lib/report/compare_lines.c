@@ -81,7 +81,7 @@ static void say_gate(struct compare_lines *lines, const struct comparison *c)
 {
     const struct permutation *g = &c->gate;
     struct buf text = BUF_INIT;
-    buf_puts(&text, "Gate: permutation of trials within points, p ");
+    buf_puts(&text, "Test of all points: permutation of trials within points, p ");
     if (g->p < 0.0001) {
         buf_puts(&text, "< 0.0001 (");
     } else {
@@ -109,7 +109,9 @@ static void say_apart(struct compare_lines *lines, const struct comparison *c)
     }
     if (n > 0) {
         add(lines, COMPARE_LINE_INFO,
-            "An interval looks at its point alone: at %zu point%s it excludes 1, and the gate or P "
+            "An interval looks at its point alone: at %zu point%s it excludes 1, and P or the test "
+            "of "
+            "all points "
             "shows no change.",
             n, plural(n));
     }
@@ -250,7 +252,8 @@ static void say_rule(struct compare_lines *lines, const struct comparison *c)
     struct buf threshold = BUF_INIT;
     put_percent(c->threshold_ratio, &threshold);
     add(lines, COMPARE_LINE_INFO,
-        "A point is slower or faster if the gate and P are at most %g and the change is at least "
+        "A point is slower or faster if P and the test of all points are at most %g and the "
+        "change is at least "
         "%s.",
         COMPARE_ALPHA, buf_cstr(&threshold));
     buf_done(&threshold);

@@ -217,6 +217,27 @@ static void put_text_reason(void *ctx, const char *text)
     terminal_wrapped(o->out, &o->term, text, 2, 2);
 }
 
+/* The table of checks; where it is too wide, the name of a check goes on under itself. */
+static void put_text_checks(const struct gate_words *w, const struct text_out *o)
+{
+    const unsigned at = 10; /* "Unknown", the longest outcome, and the gap */
+    struct table *t = checks_table(w);
+    if (o->term.wide || table_width(t) <= o->term.columns) {
+        table_format(t, true, o->out);
+        table_free(t);
+        return;
+    }
+    table_free(t);
+    buf_printf(o->out, "%-*s%s\n", (int)at, "OUTCOME", "CHECK");
+    vec_each (const struct gate_check, check, &w->gate->checks) {
+        struct buf name = BUF_INIT;
+        put_name(w, check, &name);
+        buf_printf(o->out, "%-*s", (int)at, gate_outcome_to_string(check->outcome));
+        terminal_wrapped(o->out, &o->term, buf_cstr(&name), at, at);
+        buf_done(&name);
+    }
+}
+
 void report_gate_text(const struct gate *g, const struct report_opts *opts, struct buf *out)
 {
     struct text_out o = {out, terminal_of(opts)};
@@ -227,9 +248,7 @@ void report_gate_text(const struct gate *g, const struct report_opts *opts, stru
         report_compare_text(g->comparison, opts, out);
         buf_putc(out, '\n');
     }
-    struct table *t = checks_table(&w);
-    table_format(t, true, out);
-    table_free(t);
+    put_text_checks(&w, &o);
     buf_putc(out, '\n');
     put_reasons(&w, put_text_reason, &o);
     put_sentence(g, &sentence);

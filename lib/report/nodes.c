@@ -133,10 +133,7 @@ void report_nodes_text(const struct result *r, const struct report_opts *opts, s
         terminal_wrapped(out, &o.term, no_nodes, 0, 2);
         return;
     }
-    if (!terminal_table(out, &o.term, t)) {
-        buf_putc(out, '\n');
-        table_format(t, true, out); /* a long name of a node does not get shorter */
-    }
+    terminal_parts(out, &o.term, t, 1, TERMINAL_TIGHT_GAP);
     table_free(t);
     buf_putc(out, '\n');
     terminal_wrapped(out, &o.term, layout_nodes_method, 0, 2);

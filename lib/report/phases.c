@@ -184,11 +184,7 @@ void report_phases_text(const struct result *r, const struct report_opts *opts, 
         terminal_wrapped(out, &o.term, no_phases, 0, 2);
         return;
     }
-    if (!terminal_table(out, &o.term, t)) {
-        buf_putc(out, '\n');
-        table_set_gap(t, 1);
-        table_format(t, true, out);
-    }
+    terminal_parts(out, &o.term, t, 2, 1); /* each with point and role */
     table_free(t);
     buf_putc(out, '\n');
     terminal_wrapped(out, &o.term, method, 0, 2);

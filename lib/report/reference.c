@@ -20,10 +20,7 @@ static void put_table(struct buf *out, const struct terminal *term, const struct
             table_free(turned);
         }
     }
-    if (!terminal_table(out, term, table)) {
-        buf_putc(out, '\n');
-        table_format(table, true, out);
-    }
+    terminal_parts(out, term, table, 1, TERMINAL_TIGHT_GAP);
     table_free(table);
 }
 

@@ -434,9 +434,8 @@ static void put_shared(const struct beside_out *o, const struct reference_beside
         struct table *table = shared_table(b, t, sharing);
         if (o->term == NULL) {
             table_format_markdown(table, o->out);
-        } else if (!terminal_table(o->out, o->term, table)) {
-            buf_putc(o->out, '\n');
-            table_format(table, true, o->out);
+        } else {
+            terminal_parts(o->out, o->term, table, 1, TERMINAL_TIGHT_GAP);
         }
         table_free(table);
         buf_putc(o->out, '\n');

@@ -1,6 +1,8 @@
 /* See run_history.h. */
 #include "report/run_history.h"
 
+#include <string.h>
+
 #include "report/csv.h"
 #include "report/json_text.h"
 #include "report/layout.h"
@@ -153,10 +155,16 @@ void report_history_text(const struct report_history *h, const struct report_opt
     put_what(h->history, &what);
     terminal_colored(out, &o.term, TERMINAL_BOLD, h->history->newest->def->spec->name);
     buf_puts(out, "   ");
-    terminal_wrapped(out, &o.term, buf_cstr(&what), 3, 2);
+    terminal_wrapped(out, &o.term, buf_cstr(&what), strlen(h->history->newest->def->spec->name) + 3,
+                     2);
     buf_putc(out, '\n');
     struct table *t = runs_table(h);
-    table_format(t, true, out);
+    if (o.term.wide || table_width(t) <= o.term.columns) {
+        table_format(t, true, out);
+    } else {
+        table_set_gap(t, TERMINAL_TIGHT_GAP);
+        table_format_parts(t, 1, o.term.columns, out);
+    }
     table_free(t);
     buf_putc(out, '\n');
     put_lines(h->history, put_text_line, &o);

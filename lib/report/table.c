@@ -160,21 +160,53 @@ static void put_aligned(struct buf *out, const char *text, size_t width, enum ta
     *owed = align == TABLE_RIGHT ? 0 : pad;
 }
 
+/* The first n_heads columns, then those from `from` to before `to`. */
+static void format_columns(const struct table *t, const size_t *widths, bool with_header,
+                           size_t n_heads, size_t from, size_t to, struct buf *out)
+{
+    const size_t n = t->columns.len, n_rows = t->cells.len / n;
+    for (size_t row = with_header ? 0 : 1; row <= n_rows; row++) { /* row 0 is the header */
+        size_t owed = 0, n_put = 0;
+        for (size_t i = 0; i < to; i++) {
+            const struct column *c = &t->columns.items[i];
+            if (i >= n_heads && i < from) {
+                continue;
+            }
+            owed += n_put++ == 0 ? 0 : t->gap;
+            put_aligned(out, row == 0 ? c->title : t->cells.items[(row - 1) * n + i].text,
+                        widths[i], c->align, &owed);
+        }
+        buf_putc(out, '\n');
+    }
+}
+
 void table_format(const struct table *t, bool with_header, struct buf *out)
 {
     const size_t n = t->columns.len;
     assert(n > 0 && t->cells.len % n == 0);
     _cleanup_(freep) size_t *widths = column_widths(t, with_header);
-    const size_t n_rows = t->cells.len / n;
-    for (size_t row = with_header ? 0 : 1; row <= n_rows; row++) { /* row 0 is the header */
-        size_t owed = 0;
-        for (size_t i = 0; i < n; i++) {
-            const struct column *c = &t->columns.items[i];
-            owed += i == 0 ? 0 : t->gap;
-            put_aligned(out, row == 0 ? c->title : t->cells.items[(row - 1) * n + i].text,
-                        widths[i], c->align, &owed);
+    format_columns(t, widths, with_header, 0, 0, n, out);
+}
+
+void table_format_parts(const struct table *t, size_t n_heads, size_t width, struct buf *out)
+{
+    const size_t n = t->columns.len;
+    assert(n > n_heads && t->cells.len % n == 0);
+    _cleanup_(freep) size_t *widths = column_widths(t, true);
+    size_t head = 0;
+    for (size_t i = 0; i < n_heads; i++) {
+        head += widths[i] + (i == 0 ? 0 : t->gap);
+    }
+    for (size_t from = n_heads, to; from < n; from = to) {
+        size_t used = head;
+        for (to = from; to < n; to++) {
+            used += widths[to] + (used == 0 ? 0 : t->gap);
+            if (used > width && to > from) {
+                break;
+            }
         }
-        buf_putc(out, '\n');
+        buf_puts(out, from == n_heads ? "" : "\n");
+        format_columns(t, widths, true, n_heads, from, to, out);
     }
 }
 

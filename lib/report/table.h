@@ -28,6 +28,9 @@ void table_set_gap(struct table *t, unsigned gap);
 size_t table_width(const struct table *t);
 /* No trailing blanks; width counted in characters of UTF-8. */
 void table_format(const struct table *t, bool with_header, struct buf *out);
+/* The same in parts where a line has more than `width` characters: tables with an empty line between them, each with the first
+ * n_heads columns and as many of the others as fit, at least one. No cell is broken. */
+void table_format_parts(const struct table *t, size_t n_heads, size_t width, struct buf *out);
 void table_format_markdown(const struct table *t, struct buf *out);
 /* A <table>, its texts escaped; right-aligned cells have the class "r". */
 void table_format_html(const struct table *t, struct buf *out);

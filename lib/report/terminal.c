@@ -69,3 +69,13 @@ bool terminal_table(struct buf *out, const struct terminal *t, struct table *tab
     table_format(table, true, out);
     return true;
 }
+
+void terminal_parts(struct buf *out, const struct terminal *t, struct table *table, size_t n_heads,
+                    unsigned gap)
+{
+    if (!terminal_table(out, t, table)) {
+        buf_putc(out, '\n');
+        table_set_gap(table, gap);
+        table_format_parts(table, n_heads, t->columns, out);
+    }
+}

@@ -29,6 +29,11 @@ static void reasons_stand_apart(void **state)
     report_gate_text(&g, &(struct report_opts){.columns = 200}, &text);
     report_gate_markdown(&g, &markdown);
     assert_non_null(strstr(buf_cstr(&text), "exit code 1; point 2"));
+    struct buf narrow = BUF_INIT;
+    report_gate_text(&g, &(struct report_opts){.columns = 24}, &narrow);
+    assert_non_null(strstr(buf_cstr(&narrow),
+                           "OUTCOME   CHECK\nFailed    every trial\n          has a result\n"));
+    buf_done(&narrow);
     assert_non_null(strstr(buf_cstr(&markdown), "exit code 1; point 2"));
     gate_done(&g);
     buf_done(&text);

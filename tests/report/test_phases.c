@@ -115,6 +115,24 @@ static void every_point_is_told(void **state)
     fixture_done(&f);
 }
 
+static void a_narrow_terminal_breaks_no_number(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct buf text = BUF_INIT;
+    make(&f);
+    report_phases_text(f.result, &(struct report_opts){.columns = 60}, &text);
+    size_t n_heads = 0;
+    for (const char *line = buf_cstr(&text), *end; (end = strchr(line, '\n')) != NULL;
+         line = end + 1) {
+        assert_true(end - line <= 60);
+        n_heads += strncmp(line, "POINT ROLE ", 11) == 0;
+    }
+    assert_int_equal(n_heads, 2);
+    buf_done(&text);
+    fixture_done(&f);
+}
+
 static void no_phases_are_known(void **state)
 {
     (void)state;
@@ -142,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_forms),
         cmocka_unit_test(every_point_is_told),
+        cmocka_unit_test(a_narrow_terminal_breaks_no_number),
         cmocka_unit_test(no_phases_are_known),
     };
     return cmocka_run_group_tests_name("report/phases", tests, NULL, NULL);

@@ -52,6 +52,31 @@ static void columns_are_aligned_in_characters(void **state)
     table_free(t);
 }
 
+static void a_wide_table_has_parts(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n_heads, width;
+        const char *expected;
+    } rows[] = {
+        {1, 20, "NAME        N   NOTE\na        1000   x\ncafé ✓      2\n"},
+        {1, 19,
+         "NAME        N\na        1000\ncafé ✓      2\n\nNAME     NOTE\na        x\ncafé ✓\n"},
+        {1, 1,
+         "NAME        N\na        1000\ncafé ✓      2\n\nNAME     NOTE\na        x\ncafé ✓\n"},
+        {0, 13, "NAME        N\na        1000\ncafé ✓      2\n\nNOTE\nx\n\n"},
+        {2, 1, "NAME        N   NOTE\na        1000   x\ncafé ✓      2\n"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct table *t = sample();
+        struct buf out = BUF_INIT;
+        table_format_parts(t, rows[i].n_heads, rows[i].width, &out);
+        check(&out, rows[i].expected);
+        buf_done(&out);
+        table_free(t);
+    }
+}
+
 static void a_header_alone(void **state)
 {
     (void)state;
@@ -174,6 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_aligned_in_characters),
+        cmocka_unit_test(a_wide_table_has_parts),
         cmocka_unit_test(a_header_alone),
         cmocka_unit_test(foreign_text_cannot_break_a_table),
         cmocka_unit_test(html_is_escaped),
