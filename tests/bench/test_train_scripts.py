@@ -70,6 +70,11 @@ class TensorFlow(unittest.TestCase):
         steps = script("tensorflow").timed_steps(stamps, losses, 2, 10.0)
         self.assertEqual([(200, 2.0), (900, 8.0)], [(round(ns / 1e6), loss) for ns, loss in steps])
 
+    def test_the_coordinator_has_the_last_mail(self):
+        """It ends with it: a trainer whose mail came later waited for ever, on a machine that was busy."""
+        tasks = script("tensorflow").others_first({"worker": ["a:1", "b:2"], "ps": ["c:3"]})
+        self.assertEqual([("worker", 1, "b:2"), ("ps", 0, "c:3"), ("worker", 0, "a:1")], tasks)
+
     def test_a_coordinator_that_fails_ends_the_process(self):
         said, ended = mock.Mock(), mock.Mock()
         module = script("tensorflow")

@@ -152,6 +152,13 @@ class Mail:
         return self.session.run(self.get).decode("utf-8")
 
 
+def others_first(cluster):
+    """(job, index, address) of all, trainer 0 at the end: it coordinates, and ends when it has read its own mail. Whoever
+    came after it might wait for a mail that nobody sends."""
+    tasks = [(job, i, address) for job, addresses in cluster.items() for i, address in enumerate(addresses)]
+    return sorted(tasks, key=lambda task: task[:2] == ("worker", 0))
+
+
 def timed_steps(stamps, losses, training, begin_s):
     """(ns since the begin, loss) of each step: the n-th of every trainer is done when n of each are."""
     done = sorted(zip(stamps, losses))
@@ -218,8 +225,7 @@ def serve(tf, replica, precision):
                                       inter_op_parallelism_threads=replica.training + 1)
     server = tf.distribute.Server(tf.train.ClusterSpec(cluster), task["type"], task["index"], config=limits, start=True)
     if task["type"] == "worker" and task["index"] == 0:
-        mails = [Mail(tf, f"grpc://{address}", job, i) for job, addresses in cluster.items()
-                 for i, address in enumerate(addresses)]
+        mails = [Mail(tf, f"grpc://{address}", job, i) for job, i, address in others_first(cluster)]
         threading.Thread(target=end_with, daemon=True, args=(
             replica, lambda: coordinate(tf, replica, precision, cluster, mails))).start()
     mail = Mail(tf, server.target, task["type"], task["index"])
