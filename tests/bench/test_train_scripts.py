@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 """benchmarks/profiles/*/train.py: how replicas join, with stand-ins for the frameworks."""
 import importlib.util
+import json
+import os
+import subprocess
+import sys
 import types
 import unittest
 from unittest import mock
@@ -44,6 +48,24 @@ class PyTorch(unittest.TestCase):
         self.distribute(2, index=0)
         self.distribute(2, index=1)
         self.assertEqual([mock.call(7), mock.call(8)], self.torch.manual_seed.call_args_list)
+
+
+class ImageNet(unittest.TestCase):
+    """train_imagenet.py: what is wrong with a variable is said in a record; cli/frameworks runs it."""
+
+    def run_with(self, **variables):
+        path = bench_case.ROOT / "benchmarks" / "profiles" / "pytorch" / "train.py"
+        done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False,
+                              env=os.environ | {"BENCHD_MODEL": "imagenet", **variables})
+        return done.returncode, json.loads(done.stdout.splitlines()[0])["message"]
+
+    def test_wrong_variables(self):
+        for variables, says in (({"MODEL": "vgg"}, "MODEL is 'vgg'; this script has 'resnet50', 'inception3' only"),
+                                ({"DATA": "tape"}, "DATA is 'tape'; this script has 'synthetic', 'real' only"),
+                                ({"IMAGE_SIZE": "74"}, "IMAGE_SIZE is '74'; write a number of 75 or more"),
+                                ({"IMAGE_SIZE": "-99"}, "IMAGE_SIZE is '-99'; write a number of 75 or more")):
+            with self.subTest(variables):
+                self.assertEqual((2, says), self.run_with(**variables))
 
 
 class Paddle(unittest.TestCase):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Rows of vgg16-systems with their real frameworks, where `script/bench peers install` has installed those: two workers or
-trainers and one alone. The shipped definition, profile and script run with a network of a few channels, which compiles and
+"""Rows of vgg16-systems and of imagenet-2017, with their real frameworks, where `script/bench peers install` has
+installed those: two workers or trainers and one alone. The shipped definition, profile and script run with a network of a few channels, which compiles and
 trains in seconds."""
 import json
 import os
@@ -65,6 +65,25 @@ class Frameworks(cli.CliCase):
 
     def test_paddle_collective(self):
         self.check("paddle-collective")
+
+    def test_networks_and_data_are_axes(self):
+        """Inception v3 and ResNet-50, the whole networks, of tiny images and batches."""
+        if not INSTALLED["pytorch"]:
+            self.skipTest("pytorch is not installed: script/bench peers install pytorch")
+        self.env["XDG_CACHE_HOME"] = str(self.folder / "cache")  # of the images
+        (self.folder / "cache" / "benchd").mkdir(parents=True)
+        (self.folder / "cache" / "benchd" / "peers").symlink_to(peers.cache_folder())
+        words = ["--set", "image_size=75", "--set", "workers=1,2", "--set", "data=real,synthetic", "--steps", "1",
+                 "--repeats", "1"]
+        result = json.loads(self.ctl("run", "imagenet-2017", *words, "--store", self.store, "-o", "json").stdout)
+        self.assertEqual(("Succeeded", 8), (result["phase"], len(result["points"])))
+        self.assertTrue((self.folder / "cache" / "benchd" / "images-75.bin").exists())
+        for point in result["points"]:
+            self.assertLess(0, point["efficiency"]["value"])
+            log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(point["point"])).stdout
+            found = json.loads(log.splitlines()[0])["environment"]
+            self.assertEqual([point["parameters"][name] for name in ("network", "data", "image_size")],
+                             [found["model"], found["data"], found["image_size"]])
 
     def test_every_foreign_row_of_the_definition_is_here(self):
         text = pathlib.Path(cli.ROOT, "benchmarks", "vgg16-systems.yaml").read_text(encoding="utf-8")

@@ -2,9 +2,11 @@
 
 train.py [--precision fp32|bf16] [--layout channels_last|nchw]
 
-With exchange AllReduce each replica is a rank of DistributedDataParallel over gloo, and reads MASTER_ADDR, MASTER_PORT,
-RANK and WORLD_SIZE too. A rank alone is the plain network: there is nobody to exchange with."""
+The model `imagenet` is train_imagenet.py. With exchange AllReduce each replica is a rank of DistributedDataParallel over
+gloo, and reads MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE too. A rank alone is the plain network: there is nobody to
+exchange with."""
 import argparse
+import os
 import pathlib
 import sys
 
@@ -53,6 +55,9 @@ def distribute(torch, model, replica):
 
 
 def main():
+    if os.environ.get("BENCHD_MODEL") == "imagenet":
+        import train_imagenet
+        return train_imagenet.main()
     parser = argparse.ArgumentParser()
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--layout", choices=("channels_last", "nchw"), default="channels_last")
