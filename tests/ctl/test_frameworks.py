@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rows of vgg16-systems and of imagenet-2017, with their real frameworks, where `script/bench peers install` has
+"""Rows of vgg16-systems and of imagenet-2017, and script/bench systems, with their real frameworks, where `script/bench peers install` has
 installed those: two workers or trainers and one alone. The shipped definition, profile and script run with a network of a few channels, which compiles and
 trains in seconds."""
 import json
@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 import unittest
 
@@ -84,6 +85,18 @@ class Frameworks(cli.CliCase):
             found = json.loads(log.splitlines()[0])["environment"]
             self.assertEqual([point["parameters"][name] for name in ("network", "data", "image_size")],
                              [found["model"], found["data"], found["image_size"]])
+
+    @unittest.skipUnless(shutil.which("mpirun"), "openmpi-bin is not installed")
+    def test_the_bench_with_the_row_of_open_mpi(self):
+        if not INSTALLED["pytorch"]:
+            self.skipTest("pytorch is not installed: script/bench peers install pytorch")
+        words = ["--rounds", "1", "--steps", "3", "--batches", "4", "--systems", "pytorch-open-mpi", "--pairs", "1",
+                 "--cost-batch", "4", "--store", f"{self.folder}/bench.db"]
+        done = subprocess.run([sys.executable, cli.ROOT / "bench" / "systems.py", *words], capture_output=True, text=True,
+                              env=self.env | {"BENCHCTL": cli.BENCHCTL}, timeout=600, check=False)
+        self.assertIn(done.returncode, (0, 1), done.stderr)  # a machine that is busy may miss the bar
+        self.assertRegex(done.stdout, r"(?m)^pytorch-open-mpi +4 +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+$")
+        self.assertRegex(done.stdout, r"plain command over the same under benchctl, by (wall|CPU) time: [\d.]+ \(")
 
     def test_every_foreign_row_of_the_definition_is_here(self):
         text = pathlib.Path(cli.ROOT, "benchmarks", "vgg16-systems.yaml").read_text(encoding="utf-8")

@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+"""script/bench systems [option...]   The seeds' VGG16 by several processes, in all systems side by side.
+
+Installs the frameworks (bench/peers.py), then runs benchmarks/vgg16-systems.yaml with --local, and one row more: PyTorch
+whose gradients Open MPI exchanges. Two trainers or workers of one thread and one alone, interleaved rounds. Prints
+throughput, speedup and efficiency of each system with intervals, and the efficiency beside what was measured without
+benchd. Then what being measured costs: pairs of the plain command and the same under benchctl, in turn.
+
+A system that cannot run here is named with the reason. A bench that was ended goes on where it was, with the same --json
+FILE and --store."""
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+
+import figures
+import peers
+from figures import Bar, Spread
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PLACE = pathlib.Path(os.environ.get("BENCHCTL_PATH") or ROOT / "benchmarks")
+NAME = "vgg16-systems"
+MPI = "pytorch-open-mpi"
+# Whose environment each system needs; None: nothing but benchworker.
+NEEDS = {"benchworker": None, "pytorch-ddp": "pytorch", "tensorflow-ps": "tensorflow", "tensorflow-mwms": "tensorflow",
+         "jax": "jax-cpu", "paddle-collective": "paddle", MPI: "pytorch"}
+# Efficiency of two, as a share of two alone, measured by hand on a quiet machine of two cores: least, most.
+KNOWN = {("pytorch-ddp", 32): (.80, .80), ("pytorch-ddp", 128): (.93, .93), ("tensorflow-ps", 32): (.55, .63),
+         ("tensorflow-ps", 128): (.75, .79)}
+COST_BAR = 1.005  # plain over measured
+QUIET_LOAD = 1.5  # of a pair; above it others had our core, and a rate is no cost
+LOAD_EVERY_S = 10
+
+
+@dataclasses.dataclass
+class Row:
+    """A point of the table. Figures are {value, low, high} of a result; `problem`: why there is no value."""
+    system: str
+    batch: int
+    throughput: dict
+    speedup: dict
+    efficiency: dict
+    problem: str | None = None
+
+    def meets(self, known):
+        """Does the interval meet what is known? Without an interval: is the value in it?"""
+        value, low, high = (self.efficiency[key] for key in ("value", "low", "high"))
+        if value is None:
+            return False
+        low, high = (low, high) if low is not None else (value, value)
+        return low <= known[1] and high >= known[0]
+
+
+def problem_of(*points):
+    """Of a point, or of the one alone that it is compared with."""
+    for point in points:
+        if point is not None and point["throughput"]["value"] is None:
+            errors = [trial["error"] for trial in point["trials"] if trial["error"]]
+            return errors[0] if errors else "no trial finished"
+    return "no efficiency"
+
+
+def read_rows(document):
+    """Of a result (JSON)."""
+    alone = {point["point"]: point for point in document["baselines"]}
+    rows = []
+    for point in document["points"]:
+        baseline = alone.get((point["baseline"] or {}).get("point"))
+        row = Row(point["system"], point["batchSize"], point["throughput"], point["speedup"], point["efficiency"])
+        row.problem = None if row.efficiency["value"] is not None else problem_of(point, baseline)
+        rows.append(row)
+    return rows
+
+
+def text_of(figure, form, factor=1.0):
+    """"80.1 (78.0-82.2)": a value with its interval, if it has one."""
+    if figure["value"] is None:
+        return "-"
+    value, low, high = (None if figure[key] is None else form.format(factor * figure[key]) for key in ("value", "low", "high"))
+    return value if low is None else f"{value} ({low}-{high})"
+
+
+def table(rows):
+    lines = []
+    for row in rows:
+        known, rate = KNOWN.get((row.system, row.batch)), row.throughput["value"]
+        lines.append([row.system, str(row.batch), text_of(row.throughput, "{:.4g}"),
+                      "-" if rate is None else f"{rate / row.batch:.3g}", text_of(row.speedup, "{:.2f}"),
+                      text_of(row.efficiency, "{:.1f}", 100),
+                      "" if known is None else f"{100 * known[0]:.0f}-{100 * known[1]:.0f}"])
+    return figures.table(["SYSTEM", "BATCH", "SAMPLES/S", "MINI-BATCHES/S", "SPEEDUP", "EFFICIENCY %", "KNOWN %"], lines)
+
+
+@dataclasses.dataclass
+class Pair:
+    """One process of a framework, plain and under benchctl, in turn: samples/s and samples per CPU second."""
+    plain: float
+    measured: float
+    plain_cpu: float
+    measured_cpu: float
+    load: float
+
+
+def cost_bar(pairs):
+    """By wall time where the machine was ours, else by CPU time: decided by the load, never by a result."""
+    is_quiet = bool(pairs) and statistics.median(pair.load for pair in pairs) <= QUIET_LOAD
+    ratios = [pair.plain / pair.measured if is_quiet else pair.plain_cpu / pair.measured_cpu for pair in pairs]
+    return Bar(f"plain command over the same under benchctl, by {'wall' if is_quiet else 'CPU'} time",
+               Spread.of(ratios) if ratios else None, COST_BAR, "<")
+
+
+def mpi_row():
+    """Only this machine knows where these are, so the definition does not have it."""
+    command = ["mpirun", str(peers.interpreter("pytorch")), str(PLACE / "profiles" / "pytorch" / "train_mpi.py")]
+    return {"name": MPI, "profile": "open-mpi", "exchange": {"kind": "AllReduce"}, "command": command,
+            "log": {"lines": [{"kind": "Step", "scope": "Job", "pattern": r"step (?<step>\d+): (?<rate>) samples/s, loss (?<loss>)"}]}}
+
+
+def definition(systems):
+    """The shipped one, with Open MPI's row behind its own where that is asked for."""
+    text = (PLACE / f"{NAME}.yaml").read_text(encoding="utf-8")
+    if MPI not in systems:
+        return text
+    begin = text.index("\n  workload:")
+    return f"{text[:begin]}\n  - {json.dumps(mpi_row())}{text[begin:]}"
+
+
+def alone(profile, steps, batch):
+    """The definition of one process of a system without an exchange."""
+    return {"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "cost"}, "spec": {
+        "systems": [{"name": profile, "profile": profile}],
+        "workload": {"model": "vgg16-fluid-fc512", "batchSize": batch, "exchange": {"kind": "None"}},
+        "sweep": {"grid": {"batch_size": [batch]}}, "roles": {"trainer": {"replicas": {"value": 1}}},
+        "measure": {"warmupSteps": 2, "steps": steps}, "repeats": {"min": 1}}}
+
+
+def missing(system):
+    """Why it cannot run here; None: it can."""
+    if system == MPI and shutil.which("mpirun") is None:
+        return "there is no mpirun: apt-get install openmpi-bin"
+    profile = NEEDS[system]
+    try:
+        if profile is not None:
+            peers.install(profile)
+    except (OSError, subprocess.CalledProcessError) as problem:
+        return f"{profile} was not installed: {problem}"
+    return None
+
+
+@contextlib.contextmanager
+def watched_load(loads):
+    """Appends the machine's load to `loads` now and every LOAD_EVERY_S seconds."""
+    ended = threading.Event()
+
+    def watch():
+        loads.append(os.getloadavg()[0])
+        while not ended.wait(LOAD_EVERY_S):
+            loads.append(os.getloadavg()[0])
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+class Bench:
+    def __init__(self, args):
+        self.args = args
+        self.benchctl = os.environ.get("BENCHCTL", str(ROOT / "build" / "ctl" / "benchctl"))
+        self.state = {"before": None, "missing": {}, "pairs": [], "load": []}
+        if args.json and args.json.exists() and args.json.stat().st_size > 0:
+            self.state = json.loads(args.json.read_text(encoding="utf-8"))
+        self.env = {**os.environ, "BENCHCTL_PATH": str(PLACE)}
+
+    def save(self):
+        if self.args.json:
+            self.args.json.write_text(json.dumps(self.state, indent=1) + "\n", encoding="utf-8")
+
+    def ctl(self, *words, store=None, quiet=False):
+        """Exit code and output; what a run says of its progress goes on to the terminal."""
+        done = subprocess.run([self.benchctl, *map(str, words), "--store", f"sqlite:{store or self.args.store}"], env=self.env,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL if quiet else None, text=True, check=False)
+        return done.returncode, done.stdout
+
+    def runs(self, name, store=None):
+        """Newest first."""
+        code, said = self.ctl("get", "runs", "--local", "-o", "json", store=store, quiet=True)
+        rows = json.loads(said) if code == 0 else []
+        rows = rows.get("items", rows) if isinstance(rows, dict) else rows
+        return [row["name"] for row in rows if row["benchmark"] == name]
+
+    def result(self, run, store=None):
+        return json.loads(self.ctl("results", run, "-o", "json", store=store)[1])
+
+    def begin(self):
+        """Starts the run and remembers its name. Its end may be that of a few points only: the rows say so."""
+        args = self.args
+        self.state["missing"] = {system: reason for system in args.systems if (reason := missing(system)) is not None}
+        systems = [system for system in args.systems if system not in self.state["missing"]]
+        if not systems:
+            return
+        self.state["before"] = self.runs(NAME)
+        self.save()  # whoever ends us now finds the run that we begin
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / f"{NAME}.yaml"
+            path.write_text(definition(systems), encoding="utf-8")
+            code, _ = self.ctl("run", path, "--local", "--systems", ",".join(systems), "--set",
+                               f"batch_size={','.join(map(str, args.batches))}", "--steps", args.steps, "--repeats", args.rounds)
+        if self.run() is None:
+            raise OSError(f"benchctl run ended with {code} and left no run")
+
+    def run(self):
+        """The name of ours; None: it has not begun."""
+        if self.state["before"] is None:
+            return None
+        return next((name for name in self.runs(NAME) if name not in self.state["before"]), None)
+
+    def rows(self):
+        """Of the run, or of what was left of it."""
+        run = self.run()
+        with watched_load(self.state["load"]):
+            if run is None:
+                self.begin()
+            else:
+                self.ctl("run", "--local", "--resume", run)
+        self.save()
+        run = self.run()
+        return [] if run is None else read_rows(self.result(run))
+
+    def plain(self, cpus):
+        """samples/s and samples per CPU second of the command by itself, by its own summary, on these CPUs."""
+        args = self.args
+        env = {**self.env, "BENCHD_BATCH_SIZE": str(args.cost_batch), "BENCHD_WARMUP_STEPS": "2",
+               "BENCHD_STEPS": str(args.steps), "BENCHD_THREADS": "1"}
+        command = ["taskset", "--cpu-list", cpus] if cpus else []
+        command += [str(peers.interpreter(args.cost)), str(PLACE / "profiles" / args.cost / "train.py")]
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True)
+        return rates(json.loads(done.stdout.strip().splitlines()[-1]))
+
+    def measured(self):
+        """The same under benchctl, and the CPUs that it had."""
+        with tempfile.TemporaryDirectory() as folder:
+            path, store = pathlib.Path(folder) / "cost.json", f"{folder}/cost.db"
+            path.write_text(json.dumps(alone(self.args.cost, self.args.steps, self.args.cost_batch)), encoding="utf-8")
+            code, _ = self.ctl("run", path, "--local", "--quiet", store=store)
+            if code != 0:
+                raise OSError(f"benchctl run of {self.args.cost} alone ended with {code}")
+            run = self.runs("cost", store)[0]
+            log = self.ctl("logs", run, "--local", "--point", 0, store=store, quiet=True)[1]
+            replica = self.result(run, store)["points"][0]["trials"][0]["replicas"]["items"][0]
+        return *rates(json.loads(log.strip().splitlines()[-1])), replica["placement"]["cpuset"]
+
+    def cost(self):
+        cpus = None
+        while len(self.state["pairs"]) < self.args.pairs:
+            if cpus is None:  # the first one says which CPUs benchctl gives
+                *measured, cpus = self.measured()
+                plain = self.plain(cpus)
+            elif len(self.state["pairs"]) % 2 == 1:  # neither always runs after the other
+                plain = self.plain(cpus)
+                *measured, _ = self.measured()
+            else:
+                *measured, _ = self.measured()
+                plain = self.plain(cpus)
+            self.state["pairs"].append([plain[0], measured[0], plain[1], measured[1], os.getloadavg()[0]])
+            self.save()
+        return [Pair(*pair) for pair in self.state["pairs"]]
+
+
+def rates(summary):
+    """samples/s and samples per CPU second of a summary record."""
+    return summary["samples"] * 1e9 / summary["duration_ns"], summary["samples"] * 1e9 / summary["cpu_ns"]
+
+
+def report(rows, absent, pairs, load):
+    """0 where all bars are reached, 1 where not."""
+    met = []
+    if rows:
+        print(table(rows))
+        print("In brackets: 95% intervals. KNOWN: measured before by hand, without benchd, on a quiet machine of two cores.\n")
+    for system, reason in absent.items():
+        print(f"not here: {system}: {reason}")
+    for row in rows:
+        known = KNOWN.get((row.system, row.batch))
+        if row.problem is not None:
+            print(f"no figure: {row.system}, batch {row.batch}: {row.problem}")
+        if known is not None:
+            met.append(row.meets(known))
+            print(f"{'reached' if met[-1] else 'MISSED ':7}  {row.system}, batch {row.batch}: "
+                  f"{text_of(row.efficiency, '{:.1f}', 100)}% beside {100 * known[0]:.0f}-{100 * known[1]:.0f}%")
+    if pairs is not None:
+        bar = cost_bar(pairs)
+        met.append(bar.is_reached)
+        value = "not measured" if bar.value is None else bar.value.text(4)
+        print(f"{'reached' if bar.is_reached else 'MISSED ':7}  {bar.what}: {value} < {COST_BAR}")
+    if load:
+        print(f"load of the machine, its {os.cpu_count()} CPUs ours or not: {statistics.median(load):.1f} (median), "
+              f"{max(load):.1f} at most")
+    print(f"reached {sum(met)} of {len(met)}")
+    return 0 if met and all(met) else 1
+
+
+def positive(text):
+    value = int(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"expected a positive number, not {text}")
+    return value
+
+
+def system_list(text):
+    names = text.split(",")
+    unknown = sorted(set(names) - set(NEEDS))
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no such system: {', '.join(unknown)}; there are: {', '.join(NEEDS)}")
+    return names
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=positive, default=5)
+    parser.add_argument("--steps", type=positive, default=20)
+    parser.add_argument("--batches", type=lambda text: [positive(word) for word in text.split(",")], default=[32, 128])
+    parser.add_argument("--systems", type=system_list, default=list(NEEDS), metavar="NAME,..", help="default all")
+    parser.add_argument("--pairs", type=int, default=5, help="plain and measured, in turn; 0: none")
+    parser.add_argument("--cost", default="pytorch", metavar="PROFILE", help="whose command is run plain and measured")
+    parser.add_argument("--cost-batch", type=positive, default=32)
+    parser.add_argument("--no-table", action="store_true")
+    parser.add_argument("--store", type=pathlib.Path, default=peers.cache_folder().parent / "systems.db")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="keeps what was measured; read again, it goes on")
+    return parser.parse_args(argv)
+
+
+def main(argv):
+    args = parse(argv)
+    figures.check_files(args.json)
+    args.store.parent.mkdir(parents=True, exist_ok=True)
+    bench = Bench(args)
+    rows = [] if args.no_table else bench.rows()
+    pairs = bench.cost() if args.pairs > 0 else None
+    bench.save()
+    return report(rows, bench.state["missing"], pairs, bench.state["load"])
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (OSError, subprocess.CalledProcessError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        sys.exit(9)
+    except KeyboardInterrupt:
+        print("interrupted; what was measured is in the --json file", file=sys.stderr)
+        sys.exit(130)
