@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Rows of vgg16-systems and of imagenet-2017, and script/bench systems, with their real frameworks, where `script/bench peers install` has
-installed those: two workers or trainers and one alone. The shipped definition, profile and script run with a network of a few channels, which compiles and
-trains in seconds."""
+"""Rows of vgg16-systems and of imagenet-2017, and script/bench systems, with their real frameworks, where
+`script/bench peers install` has installed those: two workers or trainers and one alone. The shipped definition, profile and
+script run; VGG16 has a few channels, so that it compiles and trains in seconds."""
 import json
 import os
 import pathlib
