@@ -46,12 +46,14 @@ def check_honest(tap, fd):
         tap.equal((0, None, ""), end, f"a gang of emulated trainers: {name} ends well")
     for name in ("trainer/0", "trainer/2"):
         steps = [r for r in records[name] if r["type"] == "step" and not r.get("warmup")]
+        tap.equal("Emulated", records[name][0]["environment"].get("compute"), f"{name}: its first record says what it is")
         tap.equal([0, 1, 2], [r["step"] for r in steps], f"{name}: a record of each step")
         tap.ok(all(r["step_ns"] >= STEP_NS for r in steps), f"{name}: no step is shorter than its layers", steps)
         tap.ok(all(r["phase_ns"]["backward"] >= len(LAYERS) * BACKWARD_NS for r in steps), f"{name}: nor its backward pass", steps)
         tap.equal([None] * 3, [r["loss"] for r in steps], f"{name}: there is no loss")
         summary = records[name][-1]
         tap.ok(summary["bytes_tx"] >= 3 * BYTES and summary["bytes_rx"] >= 3 * BYTES, f"{name}: the bytes are real", summary)
+    tap.ok("compute" not in records["pserver/0"][0]["environment"], "a server is as any other", records["pserver/0"][0])
     size = os.fstat(fd).st_size
     tap.ok(2 * BYTES < size < 2 * BYTES + 100 * PAGE, "the arena holds gradients and parameters once", size)
 
