@@ -62,6 +62,7 @@ struct backend_ops {
     enum exit_code (*undelete_run)(struct backend *b, const char *what, char **ret_name);
     /* `benchctl run` and `benchctl attach`: with the options of the command line. */
     enum exit_code (*run)(struct backend *b);
+    enum exit_code (*try_small)(struct backend *b); /* `benchctl try` */
     enum exit_code (*attach)(struct backend *b, const char *what);
     void (*free)(struct backend *b);
 };

@@ -102,6 +102,7 @@ static const struct backend_ops ops = {
     .cancel_run = cluster_cancel_run,
     .undelete_run = cluster_undelete_run,
     .run = cluster_run,
+    .try_small = cluster_try,
     .attach = cluster_attach,
     .free = cluster_free,
 };

@@ -21,16 +21,7 @@
 #include "pod/body.h"
 #include "spec/spec_load.h"
 
-/* What is to be run. */
-struct source {
-    struct definition_file file; /* its text; a Benchmark of the cluster as JSON */
-    bool is_reference;           /* to a Benchmark in the cluster */
-    bool is_builtin;             /* the Benchmark has to be created first */
-    struct profiles profiles;
-    struct run_def *def; /* merged with the options and checked */
-};
-
-static void source_done(struct source *s)
+void cluster_source_done(struct cluster_source *s)
 {
     definition_file_done(&s->file);
     profiles_done(&s->profiles);
@@ -43,7 +34,7 @@ static enum exit_code fail(int r, const struct err *err)
 }
 
 /* The cluster's Benchmark; *ret_found is not written if there is none. */
-static enum exit_code find_in_cluster(struct cluster *c, const char *name, struct source *s,
+static enum exit_code find_in_cluster(struct cluster *c, const char *name, struct cluster_source *s,
                                       bool *ret_found)
 {
     struct kube_request req;
@@ -69,7 +60,7 @@ static enum exit_code find_in_cluster(struct cluster *c, const char *name, struc
     return r < 0 ? fail(r, &err) : EXIT_OK;
 }
 
-static enum exit_code find_source(struct cluster *c, struct source *s)
+static enum exit_code find_source(struct cluster *c, struct cluster_source *s)
 {
     const struct cli *cli = c->backend.cli;
     const char *name = cli->args.n_words > 0 ? cli->args.words[0] : NULL;
@@ -87,7 +78,7 @@ static enum exit_code find_source(struct cluster *c, struct source *s)
 }
 
 /* Checks everything before anything is created; errors have their place in the text. */
-static enum exit_code check_source(struct cluster *c, struct source *s)
+static enum exit_code check_source(struct cluster *c, struct cluster_source *s)
 {
     const struct definition_load_params params = {
         .profiles = s->is_reference && !s->is_builtin ? NULL : &s->profiles,
@@ -121,7 +112,7 @@ static int create(struct cluster *c, const struct kube_resource *res, const json
     return r;
 }
 
-static enum exit_code create_builtin(struct cluster *c, const struct source *s)
+static enum exit_code create_builtin(struct cluster *c, const struct cluster_source *s)
 {
     struct spec *spec = NULL;
     struct diags diags = {0};
@@ -178,43 +169,50 @@ static json_t *make_overrides(const struct cli *cli, const struct run_def *def)
     return object_make_overrides(def->spec->definition, sets, n, steps, repeats);
 }
 
-/* Creates a BenchmarkRun under a new name, and tries another one if a run has it already. */
-static enum exit_code create_run(struct cluster *c, const struct source *s, char **ret_name)
+enum exit_code cluster_create_run(struct cluster *c, const struct object_run_params *run,
+                                  char **ret_name)
 {
-    const struct cli *cli = c->backend.cli;
-    const bool is_inline = !s->is_reference || args_has(&cli->args, "systems");
     unsigned char random[21];
     char name[RUN_NAME_SIZE], request[RUN_UID_SIZE];
     struct err err = {0};
     int r, ours = 0;
-    json_t *overrides = make_overrides(cli, s->def);
     do {
         if ((r = run_random(random, sizeof(random), &err)) < 0) {
             break;
         }
-        run_name_make(s->def->spec->name, random, name);
+        run_name_make(run->benchmark, random, name);
         run_uid_make(random + 5, request);
-        const struct object_run_params params = {
-            .name = name,
-            .benchmark = s->def->spec->name,
-            .request = request,
-            .definition = is_inline ? s->def->spec->definition : NULL,
-            .overrides = overrides,
-        };
+        struct object_run_params params = *run;
+        params.name = name;
+        params.request = request;
         json_t *object = object_make_run(&params);
         r = create(c, &kube_benchmark_runs, object, &err);
         json_decref(object);
     } while (r == -EEXIST && (ours = is_ours(c, name, request, &err)) == 0);
-    json_decref(overrides);
     if (ours < 0 || r == -EIO || r == -ETIMEDOUT || r == -ECONNRESET) {
+        *ret_name = xstrdup(name);
         return fail_unknown(c, name, ours < 0 ? ours : r, &err);
     }
     if (r < 0 && r != -EEXIST) {
         return fail(r, &err);
     }
     *ret_name = xstrdup(name);
-    cli_note(cli, "run/%s created in namespace '%s'", name, c->ns);
+    cli_note(c->backend.cli, "run/%s created in namespace '%s'", name, c->ns);
     return EXIT_OK;
+}
+
+static enum exit_code create_run(struct cluster *c, const struct cluster_source *s, char **ret_name)
+{
+    const bool is_inline = !s->is_reference || args_has(&c->backend.cli->args, "systems");
+    json_t *overrides = make_overrides(c->backend.cli, s->def);
+    const struct object_run_params params = {
+        .benchmark = s->def->spec->name,
+        .definition = is_inline ? s->def->spec->definition : NULL,
+        .overrides = overrides,
+    };
+    const enum exit_code code = cluster_create_run(c, &params, ret_name);
+    json_decref(overrides);
+    return code;
 }
 
 /* How to get what this command could not show. Owned. */
@@ -320,18 +318,21 @@ static enum exit_code watch_object(struct cluster *c, const char *what, const st
     return code;
 }
 
+enum exit_code cluster_source_open(struct cluster *c, struct cluster_source *ret)
+{
+    const enum exit_code code = find_source(c, ret);
+    return code == EXIT_OK ? check_source(c, ret) : code;
+}
+
 enum exit_code cluster_run(struct backend *b)
 {
     struct cluster *c = (struct cluster *)b;
     struct run_opts opts;
-    struct source source = {0};
+    struct cluster_source source = {0};
     _cleanup_(freep) char *name = NULL;
     enum exit_code code = run_opts_take(b->cli, &opts);
     if (code == EXIT_OK) {
-        code = find_source(c, &source);
-    }
-    if (code == EXIT_OK) {
-        code = check_source(c, &source);
+        code = cluster_source_open(c, &source);
     }
     if (code == EXIT_OK) {
         code = cluster_find_benchd(c);
@@ -346,7 +347,7 @@ enum exit_code cluster_run(struct backend *b)
     if (code == EXIT_OK) {
         code = watch_object(c, name, &opts);
     }
-    source_done(&source);
+    cluster_source_done(&source);
     return code;
 }
 

@@ -1,22 +1,23 @@
 /* benchctl try FILE: does this definition give figures? */
+#include "ctl/backend.h"
 #include "ctl/definition.h"
-#include "ctl/local_try.h"
 #include "ctl/verbs.h"
 
 static enum exit_code run(struct cli *cli)
 {
+    struct backend *b = NULL;
     enum exit_code code = definition_named(cli);
     if (code == EXIT_OK && cli->store != NULL) {
         code = cli_error(EXIT_USAGE, "write --local", "try stores nothing, so it takes no --store");
     }
-    if (code == EXIT_OK && !cli->is_local) {
-        code =
-            cli_error(EXIT_USAGE,
-                      "add --local; in a cluster, benchctl run NAME --steps 3 --repeats 1 is next "
-                      "to it",
-                      "try works on this machine only");
+    if (code == EXIT_OK) {
+        code = backend_open(cli, &b);
     }
-    return code == EXIT_OK ? local_try(cli) : code;
+    if (code == EXIT_OK) {
+        code = b->ops->try_small(b);
+    }
+    backend_free(b);
+    return code;
 }
 
 static const struct arg_opt opts[] = {
@@ -32,15 +33,17 @@ const struct verb verb_try = {
     .args = "NAME [option...]",
     .summary = "Run one small point, and say which lines are figures",
     .examples = "  benchctl try my-sweep.yaml --local\n"
+                "  benchctl try my-sweep.yaml -n bench --systems ddp\n"
                 "  benchctl init -- torchrun train.py | benchctl try -f - --local\n",
-    .details = "Starts the smallest point of each system once, on this machine, and ends it when\n"
-               "it has printed a few steps. Prints the throughput with the rule that found it;\n"
-               "or else the last lines of the output and a log rule that reads them. Nothing is\n"
-               "stored.\n"
+    .details = "Starts the smallest point of each system once, in the cluster or with --local on\n"
+               "this machine, and ends it when it has printed a few steps. Prints the throughput\n"
+               "with the rule that found it; or else the last lines of the output and a log rule\n"
+               "that reads them. Nothing is stored: in a cluster the run is deleted with its\n"
+               "pods, also after Ctrl-C.\n"
                "\n"
-               "Exit codes: 0 each system has a figure, 1 one has none, 2 invalid definition,\n"
-               "3 no such file, 8 --timeout without a figure, 9 a program is missing, 130\n"
-               "interrupted.",
+               "Exit codes: 0 each system has a figure, 1 one has none, 2 invalid definition, 3\n"
+               "no such file, 4 not authorised, 5 no cluster or no benchd, 8 --timeout without a\n"
+               "figure, 9 a program is missing, 130 interrupted.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .max_words = 1,

@@ -6,6 +6,7 @@
 #include "ctl/backend.h"
 #include "ctl/find.h"
 #include "ctl/local_run.h"
+#include "ctl/local_try.h"
 #include "ctl/local_store.h"
 #include "spec/spec_load.h"
 
@@ -200,6 +201,11 @@ static enum exit_code run(struct backend *b)
     return local_run(b->cli);
 }
 
+static enum exit_code try_small(struct backend *b)
+{
+    return local_try(b->cli);
+}
+
 static enum exit_code attach(struct backend *b, const char *what)
 {
     _cleanup_(freep) char *fix = xasprintf("benchctl results %s %s", what, b->where);
@@ -225,6 +231,7 @@ static const struct backend_ops ops = {
     .cancel_run = cancel_run,
     .undelete_run = undelete_run,
     .run = run,
+    .try_small = try_small,
     .attach = attach,
     .free = local_free,
 };

@@ -18,16 +18,15 @@
 #include "ctl/local_run.h"
 #include "ctl/local_store.h"
 #include "ctl/profiles.h"
+#include "ctl/try_common.h"
 #include "ctl/try_def.h"
 #include "ctl/try_seen.h"
 #include "logparse/miss.h"
 #include "spec/spec_load.h"
 
-#define PLACEHOLDER_UID "00000000-0000-4000-8000-000000000000"
-
 struct local_try {
     const struct cli *cli;
-    int64_t steps, timeout_ms;
+    struct try_options options;
     struct profiles profiles;
     char *worker; /* owned */
     char *folder; /* of the store; owned; NULL: none yet */
@@ -71,63 +70,31 @@ static void remove_store(struct local_try *t)
 
 /* ---- what came of it ---- */
 
-/* The last lines of a program that failed. */
-static void put_last_lines(const struct local_try *t, const struct loaded_run *run, struct buf *out)
+struct stored {
+    struct store *store;
+    const char *uid;
+};
+
+static bool get_log(void *ctx, const struct replica_id *id, struct buf *out)
 {
-    const struct trial_result *trial = &run->result->points[0].trials[0];
-    for (size_t i = 0; i < trial->n_replicas; i++) {
-        const struct replica_row *rep = trial->replicas[i].row;
-        struct err err;
-        char *text = NULL;
-        size_t len = 0;
-        if (rep->failure == NULL ||
-            t->store->ops->get_log(t->store, run->row.uid, &rep->id, &text, &len, &err) < 0) {
-            continue; /* without a log it printed nothing */
-        }
-        buf_printf(out, "%s/%u, ", role_to_string(rep->id.role), rep->id.index);
-        log_miss_put_tail(text, len, out);
-        free(text);
-        return;
+    const struct stored *stored = ctx;
+    char *text = NULL;
+    size_t len = 0;
+    const bool has =
+        stored->store->ops->get_log(stored->store, stored->uid, id, &text, &len, NULL) >= 0;
+    if (has) {
+        buf_append(out, text, len);
     }
+    free(text);
+    return has;
 }
 
-/* The run came to its own end: true, if with a figure. */
-static bool put_result(const struct local_try *t, const struct loaded_run *run, struct buf *out)
+static enum try_end end_of(enum drive_end end)
 {
-    const struct trial_result *trial = &run->result->points[0].trials[0];
-    if (trial->phase != TRIAL_SUCCEEDED) {
-        buf_printf(out, "%s\n", trial->error == NULL ? "it did not end" : trial->error);
-        buf_puts(out, trial->details == NULL ? "" : trial->details);
-        if (trial->details == NULL) {
-            put_last_lines(t, run, out);
-        }
-        return false;
-    }
-    const struct summary *s = NULL;
-    for (size_t i = 0; i < trial->n_replicas; i++) {
-        const struct replica_result *r = &trial->replicas[i];
-        s = s == NULL && r->has_summary && r->throughput.estimate.known ? &r->summary : s;
-    }
-    try_put_figure(out, s == NULL ? 0 : s->steps, trial->throughput.estimate.value,
-                   trial->throughput.unit, s == NULL ? "" : s->source.rule,
-                   s == NULL ? "" : s->source.method);
-    return true;
-}
-
-/* "ours, 1 worker: " */
-static void put_who(const struct run_def *def, struct buf *out)
-{
-    const struct point *p = &def->matrix.points[0];
-    buf_printf(out, "%s", def->spec->systems.items[0].name);
-    const char *separator = " (";
-    for (int role = ROLE_COUNT - 1; role >= 0; role--) {
-        if (p->replicas[role] > 0) {
-            buf_printf(out, "%s%u %s%s", separator, p->replicas[role],
-                       role_to_string((enum role)role), p->replicas[role] == 1 ? "" : "s");
-            separator = ", ";
-        }
-    }
-    buf_puts(out, "): ");
+    return end == DRIVE_FINISHED                              ? TRY_ENDED
+           : end == DRIVE_INTERRUPTED || end == DRIVE_STOPPED ? TRY_INTERRUPTED
+           : end == DRIVE_TIMEOUT                             ? TRY_TIMED_OUT
+                                                              : TRY_ENOUGH;
 }
 
 static enum exit_code conclude(const struct local_try *t, const char *name,
@@ -139,16 +106,13 @@ static enum exit_code conclude(const struct local_try *t, const char *name,
         return code;
     }
     struct buf out = BUF_INIT;
-    put_who(run.def, &out);
-    const bool has_figure =
-        end == DRIVE_FINISHED ? put_result(t, &run, &out) : try_seen_format(seen, &out);
+    struct stored stored = {t->store, run.row.uid};
+    try_put_who(run.def, &out);
+    const bool has_figure = end == DRIVE_FINISHED
+                                ? try_put_result(run.result, get_log, &stored, &out)
+                                : try_seen_format(seen, &out);
     code = cli_print(&out);
-    if (code == EXIT_OK) {
-        code = end == DRIVE_INTERRUPTED || end == DRIVE_STOPPED ? EXIT_INTERRUPTED
-               : has_figure                                     ? EXIT_OK
-               : end == DRIVE_TIMEOUT                           ? EXIT_TIMEOUT
-                                                                : EXIT_RUN_FAILED;
-    }
+    code = code == EXIT_OK ? try_exit_code(end_of(end), has_figure) : code;
     buf_done(&out);
     loaded_run_done(&run);
     return code;
@@ -170,7 +134,7 @@ static enum exit_code drive_small(const struct local_try *t, const struct run_de
                                   const char *name)
 {
     struct try_seen seen;
-    try_seen_init(&seen, def, t->steps);
+    try_seen_init(&seen, def, t->options.steps);
     const struct drive_watch watch = {on_record, on_output, &seen};
     const struct drive_params params = {
         .def = def,
@@ -178,7 +142,7 @@ static enum exit_code drive_small(const struct local_try *t, const struct run_de
         .benchworker = t->worker,
         .mode = PROGRESS_NONE,
         .ascii = t->cli->ascii,
-        .timeout_ms = t->timeout_ms,
+        .timeout_ms = t->options.timeout_ms,
         .watch = &watch,
     };
     struct err err = {0};
@@ -190,36 +154,6 @@ static enum exit_code drive_small(const struct local_try *t, const struct run_de
     return code;
 }
 
-/* The run of one point; NULL: the diagnostics were printed, and the whole definition had none. */
-static struct run_def *small_def(const struct local_try *t, const struct run_def *def,
-                                 const struct point *point)
-{
-    json_t *document = try_definition(def, point, t->steps);
-    _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
-    json_decref(document);
-    const struct spec_overrides overrides = {
-        .profiles = &t->profiles, .systems = def->spec->systems.items[point->system].name};
-    struct diags diags = {0};
-    struct spec *spec = NULL;
-    struct run_def *small = NULL;
-    const struct run_def_params params = {.name = "try",
-                                          .uid = PLACEHOLDER_UID,
-                                          .created_unix_ms = clock_unix_ms(),
-                                          .cpus = def->cpus};
-    int r = text == NULL ? -EINVAL : spec_load(text, strlen(text), &overrides, &spec, &diags);
-    if (r >= 0) {
-        r = run_def_new(spec, &params, &small, &diags);
-    }
-    if (r < 0) {
-        struct buf out = BUF_INIT;
-        diags_format(&diags, "(the smallest point)", text == NULL ? "" : text, &out);
-        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-        buf_done(&out);
-    }
-    diags_done(&diags);
-    return small;
-}
-
 static enum exit_code try_system(const struct local_try *t, const struct run_def *def,
                                  uint32_t system)
 {
@@ -227,7 +161,8 @@ static enum exit_code try_system(const struct local_try *t, const struct run_def
     if (point == NULL) {
         return EXIT_OK; /* the sweep leaves it out */
     }
-    struct run_def *small = small_def(t, def, point);
+    struct run_def *small =
+        try_def_new(try_definition(def, point, t->options.steps), def, point, &t->profiles);
     if (small == NULL) {
         return EXIT_USAGE;
     }
@@ -247,7 +182,7 @@ static enum exit_code try_system(const struct local_try *t, const struct run_def
     }
     if (code == EXIT_OK) {
         char limit[HUMAN_SIZE];
-        human_duration(t->timeout_ms, limit);
+        human_duration(t->options.timeout_ms, limit);
         cli_note(t->cli, "trying %s for %s at most; nothing is stored",
                  def->spec->systems.items[system].name, limit);
         code = drive_small(t, run.def, name);
@@ -268,27 +203,12 @@ static enum exit_code try_all(struct local_try *t, const struct run_def *def)
         }
     }
     if (worst == EXIT_OK) {
-        cli_note(t->cli, "the first steps are in these figures; a run leaves out "
-                         "measure.warmupSteps of those whose "
-                         "lines number them, and what the rule's skip says");
+        try_note_steps(t->cli);
     }
     return worst;
 }
 
 /* ---- the verb ---- */
-
-static enum exit_code take_options(struct local_try *t)
-{
-    const struct args *args = &t->cli->args;
-    const char *timeout = args_get(args, "timeout", TRY_TIMEOUT);
-    if (human_parse_duration(timeout, &t->timeout_ms) < 0) {
-        return cli_error(EXIT_USAGE, "for example --timeout 90s or --timeout 10m",
-                         "--timeout '%s': expected a duration", timeout);
-    }
-    const enum exit_code code = definition_number(t->cli, "steps", 1000000, &t->steps);
-    t->steps = t->steps == 0 ? TRY_STEPS : t->steps;
-    return code;
-}
 
 static enum exit_code load(struct local_try *t, struct run_def **ret)
 {
@@ -311,7 +231,7 @@ enum exit_code local_try(const struct cli *cli)
     struct local_try t = {.cli = cli};
     struct run_def *def = NULL;
     struct err err = {0};
-    enum exit_code code = take_options(&t);
+    enum exit_code code = try_options_take(cli, &t.options);
     if (code == EXIT_OK) {
         code = profiles_open(&t.profiles);
     }

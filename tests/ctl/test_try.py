@@ -176,7 +176,6 @@ class Try(cli.CliCase):
     def test_what_is_refused(self):
         path = self.make("true")
         rows = [
-            ([path], "add --local"),
             ([path, "--store", self.store], "try stores nothing"),
             (["--local"], "needs a NAME or -f FILE"),
             ([path, "--local", "--timeout", "soon"], "--timeout 'soon': expected a duration"),
