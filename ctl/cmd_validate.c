@@ -8,6 +8,8 @@
 #include "ctl/definition.h"
 #include "ctl/profiles.h"
 #include "ctl/verbs.h"
+#include "doc/tree.h"
+#include "pod/body.h"
 
 static void count(const struct run_def *def, struct buf *out)
 {
@@ -27,6 +29,31 @@ static void count(const struct run_def *def, struct buf *out)
 static bool has_local(const struct run_def *def)
 {
     return json_object_get(json_object_get(def->spec->definition, "spec"), "local") != NULL;
+}
+
+/* Notes each system that pods cannot run, with its place. Returns how many there are. */
+static size_t note_for_cluster(const struct cli *cli, const struct definition_file *file,
+                               const struct run_def *def)
+{
+    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
+    struct diags diags = {0};
+    struct node *root = NULL;
+    size_t n = 0;
+    (void)tree_parse(file->text, file->len, &limits, &root, &diags); /* it was read before */
+    for (size_t i = 0; i < def->spec->systems.len; i++) {
+        struct err err;
+        if (pod_check_system(def->spec, &def->spec->systems.items[i], &err) >= 0) {
+            continue;
+        }
+        _cleanup_(freep) char *path = xasprintf("spec.systems[%zu]", i);
+        const struct node *at = tree_at(root, path);
+        cli_note(cli, "%s:%u:%u: %s: in a cluster: %s", file->path, at->mark.line, at->mark.column,
+                 path, err.msg);
+        n++;
+    }
+    tree_free(root);
+    diags_done(&diags);
+    return n;
 }
 
 static enum exit_code validate(const struct cli *cli, const struct profiles *profiles,
@@ -52,6 +79,10 @@ static enum exit_code validate(const struct cli *cli, const struct profiles *pro
                           "%s: these errors appear with its local block merged, as with --local\n",
                           file->path); /* the exit code says so too */
         }
+    }
+    const size_t n_local = code == EXIT_OK && !cli->is_local ? note_for_cluster(cli, file, def) : 0;
+    if (n_local > 0) {
+        buf_printf(&out, "; %zu of %zu systems with --local only", n_local, def->spec->systems.len);
     }
     buf_puts(&out, ")\n");
     if (code == EXIT_OK) {
@@ -99,8 +130,11 @@ const struct verb verb_validate = {
     .summary = "Check definitions and report every problem with its line",
     .examples = "  benchctl validate my-sweep.yaml\n"
                 "  benchctl validate benchmarks/*.yaml\n",
-    .details = "A definition is checked as written, and again with its local block merged, as\n"
-               "with --local. Exit codes: 2 a definition is invalid, 3 a file does not exist.",
+    .details =
+        "A definition is checked as written, and again with its local block merged, as\n"
+        "with --local. A note names each system that pods cannot run, for instance one\n"
+        "without an image; not with --local. Exit codes: 2 a definition is invalid, 3 a\n"
+        "file does not exist.",
     .min_words = 1,
     .max_words = (size_t)-1,
     .run = run,

@@ -174,15 +174,77 @@ static void put_scalar(struct buf *out, const char *text)
     json_decref(string);
 }
 
+/* The words from i on that are one of torchrun's options about who takes part, which go before the variables
+ * by which the profile says it; 0: another word. */
+static size_t rendezvous_words(const struct init_params *p, size_t i)
+{
+    static const char *const options[] = {"--nnodes",      "--node-rank",   "--rdzv-backend",
+                                          "--rdzv-conf",   "--rdzv-id",     "--rdzv-endpoint",
+                                          "--master-addr", "--master-port", "--standalone"};
+    _cleanup_(freep) char *name = xstrndup(p->words[i], strcspn(p->words[i], "="));
+    const bool has_value = strchr(p->words[i], '=') != NULL;
+    for (char *c = name + (name[0] == '-' ? 2 : 0); name[0] == '-' && name[1] == '-' && *c != '\0';
+         c++) {
+        *c = *c == '_' ? '-' : *c; /* --rdzv_id, too */
+    }
+    for (size_t k = 0; k < sizeof(options) / sizeof(options[0]); k++) {
+        if (str_eq(name, options[k])) {
+            const bool is_flag = str_eq(name, "--standalone");
+            return is_flag || has_value || i + 1 == p->n_words ? 1 : 2;
+        }
+    }
+    return 0;
+}
+
+/* Of a command that is torchrun: where the script's own words begin; else 0. */
+static size_t options_end(const struct init_params *p)
+{
+    const char *why;
+    const char *guess = init_guess_profile(p->words, p->n_words, NULL, &why);
+    if (guess == NULL || !str_eq(guess, "torchrun") || !str_eq(p->profile, "torchrun")) {
+        return 0;
+    }
+    for (size_t i = 1; i < p->n_words; i++) {
+        const bool is_launcher = str_has_prefix(p->words[i], "torch.distributed.");
+        const bool is_module = str_eq(p->words[i], "-m") && i + 1 < p->n_words &&
+                               !str_has_prefix(p->words[i + 1], "torch.distributed.");
+        if (!is_launcher && (is_module || is_python_file(p->words[i]))) {
+            return i;
+        }
+    }
+    return p->n_words;
+}
+
 /* A Python file is started by its interpreter: in an image it need not be executable. */
 static void put_command(struct buf *out, const struct init_params *p)
 {
+    const size_t end = options_end(p);
     buf_puts(out, is_python_file(p->words[0]) ? "[python3, " : "[");
-    for (size_t i = 0; i < p->n_words; i++) {
-        buf_puts(out, i == 0 ? "" : ", ");
-        put_scalar(out, p->words[i]);
+    for (size_t i = 0; i < p->n_words;) {
+        const size_t left_out = i > 0 && i < end ? rendezvous_words(p, i) : 0;
+        if (left_out == 0) {
+            buf_puts(out, i == 0 ? "" : ", ");
+            put_scalar(out, p->words[i]);
+        }
+        i += left_out == 0 ? 1 : left_out;
     }
     buf_putc(out, ']');
+}
+
+#define WORD_SHOWN 60
+static void put_left_out(struct buf *out, const struct init_params *p)
+{
+    const size_t end = options_end(p);
+    for (size_t i = 1; i < end;) {
+        const size_t n = rendezvous_words(p, i);
+        if (n > 0) {
+            buf_printf(out,
+                       "    # left out of the command, because the profile says it: %.*s%s%.*s\n",
+                       WORD_SHOWN, p->words[i], n == 2 ? " " : "", n == 2 ? WORD_SHOWN / 3 : 0,
+                       n == 2 ? p->words[i + 1] : "");
+        }
+        i += n == 0 ? 1 : n;
+    }
 }
 
 /* "train_mnist.py" to "train-mnist" */
@@ -275,6 +337,7 @@ static void put_system(struct buf *out, const struct init_params *p, const char 
         buf_puts(out, "    # image: registry/name:tag  # pods need one; --local does not\n");
     }
     put_processes(out, p);
+    put_left_out(out, p);
     buf_puts(out, "    # $(BENCHD_BATCH_SIZE), $(BENCHD_STEPS) and the like are replaced\n"
                   "    command: ");
     put_command(out, p);

@@ -307,7 +307,73 @@ static int load_value(struct loader *l, struct node *map, const yaml_event_t *ke
     return 0;
 }
 
-static int load_pair(struct loader *l, struct node *map, const yaml_event_t *key_event)
+/* "{workers: 1,2,4}" is a map with the keys workers, 2 and 4: what was meant are the values of one. */
+struct loose {
+    const struct node *owner; /* a child of the map; NULL: no such values so far */
+    struct mark mark;         /* of the first */
+    struct buf items;         /* "1, 2, 4" */
+};
+
+static bool is_number(const struct node *node)
+{
+    return node->kind == NODE_INT || node->kind == NODE_FLOAT;
+}
+
+/* Could this key be a value of the one before it? */
+static bool may_be_loose(const struct loose *loose, const struct node *map,
+                         const yaml_event_t *event)
+{
+    struct node value = {0};
+    const char *why, *fix, *text = (const char *)event->data.scalar.value;
+    if (map->n_children == 0 || event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE ||
+        event->data.scalar.tag != NULL || tree_resolve_plain(text, &value, &why, &fix) < 0) {
+        return false;
+    }
+    const bool is = is_number(&value) &&
+                    (loose->owner != NULL || is_number(map->children[map->n_children - 1]));
+    if (value.kind == NODE_STRING) {
+        free(value.s);
+    }
+    return is;
+}
+
+static void put_number(struct buf *out, const struct node *node)
+{
+    if (node->kind == NODE_INT) {
+        buf_printf(out, "%lld", (long long)node->i);
+    } else {
+        buf_printf(out, "\"%.15g\"", node->f);
+    }
+}
+
+static void take_loose(struct loose *loose, const struct node *map, const yaml_event_t *key_event)
+{
+    if (loose->owner == NULL) {
+        loose->owner = map->children[map->n_children - 2]; /* the last one is the key itself */
+        loose->mark = to_mark(key_event->start_mark);
+        put_number(&loose->items, loose->owner);
+    }
+    buf_printf(&loose->items, ", %s", (const char *)key_event->data.scalar.value);
+}
+
+/* The values of a key are complete: one error for all of them. */
+static void complain_loose(struct loader *l, struct loose *loose)
+{
+    if (loose->owner == NULL) {
+        return;
+    }
+    size_t path_len = l->path.len;
+    buf_printf(&l->path, "%s%s", path_len == 0 ? "" : ".", loose->owner->key);
+    _cleanup_(freep) char *fix =
+        xasprintf("write '%s: [%s]'", loose->owner->key, buf_cstr(&loose->items));
+    complain(l, loose->mark, fix, "several values must be a list");
+    cut_path(l, path_len);
+    buf_done(&loose->items);
+    *loose = (struct loose){0};
+}
+
+static int load_pair(struct loader *l, struct node *map, struct loose *loose,
+                     const yaml_event_t *key_event)
 {
     if (key_event->type != YAML_SCALAR_EVENT) {
         complain(l, to_mark(key_event->start_mark), "write the key as a plain word",
@@ -317,24 +383,39 @@ static int load_pair(struct loader *l, struct node *map, const yaml_event_t *key
     size_t path_len = l->path.len;
     buf_printf(&l->path, "%s%s", path_len == 0 ? "" : ".",
                (const char *)key_event->data.scalar.value);
-    check_key(l, key_event);
+    const bool may_be = may_be_loose(loose, map, key_event);
+    if (!may_be) {
+        check_key(l, key_event);
+    }
     int r = load_value(l, map, key_event);
+    const bool is_loose = may_be && r >= 0 && map->children[map->n_children - 1]->kind == NODE_NULL;
+    if (may_be && !is_loose) {
+        check_key(l, key_event);
+    }
     cut_path(l, path_len);
+    if (is_loose) {
+        take_loose(loose, map, key_event);
+    } else {
+        complain_loose(l, loose);
+    }
     return r;
 }
 
 static int load_map(struct loader *l, struct node *map)
 {
+    struct loose loose = {0};
     for (;;) {
         yaml_event_t event;
         int r = next_event(l, &event);
         if (r < 0) {
+            complain_loose(l, &loose);
             return r;
         }
         bool is_end = event.type == YAML_MAPPING_END_EVENT;
-        r = is_end ? 0 : load_pair(l, map, &event);
+        r = is_end ? 0 : load_pair(l, map, &loose, &event);
         yaml_event_delete(&event);
         if (is_end || r < 0) {
+            complain_loose(l, &loose);
             return r;
         }
     }

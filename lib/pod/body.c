@@ -288,8 +288,8 @@ static void set_spec(const struct run_def *def, const struct replica_id *id, enu
 }
 
 /* Can pods of this role run the system? */
-static int check_system(const struct spec *spec, const struct system *system, enum role role,
-                        struct err *err)
+static int check_role(const struct spec *spec, const struct system *system, enum role role,
+                      struct err *err)
 {
     json_t *template;
     int r = system_template(spec, system, role, &template, err);
@@ -313,15 +313,24 @@ static int check_system(const struct spec *spec, const struct system *system, en
     return 0;
 }
 
+int pod_check_system(const struct spec *spec, const struct system *system, struct err *err)
+{
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        const bool has_role = spec_system_has_role(spec, system, role);
+        int r = has_role ? check_role(spec, system, role, err) : 0;
+        if (r < 0) {
+            return r;
+        }
+    }
+    return 0;
+}
+
 int pod_check_systems(const struct spec *spec, struct err *err)
 {
     vec_each (const struct system, system, &spec->systems) {
-        for (enum role role = 0; role < ROLE_COUNT; role++) {
-            const bool has_role = spec_system_has_role(spec, system, role);
-            int r = has_role ? check_system(spec, system, role, err) : 0;
-            if (r < 0) {
-                return r;
-            }
+        int r = pod_check_system(spec, system, err);
+        if (r < 0) {
+            return r;
         }
     }
     return 0;

@@ -48,6 +48,8 @@ bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_i
  * the native one, whose program is in its image, and a role's template has no command. The commands
  * of a profile exist only on the machine of --local. */
 int pod_check_systems(const struct spec *spec, struct err *err);
+/* The same of one system. */
+int pod_check_system(const struct spec *spec, const struct system *system, struct err *err);
 
 enum pod_naming { POD_BY_IP, POD_BY_DNS };
 /* -EINVAL: the template contradicts, or a parameter cannot be set. */

@@ -55,6 +55,7 @@ static const struct hint {
     {"spec.sweep.workers", VALUES, "write 'grid: {workers: [~]}'"},
     {"spec.sweep.pservers", VALUES, "write 'grid: {pservers: [~]}'"},
     {"spec.sweep.grid.*", SCALAR, "write '#: [~]'"},
+    {"spec.parameters[*]", WORD, "write '{name: @, targets: [{roles: [ROLE], env: [VARIABLE]}]}'"},
     {"spec.roles.*", NUMBER, "write '#: {replicas: {value: @}}'"},
     {"spec.roles.*.replicas", WORD, "write 'replicas: {from: @}'"},
     {"spec.failurePolicy", WORD, "write 'failurePolicy: {onTrialFailure: @}'"},

@@ -85,11 +85,38 @@ class Init(cli.CliCase):
             with self.subTest(" ".join(words)):
                 text, _ = self.init("--", "torchrun", *words, "train.py")
                 self.assertEqual("add --tee 3:" in text, is_said, text)
+        rows = [  # options, those that stay; the profile says by variables what the others say
+            (["--nnodes=2", "--rdzv-backend=c10d", "--rdzv_endpoint", "host:29400", "--rdzv_id", "7"], []),
+            (["--standalone", "--tee", "3", "--master_addr=h", "--master-port", "1", "--node_rank=0"], ["--tee", '"3"']),
+            (["--max-restarts=0", "--rdzv-conf", "timeout=3"], ["--max-restarts=0"]),
+        ]
+        for options, stay in rows:
+            with self.subTest(" ".join(options)):
+                text, _ = self.init("--", "torchrun", *options, "train.py", "--nnodes=5")
+                stays = "".join(f'"{word}", ' if word.startswith("-") else f"{word}, " for word in stay)
+                self.assertEqual(f'[torchrun, {stays}train.py, "--nnodes=5"]', self.line(text, "command"))
+                self.assertEqual("left out of the command, because the profile says it: " + options[0] in text, options[0] not in stay)
+        text, _ = self.init("--", "python3", "-m", "torch.distributed.run", "--nnodes", "2", "-m", "pkg", "--nnodes", "3")
+        self.assertEqual('[python3, "-m", torch.distributed.run, "-m", pkg, "--nnodes", "3"]', self.line(text, "command"))
+        text, _ = self.init("--profile", "none", "--", "torchrun", "--nnodes=2", "train.py")
+        self.assertEqual('[torchrun, "--nnodes=2", train.py]', self.line(text, "command"))
         text, _ = self.init("--", "mpirun", "-np", "2", "x")
         self.assertIn("grid: {workers: [1]}", text)
         text, _ = self.init("--", "mpirun", "x")
         self.assertIn("grid: {workers: [1, 2]}", text)
         self.assertEqual("mpi", self.line(text, "log"))
+
+    def test_validate_says_what_pods_cannot_run(self):
+        path = self.folder / "made.yaml"
+        path.write_text(self.ctl("init", "--", "x").stdout, encoding="utf-8")
+        done = self.ctl("validate", str(path))
+        self.assertIn("; 1 of 1 systems with --local only)", done.stdout)
+        line = next(i for i, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if text.startswith("  - name: x"))
+        self.assertIn(f"{path}:{line}:5: spec.systems[0]: in a cluster: spec.roles.worker has no template", done.stderr)
+        self.assertEqual("", self.ctl("validate", str(path), "--local").stderr)
+        path.write_text(self.ctl("init", "--image", "r/x:1", "--", "x").stdout, encoding="utf-8")
+        done = self.ctl("validate", str(path))
+        self.assertEqual(("", False), (done.stderr, "only" in done.stdout))
 
     def test_what_is_refused(self):
         lone = self.folder / "place" / "profiles" / "lone"

@@ -144,6 +144,11 @@ static void refuses(void **state)
         {"a: \"x\n", "not valid YAML: found unexpected end of stream"},
         {"a: {<<: {b: 1}}", "f:1:5: error: a.<<: merge keys ('<<') are not supported"},
         {"1: a", "f:1:1: error: 1: key '1' is a whole number; keys must be strings"},
+        {"a: {b: 1,2,4}", "f:1:10: error: a.b: several values must be a list\n"
+                          "  fix: write 'b: [1, 2, 4]'\n"},
+        {"{b: 1, 2, c: 3}", "fix: write 'b: [1, 2]'"},
+        {"{b: 1, 2: 3}", "f:1:8: error: 2: key '2' is a whole number; keys must be strings"},
+        {"{b: x, 2}", "f:1:8: error: 2: key '2' is a whole number; keys must be strings"},
         {"~: a", "f:1:1: error: ~: key '~' is null; keys must be strings"},
         {"on: a", "f:1:1: error: on: unquoted key 'on' is a boolean"},
         {"[a]: b", "f:1:1: error: a key must be a string"},
