@@ -1,13 +1,15 @@
 /* See preview.h. */
 #include "ctl/preview.h"
 
+#include <math.h>
+
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "ctl/human.h"
 #include "decide/past.h"
 #include "decide/reconcile.h"
-#include "pod/replica_spec.h"
+#include "pod/point_rate.h"
 #include "report/table.h"
 
 #define SHOWN_SLOTS 24
@@ -17,8 +19,9 @@
 
 struct point_sum {
     uint32_t point;
-    uint32_t replicas;      /* all roles */
-    int64_t cpu_millicores; /* all replicas' requests; 0: none given */
+    uint32_t replicas;          /* all roles */
+    int64_t cpu_millicores;     /* all replicas' requests; 0: none given */
+    int64_t counted_millicores; /* by a budget */
     int64_t mem_bytes;
     int64_t busy_threads;
 };
@@ -27,25 +30,19 @@ struct point_sum {
 static int measure(const struct run_def *def, uint32_t point, struct point_sum *ret,
                    struct err *err)
 {
-    const struct point *p = &def->matrix.points[point];
-    struct point_sum sum = {.point = point, .busy_threads = point_busy_threads(p)};
-    const struct gang_addresses none = {0};
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        if (p->replicas[role] == 0) {
-            continue;
-        }
-        struct replica_id id = {.attempt.point = point, .role = (enum role)role};
-        struct replica_spec spec = {0};
-        int r = replica_spec_build(def, &id, &none, &spec, err);
-        if (r < 0) {
-            return err_wrap(err, r, "point %u: %s", point, role_to_string(id.role));
-        }
-        sum.replicas += p->replicas[role];
-        sum.cpu_millicores += spec.cpu_millicores * p->replicas[role];
-        sum.mem_bytes += spec.mem_bytes * p->replicas[role];
-        replica_spec_done(&spec);
+    struct point_rate rate;
+    int r = point_rate_of(def, point, &rate, err);
+    if (r < 0) {
+        return r;
     }
-    *ret = sum;
+    *ret = (struct point_sum){
+        .point = point,
+        .replicas = (uint32_t)rate.n_replicas,
+        .cpu_millicores = rate.cpu_millicores,
+        .counted_millicores = rate.counted_millicores,
+        .mem_bytes = rate.mem_bytes,
+        .busy_threads = point_busy_threads(&def->matrix.points[point]),
+    };
     return 0;
 }
 
@@ -270,9 +267,55 @@ static void format_first(const struct run_def *def, bool is_wide, struct buf *ou
     names_done(&names);
 }
 
+/* At most a thousand days: nobody reads more. */
+static int64_t to_ms(double ms)
+{
+    return ms < 8.64e10 ? (int64_t)ms : INT64_C(86400000000);
+}
+
 static const char *plural(uint64_t n)
 {
     return n == 1 ? "" : "s";
+}
+
+/* How long trials may take on average: with as many as there are at most, and at least. */
+static void format_budget(const struct run_def *def, const struct point_sum *sums, struct buf *out)
+{
+    const struct spec *spec = def->spec;
+    const struct budget *b = &spec->budget;
+    double per_hour = 0; /* of one trial of each point: CPU-hours, or the part of the cost */
+    double hours = INFINITY, cost = INFINITY;
+    for (int is_cost = 0; is_cost < 2; is_cost++) {
+        per_hour = 0;
+        for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+            const double cpus = (double)sums[i].counted_millicores / 1000;
+            per_hour += is_cost == 0
+                            ? cpus
+                            : cpus * b->per_cpu_hour + sums[i].replicas * b->per_replica_hour;
+        }
+        if (is_cost == 0 && b->cpu_hours > 0) {
+            hours = b->cpu_hours / per_hour;
+        } else if (is_cost != 0 && b->cost > 0 && per_hour > 0) {
+            cost = b->cost / per_hour;
+        }
+    }
+    const double rounds_ms = fmin(hours, cost) * 3.6e6; /* of all points together */
+    char most[HUMAN_SIZE], least[HUMAN_SIZE];
+    human_duration(to_ms(rounds_ms / (double)spec->repeats), most);
+    buf_printf(out, "Budget:");
+    if (b->cpu_hours > 0) {
+        buf_printf(out, " %.4g CPU-hours", b->cpu_hours);
+    }
+    if (b->cost > 0) {
+        buf_printf(out, "%s a cost of %.4g", b->cpu_hours > 0 ? " and" : "", b->cost);
+    }
+    buf_printf(out, ", enough for all trials if one takes %s on average", most);
+    if (spec->stop.is_set) {
+        human_duration(to_ms(rounds_ms / (double)spec->min_repeats), least);
+        buf_printf(out, ",\n  for %lld a point if one takes %s", (long long)spec->min_repeats,
+                   least);
+    }
+    buf_puts(out, ".\n");
 }
 
 static void format_totals(const struct run_def *def, const struct point_sum *sums, bool is_local,
@@ -306,6 +349,9 @@ static void format_totals(const struct run_def *def, const struct point_sum *sum
                    "A point's first %lld trials say how many it needs for a 95%% interval within "
                    "%.3g%%;\n  a point that has them drops out of the order.\n",
                    (long long)spec->min_repeats, 100 * spec->stop.half_width_ratio);
+    }
+    if (spec_has_budget(spec)) {
+        format_budget(def, sums, out);
     }
 }
 

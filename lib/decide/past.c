@@ -112,8 +112,10 @@ void past_done(struct past *p)
     vec_done(&p->attempts);
     free(p->trials);
     free(p->points);
+    free(p->rates);
     p->trials = NULL;
     p->points = NULL;
+    p->rates = NULL;
 }
 
 bool past_may_have(const struct past *p, const struct attempt_id *id)
@@ -150,6 +152,42 @@ static void apply_stop_rule(struct past *p, uint32_t point)
     count_point(tally, &p->counts);
 }
 
+void past_set_rates(struct past *p, struct budget_rate *rates_take)
+{
+    free(p->rates);
+    p->rates = rates_take;
+}
+
+static void spend(struct past *p, uint32_t point, int64_t ms)
+{
+    struct point_tally *tally = &p->points[point];
+    ms = ms > 0 ? ms : 0; /* a clock was set back */
+    tally->longest_ms = ms > tally->longest_ms ? ms : tally->longest_ms;
+    p->longest_ms = ms > p->longest_ms ? ms : p->longest_ms;
+    if (p->rates != NULL) {
+        budget_add(&p->spent, &p->rates[point], ms);
+    }
+}
+
+/* How long the next attempt of the point will take. */
+static int64_t expected_ms(const struct past *p, uint32_t point)
+{
+    const int64_t longest_ms = p->points[point].longest_ms;
+    return longest_ms > 0 ? longest_ms : p->longest_ms;
+}
+
+bool past_affords(const struct past *p, uint32_t point)
+{
+    return p->rates == NULL ||
+           budget_allows(&p->def->spec->budget, &p->spent, &p->rates[point], expected_ms(p, point));
+}
+
+void past_describe_budget(const struct past *p, uint32_t point, char *dst, size_t size)
+{
+    budget_describe(&p->def->spec->budget, &p->spent, &p->rates[point], expected_ms(p, point), dst,
+                    size);
+}
+
 void past_add(struct past *p, const struct past_row *row)
 {
     const struct attempt_id *id = &row->id;
@@ -161,6 +199,7 @@ void past_add(struct past *p, const struct past_row *row)
     *a = (struct past_attempt){*id, row->outcome, row->error == NULL ? NULL : xstrdup(row->error),
                                t->newest};
     t->newest = p->attempts.len;
+    spend(p, id->point, row->spent_ms);
     struct past_row kept = *row;
     kept.error = a->error;
     struct point_tally *point = &p->points[id->point];

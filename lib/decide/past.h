@@ -9,6 +9,7 @@
 
 #include "base/vec.h"
 #include "decide/policy_attempt.h"
+#include "decide/policy_budget.h"
 #include "decide/policy_end.h"
 #include "spec/run_def.h"
 
@@ -25,8 +26,9 @@ struct trial { /* what rows and replicas say about one trial */
 struct point_tally {   /* the trials of one point */
     uint32_t n_trials; /* that are to be decided: fewer where a stop rule has enough of them */
     uint32_t done, failed;
-    uint32_t n_values; /* of `done`, with a throughput */
-    uint32_t needed;   /* of them: stop_rule_needed() */
+    uint32_t n_values;  /* of `done`, with a throughput */
+    uint32_t needed;    /* of them: stop_rule_needed() */
+    int64_t longest_ms; /* of its attempts with a row */
 };
 /* A row of an attempt that has ended. */
 struct past_row {
@@ -34,6 +36,7 @@ struct past_row {
     enum attempt_outcome outcome;
     const char *error; /* borrowed; NULL: none */
     double throughput; /* of one that succeeded; NaN: none, or nothing depends on it */
+    int64_t spent_ms;  /* from its start to its end */
 };
 /* A row of the trial counts from now on: here, in the tally of its point, in the counts of the run. */
 void trial_add_row(struct trial *t, const struct past_row *row, const struct spec *spec,
@@ -55,11 +58,20 @@ struct past {
     struct point_tally *points; /* by point, owned */
     VEC(struct past_attempt) attempts;
     struct trial_counts counts;
+    struct budget_rate *rates; /* by point, owned; NULL: nothing depends on them */
+    struct budget_usage spent;
+    int64_t longest_ms;  /* of all attempts with a row */
     uint32_t first_open; /* all slots before it are decided, or of a point that is not open */
 };
 
 void past_init(struct past *p, const struct run_def *def);
 void past_done(struct past *p);
+/* What each point takes (matrix.n_points): with a budget, before the first row. */
+void past_set_rates(struct past *p, struct budget_rate *rates_take);
+/* Is there money for another attempt of the point? */
+bool past_affords(const struct past *p, uint32_t point);
+/* Why there is none. */
+void past_describe_budget(const struct past *p, uint32_t point, char *dst, size_t size);
 /* Is there such an attempt, by the definition? */
 bool past_may_have(const struct past *p, const struct attempt_id *id);
 /* Where `trials` has it; past_may_have. */

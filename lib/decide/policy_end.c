@@ -22,3 +22,11 @@ struct run_end run_end_decide(const struct trial_counts *counts,
     return (struct run_end){true, RUN_PARTIALLY_FAILED,
                             counts->n_given_up > 0 ? "SomePointsFailed" : "SomeTrialsFailed"};
 }
+
+struct run_end run_end_of_budget(const struct trial_counts *counts, bool has_enough)
+{
+    const enum run_phase phase = counts->failed == counts->done      ? RUN_FAILED
+                                 : counts->failed > 0 || !has_enough ? RUN_PARTIALLY_FAILED
+                                                                     : RUN_SUCCEEDED;
+    return (struct run_end){true, phase, "BudgetExhausted"};
+}

@@ -49,6 +49,7 @@ struct decision {
     struct attempt_id current;          /* that is due */
     struct observed_gang *current_gang; /* NULL: nothing of it lives */
     bool is_interrupted;                /* cancelled, suspended or out of time */
+    char budget[128];                   /* why it ends the run; "": it does not */
     bool awaits_row;                    /* what follows depends on a row that this plan saves */
     int64_t deadline_ms;                /* left; DEADLINE_NONE */
     int64_t recheck_ms;       /* left until a verdict may change by itself; DEADLINE_NONE */
@@ -311,10 +312,12 @@ static void judge_current(struct decision *d)
     save_attempt(d, g, outcome, d->error);
     announce_attempt(d, &g->members[0].id, outcome);
     delete_gang(d, g);
-    if (d->def->spec->stop.is_set && outcome == ATTEMPT_SUCCEEDED) {
+    const bool costs = spec_has_budget(d->def->spec);
+    if ((d->def->spec->stop.is_set || costs) && outcome == ATTEMPT_SUCCEEDED) {
         d->awaits_row = true; /* how many trials its point needs may depend on its throughput */
         return;
     }
+    d->awaits_row = costs;
     const struct attempt_id ended = d->current;
     find_current(d);
     if (d->has_current && d->world.counts.not_run > not_run) { /* else the end says it */
@@ -398,8 +401,8 @@ static void start_run(struct decision *d)
     if (before->started_unix_ms == 0) {
         const uint32_t n_points = d->def->matrix.n_points, n_trials = d->world.counts.total;
         char note[256];
-        text_put(note, sizeof(note), "%u point%s, %u trial%s", n_points, n_points == 1 ? "" : "s",
-                 n_trials, n_trials == 1 ? "" : "s");
+        text_put(note, sizeof(note), "%u point%s, %s%u trial%s", n_points, n_points == 1 ? "" : "s",
+                 d->def->spec->stop.is_set ? "up to " : "", n_trials, n_trials == 1 ? "" : "s");
         plan_event(d->plan, EVENT_NORMAL, "RunStarted", note);
         d->status.started_unix_ms = d->o->now_unix_ms;
     } else {
@@ -435,7 +438,10 @@ static void describe_end(struct decision *d)
     const size_t size = sizeof(d->status.message);
     char counts[96], command[192];
     put_counts(&d->world.counts, counts, sizeof(counts));
-    text_put(dst, size, "%s", counts);
+    text_put(dst, size, "%s%s%s", counts, d->budget[0] != '\0' ? "; " : "", d->budget);
+    if (d->budget[0] != '\0') {
+        return;
+    }
     for (uint32_t i = 0; i < d->def->n_slots; i++) {
         const struct slot *slot = &d->def->slots[i];
         const struct trial *t = world_trial(&d->world, slot->point, slot->trial);
@@ -452,6 +458,26 @@ static void describe_end(struct decision *d)
     }
 }
 
+/* Nothing of the attempt that is due lives, and what it would cost is more than what is left. */
+static bool is_out_of_budget(const struct decision *d)
+{
+    return d->has_current && d->current_gang == NULL && !past_affords(d->o->past, d->current.point);
+}
+
+/* Every point has the trials that the definition asks for at least. */
+static bool has_enough(const struct decision *d)
+{
+    const struct spec *spec = d->def->spec;
+    const uint32_t least = (uint32_t)(spec->stop.is_set ? spec->min_repeats : spec->repeats);
+    for (uint32_t i = 0; i < d->def->matrix.n_points; i++) {
+        const struct point_tally *p = &d->o->past->points[i];
+        if (p->done - p->failed < least) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* True if the run is over. A live gang is deleted without a row: its attempt was interrupted. If
  * all trials are decided, a cancellation or deadline comes too late. */
 static bool end_run(struct decision *d)
@@ -461,6 +487,9 @@ static bool end_run(struct decision *d)
         end = (struct run_end){true, RUN_CANCELLED, "CancelRequested"};
     } else if (!end.is_end && d->deadline_ms == 0) {
         end = (struct run_end){true, RUN_FAILED, "DeadlineExceeded"};
+    } else if (!end.is_end && d->o->request == REQUEST_NONE && is_out_of_budget(d)) {
+        end = run_end_of_budget(&d->world.counts, has_enough(d));
+        past_describe_budget(d->o->past, d->current.point, d->budget, sizeof(d->budget));
     }
     d->status.phase = end.phase;
     text_put(d->status.reason, sizeof(d->status.reason), "%s", end.reason);

@@ -158,7 +158,8 @@ void world_add_row(struct world *w, struct observed_gang *gang, enum attempt_out
 {
     const struct replica_id *id = &gang->members[0].id;
     gang->has_row = true;
-    const struct past_row row = {id->attempt, outcome, error, NAN};
+    const struct past_row row = {
+        .id = id->attempt, .outcome = outcome, .error = error, .throughput = NAN};
     trial_add_row(touch(w, id->attempt.point, id->attempt.trial), &row, w->def->spec,
                   touch_point(w, id->attempt.point), &w->counts);
 }

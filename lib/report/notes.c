@@ -10,6 +10,7 @@
 #define MAX_BASELINES 6
 #define MAX_FAILED 10
 #define MAX_WIDE 6
+#define ROUNDING 1e-9 /* a width is no wider than itself */
 
 __attribute__((format(printf, 3, 4))) static void add(struct notes *notes, enum note_kind kind,
                                                       const char *fmt, ...)
@@ -251,38 +252,51 @@ static double half_width_ratio(const struct estimate *e)
     return e->high / exp(e->logs.value) - 1;
 }
 
-/* With a stop rule: the points whose interval is wider than asked for, and why. */
+static size_t count_undecided(const struct point_result *p)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        const struct attempt_row *row = p->trials[i].row;
+        n += row == NULL || row->outcome == ATTEMPT_VOID;
+    }
+    return n;
+}
+
+/* The points whose interval is wider than a stop rule asks for, and those that a budget has cut short. */
 static void note_wide(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
     const struct spec *spec = r->def->spec;
+    const double asked = spec->stop.half_width_ratio;
     size_t n = 0;
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         const struct point_result *p = &r->points[i];
         const struct estimate *e = &p->throughput.estimate;
-        const double asked = spec->stop.half_width_ratio;
-        const bool is_wide = !e->has_interval || half_width_ratio(e) > asked * (1 + 1e-9);
-        if (!spec->stop.is_set || !run_phase_is_final(r->phase) || !is_wide ||
-            point_result_is_given_up(p) || ++n > MAX_WIDE) {
+        const bool is_cut = count_undecided(p) > 0;
+        const bool is_wide = spec->stop.is_set
+                                 ? !e->has_interval || half_width_ratio(e) > asked * (1 + ROUNDING)
+                                 : spec_has_budget(spec) && is_cut;
+        if (!run_phase_is_final(r->phase) || !is_wide || point_result_is_given_up(p) ||
+            ++n > MAX_WIDE) {
             continue;
         }
         struct buf text = BUF_INIT;
         put_place(l, i, &text);
-        if (p->n_succeeded < p->n_trials) {
+        if (is_cut) {
             buf_printf(&text, ": cut short, with %zu of %zu trials", p->n_succeeded, p->n_trials);
         } else {
             buf_printf(&text, ": more than repeats.max %lld trials are needed",
                        (long long)spec->repeats);
         }
-        if (e->has_interval) {
-            buf_printf(&text, "; its interval is within %.3g%%", 100 * half_width_ratio(e));
+        if (spec->stop.is_set && e->has_interval) {
+            buf_printf(&text, "; its interval is within %.3g%%, not %.3g%%",
+                       100 * half_width_ratio(e), 100 * asked);
         }
-        add(notes, NOTE_WARNING, "%s, not %.3g%%", buf_cstr(&text), 100 * asked);
+        add(notes, NOTE_WARNING, "%s", buf_cstr(&text));
         buf_done(&text);
     }
     if (n > MAX_WIDE) {
-        add(notes, NOTE_WARNING, "%zu more points have a wider interval than asked for",
-            n - MAX_WIDE);
+        add(notes, NOTE_WARNING, "%zu more points have fewer trials than they need", n - MAX_WIDE);
     }
 }
 

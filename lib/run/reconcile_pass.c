@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "core/throughput.h"
+#include "pod/point_rate.h"
 #include "decide/policy_cleanup.h"
 #include "run/attempt.h"
 
@@ -32,7 +33,28 @@ static void remember(struct reconcile_pass *p, const struct attempt_row *row)
                                              ? throughput_of_attempt(
                                                    row, def->matrix.points[row->id.point].replicas)
                                              : NAN,
+                           .spent_ms = row->ended_unix_ms - row->started_unix_ms,
                        });
+}
+
+static int read_rates(struct reconcile_pass *p, struct err *err)
+{
+    const struct run_def *def = p->params.def;
+    if (!spec_has_budget(def->spec)) {
+        return 0;
+    }
+    struct budget_rate *rates = xnew_array(struct budget_rate, def->matrix.n_points);
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        struct point_rate rate;
+        int r = point_rate_of(def, i, &rate, err);
+        if (r < 0) {
+            free(rates);
+            return r;
+        }
+        rates[i] = (struct budget_rate){rate.counted_millicores, rate.n_replicas};
+    }
+    past_set_rates(&p->past, rates);
+    return 0;
 }
 
 static int read_rows(struct reconcile_pass *p, const struct attempt_wanted *wanted, struct err *err)
@@ -60,10 +82,10 @@ int reconcile_pass_init(struct reconcile_pass *p, const struct driver_params *pa
     *p = (struct reconcile_pass){.params = *params, .status = params->status};
     const struct run_def *def = params->def;
     past_init(&p->past, def);
-    if (!depends_on_figures(def)) {
-        return read_rows(p, NULL, err);
+    int r = read_rates(p, err);
+    if (r < 0 || !depends_on_figures(def)) {
+        return r < 0 ? r : read_rows(p, NULL, err);
     }
-    int r = 0;
     for (uint32_t i = 0; i < def->matrix.n_points && r == 0; i++) {
         /* One point at a time: with their replicas the rows of a run may be larger than the memory. */
         r = read_rows(p, &(struct attempt_wanted){.point = i, .trial = -1, .number = -1}, err);
@@ -190,6 +212,20 @@ static int delete (struct reconcile_pass *p, const struct replica_id *id,
     return r < 0 ? err_wrap(err, r, "remove %s/%u", role_to_string(id->role), id->index) : r;
 }
 
+/* Of an attempt that another process began. */
+static int64_t first_start(const struct attempt_id *id, const struct observed_replica *seen,
+                           size_t n_seen, int64_t now_ms)
+{
+    int64_t first_ms = now_ms;
+    for (size_t i = 0; i < n_seen; i++) {
+        const int64_t ms = seen[i].started_unix_ms;
+        if (attempt_id_eq(&seen[i].id.attempt, id) && ms > 0 && ms < first_ms) {
+            first_ms = ms;
+        }
+    }
+    return first_ms;
+}
+
 static int save(struct reconcile_pass *p, const struct action *action,
                 const struct observed_replica *seen, size_t n_seen, struct err *err)
 {
@@ -201,7 +237,8 @@ static int save(struct reconcile_pass *p, const struct action *action,
     if (r < 0) {
         return r;
     }
-    output.row.started_unix_ms = is_current ? p->current.started_unix_ms : now;
+    output.row.started_unix_ms =
+        is_current ? p->current.started_unix_ms : first_start(&action->save.id, seen, n_seen, now);
     output.row.ended_unix_ms = now;
     r = store->ops->save_attempt(store, p->params.def->uid, &output.row, output.logs.items,
                                  output.logs.len, err);

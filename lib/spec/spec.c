@@ -17,6 +17,11 @@ bool spec_is_imported(const struct spec *spec)
     return false;
 }
 
+bool spec_has_budget(const struct spec *spec)
+{
+    return spec->budget.cpu_hours > 0 || spec->budget.cost > 0;
+}
+
 bool spec_system_has_role(const struct spec *spec, const struct system *system, enum role role)
 {
     const bool is_used = role == ROLE_LAUNCHER

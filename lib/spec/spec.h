@@ -140,6 +140,12 @@ struct stop_rule {
     double half_width_ratio; /* half of the 95% interval of throughput, to its centre */
 };
 
+/* What a run may cost; 0: no such bound. No attempt begins that would exceed it (decide/policy_budget.h). */
+struct budget {
+    double cpu_hours;
+    double cost, per_cpu_hour, per_replica_hour; /* in the same currency, whatever it is */
+};
+
 struct failure_policy {
     enum on_trial_failure on_trial_failure;
     int64_t max_failed_trials;
@@ -176,6 +182,7 @@ struct spec {
     struct stop_rule stop;
     enum order_kind order;
     VEC(struct threshold) thresholds;
+    struct budget budget;
     struct failure_policy failure_policy;
     struct run_policy run_policy;
     enum addressing addressing;
@@ -185,6 +192,7 @@ struct spec {
 void spec_free(struct spec *spec);
 /* Were its figures read from old logs (`benchctl import`), not measured? */
 bool spec_is_imported(const struct spec *spec);
+bool spec_has_budget(const struct spec *spec);
 /* Does the system have replicas of the role? All have the same roles, but for a launcher. */
 bool spec_system_has_role(const struct spec *spec, const struct system *system, enum role role);
 /* A declared parameter; NULL: none, as for the built-in names. */

@@ -47,6 +47,8 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
                         struct exchange *exchange);
 /* spec_systems.c, after the workload: a system without an exchange has the workload's. */
 void spec_read_system_exchanges(struct reading *r);
+/* spec_budget.c */
+void spec_read_budget(struct reading *r);
 /* spec_repeats.c */
 void spec_read_repeats(struct reading *r);
 /* spec_trace.c: whether trainers compute, and how long layers take that they do not; the check compares this

@@ -243,7 +243,8 @@ void spec_read(const struct node *root, const struct profiles *profiles, struct 
         {"repeats", FIELD_OPTIONAL},       {"thresholds", FIELD_OPTIONAL},
         {"failurePolicy", FIELD_OPTIONAL}, {"runPolicy", FIELD_OPTIONAL},
         {"local", FIELD_OPTIONAL},         {"addressing", FIELD_OPTIONAL},
-        {"suspend", FIELD_UNSUPPORTED},    {"cancel", FIELD_UNSUPPORTED},
+        {"budget", FIELD_OPTIONAL},        {"suspend", FIELD_UNSUPPORTED},
+        {"cancel", FIELD_UNSUPPORTED},
     };
     struct place document = place_root(root);
     if (!read_map(diags, &document, root_fields, COUNT_OF(root_fields))) {
@@ -271,6 +272,7 @@ void spec_read(const struct node *root, const struct profiles *profiles, struct 
     read_measure(&r);
     spec_read_repeats(&r);
     read_thresholds(&r);
+    spec_read_budget(&r);
     read_policies(&r);
     spec_check(&r);
 }

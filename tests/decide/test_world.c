@@ -27,7 +27,7 @@ static void make_past(struct past *past, const struct test_run *run, const struc
 {
     past_init(past, &run->def);
     for (size_t i = 0; i < n; i++) {
-        past_add(past, &(struct past_row){rows[i].id, rows[i].outcome, rows[i].error, NAN});
+        past_add(past, &(struct past_row){rows[i].id, rows[i].outcome, rows[i].error, NAN, 0});
     }
 }
 
@@ -243,8 +243,8 @@ static void what_is_done_costs_nothing(void **state)
     past_init(&past, &run.def);
     for (uint32_t i = 0; i < 1000 * 2; i++) {
         const uint32_t at = (i * 7) % 2000; /* in any order */
-        past_add(&past, &(struct past_row){{at / 2, at % 2, 0}, ATTEMPT_VOID, "first", NAN});
-        past_add(&past, &(struct past_row){{at / 2, at % 2, 1}, ATTEMPT_FAILED, "second", NAN});
+        past_add(&past, &(struct past_row){{at / 2, at % 2, 0}, ATTEMPT_VOID, "first", NAN, 0});
+        past_add(&past, &(struct past_row){{at / 2, at % 2, 1}, ATTEMPT_FAILED, "second", NAN, 0});
     }
     assert_int_equal(past.first_open, 2000);
     assert_int_equal(past.counts.done, 2000);

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "doc/json_pointer.h"
+#include "pod/point_rate.h"
 #include "pod/replica_spec.h"
 #include "spec/spec_load.h"
 
@@ -538,9 +539,52 @@ static void a_list_that_no_program_can_have(void **state)
     assert_non_null(strstr(err.msg, "may have 131071 with its name"));
 }
 
+/* What a point takes, and what of it a budget counts. */
+static void rates_of_a_point(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *resources; /* of the trainers' container */
+        int64_t cpus;                 /* of the machine; 0: a cluster */
+        int64_t requested, counted;
+    } rows[] = {
+        {"requests of three trainers", ", resources: {requests: {cpu: 2500m}}", 0, 7500, 7500},
+        {"no request: busy threads, one of the server too", "", 0, 0, 4000},
+        {"locally busy threads", ", resources: {requests: {cpu: 2500m}}", 16, 7500, 4000},
+        {"of a machine that has fewer", "", 2, 0, 2000},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        _cleanup_(freep) char *text = xasprintf(
+            "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: x}\nspec:\n"
+            "  systems: [{name: a, profile: benchworker}]\n"
+            "  workload: {model: vgg16-fluid-fc512, batchSize: 8}\n"
+            "  sweep: {grid: {pservers: [1], trainers: [3]}}\n"
+            "  roles:\n"
+            "    pserver: {replicas: {from: pservers}, template: {spec: {containers: [{name: "
+            "m}]}}}\n"
+            "    trainer: {replicas: {from: trainers}, template: {spec: {containers: [{name: "
+            "m%s}]}}}\n",
+            rows[i].resources);
+        struct spec *spec = definition_load(text, NULL);
+        const struct run_def_params params = {.name = "r", .uid = "u", .cpus = rows[i].cpus};
+        struct run_def *def;
+        struct diags diags = {0};
+        assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+        struct point_rate rate;
+        struct err err = {0};
+        assert_int_equal(point_rate_of(def, 0, &rate, &err), 0);
+        assert_int_equal(rate.cpu_millicores, rows[i].requested);
+        assert_int_equal(rate.counted_millicores, rows[i].counted);
+        assert_int_equal(rate.n_replicas, 4);
+        run_def_free(def);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rates_of_a_point),
         cmocka_unit_test(environment_is_what_the_contract_says),
         cmocka_unit_test(trainers_are_emulated),
         cmocka_unit_test(baselines_run_without_server),

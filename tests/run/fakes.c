@@ -157,6 +157,18 @@ static int fake_observe(struct launcher *launcher, struct observed_replica **ret
     return 0;
 }
 
+static const char *summary_of(struct fake_launcher *l, const struct replica_id *id)
+{
+    if (l->throughput == NULL) {
+        return "{}";
+    }
+    snprintf(l->summary, sizeof(l->summary),
+             "{\"benchd\":1,\"type\":\"summary\",\"role\":\"%s\",\"index\":%u,\"attempt\":%u,"
+             "\"samples\":1000,\"duration_ns\":%.0f,\"steps\":2}",
+             role_to_string(id->role), id->index, id->attempt.number, 1e12 / l->throughput(id));
+    return l->summary;
+}
+
 static int fake_collect(struct launcher *launcher, const struct replica_id *id,
                         struct replica_output *ret, struct err *err)
 {
@@ -173,7 +185,7 @@ static int fake_collect(struct launcher *launcher, const struct replica_id *id,
                                    .log_len = 6,
                                    .exit_code = m->seen.exit_code,
                                    .failure = m->seen.message,
-                                   .summary_line = m->seen.has_summary ? "{}" : NULL,
+                                   .summary_line = m->seen.has_summary ? summary_of(l, id) : NULL,
                                    .is_simulated = l->is_simulated};
     return 0;
 }
@@ -324,6 +336,8 @@ static int fake_list_outcomes(struct store *store, const char *uid, struct attem
         const struct attempt_row *row = &s->rows.items[i];
         (*ret)[i] = (struct attempt_row){.id = row->id,
                                          .outcome = row->outcome,
+                                         .started_unix_ms = row->started_unix_ms,
+                                         .ended_unix_ms = row->ended_unix_ms,
                                          .error = row->error == NULL ? NULL : xstrdup(row->error)};
     }
     return 0;

@@ -42,6 +42,8 @@ struct fake_launcher {
     bool is_fetching;  /* outputs are not there yet */
     bool is_simulated; /* every output is */
     struct run_wait wait;
+    double (*throughput)(const struct replica_id *id); /* of a trainer; NULL: its summary is "{}" */
+    char summary[512];                                 /* of the one that was collected last */
     unsigned n_observes, n_created, n_removed, n_forgotten, n_collects;
 };
 void fake_launcher_init(struct fake_launcher *l, struct fake_faults *faults,

@@ -40,9 +40,17 @@ struct run_def *test_def_new(const struct test_def_params *p)
     write_role(&b, "pserver", p->command);
     write_role(&b, "trainer", p->command);
     buf_printf(&b,
-               "  measure: {warmupSteps: 1, steps: 2}\n  repeats: {min: %d}\n"
+               "  measure: {warmupSteps: 1, steps: 2}\n"
                "  failurePolicy: {onTrialFailure: %s, maxFailedTrials: %d}\n",
-               p->repeats, p->on_failure != NULL ? p->on_failure : "Retry", p->max_failed);
+               p->on_failure != NULL ? p->on_failure : "Retry", p->max_failed);
+    if (p->range != NULL) {
+        buf_printf(&b, "  repeats: %s\n", p->range);
+    } else {
+        buf_printf(&b, "  repeats: {min: %d}\n", p->repeats);
+    }
+    if (p->budget != NULL) {
+        buf_printf(&b, "  budget: %s\n", p->budget);
+    }
     buf_printf(&b, "  runPolicy: {backoffLimit: %d", p->backoff_limit);
     if (p->deadline_s != 0) {
         buf_printf(&b, ", activeDeadlineSeconds: %d", p->deadline_s);

@@ -371,6 +371,85 @@ static void a_killed_driver_is_resumed(void **state)
     }
 }
 
+/* The points with two trainers are noisy: 98, 100 and 102 samples/s ask for four trials within 5%. */
+static double calm_and_noisy(const struct replica_id *id)
+{
+    static const double noisy[] = {98, 100, 102, 99, 101, 100};
+    const bool is_noisy = id->attempt.point % 2 == 1;
+    return is_noisy ? noisy[id->attempt.trial % 6] / 2 : 100 + 0.1 * id->attempt.trial;
+}
+
+/* A whole run whose driver is replaced `every` so many passes, while its replicas go on (0: never). The order of
+ * its trials as "0.0 1.0 ..." */
+static char *order_of_run(const struct test_def_params *params, int every, struct world *w)
+{
+    world_open(w, params);
+    w->launcher.throughput = calm_and_noisy;
+    assert_int_equal(world_turn_init(w), 0);
+    int r = PASS_AGAIN;
+    for (int i = 1; r != PASS_FINISHED && i < 1000; i++) {
+        if (every != 0 && i % every == 0) {
+            reconcile_pass_done(&w->pass);
+            assert_int_equal(world_turn_init(w), 0);
+        }
+        r = reconcile_pass_once(&w->pass, &w->wait_ms, &w->err);
+        if (r == PASS_WAIT) {
+            vec_each (struct fake_member, m, &w->launcher.members) {
+                m->seen.started_unix_ms = w->clock.now_ms;
+            }
+            w->clock.now_ms += 5000;
+            fake_launcher_succeed(&w->launcher, w->clock.now_ms);
+        }
+    }
+    assert_int_equal(r, PASS_FINISHED);
+    struct buf order = BUF_INIT;
+    vec_each (struct attempt_row, row, &w->store.rows) {
+        buf_printf(&order, "%s%u.%u", order.len > 0 ? " " : "", row->id.point, row->id.trial);
+    }
+    return buf_take(&order);
+}
+
+/* All points run their trial k before any runs k + 1; those with enough drop out; and whoever continues the run in
+ * the middle decides the same from the stored rows. */
+static void points_stop_early(void **state)
+{
+    (void)state;
+    const struct test_def_params params = {
+        .grid = "{pservers: [1, 2], trainers: [1, 2]}",
+        .range = "{min: 3, max: 6, stopWhen: {relativeHalfWidth: 0.05}}",
+        .backoff_limit = 1};
+    for (int every = 0; every < 7; every++) {
+        struct world w;
+        _cleanup_(freep) char *order = order_of_run(&params, every, &w);
+        assert_string_equal(order, "2.0 0.0 3.0 1.0 1.1 2.1 0.1 3.1 3.2 2.2 0.2 1.2 1.3 3.3");
+        assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
+        assert_int_equal(w.store.status.trials_total, 14);
+        world_close(&w);
+    }
+}
+
+/* Each attempt takes 5 s of both CPUs. Four fit into 45 CPU-seconds, a fifth does not. */
+static void a_budget_ends_the_run(void **state)
+{
+    (void)state;
+    const struct test_def_params params = {.grid = "{pservers: [1], trainers: [1, 2]}",
+                                           .repeats = 3,
+                                           .budget = "{cpuHours: 0.0125}",
+                                           .backoff_limit = 1};
+    for (int every = 0; every < 7; every++) {
+        struct world w;
+        _cleanup_(freep) char *order = order_of_run(&params, every, &w);
+        assert_string_equal(order, "0.0 1.0 0.1 1.1");
+        assert_int_equal(w.store.status.phase, RUN_PARTIALLY_FAILED);
+        assert_string_equal(w.store.status.reason, "BudgetExhausted");
+        assert_string_equal(w.store.status.message,
+                            "4 of 6 trials done, 0 failed; 0.0111 of 0.0125 CPU-hours are spent, "
+                            "and the next trial would take 0.00278");
+        assert_int_equal(w.launcher.members.len, 0);
+        world_close(&w);
+    }
+}
+
 /* A status that names an attempt says that all of it exists: kill -9 between request and answer must
  * not make an attempt look as if its members had vanished. */
 static void the_status_waits_for_creations(void **state)
@@ -567,6 +646,8 @@ int main(void)
         cmocka_unit_test(cancel_leaves_nothing),
         cmocka_unit_test(the_deadline_is_asked_for_and_kept),
         cmocka_unit_test(a_broken_store_stops_the_run_and_resume_ends_it),
+        cmocka_unit_test(points_stop_early),
+        cmocka_unit_test(a_budget_ends_the_run),
         cmocka_unit_test(a_killed_driver_is_resumed),
         cmocka_unit_test(the_status_waits_for_creations),
         cmocka_unit_test(what_is_given_up_is_named),

@@ -1,0 +1,37 @@
+/* See point_rate.h. */
+#include "pod/point_rate.h"
+
+#include "pod/replica_spec.h"
+
+#define MILLICORES 1000
+
+int point_rate_of(const struct run_def *def, uint32_t point, struct point_rate *ret,
+                  struct err *err)
+{
+    const struct point *p = &def->matrix.points[point];
+    const struct gang_addresses none = {0};
+    struct point_rate rate = {0};
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        if (p->replicas[role] == 0) {
+            continue;
+        }
+        struct replica_id id = {.attempt.point = point, .role = (enum role)role};
+        struct replica_spec spec = {0};
+        int r = replica_spec_build(def, &id, &none, &spec, err);
+        if (r < 0) {
+            return err_wrap(err, r, "point %u: %s", point, role_to_string(id.role));
+        }
+        rate.n_replicas += p->replicas[role];
+        rate.cpu_millicores += spec.cpu_millicores * p->replicas[role];
+        rate.mem_bytes += spec.mem_bytes * p->replicas[role];
+        replica_spec_done(&spec);
+    }
+    int64_t busy = point_busy_threads(p);
+    if (def->cpus > 0) {
+        busy = busy < def->cpus ? busy : def->cpus;
+    }
+    const bool has_requests = def->cpus == 0 && rate.cpu_millicores > 0;
+    rate.counted_millicores = has_requests ? rate.cpu_millicores : busy * MILLICORES;
+    *ret = rate;
+    return 0;
+}
