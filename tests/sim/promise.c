@@ -10,7 +10,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/phase.h"
+#include "core/throughput.h"
 #include "daemon/judge.h"
+#include "spec/stop_rule.h"
 #include "store/store.h"
 
 #define REQUESTS_A_SECOND_MAX 300
@@ -35,7 +37,16 @@ struct stored {
     bool may_judge_again; /* the verdict was lost */
 };
 
+/* What a row says of an attempt that was saved. */
+struct figures {
+    char *run_uid;
+    struct attempt_id id;
+    double throughput;
+    int64_t started_ms, ended_ms;
+};
+
 static struct {
+    VEC(struct figures) figures;
     VEC(struct truth) attempts;
     VEC(struct stored) runs;
     int64_t second;
@@ -313,6 +324,10 @@ void promise_attempt_saved(const char *run_uid, const struct attempt_row *row,
     }
     check_cause(run_uid, row);
     check_only_one(run_uid, row);
+    const uint32_t sizes[ROLE_COUNT] = {1, row->id.point + 1, 0, 0}; /* user.c, definition() */
+    *vec_push(&promise.figures) =
+        (struct figures){xstrdup(run_uid), row->id, throughput_of_attempt(row, sizes),
+                         row->started_unix_ms, row->ended_unix_ms};
 }
 
 void promise_status_saved(const char *run_uid, const struct run_status *status)
@@ -506,6 +521,77 @@ bool promise_is_settled(const char **ret_why)
     return process_is_running() ? true : is_open("benchd", "does not run");
 }
 
+static const struct figures *find_figures(const struct disk_attempt *a)
+{
+    vec_each (const struct figures, f, &promise.figures) {
+        if (str_eq(f->run_uid, a->run_uid) && attempt_id_eq(&f->id, &a->id)) {
+            return f;
+        }
+    }
+    return NULL;
+}
+
+static bool is_on_disk(const struct figures *f)
+{
+    for (size_t i = 0; i < disk_n_attempts(); i++) {
+        const struct disk_attempt *a = disk_get_attempt(i);
+        if (str_eq(f->run_uid, a->run_uid) && attempt_id_eq(&f->id, &a->id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A point has as many trials as its first ones ask for, and no more. */
+static void check_stop_rule(const struct sim_run *r, const struct stored *s, uint32_t point)
+{
+    const struct spec spec = {
+        .min_repeats = SIM_MIN_TRIALS, .repeats = SIM_MAX_TRIALS, .stop = {true, SIM_HALF_WIDTH}};
+    double values[SIM_MAX_TRIALS];
+    uint32_t n = 0;
+    for (uint32_t trial = 0; trial < SIM_MAX_TRIALS; trial++) {
+        for (size_t i = 0; i < disk_n_attempts(); i++) {
+            const struct disk_attempt *a = disk_get_attempt(i);
+            const struct figures *f = find_figures(a);
+            if (str_eq(a->run_uid, r->uid) && a->id.point == point && a->id.trial == trial &&
+                a->outcome == ATTEMPT_SUCCEEDED && f != NULL && f->throughput > 0) {
+                values[n++] = f->throughput;
+            }
+        }
+    }
+    const uint32_t needed = stop_rule_needed(&spec, values, n);
+    const bool is_cut = str_eq(s->status.reason, "BudgetExhausted");
+    if (n > needed || (n < needed && !is_cut && s->status.phase == RUN_SUCCEEDED) ||
+        (n < SIM_MIN_TRIALS && s->status.phase == RUN_SUCCEEDED)) {
+        sim_broken("%s is %s with %u trials of point %u, which needs %u", r->name, s->status.reason,
+                   n, point, needed);
+    }
+}
+
+/* When the last attempt of the run began there was something left; and a run that says that there is not enough
+ * for another one could not have afforded the most expensive of them once more. */
+static void check_budget(const struct sim_run *r, const struct stored *s)
+{
+    double spent = 0, last = 0, most = 0;
+    vec_each (const struct figures, f, &promise.figures) { /* as they were saved: clocks are set */
+        if (!str_eq(f->run_uid, r->uid) || !is_on_disk(f)) {
+            continue;
+        }
+        const int64_t ms = f->ended_ms > f->started_ms ? f->ended_ms - f->started_ms : 0;
+        last = (double)ms / 3.6e6 * (double)(f->id.point + 2); /* busy threads */
+        spent += last;
+        most = last > most ? last : most;
+    }
+    if (spent - last > SIM_CPU_HOURS + 1e-9) {
+        sim_broken("%s began an attempt with %g of %g CPU-hours spent", r->name, spent - last,
+                   SIM_CPU_HOURS);
+    }
+    /* An attempt of the larger point may last as long as the longest of the smaller one. */
+    if (str_eq(s->status.reason, "BudgetExhausted") && spent + 1.5 * most <= SIM_CPU_HOURS) {
+        sim_broken("%s gave up with %g of %g CPU-hours spent", r->name, spent, SIM_CPU_HOURS);
+    }
+}
+
 static void check_run(const struct sim_run *r)
 {
     const struct stored *s = find_stored(r->uid);
@@ -530,10 +616,18 @@ static void check_run(const struct sim_run *r)
         sim_broken("%s is %s in the store and %s in its object", r->name, phase,
                    user_phase_in_object(r));
     }
-    if (s->status.phase == RUN_SUCCEEDED && n_won != r->n_trials) {
+    for (uint32_t i = 0; r->stops_early && i < r->n_points; i++) {
+        check_stop_rule(r, s, i);
+    }
+    if (r->has_budget) {
+        check_budget(r, s);
+    }
+    if (s->status.phase == RUN_SUCCEEDED && n_won != r->n_trials && !r->stops_early) {
         sim_broken("%s succeeded with %u of %u trials", r->name, n_won, r->n_trials);
     }
-    if (s->status.phase != RUN_SUCCEEDED && (r->wishes & WISH_CANCEL) == 0 && !has_failed) {
+    const bool is_cut = r->has_budget && str_eq(s->status.reason, "BudgetExhausted");
+    if (s->status.phase != RUN_SUCCEEDED && (r->wishes & WISH_CANCEL) == 0 && !has_failed &&
+        !is_cut) {
         sim_broken("%s is %s (%s), and nobody wanted that", r->name, phase, s->status.message);
     }
 }

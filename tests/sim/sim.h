@@ -295,8 +295,17 @@ struct sim_run {
     int64_t back_ns;    /* when its object was restored; 0: never */
     int64_t settled_ns; /* when its object got its last status; 0: it has no final one */
     int64_t grace_s;    /* of its pods */
-    uint32_t n_trials;
+    uint32_t n_trials;  /* at most */
+    uint32_t n_points;
+    bool stops_early; /* SIM_MIN_TRIALS to SIM_MAX_TRIALS a point, by SIM_HALF_WIDTH */
+    bool has_budget;  /* SIM_CPU_HOURS */
 };
+/* Of the worlds above 40 one in eight, where a training does not take minutes: those below are what
+ * mutations are held against. */
+#define SIM_MIN_TRIALS 3
+#define SIM_MAX_TRIALS 5
+#define SIM_HALF_WIDTH 0.5
+#define SIM_CPU_HOURS 0.02
 void user_begin(const struct fault_plan *plan);
 size_t user_count(void);
 struct sim_run *user_get(size_t i);

@@ -32,7 +32,18 @@ static char *definition(struct sim_run *r)
     const char *naming = addressing[sim_below(DRAW_USER, 3)];
     _cleanup_(freep) char *ttl =
         r->is_brief ? xasprintf(",\"ttlSecondsAfterFinished\":%d", SIM_TTL_S) : xstrdup("");
-    r->n_trials = n_points * n_trials;
+    const bool is_other = sim.seed > 40 && sim.seed % 8 == 5 && !sim.is_slow;
+    r->stops_early = is_other && sim.seed % 3 != 0;
+    r->has_budget = is_other && sim.seed % 3 != 1;
+    r->n_points = n_points;
+    r->n_trials = n_points * (r->stops_early ? SIM_MAX_TRIALS : n_trials);
+    _cleanup_(freep) char *repeats =
+        r->stops_early
+            ? xasprintf("{\"min\":%d,\"max\":%d,\"stopWhen\":{\"relativeHalfWidth\":%g}}",
+                        SIM_MIN_TRIALS, SIM_MAX_TRIALS, SIM_HALF_WIDTH)
+            : xasprintf("{\"min\":%u}", n_trials);
+    _cleanup_(freep) char *budget =
+        r->has_budget ? xasprintf("\"budget\":{\"cpuHours\":%g},", SIM_CPU_HOURS) : xstrdup("");
     r->grace_s = sim_one_in(DRAW_USER, 4) ? LONG_GRACE_S : 30;
     _cleanup_(freep) char *pod =
         xasprintf("\"template\":{\"spec\":{\"terminationGracePeriodSeconds\":%d,\"containers\":[{"
@@ -43,12 +54,12 @@ static char *definition(struct sim_run *r)
         "{\"systems\":[{\"name\":\"benchworker\",\"profile\":\"benchworker\"}],\"workload\":{"
         "\"model\":\"vgg16-fluid-fc512\",\"batchSize\":16},\"sweep\":{\"grid\":{\"pservers\":[1],"
         "\"trainers\":[%s]}},\"baseline\":{\"kind\":\"Point\",\"where\":{\"trainers\":1}},"
-        "\"measure\":{\"steps\":3,\"warmupSteps\":0},\"repeats\":{\"min\":%u},"
+        "\"measure\":{\"steps\":3,\"warmupSteps\":0},\"repeats\":%s,%s"
         "\"runPolicy\":{\"activeDeadlineSeconds\":%d,\"backoffLimit\":20,\"cleanPodPolicy\":\"%s\"%"
         "s},\"addressing\":\"%s\","
         "\"roles\":{\"pserver\":{\"replicas\":{\"from\":\"pservers\"},%s},"
         "\"trainer\":{\"replicas\":{\"from\":\"trainers\"},%s}}}",
-        n_points == 1 ? "1" : "1,2", n_trials, DEADLINE_S, policy, ttl, naming, pod, pod);
+        n_points == 1 ? "1" : "1,2", repeats, budget, DEADLINE_S, policy, ttl, naming, pod, pod);
 }
 
 static void use_name_again(void *ctx);
