@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""script/bench measured: its verdict by hand, and the program with a benchctl that only starts the command."""
+import contextlib
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import bench_case
+import measured
+
+FAKE = f"""#!{sys.executable}
+import json, subprocess, sys
+spec = json.load(open(sys.argv[2]))["spec"]
+sys.exit(subprocess.run(spec["systems"][0]["command"], stdout=subprocess.DEVNULL).returncode)
+"""
+
+
+def took(wall_s, cpu_s):
+    return {"wall_s": wall_s, "cpu_s": cpu_s}
+
+
+class Measured(unittest.TestCase):
+    def report(self, *rounds):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            code = measured.report(measured.parse([]), list(rounds))
+        return code, out.getvalue()
+
+    def test_verdicts(self):
+        rows = [  # alone, measured, exit code, text
+            (took(10, 10), took(10.04, 10.2), 0, "the wall counts"),           # 0.4% by the wall, 2% by CPU time
+            (took(10, 10), took(10.06, 10), 1, "the wall counts"),
+            (took(10, 9), took(12, 9.04), 0, "CPU time counts"),               # somebody else took the CPU
+            (took(10, 9), took(10, 9.06), 1, "CPU time counts"),
+            (took(10, 4), took(10, 4), 1, "the machine is too busy to decide"),
+        ]
+        for alone, other, code, text in rows:
+            with self.subTest(text + str(other)):
+                found, out = self.report(*[(alone, other)] * 3)
+                self.assertEqual((code, True), (found, text in out), out)
+                self.assertIn(f"reached {1 - code} of 1", out)
+        # A round that somebody disturbed is not the median.
+        self.assertEqual(0, self.report(*[(took(10, 10), took(10.01, 10))] * 2, (took(10, 10), took(20, 10)))[0])
+
+    def test_the_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            fake = pathlib.Path(folder) / "benchctl"
+            fake.write_text(FAKE, encoding="ascii")
+            fake.chmod(0o755)
+            done = subprocess.run([sys.executable, measured.__file__, "--rounds", "2", "--steps", "3", "--work", "10"],
+                                  env={**os.environ, "BENCHCTL": str(fake), "TMPDIR": folder}, capture_output=True, text=True,
+                                  timeout=25, check=False)
+            self.assertRegex(done.stdout, r"reached [01] of 1\n$", done.stderr)
+            self.assertEqual([fake], list(pathlib.Path(folder).iterdir()))
+            fake.write_text("#!/bin/sh\necho broken >&2\nexit 9\n", encoding="ascii")
+            done = subprocess.run([sys.executable, measured.__file__], env={**os.environ, "BENCHCTL": str(fake)},
+                                  capture_output=True, text=True, timeout=25, check=False)
+            self.assertIn("benchctl run: exit code 9\nbroken", done.stderr)
+
+
+if __name__ == "__main__":
+    bench_case.main()
