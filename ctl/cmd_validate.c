@@ -130,11 +130,10 @@ const struct verb verb_validate = {
     .summary = "Check definitions and report every problem with its line",
     .examples = "  benchctl validate my-sweep.yaml\n"
                 "  benchctl validate benchmarks/*.yaml\n",
-    .details =
-        "A definition is checked as written, and again with its local block merged, as\n"
-        "with --local. A note names each system that pods cannot run, for instance one\n"
-        "without an image; not with --local. Exit codes: 2 a definition is invalid, 3 a\n"
-        "file does not exist.",
+    .details = "A definition is checked as written, and again with its local block merged, as\n"
+               "with --local. A note names each system that pods cannot run, for instance one\n"
+               "without an image; not with --local. Exit codes: 2 a definition is invalid, 3 a\n"
+               "file does not exist.",
     .min_words = 1,
     .max_words = (size_t)-1,
     .run = run,
