@@ -52,8 +52,8 @@ static double trial_weight(const struct run_def *def, uint32_t point)
 
 void live_model_restore(struct live_model *m, const struct attempt_row *row)
 {
-    if (row->id.point >= m->def->matrix.n_points || row->outcome == ATTEMPT_VOID) {
-        return; /* a void attempt is repeated */
+    if (row->id.point >= m->def->matrix.n_points || !attempt_outcome_decides(row->outcome)) {
+        return; /* a void or invalid attempt is repeated */
     }
     struct live_model_point *p = &m->points[row->id.point];
     p->done++;

@@ -101,7 +101,7 @@ size_t daemon_wait_index(const char *reason);
 
 /* Since the start of the process. */
 struct daemon_counters {
-    uint64_t attempts[4];                             /* saved, by enum attempt_outcome */
+    uint64_t attempts[ATTEMPT_OUTCOME_COUNT];         /* saved, by enum attempt_outcome */
     uint64_t runs_finished[DAEMON_N_PHASES];          /* by the phase in which they ended */
     uint64_t waits[DAEMON_N_WAITS];                   /* begun, by daemon_wait_index */
     uint64_t runs_deleted;                            /* their rows, after their objects */

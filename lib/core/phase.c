@@ -21,10 +21,9 @@ static const char *const run_phases[] = {
 };
 
 static const char *const attempt_outcomes[] = {
-    [ATTEMPT_SUCCEEDED] = "Succeeded",
-    [ATTEMPT_VOID] = "Void",
-    [ATTEMPT_FAILED] = "Failed",
-    [ATTEMPT_METRICS_UNAVAILABLE] = "MetricsUnavailable",
+    [ATTEMPT_SUCCEEDED] = "Succeeded", [ATTEMPT_VOID] = "Void",
+    [ATTEMPT_FAILED] = "Failed",       [ATTEMPT_METRICS_UNAVAILABLE] = "MetricsUnavailable",
+    [ATTEMPT_INVALID] = "Invalid",
 };
 
 static const char *const threshold_verdicts[] = {
@@ -84,6 +83,11 @@ const char *threshold_verdict_to_string(enum threshold_verdict verdict)
 int threshold_verdict_from_string(const char *s)
 {
     return find(threshold_verdicts, N(threshold_verdicts), s);
+}
+
+bool attempt_outcome_decides(enum attempt_outcome outcome)
+{
+    return outcome != ATTEMPT_VOID && outcome != ATTEMPT_INVALID;
 }
 
 const char *attempt_outcome_to_string(enum attempt_outcome outcome)

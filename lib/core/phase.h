@@ -34,14 +34,18 @@ const char *run_phase_to_string(enum run_phase phase);
 int run_phase_from_string(const char *s);
 bool run_phase_is_final(enum run_phase phase);
 
-/* How an attempt ended, as the store keeps it. The row that is not Void decides the trial (the
- * lowest attempt's, if there are two); a trial with Void rows only is undecided. */
+/* How an attempt ended, as the store keeps it. The row that is neither Void nor Invalid decides the trial (the
+ * lowest attempt's, if there are two); a trial without one is undecided. */
 enum attempt_outcome {
     ATTEMPT_SUCCEEDED,
     ATTEMPT_VOID,   /* does not count: another attempt at the trial follows */
     ATTEMPT_FAILED, /* a permanent failure that is not retried, or no attempt is left */
     ATTEMPT_METRICS_UNAVAILABLE, /* succeeded, but a summary is missing */
+    ATTEMPT_INVALID, /* succeeded, but on a noisy machine (core/noise.h): it is repeated */
 };
+#define ATTEMPT_OUTCOME_COUNT 5
+/* False: another attempt at the trial follows. */
+bool attempt_outcome_decides(enum attempt_outcome outcome);
 const char *attempt_outcome_to_string(enum attempt_outcome outcome);
 int attempt_outcome_from_string(const char *s);
 

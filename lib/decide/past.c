@@ -60,12 +60,13 @@ void trial_add_row(struct trial *t, const struct past_row *row, const struct spe
                    struct point_tally *point, struct trial_counts *counts)
 {
     const uint32_t number = row->id.number;
-    t->n_rows++;
+    t->n_rows += row->outcome != ATTEMPT_INVALID;
+    counts->invalid += row->outcome == ATTEMPT_INVALID;
     t->seen.is_status_live &= t->seen.last_status != (int64_t)number;
     if ((int64_t)number > t->seen.last_row) {
         t->seen.last_row = number;
     }
-    if (row->outcome == ATTEMPT_VOID || (t->is_decided && t->decided_by < number)) {
+    if (!attempt_outcome_decides(row->outcome) || (t->is_decided && t->decided_by < number)) {
         return;
     }
     uncount_point(point, counts);

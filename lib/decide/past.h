@@ -15,8 +15,8 @@
 
 struct trial { /* what rows and replicas say about one trial */
     struct attempt_seen seen;
-    uint32_t n_rows;
-    bool is_decided;     /* by a row that is not Void */
+    uint32_t n_rows;     /* but for Invalid ones, which cost no attempt */
+    bool is_decided;     /* attempt_outcome_decides */
     uint32_t decided_by; /* its attempt */
     enum attempt_outcome outcome;
     const char *error; /* borrowed from that row, or from the caller of trial_add_row */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "base/text.h"
+#include "core/noise.h"
 #include "core/summary.h"
 #include "decide/policy_failure.h"
 
@@ -246,6 +247,21 @@ static void judge_launcher(const struct findings *f, int64_t now_unix_ms,
     }
 }
 
+/* All is well but for the machine of some member. */
+static void judge_noise(const struct gang *gang, struct attempt_verdict *ret)
+{
+    char why[ATTEMPT_ERROR_SIZE];
+    for (size_t i = 0; i < gang->n_members; i++) {
+        const struct observed_replica *r = &gang->members[i];
+        if (r->has_summary && noise_is_invalid(&r->noise, why, sizeof(why))) {
+            ret->end = ATTEMPT_END_NOISY;
+            text_put(ret->error, sizeof(ret->error), "%s/%u: %s", role_to_string(r->id.role),
+                     r->id.index, why);
+            return;
+        }
+    }
+}
+
 static void judge_success(const struct findings *f, const struct gang *gang, int64_t now_unix_ms,
                           struct attempt_verdict *ret)
 {
@@ -261,6 +277,8 @@ static void judge_success(const struct findings *f, const struct gang *gang, int
     if (f->silent != NULL && !f->has_job_summary) {
         ret->end = ATTEMPT_END_NO_SUMMARY;
         say_silent(ret, f->silent);
+    } else {
+        judge_noise(gang, ret);
     }
 }
 

@@ -44,6 +44,7 @@ struct gang {
 
 enum attempt_end {
     ATTEMPT_END_WELL,
+    ATTEMPT_END_NOISY,      /* well, but on a machine that was not itself (core/noise.h) */
     ATTEMPT_END_NO_SUMMARY, /* or none that can be used */
     ATTEMPT_END_NO_ROOM,    /* a member found no room: the gang never began to measure */
     ATTEMPT_END_TIMED_OUT,  /* it hangs, or is too slow: tried again once */
@@ -54,7 +55,7 @@ enum attempt_end {
 struct attempt_verdict {
     bool has_ended;
     enum attempt_end end;           /* if it has ended */
-    char error[ATTEMPT_ERROR_SIZE]; /* the cause, naming the replica; "" if it ended well */
+    char error[ATTEMPT_ERROR_SIZE]; /* the cause, naming the replica; "" if it ended WELL */
     /* Not ended: judge again at this time; 0: only when something changes. */
     int64_t recheck_unix_ms;
 };

@@ -8,6 +8,7 @@ enum attempt_outcome retry_decide(enum attempt_end end, enum on_trial_failure on
 
     switch (end) {
     case ATTEMPT_END_WELL:
+    case ATTEMPT_END_NOISY: /* it has its numbers; invalid_decide may still refuse them */
         return ATTEMPT_SUCCEEDED;
     case ATTEMPT_END_NO_SUMMARY:
         /* The program ran as configured: another attempt would have no summary either. */
@@ -23,4 +24,9 @@ enum attempt_outcome retry_decide(enum attempt_end end, enum on_trial_failure on
                                                                          : ATTEMPT_FAILED;
     }
     return ATTEMPT_FAILED;
+}
+
+bool invalid_decide(enum attempt_end end, uint32_t invalid_before, int64_t invalid_repeats)
+{
+    return end == ATTEMPT_END_NOISY && (int64_t)invalid_before < invalid_repeats;
 }

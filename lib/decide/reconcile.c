@@ -209,6 +209,7 @@ static void announce_attempt(struct decision *d, const struct replica_id *id,
         [ATTEMPT_VOID] = {"AttemptVoid", "will be retried"},
         [ATTEMPT_FAILED] = {"TrialFailed", "failed"},
         [ATTEMPT_METRICS_UNAVAILABLE] = {"MetricsUnavailable", "has no result"},
+        [ATTEMPT_INVALID] = {"TrialInvalid", "is invalid and is repeated"},
     };
     if (texts[outcome].reason == NULL) {
         return;
@@ -252,13 +253,19 @@ static enum attempt_outcome decide_outcome(struct decision *d,
     const int64_t backoff_limit = d->def->spec->run_policy.backoff_limit;
     const uint32_t n_rows = world_trial(&d->world, d->current.point, d->current.trial)->n_rows;
     const enum attempt_outcome outcome = retry_decide(verdict->end, policy, n_rows, backoff_limit);
+    if (invalid_decide(verdict->end, d->world.counts.invalid,
+                       d->def->spec->run_policy.invalid_repeats)) {
+        text_put(d->error, sizeof(d->error), "%s", verdict->error);
+        return ATTEMPT_INVALID;
+    }
     const bool is_last_of_many = n_rows > 0 && outcome == ATTEMPT_FAILED &&
                                  retry_decide(verdict->end, policy, 0, 1) == ATTEMPT_VOID;
     if (is_last_of_many) {
         text_put(d->error, sizeof(d->error), "%s (gave up after %u attempts)", verdict->error,
                  n_rows + 1);
     } else {
-        text_put(d->error, sizeof(d->error), "%s", verdict->error);
+        text_put(d->error, sizeof(d->error), "%s",
+                 outcome == ATTEMPT_SUCCEEDED ? "" : verdict->error);
     }
     return outcome;
 }

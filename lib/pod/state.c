@@ -140,6 +140,7 @@ static void keep_line(struct pod_state *s, const struct replica_id *id, struct l
         free(s->summary_line);
         s->summary_line = xstrndup(line, len);
         s->summary_fault = summary_fault(&record.summary);
+        s->noise = record.summary.noise;
     } else if (is_its && record.type == RECORD_ERROR) {
         free(words->error);
         words->error = xstrdup(record.error.message);

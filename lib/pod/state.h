@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "core/record.h"
 #include "core/replica.h"
 
 enum pod_wait {
@@ -36,6 +37,7 @@ struct pod_state {
     char *node;                /* where it was scheduled; owned; NULL: nowhere yet */
     char *summary_line;        /* owned; NULL: none */
     const char *summary_fault; /* of summary_line (core/summary.h); static; NULL: none */
+    struct noise noise;        /* of summary_line */
     bool has_blamed;
     enum role blamed_role;
     uint32_t blamed_index;

@@ -10,6 +10,7 @@
 #include "result/settle.h"
 #include "result/significance.h"
 
+#define CAUSE_MAX_BYTES 256
 #define MAX_NAMED 5 /* points named in one warning; the rest is counted */
 /* A spread is far above the others' if it is 4 times theirs, chance explains it in under 1% of all
  * runs, and it is worth a word: a deviation of 10%. */
@@ -43,6 +44,7 @@ const char *warning_code_to_string(enum warning_code code)
         [WARNING_MIXED_UNITS] = "MixedUnits",
         [WARNING_NOISY_TRIAL] = "NoisyTrial",
         [WARNING_IMPORTED] = "Imported",
+        [WARNING_INVALID_TRIAL] = "InvalidTrial",
     };
     return names[code];
 }
@@ -537,6 +539,27 @@ static void lint_noise(struct result *r)
     noisy_trials_done(&noisy);
 }
 
+/* The first of them in the order of points, trials, attempts. */
+static void lint_invalid(struct result *r)
+{
+    const struct attempt_row *first = NULL;
+    vec_each (const struct attempt_row *, it, &r->invalid) {
+        first = first == NULL || attempt_id_compare(&(*it)->id, &first->id) < 0 ? *it : first;
+    }
+    if (first == NULL) {
+        return;
+    }
+    struct buf cause = BUF_INIT; /* the store may hold any bytes */
+    buf_put_utf8(&cause, first->error == NULL ? "" : first->error, CAUSE_MAX_BYTES);
+    warn(r, WARNING_INVALID_TRIAL,
+         "%zu attempt%s on a noisy machine %s repeated and count%s in no table: point %u, trial "
+         "%u, attempt %u: %s%s",
+         r->invalid.len, r->invalid.len == 1 ? "" : "s", r->invalid.len == 1 ? "was" : "were",
+         r->invalid.len == 1 ? "s" : "", first->id.point, first->id.trial, first->id.number,
+         buf_cstr(&cause), r->invalid.len == 1 ? "" : "; benchctl describe has the others");
+    buf_done(&cause);
+}
+
 void result_lint(struct result *r)
 {
     lint_rehearsal(r);
@@ -553,4 +576,5 @@ void result_lint(struct result *r)
     lint_slow_nodes(r);
     lint_units(r);
     lint_noise(r);
+    lint_invalid(r);
 }

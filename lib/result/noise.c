@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/noise.h"
 #include "result/stats.h"
-
-/* Ticks are 10 ms long, so a share of less time than this is no share. */
-#define STEAL_MIN_BUSY_NS INT64_C(1000000000)
 
 struct probed { /* a trial and what its replica found */
     uint32_t point, trial;
@@ -33,7 +31,7 @@ double trial_steal_ratio(const struct trial_result *t)
     double most = NAN;
     for (size_t i = 0; i < t->n_replicas; i++) {
         const struct noise *n = &t->replicas[i].summary.noise;
-        if (t->replicas[i].has_summary && n->busy_ns >= STEAL_MIN_BUSY_NS) {
+        if (t->replicas[i].has_summary && n->busy_ns >= NOISE_STEAL_MIN_BUSY_NS) {
             most = fmax(most, (double)n->steal_ns / (double)n->busy_ns); /* passes NaN over */
         }
     }

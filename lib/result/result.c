@@ -31,11 +31,12 @@ static struct figure unknown_throughput(const char *scope)
 
 /* ---- trials ---- */
 
-/* The row that decides a trial: the one that is not Void (the lowest attempt's, should there be
- * two); with Void rows only, the last of them. */
+/* The row that decides a trial (the lowest attempt's, should there be two); with Void and Invalid rows only, the
+ * last of them. */
 static bool decides_over(const struct attempt_row *row, const struct attempt_row *other)
 {
-    const bool is_void = row->outcome == ATTEMPT_VOID, other_void = other->outcome == ATTEMPT_VOID;
+    const bool is_void = !attempt_outcome_decides(row->outcome),
+               other_void = !attempt_outcome_decides(other->outcome);
     if (is_void != other_void) {
         return other_void;
     }
@@ -180,7 +181,8 @@ static void build_trial(struct trial_result *t, const struct point *point, enum 
     case ATTEMPT_SUCCEEDED:
         sum_trainers(t, point);
         return;
-    case ATTEMPT_VOID: /* not decided: the next attempt runs, or the run ended before it could */
+    case ATTEMPT_VOID:
+    case ATTEMPT_INVALID: /* not decided: the next attempt runs, or the run ended before it could */
         t->phase = run_phase == RUN_RUNNING ? TRIAL_RUNNING : TRIAL_PENDING;
         break;
     case ATTEMPT_FAILED:
@@ -227,7 +229,7 @@ bool point_result_is_given_up(const struct point_result *p)
     uint32_t n_succeeded = 0, n_failed = 0;
     for (size_t i = 0; i < p->n_trials; i++) {
         const struct attempt_row *row = p->trials[i].row;
-        if (row != NULL && row->outcome != ATTEMPT_VOID) {
+        if (row != NULL && attempt_outcome_decides(row->outcome)) {
             n_succeeded += row->outcome == ATTEMPT_SUCCEEDED;
             n_failed += row->outcome != ATTEMPT_SUCCEEDED;
         }
@@ -240,7 +242,7 @@ bool point_result_is_complete(const struct point_result *p)
     size_t n_decided = 0;
     for (size_t i = 0; i < p->n_trials; i++) {
         const struct attempt_row *row = p->trials[i].row;
-        n_decided += row != NULL && row->outcome != ATTEMPT_VOID;
+        n_decided += row != NULL && attempt_outcome_decides(row->outcome);
     }
     return p->n_succeeded >= p->n_required && p->n_succeeded >= n_decided;
 }
@@ -252,7 +254,7 @@ static void apply_stop_rule(struct point_result *p, const struct spec *spec, con
     size_t end = 0;
     for (size_t i = 0; i < p->n_trials; i++) {
         const struct attempt_row *row = p->trials[i].row;
-        n_decided += row != NULL && row->outcome != ATTEMPT_VOID;
+        n_decided += row != NULL && attempt_outcome_decides(row->outcome);
         end = row != NULL ? i + 1 : end;
     }
     const uint32_t needed = stop_rule_needed(spec, values, p->n_succeeded);
@@ -370,6 +372,9 @@ static void assign_rows(struct result *r, const struct attempt_row *rows, size_t
             continue;
         }
         r->simulated = r->simulated || row->simulated;
+        if (row->outcome == ATTEMPT_INVALID) {
+            *vec_push(&r->invalid) = row;
+        }
         struct trial_result *t = &r->points[row->id.point].trials[row->id.trial];
         if (t->row == NULL || decides_over(row, t->row)) {
             t->row = row;
@@ -496,6 +501,7 @@ void result_free(struct result *r)
     vec_done(&r->nodes);
     vec_done(&r->slow);
     curves_done(&r->curves);
+    vec_done(&r->invalid);
     vec_each (struct warning, w, &r->warnings) {
         free(w->message);
     }

@@ -95,6 +95,7 @@ enum warning_code {
     WARNING_MIXED_UNITS,
     WARNING_NOISY_TRIAL,
     WARNING_IMPORTED,
+    WARNING_INVALID_TRIAL,
 };
 struct warning {
     enum warning_code code;
@@ -111,6 +112,7 @@ struct result {
     VEC(struct node_result) nodes;
     VEC(struct slow_replica) slow;
     struct curves curves;
+    VEC(const struct attempt_row *) invalid; /* attempts that count nowhere; borrowed */
     VEC(struct warning) warnings;
 };
 

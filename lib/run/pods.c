@@ -506,6 +506,7 @@ static int pods_observe(struct launcher *launcher, struct observed_replica **ret
             .has_exited = is_awaited,
             .has_summary = summary_of(*it) != NULL,
             .summary_fault = (*it)->log.reader != NULL ? NULL : s->summary_fault,
+            .noise = (*it)->log.reader != NULL ? (struct noise){.busy_ns = 0} : s->noise,
             .is_job_summary = (*it)->log.end.is_job,
             .has_log_rule = (*it)->log.reader != NULL,
             .message = failure_of(*it),

@@ -37,6 +37,7 @@ static void keep_record(struct process *p, const struct record *record, const ch
     case RECORD_SUMMARY:
         replace_take(&p->summary_line, xstrdup(line));
         p->summary_fault = summary_fault(&record->summary);
+        p->noise = record->summary.noise;
         break;
     case RECORD_ERROR:
         replace_take(&p->error_message, xstrdup(record->error.message));
@@ -384,6 +385,7 @@ void process_observe(const struct process *p, struct observed_replica *ret)
         .output_unix_ms = p->output_unix_ms,
         .has_summary = p->summary_line != NULL,
         .summary_fault = p->summary_fault,
+        .noise = p->noise,
         .is_job_summary = p->is_job_summary,
         .has_log_rule = p->log != NULL,
         .message = p->message,

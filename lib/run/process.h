@@ -55,6 +55,7 @@ struct process {
     char *message;                           /* of the end; owned, NULL: none */
     char *summary_line;                      /* owned, NULL: none */
     const char *summary_fault;               /* of summary_line; static; NULL: none */
+    struct noise noise;                      /* of summary_line */
     bool is_job_summary;                     /* summary_line is of all trainers */
     char *environment_json;                  /* owned, NULL: none */
     char *placed_json;   /* the same with its node; owned, NULL until asked for */

@@ -190,9 +190,10 @@ static void read_policies(struct reading *r)
     static const struct field failure_fields[] = {{"onTrialFailure", FIELD_OPTIONAL},
                                                   {"maxFailedTrials", FIELD_OPTIONAL}};
     static const struct field run_fields[] = {
-        {"activeDeadlineSeconds", FIELD_OPTIONAL},   {"backoffLimit", FIELD_OPTIONAL},
-        {"trialTimeoutSeconds", FIELD_OPTIONAL},     {"stallSeconds", FIELD_OPTIONAL},
-        {"ttlSecondsAfterFinished", FIELD_OPTIONAL}, {"cleanPodPolicy", FIELD_OPTIONAL}};
+        {"activeDeadlineSeconds", FIELD_OPTIONAL}, {"backoffLimit", FIELD_OPTIONAL},
+        {"invalidRepeats", FIELD_OPTIONAL},        {"trialTimeoutSeconds", FIELD_OPTIONAL},
+        {"stallSeconds", FIELD_OPTIONAL},          {"ttlSecondsAfterFinished", FIELD_OPTIONAL},
+        {"cleanPodPolicy", FIELD_OPTIONAL}};
     struct spec *spec = r->spec;
     struct place failure = place_get(&r->at, "failurePolicy");
     (void)read_map(r->diags, &failure, failure_fields, COUNT_OF(failure_fields)); /* noted */
@@ -206,6 +207,7 @@ static void read_policies(struct reading *r)
     spec->run_policy.active_deadline_s =
         read_int_or(r->diags, &run, "activeDeadlineSeconds", 1, DEADLINE_S_MAX, 3600);
     spec->run_policy.backoff_limit = read_int_or(r->diags, &run, "backoffLimit", 0, 100, 3);
+    spec->run_policy.invalid_repeats = read_int_or(r->diags, &run, "invalidRepeats", 0, 1000, 0);
     spec->run_policy.trial_timeout_s =
         read_int_or(r->diags, &run, "trialTimeoutSeconds", 1, DEADLINE_S_MAX, 0);
     spec->run_policy.stall_s = read_int_or(r->diags, &run, "stallSeconds", 1, DEADLINE_S_MAX, 0);

@@ -196,6 +196,23 @@ class Failures(cli.CliCase):
         self.assertEqual(result["points"][0]["trials"][0]["error"],
                          "trainer/0: succeeded but wrote no summary; damaged record: record: 'steps' is missing")
 
+    def test_noisy_trials_are_repeated_as_often_as_asked(self):
+        """Each attempt is noisy: the first two of the run are repeated, the others count."""
+        slow = {"spins_per_s": 880, "copy_bytes_per_s": 500}
+        env = {"FAKE_SUMMARY": json.dumps({"noise": {"before": {**slow, "spins_per_s": 1000}, "after": slow}})}
+        why = "trainer/0: clock 12% lower after the measured steps than before"
+        result = self.run_tiny(repeats=1, env=env)
+        self.assertNotIn("InvalidTrial", [w["code"] for w in result["warnings"]])  # nobody asked
+        result = self.run_tiny(repeats=1, env=env, extra={"runPolicy": {"invalidRepeats": 2}})
+        trials = [t for p in result["points"] + result["baselines"] for t in p["trials"]]
+        self.assertEqual({("Succeeded", None)}, {(t["phase"], t["error"]) for t in trials})
+        self.assertEqual(2, sum(t["attempt"] for t in trials))
+        warning = [w["message"] for w in result["warnings"] if w["code"] == "InvalidTrial"]
+        self.assertRegex(warning[0], f"^2 attempts on a noisy machine were repeated and count in no table: point .*: {why}")
+        text = self.ctl("describe", result["run"], "--store", self.store).stdout
+        self.assertEqual(2, len(re.findall(f"attempt [01]: Invalid: {why}", text)), text)
+        self.assertIn("TrialInvalid", text)
+
     def test_a_stored_run_without_numbers_did_not_succeed(self):
         """Of an older program, which took a summary without samples for a result."""
         run = self.run_tiny(repeats=1)["run"]

@@ -48,6 +48,11 @@ static int read_policy(const char *args, struct spec *spec)
                &spec->run_policy.active_deadline_s) != 4) {
         return 0;
     }
+    const char *invalid = strstr(args, " invalidRepeats=");
+    if (invalid != NULL &&
+        sscanf(invalid, " invalidRepeats=%" SCNd64, &spec->run_policy.invalid_repeats) != 1) {
+        return 0;
+    }
     static const char *const names[] = {
         [ON_FAILURE_RETRY] = "Retry", [ON_FAILURE_SKIP] = "Skip", [ON_FAILURE_STOP] = "Stop"};
     for (int i = 0; i < 3; i++) {
@@ -138,6 +143,11 @@ static int read_word(const char *word, struct observed_replica *r)
     }
     if (str_eq(word, "summary")) {
         r->has_summary = true;
+        return 1;
+    }
+    if (str_eq(word, "noisy")) {
+        r->has_summary = true;
+        r->noise = (struct noise){{1000, 1000}, {880, 1000}, 0, 0};
         return 1;
     }
     if (str_eq(word, "no-samples")) {

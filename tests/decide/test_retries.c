@@ -118,12 +118,22 @@ static void check_outcome(const struct row *row)
         [ATTEMPT_END_WELL] = "Well",           [ATTEMPT_END_NO_SUMMARY] = "NoSummary",
         [ATTEMPT_END_NO_ROOM] = "NoRoom",      [ATTEMPT_END_INFRASTRUCTURE] = "Infrastructure",
         [ATTEMPT_END_PERMANENT] = "Permanent", [ATTEMPT_END_TIMED_OUT] = "TimedOut",
+        [ATTEMPT_END_NOISY] = "Noisy",
     };
     assert_int_equal(row->n_cells, 5);
     const enum attempt_outcome actual = retry_decide(
-        (enum attempt_end)name_index(row->cells[0], ends, 6), on_trial_failure(row->cells[1]),
+        (enum attempt_end)name_index(row->cells[0], ends, 7), on_trial_failure(row->cells[1]),
         (uint32_t)number(row->cells[2]), number(row->cells[3]));
     assert_string_equal(attempt_outcome_to_string(actual), row->cells[4]);
+}
+
+static void check_invalid(const struct row *row)
+{
+    assert_int_equal(row->n_cells, 4);
+    const enum attempt_end end =
+        str_eq(row->cells[0], "Noisy") ? ATTEMPT_END_NOISY : ATTEMPT_END_WELL;
+    assert_int_equal(invalid_decide(end, (uint32_t)number(row->cells[1]), number(row->cells[2])),
+                     str_eq(row->cells[3], "yes"));
 }
 
 static void check_end(const struct row *row)
@@ -161,12 +171,19 @@ static void ends(void **state)
     each_row("| trials | done |", 10, check_end);
 }
 
+static void invalid(void **state)
+{
+    (void)state;
+    each_row("| ended | invalid before |", 4, check_invalid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classes),
         cmocka_unit_test(outcomes),
         cmocka_unit_test(ends),
+        cmocka_unit_test(invalid),
     };
     return cmocka_run_group_tests_name("decide/retries", tests, NULL, NULL);
 }

@@ -362,7 +362,8 @@ static void summary_in_message(void **state)
     (void)state;
     struct buf line = BUF_INIT;
     const struct record_who who = {ROLE_TRAINER, 1, 0};
-    const struct summary summary = {.samples = 128, .duration_ns = 1000000000, .steps = 8};
+    const struct summary summary = {
+        .samples = 128, .duration_ns = 1000000000, .steps = 8, .noise = {{5, 6}, {7, 8}, 10, 9}};
     record_write_summary(&line, &who, &summary, NULL, 0);
     json_t *pod = make_ended(0, buf_cstr(&line));
     struct pod_state s;
@@ -370,6 +371,7 @@ static void summary_in_message(void **state)
     assert_int_equal(s.state, REPLICA_SUCCEEDED);
     assert_non_null(s.summary_line);
     assert_memory_equal(s.summary_line, buf_cstr(&line), line.len - 1);
+    assert_memory_equal(&s.noise, &summary.noise, sizeof(s.noise));
     pod_state_done(&s);
 
     static const struct replica_id others[] = {

@@ -61,6 +61,7 @@ void sim_init(struct sim *sim, struct test_run *run, struct rng *rng)
     run->spec.failure_policy.max_failed_trials = rng_below(rng, 4);
     run->spec.run_policy.backoff_limit = rng_below(rng, 4);
     run->spec.run_policy.active_deadline_s = rng_percent(rng, 20) ? 5 + rng_below(rng, 120) : 0;
+    run->spec.run_policy.invalid_repeats = rng_below(rng, 3);
 }
 
 /* ---- fate ---- */
@@ -69,6 +70,7 @@ enum fate_kind {
     FATE_WELL,
     FATE_PSERVERS_STAY, /* foreign ones: they end by nobody's goodbye */
     FATE_NO_SUMMARY,
+    FATE_NOISY, /* the machine of one was another afterwards */
     FATE_INFRASTRUCTURE,
     FATE_PERMANENT,
     FATE_VANISH,
@@ -190,6 +192,9 @@ static bool advance_replica(const struct sim *sim, struct sim_replica *r)
     if (ends && age_ms >= life_ms && !(is_pserver && f.kind == FATE_PSERVERS_STAY)) {
         end_replica(r, REPLICA_SUCCEEDED, 0, r->created_ms + life_ms);
         r->seen.has_summary = !is_pserver && !(f.kind == FATE_NO_SUMMARY && is_victim);
+        if (f.kind == FATE_NOISY && is_victim) {
+            r->seen.noise = (struct noise){{1000, 1000}, {800, 1000}, 0, 0};
+        }
     }
     return true;
 }
@@ -400,7 +405,7 @@ static const char *apply_delete(struct sim *sim, const struct replica_id *id)
 
 /* What the world knows of a gang, counted apart from the policies. */
 struct headcount {
-    uint32_t n_members, n_failed;
+    uint32_t n_members, n_failed, n_noisy;
     uint32_t n_trainers_done, n_trainers_mute; /* workers too */
 };
 
@@ -414,6 +419,7 @@ static struct headcount count_heads(const struct sim *sim, const struct action *
         }
         n.n_members++;
         n.n_failed += r->state == REPLICA_FAILED || r->state == REPLICA_LOST;
+        n.n_noisy += r->has_summary && r->noise.before.spins_per_s > 0;
         if (r->id.role != ROLE_PSERVER && r->state == REPLICA_SUCCEEDED) {
             n.n_trainers_done += r->has_summary;
             n.n_trainers_mute += !r->has_summary;
@@ -431,14 +437,26 @@ static const char *contradiction(const struct sim *sim, const struct action *a)
     const bool is_whole = n.n_members == gang_size(point);
     const bool is_current =
         sim->status.has_current && attempt_id_eq(&sim->status.current, &a->save.id);
+    int64_t n_invalid = 0;
+    for (size_t i = 0; i < sim->n_rows; i++) {
+        n_invalid += sim->rows[i].outcome == ATTEMPT_INVALID;
+    }
     if (n.n_members == 0) {
         return "a row is kept while its gang is there to be read";
     }
     switch (a->save.outcome) {
     case ATTEMPT_SUCCEEDED:
+        if (n.n_noisy > 0 && n_invalid < sim->run->spec.run_policy.invalid_repeats) {
+            return "Succeeded: on a noisy machine, with repeats left";
+        }
         return is_whole && n.n_failed == 0 && n.n_trainers_done == n_trainers
                    ? NULL
                    : "Succeeded: all trainers, with summaries";
+    case ATTEMPT_INVALID:
+        return is_whole && n.n_failed == 0 && n.n_trainers_done == n_trainers && n.n_noisy > 0 &&
+                       n_invalid < sim->run->spec.run_policy.invalid_repeats
+                   ? NULL
+                   : "Invalid: all trainers, one on a noisy machine, with repeats left";
     case ATTEMPT_METRICS_UNAVAILABLE:
         return is_whole && n.n_failed == 0 && n.n_trainers_mute > 0 &&
                        n.n_trainers_done + n.n_trainers_mute == n_trainers

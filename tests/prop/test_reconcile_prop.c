@@ -229,6 +229,7 @@ static struct tally tally_rows(struct history *h)
 {
     struct sim *sim = &h->sim;
     struct tally tally = {.is_all = true};
+    int64_t n_invalid = 0;
     for (uint32_t i = 0; i < sim->run->def.n_slots; i++) {
         const struct slot *slot = &sim->run->slots[i];
         uint32_t n_deciding = 0, n_rows = 0;
@@ -238,8 +239,9 @@ static struct tally tally_rows(struct history *h)
             if (row->point != slot->point || row->trial != slot->trial) {
                 continue;
             }
-            n_rows++;
-            n_deciding += row->outcome != ATTEMPT_VOID;
+            n_rows += row->outcome != ATTEMPT_INVALID;
+            n_invalid += row->outcome == ATTEMPT_INVALID;
+            n_deciding += attempt_outcome_decides(row->outcome);
             has_failed |=
                 row->outcome == ATTEMPT_FAILED || row->outcome == ATTEMPT_METRICS_UNAVAILABLE;
         }
@@ -253,6 +255,9 @@ static struct tally tally_rows(struct history *h)
         tally.has_given_up |= is_given_up;
         tally.is_all &= is_given_up || sim_point_has_enough(sim, slot->point);
     }
+    check(h, sim, NULL,
+          h->is_tampered_with || n_invalid <= sim->run->spec.run_policy.invalid_repeats,
+          "invalidRepeats repeats in a run");
     return tally;
 }
 

@@ -418,6 +418,34 @@ static void a_machine_that_was_not_itself(void **state)
     }
 }
 
+/* An attempt that was repeated counts nowhere, and is named. */
+static void attempts_that_were_invalid(void **state)
+{
+    (void)state;
+    struct fixture f;
+    double x[4][4] = {{50, 50, 50}, {99, 99, 99}, {180, 180, 180}, {300, 300, 300}};
+    fill(&f, x);
+    for (uint32_t trial = 3; trial > 1; trial--) { /* in the order in which nobody asked */
+        struct attempt_row *row = fixture_throughput(&f, 1, trial, 9000);
+        row->outcome = ATTEMPT_INVALID;
+        row->error = xstrdup("trainer/0: clock 12% lower after the measured steps than before");
+        const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+        assert_true(fabs(r->points[1].throughput.estimate.value - 99) < 0.01);
+        check(r, WARNING_INVALID_TRIAL,
+              trial == 3
+                  ? "1 attempt on a noisy machine was repeated and counts in no table: point 1, "
+                    "trial 3, "
+                    "attempt 0: trainer/0: clock 12% lower after the measured steps than before"
+                  : "2 attempts on a noisy machine were repeated and count in no table: point 1, "
+                    "trial 2, "
+                    "attempt 0: trainer/0: clock 12% lower after the measured steps than before; "
+                    "benchctl describe has the others");
+        assert_int_equal(r->points[1].trials[3].phase, TRIAL_PENDING);
+        assert_false(point_result_is_given_up(&r->points[1]));
+    }
+    fixture_done(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +456,7 @@ int main(void)
         cmocka_unit_test(time_that_runs_backwards),
         cmocka_unit_test(units_that_differ),
         cmocka_unit_test(a_machine_that_was_not_itself),
+        cmocka_unit_test(attempts_that_were_invalid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -293,9 +293,9 @@ static void check_only_one(const char *run_uid, const struct attempt_row *row)
     for (size_t i = 0; i < disk_n_attempts(); i++) {
         const struct disk_attempt *a = disk_get_attempt(i);
         n += str_eq(a->run_uid, run_uid) && a->id.point == row->id.point &&
-             a->id.trial == row->id.trial && a->outcome != ATTEMPT_VOID;
+             a->id.trial == row->id.trial && attempt_outcome_decides(a->outcome);
     }
-    if (n > 1 && row->outcome != ATTEMPT_VOID) {
+    if (n > 1 && attempt_outcome_decides(row->outcome)) {
         sim_broken("p%ut%u is decided twice", row->id.point, row->id.trial);
     }
 }

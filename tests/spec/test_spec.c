@@ -74,6 +74,7 @@ static void has_defaults(void **state)
     assert_int_equal(s->failure_policy.on_trial_failure, ON_FAILURE_RETRY);
     assert_int_equal(s->failure_policy.max_failed_trials, 3);
     assert_int_equal(s->run_policy.backoff_limit, 3);
+    assert_int_equal(s->run_policy.invalid_repeats, 0);
     assert_int_equal(s->run_policy.active_deadline_s, 3600);
     assert_int_equal(s->run_policy.ttl_s, -1);
     assert_int_equal(s->run_policy.clean_pod_policy, CLEAN_ON_SUCCESS);
