@@ -5,10 +5,11 @@ Parts (--part NAME, several are possible; default: core, native, equal):
   core    CPU time of one server for each byte of gradients: receive and add, and all it does; 2 and 8 trainers that only send
   native  two trainers and one or two servers that train at full speed, beside two copies that exchange nothing
   equal   two trainers that sleep instead of computing (450 and 1,600 ms a step) and one server, beside the same sleep alone
-  scale   20 to 100 trainers that sleep 7.65 s a step and 3 to 20 servers, real bytes; takes half an hour a round
+  scale   20 to 100 emulated trainers of benchworker, 7.65 s a step, and 3 to 20 servers; takes half an hour a round
+          (--gang 100x20: only these)
 
 Each round measures all cases of its parts, one after another, so that what disturbs the machine disturbs all alike; a share is taken
-within a round. core and scale run bench/crowd.c, real processes whose sums are checked; native runs benchworker.
+within a round. core and equal run bench/crowd.c, native and scale benchworker: real processes, and sums that are checked.
 System calls and checksums are part of all CPU time. scale runs on two cores, so it prints beside each share what these two
 cores' CPU time alone would allow, and the peak memory: private and shared memory of all processes and the kernel's TCP.
 
@@ -19,6 +20,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -37,6 +39,8 @@ EQUAL = {450: 0.92, 1600: 0.98}              # ms of sleep: the least share
 SCALE_MS = 7650
 SCALE = {(20, 20): 0.97, (40, 20): 0.96, (80, 20): 0.92, (100, 20): 0.90,
          (60, 3): 0.90, (60, 6): 0.90, (60, 10): 0.90, (60, 20): 0.90}   # trainers, servers: the least share
+REHEARSAL = ROOT / "benchmarks" / "vgg16-rehearsal-2018.yaml"   # has the times of the layers
+RENDEZVOUS_S = 600
 CORE_BARS = {"receive": 4.5, "all": 2.4}     # gradient GB for each CPU-second of a server, with 8 trainers
 
 
@@ -67,6 +71,8 @@ def parse(argv):
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default 5")
     parser.add_argument("--steps", type=int, default=0, metavar="N", help="of each trainer (default: 8, of native 16 and 6, of scale 4)")
     parser.add_argument("--json", metavar="FILE", help="keeps every measurement, and goes on after those that it has")
+    parser.add_argument("--gang", action="append", choices=[f"{a}x{b}" for a, b in SCALE], metavar="TxS",
+                        help="of scale, only T trainers and S servers")
     args = parser.parse_args(argv)
     if args.rounds < 1 or args.steps < 0:
         parser.error("expected positive numbers")
@@ -74,22 +80,26 @@ def parse(argv):
     return args
 
 
+def cases_of(args, part):
+    return [case for case in CASES[part] if part != "scale" or not args.gang or f"{case.a}x{case.b}" in args.gang]
+
+
 class Failed(Exception):
     """A measurement that did not end well, with the last words of its processes."""
 
 
 class Memory(threading.Thread):
-    """The most that the processes of a session held at a time: private, and shared counted once."""
+    """The most that processes held at a time: private, and shared counted once."""
 
-    def __init__(self, session):
+    def __init__(self, is_ours):
         super().__init__(daemon=True)
-        self.session, self.peak_bytes, self.is_over = session, 0, threading.Event()
+        self.is_ours, self.peak_bytes, self.is_over = is_ours, 0, threading.Event()
 
     def look(self):
         private, shared = 0, 0
         for status in pathlib.Path("/proc").glob("[0-9]*/status"):
             try:
-                if os.getsid(int(status.parent.name)) != self.session:
+                if not self.is_ours(int(status.parent.name)):
                     continue
                 words = dict(line.split(":", 1) for line in status.read_text(encoding="ascii", errors="replace").splitlines())
             except (OSError, ValueError):
@@ -111,7 +121,7 @@ def run_crowd(trainers, servers, steps, compute_ms, limits=lambda: None):
     kernel.start()
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           preexec_fn=limits, start_new_session=True) as process:
-        memory = Memory(process.pid)
+        memory = Memory(lambda pid: os.getsid(pid) == process.pid)
         memory.start()
         try:
             out, err = process.communicate(timeout=LIMIT_S)
@@ -156,20 +166,76 @@ def run_native(batch, servers, steps):
         argvs = [[str(word) for word in argv] for argv in native_argvs(batch, servers, steps, key)]
         processes = [subprocess.Popen(argv, env=clean, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                       text=True) for argv in argvs]
-        readers = [threading.Thread(target=lambda p=p: setattr(p, "said", p.communicate())) for p in processes]
-        for reader in readers:
-            reader.start()
-        for reader in readers:
-            reader.join()
-    summaries = []
-    for process in processes:
-        if process.returncode != 0:
-            raise Failed(f"{' '.join(process.args)}: exit code {process.returncode}\n  {process.said[1].strip()[-300:]}")
-        summaries.append(json.loads(process.said[0].strip().splitlines()[-1]))
+        summaries = summaries_of(processes)
     trainers = [s for s in summaries if s["role"] == "trainer"]
     return {"rate": sum(s["samples"] / (s["duration_ns"] / 1e9) for s in trainers),
             "cpu_s": sum(s["cpu_ns"] for s in summaries) / 1e9 / steps,
             "bytes": sum(s["bytes_tx"] + s["bytes_rx"] for s in trainers) / steps}
+
+
+def trace(step_ms):
+    """The layers of the shipped rehearsal, at this length of a step, as benchworker takes them."""
+    layers = re.findall(r"- \{name: (\w+), forwardMicroseconds: (\d+), backwardMicroseconds: (\d+)\}", REHEARSAL.read_text(encoding="utf-8"))
+    sum_us = sum(int(forward) + int(backward) for _, forward, backward in layers)
+    scaled = [(name, *(round(int(us) * step_ms * 1e6 / sum_us) for us in times)) for name, *times in layers]
+    return ",".join(f"{name}={forward}:{backward}" for name, forward, backward in scaled)
+
+
+def emulated_argvs(trainers, servers, steps, step_ms, key, arena):
+    worker = os.environ.get("BENCHWORKER", str(ROOT / "build" / "worker" / "benchworker"))
+    addrs = own_addresses(servers)
+    gang = ["--run", "scale", "--pservers", servers, "--trainers", trainers, "--secret-file", key, "--rendezvous-s", RENDEZVOUS_S]
+    common = ["--pserver-addrs", ",".join(addrs), "--compute", "Emulated", "--trace", trace(step_ms), "--arena-fd", arena,
+              "--batch-size", 128, "--steps", steps, "--warmup-steps", 1]
+    return [[worker, "pserver", "--index", i, "--listen", addr, *gang] for i, addr in enumerate(addrs)] + \
+        [[worker, "trainer", "--index", i, *gang, *common] for i in range(trainers)]
+
+
+def summaries_of(processes):
+    """Reads all to their end; what they said last."""
+    readers = [threading.Thread(target=lambda p=p: setattr(p, "said", p.communicate())) for p in processes]
+    for reader in readers:
+        reader.start()
+    end = time.monotonic() + LIMIT_S
+    for reader in readers:
+        reader.join(max(0, end - time.monotonic()))
+    late = [p for p in processes if p.poll() is None]
+    for process in late:
+        process.kill()
+    for reader in readers:
+        reader.join()
+    for process in processes:
+        if process.returncode != 0:
+            what = f"not over after {LIMIT_S} s" if process in late else f"exit code {process.returncode}"
+            raise Failed(f"{' '.join(process.args)[:300]}: {what}\n  {process.said[1].strip()[-300:]}")
+    return [json.loads(process.said[0].strip().splitlines()[-1]) for process in processes]
+
+
+def run_emulated(trainers, servers, steps, step_ms, limits=lambda: None):
+    """Trainers of benchworker that sleep, share one arena and check each slice that they get."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("BENCHD_")}
+    arena, kernel = os.memfd_create("arena"), Kernel()
+    kernel.start()
+    with tempfile.TemporaryDirectory() as folder:
+        key = os.path.join(folder, "key")
+        with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
+            f.write(os.urandom(32))
+        argvs = [[str(word) for word in argv] for argv in emulated_argvs(trainers, servers, steps, step_ms, key, arena)]
+        processes = [subprocess.Popen(argv, env=clean, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      text=True, preexec_fn=limits, pass_fds=(arena,)) for argv in argvs]
+        pids = {process.pid for process in processes}
+        memory = Memory(lambda pid: pid in pids)
+        memory.start()
+        try:
+            summaries = summaries_of(processes)
+        finally:
+            memory.is_over.set()
+            seen = kernel.end()
+            os.close(arena)
+    cpu_s = {role: sum(s["cpu_ns"] for s in summaries if s["role"] == role) / 1e9 for role in ("pserver", "trainer")}
+    longest = max(s["duration_ns"] for s in summaries if s["role"] == "trainer")
+    return {"steps": steps, "compute_s": step_ms / 1000, "mean_step_s": longest / 1e9 / steps, "servers_cpu_s": cpu_s["pserver"],
+            "trainers_cpu_s": cpu_s["trainer"], **seen, "memory_peak_bytes": memory.peak_bytes + seen["tcp_peak_bytes"]}
 
 
 def measure(case, steps):
@@ -179,7 +245,7 @@ def measure(case, steps):
         return run_native(case.a, case.b, steps or NATIVE[case.a][0])
     if case.part == "equal":
         return run_crowd(2, case.b, steps or 8, case.a)
-    return run_crowd(case.a, case.b, steps or 4, SCALE_MS, two_cores)
+    return run_emulated(case.a, case.b, steps or 4, SCALE_MS, two_cores)
 
 
 def kept(args):
@@ -193,7 +259,7 @@ def kept(args):
 def measure_all(args):
     done = kept(args)
     for number in range(args.rounds):
-        for case in (case for part in args.part for case in CASES[part]):
+        for case in (case for part in args.part for case in cases_of(args, part)):
             if (case.name, number) in done:
                 continue
             begin = time.monotonic()
@@ -269,11 +335,10 @@ def report_equal(args, done):
 
 def report_scale(args, done):
     lines, bars = [], []
-    for case in CASES["scale"]:
+    for case in cases_of(args, "scale"):
         rounds = rounds_of(args, done, case)
         shares = [line["compute_s"] / line["mean_step_s"] for line in rounds]
-        cpu = [(line["receive_cpu_s"] + line["update_cpu_s"] + line["send_cpu_s"] + line["trainers_cpu_s"]) / line["steps"]
-               for line in rounds]
+        cpu = [(line["servers_cpu_s"] + line["trainers_cpu_s"]) / line["steps"] for line in rounds]
         bound = [min(1.0, line["compute_s"] * CORES / seconds) for line, seconds in zip(rounds, cpu)]
         memory = [line["memory_peak_bytes"] / 2**30 for line in rounds]
         what = f"{case.a} trainers, {case.b} servers"

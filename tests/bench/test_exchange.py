@@ -74,14 +74,32 @@ class Exchange(unittest.TestCase):
 
     def test_scale(self):
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            line = {"steps": 4, "compute_s": 7.65, "mean_step_s": 8.5, "receive_cpu_s": 16, "update_cpu_s": 4, "send_cpu_s": 20,
-                    "trainers_cpu_s": 32, "memory_peak_bytes": 13 * 2**30, "load": 1.0}
+            line = {"steps": 4, "compute_s": 7.65, "mean_step_s": 8.5, "servers_cpu_s": 40, "trainers_cpu_s": 32,
+                     "memory_peak_bytes": 13 * 2**30, "load": 1.0}
             done = {(case.name, 0): line for case in exchange.CASES["scale"]}
             code = exchange.report(exchange.parse(["--part", "scale", "--rounds", "1"]), done)
         self.assertIn("reached  100 trainers, 20 servers: share of the compute time: 0.90 (0.90-0.90) >= 0.9", out.getvalue())
         self.assertIn("MISSED   100 trainers, 20 servers: peak memory, GiB: 13.00 (13.00-13.00) <= 12", out.getvalue())
         self.assertRegex(out.getvalue(), r"18\.00 \(18\.00-18\.00\) +0\.85 \(0\.85-0\.85\)")  # 18 CPU-s a step, two cores, 7.65 s
         self.assertEqual(("reached 5 of 16", 1), (out.getvalue().splitlines()[-1], code))
+
+    def test_one_gang(self):
+        args = exchange.parse(["--part", "scale", "--gang", "100x20", "--gang", "60x3"])
+        self.assertEqual(["scale 100 20", "scale 60 3"], [case.name for case in exchange.cases_of(args, "scale")])
+        self.assertEqual(exchange.CASES["core"], exchange.cases_of(args, "core"))
+        with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+            exchange.parse(["--gang", "100x19"])
+
+    def test_a_trace_has_the_length_of_its_step(self):
+        times = [tuple(map(int, item.split("=")[1].split(":"))) for item in exchange.trace(7650).split(",")]
+        self.assertEqual(16, len(times))
+        self.assertAlmostEqual(7.65e9, sum(map(sum, times)), delta=32)
+
+    def test_a_gang_that_fails_says_why(self):
+        os.environ["BENCHWORKER"], real = self.program("worker", "#!/bin/sh\necho 'no room' >&2; exit 13\n"), os.environ["BENCHWORKER"]
+        self.addCleanup(os.environ.update, BENCHWORKER=real)
+        with self.assertRaisesRegex(exchange.Failed, "exit code 13\n  no room"):
+            exchange.run_emulated(1, 1, 1, 1)
 
     def test_the_kernels_memory_counts(self):
         os.environ["CROWD"], real = self.program("crowd", CROWD), os.environ["CROWD"]
@@ -115,6 +133,11 @@ class Exchange(unittest.TestCase):
         alone = exchange.run_crowd(1, 0, 1, 20)
         self.assertGreaterEqual(alone["mean_step_s"], 0.02)
         self.assertEqual((0, 0), (alone["receive_cpu_s"], alone["update_cpu_s"]))
+        emulated = exchange.run_emulated(3, 2, 2, 50)
+        self.assertGreaterEqual(emulated["mean_step_s"], 0.05)
+        self.assertTrue(122e6 < emulated["memory_peak_bytes"] < 1e9, emulated)  # not 61 MB for each trainer and direction
+        for key in ("servers_cpu_s", "trainers_cpu_s"):
+            self.assertGreater(emulated[key], 0, key)
         gang = exchange.run_native(2, 1, 1)
         self.assertGreater(gang["rate"], 0)
         self.assertGreaterEqual(gang["bytes"], 4 * 15254602 * 4)  # two trainers, each way
