@@ -114,6 +114,10 @@ class Memory(threading.Thread):
             self.look()
 
 
+def peak_bytes(memory, seen):
+    return memory.peak_bytes + seen["tcp_peak_bytes"]
+
+
 def run_crowd(trainers, servers, steps, compute_ms, limits=lambda: None):
     crowd = os.environ.get("CROWD", str(ROOT / "build" / "bench" / "crowd"))
     argv = [str(word) for word in (crowd, trainers, servers, steps, compute_ms)]
@@ -134,7 +138,7 @@ def run_crowd(trainers, servers, steps, compute_ms, limits=lambda: None):
             seen = kernel.end()
     if process.returncode != 0:
         raise Failed(f"{' '.join(argv)}: exit code {process.returncode}\n  {err.strip()[-300:]}")
-    return {**json.loads(out), **seen, "memory_peak_bytes": memory.peak_bytes + seen["tcp_peak_bytes"]}
+    return {**json.loads(out), **seen, "memory_peak_bytes": peak_bytes(memory, seen)}
 
 
 def own_addresses(n):
@@ -235,7 +239,7 @@ def run_emulated(trainers, servers, steps, step_ms, limits=lambda: None):
     cpu_s = {role: sum(s["cpu_ns"] for s in summaries if s["role"] == role) / 1e9 for role in ("pserver", "trainer")}
     longest = max(s["duration_ns"] for s in summaries if s["role"] == "trainer")
     return {"steps": steps, "compute_s": step_ms / 1000, "mean_step_s": longest / 1e9 / steps, "servers_cpu_s": cpu_s["pserver"],
-            "trainers_cpu_s": cpu_s["trainer"], **seen, "memory_peak_bytes": memory.peak_bytes + seen["tcp_peak_bytes"]}
+            "trainers_cpu_s": cpu_s["trainer"], **seen, "memory_peak_bytes": peak_bytes(memory, seen)}
 
 
 def measure(case, steps):
