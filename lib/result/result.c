@@ -465,6 +465,7 @@ void result_forget_replicas(struct result *r)
 {
     vec_done(&r->nodes); /* they are made of replicas */
     vec_done(&r->slow);
+    vec_done(&r->invalid); /* and these are rows */
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         for (size_t j = 0; j < r->points[i].n_trials; j++) {
             struct trial_result *t = &r->points[i].trials[j];
