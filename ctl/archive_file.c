@@ -2,6 +2,7 @@
 #include "ctl/archive_file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -18,6 +19,19 @@ static enum exit_code cannot_read(int r, const struct err *err)
                      : r == -E2BIG ? EXIT_ARCHIVE
                                    : EXIT_LOCAL_RESOURCE,
                      NULL, "%s", err->msg);
+}
+
+bool archive_file_looks_like_one(const char *path)
+{
+    static const char magic[] = "\x28\xb5\x2f\xfd";
+    char begin[sizeof(magic) - 1];
+    FILE *file = fopen(path, "rbe");
+    const bool is_one = file != NULL && fread(begin, sizeof(begin), 1, file) == 1 &&
+                        memcmp(begin, magic, sizeof(begin)) == 0;
+    if (file != NULL) {
+        (void)fclose(file); /* it was only read */
+    }
+    return is_one;
 }
 
 enum exit_code archive_file_open(const char *path, struct archive *ret, struct loaded_run *ret_run)

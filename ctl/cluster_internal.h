@@ -121,7 +121,7 @@ void cluster_source_done(struct cluster_source *s);
 enum exit_code cluster_create_run(struct cluster *c, const struct object_run_params *run,
                                   char **ret_name);
 
-enum exit_code cluster_run(struct backend *b);
+enum exit_code cluster_run(struct backend *b, char **ret_name);
 enum exit_code cluster_try(struct backend *b); /* cluster_try.c */
 enum exit_code cluster_attach(struct backend *b, const char *what);
 enum exit_code cluster_follow_logs(struct backend *b, const char *what,

@@ -324,7 +324,7 @@ enum exit_code cluster_source_open(struct cluster *c, struct cluster_source *ret
     return code == EXIT_OK ? check_source(c, ret) : code;
 }
 
-enum exit_code cluster_run(struct backend *b)
+enum exit_code cluster_run(struct backend *b, char **ret_name)
 {
     struct cluster *c = (struct cluster *)b;
     struct run_opts opts;
@@ -346,6 +346,9 @@ enum exit_code cluster_run(struct backend *b)
     }
     if (code == EXIT_OK) {
         code = watch_object(c, name, &opts);
+    }
+    if (ret_name != NULL && name != NULL) {
+        *ret_name = take_ptr(name);
     }
     cluster_source_done(&source);
     return code;

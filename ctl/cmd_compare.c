@@ -80,19 +80,6 @@ static enum exit_code take_wanted(const struct cli *cli, struct wanted *ret)
     return code == EXIT_OK ? take_margin(cli, ret) : code;
 }
 
-/* What was asked for decides: the margin, or else whether there is a change. */
-static enum exit_code code_of(const struct comparison *c)
-{
-    if (c->margin != MARGIN_NOT_ASKED) {
-        return c->margin == MARGIN_NOT_SLOWER ? EXIT_OK
-               : c->margin == MARGIN_SLOWER   ? EXIT_REGRESSION
-                                              : EXIT_INCONCLUSIVE;
-    }
-    return c->change == CHANGE_SLOWER         ? EXIT_REGRESSION
-           : c->change == CHANGE_INCONCLUSIVE ? EXIT_INCONCLUSIVE
-                                              : EXIT_OK;
-}
-
 static enum exit_code compare(const struct cli *cli, const struct wanted *w,
                               const struct loaded_run *base, const struct loaded_run *candidate,
                               const struct history *history)
@@ -119,7 +106,7 @@ static enum exit_code compare(const struct cli *cli, const struct wanted *w,
         return cli_error(EXIT_USAGE, fix, "%s", err.msg);
     }
     enum exit_code code = show_comparison(cli, comparison);
-    code = code == EXIT_OK ? code_of(comparison) : code;
+    code = code == EXIT_OK ? show_comparison_code(comparison) : code;
     comparison_free(comparison);
     return code;
 }

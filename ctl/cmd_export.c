@@ -106,7 +106,8 @@ const struct verb verb_export = {
                 "  tar --zstd -tf vgg16.benchd.tar.zst\n",
     .details = "The file has the definition, the environments, all records, the logs and the\n"
                "tables, each with its SHA-256. The digest that is printed stands for all of\n"
-               "them: the same run gives the same file. benchctl verify checks it.",
+               "them: the same run gives the same file. Others take it with verify, import\n"
+               "and reproduce.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .min_words = 1,

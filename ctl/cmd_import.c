@@ -1,11 +1,12 @@
 /* benchctl import: what was measured elsewhere becomes a run in the local store. */
+#include "ctl/archive_import.h"
 #include "ctl/import_logs.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
 
 static enum exit_code run(struct cli *cli)
 {
-    return import_logs(cli);
+    return archive_import_is_meant(cli) ? archive_import(cli) : import_logs(cli);
 }
 
 static const struct arg_opt opts[] = {
@@ -22,21 +23,26 @@ static const struct arg_opt opts[] = {
 
 const struct verb verb_import = {
     .name = "import",
-    .args = "LOG... --rules RULE [option...]",
-    .summary = "Store the figures of old logs as a run",
-    .examples = "  benchctl import --rules torch-ddp --batch 32 one.log rank0.log,rank1.log\n"
+    .args = "ARCHIVE | LOG... --rules RULE [option...]",
+    .summary = "Store an exported run, or the figures of old logs as one",
+    .examples = "  benchctl import vgg16.benchd.tar.zst\n"
+                "  benchctl import --rules torch-ddp --batch 32 one.log rank0.log,rank1.log\n"
                 "  benchctl import --rules paddle-fluid --set pservers=10 --batch 128 \\\n"
                 "      trainers=20:a.log trainers=40:b.log\n"
                 "  zcat old.log.gz | benchctl import --rules tf-cnn-benchmarks --batch 64 \\\n"
                 "      --set workers=8 -\n",
-    .details = "LOG is one trial: [NAME=VALUE,..:]FILE[,FILE..]. The values are those of its\n"
+    .details = "ARCHIVE is what benchctl export wrote. It is checked as by benchctl verify; then\n"
+               "the run is stored on this machine with its name, its records and its logs.\n"
+               "\n"
+               "LOG is one trial: [NAME=VALUE,..:]FILE[,FILE..]. The values are those of its\n"
                "point, the files are the logs of its trainers; one file may be that of all.\n"
                "Arguments with the same values are repeats. The run is stored on this machine,\n"
                "where results, compare, report and the other verbs show it with --local, marked\n"
                "as imported. A file may be compressed by zstd; - is standard input.\n"
                "\n"
                "Exit codes: 0 stored, 2 wrong arguments or a log without a figure: then nothing\n"
-               "is stored, 3 no such file, 9 disk or store.",
+               "is stored, 3 no such file, 9 disk or store, 16 the archive is damaged, or not\n"
+               "what it says. An archive whose run is there already is refused with 2.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = SHOW_FORMATS,

@@ -27,7 +27,7 @@ static enum exit_code run(struct cli *cli)
         code = backend_open(cli, &b);
     }
     if (code == EXIT_OK) {
-        code = b->ops->run(b);
+        code = b->ops->run(b, NULL);
     }
     backend_free(b);
     return code;

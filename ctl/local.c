@@ -196,9 +196,9 @@ static enum exit_code cancel_run(struct backend *b, const char *what, char **ret
                      "run '%s': a local run is cancelled in its own terminal", what);
 }
 
-static enum exit_code run(struct backend *b)
+static enum exit_code run(struct backend *b, char **ret_name)
 {
-    return local_run(b->cli);
+    return local_run(b->cli, ret_name);
 }
 
 static enum exit_code try_small(struct backend *b)

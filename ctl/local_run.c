@@ -200,7 +200,7 @@ static enum exit_code drive_run(const struct cli *cli, struct store *s, const ch
     return code;
 }
 
-enum exit_code local_run(const struct cli *cli)
+enum exit_code local_run(const struct cli *cli, char **ret_name)
 {
     struct local_run how = {0};
     struct store *s = NULL;
@@ -221,6 +221,9 @@ enum exit_code local_run(const struct cli *cli)
     }
     if (code == EXIT_OK) {
         code = drive_run(cli, s, name, &how);
+    }
+    if (ret_name != NULL && name != NULL) {
+        *ret_name = take_ptr(name);
     }
     store_close(s);
     profiles_done(&how.profiles);

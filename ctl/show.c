@@ -7,6 +7,7 @@
 
 #include "base/parse.h"
 #include "report/report.h"
+#include "result/compare.h"
 #include "result/threshold.h"
 
 unsigned show_columns(int fd)
@@ -181,4 +182,16 @@ enum exit_code show_exit_code(const struct result *result)
         return EXIT_RUN_FAILED;
     }
     return threshold_judge_all(result) == THRESHOLD_PASSED ? EXIT_OK : EXIT_THRESHOLD;
+}
+
+enum exit_code show_comparison_code(const struct comparison *c)
+{
+    if (c->margin != MARGIN_NOT_ASKED) {
+        return c->margin == MARGIN_NOT_SLOWER ? EXIT_OK
+               : c->margin == MARGIN_SLOWER   ? EXIT_REGRESSION
+                                              : EXIT_INCONCLUSIVE;
+    }
+    return c->change == CHANGE_SLOWER         ? EXIT_REGRESSION
+           : c->change == CHANGE_INCONCLUSIVE ? EXIT_INCONCLUSIVE
+                                              : EXIT_OK;
 }

@@ -23,7 +23,8 @@ const struct exit_code_row exit_code_rows[] = {
      "`compare` or `gate` is inconclusive: a point has no answer, and none is slower; or "
      "`--margin` was "
      "neither shown nor refuted"},
-    {EXIT_ARCHIVE, "benchctl", "`verify`: the archive is damaged, or not what it says"},
+    {EXIT_ARCHIVE, "benchctl",
+     "`verify`, `import` or `reproduce`: the archive is damaged, or not what it says"},
     {EXIT_INTERRUPTED, "benchctl", "interrupted: a cluster run goes on, a local one was cancelled"},
 };
 const size_t exit_code_n_rows = sizeof(exit_code_rows) / sizeof(exit_code_rows[0]);

@@ -11,7 +11,7 @@ import tarfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cli
-from cluster_case import ClusterCase
+from cluster_case import ClusterCase, RunCase
 
 ZSTD = ctypes.CDLL("libzstd.so.1")
 for name in ("ZSTD_compress", "ZSTD_compressBound"):
@@ -61,9 +61,10 @@ class Archives(cli.CliCase):
     def setUp(self):
         super().setUp()
         if Archives.made is None:
+            pids, self.pids = self.pids, "/dev/null"  # its definition outlives this folder
             self.run_tiny(trainers=(1, 2))
             Archives.made = (self.folder / "results.db").read_bytes(), self.run_name()
-            self.pids.unlink()
+            self.pids = pids
         (self.folder / "results.db").write_bytes(self.made[0])
         self.name = self.made[1]
         self.file = self.folder / f"{self.name}.benchd.tar.zst"
@@ -241,6 +242,87 @@ class Verify(Archives):
         self.assertIn("install a newer benchctl", err)
 
 
+class Import(Archives):
+    def there(self, *args, code=0):
+        return self.ctl(*args, "--store", f"sqlite:{self.folder}/there.db", code=code)
+
+    def test_the_same_run_elsewhere(self):
+        digest = self.export()
+        done = self.there("import", str(self.file))
+        self.assertEqual(done.stdout, self.ctl("results", self.name, "--store", self.store).stdout)
+        self.assertIn(f"run/{self.name} imported into sqlite:", done.stderr)
+        for verb in (("results", self.name, "-o", "json"), ("logs", self.name, "--point", "1"), ("compare", self.name, self.name)):
+            self.assertEqual(self.there(*verb, code=15 if verb[0] == "compare" else 0).stdout,
+                             self.ctl(*verb, "--store", self.store, code=15 if verb[0] == "compare" else 0).stdout)
+        self.assertIn(digest, self.there("export", self.name, "-f", "again.zst").stdout)
+        self.assertEqual((self.folder / "again.zst").read_bytes(), self.file.read_bytes())
+
+    def test_twice(self):
+        self.export()
+        self.there("import", str(self.file))
+        err = self.refused("import", str(self.file), "--store", f"sqlite:{self.folder}/there.db", code=2)
+        self.assertIn(f"run '{self.name}' already exists", err)
+        self.there("results", self.name)
+
+    def test_nothing_of_a_wrong_one(self):
+        for name, edit in (("tables/points.csv", lambda text: text + "x"), ("records.json", lambda text: text[:-3])):
+            path = self.changed(name, edit)
+            self.assertIn(f"member '{name}'", self.refused("import", path, "--store", f"sqlite:{self.folder}/there.db"))
+            self.assertFalse((self.folder / "there.db").exists())
+        self.export()
+        self.file.write_bytes(self.file.read_bytes()[:-9])
+        self.refused("import", str(self.file), "--store", self.store)
+        self.assertEqual(self.run_name(), self.name)
+
+
+class Reproduce(Archives):
+    def reproduce(self, what, *args, code=0):
+        return self.ctl("reproduce", what, "--store", f"sqlite:{self.folder}/there.db", *args, code=code)
+
+    def test_again(self):
+        """Two runs of the same thing; what says how far they may differ is not there, so the comparison is open."""
+        digest = self.export()
+        for what in (str(self.file), digest, digest[7:20]):
+            out = self.reproduce(what, "--dry-run").stdout
+            self.assertIn(f"run/{self.name} of 20", out)
+            self.assertIn(digest, out)
+            self.assertRegex(out, r"\nsame     benchctl: benchctl \d")
+            self.assertRegex(out, r"\nsame     CPUs: \d+\n")
+            self.assertRegex(out, r"\nunknown  source: not known -> not known\n")  # the fake worker names none
+            self.assertRegex(out, r"\nunknown  kernel: not known -> \d")
+            self.assertRegex(out, r"\ndiffers  cpu model: none -> ")
+            self.assertIn("Figures may differ for these reasons alone.", out)
+        self.assertFalse((self.folder / "there.db").exists())
+        out = self.reproduce(str(self.file), code=15).stdout
+        new = self.ctl("get", "runs", "--store", f"sqlite:{self.folder}/there.db", "-o", "name").stdout.strip().split("/")[1]
+        self.assertNotEqual(new, self.name)
+        self.assertIn(f"\n{new}   Succeeded", out)
+        self.assertIn(f"{new} compared with {self.name}: too few trials", out)
+        self.assertEqual([p for p in (self.folder / "tmp").glob("*")], [])
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "tmp").mkdir()
+        self.env["TMPDIR"] = str(self.folder / "tmp")
+
+    def test_where_it_fails(self):
+        """The run's exit code says more than the comparison's."""
+        self.export()
+        members = unpack(self.file)
+        self.assertIn("FAKE_PIDS", members["definition.json"].decode())
+        self.env["BENCHWORKER"] = "/bin/false"
+        out = self.reproduce(str(self.file), code=1)
+        self.assertIn("Failed", out.stdout)
+
+    def test_wrong_ones(self):
+        self.export()
+        self.assertIn("no archive (*.zst) in this folder has the digest 0123456789ab",
+                      self.refused("reproduce", "0123456789ab", "--store", self.store, code=3))
+        self.assertIn("No such file", self.refused("reproduce", "none.zst", "--store", self.store, code=3))
+        path = self.changed("definition.json", lambda text: text.replace('"seed": 1', '"seed": 2'))
+        self.assertIn("member 'definition.json' does not follow", self.refused("reproduce", path, "--store", self.store))
+
+
 class Cluster(ClusterCase):
     def test_the_same_file_as_from_the_local_store(self):
         name = self.serve_local_run()
@@ -251,6 +333,34 @@ class Cluster(ClusterCase):
         self.ctl("export", name, "-f", "cluster.zst")
         self.ctl("verify", "cluster.zst")
         self.assertIn(b"point=0", unpack(self.folder / "cluster.zst")["logs/p0t0a0-trainer-0.log"])
+
+    def test_an_attempt_that_the_store_refuses(self):
+        """A replica twice: tables do not mind, the store does. Nothing stays of the run."""
+        name = self.serve_local_run()
+        replicas = self.fake.documents[name]["attempts"][-1]["replicas"]
+        replicas.append(replicas[-1])
+        self.ctl("export", name, "--no-logs", "-f", "twice.zst")
+        self.ctl("verify", "twice.zst")
+        there = ("--store", f"sqlite:{self.folder}/there.db")
+        self.assertIn("is there twice", self.ctl("import", "twice.zst", *there, code=9).stderr)
+        self.assertEqual(self.ctl("get", "runs", *there, "-o", "name").stdout, "")
+
+    def test_what_differs_is_known_later(self):
+        name = self.serve_local_run()
+        self.ctl("export", name, "-f", "cluster.zst")
+        out = self.ctl("reproduce", "cluster.zst", "--dry-run").stdout
+        self.assertIn("later    kernel: not known -> known when the replicas of the cluster have reported", out)
+
+
+class ClusterReproduce(RunCase):
+    def test_again(self):
+        name = self.run_name()
+        self.ctl("export", name, "--store", self.store, "-f", "run.zst")
+        self.play(self.document)
+        out = self.ctl("reproduce", "run.zst", code=15).stdout
+        sent = self.sent("POST", "/benchmarkruns")[0][1]
+        self.assertEqual(sent["spec"]["definition"], self.document["run"]["definition"]["spec"])
+        self.assertIn(f"{sent['metadata']['name']} compared with {name}: too few trials", out)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ class Case(cli.CliCase):
 
 class Offers(Case):
     def test_verbs_and_options(self):
-        self.assertEqual(self.offered("re"), ["results", "report", "reference"])
+        self.assertEqual(self.offered("re"), ["results", "report", "reference", "reproduce"])
         self.assertIn("validate", self.offered(""))
         self.assertIn("results\tPrint the tables of a run", self.ctl("__complete", "res").stdout)
         self.assertEqual(self.offered("help", "att"), ["attach"])
