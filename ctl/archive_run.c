@@ -38,33 +38,32 @@ static json_t *environment_of(const struct replica_row *replica)
     return environment == NULL ? json_string(replica->environment_json) : environment;
 }
 
-static void count_environment(json_t *list, json_t *environment_take)
+/* `seen`: its entry by what it said, since there may be very many. */
+static void count_environment(json_t *list, json_t *seen, const struct replica_row *replica)
 {
-    size_t i;
-    json_t *seen;
-    json_array_foreach (list, i, seen) {
-        if (json_equal(json_object_get(seen, "environment"), environment_take)) {
-            const json_int_t n = json_integer_value(json_object_get(seen, "replicas"));
-            (void)json_object_set_new(seen, "replicas", json_integer(n + 1));
-            json_decref(environment_take);
-            return;
-        }
+    const char *text = replica->environment_json;
+    json_t *entry = json_object_get(seen, text);
+    if (entry == NULL) {
+        entry = json_pack("{s:i, s:o}", "replicas", 0, "environment", environment_of(replica));
+        (void)json_array_append_new(list, entry);
+        (void)json_object_set(seen, text, entry); /* these fail only without memory */
     }
-    (void)json_array_append_new(
-        list, json_pack("{s:i, s:o}", "replicas", 1, "environment", environment_take));
+    const json_int_t n = json_integer_value(json_object_get(entry, "replicas"));
+    (void)json_object_set_new(entry, "replicas", json_integer(n + 1));
 }
 
 /* Each once, in the order in which they appear. */
 static void make_environment(const struct loaded_run *run, struct buf *out)
 {
-    json_t *list = json_array();
+    json_t *list = json_array(), *seen = json_object();
     for (size_t i = 0; i < run->n_rows; i++) {
         vec_each (const struct replica_row, replica, &run->rows[i].replicas) {
             if (replica->environment_json != NULL) {
-                count_environment(list, environment_of(replica));
+                count_environment(list, seen, replica);
             }
         }
     }
+    json_decref(seen);
     put_json(list, out);
 }
 
@@ -235,6 +234,7 @@ static bool is_of_number(char c)
     return isalnum((unsigned char)c) || c == '.' || c == '-' || c == '+';
 }
 
+/* Whole numbers are counts, dates and sizes: no machine computes another one. */
 static bool is_same_word(const char *a, size_t a_len, const char *b, size_t b_len)
 {
     if (a_len == b_len && memcmp(a, b, a_len) == 0) {
@@ -242,7 +242,8 @@ static bool is_same_word(const char *a, size_t a_len, const char *b, size_t b_le
     }
     _cleanup_(freep) char *x_text = xstrndup(a, a_len), *y_text = xstrndup(b, b_len);
     double x, y;
-    return parse_f64(x_text, &x) == 0 && parse_f64(y_text, &y) == 0 &&
+    return (strpbrk(x_text, ".e") != NULL || strpbrk(y_text, ".e") != NULL) &&
+           parse_f64(x_text, &x) == 0 && parse_f64(y_text, &y) == 0 &&
            fabs(x - y) <= 1e-9 * fmax(fabs(x), fabs(y));
 }
 

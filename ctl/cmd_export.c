@@ -28,14 +28,19 @@ static enum exit_code check_over(const struct cli *cli, const struct loaded_run 
 static enum exit_code add_logs(struct backend *b, const struct loaded_run *run, struct archive *a)
 {
     enum exit_code code = EXIT_OK;
+    size_t n_lost = 0;
     for (size_t i = 0; i < run->n_rows; i++) {
         vec_each (const struct replica_row, replica, &run->rows[i].replicas) {
             struct buf text = BUF_INIT;
             if (code == EXIT_OK && replica->log_bytes > 0) {
                 code = b->ops->get_log(b, run, &replica->id, &text);
             }
+            n_lost += replica->log_bytes > 0 && text.len == 0;
             archive_run_add_log(a, &replica->id, &text);
         }
+    }
+    if (code == EXIT_OK && n_lost > 0) {
+        cli_note(b->cli, "the logs of %zu replicas are not stored, and not in the archive", n_lost);
     }
     return code;
 }

@@ -98,11 +98,11 @@ static const char *kernel_of(const struct hardware *h)
 
 static void put_head(struct buf *out, const struct result *r)
 {
+    struct buf mode = BUF_INIT;
+    trial_put_mode(r, &mode);
     put_line(out, "benchmark", r->def->spec->name);
-    put_line(out, "mode",
-             r->simulated        ? "simulated"
-             : r->def->rehearsal ? "rehearsal"
-                                 : "measured");
+    put_line(out, "mode", buf_cstr(&mode));
+    buf_done(&mode);
     put_hardware(out, r, "cpu", cpu_of);
     put_line(out, "# run", r->def->name);
     put_line(out, "# phase", run_phase_to_string(r->phase));

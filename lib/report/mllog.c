@@ -170,7 +170,10 @@ void report_mllog(const struct result *r, struct buf *out)
     put_event(out, &(struct event){r->def->created_unix_ms, "POINT_IN_TIME", "submission_benchmark",
                                    buf_cstr(&text), run});
     buf_clear(&text);
-    put_string(&text, r->simulated ? "simulated" : r->def->rehearsal ? "rehearsal" : "measured");
+    struct buf mode = BUF_INIT;
+    trial_put_mode(r, &mode);
+    put_string(&text, buf_cstr(&mode));
+    buf_done(&mode);
     put_event(out, &(struct event){r->def->created_unix_ms, "POINT_IN_TIME", "benchd_mode",
                                    buf_cstr(&text), run});
     buf_done(&text);

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "report/marks.h"
 
 static bool is_number(double value)
 {
@@ -34,6 +35,18 @@ struct trial_work trial_work_of(const struct point *point, const struct trial_re
         }
     }
     return work;
+}
+
+void trial_put_mode(const struct result *r, struct buf *out)
+{
+    const size_t before = out->len;
+    marks_put(r, out);
+    if (r->def->spec->workload.compute == COMPUTE_EMULATED) {
+        buf_printf(out, "%semulated", out->len == before ? "" : ", ");
+    }
+    if (out->len == before) {
+        buf_puts(out, "measured");
+    }
 }
 
 static bool has_field(const char *name)

@@ -14,5 +14,7 @@ struct trial_work {
 };
 struct trial_work trial_work_of(const struct point *point, const struct trial_result *trial);
 
+/* "measured", or what it is instead: "rehearsal", "rehearsal, emulated", ... */
+void trial_put_mode(const struct result *r, struct buf *out);
 /* Values without a field of their own in struct point: "cpu=400m memory=1Gi". Owned. */
 char *trial_other_values(const struct params *params);

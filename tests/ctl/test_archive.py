@@ -171,7 +171,7 @@ class Verify(Archives):
         """Each member by itself, also where the manifest was changed with it."""
         edits = {
             "tables/points.csv": lambda text: text.replace(",true,", ",false,").replace("Succeeded", "Failed"),
-            "tables/result.json": lambda text: text.replace('"samples/s"', '"tokens/s"', 1),
+            "tables/result.json": lambda text: re.sub(r'("createdUnixMs": )(\d+)', lambda m: m[1] + str(int(m[2]) + 1), text),
             "tables/results.md": lambda text: text + "And it is the fastest.\n",
             "definition.json": lambda text: text.replace('"seed": 1', '"seed": 2'),
             "environment.json": lambda text: text.replace('"replicas": ', '"replicas": 1', 1),

@@ -128,6 +128,50 @@ static void hostile_texts(void **state)
     fixture_done(&f);
 }
 
+/* What was not simply measured is never taken for it. */
+static void modes(void **state)
+{
+    (void)state;
+    static const struct {
+        bool is_rehearsal, is_simulated, is_emulated;
+        const char *expected[N_FORMS];
+    } rows[] = {
+        {false,
+         false,
+         false,
+         {"mode: measured\n", "mode=\"measured\"}", "\"value\": \"measured\""}},
+        {true,
+         false,
+         false,
+         {"mode: rehearsal\n", "mode=\"rehearsal\"}", "\"value\": \"rehearsal\""}},
+        {false,
+         true,
+         false,
+         {"mode: simulated\n", "mode=\"simulated\"}", "\"value\": \"simulated\""}},
+        {false, false, true, {"mode: emulated\n", "mode=\"emulated\"}", "\"value\": \"emulated\""}},
+        {true,
+         false,
+         true,
+         {"mode: rehearsal, emulated\n", "mode=\"rehearsal, emulated\"}",
+          "\"value\": \"rehearsal, emulated\""}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * N_FORMS; i++) {
+        struct fixture f;
+        report_run_find("sweep")->make(&f);
+        f.def->rehearsal = rows[i / N_FORMS].is_rehearsal;
+        f.result->simulated = rows[i / N_FORMS].is_simulated;
+        f.def->spec->workload.compute =
+            rows[i / N_FORMS].is_emulated ? COMPUTE_EMULATED : COMPUTE_REAL;
+        struct buf out = BUF_INIT;
+        forms[i % N_FORMS].make(f.result, &out);
+        if (strstr(buf_cstr(&out), rows[i / N_FORMS].expected[i % N_FORMS]) == NULL) {
+            fail_msg("no '%s'", rows[i / N_FORMS].expected[i % N_FORMS]);
+        }
+        buf_done(&out);
+        fixture_done(&f);
+    }
+}
+
 /* One process speaks for all: what the others count is the same work again. */
 static void job_figures_count_once(void **state)
 {
@@ -224,8 +268,11 @@ static void mllog_reads_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(goldens),          cmocka_unit_test(nothing),
-        cmocka_unit_test(hostile_texts),    cmocka_unit_test(job_figures_count_once),
+        cmocka_unit_test(goldens),
+        cmocka_unit_test(nothing),
+        cmocka_unit_test(hostile_texts),
+        cmocka_unit_test(modes),
+        cmocka_unit_test(job_figures_count_once),
         cmocka_unit_test(mllog_reads_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
