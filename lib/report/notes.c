@@ -257,7 +257,7 @@ static size_t count_undecided(const struct point_result *p)
     size_t n = 0;
     for (size_t i = 0; i < p->n_trials; i++) {
         const struct attempt_row *row = p->trials[i].row;
-        n += row == NULL || row->outcome == ATTEMPT_VOID;
+        n += row == NULL || !attempt_outcome_decides(row->outcome);
     }
     return n;
 }

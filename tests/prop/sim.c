@@ -242,7 +242,8 @@ bool sim_point_has_enough(const struct sim *sim, uint32_t point)
         const struct sim_row *decides = NULL;
         for (size_t i = 0; i < sim->n_rows; i++) {
             const struct sim_row *row = &sim->rows[i];
-            if (row->point == point && row->trial == trial && row->outcome != ATTEMPT_VOID &&
+            if (row->point == point && row->trial == trial &&
+                attempt_outcome_decides(row->outcome) &&
                 (decides == NULL || row->attempt < decides->attempt)) {
                 decides = row;
             }

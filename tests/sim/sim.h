@@ -304,7 +304,7 @@ struct sim_run {
  * mutations are held against. */
 #define SIM_MIN_TRIALS 3
 #define SIM_MAX_TRIALS 5
-#define SIM_HALF_WIDTH 0.5
+#define SIM_HALF_WIDTH 0.05
 #define SIM_CPU_HOURS 0.02
 void user_begin(const struct fault_plan *plan);
 size_t user_count(void);
