@@ -74,10 +74,10 @@ class Frameworks(cli.CliCase):
         self.env["XDG_CACHE_HOME"] = str(self.folder / "cache")  # of the images
         (self.folder / "cache" / "benchd").mkdir(parents=True)
         (self.folder / "cache" / "benchd" / "peers").symlink_to(peers.cache_folder())
-        words = ["--set", "image_size=75", "--set", "workers=1,2", "--set", "data=real,synthetic", "--steps", "1",
+        words = ["--set", "image_size=75", "--set", "workers=1,2", "--set", "data=real", "--steps", "1",
                  "--repeats", "1"]
         result = json.loads(self.ctl("run", "imagenet-2017", *words, "--store", self.store, "-o", "json").stdout)
-        self.assertEqual(("Succeeded", 8), (result["phase"], len(result["points"])))
+        self.assertEqual(("Succeeded", 4), (result["phase"], len(result["points"])))
         self.assertTrue((self.folder / "cache" / "benchd" / "images-75.bin").exists())
         for point in result["points"]:
             self.assertLess(0, point["efficiency"]["value"])
@@ -93,7 +93,7 @@ class Frameworks(cli.CliCase):
         words = ["--rounds", "1", "--steps", "3", "--batches", "4", "--systems", "pytorch-open-mpi", "--pairs", "1",
                  "--cost-batch", "4", "--store", f"{self.folder}/bench.db"]
         done = subprocess.run([sys.executable, cli.ROOT / "bench" / "systems.py", *words], capture_output=True, text=True,
-                              env=self.env | {"BENCHCTL": cli.BENCHCTL}, timeout=600, check=False)
+                              env=self.env | {"BENCHCTL": cli.BENCHCTL}, timeout=1800, check=False)
         self.assertIn(done.returncode, (0, 1), done.stderr)  # a machine that is busy may miss the bar
         self.assertRegex(done.stdout, r"(?m)^pytorch-open-mpi +4 +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+$")
         self.assertRegex(done.stdout, r"plain command over the same under benchctl, by (wall|CPU) time: [\d.]+ \(")
