@@ -36,7 +36,16 @@ static void test_exit_codes(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct threshold_result thresholds[] = {{.verdict = rows[i].first},
                                                 {.verdict = rows[i].second}};
-        struct point_result point = {.n_trials = 2, .n_succeeded = rows[i].n_succeeded};
+        struct attempt_row attempts[2];
+        struct trial_result trials[2];
+        for (size_t t = 0; t < 2; t++) {
+            const bool is_good = t < rows[i].n_succeeded;
+            attempts[t] =
+                (struct attempt_row){.outcome = is_good ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED};
+            trials[t] = (struct trial_result){.row = &attempts[t]};
+        }
+        struct point_result point = {
+            .trials = trials, .n_trials = 2, .n_required = 2, .n_succeeded = rows[i].n_succeeded};
         const struct result result = {.def = &def,
                                       .phase = rows[i].phase,
                                       .points = &point,
