@@ -48,6 +48,7 @@ static const struct source sources[] = {
     {"AMOUNT/UNIT", NULL},
     {"AXIS=A/B", NULL},
     {"CONTEXT", NULL},
+    {"DIGEST", NULL},
     {"DURATION", NULL},
     {"I", NULL},
     {"IMAGE", NULL},

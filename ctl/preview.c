@@ -73,11 +73,31 @@ static bool is_replicas(const struct run_def *def, const char *name)
     return false;
 }
 
-static void format_params(const struct run_def *def, const struct point *p, bool is_wide,
+/* Have all points this value? */
+static bool is_common(const struct run_def *def, const struct param *param)
+{
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const struct value *other = params_get(&def->matrix.points[i].params, param->name);
+        if (other == NULL || !value_eq(other, &param->value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum params_shown {
+    PARAMS_ALL,
+    PARAMS_NOT_REPLICAS, /* those have columns */
+    PARAMS_VARYING,      /* neither those that all points have */
+};
+
+static void format_params(const struct run_def *def, const struct point *p, enum params_shown shown,
                           struct buf *out)
 {
     vec_each (const struct param, param, &p->params.list) {
-        if (is_wide || !is_replicas(def, param->name)) {
+        const bool is_left_out = (shown != PARAMS_ALL && is_replicas(def, param->name)) ||
+                                 (shown == PARAMS_VARYING && is_common(def, param));
+        if (!is_left_out) {
             buf_printf(out, "%s%s=", out->len == 0 ? "" : " ", param->name);
             value_format(&param->value, out);
         }
@@ -143,7 +163,8 @@ static void put_trials(const struct spec *spec, struct table *t)
 
 /* The points of one system, or of all. */
 static struct table *make_points(const struct run_def *def, const struct point_sum *sums,
-                                 const struct preview_opts *opts, size_t system)
+                                 const struct preview_opts *opts, size_t system,
+                                 enum params_shown shown)
 {
     bool has_systems = opts->is_wide || (system == ALL_SYSTEMS && def->spec->systems.len > 1);
     bool with_pservers = opts->is_wide || has_pservers(def, system);
@@ -168,7 +189,7 @@ static struct table *make_points(const struct run_def *def, const struct point_s
             continue;
         }
         struct buf params = BUF_INIT;
-        format_params(def, p, opts->is_wide, &params);
+        format_params(def, p, shown, &params);
         table_cell(t, "%u", i);
         if (has_systems) {
             table_cell(t, "%s", def->spec->systems.items[p->system].name);
@@ -185,25 +206,58 @@ static struct table *make_points(const struct run_def *def, const struct point_s
     return t;
 }
 
+/* "In all points: batch_size=2 image_size=96"; nothing if each value varies. */
+static void format_common(const struct run_def *def, struct buf *out)
+{
+    const size_t before = out->len;
+    vec_each (const struct param, param, &def->matrix.points[0].params.list) {
+        if (is_common(def, param) && !is_replicas(def, param->name)) {
+            buf_printf(out, "%s%s=", out->len == before ? "In all points: " : " ", param->name);
+            value_format(&param->value, out);
+        }
+    }
+    buf_puts(out, out->len == before ? "" : "\n");
+}
+
+/* One system, or all in one table. What all points have is said once if there is no room for it in each row. */
+static void format_one_table(const struct run_def *def, const struct point_sum *sums,
+                             const struct preview_opts *opts, size_t system, struct buf *out)
+{
+    struct table *t =
+        make_points(def, sums, opts, system, opts->is_wide ? PARAMS_ALL : PARAMS_NOT_REPLICAS);
+    if (!opts->is_wide && table_width(t) > WIDTH) {
+        table_free(t);
+        t = make_points(def, sums, opts, system, PARAMS_VARYING);
+        format_common(def, out);
+        if (table_width(t) > WIDTH) {
+            table_set_gap(t, 2);
+        }
+    }
+    table_format(t, !opts->no_headers, out);
+    table_free(t);
+}
+
+static bool is_too_wide(const struct run_def *def, const struct point_sum *sums,
+                        const struct preview_opts *opts)
+{
+    struct table *all = make_points(def, sums, opts, ALL_SYSTEMS, PARAMS_NOT_REPLICAS);
+    const bool is_wide = table_width(all) > WIDTH;
+    table_free(all);
+    return is_wide;
+}
+
 /* One table, or where that is too wide one for each system. */
 static void format_points(const struct run_def *def, const struct point_sum *sums,
                           const struct preview_opts *opts, struct buf *out)
 {
-    struct table *all = make_points(def, sums, opts, ALL_SYSTEMS);
-    if (opts->is_wide || def->spec->systems.len == 1 || table_width(all) <= WIDTH) {
-        table_format(all, !opts->no_headers, out);
-        table_free(all);
+    const size_t n = def->spec->systems.len;
+    if (opts->is_wide || n == 1 || !is_too_wide(def, sums, opts)) {
+        format_one_table(def, sums, opts, ALL_SYSTEMS, out);
         return;
     }
-    table_free(all);
-    for (size_t i = 0; i < def->spec->systems.len; i++) {
-        struct table *t = make_points(def, sums, opts, i);
-        if (table_width(t) > WIDTH) {
-            table_set_gap(t, 2);
-        }
+    for (size_t i = 0; i < n; i++) {
         buf_printf(out, "%ssystem %s\n", i > 0 ? "\n" : "", def->spec->systems.items[i].name);
-        table_format(t, !opts->no_headers, out);
-        table_free(t);
+        format_one_table(def, sums, opts, i, out);
     }
 }
 

@@ -233,7 +233,7 @@ class Queries(unittest.TestCase):
 
     def check_attempts(self, panel):
         got = {labels["outcome"]: value for labels, value in self.ask(panel["targets"][0])}
-        self.assertEqual(got, dict.fromkeys(("Succeeded", "Void", "Failed", "MetricsUnavailable"), 0))
+        self.assertEqual(got, dict.fromkeys(("Succeeded", "Void", "Failed", "MetricsUnavailable", "Invalid"), 0))
 
     def checks(self):
         """{title: function of the panel}, of the fake worker's run."""
