@@ -71,14 +71,12 @@ class Frameworks(cli.CliCase):
         """Inception v3 and ResNet-50, the whole networks, of tiny images and batches."""
         if not INSTALLED["pytorch"]:
             self.skipTest("pytorch is not installed: script/bench peers install pytorch")
-        self.env["XDG_CACHE_HOME"] = str(self.folder / "cache")  # of the images
-        (self.folder / "cache" / "benchd").mkdir(parents=True)
-        (self.folder / "cache" / "benchd" / "peers").symlink_to(peers.cache_folder())
         words = ["--set", "image_size=75", "--set", "workers=1,2", "--set", "data=real", "--steps", "1",
                  "--repeats", "1"]
         result = json.loads(self.ctl("run", "imagenet-2017", *words, "--store", self.store, "-o", "json").stdout)
         self.assertEqual(("Succeeded", 4), (result["phase"], len(result["points"])))
-        self.assertTrue((self.folder / "cache" / "benchd" / "images-75.bin").exists())
+        if not os.path.isdir("/images"):  # a folder of somebody else
+            self.assertTrue((self.folder / ".cache" / "benchd" / "images-75.bin").exists())
         for point in result["points"]:
             self.assertLess(0, point["efficiency"]["value"])
             log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(point["point"])).stdout

@@ -6,7 +6,8 @@ may have as an axis comes from the environment too:
     DATA         synthetic: one batch in memory. real: each batch is read from a file of images, cropped, flipped and
                  normalised; decoding JPEG is no part of it
     IMAGES       the file: uint8, sides longer by 32 than IMAGE_SIZE, x3, one image after the other; it is made where it
-                 is missing. Default: images-IMAGE_SIZE.bin in ${XDG_CACHE_HOME:-~/.cache}/benchd
+                 is missing. Default: images-IMAGE_SIZE.bin in /images, a pod's volume, or else in
+                 ~/.cache/benchd
     IMAGE_SIZE   of a side, 75 or more; default 224 (resnet50) or 299 (inception3)
 
 With several workers, MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE too."""
@@ -19,6 +20,7 @@ import benchd_replica as benchd  # noqa: E402
 
 CLASSES = 1000
 BORDER = 32  # of a stored image beyond what is cropped
+VOLUME = "/images"
 STORED = 64  # images in the file that is made
 MEAN, STD = (123.7, 116.3, 103.5), (58.4, 57.1, 57.4)  # ImageNet's, a channel
 
@@ -157,8 +159,8 @@ def batches(numpy, replica, data, size):
         x = random.standard_normal((replica.batch, 3, size, size), numpy.float32), random.integers(0, CLASSES, replica.batch)
         while True:
             yield x
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", ""), ".cache")
-    path = pathlib.Path(os.environ.get("IMAGES") or f"{cache}/benchd/images-{size}.bin")
+    folder = VOLUME if os.path.isdir(VOLUME) else os.path.expanduser("~/.cache/benchd")
+    path = pathlib.Path(os.environ.get("IMAGES") or f"{folder}/images-{size}.bin")
     yield from real_batches(numpy, stored_images(numpy, replica, path, size), random, replica.batch, size)
 
 
