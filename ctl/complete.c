@@ -20,12 +20,14 @@ struct source {
 };
 
 static const struct source sources[] = {
+    {"ARCHIVE", complete_files},
     {"AXIS,...", complete_axes},
     {"BENCHMARK", complete_definitions},
     {"CHART", complete_charts},
     {"COMMAND", complete_files},
     {"FIGURE", complete_figures},
     {"FILE", complete_files},
+    {"FILE|DIGEST", complete_files},
     {"FORMAT", complete_formats},
     {"HOW", complete_progress},
     {"LOG", complete_files},
