@@ -81,7 +81,7 @@ class Frameworks(cli.CliCase):
             self.assertLess(0, point["efficiency"]["value"])
             log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(point["point"])).stdout
             found = json.loads(log.splitlines()[0])["environment"]
-            self.assertEqual([point["parameters"][name] for name in ("network", "data", "image_size")],
+            self.assertEqual([point["parameters"][name] for name in ("net", "data", "image_size")],
                              [found["model"], found["data"], found["image_size"]])
 
     @unittest.skipUnless(shutil.which("mpirun"), "openmpi-bin is not installed")
