@@ -4,7 +4,7 @@
 Installs the frameworks (bench/peers.py), then runs benchmarks/vgg16-systems.yaml with --local, and one row more: PyTorch
 whose gradients Open MPI exchanges. Two trainers or workers of one thread and one alone, interleaved rounds. Prints
 throughput, speedup and efficiency of each system with intervals, and the efficiency beside what was measured without
-benchd. Then what being measured costs: pairs of the plain command and the same under benchctl, in turn.
+benchd. What being measured costs is the question of script/bench measured.
 
 A system that cannot run here is named with the reason. A bench that was ended goes on where it was, with the same --json
 FILE and --store."""
@@ -23,7 +23,6 @@ import threading
 
 import figures
 import peers
-from figures import Bar, Spread
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PLACE = pathlib.Path(os.environ.get("BENCHCTL_PATH") or ROOT / "benchmarks")
@@ -35,8 +34,6 @@ NEEDS = {"benchworker": None, "pytorch-ddp": "pytorch", "tensorflow-ps": "tensor
 # Efficiency of two, as a share of two alone, measured by hand on a quiet machine of two cores: least, most.
 KNOWN = {("pytorch-ddp", 32): (.80, .80), ("pytorch-ddp", 128): (.93, .93), ("tensorflow-ps", 32): (.55, .63),
          ("tensorflow-ps", 128): (.75, .79)}
-COST_BAR = 1.005  # plain over measured
-QUIET_LOAD = 1.5  # of a pair; above it others had our core, and a rate is no cost
 LOAD_EVERY_S = 10
 
 
@@ -99,24 +96,6 @@ def table(rows):
     return figures.table(["SYSTEM", "BATCH", "SAMPLES/S", "MINI-BATCHES/S", "SPEEDUP", "EFFICIENCY %", "KNOWN %"], lines)
 
 
-@dataclasses.dataclass
-class Pair:
-    """One process of a framework, plain and under benchctl, in turn: samples/s and samples per CPU second."""
-    plain: float
-    measured: float
-    plain_cpu: float
-    measured_cpu: float
-    load: float
-
-
-def cost_bar(pairs):
-    """By wall time where the machine was ours, else by CPU time: decided by the load, never by a result."""
-    is_quiet = bool(pairs) and statistics.median(pair.load for pair in pairs) <= QUIET_LOAD
-    ratios = [pair.plain / pair.measured if is_quiet else pair.plain_cpu / pair.measured_cpu for pair in pairs]
-    return Bar(f"plain command over the same under benchctl, by {'wall' if is_quiet else 'CPU'} time",
-               Spread.of(ratios) if ratios else None, COST_BAR, "<")
-
-
 def mpi_row():
     """Only this machine knows where these are, so the definition does not have it."""
     command = ["mpirun", str(peers.interpreter("pytorch")), str(PLACE / "profiles" / "pytorch" / "train_mpi.py")]
@@ -131,15 +110,6 @@ def definition(systems):
         return text
     begin = text.index("\n  workload:")
     return f"{text[:begin]}\n  - {json.dumps(mpi_row())}{text[begin:]}"
-
-
-def alone(profile, steps, batch):
-    """The definition of one process of a system without an exchange."""
-    return {"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "cost"}, "spec": {
-        "systems": [{"name": profile, "profile": profile}],
-        "workload": {"model": "vgg16-fluid-fc512", "batchSize": batch, "exchange": {"kind": "None"}},
-        "sweep": {"grid": {"batch_size": [batch]}}, "roles": {"trainer": {"replicas": {"value": 1}}},
-        "measure": {"warmupSteps": 2, "steps": steps}, "repeats": {"min": 1}}}
 
 
 def missing(system):
@@ -178,7 +148,7 @@ class Bench:
     def __init__(self, args):
         self.args = args
         self.benchctl = os.environ.get("BENCHCTL", str(ROOT / "build" / "ctl" / "benchctl"))
-        self.state = {"before": None, "missing": {}, "pairs": [], "load": []}
+        self.state = {"before": None, "missing": {}, "load": []}
         if args.json and args.json.exists() and args.json.stat().st_size > 0:
             self.state = json.loads(args.json.read_text(encoding="utf-8"))
         self.env = {**os.environ, "BENCHCTL_PATH": str(PLACE)}
@@ -187,21 +157,21 @@ class Bench:
         if self.args.json:
             self.args.json.write_text(json.dumps(self.state, indent=1) + "\n", encoding="utf-8")
 
-    def ctl(self, *words, store=None, quiet=False):
+    def ctl(self, *words, quiet=False):
         """Exit code and output; what a run says of its progress goes on to the terminal."""
-        done = subprocess.run([self.benchctl, *map(str, words), "--store", f"sqlite:{store or self.args.store}"], env=self.env,
+        done = subprocess.run([self.benchctl, *map(str, words), "--store", f"sqlite:{self.args.store}"], env=self.env,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL if quiet else None, text=True, check=False)
         return done.returncode, done.stdout
 
-    def runs(self, name, store=None):
-        """Newest first."""
-        code, said = self.ctl("get", "runs", "--local", "-o", "json", store=store, quiet=True)
+    def runs(self):
+        """Of this definition, newest first."""
+        code, said = self.ctl("get", "runs", "--local", "-o", "json", quiet=True)
         rows = json.loads(said) if code == 0 else []
         rows = rows.get("items", rows) if isinstance(rows, dict) else rows
-        return [row["name"] for row in rows if row["benchmark"] == name]
+        return [row["name"] for row in rows if row["benchmark"] == NAME]
 
-    def result(self, run, store=None):
-        return json.loads(self.ctl("results", run, "-o", "json", store=store)[1])
+    def result(self, run):
+        return json.loads(self.ctl("results", run, "-o", "json")[1])
 
     def begin(self):
         """Starts the run and remembers its name. Its end may be that of a few points only: the rows say so."""
@@ -210,7 +180,7 @@ class Bench:
         systems = [system for system in args.systems if system not in self.state["missing"]]
         if not systems:
             return
-        self.state["before"] = self.runs(NAME)
+        self.state["before"] = self.runs()
         self.save()  # whoever ends us now finds the run that we begin
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / f"{NAME}.yaml"
@@ -224,7 +194,7 @@ class Bench:
         """The name of ours; None: it has not begun."""
         if self.state["before"] is None:
             return None
-        return next((name for name in self.runs(NAME) if name not in self.state["before"]), None)
+        return next((name for name in self.runs() if name not in self.state["before"]), None)
 
     def rows(self):
         """Of the run, or of what was left of it."""
@@ -238,52 +208,8 @@ class Bench:
         run = self.run()
         return [] if run is None else read_rows(self.result(run))
 
-    def plain(self, cpus):
-        """samples/s and samples per CPU second of the command by itself, by its own summary, on these CPUs."""
-        args = self.args
-        env = {**self.env, "BENCHD_BATCH_SIZE": str(args.cost_batch), "BENCHD_WARMUP_STEPS": "2",
-               "BENCHD_STEPS": str(args.steps), "BENCHD_THREADS": "1"}
-        command = ["taskset", "--cpu-list", cpus] if cpus else []
-        command += [str(peers.interpreter(args.cost)), str(PLACE / "profiles" / args.cost / "train.py")]
-        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True)
-        return rates(json.loads(done.stdout.strip().splitlines()[-1]))
 
-    def measured(self):
-        """The same under benchctl, and the CPUs that it had."""
-        with tempfile.TemporaryDirectory() as folder:
-            path, store = pathlib.Path(folder) / "cost.json", f"{folder}/cost.db"
-            path.write_text(json.dumps(alone(self.args.cost, self.args.steps, self.args.cost_batch)), encoding="utf-8")
-            code, _ = self.ctl("run", path, "--local", "--quiet", store=store)
-            if code != 0:
-                raise OSError(f"benchctl run of {self.args.cost} alone ended with {code}")
-            run = self.runs("cost", store)[0]
-            log = self.ctl("logs", run, "--local", "--point", 0, store=store, quiet=True)[1]
-            replica = self.result(run, store)["points"][0]["trials"][0]["replicas"]["items"][0]
-        return *rates(json.loads(log.strip().splitlines()[-1])), replica["placement"]["cpuset"]
-
-    def cost(self):
-        cpus = None
-        while len(self.state["pairs"]) < self.args.pairs:
-            if cpus is None:  # the first one says which CPUs benchctl gives
-                *measured, cpus = self.measured()
-                plain = self.plain(cpus)
-            elif len(self.state["pairs"]) % 2 == 1:  # neither always runs after the other
-                plain = self.plain(cpus)
-                *measured, _ = self.measured()
-            else:
-                *measured, _ = self.measured()
-                plain = self.plain(cpus)
-            self.state["pairs"].append([plain[0], measured[0], plain[1], measured[1], os.getloadavg()[0]])
-            self.save()
-        return [Pair(*pair) for pair in self.state["pairs"]]
-
-
-def rates(summary):
-    """samples/s and samples per CPU second of a summary record."""
-    return summary["samples"] * 1e9 / summary["duration_ns"], summary["samples"] * 1e9 / summary["cpu_ns"]
-
-
-def report(rows, absent, pairs, load):
+def report(rows, absent, load):
     """0 where all bars are reached, 1 where not."""
     met = []
     if rows:
@@ -299,11 +225,6 @@ def report(rows, absent, pairs, load):
             met.append(row.meets(known))
             print(f"{'reached' if met[-1] else 'MISSED ':7}  {row.system}, batch {row.batch}: "
                   f"{text_of(row.efficiency, '{:.1f}', 100)}% beside {100 * known[0]:.0f}-{100 * known[1]:.0f}%")
-    if pairs is not None:
-        bar = cost_bar(pairs)
-        met.append(bar.is_reached)
-        value = "not measured" if bar.value is None else bar.value.text(4)
-        print(f"{'reached' if bar.is_reached else 'MISSED ':7}  {bar.what}: {value} < {COST_BAR}")
     if load:
         print(f"load of the machine, its {os.cpu_count()} CPUs ours or not: {statistics.median(load):.1f} (median), "
               f"{max(load):.1f} at most")
@@ -332,10 +253,6 @@ def parse(argv):
     parser.add_argument("--steps", type=positive, default=20)
     parser.add_argument("--batches", type=lambda text: [positive(word) for word in text.split(",")], default=[32, 128])
     parser.add_argument("--systems", type=system_list, default=list(NEEDS), metavar="NAME,..", help="default all")
-    parser.add_argument("--pairs", type=int, default=5, help="plain and measured, in turn; 0: none")
-    parser.add_argument("--cost", default="pytorch", metavar="PROFILE", help="whose command is run plain and measured")
-    parser.add_argument("--cost-batch", type=positive, default=32)
-    parser.add_argument("--no-table", action="store_true")
     parser.add_argument("--store", type=pathlib.Path, default=peers.cache_folder().parent / "systems.db")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="keeps what was measured; read again, it goes on")
     return parser.parse_args(argv)
@@ -346,10 +263,8 @@ def main(argv):
     figures.check_files(args.json)
     args.store.parent.mkdir(parents=True, exist_ok=True)
     bench = Bench(args)
-    rows = [] if args.no_table else bench.rows()
-    pairs = bench.cost() if args.pairs > 0 else None
-    bench.save()
-    return report(rows, bench.state["missing"], pairs, bench.state["load"])
+    rows = bench.rows()
+    return report(rows, bench.state["missing"], bench.state["load"])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""script/bench systems: which efficiencies meet what is known, what a cost is, who is named as absent, and what a bench that
-was ended keeps. cli/frameworks runs it with real frameworks."""
+"""script/bench systems: which efficiencies meet what is known, who is named as absent, and what a bench that was ended
+keeps. cli/frameworks runs it with real frameworks."""
 import contextlib
 import io
 import json
@@ -13,7 +13,7 @@ from unittest import mock
 import bench_case
 
 import systems
-from systems import Pair, Row
+from systems import Row
 
 
 def figure(value, low=None, high=None):
@@ -47,34 +47,20 @@ class Table(unittest.TestCase):
         rows = systems.read_rows(document)
         self.assertEqual(["worker/0: exit code 3", None, "no memory"], [row.problem for row in rows])
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            systems.report(rows, {}, None, [])
+            systems.report(rows, {}, [])
         self.assertIn("no figure: a, batch 32: no memory", out.getvalue())
 
     def test_a_known_system_without_a_figure_misses_its_bar(self):
         row = Row("pytorch-ddp", 32, figure(None), figure(None), figure(None), "gone")
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            self.assertEqual(1, systems.report([row], {}, None, []))
+            self.assertEqual(1, systems.report([row], {}, []))
         self.assertIn("MISSED   pytorch-ddp, batch 32", out.getvalue())
 
     def test_nothing_measured_reaches_nothing(self):
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            self.assertEqual(1, systems.report([], {"jax": "jax-cpu was not installed"}, None, [2.0, 3.0]))
+            self.assertEqual(1, systems.report([], {"jax": "jax-cpu was not installed"}, [2.0, 3.0]))
         self.assertIn("reached 0 of 0", out.getvalue())
         self.assertIn("not here: jax: jax-cpu was not installed", out.getvalue())
-
-
-class Cost(unittest.TestCase):
-    def test_a_ratio_within_each_pair(self):
-        def bar(*pairs):
-            return systems.cost_bar([Pair(a, b, 1, 1, 0.5) for a, b in pairs]).is_reached
-        self.assertTrue(bar((100, 100), (50, 50), (90, 90)))
-        self.assertFalse(bar((101, 100), (101, 100), (50, 90)))
-        self.assertFalse(systems.cost_bar([]).is_reached)
-
-    def test_the_load_decides_which_clock(self):
-        for load, what, is_reached in ((1.0, "wall", False), (9.0, "CPU", True)):
-            bar = systems.cost_bar([Pair(200, 100, 10, 10, load)] * 3)
-            self.assertEqual((True, is_reached), (f"by {what} time" in bar.what, bar.is_reached))
 
 
 class Systems(unittest.TestCase):
@@ -123,19 +109,6 @@ class Systems(unittest.TestCase):
                 mock.patch.object(again, "runs", return_value=["new", "old"]):
             self.assertEqual([], again.rows())
         self.assertEqual(mock.call("run", "--local", "--resume", "new"), ctl.call_args_list[0])
-
-    def test_pairs_that_were_ended_go_on(self):
-        bench = self.bench("--pairs", "2")
-        with mock.patch.object(bench, "plain", side_effect=[(100.0, 50.0), OSError("gone")]), \
-                mock.patch.object(bench, "measured", return_value=(99.0, 49.0, "1")), self.assertRaises(OSError):
-            bench.cost()
-        again = self.bench("--pairs", "2")
-        with mock.patch.object(again, "plain", return_value=(10.0, 5.0)) as plain, \
-                mock.patch.object(again, "measured", return_value=(9.0, 4.0, "1")):
-            pairs = again.cost()
-        self.assertEqual([(100.0, 99.0, 50.0, 49.0), (10.0, 9.0, 5.0, 4.0)],
-                         [(p.plain, p.measured, p.plain_cpu, p.measured_cpu) for p in pairs])
-        plain.assert_called_once_with("1")  # on the CPU that benchctl gives
 
     def test_wrong_words(self):
         for words in (["--systems", "jaxx"], ["--rounds", "0"], ["--batches", "32,-1"]):

@@ -88,13 +88,12 @@ class Frameworks(cli.CliCase):
     def test_the_bench_with_the_row_of_open_mpi(self):
         if not INSTALLED["pytorch"]:
             self.skipTest("pytorch is not installed: script/bench peers install pytorch")
-        words = ["--rounds", "1", "--steps", "3", "--batches", "4", "--systems", "pytorch-open-mpi", "--pairs", "1",
-                 "--cost-batch", "4", "--store", f"{self.folder}/bench.db"]
+        words = ["--rounds", "1", "--steps", "3", "--batches", "4", "--systems", "pytorch-open-mpi",
+                 "--store", f"{self.folder}/bench.db"]
         done = subprocess.run([sys.executable, cli.ROOT / "bench" / "systems.py", *words], capture_output=True, text=True,
                               env=self.env | {"BENCHCTL": cli.BENCHCTL}, timeout=1800, check=False)
-        self.assertIn(done.returncode, (0, 1), done.stderr)  # a machine that is busy may miss the bar
+        self.assertEqual(1, done.returncode, done.stderr)  # no bar is for this system
         self.assertRegex(done.stdout, r"(?m)^pytorch-open-mpi +4 +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+$")
-        self.assertRegex(done.stdout, r"plain command over the same under benchctl, by (wall|CPU) time: [\d.]+ \(")
 
     def test_every_foreign_row_of_the_definition_is_here(self):
         text = pathlib.Path(cli.ROOT, "benchmarks", "vgg16-systems.yaml").read_text(encoding="utf-8")
