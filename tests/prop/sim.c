@@ -436,8 +436,11 @@ static const char *contradiction(const struct sim *sim, const struct action *a)
     const struct point *point = &sim->run->points[a->save.id.point];
     const uint32_t n_trainers = point->replicas[ROLE_TRAINER] + point->replicas[ROLE_WORKER];
     const bool is_whole = n.n_members == gang_size(point);
-    const bool is_current =
-        sim->status.has_current && attempt_id_eq(&sim->status.current, &a->save.id);
+    /* A point whose rows were lost may have failed by those that are left: its attempt is due no more. */
+    const bool is_due = sim->status.has_current &&
+                        attempt_id_eq(&sim->status.current, &a->save.id) &&
+                        !sim_point_is_given_up(sim, a->save.id.point) &&
+                        !sim_point_has_enough(sim, a->save.id.point);
     int64_t n_invalid = 0;
     for (size_t i = 0; i < sim->n_rows; i++) {
         n_invalid += sim->rows[i].outcome == ATTEMPT_INVALID;
@@ -465,7 +468,7 @@ static const char *contradiction(const struct sim *sim, const struct action *a)
                    : "MetricsUnavailable: all trainers, one without summary";
     case ATTEMPT_VOID:
     case ATTEMPT_FAILED:
-        return !is_current || !is_whole || n.n_failed > 0
+        return !is_due || !is_whole || n.n_failed > 0
                    ? NULL
                    : "Void and Failed: a member failed or vanished, or it should not run";
     }
