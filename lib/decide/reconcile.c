@@ -156,23 +156,37 @@ static void cut_short(struct decision *d, struct observed_gang *g)
     }
 }
 
-/* A suspended run has no attempt, and one that was cut short is none. What is still seen of either is about to
- * go: its pods have a grace period, which may last longer than the suspension, or than the process that
- * deleted them. */
+/* A gang that should not exist gets a Void row before it goes, so that its logs are kept. */
+static void save_stray(struct decision *d, struct observed_gang *g)
+{
+    save_attempt(d, g, ATTEMPT_VOID, "not the current attempt");
+    plan_event(d->plan, EVENT_WARNING, "StrayReplicas",
+               "deleted the replicas of an attempt that is not the current one");
+}
+
+/* A suspended run has no attempt, and one that was cut short is none. What is still seen of the one that the
+ * status names is about to go: its pods have a grace period, which may last longer than the suspension, or
+ * than the process that deleted them. Whatever else a suspended run has should not exist. The status must not
+ * name that instead: it would forget a number, which then is used again. */
 static void delete_cut_short(struct decision *d)
 {
     const struct run_status *s = &d->o->status;
+    const bool is_suspended = s->phase == RUN_SUSPENDED;
     vec_each (struct observed_gang, g, &d->world.gangs) {
-        const bool is_named = s->has_current && s->is_cut_short &&
-                              attempt_id_eq(&g->members[0].id.attempt, &s->current);
-        if ((s->phase == RUN_SUSPENDED || is_named) && !g->has_row) {
+        const bool is_named =
+            s->has_current && attempt_id_eq(&g->members[0].id.attempt, &s->current);
+        if (g->has_row) {
+            continue;
+        }
+        if (is_named && (is_suspended || s->is_cut_short)) {
             cut_short(d, g);
+        } else if (is_suspended) {
+            save_stray(d, g); /* delete_strays deletes it */
         }
     }
 }
 
-/* Deletes gangs whose row is stored, and gangs that should not exist. The latter get a Void row
- * first, so that their logs are kept. */
+/* Deletes gangs whose row is stored, and gangs that should not exist. */
 static void delete_strays(struct decision *d)
 {
     vec_each (struct observed_gang, g, &d->world.gangs) {
@@ -180,9 +194,7 @@ static void delete_strays(struct decision *d)
             continue;
         }
         if (!g->has_row) {
-            save_attempt(d, g, ATTEMPT_VOID, "not the current attempt");
-            plan_event(d->plan, EVENT_WARNING, "StrayReplicas",
-                       "deleted the replicas of an attempt that is not the current one");
+            save_stray(d, g);
         }
         delete_gang(d, g);
     }
