@@ -162,6 +162,7 @@ static void save_stray(struct decision *d, struct observed_gang *g)
     save_attempt(d, g, ATTEMPT_VOID, "not the current attempt");
     plan_event(d->plan, EVENT_WARNING, "StrayReplicas",
                "deleted the replicas of an attempt that is not the current one");
+    d->awaits_row |= spec_has_budget(d->def->spec); /* what it cost is in the row */
 }
 
 /* A suspended run has no attempt, and one that was cut short is none. What is still seen of the one that the
@@ -336,7 +337,7 @@ static void judge_current(struct decision *d)
         d->awaits_row = true; /* how many trials its point needs may depend on its throughput */
         return;
     }
-    d->awaits_row = costs;
+    d->awaits_row |= costs;
     const struct attempt_id ended = d->current;
     find_current(d);
     if (d->has_current && d->world.counts.not_run > not_run) { /* else the end says it */
