@@ -109,8 +109,8 @@ def check_run(v):
     t.equal(("Succeeded", name, 2), (result["phase"], result["run"], len(result["points"])), "attach -o json: the result")
     code, said = follow.end()
     t.equal(0, code, "logs -f: ends with the run")
-    # A fake pod's log does not end with its container: the next one's turn comes late, or never.
-    t.match(rf"==> {name}-p0t0a0-trainer-0(?s:.*)\"type\":\"summary\"", said, "logs -f: what a pod said")
+    # A fake pod's log does not end with its container: the next one's turn comes late, or never. On a loaded machine the first is over before.
+    t.match(rf"==> {name}-p[01]t0a0-trainer-0(?s:.*)\"type\":\"summary\"", said, "logs -f: what a pod said")
     check_watch(t, watch, name)
     check_ended(v, name, result)
     return name

@@ -82,7 +82,8 @@ class User:
         deadline = time.monotonic() + RUN_S
         becomes(lambda: process.poll() is not None, deadline - time.monotonic())
         stderr = process.said.with_suffix(".err").read_text()
-        self.t.equal(code, process.poll(), "benchctl run: exit code")
+        if not self.t.equal(code, process.poll(), "benchctl run: exit code"):
+            print("".join(f"# {line}\n" for line in stderr.splitlines()[-20:]), end="", flush=True)
         out = process.said.with_suffix(".out").read_text()
         return json.loads(out) if out else None, stderr
 
