@@ -65,8 +65,8 @@ static void nothing(void **state)
 {
     (void)state;
     static const char *const expected[] = {
-        "benchmark: demo\nmode: measured\n# run: demo-7k3fq\n# phase: Running\n"
-        "# point 0: 0 of 1 trials succeeded\n",
+        ("benchmark: demo\nmode: measured\n# run: demo-7k3fq\n# phase: Running\n"
+         "# point 0: 0 of 1 trials succeeded\n"),
         "# EOF\n",
         "\"key\": \"benchd_mode\"",
     };
