@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "ctl/cluster_internal.h"
@@ -77,6 +78,23 @@ static enum exit_code find_source(struct cluster *c, struct cluster_source *s)
     return code == EXIT_OK ? profiles_open(&s->profiles) : code;
 }
 
+/* "run with --systems a,b, or with --local"; NULL: pods can run none. Owned. */
+static char *systems_for_pods(const struct spec *spec)
+{
+    struct buf names = BUF_INIT;
+    struct err err;
+    vec_each (const struct system, system, &spec->systems) {
+        if (pod_check_system(spec, system, &err) == 0) {
+            buf_printf(&names, "%s%s", names.len == 0 ? "" : ",", system->name);
+        }
+    }
+    char *fix = names.len == 0
+                    ? NULL
+                    : xasprintf("run with --systems %s, or with --local", buf_cstr(&names));
+    buf_done(&names);
+    return fix;
+}
+
 /* Checks everything before anything is created; errors have their place in the text. */
 static enum exit_code check_source(struct cluster *c, struct cluster_source *s)
 {
@@ -91,11 +109,13 @@ static enum exit_code check_source(struct cluster *c, struct cluster_source *s)
     struct err err;
     int r = code == EXIT_OK ? pod_check_systems(s->def->spec, &err) : 0;
     if (r < 0) {
-        code = cli_error(EXIT_USAGE,
-                         r == -ENOENT ? "add a PodTemplateSpec as in the shipped definitions, or "
-                                        "run with --local, which needs none"
-                                      : "run with --systems benchworker, or with --local",
-                         "%s: %s", s->file.path, err.msg);
+        _cleanup_(freep) char *others = r == -ENOENT ? NULL : systems_for_pods(s->def->spec);
+        const char *fix = r == -ENOENT
+                              ? "add a PodTemplateSpec as in the shipped definitions, or run "
+                                "with --local, which needs none"
+                          : others == NULL ? "run with --local"
+                                           : others;
+        code = cli_error(EXIT_USAGE, fix, "%s: %s", s->file.path, err.msg);
     }
     return code;
 }
