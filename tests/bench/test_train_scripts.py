@@ -3,8 +3,11 @@
 import importlib.util
 import json
 import os
+import socket
 import subprocess
 import sys
+import threading
+import time
 import types
 import unittest
 from unittest import mock
@@ -96,6 +99,19 @@ class TensorFlow(unittest.TestCase):
         """It ends with it: a trainer whose mail came later waited for ever, on a machine that was busy."""
         tasks = script("tensorflow").others_first({"worker": ["a:1", "b:2"], "ps": ["c:3"]})
         self.assertEqual([("worker", 1, "b:2"), ("ps", 0, "c:3"), ("worker", 0, "a:1")], tasks)
+
+    def test_the_others_outlive_the_coordinator(self):
+        """What ends before has not answered the last mail, and the coordinator waits for that answer."""
+        module = script("tensorflow")
+        listener = socket.create_server(("127.0.0.1", 0))
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        timer = threading.Timer(0.3, listener.close)
+        timer.start()
+        begin_s = time.monotonic()
+        module.outlive(address)
+        self.assertLessEqual(0.3, time.monotonic() - begin_s)
+        timer.join()
+        module.outlive(address, limit_s=0)
 
     def test_a_coordinator_that_fails_ends_the_process(self):
         said, ended = mock.Mock(), mock.Mock()

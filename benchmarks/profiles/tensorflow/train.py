@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import pathlib
+import socket
 import sys
 import time
 
@@ -159,6 +160,19 @@ def others_first(cluster):
     return sorted(tasks, key=lambda task: task[:2] == ("worker", 0))
 
 
+def outlive(address, limit_s=30.0):
+    """Returns when nobody listens there any more. A mail is sent when its reader has answered, and a reader that ended
+    before would let trainer 0 wait for ever."""
+    host, port = address.rsplit(":", 1)
+    end_s = time.monotonic() + limit_s
+    while time.monotonic() < end_s:
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=2).close()
+        except OSError:
+            return
+        time.sleep(0.1)
+
+
 def timed_steps(stamps, losses, training, begin_s):
     """(ns since the begin, loss) of each step: the n-th of every trainer is done when n of each are."""
     done = sorted(zip(stamps, losses))
@@ -235,6 +249,8 @@ def serve(tf, replica, precision):
     if replica.role != "pserver":
         replica.report(done["duration_ns"], time.process_time_ns() - cpu_ns, done["steps"])
     sys.stdout.flush()
+    if (task["type"], task["index"]) != ("worker", 0):
+        outlive(cluster["worker"][0])
     os._exit(0)  # a server of TensorFlow cannot be stopped
 
 
