@@ -135,7 +135,10 @@ class Exchange(unittest.TestCase):
         self.assertEqual((0, 0), (alone["receive_cpu_s"], alone["update_cpu_s"]))
         emulated = exchange.run_emulated(3, 2, 2, 50)
         self.assertGreaterEqual(emulated["mean_step_s"], 0.05)
-        self.assertTrue(122e6 < emulated["memory_peak_bytes"] < 1e9, emulated)  # not 61 MB for each trainer and direction
+        self.assertLess(122e6, emulated["memory_peak_bytes"])
+        program = pathlib.Path(os.environ["BENCHWORKER"]).read_bytes()
+        if b"__asan_init" not in program and b"__tsan_init" not in program:  # they have memory of their own
+            self.assertLess(emulated["memory_peak_bytes"], 1e9)  # not 61 MB for each trainer and direction
         for key in ("servers_cpu_s", "trainers_cpu_s"):
             self.assertGreater(emulated[key], 0, key)
         gang = exchange.run_native(2, 1, 1)
