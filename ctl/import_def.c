@@ -70,20 +70,6 @@ static bool has_singles(const struct import_trials *trials)
 
 /* ---- the definition ---- */
 
-static json_t *value_to_json(const struct value *v)
-{
-    return v->is_int ? json_integer((json_int_t)v->i) : json_string(v->s);
-}
-
-static json_t *params_to_json(const struct params *params)
-{
-    json_t *o = json_object();
-    vec_each (const struct param, p, &params->list) {
-        json_object_set_new(o, p->name, value_to_json(&p->value));
-    }
-    return o;
-}
-
 /* Each once, in the order of the command line; that of a single node is the baseline. */
 static json_t *points_to_json(const struct import_trials *trials)
 {

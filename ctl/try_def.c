@@ -28,20 +28,6 @@ const struct point *try_smallest_point(const struct run_def *def, uint32_t syste
     return best;
 }
 
-static json_t *value_to_json(const struct value *v)
-{
-    return v->is_int ? json_integer((json_int_t)v->i) : json_string(v->s);
-}
-
-static json_t *params_to_json(const struct params *params)
-{
-    json_t *o = json_object();
-    vec_each (const struct param, p, &params->list) {
-        json_object_set_new(o, p->name, value_to_json(&p->value));
-    }
-    return o;
-}
-
 json_t *try_definition(const struct run_def *def, const struct point *point, int64_t steps)
 {
     json_t *definition = json_deep_copy(def->spec->definition);

@@ -161,11 +161,7 @@ bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_i
 
 static void set_parameters(const struct point *point, json_t *annotations)
 {
-    json_t *values = json_object();
-    vec_each (const struct param, it, &point->params.list) {
-        set(values, it->name,
-            it->value.is_int ? json_integer(it->value.i) : json_string(it->value.s));
-    }
+    json_t *values = params_to_json(&point->params);
     _cleanup_(freep) char *text = json_dumps(values, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(values);
     set_text(annotations, "benchd.io/parameters", text == NULL ? "{}" : text);

@@ -17,11 +17,6 @@
 
 #define RESERVED_PREFIX "BENCHD_"
 
-static json_t *value_to_json(const struct value *v)
-{
-    return v->is_int ? json_integer(v->i) : json_string(v->s);
-}
-
 /* "--model" takes the value as the next word, "--model=" joins it. */
 static void add_option(json_t *template, const char *option, const struct value *value)
 {

@@ -92,9 +92,7 @@ static json_t *curve_to_json(const struct result *r, const struct curve *c)
     vec_each (const char *const, name, &r->curves.names) {
         const struct value *v = params_get(&first->params, *name);
         json_object_set_new(parameters, *name,
-                            v == NULL   ? json_null()
-                            : v->is_int ? json_integer(v->i)
-                                        : json_string(v->s));
+                            v == NULL ? json_null() : value_to_json(v));
     }
     vec_each (const struct point_result *const, p, &c->points) {
         json_array_append_new(points, count((*p)->point->index));

@@ -25,16 +25,6 @@ static json_t *plain_figure(double value, const struct figure *like)
     return figure_to_json(&f);
 }
 
-json_t *params_to_json(const struct params *params)
-{
-    json_t *o = json_object();
-    vec_each (struct param, p, &params->list) {
-        json_object_set_new(o, p->name,
-                            p->value.is_int ? json_integer(p->value.i) : json_string(p->value.s));
-    }
-    return o;
-}
-
 json_t *counts_to_json(const uint32_t counts[ROLE_COUNT])
 {
     json_t *o = json_object();

@@ -9,5 +9,4 @@
 
 /* All owned by the caller. The first is the document of docs/contracts/result.md. */
 json_t *result_to_json(const struct result *r);
-json_t *params_to_json(const struct params *params);
 json_t *counts_to_json(const uint32_t counts[ROLE_COUNT]);

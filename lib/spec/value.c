@@ -78,6 +78,20 @@ bool params_contain(const struct params *p, const struct params *wanted)
     return true;
 }
 
+json_t *value_to_json(const struct value *v)
+{
+    return v->is_int ? json_integer((json_int_t)v->i) : json_string(v->s);
+}
+
+json_t *params_to_json(const struct params *p)
+{
+    json_t *o = json_object();
+    vec_each (const struct param, it, &p->list) {
+        json_object_set_new(o, it->name, value_to_json(&it->value));
+    }
+    return o;
+}
+
 void params_done(struct params *p)
 {
     vec_each (struct param, it, &p->list) {

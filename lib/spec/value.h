@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "base/buf.h"
 #include "base/vec.h"
 
@@ -16,6 +18,7 @@ struct value {
 };
 bool value_eq(const struct value *a, const struct value *b);
 void value_format(const struct value *v, struct buf *out);
+json_t *value_to_json(const struct value *v); /* a number or a string; owned by the caller */
 
 struct param { /* name = value */
     char *name;
@@ -29,4 +32,5 @@ void params_set(struct params *p, const char *name, const struct value *value); 
 void params_copy(const struct params *p, struct params *ret);
 /* Has p every pair of `wanted`? */
 bool params_contain(const struct params *p, const struct params *wanted);
+json_t *params_to_json(const struct params *p); /* {name: value}; owned by the caller */
 void params_done(struct params *p);
