@@ -5,11 +5,13 @@ A program does the same work again and again, in steps of about 10 ms, and print
 runs by itself, its output in a file, and under `benchctl run --local`, by turns, on the same CPU. It times itself: the work from
 the first step to the last, by the clock on the wall and by its CPU time. A round is one of each; its cost is how much longer the
 second one took. Where other programs keep the CPU busy (the program alone gets less than 98% of it), CPU time counts; where they
-take more than half of it, that says nothing either, and nothing is decided.
+take more than half of it, that says nothing either. The 95% interval of the median cost must lie on one side of the bar, else
+nothing is decided.
 
 Ends with "reached N of M"; exit 1 where the bar is missed or nothing is decided."""
 import argparse
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -92,6 +94,16 @@ def costs(rounds, clock):
     return [100 * (measured[clock] / alone[clock] - 1) for alone, measured in rounds]
 
 
+def median_interval(values):
+    """The 95% interval of the median by ranks, whatever the distribution; None: there are fewer than six values."""
+    values, n = sorted(values), len(values)
+    outside, rank = 0.0, 0  # P(at most rank - 1 values are below the median)
+    while outside + math.comb(n, rank) / 2**n <= 0.025:
+        outside += math.comb(n, rank) / 2**n
+        rank += 1
+    return None if rank == 0 else (values[rank - 1], values[n - rank])
+
+
 def measure(bench):
     cpus = bench.measured()["cpus"]  # those that benchctl gives it
     rounds = []
@@ -115,10 +127,18 @@ def report(args, rounds):
     print(table([f"{args.steps} STEPS", "WALL S", "CPU S"], lines))
     print(f"cost by the wall: {Spread.of(costs(rounds, 'wall_s')).text()}%, by CPU time: {Spread.of(costs(rounds, 'cpu_s')).text()}%")
     print(f"the program alone had {100 * share:.1f}% of a CPU: {'the wall' if clock == 'wall_s' else 'CPU time'} counts")
-    is_usable = share >= USABLE_SHARE
-    if not is_usable:
-        print("the machine is too busy to decide")
-    bar = Bar(f"cost of being measured, %, median of {len(rounds)} rounds", Spread.of(costs(rounds, clock)) if is_usable else None, BAR, "<")
+    found = costs(rounds, clock)
+    interval = median_interval(found)
+    why_not = None
+    if share < USABLE_SHARE:
+        why_not = "the machine is too busy to decide"
+    elif interval is None:
+        why_not = "not decided: fewer than 6 rounds"
+    elif interval[0] < BAR <= interval[1]:
+        why_not = f"not decided: the 95% interval of the median, {interval[0]:.2f}-{interval[1]:.2f}%, holds the bar"
+    if why_not is not None:
+        print(why_not)
+    bar = Bar(f"cost of being measured, %, median of {len(rounds)} rounds", Spread.of(found) if why_not is None else None, BAR, "<")
     print(bar.text())
     print(f"reached {int(bar.is_reached)} of 1")
     return 0 if bar.is_reached else 1

@@ -40,11 +40,25 @@ class Measured(unittest.TestCase):
         ]
         for alone, other, code, text in rows:
             with self.subTest(text + str(other)):
-                found, out = self.report(*[(alone, other)] * 3)
+                found, out = self.report(*[(alone, other)] * 6)
                 self.assertEqual((code, True), (found, text in out), out)
                 self.assertIn(f"reached {1 - code} of 1", out)
         # A round that somebody disturbed is not the median.
-        self.assertEqual(0, self.report(*[(took(10, 10), took(10.01, 10))] * 2, (took(10, 10), took(20, 10)))[0])
+        self.assertEqual(0, self.report(*[(took(10, 10), took(10.01, 10))] * 9, (took(10, 10), took(20, 10)))[0])
+
+    def test_what_is_not_known_is_not_reached(self):
+        """The median is far below the bar, and says nothing: half of the rounds are beyond it, or there are too few."""
+        wide = [(took(10, 10), took(10 + cost, 10)) for cost in (-4, -3, -1, -.5, 0, .5, 1, 2)]
+        code, out = self.report(*wide)
+        self.assertEqual(1, code)
+        self.assertIn("not decided: the 95% interval of the median, -40.00-20.00%, holds the bar", out)
+        code, out = self.report(*[(took(10, 10), took(10, 10))] * 5)
+        self.assertEqual((1, True), (code, "not decided: fewer than 6 rounds" in out))
+
+    def test_the_interval_of_a_median(self):
+        """Ranks of the sign test: 1 and 6 of 6, 2 and 8 of 9, 4 and 12 of 15."""
+        for n, ranks in ((6, (1, 6)), (9, (2, 8)), (15, (4, 12))):
+            self.assertEqual(ranks, measured.median_interval(list(range(n, 0, -1))))
 
     def test_the_program(self):
         with tempfile.TemporaryDirectory() as folder:
