@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The manual pages that the build writes."""
+import os
 import pathlib
 import re
 import shutil
@@ -9,6 +10,8 @@ import unittest
 import cli
 
 PAGES = pathlib.Path(cli.BENCHCTL).parent
+WORKER = pathlib.Path(os.environ["BENCHWORKER_PROGRAM"])
+WORKER_PAGE = WORKER.with_name("benchworker.1")
 
 
 class Man(cli.CliCase):
@@ -29,12 +32,22 @@ class Man(cli.CliCase):
         self.assertIn("benchctl logs 7k3fq --point 3", page)
         self.assertIn("130\n", page)
 
+    def test_the_page_of_benchworker_has_its_roles_and_exit_codes(self):
+        page = WORKER_PAGE.read_text(encoding="utf-8")
+        help_text = subprocess.run([WORKER, "--help"], capture_output=True, text=True, check=True).stdout
+        roles = re.findall(r"^  (\w+) +[A-Z]", help_text, re.MULTILINE)
+        self.assertIn("pserver", roles)
+        for role in roles:
+            self.assertIn(f"\\fB{role}\\fP", page)
+        self.assertIn("a peer was lost", page)
+        self.assertNotIn("the lease was lost", page)   # benchd's
+
     def test_an_unknown_page(self):
         self.assertIn("there is no page for 'nonsense'", self.ctl("__man", "nonsense", code=2).stderr)
 
     @unittest.skipUnless(shutil.which("mandoc"), "mandoc is not installed")
     def test_the_pages_are_formatted_without_a_warning(self):
-        pages = sorted(map(str, PAGES.glob("*.1")))
+        pages = sorted(map(str, [*PAGES.glob("*.1"), WORKER_PAGE]))
         done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", *pages], capture_output=True, text=True,
                               check=False)
         # A page has no date, so that each build writes the same one.
