@@ -26,6 +26,7 @@
 /* For other processes that write to the store: of all calls from one look to the next, also of those that
  * the driver makes meanwhile. A tenth of the Lease's time. */
 #define STORE_WAIT_MS 1000
+#define SHOW_EVERY_NS (200 * INT64_C(1000000))
 #define TRIM_SOON_NS (2 * INT64_C(1000000000))  /* after a run: its pods must go first */
 #define TRIM_EVERY_NS (5 * INT64_C(1000000000)) /* costs a fifth of a millisecond */
 #define PURGE_EVERY_NS (60 * INT64_C(1000000000))
@@ -39,6 +40,18 @@ static void wake(void *ctx)
     if (!d->is_stopping) {
         /* Cannot fail: the callback is not NULL and the handle is not closing. */
         (void)uv_timer_start(&d->timer, on_timer, 0, LOOK_EVERY_MS);
+    }
+}
+
+/* For who follows a run: a step is published at once, and not only with the next look. Of steps that come faster,
+ * the newest is published when SHOW_EVERY_NS are over and another one comes, or with that look. */
+static void show(void *ctx)
+{
+    struct daemon *d = ctx;
+    const int64_t now_ns = clock_monotonic_ns();
+    if (daemon_view_is_followed(d->view) && now_ns - d->shown_ns >= SHOW_EVERY_NS) {
+        d->shown_ns = now_ns;
+        inspect_publish(d);
     }
 }
 
@@ -392,6 +405,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                   .pod_counters = &d->pods,
                                   .counters = &d->counters,
                                   .wake = wake,
+                                  .show = show,
                                   .ctx = d};
     (void)uv_timer_init(d->loop, &d->timer); /* never fails */
     d->timer.data = d;

@@ -63,6 +63,7 @@ static void on_record(void *ctx, const struct replica_id *id, const struct recor
         .seen_unix_ms = clock_steady_unix_ms(),
     };
     run->advanced_unix_ms = run->progress.seen_unix_ms;
+    run->env->show(run->env->ctx);
 }
 
 static void on_done(void *ctx)

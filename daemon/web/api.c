@@ -1,5 +1,4 @@
 /* /api/v1: runs, their results and logs. docs/api.md. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +6,7 @@
 
 #include "base/parse.h"
 #include "base/str.h"
+#include "daemon/web/run_json.h"
 #include "daemon/web/site.h"
 #include "report/report.h"
 #include "store/run_document.h"
@@ -47,28 +47,6 @@ void api_runs(struct site *site, const struct web_request *req, const char *run,
     put_json(res, run_list_to_json(items));
 }
 
-static json_t *current_to_json(const struct run_status *st)
-{
-    return st->has_current
-               ? json_pack("{s:I, s:I, s:I}", "point", (json_int_t)st->current.point, "trial",
-                           (json_int_t)st->current.trial, "attempt", (json_int_t)st->current.number)
-               : json_null();
-}
-
-static json_t *progress_to_json(const struct site_run *run)
-{
-    if (run->live == NULL || !run->live->progress.is_known) {
-        return json_null();
-    }
-    const struct daemon_progress *p = &run->live->progress;
-    return json_pack("{s:s, s:I, s:I, s:b, s:I, s:I, s:o, s:o}", "role", role_to_string(p->id.role),
-                     "index", (json_int_t)p->id.index, "step", (json_int_t)p->step, "warmup",
-                     p->is_warmup, "stepNs", (json_int_t)p->step_ns, "samples",
-                     (json_int_t)p->samples, "loss",
-                     isfinite(p->loss) ? json_real(p->loss) : json_null(), "seen",
-                     run_time_to_json(p->seen_unix_ms));
-}
-
 static json_t *ids_to_json(const struct attempt_id *ids, size_t n)
 {
     json_t *list = json_array();
@@ -106,8 +84,9 @@ void api_run(struct site *site, const struct web_request *req, const char *name,
     json_t *document = run_item_to_json(&run.item.row, run.item.is_interrupted);
     json_object_set_new(document, "apiVersion", json_string(API_VERSION));
     json_object_set_new(document, "kind", json_string("BenchmarkRunSummary"));
-    json_object_set_new(document, "current", current_to_json(&run.item.row.status));
-    json_object_set_new(document, "progress", progress_to_json(&run));
+    json_object_set_new(document, "current", run_json_current(&run.item.row.status));
+    json_object_set_new(document, "progress",
+                        run.live == NULL ? json_null() : run_json_progress(run.live));
     json_object_set_new(document, "attempts", ids_to_json(ids, n_ids));
     site_run_done(&run);
     put_json(res, document);

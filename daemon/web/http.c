@@ -10,8 +10,10 @@
  *   third call                                              answered
  *   on_completed                                            freed
  *
+ * A stream (stream.h) is answered at once, too, and its connection is then suspended between events.
+ *
  * Limits: CONNECTIONS at once, HEADER_BYTES for request line and headers (MHD answers 414 or 431),
- * IDLE_S of silence, MAX_ARGS arguments, no body; those of render.h for what is waited for. A client that
+ * IDLE_S of silence, MAX_ARGS arguments, no body; those of render.h for what is waited for, and of stream.h. A client that
  * goes away costs its connection only. Responses in flight may have SENDING_BYTES together, except small
  * ones, and one that several clients read counts once: a client that asks for logs and does not read
  * them must not exhaust benchd's memory. */
@@ -28,7 +30,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "daemon/web/listen.h"
+#include "daemon/web/live.h"
 #include "daemon/web/render.h"
+#include "daemon/web/stream.h"
 
 #define CONNECTIONS 512
 #define HEADER_BYTES 16384 /* MHD's memory for one connection: what is read and what is sent */
@@ -54,6 +58,7 @@ struct web {
     struct MHD_Daemon *mhd;
     uv_poll_t poll;
     uv_timer_t timer;
+    struct streams *streams;
     struct web_stats stats;
     size_t n_sending; /* bytes of responses that are not sent completely */
 };
@@ -65,7 +70,7 @@ struct request {
     struct MHD_Connection *connection;
     struct web_arg args[MAX_ARGS]; /* MHD's texts: they live as long as the request */
     size_t n_args;
-    bool has_too_many_args;
+    bool has_too_many_args, is_head;
     struct render_job job;
 };
 
@@ -213,6 +218,29 @@ static bool has_read_key(const struct web *w, struct MHD_Connection *connection)
     return difference == 0;
 }
 
+/* Follows a run or the list. What is not there, and what is asked with HEAD, has an answer as others have. */
+static enum MHD_Result follow(struct web *w, const struct request *request)
+{
+    struct MHD_Connection *connection = request->connection;
+    struct MHD_Response *response =
+        streams_open(w->streams, connection, request->job.route.run,
+                     MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Last-Event-ID"));
+    if (response == NULL) {
+        struct web_response res = {0};
+        web_fail_busy(&res,
+                      "%d pages follow runs already, and no more may; close one, or read the run "
+                      "without following it",
+                      STREAMS_MAX);
+        return send_response(w, connection, &res);
+    }
+    web_stats_count(&w->stats, MHD_HTTP_OK);
+    add_headers(response, MHD_HTTP_OK, LIVE_TYPE, false);
+    (void)MHD_add_response_header(response, "X-Accel-Buffering", "no"); /* as in add_headers */
+    enum MHD_Result queued = MHD_queue_response(connection, MHD_HTTP_OK, response);
+    MHD_destroy_response(response); /* the connection holds it */
+    return queued;
+}
+
 /* What needs neither the store nor much time. */
 static enum MHD_Result answer_at_once(struct web *w, const struct request *request)
 {
@@ -221,6 +249,10 @@ static enum MHD_Result answer_at_once(struct web *w, const struct request *reque
     daemon_view_read(w->view, &site.now);
     routes_answer(&site, &request->job.route, &request->job.req, &res);
     daemon_snapshot_done(&site.now);
+    if (request->job.route.kind == ROUTE_STREAM && res.code == 200 && !request->is_head) {
+        buf_done(&res.body);
+        return follow(w, request);
+    }
     return send_response(w, request->connection, &res);
 }
 
@@ -238,9 +270,11 @@ static enum MHD_Result begin_answer(struct web *w, struct request *request, cons
                  "benchctl sends it to those who may read the Lease");
         return send_response(w, request->connection, &res);
     }
-    if (request->job.route.kind == ROUTE_QUICK) {
+    const enum route_kind kind = request->job.route.kind;
+    if (kind == ROUTE_QUICK || kind == ROUTE_STREAM) {
         return answer_at_once(w, request);
     }
+    w->stats.n_streams = streams_count(w->streams);
     request->job.stats = w->stats;
     request->state = REQUEST_WAITING;
     if (!renderer_submit(w->renderer, &request->job)) {
@@ -273,6 +307,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     if (request == NULL) {
         request = xnew(struct request);
         request->connection = connection;
+        request->is_head = str_eq(method, "HEAD");
         *state = request;
         return MHD_YES;
     }
@@ -334,6 +369,7 @@ static void resume_done(struct web *w)
 static void stop(struct web *w)
 {
     renderer_stop(w->renderer);
+    streams_stop(w->streams);
     resume_done(w); /* MHD must not be stopped with a suspended connection */
     (void)MHD_run(w->mhd);
     (void)uv_poll_stop(&w->poll); /* before its descriptor goes */
@@ -352,6 +388,11 @@ static void on_wake(uv_async_t *wake)
     }
     resume_done(w);
     serve(w);
+}
+
+static void on_resumed(void *ctx)
+{
+    serve(ctx);
 }
 
 /* On the render thread. */
@@ -415,6 +456,8 @@ static int start_threads(struct web *w, const struct web_params *params, int fd_
         return err_set(err, EIO, "the HTTP server cannot start: %s", uv_strerror(r));
     }
     w->wake.data = w;
+    w->streams = streams_new(&(struct streams_params){
+        .loop = &w->loop, .view = w->view, .on_resumed = on_resumed, .ctx = w});
     r = start_mhd(w, fd_take, err);
     if (r >= 0 && (r = uv_thread_create(&w->thread, run, w)) < 0) {
         MHD_stop_daemon(w->mhd);
@@ -457,6 +500,7 @@ void web_free(struct web *w)
     (void)uv_async_send(&w->wake);    /* closed only after this */
     (void)uv_thread_join(&w->thread); /* it was created: cannot fail */
     (void)uv_loop_close(&w->loop);    /* every handle is closed */
+    streams_free(w->streams);
     renderer_free(w->renderer);
     free(w->read_key);
     free(w);

@@ -10,6 +10,7 @@
 struct daemon_view {
     uv_mutex_t mutex;
     struct daemon_snapshot now; /* under the mutex */
+    atomic_bool is_followed;
 };
 
 /* ---- a run ---- */
@@ -52,7 +53,7 @@ struct daemon_runs *daemon_runs_new(void)
     return runs;
 }
 
-static struct daemon_runs *runs_ref(struct daemon_runs *runs)
+struct daemon_runs *daemon_runs_ref(struct daemon_runs *runs)
 {
     atomic_fetch_add(&runs->n_users, 1);
     return runs;
@@ -148,12 +149,22 @@ void daemon_view_publish(struct daemon_view *v, const struct daemon_facts *facts
     }
 }
 
+void daemon_view_set_followed(const struct daemon_view *v, bool is_followed)
+{
+    atomic_store((atomic_bool *)&v->is_followed, is_followed);
+}
+
+bool daemon_view_is_followed(const struct daemon_view *v)
+{
+    return atomic_load((atomic_bool *)&v->is_followed);
+}
+
 void daemon_view_read(const struct daemon_view *v, struct daemon_snapshot *ret)
 {
     uv_mutex_t *mutex = (uv_mutex_t *)&v->mutex;
     uv_mutex_lock(mutex);
     *ret = v->now;
-    (void)runs_ref(ret->runs);
+    (void)daemon_runs_ref(ret->runs);
     uv_mutex_unlock(mutex);
 }
 

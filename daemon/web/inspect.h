@@ -85,6 +85,7 @@ struct daemon_runs {
     VEC(struct daemon_run *) list;
 };
 struct daemon_runs *daemon_runs_new(void); /* with one user; push items that you have referenced */
+struct daemon_runs *daemon_runs_ref(struct daemon_runs *runs);
 void daemon_runs_unref(struct daemon_runs *runs);
 /* The same runs, unchanged and in the same order? */
 bool daemon_runs_are_same(const struct daemon_runs *a, const struct daemon_runs *b);
@@ -142,6 +143,11 @@ void daemon_view_free(struct daemon_view *v); /* NULL is fine; after its readers
 /* `runs_take` NULL: the runs are as before. */
 void daemon_view_publish(struct daemon_view *v, const struct daemon_facts *facts,
                          struct daemon_runs *runs_take);
+
+/* Does anybody follow the runs (stream.h)? Then a step is worth publishing before the next look. Set by
+ * the HTTP thread, read by the daemon's loop. */
+void daemon_view_set_followed(const struct daemon_view *v, bool is_followed);
+bool daemon_view_is_followed(const struct daemon_view *v);
 
 /* What one request is answered from: facts and runs of one moment. */
 struct daemon_snapshot {

@@ -67,6 +67,7 @@ VALUE(store_disk_free, in->facts->space.disk_free_bytes)
 VALUE(store_busy, in->facts->store.busy)
 VALUE(leader, in->facts->is_leader)
 VALUE(look_age, in->look_age_s)
+VALUE(http_streams, in->web.n_streams)
 VALUE(longest_turn, (double)in->facts->turns.longest_ns / 1e9)
 VALUE(runs_hidden, in->n_runs > METRICS_MAX_RUNS ? in->n_runs - METRICS_MAX_RUNS : 0)
 
@@ -292,6 +293,8 @@ static const struct daemon_family daemon_families[] = {
      NULL},
     {COUNTER("benchd_http_requests_total", "Requests that benchd answered, by status."), NULL,
      write_http_requests},
+    {GAUGE("benchd_http_streams", "Pages and clients that follow a run or the list of runs."),
+     http_streams, NULL},
 };
 
 /* --- A run ----------------------------------------------------------------------------------- */

@@ -20,6 +20,8 @@ static const struct {
     {"/api/v1/runs/", "/results", api_results, ROUTE_CACHED, false},
     {"/api/v1/runs/", "/logs", api_logs, ROUTE_READ, false},
     {"/", NULL, html_runs, ROUTE_READ, false},
+    {"/events", NULL, live_runs, ROUTE_STREAM, false},
+    {"/runs/", "/events", live_run, ROUTE_STREAM, false},
     {"/style.css", NULL, html_style, ROUTE_QUICK, true},
     {"/runs/", "", html_run, ROUTE_CACHED, false},
 };

@@ -63,7 +63,7 @@ int site_run_version(const struct site *site, const char *name, struct buf *out,
 #define SITE_MAX_NAME 253 /* bytes of a Kubernetes object's name */
 
 /* Handlers: each fills an empty response, which has code 200 and no type. They are in scrape.c,
- * health.c, api.c and html.c. */
+ * health.c, api.c, live.c and html.c. */
 typedef void (*site_handler_fn)(struct site *site, const struct web_request *req, const char *run,
                                 struct web_response *res);
 void scrape_metrics(struct site *site, const struct web_request *req, const char *run,
@@ -88,6 +88,11 @@ void html_run(struct site *site, const struct web_request *req, const char *run,
               struct web_response *res);
 void html_style(struct site *site, const struct web_request *req, const char *run,
                 struct web_response *res);
+/* The newest event of what is followed. */
+void live_runs(struct site *site, const struct web_request *req, const char *run,
+               struct web_response *res);
+void live_run(struct site *site, const struct web_request *req, const char *run,
+              struct web_response *res);
 
 /* Answers with the error of a load; 503 if the time for it was over. */
 void site_fail(struct web_response *res, int r, const struct err *err);

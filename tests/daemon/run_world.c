@@ -13,6 +13,11 @@ static void on_wake(void *ctx)
     ((struct world *)ctx)->n_wakes++;
 }
 
+static void on_show(void *ctx)
+{
+    ((struct world *)ctx)->n_shows++;
+}
+
 int world_setup(void **state)
 {
     struct world *w = xnew(struct world);
@@ -30,6 +35,7 @@ int world_setup(void **state)
     w->env.events = &w->events;
     w->env.counters = &w->counters;
     w->env.wake = on_wake;
+    w->env.show = on_show;
     w->env.ctx = w;
     *state = w;
     return 0;

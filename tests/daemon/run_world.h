@@ -30,7 +30,7 @@ struct world {
     struct run_env env;
     struct event_recorder events;
     struct daemon_counters counters;
-    unsigned n_wakes;
+    unsigned n_wakes, n_shows;
 };
 
 int world_setup(void **state);    /* *state: a struct world */

@@ -486,6 +486,7 @@ static void progress_and_time_left(void **state)
     events->record(events->ctx, &id, &record);
     assert_true(run->progress.is_known);
     assert_int_equal(run->progress.step, 3);
+    assert_int_equal(w->n_shows, 1); /* who follows the run need not wait for the next look */
     const struct attempt_row row = {.outcome = ATTEMPT_SUCCEEDED};
     events->attempt(events->ctx, &row);
     assert_false(run->progress.is_known); /* it was of the attempt that has ended */

@@ -43,6 +43,11 @@ class Server:
     def json(self, path):
         return json.loads(self.get(path)[2])
 
+    def say(self, line):
+        """See web_server.c."""
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
     def end(self):
         """(exit code, stderr): sanitizers speak there."""
         if self.left is None:

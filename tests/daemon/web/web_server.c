@@ -1,13 +1,19 @@
 /* Serves the runs of a store as benchd would: web_server STORE_URL [ACTIVE_RUN [big]]. Prints its
  * address, ends when stdin does, and prints then how late its loop was at most and how much it worked
  * between two beats, in ns. A run that is not finished is taken for one that is driven;
- * ACTIVE_RUN, which may be finished, shows a step of trainer 0 as if it were. */
+ * ACTIVE_RUN, which may be finished, shows a step of trainer 0 as if it were. Lines on stdin change it:
+ *
+ *   step N      trainer 0 has done this step
+ *   phase NAME  the run is in this phase; a final one ends it
+ *   gone        the daemon does not know it any more
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <uv.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -160,6 +166,7 @@ struct serving {
     struct web *web;
     struct worker worker;
     struct pulse pulse;
+    struct buf line; /* of stdin, so far */
 };
 
 static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
@@ -169,9 +176,49 @@ static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
     *buf = uv_buf_init(text, sizeof(text));
 }
 
+static void obey(struct served *s, const char *line)
+{
+    struct fake_run *run = NULL;
+    vec_each (struct fake_run, r, &s->daemon.runs) {
+        run = r->is_active || r->progress.is_known ? r : run;
+    }
+    unsigned step = 0;
+    char phase[32] = "";
+    if (run == NULL) {
+        return;
+    }
+    if (sscanf(line, "step %u", &step) == 1) {
+        run->progress.step = step;
+        run->progress.seen_unix_ms = clock_unix_ms();
+    } else if (sscanf(line, "phase %31s", phase) == 1) {
+        struct run_status *st = (struct run_status *)run->status; /* a row's, see load */
+        const int to = run_phase_from_string(phase);
+        st->phase = to < 0 ? st->phase : (enum run_phase)to;
+        run->is_active = !run_phase_is_final(st->phase);
+    } else if (str_eq(line, "gone")) {
+        *run = s->daemon.runs.items[--s->daemon.runs.len];
+    }
+    fake_daemon_publish(&s->daemon, s->view);
+}
+
+/* What is read: lines. */
+static void take_lines(struct serving *serving, const char *data, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (data[i] != '\n') {
+            buf_putc(&serving->line, data[i]);
+            continue;
+        }
+        obey(serving->worker.served, buf_cstr(&serving->line));
+        buf_clear(&serving->line);
+    }
+}
+
 static void on_stdin(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
-    (void)buf;
+    if (n > 0) {
+        take_lines(stream->data, buf->base, (size_t)n);
+    }
     if (n < 0) {
         struct serving *serving = stream->data;
         uv_close((uv_handle_t *)stream, NULL);
@@ -205,6 +252,7 @@ static int serve(struct served *s, const char *store_url, struct err *err)
         serving.worker.timer.data = &serving.worker;
         (void)uv_timer_start(&serving.worker.timer, on_work, WORK_MS, WORK_MS);
         (void)uv_run(&loop, UV_RUN_DEFAULT); /* till everything is closed */
+        buf_done(&serving.line);
         printf("%lld %lld\n", (long long)serving.pulse.late_ns, (long long)serving.pulse.busy_ns);
     }
     return uv_loop_close(&loop) == 0 ? r : err_set(err, EBUSY, "a handle was left open");

@@ -1,0 +1,133 @@
+/* See live.h. */
+#include "daemon/web/live.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <jansson.h>
+
+#include "daemon/web/run_json.h"
+#include "daemon/web/site.h"
+
+#define FNV_BASIS UINT64_C(0xcbf29ce484222325)
+#define FNV_PRIME UINT64_C(0x100000001b3)
+
+static uint64_t hash(const char *text)
+{
+    uint64_t h = FNV_BASIS;
+    for (const char *c = text; *c != '\0'; c++) {
+        h = (h ^ (unsigned char)*c) * FNV_PRIME;
+    }
+    return h;
+}
+
+void live_event_done(struct live_event *e)
+{
+    buf_done(&e->text);
+    *e = (struct live_event){0};
+}
+
+/* What a page's figures depend on, as a text: a page with another one asks for them again. */
+static json_t *figures_to_json(const struct run_status *st)
+{
+    char text[96];
+    (void)snprintf(text, sizeof(text), "%s %u %u %u.%u.%u", run_phase_to_string(st->phase),
+                   st->trials_done, st->trials_failed, st->current.point, st->current.trial,
+                   st->current.number);
+    return json_string(text);
+}
+
+/* A message is ours; what it quotes of others may be no UTF-8. */
+static json_t *text_to_json(const char *text)
+{
+    struct buf clean = BUF_INIT;
+    buf_put_utf8(&clean, text, 1024);
+    json_t *json = json_string(buf_cstr(&clean));
+    buf_done(&clean);
+    return json;
+}
+
+static bool is_over(const struct daemon_run *run)
+{
+    return run_phase_is_final(run->status.phase) && !run->is_active;
+}
+
+static json_t *summary_to_json(const struct daemon_run *run)
+{
+    const struct run_status *st = &run->status;
+    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:b}", "name", run->name, "phase",
+                     run_phase_to_string(st->phase), "done", (json_int_t)st->trials_done, "failed",
+                     (json_int_t)st->trials_failed, "total", (json_int_t)st->trials_total, "over",
+                     is_over(run));
+}
+
+static json_t *run_to_json(const struct daemon_run *run)
+{
+    json_t *json = summary_to_json(run);
+    json_object_set_new(json, "message", text_to_json(run->status.message));
+    json_object_set_new(json, "wait", text_to_json(run->wait.reason));
+    json_object_set_new(json, "current", run_json_current(&run->status));
+    json_object_set_new(json, "steps", json_integer(run->frozen.steps));
+    json_object_set_new(json, "progress", run_json_progress(run));
+    json_object_set_new(json, "figures", figures_to_json(&run->status));
+    return json;
+}
+
+/* The last ones: those that are driven or were made last stand at the end. */
+static json_t *list_to_json(const struct daemon_runs *runs)
+{
+    json_t *items = json_array();
+    const size_t n = runs->list.len;
+    for (size_t i = n > LIVE_MAX_LISTED ? n - LIVE_MAX_LISTED : 0; i < n; i++) {
+        /* grows in memory only */
+        (void)json_array_append_new(items, summary_to_json(runs->list.items[i]));
+    }
+    return json_pack("{s:o}", "runs", items);
+}
+
+int live_event_make(const struct daemon_runs *runs, const char *run, struct live_event *ret,
+                    struct err *err)
+{
+    const bool is_list = run[0] == '\0';
+    const struct daemon_run *found = is_list ? NULL : daemon_runs_find(runs, run);
+    if (!is_list && found == NULL) {
+        return err_set(err, ENOENT,
+                       "benchd does not drive a run '%.253s' now, so there is nothing to follow",
+                       run);
+    }
+    json_t *json = is_list ? list_to_json(runs) : run_to_json(found);
+    char *data = json_dumps(json, JSON_COMPACT);
+    json_decref(json);
+    if (data == NULL) { /* a bug of ours: a number that JSON cannot hold */
+        return err_set(err, EINVAL, "the state of '%.253s' cannot be written as JSON", run);
+    }
+    (void)snprintf(ret->id, sizeof(ret->id), "%016llx", (unsigned long long)hash(data));
+    ret->is_last = !is_list && is_over(found);
+    buf_printf(&ret->text, "id: %s\nevent: %s\ndata: %s\n\n", ret->id, is_list ? "runs" : "run",
+               data);
+    free(data);
+    return 0;
+}
+
+void live_run(struct site *site, const struct web_request *req, const char *run,
+              struct web_response *res)
+{
+    (void)req;
+    struct live_event event = {0};
+    struct err err = {0};
+    const int r = live_event_make(site->now.runs, run, &event, &err);
+    if (r < 0) {
+        site_fail(res, r, &err);
+        return;
+    }
+    res->content_type = LIVE_TYPE;
+    buf_append(&res->body, event.text.data, event.text.len);
+    live_event_done(&event);
+}
+
+void live_runs(struct site *site, const struct web_request *req, const char *run,
+               struct web_response *res)
+{
+    (void)run;
+    live_run(site, req, "", res);
+}

@@ -1,0 +1,23 @@
+/* What those who follow a run, or the list of runs, are sent: an event of text/event-stream that has the
+ * whole state, so that nobody needs the events before it, and a slow reader loses nothing by skipping
+ * some. Made from what the daemon shows, never from the store. Pure. */
+#pragma once
+
+#include "base/buf.h"
+#include "daemon/web/inspect.h"
+
+#define LIVE_TYPE "text/event-stream; charset=utf-8"
+#define LIVE_ID_SIZE 17 /* 16 hexadecimal digits of the state: the same after a restart of benchd */
+#define LIVE_MAX_LISTED 100 /* runs in an event of the list; the others are in the page */
+
+struct live_event {
+    char id[LIVE_ID_SIZE];
+    bool is_last;    /* the run has ended: no other event follows */
+    struct buf text; /* owned: id, event and data, with the empty line at the end */
+};
+void live_event_done(struct live_event *e);
+
+/* `run` is a name or uid; "": the list. -ENOENT: the daemon does not show it, so there is nothing to
+ * follow. `ret` is an empty event. */
+int live_event_make(const struct daemon_runs *runs, const char *run, struct live_event *ret,
+                    struct err *err);
