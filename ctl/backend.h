@@ -15,6 +15,7 @@
 struct listed_run {
     struct run_row row;  /* owned; without its definition */
     bool is_interrupted; /* it has not ended, but no process is running it */
+    char *ns;            /* its namespace, in a list of all namespaces; else NULL; owned */
 };
 struct run_list {
     VEC(struct listed_run) items; /* newest first, or in the order of the names given */
@@ -24,11 +25,20 @@ void run_list_done(struct run_list *list);
 struct listed_benchmark {
     json_t *object;          /* kind Benchmark, owned */
     int64_t created_unix_ms; /* 0: it is built in */
+    char *ns;                /* as of a run */
 };
 struct benchmark_list {
     VEC(struct listed_benchmark) items; /* by name, or in the order of the names given */
 };
 void benchmark_list_done(struct benchmark_list *list);
+
+/* What of them is listed. All zero: everything in the store or in the namespace. */
+struct list_wanted {
+    const char *const *names; /* of these alone; NULL: all */
+    size_t n_names;
+    const char *selector;   /* of labels, in a cluster; NULL: all */
+    bool is_all_namespaces; /* of a cluster, without names */
+};
 
 /* Which log the command line selects; NOT_GIVEN for what it leaves out. */
 #define NOT_GIVEN (-1)
@@ -40,10 +50,9 @@ struct log_wanted {
 
 struct backend;
 struct backend_ops {
-    /* n_names 0: all. */
-    enum exit_code (*list_runs)(struct backend *b, const char *const *names, size_t n_names,
+    enum exit_code (*list_runs)(struct backend *b, const struct list_wanted *wanted,
                                 struct run_list *ret);
-    enum exit_code (*list_benchmarks)(struct backend *b, const char *const *names, size_t n_names,
+    enum exit_code (*list_benchmarks)(struct backend *b, const struct list_wanted *wanted,
                                       struct benchmark_list *ret);
     /* RUN with everything that is stored about it. */
     enum exit_code (*load_run)(struct backend *b, const char *what, struct loaded_run *ret);
@@ -72,6 +81,7 @@ struct backend { /* implementations embed this as their first member */
     const struct backend_ops *ops;
     const struct cli *cli; /* borrowed */
     char *where; /* "--local", "-n bench": options for a command that the user can copy; owned */
+    char *place; /* the same in words: "bench namespace"; owned */
 };
 
 /* --local and --store choose the store, otherwise it is the cluster. EXIT_OK, or prints the error.

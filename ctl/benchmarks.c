@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "ctl/human.h"
+#include "ctl/list_order.h"
 #include "report/table.h"
 
 static const json_t *path(const json_t *object, const char *a, const char *b)
@@ -50,7 +52,11 @@ static void print_json(const struct benchmark_list *list, struct buf *out)
 {
     json_t *items = json_array();
     vec_each (const struct listed_benchmark, l, &list->items) {
-        (void)json_array_append(items, l->object); /* grows in memory only */
+        if (l->ns != NULL) { /* grows in memory only, as the array does */
+            (void)json_object_set_new(json_object_get(l->object, "metadata"), "namespace",
+                                      json_string(l->ns));
+        }
+        (void)json_array_append(items, l->object);
     }
     json_t *document = json_pack("{s:s, s:s, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
                                  "BenchmarkList", "items", items);
@@ -60,7 +66,39 @@ static void print_json(const struct benchmark_list *list, struct buf *out)
     json_decref(document);
 }
 
-void benchmarks_format(const struct cli *cli, const struct benchmark_list *list,
+const char *const benchmarks_columns[] = {"name", "namespace", "created", "age", NULL};
+
+static struct order_key key_of(const struct listed_benchmark *l, int column)
+{
+    const char *name = json_string_value(path(l->object, "metadata", "name"));
+    switch (column) {
+    case 0:
+        return (struct order_key){.text = name == NULL ? "" : name};
+    case 1:
+        return (struct order_key){.text = l->ns == NULL ? "" : l->ns};
+    default: /* the youngest first, or the oldest */
+        return (struct order_key){.number =
+                                      (double)l->created_unix_ms * (column == 2 ? 1.0 : -1.0)};
+    }
+}
+
+void benchmarks_sort(struct benchmark_list *list, int column)
+{
+    const size_t n = list->items.len;
+    _cleanup_(freep) struct order_key *keys = xnew_array(struct order_key, n + 1);
+    _cleanup_(freep) struct listed_benchmark *before = xnew_array(struct listed_benchmark, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        before[i] = list->items.items[i];
+        keys[i] = key_of(&before[i], column);
+        keys[i].at = i;
+    }
+    order_keys(keys, n);
+    for (size_t i = 0; i < n; i++) {
+        list->items.items[i] = before[keys[i].at];
+    }
+}
+
+void benchmarks_format(const struct cli *cli, const struct benchmark_list *list, bool with_ns,
                        int64_t now_unix_ms, struct buf *out)
 {
     static const char *const titles[] = {"NAME",  "MODEL",   "EXCHANGE", "BASELINE",
@@ -78,10 +116,16 @@ void benchmarks_format(const struct cli *cli, const struct benchmark_list *list,
         return;
     }
     struct table *t = table_new();
+    if (with_ns) {
+        table_column(t, "NAMESPACE", TABLE_LEFT);
+    }
     for (size_t i = 0; i < (is_wide ? 8 : 7); i++) {
         table_column(t, titles[i], TABLE_LEFT);
     }
     vec_each (const struct listed_benchmark, l, &list->items) {
+        if (with_ns) {
+            table_cell(t, "%s", l->ns == NULL ? "-" : l->ns);
+        }
         print_row(t, l, is_wide, now_unix_ms);
     }
     if (list->items.len > 0) {

@@ -6,5 +6,10 @@
 #include "base/buf.h"
 #include "ctl/backend.h"
 
-void benchmarks_format(const struct cli *cli, const struct benchmark_list *list,
+/* What --sort-by takes, NULL at the end. */
+extern const char *const benchmarks_columns[];
+/* column: an index into benchmarks_columns. */
+void benchmarks_sort(struct benchmark_list *list, int column);
+
+void benchmarks_format(const struct cli *cli, const struct benchmark_list *list, bool with_ns,
                        int64_t now_unix_ms, struct buf *out);

@@ -141,7 +141,8 @@ enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret)
         cluster_free(&c->backend);
         return code;
     }
-    c->backend.where = make_where(cli, c->ns); /* last: backend_free frees it */
+    c->backend.where = make_where(cli, c->ns); /* last: backend_free frees them */
+    c->backend.place = xasprintf("%s namespace", c->ns);
     *ret = &c->backend;
     return EXIT_OK;
 }

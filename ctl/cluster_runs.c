@@ -15,22 +15,37 @@ static enum exit_code fail(int r, const struct err *err)
     return cli_error(cluster_exit_code(r), NULL, "%s", err->msg);
 }
 
-static int list_objects(struct cluster *c, const struct kube_resource *res, json_t **ret,
-                        struct err *err)
+static int list_objects(struct cluster *c, const struct kube_resource *res,
+                        const struct list_wanted *wanted, json_t **ret, struct err *err)
 {
-    const struct kube_list_options options = {0};
+    const struct kube_list_options options = {.label_selector = wanted->selector};
     struct kube_request req;
-    kube_request_list(res, c->ns, &options, &req);
+    kube_request_list(res, wanted->is_all_namespaces ? NULL : c->ns, &options, &req);
     return cluster_get(c, &req, ret, err);
 }
 
-/* RUN by the end of its name, among the objects. */
-static enum exit_code find_by_ending(struct cluster *c, const char *what,
-                                     const struct err *not_found, json_t **ret)
+/* The index of the object that was created last; -1: there is none. */
+static int find_newest(const json_t *items)
+{
+    int newest = -1;
+    size_t i;
+    const json_t *object;
+    json_array_foreach (items, i, object) {
+        if (newest < 0 || object_created_unix_ms(object) >
+                              object_created_unix_ms(json_array_get(items, (size_t)newest))) {
+            newest = (int)i;
+        }
+    }
+    return newest;
+}
+
+/* RUN by the end of its name or as the latest, among the objects. */
+static enum exit_code find_in_list(struct cluster *c, const char *what, const struct err *not_found,
+                                   json_t **ret)
 {
     json_t *list = NULL;
     struct err err = {0};
-    int r = list_objects(c, &kube_benchmark_runs, &list, &err);
+    int r = list_objects(c, &kube_benchmark_runs, &(struct list_wanted){0}, &list, &err);
     if (r < 0) {
         return fail(r, &err);
     }
@@ -41,7 +56,14 @@ static enum exit_code find_by_ending(struct cluster *c, const char *what,
         names[i] = kube_json_metadata(json_array_get(items, i), "name");
     }
     enum exit_code code = EXIT_OK;
-    const int found = run_word_match(what, names, n, not_found->msg, c->backend.where, &code);
+    int found;
+    if (run_word_is_latest(what)) {
+        found = find_newest(items);
+        code =
+            run_word_note_latest(c->backend.cli, found < 0 ? NULL : names[found], c->backend.where);
+    } else {
+        found = run_word_match(what, names, n, not_found->msg, c->backend.where, &code);
+    }
     if (found >= 0) {
         *ret = json_incref(json_array_get(items, (size_t)found));
     }
@@ -74,7 +96,7 @@ static enum exit_code check_object(struct cluster *c, const char *name, int r,
     if (r == -ENOENT && !is_missing_kind(a)) {
         struct err err = {0};
         (void)err_set(&err, ENOENT, "there is no run '%s' in namespace '%s'", name, c->ns);
-        return find_by_ending(c, name, &err, ret);
+        return find_in_list(c, name, &err, ret);
     }
     return r < 0 ? fail(r, &a->err) : EXIT_OK;
 }
@@ -98,70 +120,81 @@ static int by_age(const void *a, const void *b)
     return newer != 0 ? newer : strcmp(x->name, y->name);
 }
 
-enum exit_code cluster_list_runs(struct backend *b, const char *const *names, size_t n_names,
+static int add_run(struct run_list *list, const json_t *object, bool with_ns, struct err *err)
+{
+    struct listed_run listed = {0};
+    int r = object_read_row(object, &listed.row, err);
+    if (r < 0) {
+        return r;
+    }
+    const char *ns = with_ns ? kube_json_metadata(object, "namespace") : NULL;
+    listed.ns = ns == NULL ? NULL : xstrdup(ns);
+    *vec_push(&list->items) = listed;
+    return 0;
+}
+
+enum exit_code cluster_list_runs(struct backend *b, const struct list_wanted *wanted,
                                  struct run_list *ret)
 {
     struct cluster *c = (struct cluster *)b;
     struct err err = {0};
-    for (size_t i = 0; i < n_names; i++) {
+    for (size_t i = 0; i < wanted->n_names; i++) {
         json_t *object = NULL;
-        struct listed_run listed = {0};
-        enum exit_code code = cluster_find_object(c, names[i], &object);
-        int r = code == EXIT_OK ? object_read_row(object, &listed.row, &err) : 0;
+        enum exit_code code = cluster_find_object(c, wanted->names[i], &object);
+        int r = code == EXIT_OK ? add_run(ret, object, false, &err) : 0;
         json_decref(object);
         if (code != EXIT_OK || r < 0) {
             return code != EXIT_OK ? code : fail(r, &err);
         }
-        *vec_push(&ret->items) = listed;
     }
     json_t *list = NULL;
-    int r = n_names > 0 ? 0 : list_objects(c, &kube_benchmark_runs, &list, &err);
+    int r = wanted->n_names > 0 ? 0 : list_objects(c, &kube_benchmark_runs, wanted, &list, &err);
     size_t i;
     const json_t *object;
     json_array_foreach (json_object_get(list, "items"), i, object) {
-        struct listed_run listed = {0};
-        if ((r = object_read_row(object, &listed.row, &err)) < 0) {
+        if ((r = add_run(ret, object, wanted->is_all_namespaces, &err)) < 0) {
             break;
         }
-        *vec_push(&ret->items) = listed;
     }
     json_decref(list);
-    if (n_names == 0 && ret->items.len > 0) {
+    if (wanted->n_names == 0 && ret->items.len > 0) {
         qsort(ret->items.items, ret->items.len, sizeof(ret->items.items[0]), by_age);
     }
     return r < 0 ? fail(r, &err) : EXIT_OK;
 }
 
-static void add_benchmark(struct benchmark_list *list, const json_t *object)
+static void add_benchmark(struct benchmark_list *list, const json_t *object, bool with_ns)
 {
+    const char *ns = with_ns ? kube_json_metadata(object, "namespace") : NULL;
     *vec_push(&list->items) = (struct listed_benchmark){
         .object = object_plain_benchmark(object),
         .created_unix_ms = object_created_unix_ms(object),
+        .ns = ns == NULL ? NULL : xstrdup(ns),
     };
 }
 
-enum exit_code cluster_list_benchmarks(struct backend *b, const char *const *names, size_t n_names,
+enum exit_code cluster_list_benchmarks(struct backend *b, const struct list_wanted *wanted,
                                        struct benchmark_list *ret)
 {
     struct cluster *c = (struct cluster *)b;
     struct err err = {0};
-    for (size_t i = 0; i < n_names; i++) {
+    for (size_t i = 0; i < wanted->n_names; i++) {
         struct kube_request req;
         json_t *object = NULL;
-        kube_request_get(&kube_benchmarks, c->ns, names[i], &req);
+        kube_request_get(&kube_benchmarks, c->ns, wanted->names[i], &req);
         int r = cluster_get(c, &req, &object, &err);
         if (r < 0) {
             return fail(r, &err);
         }
-        add_benchmark(ret, object);
+        add_benchmark(ret, object, false);
         json_decref(object);
     }
     json_t *list = NULL;
-    int r = n_names > 0 ? 0 : list_objects(c, &kube_benchmarks, &list, &err);
+    int r = wanted->n_names > 0 ? 0 : list_objects(c, &kube_benchmarks, wanted, &list, &err);
     size_t i;
     const json_t *object;
     json_array_foreach (json_object_get(list, "items"), i, object) {
-        add_benchmark(ret, object);
+        add_benchmark(ret, object, wanted->is_all_namespaces);
     }
     json_decref(list);
     return r < 0 ? fail(r, &err) : EXIT_OK;

@@ -1,165 +1,234 @@
 /* benchctl get [runs|benchmarks] [NAME...]. */
-#include <stdlib.h>
-
-#include <jansson.h>
-
 #include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
 #include "ctl/backend.h"
 #include "ctl/benchmarks.h"
-#include "ctl/human.h"
+#include "ctl/list_order.h"
+#include "ctl/list_watch.h"
+#include "ctl/runs.h"
 #include "ctl/verbs.h"
-#include "report/table.h"
-#include "store/run_list.h"
 
-/* Milliseconds that it ran, or has run so far; -1: unknown. */
-static int64_t ran_ms(const struct listed_run *l, int64_t now_unix_ms)
-{
-    const struct run_status *st = &l->row.status;
-    if (st->started_unix_ms == 0 || l->is_interrupted || run_status_is_imported(st)) {
-        return -1; /* of logs: when they were written says not how long the programs ran */
-    }
-    return (st->ended_unix_ms > 0 ? st->ended_unix_ms : now_unix_ms) - st->started_unix_ms;
-}
+struct get {
+    struct list_wanted wanted;
+    const char *const *columns; /* what the kind can be sorted by */
+    int column;                 /* -1: as they are listed */
+};
 
-static void print_row(struct table *t, const struct listed_run *l, bool is_wide,
-                      int64_t now_unix_ms)
+static enum exit_code take_order(const struct cli *cli, struct get *g)
 {
-    const struct run_row *row = &l->row;
-    char age[HUMAN_SIZE], duration[HUMAN_SIZE] = "-";
-    human_duration(now_unix_ms - row->created_unix_ms, age);
-    if (ran_ms(l, now_unix_ms) >= 0) {
-        human_duration(ran_ms(l, now_unix_ms), duration);
+    const char *word = args_get(&cli->args, "sort-by", NULL);
+    g->column = word == NULL ? -1 : order_column_find(word, g->columns);
+    if (word == NULL || g->column >= 0) {
+        return EXIT_OK;
     }
-    table_cell(t, "%s", row->name);
-    table_cell(t, "%s", row->benchmark);
-    table_cell(t, "%s%s", run_phase_to_string(row->status.phase),
-               l->is_interrupted                      ? " (interrupted)"
-               : run_status_is_imported(&row->status) ? " (imported)"
-                                                      : "");
-    table_cell(t, "%u/%u", row->status.trials_done, row->status.trials_total);
-    table_cell(t, "%s", age);
-    table_cell(t, "%s", duration);
-    if (is_wide) {
-        table_cell(t, "%u", row->status.trials_failed);
-        table_cell(t, "%lld", (long long)row->cpus);
-        table_cell(t, "%s", row->rehearsal ? "yes" : "no");
-        table_cell(t, "%s", row->uid);
-        table_cell(t, "%s", row->status.reason[0] == '\0' ? "-" : row->status.reason);
+    struct buf fix = BUF_INIT;
+    for (size_t i = 0; g->columns[i] != NULL; i++) {
+        buf_printf(&fix, "%s%s", i == 0 ? "write one of " : ", ", g->columns[i]);
     }
-}
-
-static void print_table(const struct cli *cli, const struct listed_run *list, size_t n,
-                        struct buf *out)
-{
-    static const char *const titles[] = {"NAME",      "BENCHMARK", "PHASE",  "TRIALS",
-                                         "AGE",       "DURATION",  "FAILED", "CPUS",
-                                         "REHEARSAL", "UID",       "REASON"};
-    bool is_wide = cli_output_is(cli, "wide");
-    struct table *t = table_new();
-    for (size_t i = 0; i < (is_wide ? 11 : 6); i++) {
-        table_column(t, titles[i], TABLE_LEFT);
-    }
-    int64_t now = clock_unix_ms();
-    for (size_t i = 0; i < n; i++) {
-        print_row(t, &list[i], is_wide, now);
-    }
-    table_format(t, !cli->no_headers, out);
-    table_free(t);
-}
-
-static void print_json(const struct listed_run *list, size_t n, struct buf *out)
-{
-    json_t *items = json_array();
-    for (size_t i = 0; i < n; i++) {
-        json_t *item = run_item_to_json(&list[i].row, list[i].is_interrupted);
-        (void)json_array_append_new(items, item); /* grows in memory only */
-    }
-    json_t *document = run_list_to_json(items);
-    char *text = json_dumps(document, JSON_INDENT(2));
-    buf_printf(out, "%s\n", text);
-    free(text);
-    json_decref(document);
-}
-
-static enum exit_code print(const struct backend *b, const struct run_list *list)
-{
-    const struct cli *cli = b->cli;
-    struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        print_json(list->items.items, list->items.len, &out);
-    } else if (cli_output_is(cli, "name")) {
-        vec_each (const struct listed_run, l, &list->items) {
-            buf_printf(&out, "benchmarkrun.benchd.io/%s\n", l->row.name);
-        }
-    } else if (list->items.len > 0) {
-        print_table(cli, list->items.items, list->items.len, &out);
-    }
-    enum exit_code code = cli_print(&out);
-    if (list->items.len == 0) {
-        cli_note(cli, "No runs found (%s).", b->where);
-    }
-    buf_done(&out);
+    const enum exit_code code =
+        cli_error(EXIT_USAGE, buf_cstr(&fix), "--sort-by '%s' is not a column", word);
+    buf_done(&fix);
     return code;
 }
 
-static enum exit_code get_runs(struct backend *b, const char *const *names, size_t n_names)
+static enum exit_code take(const struct cli *cli, bool is_runs, struct get *ret)
+{
+    const bool has_kind = cli->args.n_words > 0;
+    *ret = (struct get){
+        .wanted = {.names = has_kind ? cli->args.words + 1 : NULL,
+                   .n_names = has_kind ? cli->args.n_words - 1 : 0,
+                   .selector = args_get(&cli->args, "selector", NULL),
+                   .is_all_namespaces = args_has(&cli->args, "all-namespaces")},
+        .columns = is_runs ? runs_columns : benchmarks_columns,
+    };
+    const bool is_here = cli->is_local || cli->store != NULL;
+    if (ret->wanted.is_all_namespaces && is_here) {
+        return cli_error(EXIT_USAGE, "remove --all-namespaces, or --local and --store",
+                         "--all-namespaces is for a cluster: a store has no namespaces");
+    }
+    if (ret->wanted.n_names > 0 &&
+        (ret->wanted.is_all_namespaces || ret->wanted.selector != NULL)) {
+        return cli_error(EXIT_USAGE, "remove the names, or these options",
+                         "--all-namespaces and --selector choose the objects themselves");
+    }
+    if (!is_runs && args_has(&cli->args, "watch")) {
+        return cli_error(EXIT_USAGE, "benchctl get runs --watch", "--watch follows runs only");
+    }
+    return take_order(cli, ret);
+}
+
+static enum exit_code list_runs(struct backend *b, const struct get *g, struct run_list *ret)
+{
+    const enum exit_code code = b->ops->list_runs(b, &g->wanted, ret);
+    if (code == EXIT_OK && g->column >= 0) {
+        runs_sort(ret, g->column, clock_unix_ms());
+    }
+    return code;
+}
+
+static void note_empty(const struct backend *b, const struct get *g, size_t n)
+{
+    if (n == 0 && g->wanted.is_all_namespaces) {
+        cli_note(b->cli, "No resources found");
+    } else if (n == 0) {
+        cli_note(b->cli, "No resources found in %s.", b->place);
+    }
+}
+
+static enum exit_code get_runs(struct backend *b, const struct get *g)
 {
     struct run_list list = {0};
-    enum exit_code code = b->ops->list_runs(b, names, n_names, &list);
+    struct buf out = BUF_INIT;
+    enum exit_code code = list_runs(b, g, &list);
     if (code == EXIT_OK) {
-        code = print(b, &list);
+        runs_format(b->cli, &list, g->wanted.is_all_namespaces, clock_unix_ms(), &out);
+        code = cli_print(&out);
+        note_empty(b, g, list.items.len);
     }
+    buf_done(&out);
     run_list_done(&list);
     return code;
 }
 
-static enum exit_code get_benchmarks(struct backend *b, const char *const *names, size_t n_names)
+static enum exit_code get_benchmarks(struct backend *b, const struct get *g)
 {
     struct benchmark_list list = {0};
-    enum exit_code code = b->ops->list_benchmarks(b, names, n_names, &list);
+    enum exit_code code = b->ops->list_benchmarks(b, &g->wanted, &list);
     if (code == EXIT_OK) {
         struct buf out = BUF_INIT;
-        benchmarks_format(b->cli, &list, clock_unix_ms(), &out);
-        code = cli_print(&out);
-        if (list.items.len == 0) {
-            cli_note(b->cli, "No benchmarks found (%s).", b->where);
+        if (g->column >= 0) {
+            benchmarks_sort(&list, g->column);
         }
+        benchmarks_format(b->cli, &list, g->wanted.is_all_namespaces, clock_unix_ms(), &out);
+        code = cli_print(&out);
+        note_empty(b, g, list.items.len);
         buf_done(&out);
     }
     benchmark_list_done(&list);
     return code;
 }
 
+/* ---- --watch ---- */
+
+#define WATCH_LOCAL_MS 1000
+#define WATCH_CLUSTER_MS 2000
+
+struct watching {
+    struct backend *b;
+    const struct get *get;
+    struct run_list list; /* as it was shown last */
+    bool is_shown;        /* the header was printed */
+};
+
+static bool has_changed(const struct run_list *before, const struct listed_run *l)
+{
+    _cleanup_(freep) char *now = runs_state_text(l);
+    vec_each (const struct listed_run, other, &before->items) {
+        _cleanup_(freep) char *then = runs_state_text(other);
+        if (str_eq(now, then)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Prints the runs of the list that were not shown as they are now. */
+static enum exit_code show_changes(struct watching *w, const struct run_list *list)
+{
+    struct run_list changed = {0}; /* borrows its rows */
+    vec_each (const struct listed_run, l, &list->items) {
+        if (has_changed(&w->list, l)) {
+            *vec_push(&changed.items) = *l;
+        }
+    }
+    struct cli cli = *w->b->cli;
+    cli.no_headers = cli.no_headers || w->is_shown;
+    struct buf out = BUF_INIT;
+    if (changed.items.len > 0) {
+        runs_format(&cli, &changed, w->get->wanted.is_all_namespaces, clock_unix_ms(), &out);
+        w->is_shown = true;
+    }
+    const enum exit_code code = cli_print(&out);
+    buf_done(&out);
+    vec_done(&changed.items);
+    return code;
+}
+
+static enum exit_code look_again(void *ctx)
+{
+    struct watching *w = ctx;
+    struct run_list list = {0};
+    enum exit_code code = list_runs(w->b, w->get, &list);
+    if (code == EXIT_OK) {
+        code = show_changes(w, &list);
+    }
+    run_list_done(&w->list);
+    w->list = list;
+    return code;
+}
+
+static enum exit_code watch_runs(struct backend *b, const struct get *g)
+{
+    struct watching w = {.b = b, .get = g};
+    const bool is_here = b->cli->is_local || b->cli->store != NULL;
+    const enum exit_code code =
+        list_watch(look_again, &w, is_here ? WATCH_LOCAL_MS : WATCH_CLUSTER_MS);
+    run_list_done(&w.list);
+    return code;
+}
+
 static enum exit_code run(struct cli *cli)
 {
     const char *const *words = cli->args.words;
-    const size_t n = cli->args.n_words;
-    const bool is_runs = n == 0 || cli_is_run_kind(words[0]);
+    const bool is_runs = cli->args.n_words == 0 || cli_is_run_kind(words[0]);
     if (!is_runs && !cli_is_benchmark_kind(words[0])) {
         return cli_error(EXIT_USAGE, "list runs or benchmarks, for example: benchctl get runs",
                          "cannot list '%s'", words[0]);
     }
+    struct get get;
     struct backend *b = NULL;
-    enum exit_code code = backend_open(cli, &b);
+    enum exit_code code = take(cli, is_runs, &get);
     if (code == EXIT_OK) {
-        code =
-            (is_runs ? get_runs : get_benchmarks)(b, n == 0 ? NULL : words + 1, n == 0 ? 0 : n - 1);
+        code = backend_open(cli, &b);
+    }
+    if (code == EXIT_OK && args_has(&cli->args, "watch")) {
+        code = watch_runs(b, &get);
+    } else if (code == EXIT_OK) {
+        code = is_runs ? get_runs(b, &get) : get_benchmarks(b, &get);
     }
     backend_free(b);
     return code;
 }
 
+static const struct arg_opt opts[] = {
+    {"watch", 'w', NULL, "Then print each run again when it changes, until Ctrl-C"},
+    {"all-namespaces", 'A', NULL, "List those of all namespaces of the cluster"},
+    {"selector", 'l', "LABELS", "List those with these labels alone, for example team=a,tier!=b"},
+    {"sort-by", 0, "COLUMN",
+     "Sort by name, namespace, benchmark, phase, trials, failed, created, age or duration"},
+};
+
 const struct verb verb_get = {
     .name = "get",
-    .args = "[runs|benchmarks] [NAME...]",
+    .args = "[runs|benchmarks] [NAME...] [option...]",
     .summary = "List runs (newest first) or benchmarks",
     .examples = "  benchctl get\n"
                 "  benchctl get runs -n bench -o wide\n"
                 "  benchctl get runs 7k3fq --store sqlite:results.db -o json\n"
+                "  benchctl get runs --sort-by duration --watch\n"
+                "  benchctl get runs -A -l team=vision\n"
                 "  benchctl get benchmarks --local\n",
     .details = "Benchmarks are those in the cluster, or with --local the shipped ones. A local\n"
                "run whose process died is listed with its last phase and (interrupted); resume\n"
-               "it with: benchctl run --resume RUN --local",
+               "it with: benchctl run --resume RUN --local\n"
+               "\n"
+               "--watch looks every second for a local store and every 2 s in a cluster, and\n"
+               "prints what is new or has another phase or other trials; with -o json a list of\n"
+               "those. --sort-by sorts in ascending order, and takes kubectl's .metadata.name\n"
+               "and .metadata.creationTimestamp, too.",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = "wide|json|name",
     .max_words = (size_t)-1,
     .run = run,

@@ -96,7 +96,11 @@ void complete_runs(struct typing *t)
 {
     struct backend *b = NULL;
     struct run_list list = {0};
-    if (backend_open(&t->cli, &b) == EXIT_OK && b->ops->list_runs(b, NULL, 0, &list) == EXIT_OK) {
+    if (backend_open(&t->cli, &b) == EXIT_OK &&
+        b->ops->list_runs(b, &(struct list_wanted){0}, &list) == EXIT_OK) {
+        if (list.items.len > 1 && !is_typed(t, RUN_WORD_LATEST)) {
+            offer(t, RUN_WORD_LATEST, list.items.items[0].row.name);
+        }
         vec_each (const struct listed_run, l, &list.items) {
             offer_run(t, l);
         }
@@ -121,7 +125,7 @@ static void offer_listed_benchmarks(struct typing *t)
     struct backend *b = NULL;
     struct benchmark_list list = {0};
     if (backend_open(&t->cli, &b) == EXIT_OK &&
-        b->ops->list_benchmarks(b, NULL, 0, &list) == EXIT_OK) {
+        b->ops->list_benchmarks(b, &(struct list_wanted){0}, &list) == EXIT_OK) {
         vec_each (const struct listed_benchmark, l, &list.items) {
             offer_benchmark(t, l->object);
         }

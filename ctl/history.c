@@ -35,7 +35,7 @@ enum exit_code history_load(struct backend *b, const struct loaded_run two[stati
                             struct history *h)
 {
     struct run_list list = {0};
-    enum exit_code code = b->ops->list_runs(b, NULL, 0, &list);
+    enum exit_code code = b->ops->list_runs(b, &(struct list_wanted){0}, &list);
     if (code != EXIT_OK) {
         return code;
     }
@@ -66,7 +66,7 @@ enum exit_code history_load_before(struct backend *b, const char *benchmark, int
                                    size_t max, struct history *h)
 {
     struct run_list list = {0};
-    enum exit_code code = b->ops->list_runs(b, NULL, 0, &list);
+    enum exit_code code = b->ops->list_runs(b, &(struct list_wanted){0}, &list);
     size_t end = 0, n = 0;
     while (end < list.items.len && n < max) {
         n += is_before(&list.items.items[end++].row, benchmark, before_unix_ms);

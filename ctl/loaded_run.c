@@ -54,6 +54,21 @@ const char *run_word_name(const char *what)
     return what;
 }
 
+bool run_word_is_latest(const char *what)
+{
+    return str_eq(what, RUN_WORD_LATEST);
+}
+
+enum exit_code run_word_note_latest(const struct cli *cli, const char *name, const char *where)
+{
+    if (name == NULL) {
+        _cleanup_(freep) char *fix = xasprintf("start one with: benchctl run NAME %s", where);
+        return cli_error(EXIT_NOT_FOUND, fix, "there is no run yet, so none is the latest");
+    }
+    cli_note(cli, "the latest run is %s", name);
+    return EXIT_OK;
+}
+
 int run_word_match(const char *what, const char *const *names, size_t n, const char *fallback,
                    const char *where, enum exit_code *ret_code)
 {

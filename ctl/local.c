@@ -26,12 +26,30 @@ static void list_add_take(struct local *l, struct run_list *list, struct run_row
         .row = *row, .is_interrupted = local_store_is_interrupted(l->store, row)};
 }
 
-static enum exit_code list_runs(struct backend *b, const char *const *names, size_t n_names,
+/* A store that no run has created yet has no runs; one that the user named must exist. */
+static enum exit_code open_to_list(struct local *l)
+{
+    return l->store == NULL && local_store_is_to_come(l->backend.cli) ? EXIT_OK : open_store(l);
+}
+
+static enum exit_code refuse_labels(const struct list_wanted *wanted)
+{
+    return wanted->selector == NULL
+               ? EXIT_OK
+               : cli_error(EXIT_USAGE, "remove --selector",
+                           "--selector is for objects of a cluster: here nothing has labels");
+}
+
+static enum exit_code list_runs(struct backend *b, const struct list_wanted *wanted,
                                 struct run_list *ret)
 {
     struct local *l = (struct local *)b;
-    enum exit_code code = open_store(l);
-    if (code == EXIT_OK && n_names == 0) {
+    const size_t n_names = wanted->n_names;
+    enum exit_code code = refuse_labels(wanted);
+    if (code == EXIT_OK) {
+        code = n_names == 0 ? open_to_list(l) : open_store(l);
+    }
+    if (code == EXIT_OK && n_names == 0 && l->store != NULL) {
         struct run_row *rows = NULL;
         size_t n = 0;
         struct err err = {0};
@@ -44,7 +62,7 @@ static enum exit_code list_runs(struct backend *b, const char *const *names, siz
     }
     for (size_t i = 0; i < n_names && code == EXIT_OK; i++) {
         struct run_row row;
-        code = local_store_find_run(b->cli, l->store, names[i], &row);
+        code = local_store_find_run(b->cli, l->store, wanted->names[i], &row);
         if (code == EXIT_OK) {
             list_add_take(l, ret, &row);
         }
@@ -80,18 +98,19 @@ static enum exit_code add_builtin(const struct cli *cli, const char *name, bool 
                : cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_USAGE, NULL, "%s", err.msg);
 }
 
-static enum exit_code list_benchmarks(struct backend *b, const char *const *names, size_t n_names,
+static enum exit_code list_benchmarks(struct backend *b, const struct list_wanted *wanted,
                                       struct benchmark_list *ret)
 {
     struct places builtin = {0};
-    if (n_names == 0) {
+    const char *const *names = wanted->names;
+    if (wanted->n_names == 0) {
         definition_names(&builtin);
         names = (const char *const *)builtin.list.items;
     }
-    enum exit_code code = EXIT_OK;
-    size_t n = n_names == 0 ? builtin.list.len : n_names;
+    enum exit_code code = refuse_labels(wanted);
+    size_t n = wanted->n_names == 0 ? builtin.list.len : wanted->n_names;
     for (size_t i = 0; i < n && code == EXIT_OK; i++) {
-        code = add_builtin(b->cli, names[i], n_names > 0, ret);
+        code = add_builtin(b->cli, names[i], wanted->n_names > 0, ret);
     }
     places_done(&builtin);
     return code;
@@ -239,7 +258,12 @@ static const struct backend_ops ops = {
 enum exit_code local_backend_open(const struct cli *cli, struct backend **ret)
 {
     struct local *l = xnew(struct local);
-    l->backend = (struct backend){.ops = &ops, .cli = cli, .where = local_store_options(cli)};
+    l->backend = (struct backend){
+        .ops = &ops,
+        .cli = cli,
+        .where = local_store_options(cli),
+        .place = xstrdup(cli->store == NULL ? "the local store" : cli->store),
+    };
     *ret = &l->backend;
     return EXIT_OK;
 }

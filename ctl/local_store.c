@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -79,9 +81,16 @@ enum exit_code local_store_open(const struct cli *cli, bool create, struct store
     return r < 0 ? cannot_create(r, &err) : EXIT_OK;
 }
 
-/* The one run whose name ends with "-what", or an error that suggests a near name. */
-static enum exit_code find_by_ending(const struct cli *cli, struct store *s, const char *what,
-                                     const struct err *not_found, struct run_row *ret)
+bool local_store_is_to_come(const struct cli *cli)
+{
+    _cleanup_(freep) char *url = cli->store == NULL ? local_store_url(cli) : NULL;
+    return url != NULL && access(url + strlen("sqlite:"), F_OK) < 0 && errno == ENOENT;
+}
+
+/* The one run whose name ends with "-what", the newest one for "latest", or an error that suggests a near
+ * name. */
+static enum exit_code find_in_list(const struct cli *cli, struct store *s, const char *what,
+                                   const struct err *not_found, struct run_row *ret)
 {
     struct run_row *rows = NULL;
     size_t n = 0;
@@ -90,13 +99,19 @@ static enum exit_code find_by_ending(const struct cli *cli, struct store *s, con
     if (r < 0) {
         return cli_error(local_store_exit_code(r), NULL, "%s", err.msg);
     }
-    _cleanup_(freep) const char **names = xnew_array(const char *, n + 1);
+    _cleanup_(freep) const char **names = xnew_array(const char *, n + 1); /* NULL at its end */
     for (size_t i = 0; i < n; i++) {
         names[i] = rows[i].name;
     }
     _cleanup_(freep) char *where = local_store_options(cli);
     enum exit_code code = EXIT_OK;
-    int found = run_word_match(what, names, n, not_found->msg, where, &code);
+    int found = -1;
+    if (run_word_is_latest(what)) {
+        code = run_word_note_latest(cli, names[0], where); /* they are sorted by age */
+        found = n == 0 ? -1 : 0;
+    } else {
+        found = run_word_match(what, names, n, not_found->msg, where, &code);
+    }
     if (found >= 0) {
         *ret = rows[found];
         rows[found] = (struct run_row){0};
@@ -115,7 +130,7 @@ enum exit_code local_store_find_run(const struct cli *cli, struct store *s, cons
     struct err err = {0};
     int r = s->ops->get_run(s, what, ret, &err);
     if (r == -ENOENT) {
-        return find_by_ending(cli, s, what, &err, ret);
+        return find_in_list(cli, s, what, &err, ret);
     }
     return r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg) : EXIT_OK;
 }

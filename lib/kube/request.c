@@ -53,7 +53,7 @@ static void put_escaped(struct buf *b, const char *s)
     }
 }
 
-/* name NULL: the collection. */
+/* name NULL: the collection; ns NULL: of all namespaces. */
 static void put_path(struct buf *b, const struct kube_resource *res, const char *ns,
                      const char *name)
 {
@@ -61,8 +61,11 @@ static void put_path(struct buf *b, const struct kube_resource *res, const char 
     if (res->group[0] != '\0') {
         buf_printf(b, "%s/", res->group);
     }
-    buf_printf(b, "%s/namespaces/", res->version);
-    put_escaped(b, ns);
+    buf_puts(b, res->version);
+    if (ns != NULL) {
+        buf_puts(b, "/namespaces/");
+        put_escaped(b, ns);
+    }
     buf_printf(b, "/%s", res->plural);
     if (name != NULL) {
         buf_putc(b, '/');
@@ -124,7 +127,9 @@ void kube_request_list(const struct kube_resource *res, const char *ns,
     put_selectors(&path, options);
     put_query_number(&path, "limit", options->limit);
     put_query(&path, "continue", options->continue_token);
-    set(ret, KUBE_GET, &path, xasprintf("list %s in '%s'", res->plural, ns));
+    set(ret, KUBE_GET, &path,
+        ns == NULL ? xasprintf("list %s in all namespaces", res->plural)
+                   : xasprintf("list %s in '%s'", res->plural, ns));
 }
 
 void kube_request_watch(const struct kube_resource *res, const char *ns,

@@ -57,6 +57,7 @@ struct kube_list_options {
     uint32_t limit;                              /* 0: all at once */
     const char *continue_token;                  /* NULL: from the start */
 };
+/* ns NULL: of all namespaces. */
 void kube_request_list(const struct kube_resource *res, const char *ns,
                        const struct kube_list_options *options, struct kube_request *ret);
 /* From `resource_version`, with bookmarks; the server ends it after timeout_s. */

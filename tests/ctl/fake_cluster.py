@@ -163,7 +163,7 @@ class FakeCluster:
         parts = url.path.strip("/").split("/")
         with self.lock:
             if parts[:1] == ["apis"] and parts[1] == "benchd.io":
-                return self.answer_object(method, parts, body)
+                return self.answer_object(method, parts, body, url.query)
             if parts[-2:-1] == ["pods"] or parts[-1] == "pods" or parts[-1] == "log":
                 return self.answer_pods(parts, url.query)
             if "leases" in parts:
@@ -174,9 +174,11 @@ class FakeCluster:
                 return self.answer_benchd(url.path[1:], url.query)
         return 404, "404 page not found\n"
 
-    def answer_object(self, method, parts, body):
+    def answer_object(self, method, parts, body, query):
         if not self.kinds_installed:
             return 404, "404 page not found\n"
+        if len(parts) == 4:   # of all namespaces
+            parts = [*parts[:3], "namespaces", None, parts[3]]
         plural, name = parts[5], parts[6] if len(parts) > 6 else None
         there = self.objects[plural]
         if method == "POST":
@@ -188,8 +190,13 @@ class FakeCluster:
                 threading.Thread(target=self.on_create, args=(name,), daemon=True).start()
             return 201, obj
         if name is None:
+            selector = urllib.parse.parse_qs(query).get("labelSelector", [""])[0]
+            wanted = dict(pair.split("=") for pair in selector.split(",") if pair)
+            items = [o for o in there.values()
+                     if parts[4] in (None, o["metadata"]["namespace"]) and
+                     all(o["metadata"].get("labels", {}).get(k) == v for k, v in wanted.items())]
             return 200, {"kind": KINDS[plural] + "List", "apiVersion": "benchd.io/v1alpha1",
-                         "metadata": {"resourceVersion": str(self.version)}, "items": list(there.values())}
+                         "metadata": {"resourceVersion": str(self.version)}, "items": items}
         if name not in there:
             return status(404, "NotFound", f'{plural}.benchd.io "{name}" not found')
         if method == "DELETE":

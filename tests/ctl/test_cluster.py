@@ -83,7 +83,7 @@ class Reading(ClusterCase):
         self.assertEqual(done.stdout, "")
 
     def test_get(self):
-        self.assertEqual(self.ctl("get").stderr, "No runs found (-n bench).\n")
+        self.assertEqual(self.ctl("get").stderr, "No resources found in bench namespace.\n")
         for name, phase, created in (("a-1", "Running", "2026-01-01T00:00:00Z"),
                                      ("b-2", "Failed", "2026-01-02T00:00:00Z")):
             self.fake.put("benchmarkruns", {

@@ -99,6 +99,9 @@ class Cluster(ClusterCase, Case):
         name = self.serve_local_run()
         self.assertEqual(self.offered("describe", "", hints=NO_FILES | SORTED), [name])
         self.assertEqual(self.offered("get", "benchmarks", ""), [])
+        self.fake.put("benchmarkruns", {"metadata": {"name": "older", "creationTimestamp": "2020-01-01T00:00:00Z"}})
+        self.assertEqual(self.offered("describe", "", hints=NO_FILES | SORTED), ["latest", name, "older"])
+        self.assertEqual(self.offered("compare", "latest", "", hints=NO_FILES | SORTED), [name, "older"])
 
     def test_a_silent_cluster_does_not_hold_up_the_person(self):
         with socket.create_server(("127.0.0.1", 0)) as server:

@@ -114,7 +114,7 @@ class Results(cli.CliCase):
         name = self.run_tiny(repeats=1)["run"]
         self.assertEqual(self.ctl("delete", name, "--store", self.store).stdout, f"run/{name} deleted\n")
         self.ctl("results", name, "--store", self.store, code=3)
-        self.assertIn(f"No runs found (--store {self.store})", self.ctl("get", "runs", "--store", self.store).stderr)
+        self.assertIn(f"No resources found in {self.store}.", self.ctl("get", "runs", "--store", self.store).stderr)
         db = sqlite3.connect(self.folder / "results.db")
         for table in ("run", "attempt", "replicas", "log", "event"):
             self.assertEqual(db.execute(f"SELECT count(*) FROM {table}").fetchone(), (0,), table)

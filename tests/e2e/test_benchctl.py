@@ -27,7 +27,7 @@ def check_missing(t, cluster, ctl):
     ctl.expect("kinds missing, run", 3, "benchmark-crd.yaml", "run", "vgg16-pserver-sweep")
     k("apply", "-f", str(CRD))
     k("wait", "--for=condition=Established", "crd/benchmarks.benchd.io", "crd/benchmarkruns.benchd.io")
-    ctl.expect("nothing there", 0, "No runs found", "get", "runs")
+    ctl.expect("nothing there", 0, "No resources found in", "get", "runs")
     ctl.expect("no such run", 3, "there is no run 'x'", "describe", "x")
     ctl.expect("no benchd", 5, "benchd is not running in namespace 'benchd'", "run", "vgg16-pserver-sweep")
     t.equal("", k("get", "bm,bmr", "-A", "-o", "name").stdout, "nothing was made")

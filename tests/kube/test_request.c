@@ -24,6 +24,9 @@ static void reading(void **state)
     struct kube_request req;
     kube_request_list(&kube_pods, "benchd", &(struct kube_list_options){0}, &req);
     assert_request(&req, "GET /api/v1/namespaces/benchd/pods", "", "", "list pods in 'benchd'");
+    kube_request_list(&kube_benchmarks, NULL, &(struct kube_list_options){.limit = 5}, &req);
+    assert_request(&req, "GET /apis/benchd.io/v1alpha1/benchmarks?limit=5", "", "",
+                   "list benchmarks in all namespaces");
 
     const struct kube_list_options options = {.label_selector = "benchd.io/run=a,b!=c d",
                                               .field_selector = "metadata.name=x",

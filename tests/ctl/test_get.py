@@ -1,0 +1,120 @@
+"""Lists of runs and benchmarks of a store: order, --watch, `latest`."""
+import json
+import queue
+import signal
+import sqlite3
+import threading
+
+import cli
+
+
+class Local(cli.CliCase):
+    def make_runs(self, **days_old):
+        """The run that is there, under more names, created so many days ago."""
+        first = self.run_tiny(repeats=1)["run"]
+        with sqlite3.connect(self.folder / "results.db") as db:
+            columns = [row[1] for row in db.execute("PRAGMA table_info(run)")]
+            created, = db.execute("SELECT created_unix_ms FROM run").fetchone()
+            for name, days in days_old.items():
+                values = {"uid": name, "name": name, "created_unix_ms": created - int(days * 86400000)}
+                db.execute(f"INSERT INTO run ({','.join(columns)}) SELECT "
+                           + ",".join(f":{c}" if c in values else c for c in columns) + " FROM run WHERE name = :first",
+                           {**values, "first": first})
+        db.close()
+        return first
+
+    def names(self, *args):
+        done = self.ctl("get", "runs", "--store", self.store, "--no-headers", *args)
+        return [line.split()[0] for line in done.stdout.splitlines()]
+
+    def test_the_latest_run(self):
+        where = ("--store", self.store)
+        self.ctl("run", self.define(), *where, "-q")
+        name = self.run_name()
+        self.make_runs(old=2)
+        rows = [("results", "latest"), ("describe", "latest"), ("logs", "latest", "--point", "0"), ("get", "runs", "latest"),
+                ("export", "latest"), ("report", "latest"), ("run", "--resume", "latest")]
+        newest = self.names()[0]
+        for args in rows:
+            done = self.ctl(*args, *where)
+            self.assertIn(f"the latest run is {newest}\n", done.stderr, args)
+        self.assertIn(f"{newest} (base) and old", self.ctl("compare", "run/latest", "old", *where, code=15).stdout)
+        self.assertNotIn("the latest", self.ctl("results", "latest", "-q", *where).stderr)
+        self.assertEqual(self.ctl("delete", "latest", *where).stdout, f"run/{newest} deleted\n")
+        self.assertNotIn(newest, self.names())
+        with sqlite3.connect(self.folder / "results.db") as db:   # its own name comes first
+            db.execute("UPDATE run SET name = 'latest' WHERE name = 'old'")
+        db.close()
+        self.assertEqual(self.ctl("delete", "latest", *where).stdout, "run/latest deleted\n")
+        self.ctl("delete", name, *where)
+        done = self.ctl("results", "latest", *where, code=3)
+        self.assertIn("error: there is no run yet", done.stderr)
+        self.assertIn(f"fix: start one with: benchctl run NAME --store {self.store}", done.stderr)
+
+    def test_nothing_is_no_error(self):
+        for args in ((), ("-o", "name"), ("-o", "wide"), ("--sort-by", "age")):
+            done = self.ctl("get", "runs", "--local", *args)
+            self.assertEqual((done.stdout, done.stderr), ("", "No resources found in the local store.\n"))
+        self.assertEqual(json.loads(self.ctl("get", "--local", "-o", "json").stdout)["items"], [])
+        self.assertIn("fix: the first run creates it", self.ctl("get", "runs", "x", "--local", code=3).stderr)
+        self.assertIn("fix: the first run creates it", self.ctl("get", "runs", "--store", self.store, code=3).stderr)
+
+    def test_order(self):
+        first = self.make_runs(zeta=1, alpha=3, beta=2)
+        rows = [
+            ((), [first, "zeta", "beta", "alpha"]),
+            (("--sort-by", "age"), [first, "zeta", "beta", "alpha"]),
+            (("--sort-by", "created"), ["alpha", "beta", "zeta", first]),
+            (("--sort-by=.metadata.creationTimestamp",), ["alpha", "beta", "zeta", first]),
+            (("--sort-by", "NAME"), ["alpha", "beta", first, "zeta"]),
+            (("--sort-by", "{.metadata.name}"), ["alpha", "beta", first, "zeta"]),
+            (("--sort-by", "name", "beta", "alpha"), ["alpha", "beta"]),
+        ]
+        for args, expected in rows:
+            self.assertEqual(self.names(*args), expected, args)
+        done = self.ctl("get", "runs", "--store", self.store, "--sort-by", "size", code=2)
+        self.assertIn("error: --sort-by 'size' is not a column\nfix: write one of name, ", done.stderr)
+        shipped = self.ctl("get", "benchmarks", "--local", "--sort-by", "name", "-o", "name").stdout.splitlines()
+        self.assertEqual(shipped, sorted(shipped))
+        self.assertIn("not a column", self.ctl("get", "benchmarks", "--local", "--sort-by", "trials", code=2).stderr)
+
+    def test_what_a_store_has_not(self):
+        self.make_runs()
+        where = ("--store", self.store)
+        rows = [
+            (("runs", "-A"), "a store has no namespaces"),
+            (("runs", "-l", "a=b"), "here nothing has labels"),
+            (("benchmarks", "-l", "a=b"), "here nothing has labels"),
+            (("benchmarks", "-w"), "--watch follows runs only"),
+        ]
+        for args, text in rows:
+            done = self.ctl("get", *args, *where, code=2)
+            self.assertIn(text, done.stderr)
+            self.assertIn("\nfix: ", done.stderr)
+
+    def watch(self, *args):
+        """`get --watch` and the queue of its lines."""
+        process = self.start("get", "runs", "--watch", *args)
+        lines = queue.Queue()
+        threading.Thread(target=lambda: [lines.put(line) for line in process.stdout], daemon=True).start()
+        return process, lines
+
+    def test_watch(self):
+        first = self.make_runs(old=1)
+        process, lines = self.watch("--store", self.store)
+        self.assertEqual([lines.get(timeout=cli.WAIT_S).split()[0] for _ in range(3)], ["NAME", first, "old"])
+        with sqlite3.connect(self.folder / "results.db") as db:
+            db.execute("UPDATE run SET trials_done = 1 WHERE name = 'old'")
+        db.close()
+        self.assertRegex(lines.get(timeout=cli.WAIT_S), r"^old +tiny +Succeeded +1/")   # this one alone, without a header
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(cli.WAIT_S), 130)
+        self.assertTrue(lines.empty())
+
+    def test_a_watch_ends_with_the_first_failure(self):
+        process, _ = self.watch("nosuch", "--store", self.store)
+        self.assertEqual(process.wait(cli.WAIT_S), 3)
+
+
+if __name__ == "__main__":
+    cli.main()
