@@ -54,6 +54,7 @@ static const struct source sources[] = {
     {"DURATION", NULL},
     {"I", NULL},
     {"IMAGE", NULL},
+    {"LABELS", NULL},
     {"N", NULL},
     {"NAME=VALUE", NULL},
     {"NS", NULL},

@@ -38,7 +38,7 @@ class Local(cli.CliCase):
         for args in rows:
             done = self.ctl(*args, *where)
             self.assertIn(f"the latest run is {newest}\n", done.stderr, args)
-        self.assertIn(f"{newest} (base) and old", self.ctl("compare", "run/latest", "old", *where, code=15).stdout)
+        self.assertIn(f"in both run/{newest} and run/old\n", self.ctl("compare", "run/latest", "old", *where, code=2).stderr)
         self.assertNotIn("the latest", self.ctl("results", "latest", "-q", *where).stderr)
         self.assertEqual(self.ctl("delete", "latest", *where).stdout, f"run/{newest} deleted\n")
         self.assertNotIn(newest, self.names())
