@@ -11,6 +11,7 @@
 #include "result/lint.h"
 #include "result/number.h"
 #include "result/resources.h"
+#include "result/result_parts.h"
 #include "result/threshold.h"
 #include "spec/stop_rule.h"
 
@@ -23,6 +24,11 @@ static const char *const units_per_s[SUMMARY_UNIT_COUNT] = {
 static const char ratio[] = "ratio";
 static const char scope_job[] = "job";
 static const char scope_replica[] = "replica";
+
+const char *result_unit_name(enum summary_unit unit)
+{
+    return units_per_s[unit];
+}
 
 static struct figure unknown_throughput(const char *scope)
 {
@@ -43,16 +49,31 @@ static bool decides_over(const struct attempt_row *row, const struct attempt_row
     return is_void ? row->id.number > other->id.number : row->id.number < other->id.number;
 }
 
-/* `ret_steps` is written if it is not NULL. */
-static void read_replica(const struct replica_row *row, struct replica_result *ret,
-                         struct step_series *ret_steps)
+void result_begin_replica(struct replica_result *r, const struct replica_row *row)
 {
-    *ret = (struct replica_result){
+    *r = (struct replica_result){
         .row = row,
         .throughput = unknown_throughput(scope_replica),
         .steps = {.sum_s = NAN, .fall = NAN},
         .hardware = NO_HARDWARE,
     };
+}
+
+void result_rate_replica(struct replica_result *r)
+{
+    if (r->has_summary && r->row->id.role != ROLE_PSERVER && summary_fault(&r->summary) == NULL) {
+        r->throughput.estimate.known = true;
+        r->throughput.estimate.value = summary_throughput(&r->summary);
+        r->throughput.unit = units_per_s[r->summary.source.unit];
+        r->throughput.scope = r->summary.source.is_job ? scope_job : scope_replica;
+    }
+}
+
+/* `ret_steps` is written if it is not NULL. */
+static void read_replica(const struct replica_row *row, struct replica_result *ret,
+                         struct step_series *ret_steps)
+{
+    result_begin_replica(ret, row);
     if (summary_read(row->summary_json, &row->id, &ret->summary, NULL) < 0) {
         return;
     }
@@ -63,12 +84,7 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
     }
     summary_done(&ret->summary); /* the series: 8 kB per replica, and no figure needs it */
     ret->has_summary = true;
-    if (row->id.role != ROLE_PSERVER && summary_fault(&ret->summary) == NULL) {
-        ret->throughput.estimate.known = true;
-        ret->throughput.estimate.value = summary_throughput(&ret->summary);
-        ret->throughput.unit = units_per_s[ret->summary.source.unit];
-        ret->throughput.scope = ret->summary.source.is_job ? scope_job : scope_replica;
-    }
+    result_rate_replica(ret);
 }
 
 /* Why this trainer or worker has no throughput; r is NULL if it left nothing. */
@@ -162,14 +178,21 @@ static void take_details(struct trial_result *t)
     }
 }
 
-static void build_trial(struct trial_result *t, const struct point *point, enum run_phase run_phase)
+void result_begin_trial(struct trial_result *t)
 {
     t->throughput = unknown_throughput(scope_job);
     t->phase = TRIAL_PENDING;
+}
+
+static void build_trial(struct trial_result *t, const struct point *point, enum run_phase run_phase)
+{
+    result_begin_trial(t);
     if (t->row == NULL) {
         return;
     }
     t->attempt = t->row->id.number;
+    t->has_ended = true;
+    t->outcome = t->row->outcome;
     t->n_replicas = t->row->replicas.len;
     t->replicas = xnew_array(struct replica_result, t->n_replicas);
     for (size_t i = 0; i < t->n_replicas; i++) {
@@ -224,15 +247,18 @@ static enum trial_phase point_phase(const struct point_result *p, enum run_phase
     return begun && !run_phase_is_final(run_phase) ? TRIAL_RUNNING : TRIAL_PENDING;
 }
 
+static bool is_decided(const struct trial_result *t)
+{
+    return t->has_ended && attempt_outcome_decides(t->outcome);
+}
+
 bool point_result_is_given_up(const struct point_result *p)
 {
     uint32_t n_succeeded = 0, n_failed = 0;
     for (size_t i = 0; i < p->n_trials; i++) {
-        const struct attempt_row *row = p->trials[i].row;
-        if (row != NULL && attempt_outcome_decides(row->outcome)) {
-            n_succeeded += row->outcome == ATTEMPT_SUCCEEDED;
-            n_failed += row->outcome != ATTEMPT_SUCCEEDED;
-        }
+        const struct trial_result *t = &p->trials[i];
+        n_succeeded += is_decided(t) && t->outcome == ATTEMPT_SUCCEEDED;
+        n_failed += is_decided(t) && t->outcome != ATTEMPT_SUCCEEDED;
     }
     return point_is_given_up(n_succeeded, n_failed);
 }
@@ -241,8 +267,7 @@ bool point_result_is_complete(const struct point_result *p)
 {
     size_t n_decided = 0;
     for (size_t i = 0; i < p->n_trials; i++) {
-        const struct attempt_row *row = p->trials[i].row;
-        n_decided += row != NULL && attempt_outcome_decides(row->outcome);
+        n_decided += is_decided(&p->trials[i]);
     }
     return p->n_succeeded >= p->n_required && p->n_succeeded >= n_decided;
 }
@@ -253,9 +278,8 @@ static void apply_stop_rule(struct point_result *p, const struct spec *spec, con
     uint32_t n_decided = 0;
     size_t end = 0;
     for (size_t i = 0; i < p->n_trials; i++) {
-        const struct attempt_row *row = p->trials[i].row;
-        n_decided += row != NULL && attempt_outcome_decides(row->outcome);
-        end = row != NULL ? i + 1 : end;
+        n_decided += is_decided(&p->trials[i]);
+        end = p->trials[i].has_ended ? i + 1 : end;
     }
     const uint32_t needed = stop_rule_needed(spec, values, p->n_succeeded);
     const size_t n = stop_rule_trials(spec, needed, n_decided, (uint32_t)p->n_succeeded);
@@ -271,14 +295,14 @@ static struct estimate estimate_of(const struct point_result *p, const struct sp
                        : stats_median(values, p->n_succeeded);
 }
 
-static void build_point(struct point_result *p, const struct spec *spec, enum run_phase run_phase)
+/* The throughputs of its succeeded trials into `values`, and what follows from each alone. */
+static void take_values(struct point_result *p, double *values)
 {
-    _cleanup_(freep) double *values = xnew_array(double, p->n_trials);
-    p->throughput_min = p->throughput_max = NAN;
     const char *unit = units_per_s[UNIT_SAMPLES];
+    p->n_succeeded = 0;
+    p->throughput_min = p->throughput_max = NAN;
     for (size_t i = 0; i < p->n_trials; i++) {
-        struct trial_result *t = &p->trials[i];
-        build_trial(t, p->point, run_phase);
+        const struct trial_result *t = &p->trials[i];
         if (t->phase == TRIAL_SUCCEEDED) {
             double x = t->throughput.estimate.value;
             values[p->n_succeeded++] = x;
@@ -287,12 +311,20 @@ static void build_point(struct point_result *p, const struct spec *spec, enum ru
             p->throughput_max = fmax(p->throughput_max, x);
         }
     }
+    p->throughput = (struct figure){.unit = unit, .scope = scope_job};
+}
+
+void result_conclude_point(struct result *r, uint32_t point)
+{
+    struct point_result *p = &r->points[point];
+    const struct spec *spec = r->def->spec;
+    _cleanup_(freep) double *values = xnew_array(double, p->n_trials);
+    take_values(p, values);
     p->n_required = p->n_trials;
     if (spec->stop.is_set) {
         apply_stop_rule(p, spec, values);
     }
-    p->phase = point_phase(p, run_phase);
-    p->throughput = (struct figure){.unit = unit, .scope = scope_job};
+    p->phase = point_phase(p, r->phase);
     p->throughput.estimate = estimate_of(p, spec, values);
 }
 
@@ -363,7 +395,7 @@ static void judge_thresholds(struct result *r)
 
 /* ---- the whole ---- */
 
-static void assign_rows(struct result *r, const struct attempt_row *rows, size_t n_rows)
+void result_assign_rows(struct result *r, const struct attempt_row *rows, size_t n_rows)
 {
     for (size_t i = 0; i < n_rows; i++) {
         const struct attempt_row *row = &rows[i];
@@ -404,7 +436,10 @@ struct result *result_begin(const struct run_def *def, enum run_phase phase)
 static void finish_point(struct result *r, uint32_t point)
 {
     struct point_result *p = &r->points[point];
-    build_point(p, r->def->spec, r->phase);
+    for (size_t i = 0; i < p->n_trials; i++) {
+        build_trial(&p->trials[i], p->point, r->phase);
+    }
+    result_conclude_point(r, point);
     p->cpus = resources_cpus(r->def, p);
     hardware_collect(r, p);
 }
@@ -412,17 +447,22 @@ static void finish_point(struct result *r, uint32_t point)
 void result_add_point(struct result *r, uint32_t point, const struct attempt_row *rows,
                       size_t n_rows)
 {
-    assign_rows(r, rows, n_rows);
+    result_assign_rows(r, rows, n_rows);
     finish_point(r, point);
 }
 
-void result_end(struct result *r)
+void result_end_points(struct result *r)
 {
     const struct matrix *m = &r->def->matrix;
     for (uint32_t i = 0; i < m->n_points; i++) {
         divide_by_baseline(&r->points[i], &r->points[m->points[i].baseline_index]);
     }
     judge_thresholds(r);
+}
+
+void result_end(struct result *r)
+{
+    result_end_points(r);
     nodes_collect(r);
     pace_find_slow(r);
     curves_collect(r);
@@ -433,7 +473,7 @@ struct result *result_build(const struct run_def *def, enum run_phase phase,
                             const struct attempt_row *rows, size_t n_rows)
 {
     struct result *r = result_begin(def, phase);
-    assign_rows(r, rows, n_rows);
+    result_assign_rows(r, rows, n_rows);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         finish_point(r, i);
     }
@@ -461,23 +501,48 @@ static void trial_done(struct trial_result *t)
     free(t->details);
 }
 
+static void all_hardware_done(struct result *r)
+{
+    vec_each (struct hardware, h, &r->hardware) {
+        hardware_done(h);
+    }
+    vec_done(&r->hardware);
+}
+
+static void warnings_done(struct result *r)
+{
+    vec_each (struct warning, w, &r->warnings) {
+        free(w->message);
+    }
+    vec_done(&r->warnings);
+}
+
+void result_forget_point(struct result *r, uint32_t point)
+{
+    struct point_result *p = &r->points[point];
+    for (size_t i = 0; i < p->n_trials; i++) {
+        struct trial_result *t = &p->trials[i];
+        for (size_t k = 0; k < t->n_replicas; k++) {
+            free(t->replicas[k].node);
+        }
+        free(t->replicas);
+        step_series_done(&t->steps);
+        t->replicas = NULL;
+        t->n_replicas = 0;
+        t->row = NULL;
+    }
+}
+
 void result_forget_replicas(struct result *r)
 {
     vec_done(&r->nodes); /* they are made of replicas */
     vec_done(&r->slow);
+    all_hardware_done(r);
+    curves_done(&r->curves); /* they say phases */
+    warnings_done(r);
     vec_done(&r->invalid); /* and these are rows */
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        for (size_t j = 0; j < r->points[i].n_trials; j++) {
-            struct trial_result *t = &r->points[i].trials[j];
-            for (size_t k = 0; k < t->n_replicas; k++) {
-                free(t->replicas[k].node);
-            }
-            free(t->replicas);
-            step_series_done(&t->steps);
-            t->replicas = NULL;
-            t->n_replicas = 0;
-            t->row = NULL;
-        }
+        result_forget_point(r, i);
     }
 }
 
@@ -495,18 +560,12 @@ void result_free(struct result *r)
     }
     free(r->points);
     vec_done(&r->thresholds);
-    vec_each (struct hardware, h, &r->hardware) {
-        hardware_done(h);
-    }
-    vec_done(&r->hardware);
+    all_hardware_done(r);
     vec_done(&r->nodes);
     vec_done(&r->slow);
     curves_done(&r->curves);
     vec_done(&r->invalid);
-    vec_each (struct warning, w, &r->warnings) {
-        free(w->message);
-    }
-    vec_done(&r->warnings);
+    warnings_done(r);
     free(r);
 }
 

@@ -1,5 +1,5 @@
 /* The result of a run, as tables and `-o json` show it (docs/contracts/result.md). Built anew from
- * the run's definition and its stored attempts; nothing in it is stored. Pure. */
+ * the run's definition and its stored attempts, or from what figures_pack.h made of these. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -41,6 +41,8 @@ struct replica_result {
 
 struct trial_result {
     uint32_t trial, attempt; /* the deciding attempt */
+    bool has_ended;          /* there is one; then: */
+    enum attempt_outcome outcome;
     enum trial_phase phase;
     struct figure throughput;      /* a single value, no interval */
     char *error;                   /* why there is no throughput, for a person; NULL: none; owned */
@@ -127,7 +129,12 @@ struct result *result_begin(const struct run_def *def, enum run_phase phase);
 void result_add_point(struct result *r, uint32_t point, const struct attempt_row *rows,
                       size_t n_rows);
 void result_end(struct result *r);
-/* Drops what is known of single replicas: the rows are not borrowed any more. For who compares many runs. */
+/* The end for who looks at points alone, as comparisons and histories do: no nodes, curves and warnings. */
+void result_end_points(struct result *r);
+/* Drops what is known of single replicas of a point, before the end: result_end_points, not result_end. */
+void result_forget_point(struct result *r, uint32_t point);
+/* Drops what is known of single replicas, and what follows from them: the rows are not borrowed any more, and
+ * result_end must not be called. For who compares many runs. */
 void result_forget_replicas(struct result *r);
 void result_free(struct result *r); /* NULL is fine */
 /* Its trials without an attempt are not run: core/phase.h, point_is_given_up. */

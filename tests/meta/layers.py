@@ -14,7 +14,7 @@ LIBC_PURE = {
     "strings.h",
 }  # stdio.h for snprintf; edges.py keeps its streams out of pure folders
 ANY = None  # any libc or system header
-LIBRARY = ["base", "core", "doc", "logparse", "reference", "spec", "decide", "result", "pod", "kube", "store", "report", "run"]
+LIBRARY = ["base", "core", "doc", "logparse", "reference", "spec", "decide", "result", "pod", "kube", "store", "report", "load", "run"]
 
 # folder: (folders it may include, third-party headers it may include, libc headers)
 RULES = {
@@ -30,6 +30,7 @@ RULES = {
     "kube": (["base", "doc", "kube"], ["jansson.h", "curl/", "uv.h", "openssl/"], ANY),
     "store": (["base", "core", "spec", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "openssl/"], ANY),
     "report": (["base", "core", "reference", "spec", "result", "report"], ["jansson.h"], LIBC_PURE),
+    "load": (["base", "core", "spec", "result", "store", "load"], [], ANY),
     "run": (["base", "core", "logparse", "spec", "decide", "pod", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),
     "ctl": (LIBRARY + ["ctl"], ["jansson.h", "uv.h", "zstd.h"], ANY),
     "daemon": (LIBRARY + ["daemon"], ["jansson.h", "uv.h", "microhttpd.h", "openssl/"], ANY),
@@ -50,10 +51,10 @@ IMPURE_BASE = {"base/clock.h", "base/log.h"}
 PURE = {"core", "doc", "logparse", "reference", "spec", "decide", "result", "pod", "report"}
 
 # By Meson: version, data folder and build options; the source, which each build asks for anew; texts of profiles.
-GENERATED = {"config.h", "base/build_source.h", "shipped_profiles.inc"}
+GENERATED = {"config.h", "base/build_source.h", "result/figures_source.h", "shipped_profiles.inc"}
 GENERATED_USERS = {"ctl", "daemon", "worker", "worker/host", "report"}
 # What each build makes anew is included by one file.
-GENERATED_FILES = {"lib/base/build_info.c", "lib/spec/shipped_profiles.c"}
+GENERATED_FILES = {"lib/base/build_info.c", "lib/result/figures_version.c", "lib/spec/shipped_profiles.c"}
 
 # Known by name, so that a first use is a decision here; other headers in angle brackets count as libc's.
 THIRD_PARTY = ("jansson.h", "yaml.h", "pcre2.h", "curl/", "uv.h", "openssl/", "sqlite3.h", "zstd.h",

@@ -1,0 +1,145 @@
+/* See figures_format.h. Everything of a summary but its series and the digest of its environment, which no figure needs. */
+#include "result/figures_format.h"
+
+#include <string.h>
+
+enum kind { I64, U64, U32, REAL, FLAG };
+
+#define OF(member) offsetof(struct replica_result, member)
+#define PHASE(k)                                                                                   \
+    {                                                                                              \
+        I64, OF(summary.phase_ns[k])                                                               \
+    }
+
+static const struct column {
+    enum kind kind;
+    size_t offset;
+} columns[] = {
+    {FLAG, OF(has_summary)},
+    {U64, OF(summary.samples)},
+    {I64, OF(summary.duration_ns)},
+    {U32, OF(summary.steps)},
+    PHASE(0),
+    PHASE(1),
+    PHASE(2),
+    PHASE(3),
+    PHASE(4),
+    PHASE(5),
+    PHASE(6),
+    {U64, OF(summary.bytes_tx)},
+    {U64, OF(summary.bytes_rx)},
+    {REAL, OF(summary.loss_first)},
+    {REAL, OF(summary.loss_last)},
+    {I64, OF(summary.throttled_ns)},
+    {U64, OF(summary.throttled_periods)},
+    {U64, OF(summary.max_rss_bytes)},
+    {I64, OF(summary.cpu_ns)},
+    {U32, OF(summary.series_k)},
+    {FLAG, OF(summary.source.is_job)},
+    {REAL, OF(summary.source.accuracy_last)},
+    {U32, OF(summary.last.trainer)},
+    {U32, OF(summary.last.steps)},
+    {I64, OF(summary.last.wait_ns)},
+    {U64, OF(summary.noise.before.spins_per_s)},
+    {U64, OF(summary.noise.before.copy_bytes_per_s)},
+    {U64, OF(summary.noise.after.spins_per_s)},
+    {U64, OF(summary.noise.after.copy_bytes_per_s)},
+    {I64, OF(summary.noise.busy_ns)},
+    {I64, OF(summary.noise.steal_ns)},
+    {REAL, OF(steps.sum_s)},
+    {REAL, OF(steps.fall)},
+};
+_Static_assert(PHASE_COUNT == 7, "a column for each phase");
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+/* After the table. PACE: bits of a median step time; 0: there is none, or the summary says the pace. */
+enum { UNIT = N_COLUMNS, HARDWARE, PACE, ALL_COLUMNS };
+
+size_t figures_column_count(void)
+{
+    return ALL_COLUMNS;
+}
+
+uint64_t figures_column_get(const struct replica_result *r, size_t column)
+{
+    if (column == UNIT) {
+        return r->summary.source.unit;
+    }
+    if (column == HARDWARE) {
+        return r->hardware == NO_HARDWARE ? 0 : r->hardware + 1;
+    }
+    uint64_t value = 0;
+    if (column == PACE) {
+        if (r->pace.kind == PACE_STEP) {
+            memcpy(&value, &r->pace.step_ns, sizeof(value));
+        }
+        return value;
+    }
+    const char *at = (const char *)r + columns[column].offset;
+    switch (columns[column].kind) {
+    case I64:
+    case U64:
+    case REAL:
+        memcpy(&value, at, sizeof(value));
+        break;
+    case U32: {
+        uint32_t small;
+        memcpy(&small, at, sizeof(small));
+        value = small;
+        break;
+    }
+    case FLAG: {
+        bool flag;
+        memcpy(&flag, at, sizeof(flag));
+        value = flag;
+        break;
+    }
+    }
+    return value;
+}
+
+static bool set_other(struct replica_result *r, size_t column, uint64_t value, size_t n_hardware)
+{
+    switch (column) {
+    case UNIT:
+        r->summary.source.unit = (enum summary_unit)value;
+        return value < SUMMARY_UNIT_COUNT;
+    case HARDWARE:
+        r->hardware = value == 0 ? NO_HARDWARE : (size_t)value - 1;
+        return value <= n_hardware;
+    default:
+        if (value != 0) {
+            r->pace.kind = PACE_STEP;
+            memcpy(&r->pace.step_ns, &value, sizeof(value));
+        } else if (r->has_summary) {
+            r->pace = pace_of(r->row->id.role, &r->summary);
+        }
+        return true;
+    }
+}
+
+bool figures_column_set(struct replica_result *r, size_t column, uint64_t value, size_t n_hardware)
+{
+    if (column >= N_COLUMNS) {
+        return set_other(r, column, value, n_hardware);
+    }
+    char *at = (char *)r + columns[column].offset;
+    switch (columns[column].kind) {
+    case I64:
+    case U64:
+    case REAL:
+        memcpy(at, &value, sizeof(value));
+        break;
+    case U32: {
+        const uint32_t small = (uint32_t)value;
+        memcpy(at, &small, sizeof(small));
+        break;
+    }
+    case FLAG: {
+        const bool flag = value != 0;
+        memcpy(at, &flag, sizeof(flag));
+        break;
+    }
+    }
+    return true;
+}

@@ -1,0 +1,458 @@
+/* Figures as bytes and back (result/figures_pack.h): a result from them is the one from the rows, whatever the rows were. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "result/figures_unpack.h"
+#include "result/figures_version.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/splitmix.h"
+#include "base/str.h"
+#include "core/placement.h"
+#include "result/result_json.h"
+#include "result_fixture.h"
+
+#define N_RUNS 400
+
+/* ---- random runs ---- */
+
+static const struct {
+    const char *sweep, *more;
+    int64_t cpus;
+} shapes[] = {
+    {"{grid: {pservers: [1], trainers: [1, 2]}}",
+     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 3}\n", 8},
+    {"{grid: {pservers: [1, 2], trainers: [1, 2, 4]}}",
+     "  baseline: {kind: SingleNode}\n  repeats: {min: 5}\n"
+     "  thresholds:\n  - {metric: efficiency, where: {trainers: 2}, min: 0.9}\n",
+     0},
+    {"{grid: {pservers: [2], trainers: [6]}}", "  repeats: {min: 6}\n", 0},
+    {"{grid: {pservers: [1], trainers: [1, 2]}}",
+     "  baseline: {kind: Point, where: {trainers: 1}}\n"
+     "  repeats: {min: 3, max: 8, stopWhen: {relativeHalfWidth: 0.02}}\n",
+     8},
+    {"{grid: {pservers: [1], trainers: [1]}}", "", 1},
+};
+
+static int64_t some(uint64_t *random, uint32_t most)
+{
+    return splitmix_below(random, 3) == 0 ? 0 : (int64_t)splitmix_below(random, most) + 1;
+}
+
+static void say(struct attempt_row *row, size_t i, uint64_t *random)
+{
+    struct replica_row *replica = &row->replicas.items[i];
+    const struct record_who who = {replica->id.role, replica->id.index, row->id.number};
+    const uint32_t steps = splitmix_below(random, 20);
+    struct summary s = {
+        .samples = replica->id.role == ROLE_TRAINER ? (uint64_t)some(random, 4000) : 0,
+        .duration_ns = some(random, 1000000000) + 1000000000,
+        .steps = steps,
+        .bytes_tx = (uint64_t)some(random, 1000000000),
+        .bytes_rx = (uint64_t)some(random, 1000000000),
+        .loss_first = splitmix_below(random, 2) == 0 ? NAN : 2.3,
+        .loss_last = splitmix_below(random, 2) == 0 ? NAN : 1e-3 * splitmix_below(random, 3000),
+        .throttled_ns = some(random, 5) < 4 ? 0 : some(random, 1000000000),
+        .throttled_periods = (uint64_t)some(random, 9),
+        .max_rss_bytes = (uint64_t)some(random, 2000000000),
+        .cpu_ns = some(random, 1000000000),
+    };
+    for (int k = 0; k < PHASE_COUNT; k++) {
+        s.phase_ns[k] = some(random, 100000000);
+    }
+    s.source.accuracy_last = NAN;
+    if (splitmix_below(random, 8) == 0) {
+        s.source.unit = (enum summary_unit)splitmix_below(random, SUMMARY_UNIT_COUNT);
+        s.source.is_job = splitmix_below(random, 2) == 0;
+        s.source.accuracy_last = 0.5;
+        (void)snprintf(s.source.rule, sizeof(s.source.rule), "mine");
+        (void)snprintf(s.source.method, sizeof(s.source.method), "mean of %u lines", steps);
+    }
+    s.last = (struct summary_last){splitmix_below(random, 4), splitmix_below(random, 9),
+                                   some(random, 1000000)};
+    s.noise.before = (struct noise_probe){(uint64_t)some(random, 1000000000),
+                                          (uint64_t)some(random, 1000000000)};
+    s.noise.after = (struct noise_probe){(uint64_t)some(random, 1000000000), 0};
+    s.noise.busy_ns = some(random, 2000000000);
+    s.noise.steal_ns = some(random, 200000000);
+    int64_t step_ns[20];
+    for (uint32_t k = 0; k < steps; k++) {
+        step_ns[k] = 100000000 + splitmix_below(random, 20000000);
+    }
+    struct buf line = BUF_INIT;
+    record_write_summary(&line, &who, &s, step_ns, splitmix_below(random, 4) == 0 ? 0 : steps);
+    free(replica->summary_json);
+    replica->summary_json = buf_take(&line);
+}
+
+static void disturb(struct attempt_row *row, size_t i, uint64_t *random)
+{
+    static const char *const nodes[] = {"node-a", "node-b", "n\xc3\xb6"};
+    struct replica_row *replica = &row->replicas.items[i];
+    if (splitmix_below(random, 40) == 0) {
+        free(replica->summary_json);
+        replica->summary_json = splitmix_below(random, 2) == 0 ? NULL : xstrdup("{\"benchd\":1}");
+    }
+    char *placed = replica->environment_json;
+    switch (splitmix_below(random, 6)) {
+    case 0:
+        replica->environment_json = NULL;
+        break;
+    case 1:
+        replica->environment_json =
+            xasprintf("{\"cgroup_cpu_limit\":2,\"cpu_model\":\"%s\",\"kernel\":\"6.%u\"}",
+                      splitmix_below(random, 2) == 0 ? "x" : "y", splitmix_below(random, 3));
+        break;
+    default:
+        replica->environment_json = placement_add(placed, nodes[splitmix_below(random, 3)], NULL);
+        break;
+    }
+    free(placed);
+    replica->exit_code = splitmix_below(random, 9) == 0 ? -1 : 0;
+    replica->signal = replica->exit_code < 0 ? 9 : 0;
+    replica->log_bytes = splitmix_below(random, 1000);
+    if (splitmix_below(random, 9) == 0) {
+        replica->failure = xstrdup("no figure\nthe last line of its log\n");
+    }
+}
+
+static void add_attempt(struct fixture *f, uint32_t point, uint32_t trial, uint32_t attempt,
+                        enum attempt_outcome outcome, uint64_t *random)
+{
+    double seconds[8];
+    for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
+        seconds[i] = 3 + 1e-3 * splitmix_below(random, 300);
+    }
+    struct attempt_row *row = fixture_succeed(f, point, trial, attempt, seconds);
+    const bool is_odd = splitmix_below(random, 3) == 0;
+    row->outcome = outcome;
+    row->started_unix_ms = 1000 + some(random, 1000000);
+    row->ended_unix_ms = row->started_unix_ms + 60000 - (splitmix_below(random, 50) == 0) * 90000;
+    row->simulated = splitmix_below(random, 500) == 0;
+    if (outcome != ATTEMPT_SUCCEEDED) {
+        row->error = xasprintf("trainer/0: cause %u", splitmix_below(random, 4));
+    }
+    for (size_t i = 0; i < row->replicas.len && is_odd; i++) {
+        say(row, i, random);
+        disturb(row, i, random);
+    }
+}
+
+static void add_rows(struct fixture *f, uint64_t *random)
+{
+    const uint32_t odds = splitmix_below(random, 10) + 2;
+    for (uint32_t p = 0; p < f->def->matrix.n_points; p++) {
+        for (uint32_t t = 0; t < (uint32_t)f->def->spec->repeats; t++) {
+            enum attempt_outcome outcome = ATTEMPT_VOID;
+            for (uint32_t a = 0; a < 3 && !attempt_outcome_decides(outcome); a++) {
+                outcome = splitmix_below(random, odds) > 0
+                              ? ATTEMPT_SUCCEEDED
+                              : (enum attempt_outcome)splitmix_below(random, ATTEMPT_OUTCOME_COUNT);
+                if (splitmix_below(random, 3 * odds) > 0) {
+                    add_attempt(f, p, t, a, outcome, random);
+                }
+            }
+        }
+    }
+}
+
+/* ---- the comparison ---- */
+
+/* What no JSON has. */
+static void dump_rest(const struct result *r, struct buf *out)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct point_result *p = &r->points[i];
+        buf_printf(out, "%u %a %zu %zu %zu %d%d\n", i, p->cpus, p->n_trials, p->n_required,
+                   p->n_succeeded, point_result_is_given_up(p), point_result_is_complete(p));
+        for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
+            vec_each (char *const, text, &p->machines.values[k].list) {
+                buf_printf(out, " %zu=%s", k, *text);
+            }
+        }
+        for (size_t j = 0; j < p->n_trials; j++) {
+            const struct trial_result *t = &p->trials[j];
+            buf_printf(out, "\n %u %u %d%d %s %s %zu %u", t->trial, t->attempt, t->has_ended,
+                       t->has_ended ? (int)t->outcome : -1, t->error == NULL ? "-" : t->error,
+                       t->details == NULL ? "-" : t->details, t->steps.n, t->steps.k);
+            for (size_t k = 0; k < t->steps.n; k++) {
+                buf_printf(out, " %a", t->steps.us[k]);
+            }
+            for (size_t k = 0; k < t->n_replicas; k++) {
+                const struct replica_result *rep = &t->replicas[k];
+                const struct summary *s = &rep->summary;
+                buf_printf(out, "\n  %a %a %d %a %zu %s %llu %lld %u %s %s", rep->steps.sum_s,
+                           rep->steps.fall, rep->pace.kind, rep->pace.step_ns, rep->hardware,
+                           rep->node == NULL ? "-" : rep->node,
+                           (unsigned long long)rep->row->log_bytes, (long long)s->cpu_ns,
+                           s->series_k, s->source.rule, s->source.method);
+                buf_printf(out, " %u %u %lld", s->last.trainer, s->last.steps,
+                           (long long)s->last.wait_ns);
+            }
+        }
+        buf_puts(out, "\n");
+    }
+}
+
+static void dump_points(const struct result *r, struct buf *out)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct point_result *p = &r->points[i];
+        const struct figure *figures[] = {&p->throughput, &p->speedup, &p->efficiency,
+                                          &p->efficiency_per_pod, &p->efficiency_per_cpu};
+        for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++) {
+            const struct estimate *e = &figures[k]->estimate;
+            buf_printf(out, "%d %a %d %a %a %d %s %s\n", e->known, e->value, e->has_interval,
+                       e->low, e->high, e->method, figures[k]->unit, figures[k]->scope);
+        }
+        buf_printf(out, "%d %a %a\n", p->phase, p->throughput_min, p->throughput_max);
+        for (size_t j = 0; j < p->n_trials; j++) {
+            const struct trial_result *t = &p->trials[j];
+            buf_printf(out, " %d %d %a %s", t->phase, t->throughput.estimate.known,
+                       t->throughput.estimate.value, t->throughput.unit);
+        }
+        buf_puts(out, "\n");
+    }
+    vec_each (const struct threshold_result, t, &r->thresholds) {
+        buf_printf(out, "%u %a %d\n", t->point, t->estimate.value, t->verdict);
+    }
+    buf_printf(out, "%d %d\n", r->simulated, r->phase);
+    dump_rest(r, out);
+}
+
+static char *text_of(const struct result *r)
+{
+    struct buf out = BUF_INIT;
+    json_t *json = result_to_json(r);
+    char *text = json_dumps(json, JSON_INDENT(1));
+    buf_puts(&out, text);
+    free(text);
+    json_decref(json);
+    dump_points(r, &out);
+    return buf_take(&out);
+}
+
+/* The first line that differs, for a person. */
+static void check_same(const char *expected, const char *actual, uint64_t seed, const char *what)
+{
+    if (str_eq(expected, actual)) {
+        return;
+    }
+    size_t at = 0, line = 0;
+    for (; expected[at] == actual[at]; at++) {
+        line = expected[at] == '\n' ? at + 1 : line;
+    }
+    fail_msg("BENCHD_PROP_SEED=%llu: %s:\n%.300s\ninstead of\n%.300s", (unsigned long long)seed,
+             what, actual + line, expected + line);
+}
+
+/* The same rows without their replicas, as a store lists them. Owned. */
+static struct attempt_row *outcomes_of(const struct fixture *f)
+{
+    struct attempt_row *rows = xnew_array(struct attempt_row, f->rows.len + 1);
+    for (size_t i = 0; i < f->rows.len; i++) {
+        rows[i] = f->rows.items[i];
+        rows[i].error = rows[i].error == NULL ? NULL : xstrdup(rows[i].error);
+        memset(&rows[i].replicas, 0, sizeof(rows[i].replicas));
+    }
+    return rows;
+}
+
+/* What figures do not have, from the rows: so that the JSON can be compared as a whole. */
+static void give_back_texts(struct result *r, const struct result *raw)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        for (size_t j = 0; j < r->points[i].n_trials; j++) {
+            struct trial_result *t = &r->points[i].trials[j];
+            const struct trial_result *from = &raw->points[i].trials[j];
+            assert_int_equal(t->n_replicas, from->n_replicas);
+            for (size_t k = 0; k < t->n_replicas; k++) {
+                struct replica_row *row = (struct replica_row *)t->replicas[k].row;
+                const char *environment = from->replicas[k].row->environment_json;
+                assert_null(row->environment_json);
+                row->environment_json = environment == NULL ? NULL : xstrdup(environment);
+                memcpy(t->replicas[k].summary.environment_digest,
+                       from->replicas[k].summary.environment_digest,
+                       sizeof(from->replicas[k].summary.environment_digest));
+            }
+        }
+    }
+}
+
+static void rows_done(struct attempt_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        attempt_row_done(&rows[i]);
+    }
+    free(rows);
+}
+
+static void check_run(const struct fixture *f, struct result *raw, uint64_t seed)
+{
+    struct figures_bytes bytes;
+    struct err err = {0};
+    figures_pack(raw, true, &bytes);
+    struct attempt_row *rows = outcomes_of(f);
+    struct result *whole, *points;
+    if (figures_unpack(f->def, raw->phase, &bytes, rows, f->rows.len, &whole, &err) < 0 ||
+        figures_unpack_points(f->def, raw->phase, &bytes, &points, &err) < 0) {
+        fail_msg("BENCHD_PROP_SEED=%llu: %s", (unsigned long long)seed, err.msg);
+    }
+    give_back_texts(whole, raw);
+    char *expected = text_of(raw), *actual = text_of(whole);
+    check_same(expected, actual, seed, "the whole");
+    free(expected);
+    free(actual);
+    result_forget_replicas(raw);
+    struct buf of_raw = BUF_INIT, of_points = BUF_INIT;
+    dump_points(raw, &of_raw);
+    dump_points(points, &of_points);
+    check_same(buf_cstr(&of_raw), buf_cstr(&of_points), seed, "the points");
+    assert_int_equal(points->warnings.len + points->curves.list.len + points->hardware.len, 0);
+    buf_done(&of_raw);
+    buf_done(&of_points);
+    result_free(points);
+    result_free(whole);
+    rows_done(rows, f->rows.len);
+    figures_bytes_done(&bytes);
+}
+
+static void make_run(uint64_t seed, struct fixture *f)
+{
+    uint64_t random = seed;
+    const size_t shape = splitmix_below(&random, sizeof(shapes) / sizeof(shapes[0]));
+    fixture_init(f, shapes[shape].sweep, shapes[shape].more, shapes[shape].cpus);
+    add_rows(f, &random);
+}
+
+static void figures_come_back(void **state)
+{
+    (void)state;
+    const char *wanted = getenv("BENCHD_PROP_SEED");
+    const uint64_t first = wanted == NULL ? 1 : strtoull(wanted, NULL, 10);
+    for (uint64_t seed = first; seed < first + (wanted == NULL ? N_RUNS : 1); seed++) {
+        struct fixture f;
+        make_run(seed, &f);
+        check_run(&f, fixture_build(&f, RUN_SUCCEEDED), seed);
+        fixture_done(&f);
+    }
+}
+
+/* A run of which nothing has ended, and one without replicas. */
+static void nothing_comes_back(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, shapes[0].sweep, shapes[0].more, shapes[0].cpus);
+    check_run(&f, fixture_build(&f, RUN_CANCELLED), 0);
+    fixture_end(&f, 0, 0, 0, ATTEMPT_FAILED, "no image");
+    fixture_end(&f, 1, 2, 0, ATTEMPT_VOID, NULL);
+    check_run(&f, fixture_build(&f, RUN_FAILED), 0);
+    fixture_done(&f);
+}
+
+static int unpack_both(const struct fixture *f, const struct figures_bytes *bytes, struct err *err)
+{
+    struct result *r = NULL;
+    struct attempt_row *rows = outcomes_of(f);
+    int code = figures_unpack(f->def, RUN_SUCCEEDED, bytes, rows, f->rows.len, &r, err);
+    result_free(r);
+    r = NULL;
+    code = code < 0 ? code : figures_unpack_points(f->def, RUN_SUCCEEDED, bytes, &r, err);
+    result_free(r);
+    rows_done(rows, f->rows.len);
+    return code;
+}
+
+/* Each cut of both parts is refused, and a changed byte is refused or gives a result; nothing is read beyond an end. */
+static void damaged_bytes_are_refused(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct figures_bytes bytes;
+    make_run(3, &f);
+    figures_pack(fixture_build(&f, RUN_SUCCEEDED), true, &bytes);
+    struct buf *const parts[] = {&bytes.points, &bytes.replicas};
+    uint64_t random = 7;
+    for (size_t p = 0; p < 2; p++) {
+        const struct buf whole = *parts[p];
+        for (size_t i = 0; i < 300; i++) {
+            const size_t len = i < 100 ? i : splitmix_below(&random, (uint32_t)whole.len);
+            char *cut = xmalloc(len + 1); /* as long as it says: valgrind and ASan see the end */
+            memcpy(cut, whole.data, len);
+            *parts[p] = (struct buf){.data = cut, .len = len};
+            struct err err = {0};
+            if (len < whole.len && unpack_both(&f, &bytes, &err) != -EBADMSG) {
+                fail_msg("part %zu, %zu bytes of %zu", p, len, whole.len);
+            }
+            free(cut);
+        }
+        for (size_t i = 0; i < 2000; i++) {
+            char *copy = xmalloc(whole.len);
+            memcpy(copy, whole.data, whole.len);
+            const size_t at = i < 200 ? i : splitmix_below(&random, (uint32_t)whole.len);
+            copy[at] = (char)(copy[at] ^ (1 + (int)splitmix_below(&random, 255)));
+            *parts[p] = (struct buf){.data = copy, .len = whole.len};
+            (void)unpack_both(&f, &bytes, NULL);
+            free(copy);
+        }
+        *parts[p] = whole;
+    }
+    assert_int_equal(unpack_both(&f, &bytes, NULL), 0);
+    figures_bytes_done(&bytes);
+    fixture_done(&f);
+}
+
+/* Rows that were added or that are missing: these figures are of other rows. */
+static void other_rows_are_refused(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct figures_bytes bytes;
+    fixture_init(&f, shapes[0].sweep, shapes[0].more, shapes[0].cpus);
+    fixture_throughput(&f, 0, 0, 60);
+    fixture_throughput(&f, 0, 1, 61);
+    figures_pack(fixture_build(&f, RUN_SUCCEEDED), true, &bytes);
+    assert_int_equal(unpack_both(&f, &bytes, NULL), 0);
+    fixture_throughput(&f, 0, 2, 62);
+    assert_int_equal(unpack_both(&f, &bytes, NULL), -EBADMSG);
+    attempt_row_done(&f.rows.items[--f.rows.len]);
+    f.rows.items[1].id.number = 1;
+    assert_int_equal(unpack_both(&f, &bytes, NULL), -EBADMSG);
+    f.rows.items[1].id.number = 0;
+    f.rows.items[1].outcome = ATTEMPT_METRICS_UNAVAILABLE;
+    assert_int_equal(unpack_both(&f, &bytes, NULL), -EBADMSG);
+    f.rows.items[1].outcome = ATTEMPT_SUCCEEDED;
+    assert_int_equal(unpack_both(&f, &bytes, NULL), 0);
+    figures_bytes_done(&bytes);
+    figures_pack(f.result, false, &bytes); /* as of too many replicas */
+    assert_int_equal(bytes.replicas.len, 0);
+    assert_int_equal(unpack_both(&f, &bytes, NULL), -EBADMSG);
+    figures_bytes_done(&bytes);
+    fixture_done(&f);
+}
+
+static void a_version_is_a_digest(void **state)
+{
+    (void)state;
+    assert_int_equal(strlen(figures_version()), 32);
+    assert_int_equal(strspn(figures_version(), "0123456789abcdef"), 32);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_come_back),         cmocka_unit_test(nothing_comes_back),
+        cmocka_unit_test(damaged_bytes_are_refused), cmocka_unit_test(other_rows_are_refused),
+        cmocka_unit_test(a_version_is_a_digest),
+    };
+    return cmocka_run_group_tests_name("result/figures", tests, NULL, NULL);
+}
