@@ -79,6 +79,11 @@ static const char *const steps[SCHEMA_VERSION] = {
     ") STRICT;",
     /* 5: the current attempt never ends. NULL in rows of older versions: it does. */
     "ALTER TABLE run ADD COLUMN current_cut_short INTEGER;",
+    /* 6: what was computed of a run's attempts when it had ended, and by which code. No row: nothing yet. */
+    "CREATE TABLE figures ("
+    "  run_uid TEXT PRIMARY KEY REFERENCES run (uid) ON DELETE CASCADE,"
+    "  version TEXT NOT NULL, points BLOB NOT NULL, replicas BLOB NOT NULL"
+    ") STRICT;",
 };
 /* What a step does beyond SQL, after it; NULL: nothing. */
 static int (*const fills[SCHEMA_VERSION])(struct sqlite_store *s, struct err *err) = {
@@ -180,19 +185,35 @@ static int lock_folder(const struct sqlite_store *s)
     return fd;
 }
 
+static int upgrade(struct sqlite_store *s, int64_t version, struct err *err)
+{
+    if (version == SCHEMA_VERSION) {
+        return 0;
+    }
+    int fd = lock_folder(s);
+    int r = sql_exec(s, "PRAGMA journal_mode = WAL", err);
+    if (r >= 0 && (r = sql_begin(s, err)) >= 0) {
+        r = sql_end(s, apply_steps(s, err), err);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return r < 0 ? r : 0;
+}
+
 int schema_prepare(struct sqlite_store *s, struct err *err)
 {
     int64_t version = 0;
     int r = sql_get_int(s, "PRAGMA user_version", &version, err);
-    if (r >= 0 && (r = check_version(s, version, err)) >= 0 && version < SCHEMA_VERSION) {
-        int fd = lock_folder(s);
-        r = sql_exec(s, "PRAGMA journal_mode = WAL", err);
-        if (r >= 0 && (r = sql_begin(s, err)) >= 0) {
-            r = sql_end(s, apply_steps(s, err), err);
-        }
-        if (fd >= 0) {
-            (void)close(fd);
-        }
+    r = r < 0 ? r : check_version(s, version, err);
+    if (r < 0) {
+        return r;
     }
-    return r < 0 ? r : 0;
+    if (version >= READABLE_SINCE_VERSION && sqlite3_db_readonly(s->db, "main") == 1) {
+        s->version = version;
+        return 0;
+    }
+    r = upgrade(s, version, err);
+    s->version = SCHEMA_VERSION;
+    return r;
 }

@@ -6,6 +6,7 @@
  *   sqlite_space.c     a disk that is full: the reserve for deletions
  *   sqlite_attempts.c  attempts, logs
  *   sqlite_replicas.c  the replicas of an attempt, compressed
+ *   sqlite_figures.c   what was computed of a run's attempts
  *   schema.c           the tables, and their migrations by PRAGMA user_version
  *   sqlite_events.c    events of a run, for people
  *   sqlite_reader.c    what only a reader needs: one state of the store, an end to long reads
@@ -42,6 +43,8 @@ struct sqlite_store {
     bool (*must_stop)(void *ctx); /* of a reader; else NULL */
     void *stop_ctx;
     struct store_stats stats;
+    int64_t
+        version; /* of its schema: an older one where it could not be upgraded, to be read only */
     struct ZSTD_DCtx_s
         *unpacker; /* made when it is needed first: most of the time of a small blob; owned */
 };
@@ -87,8 +90,11 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 
 /* --- schema.c --- */
 
-#define SCHEMA_VERSION 5
-/* Brings a new or older file to SCHEMA_VERSION; refuses newer ones and other programs' files. */
+#define SCHEMA_VERSION 6
+#define FIGURES_SINCE_VERSION 6
+#define READABLE_SINCE_VERSION 5 /* the oldest whose tables are read as they are */
+/* Brings a new or older file to SCHEMA_VERSION; refuses newer ones and other programs' files. Where nothing can be
+ * written, a file from READABLE_SINCE_VERSION on stays as it is. */
 int schema_prepare(struct sqlite_store *s, struct err *err);
 
 /* --- sqlite_status.c --- */
@@ -149,6 +155,15 @@ int replicas_read(struct sqlite_store *s, sqlite3_stmt *q, int column, struct at
                   struct err *err);
 /* Moves them from schema 3's table, which goes. */
 int replicas_upgrade(struct sqlite_store *s, struct err *err);
+
+/* --- sqlite_figures.c --- */
+
+int figures_put(struct store *base, const char *uid, const char *version, int64_t n_attempts,
+                const struct stored_figures *figures, struct err *err);
+int figures_get(struct store *base, const char *uid, const char *version, bool with_replicas,
+                struct stored_figures *ret, struct err *err);
+/* In a transaction that adds an attempt. */
+int figures_forget(struct sqlite_store *s, const char *uid, struct err *err);
 
 /* --- sqlite_ends.c --- */
 

@@ -88,6 +88,13 @@ struct finished_runs {
 };
 void finished_runs_done(struct finished_runs *runs);
 
+/* Figures of a run's attempts (result/figures_pack.h); what they mean is not the store's business. Owned. */
+struct stored_figures {
+    char *points, *replicas;
+    size_t points_len, replicas_len;
+};
+void stored_figures_done(struct stored_figures *figures);
+
 struct store;
 
 struct store_ops {
@@ -149,6 +156,14 @@ struct store_ops {
                             size_t *ret_n, struct err *err);
     /* Of an unknown run: zero. */
     int (*get_version)(struct store *s, const char *uid, struct run_version *ret, struct err *err);
+    /* Figures that code of this version made of so many attempts, in place of those before. The next attempt that is
+     * saved deletes them. -ESTALE: the run has not ended, or has another number of attempts; -ENOENT. */
+    int (*put_figures)(struct store *s, const char *uid, const char *version, int64_t n_attempts,
+                       const struct stored_figures *figures, struct err *err);
+    /* Those of all attempts that there are; without `with_replicas` the first part alone is read. -ENOENT: none of
+     * this version. */
+    int (*get_figures)(struct store *s, const char *uid, const char *version, bool with_replicas,
+                       struct stored_figures *ret, struct err *err);
     /* Uncompressed, owned; -ENOENT. */
     int (*get_log)(struct store *s, const char *uid, const struct replica_id *id, char **ret,
                    size_t *ret_len, struct err *err);

@@ -1,0 +1,93 @@
+/* What was computed of a run's attempts when it had ended: bytes that mean nothing here, in one row. It lives as long as no
+ * attempt is added: save_attempt deletes it in its transaction, and what was made of fewer attempts is not taken. */
+#include "store/sqlite_internal.h"
+
+#include "base/mem.h"
+
+#define IS_FINAL "phase IN ('Succeeded', 'PartiallyFailed', 'Failed', 'Cancelled')"
+
+/* 0, or why these figures are not those of the run as it is now. */
+static int check_run(struct sqlite_store *s, const char *uid, int64_t n_attempts, struct err *err)
+{
+    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
+    int r = sql_prepare(s, &q, err,
+                        "SELECT " IS_FINAL ", (SELECT count(*) FROM attempt WHERE run_uid = uid) "
+                        "FROM run WHERE uid = ?",
+                        "s", uid);
+    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
+        return r;
+    }
+    if (r == 0) {
+        return err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid);
+    }
+    if (sqlite3_column_int64(q, 0) == 0 || sqlite3_column_int64(q, 1) != n_attempts) {
+        return err_set(err, ESTALE, "store '%s': run '%s' has changed since its figures were made",
+                       s->path, uid);
+    }
+    return 0;
+}
+
+static int write_figures(struct sqlite_store *s, const char *uid, const char *version,
+                         int64_t n_attempts, const struct packed parts[static 2], struct err *err)
+{
+    int r = check_run(s, uid, n_attempts, err);
+    return r < 0 ? r
+                 : sql_run(s, err,
+                           "INSERT OR REPLACE INTO figures (run_uid, version, points, replicas) "
+                           "VALUES (?, ?, ?, ?)",
+                           "ssbb", uid, version, parts[0].data, parts[0].len, parts[1].data,
+                           parts[1].len);
+}
+
+int figures_put(struct store *base, const char *uid, const char *version, int64_t n_attempts,
+                const struct stored_figures *figures, struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    struct packed parts[2] = {0};
+    int r = blob_pack(figures->points, figures->points_len, &parts[0], err);
+    r = r < 0 ? r : blob_pack(figures->replicas, figures->replicas_len, &parts[1], err);
+    if (r >= 0 && (r = sql_begin(s, err)) >= 0) {
+        r = sql_end(s, write_figures(s, uid, version, n_attempts, parts, err), err);
+    }
+    free(parts[0].data);
+    free(parts[1].data);
+    return r < 0 ? r : 0;
+}
+
+int figures_get(struct store *base, const char *uid, const char *version, bool with_replicas,
+                struct stored_figures *ret, struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    struct stored_figures figures = {0};
+    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
+    if (s->version < FIGURES_SINCE_VERSION) {
+        return err_set(err, ENOENT, "store '%s': it is older than stored figures", s->path);
+    }
+    int r = sql_prepare(
+        s, &q, err,
+        with_replicas ? "SELECT points, replicas FROM figures WHERE run_uid = ? AND version = ?"
+                      : "SELECT points FROM figures WHERE run_uid = ? AND version = ?",
+        "ss", uid, version);
+    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
+        return r;
+    }
+    if (r == 0) {
+        return err_set(err, ENOENT, "store '%s': run '%s' has no such figures", s->path, uid);
+    }
+    r = blob_unpack(s, q, 0, "figures", &figures.points, &figures.points_len, err);
+    if (r >= 0 && with_replicas) {
+        r = blob_unpack(s, q, 1, "figures", &figures.replicas, &figures.replicas_len, err);
+    }
+    if (r < 0) {
+        stored_figures_done(&figures);
+        return r;
+    }
+    *ret = figures;
+    return 0;
+}
+
+int figures_forget(struct sqlite_store *s, const char *uid, struct err *err)
+{
+    const int r = sql_run(s, err, "DELETE FROM figures WHERE run_uid = ?", "s", uid);
+    return r < 0 ? r : 0;
+}

@@ -1,0 +1,280 @@
+/* Figures that a store keeps of a run that has ended, and files from before there were any. */
+#include "store_fixture.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <sqlite3.h>
+
+#include "schema_v1.h"
+#include "schema_v2.h"
+#include "schema_v4.h"
+
+static void put(struct store *s, const char *uid, enum run_phase phase, uint32_t n_attempts)
+{
+    struct run_row run = make_run(uid, uid, 1);
+    run.status.phase = phase;
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    for (uint32_t i = 0; i < n_attempts; i++) {
+        struct attempt_row row = make_attempt(0, i, 0);
+        assert_int_equal(s->ops->save_attempt(s, uid, &row, NULL, 0, NULL), 0);
+        attempt_row_done(&row);
+    }
+}
+
+static int put_figures(struct store *s, const char *uid, const char *version, int64_t n_attempts,
+                       const char *points, const char *replicas)
+{
+    const struct stored_figures figures = {(char *)points, (char *)replicas, strlen(points),
+                                           strlen(replicas)};
+    return s->ops->put_figures(s, uid, version, n_attempts, &figures, NULL);
+}
+
+/* NULL: there are none. */
+static void check(struct store *s, const char *uid, const char *version, const char *points,
+                  const char *replicas)
+{
+    for (int with = 0; with < 2; with++) {
+        struct stored_figures got = {0};
+        const int r = s->ops->get_figures(s, uid, version, with == 1, &got, NULL);
+        if (points == NULL) {
+            assert_int_equal(r, -ENOENT);
+            continue;
+        }
+        assert_int_equal(r, 0);
+        assert_int_equal(got.points_len, strlen(points));
+        assert_memory_equal(got.points, points, got.points_len);
+        assert_int_equal(got.replicas_len, with == 0 ? 0 : strlen(replicas));
+        if (with == 1) {
+            assert_memory_equal(got.replicas, replicas, got.replicas_len);
+        }
+        stored_figures_done(&got);
+    }
+}
+
+static void figures_come_back(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    put(s, UID, RUN_SUCCEEDED, 2);
+    put(s, "other", RUN_FAILED, 0);
+    check(s, UID, "v1", NULL, NULL);
+    assert_int_equal(put_figures(s, UID, "v1", 2, "points", "replicas"), 0);
+    assert_int_equal(put_figures(s, "other", "v1", 0, "none", ""), 0);
+    check(s, UID, "v1", "points", "replicas");
+    check(s, "other", "v1", "none", "");
+    check(s, UID, "v2", NULL, NULL); /* other code's */
+    check(s, "nobody", "v1", NULL, NULL);
+    assert_int_equal(put_figures(s, UID, "v2", 2, "new", "newer"), 0);
+    check(s, UID, "v1", NULL, NULL);
+    check(s, UID, "v2", "new", "newer");
+    assert_int_equal(put_figures(s, "nobody", "v1", 0, "", ""), -ENOENT);
+    store_close(s);
+    s = fixture_open(&f);
+    check(s, UID, "v2", "new", "newer");
+    assert_int_equal(s->ops->delete_run(s, UID, NULL), 0);
+    check(s, UID, "v2", NULL, NULL);
+    store_close(s);
+    fixture_done(&f);
+}
+
+/* They are those of all attempts of a run that has ended, or there are none. */
+static void a_late_attempt_deletes_them(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    put(s, UID, RUN_SUCCEEDED, 2);
+    put(s, "other", RUN_SUCCEEDED, 1);
+    put(s, "running", RUN_RUNNING, 1);
+    put(s, "suspended", RUN_SUSPENDED, 1);
+    assert_int_equal(put_figures(s, "running", "v", 1, "x", "x"), -ESTALE);
+    assert_int_equal(put_figures(s, "suspended", "v", 1, "x", "x"), -ESTALE);
+    assert_int_equal(put_figures(s, UID, "v", 1, "x", "x"), -ESTALE);
+    assert_int_equal(put_figures(s, UID, "v", 3, "x", "x"), -ESTALE);
+    check(s, UID, "v", NULL, NULL);
+    assert_int_equal(put_figures(s, UID, "v", 2, "points", "replicas"), 0);
+    assert_int_equal(put_figures(s, "other", "v", 1, "of other", ""), 0);
+    struct attempt_row row = make_attempt(0, 1, 0);
+    assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL), 0); /* it was there */
+    check(s, UID, "v", "points", "replicas");
+    row.id.trial = 2;
+    vec_each (struct replica_row, rep, &row.replicas) {
+        rep->id.attempt = row.id;
+    }
+    assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL), 0);
+    attempt_row_done(&row);
+    check(s, UID, "v", NULL, NULL);
+    check(s, "other", "v", "of other", "");
+    assert_int_equal(put_figures(s, UID, "v", 2, "x", "x"), -ESTALE);
+    assert_int_equal(put_figures(s, UID, "v", 3, "points", "replicas"), 0);
+    store_close(s);
+    fixture_done(&f);
+}
+
+static bool keep_on(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+static void a_reader_reads_and_does_not_write(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f), *reader = NULL;
+    put(s, UID, RUN_SUCCEEDED, 1);
+    assert_int_equal(put_figures(s, UID, "v", 1, "points", "replicas"), 0);
+    assert_int_equal(store_open_reader(f.url, keep_on, NULL, &reader, NULL), 0);
+    check(reader, UID, "v", "points", "replicas");
+    assert_int_equal(put_figures(reader, UID, "v", 1, "x", "x"), -EROFS);
+    store_close(reader);
+    store_close(s);
+    fixture_done(&f);
+}
+
+static void damaged_ones_are_told(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    put(s, UID, RUN_SUCCEEDED, 1);
+    assert_int_equal(put_figures(s, UID, "v", 1, "points", "replicas"), 0);
+    store_close(s);
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "UPDATE figures SET replicas = X'00112233'", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    s = fixture_open(&f);
+    struct stored_figures got = {0};
+    assert_int_equal(s->ops->get_figures(s, UID, "v", false, &got, NULL), 0);
+    stored_figures_done(&got);
+    assert_int_equal(s->ops->get_figures(s, UID, "v", true, &got, NULL), -EBADMSG);
+    store_close(s);
+    fixture_done(&f);
+}
+
+/* ---- files of earlier versions ---- */
+
+#define STEP_3                                                                                     \
+    "DROP INDEX run_ended; CREATE INDEX run_finished ON run (ended_unix_ms)"                       \
+    "  WHERE phase IN ('Succeeded', 'PartiallyFailed', 'Failed', 'Cancelled');"                    \
+    "PRAGMA user_version = 3"
+
+static void exec_all(struct fixture *f, const char *const *texts, size_t n)
+{
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    for (size_t i = 0; i < n && texts[i] != NULL; i++) {
+        char *why = NULL;
+        if (sqlite3_exec(db, texts[i], NULL, NULL, &why) != SQLITE_OK) {
+            fail_msg("%s", why);
+        }
+    }
+    sqlite3_close(db);
+}
+
+static void files_of_all_versions_get_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *texts[4];
+        const char *uid;
+        int64_t n_attempts;
+    } rows[] = {
+        {{schema_v1}, "old", 1},
+        {{schema_v1, schema_v2}, "second", 3},
+        {{schema_v1, schema_v2, STEP_3}, "second", 3},
+        {{schema_v4}, "fourth", 1},
+        {{schema_v4, schema_v5}, "fourth", 1},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture f;
+        fixture_init(&f);
+        exec_all(&f, rows[i].texts, 4);
+        struct store *s = fixture_open(&f);
+        struct attempt_row *attempts = NULL;
+        size_t n = 0;
+        assert_int_equal(s->ops->list_attempts(s, rows[i].uid, &attempts, &n, NULL), 0);
+        assert_int_equal(n, rows[i].n_attempts);
+        for (size_t k = 0; k < n; k++) {
+            attempt_row_done(&attempts[k]);
+        }
+        free(attempts);
+        check(s, rows[i].uid, "v", NULL, NULL);
+        assert_int_equal(put_figures(s, rows[i].uid, "v", rows[i].n_attempts, "p", "r"), 0);
+        store_close(s);
+        s = fixture_open(&f);
+        check(s, rows[i].uid, "v", "p", "r");
+        store_close(s);
+        fixture_done(&f);
+    }
+}
+
+/* In a process of its own, as somebody who may read alone. */
+static int read_version_5(const struct fixture *f)
+{
+    struct store *s = NULL;
+    struct attempt_row *attempts = NULL;
+    struct stored_figures got = {0};
+    size_t n = 0;
+    if (geteuid() == 0 && setuid(65534) < 0) {
+        return 1;
+    }
+    if (store_open(f->url, false, &s, NULL) < 0) {
+        return 2;
+    }
+    if (s->ops->list_attempts(s, "fourth", &attempts, &n, NULL) < 0 || n != 1) {
+        return 3;
+    }
+    if (s->ops->get_figures(s, "fourth", "v", true, &got, NULL) != -ENOENT) {
+        return 4;
+    }
+    if (put_figures(s, "fourth", "v", 1, "p", "r") >= 0) {
+        return 5;
+    }
+    attempt_row_done(&attempts[0]);
+    free(attempts);
+    store_close(s);
+    return 0;
+}
+
+static void an_older_file_is_read_where_nothing_can_be_written(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    exec_all(&f, (const char *const[]){schema_v4, schema_v5}, 2);
+    assert_int_equal(chmod(f.path, 0444), 0);
+    assert_int_equal(chmod(f.folder, 0555), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        _exit(read_version_5(&f));
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(chmod(f.folder, 0755), 0);
+    assert_int_equal(status, 0);
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_come_back),
+        cmocka_unit_test(a_late_attempt_deletes_them),
+        cmocka_unit_test(a_reader_reads_and_does_not_write),
+        cmocka_unit_test(damaged_ones_are_told),
+        cmocka_unit_test(files_of_all_versions_get_them),
+        cmocka_unit_test(an_older_file_is_read_where_nothing_can_be_written),
+    };
+    return cmocka_run_group_tests_name("store/figures", tests, NULL, NULL);
+}
