@@ -121,6 +121,7 @@ static void put_summary(const struct import_log *l, const struct log_result *r, 
     out.data[out.len - 1] = '\0'; /* without its newline, as other summaries are kept */
     ret->summary_line = buf_take(&out);
     ret->steps = summary.steps;
+    summary_done(&summary);
 }
 
 void import_log_end(struct import_log *l, bool speaks_for_all, struct import_end *ret)

@@ -50,8 +50,10 @@ bool record_is_digest(const char *s)
 void summary_done(struct summary *s)
 {
     free(s->series_us);
+    free(s->evaluations);
     s->series_us = NULL;
     s->n_series = 0;
+    s->evaluations = NULL;
 }
 
 void record_done(struct record *r)
@@ -170,11 +172,26 @@ void record_write_error(struct buf *out, const struct record_who *who, int code,
     write_line(out, o);
 }
 
-static void set_series(json_t *object, const int64_t *step_ns, size_t n)
+static void set_evaluations(json_t *object, const struct evaluations *e)
+{
+    json_t *times = json_array(), *accuracies = json_array();
+    for (uint32_t i = 0; i < e->n; i++) {
+        json_array_append_new(times, json_integer(e->list[i].t_ms));
+        json_array_append_new(accuracies, json_integer(e->list[i].accuracy_ppm));
+    }
+    json_t *o = json_object();
+    set_count(o, "k", e->k);
+    set_time(o, "end_ms", e->end_ms);
+    json_object_set_new(o, "t_ms", times);
+    json_object_set_new(o, "accuracy_ppm", accuracies);
+    json_object_set_new(object, "evaluations", o);
+}
+
+static void set_series(json_t *object, const int64_t *step_ns, size_t n, size_t max)
 {
     struct series series;
     struct buf data = BUF_INIT;
-    series_encode(step_ns, n, &series, &data);
+    series_encode(step_ns, n, max, &series, &data);
     json_t *o = json_object();
     set_count(o, "k", series.k);
     set_count(o, "n", series.n);
@@ -245,6 +262,10 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
     if (s->source.rule[0] != '\0') {
         set_source(o, &s->source);
     }
+    const bool is_evaluated = s->evaluations != NULL && s->evaluations->n > 0;
+    if (is_evaluated) {
+        set_evaluations(o, s->evaluations);
+    }
     if (s->last.steps > 0) {
         json_t *last = json_object();
         set_count(last, "trainer", s->last.trainer);
@@ -254,7 +275,7 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
     }
     set_noise(o, &s->noise);
     if (n != 0) {
-        set_series(o, step_ns, n);
+        set_series(o, step_ns, n, is_evaluated ? SUMMARY_MAX_SERIES_EVALUATED : SERIES_MAX);
     }
     size_t before = out->len;
     write_line(out, o);

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "core/evaluations.h"
 #include "core/role.h"
 
 enum record_type { RECORD_START, RECORD_STEP, RECORD_SUMMARY, RECORD_ERROR };
@@ -51,6 +52,7 @@ struct record_step {
 
 #define SUMMARY_MAX_BYTES 4096
 #define SUMMARY_MAX_SERIES 1000
+#define SUMMARY_MAX_SERIES_EVALUATED 500 /* beside evaluations: both must fit */
 
 /* What `samples` of a summary counts. */
 enum summary_unit {
@@ -114,6 +116,7 @@ struct summary {
     uint32_t n_series;
     double *series_us; /* owned; NULL if n_series is 0 */
     struct summary_source source;
+    struct evaluations *evaluations; /* owned; NULL: none */
     struct summary_last last;
     struct noise noise;
 };
@@ -144,8 +147,8 @@ void record_write_step(struct buf *out, const struct record_who *who,
                        const struct record_step *step);
 void record_write_error(struct buf *out, const struct record_who *who, int code, const char *peer,
                         const char *message);
-/* `step_ns` holds the n measured step times (n may be 0); more than 1,000 become means of k. The
- * series_ members of `s` are not looked at. At most 4,096 bytes with the newline, always. */
+/* `step_ns` holds the n measured step times (n may be 0); more than 1,000, or 500
+ * beside evaluations, become means of k. The series_ members of `s` are not looked at. At most 4,096 bytes with the newline, always. */
 void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s,
                           const int64_t *step_ns, size_t n);
 

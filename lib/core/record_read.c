@@ -225,6 +225,57 @@ static int read_source(const json_t *o, struct summary_source *s, struct err *er
     return 0;
 }
 
+static int read_evaluation(const json_t *times, const json_t *accuracies, struct evaluations *e,
+                           struct err *err)
+{
+    const json_t *t = json_array_get(times, e->n), *a = json_array_get(accuracies, e->n);
+    const int64_t t_ms = json_is_integer(t) ? json_integer_value(t) : -1;
+    const int64_t ppm = json_is_integer(a) ? json_integer_value(a) : -1;
+    const int64_t before_ms = e->n == 0 ? 0 : e->list[e->n - 1].t_ms;
+    if (t_ms < before_ms || t_ms > e->end_ms) {
+        return err_set(err, EPROTO, "'t_ms': entry %u is not a time that rises up to 'end_ms'",
+                       e->n);
+    }
+    if (ppm < 0 || ppm > ACCURACY_PPM) {
+        return err_set(err, EPROTO, "'accuracy_ppm': entry %u is not from 0 to %d", e->n,
+                       ACCURACY_PPM);
+    }
+    e->list[e->n++] = (struct evaluation){t_ms, (uint32_t)ppm};
+    return 0;
+}
+
+static int read_evaluations(const json_t *o, struct summary *s, struct err *err)
+{
+    json_t *object = NULL;
+    int r = get_object(o, "evaluations", OPTIONAL, &object, err);
+    if (r < 0 || object == NULL) {
+        return r;
+    }
+    struct evaluations e = {0};
+    const json_t *times = json_object_get(object, "t_ms");
+    const json_t *accuracies = json_object_get(object, "accuracy_ppm");
+    const size_t n = json_array_size(times); /* 0: no array */
+    if ((r = get_u32(object, "k", REQUIRED, &e.k, err)) < 0 ||
+        (r = get_int(object, "end_ms", REQUIRED, 0, EVALUATION_MAX_MS, &e.end_ms, err)) < 0) {
+        return err_wrap(err, r, "'evaluations'");
+    }
+    if (e.k == 0 || n == 0 || n > EVALUATIONS_MAX || json_array_size(accuracies) != n) {
+        return err_set(err, EPROTO,
+                       "'evaluations': 'k' is 0, or 't_ms' and 'accuracy_ppm' are not two lists "
+                       "of the same 1 to %d entries",
+                       EVALUATIONS_MAX);
+    }
+    while (e.n < n) {
+        if ((r = read_evaluation(times, accuracies, &e, err)) < 0) {
+            return err_wrap(err, r, "'evaluations'");
+        }
+    }
+    e.n_of_last = e.k;
+    s->evaluations = xnew(struct evaluations);
+    *s->evaluations = e;
+    return 0;
+}
+
 static int read_last(const json_t *o, struct summary_last *last, struct err *err)
 {
     json_t *object = NULL;
@@ -297,6 +348,7 @@ static int read_summary(const json_t *o, struct summary *s, struct err *err)
         memcpy(s->environment_digest, digest, RECORD_DIGEST_CHARS + 1);
     }
     r = read_source(o, &s->source, err);
+    r = r < 0 ? r : read_evaluations(o, s, err);
     r = r < 0 ? r : read_last(o, &s->last, err);
     r = r < 0 ? r : read_noise(o, &s->noise, err);
     return r < 0 ? r : read_series(o, s, err);

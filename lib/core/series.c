@@ -94,9 +94,10 @@ static double mean_us(const int64_t *step_ns, size_t n)
     return sum / (double)n / 1e3;
 }
 
-void series_encode(const int64_t *step_ns, size_t n_steps, struct series *ret, struct buf *data)
+void series_encode(const int64_t *step_ns, size_t n_steps, size_t max, struct series *ret,
+                   struct buf *data)
 {
-    size_t k = (n_steps + SERIES_MAX - 1) / SERIES_MAX;
+    size_t k = (n_steps + max - 1) / max;
     size_t n = (n_steps + k - 1) / k;
     int32_t codes[SERIES_MAX];
     int32_t min = INT32_MAX;

@@ -15,8 +15,10 @@ struct series {
     int32_t min; /* smallest code, added to every entry */
 };
 
-/* Encodes n_steps step times; appends base64 to `data`. n_steps must not be 0. */
-void series_encode(const int64_t *step_ns, size_t n_steps, struct series *ret, struct buf *data);
+/* Encodes n_steps step times into `max` entries at most, 1 to SERIES_MAX; appends base64 to `data`. n_steps must
+ * not be 0. */
+void series_encode(const int64_t *step_ns, size_t n_steps, size_t max, struct series *ret,
+                   struct buf *data);
 
 /* Decodes s->n entries into owned microseconds. -EINVAL unless `data` is exactly s->n u16. */
 int series_decode(const struct series *s, const char *data, size_t len, double **ret_us);

@@ -29,6 +29,7 @@ const char *const log_group_names[LOG_GROUP_COUNT] = {
     [LOG_LOSS] = "loss",
     [LOG_ACCURACY] = "accuracy",
     [LOG_ACCURACY_PERCENT] = "accuracy_percent",
+    [LOG_ELAPSED_S] = "elapsed_s",
     [LOG_STAMP] = "stamp",
     [LOG_UNIX_S] = "unix_s",
     [LOG_UNIX_MS] = "unix_ms",
@@ -58,6 +59,7 @@ const char *log_group_body(enum log_group group)
     case LOG_LOSS:
     case LOG_ACCURACY:
     case LOG_ACCURACY_PERCENT:
+    case LOG_ELAPSED_S:
     case LOG_UNIX_S:
     case LOG_UNIX_MS:
         return NUMBER;

@@ -21,11 +21,12 @@ enum log_group {
     LOG_LOSS,             /* of the training */
     LOG_ACCURACY,         /* 0 to 1 */
     LOG_ACCURACY_PERCENT, /* 0 to 100 */
+    LOG_ELAPSED_S,        /* since training began, without what its author leaves out */
     LOG_STAMP,            /* date and time of the line, as text */
     LOG_UNIX_S,           /* the same in seconds since 1970 */
     LOG_UNIX_MS,          /* the same in milliseconds */
 };
-#define LOG_GROUP_COUNT 20
+#define LOG_GROUP_COUNT 21
 
 extern const char *const log_group_names[LOG_GROUP_COUNT]; /* in groups.c: "step", ... */
 /* What a group without a body stands for, a pattern: (?<rate>) is (?<rate>NUMBER). Static. */

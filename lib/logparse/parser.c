@@ -45,6 +45,11 @@ struct log_parser {
     char refusal[160]; /* of the first line that was refused */
     bool needs_batch;  /* some line had a time but no batch size to go with it */
     double loss_first, loss_last, accuracy_last;
+    struct evaluations evaluations;
+    struct log_tally clock; /* of the lines of one process; it begins with training */
+    bool is_stamped;        /* the clock is that of time stamps in lines, not of their arrival */
+    bool has_elapsed;       /* lines say themselves how long training has gone on */
+    bool has_no_begin;      /* the first line that was read is later than the begin of training */
 };
 
 static void on_line(void *ctx, const char *line, size_t len);
@@ -203,6 +208,48 @@ static void keep_quality(struct log_parser *p, const struct log_figure *f)
     p->accuracy_last = isnan(f->accuracy) ? p->accuracy_last : f->accuracy;
 }
 
+/* Time since training began; NaN: unknown. It begins with the first line that was read, if that is a step or says
+ * something of all epochs, unless lines say how long it has gone on. */
+static double training_s(struct log_parser *p, enum log_kind kind, const struct log_values *v,
+                         const struct log_figure *f)
+{
+    if (v->has[LOG_ELAPSED_S]) {
+        p->has_elapsed = true;
+        return v->number[LOG_ELAPSED_S];
+    }
+    if (kind == LOG_KIND_SUMMARY && !isnan(log_values_time_s(v))) {
+        return log_values_time_s(v);
+    }
+    if (!p->clock.has_begin) {
+        p->is_stamped = v->has_stamp;
+        p->has_no_begin = kind == LOG_KIND_EPOCH || kind == LOG_KIND_SUMMARY ||
+                          (kind == LOG_KIND_INFO && !isnan(f->accuracy));
+    }
+    if (v->has_stamp != p->is_stamped) {
+        return NAN; /* two clocks */
+    }
+    const struct log_stamp arrival = {p->now_ns, true};
+    const int64_t ns = log_tally_time_ns(&p->clock, v->has_stamp ? &v->stamp : &arrival);
+    const bool is_known = !p->has_no_begin && !p->has_elapsed && ns > p->clock.begin_ns;
+    return is_known ? (double)(ns - p->clock.begin_ns) / 1e9 : NAN;
+}
+
+/* The accuracy of a step is that of its batch: no evaluation. */
+static void keep_evaluation(struct log_parser *p, enum log_kind kind, const struct log_values *v,
+                            const struct log_figure *f)
+{
+    if (f->rank > 0) {
+        return;
+    }
+    const double t_s = training_s(p, kind, v, f);
+    if (kind == LOG_KIND_STEP || isnan(f->accuracy)) {
+        evaluations_extend(&p->evaluations, t_s);
+    } else {
+        (void)evaluations_add(&p->evaluations, t_s,
+                              f->accuracy); /* a time or an accuracy is unknown */
+    }
+}
+
 static double accuracy_of(const struct log_values *v)
 {
     return v->has[LOG_ACCURACY] ? v->number[LOG_ACCURACY]
@@ -283,7 +330,8 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
         .accuracy = accuracy_of(&v),
         .t_ns = v.has_stamp ? v.stamp.ns : p->now_ns,
     };
-    const bool is_info = p->params.rule->lines.items[index].kind == LOG_KIND_INFO;
+    const enum log_kind kind = p->params.rule->lines.items[index].kind;
+    const bool is_info = kind == LOG_KIND_INFO;
     if (v.has[LOG_BATCH]) {
         rank_of(p, rank)->batch = v.number[LOG_BATCH];
     }
@@ -294,6 +342,7 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
         take_figure(p, index, &v, &f);
     }
     keep_quality(p, &f);
+    keep_evaluation(p, kind, &v, &f);
     if (p->params.on_figure != NULL) {
         p->params.on_figure(p->params.ctx, &f);
     }
@@ -416,6 +465,7 @@ int log_parser_result(const struct log_parser *p, struct log_result *ret)
                 ret->loss_first = p->loss_first;
                 ret->loss_last = p->loss_last;
                 ret->accuracy_last = p->accuracy_last;
+                ret->evaluations = p->evaluations.n > 0 ? &p->evaluations : NULL;
                 put_method(ret);
                 return 0;
             }
@@ -440,6 +490,10 @@ void log_result_to_summary(const struct log_result *r, const struct log_rule *ru
                    .is_job = r->line->scope != LOG_SCOPE_REPLICA,
                    .accuracy_last = r->accuracy_last},
     };
+    if (r->evaluations != NULL) {
+        ret->evaluations = xnew(struct evaluations);
+        *ret->evaluations = *r->evaluations;
+    }
     text_put(ret->source.rule, sizeof(ret->source.rule), "%s", rule->name);
     text_put(ret->source.method, sizeof(ret->source.method), "%s", r->method);
 }

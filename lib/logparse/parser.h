@@ -60,7 +60,9 @@ struct log_result {
     uint64_t n_lines;                            /* that were measured */
     unsigned n_ranks;                            /* that printed them; 1: they name none */
     double loss_first, loss_last, accuracy_last; /* NaN: none */
-    const int64_t *step_ns;                      /* of measured steps; borrowed from the parser */
+    /* Of lines that are no steps, with a time since training began; borrowed from the parser; NULL: none. */
+    const struct evaluations *evaluations;
+    const int64_t *step_ns; /* of measured steps; borrowed from the parser */
     size_t n_step_ns;
     char method[SUMMARY_METHOD_SIZE]; /* "mean of 98 step lines" */
 };
@@ -70,6 +72,7 @@ int log_parser_result(const struct log_parser *p, struct log_result *ret);
  * with its newline. */
 void log_parser_explain(const struct log_parser *p, struct buf *out);
 /* Samples and time of a result as a summary has them. Where the log has no count, they are the smallest
- * whole ones of a second or more with the same quotient. The series is left to record_write_summary. */
+ * whole ones of a second or more with the same quotient. The series is left to record_write_summary. The
+ * summary is the caller's: summary_done. */
 void log_result_to_summary(const struct log_result *r, const struct log_rule *rule,
                            struct summary *ret);

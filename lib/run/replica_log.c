@@ -113,6 +113,7 @@ void replica_log_end(struct replica_log *l, int64_t t_ns, struct replica_log_end
     out.data[out.len - 1] = '\0'; /* without its newline, as other summaries are kept */
     ret->summary_line = buf_take(&out);
     ret->is_job = summary.source.is_job;
+    summary_done(&summary);
 }
 
 char *replica_log_advise(char *why_take, const char *output, size_t len,

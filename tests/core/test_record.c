@@ -244,13 +244,19 @@ static void worst_numbers_fit_the_termination_message(void **state)
 {
     (void)state;
     const struct record_who who = {ROLE_PSERVER, UINT32_MAX, UINT32_MAX};
-    static const size_t counts[] = {0, 1, 999, 1000, 1001, 99999, 100000};
+    static const size_t counts[] = {0, 1, 999, 1000, 1001, 99999, 100000, 500, 1000};
     for (size_t i = 0; i < N_ROWS(counts); i++) {
         int64_t *ns = xnew_array(int64_t, counts[i] + 1);
         for (size_t j = 0; j < counts[i]; j++) {
             ns[j] = j % 2 == 0 ? INT64_MAX : INT64_MIN;
         }
         struct summary s = worst_summary();
+        struct evaluations evaluations = {
+            .k = UINT32_MAX, .n = EVALUATIONS_MAX, .end_ms = EVALUATION_MAX_MS};
+        for (size_t j = 0; j < EVALUATIONS_MAX; j++) {
+            evaluations.list[j] = (struct evaluation){EVALUATION_MAX_MS, ACCURACY_PPM};
+        }
+        s.evaluations = i % 2 == 0 ? &evaluations : NULL;
         struct buf out = BUF_INIT;
         record_write_summary(&out, &who, &s, ns, counts[i]);
         print_message("# %zu steps: %zu bytes\n", counts[i], out.len);

@@ -73,6 +73,7 @@ static void check_summary(const struct log_result *r, const struct log_rule *rul
                          r->n_step_ns);
     must(summary_read(buf_cstr(&line), &id, &again, NULL) == 0, "a summary is refused");
     summary_done(&again);
+    summary_done(&s);
     buf_done(&line);
 }
 

@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -236,6 +237,132 @@ static void summaries(void **state)
     }
 }
 
+#define SCORED                                                                                     \
+    "- {kind: Step, pattern: 'step (?<step>) (?<rate>) img/s acc (?<accuracy>)'}\n"                \
+    "- {kind: Info, pattern: 'begin'}\n"                                                           \
+    "- {kind: Info, pattern: 'test (?<accuracy_percent>)%'}\n"                                     \
+    "- {kind: Epoch, pattern: 'epoch (?<epoch>) (?<rate>) img/s acc (?<accuracy>) after "          \
+    "(?<elapsed_s>)'}\n"                                                                           \
+    "- {kind: Epoch, pattern: 'epoch (?<epoch>) (?<rate>) img/s acc (?<accuracy>)'}\n"             \
+    "- {kind: Summary, unit: runs, each: 1, pattern: '(?<accuracy_percent>)% reached in "          \
+    "(?<time_s>) s'}\n"
+#define DATED                                                                                      \
+    "- {kind: Step, pattern: '^(?<stamp>) (?<rate>) img/s'}\n"                                     \
+    "- {kind: Info, pattern: '^(?<stamp>) test (?<accuracy>)'}\n"
+
+/* Evaluations and their times. A '@N' in a log is no text: what follows comes N seconds after the begin. */
+static void evaluations_have_times(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *rule, *log;
+        uint32_t n;
+        double t_s[3], accuracy[3];
+    } kept[] = {
+        {"by arrival, since the first step",
+         SCORED,
+         "@3step 1 9 img/s acc 0.9\n@8test 50%\n@9step 2 9 img/s acc 0.9\n@10.5test 60%\n",
+         2,
+         {5, 7.5},
+         {0.5, 0.6}},
+        {"since a line that says so",
+         SCORED,
+         "@1begin\n@3step 1 9 img/s acc 0.9\n@8test 50%\n",
+         1,
+         {7},
+         {0.5}},
+        {"the line knows",
+         SCORED,
+         "@3step 1 9 img/s acc 0\n@8epoch 1 9 img/s acc 0.5 after 4.25\n@9epoch 2 9 img/s acc 0.25 "
+         "after 5\n",
+         2,
+         {4.25, 5},
+         {0.5, 0.25}},
+        {"a line that knows is no clock for others",
+         SCORED,
+         "@3begin\n@8epoch 1 9 img/s acc 0.5 after 4.25\n@9test 60%\n",
+         1,
+         {4.25},
+         {0.5}},
+        {"the first line is an evaluation: when did it begin?",
+         SCORED,
+         "@3epoch 1 9 img/s acc 0.5\n@8epoch 2 9 img/s acc 0.6\n",
+         0,
+         {0},
+         {0}},
+        {"the first line is a test",
+         SCORED,
+         "@3test 50%\n@4epoch 1 9 img/s acc 0.5\n",
+         0,
+         {0},
+         {0}},
+        {"no clock: all lines at once", SCORED, "step 1 9 img/s acc 0.9\ntest 50%\n", 0, {0}, {0}},
+        {"the summary's own time",
+         SCORED,
+         "step 1 9 img/s acc 0.9\n80% reached in 407.1 s\n",
+         1,
+         {407.1},
+         {0.8}},
+        {"not of a step",
+         SCORED,
+         "@3step 1 9 img/s acc 0.1\n@4step 2 9 img/s acc 0.9\n",
+         0,
+         {0},
+         {0}},
+        {"a percentage that is none",
+         SCORED,
+         "@3begin\n@4step 1 9 img/s acc 1\n@5test 101%\n@6test 10%\n",
+         1,
+         {3},
+         {0.1}},
+        {"of the first rank",
+         SCORED,
+         "@3begin\n@4step 1 9 img/s acc 1\n@5[rank1] test 70%\n@6[rank0] test 60%\n",
+         1,
+         {3},
+         {0.6}},
+        {"by stamps over midnight", DATED, "23:59:50 9 img/s\n00:00:10 test 0.5\n", 1, {20}, {0.5}},
+        {"a clock that was set back",
+         SCORED,
+         "@30begin\n@40test 50%\n@20test 60%\n@45step 1 9 img/s acc 0\n",
+         1,
+         {10},
+         {0.5}},
+    };
+    for (size_t i = 0; i < N_ROWS(kept); i++) {
+        print_message("# row '%s'\n", kept[i].name);
+        struct log_rule *rule = rule_of(kept[i].rule);
+        const struct row row = {.trainers = 1};
+        struct log_parser *p = parser_of(&row, rule);
+        double now_s = 0;
+        for (const char *at = kept[i].log; *at != '\0'; at += strcspn(at, "\n") + 1) {
+            if (*at == '@') {
+                char *end;
+                now_s = strtod(at + 1, &end);
+                at = end;
+            }
+            log_parser_feed(p, LOG_STDOUT, at, strcspn(at, "\n") + 1, (int64_t)(now_s * 1e9));
+        }
+        log_parser_end(p, (int64_t)(now_s * 1e9));
+        struct log_result r = {0};
+        if (log_parser_result(p, &r) == 0 && kept[i].n > 0) {
+            assert_non_null(r.evaluations);
+            assert_int_equal(r.evaluations->n, kept[i].n);
+            for (uint32_t k = 0; k < kept[i].n; k++) {
+                assert_int_equal(r.evaluations->list[k].t_ms, lrint(kept[i].t_s[k] * 1e3));
+                assert_int_equal(r.evaluations->list[k].accuracy_ppm,
+                                 lrint(kept[i].accuracy[k] * 1e6));
+            }
+            assert_true(r.evaluations->end_ms >= r.evaluations->list[kept[i].n - 1].t_ms);
+        } else {
+            assert_null(r.evaluations);
+            assert_int_equal(kept[i].n, 0);
+        }
+        log_parser_free(p);
+        log_rule_free(rule);
+    }
+}
+
 /* A median over more lines than are kept, and more steps than are kept. */
 static void long_logs_stay_small(void **state)
 {
@@ -263,7 +390,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_become_one),     cmocka_unit_test(arrival_counts),
         cmocka_unit_test(why_there_is_no_figure), cmocka_unit_test(summaries),
-        cmocka_unit_test(long_logs_stay_small),
+        cmocka_unit_test(long_logs_stay_small),   cmocka_unit_test(evaluations_have_times),
     };
     return cmocka_run_group_tests_name("logparse/parser", tests, NULL, NULL);
 }

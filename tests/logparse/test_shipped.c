@@ -192,6 +192,11 @@ static const struct line_row lines[] = {
      1 / 407.123, 407.123, NONE, NONE, 0.8, UNIT_RUNS, SUMMARY, JOB},
     {"mlbench", "70 perplexity reached in 87401.339 seconds, Compute: 46579.0 seconds, Communication: 40822.0 seconds",
      1 / 87401.339, 87401.339, NONE, NONE, NONE, UNIT_RUNS, SUMMARY, JOB},
+    {"epochs", "epoch 3: loss 0.4102, 1520.5 samples/s, accuracy 0.8125 after 41.705 s", 1520.5, NONE, NONE, 0.4102, 0.8125, SAMPLES, EPOCH, JOB},
+    {"epochs", "[1,0]<stdout>:epoch 1: loss 2.3, 15 samples/s, accuracy 0 after 4 s", 15, NONE, NONE, 2.3, 0, SAMPLES, EPOCH, JOB},
+    {"benchworker-train", "epoch 1/4   loss 1.7193   train accuracy 0.3347   109.2 samples/s in 91.6 s   test accuracy 0.5795 in 30.4 s",
+     109.2, 91.6, NONE, 1.7193, 0.5795, SAMPLES, EPOCH, REPLICA},
+    {"benchworker-train", "epoch 1/1   loss 1.7193   train accuracy 0.3347   109.2 samples/s in 91.6 s", 109.2, 91.6, NONE, 1.7193, NONE, SAMPLES, EPOCH, REPLICA},
     {"mlbench", "BLEU 24 reached in 37594.214 seconds", 1 / 37594.214, 37594.214, NONE, NONE, NONE, UNIT_RUNS, SUMMARY, JOB},
 };
 /* clang-format on */
@@ -327,6 +332,7 @@ static void each_log_gives_its_result(void **state)
         struct summary s;
         log_result_to_summary(&result, rule, &s);
         check("samples / duration", (double)s.samples / ((double)s.duration_ns / 1e9), row->rate);
+        summary_done(&s);
         log_parser_free(p);
         log_rule_free(rule);
     }

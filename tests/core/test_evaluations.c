@@ -1,0 +1,176 @@
+/* Evaluations: what is taken, how many are kept, and that a summary brings them back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/evaluations.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/splitmix.h"
+#include "core/record.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+static void some_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double t_s, accuracy;
+        bool is_taken;
+    } rows[] = {
+        {"at once", 0, 0, true},
+        {"later", 1.5, 1, true},
+        {"at the same time", 1.5, 0.5, true},
+        {"before", 1.4, 0.5, false},
+        {"no time", NAN, 0.5, false},
+        {"before training", -1, 0.5, false},
+        {"never", INFINITY, 0.5, false},
+        {"after 100 days", 8640001, 0.5, false},
+        {"no accuracy", 2, NAN, false},
+        {"a percentage", 2, 76.3, false},
+        {"negative", 2, -0.1, false},
+        {"the last", 8640000, 0.25, true},
+    };
+    struct evaluations e = {0};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        const struct evaluations before = e;
+        assert_int_equal(evaluations_add(&e, rows[i].t_s, rows[i].accuracy), rows[i].is_taken);
+        assert_int_equal(e.n, before.n + (rows[i].is_taken ? 1 : 0));
+        if (!rows[i].is_taken) {
+            assert_memory_equal(&e, &before, sizeof(e));
+        }
+    }
+    assert_int_equal(e.end_ms, EVALUATION_MAX_MS);
+}
+
+static void training_goes_on(void **state)
+{
+    (void)state;
+    struct evaluations e = {0};
+    evaluations_extend(&e, 7);
+    assert_int_equal(e.end_ms, 7000);
+    assert_true(evaluations_add(&e, 5, 0.5)); /* another process is ahead */
+    assert_int_equal(e.end_ms, 7000);
+    evaluations_extend(&e, 6);
+    evaluations_extend(&e, NAN);
+    evaluations_extend(&e, 1e300);
+    assert_int_equal(e.end_ms, 7000);
+}
+
+/* However many there are: the last one is kept, each is the last of its k, and none is made up. */
+static void many_become_every_kth(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n <= 1000; n++) {
+        struct evaluations e = {0};
+        for (uint32_t i = 1; i <= n; i++) {
+            assert_true(evaluations_add(&e, i, (double)(i % 1000) / 1000));
+        }
+        assert_true(e.n >= 1 && e.n <= EVALUATIONS_MAX && (e.k & (e.k - 1)) == 0);
+        assert_true(n > EVALUATIONS_MAX || (e.k == 1 && e.n == n));
+        assert_true(n <= EVALUATIONS_MAX || e.n > EVALUATIONS_MAX / 2);
+        for (uint32_t i = 0; i < e.n; i++) {
+            const uint32_t number = i + 1 < e.n ? (i + 1) * e.k : n;
+            assert_int_equal(e.list[i].t_ms, number * 1000);
+            assert_int_equal(e.list[i].accuracy_ppm, number % 1000 * 1000);
+        }
+    }
+}
+
+/* ---- in a summary ---- */
+
+static const struct record_who who = {ROLE_TRAINER, 0, 0};
+
+static void a_summary_brings_them_back(void **state)
+{
+    (void)state;
+    uint64_t seed = 11;
+    int64_t step_ns[2000];
+    for (size_t i = 0; i < N_ROWS(step_ns); i++) {
+        step_ns[i] = INT64_MAX;
+    }
+    for (int round = 0; round < 200; round++) {
+        struct evaluations e = {0};
+        double t_s = 0;
+        for (uint32_t i = splitmix_next(&seed) % 300 + 1; i > 0; i--) {
+            t_s += (double)(splitmix_next(&seed) % 20000000) / 1e3;
+            assert_true(evaluations_add(&e, t_s, (double)(splitmix_next(&seed) % 1000001) / 1e6));
+        }
+        const struct summary s = {.samples = 1, .duration_ns = 1, .evaluations = &e};
+        struct buf line = BUF_INIT;
+        record_write_summary(&line, &who, &s, step_ns, N_ROWS(step_ns));
+        assert_true(line.len <= SUMMARY_MAX_BYTES);
+        struct record r;
+        assert_int_equal(record_read(line.data, line.len, &r, NULL), 1);
+        const struct evaluations *back = r.summary.evaluations;
+        assert_int_equal(back->n, e.n);
+        assert_int_equal(back->k, e.k);
+        assert_int_equal(back->end_ms, e.end_ms);
+        assert_memory_equal(back->list, e.list, e.n * sizeof(e.list[0]));
+        assert_int_equal(r.summary.n_series, SUMMARY_MAX_SERIES_EVALUATED);
+        record_done(&r);
+        buf_done(&line);
+    }
+}
+
+static void damaged_ones_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *evaluations, *why; /* NULL: they are fine */
+    } rows[] = {
+        {"{\"k\":1,\"end_ms\":9,\"t_ms\":[5,9],\"accuracy_ppm\":[0,1000000]}", NULL},
+        {"{\"k\":1,\"end_ms\":9,\"t_ms\":[5,4],\"accuracy_ppm\":[1,2]}", "'t_ms': entry 1"},
+        {"{\"k\":1,\"end_ms\":9,\"t_ms\":[10],\"accuracy_ppm\":[1]}", "'t_ms': entry 0"},
+        {"{\"k\":1,\"end_ms\":9,\"t_ms\":[-1],\"accuracy_ppm\":[1]}", "'t_ms': entry 0"},
+        {"{\"k\":1,\"end_ms\":9,\"t_ms\":[1.5],\"accuracy_ppm\":[1]}", "'t_ms': entry 0"},
+        {"{\"k\":1,\"end_ms\":9,\"t_ms\":[5],\"accuracy_ppm\":[1000001]}",
+         "'accuracy_ppm': entry 0"},
+        {"{\"k\":1,\"end_ms\":9,\"t_ms\":[5],\"accuracy_ppm\":[null]}", "'accuracy_ppm': entry 0"},
+        {"{\"k\":1,\"end_ms\":9,\"t_ms\":[5],\"accuracy_ppm\":[1,2]}", "two lists"},
+        {"{\"k\":1,\"end_ms\":9,\"t_ms\":[],\"accuracy_ppm\":[]}", "two lists"},
+        {"{\"k\":0,\"end_ms\":9,\"t_ms\":[5],\"accuracy_ppm\":[1]}", "'k' is 0"},
+        {"{\"k\":1,\"end_ms\":9,\"t_ms\":5,\"accuracy_ppm\":5}", "two lists"},
+        {"{\"k\":1,\"t_ms\":[5],\"accuracy_ppm\":[1]}", "'end_ms' is missing"},
+        {"{\"k\":1,\"end_ms\":8640000001,\"t_ms\":[5],\"accuracy_ppm\":[1]}", "'end_ms' is"},
+        {"[]", "'evaluations' is not an object"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].evaluations);
+        _cleanup_(freep) char *line =
+            xasprintf("{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,"
+                      "\"attempt\":0,\"samples\":1,\"duration_ns\":1,\"steps\":1,"
+                      "\"evaluations\":%s}",
+                      rows[i].evaluations);
+        struct record r;
+        struct err err = {0};
+        const int result = record_read(line, strlen(line), &r, &err);
+        if (rows[i].why == NULL) {
+            assert_int_equal(result, 1);
+            record_done(&r);
+        } else {
+            assert_int_equal(result, -EPROTO);
+            assert_non_null(strstr(err.msg, rows[i].why));
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(some_are_refused),         cmocka_unit_test(training_goes_on),
+        cmocka_unit_test(many_become_every_kth),    cmocka_unit_test(a_summary_brings_them_back),
+        cmocka_unit_test(damaged_ones_are_refused),
+    };
+    return cmocka_run_group_tests_name("core/evaluations", tests, NULL, NULL);
+}
