@@ -11,6 +11,8 @@
 
 #include <arpa/inet.h>
 #include <poll.h>
+#include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -252,6 +254,62 @@ static void out_of_order(void **state)
         assert_int_equal(rig.servers[0].fault.exit_code, 12);
         assert_string_equal(culprit, rows[i].culprit);
         rig_done(&rig);
+    }
+}
+
+/* An optimiser that waits for the test: the server reads nothing meanwhile. */
+struct gate {
+    sem_t entered, open;
+};
+
+static void apply_at_gate(void *ctx, uint64_t step, size_t offset, size_t n, float *params,
+                          const float *grad_sum, float grad_scale)
+{
+    struct gate *gate = ctx;
+    (void)sem_post(&gate->entered);
+    (void)sem_wait(&gate->open);
+    rig_apply(NULL, step, offset, n, params, grad_sum, grad_scale);
+}
+
+/* One trainer ends its connection and another breaks the protocol, and the server meets both in one
+ * turn: the frame counts, whichever trainer it is from. */
+static void lost_and_a_lie_in_one_turn(void **state)
+{
+    (void)state;
+    for (uint32_t liar = 0; liar < 2; liar++) {
+        struct rig rig;
+        struct raw_trainer t[3];
+        struct gate gate;
+        assert_int_equal(sem_init(&gate.entered, 0, 0), 0);
+        assert_int_equal(sem_init(&gate.open, 0, 0), 0);
+        rig_init(&rig, N_PARAMS, 1, 3, SLICE_BYTES);
+        rig.apply = apply_at_gate;
+        rig.apply_ctx = &gate;
+        rig_start_servers(&rig);
+        for (uint32_t i = 0; i < 2; i++) {
+            raw_join(&t[i], &rig, i);
+            raw_gradient(&t[i], 0, 0);
+        }
+        raw_settle(&rig);
+        raw_join(&t[2], &rig, 2);
+        raw_gradient(&t[2], 0, 0);
+        assert_int_equal(sem_wait(&gate.entered), 0);
+        (void)shutdown(t[1 - liar].conn.fd, SHUT_WR);
+        raw_send(&t[liar], FRAME_READY);
+        assert_int_equal(sem_post(&gate.open), 0);
+        for (uint32_t i = 0; i < 3; i++) {
+            raw_end(&t[i]);
+        }
+        rig_join_servers(&rig);
+        char culprit[32], want[32];
+        frame_id_name(&rig.servers[0].fault.peer, culprit);
+        (void)snprintf(want, sizeof(want), "trainer/%u", liar);
+        print_message("# %s: %s\n", culprit, rig.servers[0].err.msg);
+        assert_string_equal(culprit, want);
+        assert_int_equal(rig.servers[0].fault.exit_code, 12);
+        rig_done(&rig);
+        (void)sem_destroy(&gate.entered);
+        (void)sem_destroy(&gate.open);
     }
 }
 
@@ -660,6 +718,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(out_of_order),
+        cmocka_unit_test(lost_and_a_lie_in_one_turn),
         cmocka_unit_test(parameters_that_are_not_taken),
         cmocka_unit_test(last_trainer_is_known),
         cmocka_unit_test(first_trainer_is_late),

@@ -223,6 +223,7 @@ static int blame(struct ps_server *s, const struct frame_id *id, int r, struct e
     return r;
 }
 
+/* -ECONNRESET: this trainer is lost, and nobody is blamed yet. */
 static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
 {
     static const struct conn_handler handler = {on_place, on_frame, on_part};
@@ -237,7 +238,7 @@ static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
         return 0;
     }
     if (peer->joined || (peer->conn.secured && r == -EPROTO && !all_joined(s))) {
-        return has_left ? 0 : blame(s, &peer->conn.peer, r, err);
+        return has_left ? 0 : r == -ECONNRESET ? r : blame(s, &peer->conn.peer, r, err);
     }
     /* The server proves the secret first, and a trainer closes the connection if that proof is
      * wrong. */
@@ -247,16 +248,55 @@ static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
     return 0;
 }
 
+/* Sums are made slice by slice and in trainer order: what is added at once need not wait in a buffer,
+ * out of the cache. Strangers come last. */
+static int by_order_of_sums(const void *a, const void *b)
+{
+    const struct ps_peer *p = *(struct ps_peer *const *)a, *q = *(struct ps_peer *const *)b;
+    if (p->joined != q->joined || !p->joined) {
+        return (int)q->joined - (int)p->joined;
+    }
+    if (p->step != q->step || p->next != q->next) {
+        return p->step < q->step || (p->step == q->step && p->next < q->next) ? -1 : 1;
+    }
+    return p->conn.peer.index < q->conn.peer.index ? -1 : 1;
+}
+
+/* Reads what the trainers have sent by now, before one is blamed for the end of its connection: what
+ * another one says or does may be the reason, and must not depend on the order of reading. */
+static int read_last_words(struct ps_server *s, struct err *err)
+{
+    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
+        struct ps_peer *peer = s->trainers[t];
+        int r = peer != NULL && peer->conn.fd >= 0 ? read_peer(s, peer, err) : 0;
+        if (r < 0 && r != -ECONNRESET) {
+            return r;
+        }
+    }
+    return 0;
+}
+
 static int read_all(struct ps_server *s, const struct pollfd *fds, size_t n, struct err *err)
 {
-    /* In reverse, because rejecting a peer moves the last one into its place. */
-    for (size_t i = n; i-- > 0;) {
-        struct ps_peer *peer = s->peers.items[i];
+    /* A list of its own, because a rejected peer moves others of s->peers. */
+    _cleanup_(freep) struct ps_peer **list = xnew_array(struct ps_peer *, n + 1);
+    size_t n_list = 0;
+    for (size_t i = 0; i < n; i++) {
         if (fds[i].fd >= 0 && fds[i].revents != 0) {
-            int r = read_peer(s, peer, err);
-            if (r < 0) {
-                return r;
-            }
+            list[n_list++] = s->peers.items[i];
+        }
+    }
+    qsort(list, n_list, sizeof(*list), by_order_of_sums);
+    for (size_t i = 0; i < n_list; i++) {
+        int r = read_peer(s, list[i], err);
+        if (r == -ECONNRESET) {
+            struct err other;
+            r = read_last_words(s, &other);
+            *err = r < 0 ? other : *err;
+            return r < 0 ? r : blame(s, &list[i]->conn.peer, -ECONNRESET, err);
+        }
+        if (r < 0) {
+            return r;
         }
     }
     return 0;
