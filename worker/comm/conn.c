@@ -126,6 +126,11 @@ bool conn_has_bulk(const struct conn *c)
     return c->lanes[CONN_BULK].len > 0;
 }
 
+size_t conn_n_bulk(const struct conn *c)
+{
+    return c->lanes[CONN_BULK].len;
+}
+
 bool conn_wants_tx(const struct conn *c)
 {
     return c->lanes[CONN_CONTROL].len > 0 || c->lanes[CONN_BULK].len > 0;

@@ -86,6 +86,8 @@ void conn_send_slice(struct conn *c, const struct frame *f, const float *data, s
                      const uint32_t *crc);
 /* True while slices are queued or being sent. */
 bool conn_has_bulk(const struct conn *c);
+/* How many they are. */
+size_t conn_n_bulk(const struct conn *c);
 bool conn_wants_tx(const struct conn *c);
 /* Drops every queued frame whose transmission has not begun. */
 void conn_drop_queue(struct conn *c);

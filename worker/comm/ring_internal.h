@@ -1,0 +1,169 @@
+/* Shared by the files of the ring: exchange_ring.c (calls and mailbox), ring_loop.c (the communication
+ * thread), ring_peer.c (connections), ring_round.c (steps). */
+#pragma once
+
+#include <pthread.h>
+
+#include "base/vec.h"
+#include "worker/comm/conn.h"
+#include "worker/comm/exchange_ring.h"
+#include "worker/comm/fault.h"
+#include "worker/comm/handshake.h"
+#include "worker/comm/ring_plan.h"
+#include "worker/comm/watchdog.h"
+
+/* Of a connection to a neighbour. The next rank is dialled; the one before dials, and is a guest until
+ * it has joined.
+ *
+ *     DIAL ---------> HANDSHAKE ---------> JOINED ---------> GONE
+ *       ^  ring_dial      |  WELCOME              GOODBYE
+ *       +---- closed -----+  (a guest: ring_join) */
+enum ring_state { RING_DIAL, RING_HANDSHAKE, RING_JOINED, RING_GONE };
+
+struct ring_peer {
+    enum ring_state state;
+    struct frame_id id; /* who it must be; of a guest: not used */
+    struct conn conn;
+    struct handshake handshake; /* who dials has the trainer's side */
+    struct dial dial;           /* of the next rank only */
+    int64_t joins_by_ns;        /* of a guest: the time limit of the handshake */
+    bool is_refused;            /* it is told why and closes; it is never joined */
+};
+
+enum ring_job { RING_NO_JOB, RING_ROUND, RING_BARRIER, RING_GOODBYE, RING_ABANDON };
+
+/* A gradient on its way round, with the sum of those before this rank.
+ *
+ *     FREE ---> ARRIVING ---> ARRIVED ---> ADDED ---> SENDING ---> FREE
+ *          place        CRC right    own added   queued     handed to the kernel
+ *                                      +--- the owner: applied ----------^ */
+enum ring_slot_state { SLOT_FREE, SLOT_ARRIVING, SLOT_ARRIVED, SLOT_ADDED, SLOT_SENDING };
+
+struct ring_slot {
+    enum ring_slot_state state;
+    float *data; /* (the longest slice) owned */
+    uint32_t slice;
+    size_t n_added;   /* floats of this rank's own gradient that are in it */
+    uint64_t is_gone; /* when so many slices were handed to the kernel */
+};
+
+/* One step. Gradients are counted in the order of the plan; parameters go round in any order, the
+ * first in the arena first. Credits and counts are of this step. */
+struct ring_round {
+    uint64_t step;
+    const float *grads; /* (slices.n_params) of the step, NULL: the worker has not begun it */
+    float *params;      /* the same */
+    size_t ready_offset;
+
+    uint32_t n_hops;
+    uint32_t n_sent, credit, next_credit; /* to the next rank; the last: for the step after this */
+    uint32_t n_received, n_added, n_freed, n_granted; /* from the rank before */
+    struct ring_slot *slots;                          /* (n_slots) hop k is in slot k % n_slots */
+    uint32_t n_slots;
+
+    bool *is_given;     /* (slices.n) this rank's gradient is in the sum or on its way */
+    bool *is_new;       /* (slices.n) its parameters are here */
+    bool *is_passed_on; /* (slices.n) and go to the next rank */
+    uint32_t *crcs;     /* (slices.n) of the parameters that have come */
+    uint32_t n_new, n_passed_on, n_taken; /* the last: by the next rank */
+    uint32_t n_came, n_told;              /* from the rank before; and that it was told of */
+    uint32_t lowest;                      /* slices before it have been passed on, or are not new */
+    size_t *own_offsets;                  /* (slices.n / n_ranks) of this rank's slices in apply's
+                                           * parameters */
+
+    uint64_t n_queued; /* slices that were handed to the connection, over all steps */
+    uint64_t last_hop; /* n_queued after the last gradient of the step */
+};
+
+struct ring_times {
+    int64_t sent_ns, first_ns, done_ns; /* when all gradients were sent, the first parameters came,
+                                         * all were there; 0: not yet */
+    uint64_t bytes_tx, bytes_rx;
+};
+
+struct ring {
+    struct exchange base;
+    struct exchange_ring_params params;
+    int wake_fd;
+    pthread_t thread;
+    bool is_in_step;        /* used by the main thread only, like the next two */
+    int64_t need_wait_ns;   /* waited in need, in this step */
+    int64_t waits_since_ns; /* since all was ready, if it has asked for nothing since; 0: no */
+
+    pthread_mutex_t mutex; /* guards what follows, up to the next blank line */
+    pthread_cond_t cond;
+    enum ring_job job;
+    bool job_done, ended;
+    bool main_waits; /* in a call */
+    const float *grads;
+    float *new_params;
+    size_t ready_offset; /* gradients from here on are final */
+    bool *has_arrived;   /* (slices.n) the new parameters of the step */
+    struct ring_times times;
+    struct fault fault;
+
+    /* Used by the communication thread only. */
+    enum ring_job doing;
+    bool begun;
+    bool doing_main_waits;
+    uint32_t n_ranks;
+    struct ring_peer next;
+    VEC(struct ring_peer *) guests; /* owned, as prev */
+    struct ring_peer *prev;         /* NULL: it has not joined */
+    char rejected[192];             /* the last rejected guest: claimed name and reason; "": none */
+    bool ready_came, release_came;  /* of the barrier */
+    bool ready_sent;
+    struct ring_round round;
+    struct ring_times doing_times;
+    uint32_t n_passed_on_to_main; /* of round.n_new */
+    int64_t job_ns;               /* when the job was taken */
+    uint64_t job_bytes_tx, job_bytes_rx;
+    struct heartbeat_self self;
+    struct watchdog watchdog; /* of the main thread, while it computes */
+    int64_t now_ns, rendezvous_by_ns;
+    struct fault doing_fault;
+    uint8_t
+        relayed[FRAME_SMALL_PAYLOAD]; /* the ABORT that told the fault, to be passed on as it is */
+    size_t relayed_len;               /* 0: the fault was met here */
+};
+
+/* ---- ring_peer.c: connections. Faults go to r->doing_fault. ---- */
+void ring_peers_init(struct ring *r, const struct net_addr *next);
+void ring_peers_done(struct ring *r);
+bool ring_all_joined(const struct ring *r);
+/* Dials, or reads what has come if `is_readable`. */
+int ring_next_turn(struct ring *r, bool is_readable, struct err *err);
+int ring_prev_turn(struct ring *r, bool is_readable, struct err *err);
+int ring_guest_turn(struct ring *r, struct ring_peer *guest, bool is_readable, struct err *err);
+int ring_accept(struct ring *r, struct err *err);
+/* Heartbeats, and who is silent. */
+int ring_check_life(struct ring *r, struct err *err);
+/* Call it before a peer is blamed for e: true if this process was stopped itself. */
+bool ring_were_away(struct ring *r, int e, struct err *err);
+/* Connections that are open: at most two. */
+size_t ring_conns(struct ring *r, struct ring_peer *ret[static 2]);
+
+/* ---- ring_round.c: steps ---- */
+void ring_round_init(struct ring *r);
+void ring_round_done(struct ring *r);
+/* Where the payload of a frame of the rank before goes; NULL and *err to reject it. */
+void *ring_round_place(struct ring *r, const struct frame *f, struct err *err);
+/* The first n bytes of the gradient that arrives are there. */
+void ring_round_part(struct ring *r, const struct frame *f, size_t n);
+/* The gradient or the parameters are complete. */
+void ring_round_arrived(struct ring *r, const struct frame *f);
+/* CREDIT or TAKEN of the next rank. */
+int ring_round_told(struct ring *r, const struct frame *f, struct err *err);
+/* Adds, applies, and queues what may go; at most a few slices at a time. */
+void ring_round_advance(struct ring *r);
+/* Tells the rank before what may come. */
+void ring_round_tell(struct ring *r);
+/* True if the step has ended: everything is here, and with the kernel. The next one may begin. */
+bool ring_round_is_done(const struct ring *r);
+void ring_round_next(struct ring *r);
+/* True if the rank before, or the next one, has nothing more to do with this rank in this step. */
+bool ring_round_has_all_of_prev(const struct ring *r);
+bool ring_round_has_sent_all(const struct ring *r);
+
+/* ---- ring_loop.c: the main function of the thread ---- */
+void *ring_main(void *ring);

@@ -1,0 +1,418 @@
+/* The communication thread of a rank. Each turn of its loop connects, reads, sends heartbeats and
+ * writes, and works on the one job that the worker waits for. Only this thread uses the connections;
+ * the mailbox (job, job_done, ended, fault) is shared with exchange_ring.c under the mutex. */
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/exit_code.h"
+#include "worker/comm/ring_internal.h"
+
+#define TURN_BYTES ((size_t)1 << 20)
+#define TICK_MS 250
+#define DIAL_TICK_MS 20
+#define FAREWELL_NS INT64_C(1000000000)
+#define ABANDON_NS INT64_C(3000000000)
+#define GOODBYE_NS INT64_C(2000000000)
+#define LATE_NS INT64_C(2000000000)
+
+static void count_bytes(const struct ring *r, uint64_t *ret_tx, uint64_t *ret_rx)
+{
+    *ret_tx = r->next.conn.bytes_tx + (r->prev != NULL ? r->prev->conn.bytes_tx : 0);
+    *ret_rx = r->next.conn.bytes_rx + (r->prev != NULL ? r->prev->conn.bytes_rx : 0);
+}
+
+/* ---- jobs ---- */
+
+/* Reads and writes the mailbox, once in each turn. */
+static void look_into_mailbox(struct ring *r)
+{
+    struct ring_round *round = &r->round;
+    (void)pthread_mutex_lock(&r->mutex); /* cannot fail: initialised, not recursive */
+    const bool is_new = r->doing == RING_NO_JOB && r->job != RING_NO_JOB && !r->job_done;
+    if (is_new || r->job == RING_ABANDON) { /* which does not wait for a step */
+        r->begun = r->begun && r->doing == r->job;
+        r->job_ns = r->doing == r->job ? r->job_ns : clock_monotonic_ns();
+        r->doing = r->job;
+    }
+    if (r->doing == RING_ROUND) {
+        round->grads = r->grads;
+        round->params = r->new_params;
+        round->ready_offset = r->ready_offset;
+    }
+    r->doing_main_waits = r->main_waits;
+    if (r->n_passed_on_to_main < round->n_new) {
+        r->n_passed_on_to_main = round->n_new;
+        memcpy(r->has_arrived, round->is_new, r->params.slices.n * sizeof(bool));
+        (void)pthread_cond_broadcast(&r->cond);
+    }
+    (void)pthread_mutex_unlock(&r->mutex);
+}
+
+static void finish_job(struct ring *r)
+{
+    (void)pthread_mutex_lock(&r->mutex);
+    r->times = r->doing_times;
+    if (r->doing == RING_ROUND) {
+        memset(r->has_arrived, true, r->params.slices.n * sizeof(bool));
+    }
+    r->job_done = r->job == r->doing; /* not if the worker has given up since */
+    (void)pthread_cond_broadcast(&r->cond);
+    (void)pthread_mutex_unlock(&r->mutex);
+    r->doing = RING_NO_JOB;
+    r->begun = false;
+}
+
+static void finish_round(struct ring *r)
+{
+    uint64_t tx, rx;
+    count_bytes(r, &tx, &rx);
+    r->doing_times.done_ns = clock_monotonic_ns();
+    r->doing_times.bytes_tx = tx - r->job_bytes_tx;
+    r->doing_times.bytes_rx = rx - r->job_bytes_rx;
+    finish_job(r);
+    r->n_passed_on_to_main = 0;
+    ring_round_next(r);
+}
+
+/* READY goes round from rank 0 when every rank waits, then RELEASE. */
+static void continue_barrier(struct ring *r)
+{
+    const bool is_first = r->params.self.index == 0;
+    if (!r->ready_sent && (is_first || r->ready_came)) {
+        r->ready_sent = true;
+        conn_send(&r->next.conn, FRAME_READY, NULL, 0);
+    }
+    if (r->n_ranks > 1 && !(is_first ? r->ready_came : r->release_came)) {
+        return;
+    }
+    if (ring_next(r->n_ranks, r->params.self.index) != 0) {
+        conn_send(&r->next.conn, FRAME_RELEASE, NULL, 0);
+    }
+    r->ready_came = r->release_came = r->ready_sent = false;
+    finish_job(r);
+}
+
+/* Ends the connections; what the peers still send is read and discarded. */
+static void farewell(struct ring *r, int64_t limit_ns)
+{
+    struct ring_peer *peers[2];
+    struct conn *conns[2];
+    size_t n = 0;
+    const size_t n_peers = ring_conns(r, peers);
+    for (size_t i = 0; i < n_peers; i++) {
+        const struct frame_id *cause = &r->doing_fault.peer;
+        const bool is_culprit = r->doing_fault.has_peer && cause->role == ROLE_WORKER &&
+                                cause->index == peers[i]->id.index;
+        if (!is_culprit) {
+            conns[n++] = &peers[i]->conn;
+        } else {
+            struct err ignored;
+            (void)conn_pump_tx(&peers[i]->conn, SIZE_MAX, &ignored); /* no wait for the culprit */
+        }
+    }
+    conn_farewell(conns, n, limit_ns);
+}
+
+static void send_both(struct ring *r, enum frame_type type, const void *payload, size_t len)
+{
+    struct ring_peer *peers[2];
+    const size_t n = ring_conns(r, peers);
+    for (size_t i = 0; i < n; i++) {
+        conn_send(&peers[i]->conn, type, payload, len);
+    }
+}
+
+/* A neighbour that has said goodbye takes no part in another step or barrier. */
+static int check_gone(struct ring *r, struct err *err)
+{
+    const struct ring_peer *gone = r->n_ranks > 1 && r->next.state == RING_GONE     ? &r->next
+                                   : r->prev != NULL && r->prev->state == RING_GONE ? r->prev
+                                                                                    : NULL;
+    if (gone == NULL) {
+        return 0;
+    }
+    char name[32];
+    frame_id_name(&gone->id, name);
+    (void)err_set(err, EPROTO, "%s: it finished after %" PRIu64 " steps, but others continue", name,
+                  r->round.step);
+    fault_from_err(&r->doing_fault, -EPROTO, &gone->id, err);
+    return -EPROTO;
+}
+
+/* Begins a job. 1: the thread is done; -ECANCELED: the worker gives up. */
+static int work(struct ring *r, struct err *err)
+{
+    if (r->doing == RING_NO_JOB) {
+        return 0;
+    }
+    if (!ring_all_joined(r)) {
+        /* A neighbour without a handshake cannot be told who gave up: allow the handshakes some
+         * time. */
+        bool is_late = r->doing == RING_ABANDON && r->now_ns - r->job_ns >= ABANDON_NS;
+        return is_late ? -ECANCELED : 0;
+    }
+    if (r->doing == RING_ABANDON) {
+        return -ECANCELED; /* worker_abandon has put the fault into the mailbox */
+    }
+    if (r->begun) {
+        return 0;
+    }
+    r->begun = true;
+    if (r->doing == RING_GOODBYE) {
+        send_both(r, FRAME_GOODBYE, NULL, 0);
+        farewell(r, GOODBYE_NS);
+        return 1;
+    }
+    if (r->doing == RING_ROUND) {
+        count_bytes(r, &r->job_bytes_tx, &r->job_bytes_rx);
+        r->doing_times = (struct ring_times){0};
+    }
+    return check_gone(r, err);
+}
+
+/* ---- turns ---- */
+
+static int check_self(struct ring *r, struct err *err)
+{
+    int64_t away_ns;
+    if (!heartbeat_was_away(&r->self, r->now_ns, &away_ns)) {
+        return 0;
+    }
+    return fault_from_absence(&r->doing_fault, away_ns, &r->params.self, err);
+}
+
+/* Everyone waits for the main thread of this worker while it computes. */
+static int check_main(struct ring *r, struct err *err)
+{
+    if (!r->params.watches_main || r->doing_main_waits) {
+        r->watchdog = (struct watchdog){0};
+        return 0;
+    }
+    int64_t cpu_ns = clock_process_cpu_ns() - clock_thread_cpu_ns();
+    if (!watchdog_is_stuck(&r->watchdog, cpu_ns, r->now_ns)) {
+        return 0;
+    }
+    return err_set(err, EDEADLK,
+                   "the main thread has done nothing for %.0f s: nobody reads its stdout, its data "
+                   "do not come, or it was stopped",
+                   (double)WATCHDOG_LIMIT_NS / 1e9);
+}
+
+/* Names the neighbours that are missing. */
+static int check_rendezvous(struct ring *r, struct err *err)
+{
+    if (r->now_ns < r->rendezvous_by_ns || ring_all_joined(r)) {
+        return 0;
+    }
+    if (ring_were_away(r, -ETIMEDOUT, err)) {
+        return -ETIMEDOUT;
+    }
+    const double limit_s = (double)r->params.rendezvous_ns / 1e9;
+    struct frame_id missing = r->next.id;
+    struct buf text = BUF_INIT;
+    if (r->next.state < RING_JOINED) {
+        const char *why = r->next.dial.why;
+        buf_printf(&text, "worker/%" PRIu32 " (%.100s%s%s): no answer within %.0f s", missing.index,
+                   r->next.dial.addr.text, why[0] != '\0' ? ": " : "", why, limit_s);
+    } else {
+        missing.index = ring_prev(r->n_ranks, r->params.self.index);
+    }
+    if (r->prev == NULL) {
+        const bool has_rejected = r->rejected[0] != '\0';
+        buf_printf(&text, "%sworker/%" PRIu32 " did not connect within %.0f s%s%s%s",
+                   text.len > 0 ? "; " : "", ring_prev(r->n_ranks, r->params.self.index), limit_s,
+                   has_rejected ? " (rejected a connection that claimed to be " : "", r->rejected,
+                   has_rejected ? ")" : "");
+    }
+    (void)err_set(err, ETIMEDOUT, "%s", buf_cstr(&text));
+    buf_done(&text);
+    fault_from_err(&r->doing_fault, -ETIMEDOUT, &missing, err);
+    return -ETIMEDOUT;
+}
+
+static struct pollfd watch(const struct conn *c)
+{
+    return (struct pollfd){.fd = c->fd,
+                           .events = (short)(POLLIN | (conn_wants_tx(c) ? POLLOUT : 0))};
+}
+
+enum { AT_WAKE, AT_LISTEN, AT_NEXT, AT_PREV, AT_GUESTS };
+
+/* Sleeps until there is something to do. fds has room for AT_GUESTS and all guests. */
+static void wait_turn(struct ring *r, struct pollfd *fds)
+{
+    const bool dials = r->next.state == RING_DIAL;
+    fds[AT_WAKE] = (struct pollfd){.fd = r->wake_fd, .events = POLLIN};
+    fds[AT_LISTEN] = (struct pollfd){.fd = r->params.listen_fd, .events = POLLIN};
+    fds[AT_NEXT] =
+        dials ? (struct pollfd){.fd = r->next.dial.fd, .events = POLLOUT} : watch(&r->next.conn);
+    fds[AT_PREV] = r->prev != NULL ? watch(&r->prev->conn) : (struct pollfd){.fd = -1};
+    nfds_t n = AT_GUESTS;
+    vec_each (struct ring_peer *, it, &r->guests) {
+        fds[n++] = watch(&(*it)->conn);
+    }
+    (void)poll(fds, n, dials ? DIAL_TICK_MS : TICK_MS); /* on an error the turn finds nothing */
+    uint64_t count;
+    if (fds[AT_WAKE].revents != 0 && read(r->wake_fd, &count, sizeof(count)) < 0) {
+        return; /* fails only with EAGAIN: another turn has read the wake-up */
+    }
+}
+
+static int read_all(struct ring *r, const struct pollfd *fds, size_t n_guests, struct err *err)
+{
+    int e = ring_prev_turn(r, fds[AT_PREV].fd >= 0 && fds[AT_PREV].revents != 0, err);
+    if (e >= 0) {
+        e = ring_next_turn(r, fds[AT_NEXT].fd >= 0 && fds[AT_NEXT].revents != 0, err);
+    }
+    /* In reverse, because a guest that leaves moves the last one into its place. */
+    for (size_t i = n_guests; e >= 0 && i-- > 0;) {
+        e = ring_guest_turn(r, r->guests.items[i], fds[AT_GUESTS + i].revents != 0, err);
+    }
+    if (e >= 0 && fds[AT_LISTEN].fd >= 0 && fds[AT_LISTEN].revents != 0) {
+        e = ring_accept(r, err);
+    }
+    return e;
+}
+
+/* Sends what the sockets take, slice by slice: what goes next is decided when there is room for it. */
+static int write_all(struct ring *r, struct err *err)
+{
+    struct conn *next = &r->next.conn;
+    const uint64_t begin = next->bytes_tx;
+    int e = 0;
+    if (r->next.state >= RING_HANDSHAKE && next->fd >= 0) {
+        bool is_full;
+        do {
+            e = conn_pump_tx(next, TURN_BYTES, err);
+            is_full = conn_wants_tx(next);
+            ring_round_advance(r);
+        } while (e >= 0 && !is_full && conn_wants_tx(next) && next->bytes_tx - begin < TURN_BYTES);
+    }
+    if (e >= 0 && r->prev != NULL && r->prev->conn.fd >= 0) {
+        ring_round_tell(r);
+        e = conn_pump_tx(&r->prev->conn, TURN_BYTES, err);
+    }
+    for (size_t i = 0; e >= 0 && i < r->guests.len; i++) {
+        e = conn_pump_tx(&r->guests.items[i]->conn, TURN_BYTES, err);
+    }
+    return e;
+}
+
+/* 0: continue; 1: done; -Exxx: failed. */
+static int one_turn(struct ring *r, struct err *err)
+{
+    const size_t n_guests = r->guests.len;
+    _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, AT_GUESTS + n_guests);
+    wait_turn(r, fds);
+    r->now_ns = clock_monotonic_ns();
+    int e = check_self(r, err);
+    if (e >= 0) {
+        e = read_all(r, fds, n_guests, err);
+    }
+    if (e >= 0) {
+        look_into_mailbox(r);
+        e = work(r, err);
+    }
+    if (e == 0 && r->begun && r->doing == RING_BARRIER) {
+        continue_barrier(r);
+    }
+    if (e == 0) {
+        ring_round_advance(r);
+        e = check_main(r, err);
+    }
+    if (e == 0) {
+        e = ring_check_life(r, err);
+    }
+    if (e == 0) {
+        e = write_all(r, err);
+    }
+    if (e == 0 && r->begun && r->doing == RING_ROUND && ring_round_is_done(r)) {
+        finish_round(r);
+    }
+    return e == 0 ? check_rendezvous(r, err) : e;
+}
+
+/* ---- faults ---- */
+
+/* To both neighbours, who pass it on: whoever is left hears of it from one side or the other. */
+static void tell_both(struct ring *r)
+{
+    uint8_t payload[FRAME_SMALL_PAYLOAD];
+    size_t len = fault_to_abort(&r->doing_fault, &r->params.self, payload);
+    if (r->relayed_len > 0) { /* in the words of who met it */
+        memcpy(payload, r->relayed, r->relayed_len);
+        len = r->relayed_len;
+    }
+    struct ring_peer *peers[2];
+    const size_t n = ring_conns(r, peers);
+    for (size_t i = 0; i < n; i++) {
+        conn_drop_queue(&peers[i]->conn);
+    }
+    send_both(r, FRAME_ABORT, payload, len);
+    farewell(r, FAREWELL_NS);
+}
+
+/* Neighbours that connect late must learn the cause too: they would blame a rank that refuses the
+ * connection. */
+static void tell_late_comers(struct ring *r)
+{
+    const int64_t end_ns = r->now_ns + LATE_NS;
+    struct err ignored;
+    while (!ring_all_joined(r) && r->now_ns < end_ns && r->now_ns < r->rendezvous_by_ns) {
+        const size_t n_guests = r->guests.len;
+        _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, AT_GUESTS + n_guests);
+        wait_turn(r, fds);
+        r->now_ns = clock_monotonic_ns();
+        if (read_all(r, fds, n_guests, &ignored) < 0 || write_all(r, &ignored) < 0) {
+            return;
+        }
+        tell_both(r);
+    }
+}
+
+static void fail(struct ring *r, int e, struct err *err)
+{
+    const bool is_abandoned = r->doing == RING_ABANDON;
+    if (is_abandoned) {
+        (void)pthread_mutex_lock(&r->mutex);
+        r->doing_fault = r->fault;
+        (void)pthread_mutex_unlock(&r->mutex);
+    }
+    fault_from_err(&r->doing_fault, e, &r->params.self, err);
+    tell_both(r);
+    tell_late_comers(r);
+    if (!is_abandoned && r->params.on_fault != NULL) {
+        struct exchange_fault f = {.exit_code = r->doing_fault.exit_code};
+        if (r->doing_fault.has_peer) {
+            frame_id_name(&r->doing_fault.peer, f.peer);
+        }
+        r->params.on_fault(r->params.ctx, &f, r->doing_fault.message);
+    }
+}
+
+void *ring_main(void *ring)
+{
+    struct ring *r = ring;
+    struct err err = {0};
+    r->now_ns = clock_monotonic_ns();
+    r->rendezvous_by_ns = r->now_ns + r->params.rendezvous_ns;
+    int e;
+    do {
+        e = one_turn(r, &err);
+    } while (e == 0);
+    if (e < 0) {
+        fail(r, e, &err);
+    }
+    ring_peers_done(r);
+    (void)pthread_mutex_lock(&r->mutex);
+    r->fault = r->doing_fault;
+    r->ended = true;
+    r->job_done = true;
+    (void)pthread_cond_broadcast(&r->cond);
+    (void)pthread_mutex_unlock(&r->mutex);
+    return NULL;
+}

@@ -1,0 +1,519 @@
+/* The connections of a rank: it dials the next one, and accepts the one before. Strangers (wrong secret,
+ * another run or attempt, garbage, a second worker of the same index) are rejected and change nothing.
+ * Called by the communication thread only. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/exit_code.h"
+#include "base/log.h"
+#include "worker/comm/ring_internal.h"
+
+#define TURN_BYTES ((size_t)1 << 20)
+#define MAX_GUESTS 64
+#define HANDSHAKE_NS INT64_C(10000000000)
+
+void ring_peers_init(struct ring *r, const struct net_addr *next)
+{
+    struct ring_peer *l = &r->next;
+    const uint32_t self = r->params.self.index;
+    l->id = r->params.self;
+    l->id.index = ring_next(r->n_ranks, self);
+    l->conn.fd = -1;
+    if (r->n_ranks > 1) {
+        dial_init(&l->dial, next);
+    } else {
+        l->state = RING_GONE;
+        l->dial.fd = -1;
+    }
+    memcpy(l->handshake.secret, r->params.secret, AUTH_SECRET_SIZE);
+    l->handshake.trainer.id = r->params.self;
+    memcpy(l->handshake.trainer.digest, r->params.digest, AUTH_DIGEST_SIZE);
+}
+
+static void free_peer(struct ring_peer *l)
+{
+    if (l != NULL) {
+        conn_close(&l->conn);
+        free(l);
+    }
+}
+
+void ring_peers_done(struct ring *r)
+{
+    dial_done(&r->next.dial);
+    conn_close(&r->next.conn);
+    free_peer(r->prev);
+    r->prev = NULL;
+    vec_each (struct ring_peer *, it, &r->guests) {
+        free_peer(*it);
+    }
+    vec_done(&r->guests);
+}
+
+bool ring_all_joined(const struct ring *r)
+{
+    return r->n_ranks == 1 || (r->next.state >= RING_JOINED && r->prev != NULL);
+}
+
+size_t ring_conns(struct ring *r, struct ring_peer *ret[static 2])
+{
+    size_t n = 0;
+    if (r->next.state == RING_JOINED && r->next.conn.fd >= 0) {
+        ret[n++] = &r->next;
+    }
+    if (r->prev != NULL && r->prev->state == RING_JOINED && r->prev->conn.fd >= 0) {
+        ret[n++] = r->prev;
+    }
+    return n;
+}
+
+bool ring_were_away(struct ring *r, int e, struct err *err)
+{
+    return fault_is_absence(&r->doing_fault, e, &r->self, clock_monotonic_ns(), &r->params.self,
+                            err);
+}
+
+static int blame(struct ring *r, const struct ring_peer *l, int e, struct err *err)
+{
+    if (r->doing_fault.exit_code == 0 && !ring_were_away(r, e, err)) {
+        char name[32];
+        frame_id_name(&l->id, name);
+        if (l == &r->next) {
+            (void)err_wrap(err, e, "%s (%.100s)", name, l->dial.addr.text);
+        } else {
+            (void)err_wrap(err, e, "%s", name);
+        }
+        fault_from_err(&r->doing_fault, e, &l->id, err);
+    }
+    return e;
+}
+
+/* ---- frames of a neighbour ---- */
+
+static int on_abort(struct ring *r, const struct ring_peer *l, const struct frame *f,
+                    const uint8_t *payload, struct err *err)
+{
+    struct fault *fault = &r->doing_fault;
+    const bool is_first = fault->exit_code == 0;
+    int e = fault_from_abort(fault, f, payload, &r->params.self, err);
+    if (e < 0) {
+        return e;
+    }
+    if (is_first && l->state == RING_HANDSHAKE && fault_is_refusal(payload, &r->params.self)) {
+        fault->exit_code = EXIT_WORKER_PROTOCOL; /* this process is wrong: it has lost nobody */
+    } else if (is_first) {
+        memcpy(r->relayed, payload, f->payload_len);
+        r->relayed_len = f->payload_len;
+    }
+    return err_set(err, ECANCELED, "%s", fault->message);
+}
+
+/* The peer is done. That is no fault if it has nothing more to do with this rank in this step. */
+static int on_goodbye(struct ring *r, struct ring_peer *l, struct err *err)
+{
+    const bool is_prev = l == r->prev;
+    const bool is_open = r->doing == RING_ROUND && r->begun;
+    /* Rank 0 leaves the barrier first, when READY has come back to it. */
+    const bool may_be_released = r->release_came || (!is_prev && l->id.index == 0 && r->ready_sent);
+    if ((is_open && !(is_prev ? ring_round_has_all_of_prev(r) : ring_round_has_sent_all(r))) ||
+        (r->doing == RING_BARRIER && !may_be_released)) {
+        return err_set(err, EPROTO, "it finished after %" PRIu64 " steps, but others continue",
+                       r->round.step);
+    }
+    l->state = RING_GONE;
+    return 1; /* the caller closes the connection */
+}
+
+static int on_barrier_frame(struct ring *r, const struct ring_peer *l, const struct frame *f,
+                            struct err *err)
+{
+    const bool is_first = r->params.self.index == 0;
+    const bool waits = r->doing == RING_BARRIER && r->begun && r->ready_sent;
+    const bool is_ready = f->type == FRAME_READY;
+    /* READY goes round when all are there: it comes back to rank 0, which lets go. */
+    if (l != r->prev || (is_ready ? r->ready_came || (is_first && !waits)
+                                  : r->release_came || is_first || !waits)) {
+        return err_set(err, EPROTO, "%s is not expected now", frame_type_to_string(f->type));
+    }
+    if (is_ready) {
+        r->ready_came = true;
+    } else {
+        r->release_came = true;
+    }
+    return 0;
+}
+
+static int joined_frame(struct ring *r, struct ring_peer *l, const struct frame *f,
+                        const uint8_t *payload, struct err *err)
+{
+    switch (f->type) {
+    case FRAME_HEARTBEAT:
+        return 0;
+    case FRAME_GRADIENT:
+    case FRAME_PARAMS:
+        ring_round_arrived(r, f); /* of the rank before: on_place has seen to it */
+        return 0;
+    case FRAME_READY:
+    case FRAME_RELEASE:
+        return on_barrier_frame(r, l, f, err);
+    case FRAME_ABORT:
+        return on_abort(r, l, f, payload, err);
+    case FRAME_GOODBYE:
+        return on_goodbye(r, l, err);
+    case FRAME_CREDIT:
+    case FRAME_TAKEN:
+        if (l == &r->next) {
+            return ring_round_told(r, f, err);
+        }
+        break;
+    default:
+        break;
+    }
+    return err_set(err, EPROTO, "a worker does not accept %s now", frame_type_to_string(f->type));
+}
+
+/* ---- the next rank ---- */
+
+static int on_challenge(struct ring *r, struct ring_peer *l, const struct frame *f,
+                        const uint8_t *payload, struct err *err)
+{
+    if (f->type != FRAME_CHALLENGE) {
+        return err_set(err, EPROTO, "unexpected %s in the handshake",
+                       frame_type_to_string(f->type));
+    }
+    uint8_t proof[HANDSHAKE_PROOF_SIZE];
+    int e = handshake_on_challenge(&l->handshake, f, payload, proof, err);
+    if (e < 0) {
+        return e;
+    }
+    conn_send(&l->conn, FRAME_PROOF, proof, sizeof(proof));
+    /* The proof is sent even if the two sides differ, so that the other side also learns the reason. */
+    e = handshake_agree(&l->handshake.trainer, &l->handshake.server, err);
+    if (e < 0) {
+        return -EPROTO;
+    }
+    const struct frame_id *id = &l->handshake.server.id;
+    if (id->role != l->id.role || id->index != l->id.index) {
+        char name[32];
+        frame_id_name(id, name);
+        return err_set(err, EPROTO, "the process at this address is %s; check --worker-addrs",
+                       name);
+    }
+    struct handshake_keys keys;
+    handshake_keys(&l->handshake, &keys);
+    conn_secure(&l->conn, &keys.from_trainer, &keys.from_server, &l->id, r->now_ns);
+    return 0;
+}
+
+struct sender {
+    struct ring *ring;
+    struct ring_peer *peer;
+};
+
+static void *on_place(void *ctx, struct conn *c, const struct frame *f, struct err *err)
+{
+    struct sender *s = ctx;
+    (void)c;
+    if (s->peer != s->ring->prev) {
+        (void)err_set(err, EPROTO, "%s came from the wrong side of the ring",
+                      frame_type_to_string(f->type));
+        return NULL;
+    }
+    return ring_round_place(s->ring, f, err);
+}
+
+static void on_part(void *ctx, struct conn *c, size_t n)
+{
+    struct sender *s = ctx;
+    ring_round_part(s->ring, &c->rx.frame, n);
+}
+
+static int on_next_frame(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
+                         struct err *err)
+{
+    struct sender *s = ctx;
+    struct ring_peer *l = s->peer;
+    if (!c->secured) {
+        return on_challenge(s->ring, l, f, payload, err);
+    }
+    if (l->state == RING_HANDSHAKE && f->type == FRAME_WELCOME) {
+        l->state = RING_JOINED;
+        return 0;
+    }
+    if (l->state == RING_HANDSHAKE && f->type != FRAME_ABORT) {
+        return err_set(err, EPROTO, "%s arrived before WELCOME", frame_type_to_string(f->type));
+    }
+    return joined_frame(s->ring, l, f, payload, err);
+}
+
+static int dial_next(struct ring *r, struct err *err)
+{
+    struct ring_peer *l = &r->next;
+    int fd = dial_step(&l->dial, r->now_ns);
+    if (fd < 0) {
+        return 0;
+    }
+    int e = net_tune(fd, err);
+    conn_init(&l->conn, fd, &r->params.self);
+    if (e >= 0) {
+        e = auth_nonce(l->handshake.trainer.nonce, err);
+    }
+    if (e < 0) {
+        return e;
+    }
+    uint8_t hello[HANDSHAKE_HELLO_SIZE];
+    handshake_hello(&l->handshake, hello);
+    conn_send(&l->conn, FRAME_HELLO, hello, sizeof(hello));
+    l->state = RING_HANDSHAKE;
+    return 0;
+}
+
+static int read_peer(struct ring *r, struct ring_peer *l,
+                     int (*on_frame)(void *, struct conn *, const struct frame *, const uint8_t *,
+                                     struct err *),
+                     struct err *err)
+{
+    const struct conn_handler handler = {on_place, on_frame, on_part};
+    struct sender sender = {r, l};
+    return conn_pump_rx(&l->conn, r->now_ns, TURN_BYTES, &handler, &sender, err);
+}
+
+int ring_next_turn(struct ring *r, bool is_readable, struct err *err)
+{
+    struct ring_peer *l = &r->next;
+    if (l->state == RING_DIAL) {
+        return dial_next(r, err);
+    }
+    if (!is_readable || l->state == RING_GONE) {
+        return 0;
+    }
+    int e = read_peer(r, l, on_next_frame, err);
+    if (e == -ECONNRESET && l->state == RING_HANDSHAKE) {
+        conn_close(&l->conn); /* the peer is starting or ending: connect again */
+        dial_again(&l->dial, r->now_ns, "it closed the connection during the handshake");
+        l->state = RING_DIAL;
+        return 0;
+    }
+    if (l->state == RING_GONE) {
+        conn_close(&l->conn);
+        return 0;
+    }
+    return e < 0 ? blame(r, l, e, err) : 0;
+}
+
+/* ---- the rank before, and strangers ---- */
+
+static void drop_guest(struct ring *r, struct ring_peer *guest)
+{
+    for (size_t i = 0; i < r->guests.len; i++) {
+        if (r->guests.items[i] == guest) {
+            r->guests.items[i] = r->guests.items[--r->guests.len];
+            free_peer(guest);
+            return;
+        }
+    }
+}
+
+static void note_rejected(struct ring *r, const struct ring_peer *guest, const char *why)
+{
+    char claims[32] = "nothing";
+    if (guest->handshake.trainer.id.run != 0) {
+        frame_id_name(&guest->handshake.trainer.id, claims); /* unproved, but useful to know */
+    }
+    (void)snprintf(r->rejected, sizeof(r->rejected), "%s: %s", claims, why); /* may truncate */
+    log_event(LOG_LEVEL_WARN, "connection rejected", "claims", claims, "err", why, NULL);
+}
+
+int ring_accept(struct ring *r, struct err *err)
+{
+    for (;;) {
+        int fd = accept4(r->params.listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        const int code = fd < 0 ? errno : 0;
+        if (r->prev == NULL &&
+            (code == EMFILE || code == ENFILE || code == ENOMEM || code == ENOBUFS)) {
+            return err_set_errno(err, code, "accept");
+        }
+        if (fd < 0) {
+            return 0; /* no more connections, one that has closed again, or no room for a stranger */
+        }
+        if (net_tune(fd, err) < 0 || r->guests.len >= MAX_GUESTS) {
+            (void)close(fd); /* closed again, or a flood: the rank before connects again */
+            continue;
+        }
+        struct ring_peer *guest = xnew(struct ring_peer);
+        guest->state = RING_HANDSHAKE;
+        conn_init(&guest->conn, fd, &r->params.self);
+        guest->joins_by_ns = r->now_ns + HANDSHAKE_NS;
+        memcpy(guest->handshake.secret, r->params.secret, AUTH_SECRET_SIZE);
+        guest->handshake.server.id = r->params.self;
+        memcpy(guest->handshake.server.digest, r->params.digest, AUTH_DIGEST_SIZE);
+        *vec_push(&r->guests) = guest;
+        int e = auth_nonce(guest->handshake.server.nonce, err);
+        if (e < 0) {
+            return e;
+        }
+    }
+}
+
+/* Sends ABORT in place of WELCOME: the name is taken. The peer then stops and blames itself, where a
+ * closed connection would make it connect again. After a fault it is told that fault. */
+static void refuse(struct ring *r, struct ring_peer *guest)
+{
+    struct fault why = {.exit_code = EXIT_WORKER_PROTOCOL, .has_peer = true};
+    why.peer = guest->handshake.trainer.id;
+    char name[32];
+    frame_id_name(&why.peer, name);
+    (void)snprintf(why.message, sizeof(why.message),
+                   "another process is %s already; give each worker an index of its own", name);
+    note_rejected(r, guest, "another process has this name already");
+    uint8_t payload[FRAME_SMALL_PAYLOAD];
+    const struct fault *fault = r->doing_fault.exit_code != 0 ? &r->doing_fault : &why;
+    size_t len = fault_to_abort(fault, &r->params.self, payload);
+    conn_send(&guest->conn, FRAME_ABORT, payload, len);
+    guest->is_refused = true;
+}
+
+static bool is_of_this_attempt(const struct ring *r, const struct frame_id *id)
+{
+    return id->run == r->params.self.run && id->attempt == r->params.self.attempt;
+}
+
+/* The guest has proved the secret. -ESTALE: reject it; -EPROTO: the ranks do not fit together. */
+static int join(struct ring *r, struct ring_peer *guest, struct err *err)
+{
+    const struct frame_id *id = &guest->handshake.trainer.id;
+    const uint32_t prev = ring_prev(r->n_ranks, r->params.self.index);
+    struct handshake_keys keys;
+    handshake_keys(&guest->handshake, &keys);
+    conn_secure(&guest->conn, &keys.from_server, &keys.from_trainer, id, r->now_ns);
+    guest->id = *id;
+    const bool is_prev = id->role == ROLE_WORKER && id->index == prev;
+    if (r->prev != NULL && is_prev && is_of_this_attempt(r, id)) {
+        refuse(r, guest);
+        return 0;
+    }
+    int e = handshake_agree(&guest->handshake.server, &guest->handshake.trainer, err);
+    if (e < 0) {
+        return e;
+    }
+    if (!is_prev) {
+        return err_set(err, EPROTO,
+                       "it connected to worker/%" PRIu32 ", which waits for worker/%" PRIu32
+                       "; check --worker-addrs",
+                       r->params.self.index, prev);
+    }
+    conn_send(&guest->conn, FRAME_WELCOME, NULL, 0);
+    guest->state = RING_JOINED;
+    return 1; /* read on when it is r->prev */
+}
+
+static int on_guest_frame(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
+                          struct err *err)
+{
+    struct ring *r = ((struct sender *)ctx)->ring;
+    struct ring_peer *guest = ((struct sender *)ctx)->peer;
+    (void)c;
+    if (guest->is_refused) {
+        return 0;
+    }
+    if (r->prev != NULL && !is_of_this_attempt(r, &f->from)) {
+        /* It may belong to the next attempt, whose worker comes to this address: it connects again,
+         * where an answer would make it fail. */
+        return err_set(err, ESTALE, "it belongs to another run or attempt");
+    }
+    if (f->type == FRAME_HELLO && f->sequence == 0) {
+        uint8_t challenge[HANDSHAKE_CHALLENGE_SIZE];
+        handshake_on_hello(&guest->handshake, f, payload, challenge);
+        conn_send(&guest->conn, FRAME_CHALLENGE, challenge, sizeof(challenge));
+        return 0;
+    }
+    if (f->type == FRAME_PROOF && f->sequence == 1) {
+        int e = handshake_on_proof(&guest->handshake, f, payload, err);
+        return e < 0 ? e : join(r, guest, err);
+    }
+    return err_set(err, EPROTO, "unexpected %s in the handshake", frame_type_to_string(f->type));
+}
+
+static void welcome(struct ring *r, struct ring_peer *guest)
+{
+    for (size_t i = 0; i < r->guests.len; i++) {
+        if (r->guests.items[i] == guest) {
+            r->guests.items[i] = r->guests.items[--r->guests.len];
+        }
+    }
+    r->prev = guest;
+    if (r->round.n_granted > 0) {
+        conn_send_count(&guest->conn, FRAME_CREDIT, r->round.step, r->round.n_granted);
+    }
+}
+
+int ring_guest_turn(struct ring *r, struct ring_peer *guest, bool is_readable, struct err *err)
+{
+    int e = is_readable ? read_peer(r, guest, on_guest_frame, err) : 0;
+    if (guest->state == RING_JOINED) {
+        welcome(r, guest);
+        return 0;
+    }
+    if (guest->is_refused && (e < 0 || r->now_ns >= guest->joins_by_ns)) {
+        drop_guest(r, guest); /* it was told */
+        return 0;
+    }
+    if (e < 0 && guest->conn.secured && e == -EPROTO && r->prev == NULL) {
+        return blame(r, guest, e, err);
+    }
+    if (e < 0) {
+        /* The listener proves the secret first, and who dials leaves if that proof is wrong. */
+        const bool left = e == -ECONNRESET && guest->handshake.trainer.id.run != 0;
+        note_rejected(r, guest,
+                      left ? "it left during the handshake: it failed or has a different secret"
+                           : err->msg);
+        drop_guest(r, guest);
+    } else if (r->now_ns >= guest->joins_by_ns) {
+        note_rejected(r, guest, "the handshake took too long");
+        drop_guest(r, guest);
+    }
+    return 0;
+}
+
+int ring_prev_turn(struct ring *r, bool is_readable, struct err *err)
+{
+    struct ring_peer *l = r->prev;
+    if (l == NULL || l->state == RING_GONE || !is_readable) {
+        return 0;
+    }
+    int e = read_peer(r, l, on_next_frame, err);
+    if (l->state == RING_GONE) {
+        conn_close(&l->conn);
+        return 0;
+    }
+    return e < 0 ? blame(r, l, e, err) : 0;
+}
+
+/* ---- life ---- */
+
+static int check_peer(struct ring *r, struct ring_peer *l, struct err *err)
+{
+    if (!l->conn.secured || l->conn.fd < 0) {
+        return 0;
+    }
+    if (heartbeat_is_lost(&l->conn.heartbeat, r->now_ns)) {
+        double silent_s = (double)(r->now_ns - l->conn.heartbeat.last_heard_ns) / 1e9;
+        (void)err_set(err, ETIMEDOUT, "silent for %.1f s: it is stopped, hung or unreachable",
+                      silent_s);
+        return blame(r, l, -ETIMEDOUT, err);
+    }
+    if (heartbeat_is_due(&l->conn.heartbeat, r->now_ns)) {
+        conn_send(&l->conn, FRAME_HEARTBEAT, NULL, 0);
+    }
+    return 0;
+}
+
+int ring_check_life(struct ring *r, struct err *err)
+{
+    int e = check_peer(r, &r->next, err);
+    return e < 0 || r->prev == NULL ? e : check_peer(r, r->prev, err);
+}
