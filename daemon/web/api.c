@@ -178,101 +178,13 @@ void api_results(struct site *site, const struct web_request *req, const char *n
     site_run_done(&run);
 }
 
-/* --- Logs ------------------------------------------------------------------------------------ */
-
-/* The options of `benchctl logs`, with the same defaults. */
-struct wanted {
-    struct attempt_wanted attempt;
-    int64_t index;
-    int role;
-};
-
-static bool take_wanted(const struct web_request *req, struct wanted *ret, struct web_response *res)
-{
-    *ret = (struct wanted){{NOT_GIVEN, NOT_GIVEN, NOT_GIVEN}, NOT_GIVEN, NOT_GIVEN};
-    const struct {
-        const char *name;
-        int64_t *ret;
-    } numbers[] = {{"point", &ret->attempt.point},
-                   {"trial", &ret->attempt.trial},
-                   {"attempt", &ret->attempt.number},
-                   {"index", &ret->index}};
-    for (size_t i = 0; i < req->n_args; i++) {
-        const struct web_arg *arg = &req->args[i];
-        if (str_eq(arg->name, "role")) {
-            ret->role = role_from_string(arg->value);
-            if (ret->role < 0) {
-                web_fail(res, 400, "unknown role '%.64s'; use pserver, trainer, worker or launcher",
-                         arg->value);
-                return false;
-            }
-            continue;
-        }
-        size_t k = 0;
-        while (k < 4 && !str_eq(numbers[k].name, arg->name)) {
-            k++;
-        }
-        if (k == 4) {
-            web_fail(res, 400, "unknown argument '%.64s'; use point, trial, attempt, role or index",
-                     arg->name);
-            return false;
-        }
-        if (parse_i64_in(arg->value, 0, UINT32_MAX, numbers[k].ret) < 0) {
-            web_fail(res, 400, "%s '%.64s': expected a whole number from 0", arg->name, arg->value);
-            return false;
-        }
-    }
-    return true;
-}
-
-static void put_log(const struct site *site, const struct site_run *run,
-                    const struct replica_id *id, struct web_response *res)
-{
-    struct store *s = site->store;
-    struct err err = {0};
-    char *text = NULL;
-    size_t len = 0;
-    int r = s->ops->get_log(s, run->item.row.uid, id, &text, &len, &err);
-    if (r < 0 && r != -ENOENT) { /* no log: it printed nothing */
-        site_fail(res, r, &err);
-        return;
-    }
-    res->content_type = WEB_TEXT;
-    if (len > 0) {
-        buf_append(&res->body, text, len);
-    }
-    free(text);
-}
-
 void api_logs(struct site *site, const struct web_request *req, const char *name,
               struct web_response *res)
 {
-    struct wanted w;
-    struct site_run run;
-    struct err err = {0};
-    if (!take_wanted(req, &w, res)) {
-        return;
+    struct site_log log;
+    if (site_log_load(site, req, name, &log, res)) {
+        res->content_type = WEB_TEXT;
+        buf_append(&res->body, log.text, log.len);
+        site_log_done(&log);
     }
-    int r = site_run_load_wanted(site, name, &w.attempt, &run, &err);
-    if (r < 0) {
-        site_fail(res, r, &err);
-        return;
-    }
-    if (w.attempt.point == NOT_GIVEN && run.def != NULL && run.def->matrix.n_points == 1) {
-        w.attempt.point = 0;
-    }
-    const struct attempt_row *row = attempt_rows_find(run.rows, run.n_rows, &w.attempt);
-    const struct replica_row *rep =
-        row == NULL ? NULL : attempt_row_find_replica(row, w.role, w.index);
-    if (w.attempt.point == NOT_GIVEN) {
-        web_fail(res, 400, "run '%s' has several points; choose one with point=N",
-                 run.item.row.name);
-    } else if (row == NULL) {
-        web_fail(res, 404, "run '%s': no finished attempt matches", run.item.row.name);
-    } else if (rep == NULL) {
-        web_fail(res, 404, "run '%s': the attempt has no such replica", run.item.row.name);
-    } else {
-        put_log(site, &run, &rep->id, res);
-    }
-    site_run_done(&run);
 }

@@ -42,7 +42,8 @@
 #define SMALL_BYTES ((size_t)64 << 10)
 
 #define SECURITY                                                                                   \
-    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "                  \
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri "       \
+    "'none'; form-action 'self'; "                                                                 \
     "frame-ancestors 'none'"
 
 struct web {

@@ -27,13 +27,17 @@ void live_event_done(struct live_event *e)
     *e = (struct live_event){0};
 }
 
-/* What a page's figures depend on, as a text: a page with another one asks for them again. */
-static json_t *figures_to_json(const struct run_status *st)
+void live_figures(const struct run_status *st, char ret[static LIVE_FIGURES_SIZE])
 {
-    char text[96];
-    (void)snprintf(text, sizeof(text), "%s %u %u %u.%u.%u", run_phase_to_string(st->phase),
+    (void)snprintf(ret, LIVE_FIGURES_SIZE, "%s %u %u %u.%u.%u", run_phase_to_string(st->phase),
                    st->trials_done, st->trials_failed, st->current.point, st->current.trial,
                    st->current.number);
+}
+
+static json_t *figures_to_json(const struct run_status *st)
+{
+    char text[LIVE_FIGURES_SIZE];
+    live_figures(st, text);
     return json_string(text);
 }
 

@@ -10,6 +10,10 @@
 #define LIVE_ID_SIZE 17 /* 16 hexadecimal digits of the state: the same after a restart of benchd */
 #define LIVE_MAX_LISTED 100 /* runs in an event of the list; the others are in the page */
 
+/* What the figures of a run depend on, as a text: a page that shows those of another text asks for them again. */
+#define LIVE_FIGURES_SIZE 96
+void live_figures(const struct run_status *st, char ret[static LIVE_FIGURES_SIZE]);
+
 struct live_event {
     char id[LIVE_ID_SIZE];
     bool is_last;    /* the run has ended: no other event follows */

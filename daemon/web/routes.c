@@ -22,8 +22,13 @@ static const struct {
     {"/", NULL, html_runs, ROUTE_READ, false},
     {"/events", NULL, live_runs, ROUTE_STREAM, false},
     {"/runs/", "/events", live_run, ROUTE_STREAM, false},
-    {"/style.css", NULL, html_style, ROUTE_QUICK, true},
+    {"/style.css", NULL, assets_style, ROUTE_QUICK, true},
+    {"/live.js", NULL, assets_script, ROUTE_QUICK, true},
+    {"/compare", NULL, html_compare, ROUTE_READ, false},
+    {"/benchmarks/", "", html_history, ROUTE_READ, false},
     {"/runs/", "", html_run, ROUTE_CACHED, false},
+    {"/runs/", "/point", html_point, ROUTE_CACHED, false},
+    {"/runs/", "/log", html_log, ROUTE_READ, false},
 };
 
 /* The name between prefix and suffix, if an object can have it. */

@@ -81,6 +81,16 @@ void site_list_done(struct site_list *list)
     vec_done(&list->items);
 }
 
+static void drop_rows(struct site_run *run)
+{
+    for (size_t i = 0; i < run->n_rows; i++) {
+        attempt_row_done(&run->rows[i]);
+    }
+    free(run->rows);
+    run->rows = NULL;
+    run->n_rows = 0;
+}
+
 /* Loads definition, attempts and, if asked for, the result of a run that exists. */
 static int load_rows(const struct site *site, enum site_depth depth,
                      const struct attempt_wanted *wanted, struct site_run *run, struct err *err)
@@ -93,9 +103,13 @@ static int load_rows(const struct site *site, enum site_depth depth,
     if (r >= 0 && run->item.is_stored) {
         r = s->ops->list_wanted(s, run->item.row.uid, wanted, &run->rows, &run->n_rows, err);
     }
-    if (r >= 0 && run->def != NULL && depth == SITE_RESULT) {
+    if (r >= 0 && run->def != NULL && depth >= SITE_RESULT) {
         run->result = result_build(run->def, run->item.row.status.phase, run->rows, run->n_rows);
         run->item.row.simulated = run->item.row.simulated || run->result->simulated;
+    }
+    if (run->result != NULL && depth == SITE_FIGURES) {
+        result_forget_replicas(run->result);
+        drop_rows(run);
     }
     return r;
 }
@@ -142,10 +156,7 @@ int site_run_load_wanted(const struct site *site, const char *name,
 void site_run_done(struct site_run *run)
 {
     result_free(run->result);
-    for (size_t i = 0; i < run->n_rows; i++) {
-        attempt_row_done(&run->rows[i]);
-    }
-    free(run->rows);
+    drop_rows(run);
     run_def_free(run->def);
     item_done(&run->item);
     *run = (struct site_run){0};

@@ -48,7 +48,8 @@ struct site_run {
     size_t n_rows;
     struct result *result; /* owned; NULL: no def, or not asked for */
 };
-enum site_depth { SITE_ITEM, SITE_ROWS, SITE_RESULT };
+/* SITE_FIGURES: the result without what is known of single replicas, and no rows. */
+enum site_depth { SITE_ITEM, SITE_ROWS, SITE_RESULT, SITE_FIGURES };
 /* By name or uid. -ENOENT: no such run. */
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,
                   struct site_run *ret, struct err *err);
@@ -57,13 +58,26 @@ int site_run_load_wanted(const struct site *site, const char *name,
                          const struct attempt_wanted *wanted, struct site_run *ret,
                          struct err *err);
 void site_run_done(struct site_run *run);
+/* The log of one replica as the arguments ask for it: point, trial, attempt, role, index, with the
+ * defaults of `benchctl logs` (site_log.c). */
+struct site_log {
+    struct site_run run; /* with the attempts that match */
+    const struct attempt_row *row;
+    const struct replica_row *replica;
+    char *text; /* owned */
+    size_t len;
+};
+/* False: it was answered. */
+bool site_log_load(const struct site *site, const struct web_request *req, const char *name,
+                   struct site_log *ret, struct web_response *res);
+void site_log_done(struct site_log *log);
 /* Whatever the documents of a run are made from, as a text: two equal texts, equal documents. Not its
  * progress. -ENOENT: no such run. */
 int site_run_version(const struct site *site, const char *name, struct buf *out, struct err *err);
 #define SITE_MAX_NAME 253 /* bytes of a Kubernetes object's name */
 
 /* Handlers: each fills an empty response, which has code 200 and no type. They are in scrape.c,
- * health.c, api.c, live.c and html.c. */
+ * health.c, api.c, live.c, assets.c, page_runs.c, page_run.c, page_log.c and page_compare.c. */
 typedef void (*site_handler_fn)(struct site *site, const struct web_request *req, const char *run,
                                 struct web_response *res);
 void scrape_metrics(struct site *site, const struct web_request *req, const char *run,
@@ -86,8 +100,19 @@ void html_runs(struct site *site, const struct web_request *req, const char *run
                struct web_response *res);
 void html_run(struct site *site, const struct web_request *req, const char *run,
               struct web_response *res);
-void html_style(struct site *site, const struct web_request *req, const char *run,
+void html_point(struct site *site, const struct web_request *req, const char *run,
                 struct web_response *res);
+void html_log(struct site *site, const struct web_request *req, const char *run,
+              struct web_response *res);
+void html_compare(struct site *site, const struct web_request *req, const char *run,
+                  struct web_response *res);
+/* `benchmark` stands where others have a run. */
+void html_history(struct site *site, const struct web_request *req, const char *benchmark,
+                  struct web_response *res);
+void assets_style(struct site *site, const struct web_request *req, const char *run,
+                  struct web_response *res);
+void assets_script(struct site *site, const struct web_request *req, const char *run,
+                   struct web_response *res);
 /* The newest event of what is followed. */
 void live_runs(struct site *site, const struct web_request *req, const char *run,
                struct web_response *res);

@@ -134,7 +134,7 @@ static void put_choice(struct buf *out, const struct layout *l)
 
 /* ---- a comparison ---- */
 
-static void put_comparison(struct buf *out, const struct comparison *c)
+void report_html_comparison(const struct comparison *c, struct buf *out)
 {
     buf_puts(out, "<section>\n<h2>Comparison</h2>\n<p>Base: ");
     struct buf text = BUF_INIT;
@@ -442,7 +442,7 @@ void report_html(const struct report_page *page, struct buf *out)
     put_title(out, page, &layout);
     put_choice(out, &layout);
     if (page->comparison != NULL) {
-        put_comparison(out, page->comparison);
+        report_html_comparison(page->comparison, out);
     }
     put_sections(out, &layout);
     put_definition(out, page);

@@ -1,8 +1,11 @@
 /* See run_history.h. */
 #include "report/run_history.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "base/str.h"
+#include "report/chart_svg.h"
 #include "report/csv.h"
 #include "report/json_text.h"
 #include "report/layout.h"
@@ -192,6 +195,79 @@ void report_history_markdown(const struct report_history *h, struct buf *out)
     table_free(t);
     buf_putc(out, '\n');
     put_lines(h->history, put_markdown_line, out);
+    buf_done(&what);
+}
+
+static void put_html_line(void *ctx, const char *text)
+{
+    struct buf *out = ctx;
+    buf_puts(out, "<li>");
+    html_escape(text, out);
+    buf_puts(out, "</li>\n");
+}
+
+static void put_history_chart(const struct report_history *r, struct buf *out)
+{
+    const struct run_history *h = r->history;
+    struct line_chart chart = {
+        .id = "history",
+        .title = xstrdup("Throughput by run"),
+        .x_title = xstrdup("run, the oldest is 1"),
+        .y_title = xstrdup(h->unit),
+        .reference = NAN,
+    };
+    struct chart_series series = {.name = xstrdup("throughput")};
+    for (size_t i = 0; i < h->entries.len; i++) {
+        struct buf value = BUF_INIT;
+        number_format(h->entries.items[i].value, &value);
+        *vec_push(&series.marks) =
+            (struct chart_mark){(double)(i + 1),
+                                h->entries.items[i].value,
+                                NAN,
+                                NAN,
+                                NAN,
+                                xasprintf("%s, %s: %s %s", h->entries.items[i].result->def->name,
+                                          r->dates[i], buf_cstr(&value), h->unit)};
+        buf_done(&value);
+    }
+    *vec_push(&chart.series) = series;
+    buf_puts(out,
+             "<div class=\"charts\"><figure><figcaption><h2>Throughput by run</h2></figcaption>\n");
+    chart_svg_lines(&chart, false, out);
+    buf_puts(out, "</figure></div>\n");
+    line_chart_done(&chart);
+}
+
+void report_history_html(const struct report_history *r, const char *run_href, struct buf *out)
+{
+    const struct run_history *h = r->history;
+    struct buf what = BUF_INIT;
+    put_what(h, &what);
+    buf_puts(out, "<p>");
+    html_escape(buf_cstr(&what), out);
+    buf_puts(out, "</p>\n");
+    put_history_chart(r, out);
+    buf_puts(out, "<ul>\n");
+    put_lines(h, put_html_line, out);
+    buf_puts(out,
+             "</ul>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+             "aria-label=\"Runs\">\n<table>\n<thead><tr>"
+             "<th>CREATED</th><th>RUN</th><th class=\"r\">THROUGHPUT</th><th class=\"r\">CHANGE"
+             "</th></tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < h->entries.len; i++) {
+        const struct run_history_change *c = change_at(h, i);
+        buf_clear(&what);
+        html_escape(h->entries.items[i].result->def->name, &what);
+        buf_printf(out, "<tr><td>%s</td><td><a href=\"%s%s\">%s</a></td><td class=\"r\">",
+                   r->dates[i], run_href, buf_cstr(&what), buf_cstr(&what));
+        number_format(h->entries.items[i].value, out);
+        buf_puts(out, "</td><td class=\"r\">");
+        if (c != NULL) {
+            buf_printf(out, "%+.1f%%", 100 * (c->ratio - 1));
+        }
+        buf_puts(out, "</td></tr>\n");
+    }
+    buf_puts(out, "</tbody>\n</table>\n</div>\n");
     buf_done(&what);
 }
 

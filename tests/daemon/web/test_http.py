@@ -40,6 +40,11 @@ class Http(serve.ServedCase):
                 ("/", 200, "text/html; charset=utf-8"),
                 (f"/runs/{self.name}", 200, "text/html; charset=utf-8"),
                 ("/style.css", 200, "text/css; charset=utf-8"),
+                ("/live.js", 200, "text/javascript; charset=utf-8"),
+                (f"/runs/{self.name}/point?point=0", 200, "text/html; charset=utf-8"),
+                (f"/runs/{self.name}/log?point=0", 200, "text/html; charset=utf-8"),
+                (f"/compare?run={self.name}&run={self.name}", 200, "text/html; charset=utf-8"),
+                (f"/benchmarks/{self.document['benchmark']}", 200, "text/html; charset=utf-8"),
                 ("/favicon.ico", 404, "application/json"),
                 ("/api/v1/runs/%2e%2e%2fetc", 404, "application/json"),
                 ("/api/v1/runs/a%00b", 404, "application/json")]

@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "base/str.h"
+#include "daemon/web/log_window.h"
 #include "daemon/web/routes.h"
 #include "fake_daemon.h"
 #include "report/report.h"
@@ -89,8 +90,13 @@ static int setup(void **state)
             }
         }
     }
-    save(rig, fixture_end(&rig->run, 1, 2, 0, ATTEMPT_FAILED,
-                          "trainer/1: <script>alert(1)</script>\xff"));
+    struct attempt_row *failed =
+        fixture_end(&rig->run, 1, 2, 0, ATTEMPT_FAILED, "trainer/1: <script>alert(1)</script>\xff");
+    for (uint32_t i = 0; i < 3; i++) { /* all ended so; the error names one */
+        const struct replica_id id = {failed->id, ROLE_TRAINER, i == 2 ? 12 : i};
+        *vec_push(&failed->replicas) = (struct replica_row){.id = id, .exit_code = 1};
+    }
+    save(rig, failed);
     const struct event_row event = {1795165973000, EVENT_WARNING, "Odd", "<i>note</i>"};
     assert_int_equal(rig->store->ops->add_event(rig->store, rig->run.def->uid, &event, NULL), 0);
     rig->view = daemon_view_new();
@@ -394,19 +400,156 @@ static void test_html(void **state)
         "(interrupted)",
         "<th class=\"r\">THROUGHPUT</th>",
         "<link rel=\"stylesheet\" href=\"../style.css\">",
-        "href=\"../api/v1/runs/" RUN "/logs?point=0&amp;trial=0&amp;attempt=0&amp;role=pserver",
+        "href=\"../runs/" RUN "/log?point=0&amp;trial=0&amp;attempt=0&amp;role=pserver",
+        "attempt=0&amp;role=trainer&amp;index=1#fault\">log line</a>", /* the one that the error names */
+        "<a href=\"../benchmarks/demo\">",
     };
     for (size_t i = 0; i < N(expected); i++) {
         if (strstr(page, expected[i]) == NULL) {
             fail_msg("expected '%s' in:\n%s", expected[i], page);
         }
     }
-    assert_null(strstr(page, "<script"));
+    assert_null(strstr(page, "<script")); /* nobody drives it: there is nothing to follow */
     assert_null(strstr(page, "<i>"));
-    page = get(rig, "/", 200);
-    assert_non_null(strstr(page, "<a href=\"runs/" RUN "\">" RUN "</a>"));
-    assert_null(strstr(page, "<script"));
     assert_non_null(strstr(get(rig, "/style.css", 200), "max-width"));
+    assert_non_null(strstr(get(rig, "/style.css", 200), ".fault"));
+    assert_non_null(strstr(get(rig, "/live.js", 200), "EventSource"));
+    assert_string_equal(rig->res.content_type, "text/javascript; charset=utf-8");
+}
+
+static void assert_page_has(struct rig *rig, const char *url, const char *expected)
+{
+    const char *page = get(rig, url, 200);
+    if (strstr(page, expected) == NULL) {
+        fail_msg("%s: expected '%s' in:\n%s", url, expected, page);
+    }
+}
+
+static void test_html_live(void **state)
+{
+    struct rig *rig = *state;
+    make_live(rig, true);
+    static const char *const expected[] = {
+        "<body data-events=\"" RUN "/events\">",
+        "<script src=\"../live.js\" defer></script>",
+        "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>",
+        "<main id=\"part\" data-figures=\"Running 8 1 0.0.0\">",
+        "<progress id=\"bar\" aria-label=\"trials decided\" max=\"9\" value=\"8\">",
+        "id=\"now\">point 0, trial 0, attempt 0</span>",
+    };
+    for (size_t i = 0; i < N(expected); i++) {
+        assert_page_has(rig, "/runs/" RUN, expected[i]);
+    }
+    /* The event names the same state as the page: no page asks again for what it has. */
+    assert_page_has(rig, "/runs/" RUN "/events", "\"figures\":\"Running 8 1 0.0.0\"");
+    const char *part = get(rig, "/runs/" RUN "?part=1", 200);
+    assert_null(strstr(part, "<html"));
+    assert_non_null(strstr(part, "<th class=\"r\">THROUGHPUT</th>"));
+}
+
+static void test_html_list(void **state)
+{
+    struct rig *rig = *state;
+    static const struct {
+        const char *url, *expected, *absent;
+    } rows[] = {
+        {"/", "<a href=\"runs/" RUN "\">" RUN "</a>", "None of"},
+        {"/", "<a href=\"benchmarks/demo\">demo</a>", "older runs"},
+        {"/?q=DEMO", "<tr data-run=\"" RUN "\">", "None of"},
+        {"/?q=7k3FQ&phase=Running", "<tr data-run", "None of"},
+        {"/?q=other", "<p>None of the 1 runs matches.</p>", "<tr data-run"},
+        {"/?phase=Failed", "<option value=\"Failed\" selected>", "<tr data-run"},
+        {"/?q=\"><b>", "value=\"&quot;&gt;&lt;b&gt;\"", "<b>"},
+        {"/?part=1", "<tr data-run", "<html"},
+    };
+    for (size_t i = 0; i < N(rows); i++) {
+        assert_page_has(rig, rows[i].url, rows[i].expected);
+        if (strstr(buf_cstr(&rig->res.body), rows[i].absent) != NULL) {
+            fail_msg("%s: '%s' in:\n%s", rows[i].url, rows[i].absent, buf_cstr(&rig->res.body));
+        }
+    }
+    assert_non_null(strstr(get(rig, "/?phase=Odd", 400), "unknown phase 'Odd'"));
+}
+
+static void test_html_point_and_log(void **state)
+{
+    struct rig *rig = *state;
+    assert_page_has(rig, "/runs/" RUN "/point?point=1", "<h1>Point 1 of " RUN "</h1>");
+    assert_page_has(rig, "/runs/" RUN "/point?point=1", "2 of 3 succeeded");
+    assert_page_has(rig, "/runs/" RUN "/point?point=1", "&lt;script&gt;alert(1)");
+    assert_page_has(rig, "/runs/" RUN "/point?point=2", "a baseline that others divide by");
+    assert_non_null(strstr(get(rig, "/runs/" RUN "/point?point=3", 404), "the points 0 to 2"));
+    assert_non_null(strstr(get(rig, "/runs/" RUN "/point", 400), "expected a whole number"));
+    assert_page_has(rig, "/runs/" RUN "/log?point=0", "<li value=\"1\">trainer</li>");
+    assert_page_has(rig, "/runs/" RUN "/log?point=1&trial=2&role=trainer&index=1",
+                    "<li value=\"1\" id=\"fault\" class=\"fault\">trainer</li>");
+    assert_non_null(strstr(get(rig, "/runs/" RUN "/log?point=9", 404), "no finished attempt"));
+}
+
+static void test_html_compare_and_history(void **state)
+{
+    struct rig *rig = *state;
+    static const struct {
+        const char *url;
+        int code;
+        const char *message;
+    } rows[] = {
+        {"/compare", 400, "0 runs are ticked; go back and tick two"},
+        {"/compare?run=" RUN, 400, "1 runs are ticked"},
+        {"/compare?run=a&run=b&run=c", 400, "3 runs are ticked"},
+        {"/compare?run=" RUN "&run=none", 404, "there is no run 'none'"},
+        {"/benchmarks/none", 404, "no run of benchmark 'none' succeeded"},
+    };
+    for (size_t i = 0; i < N(rows); i++) {
+        if (strstr(get(rig, rows[i].url, rows[i].code), rows[i].message) == NULL) {
+            fail_msg("%s: %s", rows[i].url, buf_cstr(&rig->res.body));
+        }
+    }
+    assert_page_has(rig, "/compare?base=" RUN "&candidate=" RUN, "<h2>Comparison</h2>");
+    rig->status.phase = RUN_SUCCEEDED;
+    assert_int_equal(rig->store->ops->put_status(rig->store, rig->run.def->uid, &rig->status, NULL),
+                     0);
+    assert_page_has(rig, "/benchmarks/demo", "<a href=\"../runs/" RUN "\">" RUN "</a>");
+}
+
+/* Lines of which the log has many: which are shown, and which is the one of the failure. */
+static void test_log_window(void **state)
+{
+    (void)state;
+    struct buf many = BUF_INIT;
+    for (unsigned i = 1; i <= 10000; i++) {
+        buf_printf(&many, "this is line %u\n", i);
+    }
+    const struct {
+        const char *text, *error;
+        size_t n_lines, first, n, fault;
+    } rows[] = {
+        {"", NULL, 0, 1, 0, 0},
+        {"", "failed", 0, 1, 0, 0},
+        {"a\nb", NULL, 2, 1, 2, 0},
+        {"a\nb\n\n  \n", "trainer/0: exit code 1", 4, 1, 4, 2},
+        {"first\n  no such file \r\nbye\n", "trainer/0: no such file", 3, 1, 3, 2},
+        {"exit\nbye\n", "trainer/0: exit code 1", 2, 1, 2, 2}, /* too short to be a quote */
+        {buf_cstr(&many), NULL, 10000, 8001, 2000, 0},
+        {buf_cstr(&many), "x: this is line 5000", 10000, 4000, 2000, 5000},
+        {buf_cstr(&many), "x: this is line 20\n", 10000, 1, 2000, 20},
+        {buf_cstr(&many), "x: this is line 9999\n", 10000, 8001, 2000, 9999},
+    };
+    for (size_t i = 0; i < N(rows); i++) {
+        struct log_window w;
+        log_window_find(rows[i].text, strlen(rows[i].text), rows[i].error, &w);
+        if (w.n_lines != rows[i].n_lines || w.first != rows[i].first || w.n != rows[i].n ||
+            w.fault != rows[i].fault) {
+            fail_msg("row %zu: %zu lines, from %zu, %zu of them, fault %zu", i, w.n_lines, w.first,
+                     w.n, w.fault);
+        }
+        if (w.n_lines == 10000) {
+            char begin[32];
+            (void)snprintf(begin, sizeof(begin), "this is line %zu\n", w.first);
+            assert_int_equal(strncmp(rows[i].text + w.from_byte, begin, strlen(begin)), 0);
+        }
+    }
+    buf_done(&many);
 }
 
 /* A scrape of the same state does not read the store; a trial more does. */
@@ -499,6 +642,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_logs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_health, setup, teardown),
         cmocka_unit_test_setup_teardown(test_html, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_html_live, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_html_list, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_html_point_and_log, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_html_compare_and_history, setup, teardown),
+        cmocka_unit_test(test_log_window),
         cmocka_unit_test_setup_teardown(test_scrape_cache, setup, teardown),
         cmocka_unit_test_setup_teardown(test_namesakes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_store_fails, setup, teardown),

@@ -1,0 +1,22 @@
+/* What pages load from benchd itself: the style sheet and the script. They are made from web.css and live.js of
+ * this folder by embed.py. */
+#include "daemon/web/assets.h"
+#include "daemon/web/site.h"
+#include "report/style.h"
+
+void assets_style(struct site *site, const struct web_request *req, const char *run,
+                  struct web_response *res)
+{
+    (void)site, (void)req, (void)run;
+    res->content_type = "text/css; charset=utf-8";
+    buf_puts(&res->body, page_style);
+    buf_puts(&res->body, asset_style);
+}
+
+void assets_script(struct site *site, const struct web_request *req, const char *run,
+                   struct web_response *res)
+{
+    (void)site, (void)req, (void)run;
+    res->content_type = "text/javascript; charset=utf-8";
+    buf_puts(&res->body, asset_script);
+}

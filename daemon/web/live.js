@@ -1,0 +1,135 @@
+// Follows the run, or the list of runs, that this page shows. The page is whole without it.
+(() => {
+  'use strict';
+  const events = document.body.dataset.events, part = document.getElementById('part');
+  if (!events || !part || !window.EventSource) return;
+  const RETRY_MS = 5000;
+  const known = new Set([...part.querySelectorAll('[data-run]')].map(row => row.dataset.run));
+  let source = null, retry = 0, figures = part.dataset.figures, isOver = false;
+  let isAsking = false, askAgain = false;
+
+  const byId = id => document.getElementById(id);
+  const write = (element, text) => { if (element && element.textContent !== text) element.textContent = text; };
+  const sleep = ms => new Promise(done => setTimeout(done, ms));
+
+  // The new content keeps what the reader has done: open details, ticks, scrolled tables.
+  function replace(html) {
+    const next = new DOMParser().parseFromString(html, 'text/html').body;
+    const boxes = root => [...root.querySelectorAll('details, .scroll')];
+    const before = boxes(part), after = boxes(next);
+    const ticked = new Set([...part.querySelectorAll('input:checked')].map(box => box.value));
+    const scrolled = before.map(box => box.scrollLeft);
+    before.forEach((box, i) => { if (box.open && after[i]) after[i].open = true; });
+    next.querySelectorAll('input').forEach(box => { box.checked = ticked.has(box.value); });
+    part.replaceChildren(...next.childNodes);
+    boxes(part).forEach((box, i) => { box.scrollLeft = scrolled[i] ?? 0; });
+    part.querySelectorAll('[data-run]').forEach(row => known.add(row.dataset.run));
+  }
+
+  // One question at a time; what happens meanwhile is asked once more. Watchers do not ask in one moment.
+  async function refresh() {
+    if (isAsking) { askAgain = true; return; }
+    isAsking = true;
+    do {
+      askAgain = false;
+      await sleep(Math.random() * 200);
+      const url = new URL(location.href);
+      url.searchParams.set('part', '1');
+      try {
+        const answer = await fetch(url, {cache: 'no-store'});
+        if (answer.ok) {
+          replace(await answer.text());
+        } else if (answer.status === 503) {
+          await sleep(2000);
+          askAgain = true;
+        }
+      } catch { /* benchd cannot be reached: the events will say when it can */ }
+    } while (askAgain);
+    isAsking = false;
+  }
+
+  function stepText(run) {
+    const step = run.progress;
+    if (!step) return run.wait ? `waits: ${run.wait}` : '';
+    const rate = step.stepNs > 0 ? step.samples / (step.stepNs / 1e9) : 0;
+    const loss = step.loss === null ? '' : `, loss ${step.loss.toPrecision(4)}`;
+    const what = step.warmup ? 'warm-up step' : `step ${step.step + 1} of ${run.steps}`;
+    return `${step.role}/${step.index}: ${what}, ${rate.toPrecision(4)} samples/s of this one${loss}`;
+  }
+
+  function showRun(run) {
+    write(byId('phase'), run.phase);
+    write(byId('trials'), `${run.done} of ${run.total} trials${run.failed > 0 ? `, ${run.failed} failed` : ''}`);
+    const now = run.current;
+    write(byId('now'), now ? `point ${now.point}, trial ${now.trial}, attempt ${now.attempt}` : '');
+    write(byId('message'), run.message);
+    write(byId('step'), stepText(run));
+    const bar = byId('bar');
+    if (bar && run.total > 0) { bar.max = run.total; bar.value = run.done; }
+    if (run.figures !== figures) {
+      figures = run.figures;
+      refresh();
+    }
+    if (run.over) {
+      isOver = true;
+      source.close();
+      write(byId('link'), 'The run has ended.');
+    }
+  }
+
+  function showRuns(state) {
+    const phase = new URLSearchParams(location.search).get('phase');
+    let isNew = false;
+    for (const run of state.runs) {
+      const row = part.querySelector(`[data-run="${CSS.escape(run.name)}"]`);
+      if (row) {
+        const cell = name => row.querySelector(`[data-is=${name}]`);
+        isNew = isNew || (phase && phase !== run.phase);
+        write(cell('phase'), run.phase);
+        write(cell('trials'), `${run.done}/${run.total}`);
+        write(cell('failed'), `${run.failed}`);
+      } else if (!known.has(run.name) || phase === run.phase) {
+        known.add(run.name);
+        isNew = true;
+      }
+    }
+    if (isNew) refresh();
+  }
+
+  function disconnect() {
+    clearTimeout(retry);
+    if (source) source.close();
+    source = null;
+  }
+
+  function connect() {
+    disconnect();
+    if (isOver || document.hidden) return;
+    source = new EventSource(events);
+    source.addEventListener('open', () => write(byId('link'), 'Live: what changes is shown at once.'));
+    source.addEventListener('run', event => showRun(JSON.parse(event.data)));
+    source.addEventListener('runs', event => showRuns(JSON.parse(event.data)));
+    source.addEventListener('error', () => {
+      write(byId('link'), 'Not connected. This page tries again every few seconds.');
+      if (source && source.readyState === EventSource.CLOSED) { // refused: the browser does not try again
+        retry = setTimeout(() => { refresh(); connect(); }, RETRY_MS);
+      }
+    });
+  }
+
+  // A page that nobody looks at follows nothing.
+  document.addEventListener('visibilitychange', () => (document.hidden ? disconnect() : connect()));
+
+  const find = document.querySelector('.find');
+  let typed = 0;
+  if (find) {
+    find.addEventListener('input', () => {
+      clearTimeout(typed);
+      typed = setTimeout(() => {
+        history.replaceState(null, '', '?' + new URLSearchParams(new FormData(find)));
+        refresh();
+      }, 250);
+    });
+  }
+  connect();
+})();

@@ -1,0 +1,39 @@
+/* What benchd's pages share: head, foot and cells. A page works without scripts: live.js only follows the
+ * events (live.h) and asks for the part that has changed, as `?part=1`, instead of the whole page anew.
+ * Everything from outside is escaped; links are relative, so that pages work behind the API server's
+ * service proxy. Pure but for the form of dates. */
+#pragma once
+
+#include "base/buf.h"
+#include "core/phase.h"
+#include "daemon/web/message.h"
+
+#define PAGE_MAX_ROWS 500 /* of a table; the API has all */
+
+struct page {
+    const char *title;
+    const char *up; /* relative path to the root: "" or "../" */
+    const char
+        *events; /* relative path of what the page follows; NULL: it does not change by itself */
+};
+void page_open(struct buf *out, const struct page *page);
+void page_close(struct buf *out, const struct page *page);
+/* Only the part that changes is asked for, without head and foot. */
+bool page_is_part(const struct web_request *req);
+
+/* "<name>text</name>" with the text escaped. */
+void page_element(struct buf *out, const char *name, const char *text);
+void page_date(struct buf *out, int64_t unix_ms); /* 0: "-" */
+/* An escaped text of a URL's query: what is no letter, digit or "-._" is written as %XX. */
+void page_query(struct buf *out, const char *text);
+/* The start of a table that scrolls in its box; `heads` as HTML. page_close_table ends it. */
+void page_open_table(struct buf *out, const char *label, const char *heads);
+void page_close_table(struct buf *out);
+
+/* A table of attempts (of one point, or all) with links to logs, and of a failure to its line. `up`: the
+ * relative path to the root, `run` the run's name. */
+void page_attempts(struct buf *out, const char *up, const char *run, const struct attempt_row *rows,
+                   size_t n_rows);
+/* The replica from which a failure came: the one that the error names, else the first that says a failure,
+ * else the first with another exit code than 0. NULL: none. */
+const struct replica_row *page_find_culprit(const struct attempt_row *row);

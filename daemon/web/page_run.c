@@ -1,0 +1,294 @@
+/* The page of a run, with what `benchctl report` shows; and that of one of its points. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/parse.h"
+#include "daemon/web/live.h"
+#include "daemon/web/page.h"
+#include "daemon/web/site.h"
+#include "report/chart_svg.h"
+#include "report/layout.h"
+#include "report/report.h"
+#include "report/table.h"
+#include "result/number.h"
+
+/* ---- pieces ---- */
+
+static void put_link(struct buf *out, const char *before, const char *name, const char *after,
+                     const char *text)
+{
+    buf_printf(out, "<a href=\"%s", before);
+    page_query(out, name);
+    buf_printf(out, "%s\">%s</a>\n", after, text);
+}
+
+static void put_event(struct buf *out, const struct event_row *row)
+{
+    buf_puts(out, "<tr><td>");
+    page_date(out, row->unix_ms);
+    buf_puts(out, "</td>");
+    page_element(out, "td", row->reason);
+    page_element(out, "td", row->note);
+    buf_puts(out, "</tr>\n");
+}
+
+/* The last ones. */
+static void put_events(const struct site *site, struct buf *out, const struct site_run *run)
+{
+    struct store *s = site->store;
+    struct event_row *rows = NULL;
+    size_t n = 0;
+    if (!run->item.is_stored || s->ops->list_events(s, run->item.row.uid, &rows, &n, NULL) < 0 ||
+        n == 0) {
+        return; /* the rest of the page is useful without them */
+    }
+    buf_puts(out, "<h2>Events</h2>\n");
+    page_open_table(out, "Events", "<th>TIME</th><th>REASON</th><th>NOTE</th>");
+    for (size_t i = n > PAGE_MAX_ROWS ? n - PAGE_MAX_ROWS : 0; i < n; i++) {
+        put_event(out, &rows[i]);
+    }
+    page_close_table(out);
+    for (size_t i = 0; i < n; i++) {
+        event_row_done(&rows[i]);
+    }
+    free(rows);
+}
+
+/* Where the run stands. live.js writes the elements with an id anew at each event. */
+static void put_status(struct buf *out, const struct site_run *run)
+{
+    const struct run_status *st = &run->item.row.status;
+    const bool is_bad = st->phase == RUN_FAILED || st->phase == RUN_PARTIALLY_FAILED;
+    buf_printf(out, "<p><span class=\"tag%s\" id=\"phase\">%s%s</span>", is_bad ? " bad" : "",
+               run_phase_to_string(st->phase), run->item.is_interrupted ? " (interrupted)" : "");
+    buf_printf(out, "%s%s",
+               run->item.row.rehearsal ? "<span class=\"tag bad\">rehearsal</span>" : "",
+               run->item.row.simulated ? "<span class=\"tag bad\">simulated</span>" : "");
+    buf_printf(out, "<span id=\"trials\">%u of %u trials", st->trials_done, st->trials_total);
+    if (st->trials_failed > 0) {
+        buf_printf(out, ", %u failed", st->trials_failed);
+    }
+    buf_puts(out, "</span> <span id=\"now\">");
+    if (st->has_current) {
+        buf_printf(out, "point %u, trial %u, attempt %u", st->current.point, st->current.trial,
+                   st->current.number);
+    }
+    buf_puts(out, "</span></p>\n<p id=\"message\">");
+    html_escape(st->message, out);
+    buf_puts(out, "</p>\n");
+    if (!run_phase_is_final(st->phase)) {
+        buf_printf(out,
+                   "<p id=\"step\" class=\"soft\"></p>\n<progress id=\"bar\" aria-label=\"trials "
+                   "decided\" max=\"%u\" value=\"%u\"></progress>\n",
+                   st->trials_total > 0 ? st->trials_total : 1, st->trials_done);
+    }
+}
+
+static void put_figures(const struct site *site, struct buf *out, const struct site_run *run)
+{
+    const char *name = run->item.row.name;
+    if (run->result != NULL) {
+        report_html_sections(run->result, out);
+        buf_puts(out, "<p>");
+        put_link(out, "../api/v1/runs/", name, "/results", "Results as JSON");
+        buf_puts(out, "</p>\n");
+    }
+    page_attempts(out, "../", name, run->rows, run->n_rows);
+    put_events(site, out, run);
+}
+
+void html_run(struct site *site, const struct web_request *req, const char *name,
+              struct web_response *res)
+{
+    struct site_run run;
+    struct err err = {0};
+    const int r = site_run_load(site, name, SITE_RESULT, &run, &err);
+    if (r < 0) {
+        site_fail(res, r, &err);
+        return;
+    }
+    struct buf *out = &res->body, events = BUF_INIT;
+    res->content_type = WEB_HTML;
+    if (page_is_part(req)) {
+        put_figures(site, out, &run);
+        site_run_done(&run);
+        return;
+    }
+    const bool is_live = run.live != NULL && !run_phase_is_final(run.item.row.status.phase);
+    buf_printf(&events, "%s/events", run.item.row.name);
+    const struct page page = {run.item.row.name, "../", is_live ? buf_cstr(&events) : NULL};
+    page_open(out, &page);
+    buf_puts(out, "<nav>");
+    put_link(out, "../", "", "", "Runs");
+    put_link(out, "../benchmarks/", run.item.row.benchmark, "", "History of this benchmark");
+    buf_puts(out, "</nav>\n");
+    page_element(out, "h1", run.item.row.name);
+    buf_putc(out, '\n');
+    put_status(out, &run);
+    char figures[LIVE_FIGURES_SIZE];
+    live_figures(&run.item.row.status, figures);
+    buf_printf(out, "<main id=\"part\" data-figures=\"%s\">\n", figures);
+    put_figures(site, out, &run);
+    buf_puts(out, "</main>\n");
+    page_close(out, &page);
+    buf_done(&events);
+    site_run_done(&run);
+}
+
+/* ---- a point ---- */
+
+static void put_figure(struct buf *out, const char *name, const struct figure *f)
+{
+    if (!f->estimate.known) {
+        return;
+    }
+    struct buf text = BUF_INIT;
+    figure_format(f, &text);
+    buf_printf(out, "<dt>%s</dt><dd>%s %s", name, buf_cstr(&text), f->unit);
+    if (f->estimate.has_interval) {
+        buf_puts(out, ", 95% interval ");
+        number_format(f->estimate.low, out);
+        buf_puts(out, " to ");
+        number_format(f->estimate.high, out);
+    }
+    buf_puts(out, "</dd>\n");
+    buf_done(&text);
+}
+
+/* Each trial beside the median. */
+static void put_trials_chart(struct buf *out, const struct point_result *p)
+{
+    struct dot_chart chart = {
+        .id = "trials",
+        .title = xstrdup("Throughput by trial"),
+        .x_title = xstrdup(p->throughput.unit),
+        .unit = CHART_NUMBER,
+        .names = xstrdup("trial"),
+        .reference = p->throughput.estimate.known ? p->throughput.estimate.value : NAN,
+    };
+    *vec_push(&chart.series) = xstrdup("throughput");
+    for (size_t i = 0; i < p->n_trials && i < PAGE_MAX_ROWS; i++) {
+        const struct trial_result *t = &p->trials[i];
+        if (!t->throughput.estimate.known) {
+            continue;
+        }
+        struct buf value = BUF_INIT;
+        figure_format(&t->throughput, &value);
+        struct chart_row *row = vec_push(&chart.rows);
+        *row = (struct chart_row){.name = xasprintf("%u", t->trial)};
+        *vec_push(&row->dots) = (struct chart_dot){
+            0, t->throughput.estimate.value, NAN, NAN,
+            xasprintf("trial %u: %s %s", t->trial, buf_cstr(&value), t->throughput.unit)};
+        buf_done(&value);
+    }
+    if (chart.rows.len > 0) {
+        buf_puts(out, "<div class=\"charts\"><figure><figcaption><h2>Trials</h2></figcaption>\n");
+        chart_svg_dots(&chart, false, out);
+        buf_puts(out, "</figure></div>\n");
+    }
+    dot_chart_done(&chart);
+}
+
+static void put_trial(struct buf *out, const struct trial_result *t)
+{
+    struct buf value = BUF_INIT;
+    figure_format(&t->throughput, &value);
+    buf_printf(out, "<tr><td class=\"r\">%u</td><td>%s</td><td class=\"r\">%s</td><td>", t->trial,
+               trial_phase_to_string(t->phase), buf_cstr(&value));
+    page_date(out, t->row == NULL ? 0 : t->row->started_unix_ms);
+    buf_puts(out, "</td>");
+    page_element(out, "td", t->error == NULL ? "" : t->error);
+    buf_puts(out, "</tr>\n");
+    buf_done(&value);
+}
+
+static void put_point(struct buf *out, const struct site_run *run, uint32_t point)
+{
+    const struct point_result *p = &run->result->points[point];
+    const bool is_swept = point < run->def->matrix.n_swept;
+    struct buf text = BUF_INIT;
+    if (is_swept) {
+        struct layout layout;
+        layout_init(&layout, run->result);
+        layout_describe_point(&layout, point, &text);
+        layout_done(&layout);
+    } else {
+        buf_puts(&text, "a baseline that others divide by");
+    }
+    page_element(out, "p", buf_cstr(&text));
+    buf_done(&text);
+    buf_puts(out, "\n<section class=\"verdict\" aria-label=\"Figures\">\n<dl>\n");
+    put_figure(out, "Throughput", &p->throughput);
+    put_figure(out, "Speedup", &p->speedup);
+    put_figure(out, "Efficiency", &p->efficiency);
+    buf_printf(out, "<dt>Trials</dt><dd>%zu of %zu succeeded</dd>\n</dl>\n</section>\n",
+               p->n_succeeded, p->n_trials);
+    put_trials_chart(out, p);
+    page_open_table(out, "Trials",
+                    "<th class=\"r\">TRIAL</th><th>PHASE</th><th class=\"r\">THROUGHPUT</th>"
+                    "<th>STARTED</th><th>ERROR</th>");
+    for (size_t i = 0; i < p->n_trials && i < PAGE_MAX_ROWS; i++) {
+        put_trial(out, &p->trials[i]);
+    }
+    page_close_table(out);
+}
+
+static void put_point_page(struct buf *out, const struct site_run *run, uint32_t point)
+{
+    const char *name = run->item.row.name;
+    _cleanup_(freep) char *title = xasprintf("Point %u of %s", point, name);
+    const struct page page = {title, "../../", NULL};
+    struct attempt_row *rows = run->rows;
+    size_t first = 0, n = 0;
+    while (first < run->n_rows && rows[first].id.point < point) {
+        first++;
+    }
+    while (first + n < run->n_rows && rows[first + n].id.point == point) {
+        n++;
+    }
+    page_open(out, &page);
+    buf_puts(out, "<nav>");
+    put_link(out, "../../", "", "", "Runs");
+    put_link(out, "../", name, "", "The run");
+    if (point > 0) {
+        buf_printf(out, "<a href=\"point?point=%u\">Point before</a>\n", point - 1);
+    }
+    if (point + 1 < run->def->matrix.n_points) {
+        buf_printf(out, "<a href=\"point?point=%u\">Next point</a>\n", point + 1);
+    }
+    buf_puts(out, "</nav>\n");
+    page_element(out, "h1", title);
+    put_point(out, run, point);
+    page_attempts(out, "../../", name, rows + first, n);
+    page_close(out, &page);
+}
+
+void html_point(struct site *site, const struct web_request *req, const char *name,
+                struct web_response *res)
+{
+    const char *text = web_request_arg(req, "point");
+    int64_t point = 0;
+    if (text == NULL || parse_i64_in(text, 0, UINT32_MAX, &point) < 0) {
+        web_fail(res, 400, "point '%.64s': expected a whole number from 0",
+                 text == NULL ? "" : text);
+        return;
+    }
+    struct site_run run;
+    struct err err = {0};
+    const int r = site_run_load(site, name, SITE_RESULT, &run, &err);
+    if (r < 0) {
+        site_fail(res, r, &err);
+        return;
+    }
+    if (run.result == NULL) {
+        web_fail(res, 409, "run '%s' is not accepted, so it has no points: %s", run.item.row.name,
+                 run.item.row.status.message);
+    } else if (point >= run.def->matrix.n_points) {
+        web_fail(res, 404, "run '%s' has the points 0 to %u", run.item.row.name,
+                 run.def->matrix.n_points - 1);
+    } else {
+        res->content_type = WEB_HTML;
+        put_point_page(&res->body, &run, (uint32_t)point);
+    }
+    site_run_done(&run);
+}

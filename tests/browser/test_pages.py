@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""benchd's pages in a real Chromium: what a reader sees, that they follow a run without loading anew, and that nothing is
+refused by their policy or asked of anybody else. Screenshots lie in the build folder, below tests/browser."""
+import os
+import pathlib
+import sys
+import time
+
+ROOT = pathlib.Path(os.environ["BENCHD_SOURCE_DIR"])
+sys.path[:0] = [str(ROOT / "tests" / "daemon" / "web"), str(ROOT / "tests" / "browser")]
+import serve  # noqa: E402  (its folder is known only now)
+from chromium import Chromium  # noqa: E402
+
+PICTURES = pathlib.Path(os.environ["BENCHD_BUILD_DIR"]) / "tests" / "browser"
+LOOK = (pathlib.Path(__file__).parent / "look.js").read_text(encoding="utf-8")
+VIEWS = {"light": {}, "dark": {"dark": True}, "phone": {"width": 360}, "wide": {"width": 2560}}
+
+
+class Pages(serve.ServedCase):
+    def serve(self, active=None, big=False):
+        self.name = self.document["run"]
+        return super().serve(self.name, big)
+
+    def setUp(self):
+        super().setUp()
+        browser = Chromium()
+        self.browser = browser.__enter__()
+        self.addCleanup(browser.__exit__, None, None, None)
+        # server ends before the browser leaves: that is what a restart of benchd looks like
+        self.root = f"http://{self.server.address}"
+
+    def wait_for(self, what, expression, within_s=30):
+        return serve.cli.wait_for(what, lambda: self.browser.value(expression), within_s)
+
+    def look(self, name, path):
+        for view, how in VIEWS.items():
+            with self.subTest(page=name, view=view):
+                self.browser.show(self.root + path, **how)
+                self.browser.screenshot(PICTURES / f"{name}-{view}.png")
+                self.assertEqual(self.browser.complaints(), [])
+                self.assertEqual([url for url in self.browser.requests() if not url.startswith(self.root)], [])
+                self.assertEqual(self.browser.value(LOOK), [])
+
+    def test_what_a_reader_sees(self):
+        for name, path in (("runs", "/"), ("run", f"/runs/{self.name}"), ("point", f"/runs/{self.name}/point?point=1"),
+                           ("log", f"/runs/{self.name}/log?point=0"), ("history", f"/benchmarks/{self.document['benchmark']}"),
+                           ("compare", f"/compare?run={self.name}&run={self.name}")):
+            self.look(name, path)
+
+    def test_a_page_follows_a_step(self):
+        """From the daemon's word to what the page shows."""
+        self.server.say("phase Running")
+        self.browser.show(f"{self.root}/runs/{self.name}")
+        self.wait_for("the first event", "document.getElementById('step').textContent.includes('step 4 of')")
+        took_s = []
+        for step in range(10, 16):
+            said = time.monotonic()
+            self.server.say(f"step {step}")
+            self.wait_for(f"step {step}", f"document.getElementById('step').textContent.includes('step {step + 1} of')")
+            took_s.append(time.monotonic() - said)
+        print(f"# the page showed a step after {min(took_s) * 1e3:.0f} to {max(took_s) * 1e3:.0f} ms")
+        self.assertLess(sorted(took_s)[len(took_s) // 2], 1.0)
+        self.assertEqual(sum("events" not in url and url.endswith(self.name) for url in self.browser.requests()), 1,
+                         "the page was loaded once")
+
+    def test_its_figures_come_anew_and_the_end_is_seen(self):
+        self.server.say("phase Running")
+        self.browser.show(f"{self.root}/runs/{self.name}")
+        self.wait_for("live", "document.getElementById('link').textContent.startsWith('Live')")
+        self.browser.value("document.querySelector('#part h2').textContent = 'old'")
+        self.server.say("phase Failed")
+        self.wait_for("the end", "document.getElementById('link').textContent === 'The run has ended.'")
+        self.assertEqual(self.browser.value("document.getElementById('phase').textContent"), "Failed")
+        self.wait_for("new figures", "document.querySelector('#part h2').textContent !== 'old'")
+        self.assertEqual(self.browser.complaints(), [])
+
+    def test_the_list_follows(self):
+        self.server.say("phase Running")
+        self.browser.show(self.root + "/")
+        cell = f"document.querySelector('[data-run=\"{self.name}\"] [data-is=phase]').textContent"
+        self.wait_for("live", "document.getElementById('link').textContent.startsWith('Live')")
+        self.server.say("phase Aggregating")
+        self.wait_for("the phase", f"{cell} === 'Aggregating'")
+
+    def test_find_and_compare(self):
+        self.browser.show(self.root + "/")
+        self.browser.value("(() => { const e = document.querySelector('[name=q]'); e.value = 'no-such'; "
+                           "e.dispatchEvent(new Event('input', {bubbles: true})); })()")
+        self.wait_for("nothing found", "document.getElementById('part').textContent.includes('None of the')")
+        self.assertTrue(self.browser.value("location.search.includes('q=no-such')"))
+        self.browser.show(self.root + "/")
+        self.browser.value("document.querySelectorAll('[name=run]').forEach(box => { box.checked = true; })")
+        self.browser.value("document.querySelector('form[action=compare] button').click()")
+        self.wait_for("the answer", "location.pathname === '/compare' && document.body !== null && document.body.textContent.includes('tick two')")
+
+    def test_without_scripts(self):
+        """All that the page says is there, and it loads anew."""
+        self.server.say("phase Running")
+        self.browser.call("Emulation.setScriptExecutionDisabled", value=True)
+        self.browser.show(f"{self.root}/runs/{self.name}")
+        text = self.server.get(f"/runs/{self.name}")[2]
+        self.assertIn('<noscript><meta http-equiv="refresh" content="5"></noscript>', text)
+        self.browser.events.clear()
+        self.browser.wait("Page.loadEventFired")
+        self.assertEqual(self.browser.complaints(), [])
+
+
+if __name__ == "__main__":
+    serve.cli.main()
