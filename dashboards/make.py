@@ -134,6 +134,40 @@ def of_run(metric):
 THROUGHPUT, SPEEDUP, EFFICIENCY = (last(f"bench_point_{name}") for name in (
     "throughput_samples_per_second", "speedup_ratio", "efficiency_ratio"))
 
+def link(title, uid, variable="run"):
+    """Opens another dashboard of the same time and data source for the run of the row."""
+    return {"title": title, "targetBlank": False,
+            "url": f"/d/{uid}?var-{variable}=${{__data.fields.run}}&var-prom=${{prom}}&${{__url_time_range}}"}
+
+
+def matrix(title, description, unit, grid, expr):
+    """A table of one figure: rows by x, a column for everything that is not on it. No cell merges two points."""
+    return panel(
+        "table", title, description, unit, grid, [instant(expr, format="table")],
+        transformations=[
+            {"id": "groupingToMatrix", "options": {"rowField": "x", "columnField": "series", "valueField": "Value",
+                                                   "emptyValue": "null"}},
+            {"id": "convertFieldType", "options": {"conversions": [{"targetField": ROW_FIELD, "destinationType": "number"}]}},
+            {"id": "sortBy", "options": {"sort": [{"field": ROW_FIELD}]}}],
+        overrides=[{"matcher": {"id": "byName", "options": ROW_FIELD}, "properties": [{"id": "unit", "value": "none"}]}],
+        options={"showHeader": True, "cellHeight": "sm"})
+
+
+def table(title, description, grid, columns, hidden, order=(), overrides=()):
+    """columns: [(refId, query, title, unit)], merged by their labels."""
+    renames = {f"Value #{ref}": name for ref, _, name, _ in columns}
+    return panel(
+        "table", title, description, "none", grid, [instant(expr, ref, format="table") for ref, expr, _, _ in columns],
+        overrides=[*({"matcher": {"id": "byName", "options": name}, "properties": [{"id": "unit", "value": unit}]}
+                     for _, _, name, unit in columns if unit != "none"), *overrides],
+        transformations=[
+            {"id": "merge", "options": {}},
+            {"id": "organize", "options": {
+                "excludeByName": dict.fromkeys(("Time", *hidden), True),
+                "indexByName": {name: i for i, name in enumerate([*order, *renames])}, "renameByName": renames}}],
+        options={"showHeader": True, "cellHeight": "sm"})
+
+
 PANELS = [
     stat("Phase", "Where the run stands; the last phase seen in the time shown.", "none", (0, 0, 6, 4),
          last("bench_run_phase") + " == 1", "{{phase}}"),
@@ -218,6 +252,153 @@ HEALTH = [
 ]
 
 
+def of_any(metric):
+    """The last value of every run in the time shown."""
+    return f"last_over_time({metric}[$__range])"
+
+
+OVERVIEW = [
+    stat("Runs that run", "One run is driven at a time.", "none", (0, 0, 6, 4), 'sum(benchd_runs{phase="Running"})'),
+    stat("Runs that wait for their turn", "Runs in the queue.", "none", (6, 0, 6, 4), 'sum(benchd_runs{phase="Queued"})'),
+    stat("Runs that wait for something else", "A quota, nodes, an image: the dashboard of benchd's health says for what.", "none",
+         (12, 0, 6, 4), "count(bench_run_wait_start_timestamp_seconds) or vector(0)"),
+    stat("Runs shown of all", "A scrape shows 16 runs at most: those that are driven, then the newest.", "percentunit", (18, 0, 6, 4),
+         "count(bench_run_info) / (count(bench_run_info) + max(benchd_runs_hidden))"),
+    table("Runs", "The runs seen in the time shown, with their fastest point; samples/s of the whole job, the median over its trials.",
+          (0, 4, 24, 10),
+          [("A", f'max by (run, benchmark, rehearsal, simulated) ({of_any("bench_run_info")})', "Seen", "none"),
+           ("B", f'max by (run) ({of_any("bench_run_trials_done")})', "Trials done", "none"),
+           ("C", f'max by (run) ({of_any("bench_run_trials")})', "Trials", "none"),
+           ("D", f'max by (run) ({of_any("bench_run_trials_failed")})', "Failed", "none"),
+           ("E", f'max by (run) ({of_any("bench_point_throughput_samples_per_second")})', "Fastest point", RATE),
+           ("F", f'max by (run) ({of_any("bench_point_speedup_ratio")})', "Largest speedup", "none"),
+           ("G", f'max by (run) ({of_any("bench_run_created_timestamp_seconds")}) * 1000', "Created", "dateTimeAsIso")],
+          ("Value #A",), ("run", "benchmark", "rehearsal", "simulated"),
+          [{"matcher": {"id": "byName", "options": "run"}, "properties": [{"id": "links", "value": [
+              link("This run", "benchd-run"), link("Its scaling", "benchd-scaling"), link("Its nodes", "benchd-nodes")]}]},
+           {"matcher": {"id": "byName", "options": "Failed"}, "properties": [
+               {"id": "custom.cellOptions", "value": {"type": "color-text"}},
+               {"id": "thresholds", "value": {"mode": "absolute", "steps": [
+                   {"color": "text", "value": None}, {"color": "red", "value": 1}]}}]}]),
+    row("Over time", 14),
+    time_series("Runs by phase", "Runs that have not ended.", "none", (0, 15, 12, 8),
+                [over_time("sum by (phase) (benchd_runs)", "A", "{{phase}}")], "benchd was not scraped in the time shown."),
+    time_series("Attempts by outcome", "Attempts saved by benchd since it started.", "none", (12, 15, 12, 8),
+                [over_time("sum by (outcome) (benchd_attempts_total)", "A", "{{outcome}}")],
+                "benchd was not scraped in the time shown."),
+]
+
+SCALING = [
+    trend("Speedup by $x", "Throughput over that of the baseline; dotted: its 95% interval; dashed: the ideal.", "none", (0, 0, 12, 10),
+          lines(value=SPEEDUP, low=last("bench_point_speedup_low_ratio"), high=last("bench_point_speedup_high_ratio"),
+                ideal=f"{SPEEDUP} / {EFFICIENCY}")),
+    trend("Efficiency by $x", "Speedup over the number of trainers; dotted: its 95% interval; dashed: the ideal.", "percentunit",
+          (12, 0, 12, 10),
+          lines(value=EFFICIENCY, low=last("bench_point_efficiency_low_ratio"), high=last("bench_point_efficiency_high_ratio"),
+                ideal=f"{EFFICIENCY} * 0 + 1")),
+    matrix("Throughput, table by $x", "Samples/s of the whole job, the median over trials: a row for each value of x, a column for every combination "
+           "of the others.", RATE, (0, 10, 24, 7), line(THROUGHPUT, "")),
+    matrix("Speedup, table by $x", "Throughput over that of the baseline.", "none", (0, 17, 24, 7), line(SPEEDUP, "")),
+    matrix("Efficiency, table by $x", "Speedup over the number of trainers.", "percentunit", (0, 24, 24, 7), line(EFFICIENCY, "")),
+    trend("Price index by $x", "Trainers over the square of the speedup: below 1 the speed rises by more than the number of trainers does.", "none",
+          (0, 31, 24, 8), line(f"({SPEEDUP} / {EFFICIENCY}) / ({SPEEDUP} * {SPEEDUP})", "value")),
+]
+
+POINT = "on (system, pservers, trainers, batch_size, threads, other)"
+
+
+def of_side(metric, variable):
+    """By what a point is, without what names the run: the points of two runs meet."""
+    return ("max by (system, pservers, trainers, batch_size, threads, other) "
+            f'(last_over_time({metric}{{run="${variable}"}}[$__range]))')
+
+
+def ratio(metric):
+    return f'{of_side(metric, "candidate")} / {POINT} {of_side(metric, "base")}'
+
+
+COMPARE = [
+    stat("Points of both", "Points of the candidate that the base has, too.", "none", (0, 0, 8, 4),
+         f'count({ratio("bench_point_throughput_samples_per_second")})'),
+    stat("Slowest point beside the base", "The smallest ratio of throughputs. Whether it is more than chance, benchctl compare tests: no panel does.",
+         "percentunit", (8, 0, 8, 4), f'min({ratio("bench_point_throughput_samples_per_second")})'),
+    stat("Fastest point beside the base", "The largest ratio of throughputs.", "percentunit", (16, 0, 8, 4),
+         f'max({ratio("bench_point_throughput_samples_per_second")})'),
+    table("Points of both runs", "Samples/s of the whole job and efficiency, base and candidate; the ratio is candidate over base. For tests of significance "
+          "and what else differs: benchctl compare BASE CANDIDATE.", (0, 4, 24, 12),
+          [("A", of_side("bench_point_throughput_samples_per_second", "base"), "Base", RATE),
+           ("B", of_side("bench_point_throughput_samples_per_second", "candidate"), "Candidate", RATE),
+           ("C", ratio("bench_point_throughput_samples_per_second"), "Ratio", "percentunit"),
+           ("D", of_side("bench_point_efficiency_ratio", "base"), "Base efficiency", "percentunit"),
+           ("E", of_side("bench_point_efficiency_ratio", "candidate"), "Candidate efficiency", "percentunit")],
+          (), ("system", *X_AXES, "other")),
+]
+
+NODE_COLUMNS = [
+    ("A", "bench_node_replicas", "Replicas", "none"), ("B", "bench_node_points", "Points", "none"),
+    ("C", "bench_node_excess_ratio", "Time a step, more than others", "percentunit"),
+    ("D", "bench_node_slower_points", "Points at which it was slower", "none"),
+    ("E", "bench_node_throttled_ratio", "Throttled", "percentunit")]
+NODES = [
+    stat("Nodes", "That replicas of succeeded trials ran on. A scrape shows 60 at most, of a run all or none.", "none", (0, 0, 8, 4),
+         last("bench_run_nodes")),
+    stat("Points with a straggler", "Points with a replica slower than the others of its role beyond their spread; benchctl describe names it.",
+         "none", (8, 0, 8, 4), last("bench_run_slow_replicas")),
+    stat("Slowest node", "How much more time a step its replicas need than those of others; nothing where there is nothing to compare with.", "percentunit",
+         (16, 0, 8, 4), f'max({last("bench_node_excess_ratio")})'),
+    table("By node", "As benchctl results --by node prints it.", (0, 4, 24, 12),
+          [(ref, last(metric), name, unit) for ref, metric, name, unit in NODE_COLUMNS],
+          ("run", "benchmark", "instance", "job"), ("node",),
+          [{"matcher": {"id": "byName", "options": "Time a step, more than others"}, "properties": [
+              {"id": "custom.cellOptions", "value": {"type": "color-text"}},
+              {"id": "thresholds", "value": {"mode": "absolute", "steps": [
+                  {"color": "text", "value": None}, {"color": "orange", "value": 0.05}, {"color": "red", "value": 0.15}]}}]}]),
+]
+
+
+def run_variable(name="run", label="Run"):
+    return {"name": name, "type": "query", "label": label, "datasource": PROM, "refresh": 2, "sort": 0, "hide": 0,
+            "query": {"query": "label_values(bench_run_info, run)", "refId": name}, "definition": "label_values(bench_run_info, run)"}
+
+
+def x_variable():
+    return {"name": "x", "type": "custom", "label": "x axis", "hide": 0, "query": ",".join(X_AXES),
+            "current": {"selected": True, "text": X_AXES[1], "value": X_AXES[1]},
+            "options": [{"selected": i == 1, "text": x, "value": x} for i, x in enumerate(X_AXES)]}
+
+
+def other(title, name, description, panels, variables):
+    """A dashboard of the set: it links to the others, which keep time and variables."""
+    for number, item in enumerate(panels, 1):
+        item["id"] = number
+    return {
+        "title": title, "uid": name, "tags": ["benchd"], "schemaVersion": 39, "version": 1, "editable": True, "description": description,
+        "time": {"from": "now-6h", "to": "now"}, "refresh": "30s", "timezone": "", "graphTooltip": 1, "annotations": {"list": []},
+        "links": [{"type": "dashboards", "title": "benchd", "tags": ["benchd"], "asDropdown": True, "includeVars": True, "keepTime": True,
+                   "targetBlank": False, "icon": "", "tooltip": "", "url": ""}],
+        "templating": {"list": [
+            {"name": "prom", "type": "datasource", "query": "prometheus", "label": "Prometheus", "hide": 0, "refresh": 1}, *variables]},
+        "panels": panels,
+    }
+
+
+def overview():
+    return other("benchd: overview", "benchd-overview", "All runs, what they wait for, and their fastest points.", OVERVIEW, [])
+
+
+def scaling():
+    return other("benchd: scaling", "benchd-scaling", "Speedup and efficiency of a run as curves and as tables.", SCALING, [run_variable(), x_variable()])
+
+
+def compare():
+    return other("benchd: two runs", "benchd-compare", "The points that two runs share, beside each other.", COMPARE,
+                 [run_variable("base", "Base"), run_variable("candidate", "Candidate")])
+
+
+def nodes():
+    return other("benchd: nodes and stragglers", "benchd-nodes", "Which nodes made a run slow.", NODES, [run_variable()])
+
+
 def health():
     for number, item in enumerate(HEALTH, 1):
         item["id"] = number
@@ -252,7 +433,8 @@ def dashboard():
     }
 
 
-DASHBOARDS = {"benchd-run": dashboard, "benchd-health": health}
+DASHBOARDS = {"benchd-overview": overview, "benchd-run": dashboard, "benchd-scaling": scaling, "benchd-compare": compare,
+              "benchd-nodes": nodes, "benchd-health": health}
 
 if __name__ == "__main__":
     json.dump(DASHBOARDS[sys.argv[1]](), sys.stdout, indent=1)

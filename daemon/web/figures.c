@@ -2,6 +2,7 @@
 #include "daemon/web/figures.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "report/trial_export.h"
 
 static void fill(const struct result *r, const struct point_result *p, struct point_figures *f)
@@ -31,6 +32,20 @@ struct run_figures *run_figures_new(const struct result *r)
     for (size_t i = 0; i < figures->n_points; i++) {
         fill(r, &r->points[i], &figures->points[i]);
     }
+    figures->n_nodes = r->nodes.len;
+    figures->nodes = xnew_array(struct node_figures, figures->n_nodes + 1);
+    for (size_t i = 0; i < figures->n_nodes; i++) {
+        const struct node_result *node = &r->nodes.items[i];
+        figures->nodes[i] = (struct node_figures){
+            .name = xstrdup(node->name),
+            .n_replicas = (uint32_t)node->n_replicas,
+            .n_points = node->n_points,
+            .n_slower = node->n_slower,
+            .excess = node->excess,
+            .throttled = node_result_throttled_ratio(node),
+        };
+    }
+    figures->n_slow_replicas = (uint32_t)r->slow.len;
     return figures;
 }
 
@@ -43,6 +58,10 @@ void run_figures_free(struct run_figures *figures)
         free(figures->points[i].system);
         free(figures->points[i].other);
     }
+    for (size_t i = 0; i < figures->n_nodes; i++) {
+        free(figures->nodes[i].name);
+    }
+    free(figures->nodes);
     free(figures->points);
     free(figures);
 }

@@ -17,9 +17,19 @@ struct point_figures {
     uint32_t n_succeeded; /* trials */
 };
 
+/* As `benchctl results --by node` shows it. */
+struct node_figures {
+    char *name; /* owned */
+    uint32_t n_replicas, n_points, n_slower;
+    double excess, throttled; /* ratios; NaN: not known */
+};
+
 struct run_figures {
     struct point_figures *points; /* swept ones, by index; owned */
     size_t n_points;
+    struct node_figures *nodes; /* by name; owned */
+    size_t n_nodes;
+    uint32_t n_slow_replicas; /* slower than the others of their role beyond their spread */
 };
 
 struct run_figures *run_figures_new(const struct result *r);

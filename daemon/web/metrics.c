@@ -322,6 +322,8 @@ RUN_VALUE(run_ended, time_or_none(run->status->ended_unix_ms))
 RUN_VALUE(run_advanced, time_or_none(run->advanced_unix_ms))
 RUN_VALUE(run_points, run->frozen->is_known ? run->frozen->n_points : NAN)
 RUN_VALUE(run_points_shown, run->figures == NULL ? 0 : run->figures->n_points)
+RUN_VALUE(run_nodes, run->figures == NULL ? NAN : (double)run->figures->n_nodes)
+RUN_VALUE(run_slow_replicas, run->figures == NULL ? NAN : run->figures->n_slow_replicas)
 RUN_VALUE(run_trials, run->status->trials_total)
 RUN_VALUE(run_trials_done, run->status->trials_done)
 RUN_VALUE(run_trials_failed, run->status->trials_failed)
@@ -400,6 +402,11 @@ static const struct run_family run_families[] = {
     {GAUGE("bench_run_points", "Swept points of a run."), run_points, NULL},
     {GAUGE("bench_run_points_shown", "Swept points of the run on this page: all or none."),
      run_points_shown, NULL},
+    {GAUGE("bench_run_nodes", "Nodes that replicas of succeeded trials ran on, shown or not."),
+     run_nodes, NULL},
+    {GAUGE("bench_run_slow_replicas",
+           "Points with a replica that is slower than the others of its role beyond their spread."),
+     run_slow_replicas, NULL},
     {GAUGE("bench_run_trials", "Trials of a run, including those of its baseline."), run_trials,
      NULL},
     {GAUGE("bench_run_trials_done", "Trials that are decided, including failed ones."),
@@ -482,6 +489,39 @@ static const struct point_family point_families[] = {
      succeeded},
 };
 
+/* --- A node ---------------------------------------------------------------------------------- */
+
+struct node_family {
+    struct expo_family family;
+    double (*value)(const struct node_figures *node); /* NaN: no sample */
+};
+
+#define NODE_VALUE(name, expression)                                                               \
+    static double name(const struct node_figures *node)                                            \
+    {                                                                                              \
+        return expression;                                                                         \
+    }
+NODE_VALUE(node_replicas, node->n_replicas)
+NODE_VALUE(node_points, node->n_points)
+NODE_VALUE(node_slower, node->n_slower)
+NODE_VALUE(node_excess, node->excess)
+NODE_VALUE(node_throttled, node->throttled)
+
+static const struct node_family node_families[] = {
+    {GAUGE("bench_node_replicas", "Replicas of succeeded trials that ran on a node."),
+     node_replicas},
+    {GAUGE("bench_node_points", "Points with a replica on the node."), node_points},
+    {GAUGE("bench_node_slower_points",
+           "Points at which the node's replicas were slower than others by 5% or more."),
+     node_slower},
+    {GAUGE("bench_node_excess_ratio",
+           "How much more time a step the node's replicas need for their own work; 0.12 is 12%."),
+     node_excess},
+    {GAUGE("bench_node_throttled_ratio",
+           "Share of its replicas' measured time in which a CPU limit stopped them."),
+     node_throttled},
+};
+
 /* --- The page -------------------------------------------------------------------------------- */
 
 static const struct expo_family series_family =
@@ -490,10 +530,11 @@ static const struct expo_family series_family =
 #define N_DAEMON LENGTH(daemon_families)
 #define N_RUN LENGTH(run_families)
 #define N_POINT LENGTH(point_families)
+#define N_NODE LENGTH(node_families)
 
 size_t metrics_n_families(void)
 {
-    return N_DAEMON + N_RUN + N_POINT + 1;
+    return N_DAEMON + N_RUN + N_POINT + N_NODE + 1;
 }
 
 const struct expo_family *metrics_family(size_t i)
@@ -506,7 +547,11 @@ const struct expo_family *metrics_family(size_t i)
         return &run_families[i].family;
     }
     i -= N_RUN;
-    return i < N_POINT ? &point_families[i].family : &series_family;
+    if (i < N_POINT) {
+        return &point_families[i].family;
+    }
+    i -= N_POINT;
+    return i < N_NODE ? &node_families[i].family : &series_family;
 }
 
 static void write_point(const struct metrics_run *run, const struct point_figures *p, double value,
@@ -536,6 +581,28 @@ static void write_point_family(const struct point_family *f, const struct metric
         for (size_t k = 0; runs[i].figures != NULL && k < runs[i].figures->n_points; k++) {
             const struct point_figures *p = &runs[i].figures->points[k];
             write_point(&runs[i], p, f->value(p), e);
+        }
+    }
+}
+
+static void write_node_family(const struct node_family *f, const struct metrics_run *runs,
+                              size_t n_runs, struct expo *e)
+{
+    size_t n_left = METRICS_MAX_NODES;
+    expo_begin(e, &f->family);
+    for (size_t i = 0; i < n_runs; i++) {
+        const struct run_figures *figures = runs[i].figures;
+        if (figures == NULL || figures->n_nodes > n_left) {
+            continue;
+        }
+        n_left -= figures->n_nodes;
+        for (size_t k = 0; k < figures->n_nodes; k++) {
+            const struct expo_label labels[] = {{"run", runs[i].name},
+                                                {"node", figures->nodes[k].name}};
+            const double value = f->value(&figures->nodes[k]);
+            if (!isnan(value)) {
+                expo_sample(e, labels, LENGTH(labels), value);
+            }
         }
     }
 }
@@ -591,6 +658,9 @@ void metrics_write(const struct metrics_input *in, enum expo_format format, stru
     }
     for (size_t i = 0; i < N_POINT; i++) {
         write_point_family(&point_families[i], runs, n_runs, &e);
+    }
+    for (size_t i = 0; i < N_NODE; i++) {
+        write_node_family(&node_families[i], runs, n_runs, &e);
     }
     expo_begin(&e, &series_family);
     expo_sample(&e, NULL, 0, (double)e.n_series + 1);

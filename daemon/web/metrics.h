@@ -2,8 +2,8 @@
  * scrape.c collects the data. docs/metrics.md is checked against the registry.
  *
  * Bounded: at most METRICS_MAX_RUNS runs and METRICS_MAX_POINTS points of them, and times for each kind of
- * request that was sent: under 3,500 series in all (benchd_series counts them). A run shows all of its
- * points, or none if they do not fit. */
+ * request that was sent, and METRICS_MAX_NODES nodes: under 3,900 series in all (benchd_series counts them).
+ * A run shows all of its points, or none if they do not fit; and so its nodes. */
 #pragma once
 
 #include "daemon/web/inspect.h"
@@ -12,6 +12,7 @@
 
 #define METRICS_MAX_RUNS 16
 #define METRICS_MAX_POINTS 120
+#define METRICS_MAX_NODES 60
 /* How long after its end a run is shown: long enough for any scraper, and Prometheus keeps it. */
 #define METRICS_KEEP_MS DAEMON_ENDED_MS
 

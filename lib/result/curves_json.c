@@ -91,8 +91,7 @@ static json_t *curve_to_json(const struct result *r, const struct curve *c)
     json_t *parameters = json_object(), *points = json_array();
     vec_each (const char *const, name, &r->curves.names) {
         const struct value *v = params_get(&first->params, *name);
-        json_object_set_new(parameters, *name,
-                            v == NULL ? json_null() : value_to_json(v));
+        json_object_set_new(parameters, *name, v == NULL ? json_null() : value_to_json(v));
     }
     vec_each (const struct point_result *const, p, &c->points) {
         json_array_append_new(points, count((*p)->point->index));

@@ -1,11 +1,14 @@
 """What every dashboard must have: lint(dashboard, metrics) gives a list of findings, empty if it is good.
 
 metrics: the names that /metrics knows. Standard library only."""
+import json
 import re
 
 GRID_WIDTH = 24
 NAME = re.compile(r"\b(?:bench|benchd|rest_client)_[a-z0-9_]+\b")
 RATE = re.compile(r"\b(rate|irate|increase)\s*\((.*?)\[([^\]]*)\]")
+# Of Grafana's units; "suffix:" makes one of its own.
+UNITS = re.compile(r"none|percentunit|s|bytes|reqps|dateTimeAsIso|suffix:samples/s")
 NEVER_OVER_TIME = re.compile(r"\bbench_point_")  # a result has no time
 
 
@@ -44,6 +47,29 @@ def lint_target(where, panel, target, variables, metrics):
         yield f"{where}, query {target.get('refId')}: asks for a range and shows one value"
 
 
+def lint_steps(where, thresholds):
+    values = [step["value"] for step in thresholds.get("steps", [])]
+    if not values or values[0] is not None or any(b is None or (a is not None and a >= b) for a, b in zip(values, values[1:])):
+        yield f"{where}: thresholds do not begin with null and rise: {values}"
+
+
+def lint_look(where, panel):
+    """Units, thresholds and legends, also those of overrides."""
+    config = panel.get("fieldConfig", {})
+    properties = [p for override in config.get("overrides", []) for p in override["properties"]]
+    units = [config.get("defaults", {}).get("unit", "none"), *(p["value"] for p in properties if p["id"] == "unit")]
+    yield from (f"{where}: unit {unit!r} is none that we use" for unit in units if unit and not UNITS.fullmatch(unit))
+    for thresholds in (config.get("defaults", {}).get("thresholds", {}), *(p["value"] for p in properties if p["id"] == "thresholds")):
+        yield from lint_steps(where, thresholds)
+    for target in panel.get("targets", []):
+        if panel["type"] == "timeseries" and not target.get("legendFormat"):
+            yield f"{where}, query {target.get('refId')}: no legend"
+    titles = {t for step in panel.get("transformations", []) for t in step["options"].get("renameByName", {}).values()}
+    named = [o["matcher"]["options"] for o in config.get("overrides", []) if o["matcher"]["id"] == "byName"]
+    yield from (f"{where}: an override for {name!r}, which is no column"
+                for name in named if titles and name not in titles and name not in ("run", "node"))
+
+
 def lint_panel(panel, variables, metrics):
     where = f"panel {panel.get('title') or panel.get('id')!r}"
     for key in ("title", "description") if panel["type"] != "row" else ("title",):
@@ -58,6 +84,7 @@ def lint_panel(panel, variables, metrics):
         yield f"{where}: no unit"
     if not panel.get("fieldConfig", {}).get("defaults", {}).get("noValue"):
         yield f"{where}: says nothing where there is nothing"
+    yield from lint_look(where, panel)
     yield from lint_datasource(where, panel.get("datasource"), variables)
     if not panel.get("targets"):
         yield f"{where}: no query"
@@ -68,9 +95,21 @@ def lint_panel(panel, variables, metrics):
         yield from lint_target(where, panel, target, variables, metrics)
 
 
+RESOLVED = re.compile(r"\$\{?([A-Za-z_]\w*)")
+
+
+def lint_variables(dashboard, variables):
+    """Each that a text names is there, and each that is there is named."""
+    panels = [{**panel, "transformations": []} for panel in expand(dashboard["panels"])]
+    named = {name for name in RESOLVED.findall(json.dumps(panels)) if not name.startswith("__")}
+    yield from (f"there is no variable {name}" for name in sorted(named - set(variables)))
+    yield from (f"variable {name} is used nowhere" for name in sorted(set(variables) - named))
+
+
 def lint(dashboard, metrics):
     findings = []
     variables = {v["name"]: v for v in dashboard["templating"]["list"]}
+    findings += lint_variables(dashboard, variables)
     sources = {name for name, v in variables.items() if v["type"] == "datasource"}
     for name, variable in variables.items():
         if variable["type"] == "query":

@@ -1,5 +1,6 @@
 """The shipped dashboards pass the linter, and the linter can fail; the files that deliver them are whole."""
 import copy
+import json
 import os
 import pathlib
 import re
@@ -54,6 +55,15 @@ BROKEN = [  # (what is done to a good dashboard, the finding that must come)
     ("an id twice", lambda d: panels(d, "stat")[1].update(id=1), "its id is taken"),
     ("a query twice", lambda d: panels(d, "table")[0]["targets"][1].update(refId="A"), "two queries of one name"),
     ("no query", lambda d: panels(d, "stat")[0].update(targets=[]), "no query"),
+    ("a unit that Grafana does not have", lambda d: panels(d, "stat")[0]["fieldConfig"]["defaults"].update(unit="percents"), "unit 'percents'"),
+    ("an override's unit", lambda d: panels(d, "table")[0]["fieldConfig"]["overrides"][0]["properties"][0].update(value="x/s"), "unit 'x/s'"),
+    ("thresholds that fall", lambda d: panels(d, "stat")[0]["fieldConfig"]["defaults"]["thresholds"]["steps"].extend(
+        [{"color": "red", "value": 2}, {"color": "green", "value": 1}]), "do not begin with null and rise"),
+    ("no legend", lambda d: panels(d, "timeseries")[0]["targets"][0].update(legendFormat=""), "query A: no legend"),
+    ("an override for nothing", lambda d: panels(d, "table")[0]["fieldConfig"]["overrides"][0]["matcher"].update(options="Throughputs"),
+     "'Throughputs', which is no column"),
+    ("a variable that no query has", lambda d: d["templating"]["list"][2].update(name="y"), "variable y is used nowhere"),
+    ("a query's variable that is not there", lambda d: d["templating"]["list"][2].update(name="y"), "there is no variable x"),
     ("a variable over nothing", lambda d: d["templating"]["list"][1].update(definition="label_values(bench_x, run)"),
      "variable run: there is no metric bench_x"),
 ]
@@ -92,9 +102,12 @@ def main():
     for path in sorted(shared.FOLDER.glob("*.json")):
         dashboard = shared.load(path.name)
         t.equal([], lint.lint(dashboard, METRICS), f"{path.name}: no finding")
+        t.equal(path.stem, dashboard["uid"], f"{path.name}: its uid is its name, so that links and bookmarks stay")
         t.equal(39, dashboard["schemaVersion"], f"{path.name}: schemaVersion")
         made = subprocess.run([sys.executable, shared.FOLDER / "make.py", path.stem], capture_output=True, text=True, check=True)
         t.ok(made.stdout == path.read_text(encoding="utf-8"), f"{path.name} is what make.py writes")
+        for target in re.findall(r"/d/([\w-]+)\?", json.dumps(dashboard)):
+            t.ok((shared.FOLDER / f"{target}.json").exists(), f"{path.name}: its link to {target} leads somewhere")
         t.ok(path.stat().st_size < 100_000, f"{path.name}: fits a ConfigMap with others", path.stat().st_size)
     for name, break_it, expected in BROKEN:
         dashboard = copy.deepcopy(shared.load())

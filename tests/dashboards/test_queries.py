@@ -73,8 +73,8 @@ class Prometheus:
         return bool(answers) and answers[0][1] >= times
 
 
-def substitute(expr, run, x):
-    for name, value in (("$__rate_interval", "1m"), ("$__range", "1h"), ("$run", run)):
+def substitute(expr, run, x, base="", candidate=""):
+    for name, value in (("$__rate_interval", "1m"), ("$__range", "1h"), ("$run", run), ("$base", base), ("$candidate", candidate)):
         expr = expr.replace(name, value)
     return expr.replace("$x", x)
 
@@ -148,7 +148,7 @@ class Served(serve.ServedCase):
     def train(self):
         """A run of the real worker in the same store; its name."""
         fake, self.env["BENCHWORKER"] = self.env["BENCHWORKER"], os.environ["BENCHWORKER_PROGRAM"]
-        document = self.run_tiny("--set", "batch_size=1", **REAL)
+        document = self.run_tiny(**REAL)  # two points of the fake worker's grid
         self.env["BENCHWORKER"] = fake
         return document["run"]
 
@@ -176,6 +176,7 @@ class Queries(unittest.TestCase):
         cls.prometheus, cls.documents = served.prometheus, (served.printed, served.printed_real)
 
     def setUp(self):
+        self.sides = ("", "")  # $base, $candidate
         self.choose(self.documents[0])
 
     def choose(self, document):
@@ -183,8 +184,8 @@ class Queries(unittest.TestCase):
         self.document, self.name, self.expected = document, document["run"], Expected(document)
 
     def ask(self, target, x="trainers"):
-        expr = substitute(target["expr"], self.name, x)
-        self.assertNotIn("$__", expr)
+        expr = substitute(target["expr"], self.name, x, *self.sides)
+        self.assertNotRegex(expr, r"\$[a-z_{]", "a variable was not resolved")
         return (self.prometheus.query if target.get("instant") else self.prometheus.query_range)(expr)
 
     def assert_numbers(self, got, expected):
@@ -193,6 +194,9 @@ class Queries(unittest.TestCase):
             self.assertTrue(math.isclose(got[key], value, rel_tol=1e-12), f"{key}: expected {value}, got {got[key]}")
 
     def check_trend(self, panel):
+        self.check_lines(panel, TRENDS[panel["title"]])
+
+    def check_lines(self, panel, kinds):
         self.assertEqual(len(panel["targets"]), 1)  # one frame
         for x in X_AXES:
             with self.subTest(f"{panel['title']}: {x}"):
@@ -200,7 +204,19 @@ class Queries(unittest.TestCase):
                 got = {(labels["x"], labels["series"]): value for labels, value in answers}
                 self.assertEqual(len(got), len(answers))  # nothing is drawn over
                 self.assertTrue(all(set(labels) == {"x", "series"} for labels, _ in answers))
-                self.assert_numbers(got, self.expected.line(x, TRENDS[panel["title"]]))
+                self.assert_numbers(got, self.expected.line(x, kinds))
+
+    def check_columns(self, panel, key, expected):
+        """expected: {title: {key: number}}; a key is what the labels named in `key` say, with blanks between."""
+        renames = panel["transformations"][1]["options"]["renameByName"]
+        titles = {target["refId"]: renames[f"Value #{target['refId']}"] for target in panel["targets"]}
+        self.assertEqual(sorted(titles.values()), sorted(expected))
+        for target in panel["targets"]:
+            with self.subTest(f"column {titles[target['refId']]}"):
+                answers = self.ask(target)
+                got = {" ".join(labels.get(name, "") for name in key.split()): value for labels, value in answers}
+                self.assertEqual(len(got), len(answers))  # no two rows are one
+                self.assert_numbers(got, known(expected[titles[target["refId"]]]))
 
     def check_table(self, panel):
         renames = panel["transformations"][1]["options"]["renameByName"]
@@ -290,6 +306,96 @@ class Queries(unittest.TestCase):
         for panel in panels:
             with self.subTest(f"{panel['title']}, {self.name}"):
                 checks[panel["title"]](panel)
+
+    def test_every_panel_of_the_overview(self):
+        def one(value):
+            return lambda p: self.check_one(p, None, value)
+
+        def best(document, *path):
+            return max(number(*path)(point) for point in document["points"])
+
+        def trials(document):
+            return sum(len(p["trials"]) for p in document["points"] + document["baselines"])
+
+        def created(panel):
+            target = panel["targets"][-1]
+            (_, value), = [(labels, value) for labels, value in self.ask(target) if labels["run"] == self.name]
+            self.assertLess(abs(value / 1000 - time.time()), 86400)
+            return {labels["run"]: value for labels, value in self.ask(target)}
+
+        def runs(panel):
+            by_run = {document["run"]: document for document in self.documents}
+            self.check_columns(panel, "run", {
+                "Seen": dict.fromkeys(by_run, 1), "Failed": dict.fromkeys(by_run, 0), "Created": created(panel),
+                **{title: {name: trials(document) for name, document in by_run.items()} for title in ("Trials done", "Trials")},
+                "Fastest point": {name: best(document, "throughput", "value") for name, document in by_run.items()},
+                "Largest speedup": {name: best(document, "speedup", "value") for name, document in by_run.items()}})
+        self.check_panels({
+            "Runs that run": one(1), "Runs that wait for their turn": one(3), "Runs that wait for something else": one(1),
+            "Runs shown of all": one(1), "Runs": runs,
+            "Runs by phase": self.check_series("phase", [{"Pending": 0, "Queued": 3, "Running": 1, "Aggregating": 0, "Suspended": 0}]),
+            "Attempts by outcome": self.check_attempts}, "benchd-overview.json")
+
+    def test_every_panel_of_scaling(self):
+        def lines(**kinds):
+            return lambda p: self.check_lines(p, kinds)
+
+        def index(point):
+            speedup = point["speedup"]["value"]
+            return speedup / point["efficiency"]["value"] / speedup ** 2
+
+        def cells(key):
+            return lambda p: self.check_lines(p, {"": number(key, "value")})
+        for document in self.documents:
+            self.choose(document)
+            self.check_panels({
+                "Speedup by $x": self.check_trend, "Efficiency by $x": self.check_trend,
+                "Throughput, table by $x": cells("throughput"), "Speedup, table by $x": cells("speedup"),
+                "Efficiency, table by $x": cells("efficiency"), "Price index by $x": lines(value=index)}, "benchd-scaling.json")
+
+    def check_comparison(self, base, candidate):
+        """Points with the same labels meet; those of one run alone have no ratio."""
+        labels = "system pservers trainers batch_size threads other"
+        sides = [{" ".join([*Expected.labels(p).values(), ""]): p for p in document["points"]} for document in (base, candidate)]
+        both = sorted(set(sides[0]) & set(sides[1]))
+        self.assertGreater(len(both), 1)
+        ratios = {key: sides[1][key]["throughput"]["value"] / sides[0][key]["throughput"]["value"] for key in both}
+        self.sides = (base["run"], candidate["run"])
+
+        def column(side, figure):
+            return {key: point[figure]["value"] for key, point in sides[side].items()}
+
+        def one(value):
+            return lambda p: self.assert_numbers({"": self.ask(p["targets"][0])[0][1]}, {"": value})
+        self.check_panels({
+            "Points of both": one(len(both)), "Slowest point beside the base": one(min(ratios.values())),
+            "Fastest point beside the base": one(max(ratios.values())),
+            "Points of both runs": lambda p: self.check_columns(p, labels, {
+                "Base": column(0, "throughput"), "Candidate": column(1, "throughput"), "Ratio": ratios,
+                "Base efficiency": column(0, "efficiency"), "Candidate efficiency": column(1, "efficiency")})},
+            "benchd-compare.json")
+
+    def test_every_panel_of_two_runs(self):
+        self.check_comparison(*self.documents)
+        self.check_comparison(*reversed(self.documents))
+
+    def test_every_panel_of_the_nodes(self):
+        for document in self.documents:
+            self.choose(document)
+            nodes = document["nodes"]
+            self.assertGreater(len(nodes), 0)
+
+            def column(key, nodes=nodes):
+                return {node["node"]: node[key] for node in nodes}
+            excesses = [node["excess"] for node in nodes if node["excess"] is not None]
+            self.check_panels({
+                "Nodes": lambda p, n=len(nodes): self.check_one(p, None, n),
+                "Points with a straggler": lambda p, n=len(document["slowReplicas"]): self.check_one(p, None, n),
+                "Slowest node": (lambda p, e=excesses: self.check_one(p, None, max(e))) if excesses else self.check_nothing,
+                "By node": lambda p: self.check_columns(p, "node", {
+                    "Replicas": column("replicas"), "Points": column("points"), "Time a step, more than others": column("excess"),
+                    "Points at which it was slower": column("pointsSlower"), "Throttled": column("throttled")})},
+                "benchd-nodes.json")
 
     def test_every_panel(self):
         self.check_panels(self.checks())

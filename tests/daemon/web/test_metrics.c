@@ -187,6 +187,8 @@ struct page {
 static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
 {
     static struct point_figures points[METRICS_MAX_POINTS * 2];
+    static struct node_figures nodes[METRICS_MAX_NODES + 1];
+    static char node_names[N(nodes)][8];
     const struct estimate e = {true, 2, true, 1, 3, INTERVAL_T_LOG};
     for (size_t i = 0; i < N(points); i++) {
         points[i] = (struct point_figures){
@@ -204,6 +206,10 @@ static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
             .n_succeeded = 3,
         };
     }
+    for (size_t i = 0; i < N(nodes); i++) {
+        (void)snprintf(node_names[i], sizeof(node_names[i]), "n%zu", i);
+        nodes[i] = (struct node_figures){node_names[i], 6, 3, 1, 0.25, NAN};
+    }
     *p = (struct page){.status = {.phase = RUN_RUNNING,
                                   .trials_total = 4,
                                   .has_current = true,
@@ -214,7 +220,8 @@ static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
     p->wait = (struct daemon_wait){"QuotaExceeded", 5500};
     for (size_t i = 0; i < n_runs; i++) {
         (void)snprintf(p->names[i], sizeof(p->names[i]), "r%zu", i);
-        p->figures[i] = (struct run_figures){points, n_points[i]};
+        p->figures[i] = (struct run_figures){points, n_points[i], nodes,
+                                             n_points[i] < N(nodes) ? n_points[i] : N(nodes), 2};
         p->runs[i] = (struct metrics_run){
             .name = p->names[i],
             .benchmark = "b",
@@ -254,6 +261,11 @@ static void test_page(void **state)
     assert_has(page, "\nbench_run_wait_start_timestamp_seconds{run=\"r0\","
                      "reason=\"QuotaExceeded\"} 5.5\n");
     assert_has(page, "\nbench_run_advanced_timestamp_seconds{run=\"r0\"} 7\n");
+    assert_has(page, "\nbench_run_nodes{run=\"r0\"} 1\n");
+    assert_has(page, "\nbench_run_slow_replicas{run=\"r0\"} 2\n");
+    assert_has(page, "\nbench_node_slower_points{run=\"r0\",node=\"n0\"} 1\n");
+    assert_has(page, "\nbench_node_excess_ratio{run=\"r0\",node=\"n0\"} 0.25\n");
+    assert_has_not(page, "\nbench_node_throttled_ratio{");          /* no replica says it */
     assert_has_not(page, "\nbench_run_created_timestamp_seconds{"); /* no definition: no date */
     buf_done(&p.out);
 }
@@ -263,7 +275,7 @@ static void test_unknown_is_absent(void **state)
     (void)state;
     struct point_figures point = {
         .system = "s", .other = "", .throughput = {.known = true, .value = 5}};
-    const struct run_figures figures = {&point, 1};
+    const struct run_figures figures = {.points = &point, .n_points = 1};
     const struct run_status status = {.phase = RUN_QUEUED};
     const struct metrics_run run = {.name = "r",
                                     .benchmark = "b",
@@ -309,7 +321,7 @@ static void test_limits(void **state)
     char line[64];
     (void)snprintf(line, sizeof(line), "\nbenchd_series %zu\n", n);
     assert_has(page, line);
-    assert_true(n < 3500);
+    assert_true(n < 3900);
     assert_has(page, "\nbenchd_runs_hidden 4\n");
     assert_has(page, "\nbench_run_trials{run=\"r15\"} 4\n");
     assert_has_not(page, "{run=\"r16\"");
@@ -323,10 +335,14 @@ static void test_points_whole(void **state)
     struct page p;
     write_page(&p, 4, (size_t[]){METRICS_MAX_POINTS - 2, 3, 2, METRICS_MAX_POINTS + 1});
     const char *page = buf_cstr(&p.out);
-    assert_true(count_series(page) < 3500);
+    assert_true(count_series(page) < 3900);
     assert_has(page, "\nbench_run_points_shown{run=\"r0\"} 118\n");
     assert_has(page, "\nbench_run_points_shown{run=\"r1\"} 0\n");
     assert_has(page, "\nbench_run_points_shown{run=\"r2\"} 2\n");
+    /* r0 has more nodes than all may have: they are counted, and those of others are shown. */
+    assert_has(page, "\nbench_run_nodes{run=\"r0\"} 61\n");
+    assert_has_not(page, "{run=\"r0\",node=");
+    assert_has(page, "\nbench_node_points{run=\"r2\",node=\"n1\"} 3\n");
     assert_has(page, "\nbench_run_points_shown{run=\"r3\"} 0\n");
     assert_has_not(page, "bench_point_speedup_ratio{run=\"r1\"");
     assert_has(page, "bench_point_speedup_ratio{run=\"r2\"");
