@@ -21,34 +21,33 @@ static char *default_kubeconfig(void)
     return access(path, F_OK) == 0 ? take_ptr(path) : NULL;
 }
 
-static enum exit_code load_in_cluster(struct kube_config *ret)
+static enum exit_code load_in_cluster(struct kube_config *ret, struct cluster_problem *p)
 {
-    struct err err = {0};
     int r = kube_config_in_cluster(KUBE_SERVICE_ACCOUNT_DIR, getenv("KUBERNETES_SERVICE_HOST"),
-                                   getenv("KUBERNETES_SERVICE_PORT"), ret, &err);
+                                   getenv("KUBERNETES_SERVICE_PORT"), ret, &p->err);
     if (r == -ENOENT) {
-        return cli_error(
-            EXIT_UNREACHABLE,
-            "add --local to run on this machine, or choose a cluster with --kubeconfig",
-            "no cluster: no kubeconfig was found");
+        p->is_unconfigured = true;
+        p->fix = "add --local to run on this machine, or choose a cluster with --kubeconfig";
+        (void)err_set(&p->err, ENOENT, "no cluster: no kubeconfig was found");
+        return EXIT_UNREACHABLE;
     }
-    return r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : EXIT_OK;
+    return r < 0 ? EXIT_USAGE : EXIT_OK;
 }
 
-static enum exit_code load_config(const struct cli *cli, struct kube_config *ret)
+static enum exit_code load_config(const struct cli *cli, struct kube_config *ret,
+                                  struct cluster_problem *p)
 {
-    struct err err = {0};
     const char *list = getenv("KUBECONFIG");
     const bool has_list = cli->kubeconfig == NULL && list != NULL && list[0] != '\0';
     _cleanup_(freep) char *path = cli->kubeconfig != NULL ? xstrdup(cli->kubeconfig)
                                   : has_list              ? NULL
                                                           : default_kubeconfig();
     if (!has_list && path == NULL) {
-        return load_in_cluster(ret);
+        return load_in_cluster(ret, p);
     }
-    int r = has_list ? kube_config_load_list(list, cli->context, ret, &err)
-                     : kube_config_load(path, cli->context, ret, &err);
-    return r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : EXIT_OK;
+    int r = has_list ? kube_config_load_list(list, cli->context, ret, &p->err)
+                     : kube_config_load(path, cli->context, ret, &p->err);
+    return r < 0 ? EXIT_USAGE : EXIT_OK;
 }
 
 /* The same options for a command that the user can copy. */
@@ -107,10 +106,11 @@ static const struct backend_ops ops = {
     .free = cluster_free,
 };
 
-enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret)
+enum exit_code cluster_open(const struct cli *cli, struct cluster **ret, struct cluster_problem *p)
 {
+    *p = (struct cluster_problem){0};
     struct kube_config config = {0};
-    enum exit_code code = load_config(cli, &config);
+    enum exit_code code = load_config(cli, &config, p);
     if (code != EXIT_OK) {
         return code;
     }
@@ -119,7 +119,8 @@ enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret)
     if (r < 0) {
         kube_config_done(&config);
         free(c);
-        return cli_error(EXIT_LOCAL_RESOURCE, NULL, "event loop: %s", uv_strerror(r));
+        (void)err_set(&p->err, ENOMEM, "event loop: %s", uv_strerror(r));
+        return EXIT_LOCAL_RESOURCE;
     }
     c->config = config;
     c->ns = xstrdup(cli->namespace != NULL ? cli->namespace
@@ -134,15 +135,25 @@ enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret)
                                         .environment = environ,
                                         .is_interactive = isatty(STDIN_FILENO) == 1,
                                         .on_notice = on_notice};
-    struct err err = {0};
-    if (run_random(&params.seed, sizeof(params.seed), &err) < 0 ||
-        kube_client_new(&params, &c->client, &err) < 0) {
-        code = cli_error(EXIT_USAGE, NULL, "%s", err.msg);
+    if (run_random(&params.seed, sizeof(params.seed), &p->err) < 0 ||
+        kube_client_new(&params, &c->client, &p->err) < 0) {
         cluster_free(&c->backend);
-        return code;
+        return EXIT_USAGE;
     }
     c->backend.where = make_where(cli, c->ns); /* last: backend_free frees them */
     c->backend.place = xasprintf("%s namespace", c->ns);
+    *ret = c;
+    return EXIT_OK;
+}
+
+enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret)
+{
+    struct cluster_problem p;
+    struct cluster *c = NULL;
+    const enum exit_code code = cluster_open(cli, &c, &p);
+    if (code != EXIT_OK) {
+        return cli_error(code, p.fix, "%s", p.err.msg);
+    }
     *ret = &c->backend;
     return EXIT_OK;
 }

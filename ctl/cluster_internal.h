@@ -27,6 +27,16 @@ struct cluster {
     char *read_key; /* as the Lease has it; NULL: benchd wants none */
 };
 
+/* --- cluster.c --------------------------------------------------------------------------------- */
+
+struct cluster_problem {
+    struct err err;
+    const char *fix;      /* static; NULL: none */
+    bool is_unconfigured; /* nothing says where a cluster would be */
+};
+/* As cluster_backend_open, without printing. backend_free frees it. */
+enum exit_code cluster_open(const struct cli *cli, struct cluster **ret, struct cluster_problem *p);
+
 /* --- cluster_call.c: a request and its answer ------------------------------------------------- */
 
 struct cluster_answer {
@@ -94,6 +104,9 @@ int cluster_load_document(struct cluster *c, const char *name, const struct run_
 /* Everything of the document moves into *ret (loaded_run_done, also after an error). */
 int cluster_take_document(const json_t *document, const struct run_status *status,
                           struct loaded_run *ret, struct err *err);
+
+/* The kind's API is not there at all: its definition is not installed. */
+bool cluster_is_missing_kind(const struct cluster_answer *a);
 
 /* --- cluster_erase.c: results without an object ------------------------------------------------ */
 

@@ -1,16 +1,22 @@
-/* See host.h. Edge file: reads the environment, /proc and /sys. */
+/* See host.h. Edge file: reads the environment, /proc and /sys, and starts programs. */
 #include "ctl/host.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <sched.h>
+#include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+
+extern char **environ;
 
 static int64_t affinity_cpus(void)
 {
@@ -109,4 +115,29 @@ int host_find_worker(char **ret, struct err *err)
                                   "benchworker was not found: it is not in '%s', '%s/../worker', "
                                   "'%s/../libexec/benchd' or PATH",
                                   folder, folder, folder);
+}
+
+int host_run(char **argv, struct buf *ret)
+{
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) < 0) {
+        return -errno;
+    }
+    posix_spawn_file_actions_t actions;
+    pid_t pid;
+    (void)posix_spawn_file_actions_init(&actions); /* fails only without memory: spawn says so */
+    (void)posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
+    int r = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)close(fds[1]);
+    char chunk[512];
+    ssize_t n = 0;
+    while (r == 0 && ((n = read(fds[0], chunk, sizeof(chunk))) > 0 || (n < 0 && errno == EINTR))) {
+        buf_append(ret, chunk, n < 0 ? 0 : (size_t)n);
+    }
+    (void)close(fds[0]);
+    int status = -1;
+    while (r == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return r != 0 ? -r : WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }

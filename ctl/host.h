@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 /* CPUs that this process may use: its affinity, and the cgroup's limit rounded down. At least 1. */
@@ -14,3 +15,5 @@ char *host_find_program(const char *name);
 /* benchworker: $BENCHWORKER, else the first of: this program's folder, ../worker (build folder),
  * ../libexec/benchd, PATH. Owned. -ENOENT names the places. */
 int host_find_worker(char **ret, struct err *err);
+/* Runs a program (argv[0] is its path) to its end, with stdout into `ret`. The exit status, or -errno. */
+int host_run(char **argv, struct buf *ret);

@@ -1,18 +1,13 @@
-/* See python.h. Edge file: reads the environment and starts the interpreter. */
+/* See python.h. Edge file: reads the environment. */
 #include "ctl/python.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/mem.h"
-
-extern char **environ;
+#include "ctl/host.h"
 
 /* FNV-1a. It names a folder only, so it need not resist attacks. */
 static uint64_t hash(const char *data, size_t len)
@@ -50,32 +45,6 @@ static const char code[] =
     "        out.append('package ' + pin + ' is missing (found ' + have + ')')\n"
     "print(', '.join(out), end='')\n";
 
-/* Runs it with stdout into `ret`. The exit status, or -errno. */
-static int run(char **argv, struct buf *ret)
-{
-    int fds[2];
-    if (pipe2(fds, O_CLOEXEC) < 0) {
-        return -errno;
-    }
-    posix_spawn_file_actions_t actions;
-    pid_t pid;
-    (void)posix_spawn_file_actions_init(&actions); /* fails only without memory: spawn says so */
-    (void)posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
-    int r = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    (void)close(fds[1]);
-    char chunk[512];
-    ssize_t n = 0;
-    while (r == 0 && ((n = read(fds[0], chunk, sizeof(chunk))) > 0 || (n < 0 && errno == EINTR))) {
-        buf_append(ret, chunk, n < 0 ? 0 : (size_t)n);
-    }
-    (void)close(fds[0]);
-    int status = -1;
-    while (r == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    return r != 0 ? -r : WIFEXITED(status) ? WEXITSTATUS(status) : 255;
-}
-
 int python_missing(const struct profile *profile, struct buf *ret)
 {
     VEC(char *) argv = {0};
@@ -88,7 +57,7 @@ int python_missing(const struct profile *profile, struct buf *ret)
     }
     *vec_push(&argv) = NULL;
     struct buf out = BUF_INIT;
-    int r = run(argv.items, &out);
+    int r = host_run(argv.items, &out);
     vec_done(&argv);
     if (r != 0) {
         buf_puts(ret, "no Python with");

@@ -124,6 +124,15 @@ class CliCase(unittest.TestCase):
         """Nothing of a run outlives it: these workers would never end by themselves."""
         wait_for("all workers are gone", lambda: not any(map(is_alive, self.worker_pids())))
 
+    def put_worker(self, version=None, code=0):
+        """A program that says it is benchworker of this version; the default is benchctl's own. Returns that."""
+        own = self.ctl("version").stdout.split()[1]
+        path = self.folder / "worker"
+        path.write_text(f"#!/bin/sh\necho benchworker {version or own}\nexit {code}\n", encoding="utf-8")
+        path.chmod(0o755)
+        self.env["BENCHWORKER"] = str(path)
+        return own
+
     def run_name(self):
         names = self.ctl("get", "runs", "--store", self.store, "-o", "name").stdout.split()
         self.assertEqual(len(names), 1)

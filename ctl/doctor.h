@@ -1,0 +1,63 @@
+/* The findings of `benchctl doctor`: a list of checks, each with what was found and a fix. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/exit_code.h"
+#include "base/vec.h"
+
+enum check_outcome {
+    CHECK_OK,
+    CHECK_WARN, /* it works, but figures suffer */
+    CHECK_FAIL,
+    CHECK_SKIP, /* it could not be looked at, or need not be */
+};
+const char *check_outcome_to_string(enum check_outcome outcome); /* "ok" */
+
+struct check {
+    const char *name; /* static: "worker" */
+    enum check_outcome outcome;
+    enum exit_code code; /* of the program, if it failed */
+    char *found;         /* owned */
+    char *fix;           /* owned; NULL: none */
+};
+struct checks {
+    VEC(struct check) list;
+};
+void checks_done(struct checks *c);
+void checks_ok(struct checks *c, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void checks_skip(struct checks *c, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void checks_warn(struct checks *c, const char *name, const char *fix, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void checks_fail(struct checks *c, const char *name, enum exit_code code, const char *fix,
+                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* The code of the first check that failed, else EXIT_OK. */
+enum exit_code checks_exit_code(const struct checks *c);
+/* A line a check, the fix under it; lines of `columns` characters at most where words allow. */
+void checks_format(const struct checks *c, unsigned columns, struct buf *out);
+/* Kind DoctorReport, owned. */
+json_t *checks_to_json(const struct checks *c);
+
+/* --- What was seen of this machine, judged --- */
+
+struct cpu_times { /* in ticks since the machine started */
+    uint64_t all, busy, stolen;
+};
+/* From /proc/stat. False: it has no line of all CPUs. */
+bool cpu_times_read(const char *proc_stat, struct cpu_times *ret);
+
+struct machine_seen {
+    int64_t cpus_online, cpus_usable;
+    const char *governor;         /* of the first CPU; NULL: the kernel shows none */
+    bool governors_differ;        /* another CPU has another */
+    bool has_times;               /* the two below were read, a moment apart */
+    struct cpu_times before, now; /* while this program waited */
+};
+void machine_check(const struct machine_seen *seen, struct checks *c);

@@ -1,0 +1,109 @@
+"""benchctl doctor in a cluster: each check right, wrong, and not allowed to be asked."""
+import json
+
+import cli
+from cluster_case import ClusterCase
+from fake_cluster import NS, status
+
+REVIEWS = "/selfsubjectaccessreviews"
+SLICES = "/namespaces/kube-system/endpointslices"
+FORBIDDEN = status(403, "Forbidden", "you may not ask")
+KINDS = {"kind": "APIResourceList", "resources": [{"name": "benchmarks"}, {"name": "benchmarks/status"},
+                                                  {"name": "benchmarkruns"}]}
+
+
+def dns(*ready):
+    return {"items": [{"endpoints": [{"conditions": {} if r is None else {"ready": r}} for r in ready]}]}
+
+
+def quota(**used):
+    return {"items": [{"status": {"hard": {"pods": "10", "requests.cpu": "4", "requests.memory": "8Gi"},
+                                  "used": {"pods": "3", "requests.cpu": "500m", "requests.memory": "1Gi", **used}}}]}
+
+
+class Doctor(ClusterCase):
+    WELL = [
+        ("GET", r"^/version$", 200, {"gitVersion": "v1.30.1"}),
+        ("GET", r"^/apis/benchd\.io/v1alpha1$", 200, KINDS),
+        ("POST", REVIEWS, 201, {"status": {"allowed": True}}),
+        ("GET", SLICES, 200, dns(True, None, False)),
+        ("GET", f"/api/v1/namespaces/{NS}/resourcequotas", 200, quota()),
+        ("GET", r"proxy/api/v1/runs$", 200, {"items": []}),
+    ]
+
+    def setUp(self):
+        super().setUp()
+        self.fake.answers = list(self.WELL)
+        self.put_worker()
+
+    def checks(self, *args, code=0):
+        document = json.loads(self.ctl("doctor", *args, "-o", "json", code=code).stdout)
+        return {check["name"]: check for check in document["checks"]}
+
+    def test_a_cluster_that_works(self):
+        checks = self.checks()
+        found = {name: check["found"] for name, check in checks.items()}
+        self.assertEqual(list(checks)[7:], ["kubeconfig", "server", "kinds", "rights", "benchd", "images", "dns", "quota"])
+        self.assertEqual([name for name in list(checks)[7:] if checks[name]["result"] != "ok"], [])
+        self.assertEqual(found["kubeconfig"], f"context 'test', namespace '{NS}'")
+        self.assertEqual(found["server"], f"{self.fake.url} is Kubernetes v1.30.1")
+        self.assertEqual(found["dns"], "2 pods of 'kube-dns' are ready")
+        self.assertEqual(found["quota"], "pods 3 of 10, requests.cpu 500m of 4, requests.memory 1Gi of 8Gi")
+        asked = [body["spec"]["resourceAttributes"] for _, body in self.sent("POST", REVIEWS)]
+        self.assertIn({"namespace": NS, "group": "", "resource": "services", "subresource": "proxy", "verb": "get"}, asked)
+        self.assertEqual({method for method, path, _ in self.fake.requests if REVIEWS not in path}, {"GET"})   # it changes nothing
+
+    def test_what_is_wrong(self):
+        def no_benchd():
+            self.fake.lease_age_s = 3600.0
+
+        def no_image():
+            self.fake.put("pods", {"metadata": {"name": "p", "labels": {"app.kubernetes.io/managed-by": "benchd"}}, "status": {
+                "containerStatuses": [{"image": "x:1", "state": {"waiting": {"reason": "ImagePullBackOff"}}}]}})
+
+        def put(method, path, code, body):
+            return lambda: self.fake.answers.insert(0, (method, path, code, body))
+
+        rows = [  # what is wrong, check, result, exit code, found, fix
+            (put("GET", "^/version$", *FORBIDDEN), "server", "fail", 4, "you may not ask", "log in again"),
+            (put("GET", r"v1alpha1$", 404, "404 page not found"), "kinds", "fail", 3, "does not have the kinds", "kubectl apply"),
+            (put("GET", r"v1alpha1$", 200, {"resources": [{"name": "benchmarks"}]}), "kinds", "fail", 3, "not have", "apply"),
+            (put("POST", REVIEWS, 201, {"status": {"allowed": False}}), "rights", "fail", 4,
+             f"missing in '{NS}': get benchmarkruns, ", "added to a Role"),
+            (put("POST", REVIEWS, *FORBIDDEN), "rights", "skip", 0, "you may not ask", None),
+            (no_benchd, "benchd", "fail", 5, "it is not running", "get lease,pods"),
+            (put("GET", "proxy", 503, "no endpoints"), "benchd", "fail", 5, "503", "troubleshooting"),
+            (no_image, "images", "fail", 3, "1 pod of runs in 'bench' waits for an image: x:1: ImagePullBackOff", "registry"),
+            (put("GET", f"/{NS}/pods", *FORBIDDEN), "images", "skip", 0, "you may not ask", None),
+            (put("GET", SLICES, 200, dns(False)), "dns", "fail", 5, "do not find each other", "k8s-app=kube-dns"),
+            (put("GET", SLICES, 200, {"items": []}), "dns", "skip", 0, "no Service 'kube-dns'", None),
+            (put("GET", SLICES, *FORBIDDEN), "dns", "skip", 0, "you may not ask", None),
+            (put("GET", "resourcequotas", 200, quota(**{"requests.cpu": "4000m"})), "quota", "fail", 4,
+             "used up in 'bench': requests.cpu 4000m of 4", "larger ResourceQuota"),
+            (put("GET", "resourcequotas", 200, {"items": []}), "quota", "ok", 0, "no ResourceQuota", None),
+            (put("GET", "resourcequotas", *FORBIDDEN), "quota", "skip", 0, "you may not ask", None),
+        ]
+        for change, name, result, code, found, fix in rows:
+            with self.subTest(check=name, found=found):
+                self.fake.answers = list(self.WELL)
+                self.fake.lease_age_s = 0.0
+                self.fake.objects["pods"].clear()
+                change()
+                check = self.checks(code=code)[name]
+                self.assertEqual(check["result"], result, check)
+                self.assertIn(found, check["found"])
+                self.assertIn(fix or "", check["fix"] or "")
+                self.assertEqual(check["fix"] is None, fix is None)
+
+    def test_a_server_that_is_gone(self):
+        self.fake.server.server_close()
+        checks = self.checks(code=5)
+        self.assertEqual((checks["server"]["result"], list(checks)[-1]), ("fail", "server"))
+
+    def test_a_machine_alone(self):
+        self.assertNotIn("kubeconfig", self.checks("--local"))
+        self.assertEqual(self.fake.requests, [])
+
+
+if __name__ == "__main__":
+    cli.main()

@@ -1,0 +1,132 @@
+/* What doctor makes of what it sees of a machine, and how its list looks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "ctl/doctor.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct check *find(const struct checks *c, const char *name)
+{
+    vec_each (const struct check, check, &c->list) {
+        if (strcmp(check->name, name) == 0) {
+            return check;
+        }
+    }
+    fail_msg("there is no check '%s'", name);
+    return NULL;
+}
+
+static void test_times_of_the_cpus(void **state)
+{
+    (void)state;
+    struct cpu_times t;
+    assert_true(cpu_times_read("cpu  10 1 20 1000 50 3 4 5 6 7\ncpu0 1 1 1 1\n", &t));
+    assert_int_equal(t.all, 1093); /* guests, the last two, are in the first two already */
+    assert_int_equal(t.busy, 38);
+    assert_int_equal(t.stolen, 5);
+    assert_false(cpu_times_read("cpu0 10 1 20 1000 50 3 4 5\n", &t));
+    assert_false(cpu_times_read("cpu  10 1 20\n", &t));
+    assert_false(cpu_times_read("", &t));
+}
+
+static void test_a_machine(void **state)
+{
+    (void)state;
+    static const struct cpu_times start = {1000, 100, 10};
+    static const struct {
+        const char *what;
+        struct machine_seen seen;
+        const char *check, *result, *found; /* part of it */
+    } rows[] = {
+        {"well",
+         {4, 4, "performance", false, true, start, {1100, 103, 10}},
+         "cpus",
+         "ok",
+         "4 of 4"},
+        {"well", {4, 4, "performance", false, true, start, {1100, 103, 10}}, "frequency", "ok", ""},
+        {"well", {4, 4, "performance", false, true, start, {1100, 103, 11}}, "steal", "ok", "1%"},
+        {"well", {4, 4, "performance", false, true, start, {1100, 105, 10}}, "load", "ok", "5%"},
+        {"one CPU", {4, 1, NULL, false, false, {0}, {0}}, "cpus", "warn", "1 of 4"},
+        {"no governor", {4, 4, NULL, false, false, {0}, {0}}, "frequency", "skip", "no frequency"},
+        {"saves power",
+         {4, 4, "powersave", false, false, {0}, {0}},
+         "frequency",
+         "warn",
+         "'powersave'"},
+        {"mixed", {4, 4, "performance", true, false, {0}, {0}}, "frequency", "warn", "different"},
+        {"stolen", {4, 4, NULL, false, true, start, {1100, 100, 12}}, "steal", "warn", "takes 2%"},
+        {"busy",
+         {4, 4, NULL, false, true, start, {1100, 150, 10}},
+         "load",
+         "warn",
+         "2.0 of 4 CPUs"},
+        {"no /proc/stat", {4, 4, NULL, false, false, {0}, {0}}, "steal", "skip", "does not say"},
+        {"no tick since", {4, 4, NULL, false, true, start, start}, "steal", "skip", "does not say"},
+        {"a clock that went back",
+         {4, 4, NULL, false, true, {1100, 103, 10}, start},
+         "load",
+         "skip",
+         "does not say"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct checks c = {0};
+        machine_check(&rows[i].seen, &c);
+        const struct check *check = find(&c, rows[i].check);
+        const char *result = check_outcome_to_string(check->outcome);
+        if (strcmp(result, rows[i].result) != 0 || strstr(check->found, rows[i].found) == NULL ||
+            (check->outcome == CHECK_WARN && check->fix == NULL)) {
+            fail_msg("%s: %s: expected %s '%s', got %s '%s'", rows[i].what, rows[i].check,
+                     rows[i].result, rows[i].found, result, check->found);
+        }
+        checks_done(&c);
+    }
+}
+
+static void test_the_list(void **state)
+{
+    (void)state;
+    struct checks c = {0};
+    struct buf out = BUF_INIT;
+    checks_ok(&c, "worker", "/bin/x");
+    checks_warn(&c, "steal", "use another machine with CPUs of its own, please", "%d%%", 7);
+    assert_int_equal(checks_exit_code(&c), EXIT_OK); /* a warning is no failure */
+    checks_skip(&c, "dns", "it\033[31m has\nno words");
+    checks_fail(&c, "store", EXIT_LOCAL_RESOURCE, "free some", "full");
+    checks_fail(&c, "kinds", EXIT_NOT_FOUND, NULL, "none");
+    assert_int_equal(checks_exit_code(&c), EXIT_LOCAL_RESOURCE); /* of the first */
+    checks_format(&c, 50, &out);
+    assert_string_equal(buf_cstr(&out), "ok    worker      /bin/x\n"
+                                        "warn  steal       7%\n"
+                                        "                  fix: use another machine with\n"
+                                        "                    CPUs of its own, please\n"
+                                        "skip  dns         it [31m has no words\n"
+                                        "fail  store       full\n"
+                                        "                  fix: free some\n"
+                                        "fail  kinds       none\n");
+    json_t *document = checks_to_json(&c);
+    char *text = json_dumps(document, JSON_COMPACT);
+    assert_non_null(strstr(text, "\"exitCode\":9"));
+    assert_non_null(
+        strstr(text, "{\"name\":\"kinds\",\"result\":\"fail\",\"found\":\"none\",\"fix\":null}"));
+    free(text);
+    json_decref(document);
+    buf_done(&out);
+    checks_done(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_times_of_the_cpus),
+        cmocka_unit_test(test_a_machine),
+        cmocka_unit_test(test_the_list),
+    };
+    return cmocka_run_group_tests_name("doctor", tests, NULL, NULL);
+}
