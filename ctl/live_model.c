@@ -5,6 +5,8 @@
 
 #include "base/mem.h"
 #include "core/throughput.h"
+#include "decide/policy_wait.h"
+#include "result/stats.h"
 #include "spec/stop_rule.h"
 
 void live_model_init(struct live_model *m, const struct run_def *def)
@@ -18,6 +20,7 @@ void live_model_done(struct live_model *m)
     for (uint32_t i = 0; m->points != NULL && i < m->def->matrix.n_points; i++) {
         vec_done(&m->points[i].throughputs);
     }
+    vec_done(&m->current.trainers);
     free(m->points);
     *m = (struct live_model){0};
 }
@@ -77,6 +80,26 @@ void live_model_attempt(struct live_model *m, const struct attempt_row *row)
     }
 }
 
+static uint32_t count_trainers(const struct live_model *m, uint32_t point)
+{
+    const struct point *p = &m->def->matrix.points[point];
+    return p->replicas[point_training_role(p)];
+}
+
+static void begin_attempt(struct live_model *m, struct attempt_id id, int64_t now_unix_ms)
+{
+    vec_done(&m->current.trainers);
+    m->current = (struct live_model_current){
+        .is_active = true,
+        .id = id,
+        .started_unix_ms = now_unix_ms,
+    };
+    const uint32_t n = id.point < m->def->matrix.n_points ? count_trainers(m, id.point) : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        *vec_push(&m->current.trainers) = (struct live_model_trainer){0};
+    }
+}
+
 void live_model_status(struct live_model *m, const struct run_status *status, int64_t now_unix_ms)
 {
     m->status = *status;
@@ -84,11 +107,7 @@ void live_model_status(struct live_model *m, const struct run_status *status, in
     if (!status->has_current) {
         c->is_active = false;
     } else if (!c->is_active || !attempt_id_eq(&c->id, &status->current)) {
-        *c = (struct live_model_current){
-            .is_active = true,
-            .id = status->current,
-            .started_unix_ms = now_unix_ms,
-        };
+        begin_attempt(m, status->current, now_unix_ms);
     }
 }
 
@@ -96,16 +115,70 @@ void live_model_record(struct live_model *m, const struct replica_id *id,
                        const struct record *record)
 {
     struct live_model_current *c = &m->current;
-    if (record->type != RECORD_STEP || id->role == ROLE_PSERVER || id->index != 0 ||
-        !c->is_active || !attempt_id_eq(&id->attempt, &c->id)) {
+    if (record->type != RECORD_STEP || id->role == ROLE_PSERVER || !c->is_active ||
+        !attempt_id_eq(&id->attempt, &c->id) || id->index >= c->trainers.len) {
         return;
     }
-    if (record->step.warmup) {
+    m->sees_all = m->sees_all || id->index > 0;
+    struct live_model_trainer *t = &c->trainers.items[id->index];
+    t->has_begun = true;
+    if (!record->step.warmup) {
+        t->samples += record->step.samples;
+        t->steps_ns += record->step.step_ns;
+    }
+    if (id->index == 0 && record->step.warmup) {
         c->warmup_done = record->step.step + 1;
-    } else {
+    } else if (id->index == 0) {
         c->steps_done = record->step.step + 1;
-        c->samples += record->step.samples;
-        c->steps_ns += record->step.step_ns;
+    }
+}
+
+double live_model_rate(const struct live_model *m, bool *ret_is_estimate)
+{
+    const struct live_model_current *c = &m->current;
+    size_t n_known = 0;
+    double rate = 0;
+    vec_each (const struct live_model_trainer, t, &c->trainers) {
+        if (t->steps_ns > 0) {
+            rate += (double)t->samples * 1e9 / (double)t->steps_ns;
+            n_known++;
+        }
+    }
+    *ret_is_estimate = n_known < c->trainers.len;
+    return n_known == 0 ? 0 : rate * (double)c->trainers.len / (double)n_known;
+}
+
+bool live_model_best(const struct live_model *m, uint32_t *ret_point, double *ret_throughput)
+{
+    bool has_best = false;
+    for (uint32_t i = 0; m->def->spec->systems.len == 1 && i < m->def->matrix.n_swept; i++) {
+        const struct live_model_point *p = &m->points[i];
+        const double x = p->throughputs.len == 0
+                             ? 0
+                             : stats_median(p->throughputs.items, p->throughputs.len).value;
+        if (x > 0 && (!has_best || x > *ret_throughput)) {
+            has_best = true;
+            *ret_point = i;
+            *ret_throughput = x;
+        }
+    }
+    return has_best;
+}
+
+void live_model_waits_for(const struct live_model *m, struct buf *out)
+{
+    const struct live_model_current *c = &m->current;
+    size_t n_begun = 0;
+    vec_each (const struct live_model_trainer, t, &c->trainers) {
+        n_begun += t->has_begun ? 1 : 0;
+    }
+    if (wait_is_in(&m->status)) {
+        buf_printf(out, "%s: %s", m->status.reason, m->status.message);
+    } else if (c->is_active && n_begun == 0) {
+        buf_puts(out, "waiting for the first step");
+    } else if (c->is_active && m->sees_all && n_begun < c->trainers.len) {
+        buf_printf(out, "waiting for the first step of %zu of %zu trainers",
+                   c->trainers.len - n_begun, (size_t)c->trainers.len);
     }
 }
 

@@ -16,14 +16,20 @@ struct live_model_point {
     VEC(double) throughputs; /* of succeeded trials, samples/s */
 };
 
-/* The attempt that is running, as trainer/0 reports it. */
+/* The measured steps of one trainer of the attempt that is running. */
+struct live_model_trainer {
+    bool has_begun;   /* it has reported a step, of the warm-up or after it */
+    uint64_t samples; /* of measured steps */
+    int64_t steps_ns;
+};
+
+/* The attempt that is running; its steps are those of trainer/0. */
 struct live_model_current {
     bool is_active;
     struct attempt_id id;
     int64_t started_unix_ms;
     uint32_t warmup_done, steps_done;
-    uint64_t samples; /* of measured steps */
-    int64_t steps_ns;
+    VEC(struct live_model_trainer) trainers; /* as many as the point has */
 };
 
 struct live_model {
@@ -31,6 +37,7 @@ struct live_model {
     struct run_status status;
     struct live_model_point *points; /* matrix.n_points */
     struct live_model_current current;
+    bool sees_all;      /* records of others than trainer/0 come, too: a local run */
     double weight_done; /* of the trials that ended while we watched, see trial_weight */
     int64_t spent_ms;   /* on them */
 };
@@ -48,6 +55,15 @@ void live_model_record(struct live_model *m, const struct replica_id *id,
 /* Samples/s of a succeeded attempt, over all its trainers; NaN when one of them left no
  * usable summary (core/throughput.h). */
 double live_model_throughput(const struct live_model *m, const struct attempt_row *row);
+/* Samples/s of the running attempt over all its trainers; 0: no step was measured. Trainers that do not report
+ * count like those that do: then *ret_is_estimate. */
+double live_model_rate(const struct live_model *m, bool *ret_is_estimate);
+/* Of the swept points with a result, the one with the highest median; false: none, or several systems, whose
+ * units may differ. */
+bool live_model_best(const struct live_model *m, uint32_t *ret_point, double *ret_throughput);
+/* What the run waits for now, as a sentence without its end; nothing where it is at work. */
+void live_model_waits_for(const struct live_model *m, struct buf *out);
+
 /* How many trials the point has: with a stop rule as many as its trials so far say, at most. */
 uint32_t live_model_trials(const struct live_model *m, uint32_t point);
 /* Milliseconds until the end, from the trials that ended while we watched; -1: not known yet. Where it is not

@@ -4,6 +4,7 @@
 #include "def_fixture.h"
 
 #include "ctl/live_model.h"
+#include "decide/policy_wait.h"
 
 static struct attempt_row make_row(uint32_t point, uint32_t trial, enum attempt_outcome outcome,
                                    const char *summary)
@@ -69,17 +70,17 @@ static void test_a_run_from_start_to_end(void **state)
     struct live_model_opts opts = {.columns = 80, .rows = 24, .ascii = true, .now_unix_ms = 31000};
     begin(&m, 0, 0, 1000);
     step(&m, ROLE_TRAINER, 0, 0, true);
-    step(&m, ROLE_TRAINER, 1, 7, false); /* trainer/0 alone is followed */
+    step(&m, ROLE_TRAINER, 1, 7, false); /* the point has no such trainer */
     assert_live(&m, &opts,
                 "tiny-7k3fq   0/4 trials   30s\n"
-                " > 0   trainers=1  0/2  -------- warm-up 1/2\n"
-                " . 1   trainers=2  0/2  \n");
+                " > 0   trainers=1  0/2  ~-----------  warm-up 1/2\n"
+                " . 1   trainers=2  0/2\n");
     step(&m, ROLE_TRAINER, 0, 0, false);
     step(&m, ROLE_TRAINER, 0, 1, false);
     assert_live(&m, &opts,
                 "tiny-7k3fq   0/4 trials   30s\n"
-                " > 0   trainers=1  0/2  ==------ step 2/8  40 samples/s trainer/0\n"
-                " . 1   trainers=2  0/2  \n");
+                " > 0   trainers=1  0/2  40 samples/s  ~~==--------  step 2/8\n"
+                " . 1   trainers=2  0/2\n");
     attempt(&m, 0, 0, ATTEMPT_VOID, NULL); /* counts for nothing */
     attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
     attempt(&m, 0, 1, ATTEMPT_SUCCEEDED, SUMMARY("32", "1600000000"));
@@ -87,8 +88,9 @@ static void test_a_run_from_start_to_end(void **state)
     attempt(&m, 1, 0, ATTEMPT_SUCCEEDED, SUMMARY("0", "800000000")); /* no result: given up */
     assert_live(&m, &opts,
                 "tiny-7k3fq   3/4 trials   30s   eta 0s\n"
+                "best 30 samples/s at point 0\n"
                 " + 0   trainers=1  2/2  30 samples/s\n"
-                " x 1   trainers=2  1/2    1 failed\n");
+                " x 1   trainers=2  1/2  1 failed\n");
     live_model_done(&m);
     run_def_free(def);
 }
@@ -102,14 +104,14 @@ static void test_steps_count_for_their_own_attempt(void **state)
     begin(&m, 0, 0, 1000);
     step(&m, ROLE_TRAINER, 0, 4, false);
     assert_int_equal(m.current.steps_done, 5);
-    assert_int_equal(m.current.samples, 4);
+    assert_int_equal(m.current.trainers.items[0].samples, 4);
     begin(&m, 0, 0, 2000); /* the same attempt, its status again */
     assert_int_equal(m.current.steps_done, 5);
     assert_int_equal(m.current.started_unix_ms, 1000);
     const struct replica_id before = {m.current.id, ROLE_TRAINER, 0};
     begin(&m, 0, 1, 3000); /* the next one, without a word about the end of the first */
     assert_int_equal(m.current.steps_done, 0);
-    assert_int_equal(m.current.samples, 0);
+    assert_int_equal(m.current.trainers.items[0].samples, 0);
     assert_int_equal(m.current.started_unix_ms, 3000);
     const struct record late = {.type = RECORD_STEP, .step = {.step = 5, .samples = 4}};
     live_model_record(&m, &before, &late);
@@ -153,6 +155,7 @@ static void test_unicode_and_color(void **state)
     struct live_model_opts opts = {.columns = 80, .rows = 24, .color = true};
     assert_live(&m, &opts,
                 "tiny-7k3fq   2/2 trials   rehearsal\n"
+                "best 40 samples/s at point 0\n"
                 "\033[32m ✓ 0    2/2  40 samples/s\033[0m\n");
     live_model_done(&m);
     run_def_free(def);
@@ -256,6 +259,135 @@ static void test_every_size_of_terminal(void **state)
     run_def_free(def);
 }
 
+/* As benchd writes it while a run waits. */
+static void put_wait(struct run_status *status)
+{
+    const struct run_wait wait = {.reason = "QuotaExceeded", .text = "pods 8 of 8"};
+    wait_put(&wait, status);
+}
+
+static void assert_waits(const struct live_model *m, const char *expected)
+{
+    struct buf out = BUF_INIT;
+    live_model_waits_for(m, &out);
+    assert_string_equal(buf_cstr(&out), expected);
+    buf_done(&out);
+}
+
+static void test_the_rate_of_the_whole_job(void **state)
+{
+    (void)state;
+    struct run_def *def = make_def("{trainers: [4]}", 8);
+    struct live_model m;
+    live_model_init(&m, def);
+    bool is_estimate;
+    assert_true(live_model_rate(&m, &is_estimate) == 0);
+    assert_waits(&m, "");
+    begin(&m, 0, 0, 1000);
+    assert_waits(&m, "waiting for the first step");
+    step(&m, ROLE_TRAINER, 0, 0, true);
+    assert_waits(&m, ""); /* of a cluster's run benchd reports trainer/0 alone */
+    assert_true(live_model_rate(&m, &is_estimate) == 0);
+    step(&m, ROLE_TRAINER, 0, 0, false);
+    assert_true(fabs(live_model_rate(&m, &is_estimate) - 160) < 1e-9); /* 4 times 40 */
+    assert_true(is_estimate);
+    step(&m, ROLE_TRAINER, 2, 0, true);
+    assert_waits(&m, "waiting for the first step of 2 of 4 trainers");
+    for (uint32_t i = 1; i < 4; i++) {
+        step(&m, ROLE_TRAINER, i, 0, false);
+    }
+    assert_waits(&m, "");
+    assert_true(fabs(live_model_rate(&m, &is_estimate) - 160) < 1e-9);
+    assert_false(is_estimate);
+    m.current.trainers.items[3].steps_ns *= 2; /* one is slow: 40 + 40 + 40 + 20 */
+    assert_true(fabs(live_model_rate(&m, &is_estimate) - 140) < 1e-9);
+    step(&m, ROLE_TRAINER, 4, 0, false); /* there is none */
+    assert_true(fabs(live_model_rate(&m, &is_estimate) - 140) < 1e-9);
+    put_wait(&m.status);
+    assert_waits(&m, "QuotaExceeded: pods 8 of 8");
+    live_model_done(&m);
+    run_def_free(def);
+}
+
+static void test_the_best_so_far(void **state)
+{
+    (void)state;
+    struct run_def *def = make_def("{trainers: [1, 2, 4]}", 8);
+    struct live_model m;
+    live_model_init(&m, def);
+    uint32_t point = 0;
+    double x = 0;
+    assert_false(live_model_best(&m, &point, &x));
+    attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "1600000000"));
+    attempt(&m, 1, 0, ATTEMPT_FAILED, NULL);
+    assert_true(live_model_best(&m, &point, &x));
+    assert_int_equal(point, 0);
+    *vec_push(&m.points[2].throughputs) = 30;
+    *vec_push(&m.points[1].throughputs) = 10;
+    assert_true(live_model_best(&m, &point, &x));
+    assert_int_equal(point, 2);
+    assert_true(x == 30);
+    live_model_done(&m);
+    run_def_free(def);
+}
+
+/* Is it a word of the text? */
+static bool has_word(const char *text, const char *word, size_t len)
+{
+    for (const char *at = text; (at = strchr(at, word[0])) != NULL; at++) {
+        if (strncmp(at, word, len) == 0 && (at == text || strchr(" \n", at[-1]) != NULL) &&
+            strchr(" \n", at[len]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a narrow terminal shows is a part of what a very wide one does, word by word. */
+static void test_no_number_is_cut(void **state)
+{
+    (void)state;
+    struct run_def *def =
+        make_def("{batch_size: [1, 256], threads: [1, 12], trainers: [1, 64]}", 1);
+    struct live_model m;
+    live_model_init(&m, def);
+    attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("123456", "800000000"));
+    attempt(&m, 1, 0, ATTEMPT_FAILED, NULL);
+    attempt(&m, 3, 0, ATTEMPT_FAILED, NULL);
+    begin(&m, 3, 1, 31000);
+    step(&m, ROLE_TRAINER, 0, 0, true);
+    step(&m, ROLE_TRAINER, 0, 3, false);
+    put_wait(&m.status);
+    struct live_model_opts opts = {
+        .columns = 1000, .rows = 40, .ascii = true, .now_unix_ms = 4000000};
+    struct buf wide = BUF_INIT;
+    live_model_format(&m, &opts, &wide);
+    for (opts.columns = 40; opts.columns <= 200; opts.columns++) {
+        struct buf out = BUF_INIT;
+        live_model_format(&m, &opts, &out);
+        size_t widest, lines;
+        measure(buf_cstr(&out), &widest, &lines);
+        assert_true(widest < opts.columns);
+        for (const char *at = buf_cstr(&out); *at != '\0';) {
+            const size_t len = strcspn(at, " \n");
+            if (len > 0 && strncmp(at, "...", len) != 0 && !has_word(buf_cstr(&wide), at, len)) {
+                fail_msg("%u columns: '%.*s' is no word of the wide view:\n%s", opts.columns,
+                         (int)len, at, buf_cstr(&out));
+            }
+            at += len + (at[len] != '\0');
+        }
+        if (opts.columns >= 60) { /* what matters most is there */
+            assert_non_null(strstr(buf_cstr(&out), "best 154320 samples/s at point 0"));
+            assert_non_null(strstr(buf_cstr(&out), "/2  ~"));
+            assert_non_null(strstr(buf_cstr(&out), "eta "));
+        }
+        buf_done(&out);
+    }
+    buf_done(&wide);
+    live_model_done(&m);
+    run_def_free(def);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +398,9 @@ int main(void)
         cmocka_unit_test(test_trials_of_an_earlier_process_count),
         cmocka_unit_test(test_throughput),
         cmocka_unit_test(test_every_size_of_terminal),
+        cmocka_unit_test(test_the_rate_of_the_whole_job),
+        cmocka_unit_test(test_the_best_so_far),
+        cmocka_unit_test(test_no_number_is_cut),
     };
     return cmocka_run_group_tests_name("live model", tests, NULL, NULL);
 }

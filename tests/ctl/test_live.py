@@ -1,0 +1,86 @@
+"""The live view on a pseudo-terminal of 60 to 200 columns: what a person sees, and that no line wraps."""
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+
+import cli
+
+
+class Screen:
+    """The lines that a terminal shows, from what the live view writes: text, CR, LF, up, clear to the line's or
+    screen's end, colours."""
+
+    def __init__(self, columns):
+        self.columns, self.lines, self.row, self.column, self.wrapped = columns, [""], 0, 0, 0
+
+    def feed(self, text):
+        for part in re.findall(r"\x1b\[\d*[A-Za-z]|\r|\n|[^\x1b\r\n]+", text):
+            if part == "\n":
+                self.row += 1
+                self.lines += [""] * (self.row + 1 - len(self.lines))
+            elif part == "\r":
+                self.column = 0
+            elif part.startswith("\x1b"):
+                self.control(part[-1], int(part[2:-1] or 1))
+            else:
+                line = self.lines[self.row]
+                self.lines[self.row] = line[:self.column].ljust(self.column) + part + line[self.column + len(part):]
+                self.column += len(part)
+                self.wrapped += self.column > self.columns
+
+    def control(self, letter, number):
+        if letter == "A":
+            self.row -= number
+        elif letter == "K":
+            self.lines[self.row] = self.lines[self.row][:self.column]
+        elif letter == "J":
+            self.lines[self.row:] = [self.lines[self.row][:self.column]]
+        else:
+            assert letter == "m", letter
+
+
+class Live(cli.CliCase):
+    def run_on_terminal(self, columns, **keys):
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        env = {**{k: v for k, v in self.env.items() if k != "CI"}, "TERM": "xterm"}
+        process = subprocess.Popen([cli.BENCHCTL, "run", self.define(**keys), "--store", self.store], env=env, cwd=self.folder,
+                                   stdin=slave, stdout=subprocess.PIPE, stderr=slave, text=True)
+        os.close(slave)
+        data = b""
+        while True:
+            try:
+                chunk = os.read(master, 4096)
+            except OSError:   # the program has ended
+                break
+            if not chunk:
+                break
+            data += chunk
+        os.close(master)
+        process.communicate(timeout=cli.WAIT_S)
+        self.assertEqual(process.returncode, 0, data)
+        return data.decode()
+
+    def test_every_width(self):
+        for columns in (60, 80, 130, 200):
+            with self.subTest(columns=columns):
+                text = self.run_on_terminal(columns, trainers=(1, 2), repeats=1, env={"FAKE_STEP_S": "0.08"})
+                screen = Screen(columns)
+                screen.feed(text[re.search(r"tiny-\w{5}   0/", text).start():])   # after the notes
+                self.assertEqual(screen.wrapped, 0)
+                end = "\n".join(screen.lines)
+                self.assertRegex(end, r"tiny-\w{5}   \d/\d trials")
+                self.assertRegex(end, r"\nbest [\d.]+ samples/s at point \d")
+                self.assertRegex(end, r"\n ✓ 1 +pservers=\d trainers=\d +1/1  [\d.]+ samples/s")
+                self.assertIn("waiting for the first step", text)
+                self.assertRegex(text, r"▸ 1 .* 0/1  ~?[\d.]+ samples/s")   # while it trains
+                self.assertEqual(re.search(r"samples/s  .*step \d/3", text) is not None, columns >= 80)
+                self.assertEqual(re.search(r"samples/s  ╍+━+─*  step", text) is not None, columns >= 130)
+
+
+if __name__ == "__main__":
+    cli.main()
