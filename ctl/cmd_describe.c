@@ -3,9 +3,32 @@
 #include "ctl/backend.h"
 #include "ctl/describe.h"
 #include "ctl/verbs.h"
+#include "report/json_text.h"
+#include "store/run_document.h"
+
+/* The document that benchd's API has for a run, too, and whether no process drives it any more. */
+static enum exit_code describe_json(const struct loaded_run *run)
+{
+    json_t *document =
+        run_document_to_json(&run->row, run->rows, run->n_rows, run->events, run->n_events);
+    if (document == NULL) {
+        return cli_error(EXIT_LOCAL_RESOURCE, NULL, "run '%s': its definition is damaged",
+                         run->row.name);
+    }
+    (void)json_object_set_new(json_object_get(document, "run"), "interrupted",
+                              json_boolean(run->is_interrupted)); /* grows in memory only */
+    struct buf out = BUF_INIT;
+    json_text_put(document, &out);
+    const enum exit_code code = cli_print(&out);
+    buf_done(&out);
+    return code;
+}
 
 static enum exit_code describe(const struct backend *b, const struct loaded_run *run)
 {
+    if (cli_output_is(b->cli, "json")) {
+        return describe_json(run);
+    }
     struct buf out = BUF_INIT;
     struct describe_params params = {
         .row = &run->row,
@@ -54,7 +77,11 @@ const struct verb verb_describe = {
     .args = "RUN",
     .summary = "Show what a run is, where it ran, and what failed and why",
     .examples = "  benchctl describe 7k3fq\n"
-                "  benchctl describe vgg16-pserver-sweep-7k3fq --store sqlite:results.db\n",
+                "  benchctl describe vgg16-pserver-sweep-7k3fq --store sqlite:results.db\n"
+                "  benchctl describe latest --local -o json\n",
+    .details = "-o json is the document of benchd's API (docs/contracts/attempts.md), with\n"
+               "\"interrupted\" in \"run\": no process drives the run, although it has not ended.",
+    .formats = "text|json",
     .min_words = 1,
     .max_words = 2,
     .run = run,

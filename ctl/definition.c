@@ -141,7 +141,9 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
     if (r >= 0) {
         r = freeze(spec, params, ret, &diags);
     }
-    if (r < 0) {
+    if (r < 0 && params->problems != NULL) {
+        diags_move(params->problems, &diags);
+    } else if (r < 0) {
         print_diags(&diags, file);
     }
     diags_done(&diags);

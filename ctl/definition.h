@@ -5,6 +5,7 @@
 
 #include "ctl/cli.h"
 #include "ctl/find.h"
+#include "doc/diag.h"
 #include "spec/profile.h"
 #include "spec/run_def.h"
 
@@ -29,6 +30,7 @@ struct definition_load_params {
     bool is_local;                   /* with its local block merged, on this machine */
     const char *run, *uid;           /* NULL: placeholders, for a plan */
     int64_t created_unix_ms;
+    struct diags *problems; /* NULL: they are printed; else they are moved there */
 };
 
 /* Applies --set, --steps and --repeats, checks everything and prints every problem. */

@@ -35,6 +35,16 @@ class Cluster(ClusterCase):
         self.assertRegex(self.ctl("get", "bm", "-A", "--no-headers").stdout, r"^other +tiny +vgg16")
         self.assertEqual(self.ctl("get", "bm").stderr, f"No resources found in {NS} namespace.\n")
 
+    def test_describe_as_json(self):
+        name = self.serve_local_run()
+        document = json.loads(self.ctl("describe", name, "-o", "json").stdout)
+        wanted = json.loads(json.dumps(self.fake.documents[name]))
+        wanted["run"]["interrupted"] = False
+        self.assertEqual(document, wanted)
+        self.fake.lease_age_s = None   # what the object says, and the exit code says that it is not all
+        document = json.loads(self.ctl("describe", name, "-o", "json", code=5).stdout)
+        self.assertEqual((document["run"]["status"]["phase"], document["attempts"]), ("Succeeded", []))
+
     def test_the_latest_run(self):
         self.assertIn("there is no run yet", self.ctl("describe", "latest", code=3).stderr)
         self.put_run("old-1", "2020-01-01T00:00:00Z")

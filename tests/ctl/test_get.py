@@ -38,7 +38,7 @@ class Local(cli.CliCase):
         for args in rows:
             done = self.ctl(*args, *where)
             self.assertIn(f"the latest run is {newest}\n", done.stderr, args)
-        self.assertIn(f"in both run/{newest} and run/old\n", self.ctl("compare", "run/latest", "old", *where, code=2).stderr)
+        self.assertIn(f"{newest} (base) and {name}", self.ctl("compare", "run/latest", name, *where, code=15).stdout)
         self.assertNotIn("the latest", self.ctl("results", "latest", "-q", *where).stderr)
         self.assertEqual(self.ctl("delete", "latest", *where).stdout, f"run/{newest} deleted\n")
         self.assertNotIn(newest, self.names())
@@ -50,6 +50,18 @@ class Local(cli.CliCase):
         done = self.ctl("results", "latest", *where, code=3)
         self.assertIn("error: there is no run yet", done.stderr)
         self.assertIn(f"fix: start one with: benchctl run NAME --store {self.store}", done.stderr)
+
+    def test_describe_as_json(self):
+        name = self.make_runs(old=1)
+        document = json.loads(self.ctl("describe", name, "--store", self.store, "-o", "json").stdout)
+        self.assertEqual((document["kind"], document["run"]["name"], document["run"]["interrupted"]),
+                         ("BenchmarkRunAttempts", name, False))
+        self.assertEqual([a["outcome"] for a in document["attempts"]], ["Succeeded"] * 3)
+        self.assertEqual(document["run"]["definition"]["metadata"]["name"], "tiny")
+        with sqlite3.connect(self.folder / "results.db") as db:
+            db.execute("UPDATE run SET phase = 'Running' WHERE name = 'old'")
+        db.close()
+        self.assertTrue(json.loads(self.ctl("describe", "old", "--store", self.store, "-o", "json").stdout)["run"]["interrupted"])
 
     def test_nothing_is_no_error(self):
         for args in ((), ("-o", "name"), ("-o", "wide"), ("--sort-by", "age")):

@@ -29,6 +29,33 @@ class Usage(cli.CliCase):
                          r"^benchctl \d+\.\d+\.\d+\nsource    \S+\ncompiler  \S+ [\d.]+\noptions   buildtype=\S+ .*\n$")
         self.assertEqual(self.ctl("version").stdout, self.ctl("--version").stdout)
 
+    def test_version_as_json(self):
+        version = json.loads(self.ctl("version", "-o", "json").stdout)
+        self.assertEqual(list(version), ["version", "source", "compiler", "options"])
+        self.assertEqual(self.ctl("version").stdout.splitlines()[0], f"benchctl {version['version']}")
+
+    def test_validate_as_json(self):
+        bad, local = self.folder / "bad.json", self.folder / "local.json"
+        document = cli.definition(extra={"baseline": "SingleNode", "timeout": "4h"})
+        bad.write_text(json.dumps(document), encoding="utf-8")
+        local.write_text(json.dumps(cli.definition(extra={"local": {"repeats": 3}})), encoding="utf-8")
+        done = self.ctl("validate", str(bad), "vgg16-single-node", str(local), "/no/such.yaml", "-o", "json", code=2)
+        self.assertEqual(done.stderr, "")
+        document = json.loads(done.stdout)
+        self.assertEqual(document["kind"], "ValidationList")
+        items = document["items"]
+        self.assertEqual([item["valid"] for item in items], [False, True, False, False])
+        self.assertEqual([p["fix"] for p in items[0]["problems"]],   # by place: the timeout was added behind the baseline
+                         ["write 'baseline: {kind: SingleNode}'", "write 'runPolicy: {activeDeadlineSeconds: 14400}'"])
+        self.assertEqual({(p["line"], p["column"] > 1) for p in items[0]["problems"]}, {(1, True)})
+        self.assertEqual((items[1]["problems"], items[1]["file"].endswith("vgg16-single-node.yaml")), ([], True))
+        self.assertEqual(items[2]["problems"][0]["path"], "spec.local.repeats")
+        self.assertEqual((items[3]["file"], items[3]["problems"][0]["line"]), ("/no/such.yaml", 0))
+        self.assertIn("No such file", items[3]["problems"][0]["message"])
+        no_image = json.loads(self.ctl("validate", "vgg16-systems", "-o", "json").stdout)["items"][0]
+        self.assertTrue(no_image["valid"] and no_image["notes"])
+        self.assertEqual(list(no_image["notes"][0]), ["line", "column", "path", "message"])
+
     def test_wrong_command_lines(self):
         rows = [  # words, exit code, text
             ([], 2, "Verbs:"),
@@ -46,7 +73,7 @@ class Usage(cli.CliCase):
             (["run", "x", "-f", "y", "--local"], 2, "not both"),
             (["plan", "vgg16-single-node", "--steps", "0"], 2, "--steps '0': expected a whole number"),
             (["plan", "vgg16-single-node", "-o", "jsn"], 2, "unknown output format 'jsn'"),
-            (["version", "-o", "json"], 2, "'version' does not take -o"),
+            (["explain", "-o", "json"], 2, "'explain' does not take -o"),
             (["version", "--color", "green"], 2, "--color 'green' is unknown"),
             (["results"], 2, "needs an argument"),
             (["compare", "x", "--local"], 2, "compare needs two runs, or one run and --axis"),
