@@ -22,7 +22,7 @@ from figures import Bar, Spread, table
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CORES = 2
 LOOK_S = 0.05
-# 8 MiB in each direction (worker/comm/flow.h), and as much again for the kernel's own lists.
+# 8 MiB in each direction (lib/exchange/flow.h), and as much again for the kernel's own lists.
 SERVER_TCP_BYTES = 2 * 2 * 8 << 20
 
 

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "worker/comm/slices.h"
+#include "exchange/slices.h"
 #include "worker/model/model.h"
 
 struct emulated_arena_params {

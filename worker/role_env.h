@@ -12,7 +12,7 @@
 #include "core/role.h"
 #include "worker/comm/frame.h"
 #include "worker/comm/net.h"
-#include "worker/comm/slices.h"
+#include "exchange/slices.h"
 #include "worker/model/model.h"
 
 struct role_env {

@@ -21,7 +21,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "worker/data/dataset.h"
-#include "worker/model/def.h"
+#include "network/def.h"
 #include "worker/model/model.h"
 #include "worker/role.h"
 

@@ -14,7 +14,7 @@ LIBC_PURE = {
     "strings.h",
 }  # stdio.h for snprintf; edges.py keeps its streams out of pure folders
 ANY = None  # any libc or system header
-LIBRARY = ["base", "core", "doc", "logparse", "reference", "spec", "decide", "result", "pod", "kube", "store", "report", "load", "run"]
+LIBRARY = ["base", "core", "doc", "logparse", "reference", "exchange", "network", "spec", "decide", "result", "pod", "kube", "store", "report", "load", "run"]
 
 # folder: (folders it may include, third-party headers it may include, libc headers)
 RULES = {
@@ -23,6 +23,8 @@ RULES = {
     "doc": (["base", "doc"], ["jansson.h", "yaml.h"], LIBC_PURE),
     "logparse": (["base", "core", "doc", "logparse"], ["pcre2.h"], LIBC_PURE),
     "reference": (["base", "doc", "reference"], [], LIBC_PURE),
+    "exchange": (["base", "exchange"], [], LIBC_PURE),
+    "network": (["base", "network"], [], LIBC_PURE),
     "spec": (["base", "core", "doc", "logparse", "spec"], ["jansson.h"], LIBC_PURE),
     "decide": (["base", "core", "spec", "decide"], [], LIBC_PURE),
     "result": (["base", "core", "spec", "result"], ["jansson.h"], LIBC_PURE),
@@ -37,18 +39,18 @@ RULES = {
     "worker/tensor": (["base", "worker/tensor"], ["immintrin.h"], ANY),
     "worker/kernels": (["base", "worker/tensor", "worker/kernels"], ["cblas.h", "immintrin.h", "cpuid.h"],
                        ANY),
-    "worker/comm": (["base", "core", "worker/tensor", "worker/comm"], ["immintrin.h", "openssl/"], ANY),
+    "worker/comm": (["base", "core", "exchange", "worker/tensor", "worker/comm"], ["immintrin.h", "openssl/"], ANY),
     "worker/data": (["base", "worker/tensor", "worker/data"], ["zlib.h"], ANY),
     "worker/host": (["base", "core", "worker/tensor", "worker/host"], ["jansson.h", "openssl/", "cpuid.h"],
                     ANY),
-    "worker/model": (["base", "worker/tensor", "worker/kernels", "worker/model"], [], ANY),
-    "worker": (["base", "core", "worker", "worker/tensor", "worker/kernels", "worker/comm", "worker/data",
+    "worker/model": (["base", "network", "worker/tensor", "worker/kernels", "worker/model"], [], ANY),
+    "worker": (["base", "core", "exchange", "network", "worker", "worker/tensor", "worker/kernels", "worker/comm", "worker/data",
                 "worker/host", "worker/model"], ["jansson.h", "openssl/"], ANY),
 }
 
 # Pure code takes time as data and does not log.
 IMPURE_BASE = {"base/clock.h", "base/log.h"}
-PURE = {"core", "doc", "logparse", "reference", "spec", "decide", "result", "pod", "report"}
+PURE = {"core", "doc", "logparse", "reference", "exchange", "network", "spec", "decide", "result", "pod", "report"}
 
 # By Meson: version, data folder and build options; the source, which each build asks for anew; texts of profiles.
 GENERATED = {"config.h", "base/build_source.h", "result/figures_source.h", "shipped_profiles.inc"}

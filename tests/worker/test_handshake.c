@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "worker/comm/handshake.h"
-#include "worker/comm/slices.h"
+#include "exchange/slices.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 

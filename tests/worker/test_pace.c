@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/emulation.h"
-#include "worker/model/def.h"
+#include "network/def.h"
 #include "worker/pace.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))

@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "raw_trainer.h"
-#include "worker/comm/flow.h"
+#include "exchange/flow.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define N_SLICES 4

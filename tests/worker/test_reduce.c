@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "worker/comm/fault.h"
-#include "worker/comm/flow.h"
+#include "exchange/flow.h"
 #include "worker/comm/heartbeat.h"
 #include "worker/comm/reduce.h"
 #include "worker/comm/watchdog.h"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "worker/comm/slices.h"
+#include "exchange/slices.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define VGG16 15254602

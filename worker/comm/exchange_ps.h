@@ -13,7 +13,7 @@
 #include "worker/comm/exchange.h"
 #include "worker/comm/frame.h"
 #include "worker/comm/net.h"
-#include "worker/comm/slices.h"
+#include "exchange/slices.h"
 
 struct exchange_ps_params {
     struct frame_id self;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "worker/comm/slices.h"
+#include "exchange/slices.h"
 
 static const char label[] = "benchd-frame-2";
 

@@ -4,7 +4,7 @@
 
 #include "base/vec.h"
 #include "worker/comm/conn.h"
-#include "worker/comm/flow.h"
+#include "exchange/flow.h"
 #include "worker/comm/ps_server.h"
 #include "worker/comm/reduce.h"
 

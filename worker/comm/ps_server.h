@@ -19,10 +19,11 @@
 #include "worker/comm/exchange.h"
 #include "worker/comm/fault.h"
 #include "worker/comm/frame.h"
-#include "worker/comm/slices.h"
+#include "exchange/room.h"
+#include "exchange/slices.h"
 
 #define PS_SERVER_HANDSHAKE_NS INT64_C(10000000000)
-#define PS_SERVER_EARLY_BYTES ((size_t)64 << 20)
+#define PS_SERVER_EARLY_BYTES ROOM_EARLY_BYTES
 
 struct ps_server_params {
     struct frame_id self;

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "exchange/room.h"
 #include "worker/tensor/accumulate.h"
 
 #define LINE_BYTES 64
@@ -31,8 +32,7 @@ void reduce_init(struct reduce *r, uint32_t n_trainers, const size_t *lens, size
         };
         r->max_len = lens[i] > r->max_len ? lens[i] : r->max_len;
     }
-    const size_t bytes = r->max_len > 0 ? r->max_len * sizeof(float) : 1;
-    r->max_early = max_early_bytes > bytes ? max_early_bytes / bytes : 1;
+    r->max_early = room_buffers(max_early_bytes, r->max_len * sizeof(float));
 }
 
 void reduce_done(struct reduce *r)
@@ -54,11 +54,8 @@ void reduce_done(struct reduce *r)
 
 bool reduce_has_room(const struct reduce *r, size_t i, uint32_t trainer)
 {
-    if (trainer == 0) {
-        return true;
-    }
     const bool is_wanted_next = i == r->first && trainer == r->slices[i].next;
-    return r->n_reserved + (is_wanted_next ? 0 : 1) < r->max_early;
+    return room_is_free(r->max_early, r->n_reserved, trainer, is_wanted_next);
 }
 
 void reduce_reserve(struct reduce *r, size_t i, uint32_t trainer)

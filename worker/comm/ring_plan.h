@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "worker/comm/slices.h"
+#include "exchange/slices.h"
 
 /* A slice stays in the second-level cache while it is received, added to and sent on. */
 #define RING_SLICE_BYTES ((size_t)256 << 10)

@@ -4,9 +4,8 @@
  * layers. Gradients lie in a second array of the same shape. BN running statistics are not
  * parameters: each trainer keeps its own, as the original networks do (docs/worker.md).
  *
- * Functions named model_def_* and model_init_params are defined in def.c, the table of variants and
- * its two functions in variants.c; the passes are in forward.c and backward.c, the
- * rest in model.c. */
+ * Networks as tables are in lib/network. model_init_params and model_flops_per_sample are defined in def.c,
+ * the passes in forward.c and backward.c, the rest in model.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,11 +13,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "network/def.h"
 
-struct model_def;                                         /* the layer table of a variant (def.h) */
-const struct model_def *model_def_find(const char *name); /* "vgg16-fluid-fc512"; NULL: unknown */
-const char *model_def_names(void);                        /* comma-separated, for messages */
-size_t model_def_n_params(const struct model_def *def);   /* trainable floats: 15,254,602 */
 /* Writes the initial parameters: convolutions N(0, sqrt(2/(k*k*Cin))), FC Xavier uniform, bias 0,
  * BN 1 and 0. A pure function of (variant, seed), so trainers and parameter servers need no
  * transfer. */
@@ -83,9 +79,6 @@ struct model_probe {
     void *ctx;
 };
 void model_set_probe(struct model *m, const struct model_probe *probe); /* borrowed; NULL: none */
-/* The layers of a variant, for tables: "conv1_2", "pool1", "fc2", ... */
-uint32_t model_def_n_layers(const struct model_def *def);
-void model_def_layer_name(const struct model_def *def, uint32_t layer, char ret[static 16]);
 const char *model_isa(const struct model *m); /* of the kernels: "avx512", ... */
 
 /* Forward and backward FLOPs of one sample, multiply-adds counted as two. */

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "worker/kernels/kernels.h"
-#include "worker/model/def.h"
+#include "network/def.h"
 #include "worker/model/model.h"
 #include "worker/tensor/arena.h"
 

@@ -1,5 +1,5 @@
 /* Slices on their way, see flow.h. */
-#include "worker/comm/flow.h"
+#include "exchange/flow.h"
 
 #include <assert.h>
 #include <stdlib.h>

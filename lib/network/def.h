@@ -1,5 +1,6 @@
 /* A network as data: a table of layers. The variants are static tables in variants.c; tests define
- * small networks of their own, so they check the code that trains. */
+ * small networks of their own, so they check the code that trains. Pure: benchworker trains what it says,
+ * and benchctl simulates it. */
 #pragma once
 
 #include <stddef.h>
@@ -54,3 +55,9 @@ struct layer_params layer_params(const struct layer_def *layer, const struct lay
 size_t layer_params_total(const struct layer_params *p);
 /* Trainable tensors: 60 for vgg16-fluid-fc512. */
 size_t model_def_n_tensors(const struct model_def *def);
+const struct model_def *model_def_find(const char *name); /* "vgg16-fluid-fc512"; NULL: unknown */
+const char *model_def_names(void);                        /* comma-separated, for messages */
+size_t model_def_n_params(const struct model_def *def);   /* trainable floats: 15,254,602 */
+/* The layers of a variant, for tables: "conv1_2", "pool1", "fc2", ... */
+uint32_t model_def_n_layers(const struct model_def *def);
+void model_def_layer_name(const struct model_def *def, uint32_t layer, char ret[static 16]);

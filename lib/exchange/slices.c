@@ -1,5 +1,5 @@
 /* Slices of the parameter arena, see slices.h. */
-#include "worker/comm/slices.h"
+#include "exchange/slices.h"
 
 #include <assert.h>
 
