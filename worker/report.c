@@ -65,7 +65,7 @@ int report_start(struct report *r, const struct role_env *e, struct err *err)
         {"blas", json_string(blas_config())},
         {"blas_core", json_string(blas_core())},
         {"cpu_features", json_string(cpu_features())},
-        {"threads", json_integer(e->role == ROLE_TRAINER ? e->threads : 1)},
+        {"threads", json_integer(e->role != ROLE_PSERVER ? e->threads : 1)},
         {"build", json_string("benchworker " BENCHD_VERSION)},
         {"source", json_string(build_source())},
         {"compiler", json_string(build_compiler())},

@@ -12,12 +12,17 @@
 #include "base/str.h"
 #include "core/address_list.h"
 #include "core/emulation.h"
+#include "worker/comm/exchange_ring.h"
 #include "worker/comm/handshake.h"
+#include "worker/comm/ring_plan.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 #define TRAINER 1u
 #define PSERVER 2u
+#define WORKER 4u
+#define TRAINING (TRAINER | WORKER)
 #define BOTH (TRAINER | PSERVER)
+#define ALL (TRAINING | PSERVER)
 
 enum kind { TEXT, NUMBER };
 
@@ -31,43 +36,45 @@ static const struct variable {
     int64_t min, max;
     const char *fallback;
 } variables[] = {
-    {"RUN", {"run", 0, "NAME", "Name of the run (default manual)"}, BOTH, TEXT,
+    {"RUN", {"run", 0, "NAME", "Name of the run (default manual)"}, ALL, TEXT,
      offsetof(struct role_env, run), 0, 0, "manual"},
-    {"POINT", {"point", 0, "N", "Number of the point (default 0)"}, BOTH, NUMBER,
+    {"POINT", {"point", 0, "N", "Number of the point (default 0)"}, ALL, NUMBER,
      offsetof(struct role_env, point), 0, UINT32_MAX, "0"},
-    {"TRIAL", {"trial", 0, "N", "Number of the trial (default 0)"}, BOTH, NUMBER,
+    {"TRIAL", {"trial", 0, "N", "Number of the trial (default 0)"}, ALL, NUMBER,
      offsetof(struct role_env, trial), 0, UINT32_MAX, "0"},
-    {"ATTEMPT", {"attempt", 0, "N", "Number of the attempt (default 0)"}, BOTH, NUMBER,
+    {"ATTEMPT", {"attempt", 0, "N", "Number of the attempt (default 0)"}, ALL, NUMBER,
      offsetof(struct role_env, attempt), 0, UINT32_MAX, "0"},
-    {"INDEX", {"index", 0, "N", "Index of this replica within its role (default 0)"}, BOTH, NUMBER,
+    {"INDEX", {"index", 0, "N", "Index of this replica within its role (default 0)"}, ALL, NUMBER,
      offsetof(struct role_env, index), 0, FRAME_MAX_INDEX, "0"},
     {"PSERVERS", {"pservers", 0, "N", "Number of parameter servers (default 1)"}, BOTH, NUMBER,
      offsetof(struct role_env, n_pservers), 0, FRAME_MAX_INDEX + 1, "1"},
     {"TRAINERS", {"trainers", 0, "N", "Number of trainers (default 1)"}, BOTH, NUMBER,
      offsetof(struct role_env, n_trainers), 1, FRAME_MAX_INDEX + 1, "1"},
-    {"LISTEN", {"listen", 0, "HOST:PORT", "Address to listen on"}, PSERVER, TEXT,
+    {"WORKERS", {"workers", 0, "N", "Number of workers (default 1)"}, WORKER, NUMBER,
+     offsetof(struct role_env, n_trainers), 1, FRAME_MAX_INDEX + 1, "1"},
+    {"LISTEN", {"listen", 0, "HOST:PORT", "Address to listen on"}, PSERVER | WORKER, TEXT,
      offsetof(struct role_env, listen), 0, 0, NULL},
     {"SECRET_FILE",
      {"secret-file", 0, "FILE", "File with the run's secret: 32 bytes, not readable by others"},
-     BOTH, TEXT, offsetof(struct role_env, secret_file), 0, 0, NULL},
-    {"SECRET_FD", {"secret-fd", 0, "N", "Open file descriptor to read the secret from"}, BOTH,
+     ALL, TEXT, offsetof(struct role_env, secret_file), 0, 0, NULL},
+    {"SECRET_FD", {"secret-fd", 0, "N", "Open file descriptor to read the secret from"}, ALL,
      NUMBER, offsetof(struct role_env, secret_fd), -1, INT32_MAX, "-1"},
-    {"SUMMARY_FILE", {"summary-file", 0, "FILE", "Also write the summary to FILE"}, BOTH, TEXT,
+    {"SUMMARY_FILE", {"summary-file", 0, "FILE", "Also write the summary to FILE"}, ALL, TEXT,
      offsetof(struct role_env, summary_file), 0, 0, NULL},
-    {"MODEL", {"model", 0, "NAME", "Network to train (default vgg16-fluid-fc512)"}, BOTH, TEXT,
+    {"MODEL", {"model", 0, "NAME", "Network to train (default vgg16-fluid-fc512)"}, ALL, TEXT,
      offsetof(struct role_env, model_name), 0, 0, "vgg16-fluid-fc512"},
-    {"SEED", {"seed", 0, "N", "Seed of parameters, data and dropout (default 1)"}, BOTH, NUMBER,
+    {"SEED", {"seed", 0, "N", "Seed of parameters, data and dropout (default 1)"}, ALL, NUMBER,
      offsetof(struct role_env, seed), 0, INT64_MAX, "1"},
     {"DATA",
      {"data", 0, "SOURCE", "Data set: synthetic, idx:DIR or cifar10:DIR (default synthetic)"},
-     TRAINER, TEXT, offsetof(struct role_env, data), 0, 0, "synthetic"},
-    {"BATCH_SIZE", {"batch-size", 'b', "N", "Samples per step (default 32)"}, TRAINER, NUMBER,
+     TRAINING, TEXT, offsetof(struct role_env, data), 0, 0, "synthetic"},
+    {"BATCH_SIZE", {"batch-size", 'b', "N", "Samples per step (default 32)"}, TRAINING, NUMBER,
      offsetof(struct role_env, batch_size), 1, 65536, "32"},
-    {"THREADS", {"threads", 't', "N", "Compute threads (default 1)"}, TRAINER, NUMBER,
+    {"THREADS", {"threads", 't', "N", "Compute threads (default 1)"}, TRAINING, NUMBER,
      offsetof(struct role_env, threads), 1, 1024, "1"},
     {"WARMUP_STEPS", {"warmup-steps", 0, "N", "Warm-up steps before the barrier (default 2)"},
-     TRAINER, NUMBER, offsetof(struct role_env, warmup_steps), 0, 1000000000, "2"},
-    {"STEPS", {"steps", 0, "N", "Measured steps after the barrier (default 10)"}, TRAINER, NUMBER,
+     TRAINING, NUMBER, offsetof(struct role_env, warmup_steps), 0, 1000000000, "2"},
+    {"STEPS", {"steps", 0, "N", "Measured steps after the barrier (default 10)"}, TRAINING, NUMBER,
      offsetof(struct role_env, steps), 1, 1000000000, "10"},
     {"COMPUTE",
      {"compute", 0, "KIND", "Real, or Emulated: sleep instead of computing (default Real)"},
@@ -83,20 +90,28 @@ static const struct variable {
      NUMBER, offsetof(struct role_env, arena_fd), -1, INT32_MAX, "-1"},
     {"RENDEZVOUS_S",
      {"rendezvous-s", 0, "N", "Seconds to wait until all peers are connected (default 60)"},
-     BOTH, NUMBER, offsetof(struct role_env, rendezvous_s), 1, 86400, "60"},
+     ALL, NUMBER, offsetof(struct role_env, rendezvous_s), 1, 86400, "60"},
 };
 /* clang-format on */
 
-static const struct arg_opt other_options[] = {
-    {"pserver-addrs", 0, "LIST",
-     "Addresses of all parameter servers: host:port,host:port or name-{0..19}:port"},
-    {"exchange", 0, "KIND", "Gradient exchange: PServer or None (default PServer)"},
-    {"print-digest", 0, NULL, "Print the SHA-256 of the final parameters to stderr"},
+static const struct {
+    struct arg_opt opt;
+    unsigned roles;
+} other_options[] = {
+    {{"pserver-addrs", 0, "LIST",
+      "Addresses of all parameter servers: host:port,host:port or name-{0..19}:port"},
+     TRAINER},
+    {{"worker-addrs", 0, "LIST",
+      "Addresses of all workers, in their order: host:port,host:port or name-{0..19}:port"},
+     WORKER},
+    {{"exchange", 0, "KIND", "Gradient exchange: PServer or None (default PServer)"}, TRAINER},
+    {{"exchange", 0, "KIND", "Gradient exchange: AllReduce"}, WORKER},
+    {{"print-digest", 0, NULL, "Print the SHA-256 of the final parameters to stderr"}, TRAINING},
 };
 
 static unsigned role_bit(enum role role)
 {
-    return role == ROLE_TRAINER ? TRAINER : PSERVER;
+    return role == ROLE_TRAINER ? TRAINER : role == ROLE_WORKER ? WORKER : PSERVER;
 }
 
 /* The options of a role, in the order of the table. */
@@ -108,8 +123,10 @@ static size_t list_options(enum role role, struct arg_opt ret[N(variables) + N(o
             ret[n++] = variables[i].opt;
         }
     }
-    for (size_t i = 0; role == ROLE_TRAINER && i < N(other_options); i++) {
-        ret[n++] = other_options[i];
+    for (size_t i = 0; i < N(other_options); i++) {
+        if ((other_options[i].roles & role_bit(role)) != 0) {
+            ret[n++] = other_options[i].opt;
+        }
     }
     return n;
 }
@@ -148,8 +165,8 @@ static int read_variable(struct role_env *e, const struct variable *v, struct er
 
 /* Counts all, and keeps those that are wanted. */
 struct address_count {
-    struct role_env *e;
-    int64_t n;
+    struct net_addr *addrs; /* (n_wanted) */
+    int64_t n, n_wanted;
 };
 
 static int take_address(void *ctx, const char *text, struct err *err)
@@ -157,38 +174,60 @@ static int take_address(void *ctx, const char *text, struct err *err)
     struct address_count *count = ctx;
     struct net_addr addr;
     int r = net_addr_parse(text, &addr, err);
-    if (r >= 0 && count->n < count->e->n_pservers) {
-        count->e->pserver_addrs[count->n] = addr;
+    if (r >= 0 && count->n < count->n_wanted) {
+        count->addrs[count->n] = addr;
     }
     count->n++;
     return r;
 }
 
+/* Of the role's peers: the servers of a trainer, all workers of a worker. */
 static int read_addrs(struct role_env *e, struct err *err)
 {
     char source[48];
-    const char *list = look_up(&e->args, "PSERVER_ADDRS", "pserver-addrs", NULL, source);
+    const bool is_worker = e->role == ROLE_WORKER;
+    const char *list = look_up(&e->args, is_worker ? "WORKER_ADDRS" : "PSERVER_ADDRS",
+                               is_worker ? "worker-addrs" : "pserver-addrs", NULL, source);
     if (list == NULL) {
-        return err_set(err, EINVAL,
-                       "no parameter server addresses; set --pserver-addrs or "
-                       "BENCHD_PSERVER_ADDRS, or pass --exchange None");
+        return is_worker ? err_set(err, EINVAL,
+                                   "no addresses of the workers; set --worker-addrs or "
+                                   "BENCHD_WORKER_ADDRS")
+                         : err_set(err, EINVAL,
+                                   "no parameter server addresses; set --pserver-addrs or "
+                                   "BENCHD_PSERVER_ADDRS, or pass --exchange None");
     }
-    e->pserver_addrs = xnew_array(struct net_addr, (size_t)e->n_pservers);
-    struct address_count count = {.e = e};
+    struct address_count count = {.n_wanted = is_worker ? e->n_trainers : e->n_pservers};
+    count.addrs = e->peer_addrs = xnew_array(struct net_addr, (size_t)count.n_wanted);
     int r = address_list_read(list, FRAME_MAX_INDEX + 1, take_address, &count, err);
     if (r < 0) {
         return err_wrap(err, r, "%s", source);
     }
-    if (count.n != e->n_pservers) {
-        return err_set(err, EINVAL,
-                       "%s holds %lld addresses, expected %lld, one per parameter server", source,
-                       (long long)count.n, (long long)e->n_pservers);
+    if (count.n != count.n_wanted) {
+        return err_set(err, EINVAL, "%s holds %lld addresses, expected %lld, one per %s", source,
+                       (long long)count.n, (long long)count.n_wanted,
+                       is_worker ? "worker" : "parameter server");
     }
     return 0;
 }
 
+/* A worker alone has no peers. */
+static int read_exchange_of_worker(struct role_env *e, struct err *err)
+{
+    char source[48];
+    const char *kind = look_up(&e->args, "EXCHANGE", "exchange", "AllReduce", source);
+    e->exchange = EXCHANGE_ALL_REDUCE;
+    if (exchange_kind_from_string(kind) != EXCHANGE_ALL_REDUCE) {
+        return err_set(err, EINVAL, "%s '%s': expected AllReduce, the exchange of workers", source,
+                       kind);
+    }
+    return e->n_trainers > 1 ? read_addrs(e, err) : 0;
+}
+
 static int read_exchange(struct role_env *e, struct err *err)
 {
+    if (e->role == ROLE_WORKER) {
+        return read_exchange_of_worker(e, err);
+    }
     char source[48];
     const char *kind = e->role == ROLE_TRAINER
                            ? look_up(&e->args, "EXCHANGE", "exchange", "PServer", source)
@@ -239,8 +278,8 @@ static int check_compute(struct role_env *e, struct err *err)
 
 static int check(struct role_env *e, struct err *err)
 {
-    bool is_trainer = e->role == ROLE_TRAINER;
-    int64_t count = is_trainer ? e->n_trainers : e->n_pservers;
+    const bool listens = e->role == ROLE_PSERVER || (e->role == ROLE_WORKER && e->n_trainers > 1);
+    int64_t count = e->role == ROLE_PSERVER ? e->n_pservers : e->n_trainers;
     const char *role = getenv("BENCHD_ROLE");
     if (role != NULL && !str_eq(role, role_to_string(e->role))) {
         return err_set(err, EINVAL, "BENCHD_ROLE is '%s', but the command is benchworker %s", role,
@@ -251,7 +290,7 @@ static int check(struct role_env *e, struct err *err)
                        "index %lld is out of range: this run has %lld %ss, counted from 0",
                        (long long)e->index, (long long)count, role_to_string(e->role));
     }
-    if (!is_trainer && e->listen == NULL) {
+    if (listens && e->listen == NULL) {
         return err_set(err, EINVAL,
                        "no address to listen on; set --listen HOST:PORT or BENCHD_LISTEN");
     }
@@ -272,8 +311,9 @@ static void print_help(enum role role, const struct arg_opt *options, size_t n)
         "environment: --seed as BENCHD_SEED.\nThe option takes precedence.\n\n"
         "Options:\n%s",
         role_to_string(role),
-        role == ROLE_TRAINER
-            ? "Train with parameter servers, or alone with --exchange None."
+        role == ROLE_TRAINER ? "Train with parameter servers, or alone with --exchange None."
+        : role == ROLE_WORKER
+            ? "Train with other workers in a ring; each applies the gradients of its part."
             : "Keep a part of the parameters for all trainers and apply their gradients.",
         buf_cstr(&text));
     buf_done(&text);
@@ -320,8 +360,8 @@ int role_env_read(enum role role, int argc, char *const *argv, struct role_env *
 void role_env_done(struct role_env *e)
 {
     args_done(&e->args);
-    free(e->pserver_addrs);
-    e->pserver_addrs = NULL;
+    free(e->peer_addrs);
+    e->peer_addrs = NULL;
 }
 
 int role_env_secret(const struct role_env *e, uint8_t ret[static 32], struct err *err)
@@ -349,11 +389,17 @@ struct frame_id role_env_id(const struct role_env *e)
 
 struct slices role_env_slices(const struct role_env *e)
 {
-    return slices_plan(model_def_n_params(e->model), (uint32_t)e->n_pservers, SLICES_MAX_BYTES);
+    const size_t n = model_def_n_params(e->model);
+    return e->role == ROLE_WORKER ? ring_slices(n, (uint32_t)e->n_trainers)
+                                  : slices_plan(n, (uint32_t)e->n_pservers, SLICES_MAX_BYTES);
 }
 
 void role_env_digest(const struct role_env *e, uint8_t ret[static 32])
 {
     struct slices slices = role_env_slices(e);
+    if (e->role == ROLE_WORKER) {
+        exchange_ring_digest(e->model_name, (uint64_t)e->seed, &slices, ret);
+        return;
+    }
     handshake_digest(e->model_name, (uint64_t)e->seed, (uint32_t)e->n_trainers, &slices, ret);
 }

@@ -20,8 +20,8 @@ struct role_env {
     enum role role;
     const char *run;
     int64_t point, trial, attempt, index;
-    int64_t n_pservers, n_trainers;
-    struct net_addr *pserver_addrs; /* (n_pservers) owned */
+    int64_t n_pservers, n_trainers; /* the latter: trainers, or workers */
+    struct net_addr *peer_addrs;    /* (n_pservers), or of a worker (n_trainers); owned */
     const char *listen;             /* NULL: not given */
     const char *secret_file;        /* NULL: not given */
     int64_t secret_fd;              /* -1: not given */

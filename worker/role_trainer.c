@@ -1,12 +1,12 @@
-/* `benchworker trainer`: warm-up steps, the barrier, measured steps, the summary.
+/* `benchworker trainer` and `benchworker worker`: warm-up steps, the barrier, measured steps, the summary.
  *
  * A step ends with its backward pass. The new parameters come while the next step computes: forward
  * waits for those of a layer before it reads them. Only the last step, and the last one of the
  * warm-up, wait for all.
  *
  * Trainer i of N takes samples i, i+N, ... of each global batch, and dropout is keyed by (step,
- * trainer), so the result is a pure function of the settings. On an error the trainer tells the
- * parameter servers, writes an error record and one line to stderr, and exits with a code of
+ * trainer), so the result is a pure function of the settings. A worker is a trainer that has other
+ * workers in place of servers. On an error it tells its peers, writes an error record and one line to stderr, and exits with a code of
  * base/exit_code.h. */
 #include <math.h>
 #include <stdio.h>
@@ -17,6 +17,8 @@
 #include "base/exit_code.h"
 #include "base/mem.h"
 #include "worker/comm/exchange_ps.h"
+#include "worker/comm/exchange_ring.h"
+#include "worker/comm/ring_plan.h"
 #include "worker/data/dataset.h"
 #include "worker/emulation.h"
 #include "worker/host/probe.h"
@@ -31,7 +33,7 @@ struct trainer {
     struct exchange *exchange;
     struct dataset *data;
     struct learner learner;
-    struct adam adam;           /* without peers only */
+    struct adam adam;           /* without servers only: of all parameters, or of a worker's own */
     struct emulation emulation; /* with e->is_emulated only, in place of data and learner */
     int64_t *step_ns;           /* (steps) measured */
     int64_t barrier_ns, barrier_cpu_ns;
@@ -63,9 +65,46 @@ static void apply_nothing(void *ctx, uint64_t t, size_t offset, size_t n, float 
     (void)ctx, (void)t, (void)offset, (void)n, (void)params, (void)grad_sum, (void)grad_scale;
 }
 
+/* The address of the next worker in the ring, and the socket for the one before. */
+static int open_ring(struct trainer *t, struct err *err)
+{
+    const struct role_env *e = t->env;
+    struct exchange_ring_params p = {
+        .self = role_env_id(e),
+        .slices = role_env_slices(e),
+        .listen_fd = -1,
+        .window_bytes = RING_WINDOW_BYTES,
+        .apply = learner_apply_adam,
+        .apply_ctx = &t->adam,
+        .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
+        .watches_main = true,
+        .on_fault = die_of_fault,
+        .ctx = t->report,
+    };
+    role_env_digest(e, p.digest);
+    t->adam = ADAM_DEFAULT;
+    adam_init(&t->adam, slices_server_params(&p.slices, p.self.index));
+    if (e->n_trainers == 1) {
+        return exchange_ring_new(&p, &t->exchange, err);
+    }
+    p.next = e->peer_addrs[ring_next((uint32_t)e->n_trainers, p.self.index)];
+    struct net_addr own;
+    int r = role_env_secret(e, p.secret, err);
+    r = r < 0 ? r : net_addr_parse(e->listen, &own, err);
+    r = r < 0 ? r : net_listen(&own, err);
+    if (r < 0) {
+        return r;
+    }
+    p.listen_fd = r;
+    return exchange_ring_new(&p, &t->exchange, err);
+}
+
 static int open_exchange(struct trainer *t, struct err *err)
 {
     const struct role_env *e = t->env;
+    if (e->exchange == EXCHANGE_ALL_REDUCE) {
+        return open_ring(t, err);
+    }
     if (e->exchange == EXCHANGE_NONE && e->is_emulated) {
         return exchange_none_new(apply_nothing, NULL, 0, &t->exchange, err);
     }
@@ -77,7 +116,7 @@ static int open_exchange(struct trainer *t, struct err *err)
     }
     struct exchange_ps_params p = {
         .self = role_env_id(e),
-        .servers = e->pserver_addrs,
+        .servers = e->peer_addrs,
         .slices = role_env_slices(e),
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
         .watches_main = !e->is_emulated, /* it uses no CPU time */
@@ -125,7 +164,8 @@ static int open_model(struct trainer *t, struct err *err)
     int r = learner_init(&t->learner, &p, err);
     if (r == 0) {
         model_set_hooks(t->learner.model, &t->hooks);
-        t->adam.threads = model_threads(t->learner.model);
+        /* A ring applies in its own thread, while the model computes. */
+        t->adam.threads = e->exchange == EXCHANGE_NONE ? model_threads(t->learner.model) : NULL;
     }
     return r;
 }
@@ -353,8 +393,9 @@ static int run(struct trainer *t)
         return fail(t, err.code == EINVAL ? EXIT_USAGE : EXIT_WORKER_RESOURCE, &err);
     }
     if (open_exchange(t, &err) < 0) {
-        return fail(t, err.code == EAGAIN || err.code == EMFILE ? EXIT_WORKER_RESOURCE : EXIT_USAGE,
-                    &err);
+        const bool is_resource = err.code == EAGAIN || err.code == EMFILE ||
+                                 err.code == EADDRINUSE || err.code == EADDRNOTAVAIL;
+        return fail(t, is_resource ? EXIT_WORKER_RESOURCE : EXIT_USAGE, &err);
     }
     if (!e->is_emulated &&
         dataset_open(e->data, DATA_TRAIN, 0, (uint64_t)e->seed, &t->data, &err) < 0) {
@@ -375,13 +416,13 @@ static int run(struct trainer *t)
     return EXIT_OK;
 }
 
-int role_trainer(int argc, char *const *argv)
+static int run_role(enum role role, int argc, char *const *argv)
 {
     struct role_env e;
     struct err err = {0};
-    int r = role_env_read(ROLE_TRAINER, argc, argv, &e, &err);
+    int r = role_env_read(role, argc, argv, &e, &err);
     if (r < 0) {
-        fprintf(stderr, "benchworker trainer: %s\n", err.msg);
+        fprintf(stderr, "benchworker %s: %s\n", role_to_string(role), err.msg);
         return EXIT_USAGE;
     }
     if (r > 0) {
@@ -405,4 +446,14 @@ int role_trainer(int argc, char *const *argv)
     report_done(&report);
     role_env_done(&e);
     return code;
+}
+
+int role_trainer(int argc, char *const *argv)
+{
+    return run_role(ROLE_TRAINER, argc, argv);
+}
+
+int role_worker(int argc, char *const *argv)
+{
+    return run_role(ROLE_WORKER, argc, argv);
 }

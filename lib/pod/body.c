@@ -347,6 +347,13 @@ static int check_by_ip(const struct run_def *def, const struct replica_id *id, s
         .role = id->role, .index = id->index, .replicas = point->replicas, .listen = ""};
     const int known = id->role == ROLE_PSERVER ? -1 : ROLE_PSERVER;
     enum role role;
+    if (str_eq(system->profile, PROFILE_NATIVE) && point->replicas[ROLE_WORKER] > 1) {
+        return err_set(
+            err, EINVAL,
+            "system '%s': a worker needs the address of the next one, which addressing Ip "
+            "does not give; write addressing: Dns",
+            system->name);
+    }
     vec_each (const struct rendezvous_var, it, &system->rendezvous.vars) {
         if (rendezvous_applies(it, &member) &&
             rendezvous_needs_addresses(it, &member, known, &role)) {

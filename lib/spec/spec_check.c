@@ -199,8 +199,7 @@ static void check_training_roles(struct reading *r, const struct place *roles)
     struct place trainer = place_get(roles, "trainer");
     struct place worker = place_get(roles, "worker");
     if (worker.node != NULL && need_of(r, ROLE_WORKER) == EXCHANGE_NEEDS_NONE) {
-        const char *fix = spec_has_native_system(r) ? "rename it to 'trainer', or remove it"
-                          : trainer.node == NULL
+        const char *fix = trainer.node == NULL
                               ? "write exchange: {kind: AllReduce}, or rename the role to 'trainer'"
                               : "remove the role, or write exchange: {kind: AllReduce}";
         _cleanup_(freep) char *exchanges = exchanges_text(r);

@@ -29,10 +29,8 @@ char *spec_read_free_name(struct diags *d, const struct place *place)
 bool spec_read_kind(struct reading *r, const struct place *place, bool is_native,
                     const char *const *names, size_t n, int *ret, char **ret_other)
 {
-    static const char *const later[] = {"AllReduce", NULL};
     if (is_native) {
-        const bool is_exchange = names == exchange_kind_names;
-        return read_enum(r->diags, place, names, n - is_exchange, is_exchange ? later : NULL, ret);
+        return read_enum(r->diags, place, names, n, NULL, ret);
     }
     char *name = spec_read_free_name(r->diags, place);
     for (size_t i = 0; name != NULL && i < n; i++) {

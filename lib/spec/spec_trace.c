@@ -181,6 +181,10 @@ static void check_systems(struct reading *r)
                             "compute Emulated: only benchworker's trainers can be emulated, and "
                             "system '%s' has profile '%s'",
                             s->name, s->profile);
+        } else if (s->exchange.kind == EXCHANGE_ALL_REDUCE) {
+            reader_complain(r->diags, &compute,
+                            "write 'compute: Real', or exchange: {kind: PServer}",
+                            "compute Emulated: the workers of AllReduce cannot be emulated");
         }
     }
 }

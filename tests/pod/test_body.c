@@ -575,6 +575,41 @@ static void rendezvous_in_pods(void **state)
     run_def_free(def);
 }
 
+/* A ring of benchworker's own workers needs addresses before its pods run; one worker alone does not. */
+static void workers_by_ip(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"
+        "spec:\n"
+        "  systems: [{name: ours, profile: benchworker, image: a}]\n"
+        "  workload: {model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: AllReduce}}\n"
+        "  sweep: {grid: {workers: [1, 2]}}\n"
+        "  roles: {worker: {replicas: {from: workers}}}\n";
+    struct spec *spec = definition_load(text, NULL);
+    struct run_def_params params = {.name = "sample-1", .uid = UID};
+    struct run_def *def;
+    struct diags diags = {0};
+    assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+    static char *list[] = {"w0.s:7164", "w1.s:7164"};
+    const struct gang_addresses addresses = {.of_role = {[ROLE_WORKER] = list}, .is_pods = true};
+    const struct replica_id alone = {{0, 0, 0}, ROLE_WORKER, 0},
+                            second = {{1, 0, 0}, ROLE_WORKER, 1};
+    struct err err;
+    json_t *pod;
+    assert_int_equal(pod_body(def, &second, &addresses, POD_BY_DNS, &pod, &err), 0);
+    assert_string_equal(env_of(pod, "BENCHD_WORKER_ADDRS"), "w0.s:7164,w1.s:7164");
+    assert_string_equal(env_of(pod, "BENCHD_ROLE"), "worker");
+    assert_string_equal(env_of(pod, "BENCHD_EXCHANGE"), "AllReduce");
+    json_decref(pod);
+    assert_int_equal(pod_body(def, &alone, &addresses, POD_BY_IP, &pod, &err), 0);
+    json_decref(pod);
+    assert_int_equal(pod_body(def, &second, &addresses, POD_BY_IP, &pod, &err), -EINVAL);
+    assert_string_equal(err.msg, "system 'ours': a worker needs the address of the next one, which "
+                                 "addressing Ip does not give; write addressing: Dns");
+    run_def_free(def);
+}
+
 /* The whole of it: a selector that is too wide would be accepted, too. */
 static void policy(void **state)
 {
@@ -717,6 +752,7 @@ int main(void)
         cmocka_unit_test(parameters_cannot_break_rules),
         cmocka_unit_test(a_system_in_a_pod),
         cmocka_unit_test(rendezvous_in_pods),
+        cmocka_unit_test(workers_by_ip),
         cmocka_unit_test(policy),
         cmocka_unit_test(bodies_are_linear_in_replicas),
         cmocka_unit_test(lists_of_other_programs_are_bounded),

@@ -39,9 +39,8 @@ static const struct {
     {"batchSize: 64", "threads: 0", "9:14", "spec.workload.threads: 0 is out of range", NULL},
     {"kind: Synthetic", "kind: synthetic", "8:21",
      "spec.workload.dataset.kind: unknown value 'synthetic'", "did you mean 'Synthetic'?"},
-    {"kind: PServer", "kind: AllReduce", "10:22",
-     "spec.workload.exchange.kind: 'AllReduce' is not supported by this version",
-     "allowed: PServer or None"},
+    {"kind: PServer", "kind: Allreduce", "10:22",
+     "spec.workload.exchange.kind: unknown value 'Allreduce'", "did you mean 'AllReduce'?"},
     {"mode: Sync", "mode: Async", "10:37",
      "spec.workload.exchange.mode: 'Async' is not supported by this version", NULL},
     {"wire: Fp32", "wire: Bf16", "10:49",
@@ -325,6 +324,8 @@ static void emulation_has_limits(void **state)
          "spec.workload.compute: compute Emulated: only benchworker's trainers can be emulated, "
          "and "
          "system 'other' has profile 'pytorch'"},
+        {"kind: PServer", "kind: AllReduce",
+         "spec.workload.compute: compute Emulated: the workers of AllReduce cannot be emulated"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *emulated = definition_with("batchSize: 64\n", EMULATED);

@@ -302,9 +302,9 @@ static const struct {
      "{trainer: {replicas: {from: trainers}}, worker: {replicas: {from: workers}}}",
      "8:50: error: spec.roles.worker: exchange None uses no worker",
      "remove the role, or write exchange: {kind: AllReduce}"},
-    /* The native worker has no AllReduce. */
     {"[{name: ours, profile: benchworker}]", "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
-     "8:11: error: spec.roles.worker: exchange PServer uses no worker", "rename it to 'trainer'"},
+     "8:11: error: spec.roles.worker: exchange PServer uses no worker",
+     "write exchange: {kind: AllReduce}, or rename the role to 'trainer'"},
     {NULL, "{model: m, batchSize: 1, exchange: {kind: Ring}}", "{grid: {batch_size: [1]}}", "{}",
      "8:3: error: spec.roles.worker: exchange Ring requires exactly one of",
      "for example, write 'worker: {replicas: {from: workers}}'"},
@@ -339,10 +339,9 @@ static const struct {
      "5:59: error: spec.systems[0].exchange.kind: '-x' is not a valid name", NULL},
     {"[{name: mine, profile: other, exchange: {mode: Async}}]", NULL, NULL, NULL,
      "5:42: error: spec.systems[0].exchange.kind: required field 'kind' is missing", NULL},
-    {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce}}]",
+    {"[{name: ours, profile: benchworker, exchange: {kind: Gossip}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
-     "5:65: error: spec.systems[0].exchange.kind: 'AllReduce' is not supported by this version",
-     NULL},
+     "5:65: error: spec.systems[0].exchange.kind: unknown value 'Gossip'", NULL},
     {"[{name: served, profile: other}, "
      "{name: reduced, profile: other, exchange: {kind: AllReduce}, roles: {trainer: {args: [x]}}}]",
      SERVED, "{grid: {trainers: [1]}}",
@@ -402,9 +401,6 @@ static const struct {
     /* With the native worker beside them, all names must be its own. */
     {"[{name: mine, profile: other}, {name: ours, profile: benchworker}]", NULL, NULL, NULL,
      "6:21: error: spec.workload.model: unknown value 'resnet50'", NULL},
-    {"[{name: mine, profile: other}, {name: ours, profile: benchworker}]", NULL, NULL, NULL,
-     "6:63: error: spec.workload.exchange.kind: 'AllReduce' is not supported by this version",
-     NULL},
 };
 
 /* open-mpi beside a system without a launcher, in one definition. */

@@ -139,8 +139,21 @@ class Gang:
         return {n: self.replicas[n].end(timeout_s) for n in names or self.replicas}
 
 
+class Ring(Gang):
+    """The workers of one trial, without servers."""
+
+    def __init__(self, n_workers, worker_args=()):
+        super().__init__(0, 0)
+        ports = own_ports(n_workers)
+        addrs = ",".join(f"{HOST}:{p}" for p in ports)
+        for i, port in enumerate(ports):
+            self.add("worker", i, ["--run", "ring", "--workers", n_workers, "--secret-file", self.key,
+                                   "--worker-addrs", addrs, "--listen", f"{HOST}:{port}", "--batch-size", 2,
+                                   *worker_args])
+
+
 def seconds_since(begin):
     return time.monotonic() - begin
 
 
-__all__ = ["HOST", "PATIENCE_S", "Gang", "Replica", "ROOT", "WORKER", "own_ports", "seconds_since", "signal", "time"]
+__all__ = ["HOST", "PATIENCE_S", "Gang", "Replica", "Ring", "ROOT", "WORKER", "own_ports", "seconds_since", "signal", "time"]

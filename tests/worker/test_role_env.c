@@ -79,7 +79,7 @@ static void limits(void **state)
         const char *name;
         enum role role;
         const char *words[MAX_WORDS];
-        struct setting variables[3];
+        struct setting variables[4];
         const char *says; /* NULL: accepted */
     } rows[] = {
         {"one step", ROLE_TRAINER, {"--exchange", "None", "--steps", "1"}, {{0}}, NULL},
@@ -143,6 +143,33 @@ static void limits(void **state)
          {{"BENCHD_PSERVER_ADDRS", "a-{0..}:1"}},
          "BENCHD_PSERVER_ADDRS: 'a-{0..}:1' is not HOST:PORT, and not a pattern"},
         {"a comma at the end", ROLE_TRAINER, {"--pserver-addrs", "a:1,"}, {{0}}, "host:port"},
+        {"a worker alone needs nothing", ROLE_WORKER, {NULL}, {{0}}, NULL},
+        {"workers, as variables",
+         ROLE_WORKER,
+         {"--index", "1"},
+         {{"BENCHD_WORKERS", "2"}, {"BENCHD_WORKER_ADDRS", "a:1,b:2"}, {"BENCHD_LISTEN", "b:2"}},
+         NULL},
+        {"a worker needs the others' addresses",
+         ROLE_WORKER,
+         {"--workers", "2", "--listen", "a:1"},
+         {{0}},
+         "set --worker-addrs"},
+        {"a worker's address too few",
+         ROLE_WORKER,
+         {"--workers", "2", "--listen", "a:1", "--worker-addrs", "a:1"},
+         {{0}},
+         "holds 1 addresses, expected 2, one per worker"},
+        {"a worker needs an address to listen on",
+         ROLE_WORKER,
+         {"--workers", "2", "--worker-addrs", "a:1,b:2"},
+         {{0}},
+         "no address to listen on"},
+        {"workers have one exchange",
+         ROLE_WORKER,
+         {"--exchange", "PServer"},
+         {{0}},
+         "expected AllReduce"},
+        {"workers are not emulated", ROLE_WORKER, {"--compute", "Emulated"}, {{0}}, "--compute"},
         {"the role is this one",
          ROLE_TRAINER,
          {"--exchange", "None"},
@@ -179,7 +206,7 @@ static void addresses_in_their_order(void **state)
     struct err err;
     assert_int_equal(read_env(ROLE_TRAINER, words, none, &e, &err), 0);
     for (size_t i = 0; i < N_ROWS(ports); i++) {
-        assert_string_equal(e.pserver_addrs[i].port, ports[i]);
+        assert_string_equal(e.peer_addrs[i].port, ports[i]);
     }
     role_env_done(&e);
 }
@@ -193,9 +220,9 @@ static void addresses_of_a_pattern(void **state)
     struct role_env e;
     struct err err;
     assert_int_equal(read_env(ROLE_TRAINER, words, pattern, &e, &err), 0);
-    assert_string_equal(e.pserver_addrs[0].host, "p0t1a0-pserver-0.sample");
-    assert_string_equal(e.pserver_addrs[19].host, "p0t1a0-pserver-19.sample");
-    assert_string_equal(e.pserver_addrs[19].port, "7164");
+    assert_string_equal(e.peer_addrs[0].host, "p0t1a0-pserver-0.sample");
+    assert_string_equal(e.peer_addrs[19].host, "p0t1a0-pserver-19.sample");
+    assert_string_equal(e.peer_addrs[19].port, "7164");
     role_env_done(&e);
 }
 

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Mid-trial, a worker of a ring is killed or stopped: all others are out within 2 s or 10 s, and all name it, also those
+that are no neighbours of it; a stopped one that wakes finds itself out. Before: what workers end with."""
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from gang import Ring, seconds_since, signal, time
+from tap import Tap
+
+LIMIT_S = {signal.SIGKILL: 2, signal.SIGSTOP: 10}
+STEPS = 4  # on a busy machine: one to end, and what the others need to hear of it
+SILENCE_S = {signal.SIGKILL: 0, signal.SIGSTOP: 6}
+ROWS = [(4, "worker/1", signal.SIGKILL), (2, "worker/0", signal.SIGKILL), (4, "worker/2", signal.SIGSTOP)]
+
+
+def fault(row):
+    """(seconds to the last exit, how many it may take, the others' ends, the end of a woken victim or None)"""
+    n, victim, number = row
+    with Ring(n, ["--steps", 100000]) as ring:
+        ring["worker/0"].wait_for("step", 4)
+        step_s = max(r["step_ns"] for r in ring["worker/0"].records if r["type"] == "step") / 1e9
+        begin = time.monotonic()
+        ring[victim].signal(number)
+        others = ring.end([name for name in ring.replicas if name != victim])
+        took_s = seconds_since(begin)
+        woken = None
+        if number == signal.SIGSTOP:
+            ring[victim].signal(signal.SIGCONT)
+            woken = ring[victim].end()
+        return took_s, max(LIMIT_S[number], SILENCE_S[number] + STEPS * step_s), others, woken
+
+
+def check_end(tap):
+    """Three workers end with the same parameters, and with the same again; they sent two thirds twice."""
+    first = None
+    for again in ("", ", again"):
+        with Ring(3, ["--warmup-steps", 1, "--steps", 2, "--print-digest"]) as ring:
+            ends = ring.end()
+            summaries = {name: [r for r in ring[name].records if r["type"] == "summary"] for name in ends}
+        for name, (code, error, stderr) in ends.items():
+            what = f"three workers{again}: {name}"
+            first = first or stderr
+            tap.equal((0, None, first), (code, error, stderr), f"{what} ends with the parameters of all")
+            summary = summaries[name][-1] if summaries[name] else {}
+            want = 2 * 2 * 4 * 15254602 * 2 / 3
+            tap.ok(want * 0.98 < summary.get("bytes_tx", 0) < want * 1.02, f"{what}: bytes",
+                   f"expected about {want:.0f}, got {summary.get('bytes_tx')}")
+
+
+def main():
+    tap = Tap()
+    check_end(tap)
+    with ThreadPoolExecutor(1) as pool:  # a ring that starves loses workers that nobody killed
+        results = list(pool.map(fault, ROWS))
+    for (n, victim, number), (took_s, limit_s, others, woken) in zip(ROWS, results):
+        what = f"{number.name} of {victim} of {n}"
+        print(f"# {what}: the last one left after {took_s:.1f} s")
+        tap.ok(took_s <= limit_s, f"{what}: everyone is out in time", f"{took_s:.1f} s, expected {limit_s:.1f}")
+        for name, (code, error, stderr) in others.items():
+            tap.equal((11, victim), (code, error and error["peer"]), f"{what}: {name} names the cause")
+            tap.match(victim, stderr, f"{what}: {name} says so on stderr")
+            tap.equal(1, stderr.count("\n"), f"{what}: {name} says it in one line")
+        if woken is not None:
+            code, error, _ = woken
+            tap.equal((11, victim), (code, error and error["peer"]), f"{what}: it finds itself out")
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
