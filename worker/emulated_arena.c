@@ -13,6 +13,7 @@
 #include "worker/comm/crc32c.h"
 #include "worker/model/adam.h"
 #include "worker/tensor/accumulate.h"
+#include "worker/tensor/bf16.h"
 #include "worker/tensor/rng.h"
 
 #define PAGE_BYTES ((size_t)4096)
@@ -54,9 +55,9 @@ static void key_of(const struct emulated_arena_params *p, uint8_t ret[static AUT
     char text[256];
     (void)snprintf(text, sizeof(text),
                    "1 %s seed=%" PRIu64 " params=%zu trainers=%" PRIu32 " slices=%" PRIu32
-                   " servers=%" PRIu32 " steps=%" PRIu32,
+                   " servers=%" PRIu32 " steps=%" PRIu32 " wire=%s",
                    p->model_name, p->seed, p->slices.n_params, p->n_trainers, p->slices.n,
-                   p->slices.n_servers, p->n_steps);
+                   p->slices.n_servers, p->n_steps, exchange_wire_names[p->wire]);
     auth_sha256(text, strlen(text), ret);
 }
 
@@ -72,14 +73,38 @@ const float *emulated_arena_grads(const struct emulated_arena *a, uint32_t train
 
 /* ---- the content ---- */
 
-/* In trainer order, as a server adds. */
-static void sum_up(const float *grads, size_t offset, size_t n, uint32_t n_trainers, uint64_t step,
-                   float *sum)
+/* In trainer order, as a server adds. n <= PART_FLOATS. */
+static void sum_up(const struct emulated_arena_params *p, const float *grads, size_t offset,
+                   size_t n, uint64_t step, float *sum)
 {
-    memcpy(sum, grads + place_of(0, step) + offset, n * sizeof(float));
-    for (uint32_t t = 1; t < n_trainers; t++) {
-        grad_add(sum, grads + place_of(t, step) + offset, n);
+    uint16_t narrowed[PART_FLOATS];
+    for (uint32_t t = 0; t < p->n_trainers; t++) {
+        const float *grad = grads + place_of(t, step) + offset;
+        if (p->wire == EXCHANGE_WIRE_BF16) {
+            bf16_narrow(narrowed, grad, n);
+        }
+        if (p->wire == EXCHANGE_WIRE_BF16 && t == 0) {
+            bf16_widen(sum, narrowed, n);
+        } else if (p->wire == EXCHANGE_WIRE_BF16) {
+            bf16_add(sum, narrowed, n);
+        } else if (t == 0) {
+            memcpy(sum, grad, n * sizeof(float));
+        } else {
+            grad_add(sum, grad, n);
+        }
     }
+}
+
+/* Continues the checksum over n parameters as they are sent. n <= PART_FLOATS. */
+static uint32_t check_more(const struct emulated_arena_params *p, uint32_t crc, const float *params,
+                           size_t n)
+{
+    uint16_t narrowed[PART_FLOATS];
+    if (p->wire == EXCHANGE_WIRE_FP32) {
+        return crc32c(crc, params, n * sizeof(float));
+    }
+    bf16_narrow(narrowed, params, n);
+    return crc32c(crc, narrowed, n * sizeof(uint16_t));
 }
 
 /* All steps of a part of slice i, which stays in the caches. `params` holds the initial values. Continues the
@@ -91,14 +116,14 @@ static void train_alone(const struct emulated_arena_params *p, const float *grad
     float own[PART_FLOATS], sums[PARITIES][PART_FLOATS];
     memcpy(own, params + offset, n * sizeof(float));
     for (uint32_t parity = 0; parity < PARITIES; parity++) {
-        sum_up(grads, offset, n, p->n_trainers, parity, sums[parity]);
+        sum_up(p, grads, offset, n, parity, sums[parity]);
     }
     struct adam adam = ADAM_DEFAULT;
     adam_init(&adam, n);
     for (uint32_t step = 0; step < p->n_steps; step++) {
         adam_apply(&adam, step + 1, 0, n, own, sums[step % PARITIES], 1.0f / (float)p->n_trainers);
         uint32_t *crc = &checksums[(size_t)step * p->slices.n + i];
-        *crc = crc32c(*crc, own, n * sizeof(float));
+        *crc = check_more(p, *crc, own, n);
     }
     adam_done(&adam);
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "core/exchange.h"
 #include "exchange/slices.h"
 #include "worker/model/model.h"
 
@@ -25,6 +26,7 @@ struct emulated_arena_params {
     uint32_t n_trainers;
     uint32_t n_steps; /* warm-up included */
     struct slices slices;
+    enum exchange_wire wire;
 };
 
 struct emulated_arena {

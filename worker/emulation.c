@@ -24,6 +24,7 @@ int emulation_open(const struct role_env *e, struct emulation *ret, struct err *
         .n_trainers = (uint32_t)e->n_trainers,
         .n_steps = (uint32_t)(e->warmup_steps + e->steps),
         .slices = role_env_slices(e),
+        .wire = e->wire,
     };
     return emulated_arena_open(&arena, (int)e->arena_fd, &ret->arena, err);
 }

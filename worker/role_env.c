@@ -76,6 +76,8 @@ static const struct variable {
      TRAINING, NUMBER, offsetof(struct role_env, warmup_steps), 0, 1000000000, "2"},
     {"STEPS", {"steps", 0, "N", "Measured steps after the barrier (default 10)"}, TRAINING, NUMBER,
      offsetof(struct role_env, steps), 1, 1000000000, "10"},
+    {"WIRE", {"wire", 0, "FORMAT", "Numbers on the network: Fp32 or Bf16 (default Fp32)"}, BOTH,
+     TEXT, offsetof(struct role_env, wire_name), 0, 0, "Fp32"},
     {"COMPUTE",
      {"compute", 0, "KIND", "Real, or Emulated: sleep instead of computing (default Real)"},
      TRAINER, TEXT, offsetof(struct role_env, compute), 0, 0, "Real"},
@@ -237,6 +239,15 @@ static int read_exchange(struct role_env *e, struct err *err)
         return err_set(err, EINVAL, "%s '%s': expected PServer or None", source, kind);
     }
     e->exchange = (enum exchange_kind)exchange;
+    const int wire = exchange_wire_from_string(e->wire_name);
+    if (wire < 0) {
+        return err_set(err, EINVAL, "wire '%s': expected Fp32 or Bf16", e->wire_name);
+    }
+    e->wire = (enum exchange_wire)wire;
+    if (e->exchange == EXCHANGE_NONE && e->wire != EXCHANGE_WIRE_FP32) {
+        return err_set(err, EINVAL, "wire %s needs parameter servers, but the exchange is None",
+                       e->wire_name);
+    }
     if (e->exchange == EXCHANGE_NONE) {
         return 0;
     }
@@ -401,5 +412,6 @@ void role_env_digest(const struct role_env *e, uint8_t ret[static 32])
         exchange_ring_digest(e->model_name, (uint64_t)e->seed, &slices, ret);
         return;
     }
-    handshake_digest(e->model_name, (uint64_t)e->seed, (uint32_t)e->n_trainers, &slices, ret);
+    handshake_digest(e->model_name, (uint64_t)e->seed, e->wire, (uint32_t)e->n_trainers, &slices,
+                     ret);
 }

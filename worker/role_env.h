@@ -30,11 +30,12 @@ struct role_env {
     const char *model_name, *data;
     int64_t batch_size, threads, seed, warmup_steps, steps;
     enum exchange_kind exchange;
+    enum exchange_wire wire;
     bool is_emulated; /* a trainer that sleeps where it would compute; the next three are its own */
-    const char *trace;            /* pace.h */
-    double jitter_ratio;          /* 0 to EMULATED_JITTER_MAX */
-    int64_t arena_fd;             /* emulated_arena.h; -1: not given */
-    const char *compute, *jitter; /* as given */
+    const char *trace;                        /* pace.h */
+    double jitter_ratio;                      /* 0 to EMULATED_JITTER_MAX */
+    int64_t arena_fd;                         /* emulated_arena.h; -1: not given */
+    const char *compute, *jitter, *wire_name; /* as given */
     int64_t rendezvous_s;
     bool prints_digest;
 };

@@ -61,6 +61,7 @@ static int serve(const struct role_env *e, struct report *report, int listen_fd)
         .self = role_env_id(e),
         .n_trainers = (uint32_t)e->n_trainers,
         .slices = role_env_slices(e),
+        .wire = e->wire,
         .early_bytes = PS_SERVER_EARLY_BYTES,
         .apply = learner_apply_adam,
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),

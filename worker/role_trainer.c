@@ -118,10 +118,12 @@ static int open_exchange(struct trainer *t, struct err *err)
         .self = role_env_id(e),
         .servers = e->peer_addrs,
         .slices = role_env_slices(e),
+        .wire = e->wire,
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
         .watches_main = !e->is_emulated, /* it uses no CPU time */
         .checksums = t->emulation.arena.checksums,
         .n_checksums = (uint64_t)(e->warmup_steps + e->steps),
+        .discards_params = e->is_emulated,
         .on_fault = die_of_fault,
         .ctx = t->report,
     };

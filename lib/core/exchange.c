@@ -29,12 +29,27 @@ enum exchange_need exchange_need(enum exchange_kind kind, enum role role)
     return needs[kind][role];
 }
 
-int exchange_kind_from_string(const char *s)
+static int look_up(const char *const *names, int n, const char *s)
 {
-    for (int i = 0; i < EXCHANGE_COUNT; i++) {
-        if (strcmp(s, exchange_kind_names[i]) == 0) {
+    for (int i = 0; i < n; i++) {
+        if (strcmp(s, names[i]) == 0) {
             return i;
         }
     }
     return -EINVAL;
+}
+
+int exchange_kind_from_string(const char *s)
+{
+    return look_up(exchange_kind_names, EXCHANGE_COUNT, s);
+}
+
+const char *const exchange_wire_names[EXCHANGE_WIRE_COUNT] = {
+    [EXCHANGE_WIRE_FP32] = "Fp32",
+    [EXCHANGE_WIRE_BF16] = "Bf16",
+};
+
+int exchange_wire_from_string(const char *s)
+{
+    return look_up(exchange_wire_names, EXCHANGE_WIRE_COUNT, s);
 }

@@ -18,3 +18,9 @@ const char *exchange_kind_to_string(enum exchange_kind kind); /* NULL: EXCHANGE_
 enum exchange_need { EXCHANGE_NEEDS_NONE, EXCHANGE_NEEDS_OPTIONAL, EXCHANGE_NEEDS_SOME };
 enum exchange_need exchange_need(enum exchange_kind kind, enum role role);
 int exchange_kind_from_string(const char *s); /* enum exchange_kind, or -EINVAL */
+
+/* The format of gradients and parameters on the network. Sums and the optimiser are always in fp32. */
+enum exchange_wire { EXCHANGE_WIRE_FP32, EXCHANGE_WIRE_BF16 };
+#define EXCHANGE_WIRE_COUNT 2
+extern const char *const exchange_wire_names[EXCHANGE_WIRE_COUNT]; /* "Fp32", "Bf16" */
+int exchange_wire_from_string(const char *s); /* enum exchange_wire, or -EINVAL */

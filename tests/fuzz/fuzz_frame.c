@@ -43,7 +43,7 @@ static bool take(struct frame_parser *p, const uint8_t **data, size_t *len, size
     *len -= n;
     int event = frame_parser_advance(p, n, &err);
     if (event == FRAME_HEADER_DONE) {
-        bool is_bulk = p->frame.dtype == FRAME_DTYPE_F32;
+        bool is_bulk = p->frame.dtype != FRAME_DTYPE_NONE;
         must(p->frame.payload_len <= (is_bulk ? FRAME_MAX_PAYLOAD : FRAME_SMALL_PAYLOAD),
              "a length that is too large was believed");
         must(p->frame.from.role < ROLE_COUNT, "a role that does not exist");

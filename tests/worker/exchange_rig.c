@@ -63,7 +63,7 @@ void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_tra
         .apply = rig_apply,
     };
     memset(r->secret, 0x5a, sizeof(r->secret));
-    handshake_digest("toy", 1, n_trainers, &r->slices, r->digest);
+    handshake_digest("toy", 1, EXCHANGE_WIRE_FP32, n_trainers, &r->slices, r->digest);
     float *all = xnew_array(float, n_params + 1);
     rig_init_params(all, n_params);
     for (uint32_t s = 0; s < n_servers; s++) {
@@ -86,6 +86,12 @@ void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_tra
     free(all);
 }
 
+void rig_set_wire(struct rig *r, enum exchange_wire wire)
+{
+    r->wire = wire;
+    handshake_digest("toy", 1, wire, r->n_trainers, &r->slices, r->digest);
+}
+
 static void *serve(void *arg)
 {
     struct rig_server *s = arg;
@@ -104,6 +110,7 @@ void rig_start_servers(struct rig *r)
         memcpy(p->secret, r->secret, sizeof(p->secret));
         p->n_trainers = r->n_trainers;
         p->slices = r->slices;
+        p->wire = r->wire;
         p->early_bytes = r->early_bytes;
         p->apply = r->apply;
         p->apply_ctx = r->apply_ctx;
@@ -142,6 +149,7 @@ struct exchange_ps_params rig_trainer(const struct rig *r, uint32_t index,
         .self = rig_id(ROLE_TRAINER, index),
         .servers = addrs,
         .slices = r->slices,
+        .wire = r->wire,
         .rendezvous_ns = r->rendezvous_ns,
     };
     memcpy(p.digest, r->digest, sizeof(p.digest));

@@ -27,6 +27,7 @@ struct rig {
     size_t n_params;
     uint32_t n_servers, n_trainers;
     struct slices slices;
+    enum exchange_wire wire; /* as rig_set_wire said; Fp32 */
     uint8_t secret[AUTH_SECRET_SIZE];
     uint8_t digest[AUTH_DIGEST_SIZE];
     int64_t rendezvous_ns, handshake_ns;
@@ -48,6 +49,8 @@ struct frame_id rig_id(enum role role, uint32_t index);
 /* Binds free ports. max_bytes of a slice: 0 for the default. */
 void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_trainers,
               size_t max_bytes);
+/* Before anybody starts. */
+void rig_set_wire(struct rig *r, enum exchange_wire wire);
 void rig_start_servers(struct rig *r);
 void rig_join_servers(struct rig *r);
 void rig_done(struct rig *r);

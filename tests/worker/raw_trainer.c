@@ -100,7 +100,7 @@ void raw_send(struct raw_trainer *t, enum frame_type type)
 
 void raw_slice(struct raw_trainer *t, const struct frame *f, size_t len)
 {
-    conn_send_slice(&t->conn, f, t->slice, len, NULL);
+    conn_send_slice(&t->conn, f, t->slice, len);
     flush(t);
 }
 

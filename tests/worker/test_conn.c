@@ -96,7 +96,56 @@ static int read_all(struct pair *p, int64_t now_ns, struct err *err)
 static void send_slice(struct pair *p, uint64_t step, const float *data, size_t n)
 {
     const struct frame f = {.type = FRAME_GRADIENT, .step = step};
-    conn_send_slice(&p->a, &f, data, n, NULL);
+    conn_send_slice(&p->a, &f, data, n);
+}
+
+/* Rounded when it leaves, half the bytes; the receiver gets them as they are. */
+static void slices_in_bf16(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct err err = {0};
+    float data[5] = {1, -2, 1.00390625f /* between two: rounds to even */, 3e38f, 0};
+    const uint16_t want[5] = {0x3f80, 0xc000, 0x3f80, 0x7f62, 0x4080};
+    open_pair(&p);
+    p.a.wire = p.b.wire = EXCHANGE_WIRE_BF16;
+    send_slice(&p, 0, data, 5);
+    data[4] = 4; /* what the transmission finds counts */
+    assert_int_equal(conn_pump_tx(&p.a, SIZE_MAX, &err), 0);
+    assert_int_equal(read_all(&p, S, &err), 0);
+    assert_int_equal(p.seen.n, 1);
+    assert_memory_equal(p.seen.to, want, sizeof(want));
+    assert_int_equal(p.a.bytes_tx, FRAME_HEADER_SIZE + sizeof(want));
+    const struct frame f = {.type = FRAME_GRADIENT, .step = 1};
+    conn_send_payload(&p.a, &f, want, sizeof(want), crc32c(0, want, sizeof(want)));
+    send_slice(&p, 2, data, 2);
+    assert_int_equal(conn_pump_tx(&p.a, SIZE_MAX, &err), 0);
+    assert_int_equal(read_all(&p, S, &err), 0);
+    assert_int_equal(p.seen.n, 3);
+    close_pair(&p);
+}
+
+/* Each side has its own format, whatever the handshake has compared. */
+static void slices_of_another_wire(void **state)
+{
+    (void)state;
+    const float data[4] = {1, 2, 3, 4};
+    for (int wire = EXCHANGE_WIRE_FP32; wire <= EXCHANGE_WIRE_BF16; wire++) {
+        struct pair p;
+        struct err err = {0};
+        open_pair(&p);
+        p.a.wire = (enum exchange_wire)wire;
+        p.b.wire = (enum exchange_wire)(1 - wire);
+        send_slice(&p, 0, data, 4);
+        assert_int_equal(conn_pump_tx(&p.a, SIZE_MAX, &err), 0);
+        assert_int_equal(read_all(&p, S, &err), -EPROTO);
+        print_message("# %s\n", err.msg);
+        assert_string_equal(err.msg, wire == EXCHANGE_WIRE_FP32
+                                         ? "GRADIENT has the wrong dtype 1, the wire is Bf16"
+                                         : "GRADIENT has the wrong dtype 2, the wire is Fp32");
+        assert_int_equal(p.seen.n, 0);
+        close_pair(&p);
+    }
 }
 
 /* More than the queue begins with, and twice, so that the ring wraps around. */
@@ -428,6 +477,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_keep_their_order),
+        cmocka_unit_test(slices_in_bf16),
+        cmocka_unit_test(slices_of_another_wire),
         cmocka_unit_test(trickling_header),
         cmocka_unit_test(trickling_payload),
         cmocka_unit_test(hears_the_peer),

@@ -91,6 +91,29 @@ def check_unfinished(tap, fd):
     tap.equal([0] * 5, [code for code, _, _ in ends.values()], "an arena that is not finished is filled again")
 
 
+def check_bf16(tap):
+    """Half the bytes, and the first trainer's sums are those of what was rounded. A peer with fp32 is turned away."""
+    wire = ["--wire", "Bf16"]
+    args = [*EMULATED, "--steps", 3, "--warmup-steps", 1, *wire]
+    fd = os.memfd_create("arena")
+    with Sharing(fd, 2, 3, args, wire) as gang:
+        ends = gang.end()
+        tap.equal([(0, None, "")] * 5, list(ends.values()), "a gang with bf16 on the wire ends well")
+        summary = gang["trainer/0"].records[-1]
+        sent = summary["bytes_tx"]
+        tap.ok(3 * BYTES / 2 <= sent < 3 * BYTES / 2 * 1.01, "bf16: half the bytes", summary)
+    flip(fd, PAGE + math.ceil(4 * 62 * 4 / PAGE) * PAGE + 5_000_003)
+    with Sharing(fd, 2, 3, args, wire) as gang:
+        ends = gang.end()
+        tap.ok(any(code == 12 and error["peer"].startswith("pserver/") for code, error, _ in ends.values() if error is not None),
+               "bf16: a wrong sum is found", ends)
+    with Sharing(os.memfd_create("arena"), 1, 1, args) as gang:
+        ends = gang.end()
+        tap.equal([12, 12], [code for code, _, _ in ends.values()], "a trainer with bf16, a server with fp32")
+        said = " ".join(stderr for _, _, stderr in ends.values())
+        tap.ok("its model, seed, wire or numbers of replicas differ" in said, "another wire: is said", said)
+
+
 def alone(*args, fds=()):  # its records are not wanted
     done = subprocess.run([WORKER, "trainer", *args], capture_output=True, text=True, pass_fds=fds, check=False)
     return done.returncode, done.stderr
@@ -112,6 +135,8 @@ def check_refusals(tap, fd):
         (["--compute", "Emulated", "--trace", "conv1_1=1:2"], "trace: layer 'conv1_2' has parameters and no times"),
         ([*EMULATED, "--jitter", "0.31"], "jitter '0.31': expected a number from 0 to 0.3"),
         ([*EMULATED, "--steps", "999"], "compute Emulated takes at most 1000 steps, warm-up included"),
+        (["--wire", "Fp16"], "wire 'Fp16': expected Fp32 or Bf16"),
+        (["--wire", "Bf16"], "wire Bf16 needs parameter servers, but the exchange is None"),
         ([*EMULATED, "--print-digest"], "an emulated trainer has no parameters"),
     ]
     for args, says in rows:
@@ -134,6 +159,7 @@ def main():
     check_honest(tap, fd)
     check_wrong_sum(tap, fd)
     check_unfinished(tap, fd)
+    check_bf16(tap)
     check_refusals(tap, fd)
     check_alone(tap)
     return tap.done()

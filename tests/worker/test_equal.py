@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """N trainers of batch B over 1 and 2 parameter servers end, to the bit, with the parameters of one
-process that averages N micro-batches of B (micro_batches.c); so do 2 workers of a ring, because a sum of
-two has one order. Argument: that program."""
+process that averages N micro-batches of B (micro_batches.c), over fp32 and bf16; so do 2 workers of a ring,
+because a sum of two has one order. Argument: that program."""
 import subprocess
 import sys
 
@@ -15,11 +15,12 @@ STEPS = 5  # of them one is warm-up
 def main():
     tap = Tap()
     settings = ["--batch-size", BATCH, "--warmup-steps", 1, "--steps", STEPS - 1, "--print-digest"]
-    for trainers, pservers in ((2, 1), (3, 2), (2, 0)):
-        what = f"{trainers} trainers, {pservers} pservers"
-        want = subprocess.run([sys.argv[1], str(trainers), str(BATCH), str(STEPS)], capture_output=True,
+    for trainers, pservers, wire in ((2, 1, "Fp32"), (3, 2, "Fp32"), (2, 1, "Bf16"), (2, 0, "Fp32")):
+        what = f"{trainers} trainers, {pservers} pservers, {wire}"
+        want = subprocess.run([sys.argv[1], str(trainers), str(BATCH), str(STEPS), wire], capture_output=True,
                               text=True, check=True).stdout
-        with Gang(pservers, trainers, settings) if pservers > 0 else Ring(trainers, settings) as gang:
+        of_wire = ["--wire", wire]
+        with Gang(pservers, trainers, settings + of_wire, of_wire) if pservers > 0 else Ring(trainers, settings) as gang:
             ends = gang.end()
             summaries = {n: [r for r in gang[n].records if r["type"] == "summary"] for n in ends}
         for name, (code, error, stderr) in ends.items():
@@ -28,7 +29,7 @@ def main():
                 tap.equal(want, stderr, f"{what}: parameters of {name}")
             summary = summaries[name][-1] if summaries[name] else {}
             tap.equal(STEPS - 1, summary.get("steps"), f"{what}: steps of {name}")
-            sent = 4 * 15254602 * (STEPS - 1) * (trainers / pservers if name.startswith("pserver") else 1)
+            sent = {"Fp32": 4, "Bf16": 2}[wire] * 15254602 * (STEPS - 1) * (trainers / pservers if name.startswith("pserver") else 1)
             tap.ok(sent * 0.98 < summary.get("bytes_tx", 0) < sent * 1.02, f"{what}: bytes of {name}",
                    f"expected about {sent:.0f}, got {summary.get('bytes_tx')}")
     return tap.done()

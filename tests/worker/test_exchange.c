@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "exchange_rig.h"
+#include "worker/tensor/bf16.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define WARMUP 2
@@ -147,6 +148,34 @@ static float *alone(size_t n, uint32_t n_trainers, uint64_t steps)
     return params;
 }
 
+/* The same over bf16: gradients and parameters are rounded on their way, sums and the servers'
+ * parameters are not. Returns what the trainers have in the end. */
+static float *alone_bf16(size_t n, uint32_t n_trainers, uint64_t steps)
+{
+    float *params = calloc(n + 1, sizeof(float)), *sum = calloc(n + 1, sizeof(float));
+    float *grad = calloc(n + 1, sizeof(float));
+    uint16_t *narrowed = calloc(n + 1, sizeof(uint16_t));
+    rig_init_params(params, n);
+    for (uint64_t step = 0; step < steps; step++) {
+        memset(sum, 0, n * sizeof(float));
+        for (uint32_t t = 0; t < n_trainers; t++) {
+            rig_gradient(grad, n, t, step);
+            bf16_narrow(narrowed, grad, n);
+            bf16_widen(grad, narrowed, n);
+            for (size_t i = 0; i < n; i++) {
+                sum[i] = t == 0 ? grad[i] : sum[i] + grad[i];
+            }
+        }
+        rig_apply(NULL, step + 1, 0, n, params, sum, 1.0f / (float)n_trainers);
+    }
+    bf16_narrow(narrowed, params, n);
+    bf16_widen(params, narrowed, n);
+    free(narrowed);
+    free(grad);
+    free(sum);
+    return params;
+}
+
 static void equals_one_process(void **state)
 {
     (void)state;
@@ -155,6 +184,7 @@ static void equals_one_process(void **state)
         size_t n;
         uint32_t servers, trainers;
         size_t slice_bytes;
+        enum exchange_wire wire;
     } rows[] = {
         {"one and one", 10000, 1, 1, 0},
         {"two trainers", 10000, 1, 2, 4096},
@@ -162,6 +192,10 @@ static void equals_one_process(void **state)
         {"more servers than parameters", 5, 8, 2, 0},
         {"many small slices", 50000, 3, 4, 512},
         {"slices of 1 MiB", 700001, 2, 3, 0},
+        {"bf16, one and one", 10000, 1, 1, 0, EXCHANGE_WIRE_BF16},
+        {"bf16, two trainers", 10001, 1, 2, 4096, EXCHANGE_WIRE_BF16},
+        {"bf16, three trainers, two servers", 700001, 2, 3, 0, EXCHANGE_WIRE_BF16},
+        {"bf16, more servers than parameters", 5, 8, 2, 0, EXCHANGE_WIRE_BF16},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
@@ -169,17 +203,22 @@ static void equals_one_process(void **state)
         struct trainer trainers[RIG_MAX] = {0};
         atomic_int at_barrier = 0;
         rig_init(&rig, rows[i].n, rows[i].servers, rows[i].trainers, rows[i].slice_bytes);
+        rig_set_wire(&rig, rows[i].wire);
         rig_start_servers(&rig);
         start_trainers(&rig, trainers, &at_barrier);
         join_trainers(&rig, trainers);
         rig_join_servers(&rig);
-        float *want = alone(rows[i].n, rows[i].trainers, WARMUP + STEPS);
+        const bool is_bf16 = rows[i].wire == EXCHANGE_WIRE_BF16;
+        float *want = (is_bf16 ? alone_bf16 : alone)(rows[i].n, rows[i].trainers, WARMUP + STEPS);
         for (uint32_t t = 0; t < rows[i].trainers; t++) {
             print_message("# trainer %u: %s\n", t, trainers[t].err.msg);
             assert_int_equal(trainers[t].result, 0);
             assert_int_equal(trainers[t].after_the_end, -EPIPE);
             assert_memory_equal(trainers[t].params, want, rows[i].n * sizeof(float));
-            assert_true(trainers[t].bytes_tx >= rows[i].n * sizeof(float));
+            assert_true(trainers[t].bytes_tx >= rows[i].n * frame_wire_bytes(rows[i].wire));
+            if (is_bf16 && rows[i].n > 1000) {
+                assert_true(trainers[t].bytes_tx < rows[i].n * sizeof(float));
+            }
         }
         for (uint32_t s = 0; s < rows[i].servers; s++) {
             print_message("# server %u: %s\n", s, rig.servers[s].err.msg);
@@ -319,7 +358,7 @@ static void one_of_two_is_wrong(void **state)
         {"wrong attempt", {.wrong_attempt = true}, 12, 11, 11, "pserver/0", "trainer/1",
          "trainer/1 did not connect within 2 s"},
         {"wrong model", {.wrong_digest = true}, 12, 11, 12, "pserver/0", "trainer/1",
-         "trainer/1: its model, seed or numbers of replicas differ"},
+         "trainer/1: its model, seed, wire or numbers of replicas differ"},
         {"gives up by itself", {.leaves = true}, 10, 11, 11, "", "trainer/1",
          "trainer/1 reports: its data is damaged"},
         {"fewer steps", {.steps = 2}, 0, 11, 12, "", "trainer/1",

@@ -222,6 +222,13 @@ static void lies(void **state)
          false,
          -1,
          "allowed are 12 to"},
+        {"an ABORT of numbers", {.type = FRAME_ABORT}, false, false, -1, "wrong dtype 1"},
+        {"an ABORT of bf16",
+         {.type = FRAME_ABORT, .dtype = FRAME_DTYPE_BF16},
+         false,
+         false,
+         -1,
+         "wrong dtype 2"},
         {"dtype", {.dtype = 7}, false, false, -1, "dtype 7"},
         {"heartbeat with a payload", {.type = FRAME_HEARTBEAT}, false, false, -1, "allowed are 0"},
     };

@@ -29,7 +29,7 @@ static struct handshake golden_side(enum role role)
     struct handshake_side *self = role == ROLE_TRAINER ? &h.trainer : &h.server;
     self->id = (struct frame_id){run, 0, role, role == ROLE_TRAINER};
     memset(self->nonce, role == ROLE_TRAINER ? 0x11 : 0x22, sizeof(self->nonce));
-    handshake_digest("vgg16-fluid-fc512", 1, 2, &slices, self->digest);
+    handshake_digest("vgg16-fluid-fc512", 1, EXCHANGE_WIRE_FP32, 2, &slices, self->digest);
     return h;
 }
 
@@ -87,6 +87,7 @@ enum change {
     ATTEMPT,
     MODEL,
     SEED,
+    WIRE,
     TRAINERS,
     SERVERS,
     OLD_PROOF,
@@ -103,6 +104,7 @@ static void change_side(struct handshake *h, enum change change)
     h->trainer.id.run ^= change == RUN;
     h->trainer.id.attempt += change == ATTEMPT;
     handshake_digest(change == MODEL ? "vgg16-v2" : "vgg16-fluid-fc512", change == SEED ? 2 : 1,
+                     change == WIRE ? EXCHANGE_WIRE_BF16 : EXCHANGE_WIRE_FP32,
                      change == TRAINERS ? 3 : 2, &slices, h->trainer.digest);
 }
 
@@ -127,10 +129,12 @@ static void turned_away(void **state)
         {"wrong secret", SECRET, -EPROTO, -EPROTO, "does not know this run's secret"},
         {"another run", RUN, -ESTALE, -ESTALE, "another run, point or trial"},
         {"another attempt", ATTEMPT, -ESTALE, -ESTALE, "to attempt 1, this is attempt 0"},
-        {"another model", MODEL, -EPROTO, -EPROTO, "model, seed or numbers of replicas differ"},
-        {"another seed", SEED, -EPROTO, -EPROTO, "model, seed or numbers"},
-        {"other number of trainers", TRAINERS, -EPROTO, -EPROTO, "model, seed or numbers"},
-        {"other number of servers", SERVERS, -EPROTO, -EPROTO, "model, seed or numbers"},
+        {"another model", MODEL, -EPROTO, -EPROTO,
+         "model, seed, wire or numbers of replicas differ"},
+        {"another seed", SEED, -EPROTO, -EPROTO, "model, seed, wire or numbers"},
+        {"another wire", WIRE, -EPROTO, -EPROTO, "model, seed, wire or numbers"},
+        {"other number of trainers", TRAINERS, -EPROTO, -EPROTO, "model, seed, wire or numbers"},
+        {"other number of servers", SERVERS, -EPROTO, -EPROTO, "model, seed, wire or numbers"},
         {"a recorded proof", OLD_PROOF, 0, -EPROTO, "does not know this run's secret"},
         {"another run in the proof", NEW_RUN, 0, -EPROTO, "changed its identity"},
         {"another attempt in the proof", NEW_ATTEMPT, 0, -EPROTO, "changed its identity"},

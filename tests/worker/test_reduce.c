@@ -15,6 +15,7 @@
 #include "worker/comm/heartbeat.h"
 #include "worker/comm/reduce.h"
 #include "worker/comm/watchdog.h"
+#include "worker/tensor/bf16.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define S INT64_C(1000000000)
@@ -34,7 +35,7 @@ static void every_order_of_arrival(void **state)
     }
     const size_t lens[1] = {LEN};
     struct reduce r;
-    reduce_init(&r, TRAINERS, lens, 1, SIZE_MAX);
+    reduce_init(&r, TRAINERS, EXCHANGE_WIRE_FP32, lens, 1, SIZE_MAX);
     for (uint32_t code = 0; code < 256; code++) { /* orders as base-4 digits */
         uint32_t order[TRAINERS], seen = 0;
         for (int i = 0; i < TRAINERS; i++) {
@@ -66,6 +67,46 @@ static void every_order_of_arrival(void **state)
     reduce_done(&r);
 }
 
+/* Of bf16 the same, in every order, whole and in parts; trainer 0's is widened where it has landed. */
+static void every_order_of_arrival_in_bf16(void **state)
+{
+    (void)state;
+    enum { N = 41, PART = 10 };
+    float want[N];
+    uint16_t narrowed[TRAINERS][N];
+    for (uint32_t t = 0; t < TRAINERS; t++) {
+        float grad[N];
+        for (int i = 0; i < N; i++) {
+            grad[i] = gradients[t][i % LEN] * (1 + (float)i / N);
+        }
+        bf16_narrow(narrowed[t], grad, N);
+        (t == 0 ? bf16_widen : bf16_add)(want, narrowed[t], N);
+    }
+    const size_t lens[1] = {N};
+    struct reduce r;
+    reduce_init(&r, TRAINERS, EXCHANGE_WIRE_BF16, lens, 1, TRAINERS * sizeof(narrowed[0]));
+    assert_int_equal(r.max_early, TRAINERS); /* a gradient takes half the memory */
+    for (uint32_t first = 0; first < TRAINERS; first++) {
+        void *buffers[TRAINERS];
+        for (uint32_t t = 0; t < TRAINERS; t++) {
+            reduce_reserve(&r, 0, t);
+            buffers[t] = reduce_take(&r, 0, t);
+        }
+        for (uint32_t i = 0; i < TRAINERS; i++) {
+            const uint32_t t = (first + i) % TRAINERS;
+            for (size_t n = 0; n < N; n += PART) { /* the next part comes behind what was added */
+                const size_t more = n + PART < N ? PART : N - n;
+                reduce_add_part(&r, 0, t, buffers[t], n);
+                memcpy((uint16_t *)buffers[t] + n, narrowed[t] + n, more * sizeof(uint16_t));
+            }
+            assert_int_equal(reduce_add(&r, 0, t, buffers[t]), i == TRAINERS - 1);
+        }
+        assert_memory_equal(r.slices[0].sum, want, sizeof(want));
+    }
+    assert_int_equal(r.n_reserved, 0);
+    reduce_done(&r);
+}
+
 static uint64_t next_random(uint64_t *state, uint64_t below)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -84,7 +125,7 @@ static void memory_is_limited(void **state)
         const size_t max = 1 + next_random(&random, 6);
         uint64_t reserved[TRAINERS] = {0}, added[TRAINERS] = {0}, n_complete = 0;
         struct reduce r;
-        reduce_init(&r, TRAINERS, lens, SLICES, max * sizeof(gradients[0]));
+        reduce_init(&r, TRAINERS, EXCHANGE_WIRE_FP32, lens, SLICES, max * sizeof(gradients[0]));
         assert_int_equal(r.max_early, max);
         const uint32_t late = (uint32_t)next_random(&random, TRAINERS);
         for (uint64_t turn = 0; n_complete < SLICES * ROUNDS; turn++) {
@@ -400,6 +441,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_order_of_arrival),
+        cmocka_unit_test(every_order_of_arrival_in_bf16),
         cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(flows),
         cmocka_unit_test(many_links_that_wait),

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "worker/comm/client_internal.h"
+#include "worker/tensor/bf16.h"
 
 #define TURN_BYTES ((size_t)4 << 20)
 
@@ -52,6 +53,7 @@ int link_dial(struct client *c, struct link *l, struct err *err)
     }
     int r = net_tune(fd, err);
     conn_init(&l->conn, fd, &c->params.self);
+    l->conn.wire = c->params.wire;
     if (r >= 0) {
         r = auth_nonce(l->handshake.trainer.nonce, err);
     }
@@ -96,6 +98,14 @@ static int on_challenge(struct client *c, struct link *l, const struct frame *f,
     return 0;
 }
 
+/* Where a slice of parameters arrives: those in bf16 in the upper half of their place, where they are
+ * widened from. */
+static void *place_of(const struct client *c, struct slice slice)
+{
+    float *to = c->doing_params + slice.offset;
+    return c->params.wire == EXCHANGE_WIRE_BF16 ? (void *)((uint16_t *)to + slice.len) : to;
+}
+
 static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struct err *err)
 {
     struct client *c = ((void **)ctx)[0];
@@ -111,7 +121,7 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
     const struct slice want = slices_get(&c->params.slices, is_known ? f->slice : l->peer.index);
     const uint32_t number = c->params.slices.n / n_servers - 1 - f->slice / n_servers;
     if (!is_known || f->step != c->step || number >= l->n_sent || c->is_received[f->slice] ||
-        f->offset != want.offset || f->payload_len != want.len * sizeof(float)) {
+        f->offset != want.offset || f->payload_len != want.len * frame_wire_bytes(c->params.wire)) {
         (void)err_set(err, EPROTO,
                       "parameters of step %" PRIu64 ", slice %" PRIu32 ", offset %" PRIu64
                       ", %" PRIu32 " bytes; expected step %" PRIu64 " and one of the %" PRIu32
@@ -122,7 +132,7 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
     if (c->doing_times.first_ns == 0) {
         c->doing_times.first_ns = c->now_ns;
     }
-    return c->doing_params + want.offset;
+    return place_of(c, want);
 }
 
 uint32_t link_slice(const struct client *c, const struct link *l, uint32_t i)
@@ -164,7 +174,7 @@ static int on_credit(struct client *c, struct link *l, const struct frame *f, st
             .slice = id,
             .priority = l->n_sent,
         };
-        conn_send_slice(&l->conn, &gradient, c->doing_grads + slice.offset, slice.len, NULL);
+        conn_send_slice(&l->conn, &gradient, c->doing_grads + slice.offset, slice.len);
     }
     return 0;
 }
@@ -211,6 +221,20 @@ static int check_sum(const struct client *c, const struct frame *f, struct err *
     return 0;
 }
 
+static int on_params(struct client *c, struct link *l, const struct frame *f,
+                     const uint8_t *payload, struct err *err)
+{
+    const struct slice slice = slices_get(&c->params.slices, f->slice);
+    if (c->params.wire == EXCHANGE_WIRE_BF16 && !c->params.discards_params) {
+        bf16_widen(c->doing_params + slice.offset, (const uint16_t *)(const void *)payload,
+                   slice.len);
+    }
+    l->n_received++;
+    c->n_received++;
+    c->is_received[f->slice] = true;
+    return check_sum(c, f, err);
+}
+
 static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const uint8_t *payload,
                     struct err *err)
 {
@@ -225,10 +249,7 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
     case FRAME_CREDIT:
         return on_credit(c, l, f, err);
     case FRAME_PARAMS:
-        l->n_received++;
-        c->n_received++;
-        c->is_received[f->slice] = true;
-        return check_sum(c, f, err);
+        return on_params(c, l, f, payload, err);
     case FRAME_RELEASE:
         if (c->doing != JOB_BARRIER || !c->begun || l->released) {
             return err_set(err, EPROTO, "RELEASE is not expected now");

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "worker/comm/crc32c.h"
+#include "worker/tensor/bf16.h"
 
 void conn_init(struct conn *c, int fd, const struct frame_id *self)
 {
@@ -46,6 +47,8 @@ void conn_close(struct conn *c)
         free(c->lanes[lane].items);
         c->lanes[lane] = (struct conn_queue){0};
     }
+    free(c->narrowed);
+    c->narrowed = NULL;
     c->begun = false;
     if (c->fd >= 0) {
         (void)close(c->fd); /* nothing is lost: what matters was acknowledged before */
@@ -108,17 +111,32 @@ void conn_send_count(struct conn *c, enum frame_type type, uint64_t step, uint32
     };
 }
 
-void conn_send_slice(struct conn *c, const struct frame *f, const float *data, size_t n,
-                     const uint32_t *crc)
+static struct conn_item *push_slice(struct conn *c, const struct frame *f, const void *payload,
+                                    size_t len)
 {
-    if (c->tx_dead) {
-        return;
-    }
     struct conn_item *item = push_item(&c->lanes[CONN_BULK]);
-    *item = (struct conn_item){.frame = *f, .payload = data, .has_crc = crc != NULL, .keyed = true};
-    item->frame.dtype = FRAME_DTYPE_F32;
-    item->frame.payload_len = (uint32_t)(n * sizeof(float));
-    item->frame.payload_crc = crc != NULL ? *crc : 0;
+    *item = (struct conn_item){.frame = *f, .payload = payload, .keyed = true};
+    item->frame.dtype = frame_dtype_of(c->wire);
+    item->frame.payload_len = (uint32_t)len;
+    return item;
+}
+
+void conn_send_slice(struct conn *c, const struct frame *f, const float *data, size_t n)
+{
+    if (!c->tx_dead) {
+        struct conn_item *item = push_slice(c, f, data, n * frame_wire_bytes(c->wire));
+        item->narrows = c->wire == EXCHANGE_WIRE_BF16;
+    }
+}
+
+void conn_send_payload(struct conn *c, const struct frame *f, const void *payload, size_t len,
+                       uint32_t crc)
+{
+    if (!c->tx_dead) {
+        struct conn_item *item = push_slice(c, f, payload, len);
+        item->has_crc = true;
+        item->frame.payload_crc = crc;
+    }
 }
 
 bool conn_has_bulk(const struct conn *c)
@@ -148,6 +166,12 @@ static void begin_item(struct conn *c, struct conn_item *item)
     struct frame *f = &item->frame;
     f->from = c->self;
     f->sequence = c->tx_sequence++;
+    if (item->narrows) {
+        c->narrowed =
+            xreallocarray(c->narrowed, f->payload_len / sizeof(uint16_t) + 1, sizeof(uint16_t));
+        bf16_narrow(c->narrowed, item->payload, f->payload_len / sizeof(uint16_t));
+        item->payload = c->narrowed;
+    }
     if (!item->has_crc) {
         f->payload_crc = crc32c(0, item->payload, f->payload_len);
     }
@@ -226,13 +250,27 @@ static void note_life(struct conn *c, int event, int64_t now_ns)
     }
 }
 
+static bool is_of_wire(const struct conn *c, struct err *err)
+{
+    const struct frame *f = &c->rx.frame;
+    if (f->dtype == frame_dtype_of(c->wire)) {
+        return true;
+    }
+    (void)err_set(err, EPROTO, "%s has the wrong dtype %u, the wire is %s",
+                  frame_type_to_string(f->type), f->dtype, exchange_wire_names[c->wire]);
+    return false;
+}
+
 /* Passes the parser's event to the handler. 1: stop. */
 static int handle(struct conn *c, int event, int64_t now_ns, const struct conn_handler *handler,
                   void *ctx, struct err *err)
 {
     if (event == FRAME_HEADER_DONE) {
         void *to = NULL;
-        if (c->rx.frame.dtype == FRAME_DTYPE_F32) {
+        if (c->rx.frame.dtype != FRAME_DTYPE_NONE && !is_of_wire(c, err)) {
+            return -EPROTO;
+        }
+        if (c->rx.frame.dtype != FRAME_DTYPE_NONE) {
             to = handler->place(ctx, c, &c->rx.frame, err);
             if (to == NULL) {
                 return -EPROTO;
@@ -246,7 +284,7 @@ static int handle(struct conn *c, int event, int64_t now_ns, const struct conn_h
     if (event == FRAME_COMPLETE) {
         return handler->frame(ctx, c, &c->rx.frame, c->rx.payload, err);
     }
-    if (event == FRAME_MORE && handler->part != NULL && c->rx.frame.dtype == FRAME_DTYPE_F32 &&
+    if (event == FRAME_MORE && handler->part != NULL && c->rx.frame.dtype != FRAME_DTYPE_NONE &&
         frame_parser_arrived(&c->rx) > 0) {
         handler->part(ctx, c, frame_parser_arrived(&c->rx));
     }

@@ -37,7 +37,8 @@ struct conn_item {
     const void *payload; /* borrowed, or `owned` */
     uint8_t *owned;
     bool has_crc;
-    bool keyed; /* queued after the handshake, so its header is signed */
+    bool narrows; /* `payload` is fp32 and becomes bf16 when the transmission begins */
+    bool keyed;   /* queued after the handshake, so its header is signed */
 };
 
 struct conn_queue { /* a ring: items[(head + i) % cap] */
@@ -53,7 +54,8 @@ struct conn {
     int fd; /* owned; -1: closed */
     struct frame_id self, peer;
     struct heartbeat heartbeat;
-    bool secured; /* the handshake is done */
+    bool secured;            /* the handshake is done */
+    enum exchange_wire wire; /* of slices, in both directions; set it after conn_init */
     uint64_t bytes_tx, bytes_rx;
     /* Private to conn.c: */
     struct frame_parser rx;
@@ -62,6 +64,7 @@ struct conn {
     uint64_t tx_sequence;
     struct conn_queue lanes[CONN_LANES];
     uint8_t header[FRAME_HEADER_SIZE];
+    uint16_t *narrowed;  /* owned: the payload of the frame that has begun, if it narrows */
     bool begun;          /* the first frame of `lane` has its header and sequence */
     enum conn_lane lane; /* if so */
     size_t sent;         /* bytes of it, header included */
@@ -81,9 +84,11 @@ void conn_send(struct conn *c, enum frame_type type, const void *payload, size_t
 /* Queues a frame whose `slice` is a number of slices of `step`: OFFER, CREDIT or TAKEN. */
 void conn_send_count(struct conn *c, enum frame_type type, uint64_t step, uint32_t count);
 /* Queues a slice; *f holds step, slice, offset and priority. `data` is borrowed until conn_has_bulk
- * is false. `crc` is that of the payload; NULL: it is computed when the transmission begins. */
-void conn_send_slice(struct conn *c, const struct frame *f, const float *data, size_t n,
-                     const uint32_t *crc);
+ * is false. The numbers of the connection's wire and their CRC are computed when the transmission begins. */
+void conn_send_slice(struct conn *c, const struct frame *f, const float *data, size_t n);
+/* The same with a payload that is in the format of the wire already, and its CRC. */
+void conn_send_payload(struct conn *c, const struct frame *f, const void *payload, size_t len,
+                       uint32_t crc);
 /* True while slices are queued or being sent. */
 bool conn_has_bulk(const struct conn *c);
 /* How many they are. */

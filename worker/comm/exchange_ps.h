@@ -21,12 +21,16 @@ struct exchange_ps_params {
     uint8_t secret[AUTH_SECRET_SIZE];
     const struct net_addr *servers; /* (slices.n_servers) copied */
     struct slices slices;
+    enum exchange_wire wire;
     int64_t rendezvous_ns; /* time limit for connecting to all servers */
     bool watches_main;     /* the caller is the main thread and computes; see watchdog.h */
     /* (n_checksums, slices.n) CRC-32Cs that the parameters of the first steps must have, kept by the caller;
      * others are a fault of their server. NULL: nobody knows. */
     const uint32_t *checksums;
     uint64_t n_checksums;
+    bool
+        discards_params; /* nobody reads what arrives, and others receive the same into the same memory:
+                           * it stays as it was sent */
     void (*on_fault)(void *ctx, const struct exchange_fault *fault, const char *message);
     void *ctx;
 };

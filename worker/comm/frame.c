@@ -37,27 +37,37 @@ static const struct {
     const char *name;
     bool handshake;    /* allowed before the keys are set, and only then */
     uint32_t min, max; /* payload bytes */
-    enum frame_dtype dtype;
+    bool is_slice;     /* of numbers; all others are bytes */
 } types[FRAME_TYPE_END] = {
-    [FRAME_HELLO] = {"HELLO", true, 64, 64, FRAME_DTYPE_NONE},
-    [FRAME_CHALLENGE] = {"CHALLENGE", true, 96, 96, FRAME_DTYPE_NONE},
-    [FRAME_PROOF] = {"PROOF", true, 32, 32, FRAME_DTYPE_NONE},
-    [FRAME_WELCOME] = {"WELCOME", false, 0, 0, FRAME_DTYPE_NONE},
-    [FRAME_HEARTBEAT] = {"HEARTBEAT", false, 0, 0, FRAME_DTYPE_NONE},
-    [FRAME_GRADIENT] = {"GRADIENT", false, 0, FRAME_MAX_PAYLOAD, FRAME_DTYPE_F32},
-    [FRAME_PARAMS] = {"PARAMS", false, 0, FRAME_MAX_PAYLOAD, FRAME_DTYPE_F32},
-    [FRAME_READY] = {"READY", false, 0, 0, FRAME_DTYPE_NONE},
-    [FRAME_RELEASE] = {"RELEASE", false, 0, 0, FRAME_DTYPE_NONE},
-    [FRAME_ABORT] = {"ABORT", false, 12, FRAME_SMALL_PAYLOAD, FRAME_DTYPE_NONE},
-    [FRAME_GOODBYE] = {"GOODBYE", false, 0, 0, FRAME_DTYPE_NONE},
-    [FRAME_OFFER] = {"OFFER", false, 0, 0, FRAME_DTYPE_NONE},
-    [FRAME_CREDIT] = {"CREDIT", false, 0, 0, FRAME_DTYPE_NONE},
-    [FRAME_TAKEN] = {"TAKEN", false, 0, 0, FRAME_DTYPE_NONE},
+    [FRAME_HELLO] = {"HELLO", true, 64, 64, false},
+    [FRAME_CHALLENGE] = {"CHALLENGE", true, 96, 96, false},
+    [FRAME_PROOF] = {"PROOF", true, 32, 32, false},
+    [FRAME_WELCOME] = {"WELCOME", false, 0, 0, false},
+    [FRAME_HEARTBEAT] = {"HEARTBEAT", false, 0, 0, false},
+    [FRAME_GRADIENT] = {"GRADIENT", false, 0, FRAME_MAX_PAYLOAD, true},
+    [FRAME_PARAMS] = {"PARAMS", false, 0, FRAME_MAX_PAYLOAD, true},
+    [FRAME_READY] = {"READY", false, 0, 0, false},
+    [FRAME_RELEASE] = {"RELEASE", false, 0, 0, false},
+    [FRAME_ABORT] = {"ABORT", false, 12, FRAME_SMALL_PAYLOAD, false},
+    [FRAME_GOODBYE] = {"GOODBYE", false, 0, 0, false},
+    [FRAME_OFFER] = {"OFFER", false, 0, 0, false},
+    [FRAME_CREDIT] = {"CREDIT", false, 0, 0, false},
+    [FRAME_TAKEN] = {"TAKEN", false, 0, 0, false},
 };
 
 const char *frame_type_to_string(enum frame_type type)
 {
     return type > 0 && type < FRAME_TYPE_END ? types[type].name : "?";
+}
+
+enum frame_dtype frame_dtype_of(enum exchange_wire wire)
+{
+    return wire == EXCHANGE_WIRE_BF16 ? FRAME_DTYPE_BF16 : FRAME_DTYPE_F32;
+}
+
+size_t frame_wire_bytes(enum exchange_wire wire)
+{
+    return wire == EXCHANGE_WIRE_BF16 ? sizeof(uint16_t) : sizeof(float);
 }
 
 static void put32(uint8_t *at, uint32_t v)
@@ -192,7 +202,8 @@ static int check_type(const struct frame_parser *p, uint8_t type, uint8_t dtype,
                        "allowed are %" PRIu32 " to %" PRIu32,
                        p->sequence, types[type].name, len, types[type].min, types[type].max);
     }
-    if (dtype != types[type].dtype) {
+    const bool is_slice = dtype == FRAME_DTYPE_F32 || dtype == FRAME_DTYPE_BF16;
+    if (is_slice != types[type].is_slice || (!is_slice && dtype != FRAME_DTYPE_NONE)) {
         return err_set(err, EPROTO, "frame %" PRIu64 ": %s has the wrong dtype %u", p->sequence,
                        types[type].name, dtype);
     }

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "core/exchange.h"
 #include "core/role.h"
 #include "worker/comm/auth.h"
 
@@ -49,7 +50,11 @@ enum frame_type {
 #define FRAME_TYPE_END (FRAME_TAKEN + 1)
 const char *frame_type_to_string(enum frame_type type);
 
-enum frame_dtype { FRAME_DTYPE_NONE, FRAME_DTYPE_F32 };
+enum frame_dtype { FRAME_DTYPE_NONE, FRAME_DTYPE_F32, FRAME_DTYPE_BF16 };
+/* Of GRADIENT and PARAMS on a connection with this wire. */
+enum frame_dtype frame_dtype_of(enum exchange_wire wire);
+/* Of a number on it. */
+size_t frame_wire_bytes(enum exchange_wire wire);
 
 struct frame_id { /* a sender */
     uint64_t run; /* frame_run_id */

@@ -56,13 +56,15 @@ static void put_claim(const struct handshake_side *side, uint8_t *ret)
     memcpy(ret + AUTH_NONCE_SIZE, side->digest, AUTH_DIGEST_SIZE);
 }
 
-void handshake_digest(const char *model, uint64_t seed, uint32_t n_trainers,
-                      const struct slices *slices, uint8_t ret[static AUTH_DIGEST_SIZE])
+void handshake_digest(const char *model, uint64_t seed, enum exchange_wire wire,
+                      uint32_t n_trainers, const struct slices *slices,
+                      uint8_t ret[static AUTH_DIGEST_SIZE])
 {
     _cleanup_(freep) char *text =
-        xasprintf("PServer Sync Fp32 model=%s seed=%" PRIu64 " params=%zu trainers=%" PRIu32
+        xasprintf("PServer Sync %s model=%s seed=%" PRIu64 " params=%zu trainers=%" PRIu32
                   " pservers=%" PRIu32 " slices=%" PRIu32,
-                  model, seed, slices->n_params, n_trainers, slices->n_servers, slices->n);
+                  exchange_wire_names[wire], model, seed, slices->n_params, n_trainers,
+                  slices->n_servers, slices->n);
     auth_sha256(text, strlen(text), ret);
 }
 
@@ -120,7 +122,7 @@ int handshake_agree(const struct handshake_side *self, const struct handshake_si
     }
     if (memcmp(peer->digest, self->digest, AUTH_DIGEST_SIZE) != 0) {
         return err_set(err, EPROTO,
-                       "its model, seed or numbers of replicas differ; give all "
+                       "its model, seed, wire or numbers of replicas differ; give all "
                        "replicas of a run the same settings");
     }
     return 0;

@@ -35,8 +35,9 @@ struct handshake_keys {
 
 /* The digest of what all replicas of a trial must agree on. */
 struct slices;
-void handshake_digest(const char *model, uint64_t seed, uint32_t n_trainers,
-                      const struct slices *slices, uint8_t ret[static AUTH_DIGEST_SIZE]);
+void handshake_digest(const char *model, uint64_t seed, enum exchange_wire wire,
+                      uint32_t n_trainers, const struct slices *slices,
+                      uint8_t ret[static AUTH_DIGEST_SIZE]);
 
 /* The trainer's side. The caller fills h->secret and h->trainer, with a fresh nonce. */
 void handshake_hello(const struct handshake *h, uint8_t ret[static HANDSHAKE_HELLO_SIZE]);

@@ -18,7 +18,7 @@ struct ps_peer { /* a connection; a stranger until `joined` */
     uint64_t step;     /* of the next gradient that it sends */
     bool *is_sent;     /* (n_slices) the parameters of the step that it gets; owned */
     size_t next;       /* the next of this server's slices that it sends */
-    float *receiving;  /* the buffer of the gradient that is arriving, NULL: none */
+    void *receiving;   /* the buffer of the gradient that is arriving, NULL: none */
 };
 
 struct ps_last { /* rounds in which a trainer was the last, see ps_server_stats */
@@ -41,9 +41,11 @@ struct ps_server {
     struct flow up, down;  /* gradients and parameters on their way; a link is a trainer */
     uint32_t n_slices;     /* this server's */
     size_t *param_offsets; /* (n_slices) into params */
-    uint32_t *param_crcs;  /* (n_slices) of the parameters of the last round */
-    uint32_t n_complete;   /* slices of the current round that are done */
-    uint64_t round;        /* completed rounds, including warm-up */
+    uint16_t
+        *narrowed; /* the parameters of the last round in bf16, as they are sent; NULL: in fp32 */
+    uint32_t *param_crcs; /* (n_slices) of the parameters of the last round, as they are sent */
+    uint32_t n_complete;  /* slices of the current round that are done */
+    uint64_t round;       /* completed rounds, including warm-up */
 
     int64_t arrived_ns;    /* when the last trainer so far was complete in this round */
     uint32_t n_arrived;    /* trainers that are */

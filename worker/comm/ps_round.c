@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "worker/comm/crc32c.h"
 #include "worker/comm/ps_internal.h"
+#include "worker/tensor/bf16.h"
 
 /* The i-th slice that a trainer sends: they go from the last one to the first, as backward makes them.
  * Everything here counts slices in this order. */
@@ -34,9 +35,13 @@ void ps_round_init(struct ps_server *s)
         s->param_offsets[i] = offset;
         offset += lens[i];
     }
-    reduce_init(&s->reduce, s->params.n_trainers, lens, s->n_slices, s->params.early_bytes);
-    flow_init(&s->up, s->params.n_trainers, s->reduce.max_len * sizeof(float));
-    flow_init(&s->down, s->params.n_trainers, s->reduce.max_len * sizeof(float));
+    reduce_init(&s->reduce, s->params.n_trainers, s->params.wire, lens, s->n_slices,
+                s->params.early_bytes);
+    if (s->params.wire == EXCHANGE_WIRE_BF16) {
+        s->narrowed = xnew_array(uint16_t, offset + 1);
+    }
+    flow_init(&s->up, s->params.n_trainers, s->reduce.buffer_bytes);
+    flow_init(&s->down, s->params.n_trainers, s->reduce.buffer_bytes);
 }
 
 void ps_round_done(struct ps_server *s)
@@ -51,6 +56,8 @@ void ps_round_done(struct ps_server *s)
     flow_done(&s->down);
     free(s->lasts);
     s->lasts = NULL;
+    free(s->narrowed);
+    s->narrowed = NULL;
     free(s->param_crcs);
     s->param_crcs = NULL;
     free(s->param_offsets);
@@ -149,13 +156,13 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
     struct slice want = own_slice(s, peer->next);
     uint32_t id = own_id(s, peer->next);
     if (f->step != peer->step || f->slice != id || f->offset != want.offset ||
-        f->payload_len != want.len * sizeof(float)) {
+        f->payload_len != want.len * frame_wire_bytes(s->params.wire)) {
         (void)err_set(err, EPROTO,
                       "gradient of step %" PRIu64 ", slice %" PRIu32 ", offset %" PRIu64
                       ", %" PRIu32 " bytes; expected step %" PRIu64 ", slice %" PRIu32
                       ", offset %zu, %zu bytes",
                       f->step, f->slice, f->offset, f->payload_len, peer->step, id, want.offset,
-                      want.len * sizeof(float));
+                      want.len * frame_wire_bytes(s->params.wire));
         return NULL;
     }
     const uint32_t t = peer->conn.peer.index;
@@ -172,7 +179,7 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
 void ps_round_part(struct ps_server *s, struct ps_peer *peer, size_t n)
 {
     reduce_add_part(&s->reduce, peer->next, peer->conn.peer.index, peer->receiving,
-                    n / sizeof(float));
+                    n / frame_wire_bytes(s->params.wire));
 }
 
 void ps_round_lap(struct ps_server *s, struct ps_server_time *phase)
@@ -198,6 +205,13 @@ static void end_round(struct ps_server *s)
     s->last_round = s->stats;
 }
 
+/* The parameters of slice i as they are sent. */
+static const void *wire_params(const struct ps_server *s, size_t i)
+{
+    const size_t offset = s->param_offsets[i];
+    return s->narrowed != NULL ? (const void *)(s->narrowed + offset) : s->params.params + offset;
+}
+
 /* The gradients of all trainers for slice i are added: applies them. The new parameters may go. */
 static void finish_slice(struct ps_server *s, size_t i)
 {
@@ -209,7 +223,10 @@ static void finish_slice(struct ps_server *s, size_t i)
              s->reduce.slices[i].sum, 1.0f / (float)p->n_trainers);
     ps_round_lap(s, &s->stats.update);
 
-    s->param_crcs[i] = crc32c(0, params, slice.len * sizeof(float));
+    if (s->narrowed != NULL) {
+        bf16_narrow(s->narrowed + s->param_offsets[i], params, slice.len);
+    }
+    s->param_crcs[i] = crc32c(0, wire_params(s, i), slice.len * frame_wire_bytes(p->wire));
     for (uint32_t t = 0; t < p->n_trainers; t++) {
         s->down.links[t].ready++;
     }
@@ -248,8 +265,8 @@ static void send_params(struct ps_server *s, uint32_t t)
         .priority = s->n_slices - 1 - i,
     };
     peer->is_sent[i] = true;
-    conn_send_slice(&peer->conn, &f, s->params.params + s->param_offsets[i], slice.len,
-                    &s->param_crcs[i]);
+    conn_send_payload(&peer->conn, &f, wire_params(s, i),
+                      slice.len * frame_wire_bytes(s->params.wire), s->param_crcs[i]);
 }
 
 static bool may_come(void *ctx, uint32_t t, uint64_t number)
@@ -357,7 +374,7 @@ void ps_round_last(const struct ps_server *s, struct ps_server_stats *ret)
 static void on_gradient(struct ps_server *s, struct ps_peer *peer)
 {
     size_t i = peer->next;
-    float *grad = take_ptr(peer->receiving);
+    void *grad = take_ptr(peer->receiving);
     peer->next++;
     const uint32_t t = peer->conn.peer.index;
     if (peer->next == s->n_slices) {

@@ -79,6 +79,7 @@ static int accept_all(struct ps_server *s, struct err *err)
         }
         struct ps_peer *peer = xnew(struct ps_peer);
         conn_init(&peer->conn, fd, &s->params.self);
+        peer->conn.wire = s->params.wire;
         peer->joins_by_ns = s->now_ns + s->params.handshake_ns;
         memcpy(peer->handshake.secret, s->params.secret, AUTH_SECRET_SIZE);
         peer->handshake.server.id = s->params.self;
@@ -483,7 +484,7 @@ static void fill_stats(struct ps_server *s, struct ps_server_stats *ret)
     ret->round_ns = take_ptr(s->round_ns.items);
     ret->n_rounds = s->round_ns.len;
     ps_round_last(s, ret);
-    ret->early_peak_bytes = s->reduce.n_peak * s->reduce.max_len * sizeof(float);
+    ret->early_peak_bytes = s->reduce.n_peak * s->reduce.buffer_bytes;
 }
 
 void ps_server_stats_done(struct ps_server_stats *s)

@@ -31,6 +31,7 @@ struct ps_server_params {
     uint8_t secret[AUTH_SECRET_SIZE];
     uint32_t n_trainers;
     struct slices slices;
+    enum exchange_wire wire;
     float *params;           /* (slices_server_params) this server's slices in order; borrowed */
     size_t early_bytes;      /* limit of the gradients that wait for those before them */
     exchange_apply_fn apply; /* `offset` counts in `params` */

@@ -4,35 +4,36 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "exchange/room.h"
+r->max_early = room_buffers(max_early_bytes, r->buffer_bytes);
 #include "worker/tensor/accumulate.h"
+#include "worker/tensor/bf16.h"
 
 #define LINE_BYTES 64
 
-static float *new_floats(size_t n)
+static void *new_lines(size_t bytes)
 {
-    size_t bytes = (n * sizeof(float) + LINE_BYTES) / LINE_BYTES * LINE_BYTES;
-    float *p = aligned_alloc(LINE_BYTES, bytes);
+    void *p = aligned_alloc(LINE_BYTES, (bytes + LINE_BYTES) / LINE_BYTES * LINE_BYTES);
     if (p == NULL) {
         abort(); /* as xmalloc */
     }
     return p;
 }
 
-void reduce_init(struct reduce *r, uint32_t n_trainers, const size_t *lens, size_t n,
-                 size_t max_early_bytes)
+void reduce_init(struct reduce *r, uint32_t n_trainers, enum exchange_wire wire, const size_t *lens,
+                 size_t n, size_t max_early_bytes)
 {
-    *r = (struct reduce){.n_trainers = n_trainers, .n = n};
+    *r = (struct reduce){.n_trainers = n_trainers, .wire = wire, .n = n};
     r->slices = xnew_array(struct reduce_slice, n);
     for (size_t i = 0; i < n; i++) {
         r->slices[i] = (struct reduce_slice){
             .len = lens[i],
-            .sum = new_floats(lens[i]),
-            .early = xnew_array(float *, n_trainers),
+            .sum = new_lines(lens[i] * sizeof(float)),
+            .early = xnew_array(void *, n_trainers),
         };
-        r->max_len = lens[i] > r->max_len ? lens[i] : r->max_len;
+        const size_t bytes = lens[i] * frame_wire_bytes(wire);
+        r->buffer_bytes = bytes > r->buffer_bytes ? bytes : r->buffer_bytes;
     }
-    r->max_early = room_buffers(max_early_bytes, r->max_len * sizeof(float));
+    r->max_early = room_buffers(max_early_bytes, r->buffer_bytes);
 }
 
 void reduce_done(struct reduce *r)
@@ -65,21 +66,28 @@ void reduce_reserve(struct reduce *r, size_t i, uint32_t trainer)
     r->n_reserved += trainer != 0;
 }
 
-float *reduce_take(struct reduce *r, size_t i, uint32_t trainer)
+/* Where trainer 0's gradient lands. What is in bf16 is widened from there to the front. */
+static void *landing(const struct reduce *r, size_t i)
+{
+    const struct reduce_slice *s = &r->slices[i];
+    return r->wire == EXCHANGE_WIRE_BF16 ? (void *)((uint16_t *)s->sum + s->len) : s->sum;
+}
+
+void *reduce_take(struct reduce *r, size_t i, uint32_t trainer)
 {
     if (trainer == 0) {
-        return r->slices[i].sum;
+        return landing(r, i);
     }
     r->n_taken++;
     assert(r->n_taken <= r->n_reserved);
     r->n_peak = r->n_taken > r->n_peak ? r->n_taken : r->n_peak;
-    return r->n_spare > 0 ? r->spare[--r->n_spare] : new_floats(r->max_len);
+    return r->n_spare > 0 ? r->spare[--r->n_spare] : new_lines(r->buffer_bytes);
 }
 
-void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, float *grad)
+void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, void *grad)
 {
     (void)i; /* unused without assertions */
-    assert((trainer == 0) == (grad == r->slices[i].sum));
+    assert((trainer == 0) == (grad == landing(r, i)));
     if (trainer == 0) {
         return;
     }
@@ -92,18 +100,26 @@ void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, float *grad)
     r->spare[r->n_spare++] = grad;
 }
 
-void reduce_add_part(struct reduce *r, size_t i, uint32_t trainer, const float *grad, size_t n)
+void reduce_add_part(struct reduce *r, size_t i, uint32_t trainer, const void *grad, size_t n)
 {
     struct reduce_slice *s = &r->slices[i];
-    if (trainer == 0 || trainer != s->next) {
+    if (trainer != s->next || (trainer == 0 && r->wire == EXCHANGE_WIRE_FP32)) {
         return;
     }
     assert(n >= s->n_added && n <= s->len);
-    grad_add(s->sum + s->n_added, grad + s->n_added, n - s->n_added);
+    float *sum = s->sum + s->n_added;
+    const size_t more = n - s->n_added;
+    if (r->wire == EXCHANGE_WIRE_FP32) {
+        grad_add(sum, (const float *)grad + s->n_added, more);
+    } else if (trainer == 0) {
+        bf16_widen(sum, (const uint16_t *)grad + s->n_added, more);
+    } else {
+        bf16_add(sum, (const uint16_t *)grad + s->n_added, more);
+    }
     s->n_added = n;
 }
 
-bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, float *grad)
+bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, void *grad)
 {
     struct reduce_slice *s = &r->slices[i];
     if (trainer != s->next) {
@@ -112,11 +128,9 @@ bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, float *grad)
         return false;
     }
     while (grad != NULL) {
-        if (s->next > 0) {
-            reduce_add_part(r, i, s->next, grad, s->len);
-            s->n_added = 0;
-            reduce_drop(r, i, s->next, grad);
-        }
+        reduce_add_part(r, i, s->next, grad, s->len);
+        s->n_added = 0;
+        reduce_drop(r, i, s->next, grad);
         s->next++;
         if (s->next == r->n_trainers) {
             s->next = 0;

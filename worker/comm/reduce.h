@@ -14,42 +14,45 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/exchange.h"
+
 struct reduce_slice {
-    size_t len;     /* floats */
-    float *sum;     /* (len) owned; trainer 0's gradient lands here */
+    size_t len; /* floats */
+    float *sum; /* (len) owned; trainer 0's gradient lands here, in bf16 in the upper half of it */
     uint32_t next;  /* the trainer whose gradient is added next */
-    size_t n_added; /* floats of that gradient that are in the sum already */
-    float **early;  /* (n_trainers) owned buffers of early gradients, NULL: none */
+    size_t n_added; /* numbers of that gradient that are in the sum already */
+    void **early;   /* (n_trainers) owned buffers of early gradients, NULL: none */
 };
 
 struct reduce {
     uint32_t n_trainers;
+    enum exchange_wire wire; /* of gradients; sums are fp32 */
     struct reduce_slice *slices;
     size_t n;
-    size_t first; /* the slice that is completed next */
-    size_t max_len;
-    size_t max_early;  /* buffers, at least 1 */
-    size_t n_reserved; /* of these */
-    size_t n_peak;     /* the most at a time that existed */
+    size_t first;        /* the slice that is completed next */
+    size_t buffer_bytes; /* of the longest gradient */
+    size_t max_early;    /* buffers, at least 1 */
+    size_t n_reserved;   /* of these */
+    size_t n_peak;       /* the most at a time that existed */
     size_t n_taken;
-    float **spare; /* buffers of max_len */
+    void **spare;
     size_t n_spare, cap_spare;
 };
 
-void reduce_init(struct reduce *r, uint32_t n_trainers, const size_t *lens, size_t n,
-                 size_t max_early_bytes);
+void reduce_init(struct reduce *r, uint32_t n_trainers, enum exchange_wire wire, const size_t *lens,
+                 size_t n, size_t max_early_bytes);
 void reduce_done(struct reduce *r);
 /* True if there is memory for a trainer's gradient of slice i, now. */
 bool reduce_has_room(const struct reduce *r, size_t i, uint32_t trainer);
 /* Reserves it: there must be room. */
 void reduce_reserve(struct reduce *r, size_t i, uint32_t trainer);
 /* The buffer for a gradient whose memory is reserved. Return it with reduce_add or reduce_drop. */
-float *reduce_take(struct reduce *r, size_t i, uint32_t trainer);
-/* The first n floats of a gradient have arrived in `grad` (from reduce_take). Adds them if it is this
+void *reduce_take(struct reduce *r, size_t i, uint32_t trainer);
+/* The first n numbers of a gradient have arrived in `grad` (from reduce_take). Adds them if it is this
  * trainer's turn, while the cache holds them; else reduce_add does it later. */
-void reduce_add_part(struct reduce *r, size_t i, uint32_t trainer, const float *grad, size_t n);
+void reduce_add_part(struct reduce *r, size_t i, uint32_t trainer, const void *grad, size_t n);
 /* Adds the complete gradient in `grad` (from reduce_take). True: slices[i].sum holds the sum over
  * all trainers, until the next reduce_take for trainer 0, which begins the next round. */
-bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, float *grad);
+bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, void *grad);
 /* The gradient will not be added: its buffer is free. */
-void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, float *grad);
+void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, void *grad);

@@ -295,7 +295,11 @@ static void queue(struct ring *r, enum frame_type type, uint32_t id, const float
         .slice = id,
         .priority = type == FRAME_PARAMS,
     };
-    conn_send_slice(&r->next.conn, &f, data, slice.len, crc);
+    if (crc == NULL) {
+        conn_send_slice(&r->next.conn, &f, data, slice.len);
+    } else {
+        conn_send_payload(&r->next.conn, &f, data, slice.len * sizeof(float), *crc);
+    }
     r->round.n_queued++;
 }
 
