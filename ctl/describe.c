@@ -74,12 +74,18 @@ static void format_exchanges(const struct spec *spec, struct buf *out)
     bool differ = false;
     const struct exchange *first = &spec->systems.items[0].exchange;
     const char *first_name = exchange_name(first, first->kind);
+    const char *first_wire = exchange_wire_suffix(first);
     vec_each (const struct system, it, &spec->systems) {
         const char *name = exchange_name(&it->exchange, it->exchange.kind);
-        differ |= !str_eq(name, first_name);
-        buf_printf(&text, "%s%s %s", text.len == 0 ? "" : ", ", it->name, name);
+        const char *wire = exchange_wire_suffix(&it->exchange);
+        differ |= !str_eq(name, first_name) || !str_eq(wire, first_wire);
+        buf_printf(&text, "%s%s %s%s", text.len == 0 ? "" : ", ", it->name, name, wire);
     }
-    line(out, "  Exchange:", "%s", differ ? buf_cstr(&text) : first_name);
+    if (!differ) {
+        buf_clear(&text);
+        buf_printf(&text, "%s%s", first_name, first_wire);
+    }
+    line(out, "  Exchange:", "%s", buf_cstr(&text));
     buf_done(&text);
 }
 

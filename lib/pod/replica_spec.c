@@ -269,6 +269,9 @@ static void add_workload(struct env *env, const struct spec *spec, const struct 
     env_set(env, "BENCHD_THREADS", "%lld", (long long)point->threads);
     env_set(env, "BENCHD_SEED", "%llu", (unsigned long long)w->seed);
     env_set(env, "BENCHD_EXCHANGE", "%s", point_exchange_name(spec, point));
+    if (point_wire(spec, point) != EXCHANGE_WIRE_FP32) { /* pods of other runs stay as they are */
+        env_set(env, "BENCHD_WIRE", "%s", exchange_wire_names[point_wire(spec, point)]);
+    }
     env_set(env, "BENCHD_WARMUP_STEPS", "%lld", (long long)spec->warmup_steps);
     env_set(env, "BENCHD_STEPS", "%lld", (long long)spec->steps);
 }

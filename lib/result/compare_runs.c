@@ -7,6 +7,16 @@
 #include "base/str.h"
 #include "spec/template_hash.h"
 
+static const struct system *system_of_name(const struct spec *spec, const char *name)
+{
+    vec_each (const struct system, s, &spec->systems) {
+        if (str_eq(s->name, name)) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
 int compare_check_kind(const struct result *base, const struct result *candidate,
                        const char **ret_fix, struct err *err)
 {
@@ -32,6 +42,17 @@ int compare_check_kind(const struct result *base, const struct result *candidate
                        "trainers sleep where others compute",
                        (is_base ? base : candidate)->def->name,
                        (is_base ? candidate : base)->def->name);
+    }
+    vec_each (const struct system, s, &base->def->spec->systems) {
+        const struct system *other = system_of_name(candidate->def->spec, s->name);
+        if (other != NULL && other->exchange.wire != s->exchange.wire) {
+            *ret_fix =
+                "compare runs with the same exchange.wire, or make two systems of one run of them";
+            return err_set(err, EINVAL,
+                           "the system %s of run/%s exchanges numbers in %s, that of run/%s in %s",
+                           s->name, base->def->name, exchange_wire_names[s->exchange.wire],
+                           candidate->def->name, exchange_wire_names[other->exchange.wire]);
+        }
     }
     if (base->def->rehearsal != candidate->def->rehearsal) {
         const bool is_base = base->def->rehearsal;
@@ -64,6 +85,7 @@ static bool is_same_point(const struct comparison *c, const struct point *a, con
     const struct spec *spec_a = c->base->def->spec, *spec_b = c->candidate->def->spec;
     return a->batch_size == b->batch_size && a->threads == b->threads &&
            str_eq(point_exchange_name(spec_a, a), point_exchange_name(spec_b, b)) &&
+           point_wire(spec_a, a) == point_wire(spec_b, b) &&
            memcmp(a->replicas, b->replicas, sizeof(a->replicas)) == 0 &&
            str_eq(spec_a->systems.items[a->system].name, spec_b->systems.items[b->system].name) &&
            has_params_of(spec_a, a, b) && has_params_of(spec_b, b, a);

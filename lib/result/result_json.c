@@ -189,6 +189,10 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
     json_object_set_new(o, "batchSize", json_integer(point->batch_size));
     json_object_set_new(o, "threads", json_integer(point->threads));
     json_object_set_new(o, "exchange", json_string(point_exchange_name(r->def->spec, point)));
+    const enum exchange_wire wire = point_wire(r->def->spec, point);
+    if (wire != EXCHANGE_WIRE_FP32) {
+        json_object_set_new(o, "wire", json_string(exchange_wire_names[wire]));
+    }
     json_object_set_new(o, "phase", json_string(trial_phase_to_string(p->phase)));
     json_object_set_new(o, "throughput", figure_to_json(&p->throughput));
     json_object_set_new(o, "throughputMin", plain_figure(p->throughput_min, &p->throughput));

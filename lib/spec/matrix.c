@@ -454,6 +454,12 @@ const char *point_exchange_name(const struct spec *spec, const struct point *poi
     return exchange_name(&spec->systems.items[point->system].exchange, point->exchange);
 }
 
+enum exchange_wire point_wire(const struct spec *spec, const struct point *point)
+{
+    return point->exchange == EXCHANGE_PSERVER ? spec->systems.items[point->system].exchange.wire
+                                               : EXCHANGE_WIRE_FP32;
+}
+
 struct training_words matrix_training_words(const struct matrix *m)
 {
     static const struct training_words words[] = {{"trainer", "trainers"},

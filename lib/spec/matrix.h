@@ -43,6 +43,8 @@ bool matrix_has(const struct matrix *m, const struct params *where);
 
 /* "PServer", or the name of a foreign one. Borrowed. */
 const char *point_exchange_name(const struct spec *spec, const struct point *point);
+/* A baseline without servers sends nothing: Fp32. */
+enum exchange_wire point_wire(const struct spec *spec, const struct point *point);
 
 /* What those are called that speedup and efficiency count. Systems may differ: "trainer or worker". */
 struct training_words {

@@ -152,6 +152,11 @@ const char *exchange_name(const struct exchange *exchange, enum exchange_kind ki
     return kind == EXCHANGE_OTHER ? exchange->other : exchange_kind_to_string(kind);
 }
 
+const char *exchange_wire_suffix(const struct exchange *exchange)
+{
+    return exchange->wire == EXCHANGE_WIRE_BF16 ? " Bf16" : "";
+}
+
 const char *baseline_kind_to_string(enum baseline_kind kind)
 {
     return baseline_kind_names[kind];

@@ -31,11 +31,14 @@ struct sweep {
 /* How gradients are exchanged. */
 struct exchange {
     enum exchange_kind kind;
-    char *other; /* its name where it is EXCHANGE_OTHER, else NULL */
+    char *other;             /* its name where it is EXCHANGE_OTHER, else NULL */
+    enum exchange_wire wire; /* Fp32 unless `kind` is EXCHANGE_PSERVER */
 };
 /* "PServer", or the name of a foreign one. `kind` is that of the exchange or of one of its points: a
  * baseline may have None. Borrowed. */
 const char *exchange_name(const struct exchange *exchange, enum exchange_kind kind);
+/* "", or " Bf16" for texts that have the exchange's name: Fp32 need not be said. */
+const char *exchange_wire_suffix(const struct exchange *exchange);
 
 /* A value that a system sets in the templates of these roles. */
 struct system_patch {

@@ -45,6 +45,20 @@ bool spec_read_kind(struct reading *r, const struct place *place, bool is_native
     return name != NULL;
 }
 
+/* A format that only some know: another system would send fp32, and its row would say something else. */
+static void read_wire(struct diags *d, const struct place *place, bool is_native,
+                      enum exchange_wire wire, struct exchange *exchange)
+{
+    const struct place at = place_get(place, "wire");
+    if (!is_native || exchange->kind != EXCHANGE_PSERVER) {
+        reader_complain(
+            d, &at, "leave wire out, or give benchworker's system an exchange of its own",
+            "wire %s: only benchworker's parameter servers send it", exchange_wire_names[wire]);
+        return;
+    }
+    exchange->wire = wire;
+}
+
 bool spec_read_exchange(struct reading *r, const struct place *place, bool is_native,
                         struct exchange *exchange)
 {
@@ -53,8 +67,7 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
         {"kind", FIELD_REQUIRED}, {"mode", FIELD_OPTIONAL}, {"wire", FIELD_OPTIONAL}};
     static const char *const modes[] = {"Sync"};
     static const char *const modes_later[] = {"Async", "BoundedStaleness", NULL};
-    static const char *const wires[] = {"Fp32"};
-    static const char *const wires_later[] = {"Bf16", "Fp16", NULL};
+    static const char *const wires_later[] = {"Fp16", NULL};
     if (!read_map(d, place, fields, COUNT_OF(fields))) {
         return place->node == NULL;
     }
@@ -64,10 +77,14 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
     const bool is_known = spec_read_kind(r, &kind_place, is_native, exchange_kind_names,
                                          EXCHANGE_COUNT, &kind, &other);
     if (is_known) {
-        *exchange = (struct exchange){(enum exchange_kind)kind, other};
+        *exchange = (struct exchange){.kind = (enum exchange_kind)kind, .other = other};
     }
     (void)read_enum_or(d, place, "mode", modes, COUNT_OF(modes), modes_later, 0); /* checked only */
-    (void)read_enum_or(d, place, "wire", wires, COUNT_OF(wires), wires_later, 0); /* checked only */
+    const int wire = read_enum_or(d, place, "wire", exchange_wire_names, EXCHANGE_WIRE_COUNT,
+                                  wires_later, EXCHANGE_WIRE_FP32);
+    if (is_known && wire != EXCHANGE_WIRE_FP32) {
+        read_wire(d, place, is_native, (enum exchange_wire)wire, exchange);
+    }
     return is_known;
 }
 

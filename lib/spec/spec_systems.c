@@ -109,8 +109,8 @@ void spec_read_system_exchanges(struct reading *r)
         struct place item = find_system(&list, system->name, &at);
         struct place own = place_get(&item, "exchange");
         if (own.node == NULL) {
-            system->exchange = (struct exchange){
-                workload->kind, workload->other == NULL ? NULL : xstrdup(workload->other)};
+            system->exchange = *workload;
+            system->exchange.other = workload->other == NULL ? NULL : xstrdup(workload->other);
         } else {
             r->is_exchange_wrong |= !spec_read_exchange(
                 r, &own, str_eq(system->profile, PROFILE_NATIVE), &system->exchange);

@@ -137,6 +137,32 @@ static void trainers_are_emulated(void **state)
     run_def_free(def);
 }
 
+/* Servers and trainers are told; baselines send nothing, and others are not told of what is the default. */
+static void bf16_on_the_wire(void **state)
+{
+    (void)state;
+    struct run_def *def = make_example_run();
+    struct gang_addresses unknown = {0};
+    struct err err;
+    for (int is_bf16 = 0; is_bf16 < 2; is_bf16++) {
+        def->spec->systems.items[0].exchange.wire =
+            is_bf16 ? EXCHANGE_WIRE_BF16 : EXCHANGE_WIRE_FP32;
+        for (uint32_t i = 0; i < 3; i++) {
+            const bool is_baseline = i == 2;
+            struct replica_id id = {.attempt.point = is_baseline ? 3 : 0,
+                                    .role = i == 0 ? ROLE_PSERVER : ROLE_TRAINER};
+            struct replica_spec spec;
+            assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
+            assert_int_equal(has_env(&spec, "BENCHD_WIRE="), is_bf16 && !is_baseline);
+            if (is_bf16 && !is_baseline) {
+                assert_env(&spec, "BENCHD_WIRE=Bf16");
+            }
+            replica_spec_done(&spec);
+        }
+    }
+    run_def_free(def);
+}
+
 static void baselines_run_without_server(void **state)
 {
     (void)state;
@@ -587,6 +613,7 @@ int main(void)
         cmocka_unit_test(rates_of_a_point),
         cmocka_unit_test(environment_is_what_the_contract_says),
         cmocka_unit_test(trainers_are_emulated),
+        cmocka_unit_test(bf16_on_the_wire),
         cmocka_unit_test(baselines_run_without_server),
         cmocka_unit_test(templates_give_command_environment_and_requests),
         cmocka_unit_test(a_system_runs_its_own_command),

@@ -669,6 +669,35 @@ static void emulated_runs_compare_with_each_other(void **state)
     }
 }
 
+/* The same system with other numbers on the network is another one. */
+static void other_wires_do_not_compare(void **state)
+{
+    (void)state;
+    static const double x[] = {40, 70, 120, 200};
+    for (int same = 0; same < 2; same++) {
+        struct fixture a, b;
+        make_run(&a, "demo-7k3fq", 3, x, 0);
+        make_run(&b, "demo-q2v8n", 3, x, 0);
+        b.def->spec->systems.items[0].exchange.wire = EXCHANGE_WIRE_BF16;
+        a.def->spec->systems.items[0].exchange.wire =
+            same ? EXCHANGE_WIRE_BF16 : EXCHANGE_WIRE_FP32;
+        struct comparison *c = NULL;
+        const char *fix = NULL;
+        struct err err = {0};
+        int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
+        print_message("# %d %s\n", r, err.msg);
+        assert_int_equal(r, same ? 0 : -EINVAL);
+        if (!same) {
+            assert_non_null(strstr(err.msg, "of run/demo-7k3fq exchanges numbers in Fp32, that of "
+                                            "run/demo-q2v8n in Bf16"));
+            assert_non_null(strstr(fix, "compare runs with the same exchange.wire"));
+        }
+        comparison_free(c);
+        fixture_done(&a);
+        fixture_done(&b);
+    }
+}
+
 static void some_runs_do_not_compare(void **state)
 {
     (void)state;
@@ -1036,6 +1065,7 @@ int main(void)
         cmocka_unit_test(a_change_is_beyond_the_usual_spread),
         cmocka_unit_test(which_runs_are_the_base_s),
         cmocka_unit_test(emulated_runs_compare_with_each_other),
+        cmocka_unit_test(other_wires_do_not_compare),
         cmocka_unit_test(some_runs_do_not_compare),
         cmocka_unit_test(differences),
         cmocka_unit_test(provenance),

@@ -204,6 +204,8 @@ static void a_definition_asks_what_the_profile_has(void **state)
         {"served", "torch", SINGLE, SERVED,
          "f.yaml:7:27: error: spec.systems[1].profile: profile 'torch' does not support "
          "exchange PServer; it trains on a single node only"},
+        {"bf16 without servers", "torch", SINGLE, "exchange: {kind: None, wire: Bf16}",
+         "spec.workload.exchange.wire: wire Bf16: only benchworker's parameter servers send it"},
         {"data", "torch", SINGLE, SINGLE ", dataset: {kind: Cifar10, path: /d}",
          "profile 'torch' does not support dataset Cifar10"},
     };

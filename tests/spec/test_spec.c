@@ -342,6 +342,29 @@ static void local_of_another_kind_replaces(void **state)
     spec_free(s);
 }
 
+/* Of all systems without an exchange of their own, and of no baseline: it sends nothing. */
+static void bf16_on_the_wire(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text = definition_with("wire: Fp32", "wire: Bf16");
+    struct spec *s = definition_load(text, NULL);
+    assert_int_equal(s->workload.exchange.wire, EXCHANGE_WIRE_BF16);
+    vec_each (const struct system, it, &s->systems) {
+        assert_int_equal(it->exchange.wire, EXCHANGE_WIRE_BF16);
+    }
+    assert_string_equal(exchange_wire_suffix(&s->workload.exchange), " Bf16");
+    struct point point = {.exchange = EXCHANGE_PSERVER};
+    assert_int_equal(point_wire(s, &point), EXCHANGE_WIRE_BF16);
+    point.exchange = EXCHANGE_NONE;
+    assert_int_equal(point_wire(s, &point), EXCHANGE_WIRE_FP32);
+    spec_free(s);
+    _cleanup_(freep) char *plain = definition_with("wire: Fp32", "wire: Fp32");
+    s = definition_load(plain, NULL);
+    assert_int_equal(s->systems.items[0].exchange.wire, EXCHANGE_WIRE_FP32);
+    assert_string_equal(exchange_wire_suffix(&s->workload.exchange), "");
+    spec_free(s);
+}
+
 static void overridden_values_drop_dead_excludes(void **state)
 {
     (void)state;
@@ -423,6 +446,7 @@ int main(void)
         cmocka_unit_test(points_may_stop_early),
         cmocka_unit_test(merges_local),
         cmocka_unit_test(local_of_another_kind_replaces),
+        cmocka_unit_test(bf16_on_the_wire),
         cmocka_unit_test(overridden_values_drop_dead_excludes),
         cmocka_unit_test(options_come_on_top),
         cmocka_unit_test(systems_are_chosen_by_their_whole_names),
