@@ -4,7 +4,7 @@
   const events = document.body.dataset.events, part = document.getElementById('part');
   if (!events || !part || !window.EventSource) return;
   const RETRY_MS = 5000;
-  const known = new Set([...part.querySelectorAll('[data-run]')].map(row => row.dataset.run));
+  const phases = new Map(); // of the runs that the last event had
   let source = null, retry = 0, figures = part.dataset.figures, isOver = false;
   let isAsking = false, askAgain = false;
 
@@ -23,7 +23,6 @@
     next.querySelectorAll('input').forEach(box => { box.checked = ticked.has(box.value); });
     part.replaceChildren(...next.childNodes);
     boxes(part).forEach((box, i) => { box.scrollLeft = scrolled[i] ?? 0; });
-    part.querySelectorAll('[data-run]').forEach(row => known.add(row.dataset.run));
   }
 
   // One question at a time; what happens meanwhile is asked once more. Watchers do not ask in one moment.
@@ -84,14 +83,14 @@
       const row = part.querySelector(`[data-run="${CSS.escape(run.name)}"]`);
       if (row) {
         const cell = name => row.querySelector(`[data-is=${name}]`);
-        isNew = isNew || (phase && phase !== run.phase);
+        isNew = isNew || (phase && phase !== run.phase && phases.get(run.name) !== run.phase);
         write(cell('phase'), run.phase);
         write(cell('trials'), `${run.done}/${run.total}`);
         write(cell('failed'), `${run.failed}`);
-      } else if (!known.has(run.name) || phase === run.phase) {
-        known.add(run.name);
+      } else if (phases.get(run.name) !== run.phase) { // a new run, or one that a search may find now
         isNew = true;
       }
+      phases.set(run.name, run.phase);
     }
     if (isNew) refresh();
   }

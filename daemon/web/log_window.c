@@ -1,9 +1,11 @@
 /* See log_window.h. */
 #include "daemon/web/log_window.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-#define MIN_QUOTE 8 /* bytes: a shorter line is in any error by chance */
+#define MIN_QUOTE 8                /* bytes: a shorter line is in any error by chance */
+#define SEARCHED ((size_t)1 << 20) /* bytes at the end: an error quotes what came last */
 
 struct line {
     const char *text;
@@ -32,10 +34,12 @@ void log_window_find(const char *text, size_t len, const char *error, struct log
     size_t quoted = 0, said = 0;
     *ret = (struct log_window){0};
     for (size_t pos = 0; pos < len;) {
+        const bool is_searched = len - pos <= SEARCHED;
         const struct line line = next_line(text, len, &pos);
         ret->n_lines++;
         said = line.len > 0 ? ret->n_lines : said;
-        if (line.len >= MIN_QUOTE && memmem(error, error_len, line.text, line.len) != NULL) {
+        if (is_searched && line.len >= MIN_QUOTE &&
+            memmem(error, error_len, line.text, line.len) != NULL) {
             quoted = ret->n_lines;
         }
     }

@@ -13,5 +13,5 @@ struct log_window {
 };
 
 /* `error` (NULL: none): the cause of the attempt, which may quote lines of the log. The fault is the last line whose text is
- * in it, else the last line that is not empty. Without a fault the end of the log is shown. */
+ * in it, looked for in the last MiB, else the last line that is not empty. Without a fault the end of the log is shown. */
 void log_window_find(const char *text, size_t len, const char *error, struct log_window *ret);
