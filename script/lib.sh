@@ -75,3 +75,29 @@ build_kind() {
         build_in "$build_dir" $options
     )
 }
+
+# has_git: whether the tree is a git work tree of its own. A tarball that is unpacked inside another project's is not that project.
+has_git() {
+    [ "$(git -C "$root" rev-parse --show-toplevel 2>/dev/null)" = "$(cd "$root" && pwd -P)" ]
+}
+
+# copy_source DIR: the files of the work tree that git knows or would add, in a folder of their own. Of a tree without git, as
+# of a tarball, all but the build trees.
+copy_source() {
+    mkdir -p "$1"
+    if has_git; then
+        git -C "$root" ls-files -z --cached --others --exclude-standard
+    else
+        (cd "$root" && find . -path './build*' -prune -o -type f -print0 -o -type l -print0)
+    fi | (cd "$root" && xargs -0 sh -c 'for file; do [ ! -e "$file" ] || printf "%s\0" "$file"; done' sh) |
+        tar -C "$root" -c --null --no-recursion -T - | tar -C "$1" -x --no-same-owner
+}
+
+# source_date: the date of the commit, or of debian/changelog where there is no git, in seconds since 1970.
+source_date() {
+    if has_git; then
+        git -C "$root" log -1 --format=%ct
+    else
+        dpkg-parsechangelog -l "$root/debian/changelog" -S Timestamp
+    fi
+}

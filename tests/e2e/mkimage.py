@@ -90,6 +90,12 @@ def write_image(out, name, layer_tar, config):
             add(f"blobs/sha256/{digest}", data)
 
 
+def manifest_digest(path):
+    """By which a registry names the image of an archive."""
+    with tarfile.open(path) as tar:
+        return json.load(tar.extractfile("index.json"))["manifests"][0]["digest"]
+
+
 def make(name, build_dir, out_dir):
     """Writes OUT_DIR/NAME.tar and returns its path."""
     out = pathlib.Path(out_dir) / f"{name}.tar"

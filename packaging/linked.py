@@ -1,0 +1,40 @@
+"""What a program is linked with, and which Debian packages that comes from."""
+import functools
+import os
+import re
+import subprocess
+
+# The C library. It belongs to the loader of the machine, so an archive has none of it, and a program needs one at least as new.
+C_LIBRARY = re.compile(r"/(ld-linux[^/]*|lib(c|m|dl|rt|pthread|resolv|util|anl|nsl))\.so[.\d]*$")
+
+
+def libraries(program):
+    """Paths of all shared objects, the loader included."""
+    done = subprocess.run(["ldd", program], capture_output=True, text=True, check=True)
+    if "not found" in done.stdout:
+        raise RuntimeError(f"{program}: a library is missing:\n{done.stdout}")
+    return sorted(re.findall(r"(/\S+) \(0x", done.stdout))
+
+
+@functools.cache
+def package_of(path):
+    """The Debian package of a file; dpkg knows some by the path from before /lib became a link to /usr/lib."""
+    real = os.path.realpath(path)
+    for candidate in (path, real, real.removeprefix("/usr"), f"/usr{path}"):
+        done = subprocess.run(["dpkg-query", "-S", candidate], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return done.stdout.split(":")[0]
+    raise RuntimeError(f"{path} is of no Debian package")
+
+
+@functools.cache
+def package_facts(name):
+    """{field: value} of an installed package."""
+    fields = ["Package", "Version", "Architecture", "source:Package", "source:Version", "Homepage"]
+    done = subprocess.run(["dpkg-query", "-W", "-f", "\n".join(f"${{{field}}}" for field in fields) + "\n--\n", name],
+                          capture_output=True, text=True, check=True)
+    return dict(zip(fields, done.stdout.split("--\n")[0].split("\n")))
+
+
+def packages_of(program):
+    return sorted({package_of(path) for path in libraries(program)})

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""release.py --epoch SECONDS [--url URL] DIR   The files of a release that are made from its Debian packages, which are in DIR.
+script/release calls this."""
+import argparse
+import pathlib
+import platform
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "e2e")]
+
+import archive
+import krew
+import mkimage
+import sbom
+
+ARCH = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+PACKAGES = ("benchctl", "benchworker", "benchd", "benchd-benchmarks")
+IN_BUILD_TREE = {"benchctl": "ctl/benchctl", "benchd": "daemon/benchd", "benchworker": "worker/benchworker"}
+
+
+def unpack(folder, into):
+    """The .deb files of a folder as {package: path}; their files below `into`."""
+    found = {}
+    for package in PACKAGES:
+        paths = list(folder.glob(f"{package}_*.deb"))
+        if len(paths) != 1:
+            sys.exit(f"release.py: {folder} has {len(paths)} packages {package}, and needs one")
+        found[package] = paths[0]
+        subprocess.run(["dpkg-deb", "--extract", paths[0], into], check=True)
+    return found
+
+
+def make_images(root, out):
+    """Both images from the packaged programs, as {name: path}."""
+    with tempfile.TemporaryDirectory() as name:
+        tree = pathlib.Path(name)
+        for program, place in IN_BUILD_TREE.items():
+            (tree / place).parent.mkdir(exist_ok=True)
+            (tree / place).symlink_to(root / "usr/bin" / program)
+        made = {}
+        for image in mkimage.PROGRAMS:
+            path = out / f"{image}-image-{mkimage.VERSION}-{ARCH}.tar"
+            mkimage.make(image, tree, out).rename(path)
+            made[image] = path
+    return made
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--epoch", type=int, required=True)
+    parser.add_argument("--url", default="")
+    parser.add_argument("dir", type=pathlib.Path)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        debs = unpack(args.dir, root)
+        programs = {program: root / "usr/bin" / program for program in IN_BUILD_TREE}
+        plugin = archive.make_plugin(root, args.dir / f"benchctl-{mkimage.VERSION}-linux-{ARCH}.tar.gz", args.epoch)
+        if args.url:
+            (args.dir / "bench.yaml").write_text(krew.manifest(plugin, args.url, mkimage.VERSION, ARCH), encoding="utf-8")
+        images = make_images(root, args.dir)
+        (args.dir / "sbom.cdx.json").write_text(sbom.document(debs, plugin, images, programs, args.epoch), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

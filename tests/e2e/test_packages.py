@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""The files of script/release. The Debian packages: the same bytes twice, no complaint of lintian, installed and run in a bare
+Debian, and purged without a trace. The others: release_checks.py.
+
+With --long the second build does without ccache: all is compiled in the other folder. That takes some minutes of CPU time.
+"""
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import bare_root
+import mkimage
+import release_checks
+import tap
+
+NAMES = ["benchctl", "benchd", "benchd-benchmarks", "benchworker"]
+CONTROL = (tap.ROOT / "debian" / "control").read_text()
+LISTED = (tap.ROOT / "script" / "packages.txt").read_text()
+
+
+def why_not():
+    for program in ("dpkg-buildpackage", "dh", "lintian"):
+        if shutil.which(program) is None:
+            return f"{program} is not installed (script/packages.txt)"
+    return bare_root.why_not()
+
+
+def run(*words, **options):
+    return subprocess.run(list(map(str, words)), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False, **options)
+
+
+def build(t, what, env, *command):
+    """Runs script/release or script/package; {name: path} of what it made."""
+    done = run(*command, env={**os.environ, **env})
+    if not t.equal(0, done.returncode, f"{pathlib.Path(command[0]).name} builds {what}"):
+        print(f"# {done.stderr[-3000:]}".replace("\n", "\n# "))
+        return {}
+    return {path.name: path for path in map(pathlib.Path, done.stdout.splitlines())}
+
+
+def other_folder(parent):
+    """A copy of the tree as in a tarball: without git, and with another path."""
+    copy = parent / "a-much-longer-name-of-a-folder" / "benchd-src"
+    done = run("sh", "-c", f'. "$root/script/lib.sh"; copy_source "{copy}"', env={**os.environ, "root": str(tap.ROOT)})
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    return copy
+
+
+def check_no_path(t, paths, folder):
+    """No file of a package names the folder that it was built in. (ccache hides what differs by the folder alone.)"""
+    for path in paths:
+        into = folder / f"{path.name}.unpacked"
+        run("dpkg-deb", "--extract", path, into)
+        found = run("grep", "-rlE", "longer-name|/tmp/tmp[.]|benchd-src", into).stdout
+        t.equal("", found, f"{path.name} names no folder of its build")
+
+
+def check_twice(t, folder, is_long):
+    """The release of this tree, and the .changes of its packages. Folder, umask and time zone make no difference."""
+    source = run(tap.ROOT / "script" / "source-id").stdout.strip()
+    pinned = {"BENCHD_SOURCE": source, "SOURCE_DATE_EPOCH": "1790000000"}
+    first = build(t, "from the work tree", pinned, tap.ROOT / "script/release", "--url", release_checks.URL, folder / "release")
+    os.umask(0o077)
+    copy = other_folder(folder)
+    second = build(t, "in another folder", {**pinned, "TZ": "Asia/Tokyo", **({"CCACHE_DISABLE": "1"} if is_long else {})},
+                   copy / "script/package", folder / "second")
+    os.umask(0o022)
+    debs = sorted(name for name in first if name.endswith(".deb"))
+    t.equal(NAMES, sorted(name.split("_")[0] for name in debs), "the packages")
+    for name in debs:
+        digests = [hashlib.sha256(found[name].read_bytes()).hexdigest() if name in found else None for found in (first, second)]
+        t.equal(digests[0], digests[1], f"{name}: the same bytes twice")
+        print(f"# {name}: {first[name].stat().st_size} bytes")
+    check_no_path(t, [second[name] for name in debs if name in second], folder)
+    return first, [path for name, path in second.items() if name.endswith(".changes")]
+
+
+def check_control(t):
+    """What cannot be seen in the packages: they are of this version, and need what a build by hand needs."""
+    head = (tap.ROOT / "debian" / "changelog").read_text().splitlines()[0]
+    t.match(rf"^benchd \({re.escape(mkimage.VERSION)}\) ", head, "debian/changelog begins with this version")
+    needs = set(re.findall(r"^\s*(?:Build-Depends:)?\s+([a-z0-9.+-]+)", re.search(r"(?ms)^Build-Depends:.*?\n(?=\S)", CONTROL).group(0), re.M))
+    by_hand = set(re.findall(r"(?m)^build +(\S+)", LISTED)) - {"gcc", "libc6-dev"}   # build-essential
+    t.equal(by_hand, needs - {"debhelper-compat"}, "Build-Depends is the list of script/packages.txt")
+
+
+def check_lintian(t, changes):
+    done = run("lintian", "--allow-root", "--fail-on", "error,warning", "--tag-display-limit", "0", changes)
+    t.ok(done.returncode == 0, "lintian finds no error and no warning", done.stdout + done.stderr)
+    shown = [line for line in done.stdout.splitlines() if re.match(r"[EWO]:", line)]
+    t.equal([], shown, "nor is one overridden")
+
+
+def field(path, name):
+    return run("dpkg-deb", "--field", path, name).stdout.strip()
+
+
+def dependencies(debs):
+    """What the packages depend on besides each other."""
+    names = {re.split(r"[ (|:]", entry.strip())[0] for path in debs.values() for entry in field(path, "Depends").split(",")}
+    return sorted(names - {"", *NAMES})
+
+
+def check_benchctl_alone(t, root):
+    done = root.run("apt-get", "install", "-y", "./benchctl.deb", cwd="/debs")
+    t.ok(done.returncode == 0, "apt-get install ./benchctl.deb", done.stdout + done.stderr)
+    done = root.run("benchctl", "version")
+    t.match(rf"^benchctl {re.escape(mkimage.VERSION)}\n", done.stdout, "benchctl version")
+    t.equal("", done.stderr, "without a word on stderr")
+    t.equal(done.stdout, root.run("kubectl-bench", "version").stdout, "the plugin of kubectl is the same program")
+    t.match("version", root.run("kubectl_complete-bench", "ver").stdout, "kubectl completes its verbs")
+    for path in ("usr/share/man/man1/benchctl.1.gz", "usr/share/man/man1/benchctl-run.1.gz",
+                 "usr/share/bash-completion/completions/benchctl.bash", "usr/share/zsh/vendor-completions/_benchctl",
+                 "usr/share/fish/vendor_completions.d/benchctl.fish"):
+        t.ok((root.path / path).is_file(), f"{path} is there")
+    done = root.run("benchctl", "plan", "vgg16-single-node")
+    t.match("benchmark 'vgg16-single-node' not found", done.stderr, "without benchd-benchmarks a definition is not found")
+
+
+def check_all(t, root):
+    done = root.run("sh", "-c", "apt-get install -y ./*.deb", cwd="/debs")
+    t.ok(done.returncode == 0, "apt-get install of the others", done.stdout + done.stderr)
+    t.match(rf"^benchd {re.escape(mkimage.VERSION)}\n", root.run("benchd", "--version").stdout, "benchd --version")
+    done = root.run("benchctl", "run", "vgg16-single-node", "--local", "--systems", "benchworker", "--set", "batch_size=2", "--steps", "2",
+                    "--repeats", "1")
+    t.ok(done.returncode == 0, "benchctl run vgg16-single-node --local", done.stdout + done.stderr)
+    t.match(r"Succeeded", done.stdout, "its table")
+    t.equal(0, root.run("dpkg", "--audit").returncode, "dpkg finds nothing wrong")
+    done = root.run("sh", "-c", "dpkg --verify " + " ".join(NAMES))
+    t.equal((0, ""), (done.returncode, done.stdout), "the files are those of the packages")
+
+
+def check_purge(t, root, before):
+    done = root.run("apt-get", "purge", "-y", "--autoremove", *NAMES)
+    t.ok(done.returncode == 0, "apt-get purge", done.stdout + done.stderr)
+    left = sorted(path for path in root.files() - before if "bench" in path)
+    t.equal([], left, "nothing of the packages is left")
+    packages = root.run("dpkg-query", "-W", "-f", "${Package} ${db:Status-Abbrev}\n").stdout
+    t.ok(not re.search(r"^bench", packages, re.M), "dpkg knows none of them", packages)
+
+
+def main():
+    reason = why_not()
+    if reason:
+        print(f"1..0 # SKIP {reason}")
+        return 0
+    t = tap.Tap()
+    check_control(t)
+    with tempfile.TemporaryDirectory() as name:
+        built, changes = check_twice(t, pathlib.Path(name), "--long" in sys.argv[1:])
+        debs = {path.name.split("_")[0]: path for path in built.values() if path.suffix == ".deb"}
+        if sorted(debs) != NAMES or not changes:
+            return t.done()
+        check_lintian(t, changes[0])
+        out = pathlib.Path(name) / "release"
+        release_checks.check_sums(t, out)
+        release_checks.check_sbom(t, out)
+        release_checks.check_schema(t, out)
+        with bare_root.BareRoot(dependencies(debs)) as root:
+            release_checks.check_plugin(t, out, root)
+            (root.path / "debs").mkdir()
+            for package, path in debs.items():
+                shutil.copy(path, root.path / "debs" / f"{package}.deb")
+            before = root.files()
+            check_benchctl_alone(t, root)
+            check_all(t, root)
+            check_purge(t, root, before)
+    return t.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
