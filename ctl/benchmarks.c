@@ -98,8 +98,8 @@ void benchmarks_sort(struct benchmark_list *list, int column)
     }
 }
 
-void benchmarks_format(const struct cli *cli, const struct benchmark_list *list, bool with_ns,
-                       int64_t now_unix_ms, struct buf *out)
+void benchmarks_format(const struct cli *cli, const struct benchmark_list *list,
+                       const struct runs_format *how, struct buf *out)
 {
     static const char *const titles[] = {"NAME",  "MODEL",   "EXCHANGE", "BASELINE",
                                          "STEPS", "REPEATS", "AGE",      "DESCRIPTION"};
@@ -116,20 +116,20 @@ void benchmarks_format(const struct cli *cli, const struct benchmark_list *list,
         return;
     }
     struct table *t = table_new();
-    if (with_ns) {
+    if (how->with_ns) {
         table_column(t, "NAMESPACE", TABLE_LEFT);
     }
     for (size_t i = 0; i < (is_wide ? 8 : 7); i++) {
         table_column(t, titles[i], TABLE_LEFT);
     }
     vec_each (const struct listed_benchmark, l, &list->items) {
-        if (with_ns) {
+        if (how->with_ns) {
             table_cell(t, "%s", l->ns == NULL ? "-" : l->ns);
         }
-        print_row(t, l, is_wide, now_unix_ms);
+        print_row(t, l, is_wide, how->now_unix_ms);
     }
     if (list->items.len > 0) {
-        table_format(t, !cli->no_headers, out);
+        table_format_list(t, how->with_ns ? 2 : 1, !cli->no_headers, how->columns, out);
     }
     table_free(t);
 }

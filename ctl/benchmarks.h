@@ -5,11 +5,12 @@
 
 #include "base/buf.h"
 #include "ctl/backend.h"
+#include "ctl/runs.h"
 
 /* What --sort-by takes, NULL at the end. */
 extern const char *const benchmarks_columns[];
 /* column: an index into benchmarks_columns. */
 void benchmarks_sort(struct benchmark_list *list, int column);
 
-void benchmarks_format(const struct cli *cli, const struct benchmark_list *list, bool with_ns,
-                       int64_t now_unix_ms, struct buf *out);
+void benchmarks_format(const struct cli *cli, const struct benchmark_list *list,
+                       const struct runs_format *how, struct buf *out);

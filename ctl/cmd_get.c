@@ -7,6 +7,7 @@
 #include "ctl/list_order.h"
 #include "ctl/list_watch.h"
 #include "ctl/runs.h"
+#include "ctl/show.h"
 #include "ctl/verbs.h"
 
 struct get {
@@ -76,13 +77,21 @@ static void note_empty(const struct backend *b, const struct get *g, size_t n)
     }
 }
 
+static struct runs_format format_of(const struct get *g)
+{
+    return (struct runs_format){.with_ns = g->wanted.is_all_namespaces,
+                                .columns = show_list_columns(),
+                                .now_unix_ms = clock_unix_ms()};
+}
+
 static enum exit_code get_runs(struct backend *b, const struct get *g)
 {
     struct run_list list = {0};
     struct buf out = BUF_INIT;
     enum exit_code code = list_runs(b, g, &list);
     if (code == EXIT_OK) {
-        runs_format(b->cli, &list, g->wanted.is_all_namespaces, clock_unix_ms(), &out);
+        const struct runs_format how = format_of(g);
+        runs_format(b->cli, &list, &how, &out);
         code = cli_print(&out);
         note_empty(b, g, list.items.len);
     }
@@ -100,7 +109,8 @@ static enum exit_code get_benchmarks(struct backend *b, const struct get *g)
         if (g->column >= 0) {
             benchmarks_sort(&list, g->column);
         }
-        benchmarks_format(b->cli, &list, g->wanted.is_all_namespaces, clock_unix_ms(), &out);
+        const struct runs_format how = format_of(g);
+        benchmarks_format(b->cli, &list, &how, &out);
         code = cli_print(&out);
         note_empty(b, g, list.items.len);
         buf_done(&out);
@@ -146,7 +156,8 @@ static enum exit_code show_changes(struct watching *w, const struct run_list *li
     cli.no_headers = cli.no_headers || w->is_shown;
     struct buf out = BUF_INIT;
     if (changed.items.len > 0) {
-        runs_format(&cli, &changed, w->get->wanted.is_all_namespaces, clock_unix_ms(), &out);
+        const struct runs_format how = format_of(w->get);
+        runs_format(&cli, &changed, &how, &out);
         w->is_shown = true;
     }
     const enum exit_code code = cli_print(&out);

@@ -11,6 +11,7 @@
 #include "report/json_text.h"
 #include "report/reference.h"
 #include "report/table.h"
+#include "report/terminal.h"
 
 /* Figures that the source prints itself; ratios are made of them. */
 static size_t count_figures(const struct reference *r)
@@ -53,6 +54,17 @@ static void list_json(struct reference *const *sets, size_t n, struct buf *out)
                   out);
 }
 
+/* On a narrow terminal a title has lines of its own: its numbers are not broken there. */
+static void list_narrow(unsigned columns, struct reference *const *sets, size_t n, struct buf *out)
+{
+    const struct terminal t = {.columns = columns};
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(out, "%s  %lld  %zu tables, %zu figures\n  ", sets[i]->name,
+                   (long long)sets[i]->year, sets[i]->tables.len, count_figures(sets[i]));
+        terminal_wrapped(out, &t, sets[i]->title, 2, 2);
+    }
+}
+
 static void list_table(const struct cli *cli, struct reference *const *sets, size_t n,
                        struct buf *out)
 {
@@ -69,8 +81,11 @@ static void list_table(const struct cli *cli, struct reference *const *sets, siz
         table_cell(t, "%zu", count_figures(sets[i]));
         table_cell(t, "%s", sets[i]->title);
     }
+    const unsigned columns = show_list_columns();
     if (cli_output_is(cli, "markdown")) {
         table_format_markdown(t, out);
+    } else if (columns > 0 && !cli->no_headers && table_width(t) > columns) {
+        list_narrow(columns, sets, n, out);
     } else {
         table_format(t, !cli->no_headers, out);
     }

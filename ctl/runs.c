@@ -110,27 +110,27 @@ static void print_row(struct table *t, const struct listed_run *l, bool is_wide,
     }
 }
 
-static void print_table(const struct cli *cli, const struct run_list *list, bool with_ns,
-                        int64_t now_unix_ms, struct buf *out)
+static void print_table(const struct cli *cli, const struct run_list *list,
+                        const struct runs_format *how, struct buf *out)
 {
     static const char *const titles[] = {"NAME",      "BENCHMARK", "PHASE",  "TRIALS",
                                          "AGE",       "DURATION",  "FAILED", "CPUS",
                                          "REHEARSAL", "UID",       "REASON"};
     bool is_wide = cli_output_is(cli, "wide");
     struct table *t = table_new();
-    if (with_ns) {
+    if (how->with_ns) {
         table_column(t, "NAMESPACE", TABLE_LEFT);
     }
     for (size_t i = 0; i < (is_wide ? 11 : 6); i++) {
         table_column(t, titles[i], TABLE_LEFT);
     }
     vec_each (const struct listed_run, l, &list->items) {
-        if (with_ns) {
+        if (how->with_ns) {
             table_cell(t, "%s", l->ns == NULL ? "-" : l->ns);
         }
-        print_row(t, l, is_wide, now_unix_ms);
+        print_row(t, l, is_wide, how->now_unix_ms);
     }
-    table_format(t, !cli->no_headers, out);
+    table_format_list(t, how->with_ns ? 2 : 1, !cli->no_headers, how->columns, out);
     table_free(t);
 }
 
@@ -151,8 +151,8 @@ static void print_json(const struct run_list *list, struct buf *out)
     json_decref(document);
 }
 
-void runs_format(const struct cli *cli, const struct run_list *list, bool with_ns,
-                 int64_t now_unix_ms, struct buf *out)
+void runs_format(const struct cli *cli, const struct run_list *list, const struct runs_format *how,
+                 struct buf *out)
 {
     if (cli_output_is(cli, "json")) {
         print_json(list, out);
@@ -161,7 +161,7 @@ void runs_format(const struct cli *cli, const struct run_list *list, bool with_n
             buf_printf(out, "benchmarkrun.benchd.io/%s\n", l->row.name);
         }
     } else if (list->items.len > 0) {
-        print_table(cli, list, with_ns, now_unix_ms, out);
+        print_table(cli, list, how, out);
     }
 }
 

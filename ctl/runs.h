@@ -11,9 +11,14 @@ extern const char *const runs_columns[];
 /* column: an index into runs_columns. */
 void runs_sort(struct run_list *list, int column, int64_t now_unix_ms);
 
+struct runs_format {
+    bool with_ns;     /* the namespace of each */
+    unsigned columns; /* of the terminal; 0: any number */
+    int64_t now_unix_ms;
+};
 /* In the format of -o; nothing for an empty list as a table. */
-void runs_format(const struct cli *cli, const struct run_list *list, bool with_ns,
-                 int64_t now_unix_ms, struct buf *out);
+void runs_format(const struct cli *cli, const struct run_list *list, const struct runs_format *how,
+                 struct buf *out);
 
 /* What has changed where the text of a run has: phase, counts, cause. Owned. */
 char *runs_state_text(const struct listed_run *l);

@@ -21,6 +21,11 @@ unsigned show_columns(int fd)
     return columns != NULL && parse_i64_in(columns, 20, 1000, &n) == 0 ? (unsigned)n : 80;
 }
 
+unsigned show_list_columns(void)
+{
+    return isatty(STDOUT_FILENO) == 1 ? show_columns(STDOUT_FILENO) : 0;
+}
+
 struct report_opts show_opts(const struct cli *cli)
 {
     return (struct report_opts){

@@ -27,3 +27,5 @@ enum exit_code show_exit_code(const struct result *result);
 struct report_opts show_opts(const struct cli *cli);
 /* Columns of the terminal at `fd`: its width, $COLUMNS, or 80. */
 unsigned show_columns(int fd);
+/* The columns that a list on stdout may have; 0: stdout is no terminal, so any number. */
+unsigned show_list_columns(void);

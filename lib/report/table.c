@@ -210,6 +210,19 @@ void table_format_parts(const struct table *t, size_t n_heads, size_t width, str
     }
 }
 
+void table_format_list(struct table *t, size_t n_heads, bool with_header, size_t columns,
+                       struct buf *out)
+{
+    if (columns > 0 && table_width(t) > columns) {
+        table_set_gap(t, 2);
+    }
+    if (columns > 0 && with_header && table_width(t) > columns) {
+        table_format_parts(t, n_heads, columns, out);
+    } else {
+        table_format(t, with_header, out);
+    }
+}
+
 static void put_markdown_cell(struct buf *out, const char *text)
 {
     buf_puts(out, " ");

@@ -31,6 +31,11 @@ void table_format(const struct table *t, bool with_header, struct buf *out);
 /* The same in parts where a line has more than `width` characters: tables with an empty line between them, each with the first
  * n_heads columns and as many of the others as fit, at least one. No cell is broken. */
 void table_format_parts(const struct table *t, size_t n_heads, size_t width, struct buf *out);
+/* A list for a terminal: as it is where it fits, else with the tight gap, else in parts with the first n_heads
+ * columns, so that the terminal breaks no cell. columns 0: it is for a program, and any width fits. Without
+ * header it stays in one part. */
+void table_format_list(struct table *t, size_t n_heads, bool with_header, size_t columns,
+                       struct buf *out);
 void table_format_markdown(const struct table *t, struct buf *out);
 /* A <table>, its texts escaped; right-aligned cells have the class "r". */
 void table_format_html(const struct table *t, struct buf *out);

@@ -1,4 +1,4 @@
-"""The live view on a pseudo-terminal of 60 to 200 columns: what a person sees, and that no line wraps."""
+"""On a pseudo-terminal of 60 to 200 columns: the live view and lists; no line of them wraps."""
 import fcntl
 import os
 import pty
@@ -64,6 +64,45 @@ class Live(cli.CliCase):
         process.communicate(timeout=cli.WAIT_S)
         self.assertEqual(process.returncode, 0, data)
         return data.decode()
+
+    def on_terminal(self, columns, *args):
+        """What a verb writes to a terminal, line by line."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        process = subprocess.Popen([cli.BENCHCTL, *args], env=self.env, cwd=self.folder, stdin=slave, stdout=slave,
+                                   stderr=subprocess.PIPE)
+        os.close(slave)
+        data = b""
+        while True:
+            try:
+                chunk = os.read(master, 65536)
+            except OSError:
+                break
+            if not chunk:
+                break
+            data += chunk
+        os.close(master)
+        process.communicate(timeout=cli.WAIT_S)
+        self.assertEqual(process.returncode, 0)
+        return re.sub(r"\x1b\[\d*m", "", data.decode()).splitlines()
+
+    def test_no_list_is_broken_by_the_terminal(self):
+        name = self.run_tiny(repeats=1)["run"]
+        rows = [("get", "runs", "--store", self.store), ("get", "runs", "--store", self.store, "-o", "wide"),
+                ("get", "benchmarks", "--local"), ("reference",), ("reference", "tf-official-2017")]
+        for args in rows:
+            for columns in (60, 80, 200):
+                with self.subTest(args=args, columns=columns):
+                    lines = self.on_terminal(columns, *args)
+                    self.assertEqual([line for line in lines if len(line) > columns], [])
+        narrow = self.on_terminal(60, "get", "runs", "--store", self.store, "-o", "wide")
+        whole = " ".join(narrow)   # every column is there, each part with the name
+        for title in ("NAME", "TRIALS", "DURATION", "CPUS", "UID", "REASON"):
+            self.assertIn(title, whole)
+        self.assertGreater(sum(line.startswith(name) for line in narrow), 1)
+        self.assertEqual(len(self.on_terminal(60, "get", "runs", "--store", self.store, "--no-headers")), 1)
+        piped = self.ctl("reference").stdout.splitlines()   # for programs a set stays one line
+        self.assertEqual(len(piped), 1 + len(list((cli.ROOT / "benchmarks" / "reference").glob("*.yaml"))))
 
     def test_every_width(self):
         for columns in (60, 80, 130, 200):
