@@ -105,9 +105,6 @@ int cluster_load_document(struct cluster *c, const char *name, const struct run_
 int cluster_take_document(const json_t *document, const struct run_status *status,
                           struct loaded_run *ret, struct err *err);
 
-/* The kind's API is not there at all: its definition is not installed. */
-bool cluster_is_missing_kind(const struct cluster_answer *a);
-
 /* --- cluster_erase.c: results without an object ------------------------------------------------ */
 
 /* The uid of a run (its full name, or uid) that benchd has results of. Owned; NULL: why not, -ENOENT where

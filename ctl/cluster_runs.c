@@ -72,7 +72,7 @@ static enum exit_code find_in_list(struct cluster *c, const char *what, const st
 }
 
 /* The CRDs are not installed, so a list would fail, too. */
-bool cluster_is_missing_kind(const struct cluster_answer *a)
+static bool is_missing_kind(const struct cluster_answer *a)
 {
     return a->r == -ENOENT && !a->is_status;
 }
@@ -93,7 +93,7 @@ static int get_object(struct cluster *c, const char *name, struct cluster_answer
 static enum exit_code check_object(struct cluster *c, const char *name, int r,
                                    const struct cluster_answer *a, json_t **ret)
 {
-    if (r == -ENOENT && !cluster_is_missing_kind(a)) {
+    if (r == -ENOENT && !is_missing_kind(a)) {
         struct err err = {0};
         (void)err_set(&err, ENOENT, "there is no run '%s' in namespace '%s'", name, c->ns);
         return find_in_list(c, name, &err, ret);
@@ -270,7 +270,7 @@ enum exit_code cluster_load_run(struct backend *b, const char *what, struct load
     json_t *object = NULL;
     const char *name = run_word_name(what);
     int r = get_object(c, name, &a, &object);
-    const bool is_kept = r == -ENOENT && !cluster_is_missing_kind(&a) && load_kept(c, name, ret);
+    const bool is_kept = r == -ENOENT && !is_missing_kind(&a) && load_kept(c, name, ret);
     enum exit_code code = is_kept ? EXIT_OK : check_object(c, name, r, &a, &object);
     cluster_answer_done(&a);
     if (is_kept || code != EXIT_OK) {
@@ -349,8 +349,7 @@ static enum exit_code find_to_end(struct cluster *c, const char *what, json_t **
     const char *name = run_word_name(what);
     struct err err = {0};
     int r = get_object(c, name, &a, ret);
-    *ret_kept_uid =
-        r == -ENOENT && !cluster_is_missing_kind(&a) ? cluster_kept_uid(c, name, &err) : NULL;
+    *ret_kept_uid = r == -ENOENT && !is_missing_kind(&a) ? cluster_kept_uid(c, name, &err) : NULL;
     enum exit_code code = *ret_kept_uid != NULL ? EXIT_OK : check_object(c, name, r, &a, ret);
     cluster_answer_done(&a);
     return code;

@@ -24,6 +24,7 @@ static const struct source sources[] = {
     {"AXIS,...", complete_axes},
     {"BENCHMARK", complete_definitions},
     {"CHART", complete_charts},
+    {"COLUMN", complete_columns},
     {"COMMAND", complete_files},
     {"FIGURE", complete_figures},
     {"FILE", complete_files},

@@ -7,11 +7,13 @@
 #include "base/str.h"
 #include "core/role.h"
 #include "ctl/backend.h"
+#include "ctl/benchmarks.h"
 #include "ctl/complete.h"
 #include "ctl/complete_internal.h"
 #include "ctl/definition.h"
 #include "ctl/human.h"
 #include "ctl/progress.h"
+#include "ctl/runs.h"
 #include "ctl/schema.h"
 #include "ctl/usage.h"
 #include "logparse/shipped.h"
@@ -300,6 +302,17 @@ void complete_paths(struct typing *t)
 void complete_colors(struct typing *t)
 {
     complete_choices(t, CLI_COLORS);
+}
+
+/* What `get` sorts the kind by that the line names. */
+void complete_columns(struct typing *t)
+{
+    const struct args *a = &t->cli.args;
+    const bool is_runs = a->n_words == 0 || cli_is_run_kind(a->words[0]);
+    const char *const *columns = is_runs ? runs_columns : benchmarks_columns;
+    for (size_t i = 0; columns[i] != NULL; i++) {
+        offer(t, columns[i], "");
+    }
 }
 
 void complete_progress(struct typing *t)

@@ -45,6 +45,8 @@ class Offers(Case):
         self.assertEqual(self.offered("get", "--output=j"), ["json"])
         self.assertEqual(self.offered("-o", "w"), [])  # of which verb?
         self.assertEqual(self.offered("version", "--color", "a"), ["auto", "always"])
+        self.assertEqual(self.offered("get", "runs", "--sort-by", "cr"), ["created"])
+        self.assertEqual(self.offered("get", "benchmarks", "--sort-by", ""), ["name", "namespace", "created", "age"])
         self.assertEqual(self.offered("run", "x", "--progress", ""), ["auto", "live", "plain", "json", "none"])
         self.assertEqual(self.offered("logs", "x", "--role", "p"), ["pserver"])
         self.assertEqual(self.offered("run", "--file", "", hints=0), [])
