@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "report/json_text.h"
 #include "report/terminal.h"
 
 #define STEAL_RATIO_MAX 0.01 /* more makes throughputs differ from trial to trial */
@@ -112,9 +113,10 @@ json_t *checks_to_json(const struct checks *c)
 {
     json_t *list = json_array();
     vec_each (const struct check, check, &c->list) {
-        json_t *item = json_pack("{s:s, s:s, s:s, s:s?}", "name", check->name, "result",
-                                 check_outcome_to_string(check->outcome), "found", check->found,
-                                 "fix", check->fix);
+        json_t *item =
+            json_pack("{s:s, s:s, s:o, s:o}", "name", check->name, "result",
+                      check_outcome_to_string(check->outcome), "found",
+                      json_text_string(check->found), "fix", json_text_string(check->fix));
         (void)json_array_append_new(list, item); /* grows in memory only */
     }
     return json_pack("{s:s, s:s, s:i, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",

@@ -121,12 +121,25 @@ static void test_the_list(void **state)
     checks_done(&c);
 }
 
+static void test_a_text_that_is_no_utf8(void **state)
+{
+    (void)state;
+    struct checks c = {0};
+    checks_fail(&c, "worker", EXIT_LOCAL_RESOURCE, NULL, "/\xff/worker");
+    json_t *document = checks_to_json(&c);
+    const json_t *check = json_array_get(json_object_get(document, "checks"), 0);
+    assert_string_equal(json_string_value(json_object_get(check, "found")), "/?/worker");
+    json_decref(document);
+    checks_done(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_times_of_the_cpus),
         cmocka_unit_test(test_a_machine),
         cmocka_unit_test(test_the_list),
+        cmocka_unit_test(test_a_text_that_is_no_utf8),
     };
     return cmocka_run_group_tests_name("doctor", tests, NULL, NULL);
 }
