@@ -133,6 +133,10 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
         return code;
     }
     _cleanup_(freep) const char **sets = definition_sets(cli, &overrides.n_sets);
+    if (params->set != NULL) {
+        sets = xreallocarray(sets, overrides.n_sets + 1, sizeof(*sets));
+        sets[overrides.n_sets++] = params->set;
+    }
     overrides.sets = sets;
     overrides.is_as_written = !params->is_local && overrides.n_sets == 0;
     struct diags diags = {0};

@@ -31,6 +31,7 @@ struct definition_load_params {
     const char *run, *uid;           /* NULL: placeholders, for a plan */
     int64_t created_unix_ms;
     struct diags *problems; /* NULL: they are printed; else they are moved there */
+    const char *set;        /* one more --set; NULL: none */
 };
 
 /* Applies --set, --steps and --repeats, checks everything and prints every problem. */

@@ -99,6 +99,14 @@ static void system_done(struct system *system)
     rendezvous_done(&system->rendezvous);
 }
 
+void trace_done(struct trace *trace)
+{
+    vec_each (struct trace_layer, layer, &trace->layers) {
+        free(layer->name);
+    }
+    vec_done(&trace->layers);
+}
+
 void spec_free(struct spec *spec)
 {
     if (spec == NULL) {
@@ -114,10 +122,7 @@ void spec_free(struct spec *spec)
     free(spec->workload.dataset_other);
     free(spec->workload.dataset_path);
     free(spec->workload.exchange.other);
-    vec_each (struct trace_layer, layer, &spec->workload.trace.layers) {
-        free(layer->name);
-    }
-    vec_done(&spec->workload.trace.layers);
+    trace_done(&spec->workload.trace);
     sweep_done(&spec->sweep);
     vec_each (struct parameter, parameter, &spec->parameters) {
         parameter_done(parameter);

@@ -79,6 +79,7 @@ struct trace {
 /* "conv1_1=310000:640000,...", as docs/contracts/environment.md has it; in spec_trace.c. Owned. */
 char *trace_text(const struct trace *trace);
 int64_t trace_step_ns(const struct trace *trace); /* of all layers together; in spec_trace.c */
+void trace_done(struct trace *trace);
 
 struct workload {
     char *model;

@@ -15,6 +15,7 @@
 #include "spec/spec.h"
 
 struct profiles; /* spec/profile.h */
+struct trace;    /* spec/spec.h */
 
 /* What the command line and the mode put on top of the file, in this order. */
 struct spec_overrides {
@@ -36,3 +37,7 @@ struct spec_overrides {
  * found, `*ret` untouched. `overrides` may be NULL. */
 int spec_load(const char *text, size_t len, const struct spec_overrides *overrides,
               struct spec **ret, struct diags *diags);
+
+/* Reads what `benchworker bench -o trace` prints: a map `trace`, as workload.trace of a definition. 0 and an owned
+ * trace, or -EINVAL with diagnostics. In spec_trace.c. */
+int spec_load_trace(const char *text, size_t len, struct trace *ret, struct diags *diags);

@@ -8,6 +8,7 @@
 #include "core/emulation.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
+#include "spec/spec_load.h"
 
 #define STEP_MS_MAX 3600000
 #define LAYERS_MAX 256
@@ -130,6 +131,32 @@ void spec_read_compute(struct reading *r, const struct place *workload)
         reader_complain_key(r->diags, &trace, "write 'compute: Emulated', or remove it",
                             "a trace is of emulated trainers, and these compute");
     }
+}
+
+int spec_load_trace(const char *text, size_t len, struct trace *ret, struct diags *diags)
+{
+    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
+    static const struct field fields[] = {{"trace", FIELD_REQUIRED}};
+    struct spec spec = {0};
+    struct diags found = diags_beside(diags);
+    struct reading r = {.diags = &found, .spec = &spec};
+    struct node *root = NULL;
+    if (tree_parse(text, len, &limits, &root, &found) == 0) {
+        const struct place top = place_root(root);
+        if (read_map(&found, &top, fields, COUNT_OF(fields))) {
+            const struct place trace = place_get(&top, "trace");
+            read_trace(&r, &trace);
+        }
+        tree_free(root);
+    }
+    const bool is_wrong = found.list.len > 0;
+    diags_move(diags, &found);
+    if (is_wrong) {
+        trace_done(&spec.workload.trace);
+        return -EINVAL;
+    }
+    *ret = spec.workload.trace;
+    return 0;
 }
 
 /* ---- rules between fields ---- */

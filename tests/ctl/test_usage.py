@@ -5,7 +5,7 @@ import pathlib
 
 import cli
 
-VERBS = ["init", "try", "import", "explain", "validate", "plan", "run", "get", "describe", "results", "report", "compare", "gate", "history",
+VERBS = ["init", "try", "import", "explain", "validate", "plan", "simulate", "run", "get", "describe", "results", "report", "compare", "gate", "history",
          "reference", "export", "verify", "reproduce", "doctor", "logs", "attach", "cancel", "delete", "undelete", "version", "help"]
 SHIPPED = sorted(path.stem for path in (cli.ROOT / "benchmarks").glob("*.yaml"))
 

@@ -14,7 +14,7 @@ LIBC_PURE = {
     "strings.h",
 }  # stdio.h for snprintf; edges.py keeps its streams out of pure folders
 ANY = None  # any libc or system header
-LIBRARY = ["base", "core", "doc", "logparse", "reference", "exchange", "network", "spec", "decide", "result", "pod", "kube", "store", "report", "load", "run"]
+LIBRARY = ["base", "core", "doc", "logparse", "reference", "exchange", "network", "spec", "decide", "result", "predict", "pod", "kube", "store", "report", "load", "run"]
 
 # folder: (folders it may include, third-party headers it may include, libc headers)
 RULES = {
@@ -28,6 +28,7 @@ RULES = {
     "spec": (["base", "core", "doc", "logparse", "spec"], ["jansson.h"], LIBC_PURE),
     "decide": (["base", "core", "spec", "decide"], [], LIBC_PURE),
     "result": (["base", "core", "spec", "result"], ["jansson.h"], LIBC_PURE),
+    "predict": (["base", "core", "exchange", "network", "spec", "result", "predict"], ["jansson.h"], LIBC_PURE),
     "pod": (["base", "core", "doc", "logparse", "spec", "pod"], ["jansson.h"], LIBC_PURE),
     "kube": (["base", "doc", "kube"], ["jansson.h", "curl/", "uv.h", "openssl/"], ANY),
     "store": (["base", "core", "spec", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "openssl/"], ANY),
@@ -50,7 +51,7 @@ RULES = {
 
 # Pure code takes time as data and does not log.
 IMPURE_BASE = {"base/clock.h", "base/log.h"}
-PURE = {"core", "doc", "logparse", "reference", "exchange", "network", "spec", "decide", "result", "pod", "report"}
+PURE = {"core", "doc", "logparse", "reference", "exchange", "network", "spec", "decide", "result", "predict", "pod", "report"}
 
 # By Meson: version, data folder and build options; the source, which each build asks for anew; texts of profiles.
 GENERATED = {"config.h", "base/build_source.h", "result/figures_source.h", "shipped_profiles.inc"}

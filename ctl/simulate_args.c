@@ -1,0 +1,260 @@
+/* See simulate_args.h. */
+#include "ctl/simulate_args.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "core/emulation.h"
+#include "ctl/backend.h"
+#include "ctl/definition.h"
+#include "ctl/file.h"
+#include "predict/calibrate.h"
+#include "spec/spec_load.h"
+
+#define COST_NS_MAX 1e6
+#define CORES_MAX 100000
+#define LAYERS_MAX_BYTES ((size_t)1 << 20)
+
+/* ---- options ---- */
+
+/* "10gbit", "2.5gbit", "100mbit": bytes a second. */
+static int parse_rate(const char *text, double *ret)
+{
+    static const struct {
+        const char *unit;
+        double bits;
+    } units[] = {{"kbit", 1e3}, {"mbit", 1e6}, {"gbit", 1e9}, {"tbit", 1e12}};
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        const size_t len = strlen(text), n = strlen(units[i].unit);
+        if (len <= n || !str_eq(text + len - n, units[i].unit)) {
+            continue;
+        }
+        _cleanup_(freep) char *number = xstrndup(text, len - n);
+        double value;
+        if (parse_f64(number, &value) < 0 || value <= 0 || value * units[i].bits > 1e15) {
+            return -EINVAL;
+        }
+        *ret = value * units[i].bits / 8;
+        return 0;
+    }
+    return -EINVAL;
+}
+
+static enum exit_code take_rate(const struct cli *cli, const char *option, double *ret)
+{
+    const char *text = args_get(&cli->args, option, NULL);
+    if (text != NULL && parse_rate(text, ret) < 0) {
+        return cli_error(EXIT_USAGE, "for example --link 10gbit",
+                         "--%s '%s': expected a number with kbit, mbit, gbit or tbit", option,
+                         text);
+    }
+    return EXIT_OK;
+}
+
+static enum exit_code take_number(const struct cli *cli, const char *option, double max,
+                                  double scale, double *ret)
+{
+    const char *text = args_get(&cli->args, option, NULL);
+    double value;
+    if (text == NULL) {
+        return EXIT_OK;
+    }
+    if (parse_f64(text, &value) < 0 || value < 0 || value > max) {
+        return cli_error(EXIT_USAGE, NULL, "--%s '%s': expected a number from 0 to %g", option,
+                         text, max);
+    }
+    *ret = value * scale;
+    return EXIT_OK;
+}
+
+static enum exit_code take_links(const struct cli *cli, const struct run_def *def,
+                                 struct predict_params *p)
+{
+    const char *cores = args_get(&cli->args, "cores", NULL);
+    int64_t n_cores = cli->is_local ? def->cpus : 0;
+    p->trainer_bytes_per_s = p->server_bytes_per_s = INFINITY;
+    if (cores != NULL && parse_i64_in(cores, 1, CORES_MAX, &n_cores) < 0) {
+        return cli_error(EXIT_USAGE, NULL, "--cores '%s': expected a whole number from 1 to %d",
+                         cores, CORES_MAX);
+    }
+    p->n_cores = (double)n_cores;
+    if (n_cores == 0 && args_get(&cli->args, "link", NULL) == NULL) {
+        return cli_error(EXIT_USAGE, "for example --link 10gbit; or --cores 2, all on one machine",
+                         "how fast is the network? --link is missing");
+    }
+    enum exit_code code = take_rate(cli, "link", &p->trainer_bytes_per_s);
+    p->server_bytes_per_s = p->trainer_bytes_per_s;
+    return code != EXIT_OK ? code : take_rate(cli, "server-link", &p->server_bytes_per_s);
+}
+
+static enum exit_code take_costs(const struct cli *cli, struct simulate_inputs *in)
+{
+    struct gang_costs *c = &in->params.costs;
+    double both = -1, jitter = in->trace.jitter_ratio;
+    enum exit_code code = take_number(cli, "server-cost", COST_NS_MAX, 1e-9, &both);
+    if (both >= 0) {
+        c->receive = c->send = both;
+    }
+    code = code != EXIT_OK ? code : take_number(cli, "update-cost", COST_NS_MAX, 1e-9, &c->update);
+    code =
+        code != EXIT_OK ? code : take_number(cli, "trainer-cost", COST_NS_MAX, 1e-9, &c->trainer);
+    code = code != EXIT_OK ? code : take_number(cli, "jitter", EMULATED_JITTER_MAX, 1, &jitter);
+    in->trace.jitter_ratio = jitter;
+    return code;
+}
+
+/* ---- times of layers ---- */
+
+static void copy_trace(const struct trace *from, struct trace *ret)
+{
+    ret->jitter_ratio = from->jitter_ratio;
+    vec_each (const struct trace_layer, l, &from->layers) {
+        *vec_push(&ret->layers) =
+            (struct trace_layer){xstrdup(l->name), l->forward_ns, l->backward_ns};
+    }
+}
+
+static enum exit_code read_layers(const struct cli *cli, const char *path,
+                                  struct simulate_inputs *ret)
+{
+    struct buf text = BUF_INIT;
+    struct err err = {0};
+    struct diags diags = {0};
+    int64_t batch = 0;
+    enum exit_code code = definition_number(cli, "layers-batch", INT32_MAX, &batch);
+    ret->params.batch_size = batch > 0 ? batch : ret->params.batch_size;
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (file_read(path, LAYERS_MAX_BYTES, &text, &err) < 0) {
+        code = cli_error(err.code == ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, NULL, "%s",
+                         err.msg);
+    } else if (spec_load_trace(buf_cstr(&text), text.len, &ret->trace, &diags) < 0) {
+        struct buf out = BUF_INIT;
+        diags_format(&diags, path, buf_cstr(&text), &out);
+        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
+        buf_done(&out);
+        code = EXIT_USAGE;
+    }
+    diags_done(&diags);
+    buf_done(&text);
+    return code;
+}
+
+/* The layers' shares of a pass stay as they are. */
+static void scale_trace(struct trace *t, double forward_s, double backward_s)
+{
+    double forward = 0, backward = 0;
+    vec_each (struct trace_layer, l, &t->layers) {
+        forward += (double)l->forward_ns;
+        backward += (double)l->backward_ns;
+    }
+    vec_each (struct trace_layer, l, &t->layers) {
+        const double f = forward > 0 ? (double)l->forward_ns / forward : 0;
+        const double b = backward > 0 ? (double)l->backward_ns / backward : 0;
+        l->forward_ns = llround(f * forward_s * 1e9);
+        l->backward_ns = llround(b * backward_s * 1e9);
+    }
+}
+
+/* ---- a stored run ---- */
+
+static enum exit_code use_run(const struct loaded_run *run, struct simulate_inputs *in)
+{
+    struct calibration c;
+    struct err err = {0};
+    if (calibrate(run->result, &c, &err) < 0) {
+        return cli_error(EXIT_RUN_FAILED, NULL, "%s", err.msg);
+    }
+    const struct workload *w = &run->def->spec->workload;
+    if (in->trace.layers.len == 0 && w->trace.layers.len > 0) {
+        copy_trace(&w->trace, &in->trace);
+    }
+    if (w->compute == COMPUTE_REAL) {
+        scale_trace(&in->trace, c.forward_s, c.backward_s);
+        in->trace.jitter_ratio = isnan(c.jitter_ratio) ? in->trace.jitter_ratio
+                                                       : fmin(c.jitter_ratio, EMULATED_JITTER_MAX);
+    }
+    in->params.batch_size = c.batch_size;
+    in->params.threads = c.threads;
+    in->params.costs = c.costs;
+    buf_printf(&in->from,
+               "times: run %s, point %u: forward %.1f ms, backward %.1f ms, jitter %.1f%%\n",
+               run->def->name, c.point, c.forward_s * 1e3, c.backward_s * 1e3,
+               in->trace.jitter_ratio * 100);
+    buf_printf(&in->from,
+               "costs: run %s, %.1f GB: a server receives a byte in %.2f ns and sends one in "
+               "%.2f, updates in %.2f; a trainer's thread needs %.2f\n",
+               run->def->name, (double)c.server_bytes / 1e9, c.costs.receive * 1e9,
+               c.costs.send * 1e9, c.costs.update * 1e9, c.costs.trainer * 1e9);
+    return EXIT_OK;
+}
+
+static enum exit_code read_run(const struct cli *cli, const char *name, struct simulate_inputs *in)
+{
+    struct backend *b = NULL;
+    struct loaded_run run = {0};
+    enum exit_code code = backend_open(cli, &b);
+    if (code == EXIT_OK) {
+        code = b->ops->load_run(b, name, &run);
+    }
+    if (code == EXIT_OK) {
+        code = loaded_run_check(cli, &run);
+    }
+    if (code == EXIT_OK) {
+        code = use_run(&run, in);
+    }
+    loaded_run_done(&run);
+    backend_free(b);
+    return code;
+}
+
+/* ---- all of it ---- */
+
+enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def *def,
+                                    struct simulate_inputs *ret)
+{
+    const struct workload *w = &def->spec->workload;
+    const char *layers = args_get(&cli->args, "layers", NULL);
+    const char *run = args_get(&cli->args, "trace", NULL);
+    enum exit_code code = EXIT_OK;
+    *ret = (struct simulate_inputs){
+        .params = {.batch_size = w->batch_size, .threads = w->threads},
+        .from = BUF_INIT,
+    };
+    if (layers == NULL && args_get(&cli->args, "layers-batch", NULL) != NULL) {
+        return cli_error(EXIT_USAGE, NULL, "--layers-batch goes with --layers");
+    }
+    if (layers != NULL) {
+        code = read_layers(cli, layers, ret);
+    } else {
+        copy_trace(&w->trace, &ret->trace);
+    }
+    if (code == EXIT_OK && run != NULL) {
+        code = read_run(cli, run, ret);
+    }
+    if (code == EXIT_OK && ret->trace.layers.len == 0) {
+        code = cli_error(EXIT_USAGE,
+                         "record them: benchworker bench --batch N -o trace >layers.yaml; then add "
+                         "--layers layers.yaml",
+                         "how long do the layers take? neither the definition nor an option says "
+                         "it");
+    }
+    if (code == EXIT_OK && trace_step_ns(&ret->trace) == 0) {
+        code = cli_error(EXIT_USAGE, NULL, "the layers take no time");
+    }
+    code = code != EXIT_OK ? code : take_links(cli, def, &ret->params);
+    code = code != EXIT_OK ? code : take_costs(cli, ret);
+    ret->params.trace = &ret->trace;
+    return code;
+}
+
+void simulate_inputs_done(struct simulate_inputs *in)
+{
+    trace_done(&in->trace);
+    buf_done(&in->from);
+}

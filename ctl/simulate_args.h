@@ -1,0 +1,36 @@
+/* The options of `benchctl simulate`, and where the times and costs come from that they do not say: the definition's
+ * trace, a file, a stored run. */
+#pragma once
+
+#include "ctl/cli.h"
+#include "predict/predict.h"
+#include "spec/run_def.h"
+
+#define SIMULATE_OPTS                                                                              \
+    {"nodes", 0, "N", "So many trainers at every point: --set trainers=N"},                        \
+        {"link", 0, "RATE", "Of each replica's link, each way: 100mbit, 10gbit"},                  \
+        {"server-link", 0, "RATE", "Of a server's link, where it is another one"},                 \
+        {"cores", 0, "N", "All replicas share a machine with N cores (default with --local)"},     \
+        {"trace", 0, "RUN", "Take times and costs from this stored run"},                          \
+        {"layers", 0, "FILE", "Take times from what benchworker bench -o trace prints"},           \
+        {"layers-batch", 0, "N", "... with so many samples a step; default: the definition's"},    \
+        {"jitter", 0, "RATIO", "Standard deviation of a step's time, 0 to 0.3"},                   \
+        {"server-cost", 0, "NS", "Nanoseconds of a server for a byte received or sent"},           \
+        {"update-cost", 0, "NS", "... of the optimiser for a byte of parameters"},                 \
+    {                                                                                              \
+        "trainer-cost", 0, "NS", "... of a trainer's communication thread for a byte"              \
+    }
+
+struct simulate_inputs {
+    struct trace trace;           /* owned */
+    struct predict_params params; /* its trace is the one above */
+    struct buf from;              /* where they are from: lines, for a note */
+};
+/* Reads what the options name. EXIT_OK, or prints the error. Call simulate_inputs_done also on failure. */
+enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def *def,
+                                    struct simulate_inputs *ret);
+void simulate_inputs_done(struct simulate_inputs *in);
+
+/* In simulate_show.c. */
+enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
+                             const struct simulate_inputs *in);

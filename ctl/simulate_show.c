@@ -1,0 +1,117 @@
+/* Prints a prediction: a table, or docs/contracts/prediction.md. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "ctl/simulate_args.h"
+#include "report/table.h"
+
+static struct figure of(const struct estimate *e, const char *unit)
+{
+    return (struct figure){.estimate = *e, .unit = unit, .scope = "job"};
+}
+
+static void add_row(struct table *t, const struct predicted_point *it)
+{
+    const struct point *p = it->point;
+    const struct figure x = of(&it->throughput, "samples/s"), s = of(&it->speedup, "ratio"),
+                        e = of(&it->efficiency, "ratio");
+    table_cell(t, "%u%s", p->index, p->is_baseline ? " (baseline)" : "");
+    table_cell(t, "%u", p->replicas[ROLE_TRAINER]);
+    table_cell(t, "%u", p->replicas[ROLE_PSERVER]);
+    table_cell(t, "%lld%s", (long long)p->batch_size, it->is_scaled ? "*" : "");
+    table_figure(t, &x);
+    table_interval(t, &x);
+    table_figure(t, &s);
+    table_figure(t, &e);
+    table_cell(t, "%.4g", it->mean.step_s * 1e3);
+    table_cell(t, "%.4g", it->mean.forward_s * 1e3);
+    table_cell(t, "%.4g", it->mean.backward_s * 1e3);
+    table_cell(t, "%.4g", it->mean.exposed_s * 1e3);
+    table_cell(t, "%s", predict_limit_to_string(it->limit));
+}
+
+static struct table *make_table(const struct prediction *p)
+{
+    static const char *const titles[] = {
+        "TRAINERS", "PSERVERS", "BATCH",      "PREDICTED SAMPLES/S",
+        "95%",      "SPEEDUP",  "EFFICIENCY", "STEP ms",
+        "FORWARD",  "BACKWARD", "EXPOSED",
+    };
+    struct table *t = table_new();
+    table_column(t, "POINT", TABLE_LEFT);
+    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
+        table_column(t, titles[i], TABLE_RIGHT);
+    }
+    table_column(t, "LIMIT", TABLE_LEFT);
+    for (uint32_t i = 0; i < p->def->matrix.n_points; i++) {
+        add_row(t, &p->points[i]);
+    }
+    return t;
+}
+
+static void put_servers(const struct prediction *p, struct buf *out)
+{
+    vec_each (const struct predicted_servers, s, &p->servers) {
+        const struct point *best = s->best->point, *fewest = s->fewest->point;
+        buf_printf(out,
+                   "Servers for %u trainer%s, batch %lld: %u is the smallest of %zu numbers within "
+                   "%.0f%% of the fastest (%u).\n",
+                   fewest->replicas[ROLE_TRAINER], fewest->replicas[ROLE_TRAINER] == 1 ? "" : "s",
+                   (long long)fewest->batch_size, fewest->replicas[ROLE_PSERVER], s->n,
+                   PREDICT_NEAR * 100, best->replicas[ROLE_PSERVER]);
+    }
+}
+
+static void put_notes(const struct prediction *p, const struct simulate_inputs *in, struct buf *out)
+{
+    bool is_scaled = false;
+    for (uint32_t i = 0; i < p->def->matrix.n_points; i++) {
+        is_scaled |= p->points[i].is_scaled;
+    }
+    if (p->n_seeds > 1) {
+        buf_printf(out,
+                   "Interval: of the median of %u simulations with other seeds: what jitter of "
+                   "%.1f%% does, not how wrong the model may be.\n",
+                   p->n_seeds, in->trace.jitter_ratio * 100);
+    } else {
+        buf_printf(out, "No interval: %s.\n",
+                   in->trace.jitter_ratio == 0 ? "without jitter every simulation is the same"
+                                               : "one simulation a point");
+    }
+    if (is_scaled) {
+        buf_printf(out,
+                   "* The times of the layers are those of batch %lld: they are taken to grow with "
+                   "the batch.\n",
+                   (long long)in->params.batch_size);
+    }
+    buf_printf(out, "%s", buf_cstr(&in->from));
+}
+
+enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
+                             const struct simulate_inputs *in)
+{
+    struct buf out = BUF_INIT;
+    if (cli_output_is(cli, "json")) {
+        json_t *document = prediction_to_json(p);
+        char *text = json_dumps(document, JSON_INDENT(2));
+        buf_printf(&out, "%s\n", text);
+        free(text);
+        json_decref(document);
+    } else {
+        struct table *t = make_table(p);
+        buf_printf(&out, "Predicted, not measured: %s, %lld steps\n\n", p->def->spec->name,
+                   (long long)p->def->spec->steps);
+        if (cli_output_is(cli, "markdown")) {
+            table_format_markdown(t, &out);
+        } else {
+            table_format(t, !cli->no_headers, &out);
+        }
+        table_free(t);
+        buf_puts(&out, "\n");
+        put_servers(p, &out);
+        put_notes(p, in, &out);
+    }
+    const enum exit_code code = cli_print(&out);
+    buf_done(&out);
+    return code;
+}

@@ -1,0 +1,23 @@
+/* What happens next: actors, each with at most one time at which it acts. A heap whose times may change.
+ * Of several at the same time the one with the lowest number is first, so that a simulation is a function
+ * of its input. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct agenda {
+    uint32_t *heap;  /* actors; owned */
+    uint32_t *place; /* (n_actors) in the heap, from 1; 0: it has no time; owned */
+    double *time_s;  /* (n_actors) owned */
+    uint32_t n, n_actors;
+};
+
+void agenda_init(struct agenda *a, uint32_t n_actors);
+void agenda_done(struct agenda *a);
+/* From now on the actor acts at this time, and at no other. */
+void agenda_set(struct agenda *a, uint32_t actor, double time_s);
+/* Not at all; nothing if it had no time. */
+void agenda_drop(struct agenda *a, uint32_t actor);
+/* The first actor and its time; false: nobody has one. */
+bool agenda_first(const struct agenda *a, uint32_t *ret_actor, double *ret_time_s);

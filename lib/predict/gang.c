@@ -1,0 +1,260 @@
+/* The simulation of a trial, see gang.h: set up, the loop, what came of it. */
+#include "predict/gang.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+
+#include "predict/gang_internal.h"
+
+int gang_check(const struct gang_params *p, struct err *err)
+{
+    const uint64_t n_steps = (uint64_t)p->n_warmup_steps + p->n_steps;
+    uint64_t n_slices = 0;
+    if (p->n_servers > 0) {
+        n_slices = slices_plan(p->n_params, p->n_servers, SLICES_MAX_BYTES).n;
+    }
+    if (n_slices * p->n_trainers > GANG_MAX_SLICES) {
+        return err_set(err, E2BIG,
+                       "%" PRIu32 " trainers with %" PRIu64 " slices each are more than %d slices",
+                       p->n_trainers, n_slices, GANG_MAX_SLICES);
+    }
+    const uint64_t n_each = 2 * (n_slices + p->n_layers) * p->n_trainers;
+    if (n_steps > GANG_MAX_EVENTS / n_each) {
+        return err_set(err, E2BIG,
+                       "%" PRIu64 " steps of %" PRIu32 " trainers with %" PRIu32
+                       " layers and %" PRIu64 " slices are more than %d events",
+                       n_steps, p->n_trainers, p->n_layers, n_slices, GANG_MAX_EVENTS);
+    }
+    return 0;
+}
+
+/* What a task that is done leads to. */
+static void finish(struct gang *g, uint32_t worker, const struct task *task)
+{
+    const uint32_t n_trainers = g->p->n_trainers, server = gang_server_of(g, worker, task);
+    if (worker < n_trainers) {
+        if (task->kind == TASK_SEND) {
+            wire_push_up(g, server, worker, task->slice);
+        } else {
+            server_taken(g, server, worker);
+            trainer_arrived(g, worker, gang_slice(g, server, task->slice));
+        }
+        return;
+    }
+    switch (task->kind) {
+    case TASK_SEND:
+        wire_push_down(g, server, task->peer, task->slice);
+        break;
+    case TASK_RECEIVE:
+        if (server_received(g, server, task->peer, task->slice)) {
+            worker_start(g, worker, &(struct task){TASK_UPDATE, 0, task->slice});
+        }
+        break;
+    case TASK_UPDATE:
+        server_updated(g, server);
+        break;
+    }
+}
+
+static void act(struct gang *g, uint32_t actor)
+{
+    if (actor == gang_actor_cores(g)) {
+        uint32_t thread;
+        double end_s;
+        if (!cores_next(&g->cores, &thread, &end_s)) {
+            return;
+        }
+        cores_end(&g->cores, g->now_s, thread);
+        gang_plan_cores(g);
+        actor = thread;
+    } else if (actor > gang_actor_cores(g)) {
+        wire_act(g, actor - gang_actor_cores(g) - 1);
+        return;
+    } else {
+        agenda_drop(&g->agenda, actor);
+    }
+    if (actor < g->p->n_trainers) {
+        trainer_act(g, actor);
+    } else {
+        worker_act(g, actor - g->p->n_trainers);
+    }
+}
+
+/* ---- set up ---- */
+
+static void place_layers(struct gang *g)
+{
+    g->first_slice = xnew_array(uint32_t, g->p->n_layers);
+    g->last_slice = xnew_array(uint32_t, g->p->n_layers);
+    for (uint32_t i = 0; i < g->p->n_layers; i++) {
+        const struct gang_layer *l = &g->p->layers[i];
+        for (uint32_t s = 0; s < g->slices.n && l->n > 0; s++) {
+            const struct slice slice = slices_get(&g->slices, s);
+            if (slice.offset + slice.len <= l->offset) {
+                g->first_slice[i] = s + 1;
+            }
+            if (slice.len > 0 && slice.offset < l->offset + l->n) {
+                g->last_slice[i] = s;
+            }
+        }
+    }
+}
+
+static void set_links(struct gang *g, struct share *s)
+{
+    share_init(s, gang_n_workers(g), g->p->n_trainers * g->p->n_servers);
+    for (uint32_t i = 0; i < gang_n_workers(g); i++) {
+        share_limit(s, i,
+                    i < g->p->n_trainers ? g->p->trainer_bytes_per_s : g->p->server_bytes_per_s);
+    }
+}
+
+static void init_exchange(struct gang *g)
+{
+    const struct gang_params *p = g->p;
+    g->slices = slices_plan(p->n_params, p->n_servers, SLICES_MAX_BYTES);
+    g->each = g->slices.n / p->n_servers;
+    g->bytes = xnew_array(double, g->slices.n);
+    for (uint32_t i = 0; i < g->slices.n; i++) {
+        g->bytes[i] = (double)(slices_get(&g->slices, i).len * sizeof(float));
+    }
+    place_layers(g);
+    g->wires = xnew_array(struct wire, 2 * (size_t)p->n_trainers * p->n_servers);
+    g->has_arrived = xnew_array(bool, (size_t)p->n_trainers * g->slices.n);
+    g->servers = xnew_array(struct server, p->n_servers);
+    for (uint32_t i = 0; i < p->n_servers; i++) {
+        server_init(g, &g->servers[i]);
+    }
+}
+
+static void init(struct gang *g, const struct gang_params *p)
+{
+    *g = (struct gang){.p = p, .finish = finish};
+    const uint32_t n_wires = 2 * p->n_trainers * p->n_servers;
+    agenda_init(&g->agenda, gang_actor_cores(g) + 1 + n_wires);
+    cores_init(&g->cores, p->n_cores, gang_actor_cores(g));
+    g->trainers = xnew_array(struct trainer, p->n_trainers);
+    g->workers = xnew_array(struct worker, gang_n_workers(g));
+    set_links(g, &g->up);
+    set_links(g, &g->down);
+    if (p->n_servers > 0) {
+        init_exchange(g);
+    }
+}
+
+static void done(struct gang *g)
+{
+    for (uint32_t i = 0; i < gang_n_workers(g); i++) {
+        vec_done(&g->workers[i].queue);
+    }
+    for (size_t i = 0; i < 2 * (size_t)g->p->n_trainers * g->p->n_servers; i++) {
+        vec_done(&g->wires[i].queue);
+    }
+    for (uint32_t i = 0; i < g->p->n_servers; i++) {
+        server_done(&g->servers[i]);
+    }
+    agenda_done(&g->agenda);
+    cores_done(&g->cores);
+    share_done(&g->up);
+    share_done(&g->down);
+    free(g->trainers);
+    free(g->servers);
+    free(g->workers);
+    free(g->wires);
+    free(g->has_arrived);
+    free(g->bytes);
+    free(g->first_slice);
+    free(g->last_slice);
+}
+
+/* ---- what came of it ---- */
+
+static double nominal_s(const struct gang_params *p)
+{
+    double sum_s = 0;
+    for (uint32_t i = 0; i < p->n_layers; i++) {
+        sum_s += p->layers[i].forward_s + p->layers[i].backward_s;
+    }
+    return sum_s;
+}
+
+/* How much longer the slowest trainer of a step computes than the mean one; mean over the measured steps. */
+static double late_s(const struct gang_params *p)
+{
+    double sum = 0;
+    for (uint64_t step = p->n_warmup_steps; step < (uint64_t)p->n_warmup_steps + p->n_steps;
+         step++) {
+        double max = 0, mean = 0;
+        for (uint32_t t = 0; t < p->n_trainers; t++) {
+            const double factor = gang_factor(p->seed, t, step, p->jitter_ratio);
+            max = fmax(max, factor);
+            mean += factor / p->n_trainers;
+        }
+        sum += max - mean;
+    }
+    return nominal_s(p) * sum / p->n_steps;
+}
+
+static void count_exchange(const struct gang *g, double span_s, struct gang_result *r)
+{
+    const struct gang_params *p = g->p;
+    const double bytes = (double)p->n_params * sizeof(float) * p->n_steps;
+    double busiest_s = 0, most = 0;
+    for (uint32_t i = 0; i < p->n_servers; i++) {
+        busiest_s = fmax(busiest_s, g->workers[p->n_trainers + i].busy_s);
+        most = fmax(most, (double)slices_server_params(&g->slices, i) / (double)p->n_params);
+    }
+    r->server_share = busiest_s / span_s;
+    r->server_link_share = bytes * most * p->n_trainers / p->server_bytes_per_s / span_s;
+    r->trainer_link_share = bytes / p->trainer_bytes_per_s / span_s;
+    r->n_transfers = g->n_transfers;
+}
+
+static struct gang_result sum_up(const struct gang *g)
+{
+    const struct gang_params *p = g->p;
+    const double n = (double)p->n_trainers * p->n_steps;
+    struct gang_result r = {0};
+    double end_s = 0, sum_s = 0;
+    for (uint32_t t = 0; t < p->n_trainers; t++) {
+        const struct trainer *it = &g->trainers[t];
+        const double span_s = it->end_s - g->barrier_s;
+        r.steps_per_s += p->n_steps / span_s;
+        sum_s += span_s;
+        end_s = fmax(end_s, it->end_s);
+        r.forward_s += it->forward_s / n;
+        r.backward_s += it->backward_s / n;
+        r.update_s += it->update_s / n;
+        r.exposed_s += it->exposed_s / n;
+    }
+    r.step_s = sum_s / n;
+    r.cores_share = p->n_cores == 0 ? 0 : g->cores.used_s / (end_s - g->barrier_s) / p->n_cores;
+    r.late_s = late_s(p);
+    if (p->n_servers > 0) {
+        count_exchange(g, end_s - g->barrier_s, &r);
+    }
+    return r;
+}
+
+struct gang_result gang_run(const struct gang_params *p)
+{
+    struct gang g;
+    uint32_t actor;
+    double at_s;
+    init(&g, p);
+    for (uint32_t t = 0; t < p->n_trainers; t++) {
+        trainer_begin(&g, t);
+    }
+    while (g.n_done < p->n_trainers && agenda_first(&g.agenda, &actor, &at_s)) {
+        g.now_s = at_s;
+        act(&g, actor);
+        if (!agenda_first(&g.agenda, &actor, &at_s) || at_s > g.now_s) {
+            wires_settle(&g);
+        }
+    }
+    assert(g.n_done == p->n_trainers); /* the limits of the exchange let nobody get stuck */
+    const struct gang_result r = sum_up(&g);
+    done(&g);
+    return r;
+}

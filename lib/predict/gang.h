@@ -1,0 +1,68 @@
+/* One trial of trainers and parameter servers, simulated: what docs/prediction.md says in words.
+ * Pure: the same parameters, the same result.
+ *
+ * What decides is the code that benchworker runs: the plan of slices, who may send next, room for early gradients
+ * (lib/exchange). What is modelled: layers take recorded times, a step of a trainer is longer or shorter by a factor;
+ * links are shared fairly; a server and the communication thread of a trainer do one thing at a time, in the order in
+ * which it came, each byte at a cost. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct gang_layer {
+    size_t offset, n; /* its parameters, in floats; n is 0 for a layer without */
+    double forward_s, backward_s;
+};
+
+/* Seconds of one thread for a byte. */
+struct gang_costs {
+    double receive, send; /* of a server */
+    double update;        /* the optimiser's, for a byte of parameters */
+    double trainer;       /* of a trainer's communication thread, sent or received */
+    double local_update;  /* the optimiser's of a trainer without servers */
+};
+
+struct gang_params {
+    const struct gang_layer *layers; /* (n_layers) in the order of the model */
+    uint32_t n_layers;
+    size_t n_params;                /* of all layers; the last layer with some ends there */
+    uint32_t n_trainers, n_servers; /* no servers: each trainer is alone */
+    uint32_t n_warmup_steps, n_steps;
+    double jitter_ratio; /* standard deviation of the factor of a step */
+    uint64_t seed;
+    struct gang_costs costs;
+    double trainer_bytes_per_s,
+        server_bytes_per_s; /* of a link, each way; INFINITY: no link is there */
+    double n_cores;         /* that all share; 0: each thread has a core of its own */
+    bool compute_sleeps;    /* emulated trainers: computing needs no core */
+};
+
+/* What limits the size of a simulation: memory for each slice of each trainer, and time, a minute or two. */
+#define GANG_MAX_SLICES 20000000
+#define GANG_MAX_EVENTS 100000000 /* ends of layers, and slices there and back */
+
+/* Means over the trainers and the measured steps; a share is of the measured time. */
+struct gang_result {
+    double steps_per_s;                   /* of one trainer, summed over the trainers */
+    double step_s, forward_s, backward_s; /* forward and backward without waiting */
+    double update_s;                      /* of a trainer without servers */
+    double exposed_s;                     /* waited for the exchange */
+    double late_s;       /* the slowest trainer of a step computes longer than the mean by */
+    double server_share; /* of time, the busiest server works */
+    double server_link_share,
+        trainer_link_share; /* of what the link carries in its busier direction */
+    double cores_share;     /* of the shared cores; 0: none are shared */
+    uint64_t n_transfers;   /* slices that crossed a link, warm-up included */
+};
+
+/* -E2BIG with a text that says what is too large. */
+int gang_check(const struct gang_params *p, struct err *err);
+/* The parameters have passed gang_check. */
+struct gang_result gang_run(const struct gang_params *p);
+
+/* What the times of a step are multiplied with; a mean of 1, cut at three standard deviations. In gang_trainer.c. */
+double gang_factor(uint64_t seed, uint32_t trainer, uint64_t step, double jitter_ratio);

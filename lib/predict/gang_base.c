@@ -1,0 +1,58 @@
+/* Who acts in a simulation, and work that takes time. */
+#include "predict/gang_internal.h"
+
+uint32_t gang_n_workers(const struct gang *g)
+{
+    return g->p->n_trainers + g->p->n_servers;
+}
+
+uint32_t gang_actor_worker(const struct gang *g, uint32_t worker)
+{
+    return g->p->n_trainers + worker;
+}
+
+uint32_t gang_actor_cores(const struct gang *g)
+{
+    return g->p->n_trainers + gang_n_workers(g);
+}
+
+uint32_t gang_actor_wire(const struct gang *g, uint32_t wire)
+{
+    return gang_actor_cores(g) + 1 + wire;
+}
+
+uint32_t gang_worker_of_server(const struct gang *g, uint32_t server)
+{
+    return g->p->n_trainers + server;
+}
+
+uint32_t gang_slice(const struct gang *g, uint32_t server, uint32_t i)
+{
+    return (g->each - 1 - i) * g->slices.n_servers + server;
+}
+
+void gang_plan_cores(struct gang *g)
+{
+    uint32_t thread;
+    double end_s;
+    if (cores_next(&g->cores, &thread, &end_s)) {
+        agenda_set(&g->agenda, gang_actor_cores(g), end_s > g->now_s ? end_s : g->now_s);
+    } else {
+        agenda_drop(&g->agenda, gang_actor_cores(g));
+    }
+}
+
+void gang_work(struct gang *g, uint32_t thread, double work_s)
+{
+    if (g->p->n_cores == 0) {
+        agenda_set(&g->agenda, thread, g->now_s + work_s);
+        return;
+    }
+    cores_begin(&g->cores, g->now_s, thread, work_s);
+    gang_plan_cores(g);
+}
+
+uint32_t gang_server_of(const struct gang *g, uint32_t worker, const struct task *task)
+{
+    return worker < g->p->n_trainers ? task->peer : worker - g->p->n_trainers;
+}

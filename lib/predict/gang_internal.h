@@ -1,0 +1,137 @@
+/* Shared by the files of the simulation: from the bottom up gang_base.c (who acts), gang_wire.c (threads
+ * and links), gang_server.c (rounds), gang_trainer.c (steps), gang.c (begin, loop, result).
+ *
+ * A slice goes: ready -> credit -> sent by the trainer's thread -> link -> received by the server's thread, the last
+ * trainer's updates it -> sent by the server's thread -> link -> received by the trainer's thread -> arrived. Steps that
+ * cost nothing take no time and happen at once. */
+#pragma once
+
+#include "base/vec.h"
+#include "exchange/flow.h"
+#include "exchange/slices.h"
+#include "predict/agenda.h"
+#include "predict/cores.h"
+#include "predict/gang.h"
+#include "predict/share.h"
+
+enum task_kind { TASK_RECEIVE, TASK_SEND, TASK_UPDATE };
+struct task {
+    enum task_kind kind;
+    uint32_t peer; /* of a server the trainer, of a trainer the server */
+    uint32_t
+        slice; /* number among the server's own, in the order of gradients: the last one first */
+};
+/* A communication thread, or a server: one task at a time, in order. */
+struct worker {
+    VEC(struct task) queue; /* from `head` on */
+    size_t head;
+    bool is_busy; /* with `doing` */
+    struct task doing;
+    double began_s, busy_s; /* since the barrier */
+};
+
+/* One connection in one direction: slices cross it one by one. */
+struct wire {
+    VEC(uint32_t) queue; /* slices, from `head` on; the first one is moving */
+    size_t head;
+    double left_bytes, at_s, bytes_per_s; /* of the one that moves: left at at_s */
+};
+
+enum trainer_state {
+    TRAINER_FORWARD,
+    TRAINER_BACKWARD,
+    TRAINER_UPDATE,  /* until its time in the agenda */
+    TRAINER_NEED,    /* waits for parameters of the layer */
+    TRAINER_END,     /* ... for all of them, at the end */
+    TRAINER_BARRIER, /* ... for the others */
+    TRAINER_DONE,
+};
+struct trainer {
+    enum trainer_state state;
+    uint64_t step;
+    uint32_t layer;
+    double factor;      /* of this step */
+    double waits_at_s;  /* since then */
+    bool is_exchanging; /* a step's parameters may not be all there */
+    uint32_t n_ready;   /* slices of all servers, from the last one down */
+    uint32_t n_arrived;
+    uint32_t checked; /* slices of the layer's range before this one have arrived */
+    double forward_s, backward_s, update_s, exposed_s; /* since the barrier */
+    double end_s;
+};
+
+struct server {
+    struct flow up, down; /* a link is a trainer */
+    size_t n_reserved, n_buffers;
+    uint32_t first; /* the slice that is completed next */
+    uint32_t n_complete;
+    uint64_t round;
+    uint32_t *next; /* (each) the trainer whose gradient is added next */
+    bool *is_early; /* (each, n_trainers) it waits for those before it */
+    bool *is_sent;  /* (n_trainers, each) */
+};
+
+struct gang {
+    const struct gang_params *p;
+    struct slices slices;
+    uint32_t each;                      /* slices of a server */
+    double *bytes;                      /* (slices.n) */
+    uint32_t *first_slice, *last_slice; /* (n_layers) that hold its parameters */
+    double now_s, barrier_s;
+    uint32_t n_at_barrier, n_done;
+    struct agenda agenda; /* trainers, threads, servers, the cores, wires up and down */
+    struct cores cores;
+    struct share up, down;
+    struct trainer *trainers;
+    struct server *servers;
+    struct worker *workers; /* threads of the trainers, then servers */
+    struct wire *wires;     /* up, then down: (server, trainer) */
+    bool *has_arrived;      /* (n_trainers, slices.n) */
+    uint64_t n_transfers;
+    void (*finish)(struct gang *g, uint32_t worker, const struct task *task); /* in gang.c */
+};
+
+/* ---- gang_base.c: actors of the agenda ---- */
+uint32_t gang_n_workers(const struct gang *g);
+uint32_t gang_actor_worker(const struct gang *g, uint32_t worker);
+uint32_t gang_actor_cores(const struct gang *g);
+uint32_t gang_actor_wire(const struct gang *g, uint32_t wire);
+uint32_t gang_worker_of_server(const struct gang *g, uint32_t server);
+/* The server that a worker's task is about: itself, or the peer. */
+uint32_t gang_server_of(const struct gang *g, uint32_t worker, const struct task *task);
+/* The slice of the plan that is a server's i-th. */
+uint32_t gang_slice(const struct gang *g, uint32_t server, uint32_t i);
+/* Computing, or anything else that a thread does: it acts when the work is done. `thread` as in the agenda. */
+void gang_work(struct gang *g, uint32_t thread, double work_s);
+/* The cores act when the next thread's work is done. */
+void gang_plan_cores(struct gang *g);
+
+/* ---- gang_wire.c ---- */
+/* The worker gets a task; one that costs nothing is done at once. */
+void worker_push(struct gang *g, uint32_t worker, struct task task);
+/* The same before all others: it does nothing now. */
+void worker_start(struct gang *g, uint32_t worker, const struct task *task);
+void worker_act(struct gang *g, uint32_t worker);
+void wire_push_up(struct gang *g, uint32_t server, uint32_t t, uint32_t slice);
+void wire_push_down(struct gang *g, uint32_t server, uint32_t t, uint32_t slice);
+void wire_act(struct gang *g, uint32_t wire);
+/* Finds the rates of all links anew. */
+void wires_settle(struct gang *g);
+
+/* ---- gang_server.c ---- */
+void server_init(struct gang *g, struct server *v);
+void server_done(struct server *v);
+/* The trainer's next n slices are ready. */
+void server_offered(struct gang *g, uint32_t server, uint32_t t, uint32_t n);
+/* A gradient is received: true if it was the last one of its slice, which is updated now. */
+bool server_received(struct gang *g, uint32_t server, uint32_t t, uint32_t slice);
+/* The next slice is; slices are completed in their order. */
+void server_updated(struct gang *g, uint32_t server);
+/* A trainer has a slice's parameters. */
+void server_taken(struct gang *g, uint32_t server, uint32_t t);
+
+/* ---- gang_trainer.c ---- */
+void trainer_begin(struct gang *g, uint32_t t);
+void trainer_act(struct gang *g, uint32_t t);
+/* New parameters are there. */
+void trainer_arrived(struct gang *g, uint32_t t, uint32_t slice);

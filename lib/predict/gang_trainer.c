@@ -1,0 +1,223 @@
+/* The steps of a simulated trainer, as worker/role_trainer.c has them. */
+#include <math.h>
+#include <string.h>
+
+#include "base/splitmix.h"
+#include "predict/gang_internal.h"
+
+#define CUT 3.0
+
+/* 0 to 1, neither of them. */
+static double uniform(uint64_t *state)
+{
+    return ((double)(splitmix_next(state) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+double gang_factor(uint64_t seed, uint32_t trainer, uint64_t step, double jitter_ratio)
+{
+    if (jitter_ratio == 0) {
+        return 1;
+    }
+    uint64_t state = seed;
+    state = splitmix_next(&state) ^ trainer;
+    state = splitmix_next(&state) ^ step;
+    const double radius = sqrt(-2 * log(uniform(&state)));
+    const double z = radius * cos(6.283185307179586 * uniform(&state));
+    return 1 + jitter_ratio * fmax(-CUT, fmin(z, CUT));
+}
+
+static uint64_t n_all_steps(const struct gang *g)
+{
+    return (uint64_t)g->p->n_warmup_steps + g->p->n_steps;
+}
+
+static bool has_exchange(const struct gang *g)
+{
+    return g->p->n_servers > 0;
+}
+
+/* The exchange of this step goes on while the next one computes, unless nothing comes after it. */
+static bool hides_exchange(const struct gang *g, uint64_t step)
+{
+    return step + 1 != g->p->n_warmup_steps && step + 1 != n_all_steps(g);
+}
+
+static void compute(struct gang *g, uint32_t t, enum trainer_state state, double nominal_s)
+{
+    struct trainer *r = &g->trainers[t];
+    r->state = state;
+    r->waits_at_s = g->now_s;
+    const double work_s = nominal_s * r->factor;
+    if (g->p->compute_sleeps || g->p->n_cores == 0) {
+        agenda_set(&g->agenda, t, g->now_s + work_s);
+    } else {
+        gang_work(g, t, work_s);
+    }
+}
+
+/* Has all of the layer's parameters, or of all of them, that are on their way? */
+static bool has_params(struct gang *g, uint32_t t)
+{
+    struct trainer *r = &g->trainers[t];
+    const struct gang_layer *l = &g->p->layers[r->layer];
+    const bool *has = g->has_arrived + (size_t)t * g->slices.n;
+    if (!r->is_exchanging || l->n == 0) {
+        return true;
+    }
+    r->checked = r->checked > g->first_slice[r->layer] ? r->checked : g->first_slice[r->layer];
+    while (r->checked <= g->last_slice[r->layer] && has[r->checked]) {
+        r->checked++;
+    }
+    return r->checked > g->last_slice[r->layer];
+}
+
+static void begin_layer(struct gang *g, uint32_t t)
+{
+    struct trainer *r = &g->trainers[t];
+    if (has_params(g, t)) {
+        compute(g, t, TRAINER_FORWARD, g->p->layers[r->layer].forward_s);
+    } else {
+        r->state = TRAINER_NEED;
+        r->waits_at_s = g->now_s;
+    }
+}
+
+static void begin_backward(struct gang *g, uint32_t t)
+{
+    struct trainer *r = &g->trainers[t];
+    r->layer = g->p->n_layers - 1;
+    if (has_exchange(g)) {
+        memset(g->has_arrived + (size_t)t * g->slices.n, 0, g->slices.n * sizeof(bool));
+        r->is_exchanging = true;
+        r->n_arrived = r->n_ready = 0;
+    }
+    compute(g, t, TRAINER_BACKWARD, g->p->layers[r->layer].backward_s);
+}
+
+/* The gradients from this layer on are final: offers the slices that hold no others. */
+static void ready(struct gang *g, uint32_t t, size_t offset)
+{
+    struct trainer *r = &g->trainers[t];
+    const uint32_t n = g->slices.n;
+    while (r->n_ready < n && slices_get(&g->slices, n - 1 - r->n_ready).offset >= offset) {
+        server_offered(g, (n - 1 - r->n_ready) % g->slices.n_servers, t, 1);
+        r->n_ready++;
+    }
+}
+
+static void begin_step(struct gang *g, uint32_t t)
+{
+    struct trainer *r = &g->trainers[t];
+    r->factor = gang_factor(g->p->seed, t, r->step, g->p->jitter_ratio);
+    r->layer = 0;
+    r->checked = 0;
+    begin_layer(g, t);
+}
+
+/* What was counted up to now was the warm-up. */
+static void release_all(struct gang *g)
+{
+    g->barrier_s = g->now_s;
+    cores_advance(&g->cores, g->now_s);
+    g->cores.used_s = 0;
+    for (uint32_t i = 0; i < g->p->n_trainers + g->p->n_servers; i++) {
+        g->workers[i].busy_s = 0;
+    }
+    for (uint32_t t = 0; t < g->p->n_trainers; t++) {
+        struct trainer *r = &g->trainers[t];
+        r->forward_s = r->backward_s = r->update_s = r->exposed_s = 0;
+        begin_step(g, t);
+    }
+}
+
+static void end_step(struct gang *g, uint32_t t)
+{
+    struct trainer *r = &g->trainers[t];
+    r->step++;
+    if (r->step == n_all_steps(g)) {
+        r->state = TRAINER_DONE;
+        r->end_s = g->now_s;
+        g->n_done++;
+    } else if (r->step == g->p->n_warmup_steps) {
+        r->state = TRAINER_BARRIER;
+        g->n_at_barrier++;
+        if (g->n_at_barrier == g->p->n_trainers) {
+            release_all(g);
+        }
+    } else {
+        begin_step(g, t);
+    }
+}
+
+static bool has_all(const struct gang *g, const struct trainer *r)
+{
+    return r->n_arrived == g->slices.n;
+}
+
+static void end_backward(struct gang *g, uint32_t t)
+{
+    struct trainer *r = &g->trainers[t];
+    if (!has_exchange(g)) {
+        compute(g, t, TRAINER_UPDATE,
+                (double)g->p->n_params * sizeof(float) * g->p->costs.local_update / r->factor);
+    } else if (hides_exchange(g, r->step) || has_all(g, r)) {
+        end_step(g, t);
+    } else {
+        r->state = TRAINER_END;
+        r->waits_at_s = g->now_s;
+    }
+}
+
+void trainer_begin(struct gang *g, uint32_t t)
+{
+    begin_step(g, t);
+}
+
+void trainer_act(struct gang *g, uint32_t t)
+{
+    struct trainer *r = &g->trainers[t];
+    const struct gang_layer *l = &g->p->layers[r->layer];
+    switch (r->state) {
+    case TRAINER_FORWARD:
+        r->forward_s += g->now_s - r->waits_at_s;
+        r->layer++;
+        if (r->layer < g->p->n_layers) {
+            begin_layer(g, t);
+        } else {
+            begin_backward(g, t);
+        }
+        break;
+    case TRAINER_BACKWARD:
+        r->backward_s += g->now_s - r->waits_at_s;
+        if (has_exchange(g) && l->n > 0) {
+            ready(g, t, l->offset);
+        }
+        if (r->layer > 0) {
+            r->layer--;
+            compute(g, t, TRAINER_BACKWARD, g->p->layers[r->layer].backward_s);
+        } else {
+            end_backward(g, t);
+        }
+        break;
+    case TRAINER_UPDATE:
+        r->update_s += g->now_s - r->waits_at_s;
+        end_step(g, t);
+        break;
+    default:
+        break; /* nobody else has a time */
+    }
+}
+
+void trainer_arrived(struct gang *g, uint32_t t, uint32_t slice)
+{
+    struct trainer *r = &g->trainers[t];
+    g->has_arrived[(size_t)t * g->slices.n + slice] = true;
+    r->n_arrived++;
+    if (r->state == TRAINER_NEED && has_params(g, t)) {
+        r->exposed_s += g->now_s - r->waits_at_s;
+        compute(g, t, TRAINER_FORWARD, g->p->layers[r->layer].forward_s);
+    } else if (r->state == TRAINER_END && has_all(g, r)) {
+        r->exposed_s += g->now_s - r->waits_at_s;
+        end_step(g, t);
+    }
+}

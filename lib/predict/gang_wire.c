@@ -1,0 +1,162 @@
+/* The threads that send and receive, and the connections between them. What comes of a task that is done is the
+ * business of g->finish. */
+#include <math.h>
+#include <string.h>
+
+#include "predict/gang_internal.h"
+
+/* ---- queues: popped items are dropped once the queue is empty, or half of it is ---- */
+
+#define QUEUE_LEN(q) ((q)->queue.len - (q)->head)
+#define QUEUE_POP(q)                                                                               \
+    do {                                                                                           \
+        (q)->head++;                                                                               \
+        if ((q)->head == (q)->queue.len) {                                                         \
+            (q)->head = (q)->queue.len = 0;                                                        \
+        } else if ((q)->head >= 64 && 2 * (q)->head >= (q)->queue.len) {                           \
+            (q)->queue.len -= (q)->head;                                                           \
+            memmove((q)->queue.items, (q)->queue.items + (q)->head,                                \
+                    (q)->queue.len * sizeof(*(q)->queue.items));                                   \
+            (q)->head = 0;                                                                         \
+        }                                                                                          \
+    } while (0)
+
+static uint32_t n_pairs(const struct gang *g)
+{
+    return g->p->n_trainers * g->p->n_servers;
+}
+
+/* ---- connections ---- */
+
+static void set_rate(struct gang *g, uint32_t wire, double bytes_per_s)
+{
+    struct wire *w = &g->wires[wire];
+    if (w->bytes_per_s > 0 && !isinf(w->bytes_per_s)) {
+        w->left_bytes = fmax(0, w->left_bytes - (g->now_s - w->at_s) * w->bytes_per_s);
+    }
+    w->at_s = g->now_s;
+    w->bytes_per_s = bytes_per_s;
+    agenda_set(&g->agenda, gang_actor_wire(g, wire), g->now_s + w->left_bytes / bytes_per_s);
+}
+
+static void on_rate_up(void *ctx, uint32_t flow, double bytes_per_s)
+{
+    set_rate(ctx, flow, bytes_per_s);
+}
+
+static void on_rate_down(void *ctx, uint32_t flow, double bytes_per_s)
+{
+    set_rate(ctx, flow + n_pairs(ctx), bytes_per_s);
+}
+
+void wires_settle(struct gang *g)
+{
+    share_settle(&g->up, on_rate_up, g);
+    share_settle(&g->down, on_rate_down, g);
+}
+
+static void move_slice(struct gang *g, uint32_t wire)
+{
+    struct wire *w = &g->wires[wire];
+    const uint32_t pair = wire % n_pairs(g);
+    w->left_bytes = g->bytes[gang_slice(g, pair / g->p->n_trainers, w->queue.items[w->head])];
+    w->at_s = g->now_s;
+}
+
+/* The slice goes as soon as those before it on the same connection have gone. */
+static void push(struct gang *g, uint32_t wire, uint32_t slice)
+{
+    struct wire *w = &g->wires[wire];
+    const uint32_t pair = wire % n_pairs(g);
+    const bool is_idle = QUEUE_LEN(w) == 0;
+    *vec_push(&w->queue) = slice;
+    if (is_idle) {
+        struct share *s = wire < n_pairs(g) ? &g->up : &g->down;
+        w->bytes_per_s = 0; /* until the rates are found */
+        move_slice(g, wire);
+        share_begin(s, pair, pair % g->p->n_trainers, g->p->n_trainers + pair / g->p->n_trainers);
+    }
+}
+
+void wire_push_up(struct gang *g, uint32_t server, uint32_t t, uint32_t slice)
+{
+    push(g, server * g->p->n_trainers + t, slice);
+}
+
+void wire_push_down(struct gang *g, uint32_t server, uint32_t t, uint32_t slice)
+{
+    push(g, n_pairs(g) + server * g->p->n_trainers + t, slice);
+}
+
+void wire_act(struct gang *g, uint32_t wire)
+{
+    struct wire *w = &g->wires[wire];
+    const uint32_t pair = wire % n_pairs(g), n_trainers = g->p->n_trainers;
+    const uint32_t t = pair % n_trainers, server = pair / n_trainers;
+    const bool is_up = wire < n_pairs(g);
+    const uint32_t slice = w->queue.items[w->head];
+    g->n_transfers++;
+    QUEUE_POP(w);
+    if (QUEUE_LEN(w) > 0) {
+        move_slice(g, wire);
+        agenda_set(&g->agenda, gang_actor_wire(g, wire), g->now_s + w->left_bytes / w->bytes_per_s);
+    } else {
+        agenda_drop(&g->agenda, gang_actor_wire(g, wire));
+        share_stop(is_up ? &g->up : &g->down, pair);
+    }
+    worker_push(g, is_up ? gang_worker_of_server(g, server) : t,
+                (struct task){TASK_RECEIVE, is_up ? t : server, slice});
+}
+
+/* ---- threads ---- */
+
+static double cost_of(const struct gang *g, uint32_t worker, const struct task *task)
+{
+    const struct gang_costs *c = &g->p->costs;
+    const double bytes = g->bytes[gang_slice(g, gang_server_of(g, worker, task), task->slice)];
+    if (worker < g->p->n_trainers) {
+        return bytes * c->trainer;
+    }
+    return bytes * (task->kind == TASK_RECEIVE ? c->receive
+                    : task->kind == TASK_SEND  ? c->send
+                                               : c->update);
+}
+
+void worker_start(struct gang *g, uint32_t worker, const struct task *task)
+{
+    struct worker *w = &g->workers[worker];
+    const double cost_s = cost_of(g, worker, task);
+    if (cost_s == 0) {
+        g->finish(g, worker, task);
+        return;
+    }
+    w->is_busy = true;
+    w->doing = *task;
+    w->began_s = g->now_s;
+    gang_work(g, gang_actor_worker(g, worker), cost_s);
+}
+
+void worker_push(struct gang *g, uint32_t worker, struct task task)
+{
+    struct worker *w = &g->workers[worker];
+    if (w->is_busy || QUEUE_LEN(w) > 0) {
+        *vec_push(&w->queue) = task;
+    } else {
+        worker_start(g, worker, &task);
+    }
+}
+
+void worker_act(struct gang *g, uint32_t worker)
+{
+    struct worker *w = &g->workers[worker];
+    const struct task done = w->doing;
+    const double began_s = w->began_s > g->barrier_s ? w->began_s : g->barrier_s;
+    w->busy_s += g->now_s - began_s;
+    w->is_busy = false;
+    g->finish(g, worker, &done);
+    while (!w->is_busy && QUEUE_LEN(w) > 0) {
+        const struct task next = w->queue.items[w->head];
+        QUEUE_POP(w);
+        worker_start(g, worker, &next);
+    }
+}

@@ -1,0 +1,302 @@
+/* From a definition to predicted points, see predict.h. */
+#include "predict/predict.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "network/def.h"
+#include "spec/profile.h"
+
+#define HIDDEN 0.1   /* as in result/limit.c */
+#define USED_UP 0.95 /* of shared cores */
+
+static const char *const limits[] = {
+    [PREDICT_COMPUTE] = "Compute",          [PREDICT_STRAGGLER] = "Straggler",
+    [PREDICT_SERVER_CPU] = "ServerCpu",     [PREDICT_SERVER_LINK] = "ServerLink",
+    [PREDICT_TRAINER_LINK] = "TrainerLink", [PREDICT_CORES] = "Cores",
+};
+
+const char *predict_limit_to_string(enum predict_limit limit)
+{
+    return limits[limit];
+}
+
+/* ---- what cannot be simulated ---- */
+
+static int check_point(const struct run_def *def, const struct predict_params *params,
+                       const struct point *p, struct err *err)
+{
+    const struct system *system = &def->spec->systems.items[p->system];
+    if (!str_eq(system->profile, PROFILE_NATIVE)) {
+        return err_set(err, EINVAL,
+                       "system '%s' has profile '%s': only benchworker is simulated; choose "
+                       "systems with --systems",
+                       system->name, system->profile);
+    }
+    if (p->exchange != EXCHANGE_NONE && p->exchange != EXCHANGE_PSERVER) {
+        return err_set(err, EINVAL, "point %" PRIu32 " exchanges by %s: only PServer is simulated",
+                       p->index, point_exchange_name(def->spec, p));
+    }
+    if (p->threads != params->threads) {
+        return err_set(err, EINVAL,
+                       "point %" PRIu32 " has %" PRId64 " threads, but the times of the layers are "
+                       "those of %" PRId64 "; record a trace for each",
+                       p->index, p->threads, params->threads);
+    }
+    return 0;
+}
+
+/* ---- layers ---- */
+
+static const struct trace_layer *find_layer(const struct trace *trace, const char *name)
+{
+    vec_each (const struct trace_layer, l, &trace->layers) {
+        if (str_eq(l->name, name)) {
+            return l;
+        }
+    }
+    return NULL;
+}
+
+static int check_names(const struct model_def *model, const struct trace *trace, struct err *err)
+{
+    vec_each (const struct trace_layer, l, &trace->layers) {
+        bool is_known = false;
+        for (uint32_t i = 0; i < model->n_layers; i++) {
+            char name[16];
+            model_def_layer_name(model, i, name);
+            is_known |= str_eq(name, l->name);
+        }
+        if (!is_known) {
+            return err_set(err, EINVAL,
+                           "trace: %s has no layer '%s'; benchworker bench prints their names",
+                           model->name, l->name);
+        }
+    }
+    return 0;
+}
+
+/* As worker/pace.c reads them. *ret: (model->n_layers) owned. */
+static int read_layers(const struct model_def *model, const struct trace *trace,
+                       struct gang_layer **ret, struct err *err)
+{
+    _cleanup_(freep) struct gang_layer *layers = xnew_array(struct gang_layer, model->n_layers);
+    struct layer_shape shape = {0};
+    size_t offset = 0;
+    if (check_names(model, trace, err) < 0) {
+        return -EINVAL;
+    }
+    for (uint32_t i = 0; i < model->n_layers; i++) {
+        char name[16];
+        model_def_layer_name(model, i, name);
+        shape = layer_shape_next(model, i, i == 0 ? NULL : &shape);
+        const struct layer_params sizes = layer_params(&model->layers[i], &shape);
+        const struct trace_layer *times = find_layer(trace, name);
+        layers[i] = (struct gang_layer){.offset = offset, .n = layer_params_total(&sizes)};
+        offset += layers[i].n;
+        if (times != NULL) {
+            layers[i].forward_s = (double)times->forward_ns / 1e9;
+            layers[i].backward_s = (double)times->backward_ns / 1e9;
+        } else if (layers[i].n > 0) {
+            return err_set(err, EINVAL, "trace: layer '%s' has parameters and no times", name);
+        }
+    }
+    *ret = take_ptr(layers);
+    return 0;
+}
+
+/* ---- one point ---- */
+
+static void add(struct gang_result *sum, const struct gang_result *r, double n)
+{
+    sum->steps_per_s += r->steps_per_s / n;
+    sum->step_s += r->step_s / n;
+    sum->forward_s += r->forward_s / n;
+    sum->backward_s += r->backward_s / n;
+    sum->update_s += r->update_s / n;
+    sum->exposed_s += r->exposed_s / n;
+    sum->late_s += r->late_s / n;
+    sum->server_share += r->server_share / n;
+    sum->server_link_share += r->server_link_share / n;
+    sum->trainer_link_share += r->trainer_link_share / n;
+    sum->cores_share += r->cores_share / n;
+    sum->n_transfers += r->n_transfers;
+}
+
+static enum predict_limit find_limit(const struct gang_result *r)
+{
+    if (r->cores_share >= USED_UP) {
+        return PREDICT_CORES;
+    }
+    if (r->exposed_s < HIDDEN * r->step_s) {
+        return PREDICT_COMPUTE;
+    }
+    if (r->late_s >= r->exposed_s / 2) {
+        return PREDICT_STRAGGLER;
+    }
+    const double link = fmax(r->server_link_share, r->trainer_link_share);
+    if (r->server_share > link) {
+        return PREDICT_SERVER_CPU;
+    }
+    return r->server_link_share >= r->trainer_link_share ? PREDICT_SERVER_LINK
+                                                         : PREDICT_TRAINER_LINK;
+}
+
+/* The simulation of a point's first seed; `layers` is (model->n_layers), scaled to the point's batch. */
+static struct gang_params params_of(const struct prediction *p, const struct point *point,
+                                    const struct gang_layer *layers, const struct model_def *model)
+{
+    const struct spec *spec = p->def->spec;
+    struct gang_params g = {
+        .layers = layers,
+        .n_layers = model->n_layers,
+        .n_params = model_def_n_params(model),
+        .n_trainers = point->replicas[ROLE_TRAINER],
+        .n_servers = point->exchange == EXCHANGE_NONE ? 0 : point->replicas[ROLE_PSERVER],
+        .n_warmup_steps = (uint32_t)spec->warmup_steps,
+        .n_steps = (uint32_t)spec->steps,
+        .jitter_ratio = p->params.trace->jitter_ratio,
+        .seed = spec->workload.seed,
+        .costs = p->params.costs,
+        .trainer_bytes_per_s = p->params.trainer_bytes_per_s,
+        .server_bytes_per_s = p->params.server_bytes_per_s,
+        .n_cores = p->params.n_cores,
+        .compute_sleeps = spec->workload.compute == COMPUTE_EMULATED,
+    };
+    if (g.compute_sleeps) {
+        g.costs.local_update = 0; /* it has no parameters of its own */
+    }
+    return g;
+}
+
+static int simulate(const struct prediction *p, const struct gang_layer *times,
+                    const struct model_def *model, struct predicted_point *ret, struct err *err)
+{
+    const struct point *point = ret->point;
+    const double batch = (double)point->batch_size, scale = batch / (double)p->params.batch_size;
+    _cleanup_(freep) struct gang_layer *layers = xnew_array(struct gang_layer, model->n_layers);
+    for (uint32_t i = 0; i < model->n_layers; i++) {
+        layers[i] = times[i];
+        layers[i].forward_s *= scale;
+        layers[i].backward_s *= scale;
+    }
+    struct gang_params params = params_of(p, point, layers, model);
+    const int r = gang_check(&params, err);
+    if (r < 0) {
+        return err_wrap(err, r, "point %" PRIu32, point->index);
+    }
+    _cleanup_(freep) double *throughputs = xnew_array(double, p->n_seeds);
+    for (uint32_t i = 0; i < p->n_seeds; i++) {
+        const struct gang_result one = gang_run(&params);
+        throughputs[i] = one.steps_per_s * batch;
+        add(&ret->mean, &one, p->n_seeds);
+        params.seed++;
+    }
+    ret->throughput = stats_median(throughputs, p->n_seeds);
+    ret->limit = find_limit(&ret->mean);
+    ret->is_scaled = point->batch_size != p->params.batch_size;
+    return 0;
+}
+
+/* ---- all of them ---- */
+
+static void compare_with_baselines(struct prediction *p)
+{
+    for (uint32_t i = 0; i < p->def->matrix.n_points; i++) {
+        struct predicted_point *it = &p->points[i];
+        const struct predicted_point *base = &p->points[it->point->baseline_index];
+        it->speedup = stats_ratio(&it->throughput, &base->throughput, 1);
+        it->efficiency = stats_ratio(&it->throughput, &base->throughput,
+                                     (double)point_training_replicas(base->point) /
+                                         (double)point_training_replicas(it->point));
+    }
+}
+
+/* Do they differ in nothing but the number of servers? */
+static bool differ_in_servers(const struct point *a, const struct point *b)
+{
+    return a->system == b->system && a->batch_size == b->batch_size && a->exchange == b->exchange &&
+           a->replicas[ROLE_TRAINER] == b->replicas[ROLE_TRAINER] &&
+           a->replicas[ROLE_PSERVER] != b->replicas[ROLE_PSERVER];
+}
+
+static void choose_servers(struct prediction *p)
+{
+    const uint32_t n = p->def->matrix.n_swept;
+    for (uint32_t i = 0; i < n; i++) {
+        struct predicted_servers s = {&p->points[i], NULL, 1};
+        bool is_first = true;
+        for (uint32_t k = 0; k < n; k++) {
+            const bool is_one = differ_in_servers(p->points[i].point, p->points[k].point);
+            is_first &= !(is_one && k < i);
+            s.n += is_one;
+            if (is_one && p->points[k].throughput.value > s.best->throughput.value) {
+                s.best = &p->points[k];
+            }
+        }
+        for (uint32_t k = 0; k < n; k++) {
+            const struct predicted_point *it = &p->points[k];
+            if ((k == i || differ_in_servers(p->points[i].point, it->point)) &&
+                it->throughput.value >= (1 - PREDICT_NEAR) * s.best->throughput.value &&
+                (s.fewest == NULL ||
+                 it->point->replicas[ROLE_PSERVER] < s.fewest->point->replicas[ROLE_PSERVER])) {
+                s.fewest = it;
+            }
+        }
+        if (is_first && s.n > 1 && p->points[i].point->exchange == EXCHANGE_PSERVER) {
+            *vec_push(&p->servers) = s;
+        }
+    }
+}
+
+static int fill(struct prediction *p, struct err *err)
+{
+    const struct run_def *def = p->def;
+    const struct model_def *model = model_def_find(def->spec->workload.model);
+    _cleanup_(freep) struct gang_layer *layers = NULL;
+    int r = 0;
+    for (uint32_t i = 0; r >= 0 && i < def->matrix.n_points; i++) {
+        p->points[i].point = &def->matrix.points[i];
+        r = check_point(def, &p->params, p->points[i].point, err);
+    }
+    if (r >= 0 && model == NULL) {
+        r = err_set(err, EINVAL, "model '%s' has no table of layers; known models: %s",
+                    def->spec->workload.model, model_def_names());
+    }
+    r = r < 0 ? r : read_layers(model, p->params.trace, &layers, err);
+    for (uint32_t i = 0; r >= 0 && i < def->matrix.n_points; i++) {
+        r = simulate(p, layers, model, &p->points[i], err);
+    }
+    return r;
+}
+
+int prediction_new(const struct run_def *def, const struct predict_params *params,
+                   struct prediction **ret, struct err *err)
+{
+    struct prediction *p = xnew(struct prediction);
+    p->def = def;
+    p->params = *params;
+    p->n_seeds = params->trace->jitter_ratio == 0 ? 1 : (uint32_t)def->spec->repeats;
+    p->points = xnew_array(struct predicted_point, def->matrix.n_points);
+    const int r = fill(p, err);
+    if (r < 0) {
+        prediction_free(p);
+        return r;
+    }
+    compare_with_baselines(p);
+    choose_servers(p);
+    *ret = p;
+    return 0;
+}
+
+void prediction_free(struct prediction *p)
+{
+    if (p != NULL) {
+        free(p->points);
+        vec_done(&p->servers);
+        free(p);
+    }
+}

@@ -1,0 +1,69 @@
+/* What the points of a definition would reach, before anybody runs them: docs/prediction.md. Each point is simulated
+ * (gang.h) as often as it has trials, each with another seed. Pure.
+ *
+ * A prediction is no result: it has types of its own, so that nothing that compares or judges results can take it for
+ * one. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "predict/gang.h"
+#include "result/stats.h"
+#include "spec/run_def.h"
+
+struct predict_params {
+    const struct trace *trace;   /* borrowed: how long the layers take, and the jitter */
+    int64_t batch_size, threads; /* that these times are of */
+    struct gang_costs costs;
+    double trainer_bytes_per_s, server_bytes_per_s; /* as in gang.h, like the next one */
+    double n_cores;
+};
+
+enum predict_limit {
+    PREDICT_COMPUTE,    /* under a tenth of a step is waiting for the exchange */
+    PREDICT_STRAGGLER,  /* half of that, or more, is the slowest trainer of each step */
+    PREDICT_SERVER_CPU, /* else whatever is used most */
+    PREDICT_SERVER_LINK,
+    PREDICT_TRAINER_LINK,
+    PREDICT_CORES, /* those that all share */
+};
+const char *predict_limit_to_string(enum predict_limit limit); /* "Compute", ... */
+
+struct predicted_point {
+    const struct point *point; /* borrowed from the definition */
+    /* Samples/s; the interval is of the median over the seeds, so it holds what jitter does and nothing else. */
+    struct estimate throughput, speedup, efficiency;
+    struct gang_result mean; /* over the seeds */
+    enum predict_limit limit;
+    bool is_scaled; /* its batch is not that of the times: they are taken to grow with it */
+};
+
+/* Points that differ in servers alone. */
+struct predicted_servers {
+    const struct predicted_point *best,
+        *fewest; /* the fastest; the one with the fewest servers that is near it */
+    size_t n;
+};
+#define PREDICT_NEAR 0.02
+
+struct prediction {
+    const struct run_def *def; /* borrowed */
+    struct predict_params params;
+    uint32_t n_seeds;
+    struct predicted_point *points;        /* (def->matrix.n_points) owned */
+    VEC(struct predicted_servers) servers; /* of each set of two or more such points */
+};
+
+/* -EINVAL: the definition has what cannot be simulated, or the trace does not fit the model; -E2BIG: it is too
+ * large. */
+int prediction_new(const struct run_def *def, const struct predict_params *params,
+                   struct prediction **ret, struct err *err);
+void prediction_free(struct prediction *p); /* NULL is fine */
+/* kind BenchmarkPrediction, docs/contracts/prediction.md; owned. In predict_json.c. */
+json_t *prediction_to_json(const struct prediction *p);

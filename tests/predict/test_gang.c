@@ -1,0 +1,269 @@
+/* Laws that the simulation keeps exactly, whatever the numbers. docs/prediction.md works two of them out by hand. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "exchange/slices.h"
+#include "predict/gang.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define EXACT 1e-9
+#define MODEL 15254602
+
+static void assert_near(double value, double want)
+{
+    if (!(fabs(value - want) <= EXACT * fabs(want))) {
+        fail_msg("%.15g, expected %.15g", value, want);
+    }
+}
+
+/* A network of one layer of 200,000 parameters: .8 MB, one slice for one server. */
+static const struct gang_layer one_layer[] = {{0, 200000, 0.020, 0.030}};
+#define ONE_BYTES 800000.0
+static struct gang_params small(uint32_t n_trainers, uint32_t n_servers)
+{
+    return (struct gang_params){
+        .layers = one_layer,
+        .n_layers = 1,
+        .n_params = 200000,
+        .n_trainers = n_trainers,
+        .n_servers = n_servers,
+        .n_steps = 10,
+        .trainer_bytes_per_s = INFINITY,
+        .server_bytes_per_s = INFINITY,
+        .seed = 1,
+    };
+}
+
+/* As large as VGG16, in four layers; the second has no parameters. */
+static const struct gang_layer four_layers[] = {
+    {0, 1000000, 0.1, 0.2},
+    {1000000, 0, 0.05, 0.01},
+    {1000000, 10000000, 0.2, 0.4},
+    {11000000, MODEL - 11000000, 0.1, 0.1},
+};
+#define FOUR_S 1.16
+static struct gang_params large(uint32_t n_trainers, uint32_t n_servers)
+{
+    struct gang_params p = small(n_trainers, n_servers);
+    p.layers = four_layers;
+    p.n_layers = N_ROWS(four_layers);
+    p.n_params = MODEL;
+    return p;
+}
+
+static void alone_it_computes(void **state)
+{
+    (void)state;
+    struct gang_params p = large(1, 0);
+    p.n_warmup_steps = 3;
+    struct gang_result r = gang_run(&p);
+    assert_near(r.step_s, FOUR_S);
+    assert_near(r.steps_per_s, 1 / FOUR_S);
+    assert_near(r.forward_s + r.backward_s, FOUR_S);
+    assert_true(r.exposed_s == 0 && r.n_transfers == 0);
+    p.costs.local_update = 1e-9;
+    r = gang_run(&p);
+    assert_near(r.update_s, MODEL * 4e-9);
+    assert_near(r.step_s, FOUR_S + MODEL * 4e-9);
+}
+
+/* Without links and costs every step lasts as long as its slowest trainer. */
+static void the_slowest_counts(void **state)
+{
+    (void)state;
+    struct gang_params p = large(7, 3);
+    p.n_warmup_steps = 2;
+    p.jitter_ratio = 0.1;
+    double want_s = 0;
+    for (uint64_t step = 2; step < 12; step++) {
+        double max = 0;
+        for (uint32_t t = 0; t < 7; t++) {
+            max = fmax(max, gang_factor(1, t, step, 0.1));
+        }
+        want_s += max * FOUR_S;
+    }
+    const struct gang_result r = gang_run(&p);
+    assert_near(r.step_s, want_s / 10);
+    assert_near(r.forward_s + r.backward_s + r.exposed_s, r.step_s);
+    assert_near(r.late_s, r.exposed_s);
+    assert_int_equal(r.n_transfers, 2 * 7 * slices_plan(MODEL, 3, SLICES_MAX_BYTES).n * 12);
+}
+
+static void one_slice_there_and_back(void **state)
+{
+    (void)state;
+    struct gang_params p = small(1, 1);
+    p.trainer_bytes_per_s = 100e6;
+    p.server_bytes_per_s = 80e6; /* the slower one counts */
+    p.costs = (struct gang_costs){.receive = 1e-9, .send = 2e-9, .update = 3e-9, .trainer = 4e-9};
+    const struct gang_result r = gang_run(&p);
+    assert_near(r.exposed_s, 2 * ONE_BYTES / 80e6 + ONE_BYTES * (1e-9 + 2e-9 + 3e-9 + 2 * 4e-9));
+    assert_near(r.step_s, 0.050 + r.exposed_s);
+    assert_near(r.server_share, ONE_BYTES * 6e-9 / r.step_s);
+    assert_near(r.server_link_share, ONE_BYTES / 80e6 / r.step_s);
+    assert_near(r.trainer_link_share, ONE_BYTES / 100e6 / r.step_s);
+}
+
+/* N equal trainers share the server's link: each direction takes N times as long. */
+static void a_link_is_shared(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n <= 10; n++) {
+        struct gang_params p = small(n, 1);
+        p.server_bytes_per_s = 100e6;
+        const struct gang_result r = gang_run(&p);
+        assert_near(r.step_s, 0.050 + 2 * n * ONE_BYTES / 100e6);
+        assert_near(r.steps_per_s, n / r.step_s);
+        assert_near(r.server_link_share, n * ONE_BYTES / 100e6 / r.step_s);
+    }
+}
+
+/* The server receives one after another: N gradients, one update, N parameters, of which the trainers wait for
+ * theirs. The last step ends with the last trainer's, the others begin earlier. */
+static void a_server_serves_one_by_one(void **state)
+{
+    (void)state;
+    struct gang_params p = small(2, 1);
+    p.n_steps = 1;
+    p.costs = (struct gang_costs){.receive = 1e-8, .send = 2e-8, .update = 5e-8};
+    const double b = ONE_BYTES * 1e-8;
+    const struct gang_result r = gang_run(&p);
+    const double first_s = 0.050 + 2 * b + 5 * b + 2 * b, last_s = first_s + 2 * b;
+    assert_near(r.steps_per_s, 1 / first_s + 1 / last_s);
+    assert_near(r.step_s, (first_s + last_s) / 2);
+}
+
+/* Half of everything's speed is half of the gang's. */
+static void all_times_scale(void **state)
+{
+    (void)state;
+    struct gang_params p = large(5, 2);
+    p.jitter_ratio = 0.05;
+    p.n_warmup_steps = 1;
+    p.trainer_bytes_per_s = 1.25e8;
+    p.server_bytes_per_s = 2e8;
+    p.costs = (struct gang_costs){1e-9, 2e-9, 3e-9, 5e-10, 0};
+    const struct gang_result fast = gang_run(&p);
+    struct gang_layer slow_layers[N_ROWS(four_layers)];
+    for (size_t i = 0; i < N_ROWS(four_layers); i++) {
+        slow_layers[i] = four_layers[i];
+        slow_layers[i].forward_s *= 2;
+        slow_layers[i].backward_s *= 2;
+    }
+    p.layers = slow_layers;
+    p.trainer_bytes_per_s /= 2;
+    p.server_bytes_per_s /= 2;
+    p.costs = (struct gang_costs){2e-9, 4e-9, 6e-9, 1e-9, 0};
+    const struct gang_result slow = gang_run(&p);
+    assert_near(slow.step_s, 2 * fast.step_s);
+    assert_near(slow.exposed_s, 2 * fast.exposed_s);
+    assert_near(slow.server_share, fast.server_share);
+}
+
+static void faster_links_never_harm(void **state)
+{
+    (void)state;
+    for (uint32_t servers = 1; servers <= 4; servers++) {
+        double before = 0;
+        for (double rate = 1e7; rate < 1e11; rate *= 1.5) {
+            struct gang_params p = large(6, servers);
+            p.trainer_bytes_per_s = p.server_bytes_per_s = rate;
+            const struct gang_result r = gang_run(&p);
+            assert_true(r.steps_per_s >= before * (1 - EXACT));
+            assert_true(r.server_link_share <= 1 + EXACT && r.trainer_link_share <= 1 + EXACT);
+            before = r.steps_per_s;
+        }
+        assert_true(before <= 6 / FOUR_S * (1 + EXACT));
+    }
+}
+
+static void cores_are_shared(void **state)
+{
+    (void)state;
+    struct gang_params p = large(4, 0);
+    p.n_cores = 2;
+    assert_near(gang_run(&p).steps_per_s, 2 / FOUR_S);
+    p.n_cores = 4;
+    assert_near(gang_run(&p).steps_per_s, 4 / FOUR_S);
+    p.n_cores = 1;
+    p.compute_sleeps = true; /* emulated trainers need no core */
+    assert_near(gang_run(&p).steps_per_s, 4 / FOUR_S);
+    /* One core for a trainer, its thread and a server is as long as all of their work. */
+    p = small(1, 1);
+    p.n_cores = 1;
+    p.costs = (struct gang_costs){1e-9, 2e-9, 3e-9, 4e-9, 0};
+    assert_near(gang_run(&p).step_s, 0.050 + ONE_BYTES * 14e-9);
+}
+
+static void the_seed_decides(void **state)
+{
+    (void)state;
+    struct gang_params p = large(8, 3);
+    p.jitter_ratio = 0.1;
+    p.trainer_bytes_per_s = p.server_bytes_per_s = 1.25e8;
+    p.costs = (struct gang_costs){5e-10, 5e-10, 5e-10, 5e-10, 0};
+    const struct gang_result a = gang_run(&p), b = gang_run(&p);
+    assert_memory_equal(&a, &b, sizeof(a));
+    p.seed = 2;
+    assert_true(gang_run(&p).step_s != a.step_s);
+}
+
+static void factors_have_their_spread(void **state)
+{
+    (void)state;
+    double sum = 0, squares = 0;
+    for (uint64_t i = 0; i < 100000; i++) {
+        const double f = gang_factor(5, (uint32_t)(i % 100), i / 100, 0.1);
+        assert_true(f >= 0.7 && f <= 1.3);
+        sum += f - 1;
+        squares += (f - 1) * (f - 1);
+    }
+    assert_true(fabs(sum / 1e5) < 0.002);
+    assert_true(fabs(sqrt(squares / 1e5) - 0.0987) < 0.002); /* .1, cut at three of them */
+    assert_true(gang_factor(5, 1, 1, 0) == 1);
+}
+
+static void what_is_too_large_is_refused(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct gang_params p = large(10000, 10000);
+    assert_int_equal(gang_check(&p, &err), -E2BIG);
+    p = large(100, 20);
+    p.n_steps = 1000000000;
+    assert_int_equal(gang_check(&p, &err), -E2BIG);
+    p.n_steps = 100;
+    assert_int_equal(gang_check(&p, &err), 0);
+    p = large(10000, 0); /* nobody exchanges, but all compute */
+    p.n_steps = 1000000;
+    assert_int_equal(gang_check(&p, &err), -E2BIG);
+    p = small(3, 60); /* slices of less than a line, and empty ones */
+    p.n_params = 200;
+    const struct gang_layer tiny[] = {{0, 200, 0.1, 0.2}};
+    p.layers = tiny;
+    assert_near(gang_run(&p).step_s, 0.3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(alone_it_computes),
+        cmocka_unit_test(the_slowest_counts),
+        cmocka_unit_test(one_slice_there_and_back),
+        cmocka_unit_test(a_link_is_shared),
+        cmocka_unit_test(a_server_serves_one_by_one),
+        cmocka_unit_test(all_times_scale),
+        cmocka_unit_test(faster_links_never_harm),
+        cmocka_unit_test(cores_are_shared),
+        cmocka_unit_test(the_seed_decides),
+        cmocka_unit_test(factors_have_their_spread),
+        cmocka_unit_test(what_is_too_large_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
