@@ -39,10 +39,16 @@ static const char *const after_params[] = {
     "efficiency_per_cpu_low",
     "efficiency_per_cpu_high",
     "imported",
+    "time_to_accuracy_s",
+    "time_to_accuracy_s_low",
+    "time_to_accuracy_s_high",
+    "trials_reached",
+    "accuracy_after_time",
+    "accuracy_after_time_low",
+    "accuracy_after_time_high",
 };
 #define N(array) (sizeof(array) / sizeof((array)[0]))
-static const struct csv_columns of_result = {before_params, N(before_params), after_params,
-                                             N(after_params)};
+#define N_ACCURACY_COLUMNS 7 /* the last ones; only where the definition asks for them */
 
 static bool is_in(const char *const *list, size_t n, const char *name)
 {
@@ -159,6 +165,22 @@ static void put_figures(struct buf *out, const struct result *r, const struct po
     csv_number(out, x->known ? x->value : NAN);
 }
 
+static bool has_accuracy(const struct spec *spec)
+{
+    return spec->target_accuracy > 0 || spec->accuracy_after_s > 0;
+}
+
+static void put_accuracy(struct buf *out, const struct point_result *p, const struct spec *spec)
+{
+    csv_interval(out, &p->time_to_accuracy.estimate);
+    if (spec->target_accuracy > 0) {
+        buf_printf(out, ",%zu", p->n_reached);
+    } else {
+        buf_putc(out, ',');
+    }
+    csv_interval(out, &p->accuracy_after_time.estimate);
+}
+
 static void put_row(struct buf *out, const struct result *r, const struct csv_names *names,
                     const struct point_result *p)
 {
@@ -179,6 +201,9 @@ static void put_row(struct buf *out, const struct result *r, const struct csv_na
     csv_interval(out, &p->efficiency_per_pod.estimate);
     csv_interval(out, &p->efficiency_per_cpu.estimate);
     buf_puts(out, spec_is_imported(def->spec) ? ",true" : ",false");
+    if (has_accuracy(def->spec)) {
+        put_accuracy(out, p, def->spec);
+    }
     buf_putc(out, '\n');
 }
 
@@ -186,7 +211,9 @@ void report_csv(const struct result *r, struct buf *out)
 {
     struct csv_names names = {0};
     csv_collect(&names, r);
-    csv_header(out, &of_result, &names);
+    const size_t n_after = N(after_params) - (has_accuracy(r->def->spec) ? 0 : N_ACCURACY_COLUMNS);
+    const struct csv_columns columns = {before_params, N(before_params), after_params, n_after};
+    csv_header(out, &columns, &names);
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         put_row(out, r, &names, &r->points[i]);
     }

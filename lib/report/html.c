@@ -283,6 +283,14 @@ static void put_tables(struct buf *out, const struct layout *l)
     buf_puts(out, "<h2>Points</h2>\n");
     put_table(out, "Points",
               layout_points(l, LAYOUT_THROUGHPUT | LAYOUT_SCALING | LAYOUT_RESOURCES));
+    struct table *accuracy = layout_accuracy(l);
+    if (accuracy != NULL) {
+        struct buf caption = BUF_INIT;
+        layout_accuracy_caption(l, &caption);
+        put_element(out, "h2", buf_cstr(&caption));
+        put_table(out, buf_cstr(&caption), accuracy);
+        buf_done(&caption);
+    }
     buf_puts(out, "</section>\n");
 }
 

@@ -312,7 +312,7 @@ static void put_efficiency(struct table *t, const struct estimate *e, bool with_
     }
 }
 
-static void put_identity(struct table *t, const struct layout *l, const struct point *p,
+void layout_put_identity(struct table *t, const struct layout *l, const struct point *p,
                          bool by_index)
 {
     if (by_index) {
@@ -328,7 +328,7 @@ static void put_identity(struct table *t, const struct layout *l, const struct p
     }
 }
 
-static void add_identity(struct table *t, const struct layout *l, bool by_index)
+void layout_add_identity(struct table *t, const struct layout *l, bool by_index)
 {
     if (by_index) {
         table_column(t, "POINT", TABLE_RIGHT);
@@ -392,10 +392,10 @@ struct table *layout_points(const struct layout *l, unsigned parts)
     const bool e_interval = any_interval(l, LAYOUT_SCALING);
     _cleanup_(freep) char *word = run_word(l);
     struct table *t = table_new();
-    add_identity(t, l, by_index);
+    layout_add_identity(t, l, by_index);
     add_columns(t, l, parts);
     for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
-        put_identity(t, l, p->point, by_index);
+        layout_put_identity(t, l, p->point, by_index);
         if ((parts & LAYOUT_THROUGHPUT) != 0) {
             table_figure(t, &p->throughput);
             if (l->mixed_units) {

@@ -35,6 +35,16 @@ enum layout_part {
  * repeats the efficiency at every point, is omitted. */
 struct table *layout_points(const struct layout *l, unsigned parts);
 
+/* The columns that say which point a row is, and their cells: its index, or the system and what varies. */
+void layout_add_identity(struct table *t, const struct layout *l, bool by_index);
+void layout_put_identity(struct table *t, const struct layout *l, const struct point *p,
+                         bool by_index);
+
+/* Both in accuracy.c. One row per swept point: time to accuracy, and accuracy after a time. NULL: the definition asks
+ * for neither. And the line above it, without its newline. */
+struct table *layout_accuracy(const struct layout *l);
+void layout_accuracy_caption(const struct layout *l, struct buf *out);
+
 /* By node, all in nodes.c: one row a node, NULL if none is known; how times are compared; and
  * "point 2: trainer/1 on node 'b' needs 12.0% more time ...". */
 struct table *layout_nodes(const struct result *r);

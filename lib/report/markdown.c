@@ -97,6 +97,16 @@ void report_markdown(const struct result *r, struct buf *out)
         put_table(out, grid);
     }
     put_table(out, layout_points(&layout, LAYOUT_THROUGHPUT | LAYOUT_SCALING | LAYOUT_RESOURCES));
+    struct table *accuracy = layout_accuracy(&layout);
+    if (accuracy != NULL) {
+        struct buf caption = BUF_INIT;
+        layout_accuracy_caption(&layout, &caption);
+        buf_putc(out, '\n');
+        markdown_escape(buf_cstr(&caption), out);
+        buf_puts(out, ":\n");
+        buf_done(&caption);
+        put_table(out, accuracy);
+    }
     buf_putc(out, '\n');
     vec_each (struct note, n, &notes.list) {
         buf_printf(out, "- %s", word(n->kind));

@@ -121,6 +121,46 @@ static void note_scaling(struct notes *notes, const struct result *r)
     }
 }
 
+/* What the seconds are, and why some trial has none. */
+static void note_accuracy(struct notes *notes, const struct result *r)
+{
+    const struct spec *spec = r->def->spec;
+    if (spec->target_accuracy <= 0 && spec->accuracy_after_s <= 0) {
+        return;
+    }
+    uint32_t every = 0;
+    size_t n_unknown = 0;
+    const char *why = NULL;
+    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
+        for (size_t j = 0; j < r->points[i].n_trials; j++) {
+            const struct trial_result *t = &r->points[i].trials[j];
+            if (t->phase == TRIAL_SUCCEEDED) {
+                every = t->evaluations_k > every ? t->evaluations_k : every;
+                n_unknown += t->evaluations_k == 0;
+                why = why == NULL && t->evaluations_k > 0 ? after_state_why(t->after.state) : why;
+            }
+        }
+    }
+    add(notes, NOTE_INFO,
+        "Accuracy: of the evaluations that logs name, by the time since training began; median "
+        "over trials. Where a trial never had it, the point has no time: BEST is then the highest "
+        "accuracy of the trial that had least.");
+    if (every > 1) {
+        add(notes, NOTE_INFO,
+            "Of many evaluations every %uth is known: a time is that of the first of these.",
+            every);
+    }
+    if (n_unknown > 0) {
+        add(notes, NOTE_INFO,
+            "%zu succeeded trial%s named no evaluation with a time; docs/log-rules.md says what "
+            "lines it takes.",
+            n_unknown, n_unknown == 1 ? "" : "s");
+    }
+    if (why != NULL && spec->accuracy_after_s > 0) {
+        add(notes, NOTE_INFO, "No accuracy after %.6g s where %s.", spec->accuracy_after_s, why);
+    }
+}
+
 static void note_baseline(struct notes *notes, const struct result *r, const struct point_result *p)
 {
     struct buf text = BUF_INIT;
@@ -364,6 +404,7 @@ void notes_init(struct notes *notes, const struct layout *l)
         note_scaling(notes, l->result);
         note_baselines(notes, l->result);
     }
+    note_accuracy(notes, l->result);
     note_failures(notes, l);
     note_thresholds(notes, l);
     note_wide(notes, l);

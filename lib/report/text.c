@@ -101,6 +101,24 @@ static void put_points(struct buf *out, const struct layout *l, const struct ter
     }
 }
 
+static void put_accuracy(struct buf *out, const struct layout *l, const struct terminal *term)
+{
+    struct table *t = layout_accuracy(l);
+    if (t == NULL) {
+        return;
+    }
+    struct buf rows = BUF_INIT, caption = BUF_INIT;
+    const size_t n_heads = l->names.len + (l->systems ? 1 : 0);
+    terminal_parts(&rows, term, t, n_heads == 0 ? 1 : n_heads, TERMINAL_TIGHT_GAP);
+    layout_accuracy_caption(l, &caption);
+    buf_putc(out, '\n');
+    terminal_wrapped(out, term, buf_cstr(&caption), 0, 2);
+    buf_puts(out, buf_cstr(&rows) + 1); /* the caption has the empty line */
+    buf_done(&caption);
+    buf_done(&rows);
+    table_free(t);
+}
+
 static const char *glyph(enum note_kind kind, bool ascii)
 {
     switch (kind) {
@@ -189,6 +207,7 @@ void report_text(const struct result *r, const struct report_opts *opts, struct 
     put_scaling(out, &layout, &term);
     put_grid(out, &layout, &term);
     put_points(out, &layout, &term);
+    put_accuracy(out, &layout, &term);
     put_notes(out, &notes, &term);
     notes_done(&notes);
     layout_done(&layout);

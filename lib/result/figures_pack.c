@@ -60,7 +60,7 @@ static uint64_t unit_index(const char *unit)
     return i;
 }
 
-#define TRIAL_COLUMNS 9
+#define TRIAL_COLUMNS 16
 static void put_trials(const struct point_result *p, struct columns_texts *texts, struct buf *out)
 {
     struct column columns[TRIAL_COLUMNS] = {0};
@@ -81,6 +81,13 @@ static void put_trials(const struct point_result *p, struct columns_texts *texts
             unit_index(t->throughput.unit),
             columns_texts_add(texts, t->error),
             columns_texts_add(texts, t->details),
+            t->evaluations_k,
+            t->evaluations_from,
+            t->to_accuracy.state,
+            bits_of(t->to_accuracy.s),
+            bits_of(t->to_accuracy.best),
+            t->after.state,
+            bits_of(t->after.accuracy),
         };
         for (size_t k = 0; k < TRIAL_COLUMNS; k++) {
             *vec_push(&columns[k].list) = values[k];

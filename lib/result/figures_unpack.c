@@ -59,7 +59,7 @@ static bool are_texts(const struct columns_list *texts, const uint64_t *values, 
 
 /* ---- points ---- */
 
-#define TRIAL_COLUMNS 9
+#define TRIAL_COLUMNS 16
 
 /* `at` is the trial's number in the first of its columns, each of which has n. */
 static bool set_trial(struct point_result *p, const uint64_t *at, size_t n,
@@ -71,7 +71,8 @@ static bool set_trial(struct point_result *p, const uint64_t *at, size_t n,
     }
     if (v[0] >= p->n_trials || v[1] > UINT32_MAX || v[2] >= ATTEMPT_OUTCOME_COUNT ||
         v[3] > TRIAL_METRICS_UNAVAILABLE || v[6] >= SUMMARY_UNIT_COUNT ||
-        !are_texts(texts, v + 7, 2) || p->trials[v[0]].has_ended) {
+        !are_texts(texts, v + 7, 2) || v[9] > UINT32_MAX || v[10] > UINT32_MAX ||
+        v[11] >= TARGET_STATE_COUNT || v[14] >= AFTER_STATE_COUNT || p->trials[v[0]].has_ended) {
         return false;
     }
     struct trial_result *t = &p->trials[v[0]];
@@ -84,6 +85,11 @@ static bool set_trial(struct point_result *p, const uint64_t *at, size_t n,
     t->throughput.unit = result_unit_name((enum summary_unit)v[6]);
     t->error = text_of(texts, v[7]);
     t->details = text_of(texts, v[8]);
+    t->evaluations_k = (uint32_t)v[9];
+    t->evaluations_from = (uint32_t)v[10];
+    t->to_accuracy =
+        (struct time_to_accuracy){(enum target_state)v[11], real_of(v[12]), real_of(v[13])};
+    t->after = (struct accuracy_after){(enum after_state)v[14], real_of(v[15])};
     return true;
 }
 

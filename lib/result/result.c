@@ -22,6 +22,7 @@ static const char *const units_per_s[SUMMARY_UNIT_COUNT] = {
     [UNIT_TOKENS] = "tokens/s",   [UNIT_GB] = "GB/s",       [UNIT_RUNS] = "runs/s",
 };
 static const char ratio[] = "ratio";
+static const char seconds[] = "s";
 static const char scope_job[] = "job";
 static const char scope_replica[] = "replica";
 
@@ -69,9 +70,22 @@ void result_rate_replica(struct replica_result *r)
     }
 }
 
-/* `ret_steps` is written if it is not NULL. */
+/* How accurate the model was, and when: of the first replica that leads. */
+static void take_evaluations(struct trial_result *t, uint32_t index, const struct evaluations *e,
+                             const struct spec *spec)
+{
+    if (e == NULL || (t->evaluations_k > 0 && t->evaluations_from < index)) {
+        return;
+    }
+    t->evaluations_k = e->k;
+    t->evaluations_from = index;
+    t->to_accuracy = accuracy_time_to(e, spec->target_accuracy);
+    t->after = accuracy_after(e, spec->accuracy_after_s);
+}
+
+/* `leads` is the trial that it speaks for, NULL: none; its evaluations and, of the first, its steps go there. */
 static void read_replica(const struct replica_row *row, struct replica_result *ret,
-                         struct step_series *ret_steps)
+                         struct trial_result *leads, const struct spec *spec)
 {
     result_begin_replica(ret, row);
     if (summary_read(row->summary_json, &row->id, &ret->summary, NULL) < 0) {
@@ -79,8 +93,11 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
     }
     ret->steps = step_times_of(&ret->summary);
     ret->pace = pace_of(row->id.role, &ret->summary);
-    if (ret_steps != NULL) {
-        *ret_steps = step_series_of(&ret->summary);
+    if (leads != NULL) {
+        if (row->id.index == 0 && leads->steps.n == 0) {
+            leads->steps = step_series_of(&ret->summary);
+        }
+        take_evaluations(leads, row->id.index, ret->summary.evaluations, spec);
     }
     summary_done(&ret->summary); /* the series: 8 kB per replica, and no figure needs it */
     ret->has_summary = true;
@@ -181,10 +198,13 @@ static void take_details(struct trial_result *t)
 void result_begin_trial(struct trial_result *t)
 {
     t->throughput = unknown_throughput(scope_job);
+    t->to_accuracy = accuracy_time_to(NULL, 0);
+    t->after = accuracy_after(NULL, 0);
     t->phase = TRIAL_PENDING;
 }
 
-static void build_trial(struct trial_result *t, const struct point *point, enum run_phase run_phase)
+static void build_trial(struct trial_result *t, const struct point *point, const struct spec *spec,
+                        enum run_phase run_phase)
 {
     result_begin_trial(t);
     if (t->row == NULL) {
@@ -197,8 +217,8 @@ static void build_trial(struct trial_result *t, const struct point *point, enum 
     t->replicas = xnew_array(struct replica_result, t->n_replicas);
     for (size_t i = 0; i < t->n_replicas; i++) {
         const struct replica_row *row = &t->row->replicas.items[i];
-        const bool is_first = row->id.index == 0 && row->id.role == point_leading_role(point);
-        read_replica(row, &t->replicas[i], is_first && t->steps.n == 0 ? &t->steps : NULL);
+        const bool leads = row->id.role == point_leading_role(point);
+        read_replica(row, &t->replicas[i], leads ? t : NULL, spec);
     }
     switch (t->row->outcome) {
     case ATTEMPT_SUCCEEDED:
@@ -314,6 +334,33 @@ static void take_values(struct point_result *p, double *values)
     p->throughput = (struct figure){.unit = unit, .scope = scope_job};
 }
 
+/* Of some trials only it would be the figure of the quick ones. An accuracy has no more than 1. */
+static void take_accuracies(struct point_result *p)
+{
+    _cleanup_(freep) double *times = xnew_array(double, p->n_trials);
+    _cleanup_(freep) double *accuracies = xnew_array(double, p->n_trials);
+    p->n_reached = p->n_after = 0;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        const struct trial_result *t = &p->trials[i];
+        if (t->phase == TRIAL_SUCCEEDED && t->to_accuracy.state == TARGET_REACHED) {
+            times[p->n_reached++] = t->to_accuracy.s;
+        }
+        if (t->phase == TRIAL_SUCCEEDED && t->after.state == AFTER_KNOWN) {
+            accuracies[p->n_after++] = t->after.accuracy;
+        }
+    }
+    p->time_to_accuracy = (struct figure){.unit = seconds, .scope = scope_job};
+    p->accuracy_after_time = (struct figure){.unit = ratio, .scope = scope_job};
+    if (p->n_reached == p->n_succeeded) {
+        p->time_to_accuracy.estimate = stats_median(times, p->n_reached);
+    }
+    if (p->n_after == p->n_succeeded) {
+        struct estimate *e = &p->accuracy_after_time.estimate;
+        *e = stats_median(accuracies, p->n_after);
+        e->high = fmin(e->high, 1);
+    }
+}
+
 void result_conclude_point(struct result *r, uint32_t point)
 {
     struct point_result *p = &r->points[point];
@@ -326,6 +373,7 @@ void result_conclude_point(struct result *r, uint32_t point)
     }
     p->phase = point_phase(p, r->phase);
     p->throughput.estimate = estimate_of(p, spec, values);
+    take_accuracies(p);
 }
 
 static void divide_by_baseline(struct point_result *p, const struct point_result *base)
@@ -365,10 +413,16 @@ static bool has_all(const struct params *params, const struct params *where)
 
 static struct estimate metric_of(const struct point_result *p, enum metric metric)
 {
-    struct estimate e = metric == METRIC_THROUGHPUT ? p->throughput.estimate
-                        : metric == METRIC_SPEEDUP  ? p->speedup.estimate
-                                                    : p->efficiency.estimate;
-    if (metric != METRIC_THROUGHPUT && p->point->baseline_index == p->point->index && e.known) {
+    const struct estimate *const of[] = {
+        [METRIC_THROUGHPUT] = &p->throughput.estimate,
+        [METRIC_SPEEDUP] = &p->speedup.estimate,
+        [METRIC_EFFICIENCY] = &p->efficiency.estimate,
+        [METRIC_TIME_TO_ACCURACY] = &p->time_to_accuracy.estimate,
+        [METRIC_ACCURACY_AFTER_TIME] = &p->accuracy_after_time.estimate,
+    };
+    struct estimate e = *of[metric];
+    if ((metric == METRIC_SPEEDUP || metric == METRIC_EFFICIENCY) &&
+        p->point->baseline_index == p->point->index && e.known) {
         e.has_interval = true; /* a point divided by itself: nothing is uncertain */
         e.low = e.high = e.value;
     }
@@ -437,7 +491,7 @@ static void finish_point(struct result *r, uint32_t point)
 {
     struct point_result *p = &r->points[point];
     for (size_t i = 0; i < p->n_trials; i++) {
-        build_trial(&p->trials[i], p->point, r->phase);
+        build_trial(&p->trials[i], p->point, r->def->spec, r->phase);
     }
     result_conclude_point(r, point);
     p->cpus = resources_cpus(r->def, p);

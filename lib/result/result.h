@@ -10,6 +10,7 @@
 
 #include "core/phase.h"
 #include "core/record.h"
+#include "result/accuracy.h"
 #include "result/curves.h"
 #include "result/machines.h"
 #include "result/nodes.h"
@@ -51,6 +52,11 @@ struct trial_result {
     struct replica_result *replicas; /* of `row`, in its order; owned */
     size_t n_replicas;
     struct step_series steps; /* of its first trainer or worker; owned */
+    /* Of the first trainer, worker or launcher that has evaluations; only if the definition asks for them. */
+    struct time_to_accuracy to_accuracy;
+    struct accuracy_after after;
+    uint32_t evaluations_k;    /* every k-th evaluation is known; 0: none is */
+    uint32_t evaluations_from; /* the replica's index */
 };
 
 struct point_result {
@@ -58,6 +64,9 @@ struct point_result {
     enum trial_phase phase;    /* Succeeded if all trials did */
     struct figure throughput, speedup, efficiency;
     struct figure efficiency_per_pod, efficiency_per_cpu; /* not per trainer */
+    struct figure time_to_accuracy;        /* known only if every succeeded trial reached it */
+    struct figure accuracy_after_time;     /* known only if it is of every succeeded trial */
+    size_t n_reached, n_after;             /* succeeded trials that have these figures */
     double cpus;                           /* of all replicas, see resources.h; NaN: unknown */
     double throughput_min, throughput_max; /* over succeeded trials; NaN: none */
     struct trial_result *trials;           /* by trial; owned */

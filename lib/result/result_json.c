@@ -140,7 +140,39 @@ static json_t *lines_to_json(const char *text)
     return list;
 }
 
-static json_t *trial_to_json(const struct trial_result *t)
+/* Only what the definition asks for. */
+static void put_trial_accuracy(json_t *trial, const struct trial_result *t, const struct spec *spec)
+{
+    if (spec->target_accuracy > 0) {
+        json_t *o = json_object();
+        json_object_set_new(o, "state", json_string(target_state_to_string(t->to_accuracy.state)));
+        json_object_set_new(o, "seconds", json_number_or_null(t->to_accuracy.s));
+        json_object_set_new(o, "bestAccuracy", json_number_or_null(t->to_accuracy.best));
+        json_object_set_new(o, "evaluationsEvery",
+                            t->evaluations_k == 0 ? json_null() : count(t->evaluations_k));
+        json_object_set_new(trial, "timeToAccuracy", o);
+    }
+    if (spec->accuracy_after_s > 0) {
+        json_t *o = json_object();
+        json_object_set_new(o, "accuracy", json_number_or_null(t->after.accuracy));
+        json_object_set_new(o, "reason", json_text_or_null(after_state_why(t->after.state)));
+        json_object_set_new(trial, "accuracyAfterTime", o);
+    }
+}
+
+static void put_point_accuracy(json_t *point, const struct point_result *p, const struct spec *spec)
+{
+    if (spec->target_accuracy > 0) {
+        json_object_set_new(point, "timeToAccuracy", figure_to_json(&p->time_to_accuracy));
+        json_object_set_new(point, "trialsReached", count(p->n_reached));
+    }
+    if (spec->accuracy_after_s > 0) {
+        json_object_set_new(point, "accuracyAfterTime", figure_to_json(&p->accuracy_after_time));
+        json_object_set_new(point, "trialsAfterTime", count(p->n_after));
+    }
+}
+
+static json_t *trial_to_json(const struct trial_result *t, const struct spec *spec)
 {
     uint32_t counts[ROLE_COUNT] = {0};
     json_t *items = json_array();
@@ -158,6 +190,7 @@ static json_t *trial_to_json(const struct trial_result *t)
     json_object_set_new(o, "phase", json_string(trial_phase_to_string(t->phase)));
     json_object_set_new(o, "throughput", figure_to_json(&t->throughput));
     json_object_set_new(o, "error", json_text_or_null(t->error));
+    put_trial_accuracy(o, t, spec);
     json_object_set_new(o, "details", lines_to_json(t->details));
     json_object_set_new(o, "replicas", replicas);
     return o;
@@ -179,7 +212,7 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
     const struct point *point = p->point;
     json_t *trials = json_array();
     for (size_t i = 0; i < p->n_trials; i++) {
-        json_array_append_new(trials, trial_to_json(&p->trials[i]));
+        json_array_append_new(trials, trial_to_json(&p->trials[i], r->def->spec));
     }
     json_t *o = json_object();
     json_object_set_new(o, "point", count(point->index));
@@ -206,6 +239,7 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
     json_object_set_new(o, "cpus", json_number_or_null(p->cpus));
     json_object_set_new(o, "efficiencyPerPod", figure_to_json(&p->efficiency_per_pod));
     json_object_set_new(o, "efficiencyPerCpu", figure_to_json(&p->efficiency_per_cpu));
+    put_point_accuracy(o, p, r->def->spec);
     return o;
 }
 
@@ -319,6 +353,12 @@ json_t *result_to_json(const struct result *r)
     json_object_set_new(measure, "warmupSteps", json_integer(def->spec->warmup_steps));
     json_object_set_new(measure, "steps", json_integer(def->spec->steps));
     const struct spec *spec = def->spec;
+    if (spec->target_accuracy > 0) {
+        json_object_set_new(measure, "targetAccuracy", json_real(spec->target_accuracy));
+    }
+    if (spec->accuracy_after_s > 0) {
+        json_object_set_new(measure, "accuracyAfterSeconds", json_real(spec->accuracy_after_s));
+    }
     json_object_set_new(measure, "repeats",
                         json_integer(spec->stop.is_set ? spec->min_repeats : spec->repeats));
     if (spec->stop.is_set) {

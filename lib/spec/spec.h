@@ -126,7 +126,13 @@ struct baseline {
 
 enum order_kind { ORDER_INTERLEAVED, ORDER_SEQUENTIAL };
 enum on_trial_failure { ON_FAILURE_RETRY, ON_FAILURE_SKIP, ON_FAILURE_STOP };
-enum metric { METRIC_THROUGHPUT, METRIC_SPEEDUP, METRIC_EFFICIENCY };
+enum metric {
+    METRIC_THROUGHPUT,
+    METRIC_SPEEDUP,
+    METRIC_EFFICIENCY,
+    METRIC_TIME_TO_ACCURACY,    /* seconds; asked for by measure.timeToAccuracy */
+    METRIC_ACCURACY_AFTER_TIME, /* a ratio; by measure.accuracyAfterTime */
+};
 
 struct threshold {
     enum metric metric;
@@ -183,6 +189,8 @@ struct spec {
     struct baseline baseline;
     struct role_spec roles[ROLE_COUNT];
     int64_t warmup_steps, steps; /* steps: measured ones, warm-up comes in addition */
+    double target_accuracy;      /* whose time is a figure; 0: none */
+    double accuracy_after_s;     /* the accuracy at this time is a figure; 0: it is not */
     int64_t repeats;             /* trials a point; with a stop rule at most */
     int64_t min_repeats;         /* the same without one */
     struct stop_rule stop;

@@ -14,6 +14,7 @@
 #include "spec/spec_names.h"
 #include "spec/spec_internal.h"
 
+#define ACCURACY_AFTER_S_MAX 8640000 /* 100 days, as core/evaluations.h */
 #define TEXT_MAX 1024
 #define PATH_TEXT_MAX 4096
 #define THRESHOLDS_MAX 16
@@ -104,23 +105,46 @@ static void read_workload(struct reading *r)
     spec_read_compute(r, &place);
 }
 
+/* One field of a map that has one; 0: it is absent, or wrong. */
+static double read_only_number(struct reading *r, const struct place *map, const char *key,
+                               double max)
+{
+    const struct field fields[] = {{key, FIELD_REQUIRED}};
+    double value = 0;
+    if (!read_map(r->diags, map, fields, COUNT_OF(fields))) {
+        return 0;
+    }
+    struct place place = place_get(map, key);
+    if (read_number(r->diags, &place, 0, max, &value) && !(value > 0)) {
+        reader_complain(r->diags, &place, NULL, "'%s' must be above 0", key);
+    }
+    return value;
+}
+
 static void read_measure(struct reading *r)
 {
     static const struct field measure_fields[] = {{"warmupSteps", FIELD_OPTIONAL},
-                                                  {"steps", FIELD_OPTIONAL}};
+                                                  {"steps", FIELD_OPTIONAL},
+                                                  {"timeToAccuracy", FIELD_OPTIONAL},
+                                                  {"accuracyAfterTime", FIELD_OPTIONAL}};
     struct spec *spec = r->spec;
     struct place measure = place_get(&r->at, "measure");
     (void)read_map(r->diags, &measure, measure_fields, COUNT_OF(measure_fields)); /* noted */
     spec->warmup_steps = read_int_or(r->diags, &measure, "warmupSteps", 0, STEPS_MAX, 10);
     spec->steps = read_int_or(r->diags, &measure, "steps", 1, STEPS_MAX, 100);
+    struct place target = place_get(&measure, "timeToAccuracy");
+    spec->target_accuracy = read_only_number(r, &target, "accuracy", 1);
+    struct place after = place_get(&measure, "accuracyAfterTime");
+    spec->accuracy_after_s = read_only_number(r, &after, "seconds", ACCURACY_AFTER_S_MAX);
 }
 
 /* Tables print percent; a bound in percent would always pass, or always fail. */
-static void check_ratio(struct reading *r, const struct place *place, bool is_given, double bound)
+static void check_ratio(struct reading *r, const struct place *place, bool is_wrong, double bound,
+                        const char *why)
 {
-    if (is_given && bound > EFFICIENCY_BOUND_MAX) {
+    if (is_wrong) {
         _cleanup_(freep) char *fix = xasprintf("write %g for %g%%", bound / 100, bound);
-        reader_complain(r->diags, place, fix, "efficiency is a ratio; 1 is linear speedup");
+        reader_complain(r->diags, place, fix, "%s", why);
     }
 }
 
@@ -135,6 +159,20 @@ static bool read_confidence(struct reading *r, const struct place *place)
                         "intervals are made for a confidence of 0.95 only");
     }
     return true;
+}
+
+/* Of a metric that is not measured nothing would ever be known. */
+static void check_is_measured(struct reading *r, const struct place *threshold, enum metric metric)
+{
+    const bool is_time = metric == METRIC_TIME_TO_ACCURACY && r->spec->target_accuracy <= 0;
+    if (is_time || (metric == METRIC_ACCURACY_AFTER_TIME && r->spec->accuracy_after_s <= 0)) {
+        struct place place = place_get(threshold, "metric");
+        reader_complain(r->diags, &place,
+                        is_time ? "for example, add 'timeToAccuracy: {accuracy: 0.8}' to measure"
+                                : "for example, add 'accuracyAfterTime: {seconds: 600}' to measure",
+                        "spec.measure does not say %s",
+                        is_time ? "which accuracy" : "after which time");
+    }
 }
 
 static void read_threshold(struct reading *r, const struct place *place, struct threshold *t)
@@ -159,9 +197,15 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
     t->has_max = read_number(r->diags, &max, 0, THRESHOLD_BOUND_MAX, &t->max);
     struct place confidence = place_get(place, "confidence");
     t->judges_interval = read_confidence(r, &confidence);
+    check_is_measured(r, place, t->metric);
     if (t->metric == METRIC_EFFICIENCY) {
-        check_ratio(r, &min, t->has_min, t->min);
-        check_ratio(r, &max, t->has_max, t->max);
+        check_ratio(r, &min, t->has_min && t->min > EFFICIENCY_BOUND_MAX, t->min,
+                    "efficiency is a ratio; 1 is linear speedup");
+        check_ratio(r, &max, t->has_max && t->max > EFFICIENCY_BOUND_MAX, t->max,
+                    "efficiency is a ratio; 1 is linear speedup");
+    } else if (t->metric == METRIC_ACCURACY_AFTER_TIME) {
+        check_ratio(r, &min, t->has_min && t->min > 1, t->min, "an accuracy is a ratio, 1 at most");
+        check_ratio(r, &max, t->has_max && t->max > 1, t->max, "an accuracy is a ratio, 1 at most");
     }
     if (min.node == NULL && max.node == NULL) {
         reader_complain(r->diags, place, "for example, add 'min: 0.9'",

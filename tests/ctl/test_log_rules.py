@@ -75,6 +75,34 @@ class LogRules(cli.CliCase):
         for value in self.values(result):
             self.assertAlmostEqual(value, 1088.76, places=3)
 
+    def test_time_to_accuracy(self):
+        """A trainer of two never gets there; the other two trials' times are not given for it."""
+        script = ('echo "epoch 1: loss 0.7, 100 samples/s, accuracy 0.70 after 5 s"; '
+                  'test "$BENCHD_TRAINERS" != 2 || test "$BENCHD_TRIAL" != 1 || exec sleep 0; '
+                  'echo "epoch 2: loss 0.5, 100 samples/s, accuracy 0.$((BENCHD_TRIAL + 80)) after $((BENCHD_TRIAL + 7)) s"')
+        measure = {"timeToAccuracy": {"accuracy": 0.8}, "accuracyAfterTime": {"seconds": 6}}
+        spec = {"measure": measure, "repeats": {"min": 3}, "thresholds": [
+            {"metric": "timeToAccuracy", "max": 20, "where": {"trainers": n}} for n in (1, 2)]}
+        file = self.define_script(script, "epochs", **spec)
+        done = self.ctl("run", file, "--local", "--store", self.store, "-o", "json", code=7)
+        result = json.loads(done.stdout)
+        one, two = result["points"]
+        self.assertEqual((one["timeToAccuracy"]["value"], one["timeToAccuracy"]["unit"]), (8, "s"))
+        self.assertLess(one["timeToAccuracy"]["low"], 8)
+        self.assertEqual([t["timeToAccuracy"]["seconds"] for t in one["trials"]], [7, 8, 9])
+        self.assertEqual(one["accuracyAfterTime"]["value"], 0.7)
+        self.assertEqual((two["timeToAccuracy"]["value"], two["trialsReached"]), (None, 2))
+        self.assertEqual(two["trials"][1]["timeToAccuracy"],
+                         {"state": "NotReached", "seconds": None, "bestAccuracy": 0.7, "evaluationsEvery": 1})
+        self.assertEqual(two["trials"][1]["accuracyAfterTime"], {"accuracy": None, "reason": "training ended before"})
+        self.assertEqual([t["verdict"] for t in result["thresholds"]], ["Passed", "Unknown"])
+        name = result["run"]
+        text = self.ctl("results", name, "--store", self.store).stdout
+        self.assertRegex(text, r"S TO 80%.*\n +1 +8\.000 .* 3/3 .*\n +2 +not reached +- +2/3 +70\.00% +- ")
+        csv = self.ctl("results", name, "--store", self.store, "-o", "csv").stdout.splitlines()
+        self.assertEqual(csv[0].split(",")[-7], "time_to_accuracy_s")
+        self.assertEqual([line.split(",")[-4] for line in csv[1:]], ["3", "2"])
+
     def test_a_unit_of_its_own(self):
         result = self.run_script('echo "# Avg bus bandwidth    : 41.2341"', "nccl-tests", trainers=(1,))
         self.assertEqual(result["points"][0]["throughput"]["unit"], "GB/s")

@@ -44,7 +44,7 @@ static const char servers[] =
     "{containers: [{name: c}]}}}\n"
     "    trainer: {replicas: {from: trainers}, template: {metadata: {labels: {a: b}}, spec: "
     "{containers: [{name: c}]}}}\n"
-    "  measure: {steps: 1}\n"
+    "  measure: {steps: 1, timeToAccuracy: {accuracy: 0.5}, accuracyAfterTime: {seconds: 1}}\n"
     "  repeats: {min: 3, max: 5, stopWhen: {relativeHalfWidth: 0.1}}\n"
     "  thresholds: [{metric: throughput, min: 1}]\n"
     "  budget: {cpuHours: 1, cost: {max: 1, perCpuHour: 1}}\n"

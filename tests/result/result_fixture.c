@@ -21,8 +21,7 @@ static const char environment[] =
 static const char definition[] = "apiVersion: benchd.io/v1alpha1\n"
                                  "kind: Benchmark\n"
                                  "metadata: {name: demo}\n"
-                                 "spec:\n"
-                                 "  measure: {warmupSteps: 2, steps: 8}\n";
+                                 "spec:\n";
 
 /* Each unless the test brings its own. */
 static const struct {
@@ -42,7 +41,9 @@ void fixture_init(struct fixture *f, const char *sweep, const char *more, int64_
 {
     *f = (struct fixture){0};
     struct buf text = BUF_INIT;
-    buf_printf(&text, "%s  sweep: %s\n%s", definition, sweep, more);
+    const char *measure =
+        strstr(more, "measure:") == NULL ? "  measure: {warmupSteps: 2, steps: 8}\n" : "";
+    buf_printf(&text, "%s%s  sweep: %s\n%s", definition, measure, sweep, more);
     for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++) {
         if (strstr(more, defaults[i].key) == NULL) {
             buf_puts(&text, defaults[i].text);

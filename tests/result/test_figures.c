@@ -36,6 +36,10 @@ static const struct {
      0},
     {"{grid: {pservers: [2], trainers: [6]}}", "  repeats: {min: 6}\n", 0},
     {"{grid: {pservers: [1], trainers: [1, 2]}}",
+     "  repeats: {min: 3}\n"
+     "  measure: {steps: 8, timeToAccuracy: {accuracy: 0.4}, accuracyAfterTime: {seconds: 20}}\n",
+     8},
+    {"{grid: {pservers: [1], trainers: [1, 2]}}",
      "  baseline: {kind: Point, where: {trainers: 1}}\n"
      "  repeats: {min: 3, max: 8, stopWhen: {relativeHalfWidth: 0.02}}\n",
      8},
@@ -83,6 +87,11 @@ static void say(struct attempt_row *row, size_t i, uint64_t *random)
     s.noise.after = (struct noise_probe){(uint64_t)some(random, 1000000000), 0};
     s.noise.busy_ns = some(random, 2000000000);
     s.noise.steal_ns = some(random, 200000000);
+    struct evaluations e = {0};
+    for (uint32_t k = splitmix_below(random, 8); k > 0; k--) {
+        (void)evaluations_add(&e, 10.0 * (8 - k), 0.1 * splitmix_below(random, 9)); /* valid */
+    }
+    s.evaluations = &e;
     int64_t step_ns[20];
     for (uint32_t k = 0; k < steps; k++) {
         step_ns[k] = 100000000 + splitmix_below(random, 20000000);

@@ -1,0 +1,139 @@
+/* Time to accuracy and accuracy after a time, see layout.h: a table of its own, only if the definition asks for it. */
+#include <math.h>
+
+#include "report/layout.h"
+#include "report/table.h"
+#include "result/number.h"
+
+static const struct spec *spec_of(const struct layout *l)
+{
+    return l->result->def->spec;
+}
+
+static const struct point_result *swept_end(const struct layout *l)
+{
+    return l->result->points + l->result->def->matrix.n_swept;
+}
+
+static bool any_interval(const struct layout *l, bool is_time)
+{
+    for (const struct point_result *p = l->result->points; p < swept_end(l); p++) {
+        const struct figure *f = is_time ? &p->time_to_accuracy : &p->accuracy_after_time;
+        if (f->estimate.known && f->estimate.has_interval) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The best accuracy of the trial that had the least; NaN: not known of one. */
+static double least_best(const struct point_result *p)
+{
+    double least = NAN;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        const struct trial_result *t = &p->trials[i];
+        if (t->phase != TRIAL_SUCCEEDED) {
+            continue;
+        }
+        if (t->to_accuracy.state == TARGET_UNKNOWN) {
+            return NAN;
+        }
+        least = fmin(least, t->to_accuracy.best); /* fmin passes NaN over */
+    }
+    return least;
+}
+
+static void percent_cell(struct table *t, double ratio)
+{
+    if (isnan(ratio)) {
+        table_cell(t, "-");
+    } else {
+        table_cell(t, "%.2f%%", 100 * ratio);
+    }
+}
+
+static void put_time(struct table *t, const struct point_result *p, bool with_interval)
+{
+    const double best = least_best(p);
+    if (!p->time_to_accuracy.estimate.known && !isnan(best)) {
+        table_cell(t, "not reached");
+    } else {
+        table_figure(t, &p->time_to_accuracy);
+    }
+    if (with_interval) {
+        table_interval(t, &p->time_to_accuracy);
+    }
+    table_cell(t, "%zu/%zu", p->n_reached, p->n_succeeded);
+    percent_cell(t, best);
+}
+
+static void put_after(struct table *t, const struct point_result *p, bool with_interval)
+{
+    const struct estimate *e = &p->accuracy_after_time.estimate;
+    percent_cell(t, e->known ? e->value : NAN);
+    if (with_interval && e->known && e->has_interval) {
+        table_cell(t, "%.2f..%.2f%%", 100 * e->low, 100 * e->high);
+    } else if (with_interval) {
+        table_cell(t, "-");
+    }
+    table_cell(t, "%zu/%zu", p->n_after, p->n_succeeded);
+}
+
+static void add_columns(struct table *t, const struct spec *spec, bool time_interval,
+                        bool after_interval)
+{
+    if (spec->target_accuracy > 0) {
+        _cleanup_(freep) char *title = xasprintf("S TO %.4g%%", 100 * spec->target_accuracy);
+        table_column(t, title, TABLE_RIGHT);
+        if (time_interval) {
+            table_column(t, "95% INTERVAL", TABLE_RIGHT);
+        }
+        table_column(t, "REACHED", TABLE_RIGHT);
+        table_column(t, "BEST", TABLE_RIGHT);
+    }
+    if (spec->accuracy_after_s > 0) {
+        _cleanup_(freep) char *title = xasprintf("AFTER %.6g S", spec->accuracy_after_s);
+        table_column(t, title, TABLE_RIGHT);
+        if (after_interval) {
+            table_column(t, "95% INTERVAL", TABLE_RIGHT);
+        }
+        table_column(t, "KNOWN", TABLE_RIGHT);
+    }
+}
+
+struct table *layout_accuracy(const struct layout *l)
+{
+    const struct spec *spec = spec_of(l);
+    if (spec->target_accuracy <= 0 && spec->accuracy_after_s <= 0) {
+        return NULL;
+    }
+    const bool time_interval = any_interval(l, true), after_interval = any_interval(l, false);
+    const bool by_index = !layout_has_words(l);
+    struct table *t = table_new();
+    layout_add_identity(t, l, by_index);
+    add_columns(t, spec, time_interval, after_interval);
+    for (const struct point_result *p = l->result->points; p < swept_end(l); p++) {
+        layout_put_identity(t, l, p->point, by_index);
+        if (spec->target_accuracy > 0) {
+            put_time(t, p, time_interval);
+        }
+        if (spec->accuracy_after_s > 0) {
+            put_after(t, p, after_interval);
+        }
+    }
+    return t;
+}
+
+void layout_accuracy_caption(const struct layout *l, struct buf *out)
+{
+    const struct spec *spec = spec_of(l);
+    const char *separator = "";
+    if (spec->target_accuracy > 0) {
+        buf_printf(out, "Time to an accuracy of %.4g%%, in seconds", 100 * spec->target_accuracy);
+        separator = "; ";
+    }
+    if (spec->accuracy_after_s > 0) {
+        buf_printf(out, "%s%sccuracy after %.6g s", separator, *separator == '\0' ? "A" : "a",
+                   spec->accuracy_after_s);
+    }
+}

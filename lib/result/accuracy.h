@@ -1,0 +1,38 @@
+/* Time to accuracy, and accuracy after a time (docs/contracts/result.md, "Accuracy over time"). Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/evaluations.h"
+
+enum target_state {
+    TARGET_UNKNOWN,     /* there is no evaluation with a time */
+    TARGET_NOT_REACHED, /* no evaluation was that good: no time says when one would be */
+    TARGET_REACHED,
+};
+#define TARGET_STATE_COUNT 3
+const char *target_state_to_string(enum target_state state); /* "Unknown", ... */
+
+struct time_to_accuracy {
+    enum target_state state;
+    double s;    /* when the first evaluation reached it; NaN: none did */
+    double best; /* accuracy, of all evaluations; NaN: there is none */
+};
+/* `e` NULL: there is no evaluation. */
+struct time_to_accuracy accuracy_time_to(const struct evaluations *e, double target);
+
+enum after_state {
+    AFTER_NO_EVALUATION, /* none has a time */
+    AFTER_THE_END,       /* training ended before */
+    AFTER_TOO_EARLY,     /* the first evaluation came later */
+    AFTER_KNOWN,
+};
+#define AFTER_STATE_COUNT 4
+const char *after_state_why(enum after_state state); /* it is unknown; NULL: it is known */
+
+struct accuracy_after {
+    enum after_state state;
+    double accuracy; /* of the last evaluation up to then; NaN: unknown */
+};
+struct accuracy_after accuracy_after(const struct evaluations *e, double after_s);
