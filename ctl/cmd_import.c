@@ -29,8 +29,7 @@ const struct verb verb_import = {
                 "  benchctl import --rules torch-ddp --batch 32 one.log rank0.log,rank1.log\n"
                 "  benchctl import --rules paddle-fluid --set pservers=10 --batch 128 \\\n"
                 "      trainers=20:a.log trainers=40:b.log\n"
-                "  zcat old.log.gz | benchctl import --rules tf-cnn-benchmarks --batch 64 \\\n"
-                "      --set workers=8 -\n",
+                "  benchctl import --rules tf-cnn-benchmarks --batch 64 workers=8:old.log.gz\n",
     .details = "ARCHIVE is what benchctl export wrote. It is checked as by benchctl verify; then\n"
                "the run is stored on this machine with its name, its records and its logs.\n"
                "\n"

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <zlib.h>
 #include <zstd.h>
 
 #include "base/mem.h"
@@ -73,9 +74,9 @@ static int read_plain(struct unpacking *u, char *data, ssize_t len)
 
 /* ---- zstd ---- */
 
-static int damaged(const struct unpacking *u, const char *why)
+static int damaged(const struct unpacking *u, const char *program, const char *why)
 {
-    return err_set(u->err, EBADMSG, "%s: its zstd data is damaged: %s", u->path, why);
+    return err_set(u->err, EBADMSG, "%s: its %s data is damaged: %s", u->path, program, why);
 }
 
 /* Frames may follow each other; the file must end with one. */
@@ -88,7 +89,7 @@ static int unpack(struct unpacking *u, ZSTD_DStream *stream, char *data, ssize_t
             ZSTD_outBuffer part = {out, CHUNK, 0};
             left = ZSTD_decompressStream(stream, &part, &in);
             if (ZSTD_isError(left)) {
-                return damaged(u, ZSTD_getErrorName(left));
+                return damaged(u, "zstd", ZSTD_getErrorName(left));
             }
             pass_on(u, out, part.pos);
         }
@@ -99,7 +100,8 @@ static int unpack(struct unpacking *u, ZSTD_DStream *stream, char *data, ssize_t
         ZSTD_outBuffer part = {out, CHUNK, 0};
         left = ZSTD_decompressStream(stream, &part, &in);
         if (ZSTD_isError(left) || part.pos == 0) {
-            return damaged(u, ZSTD_isError(left) ? ZSTD_getErrorName(left) : "it ends too early");
+            return damaged(u, "zstd",
+                           ZSTD_isError(left) ? ZSTD_getErrorName(left) : "it ends too early");
         }
         pass_on(u, out, part.pos);
     }
@@ -118,6 +120,53 @@ static int read_zstd(struct unpacking *u, char *data, ssize_t len)
     return r;
 }
 
+/* ---- gzip ---- */
+
+#define GZIP_ONLY (15 + 16) /* the largest window, and no other header */
+
+/* What one piece of the file holds. *is_open: the file must not end here. */
+static int inflate_piece(struct unpacking *u, z_stream *stream, char *out, bool *is_open)
+{
+    while (stream->avail_in > 0) {
+        if (!*is_open && inflateReset(stream) != Z_OK) {
+            return damaged(u, "gzip", "another part cannot be read");
+        }
+        stream->next_out = (unsigned char *)out;
+        stream->avail_out = CHUNK;
+        const int r = inflate(stream, Z_NO_FLUSH);
+        if (r != Z_OK && r != Z_STREAM_END) {
+            return damaged(u, "gzip",
+                           stream->msg != NULL ? stream->msg : "it is not what was compressed");
+        }
+        *is_open = r != Z_STREAM_END;
+        pass_on(u, out, CHUNK - stream->avail_out);
+    }
+    return 0;
+}
+
+/* Parts may follow each other; the file must end with one. Each has a checksum and its length. */
+static int read_gzip(struct unpacking *u, char *data, ssize_t len)
+{
+    z_stream stream = {0};
+    if (inflateInit2(&stream, GZIP_ONLY) != Z_OK) {
+        return err_set(u->err, ENOMEM, "%s: no memory to unpack it", u->path);
+    }
+    _cleanup_(freep) char *out = xnew_array(char, CHUNK);
+    bool is_open = true;
+    int r = 0;
+    while (len > 0 && r == 0) {
+        stream.next_in = (unsigned char *)data;
+        stream.avail_in = (unsigned)len; /* at most CHUNK */
+        r = inflate_piece(u, &stream, out, &is_open);
+        len = r == 0 ? read_some(u, data, CHUNK) : 0;
+    }
+    (void)inflateEnd(&stream); /* fails for no stream only */
+    if (r == 0 && len == 0 && is_open) {
+        return damaged(u, "gzip", "it ends too early");
+    }
+    return r < 0 ? r : (int)len;
+}
+
 /* ---- which of them ---- */
 
 static int read_any(struct unpacking *u, const char **ret_fix)
@@ -128,9 +177,7 @@ static int read_any(struct unpacking *u, const char **ret_fix)
         return (int)len;
     }
     if (has_magic(data, len, "\x1f\x8b", 2)) {
-        *ret_fix = "unpack it: zcat FILE | benchctl import ... -";
-        return err_set(u->err, EBADMSG,
-                       "%s: it is compressed by gzip, which benchctl does not read", u->path);
+        return read_gzip(u, data, len);
     }
     if (has_magic(data, len,
                   "\xfd"
@@ -138,7 +185,7 @@ static int read_any(struct unpacking *u, const char **ret_fix)
                   5) ||
         has_magic(data, len, "BZh", 3) || has_magic(data, len, "PK\x03\x04", 4)) {
         *ret_fix = "give its text: unpack it first";
-        return err_set(u->err, EBADMSG, "%s: it is compressed by another program than zstd",
+        return err_set(u->err, EBADMSG, "%s: it is compressed by another program than gzip or zstd",
                        u->path);
     }
     return has_magic(data, len, "\x28\xb5\x2f\xfd", MAGIC_SIZE) ? read_zstd(u, data, len)

@@ -1,4 +1,4 @@
-/* The bytes of an old log: a file, one that zstd has compressed, or standard input. Edge: reads files. */
+/* The bytes of an old log: a file, one that gzip or zstd has compressed, or standard input. Edge: reads files. */
 #pragma once
 
 #include <stddef.h>

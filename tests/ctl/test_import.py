@@ -2,6 +2,7 @@
 """benchctl import: old logs become a stored run, all of them or none, marked wherever it is shown."""
 import csv
 import ctypes
+import gzip
 import io
 import json
 import os
@@ -150,8 +151,40 @@ class Import(cli.CliCase):
             self.assertAlmostEqual(5, self.result("-", stdin=stdin)["points"][0]["throughput"]["value"])
         self.put("torn.log", room.raw[:size // 2])
         self.refuse_again("torn.log: its zstd data is damaged", "torn.log")
-        self.put("a.log.gz", b"\x1f\x8b\x08\x00rest")
-        self.refuse_again("compressed by gzip, which benchctl does not read\nfix: unpack it: zcat FILE |", "a.log.gz")
+
+    def test_gzip(self):
+        """As it is, in parts (as `cat a.gz b.gz` makes them), and by standard input."""
+        text = "".join(FLUID.format(i, 5) for i in range(5000)).encode()
+        packed = gzip.compress(text)
+        for data in (packed, gzip.compress(text[:70000]) + gzip.compress(b"") + gzip.compress(text[70000:])):
+            self.put("a.log.gz", data)
+            result = self.result("a.log.gz")
+            self.assertAlmostEqual(5, result["points"][0]["throughput"]["value"])
+        log = self.of_run("logs", result["run"])
+        self.assertEqual(text.decode().splitlines()[-1], log.splitlines()[-1])
+        with open(self.folder / "a.log.gz", "rb") as stdin:
+            self.assertAlmostEqual(5, self.result("-", stdin=stdin)["points"][0]["throughput"]["value"])
+
+    def test_a_gzip_file_that_is_not_whole(self):
+        """Each piece of one is refused, whatever is missing; no run is stored."""
+        text = "".join(FLUID.format(i, i % 7) for i in range(3000)).encode()
+        packed = gzip.compress(text)
+        flipped = bytearray(packed)
+        flipped[len(packed) // 2] ^= 0x55
+        rows = [
+            ("torn", packed[:len(packed) // 2], "torn.log: its gzip data is damaged: it ends too early"),
+            ("head", packed[:7], "head.log: its gzip data is damaged: it ends too early"),
+            ("last", packed[:-1], "last.log: its gzip data is damaged: it ends too early"),
+            ("part", packed + packed[:20], "part.log: its gzip data is damaged: it ends too early"),
+            ("flip", bytes(flipped), "flip.log: its gzip data is damaged: "),
+            ("sum", packed[:-8] + b"\0\0\0\0" + packed[-4:], "sum.log: its gzip data is damaged: incorrect data check"),
+            ("more", packed + b"and more", "more.log: its gzip data is damaged: incorrect header check"),
+            ("none", b"\x1f\x8b\x08\x00rest", "none.log: its gzip data is damaged: "),
+        ]
+        for name, data, said in rows:
+            with self.subTest(name):
+                self.put(f"{name}.log", data)
+                self.refuse_again(said, f"{name}.log")
 
     # ---- marks ----
 

@@ -35,7 +35,7 @@ RULES = {
     "report": (["base", "core", "reference", "spec", "result", "report"], ["jansson.h"], LIBC_PURE),
     "load": (["base", "core", "spec", "result", "store", "load"], [], ANY),
     "run": (["base", "core", "logparse", "spec", "decide", "pod", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),
-    "ctl": (LIBRARY + ["ctl"], ["jansson.h", "uv.h", "zstd.h"], ANY),
+    "ctl": (LIBRARY + ["ctl"], ["jansson.h", "uv.h", "zlib.h", "zstd.h"], ANY),
     "daemon": (LIBRARY + ["daemon"], ["jansson.h", "uv.h", "microhttpd.h", "openssl/"], ANY),
     "worker/tensor": (["base", "worker/tensor"], ["immintrin.h"], ANY),
     "worker/kernels": (["base", "worker/tensor", "worker/kernels"], ["cblas.h", "immintrin.h", "cpuid.h"],
