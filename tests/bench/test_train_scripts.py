@@ -71,6 +71,35 @@ class ImageNet(unittest.TestCase):
                 self.assertEqual((2, says), self.run_with(**variables))
 
 
+class MlbenchResNet(unittest.TestCase):
+    """train_mlbench.py: the schedule of the task, and what is wrong with a variable; cli/frameworks runs it."""
+
+    def module(self):
+        path = bench_case.ROOT / "benchmarks" / "profiles" / "pytorch" / "train_mlbench.py"
+        spec = importlib.util.spec_from_file_location("train_mlbench", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    def test_the_learning_rate(self):
+        """Of 4 workers with batches of 32: from that of one, over five epochs, to 0.05; a tenth after 82 and 109."""
+        rate = self.module().learning_rate
+        for epoch, wanted in ((0, .0125), (2.5, .03125), (5, .05), (81.99, .05), (82, .005), (109, .0005), (163, .0005)):
+            self.assertAlmostEqual(wanted, rate(epoch, 32, 4), msg=epoch)
+        self.assertEqual(rate(0, 32, 1), rate(5, 32, 1))  # nothing to warm up to
+
+    def test_wrong_variables(self):
+        path = bench_case.ROOT / "benchmarks" / "profiles" / "pytorch" / "train.py"
+        for variables, says in (({"EPOCHS": "0"}, "EPOCHS is '0'; write a number of 1 or more"),
+                                ({"WIDTH": "-1"}, "WIDTH is '-1'; write a number of 1 or more"),
+                                ({"SAMPLES": "many"}, "SAMPLES is 'many'; write a number of 1 or more"),
+                                ({"SAMPLES": "31"}, "SAMPLES is 31, fewer than a batch of 32 for each worker")):
+            with self.subTest(variables):
+                done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False,
+                                      env=os.environ | {"BENCHD_MODEL": "resnet20", **variables})
+                self.assertEqual((2, says), (done.returncode, json.loads(done.stdout.splitlines()[0])["message"]))
+
+
 class Paddle(unittest.TestCase):
     def setUp(self):
         self.paddle = mock.MagicMock()

@@ -2,11 +2,13 @@
 """Rows of vgg16-systems and of imagenet-2017, and script/bench systems, with their real frameworks, where
 `script/bench peers install` has installed those: two workers or trainers and one alone. The shipped definition, profile and
 script run; VGG16 has a few channels, so that it compiles and trains in seconds."""
+import gzip
 import json
 import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import unittest
@@ -83,6 +85,25 @@ class Frameworks(cli.CliCase):
             found = json.loads(log.splitlines()[0])["environment"]
             self.assertEqual([point["parameters"][name] for name in ("net", "data", "image_size")],
                              [found["model"], found["data"], found["image_size"]])
+
+    def test_mlbench_resnet(self):
+        """ResNet-20 of a few channels learns by one process and by two, on both kinds of data."""
+        if not INSTALLED["pytorch"]:
+            self.skipTest("pytorch is not installed: script/bench peers install pytorch")
+        folder = self.folder / "idx"
+        folder.mkdir()
+        for kind, n in (("train", 128), ("t10k", 64)):
+            labels = bytes(i % 2 for i in range(n))
+            images = b"".join(bytes([200 * label]) * (28 * 28) for label in labels)
+            (folder / f"{kind}-images-idx3-ubyte.gz").write_bytes(gzip.compress(struct.pack(">4I", 0x803, n, 28, 28) + images))
+            (folder / f"{kind}-labels-idx1-ubyte").write_bytes(struct.pack(">2I", 0x801, n) + labels)
+        words = ["--set", "samples=128", "--set", "test_samples=64", "--set", "epochs=2", "--set", "width=2", "--repeats", "1",
+                 "--set", f"data=synthetic,{folder}", "--store", self.store, "-o", "json"]
+        result = json.loads(self.ctl("run", "mlbench-resnet", "--local", *words).stdout)
+        self.assertEqual(("Succeeded", 4), (result["phase"], len(result["points"])))
+        for point in result["points"]:
+            self.assertIsNotNone(point["trials"][0]["timeToAccuracy"]["bestAccuracy"])
+            self.assertLess(0, point["throughput"]["value"])
 
     @unittest.skipUnless(shutil.which("mpirun"), "openmpi-bin is not installed")
     def test_the_bench_with_the_row_of_open_mpi(self):

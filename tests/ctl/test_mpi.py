@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import unittest
 
 import cli
@@ -64,6 +65,31 @@ class OpenMpi(cli.CliCase):
         trial = result["points"][0]["trials"][0]
         self.assertEqual("Failed", trial["phase"])
         self.assertRegex(trial["error"], "^launcher/0: exit code 3")
+
+    @unittest.skipUnless(shutil.which("mpicc"), "libopenmpi-dev is not installed")
+    def test_mlbench_logistic(self):
+        """The shipped definition and its program, of a few samples: it learns, and what it prints is what it did."""
+        place = self.folder / "bin"
+        place.mkdir()
+        source = cli.ROOT / "benchmarks" / "profiles" / "open-mpi" / "logistic.c"
+        subprocess.run(["mpicc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", place / "mlbench-logistic", source, "-lm"], check=True)
+        self.env.update(PATH=f"{place}:{self.env.get('PATH', os.defpath)}", BENCHCTL_PATH=str(cli.ROOT / "benchmarks"))
+        words = ("--set", "samples=4000", "--set", "features=20", "--set", "epochs=3", "--repeats", "1", "-o", "json")
+        result = json.loads(self.ctl("run", "mlbench-logistic", "--local", "--store", self.store, *words).stdout)
+        self.assertEqual("Succeeded", result["phase"])
+        for point, workers in zip(result["points"], (1, 2), strict=True):
+            log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(point["point"])).stdout
+            epochs = re.findall(r"(?m)^epoch (\d+): loss ([\d.]+), ([\d.]+) samples/s, accuracy ([\d.]+) after ([\d.]+) s$", log)
+            self.assertEqual(["1", "2", "3"], [e[0] for e in epochs], log)
+            losses, accuracies, times = ([float(e[i]) for e in epochs] for i in (1, 3, 4))
+            self.assertLess(losses[2], losses[0])
+            self.assertTrue(all(.5 < a < .95 for a in accuracies), accuracies)  # 90.7% is the most that can be known
+            self.assertEqual(sorted(times), times)
+            self.assertEqual((workers, "samples/s"), (point["replicas"]["worker"], point["throughput"]["unit"]))
+            trial = point["trials"][0]["timeToAccuracy"]
+            reached = [t for a, t in zip(accuracies, times) if a >= .89]
+            self.assertEqual((("Reached", reached[0]) if reached else ("NotReached", None)), (trial["state"], trial["seconds"]))
+            self.assertEqual(max(accuracies), trial["bestAccuracy"])
 
     def test_without_a_command(self):
         path = self.define(definition=re.sub(r"    command: .*\n", "", DEFINITION))

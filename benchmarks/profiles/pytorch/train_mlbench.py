@@ -1,0 +1,219 @@
+"""Task 1a of mlbench: ResNet-20, 32, 44 or 56 on CIFAR-10's form, one process or DistributedDataParallel over gloo. train.py
+starts it for the models resnet20, resnet32, resnet44 and resnet56. Reads BENCHD_*, and what a sweep may have as an axis:
+
+    DATA           synthetic (default): seeded images of 10 classes, each its own pattern under noise, learnt in a few epochs. Or a
+                   folder with Fashion-MNIST or MNIST as IDX files (Debian's is /usr/share/datasets/fashion-mnist): 28 pixels
+                   become 32 by a border of zeros, and one channel three
+    SAMPLES        to train on: the first ones; default 50000. TEST_SAMPLES: default 10000
+    EPOCHS         default 164
+    WIDTH          of the first stage; default 16, the network of the paper. Less is another network, for a test
+
+Settings of the task: SGD with Nesterov's momentum 0.9, weight decay 1e-4, a learning rate of 0.1 / 256 a sample and step, times the number of
+workers, reached over 5 epochs, and cut to a tenth after epochs 82 and 109. Each epoch is shuffled by the seed, and worker i of k takes every
+k-th sample. Images are padded by 4, cropped and flipped. After each epoch all workers test, each its part, and the first one prints
+
+    epoch 1: loss 1.7302, 152.1 samples/s, accuracy 0.4125 after 328.705 s
+
+for the log rule `epochs`: the mean loss, and the time of all training steps since the start. Testing is no part of it, as in mlbench."""
+import gzip
+import os
+import pathlib
+import struct
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import benchd_replica as benchd  # noqa: E402
+
+DEPTHS = {"resnet20": 3, "resnet32": 5, "resnet44": 7, "resnet56": 9}  # blocks of a stage
+CLASSES, SIDE, BORDER = 10, 32, 4
+RATE_OF_A_SAMPLE, WARMUP_EPOCHS, CUTS = .1 / 256, 5, (82, 109)
+
+
+def resnet(torch, blocks, width):
+    """He et al. 2015, section 4.2: 6n + 2 layers, shortcuts without parameters. 269,722 parameters with 3 blocks of 16."""
+    nn = torch.nn
+
+    class Block(nn.Module):
+        def __init__(self, channels, out, stride):
+            super().__init__()
+            self.body = nn.Sequential(
+                nn.Conv2d(channels, out, 3, stride, 1, bias=False), nn.BatchNorm2d(out), nn.ReLU(inplace=True),
+                nn.Conv2d(out, out, 3, 1, 1, bias=False), nn.BatchNorm2d(out))
+            self.stride, self.more = stride, out - channels
+
+        def forward(self, x):
+            shortcut = nn.functional.pad(x[:, :, ::self.stride, ::self.stride], (0, 0, 0, 0, 0, self.more))
+            return nn.functional.relu(self.body(x) + shortcut, inplace=True)
+
+    layers, channels = [nn.Conv2d(3, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True)], width
+    for stage in range(3):
+        for i in range(blocks):
+            layers.append(Block(channels, width << stage, 2 if stage and i == 0 else 1))
+            channels = width << stage
+    model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, CLASSES))
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight)
+    return model
+
+
+# ---- data: (N, 3, 32, 32) of bytes, and labels ----
+
+def synthetic(numpy, seed, first, n):
+    """Sample i is the same in every process: a pattern of its class, shifted, half hidden by noise."""
+    patterns = numpy.random.default_rng(seed).integers(0, 256, (CLASSES, 3, 8, 8)).repeat(4, 2).repeat(4, 3)
+    x, labels = numpy.empty((n, 3, SIDE, SIDE), numpy.uint8), numpy.empty(n, numpy.int64)
+    for i in range(n):
+        random = numpy.random.default_rng([seed, first + i])
+        labels[i] = random.integers(CLASSES)
+        shifted = numpy.roll(patterns[labels[i]], random.integers(-4, 5, 2), (1, 2))
+        x[i] = (shifted + random.integers(0, 256, (3, SIDE, SIDE))) // 2
+    return x, labels
+
+
+def read_idx(numpy, path):
+    """An IDX file of bytes, plain or gzip'd."""
+    file = next((p for p in (path, path.with_name(path.name + ".gz")) if p.exists()), None)
+    if file is None:
+        raise ValueError(f"{path} and {path}.gz do not exist")
+    data = (gzip.decompress if file.suffix == ".gz" else bytes)(file.read_bytes())
+    if len(data) < 4 or data[:3] != b"\0\0\x08":
+        raise ValueError(f"{file} is no IDX file of bytes")
+    shape = struct.unpack_from(f">{data[3]}I", data, 4)
+    return numpy.frombuffer(data, numpy.uint8, offset=4 + 4 * data[3]).reshape(shape)
+
+
+def from_idx(numpy, folder, kind, n):
+    images = read_idx(numpy, folder / f"{kind}-images-idx3-ubyte")[:n]
+    labels = read_idx(numpy, folder / f"{kind}-labels-idx1-ubyte")[:n]
+    border = (SIDE - images.shape[1]) // 2
+    padded = numpy.pad(images, ((0, 0), (border, border), (border, border)))
+    return numpy.repeat(padded[:, None], 3, 1), labels.astype(numpy.int64)
+
+
+def load(numpy, replica, data, samples, test_samples):
+    if data == "synthetic":
+        return synthetic(numpy, replica.seed, 0, samples), synthetic(numpy, replica.seed, samples, test_samples)
+    try:
+        folder = pathlib.Path(data)
+        return from_idx(numpy, folder, "train", samples), from_idx(numpy, folder, "t10k", test_samples)
+    except (OSError, ValueError, struct.error) as error:
+        return replica.fail(benchd.EXIT_USAGE, f"DATA is '{data}': {error}")
+
+
+def crop(numpy, random, x):
+    """Padded by 4 with zeros, cropped and flipped, each its own way."""
+    padded = numpy.pad(x, ((0, 0), (0, 0), (BORDER, BORDER), (BORDER, BORDER)))
+    out = numpy.empty_like(x)
+    for i, (top, left, flip) in enumerate(random.integers(0, (2 * BORDER + 1, 2 * BORDER + 1, 2), (len(x), 3))):
+        image = padded[i, :, top:top + SIDE, left:left + SIDE]
+        out[i] = image[:, :, ::-1] if flip else image
+    return out
+
+
+# ---- training ----
+
+def learning_rate(epoch, batch, workers):
+    """Of a step at `epoch`, which has a fraction."""
+    whole = RATE_OF_A_SAMPLE * batch * workers
+    warm = whole / workers + (whole - whole / workers) * min(1, epoch / WARMUP_EPOCHS)
+    return warm * .1 ** sum(epoch >= cut for cut in CUTS)
+
+
+def number(replica, name, default, least=1):
+    text = os.environ.get(name, str(default))
+    if not text.isdecimal() or int(text) < least:
+        replica.fail(benchd.EXIT_USAGE, f"{name} is '{text}'; write a number of {least} or more")
+    return int(text)
+
+
+class Trainer:
+    def __init__(self, torch, numpy, replica, model, loaded):
+        self.torch, self.numpy, self.replica, self.model = torch, numpy, replica, model
+        (self.x, self.labels), (self.test_x, self.test_labels) = loaded
+        self.mean, self.std = self.x.mean(), self.x.std() + 1e-6
+        self.sgd = torch.optim.SGD(model.parameters(), lr=1, momentum=.9, nesterov=True, weight_decay=1e-4)
+        self.trained_s = 0
+
+    def tensor(self, x):
+        x = (x.astype(self.numpy.float32) - self.mean) / self.std
+        return self.torch.from_numpy(x.astype(self.numpy.float32)).contiguous(memory_format=self.torch.channels_last)
+
+    def sum(self, *values):
+        """Over all workers."""
+        total = self.torch.tensor(values, dtype=self.torch.float64)
+        if self.replica.training > 1:
+            self.torch.distributed.all_reduce(total)
+        return total.tolist()
+
+    def train(self, epoch):
+        """The mean loss, and samples/s of all workers."""
+        replica, numpy = self.replica, self.numpy
+        workers = replica.training
+        order = numpy.random.default_rng([replica.seed, epoch]).permutation(len(self.x))[replica.index::workers]
+        random = numpy.random.default_rng([replica.seed, epoch, replica.index])
+        steps = len(self.x) // workers // replica.batch  # all make as many
+        self.model.train()
+        self.sum(0)  # all begin at once
+        began, loss_sum = time.monotonic(), 0.
+        for step in range(steps):
+            rows = order[step * replica.batch:(step + 1) * replica.batch]
+            for group in self.sgd.param_groups:
+                group["lr"] = learning_rate(epoch + step / steps, replica.batch, workers)
+            x, labels = self.tensor(crop(numpy, random, self.x[rows])), self.torch.from_numpy(self.labels[rows])
+            self.sgd.zero_grad(set_to_none=True)
+            loss = self.torch.nn.functional.cross_entropy(self.model(x), labels)
+            loss.backward()
+            self.sgd.step()
+            loss_sum += loss.item()
+        took_s = time.monotonic() - began
+        self.trained_s += took_s
+        (loss_sum,) = self.sum(loss_sum)
+        return loss_sum / (steps * workers), steps * workers * replica.batch / took_s
+
+    def test(self):
+        """The share of all test samples that is right."""
+        self.model.eval()
+        right, mine = 0, range(self.replica.index, len(self.test_x), self.replica.training)
+        plain = getattr(self.model, "module", self.model)  # DDP would wait for whoever has another number of batches
+        with self.torch.no_grad():
+            for i in range(0, len(mine), 256):
+                rows = list(mine[i:i + 256])
+                found = plain(self.tensor(self.test_x[rows])).argmax(1).numpy()
+                right += int((found == self.test_labels[rows]).sum())
+        right, count = self.sum(right, len(mine))
+        return right / count
+
+
+def main():
+    name = os.environ["BENCHD_MODEL"]
+    known = {key: value for key, value in os.environ.items() if key not in ("BENCHD_MODEL", "BENCHD_DATA")}
+    replica = benchd.Replica(known, exchanges=("None", "AllReduce"), roles=("trainer", "worker"))
+    epochs, width = number(replica, "EPOCHS", 164), number(replica, "WIDTH", 16)
+    samples, test_samples = number(replica, "SAMPLES", 50000), number(replica, "TEST_SAMPLES", 10000)
+    if samples < replica.training * replica.batch:
+        replica.fail(benchd.EXIT_USAGE, f"SAMPLES is {samples}, fewer than a batch of {replica.batch} for each worker")
+    replica.limit_threads()
+    import numpy
+    import torch
+    torch.set_num_threads(replica.threads)
+    torch.manual_seed(replica.seed)
+    model = resnet(torch, DEPTHS[name], width).to(memory_format=torch.channels_last)
+    loaded = load(numpy, replica, os.environ.get("DATA", "synthetic"), samples, test_samples)
+    if replica.training > 1:
+        torch.distributed.init_process_group("gloo")
+        model = torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
+    trainer = Trainer(torch, numpy, replica, model, loaded)
+    for epoch in range(epochs):
+        loss, rate = trainer.train(epoch)
+        accuracy = trainer.test()
+        if replica.index == 0:
+            print(f"epoch {epoch + 1}: loss {loss:.4f}, {rate:.1f} samples/s, accuracy {accuracy:.4f} after "
+                  f"{trainer.trained_s:.3f} s", flush=True)
+    if replica.training > 1:
+        torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
