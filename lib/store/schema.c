@@ -79,11 +79,25 @@ static const char *const steps[SCHEMA_VERSION] = {
     ") STRICT;",
     /* 5: the current attempt never ends. NULL in rows of older versions: it does. */
     "ALTER TABLE run ADD COLUMN current_cut_short INTEGER;",
-    /* 6: what was computed of a run's attempts when it had ended, and by which code. No row: nothing yet. */
+    /* 6: what was computed of a run's attempts when it had ended, and by which code. No row: nothing yet, or what it was
+     * made of has changed since. */
     "CREATE TABLE figures ("
     "  run_uid TEXT PRIMARY KEY REFERENCES run (uid) ON DELETE CASCADE,"
     "  version TEXT NOT NULL, points BLOB NOT NULL, replicas BLOB NOT NULL"
     ") STRICT;",
+    /* 7: whoever changes what figures were made of deletes them. */
+    "CREATE TRIGGER attempt_added AFTER INSERT ON attempt BEGIN"
+    "  DELETE FROM figures WHERE run_uid = new.run_uid; END;"
+    "CREATE TRIGGER attempt_changed AFTER UPDATE ON attempt BEGIN"
+    "  DELETE FROM figures WHERE run_uid IN (old.run_uid, new.run_uid); END;"
+    "CREATE TRIGGER attempt_deleted AFTER DELETE ON attempt BEGIN"
+    "  DELETE FROM figures WHERE run_uid = old.run_uid; END;"
+    "CREATE TRIGGER replicas_changed AFTER UPDATE ON replicas BEGIN"
+    "  DELETE FROM figures WHERE run_uid IN (old.run_uid, new.run_uid); END;"
+    "CREATE TRIGGER replicas_deleted AFTER DELETE ON replicas BEGIN"
+    "  DELETE FROM figures WHERE run_uid = old.run_uid; END;"
+    "CREATE TRIGGER run_redefined AFTER UPDATE OF definition, cpus ON run BEGIN"
+    "  DELETE FROM figures WHERE run_uid = old.uid; END;",
 };
 /* What a step does beyond SQL, after it; NULL: nothing. */
 static int (*const fills[SCHEMA_VERSION])(struct sqlite_store *s, struct err *err) = {

@@ -83,7 +83,6 @@ static int write_attempt(struct sqlite_store *s, const char *uid, const struct a
     if (row->simulated) {
         r = sql_run(s, err, "UPDATE run SET simulated = 1 WHERE uid = ?", "s", uid);
     }
-    r = r < 0 ? r : figures_forget(s, uid, err);
     r = r < 0 ? r : replicas_insert(s, uid, &row->id, &packed->replicas, err);
     for (size_t i = 0; i < packed->n_logs && r >= 0; i++) {
         r = sql_run(s, err,

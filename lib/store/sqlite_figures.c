@@ -1,5 +1,5 @@
-/* What was computed of a run's attempts when it had ended: bytes that mean nothing here, in one row. It lives as long as no
- * attempt is added: save_attempt deletes it in its transaction, and what was made of fewer attempts is not taken. */
+/* What was computed of a run's attempts when it had ended: bytes that mean nothing here, in one row. It lives as long as what
+ * it was made of: triggers of schema 7 delete it with the first change, and what was made of fewer attempts is not taken. */
 #include "store/sqlite_internal.h"
 
 #include "base/mem.h"
@@ -84,10 +84,4 @@ int figures_get(struct store *base, const char *uid, const char *version, bool w
     }
     *ret = figures;
     return 0;
-}
-
-int figures_forget(struct sqlite_store *s, const char *uid, struct err *err)
-{
-    const int r = sql_run(s, err, "DELETE FROM figures WHERE run_uid = ?", "s", uid);
-    return r < 0 ? r : 0;
 }

@@ -90,7 +90,7 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 
 /* --- schema.c --- */
 
-#define SCHEMA_VERSION 6
+#define SCHEMA_VERSION 7
 #define FIGURES_SINCE_VERSION 6
 #define READABLE_SINCE_VERSION 5 /* the oldest whose tables are read as they are */
 /* Brings a new or older file to SCHEMA_VERSION; refuses newer ones and other programs' files. Where nothing can be
@@ -162,8 +162,6 @@ int figures_put(struct store *base, const char *uid, const char *version, int64_
                 const struct stored_figures *figures, struct err *err);
 int figures_get(struct store *base, const char *uid, const char *version, bool with_replicas,
                 struct stored_figures *ret, struct err *err);
-/* In a transaction that adds an attempt. */
-int figures_forget(struct sqlite_store *s, const char *uid, struct err *err);
 
 /* --- sqlite_ends.c --- */
 

@@ -156,8 +156,8 @@ struct store_ops {
                             size_t *ret_n, struct err *err);
     /* Of an unknown run: zero. */
     int (*get_version)(struct store *s, const char *uid, struct run_version *ret, struct err *err);
-    /* Figures that code of this version made of so many attempts, in place of those before. The next attempt that is
-     * saved deletes them. -ESTALE: the run has not ended, or has another number of attempts; -ENOENT. */
+    /* Figures that code of this version made of so many attempts, in place of those before. An attempt that is
+     * added or changed deletes them. -ESTALE: the run has not ended, or has another number of attempts; -ENOENT. */
     int (*put_figures)(struct store *s, const char *uid, const char *version, int64_t n_attempts,
                        const struct stored_figures *figures, struct err *err);
     /* Those of all attempts that there are; without `with_replicas` the first part alone is read. -ENOENT: none of

@@ -117,6 +117,43 @@ static void a_late_attempt_deletes_them(void **state)
     fixture_done(&f);
 }
 
+static void exec_all(struct fixture *f, const char *const *texts, size_t n);
+
+/* Whoever changes what they were made of: a person with an editor of SQLite files, too. */
+static void a_change_by_hand_deletes_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sql;
+        bool stay;
+    } rows[] = {
+        {"UPDATE attempt SET outcome = 'Void' WHERE run_uid = '" UID "' AND trial = 1"},
+        {"UPDATE replicas SET zstd = CAST(zstd || X'00' AS BLOB) WHERE run_uid = '" UID
+         "' AND trial = 1"},
+        {"DELETE FROM replicas WHERE run_uid = '" UID "' AND trial = 1"},
+        {"DELETE FROM attempt WHERE run_uid = '" UID "' AND trial = 1"},
+        {"UPDATE run SET definition = definition || ' ' WHERE uid = '" UID "'"},
+        {"UPDATE run SET cpus = 3 WHERE uid = '" UID "'"},
+        {"UPDATE attempt SET outcome = 'Void' WHERE run_uid = 'other'", true},
+        {"UPDATE run SET name = 'x', message = 'y' WHERE uid = '" UID "'", true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture f;
+        fixture_init(&f);
+        struct store *s = fixture_open(&f);
+        put(s, UID, RUN_SUCCEEDED, 2);
+        put(s, "other", RUN_SUCCEEDED, 1);
+        assert_int_equal(put_figures(s, UID, "v", 2, "points", "replicas"), 0);
+        store_close(s);
+        exec_all(&f, &rows[i].sql, 1);
+        s = fixture_open(&f);
+        print_message("# %s\n", rows[i].sql);
+        check(s, UID, "v", rows[i].stay ? "points" : NULL, "replicas");
+        store_close(s);
+        fixture_done(&f);
+    }
+}
+
 static bool keep_on(void *ctx)
 {
     (void)ctx;
@@ -169,6 +206,12 @@ static void damaged_ones_are_told(void **state)
     "  WHERE phase IN ('Succeeded', 'PartiallyFailed', 'Failed', 'Cancelled');"                    \
     "PRAGMA user_version = 3"
 
+#define STEP_6                                                                                     \
+    "CREATE TABLE figures ("                                                                       \
+    "  run_uid TEXT PRIMARY KEY REFERENCES run (uid) ON DELETE CASCADE,"                           \
+    "  version TEXT NOT NULL, points BLOB NOT NULL, replicas BLOB NOT NULL) STRICT;"               \
+    "PRAGMA user_version = 6"
+
 static void exec_all(struct fixture *f, const char *const *texts, size_t n)
 {
     sqlite3 *db = NULL;
@@ -195,6 +238,7 @@ static void files_of_all_versions_get_them(void **state)
         {{schema_v1, schema_v2, STEP_3}, "second", 3},
         {{schema_v4}, "fourth", 1},
         {{schema_v4, schema_v5}, "fourth", 1},
+        {{schema_v4, schema_v5, STEP_6}, "fourth", 1},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct fixture f;
@@ -271,6 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_come_back),
         cmocka_unit_test(a_late_attempt_deletes_them),
+        cmocka_unit_test(a_change_by_hand_deletes_them),
         cmocka_unit_test(a_reader_reads_and_does_not_write),
         cmocka_unit_test(damaged_ones_are_told),
         cmocka_unit_test(files_of_all_versions_get_them),
