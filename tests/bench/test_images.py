@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""The Dockerfiles beside the profiles. No test builds them: they are parsed, and held against the files that they copy, the pins that they
+install and the commands that a definition runs in them."""
+import pathlib
+import re
+import shlex
+import tempfile
+import unittest
+
+import bench_case
+
+CONTEXT = bench_case.ROOT / "benchmarks" / "profiles"
+CLUSTER = bench_case.ROOT / "benchmarks" / "vgg16-systems-cluster.yaml"
+FILES = sorted(CONTEXT.glob("*/Dockerfile"))
+KNOWN = {"FROM", "RUN", "COPY", "ENV", "USER", "CMD"}
+
+
+def instructions(text):
+    """[word, rest] of each, without comments, its lines joined."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    joined = re.sub(r"\\\n\s*", " ", "\n".join(lines))
+    return [line.split(None, 1) for line in joined.splitlines()]
+
+
+def problems(path, context):
+    """What is wrong with a Dockerfile, in words."""
+    found, copied, stages = [], {}, set()
+    parsed = instructions(path.read_text(encoding="utf-8"))
+    for word, rest in parsed:
+        words = shlex.split(rest) if word in ("COPY", "RUN", "FROM") else []
+        if word not in KNOWN:
+            found.append(f"{word} is not among {sorted(KNOWN)}")
+        if word == "FROM":
+            if not re.fullmatch(r"[a-z0-9./-]+:(?!latest\b)[\w.-]+|" + "|".join(stages or {"-"}), words[0]):
+                found.append(f"{words[0]} is not pinned by a tag")
+            stages |= {words[2]} if len(words) == 3 else set()
+        if word == "COPY" and words[0].startswith("--from="):
+            if words[0][len("--from="):] not in stages:
+                found.append(f"{words[0]}: no such stage")
+        elif word == "COPY":
+            *sources, target = words
+            for source in sources:
+                if not (context / source).exists() or ".." in pathlib.PurePath(source).parts:
+                    found.append(f"COPY {source}: it is not in the context")
+                copied[target] = context / source
+        if word == "RUN" and "pip install" in rest:
+            if "--no-deps" not in words or "-r" not in words:
+                found.append("pip installs more than the pins")
+            elif words[words.index("-r") + 1] not in copied:
+                found.append("pip reads a file that is not copied")
+            else:
+                pins = copied[words[words.index("-r") + 1]].read_text(encoding="utf-8").splitlines()
+                found += [f"{pin}: no pin" for pin in pins if not re.fullmatch(r"\s*(#.*)?|[\w.\[\]-]+==[\w.+!-]+", pin)]
+    if parsed[0][0] != "FROM":
+        found.append("it begins without a base")
+    return found
+
+
+def start_of(path):
+    """Target folder of each COPY, and the words of CMD."""
+    parsed = instructions(path.read_text(encoding="utf-8"))
+    command = next((re.findall(r'"([^"]*)"', rest) for word, rest in parsed if word == "CMD"), None)
+    return {rest.split()[-1]: rest.split()[0] for word, rest in parsed if word == "COPY"}, command
+
+
+class Images(unittest.TestCase):
+    def test_every_profile_with_an_environment_has_one(self):
+        wanted = {p.parent.name for p in CONTEXT.glob("*/requirements.txt")} | {"open-mpi"}
+        self.assertEqual(wanted, {p.parent.name for p in FILES})
+
+    def test_each_is_right(self):
+        for path in FILES:
+            with self.subTest(path.parent.name):
+                self.assertEqual([], problems(path, CONTEXT))
+
+    def test_the_scripts_lie_as_in_the_tree(self):
+        """A script finds benchd_replica.py in the folder above its own; CMD starts a file that is copied, as an ordinary user."""
+        for path in FILES:
+            name = path.parent.name
+            targets, command = start_of(path)
+            with self.subTest(name):
+                if name == "open-mpi":
+                    self.assertEqual("/mlbench-logistic", path.read_text(encoding="utf-8").split("--from=build ")[1].split()[0])
+                    continue
+                self.assertEqual(f"{name}/", targets[f"/profiles/{name}/"])
+                self.assertEqual("benchd_replica.py", targets["/profiles/benchd_replica.py"])
+                self.assertEqual(["python3", f"/profiles/{name}/train.py"], command)
+                self.assertIn("USER 65532:65532", path.read_text(encoding="utf-8"))
+
+    def test_the_definition_for_a_cluster_runs_what_they_hold(self):
+        rows = re.findall(r"(?m)^  - \{name: [\w-]+, profile: ([\w-]+),.* image: registry/([\w-]+):1, command: \[(.*?)\]\}$",
+                          CLUSTER.read_text(encoding="utf-8"))
+        self.assertEqual(5, len(rows))
+        for profile, image, command in rows:
+            self.assertEqual((profile, start_of(CONTEXT / image / "Dockerfile")[1]), (image, command.split(", ")))
+
+    def test_what_is_wrong_is_found(self):
+        good = (CONTEXT / "pytorch" / "Dockerfile").read_text(encoding="utf-8")
+        for change, says in (
+                (("FROM python:3.11-slim-bookworm", "FROM python"), "python is not pinned by a tag"),
+                (("FROM python:3.11-slim-bookworm", "FROM python:latest"), "python:latest is not pinned by a tag"),
+                (("COPY pytorch/ ", "COPY torch/ "), "COPY torch/: it is not in the context"),
+                (("COPY pytorch/ ", "COPY ../../bench/ "), "COPY ../../bench/: it is not in the context"),
+                (("--no-deps ", ""), "pip installs more than the pins"),
+                (("-r /tmp/requirements.txt", "-r /requirements.txt"), "pip reads a file that is not copied"),
+                (("COPY pytorch/requirements.txt", "COPY pytorch/profile.yaml"), "name: pytorch: no pin")):
+            with self.subTest(says):
+                self.assertIn(change[0], good)
+                path = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "Dockerfile"
+                path.write_text(good.replace(change[0], change[1]), encoding="utf-8")
+                self.assertIn(says, problems(path, CONTEXT))
+
+
+if __name__ == "__main__":
+    bench_case.main()
