@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/splitmix.h"
+#include "load/run_result.h"
 #include "made_up.h"
 #include "spec/run_def.h"
 #include "spec/spec_load.h"
@@ -125,7 +126,8 @@ static int save_run(struct store *s, struct run_def *def, double speed, uint64_t
         .started_unix_ms = def->created_unix_ms,
         .ended_unix_ms = def->created_unix_ms + RUN_MS / 2,
     };
-    return r < 0 ? r : s->ops->put_status(s, def->uid, &status, err);
+    r = r < 0 ? r : s->ops->put_status(s, def->uid, &status, err);
+    return r < 0 ? r : run_figures_keep(s, def->uid, err);
 }
 
 struct wanted {

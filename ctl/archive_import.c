@@ -8,6 +8,7 @@
 #include "ctl/archive_run.h"
 #include "ctl/local_store.h"
 #include "ctl/show.h"
+#include "load/run_result.h"
 
 /* Where the program is killed before the end, this is what stays: it says what to do. */
 static struct run_status unfinished(const struct loaded_run *run)
@@ -62,6 +63,7 @@ static int put(struct store *s, const struct archive *a, const struct loaded_run
     }
     r = s->ops->claim_run(s, row.uid, err);
     r = r < 0 ? r : put_rest(s, a, run, err);
+    r = r < 0 ? r : run_figures_keep(s, row.uid, err);
     if (r < 0) {
         (void)s->ops->delete_run(s, row.uid, NULL); /* what was wrong is in err */
     }

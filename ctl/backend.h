@@ -56,9 +56,10 @@ struct backend_ops {
                                       struct benchmark_list *ret);
     /* RUN with everything that is stored about it. */
     enum exit_code (*load_run)(struct backend *b, const char *what, struct loaded_run *ret);
-    /* RUN for its figures alone: without events, and its replicas without their texts. */
+    /* RUN for its figures alone: without events, and its replicas without their texts. `like`: another run (NULL:
+     * none), whose def the result may borrow in place of an equal one; then ret->def is NULL. */
     enum exit_code (*load_figures)(struct backend *b, const char *what, enum figures_of of,
-                                   struct loaded_run *ret);
+                                   const struct loaded_run *like, struct loaded_run *ret);
     /* Appends the stored log of one replica of an ended attempt. */
     enum exit_code (*get_log)(struct backend *b, const struct loaded_run *run,
                               const struct replica_id *id, struct buf *out);

@@ -92,7 +92,7 @@ enum exit_code cluster_list_benchmarks(struct backend *b, const struct list_want
                                        struct benchmark_list *ret);
 enum exit_code cluster_load_run(struct backend *b, const char *what, struct loaded_run *ret);
 enum exit_code cluster_load_figures(struct backend *b, const char *what, enum figures_of of,
-                                    struct loaded_run *ret);
+                                    const struct loaded_run *like, struct loaded_run *ret);
 enum exit_code cluster_get_log(struct backend *b, const struct loaded_run *run,
                                const struct replica_id *id, struct buf *out);
 enum exit_code cluster_delete_run(struct backend *b, const char *what, char **ret_name);

@@ -121,7 +121,7 @@ static enum exit_code run(struct cli *cli)
         code = backend_open(cli, &b);
     }
     for (size_t i = 0; i < cli->args.n_words && code == EXIT_OK; i++) {
-        code = b->ops->load_figures(b, cli->args.words[i], FIGURES_OF_POINTS, &runs[i]);
+        code = b->ops->load_figures(b, cli->args.words[i], FIGURES_OF_POINTS, NULL, &runs[i]);
         if (code == EXIT_OK) {
             code = loaded_run_check(cli, &runs[i]);
         }

@@ -136,7 +136,7 @@ static enum exit_code compare(struct backend *b, const struct wanted *w, struct 
         }
         return code;
     }
-    code = b->ops->load_run(b, w->base, &in->runs[0]);
+    code = b->ops->load_figures(b, w->base, FIGURES_OF_POINTS, NULL, &in->runs[0]);
     if (code == EXIT_OK) {
         code = loaded_run_check(b->cli, &in->runs[0]);
     }
@@ -198,7 +198,7 @@ static enum exit_code run(struct cli *cli)
         code = backend_open(cli, &b);
     }
     if (code == EXIT_OK) {
-        code = b->ops->load_run(b, cli->args.words[0], &in.runs[1]);
+        code = b->ops->load_figures(b, cli->args.words[0], FIGURES_OF_POINTS, NULL, &in.runs[1]);
     }
     if (code == EXIT_OK) {
         code = loaded_run_check(cli, &in.runs[1]);

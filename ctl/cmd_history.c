@@ -44,7 +44,7 @@ static enum exit_code show(const struct cli *cli, const struct run_history *h)
     char(*texts)[CLOCK_RFC3339_SIZE] = xcalloc(n + 1, CLOCK_RFC3339_SIZE);
     const char **dates = xnew_array(const char *, n + 1);
     for (size_t i = 0; i < n; i++) {
-        clock_format_rfc3339(h->entries.items[i].result->def->created_unix_ms, texts[i]);
+        clock_format_rfc3339(h->entries.items[i].created_unix_ms, texts[i]);
         dates[i] = texts[i];
     }
     struct buf out = BUF_INIT;
@@ -56,35 +56,91 @@ static enum exit_code show(const struct cli *cli, const struct run_history *h)
     return code;
 }
 
-static enum exit_code judge(const struct cli *cli, const char *where, const struct history *history,
-                            int64_t point)
+/* One after another, the oldest first: a thousand results at a time would take hundreds of megabytes. */
+static enum exit_code add_runs(struct backend *b, const struct history_names *names,
+                               const struct loaded_run *newest, struct run_history *h)
 {
-    const char *name = cli->args.words[0];
-    const size_t n = history->results.len;
-    if (n == 0) {
-        _cleanup_(freep) char *fix = xasprintf("list the runs with: benchctl get runs %s", where);
-        return cli_error(EXIT_NOT_FOUND, fix, "no run of benchmark '%s' succeeded", name);
+    enum exit_code code = EXIT_OK;
+    for (size_t i = names->list.len; i > 0 && code == EXIT_OK; i--) {
+        struct loaded_run run = {0};
+        const struct loaded_run *it = newest;
+        if (i > 1) {
+            code =
+                b->ops->load_figures(b, names->list.items[i - 1], FIGURES_OF_POINTS, newest, &run);
+            it = &run;
+        }
+        if (code == EXIT_OK && it->result != NULL) {
+            run_history_add(h, &(struct run_history_run){it->row.name, it->row.uid,
+                                                         it->row.created_unix_ms, it->result});
+        }
+        loaded_run_done(&run);
     }
-    const struct run_def *newest = history->results.items[n - 1]->def;
-    const uint32_t n_points = newest->matrix.n_points;
+    return code;
+}
+
+static enum exit_code explain(struct backend *b, struct run_history *h)
+{
+    enum exit_code code = EXIT_OK;
+    vec_each (struct run_history_change, change, &h->changes) {
+        struct loaded_run runs[2] = {0};
+        for (size_t i = 0; i < 2 && code == EXIT_OK; i++) {
+            code = b->ops->load_figures(b, h->entries.items[change->at - 1 + i].name,
+                                        FIGURES_OF_POINTS, NULL, &runs[i]);
+        }
+        if (code == EXIT_OK && runs[0].result != NULL && runs[1].result != NULL) {
+            run_history_explain(change, runs[0].result, runs[1].result);
+        }
+        loaded_run_done(&runs[0]);
+        loaded_run_done(&runs[1]);
+    }
+    return code;
+}
+
+static enum exit_code judge(struct backend *b, const struct history_names *names,
+                            const struct loaded_run *newest, int64_t point)
+{
+    const uint32_t n_points = newest->def->matrix.n_points;
     if (point >= n_points) {
         _cleanup_(freep) char *fix =
-            xasprintf("list the points with: benchctl describe %s %s", newest->name, where);
+            xasprintf("list the points with: benchctl describe %s %s", newest->row.name, b->where);
         return cli_error(EXIT_USAGE, fix, "--point %lld: the newest run has the points 0 to %u",
                          (long long)point, n_points - 1);
     }
     const uint32_t wanted = (uint32_t)point;
     struct run_history h;
-    run_history_init(&h, history->results.items, n, point < 0 ? NULL : &wanted);
-    const enum exit_code code = show(cli, &h);
+    run_history_begin(&h, newest->result, point < 0 ? NULL : &wanted);
+    enum exit_code code = add_runs(b, names, newest, &h);
+    if (code == EXIT_OK) {
+        run_history_end(&h);
+        code = explain(b, &h);
+    }
+    if (code == EXIT_OK) {
+        code = show(b->cli, &h);
+    }
     run_history_done(&h);
+    return code;
+}
+
+static enum exit_code judge_newest(struct backend *b, const struct history_names *names,
+                                   int64_t point)
+{
+    struct loaded_run newest = {0};
+    enum exit_code code =
+        b->ops->load_figures(b, names->list.items[0], FIGURES_OF_POINTS, NULL, &newest);
+    if (code == EXIT_OK) {
+        code = loaded_run_check(b->cli, &newest);
+    }
+    if (code == EXIT_OK) {
+        code = judge(b, names, &newest, point);
+    }
+    loaded_run_done(&newest);
     return code;
 }
 
 static enum exit_code run(struct cli *cli)
 {
     struct backend *b = NULL;
-    struct history history = {0};
+    struct history_names names = {0};
     int64_t point = -1, last = LAST_DEFAULT;
     enum exit_code code = take_number(cli, "point", 0, UINT32_MAX, &point);
     if (code == EXIT_OK) {
@@ -94,12 +150,17 @@ static enum exit_code run(struct cli *cli)
         code = backend_open(cli, &b);
     }
     if (code == EXIT_OK) {
-        code = history_load_before(b, cli->args.words[0], INT64_MAX, (size_t)last, &history);
+        code = history_list_before(b, cli->args.words[0], INT64_MAX, (size_t)last, &names);
     }
-    if (code == EXIT_OK) {
-        code = judge(cli, b->where, &history, point);
+    if (code == EXIT_OK && names.list.len == 0) {
+        _cleanup_(freep) char *fix =
+            xasprintf("list the runs with: benchctl get runs %s", b->where);
+        code = cli_error(EXIT_NOT_FOUND, fix, "no run of benchmark '%s' succeeded",
+                         cli->args.words[0]);
+    } else if (code == EXIT_OK) {
+        code = judge_newest(b, &names, point);
     }
-    history_done(&history);
+    history_names_done(&names);
     backend_free(b);
     return code;
 }

@@ -155,7 +155,7 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK) {
         code = cli_output_is(cli, "json") /* names each replica's machine */
                    ? b->ops->load_run(b, cli->args.words[0], &run)
-                   : b->ops->load_figures(b, cli->args.words[0], FIGURES_OF_REPLICAS, &run);
+                   : b->ops->load_figures(b, cli->args.words[0], FIGURES_OF_REPLICAS, NULL, &run);
     }
     if (code == EXIT_OK) {
         code = loaded_run_check(cli, &run);

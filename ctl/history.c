@@ -1,6 +1,7 @@
 /* See history.h. */
 #include "ctl/history.h"
 
+#include "base/mem.h"
 #include "base/str.h"
 
 #define HISTORY_MAX_RUNS 20 /* read at most; more say little more, and a cluster sends each */
@@ -45,7 +46,7 @@ enum exit_code history_load(struct backend *b, const struct loaded_run two[stati
         }
         if (may_tell(&listed->row, two)) {
             struct loaded_run run = {0};
-            code = b->ops->load_figures(b, listed->row.name, FIGURES_OF_POINTS, &run);
+            code = b->ops->load_figures(b, listed->row.name, FIGURES_OF_POINTS, NULL, &run);
             if (code == EXIT_OK) {
                 *vec_push(&h->runs) = run;
             }
@@ -62,26 +63,42 @@ static bool is_before(const struct run_row *row, const char *benchmark, int64_t 
            str_eq(row->benchmark, benchmark) && row->created_unix_ms < before_unix_ms;
 }
 
+enum exit_code history_list_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
+                                   size_t max, struct history_names *ret)
+{
+    struct run_list list = {0};
+    const enum exit_code code = b->ops->list_runs(b, &(struct list_wanted){0}, &list);
+    for (size_t i = 0; i < list.items.len && ret->list.len < max; i++) {
+        const struct run_row *row = &list.items.items[i].row;
+        if (is_before(row, benchmark, before_unix_ms)) {
+            *vec_push(&ret->list) = xstrdup(row->name);
+        }
+    }
+    run_list_done(&list);
+    return code;
+}
+
+void history_names_done(struct history_names *names)
+{
+    vec_each (char *, name, &names->list) {
+        free(*name);
+    }
+    vec_done(&names->list);
+}
+
 enum exit_code history_load_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
                                    size_t max, struct history *h)
 {
-    struct run_list list = {0};
-    enum exit_code code = b->ops->list_runs(b, &(struct list_wanted){0}, &list);
-    size_t end = 0, n = 0;
-    while (end < list.items.len && n < max) {
-        n += is_before(&list.items.items[end++].row, benchmark, before_unix_ms);
-    }
-    for (size_t i = end; i > 0 && code == EXIT_OK; i--) {
-        const struct run_row *row = &list.items.items[i - 1].row;
-        if (is_before(row, benchmark, before_unix_ms)) {
-            struct loaded_run run = {0};
-            code = b->ops->load_figures(b, row->name, FIGURES_OF_POINTS, &run);
-            if (code == EXIT_OK) {
-                *vec_push(&h->runs) = run;
-            }
+    struct history_names names = {0};
+    enum exit_code code = history_list_before(b, benchmark, before_unix_ms, max, &names);
+    for (size_t i = names.list.len; i > 0 && code == EXIT_OK; i--) {
+        struct loaded_run run = {0};
+        code = b->ops->load_figures(b, names.list.items[i - 1], FIGURES_OF_POINTS, NULL, &run);
+        if (code == EXIT_OK) {
+            *vec_push(&h->runs) = run;
         }
     }
     collect_results(h);
-    run_list_done(&list);
+    history_names_done(&names);
     return code;
 }

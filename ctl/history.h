@@ -16,3 +16,10 @@ enum exit_code history_load(struct backend *b, const struct loaded_run two[stati
 enum exit_code history_load_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
                                    size_t max, struct history *h);
 void history_done(struct history *h);
+/* The names of these runs, the newest first; owned. For who loads them one after another. */
+struct history_names {
+    VEC(char *) list;
+};
+enum exit_code history_list_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
+                                   size_t max, struct history_names *ret);
+void history_names_done(struct history_names *names);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "ctl/local_run.h"
 #include "ctl/local_store.h"
+#include "load/run_result.h"
 
 void import_rows_done(struct import_rows *rows)
 {
@@ -82,6 +83,7 @@ static int put_all(struct store *s, const char *name, const struct run_def *def,
     if ((r = s->ops->put_status(s, row.uid, &begin, err)) >= 0 &&
         (r = put_rows(s, row.uid, rows, err)) >= 0) {
         r = s->ops->put_status(s, row.uid, &end, err);
+        r = r < 0 ? r : run_figures_keep(s, row.uid, err);
     }
     if (r < 0) {
         (void)s->ops->delete_run(s, row.uid, NULL); /* what was wrong is in err */

@@ -8,6 +8,7 @@
 
 #include "base/exit_code.h"
 #include "ctl/cli.h"
+#include "load/run_result.h"
 #include "result/result.h"
 #include "store/store.h"
 
@@ -23,11 +24,6 @@ struct loaded_run { /* all owned */
     json_t *object;        /* the BenchmarkRun in a cluster; NULL: it has none */
 };
 void loaded_run_done(struct loaded_run *run);
-/* What is wanted of a run that is loaded for its figures. */
-enum figures_of {
-    FIGURES_OF_REPLICAS, /* tables by node, replica or phase look at single replicas */
-    FIGURES_OF_POINTS,   /* comparisons do not; then it has no rows */
-};
 /* EXIT_OK if there are results to show (with a note if the run has not finished), or prints the
  * error. */
 enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *run);

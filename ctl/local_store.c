@@ -161,109 +161,38 @@ enum exit_code local_store_load_run(const struct cli *cli, struct store *s, cons
     return EXIT_OK;
 }
 
-/* What a row's replicas say is in the result now. */
-static void drop_texts(struct attempt_row *row)
+static bool has_same_def(const struct run_row *a, const struct run_row *b)
 {
-    vec_each (struct replica_row, rep, &row->replicas) {
-        free(rep->summary_json);
-        free(rep->environment_json);
-        rep->summary_json = rep->environment_json = NULL;
-    }
+    return a->cpus == b->cpus && str_eq(a->definition_json, b->definition_json);
 }
 
-/* The replicas of one point's attempts, into rows that were read without: all attempts that these are, in their order.
- * One that has ended since is left out, as if it had not. */
-static int read_point(struct store *s, const char *uid, uint32_t point, struct attempt_row *rows,
-                      size_t n_rows, struct err *err)
-{
-    struct attempt_row *full = NULL;
-    size_t n = 0, at = 0;
-    const struct attempt_wanted wanted = {point, -1, -1};
-    int r = s->ops->list_wanted(s, uid, &wanted, &full, &n, err);
-    for (size_t i = 0; r >= 0 && i < n; i++) {
-        size_t same = at;
-        while (same < n_rows && !attempt_id_eq(&rows[same].id, &full[i].id)) {
-            same++;
-        }
-        if (same < n_rows) {
-            attempt_row_done(&rows[same]);
-            rows[same] = full[i];
-            full[i] = (struct attempt_row){0};
-            at = same + 1;
-        }
-        attempt_row_done(&full[i]);
-    }
-    free(full);
-    return r;
-}
-
-/* Texts of so many replicas may be in memory at a time: 2.5 kB each, with a hundred step times. */
-#define MAX_REPLICAS 2000
-
-static uint64_t count_replicas(const struct run_def *def)
-{
-    uint64_t n = 0;
-    for (uint32_t p = 0; p < def->matrix.n_points; p++) {
-        for (enum role role = 0; role < ROLE_COUNT; role++) {
-            n += def->matrix.points[p].replicas[role];
-        }
-    }
-    return n * (uint64_t)def->spec->repeats;
-}
-
-/* At once, or of many replicas point by point. */
-static int read_figures(struct store *s, struct loaded_run *run, struct err *err)
-{
-    const bool is_small = count_replicas(run->def) <= MAX_REPLICAS;
-    int r = (is_small ? s->ops->list_attempts : s->ops->list_outcomes)(s, run->row.uid, &run->rows,
-                                                                       &run->n_rows, err);
-    if (r < 0) {
-        return r;
-    }
-    run->result = result_begin(run->def, run->row.status.phase);
-    for (uint32_t p = 0, at = 0; p < run->def->matrix.n_points && r >= 0; p++) {
-        size_t end = at;
-        while (end < run->n_rows && run->rows[end].id.point == p) {
-            end++;
-        }
-        r = is_small ? 0 : read_point(s, run->row.uid, p, run->rows + at, end - at, err);
-        if (r >= 0) {
-            result_add_point(run->result, p, run->rows + at, end - at);
-        }
-        for (; at < end; at++) {
-            drop_texts(&run->rows[at]);
-        }
-    }
-    if (r >= 0) {
-        result_end(run->result);
-    }
-    return r;
-}
+/* A store that another process writes is not waited for, to keep figures: next time they are made again. */
+#define KEEP_WAIT_MS 1000
 
 enum exit_code local_store_load_figures(const struct cli *cli, struct store *s, const char *what,
-                                        enum figures_of of, struct loaded_run *ret)
+                                        enum figures_of of, const struct loaded_run *like,
+                                        struct loaded_run *ret)
 {
     struct loaded_run run = {0};
+    struct run_result loaded = {0};
     enum exit_code code = local_store_find_run(cli, s, what, &run.row);
     if (code != EXIT_OK) {
         return code;
     }
     struct err err = {0};
-    int r = store_load_run_def(&run.row, &run.def, &err);
-    r = r < 0 ? r : read_figures(s, &run, &err);
+    const bool borrows = like != NULL && has_same_def(&run.row, &like->row);
+    int r = borrows ? 0 : store_load_run_def(&run.row, &run.def, &err);
+    s->ops->wait_at_most(s, KEEP_WAIT_MS);
+    r = r < 0 ? r
+              : run_result_load_and_keep(s, &run.row, borrows ? like->def : run.def, of, &loaded,
+                                         &err);
     if (r < 0) {
         loaded_run_done(&run);
         return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
     }
-    if (of == FIGURES_OF_POINTS) {
-        result_forget_replicas(run.result);
-        for (size_t i = 0; i < run.n_rows; i++) {
-            attempt_row_done(&run.rows[i]);
-        }
-        free(run.rows);
-        run.rows = NULL;
-        run.n_rows = 0;
-    }
+    run.result = loaded.result;
+    run.rows = loaded.rows;
+    run.n_rows = loaded.n_rows;
     run.is_interrupted = local_store_is_interrupted(s, &run.row);
     *ret = run;
     return EXIT_OK;

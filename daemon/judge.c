@@ -20,31 +20,32 @@ static bool has_mute_trial(const struct result *result)
     return false;
 }
 
-static int judge_rows(struct store *store, const struct run_def *def, enum run_phase phase,
-                      struct run_verdict *ret, struct err *err)
+void judgement_done(struct judgement *j)
 {
-    struct attempt_row *rows = NULL;
-    size_t n = 0;
-    int r = store->ops->list_attempts(store, def->uid, &rows, &n, err);
+    run_figures_done(&j->figures);
+}
+
+static int judge_rows(struct store *store, const struct run_row *row, const struct run_def *def,
+                      struct judgement *ret, struct err *err)
+{
+    struct result *result;
+    struct judgement j;
+    const int r = run_figures_make(store, row, def, &j.figures, &result, err);
     if (r < 0) {
         return r;
     }
-    struct result *result = result_build(def, phase, rows, n);
-    *ret = (struct run_verdict){
+    j.verdict = (struct run_verdict){
         .is_judged = true,
         .has_mute_trials = has_mute_trial(result),
         .thresholds = threshold_judge_all(result),
         .ttl_s = def->spec->run_policy.ttl_s,
     };
     result_free(result);
-    for (size_t i = 0; i < n; i++) {
-        attempt_row_done(&rows[i]);
-    }
-    free(rows);
+    *ret = j;
     return 0;
 }
 
-int judge_run(struct store *store, const char *uid, struct run_verdict *ret, struct err *err)
+int judge_run(struct store *store, const char *uid, struct judgement *ret, struct err *err)
 {
     struct run_row row;
     struct run_def *def = NULL;
@@ -53,7 +54,7 @@ int judge_run(struct store *store, const char *uid, struct run_verdict *ret, str
         return r;
     }
     r = store_load_run_def(&row, &def, err);
-    r = r < 0 ? r : judge_rows(store, def, row.status.phase, ret, err);
+    r = r < 0 ? r : judge_rows(store, &row, def, ret, err);
     run_def_free(def);
     run_row_done(&row);
     return r;
@@ -66,7 +67,7 @@ struct judge {
     void *ctx;
     /* Of the other thread, until on_worked. */
     int r;
-    struct run_verdict verdict;
+    struct judgement judgement; /* with r 0 */
     struct err err;
 };
 
@@ -83,7 +84,7 @@ static void work(uv_work_t *request)
     struct store *store;
     j->r = store_open_reader(j->url, never_stops, NULL, &store, &j->err);
     if (j->r >= 0) {
-        j->r = judge_run(store, j->uid, &j->verdict, &j->err);
+        j->r = judge_run(store, j->uid, &j->judgement, &j->err);
         store_close(store);
     }
 }
@@ -92,8 +93,9 @@ static void on_worked(uv_work_t *request, int status)
 {
     struct judge *j = request->data;
     if (j->on_done != NULL && status == 0) { /* else it was cancelled, which judge_abandon does */
-        j->on_done(j->ctx, j->r, &j->verdict, &j->err);
+        j->on_done(j->ctx, j->r, &j->judgement, &j->err);
     }
+    judgement_done(&j->judgement); /* zero where there is none */
     free(j->url);
     free(j->uid);
     free(j);

@@ -4,11 +4,19 @@
 #pragma once
 
 #include "base/err.h"
+#include "load/run_result.h"
 #include "store/store.h"
 
-/* From the loop's thread, once. `r` 0: the verdict; -EBADMSG: the rows cannot be read; -ENOENT: the run
+/* What is stored of a run that has ended. */
+struct judgement {
+    struct run_verdict verdict;
+    struct run_figures figures;
+};
+void judgement_done(struct judgement *j);
+
+/* From the loop's thread, once. `r` 0: the judgement, borrowed; -EBADMSG: the rows cannot be read; -ENOENT: the run
  * is not there; any other error may pass. */
-typedef void (*judge_done_fn)(void *ctx, int r, const struct run_verdict *verdict,
+typedef void (*judge_done_fn)(void *ctx, int r, const struct judgement *judgement,
                               const struct err *err);
 
 struct judge;
@@ -20,4 +28,4 @@ struct judge *judge_start(struct uv_loop_s *loop, const char *store_url, const c
 void judge_abandon(struct judge *j);
 
 /* The same on the caller's thread. */
-int judge_run(struct store *store, const char *uid, struct run_verdict *ret, struct err *err);
+int judge_run(struct store *store, const char *uid, struct judgement *ret, struct err *err);

@@ -195,7 +195,7 @@ static void put_history(struct buf *out, const char *benchmark, const struct run
     char(*texts)[CLOCK_RFC3339_SIZE] = xcalloc(n + 1, CLOCK_RFC3339_SIZE);
     const char **dates = xnew_array(const char *, n + 1);
     for (size_t i = 0; i < n; i++) {
-        clock_format_rfc3339(h->entries.items[i].result->def->created_unix_ms, texts[i]);
+        clock_format_rfc3339(h->entries.items[i].created_unix_ms, texts[i]);
         dates[i] = texts[i];
     }
     const struct page page = {benchmark, "../", NULL};

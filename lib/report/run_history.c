@@ -43,7 +43,7 @@ static struct table *runs_table(const struct report_history *r)
         struct buf value = BUF_INIT;
         number_format(h->entries.items[i].value, &value);
         table_cell(t, "%s", r->dates[i]);
-        table_cell(t, "%s", h->entries.items[i].result->def->name);
+        table_cell(t, "%s", h->entries.items[i].name);
         table_cell(t, "%s", buf_cstr(&value));
         if (c != NULL) {
             table_cell(t, "%+.1f%%", 100 * (c->ratio - 1));
@@ -82,7 +82,7 @@ static void put_what(const struct run_history *h, struct buf *out)
 static void put_change(const struct run_history *h, const struct run_history_change *c,
                        struct buf *out)
 {
-    buf_printf(out, "%s: %s by %.1f%% (p %.3f); ", h->entries.items[c->at].result->def->name,
+    buf_printf(out, "%s: %s by %.1f%% (p %.3f); ", h->entries.items[c->at].name,
                c->ratio < 1 ? "slower" : "faster",
                100 * (c->ratio < 1 ? 1 - c->ratio : c->ratio - 1), c->p);
     if (c->differences.len == 0) {
@@ -226,8 +226,8 @@ static void put_history_chart(const struct report_history *r, struct buf *out)
                                 NAN,
                                 NAN,
                                 NAN,
-                                xasprintf("%s, %s: %s %s", h->entries.items[i].result->def->name,
-                                          r->dates[i], buf_cstr(&value), h->unit)};
+                                xasprintf("%s, %s: %s %s", h->entries.items[i].name, r->dates[i],
+                                          buf_cstr(&value), h->unit)};
         buf_done(&value);
     }
     *vec_push(&chart.series) = series;
@@ -257,7 +257,7 @@ void report_history_html(const struct report_history *r, const char *run_href, s
     for (size_t i = 0; i < h->entries.len; i++) {
         const struct run_history_change *c = change_at(h, i);
         buf_clear(&what);
-        html_escape(h->entries.items[i].result->def->name, &what);
+        html_escape(h->entries.items[i].name, &what);
         buf_printf(out, "<tr><td>%s</td><td><a href=\"%s%s\">%s</a></td><td class=\"r\">",
                    r->dates[i], run_href, buf_cstr(&what), buf_cstr(&what));
         number_format(h->entries.items[i].value, out);
@@ -279,9 +279,9 @@ void report_history_csv(const struct report_history *h, struct buf *out)
     for (size_t i = 0; i < history->entries.len; i++) {
         const struct run_history_entry *e = &history->entries.items[i];
         const struct run_history_change *c = change_at(history, i);
-        csv_text(out, e->result->def->spec->name);
+        csv_text(out, e->benchmark);
         buf_putc(out, ',');
-        csv_text(out, e->result->def->name);
+        csv_text(out, e->name);
         buf_printf(out, ",%s,", h->dates[i]);
         if (history->has_point) {
             buf_printf(out, "%u", history->point);
@@ -296,8 +296,8 @@ void report_history_csv(const struct report_history *h, struct buf *out)
         if (c != NULL) {
             number_format_exact(c->p, out);
         }
-        buf_printf(out, ",%s,%s\n", e->result->def->rehearsal ? "true" : "false",
-                   spec_is_imported(e->result->def->spec) ? "true" : "false");
+        buf_printf(out, ",%s,%s\n", e->is_rehearsal ? "true" : "false",
+                   e->is_imported ? "true" : "false");
     }
 }
 
@@ -309,9 +309,9 @@ static json_t *change_to_json(const struct run_history *h, const struct run_hist
                                     differs, json_pack("{s:s, s:s, s:s}", "what", d->what, "base",
                                                        d->base, "candidate", d->candidate));
     }
-    return json_pack("{s:s, s:s, s:f, s:f, s:o}", "run", h->entries.items[c->at].result->def->name,
-                     "before", h->entries.items[c->at - 1].result->def->name, "ratio", c->ratio,
-                     "p", c->p, "differs", differs);
+    return json_pack("{s:s, s:s, s:f, s:f, s:o}", "run", h->entries.items[c->at].name, "before",
+                     h->entries.items[c->at - 1].name, "ratio", c->ratio, "p", c->p, "differs",
+                     differs);
 }
 
 void report_history_json(const struct report_history *h, struct buf *out)
@@ -320,17 +320,17 @@ void report_history_json(const struct report_history *h, struct buf *out)
     json_t *runs = json_array(), *changes = json_array(), *skipped = json_array();
     for (size_t i = 0; i < history->entries.len; i++) {
         const struct run_history_entry *e = &history->entries.items[i];
-        (void)json_array_append_new(
-            runs, json_pack("{s:s, s:s, s:s, s:f, s:I, s:b, s:b}", "run", e->result->def->name,
-                            "uid", e->result->def->uid, "created", h->dates[i], "value", e->value,
-                            "level", (json_int_t)e->level, "rehearsal", e->result->def->rehearsal,
-                            "imported", spec_is_imported(e->result->def->spec)));
+        (void)json_array_append_new(runs,
+                                    json_pack("{s:s, s:s, s:s, s:f, s:I, s:b, s:b}", "run", e->name,
+                                              "uid", e->uid, "created", h->dates[i], "value",
+                                              e->value, "level", (json_int_t)e->level, "rehearsal",
+                                              e->is_rehearsal, "imported", e->is_imported));
     }
     vec_each (const struct run_history_change, c, &history->changes) {
         (void)json_array_append_new(changes, change_to_json(history, c));
     }
-    vec_each (const struct result *, r, &history->skipped) {
-        (void)json_array_append_new(skipped, json_string((*r)->def->name));
+    vec_each (char *const, name, &history->skipped) {
+        (void)json_array_append_new(skipped, json_string(*name));
     }
     json_text_put(json_pack("{s:s, s:s, s:s, s:s, s:o, s:f, s:o, s:o, s:o}", "apiVersion",
                             "benchd.io/v1alpha1", "kind", "History", "benchmark",

@@ -33,22 +33,21 @@ static double sum_of_logs(const struct run_history *h, const struct result *r)
     return n == (h->has_point ? 1 : h->newest->def->matrix.n_points) ? sum : NAN;
 }
 
-/* What is not the same in two runs; the definition as a whole where nothing names it. */
-static void take_differences(const struct result *before, const struct result *after,
-                             struct run_history_change *change)
+void run_history_explain(struct run_history_change *change, const struct result *before,
+                         const struct result *after)
 {
     struct comparison *c = xnew(struct comparison);
     c->base = before;
     c->candidate = after;
     compare_match(c);
     compare_differences(c);
-    vec_each (const struct difference, d, &c->differences) {
+    vec_each (struct difference, d, &c->differences) {
         *vec_push(&change->differences) = *d; /* its texts are ours now */
     }
     vec_done(&c->differences);
     comparison_free(c);
     if (change->differences.len == 0 &&
-        !json_equal(before->def->spec->definition, after->def->spec->definition)) {
+        !json_equal(before->def->spec->definition, after->def->spec->definition)) { /* as a whole */
         *vec_push(&change->differences) =
             (struct difference){"definition", xstrdup("one"), xstrdup("another")};
     }
@@ -76,8 +75,6 @@ static void find_changes(struct run_history *h, const double *logs)
             .p = p->p,
             .ratio = exp(mean_of(logs, p->at, to) - mean_of(logs, from, p->at)),
         };
-        take_differences(h->entries.items[p->at - 1].result, h->entries.items[p->at].result,
-                         &change);
         *vec_push(&h->changes) = change;
         for (size_t k = p->at; k < h->entries.len; k++) {
             h->entries.items[k].level = i + 1;
@@ -87,32 +84,73 @@ static void find_changes(struct run_history *h, const double *logs)
     change_points_done(&found);
 }
 
-void run_history_init(struct run_history *h, const struct result *const *runs, size_t n,
-                      const uint32_t *point)
+void run_history_begin(struct run_history *h, const struct result *newest, const uint32_t *point)
 {
     bool is_mixed;
-    *h = (struct run_history){.newest = runs[n - 1],
+    *h = (struct run_history){.newest = newest,
                               .has_point = point != NULL,
                               .point = point == NULL ? 0 : *point,
-                              .unit = result_unit(runs[n - 1], &is_mixed)};
-    _cleanup_(freep) double *logs = xnew_array(double, n);
-    for (size_t i = 0; i < n; i++) {
-        const double sum = sum_of_logs(h, runs[i]);
-        if (isnan(sum) ||
-            spec_is_imported(runs[i]->def->spec) != spec_is_imported(h->newest->def->spec)) {
-            *vec_push(&h->skipped) = runs[i];
-            continue;
-        }
-        const double mean = h->has_point ? sum : sum / h->newest->def->matrix.n_points;
-        logs[h->entries.len] = mean;
-        *vec_push(&h->entries) = (struct run_history_entry){.result = runs[i], .value = exp(mean)};
+                              .unit = result_unit(newest, &is_mixed)};
+}
+
+void run_history_add(struct run_history *h, const struct run_history_run *run)
+{
+    const struct run_def *def = run->result->def;
+    const double sum = sum_of_logs(h, run->result);
+    if (isnan(sum) || spec_is_imported(def->spec) != spec_is_imported(h->newest->def->spec)) {
+        *vec_push(&h->skipped) = xstrdup(run->name);
+        return;
+    }
+    const double log_value = h->has_point ? sum : sum / h->newest->def->matrix.n_points;
+    *vec_push(&h->entries) = (struct run_history_entry){
+        .name = xstrdup(run->name),
+        .uid = xstrdup(run->uid),
+        .benchmark = xstrdup(def->spec->name),
+        .created_unix_ms = run->created_unix_ms,
+        .is_rehearsal = def->rehearsal,
+        .is_imported = spec_is_imported(def->spec),
+        .value = exp(log_value),
+        .log_value = log_value,
+    };
+}
+
+void run_history_end(struct run_history *h)
+{
+    _cleanup_(freep) double *logs = xnew_array(double, h->entries.len + 1);
+    for (size_t i = 0; i < h->entries.len; i++) {
+        logs[i] = h->entries.items[i].log_value;
     }
     find_changes(h, logs);
 }
 
+void run_history_init(struct run_history *h, const struct result *const *runs, size_t n,
+                      const uint32_t *point)
+{
+    _cleanup_(freep) const struct result **taken = xnew_array(const struct result *, n);
+    run_history_begin(h, runs[n - 1], point);
+    for (size_t i = 0; i < n; i++) {
+        const struct run_def *def = runs[i]->def;
+        taken[h->entries.len] = runs[i]; /* the next one's place, if it is left out */
+        run_history_add(
+            h, &(struct run_history_run){def->name, def->uid, def->created_unix_ms, runs[i]});
+    }
+    run_history_end(h);
+    vec_each (struct run_history_change, change, &h->changes) {
+        run_history_explain(change, taken[change->at - 1], taken[change->at]);
+    }
+}
+
 void run_history_done(struct run_history *h)
 {
+    vec_each (struct run_history_entry, e, &h->entries) {
+        free(e->name);
+        free(e->uid);
+        free(e->benchmark);
+    }
     vec_done(&h->entries);
+    vec_each (char *, name, &h->skipped) {
+        free(*name);
+    }
     vec_done(&h->skipped);
     vec_each (struct run_history_change, change, &h->changes) {
         vec_each (struct difference, d, &change->differences) {

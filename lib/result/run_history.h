@@ -3,16 +3,21 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/vec.h"
 #include "result/change_points.h"
 #include "result/compare.h"
 #include "result/result.h"
 
+/* A run of the series. Texts are owned. */
 struct run_history_entry {
-    const struct result *result; /* borrowed */
-    double value;                /* of the point, or the geometric mean over points */
-    size_t level;                /* how many changes came before or at it */
+    char *name, *uid, *benchmark;
+    int64_t created_unix_ms;
+    bool is_rehearsal, is_imported;
+    double value; /* of the point, or the geometric mean over points */
+    double log_value;
+    size_t level; /* how many changes came before or at it */
 };
 struct run_history_change {
     size_t at;    /* index of the first entry of the new level */
@@ -26,11 +31,27 @@ struct run_history {
     uint32_t point;
     const char *unit;
     VEC(struct run_history_entry) entries; /* the oldest first */
-    VEC(const struct result *) skipped; /* lacks a point, or cannot be compared with the newest */
+    VEC(char *) skipped; /* names, owned: lacks a point, or cannot be compared with the newest */
     VEC(struct run_history_change) changes;
 };
 
-/* `runs` (n > 0, the oldest first) are borrowed for the history's life. `point`: one of the newest run's; NULL: all. */
+/* A run as it is added. Its result is looked at and not kept: a thousand results would take hundreds of megabytes. */
+struct run_history_run {
+    const char *name, *uid;
+    int64_t created_unix_ms;
+    const struct result
+        *result; /* its def may be another run's with the same definition and CPUs */
+};
+/* `point`: one of the newest run's; NULL: all. */
+void run_history_begin(struct run_history *h, const struct result *newest, const uint32_t *point);
+/* The oldest first, the newest last. */
+void run_history_add(struct run_history *h, const struct run_history_run *run);
+/* Finds the changes; run_history_explain completes each. */
+void run_history_end(struct run_history *h);
+/* What else differs at a change: the run before it, and its first run. */
+void run_history_explain(struct run_history_change *change, const struct result *before,
+                         const struct result *after);
+/* The whole at once, of few runs (n > 0) whose results are there, the oldest first. */
 void run_history_init(struct run_history *h, const struct result *const *runs, size_t n,
                       const uint32_t *point);
 void run_history_done(struct run_history *h);
