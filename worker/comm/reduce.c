@@ -4,7 +4,8 @@
 #include <assert.h>
 
 #include "base/mem.h"
-r->max_early = room_buffers(max_early_bytes, r->buffer_bytes);
+#include "exchange/room.h"
+#include "worker/comm/frame.h"
 #include "worker/tensor/accumulate.h"
 #include "worker/tensor/bf16.h"
 
