@@ -1,4 +1,4 @@
-"""Archives that have the same bytes each time: benchctl for any Linux with a C library as new as ours."""
+"""Archives that have the same bytes each time: benchctl for any Linux with a C library as new as ours, and the chart."""
 import gzip
 import io
 import pathlib
@@ -46,3 +46,7 @@ def make_plugin(root, out, epoch):
         shutil.copytree(root / "usr/share/benchd/benchmarks", folder / "share/benchd/benchmarks")
         shutil.copy(LICENSE, folder / "LICENSE")
         return write(out, folder, epoch)
+
+
+def make_chart(folder, out, epoch):
+    return write(out, folder, epoch, prefix=f"{folder.name}/")

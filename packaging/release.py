@@ -59,6 +59,7 @@ def main():
         debs = unpack(args.dir, root)
         programs = {program: root / "usr/bin" / program for program in IN_BUILD_TREE}
         plugin = archive.make_plugin(root, args.dir / f"benchctl-{mkimage.VERSION}-linux-{ARCH}.tar.gz", args.epoch)
+        archive.make_chart(HERE / "helm" / "benchd", args.dir / f"benchd-chart-{mkimage.VERSION}.tgz", args.epoch)
         if args.url:
             (args.dir / "bench.yaml").write_text(krew.manifest(plugin, args.url, mkimage.VERSION, ARCH), encoding="utf-8")
         images = make_images(root, args.dir)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # build.sh [--find] [MODULE...]   Makes sure that the pinned programs of these modules exist; prints the folders that hold them,
 # one a line. The modules: etcd, kube (control plane, kubelet and kubectl), kwok (simulated nodes), coredns; jobset and
-# training-operator, whose kinds are in crd.yaml beside bin; benchstat, which reads what benchctl writes for Go's tools.
+# training-operator, whose kinds are in crd.yaml beside bin; benchstat, which reads what benchctl writes for Go's tools; helm, for the chart.
 # Without a name: etcd and kube. With --find it builds nothing and exits 1 where one is missing.
 #
 # Called by the end-to-end tests and script/bench controller, and by hand to have the wait over with (the first four:
@@ -42,8 +42,8 @@ folder() { # module
 missing=""
 for module in $modules; do
     case $module in
-    etcd | kube | kwok | coredns | jobset | training-operator | benchstat) ;;
-    *) die "unknown module '$module'; there are: etcd kube kwok coredns jobset training-operator benchstat" ;;
+    etcd | kube | kwok | coredns | jobset | training-operator | benchstat | helm) ;;
+    *) die "unknown module '$module'; there are: etcd kube kwok coredns jobset training-operator benchstat helm" ;;
     esac
     [ -d "$(folder "$module")" ] || missing+=" $module"
 done
@@ -150,6 +150,7 @@ build() { # module
     kwok) compile kwok sigs.k8s.io/kwok/cmd/kwok "-X sigs.k8s.io/kwok/pkg/consts.Version=v$KWOK_VERSION" ;;
     coredns) compile coredns . "" ;;
     benchstat) compile benchstat golang.org/x/perf/cmd/benchstat "" ;;
+    helm) compile helm helm.sh/helm/v4/cmd/helm "-X helm.sh/helm/v4/internal/version.version=v$HELM_VERSION" ;;
     jobset)
         compile jobset sigs.k8s.io/jobset ""
         copy_crd jobset sigs.k8s.io/jobset config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml

@@ -1,0 +1,4 @@
+{{/* Cluster-wide objects carry the namespace in their name, except in the usual one. */}}
+{{- define "benchd.replicas" -}}
+{{- if eq .Release.Namespace "benchd" }}benchd-replicas{{ else }}benchd-replicas-{{ .Release.Namespace }}{{ end }}
+{{- end }}

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""The Helm chart: with Helm itself, and against a real API server. It installs what manifests/ installs, upgrades from another
+version, and keeps results and kinds when it is removed.
+"""
+import json
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+
+import mkimage
+import tap
+from cluster import CONTROLLERS, Cluster, programs
+
+sys.path.insert(0, str(tap.ROOT / "packaging"))
+import archive
+
+CHART = tap.ROOT / "packaging" / "helm" / "benchd"
+MANIFESTS = tap.ROOT / "manifests"
+KEEP = {"helm.sh/resource-policy": "keep"}
+KEPT = {"CustomResourceDefinition/benchmarks.benchd.io", "CustomResourceDefinition/benchmarkruns.benchd.io",
+        "Namespace/benchd", "PersistentVolumeClaim/benchd"}
+RUN = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": "kept", "namespace": "benchd"},
+       "spec": {"benchmarkRef": {"name": "x"}}}
+
+# Values that the schema refuses: (option, a word of the refusal).
+WRONG = [
+    ("--set=imag.repository=x", "imag"),
+    ("--set=image.tga=1", "tga"),
+    ("--set=image.pullPolicy=Sometimes", "pullPolicy"),
+    ("--set=storage.size=much", "size"),
+    ("--set=extraArgs=--debug", "extraArgs"),
+    ("--set=crds.create=yes", "create"),
+    ("--set-json=networkPolicy.readers=[{}]", "readers"),
+]
+
+
+class Helm:
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.program = programs("helm")["helm"]
+        self.home = cluster.dir / "helm"
+
+    def __call__(self, *words, stdin=None):
+        """The ended process."""
+        env = {f"HELM_{kind}_HOME": str(self.home / kind.lower()) for kind in ("CACHE", "CONFIG", "DATA")}
+        return self.cluster.run(self.program, *map(str, words), stdin=stdin, env=env)
+
+    def objects(self, *options, chart=CHART):
+        """What it renders, as {kind/name: object}."""
+        done = self("template", "benchd", chart, "--namespace=benchd", *options)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr)
+        return self.cluster_objects(done.stdout)
+
+    def cluster_objects(self, text):
+        """YAML as objects, by kubectl."""
+        out = self.cluster.kubectl("create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-", stdin=text).stdout
+        items = {}
+        while out.strip():   # one object after another
+            item, end = json.JSONDecoder().raw_decode(out.lstrip())
+            out = out.lstrip()[end:]
+            items.update({f"{one['kind']}/{one['metadata']['name']}": one for one in item.get("items", [item])})
+        return items
+
+
+def check_lint(t, helm):
+    done = helm("lint", "--strict", CHART)
+    t.equal((0, True), (done.returncode, "0 chart(s) failed" in done.stdout), "helm lint --strict")
+    t.ok("WARNING" not in done.stdout + done.stderr, "without a warning", done.stdout + done.stderr)
+    about = (CHART / "Chart.yaml").read_text()
+    t.equal({mkimage.VERSION}, set(re.findall(r"(?m)^(?:version|appVersion): (\S+)$", about)), "the chart is of this version")
+    for option, word in WRONG:
+        done = helm("template", "benchd", CHART, option)
+        t.ok(done.returncode != 0 and word in done.stderr, f"the schema refuses {option}", done.stderr)
+
+
+def check_same_as_kustomize(t, helm):
+    """Equal but for the word that keeps four objects."""
+    k = helm.cluster.kubectl
+    expected = helm.cluster_objects(k("kustomize", MANIFESTS).stdout)
+    expected.update(helm.cluster_objects((MANIFESTS / "benchmark-crd.yaml").read_text()))
+    actual = helm.objects("--set=namespace.create=true")
+    kept = {name for name, item in actual.items() if KEEP.items() <= item["metadata"].get("annotations", {}).items()}
+    t.equal(KEPT, kept, "what helm uninstall keeps")
+    for name in kept:
+        del actual[name]["metadata"]["annotations"]["helm.sh/resource-policy"]
+        if not actual[name]["metadata"]["annotations"]:
+            del actual[name]["metadata"]["annotations"]
+    t.equal(set(expected), set(actual), "the same objects as kubectl kustomize manifests, and the kinds")
+    for name in sorted(expected):
+        t.equal(json.dumps(expected[name], sort_keys=True), json.dumps(actual.get(name), sort_keys=True), f"{name} is equal")
+
+
+def check_archive(t, helm, folder):
+    """What script/release makes of it."""
+    path = archive.make_chart(CHART, folder / "chart.tgz", 0)
+    t.equal(helm.objects(), helm.objects(chart=path), "the chart's archive gives the same objects as its folder")
+
+
+def check_values(t, helm):
+    def pod(*options):
+        return helm.objects(*options)["Deployment/benchd"]["spec"]["template"]["spec"]
+
+    t.equal("reg/b:v7", pod("--set=image.repository=reg/b,image.tag=v7")["containers"][0]["image"], "image")
+    t.equal(["--keep", "90d"], pod("--set=extraArgs={--keep,90d}")["containers"][0]["args"][-2:], "extraArgs")
+    t.equal([{"name": "s"}], pod("--set=imagePullSecrets[0].name=s")["imagePullSecrets"], "imagePullSecrets")
+    changed = pod("--set=nodeSelector.disk=ssd,tolerations[0].key=bench,affinity.nodeAffinity=null,resources.limits.memory=1Gi")
+    t.equal(({"disk": "ssd"}, [{"key": "bench"}], "1Gi"),
+            (changed["nodeSelector"], changed["tolerations"], changed["containers"][0]["resources"]["limits"]["memory"]),
+            "nodeSelector, tolerations and resources")
+    claim = helm.objects("--set=storage.className=fast,storage.size=5Gi")["PersistentVolumeClaim/benchd"]["spec"]
+    t.equal(("fast", {"storage": "5Gi"}), (claim["storageClassName"], claim["resources"]["requests"]), "storage")
+
+    without = helm.objects("--set=networkPolicy.create=false,admissionPolicy.create=false,crds.create=false")
+    t.equal(set(), {name for name in without if re.match("NetworkPolicy|Validating|CustomResource", name)}, "what is not created")
+    args = without["Deployment/benchd"]["spec"]["template"]["spec"]["containers"][0]["args"]
+    t.ok("--network-policy" not in args, "nor does benchd create policies then", args)
+
+    readers = '[{"ipBlock":{"cidr":"192.0.2.1/32"}},{"namespaceSelector":{"matchLabels":{"benchd.io/reader":"true"}}}]'
+    limited = helm.objects(f"--set-json=networkPolicy.readers={readers}")["NetworkPolicy/benchd"]["spec"]["ingress"]
+    t.equal([{"ports": [{"port": 8080, "protocol": "TCP"}], "from": json.loads(readers)}], limited, "who may read")
+
+
+def check_other_namespace(t, helm):
+    done = helm("template", "two", CHART, "--namespace=lab")
+    items = helm.cluster_objects(done.stdout)
+    t.equal(set(), {name for name, item in items.items() if item["metadata"].get("namespace", "lab") != "lab"}, "all in the release's namespace")
+    t.equal([{"kind": "ServiceAccount", "name": "benchd", "namespace": "lab"}], items["RoleBinding/benchd"]["subjects"], "its account too")
+    bound = items["ValidatingAdmissionPolicyBinding/benchd-replicas-lab"]["spec"]
+    t.equal(("benchd-replicas-lab", {"kubernetes.io/metadata.name": "lab"}),
+            (bound["policyName"], bound["matchResources"]["namespaceSelector"]["matchLabels"]),
+            "and its policy binds this namespace, whatever its labels")
+
+
+def uid(k, *what):
+    return k("get", *what, "-o", "jsonpath={.metadata.uid}", check=False).stdout
+
+
+def older_chart(folder):
+    """The chart as another version: another number, another image and an object that this one has not."""
+    copy = pathlib.Path(shutil.copytree(CHART, folder / "older", symlinks=False))
+    about = copy / "Chart.yaml"
+    about.write_text(about.read_text().replace(f"ersion: {mkimage.VERSION}", "ersion: 0.0.9"))
+    (copy / "templates" / "gone.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: gone}\n")
+    return copy
+
+
+def image(k):
+    return k("get", "deployment", "benchd", "-n", "benchd", "-o", "jsonpath={.spec.template.spec.containers[0].image}").stdout
+
+
+def check_life(t, helm, older):
+    """Install, upgrade, remove, install again: the claim, the kinds and a run are the same objects all the time."""
+    k = helm.cluster.kubectl
+    done = helm("install", "benchd", older, "--namespace=benchd")
+    t.equal(0, done.returncode, "helm install of another version")
+    k("wait", "--for=condition=Established", "crd/benchmarkruns.benchd.io", "--timeout=60s")
+    k("create", "-f", "-", stdin=json.dumps(RUN))
+    things = [("pvc", "benchd", "-n", "benchd"), ("crd", "benchmarks.benchd.io"), ("bmr", "kept", "-n", "benchd")]
+    before = [uid(k, *thing) for thing in things]
+    t.ok(all(before), "the claim, the kinds and a run are there", before)
+    t.equal("benchd.local/benchd:0.0.9", image(k), "with its image")
+
+    done = helm("upgrade", "benchd", CHART, "--namespace=benchd")
+    t.ok(done.returncode == 0, "helm upgrade", done.stdout + done.stderr)
+    t.equal(mkimage.image_name("benchd"), image(k), "brings this image")
+    t.equal("", uid(k, "configmap", "gone", "-n", "benchd"), "and removes what this version has not")
+    t.equal(before, [uid(k, *thing) for thing in things], "the claim, the kinds and the run are the same")
+    again = helm("upgrade", "benchd", CHART, "--namespace=benchd")
+    t.equal(0, again.returncode, "a second upgrade")
+
+    done = helm("uninstall", "benchd", "--namespace=benchd")
+    t.ok(done.returncode == 0, "helm uninstall", done.stdout + done.stderr)
+    left = k("get", "deployment,service,role,rolebinding,networkpolicy", "-n", "benchd", "-o", "name").stdout
+    t.equal("", left, "removes the rest")
+    t.equal(before, [uid(k, *thing) for thing in things], "and keeps the claim, the kinds and the run")
+    done = helm("install", "benchd", CHART, "--namespace=benchd")
+    t.ok(done.returncode == 0, "helm install takes them over again", done.stdout + done.stderr)
+    t.equal(before, [uid(k, *thing) for thing in things], "as they are")
+
+
+def main():
+    t = tap.Tap()
+    with Cluster(parts=CONTROLLERS, namespace="benchd") as cluster, tempfile.TemporaryDirectory() as folder:
+        helm = Helm(cluster)
+        check_lint(t, helm)
+        check_same_as_kustomize(t, helm)
+        check_archive(t, helm, pathlib.Path(folder))
+        check_values(t, helm)
+        check_other_namespace(t, helm)
+        check_life(t, helm, older_chart(pathlib.Path(folder)))
+    return t.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
