@@ -163,29 +163,47 @@ static void scale_trace(struct trace *t, double forward_s, double backward_s)
 
 /* ---- a stored run ---- */
 
-static enum exit_code use_run(const struct loaded_run *run, struct simulate_inputs *in)
+/* The times are the run's, unless the trainers of both only sleep and the definition says how long. */
+static void use_times(const struct loaded_run *run, const struct calibration *c,
+                      struct simulate_inputs *in)
 {
-    struct calibration c;
-    struct err err = {0};
-    if (calibrate(run->result, &c, &err) < 0) {
-        return cli_error(EXIT_RUN_FAILED, NULL, "%s", err.msg);
-    }
     const struct workload *w = &run->def->spec->workload;
-    if (in->trace.layers.len == 0 && w->trace.layers.len > 0) {
+    const bool has_times = in->trace.layers.len > 0;
+    if (w->compute == COMPUTE_EMULATED && has_times) {
+        return;
+    }
+    if (!has_times) {
         copy_trace(&w->trace, &in->trace);
     }
     if (w->compute == COMPUTE_REAL) {
-        scale_trace(&in->trace, c.forward_s, c.backward_s);
-        in->trace.jitter_ratio = isnan(c.jitter_ratio) ? in->trace.jitter_ratio
-                                                       : fmin(c.jitter_ratio, EMULATED_JITTER_MAX);
+        scale_trace(&in->trace, c->forward_s, c->backward_s);
+        in->trace.jitter_ratio = isnan(c->jitter_ratio)
+                                     ? in->trace.jitter_ratio
+                                     : fmin(c->jitter_ratio, EMULATED_JITTER_MAX);
     }
-    in->params.batch_size = c.batch_size;
-    in->params.threads = c.threads;
-    in->params.costs = c.costs;
+    in->params.batch_size = c->batch_size;
+    in->params.threads = c->threads;
     buf_printf(&in->from,
                "times: run %s, point %u: forward %.1f ms, backward %.1f ms, jitter %.1f%%\n",
-               run->def->name, c.point, c.forward_s * 1e3, c.backward_s * 1e3,
+               run->def->name, c->point, c->forward_s * 1e3, c->backward_s * 1e3,
                in->trace.jitter_ratio * 100);
+}
+
+static enum exit_code use_run(const struct loaded_run *run, const struct run_def *def,
+                              struct simulate_inputs *in)
+{
+    struct calibration c;
+    struct err err = {0};
+    const char *model = run->def->spec->workload.model;
+    if (!str_eq(model, def->spec->workload.model)) {
+        return cli_error(EXIT_USAGE, NULL, "run '%s' trained %s, and this is %s", run->def->name,
+                         model, def->spec->workload.model);
+    }
+    if (calibrate(run->result, &c, &err) < 0) {
+        return cli_error(EXIT_RUN_FAILED, NULL, "%s", err.msg);
+    }
+    use_times(run, &c, in);
+    in->params.costs = c.costs;
     buf_printf(&in->from,
                "costs: run %s, %.1f GB: a server receives a byte in %.2f ns and sends one in "
                "%.2f, updates in %.2f; a trainer's thread needs %.2f\n",
@@ -194,7 +212,8 @@ static enum exit_code use_run(const struct loaded_run *run, struct simulate_inpu
     return EXIT_OK;
 }
 
-static enum exit_code read_run(const struct cli *cli, const char *name, struct simulate_inputs *in)
+static enum exit_code read_run(const struct cli *cli, const char *name, const struct run_def *def,
+                               struct simulate_inputs *in)
 {
     struct backend *b = NULL;
     struct loaded_run run = {0};
@@ -206,7 +225,7 @@ static enum exit_code read_run(const struct cli *cli, const char *name, struct s
         code = loaded_run_check(cli, &run);
     }
     if (code == EXIT_OK) {
-        code = use_run(&run, in);
+        code = use_run(&run, def, in);
     }
     loaded_run_done(&run);
     backend_free(b);
@@ -235,7 +254,7 @@ enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def 
         copy_trace(&w->trace, &ret->trace);
     }
     if (code == EXIT_OK && run != NULL) {
-        code = read_run(cli, run, ret);
+        code = read_run(cli, run, def, ret);
     }
     if (code == EXIT_OK && ret->trace.layers.len == 0) {
         code = cli_error(EXIT_USAGE,

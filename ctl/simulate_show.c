@@ -2,8 +2,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "ctl/show.h"
 #include "ctl/simulate_args.h"
 #include "report/table.h"
+
+/* What tells points apart: point, trainers, servers, batch. */
+#define POINT_COLUMNS 4
 
 static struct figure of(const struct estimate *e, const char *unit)
 {
@@ -87,6 +91,16 @@ static void put_notes(const struct prediction *p, const struct simulate_inputs *
     buf_printf(out, "%s", buf_cstr(&in->from));
 }
 
+/* As the terminal takes it: in parts that begin with the point's own columns. */
+static void put_table(const struct cli *cli, const struct table *t, struct buf *out)
+{
+    if (cli->no_headers) {
+        table_format(t, false, out);
+    } else {
+        table_format_parts(t, POINT_COLUMNS, show_opts(cli).columns, out);
+    }
+}
+
 enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
                              const struct simulate_inputs *in)
 {
@@ -104,7 +118,7 @@ enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
         if (cli_output_is(cli, "markdown")) {
             table_format_markdown(t, &out);
         } else {
-            table_format(t, !cli->no_headers, &out);
+            put_table(cli, t, &out);
         }
         table_free(t);
         buf_puts(&out, "\n");

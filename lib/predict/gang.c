@@ -11,6 +11,12 @@ int gang_check(const struct gang_params *p, struct err *err)
 {
     const uint64_t n_steps = (uint64_t)p->n_warmup_steps + p->n_steps;
     uint64_t n_slices = 0;
+    if ((uint64_t)p->n_trainers * p->n_servers > GANG_MAX_CONNECTIONS) {
+        return err_set(err, E2BIG,
+                       "%" PRIu32 " trainers with %" PRIu32 " servers each are more than %d "
+                       "connections",
+                       p->n_trainers, p->n_servers, GANG_MAX_CONNECTIONS);
+    }
     if (p->n_servers > 0) {
         n_slices = slices_plan(p->n_params, p->n_servers, SLICES_MAX_BYTES).n;
     }

@@ -41,7 +41,9 @@ struct gang_params {
     bool compute_sleeps;    /* emulated trainers: computing needs no core */
 };
 
-/* What limits the size of a simulation: memory for each slice of each trainer, and time, a minute or two. */
+/* What limits the size of a simulation: half a GiB of memory for each connection and for each slice of each trainer,
+ * and time, a minute or two. */
+#define GANG_MAX_CONNECTIONS 2000000
 #define GANG_MAX_SLICES 20000000
 #define GANG_MAX_EVENTS 100000000 /* ends of layers, and slices there and back */
 

@@ -235,6 +235,12 @@ static void what_is_too_large_is_refused(void **state)
     struct err err = {0};
     struct gang_params p = large(10000, 10000);
     assert_int_equal(gang_check(&p, &err), -E2BIG);
+    p = large(1500, 1500);
+    assert_int_equal(gang_check(&p, &err), -E2BIG);
+    p = large(10000, 150);
+    p.n_params = 1000000000; /* 4 GB */
+    p.n_steps = 1;
+    assert_int_equal(gang_check(&p, &err), -E2BIG);
     p = large(100, 20);
     p.n_steps = 1000000000;
     assert_int_equal(gang_check(&p, &err), -E2BIG);
