@@ -40,6 +40,10 @@ static int check_point(const struct run_def *def, const struct predict_params *p
         return err_set(err, EINVAL, "point %" PRIu32 " exchanges by %s: only PServer is simulated",
                        p->index, point_exchange_name(def->spec, p));
     }
+    if (point_wire(def->spec, p) != EXCHANGE_WIRE_FP32) {
+        return err_set(err, EINVAL, "point %" PRIu32 " has wire %s: only Fp32 is simulated",
+                       p->index, exchange_wire_names[point_wire(def->spec, p)]);
+    }
     if (p->threads != params->threads) {
         return err_set(err, EINVAL,
                        "point %" PRIu32 " has %" PRId64 " threads, but the times of the layers are "

@@ -119,6 +119,12 @@ class Simulate(cli.CliCase):
                 wrong.write_text(text)
                 self.assertIn(message, self.simulate("--link", "1gbit", "--layers", wrong, code=2).stderr)
 
+    def test_what_is_not_simulated(self):
+        workload = {"model": "vgg16-fluid-fc512", "dataset": {"kind": "Synthetic"}, "batchSize": 2, "threads": 1, "seed": 1, "compute": "Real",
+                    "exchange": {"kind": "PServer", "mode": "Sync", "wire": "Bf16"}}
+        done = self.simulate("--layers", self.layers, "--link", "1gbit", code=2, extra={"workload": workload})
+        self.assertIn("has wire Bf16: only Fp32 is simulated", done.stderr)
+
     def test_a_prediction_is_no_run(self):
         done = self.simulate("--layers", self.layers, "--link", "1gbit", "-o", "json")
         file = self.folder / "prediction.json"
