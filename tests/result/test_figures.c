@@ -89,7 +89,8 @@ static void say(struct attempt_row *row, size_t i, uint64_t *random)
     s.noise.steal_ns = some(random, 200000000);
     struct evaluations e = {0};
     for (uint32_t k = splitmix_below(random, 8); k > 0; k--) {
-        (void)evaluations_add(&e, 10.0 * k, 0.1 * splitmix_below(random, 9)); /* times fall: one is kept */
+        (void)evaluations_add(&e, 10.0 * k,
+                              0.1 * splitmix_below(random, 9)); /* times fall: one is kept */
     }
     s.evaluations = &e;
     int64_t step_ns[20];
