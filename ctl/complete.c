@@ -59,6 +59,7 @@ static const struct source sources[] = {
     {"N", NULL},
     {"NAME=VALUE", NULL},
     {"NS", NULL},
+    {"RATE", NULL},
     {"RATIO", NULL},
     {"SET", NULL},
     {"T", NULL},

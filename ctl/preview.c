@@ -11,6 +11,7 @@
 #include "decide/reconcile.h"
 #include "pod/point_rate.h"
 #include "report/table.h"
+#include "report/terminal.h"
 
 #define SHOWN_SLOTS 24
 #define SLOTS_A_LINE 12
@@ -209,14 +210,17 @@ static struct table *make_points(const struct run_def *def, const struct point_s
 /* "In all points: batch_size=2 image_size=96"; nothing if each value varies. */
 static void format_common(const struct run_def *def, struct buf *out)
 {
-    const size_t before = out->len;
+    struct buf text = BUF_INIT;
     vec_each (const struct param, param, &def->matrix.points[0].params.list) {
         if (is_common(def, param) && !is_replicas(def, param->name)) {
-            buf_printf(out, "%s%s=", out->len == before ? "In all points: " : " ", param->name);
-            value_format(&param->value, out);
+            buf_printf(&text, "%s%s=", text.len == 0 ? "In all points: " : " ", param->name);
+            value_format(&param->value, &text);
         }
     }
-    buf_puts(out, out->len == before ? "" : "\n");
+    if (text.len > 0) {
+        terminal_wrapped(out, &(struct terminal){.columns = WIDTH}, buf_cstr(&text), 0, 2);
+    }
+    buf_done(&text);
 }
 
 /* One system, or all in one table. What all points have is said once if there is no room for it in each row. */
