@@ -30,7 +30,8 @@ void checks_done(struct checks *c)
     vec_done(&c->list);
 }
 
-static void add(struct checks *c, struct check check, const char *fix, const char *fmt, va_list ap)
+__attribute__((format(printf, 4, 0))) static void add(struct checks *c, struct check check,
+                                                      const char *fix, const char *fmt, va_list ap)
 {
     check.found = xvasprintf(fmt, ap);
     check.fix = fix == NULL ? NULL : xstrdup(fix);

@@ -39,8 +39,8 @@ static void test_times_of_the_cpus(void **state)
 static void test_a_machine(void **state)
 {
     (void)state;
-    static const struct cpu_times start = {1000, 100, 10};
-    static const struct {
+    const struct cpu_times start = {1000, 100, 10};
+    const struct {
         const char *what;
         struct machine_seen seen;
         const char *check, *result, *found; /* part of it */

@@ -311,7 +311,7 @@ static void check_run(const struct fixture *f, struct result *raw, uint64_t seed
     struct err err = {0};
     figures_pack(raw, true, &bytes);
     struct attempt_row *rows = outcomes_of(f);
-    struct result *whole, *points;
+    struct result *whole = NULL, *points = NULL;
     if (figures_unpack(f->def, raw->phase, &bytes, rows, f->rows.len, &whole, &err) < 0 ||
         figures_unpack_points(f->def, raw->phase, &bytes, &points, &err) < 0) {
         fail_msg("BENCHD_PROP_SEED=%llu: %s", (unsigned long long)seed, err.msg);
