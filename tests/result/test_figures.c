@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "result/figures_format.h"
 #include "result/figures_unpack.h"
 #include "result/figures_version.h"
 
@@ -18,6 +19,7 @@
 #include "base/str.h"
 #include "core/placement.h"
 #include "result/result_json.h"
+#include "result_dump.h"
 #include "result_fixture.h"
 
 #define N_RUNS 400
@@ -49,6 +51,20 @@ static const struct {
 static int64_t some(uint64_t *random, uint32_t most)
 {
     return splitmix_below(random, 3) == 0 ? 0 : (int64_t)splitmix_below(random, most) + 1;
+}
+
+/* None, a few, or so many that every k-th is kept. */
+static void evaluate(struct evaluations *e, uint64_t *random)
+{
+    *e = (struct evaluations){0};
+    const uint32_t most = splitmix_below(random, 4) == 0 ? 4 * EVALUATIONS_MAX : 8;
+    const double pace_s = 0.1 + 0.1 * splitmix_below(random, 60);
+    double t_s = 0;
+    for (uint32_t n = splitmix_below(random, most); n > 0; n--) {
+        t_s += pace_s * splitmix_below(random, 3);
+        (void)evaluations_add(e, t_s, 1e-3 * splitmix_below(random, 700));
+    }
+    evaluations_extend(e, t_s + 5.0 * splitmix_below(random, 4));
 }
 
 static void say(struct attempt_row *row, size_t i, uint64_t *random)
@@ -84,14 +100,12 @@ static void say(struct attempt_row *row, size_t i, uint64_t *random)
                                    some(random, 1000000)};
     s.noise.before = (struct noise_probe){(uint64_t)some(random, 1000000000),
                                           (uint64_t)some(random, 1000000000)};
-    s.noise.after = (struct noise_probe){(uint64_t)some(random, 1000000000), 0};
+    s.noise.after = (struct noise_probe){(uint64_t)some(random, 1000000000),
+                                         (uint64_t)some(random, 1000000000)};
     s.noise.busy_ns = some(random, 2000000000);
     s.noise.steal_ns = some(random, 200000000);
-    struct evaluations e = {0};
-    for (uint32_t k = splitmix_below(random, 8); k > 0; k--) {
-        (void)evaluations_add(&e, 10.0 * k,
-                              0.1 * splitmix_below(random, 9)); /* times fall: one is kept */
-    }
+    struct evaluations e;
+    evaluate(&e, random);
     s.evaluations = &e;
     int64_t step_ns[20];
     for (uint32_t k = 0; k < steps; k++) {
@@ -117,9 +131,12 @@ static void disturb(struct attempt_row *row, size_t i, uint64_t *random)
         replica->environment_json = NULL;
         break;
     case 1:
-        replica->environment_json =
-            xasprintf("{\"cgroup_cpu_limit\":2,\"cpu_model\":\"%s\",\"kernel\":\"6.%u\"}",
-                      splitmix_below(random, 2) == 0 ? "x" : "y", splitmix_below(random, 3));
+        replica->environment_json = xasprintf(
+            "{\"build\":\"b%u\",\"cgroup_cpu_limit\":%u,\"cpu_model\":\"%s\",\"kernel\":\"6.%u\","
+            "\"source\":\"s%u\"}",
+            splitmix_below(random, 2), splitmix_below(random, 3),
+            splitmix_below(random, 2) == 0 ? "x" : "y", splitmix_below(random, 3),
+            splitmix_below(random, 2));
         break;
     default:
         replica->environment_json = placement_add(placed, nodes[splitmix_below(random, 3)], NULL);
@@ -131,6 +148,22 @@ static void disturb(struct attempt_row *row, size_t i, uint64_t *random)
     replica->log_bytes = splitmix_below(random, 1000);
     if (splitmix_below(random, 9) == 0) {
         replica->failure = xstrdup("no figure\nthe last line of its log\n");
+    }
+}
+
+/* One is missing, or one is there that the point does not ask for. */
+static void change_gang(struct attempt_row *row, uint64_t *random)
+{
+    const uint32_t kind = splitmix_below(random, 8);
+    if (kind == 0) {
+        struct replica_row *last = &row->replicas.items[--row->replicas.len];
+        free(last->failure);
+        free(last->summary_json);
+        free(last->environment_json);
+    } else if (kind == 1) {
+        *vec_push(&row->replicas) =
+            (struct replica_row){.id = {row->id, (enum role)splitmix_below(random, ROLE_COUNT),
+                                        splitmix_below(random, 3)}};
     }
 }
 
@@ -149,6 +182,9 @@ static void add_attempt(struct fixture *f, uint32_t point, uint32_t trial, uint3
     row->simulated = splitmix_below(random, 500) == 0;
     if (outcome != ATTEMPT_SUCCEEDED) {
         row->error = xasprintf("trainer/0: cause %u", splitmix_below(random, 4));
+    }
+    if (is_odd) {
+        change_gang(row, random);
     }
     for (size_t i = 0; i < row->replicas.len && is_odd; i++) {
         say(row, i, random);
@@ -176,68 +212,6 @@ static void add_rows(struct fixture *f, uint64_t *random)
 
 /* ---- the comparison ---- */
 
-/* What no JSON has. */
-static void dump_rest(const struct result *r, struct buf *out)
-{
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct point_result *p = &r->points[i];
-        buf_printf(out, "%u %a %zu %zu %zu %d%d\n", i, p->cpus, p->n_trials, p->n_required,
-                   p->n_succeeded, point_result_is_given_up(p), point_result_is_complete(p));
-        for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
-            vec_each (char *const, text, &p->machines.values[k].list) {
-                buf_printf(out, " %zu=%s", k, *text);
-            }
-        }
-        for (size_t j = 0; j < p->n_trials; j++) {
-            const struct trial_result *t = &p->trials[j];
-            buf_printf(out, "\n %u %u %d%d %s %s %zu %u", t->trial, t->attempt, t->has_ended,
-                       t->has_ended ? (int)t->outcome : -1, t->error == NULL ? "-" : t->error,
-                       t->details == NULL ? "-" : t->details, t->steps.n, t->steps.k);
-            for (size_t k = 0; k < t->steps.n; k++) {
-                buf_printf(out, " %a", t->steps.us[k]);
-            }
-            for (size_t k = 0; k < t->n_replicas; k++) {
-                const struct replica_result *rep = &t->replicas[k];
-                const struct summary *s = &rep->summary;
-                buf_printf(out, "\n  %a %a %d %a %zu %s %llu %lld %u %s %s", rep->steps.sum_s,
-                           rep->steps.fall, rep->pace.kind, rep->pace.step_ns, rep->hardware,
-                           rep->node == NULL ? "-" : rep->node,
-                           (unsigned long long)rep->row->log_bytes, (long long)s->cpu_ns,
-                           s->series_k, s->source.rule, s->source.method);
-                buf_printf(out, " %u %u %lld", s->last.trainer, s->last.steps,
-                           (long long)s->last.wait_ns);
-            }
-        }
-        buf_puts(out, "\n");
-    }
-}
-
-static void dump_points(const struct result *r, struct buf *out)
-{
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct point_result *p = &r->points[i];
-        const struct figure *figures[] = {&p->throughput, &p->speedup, &p->efficiency,
-                                          &p->efficiency_per_pod, &p->efficiency_per_cpu};
-        for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++) {
-            const struct estimate *e = &figures[k]->estimate;
-            buf_printf(out, "%d %a %d %a %a %d %s %s\n", e->known, e->value, e->has_interval,
-                       e->low, e->high, e->method, figures[k]->unit, figures[k]->scope);
-        }
-        buf_printf(out, "%d %a %a\n", p->phase, p->throughput_min, p->throughput_max);
-        for (size_t j = 0; j < p->n_trials; j++) {
-            const struct trial_result *t = &p->trials[j];
-            buf_printf(out, " %d %d %a %s", t->phase, t->throughput.estimate.known,
-                       t->throughput.estimate.value, t->throughput.unit);
-        }
-        buf_puts(out, "\n");
-    }
-    vec_each (const struct threshold_result, t, &r->thresholds) {
-        buf_printf(out, "%u %a %d\n", t->point, t->estimate.value, t->verdict);
-    }
-    buf_printf(out, "%d %d\n", r->simulated, r->phase);
-    dump_rest(r, out);
-}
-
 static char *text_of(const struct result *r)
 {
     struct buf out = BUF_INIT;
@@ -246,7 +220,7 @@ static char *text_of(const struct result *r)
     buf_puts(&out, text);
     free(text);
     json_decref(json);
-    dump_points(r, &out);
+    result_dump(r, &out);
     return buf_take(&out);
 }
 
@@ -323,8 +297,8 @@ static void check_run(const struct fixture *f, struct result *raw, uint64_t seed
     free(actual);
     result_forget_replicas(raw);
     struct buf of_raw = BUF_INIT, of_points = BUF_INIT;
-    dump_points(raw, &of_raw);
-    dump_points(points, &of_points);
+    result_dump(raw, &of_raw);
+    result_dump(points, &of_points);
     check_same(buf_cstr(&of_raw), buf_cstr(&of_points), seed, "the points");
     assert_int_equal(points->warnings.len + points->curves.list.len + points->hardware.len, 0);
     buf_done(&of_raw);
@@ -354,6 +328,62 @@ static void figures_come_back(void **state)
         check_run(&f, fixture_build(&f, RUN_SUCCEEDED), seed);
         fixture_done(&f);
     }
+}
+
+/* What random runs have shown of a result: a value that is always the same would come back from nowhere. */
+struct seen {
+    uint64_t *first; /* of each column of a replica; owned */
+    bool *varies;    /* owned */
+    size_t n_replicas;
+    bool to_accuracy[TARGET_STATE_COUNT], after[AFTER_STATE_COUNT];
+    bool is_thinned, is_from_another;
+};
+
+static void look_at_trial(struct seen *seen, const struct trial_result *t)
+{
+    seen->to_accuracy[t->to_accuracy.state] = true;
+    seen->after[t->after.state] = true;
+    seen->is_thinned = seen->is_thinned || t->evaluations_k > 1;
+    seen->is_from_another = seen->is_from_another || t->evaluations_from > 0;
+    for (size_t i = 0; i < t->n_replicas; i++, seen->n_replicas++) {
+        for (size_t k = 0; k < figures_column_count(); k++) {
+            const uint64_t value = figures_column_get(&t->replicas[i], k);
+            seen->first[k] = seen->n_replicas == 0 ? value : seen->first[k];
+            seen->varies[k] = seen->varies[k] || value != seen->first[k];
+        }
+    }
+}
+
+static void random_runs_show_every_field(void **state)
+{
+    (void)state;
+    struct seen seen = {.first = xnew_array(uint64_t, figures_column_count()),
+                        .varies = xnew_array(bool, figures_column_count())};
+    for (uint64_t seed = 1; seed <= N_RUNS; seed++) {
+        struct fixture f;
+        make_run(seed, &f);
+        const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+        for (uint32_t i = 0; i < f.def->matrix.n_points; i++) {
+            for (size_t j = 0; j < r->points[i].n_trials; j++) {
+                look_at_trial(&seen, &r->points[i].trials[j]);
+            }
+        }
+        fixture_done(&f);
+    }
+    for (size_t k = 0; k < figures_column_count(); k++) {
+        if (!seen.varies[k]) {
+            fail_msg("column %zu is always %llu", k, (unsigned long long)seen.first[k]);
+        }
+    }
+    for (size_t i = 0; i < TARGET_STATE_COUNT; i++) {
+        assert_true(seen.to_accuracy[i]);
+    }
+    for (size_t i = 0; i < AFTER_STATE_COUNT; i++) {
+        assert_true(seen.after[i]);
+    }
+    assert_true(seen.is_thinned && seen.is_from_another);
+    free(seen.first);
+    free(seen.varies);
 }
 
 /* A run of which nothing has ended, and one without replicas. */
@@ -460,9 +490,9 @@ static void a_version_is_a_digest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_come_back),         cmocka_unit_test(nothing_comes_back),
-        cmocka_unit_test(damaged_bytes_are_refused), cmocka_unit_test(other_rows_are_refused),
-        cmocka_unit_test(a_version_is_a_digest),
+        cmocka_unit_test(figures_come_back),      cmocka_unit_test(random_runs_show_every_field),
+        cmocka_unit_test(nothing_comes_back),     cmocka_unit_test(damaged_bytes_are_refused),
+        cmocka_unit_test(other_rows_are_refused), cmocka_unit_test(a_version_is_a_digest),
     };
     return cmocka_run_group_tests_name("result/figures", tests, NULL, NULL);
 }
