@@ -1,5 +1,5 @@
-/* What was computed of a run's attempts when it had ended: bytes that mean nothing here, in one row. It lives as long as what
- * it was made of: triggers of schema 7 delete it with the first change, and what was made of fewer attempts is not taken. */
+/* What was computed of a run's attempts when it had ended: bytes that mean nothing here, a row for the build that
+ * made them. It lives as long as what it was made of: triggers delete it with the first change, and what was made of fewer attempts is not taken. */
 #include "store/sqlite_internal.h"
 
 #include "base/mem.h"
@@ -27,16 +27,25 @@ static int check_run(struct sqlite_store *s, const char *uid, int64_t n_attempts
     return 0;
 }
 
+/* Two builds that are used by turns (benchctl and another benchctl) keep theirs; those of builds before them go. */
+#define MAX_VERSIONS "2"
+
 static int write_figures(struct sqlite_store *s, const char *uid, const char *version,
                          int64_t n_attempts, const struct packed parts[static 2], struct err *err)
 {
     int r = check_run(s, uid, n_attempts, err);
+    r = r < 0 ? r
+              : sql_run(s, err,
+                        "INSERT OR REPLACE INTO figures (run_uid, version, points, replicas) "
+                        "VALUES (?, ?, ?, ?)",
+                        "ssbb", uid, version, parts[0].data, parts[0].len, parts[1].data,
+                        parts[1].len);
     return r < 0 ? r
                  : sql_run(s, err,
-                           "INSERT OR REPLACE INTO figures (run_uid, version, points, replicas) "
-                           "VALUES (?, ?, ?, ?)",
-                           "ssbb", uid, version, parts[0].data, parts[0].len, parts[1].data,
-                           parts[1].len);
+                           "DELETE FROM figures WHERE run_uid = ?1 AND rowid NOT IN (SELECT rowid "
+                           "FROM figures WHERE run_uid = ?1 ORDER BY rowid DESC LIMIT " MAX_VERSIONS
+                           ")",
+                           "s", uid);
 }
 
 int figures_put(struct store *base, const char *uid, const char *version, int64_t n_attempts,

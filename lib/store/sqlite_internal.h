@@ -90,7 +90,7 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 
 /* --- schema.c --- */
 
-#define SCHEMA_VERSION 7
+#define SCHEMA_VERSION 8
 #define FIGURES_SINCE_VERSION 6
 #define READABLE_SINCE_VERSION 5 /* the oldest whose tables are read as they are */
 /* Brings a new or older file to SCHEMA_VERSION; refuses newer ones and other programs' files. Where nothing can be
@@ -142,6 +142,7 @@ struct packed {
     void *data; /* owned */
     size_t len;
 };
+/* With a checksum, so that a byte that changes is an error and no other figure. */
 int blob_pack(const void *data, size_t len, struct packed *ret, struct err *err);
 /* A column, uncompressed, owned, with a NUL after it; `what` it is, for the error. */
 int blob_unpack(struct sqlite_store *s, sqlite3_stmt *q, int column, const char *what, char **ret,

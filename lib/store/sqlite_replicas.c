@@ -8,11 +8,28 @@
 #include "base/mem.h"
 #include "store/replica_pack.h"
 
+#define CHECKSUM_BYTES 4 /* at the end of a frame */
+
+/* As ZSTD_compress, and with a checksum. */
+static size_t compress(void *packed, size_t cap, const void *data, size_t len)
+{
+    ZSTD_CCtx *ctx = ZSTD_createCCtx();
+    if (ctx == NULL) {
+        return ZSTD_compress(packed, cap, data, len,
+                             BLOB_ZSTD_LEVEL); /* says that there is no memory */
+    }
+    size_t r = ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel, BLOB_ZSTD_LEVEL);
+    r = ZSTD_isError(r) ? r : ZSTD_CCtx_setParameter(ctx, ZSTD_c_checksumFlag, 1);
+    r = ZSTD_isError(r) ? r : ZSTD_compress2(ctx, packed, cap, data, len);
+    ZSTD_freeCCtx(ctx);
+    return r;
+}
+
 int blob_pack(const void *data, size_t len, struct packed *ret, struct err *err)
 {
-    const size_t cap = ZSTD_compressBound(len);
+    const size_t cap = ZSTD_compressBound(len) + CHECKSUM_BYTES;
     void *packed = xmalloc(cap);
-    const size_t packed_len = ZSTD_compress(packed, cap, data, len, BLOB_ZSTD_LEVEL);
+    const size_t packed_len = compress(packed, cap, data, len);
     if (ZSTD_isError(packed_len)) {
         free(packed);
         return err_set(err, ENOTRECOVERABLE, "compress: %s", ZSTD_getErrorName(packed_len));

@@ -54,6 +54,14 @@ static void check(struct store *s, const char *uid, const char *version, const c
     }
 }
 
+/* A third attempt of the run. */
+static void save_late(struct store *s)
+{
+    struct attempt_row row = make_attempt(0, 2, 0);
+    assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL), 0);
+    attempt_row_done(&row);
+}
+
 static void figures_come_back(void **state)
 {
     (void)state;
@@ -69,15 +77,39 @@ static void figures_come_back(void **state)
     check(s, "other", "v1", "none", "");
     check(s, UID, "v2", NULL, NULL); /* other code's */
     check(s, "nobody", "v1", NULL, NULL);
-    assert_int_equal(put_figures(s, UID, "v2", 2, "new", "newer"), 0);
-    check(s, UID, "v1", NULL, NULL);
-    check(s, UID, "v2", "new", "newer");
     assert_int_equal(put_figures(s, "nobody", "v1", 0, "", ""), -ENOENT);
     store_close(s);
     s = fixture_open(&f);
-    check(s, UID, "v2", "new", "newer");
+    check(s, UID, "v1", "points", "replicas");
     assert_int_equal(s->ops->delete_run(s, UID, NULL), 0);
-    check(s, UID, "v2", NULL, NULL);
+    check(s, UID, "v1", NULL, NULL);
+    store_close(s);
+    fixture_done(&f);
+}
+
+/* Two builds that are used by turns do not take each other's away; those of builds that are gone do not stay for ever. */
+static void two_builds_keep_theirs(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    put(s, UID, RUN_SUCCEEDED, 2);
+    put(s, "other", RUN_FAILED, 0);
+    assert_int_equal(put_figures(s, "other", "v1", 0, "of other", ""), 0);
+    assert_int_equal(put_figures(s, UID, "v1", 2, "old", "older"), 0);
+    assert_int_equal(put_figures(s, UID, "v2", 2, "new", "newer"), 0);
+    check(s, UID, "v1", "old", "older");
+    check(s, UID, "v2", "new", "newer");
+    assert_int_equal(put_figures(s, UID, "v1", 2, "again", ""), 0); /* the damaged ones, say */
+    assert_int_equal(put_figures(s, UID, "v3", 2, "third", ""), 0);
+    check(s, UID, "v1", "again", "");
+    check(s, UID, "v2", NULL, NULL); /* nobody stored any for longest */
+    check(s, UID, "v3", "third", "");
+    check(s, "other", "v1", "of other", "");
+    save_late(s);
+    check(s, UID, "v1", NULL, NULL);
+    check(s, UID, "v3", NULL, NULL);
     store_close(s);
     fixture_done(&f);
 }
@@ -103,12 +135,8 @@ static void a_late_attempt_deletes_them(void **state)
     struct attempt_row row = make_attempt(0, 1, 0);
     assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL), 0); /* it was there */
     check(s, UID, "v", "points", "replicas");
-    row.id.trial = 2;
-    vec_each (struct replica_row, rep, &row.replicas) {
-        rep->id.attempt = row.id;
-    }
-    assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL), 0);
     attempt_row_done(&row);
+    save_late(s);
     check(s, UID, "v", NULL, NULL);
     check(s, "other", "v", "of other", "");
     assert_int_equal(put_figures(s, UID, "v", 2, "x", "x"), -ESTALE);
@@ -130,6 +158,8 @@ static void a_change_by_hand_deletes_them(void **state)
         {"UPDATE attempt SET outcome = 'Void' WHERE run_uid = '" UID "' AND trial = 1"},
         {"UPDATE replicas SET zstd = CAST(zstd || X'00' AS BLOB) WHERE run_uid = '" UID
          "' AND trial = 1"},
+        {"INSERT OR REPLACE INTO replicas SELECT run_uid, point, trial, attempt, "
+         "CAST(zstd || X'00' AS BLOB) FROM replicas WHERE run_uid = '" UID "' AND trial = 1"},
         {"DELETE FROM replicas WHERE run_uid = '" UID "' AND trial = 1"},
         {"DELETE FROM attempt WHERE run_uid = '" UID "' AND trial = 1"},
         {"UPDATE run SET definition = definition || ' ' WHERE uid = '" UID "'"},
@@ -199,6 +229,108 @@ static void damaged_ones_are_told(void **state)
     fixture_done(&f);
 }
 
+/* Whatever byte of them is another one: what comes back is what was stored, or an error. */
+static void a_changed_byte_is_told(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    put(s, UID, RUN_SUCCEEDED, 1);
+    char points[400];
+    for (size_t i = 0; i < sizeof(points); i++) {
+        points[i] = (char)('a' + (i * i) % 23);
+    }
+    points[sizeof(points) - 1] = '\0';
+    size_t n_told = 0;
+    for (int i = 0; i < 64; i++) {
+        assert_int_equal(put_figures(s, UID, "v", 1, points, ""), 0);
+        _cleanup_(freep) char *sql =
+            xasprintf("UPDATE figures SET points = CAST(substr(points, 1, %d) || "
+                      "CASE WHEN substr(points, %d, 1) = X'55' THEN X'54' ELSE X'55' END || "
+                      "substr(points, %d) AS BLOB)",
+                      i, i + 1, i + 2);
+        exec_all(&f, (const char *const[]){sql}, 1);
+        struct stored_figures got = {0};
+        const int r = s->ops->get_figures(s, UID, "v", true, &got, NULL);
+        n_told += r == -EBADMSG;
+        if (r >= 0 &&
+            (got.points_len != strlen(points) || memcmp(got.points, points, got.points_len) != 0)) {
+            fail_msg("byte %d is another one, and nobody says so", i);
+        }
+        assert_true(r == 0 || r == -EBADMSG);
+        stored_figures_done(&got);
+    }
+    assert_true(n_told > 50); /* some bits mean nothing */
+    store_close(s);
+    fixture_done(&f);
+}
+
+/* A run whose object is deleted, and back: nothing that they were made of has changed. */
+static void a_tombstone_keeps_them(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    put(s, UID, RUN_SUCCEEDED, 1);
+    assert_int_equal(put_figures(s, UID, "v", 1, "points", "replicas"), 0);
+    assert_int_equal(s->ops->set_object(s, UID, "default", 1000, NULL), 0);
+    check(s, UID, "v", "points", "replicas");
+    assert_int_equal(s->ops->set_object(s, UID, "default", 0, NULL), 0);
+    check(s, UID, "v", "points", "replicas");
+    assert_int_equal(s->ops->delete_run(s, UID, NULL), 0); /* and then it is imported again */
+    put(s, UID, RUN_SUCCEEDED, 1);
+    check(s, UID, "v", NULL, NULL);
+    store_close(s);
+    fixture_done(&f);
+}
+
+#define N_WRITERS 4
+
+static int write_figures(const struct fixture *f, int writer)
+{
+    struct store *s = NULL;
+    if (store_open(f->url, true, &s, NULL) < 0) {
+        return 1;
+    }
+    for (int i = 0; i < 25; i++) {
+        if (put_figures(s, UID, writer % 2 == 0 ? "even" : "odd", 1, "points", "replicas") < 0) {
+            return 2;
+        }
+    }
+    store_close(s);
+    return 0;
+}
+
+static void processes_store_them_at_the_same_time(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    put(s, UID, RUN_SUCCEEDED, 1);
+    store_close(s);
+    pid_t pids[N_WRITERS];
+    for (int i = 0; i < N_WRITERS; i++) {
+        pids[i] = fork();
+        assert_true(pids[i] >= 0);
+        if (pids[i] == 0) {
+            _exit(write_figures(&f, i));
+        }
+    }
+    for (int i = 0; i < N_WRITERS; i++) {
+        int status = -1;
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        assert_int_equal(status, 0);
+    }
+    s = fixture_open(&f);
+    check(s, UID, "even", "points", "replicas");
+    check(s, UID, "odd", "points", "replicas");
+    store_close(s);
+    fixture_done(&f);
+}
+
 /* ---- files of earlier versions ---- */
 
 #define STEP_3                                                                                     \
@@ -211,6 +343,11 @@ static void damaged_ones_are_told(void **state)
     "  run_uid TEXT PRIMARY KEY REFERENCES run (uid) ON DELETE CASCADE,"                           \
     "  version TEXT NOT NULL, points BLOB NOT NULL, replicas BLOB NOT NULL) STRICT;"               \
     "PRAGMA user_version = 6"
+#define STEP_7                                                                                     \
+    "CREATE TRIGGER attempt_added AFTER INSERT ON attempt BEGIN"                                   \
+    "  DELETE FROM figures WHERE run_uid = new.run_uid; END;"                                      \
+    "INSERT INTO figures SELECT uid, 'v', X'00', X'00' FROM run;"                                  \
+    "PRAGMA user_version = 7"
 
 static void exec_all(struct fixture *f, const char *const *texts, size_t n)
 {
@@ -229,7 +366,7 @@ static void files_of_all_versions_get_them(void **state)
 {
     (void)state;
     static const struct {
-        const char *texts[4];
+        const char *texts[5];
         const char *uid;
         int64_t n_attempts;
     } rows[] = {
@@ -239,11 +376,12 @@ static void files_of_all_versions_get_them(void **state)
         {{schema_v4}, "fourth", 1},
         {{schema_v4, schema_v5}, "fourth", 1},
         {{schema_v4, schema_v5, STEP_6}, "fourth", 1},
+        {{schema_v4, schema_v5, STEP_6, STEP_7}, "fourth", 1},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct fixture f;
         fixture_init(&f);
-        exec_all(&f, rows[i].texts, 4);
+        exec_all(&f, rows[i].texts, 5);
         struct store *s = fixture_open(&f);
         struct attempt_row *attempts = NULL;
         size_t n = 0;
@@ -314,6 +452,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_come_back),
+        cmocka_unit_test(two_builds_keep_theirs),
+        cmocka_unit_test(a_changed_byte_is_told),
+        cmocka_unit_test(a_tombstone_keeps_them),
+        cmocka_unit_test(processes_store_them_at_the_same_time),
         cmocka_unit_test(a_late_attempt_deletes_them),
         cmocka_unit_test(a_change_by_hand_deletes_them),
         cmocka_unit_test(a_reader_reads_and_does_not_write),

@@ -8,7 +8,17 @@
 
 static char big_log[60000]; /* several pages even when compressed */
 
-enum call { CALL_OPEN, CALL_PUT_RUN, CALL_PUT_STATUS, CALL_SAVE_ATTEMPT, CALL_DELETE_RUN };
+static const struct stored_figures big_figures = {
+    .points = big_log, .points_len = sizeof(big_log), .replicas = big_log, .replicas_len = 1};
+
+enum call {
+    CALL_OPEN,
+    CALL_PUT_RUN,
+    CALL_PUT_STATUS,
+    CALL_SAVE_ATTEMPT,
+    CALL_PUT_FIGURES,
+    CALL_DELETE_RUN
+};
 
 static const struct {
     enum call call;
@@ -18,6 +28,7 @@ static const struct {
     {CALL_PUT_RUN, "put_run"},
     {CALL_PUT_STATUS, "put_status"},
     {CALL_SAVE_ATTEMPT, "save_attempt"},
+    {CALL_PUT_FIGURES, "put_figures"},
     {CALL_DELETE_RUN, "delete_run"},
 };
 
@@ -33,8 +44,10 @@ static struct store *prepare(struct fixture *f, enum call call)
         assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
         run_row_done(&run);
     }
-    if (call >= CALL_DELETE_RUN) {
+    if (call >= CALL_PUT_FIGURES) {
+        const struct run_status ended = {.phase = RUN_SUCCEEDED};
         assert_int_equal(save(s, UID, 3, 1, 0, big_log, sizeof(big_log), NULL), 0);
+        assert_int_equal(s->ops->put_status(s, UID, &ended, NULL), 0);
     }
     return s;
 }
@@ -56,9 +69,26 @@ static int make_call(struct fixture *f, struct store **s, enum call call, struct
         return (*s)->ops->put_status(*s, UID, &status, err);
     case CALL_SAVE_ATTEMPT:
         return save(*s, UID, 3, 1, 0, big_log, sizeof(big_log), err);
+    case CALL_PUT_FIGURES:
+        return (*s)->ops->put_figures(*s, UID, "v", 1, &big_figures, err);
     default:
         return (*s)->ops->delete_run(*s, UID, err);
     }
+}
+
+static bool has_figures(struct store *s)
+{
+    struct stored_figures got = {0};
+    const int r = s->ops->get_figures(s, UID, "v", true, &got, NULL);
+    if (r == -ENOENT) {
+        return false;
+    }
+    assert_int_equal(r, 0);
+    assert_int_equal(got.points_len, sizeof(big_log));
+    assert_memory_equal(got.points, big_log, sizeof(big_log));
+    assert_int_equal(got.replicas_len, 1);
+    stored_figures_done(&got);
+    return true;
 }
 
 static bool is_done(struct store *s, enum call call)
@@ -85,6 +115,9 @@ static bool is_done(struct store *s, enum call call)
         }
         assert_whole_attempt(s, big_log, sizeof(big_log));
         return true;
+    case CALL_PUT_FIGURES:
+        assert_whole_attempt(s, big_log, sizeof(big_log));
+        return has_figures(s);
     default:
         if (there) {
             assert_whole_attempt(s, big_log, sizeof(big_log));
