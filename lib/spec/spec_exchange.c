@@ -45,15 +45,16 @@ bool spec_read_kind(struct reading *r, const struct place *place, bool is_native
     return name != NULL;
 }
 
-/* A format that only some know: another system would send fp32, and its row would say something else. */
-static void read_wire(struct diags *d, const struct place *place, bool is_native,
-                      enum exchange_wire wire, struct exchange *exchange)
+/* Whether the system that exchanges so can send it is checked when that is known: the workload's exchange is
+ * perhaps nobody's. */
+static void read_wire(struct diags *d, const struct place *place, enum exchange_wire wire,
+                      struct exchange *exchange)
 {
     const struct place at = place_get(place, "wire");
-    if (!is_native || exchange->kind != EXCHANGE_PSERVER) {
-        reader_complain(
-            d, &at, "leave wire out, or give benchworker's system an exchange of its own",
-            "wire %s: only benchworker's parameter servers send it", exchange_wire_names[wire]);
+    if (exchange->kind != EXCHANGE_PSERVER) {
+        reader_complain(d, &at, "leave wire out, or write kind: PServer",
+                        "wire %s: only benchworker's parameter servers send it",
+                        exchange_wire_names[wire]);
         return;
     }
     exchange->wire = wire;
@@ -83,7 +84,7 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
     const int wire = read_enum_or(d, place, "wire", exchange_wire_names, EXCHANGE_WIRE_COUNT,
                                   wires_later, EXCHANGE_WIRE_FP32);
     if (is_known && wire != EXCHANGE_WIRE_FP32) {
-        read_wire(d, place, is_native, (enum exchange_wire)wire, exchange);
+        read_wire(d, place, (enum exchange_wire)wire, exchange);
     }
     return is_known;
 }

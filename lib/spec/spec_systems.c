@@ -100,6 +100,20 @@ static struct place find_system(const struct place *list, const char *name, size
     }
 }
 
+/* Another system would send fp32, and its row would say something else. */
+static void check_wire(struct reading *r, const struct place *place, const char *fix,
+                       struct system *system)
+{
+    const enum exchange_wire wire = system->exchange.wire;
+    if (wire != EXCHANGE_WIRE_FP32 && !str_eq(system->profile, PROFILE_NATIVE)) {
+        reader_complain(r->diags, place, fix,
+                        "wire %s: only benchworker's parameter servers send it, and system '%s' "
+                        "has profile '%s'",
+                        exchange_wire_names[wire], system->name, system->profile);
+        system->exchange.wire = EXCHANGE_WIRE_FP32;
+    }
+}
+
 void spec_read_system_exchanges(struct reading *r)
 {
     const struct exchange *workload = &r->spec->workload.exchange;
@@ -111,9 +125,12 @@ void spec_read_system_exchanges(struct reading *r)
         if (own.node == NULL) {
             system->exchange = *workload;
             system->exchange.other = workload->other == NULL ? NULL : xstrdup(workload->other);
+            check_wire(r, &item, "give the system an exchange of its own, without wire", system);
         } else {
+            const struct place wire = place_get(&own, "wire");
             r->is_exchange_wrong |= !spec_read_exchange(
                 r, &own, str_eq(system->profile, PROFILE_NATIVE), &system->exchange);
+            check_wire(r, &wire, "leave wire out", system);
         }
     }
 }

@@ -398,6 +398,29 @@ static const struct {
      "5:56: error: spec.systems[0].roles.launcher: a system with profile benchworker has no "
      "launcher",
      "remove it"},
+    /* A format that only benchworker's servers send is nobody else's, however it comes to them. */
+    {"[{name: ours, profile: benchworker}, {name: mine, profile: other}]",
+     "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: PServer, wire: Bf16}}",
+     "{grid: {trainers: [1]}}",
+     "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
+     "5:49: error: spec.systems[1]: wire Bf16: only benchworker's parameter servers send it, and "
+     "system 'mine' has profile 'other'",
+     "give the system an exchange of its own, without wire"},
+    {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, wire: Bf16}}]",
+     "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
+     "5:82: error: spec.systems[0].exchange.wire: wire Bf16: only benchworker's parameter servers "
+     "send it",
+     "leave wire out, or write kind: PServer"},
+    {"[{name: ours, profile: benchworker}]",
+     "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: AllReduce, wire: Bf16}}", NULL,
+     NULL, "6:88: error: spec.workload.exchange.wire: wire Bf16: only benchworker's parameter",
+     "leave wire out, or write kind: PServer"},
+    {"[{name: mine, profile: other, exchange: {kind: PServer, wire: Bf16}}]", NULL,
+     "{grid: {trainers: [1]}}",
+     "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
+     "5:74: error: spec.systems[0].exchange.wire: wire Bf16: only benchworker's parameter servers "
+     "send it",
+     "leave wire out"},
     /* With the native worker beside them, all names must be its own. */
     {"[{name: mine, profile: other}, {name: ours, profile: benchworker}]", NULL, NULL, NULL,
      "6:21: error: spec.workload.model: unknown value 'resnet50'", NULL},
@@ -454,6 +477,28 @@ static void a_role_s_own_command_replaces_the_entrypoint(void **state)
     assert_string_equal(of_role[ROLE_LAUNCHER].args.words.items[2], "other");
     assert_non_null(spec->roles[ROLE_LAUNCHER].template);
     spec_free(spec);
+}
+
+/* Nobody exchanges as the workload does, once the system that did is left out. */
+static void the_format_of_nobody(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text =
+        compose("[{name: ours, profile: benchworker}, "
+                "{name: mine, profile: none, command: [a], exchange: {kind: None}}]",
+                "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: PServer, wire: Bf16}}",
+                "{grid: {trainers: [1]}}",
+                "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}");
+    static const char *const kept[] = {NULL, "mine", "ours"};
+    for (size_t i = 0; i < N_ROWS(kept); i++) {
+        struct spec_overrides overrides = {.systems = kept[i]};
+        struct spec *spec = definition_load(text, &overrides);
+        vec_each (const struct system, s, &spec->systems) {
+            assert_int_equal(s->exchange.wire,
+                             s->name[0] == 'o' ? EXCHANGE_WIRE_BF16 : EXCHANGE_WIRE_FP32);
+        }
+        spec_free(spec);
+    }
 }
 
 static void reports_what_is_wrong(void **state)
@@ -551,6 +596,7 @@ int main(void)
         cmocka_unit_test(a_role_s_own_command_replaces_the_entrypoint),
         cmocka_unit_test(names_of_foreign_systems_are_free),
         cmocka_unit_test(a_system_has_its_own),
+        cmocka_unit_test(the_format_of_nobody),
         cmocka_unit_test(reports_what_is_wrong),
         cmocka_unit_test(what_follows_from_a_mistake_is_no_other),
         cmocka_unit_test(a_command_must_come_from_somewhere),
