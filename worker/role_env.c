@@ -212,6 +212,29 @@ static int read_addrs(struct role_env *e, struct err *err)
     return 0;
 }
 
+/* What a worker cannot do. It has no such options, but variables may come from a trainer's environment, and
+ * what it would do instead is another experiment. */
+static int check_variables_of_worker(const struct role_env *e, struct err *err)
+{
+    static const struct {
+        const char *name, *option, *only, *why;
+    } variables_of_others[] = {
+        {"WIRE", "wire", "Fp32", "only parameter servers and their trainers send other numbers"},
+        {"COMPUTE", "compute", "Real", "only trainers can be emulated"},
+    };
+    for (size_t i = 0; i < N(variables_of_others); i++) {
+        char source[48];
+        const char *only = variables_of_others[i].only;
+        const char *value = look_up(&e->args, variables_of_others[i].name,
+                                    variables_of_others[i].option, only, source);
+        if (!str_eq(value, only)) {
+            return err_set(err, EINVAL, "%s '%s': a worker takes only %s; %s", source, value, only,
+                           variables_of_others[i].why);
+        }
+    }
+    return 0;
+}
+
 /* A worker alone has no peers. */
 static int read_exchange_of_worker(struct role_env *e, struct err *err)
 {
@@ -222,7 +245,25 @@ static int read_exchange_of_worker(struct role_env *e, struct err *err)
         return err_set(err, EINVAL, "%s '%s': expected AllReduce, the exchange of workers", source,
                        kind);
     }
-    return e->n_trainers > 1 ? read_addrs(e, err) : 0;
+    const int r = check_variables_of_worker(e, err);
+    return r < 0 || e->n_trainers == 1 ? r : read_addrs(e, err);
+}
+
+/* Of a trainer or a server. */
+static int read_wire(struct role_env *e, struct err *err)
+{
+    char source[48];
+    (void)look_up(&e->args, "WIRE", "wire", NULL, source); /* wire_name holds what it has found */
+    const int wire = exchange_wire_from_string(e->wire_name);
+    if (wire < 0) {
+        return err_set(err, EINVAL, "%s '%s': expected Fp32 or Bf16", source, e->wire_name);
+    }
+    e->wire = (enum exchange_wire)wire;
+    if (e->exchange == EXCHANGE_NONE && e->wire != EXCHANGE_WIRE_FP32) {
+        return err_set(err, EINVAL, "%s '%s' needs parameter servers, but the exchange is None",
+                       source, e->wire_name);
+    }
+    return 0;
 }
 
 static int read_exchange(struct role_env *e, struct err *err)
@@ -239,17 +280,9 @@ static int read_exchange(struct role_env *e, struct err *err)
         return err_set(err, EINVAL, "%s '%s': expected PServer or None", source, kind);
     }
     e->exchange = (enum exchange_kind)exchange;
-    const int wire = exchange_wire_from_string(e->wire_name);
-    if (wire < 0) {
-        return err_set(err, EINVAL, "wire '%s': expected Fp32 or Bf16", e->wire_name);
-    }
-    e->wire = (enum exchange_wire)wire;
-    if (e->exchange == EXCHANGE_NONE && e->wire != EXCHANGE_WIRE_FP32) {
-        return err_set(err, EINVAL, "wire %s needs parameter servers, but the exchange is None",
-                       e->wire_name);
-    }
-    if (e->exchange == EXCHANGE_NONE) {
-        return 0;
+    const int r = read_wire(e, err);
+    if (r < 0 || e->exchange == EXCHANGE_NONE) {
+        return r;
     }
     if (e->n_pservers < 1) {
         return err_set(err, EINVAL,

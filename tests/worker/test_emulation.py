@@ -135,8 +135,8 @@ def check_refusals(tap, fd):
         (["--compute", "Emulated", "--trace", "conv1_1=1:2"], "trace: layer 'conv1_2' has parameters and no times"),
         ([*EMULATED, "--jitter", "0.31"], "jitter '0.31': expected a number from 0 to 0.3"),
         ([*EMULATED, "--steps", "999"], "compute Emulated takes at most 1000 steps, warm-up included"),
-        (["--wire", "Fp16"], "wire 'Fp16': expected Fp32 or Bf16"),
-        (["--wire", "Bf16"], "wire Bf16 needs parameter servers, but the exchange is None"),
+        (["--wire", "Fp16"], "--wire 'Fp16': expected Fp32 or Bf16"),
+        (["--wire", "Bf16"], "--wire 'Bf16' needs parameter servers, but the exchange is None"),
         ([*EMULATED, "--print-digest"], "an emulated trainer has no parameters"),
     ]
     for args, says in rows:
