@@ -13,9 +13,10 @@
 #include "spec/run_def.h"
 #include "spec/spec_load.h"
 
-static inline struct run_def *make_def(const char *grid, int64_t cpus)
+/* Owned. */
+static inline char *make_def_text(const char *grid)
 {
-    _cleanup_(freep) char *text = xasprintf(
+    return xasprintf(
         "apiVersion: benchd.io/v1alpha1\n"
         "kind: Benchmark\n"
         "metadata: {name: tiny}\n"
@@ -30,6 +31,10 @@ static inline struct run_def *make_def(const char *grid, int64_t cpus)
         "  measure: {warmupSteps: 2, steps: 8}\n"
         "  repeats: {min: 2, order: Sequential}\n",
         grid);
+}
+
+static inline struct run_def *make_def_of(const char *text, int64_t cpus)
+{
     struct diags diags = {0};
     struct spec *spec = NULL;
     struct run_def *def = NULL;
@@ -43,4 +48,10 @@ static inline struct run_def *make_def(const char *grid, int64_t cpus)
     }
     diags_done(&diags);
     return def;
+}
+
+static inline struct run_def *make_def(const char *grid, int64_t cpus)
+{
+    _cleanup_(freep) char *text = make_def_text(grid);
+    return make_def_of(text, cpus);
 }

@@ -21,6 +21,33 @@ static struct attempt_row make_row(uint32_t trial, uint32_t attempt, enum attemp
     return row;
 }
 
+/* `text` with `to` in the place of `from`, which it has. Owned. */
+static char *text_with(const char *text, const char *from, const char *to)
+{
+    const char *at = strstr(text, from);
+    assert_non_null(at);
+    return xasprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+/* Systems and the workload's exchange of the run that is described; NULL: those of make_def. */
+static char *describe_exchanges(const char *systems, const char *exchange)
+{
+    static const char list[] = "[{name: benchworker, profile: benchworker}]";
+    static const char served[] = "{kind: PServer, mode: Sync, wire: Fp32}";
+    _cleanup_(freep) char *text = make_def_text("{trainers: [1]}");
+    _cleanup_(freep) char *own = text_with(text, list, systems == NULL ? list : systems);
+    _cleanup_(freep) char *all = text_with(own, served, exchange == NULL ? served : exchange);
+    struct run_def *def = make_def_of(all, 1);
+    struct run_row run = {.uid = (char *)"u", .name = (char *)"t", .benchmark = (char *)"tiny"};
+    struct result *result = result_build(def, RUN_SUCCEEDED, NULL, 0);
+    struct describe_params params = {.row = &run, .result = result, .where = "--local"};
+    struct buf out = BUF_INIT;
+    describe_format(&params, &out);
+    result_free(result);
+    run_def_free(def);
+    return buf_take(&out);
+}
+
 static char *describe_with(enum run_phase phase, bool is_interrupted,
                            const enum threshold_verdict *verdicts, size_t n_verdicts,
                            const struct slow_replica *slow)
@@ -136,6 +163,28 @@ static void test_a_failed_run(void **state)
     assert_null(strchr(text, '\033'));
 }
 
+/* The format of numbers is said where it is not fp32, and with each system where they differ. */
+static void test_the_format_of_numbers(void **state)
+{
+    (void)state;
+    static const char bf16[] = "{kind: PServer, wire: Bf16}";
+    static const struct {
+        const char *systems, *exchange, *says;
+    } rows[] = {
+        {NULL, NULL, "  Exchange:    PServer\n"},
+        {NULL, bf16, "  Exchange:    PServer Bf16\n"},
+        {"[{name: a, profile: benchworker}, {name: b, profile: benchworker}]", bf16,
+         "  Exchange:    PServer Bf16\n"},
+        {"[{name: a, profile: benchworker}, {name: b, profile: benchworker, exchange: {kind: "
+         "PServer}}]",
+         bf16, "  Exchange:    a PServer Bf16, b PServer\n"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        _cleanup_(freep) char *text = describe_exchanges(rows[i].systems, rows[i].exchange);
+        assert_has(text, rows[i].says);
+    }
+}
+
 static void test_a_slow_replica(void **state)
 {
     (void)state;
@@ -209,6 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_failed_run),
+        cmocka_unit_test(test_the_format_of_numbers),
         cmocka_unit_test(test_a_slow_replica),
         cmocka_unit_test(test_an_interrupted_run),
         cmocka_unit_test(test_conditions_of_each_end),

@@ -68,6 +68,28 @@ static void golden_document(void **state)
     fixture_done(&f);
 }
 
+/* Absent is Fp32, which is what a baseline without servers has: it sends nothing. */
+static void the_format_of_numbers(void **state)
+{
+    (void)state;
+    for (int is_bf16 = 0; is_bf16 < 2; is_bf16++) {
+        struct fixture f;
+        fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+        f.def->spec->systems.items[0].exchange.wire =
+            is_bf16 ? EXCHANGE_WIRE_BF16 : EXCHANGE_WIRE_FP32;
+        json_t *o = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
+        static const char *const lists[] = {"points", "baselines"};
+        for (size_t i = 0; i < N_ROWS(lists); i++) {
+            const json_t *list = json_object_get(o, lists[i]);
+            assert_int_equal(json_array_size(list), 1);
+            const char *wire = json_string_value(json_object_get(json_array_get(list, 0), "wire"));
+            assert_string_equal(wire == NULL ? "" : wire, is_bf16 && i == 0 ? "Bf16" : "");
+        }
+        json_decref(o);
+        fixture_done(&f);
+    }
+}
+
 static void the_row_that_decides(void **state)
 {
     (void)state;
@@ -757,6 +779,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_document),
+        cmocka_unit_test(the_format_of_numbers),
         cmocka_unit_test(the_row_that_decides),
         cmocka_unit_test(a_trial_needs_every_trainers_summary),
         cmocka_unit_test(a_trainer_may_speak_for_the_job),
