@@ -15,8 +15,11 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "ring_rig.h"
+#include "worker/comm/conn.h"
+#include "worker/comm/handshake.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -326,6 +329,136 @@ static void one_is_wrong(void **state)
     }
 }
 
+/* ---- strangers ---- */
+
+static int connect_to(const struct ring_rig *rig, uint32_t index)
+{
+    struct sockaddr_in addr;
+    socklen_t len = sizeof(addr);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(getsockname(rig->listen_fds[index], (struct sockaddr *)&addr, &len), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&addr, len), 0);
+    return fd;
+}
+
+enum { GARBAGE, HALF_A_FRAME, REPLAYED, SILENT, STRANGERS };
+
+/* What is sent to a worker by one that does not know the secret. Stays open: the answer is nobody's. */
+static int stranger(const struct ring_rig *rig, int kind)
+{
+    const int fd = connect_to(rig, 0);
+    struct err err;
+    struct conn conn;
+    struct handshake shake = {.trainer.id = ring_rig_params(rig, 1).self}; /* who is waited for */
+    uint8_t hello[HANDSHAKE_HELLO_SIZE], proof[HANDSHAKE_PROOF_SIZE] = {7}, garbage[200];
+    memset(garbage, 0xff, sizeof(garbage));
+    if (kind == GARBAGE) {
+        assert_int_equal(send(fd, garbage, sizeof(garbage), MSG_NOSIGNAL), sizeof(garbage));
+    } else if (kind == HALF_A_FRAME) {
+        assert_int_equal(send(fd, "bnchd", 3, MSG_NOSIGNAL), 3);
+    } else if (kind == REPLAYED) {
+        conn_init(&conn, fd, &shake.trainer.id);
+        handshake_hello(&shake, hello);
+        conn_send(&conn, FRAME_HELLO, hello, sizeof(hello)); /* another nonce is asked of it */
+        conn_send(&conn, FRAME_PROOF, proof, sizeof(proof));
+        assert_true(conn_pump_tx(&conn, SIZE_MAX, &err) >= 0);
+        conn.fd = -1;
+        conn_close(&conn);
+    }
+    return fd;
+}
+
+/* Before the ring is closed and after it, they change nothing: neither numbers nor who is lost. */
+static void strangers_change_nothing(void **state)
+{
+    (void)state;
+    enum { N = 500, EACH = 3 };
+    struct ring_rig rig;
+    struct exchange *x[2];
+    struct exchange_times times;
+    struct err err = {0};
+    float grads[2][N], params[2][N];
+    int fds[2 * EACH * STRANGERS];
+    size_t n_fds = 0;
+    ring_rig_init(&rig, N, 2, 256);
+    for (uint32_t i = 0; i < 2; i++) {
+        rig_init_params(params[i], N);
+    }
+    for (uint32_t step = 0; step < 2; step++) {
+        if (step == 0) {
+            struct exchange_ring_params p = ring_rig_params(&rig, 0);
+            assert_int_equal(exchange_ring_new(&p, &x[0], &err), 0);
+        }
+        for (int i = 0; i < EACH * STRANGERS; i++) {
+            fds[n_fds++] = stranger(&rig, i % STRANGERS);
+        }
+        if (step == 0) {
+            struct exchange_ring_params p = ring_rig_params(&rig, 1);
+            assert_int_equal(exchange_ring_new(&p, &x[1], &err), 0);
+        }
+        for (uint32_t i = 0; i < 2; i++) {
+            rig_gradient(grads[i], N, i, step);
+            assert_int_equal(x[i]->ops->begin(x[i], grads[i], params[i], &err), 0);
+            x[i]->ops->ready(x[i], 0);
+        }
+        for (uint32_t i = 0; i < 2; i++) {
+            const int r = x[i]->ops->end(x[i], &times, &err);
+            print_message("# worker %u: %s\n", i, err.msg);
+            assert_int_equal(r, 0);
+        }
+    }
+    float *want = ring_rig_want(&rig, 2, false);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_memory_equal(params[i], want, sizeof(params[i]));
+        x[i]->ops->free(x[i]);
+    }
+    while (n_fds > 0) {
+        (void)close(fds[--n_fds]);
+    }
+    free(want);
+}
+
+/* What is no number goes round as it is: it spoils its own place at all workers, and no other. */
+static void gradients_that_are_no_numbers(void **state)
+{
+    (void)state;
+    enum { RANKS = 3, N = 1001 };
+    struct ring_rig rig;
+    struct exchange *x[RANKS];
+    struct err err = {0};
+    float grads[RANKS][N], params[RANKS][N];
+    ring_rig_init(&rig, N, RANKS, 256);
+    float *want = ring_rig_want(&rig, 1, false);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        rig_init_params(params[i], N);
+        rig_gradient(grads[i], N, i, 0);
+        grads[i][300 * i] = NAN;
+        grads[i][300 * i + 100] = INFINITY;
+        struct exchange_ring_params p = ring_rig_params(&rig, i);
+        assert_int_equal(exchange_ring_new(&p, &x[i], &err), 0);
+        assert_int_equal(x[i]->ops->begin(x[i], grads[i], params[i], &err), 0);
+        x[i]->ops->ready(x[i], 0);
+    }
+    for (uint32_t i = 0; i < RANKS; i++) {
+        struct exchange_times times;
+        assert_int_equal(x[i]->ops->end(x[i], &times, &err), 0);
+    }
+    for (uint32_t i = 0; i < RANKS; i++) {
+        assert_memory_equal(params[i], params[0], sizeof(params[0]));
+        x[i]->ops->free(x[i]);
+    }
+    for (size_t at = 0; at < N; at++) {
+        if (at % 300 == 0 && at / 300 < RANKS) {
+            assert_true(isnan(params[0][at]));
+        } else if (at % 300 == 100 && at / 300 < RANKS) {
+            assert_false(isfinite(params[0][at]));
+        } else {
+            assert_memory_equal(&params[0][at], &want[at], sizeof(want[at]));
+        }
+    }
+    free(want);
+}
+
 /* A second worker/1 comes when the ring is closed: it is told so, and the ring goes on. */
 static void a_second_worker_of_an_index(void **state)
 {
@@ -375,6 +508,8 @@ int main(void)
         cmocka_unit_test(overlaps),
         cmocka_unit_test(a_late_rank_is_waited_for),
         cmocka_unit_test(one_is_wrong),
+        cmocka_unit_test(strangers_change_nothing),
+        cmocka_unit_test(gradients_that_are_no_numbers),
         cmocka_unit_test(a_second_worker_of_an_index),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
