@@ -54,11 +54,14 @@ static void topic_refresh(struct topic *t, const struct daemon_runs *runs)
     struct live_event event = {0};
     if (live_event_make(runs, t->run, &event, NULL) < 0) {
         t->is_last = true; /* it is not shown any more: what was sent is the end of it */
-    } else if (!str_eq(t->id, event.id)) {
+        return;
+    }
+    /* Also where it is shown again as it was: one that reads slowly keeps the topic. */
+    t->is_last = event.is_last;
+    if (!str_eq(t->id, event.id)) {
         memcpy(t->id, event.id, sizeof(t->id));
         body_unref(t->event);
         t->event = body_new(&event.text, LIVE_TYPE);
-        t->is_last = event.is_last;
     }
     live_event_done(&event);
 }
