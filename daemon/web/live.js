@@ -4,7 +4,7 @@
   const events = document.body.dataset.events, part = document.getElementById('part');
   if (!events || !part || !window.EventSource) return;
   const RETRY_MS = 5000;
-  const phases = new Map(); // of the runs that the last event had
+  let phases = new Map(); // of the runs that the last event had
   let source = null, retry = 0, figures = part.dataset.figures, isOver = false;
   let isAsking = false, askAgain = false;
 
@@ -25,7 +25,8 @@
     boxes(part).forEach((box, i) => { box.scrollLeft = scrolled[i] ?? 0; });
   }
 
-  // One question at a time; what happens meanwhile is asked once more. Watchers do not ask in one moment.
+  // One question at a time; what happens meanwhile is asked once more. Watchers do not ask in one moment. No event need come
+  // after the one that was the reason, so what has no answer now is asked again.
   async function refresh() {
     if (isAsking) { askAgain = true; return; }
     isAsking = true;
@@ -38,11 +39,18 @@
         const answer = await fetch(url, {cache: 'no-store'});
         if (answer.ok) {
           replace(await answer.text());
-        } else if (answer.status === 503) {
-          await sleep(2000);
-          askAgain = true;
+        } else if (answer.status === 404) {
+          isOver = true;
+          disconnect();
+          write(byId('link'), 'benchd does not have this run any more. What is shown is the last that it said.');
+        } else {
+          askAgain = answer.status >= 500;
+          await sleep(askAgain ? 2000 : 0);
         }
-      } catch { /* benchd cannot be reached: the events will say when it can */ }
+      } catch { // benchd, or what lies between, cannot be reached
+        askAgain = true;
+        await sleep(RETRY_MS);
+      }
     } while (askAgain);
     isAsking = false;
   }
@@ -78,7 +86,8 @@
 
   function showRuns(state) {
     const phase = new URLSearchParams(location.search).get('phase');
-    let isNew = false;
+    const now = new Map(state.runs.map(run => [run.name, run.phase]));
+    let isNew = [...phases.keys()].some(name => !now.has(name)); // deleted, or ended long ago
     for (const run of state.runs) {
       const row = part.querySelector(`[data-run="${CSS.escape(run.name)}"]`);
       if (row) {
@@ -90,8 +99,8 @@
       } else if (phases.get(run.name) !== run.phase) { // a new run, or one that a search may find now
         isNew = true;
       }
-      phases.set(run.name, run.phase);
     }
+    phases = now;
     if (isNew) refresh();
   }
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "base/clock.h"
 #include "base/str.h"
 #include "report/table.h"
@@ -40,6 +42,36 @@ void page_close(struct buf *out, const struct page *page)
         buf_puts(out, "<p class=\"soft\" id=\"link\" role=\"status\"></p>\n");
     }
     buf_puts(out, "</body>\n</html>\n");
+}
+
+/* From the path of a page to the root. */
+static void put_up(struct buf *out, const char *path)
+{
+    for (const char *c = strchr(path + 1, '/'); c != NULL; c = strchr(c + 1, '/')) {
+        buf_puts(out, "../");
+    }
+}
+
+void page_fail(const struct web_request *req, struct web_response *res)
+{
+    if (req->accept == NULL || strstr(req->accept, "text/html") == NULL) {
+        return;
+    }
+    struct buf up = BUF_INIT;
+    json_t *error = json_loadb(res->body.data, res->body.len, 0, NULL);
+    const char *message = json_string_value(json_object_get(error, "message"));
+    put_up(&up, req->path);
+    const struct page page = {.title = "Error", .up = buf_cstr(&up)};
+    buf_clear(&res->body);
+    res->content_type = WEB_HTML;
+    page_open(&res->body, &page);
+    buf_printf(&res->body, "<nav><a href=\"%s\">Runs</a></nav>\n<h1>Error %d</h1>\n",
+               up.len == 0 ? "./" : buf_cstr(&up), res->code);
+    page_element(&res->body, "p", message == NULL ? "" : message);
+    buf_putc(&res->body, '\n');
+    page_close(&res->body, &page);
+    json_decref(error);
+    buf_done(&up);
 }
 
 bool page_is_part(const struct web_request *req)

@@ -18,6 +18,8 @@ struct page {
 };
 void page_open(struct buf *out, const struct page *page);
 void page_close(struct buf *out, const struct page *page);
+/* An error (web_fail) of a request that prefers a page to JSON becomes one; others stay as they are. */
+void page_fail(const struct web_request *req, struct web_response *res);
 /* Only the part that changes is asked for, without head and foot. */
 bool page_is_part(const struct web_request *req);
 

@@ -88,7 +88,8 @@ static bool take_names(const struct web_request *req, const char *ret[2], bool *
         }
     }
     if (n != 2) {
-        web_fail(res, 400, "%zu runs are ticked; go back and tick two", n);
+        web_fail(res, 400, "%zu %s ticked; go back and tick two", n,
+                 n == 1 ? "run is" : "runs are");
         return false;
     }
     ret[0] = ticked[0];

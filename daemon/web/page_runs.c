@@ -95,7 +95,8 @@ static void put_list(struct buf *out, const struct site_list *list, const struct
         if (!is_wanted(item, w)) {
             continue;
         }
-        if (n++ == 0) {
+        if (n++ == 0) { /* before the table: below 500 rows nobody sees it */
+            buf_puts(out, "<p><button>Compare two ticked runs</button></p>\n");
             page_open_table(out, "Runs",
                             "<th></th><th>NAME</th><th>BENCHMARK</th><th>PHASE</th>"
                             "<th class=\"r\">TRIALS</th><th class=\"r\">FAILED</th>"
@@ -107,7 +108,6 @@ static void put_list(struct buf *out, const struct site_list *list, const struct
     }
     if (n > 0) {
         page_close_table(out);
-        buf_puts(out, "<p><button>Compare the two ticked runs</button></p>\n");
     } else if (list->items.len == 0) {
         buf_puts(out, "<p>No runs yet. Start one with <code>benchctl run NAME</code>.</p>\n");
     } else {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "daemon/web/page.h"
 
 static const struct {
     const char *prefix, *suffix; /* a run's name stands between them; suffix NULL: nothing does */
@@ -72,4 +73,7 @@ void routes_answer(struct site *site, const struct route *route, const struct we
         return;
     }
     route->handler(site, req, route->run, res);
+    if (res->code >= 400) {
+        page_fail(req, res);
+    }
 }

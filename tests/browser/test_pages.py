@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """benchd's pages in a real Chromium: what a reader sees, that they follow a run without loading anew, and that nothing is
 refused by their policy or asked of anybody else. Screenshots lie in the build folder, below tests/browser."""
+import contextlib
 import os
 import pathlib
+import sqlite3
 import sys
 import time
 
@@ -73,6 +75,56 @@ class Pages(serve.ServedCase):
         self.assertEqual(self.browser.value("document.getElementById('phase').textContent"), "Failed")
         self.wait_for("new figures", "document.querySelector('#part h2').textContent !== 'old'")
         self.assertEqual(self.browser.complaints(), [])
+
+    def test_figures_that_could_not_be_read_are_asked_again(self):
+        """After the last event no other says that there is something to ask."""
+        self.server.say("phase Running")
+        self.browser.show(f"{self.root}/runs/{self.name}")
+        self.wait_for("live", "document.getElementById('link').textContent.startsWith('Live')")
+        self.browser.value("document.querySelector('#part h2').textContent = 'old'")
+        self.browser.call("Network.setBlockedURLs", urls=["*part=1*"])
+        self.server.say("phase Failed")
+        self.wait_for("the end", "document.getElementById('link').textContent === 'The run has ended.'")
+        time.sleep(1)  # it asks within 0.2 s
+        self.assertEqual(self.browser.value("document.querySelector('#part h2').textContent"), "old")
+        self.browser.call("Network.setBlockedURLs", urls=[])
+        self.wait_for("new figures", "document.querySelector('#part h2').textContent !== 'old'")
+
+    def delete_the_run(self):
+        with contextlib.closing(sqlite3.connect(self.folder / "results.db")) as store, store:
+            store.execute("PRAGMA foreign_keys = ON")
+            store.execute("DELETE FROM run WHERE name = ?", (self.name,))
+        self.server.say("gone")
+
+    def test_a_run_that_is_deleted(self):
+        self.server.say("phase Running")
+        self.browser.show(f"{self.root}/runs/{self.name}")
+        self.wait_for("live", "document.getElementById('link').textContent.startsWith('Live')")
+        self.delete_the_run()
+        self.wait_for("the word", "document.getElementById('link').textContent.includes('does not have this run')")
+        self.assertGreater(self.browser.value("document.getElementById('part').textContent.length"), 100)
+
+    def test_a_run_that_is_deleted_leaves_the_list(self):
+        self.server.say("phase Running")
+        self.browser.show(self.root + "/")
+        self.wait_for("live", "document.getElementById('link').textContent.startsWith('Live')")
+        self.wait_for("its row", f"document.querySelector('[data-run=\"{self.name}\"]') !== null")
+        time.sleep(1)  # the first event has come
+        self.delete_the_run()
+        self.wait_for("no row", f"document.querySelector('[data-run=\"{self.name}\"]') === null")
+
+    def test_an_error_is_a_page(self):
+        for path, text in (("/compare?run=%3Cb%3E", "1 run is ticked"), ("/benchmarks/none", "no run of benchmark 'none'"),
+                           ("/runs/none/log", "there is no run 'none'"), ("/compare?run=%3Cb%3E&run=x", "there is no run '<b>'")):
+            with self.subTest(path):
+                self.browser.show(self.root + path)
+                self.assertIn(text, self.browser.value("document.querySelector('h1 + p').textContent"))
+                self.assertEqual(self.browser.value(LOOK), [])
+                self.assertEqual(self.browser.value("document.querySelector('nav a').href"), self.root + "/")
+                self.assertEqual(self.browser.value("document.styleSheets.length"), 1)
+        code, headers, body = self.server.get("/runs/none", Accept="application/json")
+        self.assertEqual((code, headers["Content-Type"], body), (404, "application/json",
+                                                                 '{"code": 404, "message": "there is no run \'none\'"}\n'))
 
     def test_the_list_follows(self):
         self.server.say("phase Running")

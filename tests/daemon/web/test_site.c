@@ -14,6 +14,7 @@
 
 #include "base/str.h"
 #include "daemon/web/log_window.h"
+#include "daemon/web/page.h"
 #include "daemon/web/routes.h"
 #include "fake_daemon.h"
 #include "report/report.h"
@@ -486,6 +487,34 @@ static void test_html_point_and_log(void **state)
     assert_non_null(strstr(get(rig, "/runs/" RUN "/log?point=9", 404), "no finished attempt"));
 }
 
+/* A browser is shown a page with the way back, whatever a client has put into the error; others get JSON. */
+static void test_html_errors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *accept, *path, *text;
+    } rows[] = {
+        {NULL, "/runs/a/log", "{\"code\": 409, \"message\": \"<b>&\"}\n"},
+        {"application/json", "/runs/a/log", "{\"code\": 409, \"message\": \"<b>&\"}\n"},
+        {"text/html,*/*;q=0.8", "/runs/a/log",
+         "<nav><a href=\"../../\">Runs</a></nav>\n<h1>Error 409</h1>\n<p>&lt;b&gt;&amp;</p>\n"},
+        {"text/html", "/runs/a", "<nav><a href=\"../\">Runs</a></nav>"},
+        {"text/html", "/compare", "<nav><a href=\"./\">Runs</a></nav>"},
+        {"text/html", "/", "<nav><a href=\"./\">Runs</a></nav>"},
+    };
+    for (size_t i = 0; i < N(rows); i++) {
+        const struct web_request req = {.path = rows[i].path, .accept = rows[i].accept};
+        struct web_response res = {0};
+        web_fail(&res, 409, "<b>&");
+        page_fail(&req, &res);
+        if (strstr(buf_cstr(&res.body), rows[i].text) == NULL) {
+            fail_msg("%s %s: %s", rows[i].accept, rows[i].path, buf_cstr(&res.body));
+        }
+        assert_int_equal(res.code, 409);
+        buf_done(&res.body);
+    }
+}
+
 static void test_html_compare_and_history(void **state)
 {
     struct rig *rig = *state;
@@ -495,7 +524,7 @@ static void test_html_compare_and_history(void **state)
         const char *message;
     } rows[] = {
         {"/compare", 400, "0 runs are ticked; go back and tick two"},
-        {"/compare?run=" RUN, 400, "1 runs are ticked"},
+        {"/compare?run=" RUN, 400, "1 run is ticked"},
         {"/compare?run=a&run=b&run=c", 400, "3 runs are ticked"},
         {"/compare?run=" RUN "&run=none", 404, "there is no run 'none'"},
         {"/benchmarks/none", 404, "no run of benchmark 'none' succeeded"},
@@ -645,6 +674,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_html_live, setup, teardown),
         cmocka_unit_test_setup_teardown(test_html_list, setup, teardown),
         cmocka_unit_test_setup_teardown(test_html_point_and_log, setup, teardown),
+        cmocka_unit_test(test_html_errors),
         cmocka_unit_test_setup_teardown(test_html_compare_and_history, setup, teardown),
         cmocka_unit_test(test_log_window),
         cmocka_unit_test_setup_teardown(test_scrape_cache, setup, teardown),
