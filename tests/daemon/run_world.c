@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 static void on_wake(void *ctx)
@@ -15,7 +16,12 @@ static void on_wake(void *ctx)
 
 static void on_show(void *ctx)
 {
-    ((struct world *)ctx)->n_shows++;
+    struct world *w = ctx;
+    w->n_shows++;
+    if (w->followed != NULL) {
+        run_refresh_shown(w->followed, clock_steady_unix_ms());
+        run_drop_def(w->followed);
+    }
 }
 
 int world_setup(void **state)

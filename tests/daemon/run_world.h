@@ -31,6 +31,7 @@ struct world {
     struct event_recorder events;
     struct daemon_counters counters;
     unsigned n_wakes, n_shows;
+    struct run *followed; /* show does to it what inspect_publish does to each run; NULL: nothing */
 };
 
 int world_setup(void **state);    /* *state: a struct world */
