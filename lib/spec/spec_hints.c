@@ -17,6 +17,7 @@ enum {
     NUMBER = BIT(NODE_INT),
     WORD = BIT(NODE_STRING),
     SCALAR = BIT(NODE_INT) | BIT(NODE_FLOAT) | BIT(NODE_STRING),
+    DECIMAL = BIT(NODE_INT) | BIT(NODE_FLOAT),
     VALUES = BIT(NODE_INT) | BIT(NODE_STRING) | BIT(NODE_SEQ),
 };
 
@@ -32,6 +33,8 @@ static const struct hint {
     {"spec.measure.repeats", NUMBER, "write 'repeats: {min: @}' beside measure"},
     {"spec.measure", NUMBER, "write 'measure: {steps: @}'"},
     {"spec.measure.warmup", NUMBER, "write 'warmupSteps: @'"},
+    {"spec.measure.timeToAccuracy", DECIMAL, "write 'timeToAccuracy: {accuracy: 0.8}'"},
+    {"spec.measure.accuracyAfterTime", NUMBER, "write 'accuracyAfterTime: {seconds: @}'"},
     {"spec.warmup", NUMBER, "write 'measure: {warmupSteps: @}'"},
     {"spec.warmupSteps", NUMBER, "write 'measure: {warmupSteps: @}'"},
     {"spec.steps", NUMBER, "write 'measure: {steps: @}'"},
@@ -230,10 +233,17 @@ static int64_t parse_duration_s(const char *text)
     return 0;
 }
 
+/* Of the bounds of thresholds only a time is ever written as "2m". */
+static bool is_in_seconds(const char *path)
+{
+    return str_has_suffix(path, "Seconds") || str_has_suffix(path, ".seconds") ||
+           path_fits(path, "spec.thresholds[*].min") || path_fits(path, "spec.thresholds[*].max");
+}
+
 /* Owned; NULL: no habit that is known. `path` without "local."; is_unknown: no field has that name. */
 static char *find_line(const char *path, const struct node *node, bool is_unknown)
 {
-    if (!is_unknown && node->kind == NODE_STRING && str_has_suffix(path, "Seconds") &&
+    if (!is_unknown && node->kind == NODE_STRING && is_in_seconds(path) &&
         parse_duration_s(node->s) > 0) {
         return xasprintf("write '%s: %" PRId64 "'", node->key, parse_duration_s(node->s));
     }

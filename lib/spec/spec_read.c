@@ -105,6 +105,16 @@ static void read_workload(struct reading *r)
     spec_read_compute(r, &place);
 }
 
+/* Tables print percent; a bound in percent would always pass, or always fail. */
+static void check_ratio(struct reading *r, const struct place *place, bool is_wrong, double bound,
+                        const char *why)
+{
+    if (is_wrong) {
+        _cleanup_(freep) char *fix = xasprintf("write %g for %g%%", bound / 100, bound);
+        reader_complain(r->diags, place, fix, "%s", why);
+    }
+}
+
 /* One field of a map that has one; 0: it is absent, or wrong. */
 static double read_only_number(struct reading *r, const struct place *map, const char *key,
                                double max)
@@ -121,6 +131,22 @@ static double read_only_number(struct reading *r, const struct place *map, const
     return value;
 }
 
+static const char not_an_accuracy[] = "an accuracy is a ratio, 1 at most";
+
+static double read_accuracy(struct reading *r, const struct place *map)
+{
+    const struct place place = place_get(map, "accuracy");
+    const struct node *node = place.node;
+    const double value = node != NULL && node->kind == NODE_INT     ? (double)node->i
+                         : node != NULL && node->kind == NODE_FLOAT ? node->f
+                                                                    : 0;
+    if (value > 1 && value <= 100) {
+        check_ratio(r, &place, true, value, not_an_accuracy);
+        return 0;
+    }
+    return read_only_number(r, map, "accuracy", 1);
+}
+
 static void read_measure(struct reading *r)
 {
     static const struct field measure_fields[] = {{"warmupSteps", FIELD_OPTIONAL},
@@ -133,19 +159,9 @@ static void read_measure(struct reading *r)
     spec->warmup_steps = read_int_or(r->diags, &measure, "warmupSteps", 0, STEPS_MAX, 10);
     spec->steps = read_int_or(r->diags, &measure, "steps", 1, STEPS_MAX, 100);
     struct place target = place_get(&measure, "timeToAccuracy");
-    spec->target_accuracy = read_only_number(r, &target, "accuracy", 1);
+    spec->target_accuracy = read_accuracy(r, &target);
     struct place after = place_get(&measure, "accuracyAfterTime");
     spec->accuracy_after_s = read_only_number(r, &after, "seconds", ACCURACY_AFTER_S_MAX);
-}
-
-/* Tables print percent; a bound in percent would always pass, or always fail. */
-static void check_ratio(struct reading *r, const struct place *place, bool is_wrong, double bound,
-                        const char *why)
-{
-    if (is_wrong) {
-        _cleanup_(freep) char *fix = xasprintf("write %g for %g%%", bound / 100, bound);
-        reader_complain(r->diags, place, fix, "%s", why);
-    }
 }
 
 static bool read_confidence(struct reading *r, const struct place *place)
@@ -161,11 +177,15 @@ static bool read_confidence(struct reading *r, const struct place *place)
     return true;
 }
 
-/* Of a metric that is not measured nothing would ever be known. */
+/* Of a metric that is not measured nothing would ever be known. A wrong field of measure has its own error. */
 static void check_is_measured(struct reading *r, const struct place *threshold, enum metric metric)
 {
-    const bool is_time = metric == METRIC_TIME_TO_ACCURACY && r->spec->target_accuracy <= 0;
-    if (is_time || (metric == METRIC_ACCURACY_AFTER_TIME && r->spec->accuracy_after_s <= 0)) {
+    const bool is_time = metric == METRIC_TIME_TO_ACCURACY;
+    if (!is_time && metric != METRIC_ACCURACY_AFTER_TIME) {
+        return;
+    }
+    struct place measure = place_get(&r->at, "measure");
+    if (place_get(&measure, is_time ? "timeToAccuracy" : "accuracyAfterTime").node == NULL) {
         struct place place = place_get(threshold, "metric");
         reader_complain(r->diags, &place,
                         is_time ? "for example, add 'timeToAccuracy: {accuracy: 0.8}' to measure"
@@ -204,8 +224,8 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
         check_ratio(r, &max, t->has_max && t->max > EFFICIENCY_BOUND_MAX, t->max,
                     "efficiency is a ratio; 1 is linear speedup");
     } else if (t->metric == METRIC_ACCURACY_AFTER_TIME) {
-        check_ratio(r, &min, t->has_min && t->min > 1, t->min, "an accuracy is a ratio, 1 at most");
-        check_ratio(r, &max, t->has_max && t->max > 1, t->max, "an accuracy is a ratio, 1 at most");
+        check_ratio(r, &min, t->has_min && t->min > 1, t->min, not_an_accuracy);
+        check_ratio(r, &max, t->has_max && t->max > 1, t->max, not_an_accuracy);
     }
     if (min.node == NULL && max.node == NULL) {
         reader_complain(r->diags, place, "for example, add 'min: 0.9'",
