@@ -120,7 +120,8 @@ static void take_globals(struct cli *cli)
 static enum exit_code check_words(const struct cli *cli)
 {
     size_t n = cli->args.n_words;
-    _cleanup_(freep) char *fix = xasprintf("benchctl %s %s", cli->verb->name, cli->verb->args);
+    _cleanup_(freep) char *fix = xasprintf("benchctl %s%s%s", cli->verb->name,
+                                           cli->verb->args[0] == '\0' ? "" : " ", cli->verb->args);
     if (n < cli->verb->min_words) {
         return cli_error(EXIT_USAGE, fix, "'%s' needs %s", cli->verb->name,
                          n == 0 ? "an argument" : "more arguments");

@@ -81,7 +81,7 @@ static enum exit_code take_rule(struct import *im)
 {
     const char *name = args_get(&im->cli->args, "rules", NULL);
     if (name == NULL) {
-        return cli_error(EXIT_USAGE, "benchctl explain log, or docs/log-rules.md, lists the rules",
+        return cli_error(EXIT_USAGE, "name a rule of docs/log-rules.md, or a file with one",
                          "write --rules NAME: the log rule by which the figures are found");
     }
     im->log_rule = log_shipped_load(name);

@@ -81,6 +81,7 @@ class Usage(cli.CliCase):
             (["compare", "x", "y", "--local", "--threshold", "2"], 2, "--threshold 2% or --threshold 0.02"),
             (["compare", "x", "y", "--local", "--threshold", "%"], 2, "--threshold '%' must be a ratio"),
             (["results", "a", "b", "--local"], 2, "does not take 'b'"),
+            (["doctor", "x"], 2, "fix: benchctl doctor\n"),
             (["results", "a", "--by", "host", "--local"], 2, "write --by point, --by node, --by replica, --by curve or --by phase"),
             (["results", "a", "--cells", "speed", "--local"], 2, "write one of throughput, speedup, efficiency,"),
             (["results", "a", "--price", "5", "--local"], 2, "for example --price 0.05/cpu-hour"),
