@@ -66,11 +66,13 @@ const struct verb verb_simulate = {
     .args = "NAME [option...]",
     .summary = "Predict the points of a run without running it",
     .examples = "  benchctl simulate vgg16-trainer-sweep --link 10gbit --layers layers.yaml\n"
-                "  benchctl simulate my-sweep --nodes 100 --link 1gbit --trace x7k2p\n"
-                "  benchctl simulate -f my-sweep.yaml --local --trace x7k2p -o json\n",
+                "  benchctl simulate sweep --nodes 9 --link 1gbit --layers l.yaml --trace x7k2p\n"
+                "  benchctl simulate -f my-sweep.yaml --local --layers l.yaml -o json\n",
     .details = "Simulates trainers and parameter servers with recorded times, and with the code\n"
                "that plans benchworker's exchange. Every figure is marked as predicted; compare\n"
-               "and gate take runs alone. What it knows and what not: docs/prediction.md.",
+               "and gate take runs alone. What it knows and what not: docs/prediction.md.\n\n"
+               "Record the times of the layers first, unless the definition has a trace:\n"
+               "  benchworker bench --batch 64 -o trace >layers.yaml",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = "text|markdown|json",

@@ -124,22 +124,23 @@ static enum exit_code read_layers(const struct cli *cli, const char *path,
     struct buf text = BUF_INIT;
     struct err err = {0};
     struct diags diags = {0};
-    int64_t batch = 0;
+    int64_t batch = 0, recorded = 0;
     enum exit_code code = definition_number(cli, "layers-batch", INT32_MAX, &batch);
-    ret->params.batch_size = batch > 0 ? batch : ret->params.batch_size;
     if (code != EXIT_OK) {
         return code;
     }
     if (file_read(path, LAYERS_MAX_BYTES, &text, &err) < 0) {
         code = cli_error(err.code == ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, NULL, "%s",
                          err.msg);
-    } else if (spec_load_trace(buf_cstr(&text), text.len, &ret->trace, &diags) < 0) {
+    } else if (spec_load_trace(buf_cstr(&text), text.len, &ret->trace, &recorded, &diags) < 0) {
         struct buf out = BUF_INIT;
         diags_format(&diags, path, buf_cstr(&text), &out);
         (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
         buf_done(&out);
         code = EXIT_USAGE;
     }
+    batch = batch > 0 ? batch : recorded;
+    ret->params.batch_size = batch > 0 ? batch : ret->params.batch_size;
     diags_done(&diags);
     buf_done(&text);
     return code;
@@ -200,7 +201,8 @@ static enum exit_code use_run(const struct loaded_run *run, const struct run_def
                          model, def->spec->workload.model);
     }
     if (calibrate(run->result, &c, &err) < 0) {
-        return cli_error(EXIT_RUN_FAILED, NULL, "%s", err.msg);
+        return cli_error(EXIT_USAGE, "name a run of benchworker with parameter servers", "%s",
+                         err.msg);
     }
     use_times(run, &c, in);
     in->params.costs = c.costs;

@@ -11,9 +11,9 @@
         {"link", 0, "RATE", "Of each replica's link, each way: 100mbit, 10gbit"},                  \
         {"server-link", 0, "RATE", "Of a server's link, where it is another one"},                 \
         {"cores", 0, "N", "All replicas share a machine with N cores (default with --local)"},     \
-        {"trace", 0, "RUN", "Take times and costs from this stored run"},                          \
+        {"trace", 0, "RUN", "Take costs, and how long a step takes, from this run"},               \
         {"layers", 0, "FILE", "Take times from what benchworker bench -o trace prints"},           \
-        {"layers-batch", 0, "N", "... with so many samples a step; default: the definition's"},    \
+        {"layers-batch", 0, "N", "... with so many samples a step; default: as FILE says"},        \
         {"jitter", 0, "RATIO", "Standard deviation of a step's time, 0 to 0.3"},                   \
         {"server-cost", 0, "NS", "Nanoseconds of a server for a byte received or sent"},           \
         {"update-cost", 0, "NS", "... of the optimiser for a byte of parameters"},                 \

@@ -1,10 +1,14 @@
 /* Prints a prediction: a table, or docs/contracts/prediction.md. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/mem.h"
 #include "ctl/show.h"
 #include "ctl/simulate_args.h"
 #include "report/table.h"
+#include "report/terminal.h"
 
 /* What tells points apart: point, trainers, servers, batch. */
 #define POINT_COLUMNS 4
@@ -17,8 +21,8 @@ static struct figure of(const struct estimate *e, const char *unit)
 static void add_row(struct table *t, const struct predicted_point *it)
 {
     const struct point *p = it->point;
-    const struct figure x = of(&it->throughput, "samples/s"), s = of(&it->speedup, "ratio"),
-                        e = of(&it->efficiency, "ratio");
+    const struct figure x = of(&it->throughput, "samples/s"), s = of(&it->speedup, "ratio");
+    const struct estimate *e = &it->efficiency;
     table_cell(t, "%u%s", p->index, p->is_baseline ? " (baseline)" : "");
     table_cell(t, "%u", p->replicas[ROLE_TRAINER]);
     table_cell(t, "%u", p->replicas[ROLE_PSERVER]);
@@ -26,7 +30,7 @@ static void add_row(struct table *t, const struct predicted_point *it)
     table_figure(t, &x);
     table_interval(t, &x);
     table_figure(t, &s);
-    table_figure(t, &e);
+    table_cell(t, e->known ? "%.1f%%" : "-", 100 * e->value);
     table_cell(t, "%.4g", it->mean.step_s * 1e3);
     table_cell(t, "%.4g", it->mean.forward_s * 1e3);
     table_cell(t, "%.4g", it->mean.backward_s * 1e3);
@@ -53,42 +57,60 @@ static struct table *make_table(const struct prediction *p)
     return t;
 }
 
-static void put_servers(const struct prediction *p, struct buf *out)
+/* A line below the table, as wide as the terminal is. */
+__attribute__((format(printf, 3, 4))) static void put_line(const struct cli *cli, struct buf *out,
+                                                           const char *fmt, ...)
+{
+    const struct report_opts opts = show_opts(cli);
+    const struct terminal t = terminal_of(&opts);
+    va_list args;
+    va_start(args, fmt);
+    _cleanup_(freep) char *text = xvasprintf(fmt, args);
+    va_end(args);
+    terminal_wrapped(out, &t, text, 0, 2);
+}
+
+static void put_servers(const struct cli *cli, const struct prediction *p, struct buf *out)
 {
     vec_each (const struct predicted_servers, s, &p->servers) {
         const struct point *best = s->best->point, *fewest = s->fewest->point;
-        buf_printf(out,
-                   "Servers for %u trainer%s, batch %lld: %u is the smallest of %zu numbers within "
-                   "%.0f%% of the fastest (%u).\n",
-                   fewest->replicas[ROLE_TRAINER], fewest->replicas[ROLE_TRAINER] == 1 ? "" : "s",
-                   (long long)fewest->batch_size, fewest->replicas[ROLE_PSERVER], s->n,
-                   PREDICT_NEAR * 100, best->replicas[ROLE_PSERVER]);
+        put_line(cli, out,
+                 "Servers for %u trainer%s, batch %lld: of %zu numbers %u is the smallest within "
+                 "%.0f%% of the fastest (%u).",
+                 fewest->replicas[ROLE_TRAINER], fewest->replicas[ROLE_TRAINER] == 1 ? "" : "s",
+                 (long long)fewest->batch_size, s->n, fewest->replicas[ROLE_PSERVER],
+                 PREDICT_NEAR * 100, best->replicas[ROLE_PSERVER]);
     }
 }
 
-static void put_notes(const struct prediction *p, const struct simulate_inputs *in, struct buf *out)
+static void put_notes(const struct cli *cli, const struct prediction *p,
+                      const struct simulate_inputs *in, struct buf *out)
 {
     bool is_scaled = false;
     for (uint32_t i = 0; i < p->def->matrix.n_points; i++) {
         is_scaled |= p->points[i].is_scaled;
     }
     if (p->n_seeds > 1) {
-        buf_printf(out,
-                   "Interval: of the median of %u simulations with other seeds: what jitter of "
-                   "%.1f%% does, not how wrong the model may be.\n",
-                   p->n_seeds, in->trace.jitter_ratio * 100);
+        put_line(cli, out,
+                 "Interval: of the median of %u simulations with other seeds: what jitter of "
+                 "%.1f%% does, not how wrong the model may be.",
+                 p->n_seeds, in->trace.jitter_ratio * 100);
     } else {
-        buf_printf(out, "No interval: %s.\n",
-                   in->trace.jitter_ratio == 0 ? "without jitter every simulation is the same"
-                                               : "one simulation a point");
+        put_line(cli, out, "No interval: %s.",
+                 in->trace.jitter_ratio == 0 ? "without jitter every simulation is the same"
+                                             : "one simulation a point");
     }
     if (is_scaled) {
-        buf_printf(out,
-                   "* The times of the layers are those of batch %lld: they are taken to grow with "
-                   "the batch.\n",
-                   (long long)in->params.batch_size);
+        put_line(cli, out,
+                 "* The times of the layers are those of batch %lld: they are taken to grow with "
+                 "the batch.",
+                 (long long)in->params.batch_size);
     }
-    buf_printf(out, "%s", buf_cstr(&in->from));
+    const char *line = buf_cstr(&in->from);
+    for (size_t len; *line != '\0'; line += len + 1) {
+        len = strcspn(line, "\n");
+        put_line(cli, out, "%.*s", (int)len, line);
+    }
 }
 
 /* As the terminal takes it: in parts that begin with the point's own columns. */
@@ -122,8 +144,8 @@ enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
         }
         table_free(t);
         buf_puts(&out, "\n");
-        put_servers(p, &out);
-        put_notes(p, in, &out);
+        put_servers(cli, p, &out);
+        put_notes(cli, p, in, &out);
     }
     const enum exit_code code = cli_print(&out);
     buf_done(&out);

@@ -179,9 +179,10 @@ static int print_trace(const struct command *c, const struct bench_result *r)
     }
     printf("# %s, batch %u, %u thread%s: %.1f ms a step, without Adam's; mean of %zu steps\n"
            "# benchworker %s, source %s, kernels %s\n"
+           "batchSize: %u\n"
            "trace:\n  layers:\n",
            c->model, p->batch, p->threads, p->threads == 1 ? "" : "s", sum_ms, r->steps,
-           BENCHD_VERSION, build_source(), r->isa);
+           BENCHD_VERSION, build_source(), r->isa, p->batch);
     for (uint32_t i = 0; i < r->n_layers; i++) {
         const struct bench_layer *l = &r->layers[i];
         if (l->forward_ms + l->backward_ms > 0) {

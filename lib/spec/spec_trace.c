@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/emulation.h"
+#include "spec/builtin.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_load.h"
@@ -133,10 +134,12 @@ void spec_read_compute(struct reading *r, const struct place *workload)
     }
 }
 
-int spec_load_trace(const char *text, size_t len, struct trace *ret, struct diags *diags)
+int spec_load_trace(const char *text, size_t len, struct trace *ret, int64_t *ret_batch_size,
+                    struct diags *diags)
 {
     static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
-    static const struct field fields[] = {{"trace", FIELD_REQUIRED}};
+    static const struct field fields[] = {{"batchSize", FIELD_OPTIONAL}, {"trace", FIELD_REQUIRED}};
+    int64_t batch_size = 0;
     struct spec spec = {0};
     struct diags found = diags_beside(diags);
     struct reading r = {.diags = &found, .spec = &spec};
@@ -146,6 +149,7 @@ int spec_load_trace(const char *text, size_t len, struct trace *ret, struct diag
         if (read_map(&found, &top, fields, COUNT_OF(fields))) {
             const struct place trace = place_get(&top, "trace");
             read_trace(&r, &trace);
+            batch_size = read_int_or(&found, &top, "batchSize", 1, BATCH_SIZE_MAX, 0);
         }
         tree_free(root);
     }
@@ -156,6 +160,7 @@ int spec_load_trace(const char *text, size_t len, struct trace *ret, struct diag
         return -EINVAL;
     }
     *ret = spec.workload.trace;
+    *ret_batch_size = batch_size;
     return 0;
 }
 

@@ -74,13 +74,28 @@ class Simulate(cli.CliCase):
         text = self.ctl("simulate", "-f", path, "--nodes", "8", "--link", "10gbit", "--layers", str(self.layers)).stdout
         self.assertIn("Predicted, not measured: tiny", text)
         self.assertIn("PREDICTED SAMPLES/S", text)
-        self.assertRegex(text, r"Servers for 8 trainers, batch 2: 4 is the smallest of 4 numbers within 2% of the fastest \(8\)\.")
+        self.assertIn("Servers for 8 trainers, batch 2: of 4 numbers 4 is the smallest within 2% of the fastest (8).", " ".join(text.split()))
         self.assertIn("without jitter every simulation is the same", text)
         self.assertRegex(self.ctl("simulate", "-f", path, "--link", "10gbit", "--layers", str(self.layers), "-o", "markdown").stdout, r"\| POINT +\|")
         # Times of batch 1 are half of those of batch 2.
         point = self.points("--link", "1tbit", "--layers-batch", "1", pservers=(1,))[-1]
         self.assertAlmostEqual(point["seconds"]["step"], 2 * STEP_S)
         self.assertTrue(point["timesScaledToBatch"])
+
+    def test_the_batch_that_the_file_names(self):
+        """A file of batch 1 is no file of batch 2, whatever the definition's batch is; the option decides."""
+        self.layers.write_text("batchSize: 1\n" + trace())
+        point = self.points("--link", "1tbit", pservers=(1,))[-1]
+        self.assertAlmostEqual(point["seconds"]["step"], 2 * STEP_S)
+        self.assertTrue(point["timesScaledToBatch"])
+        point = self.points("--link", "1tbit", "--layers-batch", "2", pservers=(1,))[-1]
+        self.assertAlmostEqual(point["seconds"]["step"], STEP_S)
+
+    def test_lines_fit_and_name_the_servers(self):
+        self.env["COLUMNS"] = "80"
+        text = self.simulate("--layers", self.layers, "--link", "1gbit", "--jitter", "0.05", "--layers-batch", "1", pservers=(1, 2), repeats=3).stdout
+        self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
+        self.assertRegex(text, r"(?m)^0 .* [0-9.]+% ")
 
     def test_what_is_wrong(self):
         rows = [  # options, code, text
@@ -112,6 +127,7 @@ class Simulate(cli.CliCase):
             (trace(forward=0, backward=0), "all layers together take no time"),
             ("layers: []\n", "wrong.yaml:1:1"),
             ("", "wrong.yaml"),
+            ("batchSize: 0\n" + trace(), "wrong.yaml:1:12: error: batchSize: 0 is out of range"),
         ]
         for text, message in files:
             with self.subTest(message):

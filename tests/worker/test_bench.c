@@ -126,7 +126,7 @@ static void trace(void **state)
     const char *head = strstr(child.out, "batch 2, 1 thread: ");
     assert_non_null(head);
     const double step_ms = strtod(strchr(head, ':') + 1, NULL);
-    assert_non_null(strstr(child.out, "\ntrace:\n  layers:\n  - {name: conv1_1, "));
+    assert_non_null(strstr(child.out, "\nbatchSize: 2\ntrace:\n  layers:\n  - {name: conv1_1, "));
     double sum_ms = 0;
     size_t n_trained = 0;
     for (const char *at = child.out; (at = strstr(at, "- {name: ")) != NULL; at++) {
