@@ -28,7 +28,7 @@ static int check_run(struct sqlite_store *s, const char *uid, int64_t n_attempts
 }
 
 /* Two builds that are used by turns (benchctl and another benchctl) keep theirs; those of builds before them go. */
-#define MAX_VERSIONS "2"
+#define MAX_VERSIONS INT64_C(2)
 
 static int write_figures(struct sqlite_store *s, const char *uid, const char *version,
                          int64_t n_attempts, const struct packed parts[static 2], struct err *err)
@@ -43,9 +43,8 @@ static int write_figures(struct sqlite_store *s, const char *uid, const char *ve
     return r < 0 ? r
                  : sql_run(s, err,
                            "DELETE FROM figures WHERE run_uid = ?1 AND rowid NOT IN (SELECT rowid "
-                           "FROM figures WHERE run_uid = ?1 ORDER BY rowid DESC LIMIT " MAX_VERSIONS
-                           ")",
-                           "s", uid);
+                           "FROM figures WHERE run_uid = ?1 ORDER BY rowid DESC LIMIT ?2)",
+                           "si", uid, MAX_VERSIONS);
 }
 
 int figures_put(struct store *base, const char *uid, const char *version, int64_t n_attempts,
