@@ -38,7 +38,7 @@ void log_window_find(const char *text, size_t len, const char *error, struct log
         const struct line line = next_line(text, len, &pos);
         ret->n_lines++;
         said = line.len > 0 ? ret->n_lines : said;
-        if (is_searched && line.len >= MIN_QUOTE &&
+        if (error != NULL && is_searched && line.len >= MIN_QUOTE &&
             memmem(error, error_len, line.text, line.len) != NULL) {
             quoted = ret->n_lines;
         }
