@@ -30,7 +30,11 @@ static void add_row(struct table *t, const struct predicted_point *it)
     table_figure(t, &x);
     table_interval(t, &x);
     table_figure(t, &s);
-    table_cell(t, e->known ? "%.1f%%" : "-", 100 * e->value);
+    if (e->known) {
+        table_cell(t, "%.1f%%", 100 * e->value);
+    } else {
+        table_cell(t, "-");
+    }
     table_cell(t, "%.4g", it->mean.step_s * 1e3);
     table_cell(t, "%.4g", it->mean.forward_s * 1e3);
     table_cell(t, "%.4g", it->mean.backward_s * 1e3);
