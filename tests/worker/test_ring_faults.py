@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Mid-trial, a worker of a ring is killed or stopped: all others are out within 2 s or 10 s, and all name it, also those
-that are no neighbours of it; a stopped one that wakes finds itself out. Before: what workers end with."""
+that are no neighbours of it; a stopped one that wakes finds itself out. Before: what workers end with, and a worker
+that is killed before the ring is closed or at the barrier."""
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -47,9 +48,32 @@ def check_end(tap):
                    f"expected about {want:.0f}, got {summary.get('bytes_tx')}")
 
 
+# Before the ring is closed, and at the barrier: the victim, and its record that is waited for (None: none).
+EARLY = [("worker/1", None), ("worker/1", "step"), ("worker/0", "step")]
+
+
+def early_fault(row):
+    victim, record = row
+    with Ring(3, ["--warmup-steps", 1, "--steps", 100000, "--rendezvous-s", 10]) as ring:
+        if record is not None:
+            ring[victim].wait_for(record)
+        ring[victim].signal(signal.SIGKILL)
+        return ring.end([name for name in ring.replicas if name != victim])
+
+
+def check_early(tap):
+    for row in EARLY:
+        victim, record = row
+        what = f"SIGKILL of {victim} {'at its start' if record is None else 'at the barrier'}"
+        for name, (code, error, stderr) in early_fault(row).items():
+            tap.equal((11, victim), (code, error and error["peer"]), f"{what}: {name} names the cause")
+            tap.match(victim, stderr, f"{what}: {name} says so on stderr")
+
+
 def main():
     tap = Tap()
     check_end(tap)
+    check_early(tap)
     with ThreadPoolExecutor(1) as pool:  # a ring that starves loses workers that nobody killed
         results = list(pool.map(fault, ROWS))
     for (n, victim, number), (took_s, limit_s, others, woken) in zip(ROWS, results):
