@@ -12,8 +12,9 @@ import sys
 import machine
 import system_image
 import tap
+from cluster import becomes
 from node import Node
-from user import NS, User
+from user import GONE_S, NS, User
 
 PAGE = (tap.ROOT / "docs" / "own-script.md").read_text(encoding="utf-8").split("## An MPI program")[1]
 MPI = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]
@@ -89,7 +90,10 @@ def check_table(t, user, result, name):
 
 def check_keys(t, user, process, run):
     """While a run lives: its Secret has the pair, and no other object, log or output has the private half."""
-    secrets = json.loads(user.k("get", "secrets", "-n", NS, f"--selector=benchd.io/run={run}", "-o", "json").stdout)["items"]
+    def secrets_of_run():
+        return json.loads(user.k("get", "secrets", "-n", NS, f"--selector=benchd.io/run={run}", "-o", "json").stdout)["items"]
+    becomes(secrets_of_run, GONE_S)   # benchctl returns before benchd has seen the run
+    secrets = secrets_of_run()
     t.equal(1, len(secrets), "mpi: one Secret a run")
     keys = {name: base64.b64decode(data).decode("latin-1") for name, data in secrets[0]["data"].items()}
     t.equal({"id_ed25519", "id_ed25519.pub", "key"}, set(keys), "mpi: what it has")
