@@ -66,7 +66,6 @@ class OpenMpi(cli.CliCase):
         self.assertEqual("Failed", trial["phase"])
         self.assertRegex(trial["error"], "^launcher/0: exit code 3")
 
-    @unittest.skipUnless(shutil.which("mpicc"), "libopenmpi-dev is not installed")
     def test_mlbench_logistic(self):
         """The shipped definition and its program, of a few samples: it learns, and what it prints is what it did."""
         place = self.folder / "bin"
