@@ -8,6 +8,10 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <sqlite3.h>
+
+#include "schema_v1.h"
+
 #define DISK "size=20m"
 #define RESERVE_BYTES (6 << 20)
 
@@ -146,6 +150,59 @@ static void a_full_disk(void **state)
     unmount_disk(&f);
 }
 
+/* Fills the pages of a run's row, so that an upgrade needs more than what is left anywhere. */
+static void make_old_file(const struct fixture *f, size_t n_bytes)
+{
+    sqlite3 *db = NULL;
+    _cleanup_(freep) char *sql =
+        xasprintf("UPDATE replica SET environment = '{\"a\":\"' || hex(randomblob(%zu)) || '\"}'",
+                  n_bytes / 2);
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, schema_v1, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static int version_of(const struct fixture *f)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *q = NULL;
+    assert_int_equal(sqlite3_open_v2(f->path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &q, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+    const int version = sqlite3_column_int(q, 0);
+    assert_int_equal(sqlite3_finalize(q), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return version;
+}
+
+static void an_upgrade_without_room_changes_nothing(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    if (!mount_disk(&f)) {
+        (void)rmdir(f.folder);
+        skip(); /* not root, or no mount namespaces */
+    }
+    make_old_file(&f, 4 << 20);
+    fill_disk(&f);
+    for (int i = 0; i < 2; i++) {
+        struct store *s = NULL;
+        struct err err = {0};
+        assert_int_equal(store_open(f.url, true, &s, &err), -ENOSPC);
+        assert_non_null(strstr(err.msg, "disk full"));
+        assert_non_null(strstr(err.msg, f.path));
+        assert_null(s);
+    }
+    empty_disk(&f);
+    assert_int_equal(version_of(&f), 1);
+    struct store *s = fixture_open(&f);
+    assert_int_equal(count_attempts(s, "old"), 1);
+    store_close(s);
+    unmount_disk(&f);
+}
+
 int main(void)
 {
     uint64_t x = 88172645463325252;
@@ -153,6 +210,9 @@ int main(void)
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
         big_log[i] = (char)x;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_full_disk)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_full_disk),
+        cmocka_unit_test(an_upgrade_without_room_changes_nothing),
+    };
     return cmocka_run_group_tests_name("store/full", tests, NULL, NULL);
 }
