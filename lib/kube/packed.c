@@ -80,15 +80,16 @@ static uint32_t add_word(struct kube_words *w, const char *text, size_t len, uin
     return at;
 }
 
-/* True the second time; a text in between may have taken its place. */
-static bool was_seen(struct kube_words *w, uint32_t hash)
+/* True for the second object; a text in between may have taken its place. */
+static bool was_seen(struct kube_words *w, uint32_t hash, const struct kube_pack_own *own)
 {
     if (w->seen == NULL) {
-        w->seen = xnew_array(uint32_t, N_SEEN);
+        w->seen = xnew_array(struct kube_seen, N_SEEN);
     }
-    uint32_t *place = &w->seen[hash % N_SEEN];
-    const bool was = *place == hash;
-    *place = hash;
+    const uint32_t by = hash_of(own->text[0], strlen(own->text[0]));
+    struct kube_seen *place = &w->seen[hash % N_SEEN];
+    const bool was = place->hash == hash && place->by != by;
+    *place = (struct kube_seen){hash, by};
     return was;
 }
 
@@ -122,12 +123,13 @@ static void put_head(struct buf *b, enum kind kind, uint64_t number)
     }
 }
 
-static void put_text(struct kube_words *w, const char *text, size_t len, bool is_key, struct buf *b)
+static void put_text(struct kube_words *w, const char *text, size_t len, bool is_key,
+                     const struct kube_pack_own *own, struct buf *b)
 {
     const bool may_be_word = len > 1 && len <= WORD_LEN_MAX && memchr(text, '\0', len) == NULL;
     const uint32_t hash = hash_of(text, may_be_word ? len : 0);
     uint32_t at = may_be_word ? find_word(w, text, len, hash) : 0;
-    if (at == 0 && may_be_word && (is_key || was_seen(w, hash))) {
+    if (at == 0 && may_be_word && (is_key || was_seen(w, hash, own))) {
         at = add_word(w, text, len, hash);
     }
     if (at != 0) {
@@ -162,7 +164,7 @@ void kube_pack(struct kube_words *w, const json_t *value, const struct kube_pack
     case JSON_OBJECT:
         put_head(ret, PACKED_OBJECT, json_object_size(value));
         json_object_foreach ((json_t *)value, key, child) {
-            put_text(w, key, strlen(key), true, ret);
+            put_text(w, key, strlen(key), true, own, ret);
             kube_pack(w, child, own, ret);
         }
         break;
@@ -174,7 +176,7 @@ void kube_pack(struct kube_words *w, const json_t *value, const struct kube_pack
         break;
     case JSON_STRING:
         if (!put_own(own, value, ret)) {
-            put_text(w, json_string_value(value), json_string_length(value), false, ret);
+            put_text(w, json_string_value(value), json_string_length(value), false, own, ret);
         }
         break;
     case JSON_INTEGER: {

@@ -3,8 +3,8 @@
  *
  * Objects of one kind say the same again and again (keys, labels, images). Such texts are words: kept
  * once, with a count of their uses, in a struct kube_words that all objects share. A key is a word at
- * once, a value when it is seen a second time. What a packed object says in `own` (its name, say) costs a
- * byte. */
+ * once, a value when a second object says it: an object that is packed again has said its own before. What a
+ * packed object says in `own` (its name, say) costs a byte. */
 #pragma once
 
 #include <stdint.h>
@@ -19,15 +19,19 @@ struct kube_word {
     uint32_t len, hash, n_uses;
     uint32_t next; /* place + 1 in the list of its bucket, or of the free ones; 0: the last */
 };
+/* A value that one object has said so far. */
+struct kube_seen {
+    uint32_t hash, by; /* by: the object, by the hash of its first own text */
+};
 struct kube_words {
     VEC(struct kube_word) list;
     uint32_t *buckets; /* by hash: place + 1 of the first; NULL until the first word */
-    uint32_t *seen;    /* hashes of values that were no words yet */
+    struct kube_seen *seen;
     uint32_t free;     /* place + 1 of the first free one */
 };
 void kube_words_done(struct kube_words *w);
 
-/* Texts that are kept beside the packed object, and are often in it. */
+/* Texts that are kept beside the packed object, and are often in it; the first one tells it from others. */
 #define KUBE_PACK_OWN 3
 struct kube_pack_own {
     const char *text[KUBE_PACK_OWN];

@@ -140,7 +140,9 @@ static void keep_line(struct pod_state *s, const struct replica_id *id, struct l
         free(s->summary_line);
         s->summary_line = xstrndup(line, len);
         s->summary_fault = summary_fault(&record.summary);
-        s->noise = record.summary.noise;
+        free(s->noise);
+        s->noise = xnew(struct noise);
+        *s->noise = record.summary.noise;
     } else if (is_its && record.type == RECORD_ERROR) {
         free(words->error);
         words->error = xstrdup(record.error.message);
@@ -477,6 +479,8 @@ void pod_state_done(struct pod_state *state)
 {
     free(state->summary_line);
     state->summary_line = NULL;
+    free(state->noise);
+    state->noise = NULL;
     free(state->image_id);
     state->image_id = NULL;
     free(state->node);

@@ -37,7 +37,7 @@ struct pod_state {
     char *node;                /* where it was scheduled; owned; NULL: nowhere yet */
     char *summary_line;        /* owned; NULL: none */
     const char *summary_fault; /* of summary_line (core/summary.h); static; NULL: none */
-    struct noise noise;        /* of summary_line */
+    struct noise *noise;       /* of summary_line, owned; NULL: none */
     bool has_blamed;
     enum role blamed_role;
     uint32_t blamed_index;

@@ -163,8 +163,21 @@ static void on_follow_end(void *ctx, int r, const struct err *err)
     finish(m, r < 0 ? err->msg : NULL);
 }
 
+/* Where a webhook added others. Owned; NULL: its pod is not known, and has one. */
+static char *container_of(const struct pod_member *m)
+{
+    const struct kube_cache *pods = m->owner->params.cache;
+    const struct kube_entry *e = kube_cache_get(pods, m->name);
+    json_t *pod = e == NULL ? NULL : kube_cache_json(pods, e);
+    const char *name = json_string_value(json_object_get(pod_main_container(pod), "name"));
+    char *copy = name == NULL ? NULL : xstrdup(name);
+    json_decref(pod);
+    return copy;
+}
+
 static void start_follow(struct pod_member *m)
 {
+    _cleanup_(freep) char *container = container_of(m);
     const struct pods_params *params = &m->owner->params;
     begin_capture(m);
     if (pod_logs_has_figures(m)) {
@@ -176,7 +189,7 @@ static void start_follow(struct pod_member *m)
     m->log.follow = kube_follow_new(params->client, &(struct kube_follow_params){
                                                         .ns = params->ns,
                                                         .pod = m->name,
-                                                        .container = m->container,
+                                                        .container = container,
                                                         .on_line = on_follow_line,
                                                         .on_break = on_follow_break,
                                                         .on_end = on_follow_end,
@@ -225,11 +238,11 @@ static void start_fetch(struct pod_member *m)
     const struct pods_params *params = &m->owner->params;
     begin_fetch(m);
     m->log.step = POD_LOG_FETCHING;
+    _cleanup_(freep) char *container = container_of(m);
     struct kube_request req;
     kube_request_log(
         params->ns, m->name,
-        &(struct kube_log_options){.container = m->container, .limit_bytes = FETCH_MAX_BYTES},
-        &req);
+        &(struct kube_log_options){.container = container, .limit_bytes = FETCH_MAX_BYTES}, &req);
     m->log.call = kube_call(params->client, &req,
                             &(struct kube_call_options){.timeout_ns = FETCH_TIMEOUT_NS,
                                                         .max_tries = 3,

@@ -354,7 +354,6 @@ void pod_member_free(struct pod_member *m)
     }
     pod_state_done(&m->state);
     free(m->name);
-    free(m->container);
     free(m->uid);
     free(m->environment_json);
     free(m->collected_json);
@@ -446,14 +445,6 @@ static void note_remains(struct pod_member *m, const json_t *pod, int64_t now_ns
     }
 }
 
-static void note_container(struct pod_member *m, const json_t *pod)
-{
-    const char *name = json_string_value(json_object_get(pod_main_container(pod), "name"));
-    if (m->container == NULL && name != NULL) {
-        m->container = xstrdup(name);
-    }
-}
-
 static void read_pod(struct pod_member *m, const json_t *pod, int64_t now_ns)
 {
     note_remains(m, pod, now_ns);
@@ -470,7 +461,6 @@ static void read_pod(struct pod_member *m, const json_t *pod, int64_t now_ns)
     }
     pod_state_done(&m->state);
     m->state = next;
-    note_container(m, pod);
     if (m->started_unix_ms == 0 && m->state.state == REPLICA_RUNNING) {
         m->started_unix_ms = clock_steady_unix_ms();
     }

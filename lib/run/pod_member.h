@@ -169,7 +169,6 @@ struct pod_member {
     int64_t ended_unix_ms;
     int64_t started_unix_ms; /* when it was first seen to run; 0: not yet */
     enum pod_remains remains;
-    char *container;        /* owned, NULL until the pod was read */
     char *environment_json; /* of the start record; owned, NULL: none */
     char *collected_json; /* the same with what the pod's state adds; owned, NULL until collected */
     struct pod_log log;

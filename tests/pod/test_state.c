@@ -371,7 +371,7 @@ static void summary_in_message(void **state)
     assert_int_equal(s.state, REPLICA_SUCCEEDED);
     assert_non_null(s.summary_line);
     assert_memory_equal(s.summary_line, buf_cstr(&line), line.len - 1);
-    assert_memory_equal(&s.noise, &summary.noise, sizeof(s.noise));
+    assert_memory_equal(s.noise, &summary.noise, sizeof(*s.noise));
     pod_state_done(&s);
 
     static const struct replica_id others[] = {
