@@ -28,6 +28,18 @@ static void number_cell(struct table *t, const json_t *value)
     }
 }
 
+/* 5, or 3-10 where a point may stop early. */
+static void repeats_cell(struct table *t, const json_t *repeats)
+{
+    const json_t *min = json_object_get(repeats, "min"), *max = json_object_get(repeats, "max");
+    if (json_is_integer(min) && json_is_integer(max) && !json_equal(min, max)) {
+        table_cell(t, "%lld-%lld", (long long)json_integer_value(min),
+                   (long long)json_integer_value(max));
+    } else {
+        number_cell(t, min);
+    }
+}
+
 static void print_row(struct table *t, const struct listed_benchmark *l, bool is_wide,
                       int64_t now_unix_ms)
 {
@@ -41,7 +53,7 @@ static void print_row(struct table *t, const struct listed_benchmark *l, bool is
     text_cell(t, path(json_object_get(spec, "workload"), "exchange", "kind"));
     text_cell(t, path(spec, "baseline", "kind"));
     number_cell(t, path(spec, "measure", "steps"));
-    number_cell(t, path(spec, "repeats", "min"));
+    repeats_cell(t, json_object_get(spec, "repeats"));
     table_cell(t, "%s", age);
     if (is_wide) {
         text_cell(t, json_object_get(spec, "description"));

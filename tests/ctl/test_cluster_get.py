@@ -33,6 +33,10 @@ class Cluster(ClusterCase):
         self.assertIn("choose the objects themselves", self.ctl("get", "runs", "a-1", "-A", code=2).stderr)
         self.fake.put("benchmarks", {"metadata": {"name": "tiny", "namespace": "other"}, "spec": cli.definition()["spec"]})
         self.assertRegex(self.ctl("get", "bm", "-A", "--no-headers").stdout, r"^other +tiny +vgg16")
+        for repeats, printed in (({"min": 3, "max": 10}, "3-10"), ({"min": 4, "max": 4}, "4"), ({"min": 5}, "5"), ({}, "-")):
+            spec = {**cli.definition()["spec"], "repeats": repeats}
+            self.fake.put("benchmarks", {"metadata": {"name": "tiny", "namespace": "other"}, "spec": spec})
+            self.assertEqual(self.ctl("get", "bm", "-n", "other", "--no-headers").stdout.split()[5], printed)
         self.assertEqual(self.ctl("get", "bm").stderr, f"No resources found in {NS} namespace.\n")
 
     def test_describe_as_json(self):
