@@ -108,6 +108,9 @@ static const char *const steps[SCHEMA_VERSION] = {
     ") STRICT;"
     "CREATE TRIGGER replicas_added AFTER INSERT ON replicas BEGIN"
     "  DELETE FROM figures WHERE run_uid = new.run_uid; END;",
+    /* 9: logs of a role share a row, which is that of the first of them (1: log_pack.h). NULL in rows of older versions: the
+     * bytes of one log. */
+    "ALTER TABLE log ADD COLUMN packed INTEGER;",
 };
 /* What a step does beyond SQL, after it; NULL: nothing. */
 static int (*const fills[SCHEMA_VERSION])(struct sqlite_store *s, struct err *err) = {

@@ -207,6 +207,7 @@ static void sqlite_rest(struct store *base)
     (void)sqlite3_db_release_memory(s->db); /* the cache; it never fails */
     (void)ZSTD_freeDCtx(s->unpacker);       /* nor does this */
     s->unpacker = NULL;
+    log_cache_done(&s->logs);
 }
 
 static void sqlite_close(struct store *base)
@@ -215,6 +216,7 @@ static void sqlite_close(struct store *base)
     claim_release_all(s);
     (void)sqlite3_close(s->db);       /* every statement is finalized: cannot be busy */
     (void)ZSTD_freeDCtx(s->unpacker); /* NULL is fine */
+    log_cache_done(&s->logs);
     free(s->path);
     free(s);
 }
@@ -241,7 +243,7 @@ static const struct store_ops sqlite_ops = {
     .get_version = reader_get_version,
     .put_figures = figures_put,
     .get_figures = figures_get,
-    .get_log = attempts_get_log,
+    .get_log = logs_get,
     .add_event = events_add,
     .list_events = events_list,
     .claim_run = claim_take,

@@ -1,4 +1,4 @@
-/* Attempts and their logs in the SQLite store; their replicas are in sqlite_replicas.c. An attempt is
+/* Attempts in the SQLite store; their replicas are in sqlite_replicas.c, their logs in sqlite_logs.c. An attempt is
  * written once, completely; it is compressed before the transaction begins, so that the write lock is
  * held only to write. */
 #include "store/sqlite_internal.h"
@@ -29,41 +29,24 @@ static int insert_attempt(struct sqlite_store *s, const char *uid, const struct 
                    row->started_unix_ms, row->ended_unix_ms, row->error, (int64_t)row->simulated);
 }
 
-static int pack_log(const struct replica_log *log, struct packed *ret, struct err *err)
-{
-    const char *role = role_to_string(log->id.role);
-    if (log->len > BLOB_MAX_BYTES) {
-        return err_set(err, E2BIG, "log of %s/%u: %zu bytes are more than %zu", role, log->id.index,
-                       log->len, BLOB_MAX_BYTES);
-    }
-    const int r = blob_pack(log->data, log->len, ret, err);
-    return r < 0 ? err_wrap(err, r, "log of %s/%u", role, log->id.index) : 0;
-}
-
 /* What a transaction writes of an attempt, compressed before it begins. */
 struct packed_attempt {
     struct packed replicas;
-    struct packed *logs; /* owned */
-    size_t n_logs;
+    struct packed_logs logs;
 };
 
 static void packed_attempt_done(struct packed_attempt *p)
 {
     free(p->replicas.data);
-    for (size_t i = 0; i < p->n_logs; i++) {
-        free(p->logs[i].data);
-    }
-    free(p->logs);
+    logs_done(&p->logs);
 }
 
 static int pack_attempt(const struct attempt_row *row, const struct replica_log *logs,
                         size_t n_logs, struct packed_attempt *ret, struct err *err)
 {
-    struct packed_attempt p = {.logs = xnew_array(struct packed, n_logs + 1), .n_logs = n_logs};
+    struct packed_attempt p = {0};
     int r = replicas_pack(row, &p.replicas, err);
-    for (size_t i = 0; i < n_logs && r >= 0; i++) {
-        r = pack_log(&logs[i], &p.logs[i], err);
-    }
+    r = r < 0 ? r : logs_pack(logs, n_logs, &p.logs, err);
     if (r < 0) {
         packed_attempt_done(&p);
         return r;
@@ -73,8 +56,7 @@ static int pack_attempt(const struct attempt_row *row, const struct replica_log 
 }
 
 static int write_attempt(struct sqlite_store *s, const char *uid, const struct attempt_row *row,
-                         const struct replica_log *logs, const struct packed_attempt *packed,
-                         struct err *err)
+                         const struct packed_attempt *packed, struct err *err)
 {
     int r = insert_attempt(s, uid, row, err);
     if (r <= 0) {
@@ -84,15 +66,7 @@ static int write_attempt(struct sqlite_store *s, const char *uid, const struct a
         r = sql_run(s, err, "UPDATE run SET simulated = 1 WHERE uid = ?", "s", uid);
     }
     r = r < 0 ? r : replicas_insert(s, uid, &row->id, &packed->replicas, err);
-    for (size_t i = 0; i < packed->n_logs && r >= 0; i++) {
-        r = sql_run(s, err,
-                    "INSERT INTO log (run_uid, point, trial, attempt, role, replica_index, zstd) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    "siiisib", uid, (int64_t)row->id.point, (int64_t)row->id.trial,
-                    (int64_t)row->id.number, role_to_string(logs[i].id.role),
-                    (int64_t)logs[i].id.index, packed->logs[i].data, packed->logs[i].len);
-    }
-    return r;
+    return r < 0 ? r : logs_insert(s, uid, &row->id, &packed->logs, err);
 }
 
 int attempts_save(struct store *base, const char *uid, const struct attempt_row *row,
@@ -102,7 +76,7 @@ int attempts_save(struct store *base, const char *uid, const struct attempt_row 
     struct packed_attempt packed = {0};
     int r = pack_attempt(row, logs, n_logs, &packed, err);
     if (r >= 0 && (r = sql_begin(s, err)) >= 0) {
-        r = sql_end(s, write_attempt(s, uid, row, logs, &packed, err), err);
+        r = sql_end(s, write_attempt(s, uid, row, &packed, err), err);
     }
     packed_attempt_done(&packed);
     return r < 0 ? err_wrap(err, r, "save point %u trial %u attempt %u", row->id.point,
@@ -283,26 +257,4 @@ int attempts_list_ids(struct store *base, const char *uid, struct attempt_id **r
     *ret = ids.items;
     *ret_n = ids.len;
     return 0;
-}
-
-int attempts_get_log(struct store *base, const char *uid, const struct replica_id *id, char **ret,
-                     size_t *ret_len, struct err *err)
-{
-    struct sqlite_store *s = sqlite_store_of(base);
-    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err,
-                        "SELECT zstd FROM log WHERE " KEY " AND role = ?5 AND replica_index = ?6",
-                        "siiisi", uid, (int64_t)id->attempt.point, (int64_t)id->attempt.trial,
-                        (int64_t)id->attempt.number, role_to_string(id->role), (int64_t)id->index);
-    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
-        return r;
-    }
-    if (r == 0) {
-        return err_set(err, ENOENT,
-                       "store '%s': there is no log of %s/%u of point %u, trial %u, "
-                       "attempt %u",
-                       s->path, role_to_string(id->role), id->index, id->attempt.point,
-                       id->attempt.trial, id->attempt.number);
-    }
-    return blob_unpack(s, q, 0, "a log", ret, ret_len, err);
 }

@@ -4,8 +4,10 @@
  *   sqlite_status.c    the columns of a run's status
  *   sqlite_ends.c      what is left of a run that has ended
  *   sqlite_space.c     a disk that is full: the reserve for deletions
- *   sqlite_attempts.c  attempts, logs
+ *   sqlite_attempts.c  attempts
  *   sqlite_replicas.c  the replicas of an attempt, compressed
+ *   sqlite_logs.c      the logs of an attempt, compressed
+ *   sqlite_blobs.c     columns that are compressed
  *   sqlite_figures.c   what was computed of a run's attempts
  *   schema.c           the tables, and their migrations by PRAGMA user_version
  *   sqlite_events.c    events of a run, for people
@@ -23,11 +25,23 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "store/log_pack.h"
 #include "store/store.h"
 
 struct claim {
     char *uid, *path; /* owned */
     int fd;           /* holds the lock */
+};
+
+struct packed {
+    void *data; /* owned */
+    size_t len;
+};
+
+/* The last row of logs that was read. */
+struct log_cache {
+    struct packed packed; /* its bytes, by which it is known again; empty: none */
+    struct log_unpacked logs;
 };
 
 struct sqlite_store {
@@ -47,6 +61,7 @@ struct sqlite_store {
         version; /* of its schema: an older one where it could not be upgraded, to be read only */
     struct ZSTD_DCtx_s
         *unpacker; /* made when it is needed first: most of the time of a small blob; owned */
+    struct log_cache logs;
 };
 
 static inline struct sqlite_store *sqlite_store_of(struct store *s)
@@ -90,8 +105,9 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 
 /* --- schema.c --- */
 
-#define SCHEMA_VERSION 8
+#define SCHEMA_VERSION 9
 #define FIGURES_SINCE_VERSION 6
+#define LOG_PACKS_SINCE_VERSION 9
 #define READABLE_SINCE_VERSION 5 /* the oldest whose tables are read as they are */
 /* Brings a new or older file to SCHEMA_VERSION; refuses newer ones and other programs' files. Where nothing can be
  * written, a file from READABLE_SINCE_VERSION on stays as it is. */
@@ -131,22 +147,54 @@ int attempts_list_outcomes(struct store *base, const char *uid, struct attempt_r
                            size_t *ret_n, struct err *err);
 int attempts_list_ids(struct store *base, const char *uid, struct attempt_id **ret, size_t *ret_n,
                       struct err *err);
-int attempts_get_log(struct store *base, const char *uid, const struct replica_id *id, char **ret,
-                     size_t *ret_len, struct err *err);
 
-/* --- sqlite_replicas.c --- */
+/* --- sqlite_blobs.c --- */
 
-#define BLOB_ZSTD_LEVEL 3
 #define BLOB_MAX_BYTES ((size_t)1 << 30) /* of a log, or of an attempt's replicas, not compressed */
-struct packed {
-    void *data; /* owned */
+struct blob {
+    const void *data; /* borrowed, as `breaks` */
     size_t len;
+    const size_t *breaks; /* rising: where a block begins, because other statistics do */
+    size_t n_breaks;
 };
-/* With a checksum, so that a byte that changes is an error and no other figure. */
+/* Compresses it to a frame behind those of `packed`. With a checksum, so that a byte that changes is an error and no other
+ * figure. */
+int blob_append(struct packed *packed, const struct blob *blob, struct err *err);
+/* The same as the only frame. */
 int blob_pack(const void *data, size_t len, struct packed *ret, struct err *err);
 /* A column, uncompressed, owned, with a NUL after it; `what` it is, for the error. */
 int blob_unpack(struct sqlite_store *s, sqlite3_stmt *q, int column, const char *what, char **ret,
                 size_t *ret_len, struct err *err);
+/* Frames that are still to be read; borrowed. */
+struct packed_part {
+    const char *data;
+    size_t len;
+};
+/* The first of them, as blob_unpack does; it has `max_bytes` at most. */
+int blob_next(struct sqlite_store *s, struct packed_part *rest, size_t max_bytes, const char *what,
+              char **ret, size_t *ret_len, struct err *err);
+
+/* --- sqlite_logs.c --- */
+
+/* A row: the logs of one or more replicas of a role, of which this is the first. */
+struct packed_log {
+    enum role role;
+    uint32_t index;
+    struct packed zstd;
+};
+struct packed_logs {
+    VEC(struct packed_log) rows;
+};
+void logs_done(struct packed_logs *logs);
+int logs_pack(const struct replica_log *logs, size_t n, struct packed_logs *ret, struct err *err);
+int logs_insert(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
+                const struct packed_logs *logs, struct err *err);
+int logs_get(struct store *base, const char *uid, const struct replica_id *id, char **ret,
+             size_t *ret_len, struct err *err);
+void log_cache_done(struct log_cache *cache);
+
+/* --- sqlite_replicas.c --- */
+
 /* All replicas of the row. */
 int replicas_pack(const struct attempt_row *row, struct packed *ret, struct err *err);
 int replicas_insert(struct sqlite_store *s, const char *uid, const struct attempt_id *id,

@@ -3,65 +3,8 @@
 
 #include <string.h>
 
-#include <zstd.h>
-
 #include "base/mem.h"
 #include "store/replica_pack.h"
-
-#define CHECKSUM_BYTES 4 /* at the end of a frame */
-
-/* As ZSTD_compress, and with a checksum. */
-static size_t compress(void *packed, size_t cap, const void *data, size_t len)
-{
-    ZSTD_CCtx *ctx = ZSTD_createCCtx();
-    if (ctx == NULL) {
-        return ZSTD_compress(packed, cap, data, len,
-                             BLOB_ZSTD_LEVEL); /* says that there is no memory */
-    }
-    size_t r = ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel, BLOB_ZSTD_LEVEL);
-    r = ZSTD_isError(r) ? r : ZSTD_CCtx_setParameter(ctx, ZSTD_c_checksumFlag, 1);
-    r = ZSTD_isError(r) ? r : ZSTD_compress2(ctx, packed, cap, data, len);
-    ZSTD_freeCCtx(ctx);
-    return r;
-}
-
-int blob_pack(const void *data, size_t len, struct packed *ret, struct err *err)
-{
-    const size_t cap = ZSTD_compressBound(len) + CHECKSUM_BYTES;
-    void *packed = xmalloc(cap);
-    const size_t packed_len = compress(packed, cap, data, len);
-    if (ZSTD_isError(packed_len)) {
-        free(packed);
-        return err_set(err, ENOTRECOVERABLE, "compress: %s", ZSTD_getErrorName(packed_len));
-    }
-    *ret = (struct packed){packed, packed_len};
-    return 0;
-}
-
-int blob_unpack(struct sqlite_store *s, sqlite3_stmt *q, int column, const char *what, char **ret,
-                size_t *ret_len, struct err *err)
-{
-    const void *packed = sqlite3_column_blob(q, column);
-    const size_t packed_len = (size_t)sqlite3_column_bytes(q, column);
-    const unsigned long long len = ZSTD_getFrameContentSize(packed, packed_len);
-    _cleanup_(freep) char *fault = xasprintf("%s cannot be unpacked", what);
-    if (len == ZSTD_CONTENTSIZE_ERROR || len == ZSTD_CONTENTSIZE_UNKNOWN || len > BLOB_MAX_BYTES) {
-        return sql_damaged(s, err, fault);
-    }
-    char *text = xmalloc((size_t)len + 1);
-    s->unpacker = s->unpacker == NULL ? ZSTD_createDCtx() : s->unpacker;
-    const size_t got = s->unpacker == NULL ? ZSTD_decompress(text, (size_t)len, packed, packed_len)
-                                           : ZSTD_decompressDCtx(s->unpacker, text, (size_t)len,
-                                                                 packed, packed_len);
-    if (ZSTD_isError(got) || got != len) {
-        free(text);
-        return sql_damaged(s, err, fault);
-    }
-    text[len] = '\0';
-    *ret = text;
-    *ret_len = (size_t)len;
-    return 0;
-}
 
 int replicas_pack(const struct attempt_row *row, struct packed *ret, struct err *err)
 {

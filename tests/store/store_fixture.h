@@ -46,6 +46,13 @@ static inline void fixture_done(struct fixture *f)
     assert_int_equal(rmdir(f->folder), 0); /* nothing else may be left */
 }
 
+static inline void assert_has(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL) {
+        fail_msg("expected '%s' in: %s", part, text);
+    }
+}
+
 static inline struct store *fixture_open(struct fixture *f)
 {
     struct store *s = NULL;

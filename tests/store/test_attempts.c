@@ -1,0 +1,170 @@
+/* Attempts in the store: they come back whole, in order, and those alone that are wanted. */
+#include "store_fixture.h"
+
+#include <sqlite3.h>
+
+static void exec_in(const struct fixture *f, const char *sql)
+{
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    }
+    sqlite3_close(db);
+}
+
+static void test_only_those_wanted(void **state)
+{
+    (void)state;
+    static const uint32_t keys[][3] = {{2, 0, 0}, {2, 0, 1}, {2, 1, 0}, {3, 0, 1}, {10, 0, 0}};
+    static const struct {
+        struct attempt_wanted wanted;
+        unsigned of_keys; /* a bit each */
+    } rows[] = {
+        {{-1, -1, -1}, 0x1f}, {{2, -1, -1}, 0x7}, {{2, 0, -1}, 0x3},  {{2, 0, 1}, 0x2},
+        {{-1, 0, -1}, 0x1b},  {{-1, -1, 1}, 0xa}, {{3, -1, -1}, 0x8}, {{4, -1, -1}, 0},
+        {{10, 0, 0}, 0x10},   {{2, 2, -1}, 0},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(save(s, UID, keys[i][0], keys[i][1], keys[i][2], "hello", 5, NULL), 0);
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct attempt_row *got;
+        size_t n, n_seen = 0;
+        assert_int_equal(s->ops->list_wanted(s, UID, &rows[i].wanted, &got, &n, NULL), 0);
+        for (size_t k = 0; k < 5; k++) {
+            if ((rows[i].of_keys >> k & 1) != 0) {
+                assert_true(n_seen < n);
+                struct attempt_row expected = make_attempt(keys[k][0], keys[k][1], keys[k][2]);
+                assert_attempt_equal(&got[n_seen], &expected);
+                attempt_row_done(&expected);
+                attempt_row_done(&got[n_seen++]);
+            }
+        }
+        assert_int_equal(n_seen, n);
+        free(got);
+    }
+    store_close(s);
+    fixture_done(&f);
+}
+
+static void test_attempts_come_back_in_order(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    static const uint32_t keys[][3] = {{10, 0, 0}, {2, 1, 0}, {2, 0, 1}, {2, 0, 0}};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(save(s, UID, keys[i][0], keys[i][1], keys[i][2], "hello", 5, NULL), 0);
+    }
+    struct attempt_row *rows = NULL;
+    size_t n = 0;
+    assert_int_equal(s->ops->list_attempts(s, UID, &rows, &n, NULL), 0);
+    assert_int_equal(n, 4);
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t *key = keys[3 - i];
+        struct attempt_row expected = make_attempt(key[0], key[1], key[2]);
+        assert_attempt_equal(&rows[i], &expected);
+        attempt_row_done(&expected);
+        attempt_row_done(&rows[i]);
+    }
+    free(rows);
+    store_close(s);
+    fixture_done(&f);
+}
+
+static void test_saving_again_changes_nothing(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    assert_int_equal(save(s, UID, 3, 1, 0, "hello", 5, NULL), 0);
+    assert_int_equal(save(s, UID, 3, 1, 0, "other", 5, NULL), 0);
+    assert_whole_attempt(s, "hello", 5);
+    struct err err = {0};
+    assert_int_equal(save(s, "nobody", 3, 1, 0, "hello", 5, &err), -ENOENT);
+    assert_has(err.msg, "there is no run 'nobody'");
+    store_close(s);
+    fixture_done(&f);
+}
+
+/* An attempt is there with all its replicas and logs, or not at all. */
+static void test_an_attempt_that_fails_half_way_leaves_nothing(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    exec_in(&f, "CREATE TRIGGER full BEFORE INSERT ON log BEGIN SELECT RAISE(ABORT, 'full'); END");
+    struct attempt_row row = make_attempt(3, 1, 0);
+    const struct replica_log logs[] = {{row.replicas.items[0].id, "a", 1},
+                                       {row.replicas.items[0].id, "a", 1}}; /* twice the same */
+    struct err err = {0};
+    assert_true(s->ops->save_attempt(s, UID, &row, logs, 1, &err) < 0);
+    assert_has(err.msg, "save point 3 trial 1 attempt 0: store '");
+    exec_in(&f, "DROP TRIGGER full");
+    assert_true(s->ops->save_attempt(s, UID, &row, logs, 2, &err) < 0);
+    assert_has(err.msg, "save point 3 trial 1 attempt 0: pserver/0 has two logs");
+    row.replicas.items[1].id = row.replicas.items[0].id;
+    assert_true(s->ops->save_attempt(s, UID, &row, NULL, 0, &err) < 0);
+    assert_has(err.msg, "save point 3 trial 1 attempt 0: pserver/0 is there twice");
+    attempt_row_done(&row);
+    assert_int_equal(count_attempts(s, UID), 0);
+    assert_int_equal(save(s, UID, 3, 1, 0, "hello", 5, NULL), 0); /* the store works on */
+    assert_whole_attempt(s, "hello", 5);
+    store_close(s);
+    fixture_done(&f);
+}
+
+/* One attempt that fake pods answered makes the run simulated, and it stays so. */
+static void test_a_simulated_attempt_marks_its_run(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1), got;
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    static const bool simulated[] = {false, true, false};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct attempt_row row = make_attempt(0, i, 0);
+        row.simulated = simulated[i];
+        assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL), 0);
+        attempt_row_done(&row);
+        assert_int_equal(s->ops->get_run(s, UID, &got, NULL), 0);
+        assert_int_equal(got.simulated, i > 0);
+        run_row_done(&got);
+    }
+    store_close(s);
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_those_wanted),
+        cmocka_unit_test(test_attempts_come_back_in_order),
+        cmocka_unit_test(test_saving_again_changes_nothing),
+        cmocka_unit_test(test_an_attempt_that_fails_half_way_leaves_nothing),
+        cmocka_unit_test(test_a_simulated_attempt_marks_its_run),
+    };
+    return cmocka_run_group_tests_name("store/attempts", tests, NULL, NULL);
+}

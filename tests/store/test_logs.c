@@ -1,0 +1,307 @@
+/* Logs in the store: each comes back byte by byte, whether it shares a row, has one of its own, or is from an earlier version. */
+#include "store_fixture.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <sqlite3.h>
+
+#include "base/splitmix.h"
+#include "schema_v4.h"
+#include "schema_v8.h"
+
+static void exec_in(const struct fixture *f, const char *sql)
+{
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    }
+    sqlite3_close(db);
+}
+
+static struct store *open_with_run(struct fixture *f)
+{
+    fixture_init(f);
+    struct store *s = fixture_open(f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    return s;
+}
+
+static void assert_log(struct store *s, const char *uid, const struct replica_id *id,
+                       const void *data, size_t len)
+{
+    char *text = NULL;
+    size_t got = 0;
+    struct err err = {0};
+    if (s->ops->get_log(s, uid, id, &text, &got, &err) < 0) {
+        fail_msg("%s/%u: %s", role_to_string(id->role), id->index, err.msg);
+    }
+    assert_int_equal(got, len);
+    assert_memory_equal(text, data, len);
+    assert_int_equal(text[len], '\0');
+    free(text);
+}
+
+static void assert_none(struct store *s, const char *uid, const struct replica_id *id)
+{
+    char *text = NULL;
+    size_t len;
+    struct err err = {0};
+    assert_int_equal(s->ops->get_log(s, uid, id, &text, &len, &err), -ENOENT);
+    assert_has(err.msg, "there is no log of ");
+}
+
+static void test_logs_are_kept_byte_by_byte(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    size_t len = 3 * 1024 * 1024 + 7;
+    unsigned char *log = xmalloc(len);
+    for (size_t i = 0; i < len; i++) {
+        log[i] = (unsigned char)(i * i >> 7); /* with NULs and no valid UTF-8 */
+    }
+    assert_int_equal(save(s, UID, 3, 1, 0, log, len, NULL), 0);
+    assert_whole_attempt(s, log, len);
+    char *text = NULL;
+    size_t got = 1;
+    struct replica_id empty = {{3, 1, 0}, ROLE_TRAINER, 0}, missing = {{3, 1, 0}, ROLE_TRAINER, 1};
+    assert_int_equal(s->ops->get_log(s, UID, &empty, &text, &got, NULL), 0);
+    assert_int_equal(got, 0);
+    free(text);
+    struct err err = {0};
+    assert_int_equal(s->ops->get_log(s, UID, &missing, &text, &got, &err), -ENOENT);
+    assert_has(err.msg, "trainer/1");
+    store_close(s);
+    struct stat st;
+    assert_int_equal(stat(f.path, &st), 0);
+    assert_true((size_t)st.st_size < len / 2); /* compressed */
+    free(log);
+    fixture_done(&f);
+}
+
+#define GANG 300 /* of each role; their logs are more than a pack */
+
+/* Of a replica of a trial: 60 to 250 steps. Owned. */
+static char *make_log(uint32_t trial, enum role role, uint32_t index, size_t *ret_len)
+{
+    struct buf out = BUF_INIT;
+    uint64_t random = trial * 1000003 + index * 2 + (role == ROLE_TRAINER);
+    unsigned end = 0;
+    for (uint32_t i = 0; i < 60 + (index * 37 + trial) % 191; i++) {
+        const unsigned ns = 400000000 + splitmix_below(&random, 1 << 23);
+        end += ns / 1000;
+        buf_printf(&out,
+                   "{\"type\":\"step\",\"role\":\"%s\",\"index\":%u,\"step\":%u,\"t_us\":%u,"
+                   "\"step_ns\":%u,\"loss\":%u.%04u}\n",
+                   role_to_string(role), index, i, end, ns, index % 3, ns % 10000);
+    }
+    *ret_len = out.len;
+    return buf_take(&out);
+}
+
+static void save_gang(struct store *s, uint32_t trial)
+{
+    struct attempt_row row = {.id = {0, trial, 0}, .outcome = ATTEMPT_SUCCEEDED};
+    struct replica_log logs[2 * GANG];
+    for (uint32_t i = 0; i < 2 * GANG; i++) { /* in no order; every second index */
+        const uint32_t k = (i * 7 + 3) % (2 * GANG);
+        const enum role role = k < GANG ? ROLE_TRAINER : ROLE_PSERVER;
+        logs[i].id = (struct replica_id){row.id, role, 1 + 2 * (k % GANG)};
+        logs[i].data = make_log(trial, role, logs[i].id.index, &logs[i].len);
+    }
+    assert_int_equal(s->ops->save_attempt(s, UID, &row, logs, 2 * GANG, NULL), 0);
+    for (uint32_t i = 0; i < 2 * GANG; i++) {
+        free((void *)(uintptr_t)logs[i].data);
+    }
+    attempt_row_done(&row);
+}
+
+static int64_t count_rows(const struct fixture *f, const char *sql)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *q = NULL;
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+    const int64_t n = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return n;
+}
+
+static void test_logs_of_gangs_share_rows(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct store *s = open_with_run(&f);
+    save_gang(s, 0);
+    save_gang(s, 1);
+    for (uint32_t i = 0; i < 4 * GANG; i++) { /* by turns from both trials and both roles */
+        const struct replica_id id = {
+            {0, i % 2, 0}, i / 2 % 2 == 0 ? ROLE_TRAINER : ROLE_PSERVER, 1 + 2 * (i / 4)};
+        size_t len;
+        _cleanup_(freep) char *log = make_log(i % 2, id.role, id.index, &len);
+        assert_log(s, UID, &id, log, len);
+        if (i % 100 == 0) {
+            s->ops->rest(s);
+        }
+    }
+    assert_none(s, UID, &(struct replica_id){{0, 0, 0}, ROLE_TRAINER, 0});
+    assert_none(s, UID, &(struct replica_id){{0, 0, 0}, ROLE_TRAINER, 2});
+    assert_none(s, UID, &(struct replica_id){{0, 0, 0}, ROLE_PSERVER, UINT32_MAX});
+    assert_none(s, UID, &(struct replica_id){{0, 2, 0}, ROLE_TRAINER, 1});
+    assert_none(s, UID, &(struct replica_id){{0, 0, 0}, ROLE_WORKER, 1});
+    store_close(s);
+    assert_in_range(count_rows(&f, "SELECT count(*) FROM log"), 5, 20);
+    const int64_t bytes = count_rows(&f, "SELECT sum(length(zstd)) FROM log");
+    size_t len;
+    free(make_log(0, ROLE_TRAINER, 95, &len)); /* of 155 steps, as on the average */
+    assert_true((size_t)bytes * 10 < len * 4 * GANG);
+    fixture_done(&f);
+}
+
+/* Longer than a pack: with lines, without any, and beside short ones. */
+static void test_a_long_log_is_cut_and_put_together(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct store *s = open_with_run(&f);
+    const size_t len = ((size_t)9 << 20) + 11;
+    _cleanup_(freep) char *lines = xmalloc(len), *one_line = xmalloc(len);
+    for (size_t i = 0; i < len; i++) {
+        lines[i] = i % 41 == 40 ? '\n' : (char)('0' + i % 10);
+        one_line[i] = (char)('a' + i * i % 23);
+    }
+    struct attempt_row row = {.id = {0, 0, 0}, .outcome = ATTEMPT_SUCCEEDED};
+    const struct replica_log logs[] = {{{row.id, ROLE_TRAINER, 0}, "short", 5},
+                                       {{row.id, ROLE_TRAINER, 1}, lines, len},
+                                       {{row.id, ROLE_TRAINER, 2}, one_line, len},
+                                       {{row.id, ROLE_TRAINER, 3}, "", 0},
+                                       {{row.id, ROLE_TRAINER, 4}, "last", 4}};
+    assert_int_equal(s->ops->save_attempt(s, UID, &row, logs, 5, NULL), 0);
+    for (size_t i = 0; i < 10; i++) {
+        const struct replica_log *log = &logs[i * 3 % 5];
+        assert_log(s, UID, &log->id, log->data, log->len);
+    }
+    assert_none(s, UID, &(struct replica_id){row.id, ROLE_TRAINER, 5});
+    store_close(s);
+    assert_int_equal(count_rows(&f, "SELECT count(*) FROM log"), 4); /* the last two share one */
+    fixture_done(&f);
+}
+
+static void test_damaged_packs_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sql, *text;
+    } rows[] = {
+        {"UPDATE log SET packed = 2", "a log is packed in an unknown way"},
+        {"UPDATE log SET zstd = X''", "a log cannot be unpacked"},
+        {"UPDATE log SET zstd = CAST(zstd || X'00' AS BLOB)", "a log cannot be unpacked"},
+        /* A frame that holds "x". */
+        {"UPDATE log SET zstd = X'28B52FFD200109000078'", "the version of packed logs"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture f;
+        struct store *s = open_with_run(&f);
+        assert_int_equal(save(s, UID, 3, 1, 0, "hello", 5, NULL), 0);
+        exec_in(&f, rows[i].sql);
+        char *text = NULL;
+        size_t len;
+        struct err err = {0};
+        const struct replica_id id = {{3, 1, 0}, ROLE_PSERVER, 0};
+        assert_int_equal(s->ops->get_log(s, UID, &id, &text, &len, &err), -EBADMSG);
+        assert_has(err.msg, rows[i].text);
+        assert_has(err.msg, f.path);
+        store_close(s);
+        fixture_done(&f);
+    }
+}
+
+/* ---- files of earlier versions ---- */
+
+static void make_version_8(struct fixture *f)
+{
+    fixture_init(f);
+    exec_in(f, schema_v4);
+    exec_in(f, schema_v5);
+    exec_in(f, schema_v8);
+}
+
+static void check_version_8(struct store *s)
+{
+    const struct attempt_id attempt = {0};
+    assert_log(s, "fourth", &(struct replica_id){attempt, ROLE_TRAINER, 0}, "step 1\nstep 2\n", 14);
+    assert_log(s, "fourth", &(struct replica_id){attempt, ROLE_TRAINER, 2}, "", 0);
+    assert_log(s, "fourth", &(struct replica_id){attempt, ROLE_PSERVER, 1}, "a\0b no newline", 14);
+    assert_none(s, "fourth", &(struct replica_id){attempt, ROLE_TRAINER, 1});
+    assert_none(s, "fourth", &(struct replica_id){attempt, ROLE_PSERVER, 0});
+    assert_none(s, "fourth", &(struct replica_id){attempt, ROLE_TRAINER, 3});
+}
+
+static void test_logs_of_version_8_stay_as_they_are(void **state)
+{
+    (void)state;
+    struct fixture f;
+    make_version_8(&f);
+    for (int i = 0; i < 2; i++) {
+        struct store *s = fixture_open(&f);
+        check_version_8(s);
+        if (i == 0) { /* new ones beside them */
+            assert_int_equal(save(s, "fourth", 3, 1, 0, "hello", 5, NULL), 0);
+        }
+        assert_log(s, "fourth", &(struct replica_id){{3, 1, 0}, ROLE_PSERVER, 0}, "hello", 5);
+        store_close(s);
+    }
+    assert_int_equal(count_rows(&f, "SELECT count(*) FROM log WHERE packed IS NULL"), 3);
+    assert_int_equal(count_rows(&f, "SELECT count(*) FROM log WHERE packed = 1"), 2);
+    fixture_done(&f);
+}
+
+static void test_they_are_read_where_nothing_can_be_written(void **state)
+{
+    (void)state;
+    struct fixture f;
+    make_version_8(&f);
+    assert_int_equal(chmod(f.path, 0444), 0);
+    assert_int_equal(chmod(f.folder, 0555), 0);
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) { /* as somebody who may read alone */
+        struct store *s = NULL;
+        char *text = NULL;
+        size_t len = 0;
+        const struct replica_id id = {{0, 0, 0}, ROLE_TRAINER, 0};
+        const bool is_read = (geteuid() != 0 || setuid(65534) == 0) &&
+                             store_open(f.url, false, &s, NULL) == 0 &&
+                             s->ops->get_log(s, "fourth", &id, &text, &len, NULL) == 0 && len == 14;
+        _exit(is_read ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(chmod(f.folder, 0755), 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(count_rows(&f, "PRAGMA user_version"), 8);
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_logs_are_kept_byte_by_byte),
+        cmocka_unit_test(test_logs_of_gangs_share_rows),
+        cmocka_unit_test(test_a_long_log_is_cut_and_put_together),
+        cmocka_unit_test(test_damaged_packs_are_named),
+        cmocka_unit_test(test_logs_of_version_8_stay_as_they_are),
+        cmocka_unit_test(test_they_are_read_where_nothing_can_be_written),
+    };
+    return cmocka_run_group_tests_name("store/logs", tests, NULL, NULL);
+}

@@ -1,0 +1,166 @@
+/* Others at the same file: how long a writer waits for them, what a reader sees, what a connection counts. */
+#include "store_fixture.h"
+
+#include <sqlite3.h>
+
+static int64_t slept_ms;
+
+int __wrap_sqlite3_sleep(int ms);
+int __wrap_sqlite3_sleep(int ms)
+{
+    slept_ms += ms;
+    return ms;
+}
+
+/* Another process writes and does not end: a call waits 10 s for it, or all together as long as they may. */
+static void test_how_long_a_writer_waits(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    sqlite3 *other = NULL;
+    assert_int_equal(sqlite3_open(f.path, &other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    slept_ms = 0;
+    for (int64_t i = 1; i <= 2; i++) {
+        assert_int_equal(s->ops->put_status(s, UID, &run.status, NULL), -EBUSY);
+        assert_in_range(slept_ms, i * 10000, i * 10100);
+    }
+    s->ops->wait_at_most(s, 1000);
+    slept_ms = 0;
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(s->ops->put_status(s, UID, &run.status, NULL), -EBUSY);
+        assert_in_range(slept_ms, 1000, 1050);
+    }
+    s->ops->wait_at_most(s, 1000);
+    assert_int_equal(s->ops->delete_run(s, UID, NULL), -EBUSY);
+    assert_in_range(slept_ms, 2000, 2100);
+    struct store_stats stats;
+    s->ops->get_stats(s, &stats);
+    assert_int_equal(stats.busy, 8);
+    assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(s->ops->put_status(s, UID, &run.status, NULL), 0);
+    assert_int_equal(sqlite3_close(other), SQLITE_OK);
+    run_row_done(&run);
+    store_close(s);
+    fixture_done(&f);
+}
+
+/* A statement counts once, however many rows it has. */
+static void test_statements_are_timed(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct store_stats before, after;
+    for (int i = 0; i < 3; i++) {
+        char uid[8], name[8];
+        (void)snprintf(uid, sizeof(uid), "u%d", i);
+        (void)snprintf(name, sizeof(name), "n%d", i);
+        struct run_row run = make_run(uid, name, 1);
+        assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+        run_row_done(&run);
+    }
+    s->ops->get_stats(s, &before);
+    assert_true(histogram_count(&before.statements) >= 3);
+    assert_true(before.statements.sum_ns > 0);
+    struct run_row *rows;
+    size_t n;
+    assert_int_equal(s->ops->list_runs(s, &rows, &n, NULL), 0);
+    assert_int_equal(n, 3);
+    s->ops->get_stats(s, &after);
+    assert_int_equal(histogram_count(&after.statements), histogram_count(&before.statements) + 1);
+    assert_int_equal(after.busy, 0);
+    struct store_space space;
+    s->ops->get_space(s, &space);
+    assert_in_range(space.disk_free_bytes, 1, space.disk_bytes);
+    for (size_t i = 0; i < n; i++) {
+        run_row_done(&rows[i]);
+    }
+    free(rows);
+    store_close(s);
+    fixture_done(&f);
+}
+
+static bool says(void *ctx)
+{
+    return *(const bool *)ctx;
+}
+
+/* A second connection: it sees what is committed, one state between begin_read and end_read, and ends a
+ * read when it is told to. */
+static void test_a_reader(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct store *reader = NULL;
+    struct err err = {0};
+    struct attempt_id *ids = NULL;
+    size_t n = 0;
+    bool must_stop = false;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    assert_int_equal(store_open_reader(f.url, says, &must_stop, &reader, &err), 0);
+    struct run_version before = {7, 7}, after = {0};
+    assert_int_equal(reader->ops->get_version(reader, UID, &before, NULL), 0);
+    assert_true(before.n_attempts == 0 && before.last_event == 0);
+    assert_int_equal(reader->ops->get_version(reader, "none", &after, NULL), 0);
+    assert_true(after.n_attempts == 0 && after.last_event == 0);
+
+    assert_int_equal(reader->ops->begin_read(reader, NULL), 0);
+    assert_int_equal(reader->ops->list_attempt_ids(reader, UID, &ids, &n, NULL), 0);
+    assert_int_equal(n, 0);
+    struct attempt_row rows[2] = {make_attempt(1, 0, 0), make_attempt(0, 2, 1)};
+    const struct event_row event = {1, EVENT_NORMAL, (char *)"Odd", (char *)"note"};
+    for (size_t i = 0; i < 2; i++) { /* nobody waits for the reader */
+        assert_int_equal(s->ops->save_attempt(s, UID, &rows[i], NULL, 0, NULL), 0);
+        attempt_row_done(&rows[i]);
+    }
+    assert_int_equal(s->ops->add_event(s, UID, &event, NULL), 0);
+    struct attempt_row *listed = NULL;
+    assert_int_equal(reader->ops->list_attempts(reader, UID, &listed, &n, NULL), 0);
+    assert_int_equal(n, 0); /* still the state of the first read */
+    reader->ops->end_read(reader);
+
+    assert_int_equal(reader->ops->list_attempt_ids(reader, UID, &ids, &n, NULL), 0);
+    assert_int_equal(n, 2);
+    assert_true(ids[0].point == 0 && ids[0].trial == 2 && ids[0].number == 1 && ids[1].point == 1);
+    assert_int_equal(reader->ops->get_version(reader, UID, &after, NULL), 0);
+    assert_true(after.n_attempts == 2 && after.last_event > 0);
+    assert_int_equal(reader->ops->put_status(reader, UID, &run.status, &err), -EROFS);
+
+    must_stop = true;
+    for (uint32_t i = 0; i < 200; i++) { /* it asks now and then only */
+        struct attempt_row row = make_attempt(2, i, 0);
+        assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL), 0);
+        attempt_row_done(&row);
+    }
+    assert_int_equal(reader->ops->begin_read(reader, NULL), 0);
+    assert_int_equal(reader->ops->list_attempts(reader, UID, &listed, &n, &err), -ECANCELED);
+    reader->ops->end_read(reader);
+    must_stop = false;
+    free(ids);
+    assert_int_equal(reader->ops->list_attempt_ids(reader, UID, &ids, &n, NULL), 0);
+    assert_int_equal(n, 202);
+    free(ids);
+    store_close(reader);
+    store_close(s);
+    run_row_done(&run);
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_how_long_a_writer_waits),
+        cmocka_unit_test(test_statements_are_timed),
+        cmocka_unit_test(test_a_reader),
+    };
+    return cmocka_run_group_tests_name("store/reader", tests, NULL, NULL);
+}
