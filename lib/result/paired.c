@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "core/student.h"
 #include "result/significance.h"
+#include "spec/stop_rule.h"
 
 #define N_MAX 1000
 
@@ -36,7 +37,9 @@ struct paired paired_test_staged(const double *differences, size_t n, size_t n_f
     struct contrast mean = significance_mean(&(struct sample){differences, n});
     if (n_first >= PAIRED_MIN_N && n_first < n) {
         const struct contrast first = significance_mean(&(struct sample){differences, n_first});
-        mean.variance = first.variance * (double)n_first / (double)n;
+        const double deviation = stop_rule_deviation(n, n_first);
+        mean.value = stats_middle(differences, n);
+        mean.variance = first.variance * (double)n_first * deviation * deviation;
         mean.df = first.df;
     }
     struct paired p = {

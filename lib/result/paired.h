@@ -16,14 +16,15 @@
 struct paired {
     bool known; /* PAIRED_MIN_N pairs or more */
     size_t n;
-    double mean, sd; /* of the differences; sd with n - 1 */
+    double mean, sd; /* of the differences, sd with n - 1; `mean` deviates by sd / sqrt(n) */
     double t, df, p; /* against a mean of 0, two-sided; t infinite where they do not vary */
     double
         p_signs; /* the share of signs that give a mean at least as far from 0; NaN: too many pairs */
 };
 struct paired paired_test(const double *differences, size_t n);
 /* The same where a stop rule has chosen the number of pairs by the first `n_first` trials of each side
- * (spec/stop_rule.h): only these say how the differences vary. With fewer pairs as above. */
+ * (spec/stop_rule.h): only these say how the differences vary, and `mean` is the median, as that of such a point. With
+ * fewer pairs as above. */
 struct paired paired_test_staged(const double *differences, size_t n, size_t n_first);
 
 /* exp(mean) with its 95% interval: the ratio of both sides. Unknown without pairs; no interval under

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "core/student.h"
+#include "spec/stop_rule.h"
 
 #define T_LOG_MIN_N 3
 #define ORDER_STATISTICS_MIN_N 6
@@ -179,7 +180,9 @@ struct estimate stats_two_stage(const double *values, size_t n, double variance,
 {
     struct estimate e = stats_median(values, n);
     if (e.logs.df > 0) {
-        e.logs.variance = variance / (double)n;
+        const double deviation = stop_rule_deviation(n, n_first);
+        e.logs.value = n > n_first ? log(e.value) : e.logs.value;
+        e.logs.variance = variance * deviation * deviation;
         e.logs.df = (double)(n_first - 1);
         e.logs.is_staged = true;
         interval_of_logs(&e, INTERVAL_TWO_STAGE_LOG);

@@ -34,8 +34,8 @@ struct estimate stats_median(const double *values, size_t n);
 double stats_middle(const double *values, size_t n);
 
 /* The same of a point whose number of trials followed from the first `n_first` of them (spec/stop_rule.h):
- * the interval has the variance that these showed of one log, and n_first - 1 degrees of freedom. From 3
- * values on, all positive. */
+ * the interval has the variance that these showed of one log, and n_first - 1 degrees of freedom. With more than
+ * n_first values it is around the median. From 3 values on, all positive. */
 struct estimate stats_two_stage(const double *values, size_t n, double variance, size_t n_first);
 
 /* a / b of two independent estimates, multiplied by `factor` (exact, positive): the ratio of their

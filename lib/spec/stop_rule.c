@@ -26,6 +26,11 @@ struct first_stage stop_rule_first_stage(const struct spec *spec, const double *
     return (struct first_stage){(uint32_t)first, squares / (double)(first - 1)};
 }
 
+double stop_rule_deviation(size_t n, size_t n_first)
+{
+    return n <= n_first ? 1 / sqrt((double)n) : sqrt(M_PI / (2 * (double)n + M_PI - 2));
+}
+
 uint32_t stop_rule_needed(const struct spec *spec, const double *values, size_t n)
 {
     const struct first_stage stage = stop_rule_first_stage(spec, values, n);
@@ -35,11 +40,13 @@ uint32_t stop_rule_needed(const struct spec *spec, const double *values, size_t 
     }
     const double t = student_quantile(stage.n - 1, ALPHA),
                  half = log1p(spec->stop.half_width_ratio);
-    const double needed = ceil(t * t * stage.variance / (half * half) - ROUNDING);
-    if (!(needed < most)) { /* one that is not finite, too */
-        return most;
+    const double squares =
+        t * t * stage.variance / (half * half); /* what the mean of the logs needs */
+    if (squares <= stage.n + ROUNDING) {
+        return stage.n;
     }
-    return needed > stage.n ? (uint32_t)needed : stage.n;
+    const double needed = ceil((M_PI * squares + 2 - M_PI) / 2 - ROUNDING);
+    return needed < most ? (uint32_t)needed : most; /* also where it is not finite */
 }
 
 uint32_t stop_rule_trials(const struct spec *spec, uint32_t needed, uint32_t n_decided,

@@ -26,16 +26,34 @@ static void trials_that_are_needed(void **state)
     } rows[] = {
         {"not known yet", 3, 10, 0.05, {98, 100}, 2, 10},
         {"nothing yet", 3, 10, 0.05, {0}, 0, 10},
-        {"(4.3027 x 0.020003 / ln 1.05)^2 = 3.11", 3, 10, 0.05, {98, 100, 102}, 3, 4},
-        {"of the first stage alone", 3, 10, 0.05, {98, 100, 102, 300, 1}, 5, 4},
+        {"(4.3027 x 0.020003 / ln 1.05)^2 = 3.11, more than 3; (3.11 pi + 2 - pi) / 2 = 4.3",
+         3,
+         10,
+         0.05,
+         {98, 100, 102},
+         3,
+         5},
+        {"of the first stage alone", 3, 10, 0.05, {98, 100, 102, 300, 1}, 5, 5},
         {"enough: 0.19", 3, 10, 0.05, {100, 100.5, 101}, 3, 3},
         {"too many: 18.9", 3, 10, 0.02, {98, 100, 102}, 3, 10},
-        {"18.9 is 19", 3, 100, 0.02, {98, 100, 102}, 3, 19},
+        {"(18.9 pi + 2 - pi) / 2 = 29.1", 3, 100, 0.02, {98, 100, 102}, 3, 30},
         {"more than any number", 3, 10, 1e-200, {98, 100, 102}, 3, 10},
         {"all alike", 3, 10, 1e-9, {7, 7, 7}, 3, 3},
         {"(2.7764 x 0.038112 / ln 1.05)^2 = 4.70", 5, 9, 0.05, {95, 98, 100, 102, 105}, 5, 5},
-        {"(2.7764 x 0.038112 / ln 1.04)^2 = 7.28", 5, 9, 0.04, {95, 98, 100, 102, 105}, 5, 8},
-        {"the order of the first stage does not matter", 5, 9, 0.04, {105, 95, 102, 98, 100}, 5, 8},
+        {"(2.7764 x 0.038112 / ln 1.04)^2 = 7.28; 10.9",
+         5,
+         19,
+         0.04,
+         {95, 98, 100, 102, 105},
+         5,
+         11},
+        {"the order of the first stage does not matter",
+         5,
+         19,
+         0.04,
+         {105, 95, 102, 98, 100},
+         5,
+         11},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct spec spec = {
@@ -59,6 +77,24 @@ static void the_first_stage(void **state)
     assert_int_equal(stage.n, 3);
     assert_true(fabs(sqrt(stage.variance) - 0.0200030) < 1e-6);
     assert_int_equal(stop_rule_first_stage(&spec, values, 2).n, 0);
+}
+
+/* Of the median of n normal numbers: the roots of 0.44867, 0.28683 and 0.16610, by integration of x^2 times the density of the
+ * middle one; of 10 the root of 0.1383, by 2,000,000 draws. */
+static void medians_deviate(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n;
+        double exact;
+    } rows[] = {{3, 0.66983}, {5, 0.53557}, {9, 0.40755}, {10, 0.37189}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const double got = stop_rule_deviation(rows[i].n, 1) / rows[i].exact;
+        assert_true(got > 0.985 && got < 1.07);
+        assert_true(fabs(stop_rule_deviation(rows[i].n, rows[i].n) - 1 / sqrt((double)rows[i].n)) <
+                    1e-12);
+    }
+    assert_true(fabs(stop_rule_deviation(1000000, 3) * 1000 - sqrt(M_PI / 2)) < 1e-5);
 }
 
 static void trials_in_the_end(void **state)
@@ -89,6 +125,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trials_that_are_needed),
         cmocka_unit_test(the_first_stage),
+        cmocka_unit_test(medians_deviate),
         cmocka_unit_test(trials_in_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
