@@ -273,9 +273,17 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
         set_time(last, "wait_ns", s->last.wait_ns);
         json_object_set_new(o, "last", last);
     }
+    if (s->staleness.slices > 0) {
+        json_t *staleness = json_object();
+        set_count(staleness, "slices", s->staleness.slices);
+        set_number(staleness, "mean", s->staleness.mean);
+        set_count(staleness, "max", s->staleness.max);
+        json_object_set_new(o, "staleness", staleness);
+    }
     set_noise(o, &s->noise);
+    const bool is_long = is_evaluated || s->staleness.slices > 0;
     if (n != 0) {
-        set_series(o, step_ns, n, is_evaluated ? SUMMARY_MAX_SERIES_EVALUATED : SERIES_MAX);
+        set_series(o, step_ns, n, is_long ? SUMMARY_MAX_SERIES_EVALUATED : SERIES_MAX);
     }
     size_t before = out->len;
     write_line(out, o);

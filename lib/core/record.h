@@ -52,7 +52,7 @@ struct record_step {
 
 #define SUMMARY_MAX_BYTES 4096
 #define SUMMARY_MAX_SERIES 1000
-#define SUMMARY_MAX_SERIES_EVALUATED 500 /* beside evaluations: both must fit */
+#define SUMMARY_MAX_SERIES_EVALUATED 500 /* beside evaluations or staleness: all must fit */
 
 /* What `samples` of a summary counts. */
 enum summary_unit {
@@ -82,6 +82,14 @@ struct summary_last {
     uint32_t trainer; /* its index */
     uint32_t steps;   /* in which it was the last; 0: not known */
     int64_t wait_ns;  /* since all others' gradients were there, of these steps together */
+};
+
+/* Of a parameter server that applies each gradient on its own: how many updates of a slice lay between
+ * the parameters that a gradient was computed with and those that it was applied to. */
+struct summary_staleness {
+    uint64_t slices; /* gradients of slices in the measured steps; 0: it adds gradients up */
+    double mean;     /* over these */
+    uint64_t max;
 };
 
 /* What a probe of the machine found (worker/host/probe.h). Figures of one machine compare with each other
@@ -118,6 +126,7 @@ struct summary {
     struct summary_source source;
     struct evaluations *evaluations; /* owned; NULL: none */
     struct summary_last last;
+    struct summary_staleness staleness;
     struct noise noise;
 };
 void summary_done(struct summary *s);

@@ -291,6 +291,24 @@ static int read_last(const json_t *o, struct summary_last *last, struct err *err
     return 0;
 }
 
+static int read_staleness(const json_t *o, struct summary_staleness *s, struct err *err)
+{
+    json_t *object = NULL;
+    int r = get_object(o, "staleness", OPTIONAL, &object, err);
+    if (r < 0 || object == NULL) {
+        return r;
+    }
+    if ((r = get_u64(object, "slices", REQUIRED, &s->slices, err)) < 0 ||
+        (r = get_number(object, "mean", &s->mean, err)) < 0 ||
+        (r = get_u64(object, "max", REQUIRED, &s->max, err)) < 0) {
+        return err_wrap(err, r, "'staleness'");
+    }
+    if (!(s->mean >= 0)) {
+        return err_set(err, EPROTO, "'staleness': 'mean' must be a number, 0 or more");
+    }
+    return 0;
+}
+
 static int read_probe(const json_t *noise, const char *key, struct noise_probe *probe,
                       struct err *err)
 {
@@ -350,6 +368,7 @@ static int read_summary(const json_t *o, struct summary *s, struct err *err)
     r = read_source(o, &s->source, err);
     r = r < 0 ? r : read_evaluations(o, s, err);
     r = r < 0 ? r : read_last(o, &s->last, err);
+    r = r < 0 ? r : read_staleness(o, &s->staleness, err);
     r = r < 0 ? r : read_noise(o, &s->noise, err);
     return r < 0 ? r : read_series(o, s, err);
 }

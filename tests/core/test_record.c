@@ -229,6 +229,7 @@ static struct summary worst_summary(void)
         .cpu_ns = INT64_MAX,
         .environment_digest = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
         .last = {UINT32_MAX, UINT32_MAX, INT64_MAX},
+        .staleness = {INT64_MAX, 1.7976931348623157e308, INT64_MAX},
         .noise = {{INT64_MAX, INT64_MAX}, {INT64_MAX, INT64_MAX}, INT64_MAX, INT64_MAX},
         .source = {.unit = UNIT_SAMPLES, .accuracy_last = -2.2250738585072014e-308},
     };
@@ -268,6 +269,7 @@ static void worst_numbers_fit_the_termination_message(void **state)
         assert_string_equal(r.summary.source.rule, s.source.rule);
         assert_string_equal(r.summary.source.method, s.source.method);
         assert_memory_equal(&r.summary.last, &s.last, sizeof(s.last));
+        assert_memory_equal(&r.summary.staleness, &s.staleness, sizeof(s.staleness));
         assert_memory_equal(&r.summary.noise, &s.noise, sizeof(s.noise));
         record_done(&r);
         buf_done(&out);

@@ -93,6 +93,14 @@ STRUCT(summary_last, SUMMARY_LAST)
         0                                                                                          \
     }
 
+#define SUMMARY_STALENESS(F) F(INT, slices) F(REAL, mean) F(INT, max)
+STRUCT(summary_staleness, SUMMARY_STALENESS)
+#define DUMP_summary_staleness(name) INNER(summary_staleness, name)
+#define ZERO_summary_staleness                                                                     \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
 #define NOISE_PROBE(F) F(INT, spins_per_s) F(INT, copy_bytes_per_s)
 STRUCT(noise_probe, NOISE_PROBE)
 #define DUMP_noise_probe(name) INNER(noise_probe, name)
@@ -126,7 +134,8 @@ STRUCT(noise, NOISE)
     F(INT, series_k)                                                                               \
     F(INT, n_series)                                                                               \
     F(POINTER, series_us)                                                                          \
-    F(summary_source, source) F(POINTER, evaluations) F(summary_last, last) F(noise, noise)
+    F(summary_source, source)                                                                      \
+    F(POINTER, evaluations) F(summary_last, last) F(summary_staleness, staleness) F(noise, noise)
 STRUCT(summary, SUMMARY)
 #define DUMP_summary(name) INNER(summary, name)
 #define ZERO_summary                                                                               \

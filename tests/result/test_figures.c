@@ -96,6 +96,8 @@ static void say(struct attempt_row *row, size_t i, uint64_t *random)
         (void)snprintf(s.source.rule, sizeof(s.source.rule), "mine");
         (void)snprintf(s.source.method, sizeof(s.source.method), "mean of %u lines", steps);
     }
+    s.staleness = (struct summary_staleness){
+        splitmix_below(random, 99), 0.25 * splitmix_below(random, 9), splitmix_below(random, 9)};
     s.last = (struct summary_last){splitmix_below(random, 4), splitmix_below(random, 9),
                                    some(random, 1000000)};
     s.noise.before = (struct noise_probe){(uint64_t)some(random, 1000000000),
