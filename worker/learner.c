@@ -33,8 +33,31 @@ void learner_done(struct learner *l)
     *l = (struct learner){0};
 }
 
+double learner_accuracy(struct learner *l, const struct dataset *data, uint32_t batch)
+{
+    const size_t size = dataset_size(data);
+    size_t right = 0;
+    for (size_t first = 0; first < size; first += batch) {
+        const size_t left = size - first;
+        const struct data_batch b = {
+            .first = first, .stride = 1, .n = left < batch ? (uint32_t)left : batch};
+        dataset_read(data, &b, l->x, l->labels);
+        right += model_evaluate(l->model, l->x, l->labels, b.n);
+    }
+    return (double)right / (double)size;
+}
+
 void learner_apply_adam(void *adam, uint64_t t, size_t offset, size_t n, float *params,
                         const float *grad_sum, float grad_scale)
 {
     adam_apply(adam, t, offset, n, params, grad_sum, grad_scale);
+}
+
+void learner_apply_average(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
+                           const float *sum, float scale)
+{
+    (void)ctx, (void)t, (void)offset;
+    for (size_t i = 0; i < n; i++) {
+        params[i] = sum[i] * scale;
+    }
 }

@@ -18,8 +18,15 @@ struct learner { /* all owned */
  * also on failure. */
 int learner_init(struct learner *l, const struct model_params *params, struct err *err);
 void learner_done(struct learner *l);
+/* The share of the data set's samples that the model gets right, in batches of the model's size. */
+struct dataset;
+double learner_accuracy(struct learner *l, const struct dataset *data, uint32_t batch);
 
 /* An exchange_apply_fn for a struct adam. It connects the exchange, which does not know the
  * optimiser, with the model, which does not know the exchange. */
 void learner_apply_adam(void *adam, uint64_t t, size_t offset, size_t n, float *params,
                         const float *grad_sum, float grad_scale);
+/* Another one, for local steps: trainers send parameters, and the new ones are their average. `ctx` is
+ * not used. */
+void learner_apply_average(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
+                           const float *sum, float scale);

@@ -78,6 +78,9 @@ static const struct variable {
      offsetof(struct role_env, steps), 1, 1000000000, "10"},
     {"WIRE", {"wire", 0, "FORMAT", "Numbers on the network: Fp32 or Bf16 (default Fp32)"}, BOTH,
      TEXT, offsetof(struct role_env, wire_name), 0, 0, "Fp32"},
+    {"MODE",
+     {"mode", 0, "MODE", "When to exchange: Sync, Async or BoundedStaleness, 'Sync accumulate=4' (default Sync)"},
+     BOTH, TEXT, offsetof(struct role_env, mode_name), 0, 0, "Sync"},
     {"COMPUTE",
      {"compute", 0, "KIND", "Real, or Emulated: sleep instead of computing (default Real)"},
      TRAINER, TEXT, offsetof(struct role_env, compute), 0, 0, "Real"},
@@ -109,6 +112,9 @@ static const struct {
     {{"exchange", 0, "KIND", "Gradient exchange: PServer or None (default PServer)"}, TRAINER},
     {{"exchange", 0, "KIND", "Gradient exchange: AllReduce"}, WORKER},
     {{"print-digest", 0, NULL, "Print the SHA-256 of the final parameters to stderr"}, TRAINING},
+    {{"print-accuracy", 0, NULL,
+      "Print the accuracy of the final parameters on the test set to stderr"},
+     TRAINING},
 };
 
 static unsigned role_bit(enum role role)
@@ -220,6 +226,7 @@ static int check_variables_of_worker(const struct role_env *e, struct err *err)
         const char *name, *option, *only, *why;
     } variables_of_others[] = {
         {"WIRE", "wire", "Fp32", "only parameter servers and their trainers send other numbers"},
+        {"MODE", "mode", "Sync", "only parameter servers and their trainers have other modes"},
         {"COMPUTE", "compute", "Real", "only trainers can be emulated"},
     };
     for (size_t i = 0; i < N(variables_of_others); i++) {
@@ -266,6 +273,34 @@ static int read_wire(struct role_env *e, struct err *err)
     return 0;
 }
 
+/* Of a trainer or a server. A trainer alone may add gradients up, as it would beside others. */
+static int read_mode(struct role_env *e, struct err *err)
+{
+    char source[48];
+    (void)look_up(&e->args, "MODE", "mode", NULL, source); /* mode_name holds what it has found */
+    const int r = exchange_mode_parse(e->mode_name, &e->mode, err);
+    if (r < 0) {
+        return err_wrap(err, r, "%s", source);
+    }
+    if (e->mode.local_steps > 0 && e->exchange == EXCHANGE_NONE) {
+        return err_set(err, EINVAL, "%s '%s' needs parameter servers, but the exchange is None",
+                       source, e->mode_name);
+    }
+    if (e->mode.local_steps > 0 && e->wire != EXCHANGE_WIRE_FP32) {
+        return err_set(err, EINVAL,
+                       "%s '%s' needs wire Fp32: a trainer's own parameters must not be rounded",
+                       source, e->mode_name);
+    }
+    const int64_t period = exchange_mode_period(&e->mode);
+    if (e->role == ROLE_TRAINER && (e->warmup_steps % period != 0 || e->steps % period != 0)) {
+        return err_set(err, EINVAL,
+                       "%s '%s' exchanges after every %lld steps, so --warmup-steps and --steps "
+                       "must be multiples of it",
+                       source, e->mode_name, (long long)period);
+    }
+    return 0;
+}
+
 static int read_exchange(struct role_env *e, struct err *err)
 {
     if (e->role == ROLE_WORKER) {
@@ -280,7 +315,8 @@ static int read_exchange(struct role_env *e, struct err *err)
         return err_set(err, EINVAL, "%s '%s': expected PServer or None", source, kind);
     }
     e->exchange = (enum exchange_kind)exchange;
-    const int r = read_wire(e, err);
+    int r = read_wire(e, err);
+    r = r < 0 ? r : read_mode(e, err);
     if (r < 0 || e->exchange == EXCHANGE_NONE) {
         return r;
     }
@@ -299,6 +335,12 @@ static int check_compute(struct role_env *e, struct err *err)
     }
     if (!e->is_emulated) {
         return err_set(err, EINVAL, "compute '%s': expected Real or Emulated", e->compute);
+    }
+    if (!exchange_mode_eq(&e->mode, &EXCHANGE_MODE_SYNC)) {
+        return err_set(err, EINVAL,
+                       "mode '%s': compute Emulated takes only Sync, because it checks the sums of "
+                       "each step",
+                       e->mode_name);
     }
     if (e->trace == NULL) {
         return err_set(err, EINVAL,
@@ -393,9 +435,12 @@ int role_env_read(enum role role, int argc, char *const *argv, struct role_env *
         return r;
     }
     e.prints_digest = args_has(&e.args, "print-digest");
-    if (e.prints_digest && e.is_emulated) {
+    e.prints_accuracy = args_has(&e.args, "print-accuracy");
+    if ((e.prints_digest || e.prints_accuracy) && e.is_emulated) {
+        const bool is_digest = e.prints_digest;
         role_env_done(&e);
-        return err_set(err, EINVAL, "--print-digest: an emulated trainer has no parameters");
+        return err_set(err, EINVAL, "--print-%s: an emulated trainer has no parameters",
+                       is_digest ? "digest" : "accuracy");
     }
     *ret = e;
     return 0;
@@ -445,6 +490,6 @@ void role_env_digest(const struct role_env *e, uint8_t ret[static 32])
         exchange_ring_digest(e->model_name, (uint64_t)e->seed, &slices, ret);
         return;
     }
-    handshake_digest(e->model_name, (uint64_t)e->seed, e->wire, (uint32_t)e->n_trainers, &slices,
-                     ret);
+    handshake_digest(e->model_name, (uint64_t)e->seed, &e->mode, e->wire, (uint32_t)e->n_trainers,
+                     &slices, ret);
 }

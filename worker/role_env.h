@@ -9,6 +9,7 @@
 #include "base/args.h"
 #include "base/err.h"
 #include "core/exchange.h"
+#include "core/exchange_mode.h"
 #include "core/role.h"
 #include "worker/comm/frame.h"
 #include "worker/comm/net.h"
@@ -30,14 +31,15 @@ struct role_env {
     const char *model_name, *data;
     int64_t batch_size, threads, seed, warmup_steps, steps;
     enum exchange_kind exchange;
+    struct exchange_mode mode;
     enum exchange_wire wire;
     bool is_emulated; /* a trainer that sleeps where it would compute; the next three are its own */
-    const char *trace;                        /* pace.h */
-    double jitter_ratio;                      /* 0 to EMULATED_JITTER_MAX */
-    int64_t arena_fd;                         /* emulated_arena.h; -1: not given */
-    const char *compute, *jitter, *wire_name; /* as given */
+    const char *trace;                                    /* pace.h */
+    double jitter_ratio;                                  /* 0 to EMULATED_JITTER_MAX */
+    int64_t arena_fd;                                     /* emulated_arena.h; -1: not given */
+    const char *compute, *jitter, *wire_name, *mode_name; /* as given */
     int64_t rendezvous_s;
-    bool prints_digest;
+    bool prints_digest, prints_accuracy;
 };
 
 /* 0; 1: help was printed; -EINVAL. The texts are borrowed from argv and the environment. */

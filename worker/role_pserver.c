@@ -44,6 +44,10 @@ static int write_summary(struct report *report, const struct ps_server_stats *st
         .cpu_ns =
             stats->receive.cpu_ns + stats->update.cpu_ns + stats->send.cpu_ns + stats->wait.cpu_ns,
         .last = {stats->last_trainer, stats->n_last, stats->last_wait_ns},
+        .staleness = {stats->n_stale,
+                      stats->n_stale > 0 ? (double)stats->staleness_sum / (double)stats->n_stale
+                                         : 0,
+                      stats->staleness_max},
         .loss_first = NAN,
         .loss_last = NAN,
     };
@@ -62,8 +66,9 @@ static int serve(const struct role_env *e, struct report *report, int listen_fd)
         .n_trainers = (uint32_t)e->n_trainers,
         .slices = role_env_slices(e),
         .wire = e->wire,
+        .mode = e->mode,
         .early_bytes = PS_SERVER_EARLY_BYTES,
-        .apply = learner_apply_adam,
+        .apply = e->mode.local_steps > 0 ? learner_apply_average : learner_apply_adam,
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
         .handshake_ns = PS_SERVER_HANDSHAKE_NS,
     };
@@ -79,7 +84,7 @@ static int serve(const struct role_env *e, struct report *report, int listen_fd)
     }
     role_env_digest(e, p.digest);
     struct adam adam = ADAM_DEFAULT;
-    adam_init(&adam, slices_server_params(&p.slices, p.self.index));
+    adam_init(&adam, e->mode.local_steps > 0 ? 0 : slices_server_params(&p.slices, p.self.index));
     p.apply_ctx = &adam;
     p.params = initial_params(e, &p.slices);
 

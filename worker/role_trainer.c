@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
+#include "worker/between.h"
 #include "worker/comm/exchange_ps.h"
 #include "worker/comm/exchange_ring.h"
 #include "worker/comm/ring_plan.h"
@@ -33,7 +34,9 @@ struct trainer {
     struct exchange *exchange;
     struct dataset *data;
     struct learner learner;
-    struct adam adam;           /* without servers only: of all parameters, or of a worker's own */
+    struct adam
+        adam; /* without servers, or with local steps: of all parameters, or of a worker's own */
+    struct between between;     /* not with e->is_emulated */
     struct emulation emulation; /* with e->is_emulated only, in place of data and learner */
     int64_t *step_ns;           /* (steps) measured */
     int64_t barrier_ns, barrier_cpu_ns;
@@ -114,6 +117,10 @@ static int open_exchange(struct trainer *t, struct err *err)
         adam_init(&t->adam, n);
         return exchange_none_new(learner_apply_adam, &t->adam, n, &t->exchange, err);
     }
+    if (e->mode.local_steps > 0) {
+        t->adam = ADAM_DEFAULT;
+        adam_init(&t->adam, model_def_n_params(e->model));
+    }
     struct exchange_ps_params p = {
         .self = role_env_id(e),
         .servers = e->peer_addrs,
@@ -150,7 +157,9 @@ static void want(void *ctx, size_t offset, size_t n)
 static void ready(void *ctx, size_t offset)
 {
     struct trainer *t = ctx;
-    t->exchange->ops->ready(t->exchange, offset);
+    if (t->env->is_emulated || between_ready(&t->between, offset)) {
+        t->exchange->ops->ready(t->exchange, offset);
+    }
 }
 
 static int open_model(struct trainer *t, struct err *err)
@@ -167,7 +176,9 @@ static int open_model(struct trainer *t, struct err *err)
     if (r == 0) {
         model_set_hooks(t->learner.model, &t->hooks);
         /* A ring applies in its own thread, while the model computes. */
-        t->adam.threads = e->exchange == EXCHANGE_NONE ? model_threads(t->learner.model) : NULL;
+        t->adam.threads =
+            e->exchange == EXCHANGE_ALL_REDUCE ? NULL : model_threads(t->learner.model);
+        between_init(&t->between, &e->mode, &t->adam, model_n_params(t->learner.model));
     }
     return r;
 }
@@ -198,8 +209,7 @@ static int begin_exchange(struct trainer *t, uint64_t step, struct err *err)
 {
     const struct exchange_ops *ops = t->exchange->ops;
     if (!t->env->is_emulated) {
-        struct model *model = t->learner.model;
-        return ops->begin(t->exchange, model_grad_data(model), model_param_data(model), err);
+        return ops->begin(t->exchange, between_sends(&t->between), t->between.params, err);
     }
     const struct emulated_arena *arena = &t->emulation.arena;
     const bool has_arena = arena->shared != NULL;
@@ -251,6 +261,18 @@ static bool hides_exchange(const struct role_env *e, uint64_t step)
     return e->exchange != EXCHANGE_NONE && step + 1 != warmup && step + 1 != all;
 }
 
+static void backward(struct trainer *t, struct record_step *record, int64_t *at)
+{
+    if (t->env->is_emulated) {
+        emulation_backward(&t->emulation, &t->hooks);
+    } else {
+        model_backward(t->learner.model);
+    }
+    lap(record, PHASE_BACKWARD, at);
+    record->phase_ns[PHASE_BACKWARD] -= t->between.ns; /* of the hooks */
+    record->phase_ns[PHASE_UPDATE] += t->between.ns;
+}
+
 /* `step` counts warm-up steps too. */
 static int one_step(struct trainer *t, uint64_t step, struct record_step *ret, struct err *err)
 {
@@ -266,21 +288,21 @@ static int one_step(struct trainer *t, uint64_t step, struct record_step *ret, s
     if (r >= 0 && t->is_in_exchange) {
         r = end_exchange(t, &record, err);
     }
-    if (r >= 0) {
+    if (!e->is_emulated) {
+        struct model *model = t->learner.model;
+        between_begin(&t->between, step, model_grad_data(model), model_param_data(model));
+    }
+    const bool exchanges = exchange_mode_follows(&e->mode, step);
+    if (r >= 0 && exchanges) {
         r = begin_exchange(t, step, err);
     }
     if (r < 0) {
         return r;
     }
-    t->is_in_exchange = true;
+    t->is_in_exchange = exchanges;
     at = clock_monotonic_ns();
-    if (e->is_emulated) {
-        emulation_backward(&t->emulation, &t->hooks);
-    } else {
-        model_backward(t->learner.model);
-    }
-    lap(&record, PHASE_BACKWARD, &at);
-    if (!hides_exchange(e, step)) {
+    backward(t, &record, &at);
+    if (exchanges && !hides_exchange(e, step)) {
         r = end_exchange(t, &record, err);
         if (r < 0) {
             return r;
@@ -369,6 +391,19 @@ static void print_digest(const struct trainer *t)
     fputc('\n', stderr);
 }
 
+static int print_accuracy(struct trainer *t, struct err *err)
+{
+    const struct role_env *e = t->env;
+    struct dataset *test = NULL;
+    const int r = dataset_open(e->data, DATA_TEST, 0, (uint64_t)e->seed, &test, err);
+    if (r >= 0) {
+        fprintf(stderr, "test_accuracy %.4f\n",
+                learner_accuracy(&t->learner, test, (uint32_t)e->batch_size));
+        dataset_free(test);
+    }
+    return r;
+}
+
 /* Tells the peers and reports the error; returns the exit code. */
 static int fail(struct trainer *t, int exit_code, const struct err *err)
 {
@@ -412,6 +447,9 @@ static int run(struct trainer *t)
     if (e->prints_digest) {
         print_digest(t);
     }
+    if (e->prints_accuracy && print_accuracy(t, &err) < 0) {
+        return fail(t, EXIT_WORKER_DATA, &err);
+    }
     if (report_summary(t->report, &t->summary, t->step_ns, t->summary.steps, &err) < 0) {
         return fail(t, EXIT_WORKER_RESOURCE, &err);
     }
@@ -443,6 +481,7 @@ static int run_role(enum role role, int argc, char *const *argv)
     dataset_free(t.data);
     learner_done(&t.learner);
     emulation_done(&t.emulation);
+    between_done(&t.between);
     adam_done(&t.adam);
     free(t.step_ns);
     report_done(&report);

@@ -47,17 +47,6 @@ static void train_batch(struct trainer *t, uint64_t epoch, size_t first, struct 
     ret->update_ns = lap(&at);
 }
 
-static double test_accuracy(struct trainer *t)
-{
-    size_t size = dataset_size(t->params->test), right = 0;
-    for (size_t first = 0; first < size; first += t->params->batch) {
-        struct data_batch batch = {.first = first, .stride = 1, .n = batch_at(t, first, size)};
-        dataset_read(t->params->test, &batch, t->learner.x, t->learner.labels);
-        right += model_evaluate(t->learner.model, t->learner.x, t->learner.labels, batch.n);
-    }
-    return (double)right / (double)size;
-}
-
 static bool has_step_left(const struct trainer *t)
 {
     return t->params->max_steps == 0 || t->steps < t->params->max_steps;
@@ -84,7 +73,7 @@ static int train_epoch(struct trainer *t, uint64_t epoch, struct err *err)
     sum.train_accuracy = (double)right / (double)sum.samples;
     sum.train_ns = lap(&at);
     if (t->params->test != NULL) {
-        sum.test_accuracy = test_accuracy(t);
+        sum.test_accuracy = learner_accuracy(&t->learner, t->params->test, t->params->batch);
         sum.test_ns = lap(&at);
     }
     return t->reporter->epoch(t->reporter->ctx, &sum, err);

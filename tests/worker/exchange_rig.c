@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/exchange_mode.h"
 #include "worker/comm/handshake.h"
 
 static void check(int r, const struct err *err)
@@ -49,6 +50,11 @@ struct frame_id rig_id(enum role role, uint32_t index)
     return (struct frame_id){frame_run_id(RIG_RUN, 0, 0), 0, role, index};
 }
 
+static void make_digest(struct rig *r)
+{
+    handshake_digest("toy", 1, &r->mode, r->wire, r->n_trainers, &r->slices, r->digest);
+}
+
 void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_trainers,
               size_t max_bytes)
 {
@@ -63,7 +69,7 @@ void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_tra
         .apply = rig_apply,
     };
     memset(r->secret, 0x5a, sizeof(r->secret));
-    handshake_digest("toy", 1, EXCHANGE_WIRE_FP32, n_trainers, &r->slices, r->digest);
+    make_digest(r);
     float *all = xnew_array(float, n_params + 1);
     rig_init_params(all, n_params);
     for (uint32_t s = 0; s < n_servers; s++) {
@@ -89,7 +95,13 @@ void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_tra
 void rig_set_wire(struct rig *r, enum exchange_wire wire)
 {
     r->wire = wire;
-    handshake_digest("toy", 1, wire, r->n_trainers, &r->slices, r->digest);
+    make_digest(r);
+}
+
+void rig_set_mode(struct rig *r, const struct exchange_mode *mode)
+{
+    r->mode = *mode;
+    make_digest(r);
 }
 
 static void *serve(void *arg)
@@ -111,6 +123,7 @@ void rig_start_servers(struct rig *r)
         p->n_trainers = r->n_trainers;
         p->slices = r->slices;
         p->wire = r->wire;
+        p->mode = r->mode;
         p->early_bytes = r->early_bytes;
         p->apply = r->apply;
         p->apply_ctx = r->apply_ctx;

@@ -27,7 +27,8 @@ struct rig {
     size_t n_params;
     uint32_t n_servers, n_trainers;
     struct slices slices;
-    enum exchange_wire wire; /* as rig_set_wire said; Fp32 */
+    enum exchange_wire wire;   /* as rig_set_wire said; Fp32 */
+    struct exchange_mode mode; /* as rig_set_mode said; Sync */
     uint8_t secret[AUTH_SECRET_SIZE];
     uint8_t digest[AUTH_DIGEST_SIZE];
     int64_t rendezvous_ns, handshake_ns;
@@ -51,6 +52,7 @@ void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_tra
               size_t max_bytes);
 /* Before anybody starts. */
 void rig_set_wire(struct rig *r, enum exchange_wire wire);
+void rig_set_mode(struct rig *r, const struct exchange_mode *mode);
 void rig_start_servers(struct rig *r);
 void rig_join_servers(struct rig *r);
 void rig_done(struct rig *r);

@@ -1,10 +1,11 @@
 /* What N trainers of batch B must equal: one process that runs N micro-batches of B each step, each
  * with its own batch statistics and its trainer's dropout, adds the gradients in order and applies the
- * average. Over Bf16 gradients and parameters are rounded as on their way. Prints the digest of the
- * parameters as `benchworker trainer --print-digest` does; of other data than synthetic also the accuracy on
- * its test set.
+ * average. Over Bf16 gradients and parameters are rounded as on their way. A trainer that accumulates
+ * sends the average of some steps; with local steps it trains alone for some, then parameters are
+ * averaged. Prints the digest of the parameters as `benchworker trainer --print-digest` does; of other
+ * data than synthetic also the accuracy on its test set.
  *
- *     micro_batches TRAINERS BATCH STEPS [WIRE [SEED DATA]] */
+ *     micro_batches TRAINERS BATCH STEPS [WIRE [SEED DATA [MODE]]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "core/exchange.h"
+#include "core/exchange_mode.h"
 #include "worker/comm/auth.h"
 #include "worker/data/dataset.h"
 #include "worker/model/adam.h"
@@ -64,76 +66,155 @@ static void print_accuracy(struct model *model, const char *source, uint64_t see
     dataset_free(data);
 }
 
-int main(int argc, char **argv)
-{
-    const int known = argc > 4 ? exchange_wire_from_string(argv[4]) : EXCHANGE_WIRE_FP32;
-    if ((argc != 4 && argc != 5 && argc != 7) || known < 0) {
-        fprintf(stderr, "usage: micro_batches TRAINERS BATCH STEPS [WIRE [SEED DATA]]\n");
-        return 2;
-    }
-    const enum exchange_wire wire = (enum exchange_wire)known;
-    const uint64_t seed = argc > 5 ? (uint64_t)number(argv[5]) : 1;
-    const char *source = argc > 6 ? argv[6] : "synthetic";
-    uint32_t trainers = (uint32_t)number(argv[1]), batch = (uint32_t)number(argv[2]);
-    uint64_t steps = (uint64_t)number(argv[3]);
-    struct model_params p = {.def = model_def_find("vgg16-fluid-fc512"),
-                             .batch = batch,
-                             .threads = 1,
-                             .seed = seed,
-                             .dropout = true};
+struct gang {
+    uint32_t trainers, batch;
+    enum exchange_wire wire;
+    struct exchange_mode mode;
     struct model *model;
     struct dataset *data;
-    struct err err;
-    must(model_new(&p, &model, &err), &err);
-    must(dataset_open(source, DATA_TRAIN, 0, seed, &data, &err), &err);
-    size_t n = model_n_params(model);
-    float *params = model_param_data(model), *sum = xnew_array(float, n);
-    float *x = xnew_array(float, (size_t)batch *DATA_SAMPLE_FLOATS);
-    uint8_t *labels = xnew_array(uint8_t, batch);
-    struct adam adam = ADAM_DEFAULT;
-    adam_init(&adam, n);
-    model_init_params(p.def, p.seed, params);
-    float *own = xnew_array(float, n),
-          *sent = xnew_array(float, n); /* of the server; what it got */
-    uint16_t *narrowed = xnew_array(uint16_t, n);
-    memcpy(own, params, n * sizeof(*own));
-    for (uint64_t step = 0; step < steps; step++) {
-        uint64_t first = step * batch * trainers;
-        for (uint32_t t = 0; t < trainers; t++) {
-            struct data_batch b = {.epoch = first / dataset_size(data),
-                                   .shuffle = true,
-                                   .first = first + t,
-                                   .stride = trainers,
-                                   .n = batch};
-            dataset_read(data, &b, x, labels);
-            (void)model_forward(model, x, labels, batch, (struct model_key){step, t});
-            model_backward(model);
-            send(wire, narrowed, model_grad_data(model), t == 0 ? sum : sent, n);
-            if (t > 0) {
-                grad_add(sum, sent, n);
+    size_t n;
+    float *x;
+    uint8_t *labels;
+    struct adam server, *locals; /* (trainers) */
+    float *own;                  /* (n) of the servers */
+    float *sent, *sum;           /* (n) what a trainer sends, the sum of all */
+    float *added;                /* (n) gradients of some steps */
+    uint16_t *narrowed;
+};
+
+/* Trainer t's gradients of one step. */
+static void compute(struct gang *g, uint64_t step, uint32_t t)
+{
+    const uint64_t first = step * g->batch * g->trainers;
+    const struct data_batch b = {.epoch = first / dataset_size(g->data),
+                                 .shuffle = true,
+                                 .first = first + t,
+                                 .stride = g->trainers,
+                                 .n = g->batch};
+    dataset_read(g->data, &b, g->x, g->labels);
+    (void)model_forward(g->model, g->x, g->labels, g->batch, (struct model_key){step, t});
+    model_backward(g->model);
+}
+
+/* What trainer t sends after the steps from `first` on, in g->sent. */
+static void train_alone(struct gang *g, uint64_t first, uint32_t t)
+{
+    const uint32_t period = exchange_mode_period(&g->mode);
+    float *params = model_param_data(g->model), *grads = model_grad_data(g->model);
+    send(g->wire, g->narrowed, g->own, params, g->n); /* the first ones are computed, not sent */
+    if (first == 0) {
+        memcpy(params, g->own, g->n * sizeof(*params));
+    }
+    for (uint32_t k = 0; k < period; k++) {
+        compute(g, first + k, t);
+        if (g->mode.local_steps > 0) {
+            adam_apply(&g->locals[t], first + k + 1, 0, g->n, params, grads, 1.0f);
+        } else if (k == 0) {
+            memcpy(g->added, grads, g->n * sizeof(*grads));
+        } else {
+            grad_add(g->added, grads, g->n);
+        }
+    }
+    for (size_t i = 0; g->mode.accumulate > 0 && i < g->n; i++) {
+        g->added[i] *= 1.0f / (float)period;
+    }
+    send(g->wire, g->narrowed, g->mode.local_steps > 0 ? params : g->added, g->sent, g->n);
+}
+
+static void exchange(struct gang *g, uint64_t t)
+{
+    const float scale = 1.0f / (float)g->trainers;
+    if (g->mode.local_steps == 0) {
+        adam_apply(&g->server, t, 0, g->n, g->own, g->sum, scale);
+        return;
+    }
+    for (size_t i = 0; i < g->n; i++) {
+        g->own[i] = g->sum[i] * scale;
+    }
+}
+
+static void train(struct gang *g, uint64_t steps)
+{
+    const uint32_t period = exchange_mode_period(&g->mode);
+    for (uint64_t step = 0; step < steps; step += period) {
+        for (uint32_t t = 0; t < g->trainers; t++) {
+            train_alone(g, step, t);
+            if (t == 0) {
+                memcpy(g->sum, g->sent, g->n * sizeof(*g->sum));
+            } else {
+                grad_add(g->sum, g->sent, g->n);
             }
         }
-        adam_apply(&adam, step + 1, 0, n, own, sum, 1.0f / (float)trainers);
-        send(wire, narrowed, own, params, n);
+        exchange(g, step / period + 1);
     }
+    send(g->wire, g->narrowed, g->own, model_param_data(g->model), g->n);
+}
+
+static void print_digest(const struct model *model, const float *params)
+{
     uint8_t digest[AUTH_DIGEST_SIZE];
-    auth_sha256(params, n * sizeof(float), digest);
+    auth_sha256(params, model_n_params(model) * sizeof(float), digest);
     printf("params_digest ");
     for (size_t i = 0; i < sizeof(digest); i++) {
         printf("%02x", digest[i]);
     }
     printf("\n");
-    if (argc > 6) {
-        print_accuracy(model, source, seed, x, labels, batch);
+}
+
+int main(int argc, char **argv)
+{
+    const int wire = argc > 4 ? exchange_wire_from_string(argv[4]) : EXCHANGE_WIRE_FP32;
+    if (argc < 4 || argc == 6 || argc > 8 || wire < 0) {
+        fprintf(stderr, "usage: micro_batches TRAINERS BATCH STEPS [WIRE [SEED DATA [MODE]]]\n");
+        return 2;
     }
-    free(narrowed);
-    free(sent);
-    free(own);
-    adam_done(&adam);
-    dataset_free(data);
-    model_free(model);
-    free(sum);
-    free(x);
-    free(labels);
+    const uint64_t seed = argc > 5 ? (uint64_t)number(argv[5]) : 1;
+    const char *source = argc > 6 ? argv[6] : "synthetic";
+    struct gang g = {.trainers = (uint32_t)number(argv[1]),
+                     .batch = (uint32_t)number(argv[2]),
+                     .wire = (enum exchange_wire)wire};
+    struct model_params p = {.def = model_def_find("vgg16-fluid-fc512"),
+                             .batch = g.batch,
+                             .threads = 1,
+                             .seed = seed,
+                             .dropout = true};
+    struct err err;
+    must(exchange_mode_parse(argc > 7 ? argv[7] : "Sync", &g.mode, &err), &err);
+    must(model_new(&p, &g.model, &err), &err);
+    must(dataset_open(source, DATA_TRAIN, 0, seed, &g.data, &err), &err);
+    g.n = model_n_params(g.model);
+    float **arrays[] = {&g.own, &g.sent, &g.sum, &g.added};
+    for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++) {
+        *arrays[i] = xnew_array(float, g.n);
+    }
+    g.narrowed = xnew_array(uint16_t, g.n);
+    g.x = xnew_array(float, (size_t)g.batch *DATA_SAMPLE_FLOATS);
+    g.labels = xnew_array(uint8_t, g.batch);
+    g.locals = xnew_array(struct adam, g.trainers);
+    g.server = ADAM_DEFAULT;
+    adam_init(&g.server, g.n);
+    for (uint32_t t = 0; t < g.trainers; t++) {
+        g.locals[t] = ADAM_DEFAULT;
+        adam_init(&g.locals[t], g.mode.local_steps > 0 ? g.n : 0);
+    }
+    model_init_params(p.def, p.seed, g.own);
+    train(&g, (uint64_t)number(argv[3]));
+    print_digest(g.model, model_param_data(g.model));
+    if (strcmp(source, "synthetic") != 0) {
+        print_accuracy(g.model, source, seed, g.x, g.labels, g.batch);
+    }
+    for (uint32_t t = 0; t < g.trainers; t++) {
+        adam_done(&g.locals[t]);
+    }
+    for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++) {
+        free(*arrays[i]);
+    }
+    free(g.locals);
+    free(g.narrowed);
+    adam_done(&g.server);
+    dataset_free(g.data);
+    model_free(g.model);
+    free(g.x);
+    free(g.labels);
     return 0;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """N trainers of batch B over 1 and 2 parameter servers end, to the bit, with the parameters of one
 process that averages N micro-batches of B (micro_batches.c), over fp32 and bf16; so do 2 workers of a ring,
-because a sum of two has one order. Argument: that program."""
+because a sum of two has one order, and so do trainers that add gradients up or train alone for some steps. Argument: that program."""
 import subprocess
 import sys
 
@@ -9,17 +9,21 @@ from gang import Gang, Ring
 from tap import Tap
 
 BATCH = 2
-STEPS = 5  # of them one is warm-up
+STEPS = 5  # of them one is warm-up, or of the longer ones some
+LONG = {"Sync accumulate=2": (2, 6), "Sync localSteps=2": (2, 6)}  # warm-up and all steps
 
 
 def main():
     tap = Tap()
-    settings = ["--batch-size", BATCH, "--warmup-steps", 1, "--steps", STEPS - 1, "--print-digest"]
-    for trainers, pservers, wire in ((2, 1, "Fp32"), (3, 2, "Fp32"), (2, 1, "Bf16"), (2, 0, "Fp32")):
-        what = f"{trainers} trainers, {pservers} pservers, {wire}"
-        want = subprocess.run([sys.argv[1], str(trainers), str(BATCH), str(STEPS), wire], capture_output=True,
-                              text=True, check=True).stdout
-        of_wire = ["--wire", wire]
+    for trainers, pservers, wire, mode in ((2, 1, "Fp32", "Sync"), (3, 2, "Fp32", "Sync"), (2, 1, "Bf16", "Sync"), (2, 0, "Fp32", "Sync"),
+                                           (2, 1, "Bf16", "Sync accumulate=2"), (3, 2, "Fp32", "Sync localSteps=2")):
+        what = f"{trainers} trainers, {pservers} pservers, {wire}, {mode}"
+        warmup, steps = LONG.get(mode, (1, STEPS))
+        period = 2 if mode in LONG else 1
+        settings = ["--batch-size", BATCH, "--warmup-steps", warmup, "--steps", steps - warmup, "--print-digest"]
+        want = subprocess.run([sys.argv[1], str(trainers), str(BATCH), str(steps), wire, "1", "synthetic", mode],
+                              capture_output=True, text=True, check=True).stdout
+        of_wire = ["--wire", wire, "--mode", mode]
         with Gang(pservers, trainers, settings + of_wire, of_wire) if pservers > 0 else Ring(trainers, settings) as gang:
             ends = gang.end()
             summaries = {n: [r for r in gang[n].records if r["type"] == "summary"] for n in ends}
@@ -28,8 +32,9 @@ def main():
             if not name.startswith("pserver"):
                 tap.equal(want, stderr, f"{what}: parameters of {name}")
             summary = summaries[name][-1] if summaries[name] else {}
-            tap.equal(STEPS - 1, summary.get("steps"), f"{what}: steps of {name}")
-            sent = {"Fp32": 4, "Bf16": 2}[wire] * 15254602 * (STEPS - 1) * (trainers / pservers if name.startswith("pserver") else 1)
+            rounds = (steps - warmup) // period
+            tap.equal(rounds if name.startswith("pserver") else steps - warmup, summary.get("steps"), f"{what}: steps of {name}")
+            sent = {"Fp32": 4, "Bf16": 2}[wire] * 15254602 * rounds * (trainers / pservers if name.startswith("pserver") else 1)
             tap.ok(sent * 0.98 < summary.get("bytes_tx", 0) < sent * 1.02, f"{what}: bytes of {name}",
                    f"expected about {sent:.0f}, got {summary.get('bytes_tx')}")
     return tap.done()

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/exchange_mode.h"
 #include "worker/comm/handshake.h"
 #include "exchange/slices.h"
 
@@ -29,7 +30,8 @@ static struct handshake golden_side(enum role role)
     struct handshake_side *self = role == ROLE_TRAINER ? &h.trainer : &h.server;
     self->id = (struct frame_id){run, 0, role, role == ROLE_TRAINER};
     memset(self->nonce, role == ROLE_TRAINER ? 0x11 : 0x22, sizeof(self->nonce));
-    handshake_digest("vgg16-fluid-fc512", 1, EXCHANGE_WIRE_FP32, 2, &slices, self->digest);
+    handshake_digest("vgg16-fluid-fc512", 1, &EXCHANGE_MODE_SYNC, EXCHANGE_WIRE_FP32, 2, &slices,
+                     self->digest);
     return h;
 }
 
@@ -87,6 +89,7 @@ enum change {
     ATTEMPT,
     MODEL,
     SEED,
+    MODE,
     WIRE,
     TRAINERS,
     SERVERS,
@@ -103,8 +106,9 @@ static void change_side(struct handshake *h, enum change change)
     h->secret[5] ^= change == SECRET;
     h->trainer.id.run ^= change == RUN;
     h->trainer.id.attempt += change == ATTEMPT;
+    const struct exchange_mode mode = {.accumulate = change == MODE ? 2 : 0};
     handshake_digest(change == MODEL ? "vgg16-v2" : "vgg16-fluid-fc512", change == SEED ? 2 : 1,
-                     change == WIRE ? EXCHANGE_WIRE_BF16 : EXCHANGE_WIRE_FP32,
+                     &mode, change == WIRE ? EXCHANGE_WIRE_BF16 : EXCHANGE_WIRE_FP32,
                      change == TRAINERS ? 3 : 2, &slices, h->trainer.digest);
 }
 
@@ -132,6 +136,7 @@ static void turned_away(void **state)
         {"another model", MODEL, -EPROTO, -EPROTO,
          "model, seed, wire or numbers of replicas differ"},
         {"another seed", SEED, -EPROTO, -EPROTO, "model, seed, wire or numbers"},
+        {"another mode", MODE, -EPROTO, -EPROTO, "model, seed, wire or numbers"},
         {"another wire", WIRE, -EPROTO, -EPROTO, "model, seed, wire or numbers"},
         {"other number of trainers", TRAINERS, -EPROTO, -EPROTO, "model, seed, wire or numbers"},
         {"other number of servers", SERVERS, -EPROTO, -EPROTO, "model, seed, wire or numbers"},

@@ -72,16 +72,93 @@ static void precedence(void **state)
     }
 }
 
+struct limit_row {
+    const char *name;
+    enum role role;
+    const char *words[MAX_WORDS];
+    struct setting variables[4];
+    const char *says; /* NULL: accepted */
+};
+
+static void check_rows(const struct limit_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct role_env e;
+        struct err err;
+        int r = read_env(rows[i].role, rows[i].words, rows[i].variables, &e, &err);
+        print_message("# row '%s': %d %s\n", rows[i].name, r, err.msg);
+        assert_int_equal(r, rows[i].says == NULL ? 0 : -EINVAL);
+        if (r == 0) {
+            role_env_done(&e);
+        } else {
+            assert_non_null(strstr(err.msg, rows[i].says));
+        }
+    }
+}
+
+static void modes(void **state)
+{
+    (void)state;
+    static const struct limit_row rows[] = {
+        {"gradients of four steps",
+         ROLE_TRAINER,
+         {"--pserver-addrs", "a:1", "--mode", "Sync accumulate=4", "--warmup-steps", "4", "--steps",
+          "8"},
+         {{0}},
+         NULL},
+        {"and alone",
+         ROLE_TRAINER,
+         {"--exchange", "None", "--mode", "Sync accumulate=2"},
+         {{0}},
+         NULL},
+        {"a warm-up that ends between two exchanges",
+         ROLE_TRAINER,
+         {"--pserver-addrs", "a:1", "--warmup-steps", "2", "--steps", "8"},
+         {{"BENCHD_MODE", "Sync localSteps=4"}},
+         "BENCHD_MODE 'Sync localSteps=4' exchanges after every 4 steps"},
+        {"steps that do",
+         ROLE_TRAINER,
+         {"--pserver-addrs", "a:1", "--warmup-steps", "4", "--steps", "9"},
+         {{"BENCHD_MODE", "Sync localSteps=4"}},
+         "so --warmup-steps and --steps must be multiples of it"},
+        {"a server has no steps",
+         ROLE_PSERVER,
+         {"--listen", "a:1", "--mode", "Sync localSteps=7"},
+         {{0}},
+         NULL},
+        {"local steps without servers",
+         ROLE_TRAINER,
+         {"--exchange", "None", "--mode", "Sync localSteps=2"},
+         {{0}},
+         "--mode 'Sync localSteps=2' needs parameter servers"},
+        {"local steps in bf16",
+         ROLE_PSERVER,
+         {"--listen", "a:1", "--mode", "Sync localSteps=2", "--wire", "Bf16"},
+         {{0}},
+         "--mode 'Sync localSteps=2' needs wire Fp32"},
+        {"an unknown mode",
+         ROLE_PSERVER,
+         {"--listen", "a:1", "--mode", "Sink"},
+         {{0}},
+         "--mode: 'Sink'"},
+        {"a worker exchanges after each step",
+         ROLE_WORKER,
+         {NULL},
+         {{"BENCHD_MODE", "Sync accumulate=2"}},
+         "BENCHD_MODE 'Sync accumulate=2': a worker takes only Sync"},
+        {"emulated trainers do",
+         ROLE_TRAINER,
+         {"--pserver-addrs", "a:1", "--mode", "Sync accumulate=2", "--compute", "Emulated"},
+         {{0}},
+         "compute Emulated takes only Sync"},
+    };
+    check_rows(rows, N_ROWS(rows));
+}
+
 static void limits(void **state)
 {
     (void)state;
-    static const struct {
-        const char *name;
-        enum role role;
-        const char *words[MAX_WORDS];
-        struct setting variables[4];
-        const char *says; /* NULL: accepted */
-    } rows[] = {
+    static const struct limit_row rows[] = {
         {"one step", ROLE_TRAINER, {"--exchange", "None", "--steps", "1"}, {{0}}, NULL},
         {"no step", ROLE_TRAINER, {"--exchange", "None", "--steps", "0"}, {{0}}, "--steps '0'"},
         {"no warm-up", ROLE_TRAINER, {"--exchange", "None", "--warmup-steps", "0"}, {{0}}, NULL},
@@ -217,18 +294,7 @@ static void limits(void **state)
          {{"BENCHD_ROLE", "pserver"}},
          "BENCHD_ROLE is 'pserver'"},
     };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct role_env e;
-        struct err err;
-        int r = read_env(rows[i].role, rows[i].words, rows[i].variables, &e, &err);
-        print_message("# row '%s': %d %s\n", rows[i].name, r, err.msg);
-        assert_int_equal(r, rows[i].says == NULL ? 0 : -EINVAL);
-        if (r == 0) {
-            role_env_done(&e);
-        } else {
-            assert_non_null(strstr(err.msg, rows[i].says));
-        }
-    }
+    check_rows(rows, N_ROWS(rows));
 }
 
 static void addresses_in_their_order(void **state)
@@ -315,6 +381,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(precedence),
         cmocka_unit_test(limits),
+        cmocka_unit_test(modes),
         cmocka_unit_test(addresses_in_their_order),
         cmocka_unit_test(addresses_of_a_pattern),
         cmocka_unit_test(identity),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/exchange_mode.h"
 #include "exchange/slices.h"
 
 static const char label[] = "benchd-frame-2";
@@ -56,14 +57,16 @@ static void put_claim(const struct handshake_side *side, uint8_t *ret)
     memcpy(ret + AUTH_NONCE_SIZE, side->digest, AUTH_DIGEST_SIZE);
 }
 
-void handshake_digest(const char *model, uint64_t seed, enum exchange_wire wire,
-                      uint32_t n_trainers, const struct slices *slices,
+void handshake_digest(const char *model, uint64_t seed, const struct exchange_mode *mode,
+                      enum exchange_wire wire, uint32_t n_trainers, const struct slices *slices,
                       uint8_t ret[static AUTH_DIGEST_SIZE])
 {
+    char mode_text[EXCHANGE_MODE_TEXT_MAX];
+    exchange_mode_text(mode, mode_text);
     _cleanup_(freep) char *text =
-        xasprintf("PServer Sync %s model=%s seed=%" PRIu64 " params=%zu trainers=%" PRIu32
+        xasprintf("PServer %s %s model=%s seed=%" PRIu64 " params=%zu trainers=%" PRIu32
                   " pservers=%" PRIu32 " slices=%" PRIu32,
-                  exchange_wire_names[wire], model, seed, slices->n_params, n_trainers,
+                  mode_text, exchange_wire_names[wire], model, seed, slices->n_params, n_trainers,
                   slices->n_servers, slices->n);
     auth_sha256(text, strlen(text), ret);
 }
@@ -122,8 +125,8 @@ int handshake_agree(const struct handshake_side *self, const struct handshake_si
     }
     if (memcmp(peer->digest, self->digest, AUTH_DIGEST_SIZE) != 0) {
         return err_set(err, EPROTO,
-                       "its model, seed, wire or numbers of replicas differ; give all "
-                       "replicas of a run the same settings");
+                       "its model, seed, wire or numbers of replicas differ, or its mode; give "
+                       "all replicas of a run the same settings");
     }
     return 0;
 }

@@ -34,9 +34,10 @@ struct handshake_keys {
 };
 
 /* The digest of what all replicas of a trial must agree on. */
+struct exchange_mode;
 struct slices;
-void handshake_digest(const char *model, uint64_t seed, enum exchange_wire wire,
-                      uint32_t n_trainers, const struct slices *slices,
+void handshake_digest(const char *model, uint64_t seed, const struct exchange_mode *mode,
+                      enum exchange_wire wire, uint32_t n_trainers, const struct slices *slices,
                       uint8_t ret[static AUTH_DIGEST_SIZE]);
 
 /* The trainer's side. The caller fills h->secret and h->trainer, with a fresh nonce. */

@@ -6,6 +6,7 @@
 #include "worker/comm/conn.h"
 #include "exchange/flow.h"
 #include "worker/comm/ps_server.h"
+#include "worker/comm/ps_single.h"
 #include "worker/comm/reduce.h"
 
 struct ps_peer { /* a connection; a stranger until `joined` */
@@ -37,7 +38,8 @@ struct ps_server {
     uint32_t n_joined, n_ready, n_gone;
     char rejected[192]; /* the last rejected connection: claimed name and reason; "": none */
 
-    struct reduce reduce;
+    struct reduce reduce; /* all zero in a mode without sums, which has `single` in its place */
+    struct ps_single single;
     struct flow up, down;  /* gradients and parameters on their way; a link is a trainer */
     uint32_t n_slices;     /* this server's */
     size_t *param_offsets; /* (n_slices) into params */

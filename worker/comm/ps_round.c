@@ -22,6 +22,11 @@ static struct slice own_slice(const struct ps_server *s, size_t i)
     return slices_get(&s->params.slices, own_id(s, i));
 }
 
+static bool is_single(const struct ps_server *s)
+{
+    return exchange_mode_is_single(&s->params.mode);
+}
+
 void ps_round_init(struct ps_server *s)
 {
     s->n_slices = s->params.slices.n / s->params.slices.n_servers;
@@ -29,29 +34,39 @@ void ps_round_init(struct ps_server *s)
     s->param_crcs = xnew_array(uint32_t, s->n_slices);
     s->lasts = xnew_array(struct ps_last, s->params.n_trainers);
     _cleanup_(freep) size_t *lens = xnew_array(size_t, s->n_slices);
-    size_t offset = 0;
+    size_t offset = 0, max_len = 0;
     for (uint32_t i = s->n_slices; i-- > 0;) {
         lens[i] = own_slice(s, i).len;
+        max_len = lens[i] > max_len ? lens[i] : max_len;
         s->param_offsets[i] = offset;
         offset += lens[i];
+    }
+    const size_t max_bytes = max_len * frame_wire_bytes(s->params.wire);
+    flow_init(&s->up, s->params.n_trainers, max_bytes);
+    flow_init(&s->down, s->params.n_trainers, max_bytes);
+    if (is_single(s)) {
+        ps_single_init(&s->single, s->params.n_trainers, s->params.wire, s->n_slices, max_len,
+                       s->down.max_each);
+        return;
     }
     reduce_init(&s->reduce, s->params.n_trainers, s->params.wire, lens, s->n_slices,
                 s->params.early_bytes);
     if (s->params.wire == EXCHANGE_WIRE_BF16) {
         s->narrowed = xnew_array(uint16_t, offset + 1);
     }
-    flow_init(&s->up, s->params.n_trainers, s->reduce.buffer_bytes);
-    flow_init(&s->down, s->params.n_trainers, s->reduce.buffer_bytes);
 }
 
 void ps_round_done(struct ps_server *s)
 {
     vec_each (struct ps_peer *, p, &s->peers) {
-        if ((*p)->receiving != NULL) {
+        if ((*p)->receiving != NULL && is_single(s)) {
+            ps_single_drop(&s->single, (*p)->receiving);
+        } else if ((*p)->receiving != NULL) {
             reduce_drop(&s->reduce, (*p)->next, (*p)->conn.peer.index, (*p)->receiving);
         }
     }
     reduce_done(&s->reduce);
+    ps_single_done(&s->single);
     flow_done(&s->up);
     flow_done(&s->down);
     free(s->lasts);
@@ -81,39 +96,28 @@ static int blame_leaver(struct ps_server *s, struct err *err)
     return -EPROTO;
 }
 
-/* Slices of all completed rounds. */
-static uint64_t n_done(const struct ps_server *s)
+/* Slices of all completed rounds; without rounds, of the trainer's complete steps. */
+static uint64_t n_done(const struct ps_server *s, const struct ps_peer *peer)
 {
-    return s->round * s->n_slices;
+    return (is_single(s) ? peer->step : s->round) * s->n_slices;
 }
 
 /* True if the trainer has begun the current round. */
 static bool is_in_round(const struct ps_server *s, const struct ps_peer *peer)
 {
-    return s->up.links[peer->conn.peer.index].ready > n_done(s);
+    return s->up.links[peer->conn.peer.index].ready > n_done(s, peer);
 }
 
 /* True if the trainer has begun the current round, or has not all parameters of the last one. */
 static bool is_busy(const struct ps_server *s, const struct ps_peer *peer)
 {
-    return is_in_round(s, peer) || s->down.links[peer->conn.peer.index].taken != n_done(s);
+    return is_in_round(s, peer) || s->down.links[peer->conn.peer.index].taken != n_done(s, peer);
 }
 
 /* True if a trainer waits at the barrier. */
 static bool is_barrier_closed(const struct ps_server *s)
 {
     return s->n_ready > 0 && !s->measuring;
-}
-
-static int check_left(struct ps_server *s, struct err *err)
-{
-    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
-        const struct ps_peer *peer = s->trainers[t];
-        if (is_barrier_closed(s) || (peer != NULL && is_in_round(s, peer))) {
-            return blame_leaver(s, err);
-        }
-    }
-    return 0;
 }
 
 /* Some trainers go on training while others wait at the barrier. Both would wait forever while
@@ -133,9 +137,48 @@ static int blame_waiter(struct ps_server *s, struct err *err)
     return -EPROTO;
 }
 
+/* In a mode without rounds a trainer that is ahead may have left, or wait at the barrier, while others go
+ * on. One that others wait for may not: they would wait for ever. */
+static int check_held(struct ps_server *s, struct err *err)
+{
+    const bool is_closed = is_barrier_closed(s);
+    uint64_t least = UINT64_MAX; /* steps of those that send no more */
+    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
+        const struct ps_peer *peer = s->trainers[t];
+        if (peer != NULL && (peer->gone || (is_closed && peer->ready)) && peer->step < least) {
+            least = peer->step;
+        }
+    }
+    for (uint32_t t = 0; least < UINT64_MAX && t < s->params.n_trainers; t++) {
+        const struct ps_peer *peer = s->trainers[t];
+        const uint64_t sent = peer == NULL ? 0 : s->up.links[t].ready;
+        if (sent > 0 && !exchange_mode_may_have(&s->params.mode, (sent - 1) / s->n_slices, least)) {
+            return s->n_gone > 0 ? blame_leaver(s, err) : blame_waiter(s, err);
+        }
+    }
+    return 0;
+}
+
+static int check_left(struct ps_server *s, struct err *err)
+{
+    if (is_single(s)) {
+        return check_held(s, err);
+    }
+    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
+        const struct ps_peer *peer = s->trainers[t];
+        if (is_barrier_closed(s) || (peer != NULL && is_in_round(s, peer))) {
+            return blame_leaver(s, err);
+        }
+    }
+    return 0;
+}
+
 /* -EPROTO and the fault if another trainer has left or waits at the barrier, while one goes on. */
 static int check_others(struct ps_server *s, struct err *err)
 {
+    if (is_single(s)) {
+        return check_held(s, err);
+    }
     if (s->n_gone > 0) {
         return blame_leaver(s, err);
     }
@@ -172,14 +215,20 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
                       f->step, id);
         return NULL;
     }
+    if (is_single(s)) {
+        peer->receiving = ps_single_take(&s->single);
+        return ps_single_landing(&s->single, peer->receiving, want.len);
+    }
     peer->receiving = reduce_take(&s->reduce, peer->next, t);
     return peer->receiving;
 }
 
 void ps_round_part(struct ps_server *s, struct ps_peer *peer, size_t n)
 {
-    reduce_add_part(&s->reduce, peer->next, peer->conn.peer.index, peer->receiving,
-                    n / frame_wire_bytes(s->params.wire));
+    if (!is_single(s)) {
+        reduce_add_part(&s->reduce, peer->next, peer->conn.peer.index, peer->receiving,
+                        n / frame_wire_bytes(s->params.wire));
+    }
 }
 
 void ps_round_lap(struct ps_server *s, struct ps_server_time *phase)
@@ -202,6 +251,9 @@ static void end_round(struct ps_server *s)
     *vec_push(&s->round_ns) = s->lap_ns - s->round_began_ns;
     s->round_began_ns = s->lap_ns;
     s->stats.duration_ns = s->lap_ns - s->barrier_ns;
+    s->stats.staleness_sum = s->single.staleness_sum;
+    s->stats.staleness_max = s->single.staleness_max;
+    s->stats.n_stale = s->single.n_gradients;
     s->last_round = s->stats;
 }
 
@@ -236,11 +288,30 @@ static void finish_slice(struct ps_server *s, size_t i)
     }
 }
 
+/* Trainer t's gradient of slice i is here: applies it alone. */
+static void apply_single(struct ps_server *s, size_t i, uint32_t t, void *grad)
+{
+    const struct ps_server_params *p = &s->params;
+    const size_t offset = s->param_offsets[i], len = own_slice(s, i).len;
+    ps_round_lap(s, &s->stats.receive); /* this function is called while reading */
+    const uint64_t version = ps_single_arrived(&s->single, t, i, grad, len);
+    p->apply(p->apply_ctx, version, offset, len, p->params + offset, grad, 1.0f);
+    ps_round_lap(s, &s->stats.update);
+    ps_single_drop(&s->single, grad);
+    s->down.links[t].ready++;
+    s->n_complete++;
+    if (s->n_complete == s->n_slices * p->n_trainers) {
+        end_round(s);
+    }
+}
+
 /* Of the slices of `step` that are complete and that the trainer has not been sent, the first in the
  * arena: the next forward wants it soonest. */
 static uint32_t next_params(const struct ps_server *s, const struct ps_peer *peer, uint64_t step)
 {
-    uint32_t i = step < s->round ? s->n_slices : s->n_complete;
+    const uint64_t complete = is_single(s) ? peer->step : s->round;
+    const uint32_t next = is_single(s) ? (uint32_t)peer->next : s->n_complete;
+    uint32_t i = step < complete ? s->n_slices : next;
     do {
         i--; /* there is one: flow_next says so */
     } while (peer->is_sent[i]);
@@ -265,14 +336,46 @@ static void send_params(struct ps_server *s, uint32_t t)
         .priority = s->n_slices - 1 - i,
     };
     peer->is_sent[i] = true;
-    conn_send_payload(&peer->conn, &f, wire_params(s, i),
-                      slice.len * frame_wire_bytes(s->params.wire), s->param_crcs[i]);
+    const size_t bytes = slice.len * frame_wire_bytes(s->params.wire);
+    if (is_single(s)) {
+        const void *copy = ps_single_send(&s->single, t, i, number,
+                                          s->params.params + s->param_offsets[i], slice.len);
+        conn_send_payload(&peer->conn, &f, copy, bytes, crc32c(0, copy, bytes));
+        return;
+    }
+    conn_send_payload(&peer->conn, &f, wire_params(s, i), bytes, s->param_crcs[i]);
+}
+
+/* Steps that every trainer has sent. */
+static uint64_t slowest_step(const struct ps_server *s)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
+        const uint64_t step = s->trainers[t] == NULL ? 0 : s->trainers[t]->step;
+        least = step < least ? step : least;
+    }
+    return least;
+}
+
+struct slowest {
+    const struct ps_server *server;
+    uint64_t step;
+};
+
+/* May trainer t have parameters of its step? */
+static bool may_have(void *ctx, uint32_t t, uint64_t number)
+{
+    const struct slowest *slowest = ctx;
+    const struct ps_server *s = slowest->server;
+    (void)t;
+    return !is_single(s) ||
+           exchange_mode_may_have(&s->params.mode, number / s->n_slices, slowest->step);
 }
 
 static bool may_come(void *ctx, uint32_t t, uint64_t number)
 {
     const struct ps_server *s = ctx;
-    return reduce_has_room(&s->reduce, number % s->n_slices, t);
+    return is_single(s) || reduce_has_room(&s->reduce, number % s->n_slices, t);
 }
 
 /* Gives credit for gradients and sends parameters, as far as the limits allow. Called whenever one of
@@ -280,11 +383,14 @@ static bool may_come(void *ctx, uint32_t t, uint64_t number)
 static void serve(struct ps_server *s)
 {
     uint32_t t;
-    while (flow_next(&s->down, NULL, NULL, &t)) {
+    struct slowest slowest = {s, slowest_step(s)};
+    while (flow_next(&s->down, may_have, &slowest, &t)) {
         send_params(s, t);
     }
     while (flow_next(&s->up, may_come, s, &t)) {
-        reduce_reserve(&s->reduce, (s->up.links[t].sent - 1) % s->n_slices, t);
+        if (!is_single(s)) {
+            reduce_reserve(&s->reduce, (s->up.links[t].sent - 1) % s->n_slices, t);
+        }
     }
     for (t = 0; t < s->params.n_trainers; t++) { /* tells each of them, once */
         struct ps_peer *peer = s->trainers[t];
@@ -329,7 +435,7 @@ static int on_taken(struct ps_server *s, struct ps_peer *peer, const struct fram
                     struct err *err)
 {
     const struct flow_link *l = &s->down.links[peer->conn.peer.index];
-    const uint64_t step = l->taken / s->n_slices;
+    const uint64_t step = l->taken / s->n_slices, before = l->taken;
     if (f->step != step || f->slice > s->n_slices || step * s->n_slices + f->slice <= l->taken ||
         step * s->n_slices + f->slice > l->sent) {
         return err_set(
@@ -339,6 +445,9 @@ static int on_taken(struct ps_server *s, struct ps_peer *peer, const struct fram
             f->slice, f->step, l->taken - step * s->n_slices, l->sent - step * s->n_slices, step);
     }
     flow_take(&s->down, peer->conn.peer.index, step * s->n_slices + f->slice);
+    for (uint64_t number = before; is_single(s) && number < l->taken; number++) {
+        ps_single_release(&s->single, peer->conn.peer.index, number);
+    }
     serve(s);
     return 0;
 }
@@ -380,10 +489,14 @@ static void on_gradient(struct ps_server *s, struct ps_peer *peer)
     if (peer->next == s->n_slices) {
         peer->next = 0;
         peer->step++;
-        note_arrival(s, t);
+        if (!is_single(s)) {
+            note_arrival(s, t);
+        }
     }
     flow_take(&s->up, t, s->up.links[t].taken + 1);
-    if (reduce_add(&s->reduce, i, t, grad)) {
+    if (is_single(s)) {
+        apply_single(s, i, t, grad);
+    } else if (reduce_add(&s->reduce, i, t, grad)) {
         finish_slice(s, i);
     }
     serve(s);
@@ -408,8 +521,11 @@ static int on_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
     if (s->n_gone > 0) {
         return blame_leaver(s, err);
     }
+    if (is_single(s) && check_held(s, err) < 0) {
+        return -EPROTO;
+    }
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
-        if (s->trainers[t] != NULL && is_in_round(s, s->trainers[t])) {
+        if (!is_single(s) && s->trainers[t] != NULL && is_in_round(s, s->trainers[t])) {
             return blame_waiter(s, err);
         }
     }
@@ -423,6 +539,7 @@ static int on_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
     s->barrier_ns = s->round_began_ns = s->lap_ns = clock_monotonic_ns();
     s->lap_cpu_ns = clock_thread_cpu_ns();
     s->stats = (struct ps_server_stats){0};
+    ps_single_restart(&s->single);
     ps_round_bytes(s, &s->barrier_bytes_tx, &s->barrier_bytes_rx);
     return 0;
 }

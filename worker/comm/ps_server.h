@@ -3,7 +3,9 @@
  *   RENDEZVOUS  accepts connections and performs handshakes, until every trainer has joined. At the
  *               time limit it fails and names the missing trainers.
  *   TRAINING    rounds: receives gradients, adds them in trainer order, applies them and sends the
- *               new parameters to all trainers. The measured time begins at the barrier. A trainer
+ *               new parameters to all trainers; in modes without sums (ps_single.h) it applies each
+ *               trainer's when they come, and sends the new parameters to that trainer, once the mode
+ *               lets it have them. As many gradients as there are trainers count as a round. The measured time begins at the barrier. A trainer
  *               offers slices and sends those that it has credit for: so the memory for gradients
  *               that wait and the bytes on their way are limited (reduce.h, flow.h).
  *   DONE        after the last goodbye
@@ -19,6 +21,7 @@
 #include "worker/comm/exchange.h"
 #include "worker/comm/fault.h"
 #include "worker/comm/frame.h"
+#include "core/exchange_mode.h"
 #include "exchange/room.h"
 #include "exchange/slices.h"
 
@@ -32,9 +35,10 @@ struct ps_server_params {
     uint32_t n_trainers;
     struct slices slices;
     enum exchange_wire wire;
-    float *params;           /* (slices_server_params) this server's slices in order; borrowed */
-    size_t early_bytes;      /* limit of the gradients that wait for those before them */
-    exchange_apply_fn apply; /* `offset` counts in `params` */
+    struct exchange_mode mode; /* its period is the trainers' affair */
+    float *params;             /* (slices_server_params) this server's slices in order; borrowed */
+    size_t early_bytes;        /* limit of the gradients that wait for those before them */
+    exchange_apply_fn apply;   /* `offset` counts in `params` */
     void *apply_ctx;
     int64_t rendezvous_ns; /* time limit for all trainers to join */
     int64_t handshake_ns;  /* time limit of one connection for its handshake */
@@ -61,6 +65,8 @@ struct ps_server_stats {
     uint32_t last_trainer, n_last;
     int64_t last_wait_ns;
     size_t early_peak_bytes; /* the most that waited for gradients before them */
+    /* Of modes that apply each gradient on its own (ps_single.h), over the slices of measured steps. */
+    uint64_t staleness_sum, staleness_max, n_stale;
 };
 void ps_server_stats_done(struct ps_server_stats *s);
 

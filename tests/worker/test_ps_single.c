@@ -1,0 +1,247 @@
+/* Servers that apply each trainer's gradients on their own: what parameters a trainer gets, how stale its
+ * gradients were, and whom a bound of staleness holds up. The test calls the trainers one after another,
+ * so each sum of updates has one order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "exchange_rig.h"
+#include "worker/tensor/bf16.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define N_PARAMS 5000
+#define SLICE_BYTES 4096
+#define HELD_UP_NS 200000000 /* so long a trainer does not go on that must not */
+
+struct gang {
+    struct rig rig;
+    struct net_addr addrs[2][RIG_MAX];
+    struct exchange *x[2];
+    uint64_t step[2];
+    float *params[2], *grad, *want; /* (N_PARAMS); `want`: the servers' */
+    uint16_t *narrowed;
+};
+
+static void start(struct gang *g, const struct exchange_mode *mode, enum exchange_wire wire)
+{
+    *g = (struct gang){0};
+    rig_init(&g->rig, N_PARAMS, 2, 2, SLICE_BYTES);
+    rig_set_wire(&g->rig, wire);
+    rig_set_mode(&g->rig, mode);
+    rig_start_servers(&g->rig);
+    g->grad = calloc(N_PARAMS, sizeof(float));
+    g->want = calloc(N_PARAMS, sizeof(float));
+    g->narrowed = calloc(N_PARAMS, sizeof(uint16_t));
+    rig_init_params(g->want, N_PARAMS);
+    for (uint32_t t = 0; t < 2; t++) {
+        struct err err;
+        g->params[t] = calloc(N_PARAMS, sizeof(float));
+        const struct exchange_ps_params p = rig_trainer(&g->rig, t, g->addrs[t]);
+        assert_int_equal(exchange_ps_new(&p, &g->x[t], &err), 0);
+    }
+}
+
+static void end(struct gang *g)
+{
+    for (uint32_t t = 0; t < 2; t++) {
+        g->x[t]->ops->free(g->x[t]);
+        free(g->params[t]);
+    }
+    rig_done(&g->rig);
+    free(g->grad);
+    free(g->want);
+    free(g->narrowed);
+}
+
+/* What a peer makes of values that were sent. */
+static void wire_rounds(struct gang *g, float *values)
+{
+    if (g->rig.wire == EXCHANGE_WIRE_BF16) {
+        bf16_narrow(g->narrowed, values, N_PARAMS);
+        bf16_widen(values, g->narrowed, N_PARAMS);
+    }
+}
+
+/* One step of trainer t, from its gradients to new parameters. */
+static int one_step(struct gang *g, uint32_t t, struct err *err)
+{
+    struct exchange_times times;
+    rig_gradient(g->grad, N_PARAMS, t, g->step[t]++);
+    const int r = exchange_round(g->x[t], g->grad, g->params[t], &times, err);
+    wire_rounds(g, g->grad);
+    rig_apply(NULL, 0, 0, N_PARAMS, g->want, g->grad, 1.0f);
+    return r;
+}
+
+/* Trainer t has what the servers have. */
+static void is_new(struct gang *g, uint32_t t)
+{
+    float *want = calloc(N_PARAMS, sizeof(float));
+    memcpy(want, g->want, N_PARAMS * sizeof(float));
+    wire_rounds(g, want);
+    assert_memory_equal(g->params[t], want, N_PARAMS * sizeof(float));
+    free(want);
+}
+
+static void *call_barrier(void *arg)
+{
+    struct exchange *x = arg;
+    struct err err;
+    assert_int_equal(x->ops->barrier(x, &err), 0);
+    return NULL;
+}
+
+static void both_at_barrier(struct gang *g)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, call_barrier, g->x[1]), 0);
+    (void)call_barrier(g->x[0]);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void goodbye(struct gang *g, uint32_t t)
+{
+    struct err err = {0};
+    print_message("# goodbye of %u\n", t);
+    assert_int_equal(g->x[t]->ops->goodbye(g->x[t], &err), 0);
+}
+
+/* Nobody waits, and each gets what all have done so far. Trainer 0 goes twice, then 1 (whose parameters are
+ * 2 behind), 1 again, then 0 (2 behind): (0 + 0 + 2 + 0 + 2) / 5. */
+static void nobody_waits(void **state)
+{
+    (void)state;
+    static const enum exchange_wire wires[] = {EXCHANGE_WIRE_FP32, EXCHANGE_WIRE_BF16};
+    static const uint32_t turns[] = {0, 0, 1, 1, 0};
+    const struct exchange_mode async = {.kind = EXCHANGE_ASYNC};
+    for (size_t w = 0; w < N_ROWS(wires); w++) {
+        struct gang g;
+        struct err err;
+        start(&g, &async, wires[w]);
+        both_at_barrier(&g);
+        for (size_t i = 0; i < N_ROWS(turns); i++) {
+            assert_int_equal(one_step(&g, turns[i], &err), 0);
+            is_new(&g, turns[i]);
+        }
+        goodbye(&g, 1); /* the others may go on */
+        assert_int_equal(one_step(&g, 0, &err), 0);
+        is_new(&g, 0);
+        goodbye(&g, 0);
+        rig_join_servers(&g.rig);
+        for (uint32_t s = 0; s < 2; s++) {
+            const struct rig_server *server = &g.rig.servers[s];
+            const uint64_t n = g.rig.slices.n / 2;
+            assert_int_equal(server->result, 0);
+            assert_int_equal(server->stats.n_rounds, 3); /* of two gradients each */
+            assert_int_equal(server->stats.n_stale, 6 * n);
+            assert_int_equal(server->stats.staleness_sum, 4 * n);
+            assert_int_equal(server->stats.staleness_max, 2);
+        }
+        end(&g);
+    }
+}
+
+struct held {
+    struct gang *gang;
+    int result;
+    struct err err;
+};
+
+static void *call_round(void *arg)
+{
+    struct held *h = arg;
+    struct exchange_times times;
+    float *grad = calloc(N_PARAMS, sizeof(float));
+    rig_gradient(grad, N_PARAMS, 0, h->gang->step[0]++);
+    h->result = exchange_round(h->gang->x[0], grad, h->gang->params[0], &times, &h->err);
+    free(grad);
+    return NULL;
+}
+
+static void begin_held(struct held *h, pthread_t *thread)
+{
+    struct timespec by;
+    assert_int_equal(pthread_create(thread, NULL, call_round, h), 0);
+    (void)clock_gettime(CLOCK_REALTIME, &by);
+    by.tv_nsec += HELD_UP_NS;
+    by.tv_sec += by.tv_nsec / 1000000000;
+    by.tv_nsec %= 1000000000;
+    assert_int_equal(pthread_timedjoin_np(*thread, NULL, &by), ETIMEDOUT);
+}
+
+/* With a bound of 1 trainer 0 may be one step ahead; its second one waits for the first of trainer 1. */
+static void one_step_ahead(void **state)
+{
+    (void)state;
+    const struct exchange_mode bounded = {.kind = EXCHANGE_BOUNDED, .staleness = 1};
+    struct gang g;
+    struct err err;
+    pthread_t thread;
+    start(&g, &bounded, EXCHANGE_WIRE_FP32);
+    assert_int_equal(one_step(&g, 0, &err), 0);
+    is_new(&g, 0);
+    struct held held = {.gang = &g};
+    begin_held(&held, &thread);
+    rig_gradient(g.grad, N_PARAMS, 0, 1); /* the servers have it by now */
+    rig_apply(NULL, 0, 0, N_PARAMS, g.want, g.grad, 1.0f);
+    assert_int_equal(one_step(&g, 1, &err), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(held.result, 0);
+    is_new(&g, 0);
+    is_new(&g, 1);
+    assert_int_equal(one_step(&g, 1, &err), 0);
+    goodbye(&g, 0);
+    goodbye(&g, 1);
+    rig_join_servers(&g.rig);
+    assert_int_equal(g.rig.servers[0].result, 0);
+    assert_int_equal(g.rig.servers[1].result, 0);
+    end(&g);
+}
+
+/* Whom others wait for may not leave. Both orders: it leaves first, or they wait first. */
+static void the_slowest_leaves(void **state)
+{
+    (void)state;
+    const struct exchange_mode bounded = {.kind = EXCHANGE_BOUNDED, .staleness = 1};
+    for (int waits_first = 0; waits_first < 2; waits_first++) {
+        struct gang g;
+        struct err err = {0};
+        pthread_t thread;
+        start(&g, &bounded, EXCHANGE_WIRE_FP32);
+        assert_int_equal(one_step(&g, 1, &err), 0);
+        assert_int_equal(one_step(&g, 0, &err), 0);
+        assert_int_equal(one_step(&g, 0, &err), 0);
+        struct held held = {.gang = &g};
+        if (waits_first) {
+            begin_held(&held, &thread);
+            (void)g.x[1]->ops->goodbye(g.x[1], &err); /* it may learn at once what it has done */
+            assert_int_equal(pthread_join(thread, NULL), 0);
+        } else {
+            goodbye(&g, 1);
+            (void)call_round(&held);
+        }
+        print_message("# %s\n", held.err.msg);
+        assert_true(held.result < 0);
+        assert_non_null(strstr(held.err.msg, "trainer/1 finished after 1 steps"));
+        end(&g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_waits),
+        cmocka_unit_test(one_step_ahead),
+        cmocka_unit_test(the_slowest_leaves),
+    };
+    return cmocka_run_group_tests_name("worker/ps_single", tests, NULL, NULL);
+}

@@ -1,0 +1,37 @@
+/* What a trainer does with its gradients between two exchanges (core/exchange_mode.h), range by range
+ * while the model makes them, so that they are still in the caches and can leave at once.
+ *
+ *     accumulate   the steps before the exchange are added up here; in the last one the average of all
+ *                  replaces the gradient of each range that is ready
+ *     local_steps  Adam updates each range of the trainer's own parameters; in the last step these are
+ *                  what it sends
+ *
+ * Neither: a range is passed on as it is. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "core/exchange_mode.h"
+#include "worker/model/adam.h"
+
+struct between {
+    struct exchange_mode mode;
+    size_t n;              /* parameters */
+    float *sum;            /* (n) owned; NULL: nothing is added up */
+    struct adam *adam;     /* (n) of the local steps, borrowed */
+    uint64_t step;         /* of the backward pass under way */
+    size_t from;           /* gradients from here on are final */
+    int64_t ns;            /* spent in this pass */
+    float *grads, *params; /* (n) of the model, borrowed */
+};
+
+/* `adam` is used with local steps only. */
+void between_init(struct between *b, const struct exchange_mode *mode, struct adam *adam, size_t n);
+void between_done(struct between *b);
+/* A backward pass begins, of this step. */
+void between_begin(struct between *b, uint64_t step, float *grads, float *params);
+/* The gradients from `offset` on are final, and the parameters from there on are not read any more in
+ * this pass. Returns whether what is sent after this step is there now, from `offset` on: then it may go. */
+bool between_ready(struct between *b, size_t offset);
+/* What is sent: gradients, or with local steps parameters. */
+const float *between_sends(const struct between *b);
