@@ -74,16 +74,17 @@ static void format_exchanges(const struct spec *spec, struct buf *out)
     bool differ = false;
     const struct exchange *first = &spec->systems.items[0].exchange;
     const char *first_name = exchange_name(first, first->kind);
-    const char *first_wire = exchange_wire_suffix(first);
+    char first_suffix[EXCHANGE_SUFFIX_MAX], suffix[EXCHANGE_SUFFIX_MAX];
+    exchange_suffix(first, first_suffix);
     vec_each (const struct system, it, &spec->systems) {
         const char *name = exchange_name(&it->exchange, it->exchange.kind);
-        const char *wire = exchange_wire_suffix(&it->exchange);
-        differ |= !str_eq(name, first_name) || !str_eq(wire, first_wire);
-        buf_printf(&text, "%s%s %s%s", text.len == 0 ? "" : ", ", it->name, name, wire);
+        exchange_suffix(&it->exchange, suffix);
+        differ |= !str_eq(name, first_name) || !str_eq(suffix, first_suffix);
+        buf_printf(&text, "%s%s %s%s", text.len == 0 ? "" : ", ", it->name, name, suffix);
     }
     if (!differ) {
         buf_clear(&text);
-        buf_printf(&text, "%s%s", first_name, first_wire);
+        buf_printf(&text, "%s%s", first_name, first_suffix);
     }
     line(out, "  Exchange:", "%s", buf_cstr(&text));
     buf_done(&text);
@@ -401,6 +402,34 @@ static void format_noise(const struct describe_params *p, struct buf *out)
     table_free(t);
 }
 
+/* Updates between the parameters that a gradient was computed with and those that it was applied to. */
+static void format_staleness(const struct describe_params *p, struct buf *out)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
+        const struct point_result *point = &p->result->points[i];
+        double sum = 0, n = 0;
+        uint64_t max = 0;
+        for (size_t j = 0; j < point->n_trials; j++) {
+            const struct trial_result *t = &point->trials[j];
+            for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
+                const struct summary_staleness *s = &t->replicas[k].summary.staleness;
+                n += (double)s->slices;
+                sum += (double)s->slices * s->mean;
+                max = s->max > max ? s->max : max;
+            }
+        }
+        if (n > 0) {
+            buf_puts(out,
+                     any ? ""
+                         : "\nStaleness (updates by others since a trainer got its parameters):\n");
+            any = true;
+            buf_printf(out, "  point %u: %.2f in the mean, at most %llu\n", i, sum / n,
+                       (unsigned long long)max);
+        }
+    }
+}
+
 static void format_slow(const struct describe_params *p, struct buf *out)
 {
     if (p->result->slow.len == 0) {
@@ -515,6 +544,7 @@ void describe_format(const struct describe_params *p, struct buf *out)
     format_trials(p, out);
     format_noise(p, out);
     format_slow(p, out);
+    format_staleness(p, out);
     format_failures(p, out);
     format_events(p, out);
 }

@@ -272,6 +272,12 @@ static void add_workload(struct env *env, const struct spec *spec, const struct 
     if (point_wire(spec, point) != EXCHANGE_WIRE_FP32) { /* pods of other runs stay as they are */
         env_set(env, "BENCHD_WIRE", "%s", exchange_wire_names[point_wire(spec, point)]);
     }
+    const struct exchange_mode mode = point_mode(spec, point);
+    if (!exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC)) {
+        char text[EXCHANGE_MODE_TEXT_MAX];
+        exchange_mode_text(&mode, text);
+        env_set(env, "BENCHD_MODE", "%s", text);
+    }
     env_set(env, "BENCHD_WARMUP_STEPS", "%lld", (long long)spec->warmup_steps);
     env_set(env, "BENCHD_STEPS", "%lld", (long long)spec->steps);
 }

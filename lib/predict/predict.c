@@ -40,6 +40,15 @@ static int check_point(const struct run_def *def, const struct predict_params *p
         return err_set(err, EINVAL, "point %" PRIu32 " exchanges by %s: only PServer is simulated",
                        p->index, point_exchange_name(def->spec, p));
     }
+    const struct exchange_mode mode = point_mode(def->spec, p);
+    if (!exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC)) {
+        char text[EXCHANGE_MODE_TEXT_MAX];
+        exchange_mode_text(&mode, text);
+        return err_set(err, EINVAL,
+                       "point %" PRIu32
+                       " exchanges by '%s': only Sync after each step is simulated",
+                       p->index, text);
+    }
     if (point_wire(def->spec, p) != EXCHANGE_WIRE_FP32) {
         return err_set(err, EINVAL, "point %" PRIu32 " has wire %s: only Fp32 is simulated",
                        p->index, exchange_wire_names[point_wire(def->spec, p)]);

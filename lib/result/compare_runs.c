@@ -17,6 +17,34 @@ static const struct system *system_of_name(const struct spec *spec, const char *
     return NULL;
 }
 
+/* Systems of one name that exchange otherwise are other systems. */
+static int check_exchanges(const struct result *base, const struct result *candidate,
+                           const char **ret_fix, struct err *err)
+{
+    vec_each (const struct system, s, &base->def->spec->systems) {
+        const struct system *other = system_of_name(candidate->def->spec, s->name);
+        if (other != NULL && other->exchange.wire != s->exchange.wire) {
+            *ret_fix =
+                "compare runs with the same exchange.wire, or make two systems of one run of them";
+            return err_set(err, EINVAL,
+                           "the system %s of run/%s exchanges numbers in %s, that of run/%s in %s",
+                           s->name, base->def->name, exchange_wire_names[s->exchange.wire],
+                           candidate->def->name, exchange_wire_names[other->exchange.wire]);
+        }
+        if (other != NULL && !exchange_mode_eq(&other->exchange.mode, &s->exchange.mode)) {
+            char texts[2][EXCHANGE_MODE_TEXT_MAX];
+            exchange_mode_text(&s->exchange.mode, texts[0]);
+            exchange_mode_text(&other->exchange.mode, texts[1]);
+            *ret_fix = "compare runs with the same mode, accumulate and localSteps, or make two "
+                       "systems of one run of them";
+            return err_set(err, EINVAL,
+                           "the system %s of run/%s exchanges by '%s', that of run/%s by '%s'",
+                           s->name, base->def->name, texts[0], candidate->def->name, texts[1]);
+        }
+    }
+    return 0;
+}
+
 int compare_check_kind(const struct result *base, const struct result *candidate,
                        const char **ret_fix, struct err *err)
 {
@@ -43,16 +71,9 @@ int compare_check_kind(const struct result *base, const struct result *candidate
                        (is_base ? base : candidate)->def->name,
                        (is_base ? candidate : base)->def->name);
     }
-    vec_each (const struct system, s, &base->def->spec->systems) {
-        const struct system *other = system_of_name(candidate->def->spec, s->name);
-        if (other != NULL && other->exchange.wire != s->exchange.wire) {
-            *ret_fix =
-                "compare runs with the same exchange.wire, or make two systems of one run of them";
-            return err_set(err, EINVAL,
-                           "the system %s of run/%s exchanges numbers in %s, that of run/%s in %s",
-                           s->name, base->def->name, exchange_wire_names[s->exchange.wire],
-                           candidate->def->name, exchange_wire_names[other->exchange.wire]);
-        }
+    const int r = check_exchanges(base, candidate, ret_fix, err);
+    if (r < 0) {
+        return r;
     }
     if (base->def->rehearsal != candidate->def->rehearsal) {
         const bool is_base = base->def->rehearsal;
@@ -83,9 +104,10 @@ static bool has_params_of(const struct spec *spec_a, const struct point *a, cons
 static bool is_same_point(const struct comparison *c, const struct point *a, const struct point *b)
 {
     const struct spec *spec_a = c->base->def->spec, *spec_b = c->candidate->def->spec;
+    const struct exchange_mode mode_a = point_mode(spec_a, a), mode_b = point_mode(spec_b, b);
     return a->batch_size == b->batch_size && a->threads == b->threads &&
            str_eq(point_exchange_name(spec_a, a), point_exchange_name(spec_b, b)) &&
-           point_wire(spec_a, a) == point_wire(spec_b, b) &&
+           point_wire(spec_a, a) == point_wire(spec_b, b) && exchange_mode_eq(&mode_a, &mode_b) &&
            memcmp(a->replicas, b->replicas, sizeof(a->replicas)) == 0 &&
            str_eq(spec_a->systems.items[a->system].name, spec_b->systems.items[b->system].name) &&
            has_params_of(spec_a, a, b) && has_params_of(spec_b, b, a);

@@ -66,6 +66,7 @@ static void add_times(void *ctx, const struct replica_result *r)
     const struct summary *s = &r->summary;
     const double steps = s->steps;
     t->n++;
+    t->steps += steps;
     t->step_s += (double)s->duration_ns / 1e9 / steps;
     for (int i = 0; i < PHASE_COUNT; i++) {
         t->phase_s[i] += (double)s->phase_ns[i] / 1e9 / steps;
@@ -84,6 +85,7 @@ struct phase_times phase_times_of(const struct point_result *p, enum role role)
         return t;
     }
     const double n = (double)t.n;
+    t.steps /= n;
     t.step_s /= n;
     t.exposed_s /= n;
     t.cpu_s /= n;
@@ -98,6 +100,7 @@ struct phase_times phase_times_of(const struct point_result *p, enum role role)
 /* What the servers said, summed over the trials. */
 struct server_sums {
     uint32_t n_trainers, n_servers;
+    double steps;   /* of a trainer, which may be some for each round of a server; 0: not known */
     size_t *n;      /* trials, of each server */
     double *busy_s; /* of each server */
     double *late_s; /* of each server, for each trainer: how long the others waited for it there */
@@ -108,7 +111,7 @@ static void add_server(void *ctx, const struct replica_result *r)
     struct server_sums *sums = ctx;
     const struct summary *s = &r->summary;
     const uint32_t server = r->row->id.index, late = s->last.trainer;
-    const double steps = s->steps;
+    const double steps = sums->steps > 0 ? sums->steps : s->steps;
     if (server >= sums->n_servers) {
         return;
     }
@@ -151,7 +154,7 @@ struct limit_facts limit_facts_of(const struct point_result *p)
     _cleanup_(freep) size_t *n = xnew_array(size_t, f.n_servers);
     _cleanup_(freep) double *busy_s = xnew_array(double, f.n_servers);
     _cleanup_(freep) double *late_s = xnew_array(double, (size_t)f.n_servers *f.n_trainers);
-    struct server_sums sums = {f.n_trainers, f.n_servers, n, busy_s, late_s};
+    struct server_sums sums = {f.n_trainers, f.n_servers, t.steps, n, busy_s, late_s};
     each_replica(p, ROLE_PSERVER, add_server, &sums);
     find_worst(&sums, &f);
     return f;

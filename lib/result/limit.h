@@ -15,6 +15,7 @@ struct point_result;
 
 struct phase_times { /* of one role; seconds a step */
     size_t n;        /* replicas whose summaries say phases; 0: nothing below is known */
+    double steps;    /* of a replica and trial, in the mean */
     double step_s;
     double phase_s[PHASE_COUNT];
     double exposed_s; /* of a trainer or worker */

@@ -226,6 +226,12 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
     if (wire != EXCHANGE_WIRE_FP32) {
         json_object_set_new(o, "wire", json_string(exchange_wire_names[wire]));
     }
+    const struct exchange_mode mode = point_mode(r->def->spec, point);
+    if (!exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC)) {
+        char text[EXCHANGE_MODE_TEXT_MAX];
+        exchange_mode_text(&mode, text);
+        json_object_set_new(o, "mode", json_string(text));
+    }
     json_object_set_new(o, "phase", json_string(trial_phase_to_string(p->phase)));
     json_object_set_new(o, "throughput", figure_to_json(&p->throughput));
     json_object_set_new(o, "throughputMin", plain_figure(p->throughput_min, &p->throughput));

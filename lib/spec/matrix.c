@@ -465,6 +465,14 @@ struct training_words matrix_training_words(const struct matrix *m)
     static const struct training_words words[] = {{"trainer", "trainers"},
                                                   {"worker", "workers"},
                                                   {"trainer or worker", "trainers or workers"}};
+struct exchange_mode point_mode(const struct spec *spec, const struct point *point)
+{
+    const struct exchange_mode *mode = &spec->systems.items[point->system].exchange.mode;
+    return point->exchange == EXCHANGE_PSERVER
+               ? *mode
+               : (struct exchange_mode){.accumulate = mode->accumulate};
+}
+
     bool has_workers = false, has_trainers = false;
     for (uint32_t i = 0; i < m->n_points; i++) {
         const bool is_worker = point_training_role(&m->points[i]) == ROLE_WORKER;

@@ -1,6 +1,8 @@
 /* See spec.h. */
 #include "spec/spec.h"
 
+#include <stdio.h>
+
 #include "base/mem.h"
 #include "base/str.h"
 #include "logparse/rule.h"
@@ -157,9 +159,14 @@ const char *exchange_name(const struct exchange *exchange, enum exchange_kind ki
     return kind == EXCHANGE_OTHER ? exchange->other : exchange_kind_to_string(kind);
 }
 
-const char *exchange_wire_suffix(const struct exchange *exchange)
+void exchange_suffix(const struct exchange *exchange, char ret[static EXCHANGE_SUFFIX_MAX])
 {
-    return exchange->wire == EXCHANGE_WIRE_BF16 ? " Bf16" : "";
+    char mode[EXCHANGE_MODE_TEXT_MAX];
+    exchange_mode_text(&exchange->mode, mode);
+    const bool is_plain = exchange_mode_eq(&exchange->mode, &EXCHANGE_MODE_SYNC);
+    (void)snprintf(ret, EXCHANGE_SUFFIX_MAX, "%s%s%s",
+                   exchange->wire == EXCHANGE_WIRE_BF16 ? " Bf16" : "", is_plain ? "" : " ",
+                   is_plain ? "" : mode);
 }
 
 const char *baseline_kind_to_string(enum baseline_kind kind)

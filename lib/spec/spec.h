@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "core/exchange.h"
+#include "core/exchange_mode.h"
 #include "core/role.h"
 #include "spec/command.h"
 #include "spec/launch.h"
@@ -31,14 +32,17 @@ struct sweep {
 /* How gradients are exchanged. */
 struct exchange {
     enum exchange_kind kind;
-    char *other;             /* its name where it is EXCHANGE_OTHER, else NULL */
-    enum exchange_wire wire; /* Fp32 unless `kind` is EXCHANGE_PSERVER */
+    char *other;               /* its name where it is EXCHANGE_OTHER, else NULL */
+    enum exchange_wire wire;   /* Fp32 unless `kind` is EXCHANGE_PSERVER */
+    struct exchange_mode mode; /* Sync after each step unless it is */
 };
 /* "PServer", or the name of a foreign one. `kind` is that of the exchange or of one of its points: a
  * baseline may have None. Borrowed. */
 const char *exchange_name(const struct exchange *exchange, enum exchange_kind kind);
-/* "", or " Bf16" for texts that have the exchange's name: Fp32 need not be said. */
-const char *exchange_wire_suffix(const struct exchange *exchange);
+/* "", or " Bf16", " Sync accumulate=4" for texts that have the exchange's name: Fp32 and Sync after each step
+ * need not be said. */
+#define EXCHANGE_SUFFIX_MAX (EXCHANGE_MODE_TEXT_MAX + 8)
+void exchange_suffix(const struct exchange *exchange, char ret[static EXCHANGE_SUFFIX_MAX]);
 
 /* A value that a system sets in the templates of these roles. */
 struct system_patch {

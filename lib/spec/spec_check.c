@@ -366,6 +366,7 @@ void spec_check(struct reading *r)
     spec_check_launches(r);
     check_batch_size(r);
     spec_check_compute(r);
+    spec_check_modes(r);
     check_wheres(r);
     check_targets(r);
 }

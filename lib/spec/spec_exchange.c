@@ -60,14 +60,60 @@ static void read_wire(struct diags *d, const struct place *place, enum exchange_
     exchange->wire = wire;
 }
 
+/* Whether these exchange by servers of benchworker is checked when that is known, as of the wire. */
+static void read_mode(struct diags *d, const struct place *place, struct exchange *exchange)
+{
+    struct exchange_mode mode = {
+        .kind = (enum exchange_mode_kind)read_enum_or(d, place, "mode", exchange_mode_names,
+                                                      EXCHANGE_MODE_COUNT, NULL, EXCHANGE_SYNC),
+        .staleness = (uint32_t)read_int_or(d, place, "staleness", 0, EXCHANGE_STALENESS_MAX, 0),
+        .accumulate = (uint32_t)read_int_or(d, place, "accumulate", 1, EXCHANGE_PERIOD_MAX, 1),
+        .local_steps = (uint32_t)read_int_or(d, place, "localSteps", 1, EXCHANGE_PERIOD_MAX, 1),
+    };
+    mode.accumulate = mode.accumulate == 1 ? 0 : mode.accumulate; /* as without */
+    mode.local_steps = mode.local_steps == 1 ? 0 : mode.local_steps;
+    const bool has_bound = place_get(place, "staleness").node != NULL;
+    const char *field = mode.kind != EXCHANGE_SYNC ? "mode"
+                        : mode.accumulate > 0      ? "accumulate"
+                                                   : "localSteps";
+    const struct place at = place_get(place, field), bound = place_get(place, "staleness");
+    if (has_bound != (mode.kind == EXCHANGE_BOUNDED)) {
+        reader_complain_key(d, has_bound ? &bound : &at,
+                            has_bound ? "remove it, or write mode: BoundedStaleness"
+                                      : "add 'staleness: 3', or write mode: Async",
+                            has_bound ? "only mode BoundedStaleness has a bound"
+                                      : "mode BoundedStaleness needs a bound");
+        return;
+    }
+    if (exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC)) {
+        return;
+    }
+    const char *why = exchange_mode_conflict(&mode, &field);
+    if (why != NULL) {
+        const struct place wrong = place_get(place, field);
+        reader_complain_key(d, &wrong, "remove it, or what it does not go with", "%s", why);
+    } else if (exchange->kind != EXCHANGE_PSERVER) {
+        reader_complain_key(d, &at, "leave it out, or write kind: PServer",
+                            "%s: only benchworker's trainers with parameter servers know it",
+                            field);
+    } else if (mode.local_steps > 0 && exchange->wire != EXCHANGE_WIRE_FP32) {
+        reader_complain_key(d, &at, "write wire: Fp32",
+                            "localSteps needs wire Fp32: a trainer's own parameters must not be "
+                            "rounded");
+    } else {
+        exchange->mode = mode;
+    }
+}
+
 bool spec_read_exchange(struct reading *r, const struct place *place, bool is_native,
                         struct exchange *exchange)
 {
     struct diags *d = r->diags;
     static const struct field fields[] = {
-        {"kind", FIELD_REQUIRED}, {"mode", FIELD_OPTIONAL}, {"wire", FIELD_OPTIONAL}};
-    static const char *const modes[] = {"Sync"};
-    static const char *const modes_later[] = {"Async", "BoundedStaleness", NULL};
+        {"kind", FIELD_REQUIRED},       {"mode", FIELD_OPTIONAL},
+        {"staleness", FIELD_OPTIONAL},  {"accumulate", FIELD_OPTIONAL},
+        {"localSteps", FIELD_OPTIONAL}, {"wire", FIELD_OPTIONAL},
+    };
     static const char *const wires_later[] = {"Fp16", NULL};
     if (!read_map(d, place, fields, COUNT_OF(fields))) {
         return place->node == NULL;
@@ -80,11 +126,13 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
     if (is_known) {
         *exchange = (struct exchange){.kind = (enum exchange_kind)kind, .other = other};
     }
-    (void)read_enum_or(d, place, "mode", modes, COUNT_OF(modes), modes_later, 0); /* checked only */
     const int wire = read_enum_or(d, place, "wire", exchange_wire_names, EXCHANGE_WIRE_COUNT,
                                   wires_later, EXCHANGE_WIRE_FP32);
     if (is_known && wire != EXCHANGE_WIRE_FP32) {
         read_wire(d, place, (enum exchange_wire)wire, exchange);
+    }
+    if (is_known) {
+        read_mode(d, place, exchange);
     }
     return is_known;
 }
@@ -97,4 +145,41 @@ bool spec_exchanges(const struct reading *r, enum exchange_kind kind)
         }
     }
     return r->spec->systems.len == 0 && r->spec->workload.exchange.kind == kind;
+}
+
+/* The field of measure that is no multiple of the period. */
+static void check_steps(struct reading *r, const struct system *system, const char *field,
+                        int64_t steps)
+{
+    const uint32_t period = exchange_mode_period(&system->exchange.mode);
+    if (steps % period == 0) {
+        return;
+    }
+    const struct place measure = place_get(&r->at, "measure");
+    const struct place at = place_get(&measure, field);
+    _cleanup_(freep) char *fix =
+        xasprintf("write %s: %lld", field, (long long)((steps + period - 1) / period * period));
+    reader_complain(r->diags, &at, fix,
+                    "%lld is not a multiple of the %u steps after which system '%s' exchanges",
+                    (long long)steps, period, system->name);
+}
+
+void spec_check_modes(struct reading *r)
+{
+    const struct place workload = place_get(&r->at, "workload");
+    const struct place compute = place_get(&workload, "compute");
+    vec_each (const struct system, s, &r->spec->systems) {
+        check_steps(r, s, "warmupSteps", r->spec->warmup_steps);
+        check_steps(r, s, "steps", r->spec->steps);
+        if (r->spec->workload.compute == COMPUTE_EMULATED &&
+            !exchange_mode_eq(&s->exchange.mode, &EXCHANGE_MODE_SYNC)) {
+            char text[EXCHANGE_MODE_TEXT_MAX];
+            exchange_mode_text(&s->exchange.mode, text);
+            reader_complain(r->diags, &compute,
+                            "write 'compute: Real', or exchange after each step",
+                            "compute Emulated checks the sums of each step, and system '%s' "
+                            "exchanges by '%s'",
+                            s->name, text);
+        }
+    }
 }

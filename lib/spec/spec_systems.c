@@ -114,6 +114,22 @@ static void check_wire(struct reading *r, const struct place *place, const char 
     }
 }
 
+/* Likewise. */
+static void check_mode(struct reading *r, const struct place *place, const char *fix,
+                       struct system *system)
+{
+    if (!exchange_mode_eq(&system->exchange.mode, &EXCHANGE_MODE_SYNC) &&
+        !str_eq(system->profile, PROFILE_NATIVE)) {
+        char text[EXCHANGE_MODE_TEXT_MAX];
+        exchange_mode_text(&system->exchange.mode, text);
+        reader_complain(r->diags, place, fix,
+                        "only benchworker's trainers and parameter servers exchange by '%s', and "
+                        "system '%s' has profile '%s'",
+                        text, system->name, system->profile);
+        system->exchange.mode = EXCHANGE_MODE_SYNC;
+    }
+}
+
 void spec_read_system_exchanges(struct reading *r)
 {
     const struct exchange *workload = &r->spec->workload.exchange;
@@ -126,11 +142,14 @@ void spec_read_system_exchanges(struct reading *r)
             system->exchange = *workload;
             system->exchange.other = workload->other == NULL ? NULL : xstrdup(workload->other);
             check_wire(r, &item, "give the system an exchange of its own, without wire", system);
+            check_mode(r, &item, "give the system an exchange of its own, with a kind only",
+                       system);
         } else {
             const struct place wire = place_get(&own, "wire");
             r->is_exchange_wrong |= !spec_read_exchange(
                 r, &own, str_eq(system->profile, PROFILE_NATIVE), &system->exchange);
             check_wire(r, &wire, "leave wire out", system);
+            check_mode(r, &own, "leave all but the kind out", system);
         }
     }
 }

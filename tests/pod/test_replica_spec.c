@@ -163,6 +163,34 @@ static void bf16_on_the_wire(void **state)
     run_def_free(def);
 }
 
+/* Those who exchange are told when; a baseline what is left of it. */
+static void modes_of_an_exchange(void **state)
+{
+    (void)state;
+    struct run_def *def = make_example_run();
+    struct gang_addresses unknown = {0};
+    const struct exchange_mode modes[] = {{0}, {.accumulate = 2}, {.local_steps = 2}};
+    static const char *const want[][2] = {
+        {NULL, NULL},
+        {"BENCHD_MODE=Sync accumulate=2", "BENCHD_MODE=Sync accumulate=2"},
+        {"BENCHD_MODE=Sync localSteps=2", NULL}};
+    for (size_t i = 0; i < N_ROWS(modes); i++) {
+        def->spec->systems.items[0].exchange.mode = modes[i];
+        for (uint32_t is_baseline = 0; is_baseline < 2; is_baseline++) {
+            struct replica_id id = {.attempt.point = is_baseline ? 3 : 0, .role = ROLE_TRAINER};
+            struct replica_spec spec;
+            struct err err;
+            assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
+            assert_int_equal(has_env(&spec, "BENCHD_MODE="), want[i][is_baseline] != NULL);
+            if (want[i][is_baseline] != NULL) {
+                assert_env(&spec, want[i][is_baseline]);
+            }
+            replica_spec_done(&spec);
+        }
+    }
+    run_def_free(def);
+}
+
 static void baselines_run_without_server(void **state)
 {
     (void)state;
@@ -614,6 +642,7 @@ int main(void)
         cmocka_unit_test(environment_is_what_the_contract_says),
         cmocka_unit_test(trainers_are_emulated),
         cmocka_unit_test(bf16_on_the_wire),
+        cmocka_unit_test(modes_of_an_exchange),
         cmocka_unit_test(baselines_run_without_server),
         cmocka_unit_test(templates_give_command_environment_and_requests),
         cmocka_unit_test(a_system_runs_its_own_command),

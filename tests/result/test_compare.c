@@ -698,6 +698,34 @@ static void other_wires_do_not_compare(void **state)
     }
 }
 
+/* Nor does one that exchanges at other times. */
+static void other_modes_do_not_compare(void **state)
+{
+    (void)state;
+    static const double x[] = {40, 70, 120, 200};
+    for (uint32_t same = 0; same < 2; same++) {
+        struct fixture a, b;
+        make_run(&a, "demo-7k3fq", 3, x, 0);
+        make_run(&b, "demo-q2v8n", 3, x, 0);
+        b.def->spec->systems.items[0].exchange.mode.accumulate = 2;
+        a.def->spec->systems.items[0].exchange.mode.accumulate = same * 2;
+        struct comparison *c = NULL;
+        const char *fix = NULL;
+        struct err err = {0};
+        int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
+        print_message("# %d %s\n", r, err.msg);
+        assert_int_equal(r, same ? 0 : -EINVAL);
+        if (!same) {
+            assert_non_null(strstr(err.msg, "of run/demo-7k3fq exchanges by 'Sync', that of "
+                                            "run/demo-q2v8n by 'Sync accumulate=2'"));
+            assert_non_null(strstr(fix, "compare runs with the same mode"));
+        }
+        comparison_free(c);
+        fixture_done(&a);
+        fixture_done(&b);
+    }
+}
+
 static void some_runs_do_not_compare(void **state)
 {
     (void)state;
@@ -1066,6 +1094,7 @@ int main(void)
         cmocka_unit_test(which_runs_are_the_base_s),
         cmocka_unit_test(emulated_runs_compare_with_each_other),
         cmocka_unit_test(other_wires_do_not_compare),
+        cmocka_unit_test(other_modes_do_not_compare),
         cmocka_unit_test(some_runs_do_not_compare),
         cmocka_unit_test(differences),
         cmocka_unit_test(provenance),

@@ -87,6 +87,22 @@ static void times(void **state)
     fixture_done(&f);
 }
 
+/* A server that has one round for two steps of its trainers works half as long in a step. */
+static void fewer_rounds_than_steps(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
+                 "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
+    const struct summary server = {
+        .duration_ns = INT64_C(800000000), .steps = 4, .phase_ns = {0, 0, 0, 0, 0, 0, 80000000}};
+    fixture_say(fixture_throughput(&f, 0, 0, 100), 0, &server); /* 8 steps each */
+    fixture_build(&f, RUN_PARTIALLY_FAILED);
+    const struct limit_facts facts = limit_facts_of(&f.result->points[0]);
+    assert_true(fabs(facts.server_busy_s - 0.08 / 8) < 1e-12);
+    fixture_done(&f);
+}
+
 /* Trainer 0 is the worst of one trial, trainer 1 a little late in three: of the means trainer 1 has more. */
 static void late_in_the_mean(void **state)
 {
@@ -120,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rule),
         cmocka_unit_test(times),
+        cmocka_unit_test(fewer_rounds_than_steps),
         cmocka_unit_test(late_in_the_mean),
     };
     return cmocka_run_group_tests_name("result/limit", tests, NULL, NULL);

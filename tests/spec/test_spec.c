@@ -352,7 +352,9 @@ static void bf16_on_the_wire(void **state)
     vec_each (const struct system, it, &s->systems) {
         assert_int_equal(it->exchange.wire, EXCHANGE_WIRE_BF16);
     }
-    assert_string_equal(exchange_wire_suffix(&s->workload.exchange), " Bf16");
+    char suffix[EXCHANGE_SUFFIX_MAX];
+    exchange_suffix(&s->workload.exchange, suffix);
+    assert_string_equal(suffix, " Bf16");
     struct point point = {.exchange = EXCHANGE_PSERVER};
     assert_int_equal(point_wire(s, &point), EXCHANGE_WIRE_BF16);
     point.exchange = EXCHANGE_NONE;
@@ -361,8 +363,45 @@ static void bf16_on_the_wire(void **state)
     _cleanup_(freep) char *plain = definition_with("wire: Fp32", "wire: Fp32");
     s = definition_load(plain, NULL);
     assert_int_equal(s->systems.items[0].exchange.wire, EXCHANGE_WIRE_FP32);
-    assert_string_equal(exchange_wire_suffix(&s->workload.exchange), "");
+    exchange_suffix(&s->workload.exchange, suffix);
+    assert_string_equal(suffix, "");
     spec_free(s);
+}
+
+/* A baseline adds gradients up as the others do; it has nobody to average parameters with. */
+static void modes_of_an_exchange(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *field, *text, *baseline;
+    } rows[] = {
+        {"wire: Fp32", "Sync", "Sync"},
+        {"accumulate: 1, localSteps: 1", "Sync", "Sync"},
+        {"accumulate: 5", "Sync accumulate=5", "Sync accumulate=5"},
+        {"localSteps: 10", "Sync localSteps=10", "Sync"},
+        {"staleness: 0", "BoundedStaleness staleness=0", "Sync"},
+        {"staleness: 3, accumulate: 2", "BoundedStaleness staleness=3 accumulate=2",
+         "Sync accumulate=2"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const bool is_bounded = strstr(rows[i].field, "staleness") != NULL;
+        _cleanup_(freep) char *fields =
+            xasprintf("mode: %s, %s", is_bounded ? "BoundedStaleness" : "Sync", rows[i].field);
+        _cleanup_(freep) char *short_text = definition_with("mode: Sync, wire: Fp32", fields);
+        const char *measure = strstr(short_text, "warmupSteps: 1, steps: 5");
+        _cleanup_(freep) char *text =
+            xasprintf("%.*swarmupSteps: 10, steps: 20%s", (int)(measure - short_text), short_text,
+                      measure + strlen("warmupSteps: 1, steps: 5"));
+        struct spec *s = definition_load(text, NULL);
+        struct point point = {.exchange = EXCHANGE_PSERVER}, baseline = {.exchange = EXCHANGE_NONE};
+        const struct exchange_mode modes[] = {point_mode(s, &point), point_mode(s, &baseline)};
+        char texts[2][EXCHANGE_MODE_TEXT_MAX];
+        exchange_mode_text(&modes[0], texts[0]);
+        exchange_mode_text(&modes[1], texts[1]);
+        assert_string_equal(texts[0], rows[i].text);
+        assert_string_equal(texts[1], rows[i].baseline);
+        spec_free(s);
+    }
 }
 
 static void overridden_values_drop_dead_excludes(void **state)
@@ -447,6 +486,7 @@ int main(void)
         cmocka_unit_test(merges_local),
         cmocka_unit_test(local_of_another_kind_replaces),
         cmocka_unit_test(bf16_on_the_wire),
+        cmocka_unit_test(modes_of_an_exchange),
         cmocka_unit_test(overridden_values_drop_dead_excludes),
         cmocka_unit_test(options_come_on_top),
         cmocka_unit_test(systems_are_chosen_by_their_whole_names),

@@ -421,6 +421,25 @@ static const struct {
      "5:74: error: spec.systems[0].exchange.wire: wire Bf16: only benchworker's parameter servers "
      "send it",
      "leave wire out"},
+    /* Nor do others exchange as its trainers do. */
+    {"[{name: ours, profile: benchworker}, {name: mine, profile: other}]",
+     "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: PServer, accumulate: 2}}",
+     "{grid: {trainers: [1]}}",
+     "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
+     "5:49: error: spec.systems[1]: only benchworker's trainers and parameter servers exchange by "
+     "'Sync accumulate=2', and system 'mine' has profile 'other'",
+     "give the system an exchange of its own, with a kind only"},
+    {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, localSteps: 2}}]",
+     "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
+     "5:76: error: spec.systems[0].exchange.localSteps: localSteps: only benchworker's trainers "
+     "with parameter servers know it",
+     "leave it out, or write kind: PServer"},
+    {"[{name: mine, profile: other, exchange: {kind: PServer, localSteps: 2}}]", NULL,
+     "{grid: {trainers: [1]}}",
+     "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
+     "5:52: error: spec.systems[0].exchange: only benchworker's trainers and parameter servers "
+     "exchange by 'Sync localSteps=2'",
+     "leave all but the kind out"},
     /* With the native worker beside them, all names must be its own. */
     {"[{name: mine, profile: other}, {name: ours, profile: benchworker}]", NULL, NULL, NULL,
      "6:21: error: spec.workload.model: unknown value 'resnet50'", NULL},
