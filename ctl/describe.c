@@ -102,6 +102,11 @@ static void format_definition(const struct spec *spec, struct buf *out)
         line(out, "  Compute:", "%s, %.6g ms a step, jitter %g", compute_to_string(w->compute),
              (double)trace_step_ns(&w->trace) / 1e6, w->trace.jitter_ratio);
     }
+    if (w->link.bits_per_s > 0) {
+        char text[LINK_TEXT_MAX];
+        link_text(&w->link, text);
+        line(out, "  Link:", "%s", text);
+    }
     line(out, "  Sweep:", "%s", sweep_kind_to_string(spec->sweep.kind));
     line(out, "  Baseline:", "%s", baseline_kind_to_string(spec->baseline.kind));
     line(out, "  Steps:", "%lld warm-up + %lld measured", (long long)spec->warmup_steps,

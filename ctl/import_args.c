@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "core/link.h"
 #include "spec/builtin.h"
 #include "spec/name.h"
 
@@ -39,6 +40,13 @@ static int check_value(const struct parsing *p, const char *pair, const char *na
     const struct builtin *builtin = builtin_find(name);
     if (builtin == NULL) {
         return 0; /* of a name of the user's own: any text */
+    }
+    struct link link;
+    if (builtin->max == 0) {
+        *p->ret_fix = "write for example link=1gbit";
+        return !v->is_int && link_parse(v->s, &link) == 0
+                   ? 0
+                   : err_set(p->err, EINVAL, "'%s': '%s' is not a link", pair, name);
     }
     const int64_t min = str_eq(name, "pservers") ? 0 : builtin->min; /* 0: on a single node */
     if (!v->is_int || v->i < min || v->i > builtin->max) {

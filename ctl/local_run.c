@@ -16,6 +16,7 @@
 #include "ctl/run_name.h"
 #include "ctl/run_opts.h"
 #include "ctl/show.h"
+#include "run/links.h"
 
 struct local_run {
     struct run_opts opts;
@@ -61,6 +62,26 @@ enum exit_code local_run_put(struct store *s, const struct run_def *def, char **
     return EXIT_OK;
 }
 
+/* Before anything is stored: each link of the run is made once, for a moment. */
+static enum exit_code check_links(const struct run_def *def)
+{
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const struct link *link = &def->matrix.points[i].link;
+        bool is_new = link->bits_per_s > 0;
+        for (uint32_t k = 0; k < i; k++) {
+            is_new = is_new && !link_eq(link, &def->matrix.points[k].link);
+        }
+        struct err err;
+        if (is_new && links_try(link, &err) < 0) {
+            char text[LINK_TEXT_MAX];
+            link_text(link, text);
+            return cli_error(EXIT_LOCAL_RESOURCE, NULL, "link %s of point %u: %s", text, i,
+                             err.msg);
+        }
+    }
+    return EXIT_OK;
+}
+
 /* NAME to a run in the store. */
 static enum exit_code create(const struct cli *cli, const struct profiles *profiles,
                              struct store **ret_store, char **ret_name)
@@ -79,6 +100,9 @@ static enum exit_code create(const struct cli *cli, const struct profiles *profi
     }
     if (code == EXIT_OK) {
         code = profiles_check(profiles, def->spec);
+    }
+    if (code == EXIT_OK) {
+        code = check_links(def);
     }
     if (code == EXIT_OK) {
         code = local_store_open(cli, true, ret_store);

@@ -311,6 +311,12 @@ static int check_role(const struct spec *spec, const struct system *system, enum
 
 int pod_check_system(const struct spec *spec, const struct system *system, struct err *err)
 {
+    if (spec_shapes_links(spec)) {
+        return err_set(err, EINVAL,
+                       "system '%s': links are shaped between the processes of one machine, not "
+                       "between pods",
+                       system->name);
+    }
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         const bool has_role = spec_system_has_role(spec, system, role);
         int r = has_role ? check_role(spec, system, role, err) : 0;

@@ -75,6 +75,16 @@ int compare_check_kind(const struct result *base, const struct result *candidate
     if (r < 0) {
         return r;
     }
+    const struct link *links[] = {&base->def->spec->workload.link,
+                                  &candidate->def->spec->workload.link};
+    if (!link_eq(links[0], links[1])) {
+        char texts[2][LINK_TEXT_MAX];
+        link_text(links[0], texts[0]);
+        link_text(links[1], texts[1]);
+        *ret_fix = "compare runs with the same spec.workload.link, or sweep link in one run";
+        return err_set(err, EINVAL, "the links of run/%s are shaped to %s, those of run/%s to %s",
+                       base->def->name, texts[0], candidate->def->name, texts[1]);
+    }
     if (base->def->rehearsal != candidate->def->rehearsal) {
         const bool is_base = base->def->rehearsal;
         *ret_fix = "measure both on a machine with enough CPUs; benchctl plan shows how many";
@@ -109,6 +119,7 @@ static bool is_same_point(const struct comparison *c, const struct point *a, con
            str_eq(point_exchange_name(spec_a, a), point_exchange_name(spec_b, b)) &&
            point_wire(spec_a, a) == point_wire(spec_b, b) && exchange_mode_eq(&mode_a, &mode_b) &&
            memcmp(a->replicas, b->replicas, sizeof(a->replicas)) == 0 &&
+           link_eq(&a->link, &b->link) &&
            str_eq(spec_a->systems.items[a->system].name, spec_b->systems.items[b->system].name) &&
            has_params_of(spec_a, a, b) && has_params_of(spec_b, b, a);
 }

@@ -226,6 +226,11 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
     if (wire != EXCHANGE_WIRE_FP32) {
         json_object_set_new(o, "wire", json_string(exchange_wire_names[wire]));
     }
+    if (point->link.bits_per_s > 0) {
+        char text[LINK_TEXT_MAX];
+        link_text(&point->link, text);
+        json_object_set_new(o, "link", json_string(text));
+    }
     const struct exchange_mode mode = point_mode(r->def->spec, point);
     if (!exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC)) {
         char text[EXCHANGE_MODE_TEXT_MAX];

@@ -117,6 +117,7 @@ static int report_error(const struct child_params *params, const struct child_re
 {
     static const char *const stages[] = {
         [CHILD_STAGE_GROUP] = "create the process group",
+        [CHILD_STAGE_NETWORK] = "enter its network namespace",
         [CHILD_STAGE_CPUS] = "pin to CPUs",
         [CHILD_STAGE_FDS] = "set up file descriptors",
         [CHILD_STAGE_FORK] = "fork under the guard",

@@ -34,6 +34,7 @@ struct child_params {
     const cpu_set_t *cpus;       /* NULL: not pinned */
     const unsigned char *secret; /* CHILD_SECRET_SIZE bytes */
     int arena_fd;                /* at least CHILD_FD_MIN, borrowed; -1: none */
+    int network_fd; /* the network namespace of its own that it gets, as arena_fd; -1: ours */
 };
 
 struct child {

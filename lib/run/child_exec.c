@@ -9,6 +9,7 @@
 #include "run/child_exec.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -81,6 +82,9 @@ __attribute__((noreturn)) static void exec_program(const struct child_params *pa
         fail(fds->report, CHILD_STAGE_GROUP);
     }
     die_with(parent, SIGKILL, fds->report);
+    if (params->network_fd >= 0 && setns(params->network_fd, CLONE_NEWNET) < 0) {
+        fail(fds->report, CHILD_STAGE_NETWORK);
+    }
     if (params->cpus != NULL && sched_setaffinity(0, sizeof(*params->cpus), params->cpus) < 0) {
         fail(fds->report, CHILD_STAGE_CPUS);
     }

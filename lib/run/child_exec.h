@@ -17,6 +17,7 @@ struct child_report {
 };
 enum child_stage {
     CHILD_STAGE_GROUP,
+    CHILD_STAGE_NETWORK,
     CHILD_STAGE_CPUS,
     CHILD_STAGE_FDS,
     CHILD_STAGE_FORK,

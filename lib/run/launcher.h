@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "core/link.h"
 #include "decide/reconcile.h"
 #include "pod/replica_spec.h"
 
@@ -34,6 +35,7 @@ struct gang_spec {
     uint32_t replicas[ROLE_COUNT];
     uint32_t threads; /* busy threads of a trainer or worker; a pserver has one */
     bool is_emulated; /* the trainers sleep, and those of a machine share an arena */
+    struct link link; /* of each; processes of one machine only */
 };
 
 struct launcher_ops {

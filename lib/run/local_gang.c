@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "run/child.h"
+#include "run/links.h"
 
 static int reserve_port(int *ret_fd, char **ret_address, struct err *err)
 {
@@ -49,6 +50,45 @@ static int open_arena(struct local_gang *g, struct err *err)
     return g->arena_fd < 0 ? err_set_errno(err, code, "memory that the trainers share") : 0;
 }
 
+/* The members are counted role by role. */
+static uint32_t number_of(const struct gang_spec *spec, enum role role, uint32_t index)
+{
+    for (enum role before = 0; before < role; before++) {
+        index += spec->replicas[before];
+    }
+    return index;
+}
+
+int local_gang_network(const struct local_gang *g, enum role role, uint32_t index)
+{
+    return g->links == NULL ? -1 : links_fd(g->links, number_of(&g->spec, role, index));
+}
+
+/* An address for each: a port of this machine, or one behind its link. */
+static int make_addresses(struct local_gang *g, struct err *err)
+{
+    const struct gang_spec *spec = &g->spec;
+    const bool has_links = spec->link.bits_per_s > 0;
+    int r = has_links ? links_new(&spec->link, number_of(spec, ROLE_COUNT, 0), &g->links, err) : 0;
+    if (r < 0) {
+        return r;
+    }
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        for (uint32_t i = 0; i < spec->replicas[role]; i++) {
+            char **address = &g->addresses.of_role[role][i];
+            if (has_links) {
+                *address = links_address(number_of(spec, role, i));
+                continue;
+            }
+            r = reserve_port(&g->reserved[role][i], address, err);
+            if (r < 0) {
+                return err_wrap(err, r, "%s/%u", role_to_string(role), i);
+            }
+        }
+    }
+    return 0;
+}
+
 int local_gang_new(const struct gang_spec *spec, struct local_gang **ret, struct err *err)
 {
     struct local_gang *g = xnew(struct local_gang);
@@ -63,16 +103,8 @@ int local_gang_new(const struct gang_spec *spec, struct local_gang **ret, struct
             g->reserved[role][i] = -1;
         }
     }
-    for (enum role role = 0; role < ROLE_COUNT; role++) {
-        for (uint32_t i = 0; i < spec->replicas[role]; i++) {
-            int r = reserve_port(&g->reserved[role][i], &g->addresses.of_role[role][i], err);
-            if (r < 0) {
-                local_gang_free(g);
-                return err_wrap(err, r, "%s/%u", role_to_string(role), i);
-            }
-        }
-    }
-    int r = open_arena(g, err);
+    int r = make_addresses(g, err);
+    r = r < 0 ? r : open_arena(g, err);
     if (r < 0) {
         local_gang_free(g);
         return r;
@@ -103,6 +135,7 @@ void local_gang_free(struct local_gang *g)
         free(g->reserved[role]);
         free(g->members[role]);
     }
+    links_free(g->links); /* those of members that still run stay until they end */
     if (g->arena_fd >= 0) {
         (void)close(g->arena_fd); /* the members that still run keep what they have mapped */
     }

@@ -1,18 +1,20 @@
 /* What one attempt holds on this machine: its processes, a free port for each, reserved until that process is
- * about to start, and the memory that emulated trainers share. Edge file: binds sockets, makes a file in memory.
+ * about to start, or a shaped link for each, and the memory that emulated trainers share. Edge file: binds sockets, makes a file in memory.
  * Used by processes.c only. */
 #pragma once
 
 #include "base/err.h"
 #include "run/launcher.h"
 
+struct links;
 struct process;
 
 struct local_gang {
     struct gang_spec spec;
     struct gang_addresses addresses; /* owned */
     int arena_fd; /* an empty file in memory, which the first trainer fills; -1: the trainers compute */
-    int *reserved[ROLE_COUNT]; /* [role][index]: a bound socket; -1: released */
+    int *reserved[ROLE_COUNT]; /* [role][index]: a bound socket; -1: released, or it has a link */
+    struct links *links; /* owned; NULL: the loopback interface of this machine connects all */
     /* Kept by processes.c: [role][index], NULL where not created or removed again; borrowed. */
     struct process **members[ROLE_COUNT];
     uint32_t n_members;
@@ -21,5 +23,7 @@ struct local_gang {
 /* -EADDRINUSE, -EMFILE, ... */
 int local_gang_new(const struct gang_spec *spec, struct local_gang **ret, struct err *err);
 void local_gang_free(struct local_gang *g);
+/* The network namespace of one member, -1: this process's own. */
+int local_gang_network(const struct local_gang *g, enum role role, uint32_t index);
 /* Releases one member's port, right before its process binds it. */
 void local_gang_release_port(struct local_gang *g, enum role role, uint32_t index);

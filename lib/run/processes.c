@@ -133,6 +133,7 @@ static void start_process(struct processes *l, struct process *p)
                          .cpus = is_pinned ? &cpus : NULL,
                          .secret = l->secret,
                          .arena_fd = has_arena(g, p->id.role) ? g->arena_fd : -1,
+                         .network_fd = local_gang_network(g, p->id.role, p->id.index),
                      });
     if (p->is_alive) {
         uv_ref((uv_handle_t *)&l->sigchld);

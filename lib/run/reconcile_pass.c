@@ -143,7 +143,8 @@ static int try_create(struct reconcile_pass *p, const struct replica_id *id, str
     const struct point *point = &def->matrix.points[id->attempt.point];
     struct gang_spec gang = {.attempt = id->attempt,
                              .threads = (uint32_t)point->threads,
-                             .is_emulated = def->spec->workload.compute == COMPUTE_EMULATED};
+                             .is_emulated = def->spec->workload.compute == COMPUTE_EMULATED,
+                             .link = point->link};
     memcpy(gang.replicas, point->replicas, sizeof(gang.replicas));
     struct gang_addresses addresses;
     int r = launcher->ops->prepare(launcher, &gang, &addresses, err);

@@ -7,9 +7,9 @@
 #include "spec/spec.h"
 
 const struct builtin builtins[BUILTIN_COUNT] = {
-    {"batch_size", 1, BATCH_SIZE_MAX}, {"pservers", 1, SPEC_MAX_REPLICAS},
-    {"threads", 1, THREADS_MAX},       {"trainers", 1, SPEC_MAX_REPLICAS},
-    {"workers", 1, SPEC_MAX_REPLICAS},
+    {"batch_size", 1, BATCH_SIZE_MAX},  {"link", 0, 0},
+    {"pservers", 1, SPEC_MAX_REPLICAS}, {"threads", 1, THREADS_MAX},
+    {"trainers", 1, SPEC_MAX_REPLICAS}, {"workers", 1, SPEC_MAX_REPLICAS},
 };
 
 const struct builtin *builtin_find(const char *name)

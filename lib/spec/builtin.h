@@ -8,8 +8,8 @@
 
 struct builtin {
     const char *name;
-    int64_t min, max;
+    int64_t min, max; /* of a number; 0 and 0: a text that core/link.h reads */
 };
-#define BUILTIN_COUNT 5
+#define BUILTIN_COUNT 6
 extern const struct builtin builtins[BUILTIN_COUNT];
 const struct builtin *builtin_find(const char *name); /* NULL: none */

@@ -301,13 +301,18 @@ static struct point make_point(struct expansion *e, uint32_t system, struct para
     clear_unused_counts(e, system, &params_take);
     const struct value *batch_size = params_get(&params_take, "batch_size");
     const struct value *threads = params_get(&params_take, "threads");
+    const struct value *link = params_get(&params_take, "link");
     struct point point = {
         .system = system,
         .params = params_take,
         .batch_size = batch_size != NULL ? batch_size->i : w->batch_size,
         .threads = threads != NULL ? threads->i : w->threads,
         .exchange = exchange_of(e, system)->kind,
+        .link = w->link,
     };
+    if (link != NULL) {
+        (void)link_parse(link->s, &point.link); /* read before */
+    }
     for (int role = 0; role < ROLE_COUNT; role++) {
         point.replicas[role] = count_replicas(e, system, (enum role)role, &point.params);
     }
@@ -460,11 +465,6 @@ enum exchange_wire point_wire(const struct spec *spec, const struct point *point
                                                : EXCHANGE_WIRE_FP32;
 }
 
-struct training_words matrix_training_words(const struct matrix *m)
-{
-    static const struct training_words words[] = {{"trainer", "trainers"},
-                                                  {"worker", "workers"},
-                                                  {"trainer or worker", "trainers or workers"}};
 struct exchange_mode point_mode(const struct spec *spec, const struct point *point)
 {
     const struct exchange_mode *mode = &spec->systems.items[point->system].exchange.mode;
@@ -473,6 +473,11 @@ struct exchange_mode point_mode(const struct spec *spec, const struct point *poi
                : (struct exchange_mode){.accumulate = mode->accumulate};
 }
 
+struct training_words matrix_training_words(const struct matrix *m)
+{
+    static const struct training_words words[] = {{"trainer", "trainers"},
+                                                  {"worker", "workers"},
+                                                  {"trainer or worker", "trainers or workers"}};
     bool has_workers = false, has_trainers = false;
     for (uint32_t i = 0; i < m->n_points; i++) {
         const bool is_worker = point_training_role(&m->points[i]) == ROLE_WORKER;

@@ -22,6 +22,7 @@ struct point {
     int64_t batch_size;
     int64_t threads; /* per trainer */
     enum exchange_kind exchange;
+    struct link link; /* of each replica */
     /* Index of the point that speedup and efficiency of this one divide by (may be itself). */
     uint32_t baseline_index;
 };
@@ -45,9 +46,9 @@ bool matrix_has(const struct matrix *m, const struct params *where);
 const char *point_exchange_name(const struct spec *spec, const struct point *point);
 /* A baseline without servers sends nothing: Fp32. */
 enum exchange_wire point_wire(const struct spec *spec, const struct point *point);
-
 /* A baseline without servers adds gradients up as the others do, and has nobody to wait for. */
 struct exchange_mode point_mode(const struct spec *spec, const struct point *point);
+
 /* What those are called that speedup and efficiency count. Systems may differ: "trainer or worker". */
 struct training_words {
     const char *one, *many;

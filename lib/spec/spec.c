@@ -19,6 +19,26 @@ bool spec_is_imported(const struct spec *spec)
     return false;
 }
 
+static bool shapes_link(const struct params *params)
+{
+    const struct value *v = params_get(params, "link");
+    return v != NULL && !str_eq(v->s, "none");
+}
+
+bool spec_shapes_links(const struct spec *spec)
+{
+    bool any = spec->workload.link.bits_per_s > 0;
+    vec_each (const struct axis, axis, &spec->sweep.axes) {
+        vec_each (const struct value, v, &axis->values) {
+            any = any || (str_eq(axis->name, "link") && !str_eq(v->s, "none"));
+        }
+    }
+    vec_each (const struct params, p, &spec->sweep.points) {
+        any = any || shapes_link(p);
+    }
+    return any;
+}
+
 bool spec_has_budget(const struct spec *spec)
 {
     return spec->budget.cpu_hours > 0 || spec->budget.cost > 0;

@@ -10,6 +10,7 @@
 
 #include "core/exchange.h"
 #include "core/exchange_mode.h"
+#include "core/link.h"
 #include "core/role.h"
 #include "spec/command.h"
 #include "spec/launch.h"
@@ -95,6 +96,7 @@ struct workload {
     uint64_t seed;
     enum compute compute;
     struct trace trace;
+    struct link link;         /* of each replica, on one machine; a sweep value takes precedence */
     struct exchange exchange; /* of the systems without one of their own */
 };
 /* "Synthetic", or the name of a foreign one. Borrowed. */
@@ -211,6 +213,8 @@ void spec_free(struct spec *spec);
 /* Were its figures read from old logs (`benchctl import`), not measured? */
 bool spec_is_imported(const struct spec *spec);
 bool spec_has_budget(const struct spec *spec);
+/* Has some point links that are shaped? Only processes of one machine have. */
+bool spec_shapes_links(const struct spec *spec);
 /* Does the system have replicas of the role? All have the same roles, but for a launcher. */
 bool spec_system_has_role(const struct spec *spec, const struct system *system, enum role role);
 /* A declared parameter; NULL: none, as for the built-in names. */

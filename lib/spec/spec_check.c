@@ -56,7 +56,7 @@ static void complain_axis(struct reading *r, const char *name, const char *fix, 
 
 static bool counts_replicas(const char *name)
 {
-    return !str_eq(name, "batch_size") && !str_eq(name, "threads");
+    return !str_eq(name, "batch_size") && !str_eq(name, "threads") && !str_eq(name, "link");
 }
 
 static void check_from(struct reading *r, enum role role)

@@ -76,12 +76,34 @@ static void read_dataset(struct reading *r, const struct place *workload, struct
     w->dataset_path = has_path ? xstrdup(path) : NULL;
 }
 
+static void read_link(struct reading *r, const struct place *workload)
+{
+    static const struct field fields[] = {{"rate", FIELD_REQUIRED}, {"delay", FIELD_OPTIONAL}};
+    struct link *link = &r->spec->workload.link;
+    const struct place place = place_get(workload, "link");
+    if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    const struct place rate = place_get(&place, "rate"), delay = place_get(&place, "delay");
+    const char *text;
+    if (read_text(r->diags, &rate, TEXT_MAX, &text) &&
+        link_parse_rate(text, &link->bits_per_s) < 0) {
+        reader_complain(r->diags, &rate, "write for example 1gbit or 100mbit",
+                        "'%s' is not a rate from 1mbit to 100gbit", text);
+    }
+    if (read_text(r->diags, &delay, TEXT_MAX, &text) &&
+        link_parse_delay(text, &link->delay_ns) < 0) {
+        reader_complain(r->diags, &delay, "write for example 1ms or 250us",
+                        "'%s' is not a delay of at most 1s", text);
+    }
+}
+
 static void read_workload(struct reading *r)
 {
     static const struct field fields[] = {
         {"model", FIELD_REQUIRED},   {"dataset", FIELD_OPTIONAL}, {"batchSize", FIELD_OPTIONAL},
         {"threads", FIELD_OPTIONAL}, {"seed", FIELD_OPTIONAL},    {"exchange", FIELD_OPTIONAL},
-        {"compute", FIELD_OPTIONAL}, {"trace", FIELD_OPTIONAL},
+        {"compute", FIELD_OPTIONAL}, {"trace", FIELD_OPTIONAL},   {"link", FIELD_OPTIONAL},
     };
     struct workload *w = &r->spec->workload;
     struct place place = place_get(&r->at, "workload");
@@ -103,6 +125,7 @@ static void read_workload(struct reading *r)
     w->threads = read_int_or(r->diags, &place, "threads", 1, THREADS_MAX, 1);
     w->seed = (uint64_t)read_int_or(r->diags, &place, "seed", 0, SEED_MAX, 1);
     spec_read_compute(r, &place);
+    read_link(r, &place);
 }
 
 /* Tables print percent; a bound in percent would always pass, or always fail. */

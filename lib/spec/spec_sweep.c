@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/link.h"
 #include "spec/builtin.h"
 #include "spec/spec_names.h"
 #include "spec/spec_internal.h"
@@ -53,12 +54,31 @@ static bool read_free_value(struct diags *d, const struct place *place, struct v
     return true;
 }
 
+/* In its one form, so that equal links are equal values. */
+static bool read_link(struct diags *d, const struct place *place, struct value *ret)
+{
+    struct link link;
+    if (place->node->kind != NODE_STRING || link_parse(place->node->s, &link) < 0) {
+        reader_complain(d, place, "write 1gbit, 100mbit, \"1gbit 1ms\" or none",
+                        "a link must have a rate from 1mbit to 100gbit and may have a delay of at "
+                        "most 1s");
+        return false;
+    }
+    char text[LINK_TEXT_MAX];
+    link_text(&link, text);
+    *ret = (struct value){.s = xstrdup(text)};
+    return true;
+}
+
 static bool read_value(struct diags *d, const struct place *place, const char *name,
                        struct value *ret)
 {
     const struct builtin *builtin = builtin_find(name);
     if (builtin == NULL || place->node->kind == NODE_FLOAT) {
         return read_free_value(d, place, ret); /* a decimal: refused there, with how to write it */
+    }
+    if (builtin->max == 0) {
+        return read_link(d, place, ret);
     }
     int64_t i;
     if (!read_int(d, place, builtin->min, builtin->max, &i)) {
@@ -86,10 +106,11 @@ static bool check_name(struct reading *r, const struct place *place)
     const char *meant = suggest_name(name, names, n);
     free(names);
     _cleanup_(freep) char *fix =
-        meant != NULL ? xasprintf("did you mean '%s'?", meant)
-                      : xasprintf("use batch_size, threads, pservers, trainers or workers, or "
-                                  "declare '%s' in spec.parameters",
-                                  name);
+        meant != NULL
+            ? xasprintf("did you mean '%s'?", meant)
+            : xasprintf("use batch_size, link, threads, pservers, trainers or workers, or "
+                        "declare '%s' in spec.parameters",
+                        name);
     reader_complain_key(r->diags, place, fix, "unknown sweep parameter '%s'", name);
     return false;
 }

@@ -78,7 +78,7 @@ static const char emulated[] =
     "spec:\n"
     "  systems: [{name: a, profile: benchworker}]\n"
     "  workload: {model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: None}, compute: "
-    "Emulated,\n"
+    "Emulated, link: {rate: 1gbit},\n"
     "    trace: {layers: [{name: fc1, forwardMicroseconds: 1, backwardMicroseconds: 1}]}}\n"
     "  sweep: {grid: {trainers: [1]}}\n"
     "  roles: {trainer: {replicas: {from: trainers}, template: {spec: {containers: [{name: "

@@ -207,6 +207,18 @@ static void foreign_systems_need_a_command(void **state)
 }
 
 /* The pod says which replica it is; another run's uid, or a missing label, and it is none of ours. */
+/* Only processes of one machine have links of their own. */
+static void pods_have_no_shaped_links(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run("spec:", "spec:");
+    struct err err = {0};
+    def->spec->workload.link.bits_per_s = 1000000000;
+    assert_int_equal(pod_check_systems(def->spec, &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "links are shaped between the processes of one machine"));
+    run_def_free(def);
+}
+
 static void identity_comes_back(void **state)
 {
     (void)state;
@@ -743,6 +755,7 @@ int main(void)
         cmocka_unit_test(pod_by_ip),
         cmocka_unit_test(another_number_is_the_same_as_another_pod),
         cmocka_unit_test(foreign_systems_need_a_command),
+        cmocka_unit_test(pods_have_no_shaped_links),
         cmocka_unit_test(identity_comes_back),
         cmocka_unit_test(template_stays),
         cmocka_unit_test(the_key_belongs_to_the_templates_group),

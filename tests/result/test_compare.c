@@ -726,6 +726,34 @@ static void other_modes_do_not_compare(void **state)
     }
 }
 
+/* Nor runs over other links. */
+static void other_links_do_not_compare(void **state)
+{
+    (void)state;
+    static const double x[] = {40, 70, 120, 200};
+    for (uint32_t same = 0; same < 2; same++) {
+        struct fixture a, b;
+        make_run(&a, "demo-7k3fq", 3, x, 0);
+        make_run(&b, "demo-q2v8n", 3, x, 0);
+        b.def->spec->workload.link = (struct link){1000000000, 1000000};
+        a.def->spec->workload.link = (struct link){same ? 1000000000 : 0, same ? 1000000 : 0};
+        struct comparison *c = NULL;
+        const char *fix = NULL;
+        struct err err = {0};
+        int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
+        print_message("# %d %s\n", r, err.msg);
+        assert_int_equal(r, same ? 0 : -EINVAL);
+        if (!same) {
+            assert_non_null(strstr(err.msg, "the links of run/demo-7k3fq are shaped to none, those "
+                                            "of run/demo-q2v8n to 1gbit 1ms"));
+            assert_non_null(strstr(fix, "compare runs with the same spec.workload.link"));
+        }
+        comparison_free(c);
+        fixture_done(&a);
+        fixture_done(&b);
+    }
+}
+
 static void some_runs_do_not_compare(void **state)
 {
     (void)state;
@@ -1095,6 +1123,7 @@ int main(void)
         cmocka_unit_test(emulated_runs_compare_with_each_other),
         cmocka_unit_test(other_wires_do_not_compare),
         cmocka_unit_test(other_modes_do_not_compare),
+        cmocka_unit_test(other_links_do_not_compare),
         cmocka_unit_test(some_runs_do_not_compare),
         cmocka_unit_test(differences),
         cmocka_unit_test(provenance),

@@ -309,6 +309,39 @@ static void a_run_of_emulated_trainers_is_a_rehearsal(void **state)
     }
 }
 
+/* The link is the workload's, or a value of the sweep in its one form. */
+static void links_are_an_axis(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *fixed =
+        definition_with("batchSize: 64", "batchSize: 64\n    link: {rate: 1gbit, delay: 1ms}");
+    _cleanup_(freep) char *swept =
+        definition_with("pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]",
+                        "pservers: [1], trainers: [2], link: [1000mbit, none, \"2gbit 0.5ms\"]");
+    static const char *const want[] = {"1gbit", "none", "2gbit 0.5ms"};
+    for (int is_swept = 0; is_swept < 2; is_swept++) {
+        struct spec *spec = definition_load(is_swept ? swept : fixed, NULL);
+        struct matrix m;
+        struct diags diags = {0};
+        assert_int_equal(matrix_expand(spec, &m, &diags), 0);
+        assert_true(spec_shapes_links(spec));
+        assert_int_equal(m.n_swept, is_swept ? 3 : 6);
+        for (uint32_t i = 0; i < m.n_swept; i++) {
+            char text[LINK_TEXT_MAX];
+            link_text(&m.points[i].link, text);
+            assert_string_equal(text, is_swept ? want[i] : "1gbit 1ms");
+            const struct value *v = params_get(&m.points[i].params, "link");
+            assert_string_equal(v == NULL ? "1gbit 1ms" : v->s, text);
+        }
+        matrix_done(&m);
+        spec_free(spec);
+    }
+    _cleanup_(freep) char *none = definition_with("batch_size: [16]", "link: [none]");
+    struct spec *spec = definition_load(none, NULL);
+    assert_false(spec_shapes_links(spec));
+    spec_free(spec);
+}
+
 static void a_run_is_frozen_with_its_order(void **state)
 {
     (void)state;
@@ -363,6 +396,7 @@ int main(void)
         cmocka_unit_test(the_limit_counts_added_baselines),
         cmocka_unit_test(a_baseline_belongs_to_the_system_of_its_point),
         cmocka_unit_test(a_run_of_emulated_trainers_is_a_rehearsal),
+        cmocka_unit_test(links_are_an_axis),
         cmocka_unit_test(a_run_is_frozen_with_its_order),
         cmocka_unit_test(a_run_of_a_wrong_spec_is_refused),
     };

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Shaped links: real processes behind them, who may not have them, and what is left after kill -9. Only root can make
+network namespaces; without it the test says what it skips."""
+import os
+import pathlib
+import subprocess
+import unittest
+
+import cli
+
+IS_ROOT = os.geteuid() == 0
+NEEDS_ROOT = unittest.skipUnless(IS_ROOT, "only root shapes links")
+
+
+def network_of(pid):
+    try:
+        return os.readlink(f"/proc/{pid}/ns/net")
+    except OSError:
+        return None
+
+
+def networks_in_use():
+    """Of processes, and of those that hold one open."""
+    found = set()
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        found.add(network_of(process.name))
+        try:
+            found.update(os.readlink(fd) for fd in (process / "fd").iterdir())
+        except OSError:
+            continue  # it has ended
+    return {n for n in found if n is not None and n.startswith("net:")}
+
+
+def children(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    except OSError:
+        return []
+
+
+class Links(cli.CliCase):
+    def setUp(self):
+        super().setUp()
+        self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
+
+    @NEEDS_ROOT
+    def test_an_axis(self):
+        one = {"baseline": {"kind": "Point", "where": {"trainers": 1}}}
+        result = self.run_tiny("--set", "batch_size=1", "--set", "link=none,1000mbit", pservers=(1,), steps=1, repeats=1, extra=one)
+        self.assertEqual(result["phase"], "Succeeded")
+        self.assertEqual([(p["parameters"]["link"], p.get("link")) for p in result["points"]], [("none", None), ("1gbit", "1gbit")])
+        text = self.ctl("results", result["run"], "--store", self.store).stdout
+        self.assertRegex(text, r"LINK +PSERVERS")
+        # 61 MB in each direction, one after the other but for what overlaps: no step is faster than one direction.
+        self.assertGreater(1 / result["points"][1]["throughput"]["value"], 61_018_408 * 8 / 1e9 * 0.95)
+
+    @NEEDS_ROOT
+    def test_of_the_workload(self):
+        workload = {"model": "vgg16-fluid-fc512", "batchSize": 1, "link": {"rate": "2gbit"}}
+        path = self.define("linked.json", pservers=(1,), steps=1, repeats=1, extra={"workload": workload})
+        note = self.ctl("validate", path).stderr
+        self.assertIn("links are shaped between the processes of one machine, not between pods", note)
+
+    def test_not_root(self):
+        workload = {"model": "vgg16-fluid-fc512", "batchSize": 1, "link": {"rate": "1gbit"}}
+        path = self.define("linked.json", pservers=(1,), steps=1, repeats=1, extra={"workload": workload})
+        self.folder.chmod(0o777)
+        done = subprocess.run([cli.BENCHCTL, "run", str(path), "--local", "--store", self.store], env=self.env, capture_output=True, text=True,
+                              check=False, cwd="/", **({"user": 65534, "group": 65534} if IS_ROOT else {}))
+        self.assertEqual(done.returncode, 9, done.stderr)
+        self.assertIn("link 1gbit of point 0: a shaped link needs root", done.stderr)
+        self.assertFalse((self.folder / "results.db").exists())
+
+    @NEEDS_ROOT
+    def test_delay_needs_netem(self):
+        workload = {"model": "vgg16-fluid-fc512", "batchSize": 1, "link": {"rate": "1gbit", "delay": "1ms"}}
+        path = self.define("linked.json", pservers=(1,), trainers=(1,), steps=1, repeats=1, extra={"workload": workload})
+        done = subprocess.run([cli.BENCHCTL, "run", path, "--store", self.store], env=self.env, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            self.assertEqual(done.returncode, 9)
+            self.assertIn("this kernel cannot delay packets: it has no netem", done.stderr)
+
+    @NEEDS_ROOT
+    def test_nothing_is_left_after_kill_9(self):
+        path = self.define("long.json", pservers=(1,), steps=1000, repeats=1,
+                           extra={"workload": {"model": "vgg16-fluid-fc512", "batchSize": 1, "link": {"rate": "1gbit"}}})
+        own = network_of("self")
+        run = subprocess.Popen([cli.BENCHCTL, "run", str(path), "--local", "--store", self.store], env=self.env,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            inside = cli.wait_for("two replicas in networks of their own",
+                                  lambda: len(n := {network_of(c) for c in children(run.pid)} - {own, None}) >= 2 and n)
+        finally:
+            run.kill()
+            run.wait()
+        cli.wait_for("their networks are nobody's", lambda: not inside & networks_in_use())
+
+
+if __name__ == "__main__":
+    cli.main()

@@ -1,0 +1,184 @@
+/* Shaped links between processes of this machine, run/links.h. They need root, which the test says where it
+ * is not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "run/links.h"
+
+#define BYTES ((size_t)5000000)
+#define PATIENCE_MS 20000
+
+static bool is_root(void)
+{
+    if (geteuid() != 0) {
+        print_message("# skipped: not root\n");
+    }
+    return geteuid() == 0;
+}
+
+/* In a child that has entered namespace i: a socket at its address, or to that of namespace `to`. */
+static int open_socket(const struct links *l, uint32_t i, int to)
+{
+    const int fd = setns(links_fd(l, i), CLONE_NEWNET) < 0 ? -1 : socket(AF_INET, SOCK_STREAM, 0);
+    char *address = links_address(to < 0 ? i : (uint32_t)to);
+    *strchr(address, ':') = '\0';
+    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_port = htons(LINKS_PORT)};
+    if (fd < 0 || inet_pton(AF_INET, address, &sa.sin_addr) != 1) {
+        _exit(10);
+    }
+    free(address);
+    if (to < 0 && (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(fd, 1) < 0)) {
+        _exit(11);
+    }
+    if (to >= 0 && connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0) {
+        _exit(12);
+    }
+    return fd;
+}
+
+/* Receives until the end of the stream; exits 0 if all bytes came. */
+static pid_t start_receiver(const struct links *l, int *ret_ready)
+{
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        const int fd = open_socket(l, 0, -1);
+        (void)close(fds[1]); /* it listens */
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        const int from = poll(&p, 1, PATIENCE_MS) == 1 ? accept(fd, NULL, NULL) : -1;
+        size_t got = 0;
+        static char buffer[65536];
+        for (ssize_t n; (n = recv(from, buffer, sizeof(buffer), 0)) > 0;) {
+            got += (size_t)n;
+        }
+        _exit(got == BYTES ? 0 : 13);
+    }
+    (void)close(fds[1]);
+    *ret_ready = fds[0];
+    return pid;
+}
+
+static void wait_for(pid_t pid)
+{
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+/* 5 MB over 100 Mbit/s take 0.38 s at least: 4.7 MB behind the burst. Without the shaper they take 5 ms. */
+static void carries_no_more_than_its_rate(void **state)
+{
+    (void)state;
+    if (!is_root()) {
+        return;
+    }
+    const struct link link = {.bits_per_s = 100000000};
+    struct links *l;
+    struct err err = {0};
+    const int r = links_new(&link, 2, &l, &err);
+    print_message("# %s\n", r < 0 ? err.msg : "made");
+    assert_int_equal(r, 0);
+    int ready;
+    char byte;
+    const pid_t receiver = start_receiver(l, &ready);
+    assert_int_equal(read(ready, &byte, 1), 0); /* until it listens */
+    const int64_t begin_ns = clock_monotonic_ns();
+    const pid_t sender = fork();
+    if (sender == 0) {
+        const int fd = open_socket(l, 1, 0);
+        static char zeros[BYTES];
+        _exit(send(fd, zeros, BYTES, 0) == (ssize_t)BYTES ? 0 : 14);
+    }
+    wait_for(sender);
+    wait_for(receiver);
+    const double s = (double)(clock_monotonic_ns() - begin_ns) / 1e9;
+    print_message("# %.3f s\n", s);
+    assert_true(s > 0.37);
+    (void)close(ready);
+    links_free(l);
+}
+
+/* The namespaces live as long as somebody holds them: this process alone. */
+static void this_namespace_stays(void **state)
+{
+    (void)state;
+    struct stat before, after;
+    const struct link link = {.bits_per_s = 1000000000};
+    struct links *l = NULL;
+    struct err err = {0};
+    assert_int_equal(stat("/proc/thread-self/ns/net", &before), 0);
+    const int r = links_new(&link, 3, &l, &err);
+    assert_int_equal(stat("/proc/thread-self/ns/net", &after), 0);
+    assert_true(before.st_ino == after.st_ino);
+    if (geteuid() != 0) {
+        assert_int_equal(r, -EPERM);
+        assert_non_null(strstr(err.msg, "needs root"));
+        return;
+    }
+    assert_int_equal(r, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(fstat(links_fd(l, i), &after), 0);
+        assert_true(before.st_ino != after.st_ino);
+        assert_true(fcntl(links_fd(l, i), F_GETFD) & FD_CLOEXEC);
+    }
+    links_free(l);
+}
+
+/* A kernel without netem says so; one that has it delays. */
+static void delay_is_netem(void **state)
+{
+    (void)state;
+    if (!is_root()) {
+        return;
+    }
+    const struct link link = {.bits_per_s = 1000000000, .delay_ns = 1000000};
+    struct err err = {0};
+    const int r = links_try(&link, &err);
+    print_message("# %d %s\n", r, r < 0 ? err.msg : "");
+    assert_true(r == 0 || (r == -EOPNOTSUPP && strstr(err.msg, "no netem") != NULL));
+}
+
+static void addresses(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t i;
+        const char *want;
+    } rows[] = {{0, "10.77.0.1:7164"}, {254, "10.77.0.255:7164"}, {255, "10.77.1.0:7164"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char *address = links_address(rows[i].i);
+        assert_string_equal(address, rows[i].want);
+        free(address);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(carries_no_more_than_its_rate),
+        cmocka_unit_test(this_namespace_stays),
+        cmocka_unit_test(delay_is_netem),
+        cmocka_unit_test(addresses),
+    };
+    return cmocka_run_group_tests_name("run/links", tests, NULL, NULL);
+}
