@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""script/bench modes with a worker that only says numbers."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import bench_case
+
+WORKER = """#!/bin/sh
+case "$*" in
+*--mode\\ Sync) accuracy=0.8000 staleness= ;;
+*accumulate=2) accuracy=0.7801 staleness= ;;
+*Async) accuracy=0.7799 staleness=', "staleness": {"slices": 9, "mean": 1.25, "max": 3}' ;;
+esac
+case "$1 $*" in
+pserver*) echo "{\\"type\\": \\"summary\\"$staleness}" ;;
+*print-accuracy*) echo "$*" >>"$0.runs"; echo "test_accuracy $accuracy" >&2 ;;
+esac
+"""
+
+
+class Modes(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.addCleanup(self.dir.cleanup)
+        self.worker = pathlib.Path(self.dir.name, "worker")
+        self.worker.write_text(WORKER, encoding="utf-8")
+        self.worker.chmod(0o700)
+
+    def run_modes(self, *args):
+        return subprocess.run([sys.executable, bench_case.ROOT / "bench" / "modes.py", "--data", "/data", *args], capture_output=True,
+                              text=True, check=False, env={**os.environ, "BENCHWORKER": str(self.worker)})
+
+    def test_beside_sync(self):
+        done = self.run_modes("--mode", "Sync", "--mode", "Sync accumulate=2", "--mode", "Async", "--steps", "8")
+        self.assertRegex(done.stdout, r"Async +77\.99% +1\.25 +3")
+        self.assertIn("256 samples", done.stdout)
+        self.assertIn("reached  Sync accumulate=2: points below Sync: 1.99 (1.99-1.99) <= 2", done.stdout)
+        self.assertIn("MISSED   Async: points below Sync: 2.01 (2.01-2.01) <= 2", done.stdout)
+        self.assertEqual(("reached 1 of 2", 1), (done.stdout.splitlines()[-1], done.returncode))
+        runs = pathlib.Path(f"{self.worker}.runs").read_text(encoding="utf-8").splitlines()
+        self.assertEqual(len(runs), 3)
+        self.assertIn("--index 0 ", runs[0])
+        self.assertIn("--steps 8 --data idx:/data ", runs[0])
+
+    def test_what_is_kept_is_not_run_again(self):
+        file = os.path.join(self.dir.name, "file")
+        for _ in range(2):
+            self.assertEqual(self.run_modes("--mode", "Sync", "--json", file).returncode, 0)
+        lines = [json.loads(line) for line in pathlib.Path(file).read_text(encoding="utf-8").splitlines()]
+        self.assertEqual([(t["mode"], t["accuracy"], t["batch"]) for t in lines], [("Sync", 0.8, 16)])
+
+    def test_wrong_steps(self):
+        self.assertIn("steps a multiple of 4", self.run_modes("--steps", "6").stderr)
+
+
+if __name__ == "__main__":
+    bench_case.main()
