@@ -7,6 +7,8 @@ Parts (--part NAME, several are possible; default: core, native, equal):
   equal   two trainers that sleep instead of computing (450 and 1,600 ms a step) and one server, beside the same sleep alone
   scale   20 to 100 emulated trainers of benchworker, 7.65 s a step, and 3 to 20 servers; takes half an hour a round
           (--gang 100x20: only these)
+  link    a server and one or two trainers that compute nothing, over shaped links of 1 Gbit/s, beside iperf3 over the same; needs
+          root and iperf3
 
 Each round measures all cases of its parts, one after another, so that what disturbs the machine disturbs all alike; a share is taken
 within a round. core and equal run bench/crowd.c, native and scale benchworker: real processes, and sums that are checked.
@@ -29,6 +31,7 @@ import time
 
 from faults import CORES, Kernel, two_cores
 from figures import Bar, Spread, check_files, table
+from shaped import run_exchange, run_iperf
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMIT_S = 1800
@@ -41,6 +44,8 @@ SCALE = {(20, 20): 0.97, (40, 20): 0.96, (80, 20): 0.92, (100, 20): 0.90,
          (60, 3): 0.90, (60, 6): 0.90, (60, 10): 0.90, (60, 20): 0.90}   # trainers, servers: the least share
 REHEARSAL = ROOT / "benchmarks" / "vgg16-rehearsal-2018.yaml"   # has the times of the layers
 RENDEZVOUS_S = 600
+LINK_MBIT = 1000
+LINK_BAR = 0.97                              # of what iperf3 carries
 CORE_BARS = {"receive": 4.5, "all": 2.4}     # gradient GB for each CPU-second of a server, with 8 trainers
 
 
@@ -49,7 +54,7 @@ class Case:
     """One measurement of a round: two numbers say which."""
     part: str
     a: int  # trainers, batch or milliseconds
-    b: int  # servers; 0: no exchange
+    b: int  # servers; 0: no exchange. Of link: trainers; 0: iperf3
 
     @property
     def name(self):
@@ -61,13 +66,14 @@ CASES = {
     "native": [Case("native", batch, servers) for batch in NATIVE for servers in (0, 1, 2)],
     "equal": [Case("equal", ms, servers) for ms in EQUAL for servers in (0, 1)],
     "scale": [Case("scale", *pair) for pair in SCALE],
+    "link": [Case("link", LINK_MBIT, trainers) for trainers in (0, 1, 2)],
 }
 
 
 def parse(argv):
     parser = argparse.ArgumentParser(prog="script/bench exchange", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", action="append", choices=sorted(CASES), metavar="NAME", help="core, native, equal or scale")
+    parser.add_argument("--part", action="append", choices=sorted(CASES), metavar="NAME", help="core, native, equal, scale or link")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default 5")
     parser.add_argument("--steps", type=int, default=0, metavar="N", help="of each trainer (default: 8, of native 16 and 6, of scale 4)")
     parser.add_argument("--json", metavar="FILE", help="keeps every measurement, and goes on after those that it has")
@@ -249,6 +255,8 @@ def measure(case, steps):
         return run_native(case.a, case.b, steps or NATIVE[case.a][0])
     if case.part == "equal":
         return run_crowd(2, case.b, steps or 8, case.a)
+    if case.part == "link":
+        return run_exchange(case.a, case.b, steps or 8) if case.b else run_iperf(case.a)
     return run_emulated(case.a, case.b, steps or 4, SCALE_MS, two_cores)
 
 
@@ -353,7 +361,22 @@ def report_scale(args, done):
     return bars
 
 
-REPORTS = {"core": report_core, "native": report_native, "equal": report_equal, "scale": report_scale}
+def report_link(args, done):
+    lines, bars = [], []
+    iperf = rounds_of(args, done, Case("link", LINK_MBIT, 0))
+    lines.append(["iperf3, one way", "", spread([line["gbit_per_s"] for line in iperf], 3), ""])
+    for case in CASES["link"][1:]:
+        rounds = rounds_of(args, done, case)
+        shares = [a["gbit_per_s"] / b["gbit_per_s"] for a, b in zip(rounds, iperf)]
+        what = f"{case.b} trainers, one server"
+        lines.append([what, spread([line["step_s"] for line in rounds], 3), spread([line["gbit_per_s"] for line in rounds], 3),
+                      spread(shares, 3)])
+        bars.append(Bar(f"{what}, {LINK_MBIT} Mbit/s: share of iperf3's rate", Spread.of(shares), LINK_BAR))
+    print(table(["61 MB in each direction", "STEP s", "Gbit/s", "SHARE OF iperf3"], lines))
+    return bars
+
+
+REPORTS = {"core": report_core, "native": report_native, "equal": report_equal, "scale": report_scale, "link": report_link}
 
 
 def report(args, done):

@@ -83,6 +83,21 @@ class Exchange(unittest.TestCase):
         self.assertRegex(out.getvalue(), r"18\.00 \(18\.00-18\.00\) +0\.85 \(0\.85-0\.85\)")  # 18 CPU-s a step, two cores, 7.65 s
         self.assertEqual(("reached 5 of 16", 1), (out.getvalue().splitlines()[-1], code))
 
+    def test_link(self):
+        """61 MB of one trainer in 0.52 s, of two in 1.06 s; iperf3 carries 0.95 Gbit/s."""
+        benchctl = """#!/bin/sh
+case "$(cat "$2")" in
+*iperf3*) rate=118750000 ;;
+*'"trainers": [1]'*) rate=1.923 ;;
+*) rate=1.887 ;;
+esac
+grep -q '"link": {"rate": "1000mbit"}' "$2" && echo "{\\"points\\": [{\\"throughput\\": {\\"value\\": $rate}}]}"
+"""
+        done = self.run_with("--part", "link", "--rounds", "2", BENCHCTL=self.program("benchctl", benchctl))
+        self.assertIn("reached  1 trainers, one server, 1000 Mbit/s: share of iperf3's rate: 0.99 (0.99-0.99) >= 0.97", done.stdout, done.stderr)
+        self.assertIn("MISSED   2 trainers, one server, 1000 Mbit/s: share of iperf3's rate: 0.97 (0.97-0.97) >= 0.97", done.stdout)
+        self.assertRegex(done.stdout, r"2 trainers, one server +1\.060 \(1\.060-1\.060\) +0\.921")
+
     def test_one_gang(self):
         args = exchange.parse(["--part", "scale", "--gang", "100x20", "--gang", "60x3"])
         self.assertEqual(["scale 100 20", "scale 60 3"], [case.name for case in exchange.cases_of(args, "scale")])
