@@ -79,21 +79,26 @@ void ps_round_done(struct ps_server *s)
     s->param_offsets = NULL;
 }
 
+/* It sends no more, while others go on: it has left, or waits at the barrier. */
+static int blame_idle(struct ps_server *s, const struct ps_peer *peer, struct err *err)
+{
+    (void)err_set(err, EPROTO,
+                  "trainer/%" PRIu32 " %s after %" PRIu64 " steps, "
+                  "but others continue; give all trainers the same number of %s",
+                  peer->conn.peer.index, peer->gone ? "finished" : "waits at the barrier",
+                  peer->step, peer->gone ? "steps" : "warm-up steps");
+    fault_from_err(&s->fault, -EPROTO, &peer->conn.peer, err);
+    return -EPROTO;
+}
+
 /* A trainer has left, so the sums of a round will never be complete. */
 static int blame_leaver(struct ps_server *s, struct err *err)
 {
-    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
-        struct ps_peer *peer = s->trainers[t];
-        if (peer != NULL && peer->gone) {
-            (void)err_set(err, EPROTO,
-                          "trainer/%" PRIu32 " finished after %" PRIu64 " steps, "
-                          "but others continue; give all trainers the same number of steps",
-                          t, peer->step);
-            fault_from_err(&s->fault, -EPROTO, &peer->conn.peer, err);
-            break;
-        }
+    uint32_t t = 0; /* the loop ends: at least one trainer is gone */
+    while (s->trainers[t] == NULL || !s->trainers[t]->gone) {
+        t++;
     }
-    return -EPROTO;
+    return blame_idle(s, s->trainers[t], err);
 }
 
 /* Slices of all completed rounds; without rounds, of the trainer's complete steps. */
@@ -129,12 +134,7 @@ static int blame_waiter(struct ps_server *s, struct err *err)
     while (s->trainers[t] == NULL || !s->trainers[t]->ready) {
         t++;
     }
-    (void)err_set(err, EPROTO,
-                  "trainer/%" PRIu32 " waits at the barrier after %" PRIu64 " steps, "
-                  "but others continue; give all trainers the same number of warm-up steps",
-                  t, s->trainers[t]->step);
-    fault_from_err(&s->fault, -EPROTO, &s->trainers[t]->conn.peer, err);
-    return -EPROTO;
+    return blame_idle(s, s->trainers[t], err);
 }
 
 /* In a mode without rounds a trainer that is ahead may have left, or wait at the barrier, while others go
@@ -142,18 +142,19 @@ static int blame_waiter(struct ps_server *s, struct err *err)
 static int check_held(struct ps_server *s, struct err *err)
 {
     const bool is_closed = is_barrier_closed(s);
-    uint64_t least = UINT64_MAX; /* steps of those that send no more */
+    const struct ps_peer *last = NULL; /* of those that send no more, the one with the fewest steps */
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
         const struct ps_peer *peer = s->trainers[t];
-        if (peer != NULL && (peer->gone || (is_closed && peer->ready)) && peer->step < least) {
-            least = peer->step;
+        if (peer != NULL && (peer->gone || (is_closed && peer->ready)) &&
+            (last == NULL || peer->step < last->step)) {
+            last = peer;
         }
     }
-    for (uint32_t t = 0; least < UINT64_MAX && t < s->params.n_trainers; t++) {
-        const struct ps_peer *peer = s->trainers[t];
-        const uint64_t sent = peer == NULL ? 0 : s->up.links[t].ready;
-        if (sent > 0 && !exchange_mode_may_have(&s->params.mode, (sent - 1) / s->n_slices, least)) {
-            return s->n_gone > 0 ? blame_leaver(s, err) : blame_waiter(s, err);
+    for (uint32_t t = 0; last != NULL && t < s->params.n_trainers; t++) {
+        const uint64_t sent = s->up.links[t].ready;
+        if (sent > 0 &&
+            !exchange_mode_may_have(&s->params.mode, (sent - 1) / s->n_slices, last->step)) {
+            return blame_idle(s, last, err);
         }
     }
     return 0;
