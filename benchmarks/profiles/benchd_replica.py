@@ -94,6 +94,14 @@ class Replica:
                 has = "', '".join(known)
                 self.fail(EXIT_USAGE, f"{name} is '{env[name]}'; this profile has '{has}' only")
 
+    def choice(self, name, known):
+        """What the environment says, or the first of those that are known."""
+        value = os.environ.get(name, known[0])
+        if value not in known:
+            has = "', '".join(known)
+            self.fail(EXIT_USAGE, f"{name} is '{value}'; this script has '{has}' only")
+        return value
+
     def limit_threads(self):
         """Before the framework is imported: its libraries read these once."""
         for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -152,6 +160,18 @@ class Replica:
                 times.append(end_ns - start_ns)
                 losses.append(known)
         self._summarise(time.monotonic_ns() - begin_ns, time.process_time_ns() - cpu_ns, times, losses)
+
+    def train_as_fleetx(self, step, who):
+        """step() -> loss. Warm-up without a word, then a line a step as FleetX's trainers print it, for the log rule
+        `fleetx`: `who` is "epoch id: 0" (collective) or "worker_index: 3" (with servers)."""
+        for _ in range(self.warmup_steps):
+            step()
+        began = time.monotonic()
+        for i in range(1, self.steps + 1):
+            loss = float(step())
+            took_s = time.monotonic() - began
+            print(f"{who}, step{i}, train_loss: {loss:.6f}, total time cost = {took_s:.6f}, step per second: "
+                  f"{i / took_s:.6f}, speed: {i / took_s:.6f}", flush=True)
 
     def report(self, duration_ns, cpu_ns, steps):
         """Steps that somebody else measured: (ns since the begin, loss) of each, in the order of time."""

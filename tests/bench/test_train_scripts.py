@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """benchmarks/profiles/*/train.py: how replicas join, with stand-ins for the frameworks."""
+import contextlib
 import importlib.util
+import io
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -98,6 +101,85 @@ class MlbenchResNet(unittest.TestCase):
                 done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False,
                                       env=os.environ | {"BENCHD_MODEL": "resnet20", **variables})
                 self.assertEqual((2, says), (done.returncode, json.loads(done.stdout.splitlines()[0])["message"]))
+
+
+class FleetX(unittest.TestCase):
+    """train_fleetx.py of PyTorch, and what both print; cli/frameworks runs the networks and the servers."""
+
+    def module(self):
+        path = bench_case.ROOT / "benchmarks" / "profiles" / "pytorch" / "train_fleetx.py"
+        spec = importlib.util.spec_from_file_location("train_fleetx", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    def test_lines_are_those_of_fleetx(self):
+        """Of the steps behind the warm-up, with the mean rate of them all."""
+        replica = self.module().benchd.Replica({"BENCHD_STEPS": "3", "BENCHD_WARMUP_STEPS": "2"})
+        losses, out = iter([9., 9., 3., 2., 1.5]), io.StringIO()
+        with contextlib.redirect_stdout(out), mock.patch.object(time, "monotonic", iter([10., 10.5, 11., 12.]).__next__):
+            replica.train_as_fleetx(lambda: next(losses), "worker_index: 4")
+        self.assertEqual(["worker_index: 4, step1, train_loss: 3.000000, total time cost = 0.500000, "
+                          "step per second: 2.000000, speed: 2.000000",
+                          "worker_index: 4, step2, train_loss: 2.000000, total time cost = 1.000000, "
+                          "step per second: 2.000000, speed: 2.000000",
+                          "worker_index: 4, step3, train_loss: 1.500000, total time cost = 2.000000, "
+                          "step per second: 1.500000, speed: 1.500000"], out.getvalue().splitlines())
+        rule = (bench_case.ROOT / "benchmarks" / "rules" / "fleetx.yaml").read_text(encoding="utf-8")
+        pattern = re.search(r"pattern: '(\(\?:epoch id\|worker_index\).*)'", rule)[1]
+        for line in out.getvalue().splitlines():
+            self.assertRegex(line, re.sub(r"\(\?<\w+>\)", r"[\\d.]+", pattern))
+
+    def test_a_dense_parameter_is_on_one_server(self):
+        part = self.module().part
+        for n in (0, 1, 7, 100):
+            for servers in (1, 2, 3, 8):
+                parts = [part(range(n), i, servers) for i in range(servers)]
+                self.assertEqual(list(range(n)), [x for p in parts for x in p])
+                self.assertLessEqual(max(map(len, parts)) - min(map(len, parts)), 1)
+
+    def shard(self, trainers):
+        module = self.module()
+        shard = module.Shard.__new__(module.Shard)
+        shard.trainers, shard.changed, shard.waiting, shard.round = trainers, threading.Condition(), [], 0
+        shard.apply = mock.Mock()
+        return shard
+
+    def test_a_synchronous_push_waits_for_all(self):
+        shard = self.shard(2)
+        first = threading.Thread(target=shard.push, args=("rows", 1, "dense"), daemon=True)
+        first.start()
+        first.join(0.2)
+        self.assertEqual((True, []), (first.is_alive(), shard.apply.mock_calls))
+        shard.push("rows", 2, "dense")
+        first.join(10)
+        self.assertFalse(first.is_alive())
+        self.assertEqual([mock.call("rows", 1, "dense"), mock.call("rows", 2, "dense")], shard.apply.mock_calls)
+        self.assertEqual([], shard.waiting)
+
+    def test_an_asynchronous_push_counts_at_once(self):
+        shard = self.shard(1)
+        shard.push("rows", 1, "dense")
+        shard.apply.assert_called_once_with("rows", 1, "dense")
+
+    def test_wrong_variables(self):
+        for variables, says in (({"NET": "vgg"}, "NET is 'vgg'; this script has 'ctr', 'word2vec' only"),
+                                ({"UPDATE": "geo"}, "UPDATE is 'geo'; this script has 'sync', 'async' only"),
+                                ({"SIZE": "tiny"}, "SIZE is 'tiny'; this script has 'full', 'small' only"),
+                                ({"BENCHD_EXCHANGE": "AllReduce"},
+                                 "BENCHD_EXCHANGE is 'AllReduce'; this profile has 'None', 'PServer' only")):
+            path = bench_case.ROOT / "benchmarks" / "profiles" / "pytorch" / "train.py"
+            with self.subTest(variables):
+                done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False,
+                                      env=os.environ | {"BENCHD_MODEL": "fleetx", **variables})
+                self.assertEqual((2, says), (done.returncode, json.loads(done.stdout.splitlines()[0])["message"]))
+
+    def test_the_collective_one_too(self):
+        path = bench_case.ROOT / "benchmarks" / "profiles" / "paddle" / "train.py"
+        done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False,
+                              env=os.environ | {"BENCHD_MODEL": "fleetx", "NET": "ctr"})
+        says = "NET is 'ctr'; this script has 'resnet50', 'vgg16', 'bert-base', 'bert-large', 'transformer-base' only"
+        self.assertEqual((2, says), (done.returncode, json.loads(done.stdout.splitlines()[0])["message"]))
 
 
 class Paddle(unittest.TestCase):

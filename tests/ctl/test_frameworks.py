@@ -86,6 +86,30 @@ class Frameworks(cli.CliCase):
             self.assertEqual([point["parameters"][name] for name in ("net", "data", "image_size")],
                              [found["model"], found["data"], found["image_size"]])
 
+    def fleetx(self, profile, name, *words):
+        """By one process and by two; each trainer's lines are those of FleetX."""
+        if not INSTALLED[profile]:
+            self.skipTest(f"{profile} is not installed: script/bench peers install {profile}")
+        result = json.loads(self.ctl("run", name, "--local", *words, "--repeats", "1", "--store", self.store,
+                                     "-o", "json").stdout)
+        self.assertEqual("Succeeded", result["phase"])
+        for point in result["points"]:
+            self.assertLess(0, point["throughput"]["value"], point)
+            self.assertLess(0, point["efficiency"]["value"], point)
+        return result["points"]
+
+    def test_fleetx_collective(self):
+        points = self.fleetx("paddle", "fleetx-collective", "--steps", "1", "--set", "batch_size=1")
+        self.assertEqual({(net, n) for net in ("resnet50", "vgg16", "bert-base", "transformer-base") for n in (1, 2)},
+                         {(p["parameters"]["net"], p["replicas"]["worker"]) for p in points})
+
+    def test_fleetx_parameter_servers(self):
+        points = self.fleetx("pytorch", "fleetx-pserver", "--steps", "3", "--set", "pservers=1,2")
+        self.assertEqual({(net, update, servers, n) for net in ("ctr", "word2vec") for update in ("sync", "async")
+                          for servers in (1, 2) for n in (1, 2)},
+                         {(p["parameters"]["net"], p["parameters"]["update"], p["replicas"]["pserver"], p["replicas"]["trainer"])
+                          for p in points})
+
     def test_mlbench_resnet(self):
         """ResNet-20 of a few channels learns by one process and by two, on both kinds of data."""
         if not INSTALLED["pytorch"]:

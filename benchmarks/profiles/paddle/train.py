@@ -1,7 +1,7 @@
 """VGG16 (Fluid, FC 512) in PaddlePaddle: dynamic graph, Adam, synthetic CIFAR-10 shapes. Reads BENCHD_*, prints
 records.
 
-With exchange AllReduce each replica is a rank of DataParallel over gloo, and reads PADDLE_*
+The model `fleetx` is train_fleetx.py. With exchange AllReduce each replica is a rank of DataParallel over gloo, and reads PADDLE_*
 too (profile.yaml). A rank alone is the plain network: there is nobody to exchange with."""
 import os
 import pathlib
@@ -45,6 +45,9 @@ def distribute(paddle, model, replica):
 
 
 def main():
+    if os.environ.get("BENCHD_MODEL") == "fleetx":
+        import train_fleetx
+        return train_fleetx.main()
     replica = benchd.Replica(exchanges=("None", "AllReduce"), roles=("trainer", "worker"))
     replica.limit_threads()
     os.environ["PADDLE_DISTRI_BACKEND"] = "gloo"

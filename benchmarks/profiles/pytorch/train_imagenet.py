@@ -111,14 +111,6 @@ def inception3(torch):
 MODELS = {"resnet50": (resnet50, 224), "inception3": (inception3, 299)}
 
 
-def choice(replica, name, known):
-    value = os.environ.get(name, known[0])
-    if value not in known:
-        has = "', '".join(known)
-        replica.fail(benchd.EXIT_USAGE, f"{name} is '{value}'; this script has '{has}' only")
-    return value
-
-
 def image_size(replica, default):
     text = os.environ.get("IMAGE_SIZE", str(default))
     if not text.isdecimal() or int(text) < 75:
@@ -167,9 +159,9 @@ def batches(numpy, replica, data, size):
 def main():
     known = {key: value for key, value in os.environ.items() if key != "BENCHD_MODEL"}
     replica = benchd.Replica(known, exchanges=("None", "AllReduce"), roles=("trainer", "worker"))
-    name = choice(replica, "MODEL", list(MODELS))
+    name = replica.choice("MODEL", list(MODELS))
     build, default = MODELS[name]
-    data, size = choice(replica, "DATA", ["synthetic", "real"]), image_size(replica, default)
+    data, size = replica.choice("DATA", ["synthetic", "real"]), image_size(replica, default)
     replica.limit_threads()
     import numpy
     import torch
