@@ -20,7 +20,8 @@ sys.exit(subprocess.run(spec["systems"][0]["command"], stdout=subprocess.DEVNULL
 
 
 def took(wall_s, cpu_s):
-    return {"wall_s": wall_s, "cpu_s": cpu_s}
+    """Three slices, one of them disturbed."""
+    return {"wall_s": [wall_s, wall_s, 9 * wall_s], "cpu_s": [cpu_s, cpu_s, 9 * cpu_s]}
 
 
 class Measured(unittest.TestCase):
@@ -55,6 +56,12 @@ class Measured(unittest.TestCase):
         code, out = self.report(*[(took(10, 10), took(10, 10))] * 5)
         self.assertEqual((1, True), (code, "not decided: fewer than 6 rounds" in out))
 
+    def test_a_slice_is_compared_with_the_one_before_it(self):
+        """What slows the machine for a while slows both; a slice that was disturbed alone is not the median."""
+        alone = {"wall_s": [1, 2, 4, 1, 1], "cpu_s": [1] * 5}
+        measured_too = {"wall_s": [1.01, 2.02, 4.04, 7, 1.01], "cpu_s": [1] * 5}
+        self.assertAlmostEqual(1, measured.costs([(alone, measured_too)], "wall_s")[0])
+
     def test_the_interval_of_a_median(self):
         """Ranks of the sign test: 1 and 6 of 6, 2 and 8 of 9, 4 and 12 of 15."""
         for n, ranks in ((6, (1, 6)), (9, (2, 8)), (15, (4, 12))):
@@ -65,7 +72,8 @@ class Measured(unittest.TestCase):
             fake = pathlib.Path(folder) / "benchctl"
             fake.write_text(FAKE, encoding="ascii")
             fake.chmod(0o755)
-            done = subprocess.run([sys.executable, measured.__file__, "--rounds", "2", "--steps", "3", "--work", "10"],
+            done = subprocess.run([sys.executable, measured.__file__, "--rounds", "2", "--slices", "4", "--steps", "3",
+                                   "--work", "10"],
                                   env={**os.environ, "BENCHCTL": str(fake), "TMPDIR": folder}, capture_output=True, text=True,
                                   timeout=25, check=False)
             self.assertRegex(done.stdout, r"reached [01] of 1\n$", done.stderr)
