@@ -90,6 +90,32 @@ static void check_thresholds(const struct node *root, const struct spec *spec, s
     matrix_done(&matrix);
 }
 
+/* A system without a log rule that benchworker runs has no evaluations, and the figure none. */
+static bool may_evaluate(const struct spec *spec)
+{
+    vec_each (const struct system, it, &spec->systems) {
+        if (it->log != NULL || !str_eq(it->profile, PROFILE_NATIVE)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_accuracies(const struct node *root, const struct spec *spec, struct diags *diags)
+{
+    static const char *const figures[] = {"timeToAccuracy", "accuracyAfterTime"};
+    for (size_t i = 0; i < COUNT_OF(figures) && !may_evaluate(spec); i++) {
+        const struct node *node = tree_path(root, "spec", "measure", figures[i], NULL);
+        if (node != NULL) {
+            _cleanup_(freep) char *path = xasprintf("spec.measure.%s", figures[i]);
+            diags_add(
+                diags, node->key_mark, path,
+                "remove it, or add a system that prints accuracies and has a 'log' that reads them",
+                "the figure would never be known: benchworker evaluates nothing");
+        }
+    }
+}
+
 static struct spec *load_tree(struct node *root, const struct spec_overrides *overrides,
                               struct diags *diags)
 {
@@ -106,6 +132,10 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
     struct spec *spec = read_tree(root, overrides->profiles, diags);
     if (spec != NULL && overrides->is_as_written) {
         check_thresholds(root, spec, diags);
+    }
+    /* A stored definition has its results, and whoever names systems leaves others out on purpose. */
+    if (spec != NULL && overrides->profiles != NULL && overrides->systems == NULL) {
+        check_accuracies(root, spec, diags);
     }
     if (diags->list.len > 0) {
         spec_hints_apply(root, diags);

@@ -88,10 +88,29 @@ static void rejects_every_wrong_file(void **state)
     assert_int_equal(n_failed, 0);
 }
 
+/* An accuracy that benchworker never has: a stored definition has its results, and whoever names
+ * systems left out the one that has it. One log rule is enough. */
+static void an_accuracy_may_be_unknown(void **state)
+{
+    (void)state;
+    static const struct profiles none = {0};
+    _cleanup_(freep) char *text = source_file_read("tests/wrong/accuracy-unknown.yaml");
+    const char *profile = strstr(text, "profile: benchworker}");
+    const int before = (int)(profile - text);
+    assert_non_null(profile);
+    _cleanup_(freep) char *with_log = xasprintf("%.*sprofile: benchworker, log: epochs%s", before,
+                                                text, profile + strlen("profile: benchworker"));
+    spec_free(definition_load(text, NULL));
+    spec_free(definition_load(
+        text, &(struct spec_overrides){.profiles = &none, .systems = "benchworker"}));
+    spec_free(definition_load(with_log, &(struct spec_overrides){.profiles = &none}));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rejects_every_wrong_file),
+        cmocka_unit_test(an_accuracy_may_be_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
