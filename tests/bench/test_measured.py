@@ -73,7 +73,7 @@ class Measured(unittest.TestCase):
             fake.write_text(FAKE, encoding="ascii")
             fake.chmod(0o755)
             done = subprocess.run([sys.executable, measured.__file__, "--rounds", "2", "--slices", "4", "--steps", "3",
-                                   "--work", "10"],
+                                   "--step-us", "20"],
                                   env={**os.environ, "BENCHCTL": str(fake), "TMPDIR": folder}, capture_output=True, text=True,
                                   timeout=25, check=False)
             self.assertRegex(done.stdout, r"reached [01] of 1\n$", done.stderr)
