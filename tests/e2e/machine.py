@@ -135,9 +135,9 @@ class Machine:
         self._import(archive)
         archive.unlink()
 
-    def load_archive(self, archive):
+    def load_archive(self, archive, timeout=IMPORT_S):
         """Gives the image of an OCI archive to containerd."""
-        self._import(archive)
+        self._import(archive, timeout)
 
     def processes(self, pod_uid, program):
         """The pids, as this machine counts them, of a pod's processes that run a program of that name."""
@@ -202,8 +202,8 @@ class Machine:
         return subprocess.run(["ctr", "-a", self.dir / "cd.sock", "-n", "k8s.io", *args], capture_output=True,
                               text=True, timeout=timeout)
 
-    def _import(self, archive):
-        done = self._ctr("images", "import", archive)
+    def _import(self, archive, timeout=IMPORT_S):
+        done = self._ctr("images", "import", archive, timeout=timeout)
         if done.returncode != 0:
             raise ClusterError(f"ctr images import {archive}: {done.stderr.strip()}")
 

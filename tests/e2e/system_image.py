@@ -49,9 +49,9 @@ def run(*words):
         raise RuntimeError(f"{' '.join(map(str, words))}: exit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
 
 
-def unpack(root):
+def unpack(root, packages=PACKAGES):
     """The first stage fetches all packages and unpacks some; a second one would configure them for minutes."""
-    run("debootstrap", "--foreign", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE, root, MIRROR)
+    run("debootstrap", "--foreign", "--variant=minbase", f"--include={','.join(packages)}", SUITE, root, MIRROR)
     for package in sorted((root / "var/cache/apt/archives").glob("*.deb")):
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE) as data:
             subprocess.run(["tar", "-x", "--keep-directory-symlink", "-C", root], stdin=data.stdout, check=True)
@@ -82,17 +82,24 @@ def finish(root):
     run("ldconfig", "-r", root)
 
 
+def write(out, name, root, **env):
+    """Writes the image of a root, by one rename."""
+    with tempfile.TemporaryDirectory(dir=out.parent) as folder:
+        layer = pathlib.Path(folder) / "layer.tar"
+        run("tar", "-c", "--sort=name", "--numeric-owner", "--exclude=./dev/*", "-C", root, "-f", layer, ".")
+        new = pathlib.Path(folder) / "image.tar"
+        variables = [f"{key}={value}" for key, value in {"PATH": mkimage.PATH, **env}.items()]
+        mkimage.write_image(new, name, layer.read_bytes(), {"User": f"{USER}:{USER}", "Env": variables})
+        new.rename(out)
+
+
 def make(out):
     with tempfile.TemporaryDirectory(dir=out.parent) as folder:
         root = pathlib.Path(folder) / "root"
         unpack(root)
         install_jax(root)
         finish(root)
-        layer = pathlib.Path(folder) / "layer.tar"
-        run("tar", "-c", "--sort=name", "--numeric-owner", "--exclude=./dev/*", "-C", root, "-f", layer, ".")
-        new = pathlib.Path(folder) / "image.tar"
-        mkimage.write_image(new, IMAGE, layer.read_bytes(), {"User": f"{USER}:{USER}", "Env": [f"PATH={mkimage.PATH}"]})
-        new.rename(out)
+        write(out, IMAGE, root)
 
 
 def archive():
