@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """mkimage.py BUILD_DIR OUT_DIR [NAME...]   Makes the images of the Dockerfile without Docker, from a build tree.
 
-The images hold the same programs at the same places, started the same way, with this machine's own libraries: what ldd
-names. There is no shell in them and nothing else. OUT_DIR/NAME.tar is an OCI archive; `ctr images import` takes it.
+The images hold the same programs at the same places, started the same way, with this machine's own libraries: those that
+they are linked with or load. There is no shell in them and nothing else. OUT_DIR/NAME.tar is an OCI archive; `ctr images import` takes it.
 NAME is benchd or benchworker (default: both).
 """
 import argparse
@@ -13,9 +13,13 @@ import pathlib
 import platform
 import re
 import subprocess
+import sys
 import tarfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "packaging"))
+import linked  # noqa: E402  (its folder is known only now)
+
 VERSION = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text()).group(1)
 PROGRAMS = {"benchd": ["daemon/benchd", "ctl/benchctl"], "benchworker": ["worker/benchworker"]}   # in the build tree
 USER = 65532
@@ -28,13 +32,11 @@ def image_name(name):
 
 
 def libraries(program):
-    """Paths of all shared objects that the program is linked with, its loader included."""
-    done = subprocess.run(["ldd", program], capture_output=True, text=True)
-    if done.returncode != 0:
+    """Paths of all shared objects that the program is linked with or loads, its loader included."""
+    try:
+        return linked.libraries(program)
+    except subprocess.CalledProcessError:
         return []   # a static program
-    if "not found" in done.stdout:
-        raise RuntimeError(f"{program}: a library is missing:\n{done.stdout}")
-    return re.findall(r"(/\S+) \(0x", done.stdout)
 
 
 def files_of(program):
