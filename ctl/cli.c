@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ctl/usage.h"
+#include "doc/json_path.h"
 
 static const struct verb *find_verb(const struct verb *const *verbs, size_t n, const char *name)
 {
@@ -76,6 +77,33 @@ static bool is_one_of(const char *word, const char *list)
     return false;
 }
 
+static enum exit_code unknown_format(const struct cli *cli)
+{
+    _cleanup_(freep) char *formats = usage_formats(cli->verb);
+    _cleanup_(freep) char *fix = str_eq(cli->output, "jsonpath")
+                                     ? xstrdup("for example -o jsonpath='{.items[*].name}'")
+                                     : xasprintf("use -o %s", formats);
+    return cli_error(EXIT_USAGE, fix, "unknown output format '%s'", cli->output);
+}
+
+/* -o jsonpath=TEMPLATE: the output becomes JSON, of which the template is printed. */
+static enum exit_code take_path(struct cli *cli)
+{
+    struct err err = {0};
+    if (cli->verb->formats == NULL || !is_one_of("json", cli->verb->formats) ||
+        !str_has_prefix(cli->output, CLI_JSON_PATH)) {
+        return EXIT_OK;
+    }
+    if (json_path_parse(cli->output + strlen(CLI_JSON_PATH), &cli->path, &err) < 0) {
+        return cli_error(EXIT_USAGE,
+                         "for example -o jsonpath='{.items[*].name}'; "
+                         "-o json shows what there is",
+                         "-o %s: %s", cli->output, err.msg);
+    }
+    cli->output = "json";
+    return EXIT_OK;
+}
+
 static enum exit_code check_globals(const struct cli *cli)
 {
     const char *color = args_get(&cli->args, "color", "auto");
@@ -88,8 +116,7 @@ static enum exit_code check_globals(const struct cli *cli)
                          cli->verb->name);
     }
     if (cli->output[0] != '\0' && !is_one_of(cli->output, cli->verb->formats)) {
-        _cleanup_(freep) char *fix = xasprintf("use -o %s", cli->verb->formats);
-        return cli_error(EXIT_USAGE, fix, "unknown output format '%s'", cli->output);
+        return unknown_format(cli);
     }
     if ((cli->is_local || cli->store != NULL) &&
         (cli->namespace != NULL || cli->context != NULL || cli->kubeconfig != NULL)) {
@@ -172,9 +199,11 @@ static enum exit_code run_verb(struct cli *cli, int argc, char **argv)
         buf_done(&out);
     } else {
         take_globals(cli);
-        if ((code = check_globals(cli)) == EXIT_OK && (code = check_words(cli)) == EXIT_OK) {
+        if ((code = take_path(cli)) == EXIT_OK && (code = check_globals(cli)) == EXIT_OK &&
+            (code = check_words(cli)) == EXIT_OK) {
             code = verb->run(cli);
         }
+        json_path_free(cli->path);
     }
     args_done(&cli->args);
     return code;
@@ -296,6 +325,27 @@ enum exit_code cli_print(const struct buf *out)
         return cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write to stdout: %s", strerror(errno));
     }
     return EXIT_OK;
+}
+
+enum exit_code cli_show(const struct cli *cli, const struct buf *out)
+{
+    if (cli->path == NULL || out->len == 0) {
+        return cli_print(out);
+    }
+    struct buf text = BUF_INIT;
+    struct err err = {0};
+    json_t *document = json_loadb(out->data, out->len, JSON_ALLOW_NUL, NULL);
+    enum exit_code code;
+    if (document == NULL) {
+        code = cli_error(EXIT_LOCAL_RESOURCE, "use -o json", "the output is not one JSON document");
+    } else if (json_path_print(cli->path, document, &text, &err) < 0) {
+        code = cli_error(EXIT_USAGE, "write a narrower path", "-o jsonpath: %s", err.msg);
+    } else {
+        code = cli_print(&text);
+    }
+    json_decref(document);
+    buf_done(&text);
+    return code;
 }
 
 bool cli_is_run_kind(const char *word)

@@ -11,6 +11,7 @@
 #include "base/exit_code.h"
 
 struct cli;
+struct json_path;
 
 struct verb {
     const char *name;
@@ -20,7 +21,8 @@ struct verb {
     const char *details;  /* NULL, or a paragraph of --help */
     const struct arg_opt *opts;
     size_t n_opts;
-    const char *formats; /* what -o takes: "wide|json|name"; NULL: the verb does not take -o */
+    const char *formats; /* what -o takes: "wide|json|name"; NULL: the verb does not take -o. With
+                          * json it takes jsonpath=TEMPLATE, too */
     size_t min_words, max_words;
     enum exit_code (*run)(struct cli *cli);
 };
@@ -32,6 +34,7 @@ struct cli {
     const struct verb *verb; /* the one that runs */
     struct args args;        /* words: without the verb itself */
     const char *output;      /* -o, checked against the verb's formats; "" if not given */
+    struct json_path *path;  /* of -o jsonpath=TEMPLATE, which is the output "json"; NULL: none */
     bool is_local;           /* --local */
     const char *store;       /* --store; NULL if not given */
     const char *namespace, *context, *kubeconfig; /* NULL if not given; not with the two above */
@@ -61,6 +64,9 @@ enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, 
 void cli_note(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Writes data to stdout. EXIT_OK, or EXIT_LOCAL_RESOURCE after printing the error. */
 enum exit_code cli_print(const struct buf *out);
+/* The same for what -o asked for: of a JSON document, with -o jsonpath, what the template says of it. */
+enum exit_code cli_show(const struct cli *cli, const struct buf *out);
+#define CLI_JSON_PATH "jsonpath=" /* of -o, before the template */
 
 /* Is `word` the kind of runs: runs, run, bmr, ...? */
 bool cli_is_run_kind(const char *word);

@@ -7,7 +7,7 @@
 #include "store/run_document.h"
 
 /* The document that benchd's API has for a run, too, and whether no process drives it any more. */
-static enum exit_code describe_json(const struct loaded_run *run)
+static enum exit_code describe_json(const struct cli *cli, const struct loaded_run *run)
 {
     json_t *document =
         run_document_to_json(&run->row, run->rows, run->n_rows, run->events, run->n_events);
@@ -19,7 +19,7 @@ static enum exit_code describe_json(const struct loaded_run *run)
                               json_boolean(run->is_interrupted)); /* grows in memory only */
     struct buf out = BUF_INIT;
     json_text_put(document, &out);
-    const enum exit_code code = cli_print(&out);
+    const enum exit_code code = cli_show(cli, &out);
     buf_done(&out);
     return code;
 }
@@ -27,7 +27,7 @@ static enum exit_code describe_json(const struct loaded_run *run)
 static enum exit_code describe(const struct backend *b, const struct loaded_run *run)
 {
     if (cli_output_is(b->cli, "json")) {
-        return describe_json(run);
+        return describe_json(b->cli, run);
     }
     struct buf out = BUF_INIT;
     struct describe_params params = {

@@ -30,7 +30,7 @@ static enum exit_code run(struct cli *cli)
     } else {
         checks_format(&checks, show_columns(STDOUT_FILENO), &out);
     }
-    const enum exit_code code = cli_print(&out);
+    const enum exit_code code = cli_show(cli, &out);
     const enum exit_code found = checks_exit_code(&checks);
     buf_done(&out);
     checks_done(&checks);

@@ -165,7 +165,7 @@ static enum exit_code show(const struct cli *cli, const struct gate *g)
         const struct report_opts opts = show_opts(cli);
         report_gate_text(g, &opts, &out);
     }
-    const enum exit_code code = cli_print(&out);
+    const enum exit_code code = cli_show(cli, &out);
     buf_done(&out);
     return code;
 }

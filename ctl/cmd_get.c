@@ -92,7 +92,7 @@ static enum exit_code get_runs(struct backend *b, const struct get *g)
     if (code == EXIT_OK) {
         const struct runs_format how = format_of(g);
         runs_format(b->cli, &list, &how, &out);
-        code = cli_print(&out);
+        code = cli_show(b->cli, &out);
         note_empty(b, g, list.items.len);
     }
     buf_done(&out);
@@ -111,7 +111,7 @@ static enum exit_code get_benchmarks(struct backend *b, const struct get *g)
         }
         const struct runs_format how = format_of(g);
         benchmarks_format(b->cli, &list, &how, &out);
-        code = cli_print(&out);
+        code = cli_show(b->cli, &out);
         note_empty(b, g, list.items.len);
         buf_done(&out);
     }
@@ -160,7 +160,7 @@ static enum exit_code show_changes(struct watching *w, const struct run_list *li
         runs_format(&cli, &changed, &how, &out);
         w->is_shown = true;
     }
-    const enum exit_code code = cli_print(&out);
+    const enum exit_code code = cli_show(&cli, &out);
     buf_done(&out);
     vec_done(&changed.items);
     return code;

@@ -49,7 +49,7 @@ static enum exit_code show(const struct cli *cli, const struct run_history *h)
     }
     struct buf out = BUF_INIT;
     print(cli, &(struct report_history){h, dates}, &out);
-    const enum exit_code code = cli_print(&out);
+    const enum exit_code code = cli_show(cli, &out);
     buf_done(&out);
     free(dates);
     free(texts);

@@ -27,7 +27,7 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def)
         struct preview_opts opts = {is_local, cli_output_is(cli, "wide"), cli->no_headers};
         r = preview_text(def, &opts, &out, &err);
     }
-    enum exit_code code = r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : cli_print(&out);
+    enum exit_code code = r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : cli_show(cli, &out);
     preview_rehearsal(def, &warning);
     if (code == EXIT_OK && warning.len > 0) {
         cli_note(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));

@@ -140,7 +140,7 @@ static enum exit_code run(struct cli *cli)
         }
     }
     if (code == EXIT_OK) {
-        code = cli_print(&out);
+        code = cli_show(cli, &out);
     }
     reference_free(r);
     buf_done(&out);

@@ -185,7 +185,7 @@ static enum exit_code validate_all(const struct cli *cli, const struct profiles 
         json_text_put(json_pack("{s:s, s:s, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
                                 "ValidationList", "items", files),
                       &out);
-        const enum exit_code code = cli_print(&out);
+        const enum exit_code code = cli_show(cli, &out);
         worst = worst == EXIT_OK ? code : worst;
         buf_done(&out);
     }

@@ -15,7 +15,7 @@ static enum exit_code run(struct cli *cli)
     } else {
         buf_printf(&out, "benchctl %s\n%s", BENCHD_VERSION, build_text());
     }
-    enum exit_code code = cli_print(&out);
+    enum exit_code code = cli_show(cli, &out);
     buf_done(&out);
     return code;
 }

@@ -250,7 +250,15 @@ void complete_roles(struct typing *t)
 
 void complete_formats(struct typing *t)
 {
-    complete_choices(t, t->cli.verb == NULL ? NULL : t->cli.verb->formats);
+    const struct verb *verb = t->cli.verb;
+    const char *formats = verb == NULL ? NULL : verb->formats;
+    if (formats != NULL && strstr(formats, "json") != NULL &&
+        str_has_prefix(t->end.text, "jsonp")) {
+        offer(t, CLI_JSON_PATH, "");
+        t->hints |= COMPLETION_NO_SPACE; /* the template follows */
+        return;
+    }
+    complete_choices(t, formats);
 }
 
 /* Those that bring no program: for the others a definition ships. */

@@ -65,8 +65,9 @@ void man_verb(const struct verb *verb, struct buf *out)
     }
     if (verb->formats != NULL) {
         roff_section("OUTPUT FORMATS", out);
-        _cleanup_(freep) char *formats = xasprintf("`-o` takes: %s", verb->formats);
-        roff_text(formats, out);
+        _cleanup_(freep) char *formats = usage_formats(verb);
+        _cleanup_(freep) char *text = xasprintf("`-o` takes: %s", formats);
+        roff_text(text, out);
     }
     roff_section("OPTIONS", out);
     roff_options(verb->opts, verb->n_opts, out);

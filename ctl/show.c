@@ -55,7 +55,7 @@ enum exit_code show_result(const struct cli *cli, const struct result *result)
         const struct report_opts opts = show_opts(cli);
         report_text(result, &opts, &out);
     }
-    enum exit_code code = cli_print(&out);
+    enum exit_code code = cli_show(cli, &out);
     buf_done(&out);
     return code;
 }
@@ -73,7 +73,7 @@ enum exit_code show_nodes(const struct cli *cli, const struct result *result)
         const struct report_opts opts = show_opts(cli);
         report_nodes_text(result, &opts, &out);
     }
-    enum exit_code code = cli_print(&out);
+    enum exit_code code = cli_show(cli, &out);
     buf_done(&out);
     return code;
 }
@@ -91,7 +91,7 @@ enum exit_code show_replicas(const struct cli *cli, const struct result *result)
         const struct report_opts opts = show_opts(cli);
         report_replicas_text(result, &opts, &out);
     }
-    enum exit_code code = cli_print(&out);
+    enum exit_code code = cli_show(cli, &out);
     buf_done(&out);
     return code;
 }
@@ -109,7 +109,7 @@ enum exit_code show_curves(const struct cli *cli, const struct result *result)
         const struct report_opts opts = show_opts(cli);
         report_curves_text(result, &opts, &out);
     }
-    enum exit_code code = cli_print(&out);
+    enum exit_code code = cli_show(cli, &out);
     buf_done(&out);
     return code;
 }
@@ -127,7 +127,7 @@ enum exit_code show_pivot(const struct cli *cli, const struct pivot *pivot)
         const struct report_opts opts = show_opts(cli);
         report_pivot_text(pivot, &opts, &out);
     }
-    enum exit_code code = cli_print(&out);
+    enum exit_code code = cli_show(cli, &out);
     buf_done(&out);
     return code;
 }
@@ -145,7 +145,7 @@ enum exit_code show_phases(const struct cli *cli, const struct result *result)
         const struct report_opts opts = show_opts(cli);
         report_phases_text(result, &opts, &out);
     }
-    enum exit_code code = cli_print(&out);
+    enum exit_code code = cli_show(cli, &out);
     buf_done(&out);
     return code;
 }
@@ -163,7 +163,7 @@ enum exit_code show_comparison(const struct cli *cli, const struct comparison *c
         const struct report_opts opts = show_opts(cli);
         report_compare_text(comparison, &opts, &out);
     }
-    enum exit_code code = cli_print(&out);
+    enum exit_code code = cli_show(cli, &out);
     buf_done(&out);
     return code;
 }

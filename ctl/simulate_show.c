@@ -151,7 +151,7 @@ enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
         put_servers(cli, p, &out);
         put_notes(cli, p, in, &out);
     }
-    const enum exit_code code = cli_print(&out);
+    const enum exit_code code = cli_show(cli, &out);
     buf_done(&out);
     return code;
 }

@@ -3,6 +3,7 @@ import json
 import queue
 import signal
 import sqlite3
+import subprocess
 import threading
 
 import cli
@@ -62,6 +63,33 @@ class Local(cli.CliCase):
             db.execute("UPDATE run SET phase = 'Running' WHERE name = 'old'")
         db.close()
         self.assertTrue(json.loads(self.ctl("describe", "old", "--store", self.store, "-o", "json").stdout)["run"]["interrupted"])
+
+    def test_jsonpath(self):
+        """On every verb that has JSON; what is printed has no newline of its own, as with kubectl."""
+        name = self.make_runs(old=1)
+        where = ("--store", self.store)
+        rows = [(("get", "runs"), "{.items[*].name}", f"{name} old"),
+                (("get", "runs"), '{range .items[?(@.name=="old")]}{.phase}{"\\n"}{end}', "Succeeded\n"),
+                (("describe", name), "{.run.name} {.attempts[*].outcome}", f"{name} Succeeded Succeeded Succeeded"),
+                (("results", name), "{.points[1].parameters.pservers}", "2"),
+                (("results", name), "points[0].throughput.unit", "samples/s"),
+                (("results", name, "--by", "node"), "{.kind}", "BenchmarkResult"),
+                (("compare", name, name), "{.kind}", "BenchmarkComparison"),
+                (("history", "tiny"), "{.benchmark}", "tiny")]
+        elsewhere = [(("get", "benchmarks", "vgg16-single-node", "--local"), "{.items[0].metadata.name}", "vgg16-single-node"),
+                     (("plan", self.define(), "--local"), "{.kind}", "BenchmarkPlan"),
+                     (("validate", self.define()), "{.items[*].valid}", "true"),
+                     (("version",), "{.version}", self.ctl("version").stdout.split()[1])]
+        for args, template, expected in [((*args, *where), *rest) for args, *rest in rows] + elsewhere:
+            with self.subTest(args=args, template=template):
+                whole = subprocess.run([cli.BENCHCTL, *args, "-o", "json"], env=self.env, cwd=self.folder, capture_output=True, text=True,
+                                       check=False)
+                done = self.ctl(*args, "-o", f"jsonpath={template}", code=whole.returncode)
+                self.assertEqual(done.stdout, expected, whole.stdout[:600])
+        self.assertIn("error: -o jsonpath={.items[*}: character 10: expected ']', not '}'\nfix: for example",
+                      self.ctl("get", "runs", *where, "-o", "jsonpath={.items[*}", code=2).stderr)
+        self.assertIn("use -o html|svg\n", self.ctl("report", name, *where, "-o", "jsonpath={.a}", code=2).stderr)
+        self.assertIn("fix: for example -o jsonpath='{.items[*].name}'", self.ctl("get", *where, "-o", "jsonpath", code=2).stderr)
 
     def test_nothing_is_no_error(self):
         for args in ((), ("-o", "name"), ("-o", "wide"), ("--sort-by", "age")):

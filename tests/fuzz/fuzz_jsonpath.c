@@ -1,0 +1,48 @@
+/* A template of any bytes, up to the first NUL, over a document: nothing is read beyond it, a failure has
+ * words, and what is accepted prints the same twice. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "doc/json_path.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(int condition, const char *what)
+{
+    if (!condition) {
+        fprintf(stderr, "fuzz_jsonpath: %s\n", what);
+        abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char document[] =
+        "{\"a\":[{\"b\":1,\"c\":\"x\"},{\"b\":2.5,\"d\":null},[1,[2,[3]]]],"
+        "\"b\":{\"c\":true,\"e.f\":\"y\"},\"name\":\"n\"}";
+    struct json_path *path = NULL;
+    struct err err = {0};
+    char *text = xstrndup((const char *)data, size);
+    const int r = json_path_parse(text, &path, &err);
+    free(text);
+    must(r == 0 || r == -EINVAL || r == -E2BIG, "another return value");
+    must((r < 0) == (err.code != 0 && err.msg[0] != '\0'), "an error without words");
+    if (r < 0) {
+        return 0;
+    }
+    json_t *root = json_loads(document, 0, NULL);
+    struct buf first = BUF_INIT, second = BUF_INIT;
+    const int printed = json_path_print(path, root, &first, &err);
+    must(printed == 0 || printed == -E2BIG, "another return value of printing");
+    must(json_path_print(path, root, &second, NULL) == printed, "another answer");
+    must(strcmp(buf_cstr(&first), buf_cstr(&second)) == 0, "another text");
+    buf_done(&first);
+    buf_done(&second);
+    json_path_free(path);
+    json_decref(root);
+    return 0;
+}
