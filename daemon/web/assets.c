@@ -1,5 +1,5 @@
 /* What pages load from benchd itself: the style sheet and the script. They are made from web.css and live.js of
- * this folder by embed.py. */
+ * this folder by embed.py; the script of charts, and most of the style, is that of reports. */
 #include "daemon/web/assets.h"
 #include "daemon/web/site.h"
 #include "report/style.h"
@@ -19,4 +19,12 @@ void assets_script(struct site *site, const struct web_request *req, const char 
     (void)site, (void)req, (void)run;
     res->content_type = "text/javascript; charset=utf-8";
     buf_puts(&res->body, asset_script);
+}
+
+void assets_chart_script(struct site *site, const struct web_request *req, const char *run,
+                         struct web_response *res)
+{
+    (void)site, (void)req, (void)run;
+    res->content_type = "text/javascript; charset=utf-8";
+    buf_puts(&res->body, page_script);
 }

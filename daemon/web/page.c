@@ -23,6 +23,9 @@ void page_open(struct buf *out, const struct page *page)
                    "<script src=\"%slive.js\" defer></script>\n",
                    REFRESH_S, page->up);
     }
+    if (page->has_charts) {
+        buf_printf(out, "<script src=\"%schart.js\" defer></script>\n", page->up);
+    }
     buf_puts(out, "<title>");
     html_escape(page->title, out);
     buf_printf(out, " - benchd</title>\n<link rel=\"stylesheet\" href=\"%sstyle.css\">\n</head>\n",

@@ -1,8 +1,10 @@
-/* What benchd's pages share: head, foot and cells. A page works without scripts: live.js only follows the
- * events (live.h) and asks for the part that has changed, as `?part=1`, instead of the whole page anew.
+/* What benchd's pages share: head, foot and cells. A page works without scripts: chart.js (lib/report) shows
+ * values and zooms; live.js only follows the events (live.h) and asks for the part that has changed, as `?part=1`, instead of the whole page anew.
  * Everything from outside is escaped; links are relative, so that pages work behind the API server's
  * service proxy. Pure but for the form of dates. */
 #pragma once
+
+#include <stdbool.h>
 
 #include "base/buf.h"
 #include "core/phase.h"
@@ -15,6 +17,7 @@ struct page {
     const char *up; /* relative path to the root: "" or "../" */
     const char
         *events; /* relative path of what the page follows; NULL: it does not change by itself */
+    bool has_charts;
 };
 void page_open(struct buf *out, const struct page *page);
 void page_close(struct buf *out, const struct page *page);

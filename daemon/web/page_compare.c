@@ -109,7 +109,7 @@ static void put_side(struct buf *out, const char *before, const struct site_run 
 static void put_comparison(struct buf *out, const struct site_run runs[2],
                            const struct comparison *c)
 {
-    const struct page page = {"Comparison", "", NULL};
+    const struct page page = {.title = "Comparison", .up = "", .has_charts = true};
     page_open(out, &page);
     buf_puts(out, "<nav><a href=\"./\">Runs</a></nav>\n<h1>Comparison</h1>\n<p>");
     put_side(out, "Base ", &runs[0]);
@@ -199,7 +199,7 @@ static void put_history(struct buf *out, const char *benchmark, const struct run
         clock_format_rfc3339(h->entries.items[i].created_unix_ms, texts[i]);
         dates[i] = texts[i];
     }
-    const struct page page = {benchmark, "../", NULL};
+    const struct page page = {.title = benchmark, .up = "../", .has_charts = true};
     page_open(out, &page);
     buf_puts(out, "<nav><a href=\"../\">Runs</a></nav>\n");
     page_element(out, "h1", benchmark);

@@ -116,7 +116,10 @@ void html_run(struct site *site, const struct web_request *req, const char *name
     }
     const bool is_live = run.live != NULL && !run_phase_is_final(run.item.row.status.phase);
     buf_printf(&events, "%s/events", run.item.row.name);
-    const struct page page = {run.item.row.name, "../", is_live ? buf_cstr(&events) : NULL};
+    const struct page page = {.title = run.item.row.name,
+                              .up = "../",
+                              .events = is_live ? buf_cstr(&events) : NULL,
+                              .has_charts = true};
     page_open(out, &page);
     buf_puts(out, "<nav>");
     put_link(out, "../", "", "", "Runs");
@@ -237,7 +240,7 @@ static void put_point_page(struct buf *out, const struct site_run *run, uint32_t
 {
     const char *name = run->item.row.name;
     _cleanup_(freep) char *title = xasprintf("Point %u of %s", point, name);
-    const struct page page = {title, "../../", NULL};
+    const struct page page = {.title = title, .up = "../../", .has_charts = true};
     struct attempt_row *rows = run->rows;
     size_t first = 0, n = 0;
     while (first < run->n_rows && rows[first].id.point < point) {

@@ -25,6 +25,7 @@ static const struct {
     {"/runs/", "/events", live_run, ROUTE_STREAM, false},
     {"/style.css", NULL, assets_style, ROUTE_QUICK, true},
     {"/live.js", NULL, assets_script, ROUTE_QUICK, true},
+    {"/chart.js", NULL, assets_chart_script, ROUTE_QUICK, true},
     {"/compare", NULL, html_compare, ROUTE_READ, false},
     {"/benchmarks/", "", html_history, ROUTE_READ, false},
     {"/runs/", "", html_run, ROUTE_CACHED, false},

@@ -120,4 +120,6 @@ void live_run(struct site *site, const struct web_request *req, const char *run,
               struct web_response *res);
 
 /* Answers with the error of a load; 503 if the time for it was over. */
+void assets_chart_script(struct site *site, const struct web_request *req, const char *run,
+                         struct web_response *res);
 void site_fail(struct web_response *res, int r, const struct err *err);

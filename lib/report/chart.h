@@ -72,10 +72,11 @@ struct bar_chart {
     size_t n_rows;
 };
 
-/* The course of something over time, small. */
+/* The course of the time of a step, small. */
 struct spark {
     char *name, *text;
-    VEC(double) values;
+    VEC(double) values; /* ms a step; the means of neighbours where there are many steps */
+    unsigned n_steps, steps_each; /* of all values; of each but the last */
 };
 
 void line_chart_done(struct line_chart *c);

@@ -40,6 +40,32 @@ static void put_close(struct buf *out)
     buf_puts(out, "</svg>\n");
 }
 
+/* What chart.js moves when a reader zooms: the axes as "value at the start, at the end, pixel there,
+ * pixel there", so that it can tell values by pixels. `y` is NULL where rows are no numbers. */
+static void open_plot(struct buf *out, const char *kind, const struct chart_axis *x,
+                      const struct chart_axis *y)
+{
+    buf_printf(out, "<g class=\"plot\" data-kind=\"%s\" data-x=\"%.10g %.10g %.1f %.1f\"", kind,
+               x->low, x->high, x->from_px, x->to_px);
+    if (y != NULL) {
+        buf_printf(out, " data-y=\"%.10g %.10g %.1f %.1f\"", y->low, y->high, y->from_px, y->to_px);
+    }
+    buf_puts(out, ">\n");
+}
+
+/* Numbers along an axis, with their lines. */
+static void open_ticks(struct buf *out, char axis, enum chart_unit unit)
+{
+    static const char *const units[] = {
+        [CHART_NUMBER] = "number", [CHART_PERCENT] = "percent", [CHART_CHANGE] = "change"};
+    buf_printf(out, "<g data-ticks=\"%c %s\">\n", axis, units[unit]);
+}
+
+static void close_group(struct buf *out)
+{
+    buf_puts(out, "</g>\n");
+}
+
 static void put_text(struct buf *out, double x, double y, const char *classes, const char *text)
 {
     buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, classes);
@@ -108,7 +134,8 @@ static void format_value(double value, enum chart_unit unit, struct buf *out)
 static void put_mark(struct buf *out, double x, double y, size_t series, const char *text)
 {
     const double r = MARK_PX;
-    buf_printf(out, "<g class=\"s%zu%s\">", series, series < 4 ? "" : " h");
+    buf_printf(out, "<g class=\"s%zu%s\" transform=\"translate(%.1f %.1f)\">", series,
+               series < 4 ? "" : " h", x, y);
     if (text != NULL) {
         buf_puts(out, "<title>");
         html_escape(text, out);
@@ -117,19 +144,19 @@ static void put_mark(struct buf *out, double x, double y, size_t series, const c
     const char *hollow = series < 4 ? "" : " class=\"h\"";
     switch (series % 4) {
     case 0:
-        buf_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"%s/>", x, y, r, hollow);
+        buf_printf(out, "<circle r=\"%.1f\"%s/>", r, hollow);
         break;
     case 1:
-        buf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"%s/>", x - r,
-                   y - r, 2 * r, 2 * r, hollow);
+        buf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"%s/>", -r, -r,
+                   2 * r, 2 * r, hollow);
         break;
     case 2:
-        buf_printf(out, "<path d=\"M%.1f %.1fL%.1f %.1fL%.1f %.1fZ\"%s/>", x, y - 1.2 * r,
-                   x + 1.2 * r, y + r, x - 1.2 * r, y + r, hollow);
+        buf_printf(out, "<path d=\"M0 %.1fL%.1f %.1fL%.1f %.1fZ\"%s/>", -1.2 * r, 1.2 * r, r,
+                   -1.2 * r, r, hollow);
         break;
     default:
-        buf_printf(out, "<path d=\"M%.1f %.1fL%.1f %.1fL%.1f %.1fL%.1f %.1fZ\"%s/>", x, y - 1.4 * r,
-                   x + 1.4 * r, y, x, y + 1.4 * r, x - 1.4 * r, y, hollow);
+        buf_printf(out, "<path d=\"M0 %.1fL%.1f 0L0 %.1fL%.1f 0Z\"%s/>", -1.4 * r, 1.4 * r, 1.4 * r,
+                   -1.4 * r, hollow);
     }
     buf_puts(out, "</g>\n");
 }
@@ -144,6 +171,7 @@ static void put_legend(struct buf *out, double y, size_t series, const char *nam
 static void put_value_axis(struct buf *out, const struct chart_axis *a, enum chart_unit unit,
                            double top_px, double bottom_px)
 {
+    open_ticks(out, 'x', unit);
     for (size_t i = 0; i < chart_axis_n_ticks(a); i++) {
         const double value = chart_axis_tick(a, i), x = chart_axis_px(a, value);
         struct buf text = BUF_INIT;
@@ -152,6 +180,7 @@ static void put_value_axis(struct buf *out, const struct chart_axis *a, enum cha
         put_text(out, x, bottom_px + 14, "n m", buf_cstr(&text));
         buf_done(&text);
     }
+    close_group(out);
 }
 
 static void widen(double value, double *low, double *high)
@@ -196,6 +225,7 @@ static struct line_plot line_plot_of(const struct line_chart *c)
 
 static void put_y_axis(struct buf *out, const struct line_plot *p)
 {
+    open_ticks(out, 'y', p->chart->y_unit);
     for (size_t i = 0; i < chart_axis_n_ticks(&p->y); i++) {
         const double value = chart_axis_tick(&p->y, i), y = chart_axis_px(&p->y, value);
         struct buf text = BUF_INIT;
@@ -204,6 +234,7 @@ static void put_y_axis(struct buf *out, const struct line_plot *p)
         put_text(out, LEFT_PX - 6, y + 4, "n e", buf_cstr(&text));
         buf_done(&text);
     }
+    close_group(out);
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -212,7 +243,8 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Every value of x that was measured has a number, unless it would touch the one before. */
+/* Every value of x that was measured has a number. One that would touch the one before is hidden until
+ * a reader zooms. */
 static void put_x_axis(struct buf *out, const struct line_plot *p)
 {
     VEC(double) values = {0};
@@ -225,6 +257,7 @@ static void put_x_axis(struct buf *out, const struct line_plot *p)
         qsort(values.items, values.len, sizeof(*values.items), compare_doubles);
     }
     double free_px = -INFINITY;
+    open_ticks(out, 'x', CHART_NUMBER);
     for (size_t i = 0; i < values.len; i++) {
         if (i > 0 && values.items[i] == values.items[i - 1]) {
             continue;
@@ -237,13 +270,13 @@ static void put_x_axis(struct buf *out, const struct line_plot *p)
             buf_printf(&text, "%.10g", values.items[i]);
         }
         const double half_px = CHAR_PX * (double)text.len / 2;
-        if (px - half_px > free_px) {
-            put_line(out, px, p->bottom_px, px, p->bottom_px + 4, "g");
-            put_text(out, px, p->bottom_px + 16, "n m", buf_cstr(&text));
-            free_px = px + half_px + CHAR_PX;
-        }
+        const bool is_free = px - half_px > free_px;
+        put_line(out, px, p->bottom_px, px, p->bottom_px + 4, is_free ? "g" : "g o");
+        put_text(out, px, p->bottom_px + 16, is_free ? "n m" : "n m o", buf_cstr(&text));
+        free_px = is_free ? px + half_px + CHAR_PX : free_px;
         buf_done(&text);
     }
+    close_group(out);
     vec_done(&values);
 }
 
@@ -298,6 +331,7 @@ static bool has_ideal(const struct chart_series *s)
 static void put_series(struct buf *out, const struct line_plot *p, size_t i)
 {
     const struct chart_series *s = &p->chart->series.items[i];
+    buf_printf(out, "<g data-dodge=\"%.1f\">\n", dodge_px(p, i));
     if (has_ideal(s)) {
         put_path(out, p, s, true, "i", i);
     }
@@ -307,6 +341,7 @@ static void put_series(struct buf *out, const struct line_plot *p, size_t i)
         put_mark(out, chart_axis_px(&p->x, m->x) + dodge_px(p, i), chart_axis_px(&p->y, m->y), i,
                  m->text);
     }
+    close_group(out);
 }
 
 void chart_svg_lines(const struct line_chart *c, bool is_file, struct buf *out)
@@ -322,6 +357,7 @@ void chart_svg_lines(const struct line_chart *c, bool is_file, struct buf *out)
     put_open(out, c->id, c->title, y + ROW_PX * (double)n_rows + 8, is_file);
     put_y_axis(out, &p);
     put_x_axis(out, &p);
+    open_plot(out, "lines", &p.x, &p.y);
     if (isfinite(c->reference)) {
         const double px = chart_axis_px(&p.y, c->reference);
         put_line(out, LEFT_PX, px, WIDTH_PX - RIGHT_PX, px, "ref");
@@ -329,6 +365,7 @@ void chart_svg_lines(const struct line_chart *c, bool is_file, struct buf *out)
     for (size_t i = 0; i < c->series.len; i++) {
         put_series(out, &p, i);
     }
+    close_group(out);
     put_text(out, (LEFT_PX + WIDTH_PX - RIGHT_PX) / 2, y, "n m", c->x_title);
     for (size_t i = 0; has_legend && i < c->series.len; i++) {
         y += ROW_PX;
@@ -376,6 +413,11 @@ void chart_svg_dots(const struct dot_chart *c, bool is_file, struct buf *out)
     put_open(out, c->id, c->title, y + ROW_PX * (double)n_legend + 8, is_file);
     put_name(out, NAMES_PX, TOP_PX + ROW_PX / 2 + 4, "n e", c->names, MAX_NAME);
     put_value_axis(out, &a, c->unit, top_px, bottom_px);
+    for (size_t i = 0; i < c->rows.len; i++) {
+        put_name(out, NAMES_PX, top_px + ROW_PX * ((double)i + 0.5) + 4, "e", c->rows.items[i].name,
+                 MAX_NAME);
+    }
+    open_plot(out, "dots", &a, NULL);
     if (isfinite(c->reference)) {
         const double px = chart_axis_px(&a, c->reference);
         put_line(out, px, top_px, px, bottom_px, "ref");
@@ -383,7 +425,6 @@ void chart_svg_dots(const struct dot_chart *c, bool is_file, struct buf *out)
     for (size_t i = 0; i < c->rows.len; i++) {
         const struct chart_row *row = &c->rows.items[i];
         const double row_px = top_px + ROW_PX * ((double)i + 0.5);
-        put_name(out, NAMES_PX, row_px + 4, "e", row->name, MAX_NAME);
         vec_each (struct chart_dot, dot, &row->dots) {
             const double y_px = row_px + dot_dodge_px(c, dot->series);
             if (isfinite(dot->low) && isfinite(dot->high)) {
@@ -393,6 +434,7 @@ void chart_svg_dots(const struct dot_chart *c, bool is_file, struct buf *out)
             put_mark(out, chart_axis_px(&a, dot->value), y_px, dot->series, dot->text);
         }
     }
+    close_group(out);
     put_text(out, (NAMES_PX + WIDTH_PX) / 2, y, "n m", c->x_title);
     for (size_t i = 0; i < n_legend; i++) {
         y += ROW_PX;
@@ -406,7 +448,6 @@ void chart_svg_dots(const struct dot_chart *c, bool is_file, struct buf *out)
 static void put_bar(struct buf *out, const struct bar_chart *c, const struct bar_row *row,
                     const struct chart_axis *a, double row_px)
 {
-    put_name(out, NAMES_PX, row_px + 4, "e", row->name, MAX_NAME);
     double sum = 0;
     for (size_t k = 0; k < c->parts.len; k++) {
         if (!(row->parts[k] > 0)) {
@@ -449,8 +490,14 @@ void chart_svg_bars(const struct bar_chart *c, bool is_file, struct buf *out)
     put_name(out, NAMES_PX, TOP_PX + ROW_PX / 2 + 4, "n e", c->names, MAX_NAME);
     put_value_axis(out, &a, CHART_NUMBER, top_px, bottom_px);
     for (size_t i = 0; i < c->n_rows; i++) {
+        put_name(out, NAMES_PX, top_px + ROW_PX * ((double)i + 0.5) + 4, "e", c->rows[i].name,
+                 MAX_NAME);
+    }
+    open_plot(out, "bars", &a, NULL);
+    for (size_t i = 0; i < c->n_rows; i++) {
         put_bar(out, c, &c->rows[i], &a, top_px + ROW_PX * ((double)i + 0.5));
     }
+    close_group(out);
     put_text(out, (NAMES_PX + WIDTH_PX) / 2, y, "n m", c->x_title);
     for (size_t k = 0; k < c->parts.len; k++) {
         y += ROW_PX;
@@ -479,7 +526,10 @@ void chart_svg_spark(const struct spark *s, struct buf *out)
     buf_printf(out, "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\"><title>", SPARK_WIDTH_PX,
                SPARK_HEIGHT_PX);
     html_escape(s->text, out);
-    buf_puts(out, "</title><path class=\"s0 l\" d=\"");
+    buf_printf(out,
+               "</title><path class=\"s0 l\" data-ms=\"%.6g\" data-steps=\"%u\" data-each=\"%u\" "
+               "d=\"",
+               high, s->n_steps, s->steps_each);
     for (size_t i = 0; i < s->values.len; i++) {
         const double x =
             s->values.len < 2 ? 0 : SPARK_WIDTH_PX * (double)i / (double)(s->values.len - 1);

@@ -419,6 +419,8 @@ static const struct trial_result *nearest_trial(const struct point_result *p)
 static void take_values(struct spark *spark, const struct summary *s)
 {
     const uint32_t k = (s->n_series + SPARK_MAX_VALUES - 1) / SPARK_MAX_VALUES;
+    spark->n_steps = s->steps;
+    spark->steps_each = s->series_k * k;
     for (uint32_t i = 0; i < s->n_series; i += k) {
         const uint32_t end = i + k < s->n_series ? i + k : s->n_series;
         double sum = 0;

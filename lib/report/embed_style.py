@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the style sheets into a C file: embed_style.py OUT.c chart.css style.css"""
+"""Writes the style sheets and the script of charts into a C file: embed_style.py OUT.c chart.css style.css chart.js
+
+The script is without its comments and indentation: each page carries it."""
 
 import base64
 import hashlib
@@ -14,15 +16,26 @@ def quoted(text):
     return "\n".join(lines)
 
 
+def shortened(script):
+    lines = (line.strip() for line in script.splitlines())
+    return "".join(f"{line}\n" for line in lines if line and not line.startswith("//"))
+
+
+def digest(text):
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
 def main():
     out, *paths = sys.argv[1:]
-    chart, page = (open(path, encoding="utf-8").read() for path in paths)
-    digest = base64.b64encode(hashlib.sha256((page + chart).encode()).digest()).decode()
+    chart, page, script = (open(path, encoding="utf-8").read() for path in paths)
+    script = shortened(script)
     with open(out, "w", encoding="utf-8") as f:
         f.write('/* Made by embed_style.py. */\n#include "report/style.h"\n\n'
                 f"const char chart_style[] =\n{quoted(chart)};\n"
                 f"const char page_style[] =\n{quoted(page + chart)};\n"
-                f'const char page_style_hash[] = "sha256-{digest}";\n')
+                f"const char page_script[] =\n{quoted(script)};\n"
+                f'const char page_style_hash[] = "{digest(page + chart)}";\n'
+                f'const char page_script_hash[] = "{digest(script)}";\n')
 
 
 if __name__ == "__main__":

@@ -55,8 +55,8 @@ static void put_head(struct buf *out, const struct report_page *page)
     buf_puts(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     buf_printf(out,
                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-               "style-src '%s'; base-uri 'none'; form-action 'none'\">\n",
-               page_style_hash);
+               "style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'\">\n",
+               page_style_hash, page_script_hash);
     buf_puts(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                   "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
     html_escape(page->result->def->name, out);
@@ -454,6 +454,8 @@ void report_html(const struct report_page *page, struct buf *out)
     }
     put_sections(out, &layout);
     put_definition(out, page);
-    buf_puts(out, "</main>\n</body>\n</html>\n");
+    buf_puts(out, "</main>\n<script>");
+    buf_puts(out, page_script);
+    buf_puts(out, "</script>\n</body>\n</html>\n");
     layout_done(&layout);
 }

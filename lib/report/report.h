@@ -63,8 +63,8 @@ void report_compare_markdown(const struct comparison *c, struct buf *out);
 void report_compare_csv(const struct comparison *c, struct buf *out);
 void report_compare_json(const struct comparison *c, struct buf *out);
 
-/* A page for a browser: one file of HTML with its charts as SVG. It has no script and asks for
- * nothing, and its Content-Security-Policy forbids both. html.c. */
+/* A page for a browser: one file of HTML with its charts as SVG. It asks for nothing and runs nothing
+ * but page_script (style.h), and its Content-Security-Policy forbids all else. html.c. */
 struct report_page {
     const struct result *result;
     const struct comparison *comparison; /* of this result with another; NULL: none */
@@ -72,8 +72,8 @@ struct report_page {
     const char *program;                 /* who makes the page: "benchctl 0.1.0" */
 };
 void report_html(const struct report_page *page, struct buf *out);
-/* What it says of one run, for a page with a head and a title of its own; page_style (style.h) is its
- * style. */
+/* What it says of one run, for a page with a head and a title of its own; page_style and
+ * page_script (style.h) are its style and the script of its charts. */
 void report_html_sections(const struct result *r, struct buf *out);
 /* The section of a comparison, for the same. */
 void report_html_comparison(const struct comparison *c, struct buf *out);

@@ -119,9 +119,29 @@ class Chromium:
             raise ChromiumError(result["exceptionDetails"]["exception"]["description"])
         return result["result"].get("value")
 
-    def screenshot(self, path):
-        """Of the whole page."""
+    def first_paint_s(self):
+        """From the navigation to the first content of the page that is shown."""
+        end = time.monotonic() + TIMEOUT_S
+        while time.monotonic() < end:
+            at_ms = self.value("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
+            if at_ms is not None:
+                return at_ms / 1000
+            time.sleep(0.01)
+        raise ChromiumError(f"nothing was painted within {TIMEOUT_S} s")
+
+    def mouse(self, kind, x, y, buttons=0):
+        """kind: Moved, Pressed or Released."""
+        button = {"button": "left", "clickCount": 1} if kind != "Moved" else {}
+        self.call("Input.dispatchMouseEvent", type=f"mouse{kind}", x=x, y=y, buttons=buttons, **button)
+
+    def key(self, key, text=""):
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, **({"text": text} if text and kind == "keyDown" else {}))
+
+    def screenshot(self, path, most_px=None):
+        """Of the whole page, or of so much from its top."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
+        height = size["height"] if most_px is None else min(size["height"], most_px)
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": height, "scale": 1}
         picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         pathlib.Path(path).write_bytes(base64.b64decode(picture["data"]))

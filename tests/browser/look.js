@@ -36,9 +36,10 @@
   for (const e of document.querySelectorAll('svg')) {
     const by = e.getAttribute('aria-labelledby');
     const title = by ? document.getElementById(by) : e.querySelector('title');
-    if (e.getAttribute('role') !== 'img' || !title || !title.textContent.trim()) found.push('a picture has no name');
+    const text = title ? title.textContent : e.getAttribute('aria-label');
+    if (e.getAttribute('role') !== 'img' || !text || !text.trim()) found.push('a picture has no name');
   }
-  for (const e of document.querySelectorAll('[role=region], a, summary')) {
+  for (const e of document.querySelectorAll('[role=region], [role=group], a, summary, button')) {
     if (!(e.getAttribute('aria-label') || e.textContent).trim()) found.push(`${name(e)} has no name`);
   }
   const ids = [...document.querySelectorAll('[id]')].map(e => e.id);
@@ -62,6 +63,7 @@
   }
   // Text of pictures is not cut off at their edges.
   for (const e of document.querySelectorAll('svg text')) {
+    if (getComputedStyle(e).display === 'none') continue;
     const box = e.getBoundingClientRect(), frame = e.closest('svg').getBoundingClientRect();
     if (box.left < frame.left - 1 || box.right > frame.right + 1) found.push(`'${e.textContent}' sticks out of its picture`);
   }

@@ -16,6 +16,7 @@ from chromium import Chromium  # noqa: E402
 PICTURES = pathlib.Path(os.environ["BENCHD_BUILD_DIR"]) / "tests" / "browser"
 LOOK = (pathlib.Path(__file__).parent / "look.js").read_text(encoding="utf-8")
 VIEWS = {"light": {}, "dark": {"dark": True}, "phone": {"width": 360}, "wide": {"width": 2560}}
+WIDTHS = (360, 414, 640, 768, 1024, 1440, 1920, 2560)  # no text is wider than the window
 
 
 class Pages(serve.ServedCase):
@@ -42,6 +43,10 @@ class Pages(serve.ServedCase):
                 self.assertEqual(self.browser.complaints(), [])
                 self.assertEqual([url for url in self.browser.requests() if not url.startswith(self.root)], [])
                 self.assertEqual(self.browser.value(LOOK), [])
+        for width in WIDTHS:
+            with self.subTest(page=name, width=width):
+                self.browser.show(self.root + path, width=width)
+                self.assertLessEqual(self.browser.value("document.documentElement.scrollWidth"), width)
 
     def test_what_a_reader_sees(self):
         for name, path in (("runs", "/"), ("run", f"/runs/{self.name}"), ("point", f"/runs/{self.name}/point?point=1"),
@@ -74,6 +79,27 @@ class Pages(serve.ServedCase):
         self.wait_for("the end", "document.getElementById('link').textContent === 'The run has ended.'")
         self.assertEqual(self.browser.value("document.getElementById('phase').textContent"), "Failed")
         self.wait_for("new figures", "document.querySelector('#part h2').textContent !== 'old'")
+        self.assertEqual(self.browser.complaints(), [])
+
+    def test_charts_answer(self):
+        """To the keyboard, also after the page has put new charts in their place; a zoom stays."""
+        self.server.say("phase Running")
+        self.browser.show(f"{self.root}/runs/{self.name}")
+        self.wait_for("live", "document.getElementById('link').textContent.startsWith('Live')")
+        chart = "document.querySelector('.chart')"
+        shown = f"[...{chart}.querySelectorAll('[data-ticks^=x] text:not(.o)')].map(e => e.textContent).join(' ')"
+        self.browser.value(f"{chart}.focus()")
+        self.browser.key("ArrowRight")
+        self.assertIn("samples/s", self.browser.value("document.querySelector('.tip').textContent"))
+        self.browser.key("+", "+")
+        self.assertEqual(self.browser.value(shown), "1")
+        self.browser.value(f"{chart}.dataset.old = 1")
+        self.server.say("phase Failed")
+        self.wait_for("new charts", f"{chart} !== null && !('old' in {chart}.dataset)")
+        self.wait_for("the zoom", f"{shown} === '1'")
+        self.browser.value(f"{chart}.focus()")
+        self.browser.key("ArrowRight")
+        self.assertFalse(self.browser.value("document.querySelector('.tip').hidden"))
         self.assertEqual(self.browser.complaints(), [])
 
     def test_figures_that_could_not_be_read_are_asked_again(self):

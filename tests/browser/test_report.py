@@ -2,8 +2,10 @@
 """The page of `benchctl report` in a real Chromium: light, dark, printed, 360 to 2,560 px wide. Nothing is refused by its
 policy, nothing is requested, nothing sticks out, text has contrast, pictures have names. Screenshots lie in the build folder,
 below tests/browser."""
+import json
 import os
 import pathlib
+import re
 import sys
 
 ROOT = pathlib.Path(os.environ["BENCHD_SOURCE_DIR"])
@@ -14,6 +16,7 @@ from chromium import Chromium  # noqa: E402
 
 PICTURES = pathlib.Path(os.environ["BENCHD_BUILD_DIR"]) / "tests" / "browser"
 LOOK = (pathlib.Path(__file__).parent / "look.js").read_text(encoding="utf-8")
+WIDTHS = (360, 414, 640, 768, 1024, 1440, 1920, 2560)  # no text is wider than the window
 # name: how it is shown
 VIEWS = {
     "light": {},
@@ -25,6 +28,13 @@ VIEWS = {
 }
 
 
+# Of benchworker's summaries: phases, and eight step times.
+SUMMARY = {"phase_ns": {"data": 8000000, "forward": 1032000000, "backward": 2072000000, "send": 72000000},
+           "series": {"k": 1, "n": 8, "min": 38171, "data": "HQAPAAcAFgAPAAAADwAPAA=="}}
+# What is said of a mark.
+TIP = "(() => { const tip = document.querySelector('.tip'); return tip && !tip.hidden ? tip.textContent : ''; })()"
+
+
 class Page(cli.CliCase):
     def look(self, browser, name, url):
         for view, how in VIEWS.items():
@@ -34,6 +44,10 @@ class Page(cli.CliCase):
                 self.assertEqual(browser.complaints(), [])
                 self.assertEqual(browser.requests(), [url])
                 self.assertEqual(browser.value(LOOK), [])
+        for width in WIDTHS:
+            with self.subTest(width=width):
+                browser.show(url, width=width)
+                self.assertLessEqual(browser.value("document.documentElement.scrollWidth"), width)
 
     def test_a_sweep_and_a_comparison(self):
         """Two systems, so that rows have long names."""
@@ -45,6 +59,108 @@ class Page(cli.CliCase):
         with Chromium() as browser:
             self.look(browser, "report", f"file://{self.folder}/one.html")
             self.look(browser, "comparison", f"file://{self.folder}/two.html")
+
+    def places(self, browser, selector):
+        """The middles of elements, which are scrolled into view."""
+        return browser.value("(() => { const all = [...document.querySelectorAll(%r)]; all[0].scrollIntoView({block: 'center'}); "
+                             "return all.map(e => { const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; }); "
+                             "})()" % selector)
+
+    def page_of(self):
+        name = self.run_tiny(pservers=(1,), trainers=(1, 2, 3, 4), repeats=3, steps=8, env={"FAKE_SUMMARY": json.dumps(SUMMARY)})["run"]
+        self.ctl("report", name, "--store", self.store, "--file", "page.html")
+        return f"file://{self.folder}/page.html"
+
+    def test_the_pointer_and_zoom(self):
+        """The pointer on a mark says its figures; a drag shows a part of the axis larger, with numbers and marks in their places."""
+        chart = "figure:has([id$=throughput-title]) "
+        with Chromium() as browser:
+            browser.show(self.page_of())
+            marks = chart + "g[data-dodge] g[transform]"
+            at = self.places(browser, marks)
+            self.assertEqual(len(at), 4)
+            browser.mouse("Moved", *at[1])
+            self.assertRegex(browser.value(TIP), r"^trainers 2: [\d.]+ samples/s")
+            browser.mouse("Moved", at[1][0], at[1][1] + 8)  # near is enough
+            self.assertRegex(browser.value(TIP), r"^trainers 2: ")
+            browser.screenshot(PICTURES / "report-hover.png")
+            browser.mouse("Moved", 2, 2)
+            self.assertEqual(browser.value(TIP), "")
+
+            numbers = f"[...document.querySelectorAll('{chart} [data-ticks^=x] text:not(.o)')].map(e => e.textContent).join(' ')"
+            self.assertEqual(browser.value(numbers), "1 2 3 4")
+            middle = sum(y for _, y in at) / 4
+            browser.mouse("Pressed", at[1][0] - 12, middle, 1)
+            browser.mouse("Moved", at[2][0], middle, 1)
+            browser.mouse("Moved", at[2][0] + 12, middle, 1)
+            browser.mouse("Released", at[2][0] + 12, middle)
+            self.assertEqual(browser.value(numbers), "2 3")
+            near = self.places(browser, marks)
+            self.assertGreater(near[2][0] - near[1][0], 2 * (at[2][0] - at[1][0]))
+            browser.mouse("Moved", *near[2])
+            self.assertRegex(browser.value(TIP), r"^trainers 3: ")
+            self.assertEqual(browser.value(LOOK), [])
+            browser.screenshot(PICTURES / "report-zoomed.png")
+            # The numbers of the axis are right: each mark's pixel is the value that it is said to have.
+            says = browser.value("""(() => { const svg = document.querySelector('[id$=throughput-title]').closest('svg');
+                const ticks = [...svg.querySelectorAll('[data-ticks^=y] text')].map(e => [Number(e.textContent), Number(e.getAttribute('y')) - 4]);
+                const [[v0, y0], [v1, y1]] = [ticks[0], ticks.at(-1)];
+                return [...svg.querySelectorAll('g[data-dodge] g[transform]')].slice(1, 3).map(e => {
+                  const y = Number(e.getAttribute('transform').split(/[ )]/)[1]); return v0 + (y - y0) / (y1 - y0) * (v1 - v0); }); })()""")
+            for value, place in zip(says, near[1:3]):
+                browser.mouse("Moved", *place)
+                told = float(browser.value(TIP).split(": ")[1].split()[0])
+                self.assertAlmostEqual(value / told, 1, delta=0.01)
+            browser.value(f"document.querySelector('{chart} .zoom button:last-child').click()")
+            self.assertEqual(browser.value(numbers), "1 2 3 4")
+            for before, after in zip(at, self.places(browser, marks)):
+                self.assertAlmostEqual(before[0], after[0], delta=0.2)
+                self.assertAlmostEqual(before[1], after[1], delta=0.2)
+            self.assertEqual(browser.complaints(), [])
+
+    def test_the_keyboard(self):
+        """All that the pointer does: arrows go from value to value, plus and 0 zoom; what is said is a status for a screen reader."""
+        with Chromium() as browser:
+            browser.show(self.page_of())
+            chart = "document.querySelector('.chart')"
+            self.assertIn("Arrow keys", browser.value(f"{chart}.getAttribute('aria-label')"))
+            browser.value(f"{chart}.focus()")
+            said = []
+            for _ in range(5):
+                browser.key("ArrowRight")
+                said.append(browser.value(TIP))
+            self.assertEqual([text.split(":")[0] for text in said], ["trainers 1", "trainers 2", "trainers 3", "trainers 4", "trainers 4"])
+            browser.key("Home")
+            self.assertEqual(browser.value(TIP), said[0])
+            self.assertEqual(browser.value("document.querySelector('.tip').getAttribute('role')"), "status")
+            shown = f"[...{chart}.querySelectorAll('[data-ticks^=x] text:not(.o)')].map(e => e.textContent).join(' ')"
+            browser.key("+", "+")
+            self.assertEqual(browser.value(shown), "1 2")
+            browser.key("0", "0")
+            self.assertEqual(browser.value(shown), "1 2 3 4")
+            browser.key("Escape")
+            self.assertEqual(browser.value(TIP), "")
+            # Each chart is reached by the Tab key, and rows and steps are said, too.
+            for title, first in (("Efficiency by what is paid for", "trainers 1"), ("step consists of", "trainers 1"),
+                                 ("trainer/0 of trial", "step 1: ")):
+                with self.subTest(title):
+                    browser.value(f"[...document.querySelectorAll('.chart')].find(e => e.getAttribute('aria-label').includes('{title}')).focus()")
+                    browser.key("ArrowRight")
+                    self.assertIn(first, browser.value(TIP))
+                    browser.screenshot(PICTURES / f"report-keyboard-{title.split('/')[0].split()[0]}.png")
+            self.assertEqual(browser.complaints(), [])
+
+    def test_without_scripts(self):
+        """The charts are whole, and each mark says what it is."""
+        with Chromium() as browser:
+            url = self.page_of()
+            browser.call("Emulation.setScriptExecutionDisabled", value=True)
+            browser.show(url)
+            browser.screenshot(PICTURES / "report-without-scripts.png")
+            self.assertEqual(browser.complaints(), [])
+            self.assertEqual(browser.requests(), [url])
+            page = (self.folder / "page.html").read_text(encoding="utf-8")
+            self.assertEqual(len(re.findall(r"<title>trainers \d: [\d.]+ samples/s", page)), 4)
 
     def test_the_browser_finds_what_is_wrong(self):
         """A check that cannot fail is none: a bad page is refused by its policy, and looked at with a finding each."""

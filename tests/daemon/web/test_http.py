@@ -41,6 +41,7 @@ class Http(serve.ServedCase):
                 (f"/runs/{self.name}", 200, "text/html; charset=utf-8"),
                 ("/style.css", 200, "text/css; charset=utf-8"),
                 ("/live.js", 200, "text/javascript; charset=utf-8"),
+                ("/chart.js", 200, "text/javascript; charset=utf-8"),
                 (f"/runs/{self.name}/point?point=0", 200, "text/html; charset=utf-8"),
                 (f"/runs/{self.name}/log?point=0", 200, "text/html; charset=utf-8"),
                 (f"/compare?run={self.name}&run={self.name}", 200, "text/html; charset=utf-8"),

@@ -18,6 +18,7 @@
 #include "daemon/web/routes.h"
 #include "fake_daemon.h"
 #include "report/report.h"
+#include "report/style.h"
 #include "result_fixture.h"
 #include "store/run_document.h"
 
@@ -410,11 +411,14 @@ static void test_html(void **state)
             fail_msg("expected '%s' in:\n%s", expected[i], page);
         }
     }
-    assert_null(strstr(page, "<script")); /* nobody drives it: there is nothing to follow */
+    assert_null(strstr(page, "live.js")); /* nobody drives it: there is nothing to follow */
+    assert_non_null(strstr(page, "<script src=\"../chart.js\" defer></script>"));
     assert_null(strstr(page, "<i>"));
     assert_non_null(strstr(get(rig, "/style.css", 200), "max-width"));
     assert_non_null(strstr(get(rig, "/style.css", 200), ".fault"));
     assert_non_null(strstr(get(rig, "/live.js", 200), "EventSource"));
+    assert_string_equal(get(rig, "/chart.js", 200), page_script);
+    assert_string_equal(rig->res.content_type, "text/javascript; charset=utf-8");
     assert_string_equal(rig->res.content_type, "text/javascript; charset=utf-8");
 }
 
