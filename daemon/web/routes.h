@@ -9,13 +9,14 @@ enum route_kind {
     ROUTE_SCRAPE, /* on the render thread, before all others: Prometheus gives up after seconds */
     ROUTE_READ,   /* on the render thread */
     ROUTE_STREAM, /* as ROUTE_QUICK, and where that is 200, the connection follows what comes (stream.h) */
-    ROUTE_CACHED, /* the same; its document depends on site_run_version and the arguments alone */
+    ROUTE_CACHED, /* the same; its document depends on what `version` says and the arguments alone */
 };
 
 struct route {
     enum route_kind kind;
     bool is_open;            /* to those without a read key: probes, metrics, nothing */
     site_handler_fn handler; /* NULL: there is no such path */
+    site_version_fn version; /* of ROUTE_CACHED */
     char run[SITE_MAX_NAME + 1];
 };
 void routes_find(const char *path, struct route *ret);

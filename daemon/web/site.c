@@ -162,8 +162,10 @@ void site_run_done(struct site_run *run)
     *run = (struct site_run){0};
 }
 
-int site_run_version(const struct site *site, const char *name, struct buf *out, struct err *err)
+int site_run_version(const struct site *site, const struct web_request *req, const char *name,
+                     struct buf *out, struct err *err)
 {
+    (void)req;
     struct site_run run;
     struct run_version version = {0};
     int r = site_run_load(site, name, SITE_ITEM, &run, err);
@@ -183,6 +185,33 @@ int site_run_version(const struct site *site, const char *name, struct buf *out,
                st->current.number, (long long)st->started_unix_ms, (long long)st->ended_unix_ms,
                st->reason, st->message);
     site_run_done(&run);
+    return r < 0 ? r : 0;
+}
+
+/* What has ended does not change any more, but for a deletion or another name. */
+int site_runs_version(const struct site *site, const struct web_request *req, const char *name,
+                      struct buf *out, struct err *err)
+{
+    (void)name;
+    struct site_list list;
+    int r = site_list_runs(site, &list, err);
+    if (r < 0) {
+        return r;
+    }
+    vec_each (const struct site_item, item, &list.items) {
+        const struct run_row *row = &item->row;
+        if (run_phase_is_final(row->status.phase)) {
+            buf_printf(out, "%s %s %d %d %lld ", row->uid, row->name, (int)row->status.phase,
+                       row->simulated, (long long)row->status.ended_unix_ms);
+        }
+    }
+    site_list_done(&list);
+    for (size_t i = 0; i < req->n_args && r >= 0; i++) {
+        const char *arg = req->args[i].name;
+        if (str_eq(arg, "base") || str_eq(arg, "candidate") || str_eq(arg, "run")) {
+            r = site_run_version(site, req, req->args[i].value, out, err);
+        }
+    }
     return r < 0 ? r : 0;
 }
 

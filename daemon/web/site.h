@@ -71,9 +71,16 @@ struct site_log {
 bool site_log_load(const struct site *site, const struct web_request *req, const char *name,
                    struct site_log *ret, struct web_response *res);
 void site_log_done(struct site_log *log);
-/* Whatever the documents of a run are made from, as a text: two equal texts, equal documents. Not its
- * progress. -ENOENT: no such run. */
-int site_run_version(const struct site *site, const char *name, struct buf *out, struct err *err);
+/* Whatever the answer to a request is made from, as a text: two equal texts, equal documents. */
+typedef int (*site_version_fn)(const struct site *site, const struct web_request *req,
+                               const char *name, struct buf *out, struct err *err);
+/* Of one run, but for its progress. -ENOENT: no such run. */
+int site_run_version(const struct site *site, const struct web_request *req, const char *name,
+                     struct buf *out, struct err *err);
+/* Of several: the runs that the arguments base, candidate and run name, and all that have ended. -ENOENT:
+ * one is not there. */
+int site_runs_version(const struct site *site, const struct web_request *req, const char *name,
+                      struct buf *out, struct err *err);
 #define SITE_MAX_NAME 253 /* bytes of a Kubernetes object's name */
 
 /* Handlers: each fills an empty response, which has code 200 and no type. They are in scrape.c,
@@ -113,6 +120,8 @@ void assets_style(struct site *site, const struct web_request *req, const char *
                   struct web_response *res);
 void assets_script(struct site *site, const struct web_request *req, const char *run,
                    struct web_response *res);
+void assets_chart_script(struct site *site, const struct web_request *req, const char *run,
+                         struct web_response *res);
 /* The newest event of what is followed. */
 void live_runs(struct site *site, const struct web_request *req, const char *run,
                struct web_response *res);
@@ -120,6 +129,4 @@ void live_run(struct site *site, const struct web_request *req, const char *run,
               struct web_response *res);
 
 /* Answers with the error of a load; 503 if the time for it was over. */
-void assets_chart_script(struct site *site, const struct web_request *req, const char *run,
-                         struct web_response *res);
 void site_fail(struct web_response *res, int r, const struct err *err);

@@ -322,6 +322,48 @@ static void test_documents_are_kept(void **state)
     renderer_stop(rig->renderer);
 }
 
+/* A comparison and a history are made once, until a run ends or goes. */
+static void test_pages_over_runs_are_kept(void **state)
+{
+    struct rig *rig = *state;
+    const struct web_arg args[] = {{"base", rig->run.def->name}, {"candidate", rig->run.def->name}};
+    const char *paths[] = {"/compare", "/benchmarks/demo"};
+    for (size_t i = 0; i < N(paths); i++) {
+        for (int asked = 0; asked < 3; asked++) {
+            struct render_job job = job_of(paths[i]);
+            job.req.args = i == 0 ? args : NULL;
+            job.req.n_args = i == 0 ? N(args) : 0;
+            const int before = n_lists;
+            assert_true(renderer_submit(rig->renderer, &job));
+            assert_ptr_equal(next_done(rig), &job);
+            assert_int_equal(job.code, 200);
+            body_unref(job.body);
+            assert_int_equal(n_lists > before, asked != 1);
+            if (asked == 1) { /* another run of the benchmark has ended */
+                _cleanup_(freep) char *uid = xasprintf("other-%zu", i);
+                struct run_row row = {
+                    .uid = uid,
+                    .name = uid,
+                    .benchmark = (char *)"demo",
+                    .definition_json = json_dumps(rig->run.def->spec->definition, 0),
+                    .status = {.phase = RUN_SUCCEEDED, .ended_unix_ms = 2},
+                };
+                assert_int_equal(rig->store->ops->put_run(rig->store, &row, NULL), 0);
+                free(row.definition_json);
+            }
+        }
+    }
+    struct render_job job = job_of("/compare"); /* a run that is not there: its error is not kept */
+    const struct web_arg wrong[] = {{"base", "none"}, {"candidate", rig->run.def->name}};
+    job.req.args = wrong;
+    job.req.n_args = N(wrong);
+    assert_true(renderer_submit(rig->renderer, &job));
+    assert_ptr_equal(next_done(rig), &job);
+    assert_int_equal(job.code, 404);
+    body_unref(job.body);
+    renderer_stop(rig->renderer);
+}
+
 static void test_cache(void **state)
 {
     (void)state;
@@ -474,6 +516,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stop, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_stop_with_work, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_documents_are_kept, setup_renderer, teardown),
+        cmocka_unit_test_setup_teardown(test_pages_over_runs_are_kept, setup_renderer, teardown),
         cmocka_unit_test(test_cache),
         cmocka_unit_test_setup_teardown(test_probes_wait_for_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(test_read_key, setup, teardown),
