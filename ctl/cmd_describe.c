@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "ctl/backend.h"
 #include "ctl/describe.h"
+#include "ctl/show.h"
 #include "ctl/verbs.h"
 #include "report/json_text.h"
 #include "store/run_document.h"
@@ -41,6 +42,7 @@ static enum exit_code describe(const struct backend *b, const struct loaded_run 
         .where = b->where,
         .object = run->object,
         .now_unix_ms = clock_unix_ms(),
+        .columns = show_list_columns(),
     };
     describe_format(&params, &out);
     enum exit_code code = cli_print(&out);

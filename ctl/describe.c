@@ -347,7 +347,7 @@ static void format_trials(const struct describe_params *p, struct buf *out)
         }
     }
     buf_puts(out, "\nTrials:\n");
-    table_format(t, true, out);
+    table_format_list(t, 2, true, p->columns, out);
     table_free(t);
 }
 
@@ -402,7 +402,7 @@ static void format_noise(const struct describe_params *p, struct buf *out)
     }
     if (any) {
         buf_puts(out, "\nNoise (the machine before and after each trial; steal while it ran):\n");
-        table_format(t, true, out);
+        table_format_list(t, 2, true, p->columns, out);
     }
     table_free(t);
 }

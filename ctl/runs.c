@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "ctl/human.h"
 #include "ctl/list_order.h"
@@ -102,6 +103,11 @@ static void print_row(struct table *t, const struct listed_run *l, bool is_wide,
     table_cell(t, "%s", age);
     table_cell(t, "%s", duration);
     if (is_wide) {
+        char started[CLOCK_RFC3339_SIZE] = "-";
+        if (row->status.started_unix_ms > 0) {
+            clock_format_rfc3339(row->status.started_unix_ms, started);
+        }
+        table_cell(t, "%s", started);
         table_cell(t, "%u", row->status.trials_failed);
         table_cell(t, "%lld", (long long)row->cpus);
         table_cell(t, "%s", row->rehearsal ? "yes" : "no");
@@ -113,15 +119,15 @@ static void print_row(struct table *t, const struct listed_run *l, bool is_wide,
 static void print_table(const struct cli *cli, const struct run_list *list,
                         const struct runs_format *how, struct buf *out)
 {
-    static const char *const titles[] = {"NAME",      "BENCHMARK", "PHASE",  "TRIALS",
-                                         "AGE",       "DURATION",  "FAILED", "CPUS",
-                                         "REHEARSAL", "UID",       "REASON"};
+    static const char *const titles[] = {"NAME", "BENCHMARK", "PHASE",   "TRIALS",
+                                         "AGE",  "DURATION",  "STARTED", "FAILED",
+                                         "CPUS", "REHEARSAL", "UID",     "REASON"};
     bool is_wide = cli_output_is(cli, "wide");
     struct table *t = table_new();
     if (how->with_ns) {
         table_column(t, "NAMESPACE", TABLE_LEFT);
     }
-    for (size_t i = 0; i < (is_wide ? 11 : 6); i++) {
+    for (size_t i = 0; i < (is_wide ? 12 : 6); i++) {
         table_column(t, titles[i], TABLE_LEFT);
     }
     vec_each (const struct listed_run, l, &list->items) {
