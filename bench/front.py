@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""script/bench front [--runs N] [--rounds N]
+"""script/bench front [--runs N] [--rounds N] [--paints N] [--steps N]
 
-How soon benchctl is there: `version`, which opens nothing, and `get runs --local` of a store of 1,000 runs.
+How soon benchctl is there: `version`, which opens nothing, `get runs --local` of a store of 1,000 runs, and completion of a run's
+name from an API server on this machine (tests/ctl/fake_cluster.py). What the page of a
+run of 44 points and 5 trials costs to make, how large it is, and when Chromium paints it; how soon a live page shows a step.
 
 The store is made here: one run of a tiny definition, with tests/ctl/fake_worker.py in place of a worker, whose row is then
 copied. The time of a command is its CPU time, the least of --rounds, because a machine that is busy otherwise delays an answer
-but does not make it cost more; wall time, the least and the median, stands beside it. Also prints how large the program is,
-and how many shared libraries it loads.
+but does not make it cost more; wall time, the least and the median, stands beside it. Completion is wall time. A paint is the least of --paints, from
+navigation to the first content; a step is the slowest of --steps, from the daemon's word to the text in the page, by a clock here.
+Also prints how large the program is, and how many shared libraries it loads when it starts.
 """
 import argparse
 import json
@@ -17,12 +20,18 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import figures
-from results import Bars, MIB, cost_of
+from results import Bars, MIB, cost_of, least
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tests" / "browser"), str(ROOT / "tests" / "ctl")]
+import chromium  # noqa: E402  (their folders are known only now)
+import fake_cluster  # noqa: E402
+
 VERSION_S, LIST_S = 0.005, 0.015
+COMPLETE_S, REPORT_S, REPORT_MIB, REPORT_BYTES, PAINT_S, FOLLOW_S = 0.3, 1.0, 64, 250000, 0.3, 1.0
 
 
 def definition():
@@ -59,22 +68,103 @@ def libraries(program):
     return sum("=>" in line for line in done.stdout.splitlines())
 
 
+def commands(benchctl, folder, args, bars):
+    """version and the list: rows of a table."""
+    path, lines = make_store(benchctl, folder, args.runs), []
+    for words, bar_s in ((["version"], VERSION_S), (["get", "runs", "--store", f"sqlite:{path}"], LIST_S)):
+        costs = [cost_of([benchctl, *words]) for _ in range(args.rounds)]
+        cpu_s = min(c.cpu_s for c in costs)
+        walls_s = [c.wall_s for c in costs]
+        lines.append([" ".join(words[:2]), f"{1000 * cpu_s:.1f} ms", f"{1000 * bar_s:.0f} ms", bars.add(cpu_s, bar_s),
+                      f"{1000 * min(walls_s):.1f}", f"{1000 * statistics.median(walls_s):.1f}"])
+    return lines
+
+
+def completion(benchctl, folder, args, bars):
+    """Tab for a run's name, where a cluster on this machine has 100: a row of a table."""
+    fake = fake_cluster.FakeCluster()
+    for i in range(100):
+        fake.put("benchmarkruns", {"metadata": {"name": f"tiny-{i:05}", "uid": f"{i:08x}-0000-4000-8000-000000000000"},
+                                   "spec": {"benchmarkRef": {"name": "tiny"}}, "status": {"phase": "Succeeded"}})
+    os.environ["KUBECONFIG"] = fake.kubeconfig(folder / "kubeconfig")
+    words = [benchctl, "__complete", "describe", "tiny-"]
+    offered = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.count("tiny-")
+    if offered != 100:
+        sys.exit(f"{offered} of 100 runs are offered")
+    costs = [cost_of(words) for _ in range(args.rounds)]
+    fake.close()
+    walls_s = [c.wall_s for c in costs]
+    return [["completion from a cluster", f"{1000 * min(walls_s):.0f} ms", f"{1000 * COMPLETE_S:.0f} ms", bars.add(min(walls_s), COMPLETE_S),
+             f"{1000 * min(walls_s):.0f}", f"{1000 * statistics.median(walls_s):.0f}"]]
+
+
+def report(build, folder, args, bars):
+    """The page of 44 points of 5 trials, made and opened. Its path, and rows of a table."""
+    store, page = folder / "report.db", folder / "page.html"
+    subprocess.run([build / "bench" / "results_store", store, "1", "0", "10"], check=True, stdout=subprocess.DEVNULL)
+    cost = least([cost_of([build / "ctl" / "benchctl", "report", "small-sweep-00000", "--store", f"sqlite:{store}", "--file", page])
+                  for _ in range(args.rounds)])
+    size = page.stat().st_size
+    lines = [["report of 44 points x 5", f"{1000 * cost.cpu_s:.0f} ms", f"{1000 * REPORT_S:.0f} ms", bars.add(cost.cpu_s, REPORT_S),
+              f"{1000 * cost.wall_s:.0f}", ""],
+             ["  its memory", f"{cost.max_rss_bytes / MIB:.0f} MiB", f"{REPORT_MIB} MiB", bars.add(cost.max_rss_bytes / MIB, REPORT_MIB), "", ""],
+             ["  its size", f"{size / 1000:.0f} kB", f"{REPORT_BYTES / 1000:.0f} kB", bars.add(size, REPORT_BYTES), "", ""]]
+    paints_s = []
+    with chromium.Chromium() as browser:
+        for _ in range(args.paints):
+            browser.show(f"file://{page}")
+            paints_s.append(browser.first_paint_s())
+    lines.append(["  its first paint in Chromium", f"{1000 * min(paints_s):.0f} ms", f"{1000 * PAINT_S:.0f} ms",
+                  bars.add(min(paints_s), PAINT_S), "", f"{1000 * statistics.median(paints_s):.0f}"])
+    return store, lines
+
+
+def live(build, store, args, bars):
+    """From the daemon's word of a step to the page that shows it: rows of a table."""
+    server = subprocess.Popen([build / "tests" / "daemon" / "web" / "web_server", f"sqlite:{store}", "small-sweep-00000"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    took_s = []
+
+    def say(line):
+        server.stdin.write(line + "\n")
+        server.stdin.flush()
+
+    with chromium.Chromium() as browser:
+        address = server.stdout.readline().strip()
+        say("phase Running")
+        browser.show(f"http://{address}/runs/small-sweep-00000")
+        for step in range(10, 10 + args.steps):
+            time.sleep(0.3)
+            said = time.monotonic()
+            say(f"step {step}")
+            while not browser.value(f"document.getElementById('step').textContent.includes('step {step + 1} of')"):
+                if time.monotonic() - said > 30:
+                    sys.exit(f"the page does not show step {step + 1}")
+                time.sleep(0.005)
+            took_s.append(time.monotonic() - said)
+    server.stdin.close()
+    server.wait()
+    took_s = took_s[1:] or took_s   # the first may come before the page has connected
+    return [["a live page follows a step", f"{1000 * max(took_s):.0f} ms", f"{1000 * FOLLOW_S:.0f} ms", bars.add(max(took_s), FOLLOW_S), "",
+             f"{1000 * statistics.median(took_s):.0f}"]]
+
+
 def main():
     parser = argparse.ArgumentParser(prog="script/bench front", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--paints", type=int, default=10)
+    parser.add_argument("--steps", type=int, default=20)
     args = parser.parse_args()
-    benchctl = pathlib.Path(os.environ.get("BENCHD_BUILD_DIR", ROOT / "build")) / "ctl" / "benchctl"
-    bars, lines = Bars(), []
-    with tempfile.TemporaryDirectory(prefix="bench-front-") as folder:
-        path = make_store(benchctl, pathlib.Path(folder), args.runs)
-        for words, bar_s in ((["version"], VERSION_S), (["get", "runs", "--store", f"sqlite:{path}"], LIST_S)):
-            costs = [cost_of([benchctl, *words]) for _ in range(args.rounds)]
-            cpu_s = min(c.cpu_s for c in costs)
-            walls_s = [c.wall_s for c in costs]
-            lines.append([" ".join(words[:2]), f"{1000 * cpu_s:.1f}", f"{1000 * bar_s:.0f}", bars.add(cpu_s, bar_s),
-                          f"{1000 * min(walls_s):.1f}", f"{1000 * statistics.median(walls_s):.1f}"])
-    print(figures.table(["COMMAND", "CPU MS", "BAR", "", "WALL MS", "MEDIAN"], lines))
+    build = pathlib.Path(os.environ.get("BENCHD_BUILD_DIR", ROOT / "build-test"))
+    benchctl, bars = build / "ctl" / "benchctl", Bars()
+    with tempfile.TemporaryDirectory(prefix="bench-front-") as name:
+        folder = pathlib.Path(name)
+        lines = commands(benchctl, folder, args, bars)
+        lines += completion(benchctl, folder, args, bars)
+        store, more = report(build, folder, args, bars)
+        lines += more + live(build, store, args, bars)
+    print(figures.table(["WHAT", "MEASURED", "BAR", "", "WALL MS", "MEDIAN MS"], lines))
     print(f"{args.runs} runs; benchctl has {benchctl.stat().st_size / MIB:.1f} MiB with its symbols and loads {libraries(benchctl)} libraries")
     print(f"reached {bars.reached} of {bars.all}")
     sys.exit(0 if bars.reached == bars.all else 1)

@@ -14,14 +14,18 @@ BENCH = pathlib.Path(os.environ["BENCHD_SOURCE_DIR"]) / "bench" / "front.py"
 
 class Front(unittest.TestCase):
     def test_every_figure_has_its_bar(self):
-        done = subprocess.run([sys.executable, BENCH, "--runs", "7", "--rounds", "2"], capture_output=True, text=True, check=False)
+        done = subprocess.run([sys.executable, BENCH, "--runs", "7", "--rounds", "2", "--paints", "1", "--steps", "2"], capture_output=True,
+                              text=True, check=False)
         self.assertIn(done.returncode, (0, 1), done.stderr)
-        words = re.findall(r"^(version|get runs) +[\d.]+ +(5|15) +(reached|MISSED) ", done.stdout, re.M)
-        self.assertEqual([row[:2] for row in words], [("version", "5"), ("get runs", "15")], done.stdout)
+        rows = re.findall(r"^ *(\w.*?)  +[\d.]+ (?:ms|MiB|kB) +([\d]+ (?:ms|MiB|kB)) +(reached|MISSED)", done.stdout, re.M)
+        self.assertEqual([row[:2] for row in rows],
+                         [("version", "5 ms"), ("get runs", "15 ms"), ("completion from a cluster", "300 ms"), ("report of 44 points x 5", "1000 ms"), ("its memory", "64 MiB"),
+                          ("its size", "250 kB"), ("its first paint in Chromium", "300 ms"), ("a live page follows a step", "1000 ms")],
+                         done.stdout)
         self.assertIn("\n7 runs; benchctl has ", done.stdout)
-        reached = sum(row[2] == "reached" for row in words)
-        self.assertIn(f"\nreached {reached} of 2\n", done.stdout)
-        self.assertEqual(done.returncode, 0 if reached == 2 else 1)
+        reached = sum(row[2] == "reached" for row in rows)
+        self.assertIn(f"\nreached {reached} of 8\n", done.stdout)
+        self.assertEqual(done.returncode, 0 if reached == 8 else 1)
 
 
 if __name__ == "__main__":
