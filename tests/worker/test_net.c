@@ -13,6 +13,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -156,11 +157,44 @@ static void second_address(void **state)
     dial_done(&d);
 }
 
+/* Without a descriptor for the connection that waits, a listener is not polled for a while. */
+static void a_listener_rests_without_descriptors(void **state)
+{
+    (void)state;
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(in);
+    struct net_listener l = {.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)};
+    const int client = socket(AF_INET, SOCK_STREAM, 0);
+    struct err err = {0};
+    assert_int_equal(bind(l.fd, (struct sockaddr *)&in, sizeof(in)) | listen(l.fd, 1), 0);
+    assert_int_equal(getsockname(l.fd, (struct sockaddr *)&in, &len), 0);
+    assert_int_equal(syscall(SYS_connect, client, &in, sizeof(in)), 0);
+
+    const int next = dup(client); /* the descriptor that accept would get */
+    struct rlimit was, few;
+    assert_int_equal(close(next) | getrlimit(RLIMIT_NOFILE, &was), 0);
+    few = (struct rlimit){(rlim_t)next, was.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    assert_int_equal(net_accept(&l, 5 * S, &err), -EMFILE);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+    assert_non_null(strstr(err.msg, "accept a connection: "));
+    assert_int_equal(net_listener_poll(&l, 5 * S), -1);
+    assert_int_equal(net_accept(&l, 5 * S + NET_REST_NS - 1, &err), -EAGAIN);
+
+    assert_int_equal(net_listener_poll(&l, 5 * S + NET_REST_NS), l.fd);
+    const int fd = net_accept(&l, 5 * S + NET_REST_NS, &err);
+    assert_true(fd >= 0);
+    assert_int_equal(net_accept(&l, 5 * S + NET_REST_NS, &err), -EAGAIN);
+    assert_int_equal(net_listener_poll(&l, 5 * S + NET_REST_NS), l.fd);
+    assert_int_equal(close(fd) | close(client) | close(l.fd), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(name_moves),
         cmocka_unit_test(second_address),
+        cmocka_unit_test(a_listener_rests_without_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

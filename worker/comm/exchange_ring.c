@@ -244,6 +244,7 @@ int exchange_ring_new(const struct exchange_ring_params *params, struct exchange
     r->base.ops = &worker_ops;
     r->params = *params;
     r->n_ranks = params->slices.n_servers;
+    r->listener = (struct net_listener){.fd = params->listen_fd};
     r->has_arrived = xnew_array(bool, params->slices.n);
     ring_round_init(r);
     r->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

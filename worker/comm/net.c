@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/parse.h"
 
@@ -104,6 +105,37 @@ int net_port(int fd, uint16_t *ret, struct err *err)
     const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&ss;
     *ret = ntohs(ss.ss_family == AF_INET6 ? in6->sin6_port : in4->sin_port);
     return 0;
+}
+
+int net_accept(struct net_listener *l, int64_t now_ns, struct err *err)
+{
+    while (net_listener_poll(l, now_ns) >= 0) {
+        int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        const int code = fd < 0 ? errno : 0;
+        if (code == EMFILE || code == ENFILE || code == ENOMEM || code == ENOBUFS) {
+            (void)err_set_errno(err, code, "accept a connection");
+            l->rests_until_ns = now_ns + NET_REST_NS;
+            if (!l->is_logged) {
+                l->is_logged = true;
+                log_event(LOG_LEVEL_WARN, "no room for another connection", "err", err->msg, NULL);
+            }
+            return -code;
+        }
+        if (code == ECONNABORTED || code == EINTR) {
+            continue; /* it has closed again */
+        }
+        if (fd < 0) {
+            return -EAGAIN;
+        }
+        l->is_logged = false;
+        return fd;
+    }
+    return -EAGAIN;
+}
+
+int net_listener_poll(const struct net_listener *l, int64_t now_ns)
+{
+    return now_ns < l->rests_until_ns ? -1 : l->fd;
 }
 
 enum { LOOKUP_RUNNING, LOOKUP_DONE, LOOKUP_ABANDONED };

@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "worker/comm/conn.h"
 #include "exchange/flow.h"
+#include "worker/comm/net.h"
 #include "worker/comm/ps_server.h"
 #include "worker/comm/ps_single.h"
 #include "worker/comm/reduce.h"
@@ -29,7 +30,7 @@ struct ps_last { /* rounds in which a trainer was the last, see ps_server_stats 
 
 struct ps_server {
     struct ps_server_params params;
-    int listen_fd;
+    struct net_listener listener;
     struct heartbeat_self self;
     int64_t now_ns;
     int64_t rendezvous_by_ns;

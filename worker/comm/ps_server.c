@@ -64,14 +64,10 @@ static bool all_joined(const struct ps_server *s)
 static int accept_all(struct ps_server *s, struct err *err)
 {
     for (;;) {
-        int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        const int code = fd < 0 ? errno : 0;
-        if (!all_joined(s) &&
-            (code == EMFILE || code == ENFILE || code == ENOMEM || code == ENOBUFS)) {
-            return err_set_errno(err, code, "accept");
-        }
+        const int fd = net_accept(&s->listener, s->now_ns, err);
         if (fd < 0) {
-            return 0; /* no more connections, one that has closed again, or no room for a stranger */
+            /* Without a place for every trainer there is no trial. Strangers may wait. */
+            return fd == -EAGAIN || all_joined(s) ? 0 : fd;
         }
         if (net_tune(fd, err) < 0 || s->peers.len >= s->n_joined + MAX_STRANGERS) {
             (void)close(fd); /* closed again, or a flood: real trainers connect again */
@@ -402,7 +398,7 @@ static void wait_turn(struct ps_server *s, struct pollfd *fds)
         short events = (short)(POLLIN | (conn_wants_tx(&(*p)->conn) ? POLLOUT : 0));
         fds[n++] = (struct pollfd){.fd = (*p)->conn.fd, .events = events};
     }
-    fds[n++] = (struct pollfd){.fd = s->listen_fd, .events = POLLIN};
+    fds[n++] = (struct pollfd){.fd = net_listener_poll(&s->listener, s->now_ns), .events = POLLIN};
     (void)poll(fds, n, TICK_MS); /* on an error the turn finds nothing to do */
 }
 
@@ -496,7 +492,7 @@ void ps_server_stats_done(struct ps_server_stats *s)
 int ps_server_run(const struct ps_server_params *params, int listen_fd,
                   struct ps_server_stats *ret_stats, struct fault *ret_fault, struct err *err)
 {
-    struct ps_server s = {.params = *params, .listen_fd = listen_fd};
+    struct ps_server s = {.params = *params, .listener = {.fd = listen_fd}};
     struct err local;
     err = err != NULL ? err : &local;
     s.trainers = xnew_array(struct ps_peer *, params->n_trainers);
@@ -524,6 +520,6 @@ int ps_server_run(const struct ps_server_params *params, int listen_fd,
     vec_done(&s.peers);
     vec_done(&s.round_ns);
     free(s.trainers);
-    (void)close(s.listen_fd); /* a listener has nothing to lose */
+    (void)close(s.listener.fd); /* a listener has nothing to lose */
     return r;
 }

@@ -107,6 +107,7 @@ struct ring {
     bool begun;
     bool doing_main_waits;
     uint32_t n_ranks;
+    struct net_listener listener; /* params.listen_fd */
     struct ring_peer next;
     VEC(struct ring_peer *) guests; /* owned, as prev */
     struct ring_peer *prev;         /* NULL: it has not joined */

@@ -247,7 +247,8 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
 {
     const bool dials = r->next.state == RING_DIAL;
     fds[AT_WAKE] = (struct pollfd){.fd = r->wake_fd, .events = POLLIN};
-    fds[AT_LISTEN] = (struct pollfd){.fd = r->params.listen_fd, .events = POLLIN};
+    fds[AT_LISTEN] =
+        (struct pollfd){.fd = net_listener_poll(&r->listener, r->now_ns), .events = POLLIN};
     fds[AT_NEXT] =
         dials ? (struct pollfd){.fd = r->next.dial.fd, .events = POLLOUT} : watch(&r->next.conn);
     fds[AT_PREV] = r->prev != NULL ? watch(&r->prev->conn) : (struct pollfd){.fd = -1};

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -272,14 +271,38 @@ static int dial_next(struct ring *r, struct err *err)
     return 0;
 }
 
-static int read_peer(struct ring *r, struct ring_peer *l,
+static int read_peer(struct ring *r, struct ring_peer *l, size_t budget,
                      int (*on_frame)(void *, struct conn *, const struct frame *, const uint8_t *,
                                      struct err *),
                      struct err *err)
 {
     const struct conn_handler handler = {on_place, on_frame, on_part};
     struct sender sender = {r, l};
-    return conn_pump_rx(&l->conn, r->now_ns, TURN_BYTES, &handler, &sender, err);
+    return conn_pump_rx(&l->conn, r->now_ns, budget, &handler, &sender, err);
+}
+
+/* One neighbour has closed its connection. The other one may have sent an ABORT that names the cause, after
+ * gradients that nobody has read yet: then this neighbour is a consequence. */
+static int read_last_words(struct ring *r, const struct ring_peer *closed, struct err *err)
+{
+    struct ring_peer *other = closed == &r->next ? r->prev : &r->next;
+    if (other == NULL || other->state != RING_JOINED || other->conn.fd < 0) {
+        return 0;
+    }
+    const int e = read_peer(r, other, SIZE_MAX, on_next_frame, err);
+    return e == -ECONNRESET ? 0 : e;
+}
+
+/* A call on the connection to a neighbour has failed. Returns what the thread ends with. */
+static int lose(struct ring *r, const struct ring_peer *l, int e, struct err *err)
+{
+    struct err other;
+    const int last = e == -ECONNRESET ? read_last_words(r, l, &other) : 0;
+    if (last == -ECANCELED) {
+        *err = other;
+        return last;
+    }
+    return blame(r, l, e, err);
 }
 
 int ring_next_turn(struct ring *r, bool is_readable, struct err *err)
@@ -291,7 +314,7 @@ int ring_next_turn(struct ring *r, bool is_readable, struct err *err)
     if (!is_readable || l->state == RING_GONE) {
         return 0;
     }
-    int e = read_peer(r, l, on_next_frame, err);
+    int e = read_peer(r, l, TURN_BYTES, on_next_frame, err);
     if (e == -ECONNRESET && l->state == RING_HANDSHAKE) {
         conn_close(&l->conn); /* the peer is starting or ending: connect again */
         dial_again(&l->dial, r->now_ns, "it closed the connection during the handshake");
@@ -302,7 +325,7 @@ int ring_next_turn(struct ring *r, bool is_readable, struct err *err)
         conn_close(&l->conn);
         return 0;
     }
-    return e < 0 ? blame(r, l, e, err) : 0;
+    return e < 0 ? lose(r, l, e, err) : 0;
 }
 
 /* ---- the rank before, and strangers ---- */
@@ -331,14 +354,10 @@ static void note_rejected(struct ring *r, const struct ring_peer *guest, const c
 int ring_accept(struct ring *r, struct err *err)
 {
     for (;;) {
-        int fd = accept4(r->params.listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        const int code = fd < 0 ? errno : 0;
-        if (r->prev == NULL &&
-            (code == EMFILE || code == ENFILE || code == ENOMEM || code == ENOBUFS)) {
-            return err_set_errno(err, code, "accept");
-        }
+        const int fd = net_accept(&r->listener, r->now_ns, err);
         if (fd < 0) {
-            return 0; /* no more connections, one that has closed again, or no room for a stranger */
+            /* Without a place for the rank before there is no ring. Strangers may wait. */
+            return fd == -EAGAIN || r->prev != NULL ? 0 : fd;
         }
         if (net_tune(fd, err) < 0 || r->guests.len >= MAX_GUESTS) {
             (void)close(fd); /* closed again, or a flood: the rank before connects again */
@@ -453,7 +472,7 @@ static void welcome(struct ring *r, struct ring_peer *guest)
 
 int ring_guest_turn(struct ring *r, struct ring_peer *guest, bool is_readable, struct err *err)
 {
-    int e = is_readable ? read_peer(r, guest, on_guest_frame, err) : 0;
+    int e = is_readable ? read_peer(r, guest, TURN_BYTES, on_guest_frame, err) : 0;
     if (guest->state == RING_JOINED) {
         welcome(r, guest);
         return 0;
@@ -485,12 +504,12 @@ int ring_prev_turn(struct ring *r, bool is_readable, struct err *err)
     if (l == NULL || l->state == RING_GONE || !is_readable) {
         return 0;
     }
-    int e = read_peer(r, l, on_next_frame, err);
+    int e = read_peer(r, l, TURN_BYTES, on_next_frame, err);
     if (l->state == RING_GONE) {
         conn_close(&l->conn);
         return 0;
     }
-    return e < 0 ? blame(r, l, e, err) : 0;
+    return e < 0 ? lose(r, l, e, err) : 0;
 }
 
 /* ---- life ---- */
