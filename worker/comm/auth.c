@@ -1,6 +1,9 @@
 /* Keys and tags of the exchange, see auth.h. */
+/* SHA256_Init and the like: without the look-up of a provider, which took 2 of the 2.3 us of a header. */
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include "worker/comm/auth.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,21 +13,38 @@
 #include <unistd.h>
 
 #include <openssl/crypto.h>
-#include <openssl/hmac.h>
 #include <openssl/sha.h>
+
+void auth_sha256(const void *data, size_t len, uint8_t ret[AUTH_DIGEST_SIZE])
+{
+    SHA256_CTX state;
+    (void)SHA256_Init(&state); /* none of these can fail */
+    (void)SHA256_Update(&state, data, len);
+    (void)SHA256_Final(ret, &state);
+}
+
+/* H((key ^ pad) || data), the one half of HMAC (RFC 2104). The key fills a block, with zeros. */
+static void keyed_sha256(const uint8_t *key, size_t key_len, uint8_t pad, const void *data,
+                         size_t len, uint8_t ret[AUTH_DIGEST_SIZE])
+{
+    uint8_t block[SHA256_CBLOCK];
+    for (size_t i = 0; i < sizeof(block); i++) {
+        block[i] = (uint8_t)((i < key_len ? key[i] : 0) ^ pad);
+    }
+    SHA256_CTX state;
+    (void)SHA256_Init(&state); /* none of these can fail */
+    (void)SHA256_Update(&state, block, sizeof(block));
+    (void)SHA256_Update(&state, data, len);
+    (void)SHA256_Final(ret, &state);
+}
 
 void auth_hmac(const void *key, size_t key_len, const void *data, size_t len,
                uint8_t ret[AUTH_TAG_SIZE])
 {
-    unsigned n = AUTH_TAG_SIZE;
-    if (HMAC(EVP_sha256(), key, (int)key_len, data, len, ret, &n) == NULL) {
-        abort(); /* fails only without memory, like xmalloc */
-    }
-}
-
-void auth_sha256(const void *data, size_t len, uint8_t ret[AUTH_DIGEST_SIZE])
-{
-    (void)SHA256(data, len, ret); /* returns ret */
+    assert(key_len <= SHA256_CBLOCK);
+    uint8_t inner[AUTH_DIGEST_SIZE];
+    keyed_sha256(key, key_len, 0x36, data, len, inner);
+    keyed_sha256(key, key_len, 0x5c, inner, sizeof(inner), ret);
 }
 
 bool auth_equal(const void *a, const void *b, size_t len)

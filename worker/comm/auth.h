@@ -16,7 +16,7 @@ struct auth_key {
     uint8_t bytes[AUTH_TAG_SIZE];
 };
 
-/* HMAC-SHA256 of data under a key of any length. */
+/* HMAC-SHA256 of data under a key of at most 64 bytes. */
 void auth_hmac(const void *key, size_t key_len, const void *data, size_t len,
                uint8_t ret[AUTH_TAG_SIZE]);
 void auth_sha256(const void *data, size_t len, uint8_t ret[AUTH_DIGEST_SIZE]);
