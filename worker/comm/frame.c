@@ -16,7 +16,7 @@ static const uint8_t magic[4] = {'b', 'n', 'c', 'X'};
 enum {
     AT_MAGIC = 0,
     AT_VERSION = 4,
-    AT_TYPE = 5,
+    AT_TYPE = FRAME_TYPE_AT,
     AT_ROLE = 6,
     AT_DTYPE = 7,
     AT_INDEX = 8,
@@ -262,6 +262,11 @@ static int finish_payload(struct frame_parser *p, struct err *err)
     p->got = 0;
     p->state = PARSER_HEADER;
     return FRAME_COMPLETE;
+}
+
+bool frame_parser_is_inside(const struct frame_parser *p)
+{
+    return p->state != PARSER_HEADER || p->got > 0;
 }
 
 size_t frame_parser_arrived(const struct frame_parser *p)

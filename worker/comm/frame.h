@@ -25,6 +25,7 @@
 #define FRAME_VERSION 2
 #define FRAME_HEADER_SIZE 80
 #define FRAME_MAC_SIZE 16
+#define FRAME_TYPE_AT 5 /* the byte of a header that has the type */
 #define FRAME_MAX_PAYLOAD (1u << 20)
 #define FRAME_READ_BYTES                                                                           \
     ((size_t)256 << 10)         /* of a payload at a time: the second-level cache holds it */
@@ -117,6 +118,8 @@ int frame_parser_advance(struct frame_parser *p, size_t n, struct err *err);
 /* The answer to FRAME_HEADER_DONE: `to` has room for frame.payload_len bytes; NULL: the parser
  * keeps them itself, at most FRAME_SMALL_PAYLOAD. Returns FRAME_COMPLETE if there is no payload. */
 int frame_parser_place(struct frame_parser *p, void *to, struct err *err);
+/* True if a frame has begun and is not complete. */
+bool frame_parser_is_inside(const struct frame_parser *p);
 /* Bytes of the payload of p->frame that have arrived; 0 while a header arrives. Nothing has verified
  * them yet: a wrong CRC is found when the last one is there. */
 size_t frame_parser_arrived(const struct frame_parser *p);

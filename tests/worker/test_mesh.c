@@ -1,0 +1,299 @@
+/* All-reduce over TCP, with ranks as threads on loopback: sums in every way, the same bits for all, and who is named
+ * when a rank leaves, lies or does not belong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "worker/comm/mesh.h"
+
+#define MAX_RANKS 8u
+#define S INT64_C(1000000000)
+
+struct gang;
+struct rank {
+    struct gang *gang;
+    pthread_t thread;
+    uint32_t index;
+    int result;
+    struct err err;
+    struct exchange_fault fault;
+    float *own, *to; /* (n) owned */
+    /* what it does differently */
+    bool leaves, is_ahead, has_other_secret, has_other_digest, is_of_another_attempt;
+    size_t n; /* 0: that of the gang */
+};
+
+struct gang {
+    uint32_t n_ranks;
+    size_t n;
+    bool is_in_place, rounds;
+    enum collective_algorithm algorithm;
+    int64_t rendezvous_ns;
+    int listen_fds[MAX_RANKS];
+    struct net_addr addrs[MAX_RANKS];
+    struct rank ranks[MAX_RANKS];
+};
+
+static void gang_init(struct gang *g, uint32_t n_ranks, size_t n,
+                      enum collective_algorithm algorithm)
+{
+    *g = (struct gang){.n_ranks = n_ranks, .n = n, .algorithm = algorithm, .rendezvous_ns = 20 * S};
+    for (uint32_t i = 0; i < n_ranks; i++) {
+        struct net_addr any;
+        struct err err;
+        uint16_t port;
+        char text[32];
+        g->ranks[i] = (struct rank){.gang = g, .index = i};
+        assert_int_equal(net_addr_parse("127.0.0.1:0", &any, &err), 0);
+        g->listen_fds[i] = net_listen(&any, &err);
+        assert_true(g->listen_fds[i] >= 0);
+        assert_int_equal(net_port(g->listen_fds[i], &port, &err), 0);
+        (void)snprintf(text, sizeof(text), "127.0.0.1:%u", port);
+        assert_int_equal(net_addr_parse(text, &g->addrs[i], &err), 0);
+    }
+}
+
+/* Three calls, of which the last one counts. */
+static int call(struct rank *r, struct collective *c)
+{
+    const struct gang *g = r->gang;
+    const size_t n = r->n != 0 ? r->n : g->n;
+    for (int i = 0; i < 3; i++) {
+        if (i == 1 && r->leaves) {
+            c->ops->abandon(c, 10, "its data is damaged");
+            return -ECANCELED;
+        }
+        ((struct mesh *)c)->step += i == 1 && r->is_ahead;
+        for (size_t k = 0; k < n; k++) {
+            const float whole = (float)((k * 7 + r->index * 31 + (size_t)i) % 101);
+            r->own[k] = g->rounds ? 1.0f / (whole + 3) : whole;
+        }
+        memset(r->to, 0xff, n * sizeof(float));
+        int e = c->ops->beat(c, &r->err);
+        e = e < 0 ? e : c->ops->all_reduce(c, r->own, g->is_in_place ? r->own : r->to, n, &r->err);
+        if (e < 0) {
+            return e;
+        }
+    }
+    if (g->is_in_place) {
+        memcpy(r->to, r->own, n * sizeof(float));
+    }
+    return c->ops->goodbye(c, &r->err);
+}
+
+static void *run_rank(void *arg)
+{
+    struct rank *r = arg;
+    const struct gang *g = r->gang;
+    struct collective_params p = {
+        .self = {.run = 7, .role = ROLE_WORKER, .index = r->index},
+        .n_ranks = g->n_ranks,
+        .addrs = g->addrs,
+        .listen_fd = g->listen_fds[r->index],
+        .algorithm = g->algorithm,
+        .rendezvous_ns = g->rendezvous_ns,
+    };
+    p.secret[0] = r->has_other_secret;
+    p.digest[0] = r->has_other_digest;
+    p.self.attempt = r->is_of_another_attempt;
+    struct collective *c;
+    r->result = collective_tcp_new(&p, &c, &r->fault, &r->err);
+    if (r->result >= 0) {
+        r->result = call(r, c);
+        c->ops->fault(c, &r->fault);
+        c->ops->free(c);
+    }
+    return NULL;
+}
+
+static void gang_run(struct gang *g)
+{
+    for (uint32_t i = 0; i < g->n_ranks; i++) {
+        struct rank *r = &g->ranks[i];
+        const size_t n = (r->n > g->n ? r->n : g->n) + 1;
+        r->own = xnew_array(float, n);
+        r->to = xnew_array(float, n);
+        assert_int_equal(pthread_create(&r->thread, NULL, run_rank, r), 0);
+    }
+    for (uint32_t i = 0; i < g->n_ranks; i++) {
+        assert_int_equal(pthread_join(g->ranks[i].thread, NULL), 0);
+    }
+}
+
+static void gang_done(struct gang *g)
+{
+    for (uint32_t i = 0; i < g->n_ranks; i++) {
+        free(g->ranks[i].own);
+        free(g->ranks[i].to);
+    }
+}
+
+static void check_sums(struct gang *g)
+{
+    gang_run(g);
+    for (uint32_t i = 0; i < g->n_ranks; i++) {
+        if (g->ranks[i].result < 0) {
+            fail_msg("worker/%u: %s", i, g->ranks[i].err.msg);
+        }
+        assert_memory_equal(g->ranks[i].to, g->ranks[0].to, g->n * sizeof(float));
+    }
+    for (size_t k = 0; k < g->n && !g->rounds; k++) {
+        float want = 0;
+        for (uint32_t i = 0; i < g->n_ranks; i++) {
+            want += (float)((k * 7 + i * 31 + 2) % 101);
+        }
+        assert_true(g->ranks[0].to[k] == want);
+    }
+    gang_done(g);
+}
+
+static void every_way_sums(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t n_ranks;
+        size_t n;
+        enum collective_algorithm algorithm;
+    } rows[] = {
+        {2, 1, COLLECTIVE_AUTO},
+        {2, 4096, COLLECTIVE_AUTO},
+        {2, 4097, COLLECTIVE_AUTO},
+        {2, 300001, COLLECTIVE_AUTO},
+        {2, 300001, COLLECTIVE_HALVING_DOUBLING},
+        {3, 1, COLLECTIVE_AUTO},
+        {3, 300001, COLLECTIVE_AUTO},
+        {4, 100, COLLECTIVE_AUTO},
+        {4, 300001, COLLECTIVE_HALVING_DOUBLING},
+        {4, 300001, COLLECTIVE_RING},
+        {5, 17, COLLECTIVE_HALVING_DOUBLING},
+        {8, 5000, COLLECTIVE_AUTO},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (int how = 0; how < 4; how++) {
+            struct gang g;
+            gang_init(&g, rows[i].n_ranks, rows[i].n, rows[i].algorithm);
+            g.is_in_place = how % 2 == 1;
+            g.rounds = how >= 2;
+            check_sums(&g);
+        }
+    }
+}
+
+/* The same ranks and size: the same bits in every run, and in place or not. */
+static void bits_repeat(void **state)
+{
+    (void)state;
+    float *first = NULL;
+    for (int again = 0; again < 3; again++) {
+        struct gang g;
+        gang_init(&g, 3, 100003, COLLECTIVE_AUTO);
+        g.rounds = true;
+        g.is_in_place = again == 2;
+        gang_run(&g);
+        if (first != NULL) {
+            assert_memory_equal(g.ranks[1].to, first, g.n * sizeof(float));
+        } else {
+            first = take_ptr(g.ranks[1].to);
+        }
+        gang_done(&g);
+    }
+    free(first);
+}
+
+/* All but one are out with `code` and blame `peer`. */
+static void check_blame(const struct gang *g, uint32_t but, int code, const char *peer)
+{
+    for (uint32_t i = 0; i < g->n_ranks; i++) {
+        if (i != but) {
+            assert_true(g->ranks[i].result < 0);
+            assert_int_equal(g->ranks[i].fault.exit_code, code);
+            assert_string_equal(g->ranks[i].fault.peer, peer);
+        }
+    }
+}
+
+static void one_that_leaves_is_named(void **state)
+{
+    (void)state;
+    struct gang g;
+    gang_init(&g, 4, 1000, COLLECTIVE_AUTO);
+    g.ranks[2].leaves = true;
+    gang_run(&g);
+    check_blame(&g, 2, 11, "worker/2");
+    assert_non_null(strstr(g.ranks[0].err.msg, "its data is damaged"));
+    gang_done(&g);
+}
+
+static void numbers_of_another_call_are_refused(void **state)
+{
+    (void)state;
+    struct gang g;
+    gang_init(&g, 2, 1000, COLLECTIVE_AUTO);
+    g.ranks[1].is_ahead = true;
+    gang_run(&g);
+    assert_true(g.ranks[0].result < 0 && g.ranks[1].result < 0);
+    const bool is_by_0 = g.ranks[0].fault.exit_code == 12; /* whoever is first */
+    assert_int_equal(g.ranks[is_by_0 ? 0 : 1].fault.exit_code, 12);
+    assert_non_null(strstr(g.ranks[is_by_0 ? 0 : 1].err.msg, "expected call"));
+    gang_done(&g);
+    gang_init(&g, 2, 1000, COLLECTIVE_AUTO);
+    g.ranks[1].n = 999;
+    gang_run(&g);
+    assert_true(g.ranks[0].result < 0 && g.ranks[1].result < 0);
+    gang_done(&g);
+}
+
+static void other_settings_end_it(void **state)
+{
+    (void)state;
+    struct gang g;
+    gang_init(&g, 2, 10, COLLECTIVE_AUTO);
+    g.ranks[1].has_other_digest = true;
+    gang_run(&g);
+    assert_int_equal(g.ranks[0].fault.exit_code, 12);
+    assert_string_equal(g.ranks[0].fault.peer, "worker/1");
+    assert_int_equal(g.ranks[1].fault.exit_code, 12);
+    gang_done(&g);
+}
+
+/* It knows no secret, or belongs to another attempt: the others wait for the right one. */
+static void strangers_are_not_named(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 2; how++) {
+        struct gang g;
+        gang_init(&g, 2, 10, COLLECTIVE_AUTO);
+        g.rendezvous_ns = S;
+        g.ranks[1].has_other_secret = how == 0;
+        g.ranks[1].is_of_another_attempt = how == 1;
+        gang_run(&g);
+        assert_int_equal(g.ranks[0].fault.exit_code, 11);
+        assert_non_null(
+            strstr(g.ranks[0].err.msg, "worker/1 did not connect within 1 s (rejected"));
+        assert_int_equal(g.ranks[1].fault.exit_code, 12);
+        assert_string_equal(g.ranks[1].fault.peer, "worker/0");
+        gang_done(&g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_way_sums),
+        cmocka_unit_test(bits_repeat),
+        cmocka_unit_test(one_that_leaves_is_named),
+        cmocka_unit_test(numbers_of_another_call_are_refused),
+        cmocka_unit_test(other_settings_end_it),
+        cmocka_unit_test(strangers_are_not_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
