@@ -1,6 +1,7 @@
 /* The settings of a replica, see role_env.h. One table defines variables, options and --help. */
 #include "worker/role_env.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,9 @@
 #define TRAINING (TRAINER | WORKER)
 #define BOTH (TRAINER | PSERVER)
 #define ALL (TRAINING | PSERVER)
+#define RANK                                                                                       \
+    8u /* of `benchworker allreduce`: it meets the others as a worker, and trains nothing */
+#define EVERYBODY (ALL | RANK)
 
 enum kind { TEXT, NUMBER };
 
@@ -36,28 +40,28 @@ static const struct variable {
     int64_t min, max;
     const char *fallback;
 } variables[] = {
-    {"RUN", {"run", 0, "NAME", "Name of the run (default manual)"}, ALL, TEXT,
+    {"RUN", {"run", 0, "NAME", "Name of the run (default manual)"}, EVERYBODY, TEXT,
      offsetof(struct role_env, run), 0, 0, "manual"},
-    {"POINT", {"point", 0, "N", "Number of the point (default 0)"}, ALL, NUMBER,
+    {"POINT", {"point", 0, "N", "Number of the point (default 0)"}, EVERYBODY, NUMBER,
      offsetof(struct role_env, point), 0, UINT32_MAX, "0"},
-    {"TRIAL", {"trial", 0, "N", "Number of the trial (default 0)"}, ALL, NUMBER,
+    {"TRIAL", {"trial", 0, "N", "Number of the trial (default 0)"}, EVERYBODY, NUMBER,
      offsetof(struct role_env, trial), 0, UINT32_MAX, "0"},
-    {"ATTEMPT", {"attempt", 0, "N", "Number of the attempt (default 0)"}, ALL, NUMBER,
+    {"ATTEMPT", {"attempt", 0, "N", "Number of the attempt (default 0)"}, EVERYBODY, NUMBER,
      offsetof(struct role_env, attempt), 0, UINT32_MAX, "0"},
-    {"INDEX", {"index", 0, "N", "Index of this replica within its role (default 0)"}, ALL, NUMBER,
+    {"INDEX", {"index", 0, "N", "Index of this replica within its role (default 0)"}, EVERYBODY, NUMBER,
      offsetof(struct role_env, index), 0, FRAME_MAX_INDEX, "0"},
     {"PSERVERS", {"pservers", 0, "N", "Number of parameter servers (default 1)"}, BOTH, NUMBER,
      offsetof(struct role_env, n_pservers), 0, FRAME_MAX_INDEX + 1, "1"},
     {"TRAINERS", {"trainers", 0, "N", "Number of trainers (default 1)"}, BOTH, NUMBER,
      offsetof(struct role_env, n_trainers), 1, FRAME_MAX_INDEX + 1, "1"},
-    {"WORKERS", {"workers", 0, "N", "Number of workers (default 1)"}, WORKER, NUMBER,
+    {"WORKERS", {"workers", 0, "N", "Number of workers (default 1)"}, WORKER | RANK, NUMBER,
      offsetof(struct role_env, n_trainers), 1, FRAME_MAX_INDEX + 1, "1"},
-    {"LISTEN", {"listen", 0, "HOST:PORT", "Address to listen on"}, PSERVER | WORKER, TEXT,
+    {"LISTEN", {"listen", 0, "HOST:PORT", "Address to listen on"}, PSERVER | WORKER | RANK, TEXT,
      offsetof(struct role_env, listen), 0, 0, NULL},
     {"SECRET_FILE",
      {"secret-file", 0, "FILE", "File with the run's secret: 32 bytes, not readable by others"},
-     ALL, TEXT, offsetof(struct role_env, secret_file), 0, 0, NULL},
-    {"SECRET_FD", {"secret-fd", 0, "N", "Open file descriptor to read the secret from"}, ALL,
+     EVERYBODY, TEXT, offsetof(struct role_env, secret_file), 0, 0, NULL},
+    {"SECRET_FD", {"secret-fd", 0, "N", "Open file descriptor to read the secret from"}, EVERYBODY,
      NUMBER, offsetof(struct role_env, secret_fd), -1, INT32_MAX, "-1"},
     {"SUMMARY_FILE", {"summary-file", 0, "FILE", "Also write the summary to FILE"}, ALL, TEXT,
      offsetof(struct role_env, summary_file), 0, 0, NULL},
@@ -76,6 +80,10 @@ static const struct variable {
      TRAINING, NUMBER, offsetof(struct role_env, warmup_steps), 0, 1000000000, "2"},
     {"STEPS", {"steps", 0, "N", "Measured steps after the barrier (default 10)"}, TRAINING, NUMBER,
      offsetof(struct role_env, steps), 1, 1000000000, "10"},
+    {"WARMUP_STEPS", {"warmup_iters", 'w', "N", "Warm-up calls of each size (default 5)"}, RANK, NUMBER,
+     offsetof(struct role_env, warmup_steps), 0, 1000000, "5"},
+    {"STEPS", {"iters", 'n', "N", "Measured calls of each size (default 20)"}, RANK, NUMBER,
+     offsetof(struct role_env, steps), 1, 1000000, "20"},
     {"WIRE", {"wire", 0, "FORMAT", "Numbers on the network: Fp32 or Bf16 (default Fp32)"}, BOTH,
      TEXT, offsetof(struct role_env, wire_name), 0, 0, "Fp32"},
     {"MODE",
@@ -95,7 +103,7 @@ static const struct variable {
      NUMBER, offsetof(struct role_env, arena_fd), -1, INT32_MAX, "-1"},
     {"RENDEZVOUS_S",
      {"rendezvous-s", 0, "N", "Seconds to wait until all peers are connected (default 60)"},
-     ALL, NUMBER, offsetof(struct role_env, rendezvous_s), 1, 86400, "60"},
+     EVERYBODY, NUMBER, offsetof(struct role_env, rendezvous_s), 1, 86400, "60"},
 };
 /* clang-format on */
 
@@ -108,7 +116,7 @@ static const struct {
      TRAINER},
     {{"worker-addrs", 0, "LIST",
       "Addresses of all workers, in their order: host:port,host:port or name-{0..19}:port"},
-     WORKER},
+     WORKER | RANK},
     {{"exchange", 0, "KIND", "Gradient exchange: PServer or None (default PServer)"}, TRAINER},
     {{"exchange", 0, "KIND", "Gradient exchange: AllReduce"}, WORKER},
     {{"print-digest", 0, NULL, "Print the SHA-256 of the final parameters to stderr"}, TRAINING},
@@ -122,17 +130,34 @@ static unsigned role_bit(enum role role)
     return role == ROLE_TRAINER ? TRAINER : role == ROLE_WORKER ? WORKER : PSERVER;
 }
 
-/* The options of a role, in the order of the table. */
-static size_t list_options(enum role role, struct arg_opt ret[N(variables) + N(other_options)])
+/* What is read, and by whom. */
+struct reader {
+    enum role role;
+    unsigned bit;
+    const struct arg_opt *own; /* (n_own) first of the options */
+    size_t n_own;
+    const char *verb, *text; /* of --help */
+};
+
+#define OWN_MAX 16
+#define OPTIONS_MAX (OWN_MAX + N(variables) + N(other_options))
+
+/* In the order of the tables. */
+static size_t list_options(const struct reader *reader, struct arg_opt ret[OPTIONS_MAX])
 {
     size_t n = 0;
+    assert(reader->n_own <= OWN_MAX);
+    while (n < reader->n_own) {
+        ret[n] = reader->own[n];
+        n++;
+    }
     for (size_t i = 0; i < N(variables); i++) {
-        if ((variables[i].roles & role_bit(role)) != 0) {
+        if ((variables[i].roles & reader->bit) != 0) {
             ret[n++] = variables[i].opt;
         }
     }
     for (size_t i = 0; i < N(other_options); i++) {
-        if ((other_options[i].roles & role_bit(role)) != 0) {
+        if ((other_options[i].roles & reader->bit) != 0) {
             ret[n++] = other_options[i].opt;
         }
     }
@@ -362,7 +387,8 @@ static int check_compute(struct role_env *e, struct err *err)
     return 0;
 }
 
-static int check(struct role_env *e, struct err *err)
+/* The place of this replica among the others. */
+static int check_gang(const struct role_env *e, struct err *err)
 {
     const bool listens = e->role == ROLE_PSERVER || (e->role == ROLE_WORKER && e->n_trainers > 1);
     int64_t count = e->role == ROLE_PSERVER ? e->n_pservers : e->n_trainers;
@@ -380,6 +406,11 @@ static int check(struct role_env *e, struct err *err)
         return err_set(err, EINVAL,
                        "no address to listen on; set --listen HOST:PORT or BENCHD_LISTEN");
     }
+    return 0;
+}
+
+static int check_training(struct role_env *e, struct err *err)
+{
     e->model = model_def_find(e->model_name);
     if (e->model == NULL) {
         return err_set(err, EINVAL, "unknown model '%s'; known models: %s", e->model_name,
@@ -388,35 +419,35 @@ static int check(struct role_env *e, struct err *err)
     return check_compute(e, err);
 }
 
-static void print_help(enum role role, const struct arg_opt *options, size_t n)
+static void print_help(const struct reader *reader, const struct arg_opt *options, size_t n)
 {
     struct buf text = BUF_INIT;
     args_help(options, n, &text);
     printf(
         "Usage: benchworker %s [OPTION...]\n\n%s\n\nAn option with a value can also be set in the "
-        "environment: --seed as BENCHD_SEED.\nThe option takes precedence.\n\n"
+        "environment: --%s. The option takes precedence.\n\n"
         "Options:\n%s",
-        role_to_string(role),
-        role == ROLE_TRAINER ? "Train with parameter servers, or alone with --exchange None."
-        : role == ROLE_WORKER
-            ? "Train with other workers in a ring; each applies the gradients of its part."
-            : "Keep a part of the parameters for all trainers and apply their gradients.",
+        reader->verb, reader->text,
+        reader->bit == RANK ? "--workers as BENCHD_WORKERS, --iters as BENCHD_STEPS"
+                            : "--seed as BENCHD_SEED",
         buf_cstr(&text));
     buf_done(&text);
 }
 
-int role_env_read(enum role role, int argc, char *const *argv, struct role_env *ret,
-                  struct err *err)
+/* Parses argv and reads the variables. 1: help was printed. */
+static int read_settings(const struct reader *reader, int argc, char *const *argv,
+                         struct role_env *ret, struct err *err)
 {
-    struct arg_opt options[N(variables) + N(other_options)];
-    size_t n_options = list_options(role, options);
-    struct role_env e = {.role = role};
-    int r = args_parse(options, n_options, argc - 1, argv + 1, &e.args, err);
+    struct role_env e = {.role = reader->role};
+    e.options = xnew_array(struct arg_opt, OPTIONS_MAX);
+    size_t n_options = list_options(reader, e.options);
+    int r = args_parse(e.options, n_options, argc - 1, argv + 1, &e.args, err);
     if (r < 0) {
+        free(e.options);
         return r;
     }
     if (args_has(&e.args, "help")) {
-        print_help(role, options, n_options);
+        print_help(reader, e.options, n_options);
         role_env_done(&e);
         return 1;
     }
@@ -424,23 +455,68 @@ int role_env_read(enum role role, int argc, char *const *argv, struct role_env *
         r = err_set(err, EINVAL, "unexpected argument '%s'", e.args.words[0]);
     }
     for (size_t i = 0; r >= 0 && i < N(variables); i++) {
-        if ((variables[i].roles & role_bit(role)) != 0) {
+        if ((variables[i].roles & reader->bit) != 0) {
             r = read_variable(&e, &variables[i], err);
         }
     }
-    r = r < 0 ? r : read_exchange(&e, err);
-    r = r < 0 ? r : check(&e, err);
     if (r < 0) {
         role_env_done(&e);
         return r;
     }
+    *ret = e;
+    return 0;
+}
+
+int role_env_read(enum role role, int argc, char *const *argv, struct role_env *ret,
+                  struct err *err)
+{
+    const struct reader reader = {
+        .role = role,
+        .bit = role_bit(role),
+        .verb = role_to_string(role),
+        .text = role == ROLE_TRAINER
+                    ? "Train with parameter servers, or alone with --exchange None."
+                : role == ROLE_WORKER
+                    ? "Train with other workers in a ring; each applies the gradients of its part."
+                    : "Keep a part of the parameters for all trainers and apply their gradients.",
+    };
+    struct role_env e;
+    int r = read_settings(&reader, argc, argv, &e, err);
+    if (r != 0) {
+        return r;
+    }
+    r = read_exchange(&e, err);
+    r = r < 0 ? r : check_gang(&e, err);
+    r = r < 0 ? r : check_training(&e, err);
     e.prints_digest = args_has(&e.args, "print-digest");
     e.prints_accuracy = args_has(&e.args, "print-accuracy");
-    if ((e.prints_digest || e.prints_accuracy) && e.is_emulated) {
-        const bool is_digest = e.prints_digest;
+    if (r >= 0 && (e.prints_digest || e.prints_accuracy) && e.is_emulated) {
+        r = err_set(err, EINVAL, "--print-%s: an emulated trainer has no parameters",
+                    e.prints_digest ? "digest" : "accuracy");
+    }
+    if (r < 0) {
         role_env_done(&e);
-        return err_set(err, EINVAL, "--print-%s: an emulated trainer has no parameters",
-                       is_digest ? "digest" : "accuracy");
+        return r;
+    }
+    *ret = e;
+    return 0;
+}
+
+int role_env_read_rank(const char *verb, const char *text, const struct arg_opt *own, size_t n_own,
+                       int argc, char *const *argv, struct role_env *ret, struct err *err)
+{
+    const struct reader reader = {ROLE_WORKER, RANK, own, n_own, verb, text};
+    struct role_env e;
+    int r = read_settings(&reader, argc, argv, &e, err);
+    if (r != 0) {
+        return r;
+    }
+    e.exchange = EXCHANGE_ALL_REDUCE;
+    r = e.n_trainers > 1 ? read_addrs(&e, err) : 0;
+    r = r < 0 ? r : check_gang(&e, err);
+    if (r < 0) {
+        role_env_done(&e);
+        return r;
     }
     *ret = e;
     return 0;
@@ -449,6 +525,8 @@ int role_env_read(enum role role, int argc, char *const *argv, struct role_env *
 void role_env_done(struct role_env *e)
 {
     args_done(&e->args);
+    free(e->options);
+    e->options = NULL;
     free(e->peer_addrs);
     e->peer_addrs = NULL;
 }

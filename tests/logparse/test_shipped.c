@@ -145,6 +145,9 @@ static const struct line_row lines[] = {
     {"nccl-tests", "    33554432       8388608     float     sum    424.8   79.00  138.24  1e-07    421.7   79.57  139.25  1e-07",
      138.24, NONE, NONE, NONE, NONE, UNIT_GB, STEP, JOB},
     {"nccl-tests", "# Avg bus bandwidth    : 41.2341 ", 41.2341, NONE, NONE, NONE, NONE, UNIT_GB, SUMMARY, JOB},
+    {"nccl-tests", "    61018408      15254602     float     sum      -1  18004.62   3.389   3.389       0  18123.10   3.367   3.367     N/A",
+     3.389, NONE, NONE, NONE, NONE, UNIT_GB, STEP, JOB},
+    {"nccl-tests", "# Avg bus bandwidth    : 0.0123", 0.0123, NONE, NONE, NONE, NONE, UNIT_GB, SUMMARY, JOB},
     /* MLPerf */
     {"mllog", ":::MLLOG {\"namespace\": \"\", \"time_ms\": 1687000000000, \"event_type\": \"POINT_IN_TIME\", \"key\": \"tracked_stats\", \"value\": {\"throughput\": 2871.3}, \"metadata\": {\"file\": \"train.py\", \"lineno\": 12, \"step\": 1}}",
      2871.3, NONE, NONE, NONE, NONE, SAMPLES, EPOCH, JOB},
@@ -311,6 +314,12 @@ static const struct log_row logs[] = {
      "   134217728      33554432     float     sum      -1   1209.5  110.97  194.20      0   1205.7  111.32  194.81      0\n"
      "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 41.2341 \n#\n",
      ROLE_TRAINER, 41.2341, NONE, 0, "last of 1 summary line"},
+    {"benchworker allreduce", "nccl-tests",
+     "# benchworker 0.1.0 allreduce: 2 ranks, backend tcp, algorithm auto\n# calls of a size: 5 to warm up, 20 measured, 1 checked\n#\n"
+     "#       size         count      type   redop    root      time   algbw   busbw  #wrong      time   algbw   busbw  #wrong\n"
+     "        4096          1024     float     sum      -1     13.20   0.310   0.310       0     12.91   0.317   0.317       0\n"
+     "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 0.313789\n#\n",
+     ROLE_WORKER, 0.313789, NONE, 0, "last of 1 summary line"},
 };
 /* clang-format on */
 

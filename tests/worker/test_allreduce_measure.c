@@ -1,0 +1,106 @@
+/* The measurement of all-reduce with collectives that are the test's own: formulas, sizes, and sums that are wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "worker/allreduce.h"
+
+/* One rank of two; the other one has the same numbers as the first would have as rank 1. */
+struct fake {
+    struct collective base;
+    size_t n_calls;
+    size_t wrong_at; /* one number of every call of 100 is wrong; SIZE_MAX: none */
+};
+
+static int fake_all_reduce(struct collective *c, const float *from, float *to, size_t n,
+                           struct err *err)
+{
+    struct fake *f = (struct fake *)c;
+    (void)err;
+    f->n_calls++;
+    for (size_t i = 0; i < n; i++) {
+        /* Rank 1 has 7 more, modulo 61; figures of the ranks (n < 100) are the same twice. */
+        const float other = n < 100 ? from[i] : (float)(((int)from[i] + 7) % 61);
+        to[i] = from[i] + other + (n >= 100 && i == f->wrong_at);
+    }
+    return 0;
+}
+
+static int fake_beat(struct collective *c, struct err *err)
+{
+    (void)c, (void)err;
+    return 0;
+}
+
+static const char *fake_way(const struct collective *c, size_t n)
+{
+    (void)c, (void)n;
+    return "fake";
+}
+
+static const struct collective_ops fake_ops = {
+    .all_reduce = fake_all_reduce,
+    .beat = fake_beat,
+    .way = fake_way,
+};
+
+static void sums_are_checked(void **state)
+{
+    (void)state;
+    const struct allreduce_params p = {
+        .n_ranks = 2, .min_bytes = 400, .max_bytes = 400, .warmup = 2, .iters = 3, .checks = 5};
+    struct allreduce_arrays arrays;
+    struct allreduce_row row;
+    struct err err;
+    assert_int_equal(allreduce_arrays_new(&p, &arrays, &err), 0);
+    for (int is_wrong = 0; is_wrong < 2; is_wrong++) {
+        struct fake f = {.base = {&fake_ops}, .wrong_at = is_wrong ? 99 : SIZE_MAX};
+        assert_int_equal(allreduce_measure(&p, &f.base, &arrays, 400, &row, &err), 0);
+        assert_int_equal(row.bytes, 400);
+        assert_string_equal(row.way, "fake");
+        assert_int_equal(row.out_of_place.n_wrong, is_wrong ? 2 * 5 : 0); /* of both ranks */
+        assert_int_equal(row.in_place.n_wrong, is_wrong ? 2 * 5 : 0);
+        assert_true(row.in_place.least_us <= row.in_place.most_us);
+        /* twice: warm-up, barrier, measured, figures, checks, wrong numbers */
+        assert_int_equal(f.n_calls, 2 * (2 + 1 + 3 + 1 + 5 + 1));
+    }
+    allreduce_arrays_done(&arrays);
+}
+
+static void bandwidths_follow_the_formulas(void **state)
+{
+    (void)state;
+    /* A row of nccl-tests with 8 ranks: 134217728 bytes, 1209.5 us, 110.97 and 194.20 GB/s. */
+    assert_float_equal(allreduce_algbw(134217728, 1209.5), 110.97, 0.005);
+    assert_float_equal(allreduce_busbw(134217728, 1209.5, 8), 194.20, 0.005);
+    assert_float_equal(allreduce_busbw(1000000, 1000, 2), 1.0, 1e-9);
+    assert_float_equal(allreduce_busbw(1000000, 1000, 1), 0, 0);
+}
+
+static void sizes_grow_by_factor_or_step(void **state)
+{
+    (void)state;
+    const struct allreduce_params by_factor = {.min_bytes = 4, .max_bytes = 100, .factor = 5};
+    assert_int_equal(allreduce_next_bytes(&by_factor, 4), 20);
+    assert_int_equal(allreduce_next_bytes(&by_factor, 20), 100);
+    assert_int_equal(allreduce_next_bytes(&by_factor, 100), 0);
+    const struct allreduce_params by_step = {.min_bytes = 4, .max_bytes = 100, .step_bytes = 48};
+    assert_int_equal(allreduce_next_bytes(&by_step, 4), 52);
+    assert_int_equal(allreduce_next_bytes(&by_step, 52), 100);
+    assert_int_equal(allreduce_next_bytes(&by_step, 100), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_checked),
+        cmocka_unit_test(bandwidths_follow_the_formulas),
+        cmocka_unit_test(sizes_grow_by_factor_or_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,192 @@
+/* The measurement of all-reduce, see allreduce.h. */
+#include "worker/allreduce.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define PERIOD 61u /* of the numbers; prime, so that blocks begin with different ones */
+#define PIECE ((size_t)4 << 20) /* floats that are written or checked between two signs of life */
+#define ALIGNMENT ((size_t)2 << 20) /* a huge page */
+
+double allreduce_algbw(size_t bytes, double time_us)
+{
+    return (double)bytes / (time_us * 1e3);
+}
+
+double allreduce_busbw(size_t bytes, double time_us, uint32_t n_ranks)
+{
+    return allreduce_algbw(bytes, time_us) * 2 * (n_ranks - 1) / n_ranks;
+}
+
+size_t allreduce_next_bytes(const struct allreduce_params *p, size_t bytes)
+{
+    if (p->factor > 0) {
+        return bytes <= p->max_bytes / p->factor ? bytes * p->factor : 0;
+    }
+    return p->step_bytes <= p->max_bytes - bytes ? bytes + p->step_bytes : 0;
+}
+
+static float *new_array(size_t bytes)
+{
+    return aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+}
+
+int allreduce_arrays_new(const struct allreduce_params *p, struct allreduce_arrays *ret,
+                         struct err *err)
+{
+    struct allreduce_arrays a = {new_array(p->max_bytes), new_array(p->max_bytes)};
+    if (a.from == NULL || a.to == NULL) {
+        allreduce_arrays_done(&a);
+        return err_set(err, ENOMEM, "no memory for two arrays of %zu bytes; choose a smaller -e",
+                       p->max_bytes);
+    }
+    *ret = a;
+    return 0;
+}
+
+void allreduce_arrays_done(struct allreduce_arrays *a)
+{
+    free(a->from);
+    free(a->to);
+    *a = (struct allreduce_arrays){0};
+}
+
+/* This rank's number at i, in the round-th check. */
+static uint32_t number(uint32_t rank, uint32_t round, size_t i)
+{
+    return (uint32_t)((i + 7u * rank + 13u * round) % PERIOD);
+}
+
+static int fill(const struct allreduce_params *p, struct collective *c, uint32_t round, float *to,
+                size_t n, struct err *err)
+{
+    float numbers[PERIOD];
+    for (uint32_t i = 0; i < PERIOD; i++) {
+        numbers[i] = (float)number(p->rank, round, i);
+    }
+    uint32_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        to[i] = numbers[k];
+        k = k + 1 < PERIOD ? k + 1 : 0;
+        const int e = (i + 1) % PIECE == 0 ? c->ops->beat(c, err) : 0;
+        if (e < 0) {
+            return e;
+        }
+    }
+    return c->ops->beat(c, err);
+}
+
+static int count_wrong(const struct allreduce_params *p, struct collective *c, uint32_t round,
+                       const float *sums, size_t n, uint64_t *ret, struct err *err)
+{
+    float want[PERIOD];
+    for (uint32_t i = 0; i < PERIOD; i++) {
+        uint32_t sum = 0; /* at most 60 x COLLECTIVE_RANKS_MAX: exact in fp32 */
+        for (uint32_t rank = 0; rank < p->n_ranks; rank++) {
+            sum += number(rank, round, i);
+        }
+        want[i] = (float)sum;
+    }
+    uint64_t n_wrong = 0;
+    uint32_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_wrong += sums[i] != want[k];
+        k = k + 1 < PERIOD ? k + 1 : 0;
+        const int e = (i + 1) % PIECE == 0 ? c->ops->beat(c, err) : 0;
+        if (e < 0) {
+            return e;
+        }
+    }
+    *ret += n_wrong;
+    return c->ops->beat(c, err);
+}
+
+/* The checked calls: their arrays are new each time. */
+static int check(const struct allreduce_params *p, struct collective *c, float *from, float *to,
+                 size_t n, uint64_t *ret_wrong, struct err *err)
+{
+    *ret_wrong = 0;
+    for (uint32_t round = 0; round < p->checks; round++) {
+        if (from != to) {
+            memset(to, 0xff, n * sizeof(float)); /* NaN: what is not written is wrong */
+        }
+        int e = fill(p, c, round, from, n, err);
+        e = e < 0 ? e : c->ops->all_reduce(c, from, to, n, err);
+        e = e < 0 ? e : count_wrong(p, c, round, to, n, ret_wrong, err);
+        if (e < 0) {
+            return e;
+        }
+    }
+    return 0;
+}
+
+/* The sum of `values` over all ranks. A float has 24 bits: enough for what is printed. */
+static int sum_over_ranks(struct collective *c, float *values, size_t n, struct err *err)
+{
+    return c->ops->all_reduce(c, values, values, n, err);
+}
+
+/* The measured calls. The first sum is the barrier: nobody gets it before all have come. */
+static int measure(const struct allreduce_params *p, struct collective *c, float *from, float *to,
+                   size_t n, struct allreduce_figures *ret, struct err *err)
+{
+    float at_start = 0;
+    memset(from, 0, n * sizeof(float)); /* in place the numbers would grow to infinity */
+    int e = c->ops->beat(c, err);
+    for (uint32_t i = 0; i < p->warmup && e >= 0; i++) {
+        e = c->ops->all_reduce(c, from, to, n, err);
+    }
+    e = e < 0 ? e : sum_over_ranks(c, &at_start, 1, err);
+    const int64_t begin_ns = clock_monotonic_ns(), cpu_begin_ns = clock_process_cpu_ns();
+    int64_t at_ns = begin_ns;
+    struct allreduce_figures f = {.least_us = 1e30};
+    for (uint32_t i = 0; i < p->iters && e >= 0; i++) {
+        e = c->ops->all_reduce(c, from, to, n, err);
+        const int64_t now_ns = clock_monotonic_ns();
+        const double us = (double)(now_ns - at_ns) / 1e3;
+        at_ns = now_ns;
+        f.least_us = us < f.least_us ? us : f.least_us;
+        f.most_us = us > f.most_us ? us : f.most_us;
+    }
+    if (e < 0) {
+        return e;
+    }
+    float sums[2] = {(float)(at_ns - begin_ns) / 1e3f,
+                     (float)(clock_process_cpu_ns() - cpu_begin_ns)};
+    e = sum_over_ranks(c, sums, 2, err);
+    f.time_us = (double)sums[0] / p->n_ranks / p->iters;
+    f.cpu_ns_per_byte = (double)sums[1] / p->iters / ((double)n * sizeof(float));
+    *ret = f;
+    return e;
+}
+
+static int measure_and_check(const struct allreduce_params *p, struct collective *c, float *from,
+                             float *to, size_t n, struct allreduce_figures *ret, struct err *err)
+{
+    uint64_t n_wrong;
+    int e = measure(p, c, from, to, n, ret, err);
+    e = e < 0 ? e : check(p, c, from, to, n, &n_wrong, err);
+    if (e < 0) {
+        return e;
+    }
+    float wrong = (float)n_wrong;
+    e = sum_over_ranks(c, &wrong, 1, err);
+    ret->n_wrong = (uint64_t)wrong;
+    return e;
+}
+
+int allreduce_measure(const struct allreduce_params *p, struct collective *c,
+                      const struct allreduce_arrays *a, size_t bytes, struct allreduce_row *ret,
+                      struct err *err)
+{
+    const size_t n = bytes / sizeof(float);
+    struct allreduce_row row = {.bytes = bytes, .way = c->ops->way(c, n)};
+    int e = measure_and_check(p, c, a->from, a->to, n, &row.out_of_place, err);
+    e = e < 0 ? e : measure_and_check(p, c, a->from, a->from, n, &row.in_place, err);
+    if (e >= 0) {
+        *ret = row;
+    }
+    return e;
+}
