@@ -137,6 +137,19 @@ static void bytes_are_those_of_the_formula(void **state)
     }
 }
 
+/* Blocks of a long message have their length, in the ring alone. */
+static void a_ring_has_segments(void **state)
+{
+    (void)state;
+    const size_t block = COLLECTIVE_BLOCK_BYTES / sizeof(float);
+    assert_int_equal(collective_segment(WAY_RING, 3, 100 * block), 3 * block);
+    assert_int_equal(
+        step_of(WAY_RING, 3, 0, collective_segment(WAY_RING, 3, 100 * block), 0).send.n, block);
+    assert_int_equal(collective_segment(WAY_RING, 3, 3 * block), 3 * block);
+    assert_int_equal(collective_segment(WAY_RING, 3, 3 * block - 1), 3 * block - 1);
+    assert_int_equal(collective_segment(WAY_HALVING, 2, 100 * block), 100 * block);
+}
+
 static void the_way_follows_from_size_and_ranks(void **state)
 {
     (void)state;
@@ -173,6 +186,7 @@ int main(void)
         cmocka_unit_test(a_ring_sums),
         cmocka_unit_test(halving_and_doubling_sum),
         cmocka_unit_test(bytes_are_those_of_the_formula),
+        cmocka_unit_test(a_ring_has_segments),
         cmocka_unit_test(the_way_follows_from_size_and_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

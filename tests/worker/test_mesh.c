@@ -243,7 +243,7 @@ static void numbers_of_another_call_are_refused(void **state)
     assert_true(g.ranks[0].result < 0 && g.ranks[1].result < 0);
     const bool is_by_0 = g.ranks[0].fault.exit_code == 12; /* whoever is first */
     assert_int_equal(g.ranks[is_by_0 ? 0 : 1].fault.exit_code, 12);
-    assert_non_null(strstr(g.ranks[is_by_0 ? 0 : 1].err.msg, "expected call"));
+    assert_non_null(strstr(g.ranks[is_by_0 ? 0 : 1].err.msg, "expected segment"));
     gang_done(&g);
     gang_init(&g, 2, 1000, COLLECTIVE_AUTO);
     g.ranks[1].n = 999;

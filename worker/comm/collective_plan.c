@@ -37,6 +37,12 @@ enum collective_way collective_way_of(enum collective_algorithm algorithm, uint3
     return bytes <= COLLECTIVE_DOUBLING_BYTES ? WAY_DOUBLING : WAY_HALVING;
 }
 
+size_t collective_segment(enum collective_way way, uint32_t n_ranks, size_t n)
+{
+    const size_t most = n_ranks * (COLLECTIVE_BLOCK_BYTES / sizeof(float));
+    return way == WAY_RING && n > most ? most : n;
+}
+
 /* The beginning of block i of n_ranks, i <= n_ranks. */
 static size_t begin_of(uint32_t n_ranks, size_t n, uint32_t i)
 {

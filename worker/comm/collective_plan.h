@@ -41,11 +41,18 @@ extern const char *const collective_way_names[3];
 /* COLLECTIVE_AUTO: larger messages go by the ring. */
 #define COLLECTIVE_HALVING_BYTES ((size_t)256 << 10)
 
+/* By the ring a long message goes in segments, one after another, each a ring of its own with blocks of this
+ * length: sums go on while the caches still hold them. Measured, as above. */
+#define COLLECTIVE_BLOCK_BYTES ((size_t)512 << 10)
+
 /* Where the number of ranks is not a power of two it is the ring, whatever is asked for. */
 enum collective_way collective_way_of(enum collective_algorithm algorithm, uint32_t n_ranks,
                                       size_t n);
 
-struct collective_range { /* floats of the message */
+/* Floats of a segment; the last one of a message may be shorter. */
+size_t collective_segment(enum collective_way way, uint32_t n_ranks, size_t n);
+
+struct collective_range { /* floats of the segment */
     size_t at, n;
 };
 

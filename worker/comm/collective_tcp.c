@@ -25,6 +25,20 @@ static int checked(struct mesh *m, int e, struct err *err)
     return ended(m, err);
 }
 
+/* Of one segment: all steps of the plan. */
+static int reduce_segment(struct mesh *m, enum collective_way way, const float *from, float *to,
+                          size_t n, struct err *err)
+{
+    const uint32_t n_ranks = m->params.n_ranks, n_steps = collective_n_steps(way, n_ranks);
+    int e = 0;
+    for (uint32_t k = 0; k < n_steps && e >= 0; k++) {
+        const struct collective_step step = collective_step_at(way, n_ranks, mesh_self(m), n, k);
+        e = mesh_transfer(m, &step, from, to, err);
+    }
+    m->step++;
+    return e;
+}
+
 static int tcp_all_reduce(struct collective *c, const float *from, float *to, size_t n,
                           struct err *err)
 {
@@ -38,13 +52,11 @@ static int tcp_all_reduce(struct collective *c, const float *from, float *to, si
         return 0;
     }
     const enum collective_way way = collective_way_of(m->params.algorithm, n_ranks, n);
-    const uint32_t n_steps = collective_n_steps(way, n_ranks);
+    const size_t most = collective_segment(way, n_ranks, n);
     int e = 0;
-    for (uint32_t k = 0; k < n_steps && e >= 0; k++) {
-        const struct collective_step step = collective_step_at(way, n_ranks, mesh_self(m), n, k);
-        e = mesh_transfer(m, &step, from, to, err);
+    for (size_t at = 0; at < n && e >= 0; at += most) {
+        e = reduce_segment(m, way, from + at, to + at, n - at < most ? n - at : most, err);
     }
-    m->step++;
     return checked(m, e, err);
 }
 

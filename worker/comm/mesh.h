@@ -61,7 +61,7 @@ struct mesh {
     struct net_listener listener;
     uint32_t n_joined;
     char rejected[192]; /* the last rejected guest: claimed name and reason; "": none */
-    uint64_t step;      /* calls before this one */
+    uint64_t step;      /* segments before this one, of all calls */
     struct mesh_incoming incoming;
     float *landing; /* (landing_floats) owned */
     size_t landing_floats;

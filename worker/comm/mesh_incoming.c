@@ -18,8 +18,8 @@ void *mesh_place(struct mesh *m, const struct mesh_peer *p, const struct frame *
     if (n == 0 || f->type != in->type || f->step != m->step || f->slice != in->n_frames ||
         f->offset != in->at + in->n_done || f->payload_len != n * sizeof(float)) {
         (void)err_set(err, EPROTO,
-                      "%s of call %" PRIu64 ", number %" PRIu32 ", offset %" PRIu64 ", %" PRIu32
-                      " bytes; expected call %" PRIu64 ", number %" PRIu32
+                      "%s of segment %" PRIu64 ", number %" PRIu32 ", offset %" PRIu64 ", %" PRIu32
+                      " bytes; expected segment %" PRIu64 ", number %" PRIu32
                       ", offset %zu, %zu bytes",
                       frame_type_to_string(f->type), f->step, f->slice, f->offset, f->payload_len,
                       m->step, in->n_frames, in->at + in->n_done, n * sizeof(float));
