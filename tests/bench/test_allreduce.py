@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""script/bench allreduce with programs that only say numbers: figures, ratios and bars, and peers that are missing."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import bench_case
+import allreduce
+
+WORKER = """#!/bin/sh
+echo "$*" >> "$0.runs"
+case "$*" in
+allreduce*-J*)
+    while [ "$1" != -J ]; do shift; done
+    printf '{"rows": [{"way": "doubling", "in_place": {"time_us": %s, "cpu_ns_per_byte": 0.5, "wrong": %s}, "out_of_place": {"time_us": 9}}]}' \\
+        "${TIME_US:-8}" "${WRONG:-0}" > "$2" ;;
+allreduce*) ;;
+worker*) echo '{"samples": 90, "duration_ns": 1000000000, "cpu_ns": 5000000000, "bytes_tx": 6, "bytes_rx": 6}' ;;
+*) echo '{"samples": 100, "duration_ns": 1000000000, "cpu_ns": 4000000000, "bytes_tx": 0, "bytes_rx": 0}' ;;
+esac
+"""
+PEER = {"time_us": 16, "cpu_ns_per_byte": 1.0, "wrong": 0}
+
+
+class Allreduce(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.addCleanup(self.dir.cleanup)
+        self.worker = pathlib.Path(self.dir.name, "worker")
+        self.worker.write_text(WORKER, encoding="utf-8")
+        self.worker.chmod(0o700)
+        self.file = pathlib.Path(self.dir.name, "file")
+
+    def run_with(self, *args, **env):
+        """Without peers: no environment of theirs, and no mpicc."""
+        return subprocess.run([sys.executable, bench_case.ROOT / "bench" / "allreduce.py", *args], capture_output=True, text=True,
+                              check=False, env={**os.environ, "BENCHWORKER": str(self.worker), "XDG_CACHE_HOME": self.dir.name,
+                                                "PATH": "/nowhere", **env})
+
+    def keep(self, case, **values):
+        line = {"case": case, "round": 0, "algorithm": "auto", "values": values, "load": 1.0}
+        with open(self.file, "a", encoding="utf-8") as f:
+            f.write(json.dumps(line) + "\n")
+
+    def test_calls(self):
+        self.keep("Gloo, 2 ranks", **{"4096": PEER, str(allreduce.MODEL_BYTES): PEER})
+        self.keep("Open MPI, 2 ranks", **{"4096": {**PEER, "time_us": 4}, str(allreduce.MODEL_BYTES): PEER})
+        done = self.run_with("--part", "calls", "--rounds", "1", "--ranks", "2", "--sizes", f"4096,{allreduce.MODEL_BYTES}", "--json",
+                             str(self.file))
+        for text in ("reached  2 ranks, 4096 bytes: time over Gloo's: 0.50 (0.50-0.50) < 1",
+                     "MISSED   2 ranks, 4096 bytes: time over Open MPI's: 2.00 (2.00-2.00) < 1",
+                     "reached  2 ranks, 61018408 bytes: CPU time a byte over Gloo's: 0.50 (0.50-0.50) < 1"):
+            self.assertIn(text, done.stdout, done.stderr)
+        self.assertEqual(("reached 4 of 5", 1), (done.stdout.splitlines()[-1], done.returncode))
+        runs = pathlib.Path(f"{self.worker}.runs").read_text(encoding="utf-8")
+        self.assertEqual(4, runs.count("allreduce --index"))
+        self.assertIn("-b 4096 -e 4096 -w 200 -n 1000 --algorithm auto", runs)
+
+    def test_missing_peers_are_missed_bars(self):
+        done = self.run_with("--part", "calls", "--rounds", "1", "--ranks", "2", "--sizes", "4096")
+        self.assertIn("MISSED   2 ranks, 4096 bytes: time over Gloo's: not measured < 1", done.stdout, done.stderr)
+        self.assertEqual(("reached 0 of 2", 1), (done.stdout.splitlines()[-1], done.returncode))
+
+    def test_four_ranks_have_no_bar_at_4_kib(self):
+        done = self.run_with("--part", "calls", "--rounds", "1", "--ranks", "4", "--sizes", "4096")
+        self.assertEqual("reached 0 of 0", done.stdout.splitlines()[-1], done.stderr)
+
+    def test_wrong_sums_are_no_figure(self):
+        done = self.run_with("--part", "calls", "--rounds", "1", "--ranks", "2", "--sizes", "4096", WRONG="1")
+        self.assertEqual((1, "script/bench allreduce: 2 ranks, 4096 bytes: a program's sums are wrong\n"),
+                         (done.returncode, done.stderr.splitlines(True)[-1]))
+
+    def test_training(self):
+        done = self.run_with("--part", "training", "--rounds", "1")
+        self.assertIn("reached  two workers, batch 32: share of two copies: 0.90 (0.90-0.90) >= 0.85", done.stdout, done.stderr)
+        self.assertIn("MISSED   two workers, batch 128: share of two copies: 0.90 (0.90-0.90) >= 0.96", done.stdout)
+        row = next(line for line in done.stdout.splitlines() if line.startswith("batch 32"))
+        self.assertIn("0.125 (0.125-0.125)", row)  # 2 x (5 - 4) CPU-s more, in 16 steps
+
+
+if __name__ == "__main__":
+    bench_case.main()
