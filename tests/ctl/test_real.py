@@ -44,6 +44,21 @@ class Real(cli.CliCase):
         self.assertEqual(trial["timeToAccuracy"]["bestAccuracy"], max(accuracies))
         self.assertEqual(trial["accuracyAfterTime"]["reason"], "the first evaluation came later")
 
+    def test_allreduce_sweep(self):
+        """As it ships: bus bandwidths by size and ranks. A system whose command is benchworker gets that of local runs."""
+        self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
+        done = self.ctl("run", "allreduce-sweep", "--local", "--store", self.store, "-o", "json", "--set", "bytes=4096,65536", "--steps", "3",
+                        "--repeats", "1")
+        result = json.loads(done.stdout)
+        self.assertEqual("Succeeded", result["phase"])
+        self.assertEqual([(4096, 2), (4096, 4), (65536, 2), (65536, 4)],
+                         [(point["parameters"]["bytes"], point["parameters"]["workers"]) for point in result["points"]])
+        for number, point in enumerate(result["points"]):
+            self.assertEqual("GB/s", point["throughput"]["unit"])
+            log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(number), "--role", "worker").stdout
+            self.assertIn("# Out of bounds values : 0 OK", log)
+            self.assertIn(f"Avg bus bandwidth    : {point['throughput']['value']:g}", log)
+
     def test_emulated_trainers(self):
         """Three trainers that sleep where they would compute: the bytes, the sums and the marks are real."""
         self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
