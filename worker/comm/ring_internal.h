@@ -149,6 +149,8 @@ void ring_round_init(struct ring *r);
 void ring_round_done(struct ring *r);
 /* Where the payload of a frame of the rank before goes; NULL and *err to reject it. */
 void *ring_round_place(struct ring *r, const struct frame *f, struct err *err);
+/* Before this rank waits at the barrier: -EPROTO if the rank before has begun the next step already. */
+int ring_round_check_barrier(const struct ring *r, struct err *err);
 /* The first n bytes of the gradient that arrives are there. */
 void ring_round_part(struct ring *r, const struct frame *f, size_t n);
 /* The gradient or the parameters are complete. */

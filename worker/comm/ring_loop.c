@@ -143,6 +143,19 @@ static int check_gone(struct ring *r, struct err *err)
     return -EPROTO;
 }
 
+/* Its gradients came before this rank has reached the barrier, so that nobody refused them. */
+static int check_barrier(struct ring *r, struct err *err)
+{
+    const int e = ring_round_check_barrier(r, err);
+    if (e < 0) {
+        char name[32];
+        frame_id_name(&r->prev->id, name);
+        (void)err_wrap(err, e, "%s", name);
+        fault_from_err(&r->doing_fault, e, &r->prev->id, err);
+    }
+    return e;
+}
+
 /* Begins a job. 1: the thread is done; -ECANCELED: the worker gives up. */
 static int work(struct ring *r, struct err *err)
 {
@@ -171,7 +184,8 @@ static int work(struct ring *r, struct err *err)
         count_bytes(r, &r->job_bytes_tx, &r->job_bytes_rx);
         r->doing_times = (struct ring_times){0};
     }
-    return check_gone(r, err);
+    const int e = check_gone(r, err);
+    return e < 0 || r->doing != RING_BARRIER ? e : check_barrier(r, err);
 }
 
 /* ---- turns ---- */

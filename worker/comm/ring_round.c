@@ -146,14 +146,28 @@ static void *place_params(struct ring *r, const struct frame *f, struct err *err
     return round->params + slice.offset;
 }
 
+static int refuse_step(uint64_t step, struct err *err)
+{
+    return err_set(err, EPROTO,
+                   "it continues with step %" PRIu64 ", but this worker waits at the barrier; give "
+                   "all workers the same number of warm-up steps",
+                   step);
+}
+
+int ring_round_check_barrier(const struct ring *r, struct err *err)
+{
+    const struct ring_round *round = &r->round;
+    const bool has_begun =
+        round->n_received > 0 ||
+        (round->n_slots > 0 &&
+         round->slots[round->n_received % round->n_slots].state == SLOT_ARRIVING);
+    return has_begun ? refuse_step(round->step, err) : 0;
+}
+
 void *ring_round_place(struct ring *r, const struct frame *f, struct err *err)
 {
     if (r->doing == RING_BARRIER && r->begun && !r->release_came) {
-        (void)err_set(err, EPROTO,
-                      "it continues with step %" PRIu64
-                      ", but this worker waits at the barrier; give "
-                      "all workers the same number of warm-up steps",
-                      f->step);
+        (void)refuse_step(f->step, err);
         return NULL;
     }
     return f->type == FRAME_GRADIENT ? place_gradient(r, f, err) : place_params(r, f, err);
