@@ -36,13 +36,14 @@ extern const char *const collective_algorithm_names[COLLECTIVE_ALGORITHMS];
 enum collective_way { WAY_RING, WAY_HALVING, WAY_DOUBLING };
 extern const char *const collective_way_names[3];
 
-/* Messages of at most so many bytes go by doubling. Measured: docs/bench.md, "script/bench allreduce". */
+/* Messages of at most so many bytes go by doubling. Not measured on a quiet machine yet: docs/bench.md,
+ * "script/bench allreduce", has what there is. */
 #define COLLECTIVE_DOUBLING_BYTES ((size_t)16 << 10)
 /* COLLECTIVE_AUTO: larger messages go by the ring. */
 #define COLLECTIVE_HALVING_BYTES ((size_t)256 << 10)
 
 /* By the ring a long message goes in segments, one after another, each a ring of its own with blocks of this
- * length: sums go on while the caches still hold them. Measured, as above. */
+ * length: sums go on while the caches still hold them. Measured: the same page. */
 #define COLLECTIVE_BLOCK_BYTES ((size_t)512 << 10)
 
 /* Where the number of ranks is not a power of two it is the ring, whatever is asked for. */
