@@ -385,7 +385,8 @@ int main(int argc, char **argv)
         return 2;
     }
     c->slices = slices_plan(N_PARAMS, c->n_servers > 0 ? c->n_servers : 1, SLICES_MAX_BYTES);
-    handshake_digest("crowd", 1, EXCHANGE_WIRE_FP32, c->n_trainers, &c->slices, c->digest);
+    handshake_digest("crowd", 1, &EXCHANGE_MODE_SYNC, EXCHANGE_WIRE_FP32, c->n_trainers, &c->slices,
+                     c->digest);
     struct err err;
     must(auth_nonce(c->secret, &err), "parent", 0, err.msg);
     c->grad = shared_memory(N_PARAMS * sizeof(float));

@@ -2,6 +2,8 @@
 #include "decide/world.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static int compare_u32(uint32_t a, uint32_t b)
 {
@@ -84,6 +86,17 @@ static void fold_status(struct world *w)
     }
 }
 
+static bool are_sorted(const struct observed_replica *replicas, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        if (compare_replicas(&replicas[i - 1], &replicas[i]) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* There may be ten thousand: one copy, and qsort makes another. */
 static void sort_replicas(struct world *w)
 {
     const size_t n = w->o->n_replicas;
@@ -91,18 +104,21 @@ static void sort_replicas(struct world *w)
         return;
     }
     struct observed_replica *sorted = xreallocarray(NULL, n, sizeof(*sorted));
-    for (size_t i = 0; i < n; i++) {
-        sorted[i] = w->o->replicas[i];
+    memcpy(sorted, w->o->replicas, n * sizeof(*sorted));
+    if (!are_sorted(sorted, n)) {
+        qsort(sorted, n, sizeof(*sorted), compare_replicas);
     }
-    qsort(sorted, n, sizeof(*sorted), compare_replicas);
+    size_t n_known = 0;
     for (size_t i = 0; i < n; i++) {
         if (has_member(w, &sorted[i].id)) {
-            *vec_push(&w->replicas) = sorted[i];
+            sorted[n_known++] = sorted[i];
         } else {
             *vec_push(&w->unknown) = sorted[i].id;
         }
     }
-    free(sorted);
+    w->replicas.items = sorted;
+    w->replicas.len = n_known;
+    w->replicas.cap = n;
 }
 
 static void fold_live(struct attempt_seen *seen, uint32_t attempt)

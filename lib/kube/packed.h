@@ -27,7 +27,7 @@ struct kube_words {
     VEC(struct kube_word) list;
     uint32_t *buckets; /* by hash: place + 1 of the first; NULL until the first word */
     struct kube_seen *seen;
-    uint32_t free;     /* place + 1 of the first free one */
+    uint32_t free; /* place + 1 of the first free one */
 };
 void kube_words_done(struct kube_words *w);
 

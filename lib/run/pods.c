@@ -488,7 +488,11 @@ static int pods_observe(struct launcher *launcher, struct observed_replica **ret
 {
     (void)err; /* everything is known here */
     struct pods *l = (struct pods *)launcher;
-    VEC(struct observed_replica) list = {0};
+    struct observed_replica *list = NULL;
+    size_t n = 0;
+    if (l->members.len > 0) {
+        list = xreallocarray(NULL, l->members.len, sizeof(*list));
+    }
     vec_each (struct pod_member *, it, &l->members) {
         const struct pod_state *s = &(*it)->state;
         if ((*it)->life >= MEMBER_DYING_POSTING) {
@@ -496,7 +500,7 @@ static int pods_observe(struct launcher *launcher, struct observed_replica **ret
         }
         const bool is_awaited = pod_logs_is_awaited(*it);
         const bool has_noise = (*it)->log.reader == NULL && s->noise != NULL;
-        *vec_push(&list) = (struct observed_replica){
+        list[n++] = (struct observed_replica){
             .id = (*it)->id,
             .state = is_awaited ? REPLICA_RUNNING : s->state,
             .failure = s->failure,
@@ -516,8 +520,8 @@ static int pods_observe(struct launcher *launcher, struct observed_replica **ret
             .blamed_index = s->blamed_index,
         };
     }
-    *ret = list.items;
-    *ret_n = list.len;
+    *ret = list;
+    *ret_n = n;
     return 0;
 }
 

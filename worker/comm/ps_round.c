@@ -142,7 +142,8 @@ static int blame_waiter(struct ps_server *s, struct err *err)
 static int check_held(struct ps_server *s, struct err *err)
 {
     const bool is_closed = is_barrier_closed(s);
-    const struct ps_peer *last = NULL; /* of those that send no more, the one with the fewest steps */
+    const struct ps_peer *last =
+        NULL; /* of those that send no more, the one with the fewest steps */
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
         const struct ps_peer *peer = s->trainers[t];
         if (peer != NULL && (peer->gone || (is_closed && peer->ready)) &&
