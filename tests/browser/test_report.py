@@ -44,6 +44,8 @@ class Page(cli.CliCase):
                 self.assertEqual(browser.complaints(), [])
                 self.assertEqual(browser.requests(), [url])
                 self.assertEqual(browser.value(LOOK), [])
+                shown = browser.value("getComputedStyle(document.querySelector('.zoom')).display")
+                self.assertEqual(shown, "none" if how.get("printed") else "flex")
         for width in WIDTHS:
             with self.subTest(width=width):
                 browser.show(url, width=width)
