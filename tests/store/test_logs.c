@@ -144,11 +144,13 @@ static void test_logs_of_gangs_share_rows(void **state)
     struct store *s = open_with_run(&f);
     save_gang(s, 0);
     save_gang(s, 1);
-    for (uint32_t i = 0; i < 4 * GANG; i++) { /* by turns from both trials and both roles */
+    for (uint32_t i = 0; i < 4 * GANG;
+         i++) { /* one after the other, and now and then from another trial */
+        const uint32_t trial = i % 100 == 99 ? 1 - i / (2 * GANG) : i / (2 * GANG);
         const struct replica_id id = {
-            {0, i % 2, 0}, i / 2 % 2 == 0 ? ROLE_TRAINER : ROLE_PSERVER, 1 + 2 * (i / 4)};
+            {0, trial, 0}, i / GANG % 2 == 0 ? ROLE_TRAINER : ROLE_PSERVER, 1 + 2 * (i % GANG)};
         size_t len;
-        _cleanup_(freep) char *log = make_log(i % 2, id.role, id.index, &len);
+        _cleanup_(freep) char *log = make_log(trial, id.role, id.index, &len);
         assert_log(s, UID, &id, log, len);
         if (i % 100 == 0) {
             s->ops->rest(s);
