@@ -53,3 +53,14 @@ int exchange_wire_from_string(const char *s)
 {
     return look_up(exchange_wire_names, EXCHANGE_WIRE_COUNT, s);
 }
+
+const char *const exchange_transport_names[EXCHANGE_TRANSPORT_COUNT] = {
+    [EXCHANGE_TRANSPORT_AUTO] = "Auto",
+    [EXCHANGE_TRANSPORT_TCP] = "Tcp",
+    [EXCHANGE_TRANSPORT_SHARED_MEMORY] = "SharedMemory",
+};
+
+int exchange_transport_from_string(const char *s)
+{
+    return look_up(exchange_transport_names, EXCHANGE_TRANSPORT_COUNT, s);
+}

@@ -24,3 +24,14 @@ enum exchange_wire { EXCHANGE_WIRE_FP32, EXCHANGE_WIRE_BF16 };
 #define EXCHANGE_WIRE_COUNT 2
 extern const char *const exchange_wire_names[EXCHANGE_WIRE_COUNT]; /* "Fp32", "Bf16" */
 int exchange_wire_from_string(const char *s); /* enum exchange_wire, or -EINVAL */
+
+/* How workers reach each other's numbers. */
+enum exchange_transport {
+    EXCHANGE_TRANSPORT_AUTO, /* shared memory where all ranks see the same, else TCP */
+    EXCHANGE_TRANSPORT_TCP,
+    EXCHANGE_TRANSPORT_SHARED_MEMORY,
+};
+#define EXCHANGE_TRANSPORT_COUNT 3
+extern const char
+    *const exchange_transport_names[EXCHANGE_TRANSPORT_COUNT]; /* "Auto", "Tcp", "SharedMemory" */
+int exchange_transport_from_string(const char *s); /* enum exchange_transport, or -EINVAL */

@@ -281,6 +281,9 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
         json_object_set_new(o, "staleness", staleness);
     }
     set_noise(o, &s->noise);
+    if (s->transport != EXCHANGE_TRANSPORT_AUTO) {
+        json_object_set_new(o, "transport", json_string(exchange_transport_names[s->transport]));
+    }
     const bool is_long = is_evaluated || s->staleness.slices > 0;
     if (n != 0) {
         set_series(o, step_ns, n, is_long ? SUMMARY_MAX_SERIES_EVALUATED : SERIES_MAX);

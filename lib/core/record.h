@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "core/evaluations.h"
+#include "core/exchange.h"
 #include "core/role.h"
 
 enum record_type { RECORD_START, RECORD_STEP, RECORD_SUMMARY, RECORD_ERROR };
@@ -128,6 +129,7 @@ struct summary {
     struct summary_last last;
     struct summary_staleness staleness;
     struct noise noise;
+    enum exchange_transport transport; /* of a worker: how it reached its peers; Auto: not said */
 };
 void summary_done(struct summary *s);
 

@@ -340,6 +340,21 @@ static int read_noise(const json_t *o, struct noise *noise, struct err *err)
     return 0;
 }
 
+static int read_transport(const json_t *o, enum exchange_transport *ret, struct err *err)
+{
+    const char *text = NULL;
+    const int r = get_text(o, "transport", OPTIONAL, &text, err);
+    if (r < 0 || text == NULL) {
+        return r;
+    }
+    const int transport = exchange_transport_from_string(text);
+    if (transport <= EXCHANGE_TRANSPORT_AUTO) {
+        return err_set(err, EPROTO, "'transport' is not one that carries numbers");
+    }
+    *ret = (enum exchange_transport)transport;
+    return 0;
+}
+
 static int read_summary(const json_t *o, struct summary *s, struct err *err)
 {
     int r;
@@ -370,6 +385,7 @@ static int read_summary(const json_t *o, struct summary *s, struct err *err)
     r = r < 0 ? r : read_last(o, &s->last, err);
     r = r < 0 ? r : read_staleness(o, &s->staleness, err);
     r = r < 0 ? r : read_noise(o, &s->noise, err);
+    r = r < 0 ? r : read_transport(o, &s->transport, err);
     return r < 0 ? r : read_series(o, s, err);
 }
 

@@ -9,7 +9,7 @@
 #include "core/json_scan.h"
 #include "core/series.h"
 
-enum kind { U32, U64, TIME, NUMBER, FLAG, PHASES, DIGEST, LAST, PROBE, NOISE, SERIES };
+enum kind { U32, U64, TIME, NUMBER, FLAG, PHASES, DIGEST, LAST, PROBE, NOISE, TRANSPORT, SERIES };
 
 struct field {
     const char *key;
@@ -47,6 +47,7 @@ static const struct field summary_fields[] = {
     {"environment_digest", DIGEST, false, OF(summary, environment_digest)},
     {"last", LAST, false, OF(summary, last)},
     {"noise", NOISE, false, OF(summary, noise)},
+    {"transport", TRANSPORT, false, OF(summary, transport)},
     {"series", SERIES, false, 0},
 };
 static const struct field last_fields[] = {
@@ -118,6 +119,21 @@ static bool read_digest(struct json_scan *s, char ret[RECORD_DIGEST_CHARS + 1])
     return true;
 }
 
+static bool read_transport(struct json_scan *s, enum exchange_transport *ret)
+{
+    struct json_span text;
+    if (!json_scan_text(s, &text)) {
+        return false;
+    }
+    for (int t = EXCHANGE_TRANSPORT_AUTO + 1; t < EXCHANGE_TRANSPORT_COUNT; t++) {
+        if (json_span_is(&text, exchange_transport_names[t])) {
+            *ret = (enum exchange_transport)t;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool read_key(struct json_scan *s, const char *wanted)
 {
     struct json_span key;
@@ -183,6 +199,8 @@ static bool read_field(struct json_scan *s, const struct field *f, void *object)
         return json_scan_open(s) && read_fields(s, probe_fields, COUNT(probe_fields), at);
     case NOISE:
         return read_noise(s, at);
+    case TRANSPORT:
+        return read_transport(s, at);
     case SERIES:
         return read_series(s, object);
     }

@@ -231,6 +231,7 @@ static struct summary worst_summary(void)
         .last = {UINT32_MAX, UINT32_MAX, INT64_MAX},
         .staleness = {INT64_MAX, 1.7976931348623157e308, INT64_MAX},
         .noise = {{INT64_MAX, INT64_MAX}, {INT64_MAX, INT64_MAX}, INT64_MAX, INT64_MAX},
+        .transport = EXCHANGE_TRANSPORT_SHARED_MEMORY, /* the longest name */
         .source = {.unit = UNIT_SAMPLES, .accuracy_last = -2.2250738585072014e-308},
     };
     memset(s.source.rule, 'r', sizeof(s.source.rule) - 1);
@@ -271,6 +272,7 @@ static void worst_numbers_fit_the_termination_message(void **state)
         assert_memory_equal(&r.summary.last, &s.last, sizeof(s.last));
         assert_memory_equal(&r.summary.staleness, &s.staleness, sizeof(s.staleness));
         assert_memory_equal(&r.summary.noise, &s.noise, sizeof(s.noise));
+        assert_int_equal(r.summary.transport, s.transport);
         record_done(&r);
         buf_done(&out);
         free(ns);
@@ -425,6 +427,12 @@ static void lines_of_others_pass_and_damaged_ones_are_named(void **state)
          "'noise': 'after': 'copy_bytes_per_s' is missing"},
         {"more stolen than wanted", SUM ",\"noise\":{\"busy_ns\":5,\"steal_ns\":6}}", -EPROTO,
          "'noise': 'steal_ns' is 6, not in 0..5"},
+        {"transport", SUM ",\"transport\":\"SharedMemory\"}", 1, NULL},
+        {"no transport that carries anything", SUM ",\"transport\":\"Auto\"}", -EPROTO,
+         "'transport' is not one that carries numbers"},
+        {"unknown transport", SUM ",\"transport\":\"Pigeon\"}", -EPROTO,
+         "'transport' is not one that carries numbers"},
+        {"transport is no text", SUM ",\"transport\":1}", -EPROTO, "'transport' is not"},
         {"noise is no object", SUM ",\"noise\":[]}", -EPROTO, "'noise' is not an object"},
         {"series", SUM ",\"series\":{\"k\":1,\"n\":1,\"min\":0,\"data\":\"AAA=\"}}", 1, NULL},
         {"series of none", SUM ",\"series\":{\"k\":1,\"n\":0,\"min\":0,\"data\":\"\"}}", -EPROTO,
