@@ -89,6 +89,11 @@ static const struct variable {
     {"MODE",
      {"mode", 0, "MODE", "When to exchange: Sync, Async or BoundedStaleness, 'Sync accumulate=4' (default Sync)"},
      BOTH, TEXT, offsetof(struct role_env, mode_name), 0, 0, "Sync"},
+    {"TRANSPORT",
+     {"transport", 0, "KIND",
+      "How workers reach each other: Auto, Tcp or SharedMemory (default Auto: shared memory, "
+      "else TCP)"},
+     WORKER, TEXT, offsetof(struct role_env, transport_name), 0, 0, "Auto"},
     {"COMPUTE",
      {"compute", 0, "KIND", "Real, or Emulated: sleep instead of computing (default Real)"},
      TRAINER, TEXT, offsetof(struct role_env, compute), 0, 0, "Real"},
@@ -267,6 +272,20 @@ static int check_variables_of_worker(const struct role_env *e, struct err *err)
     return 0;
 }
 
+static int read_transport(struct role_env *e, struct err *err)
+{
+    char source[48];
+    (void)look_up(&e->args, "TRANSPORT", "transport", NULL,
+                  source); /* transport_name holds what it has found */
+    const int transport = exchange_transport_from_string(e->transport_name);
+    if (transport < 0) {
+        return err_set(err, EINVAL, "%s '%s': expected Auto, Tcp or SharedMemory", source,
+                       e->transport_name);
+    }
+    e->transport = (enum exchange_transport)transport;
+    return 0;
+}
+
 /* A worker alone has no peers. */
 static int read_exchange_of_worker(struct role_env *e, struct err *err)
 {
@@ -277,7 +296,8 @@ static int read_exchange_of_worker(struct role_env *e, struct err *err)
         return err_set(err, EINVAL, "%s '%s': expected AllReduce, the exchange of workers", source,
                        kind);
     }
-    const int r = check_variables_of_worker(e, err);
+    int r = check_variables_of_worker(e, err);
+    r = r < 0 ? r : read_transport(e, err);
     return r < 0 || e->n_trainers == 1 ? r : read_addrs(e, err);
 }
 
@@ -565,7 +585,7 @@ void role_env_digest(const struct role_env *e, uint8_t ret[static 32])
 {
     struct slices slices = role_env_slices(e);
     if (e->role == ROLE_WORKER) {
-        exchange_ring_digest(e->model_name, (uint64_t)e->seed, &slices, ret);
+        exchange_ring_digest(e->model_name, (uint64_t)e->seed, &slices, e->transport, ret);
         return;
     }
     handshake_digest(e->model_name, (uint64_t)e->seed, &e->mode, e->wire, (uint32_t)e->n_trainers,

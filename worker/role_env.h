@@ -34,11 +34,12 @@ struct role_env {
     enum exchange_kind exchange;
     struct exchange_mode mode;
     enum exchange_wire wire;
+    enum exchange_transport transport; /* of a worker */
     bool is_emulated; /* a trainer that sleeps where it would compute; the next three are its own */
-    const char *trace;                                    /* pace.h */
-    double jitter_ratio;                                  /* 0 to EMULATED_JITTER_MAX */
-    int64_t arena_fd;                                     /* emulated_arena.h; -1: not given */
-    const char *compute, *jitter, *wire_name, *mode_name; /* as given */
+    const char *trace;   /* pace.h */
+    double jitter_ratio; /* 0 to EMULATED_JITTER_MAX */
+    int64_t arena_fd;    /* emulated_arena.h; -1: not given */
+    const char *compute, *jitter, *wire_name, *mode_name, *transport_name; /* as given */
     int64_t rendezvous_s;
     bool prints_digest, prints_accuracy;
 };

@@ -75,6 +75,7 @@ static int open_ring(struct trainer *t, struct err *err)
     struct exchange_ring_params p = {
         .self = role_env_id(e),
         .slices = role_env_slices(e),
+        .transport = e->transport,
         .listen_fd = -1,
         .window_bytes = RING_WINDOW_BYTES,
         .apply = learner_apply_adam,
@@ -172,6 +173,12 @@ static int open_model(struct trainer *t, struct err *err)
         .seed = (uint64_t)e->seed,
         .dropout = true,
     };
+    if (t->exchange->ops->memory !=
+        NULL) { /* peers of this host read gradients where they are made */
+        struct exchange_memory memory;
+        t->exchange->ops->memory(t->exchange, &memory);
+        p.grads = memory.grads;
+    }
     int r = learner_init(&t->learner, &p, err);
     if (r == 0) {
         model_set_hooks(t->learner.model, &t->hooks);
@@ -375,6 +382,10 @@ static int train(struct trainer *t, struct err *err)
         }
     }
     report_measured(t->report);
+    if (e->exchange == EXCHANGE_ALL_REDUCE && e->n_trainers > 1) {
+        const char *why;
+        t->summary.transport = t->exchange->ops->transport(t->exchange, &why);
+    }
     probe(t, &t->summary.noise.after);
     return t->exchange->ops->goodbye(t->exchange, err);
 }
@@ -476,7 +487,8 @@ static int run_role(enum role role, int argc, char *const *argv)
     t.summary.loss_first = t.summary.loss_last = NAN;
     int code = run(&t);
     if (t.exchange != NULL) {
-        t.exchange->ops->free(t.exchange);
+        t.exchange->ops->free(
+            t.exchange); /* with the gradients of a worker's model, which nobody reads any more */
     }
     dataset_free(t.data);
     learner_done(&t.learner);

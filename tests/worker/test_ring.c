@@ -86,7 +86,8 @@ static void sums_in_the_order_of_the_ring(void **state)
         const double bytes = (double)rows[i].n * sizeof(float);
         const double moved = (double)rig.workers[0].times.bytes_tx;
         print_message("# %.0f bytes of %.0f\n", moved, bytes);
-        assert_true(moved >= 2 * part * bytes * 0.9);
+        /* Of a few floats most ranks own none. */
+        assert_true(rows[i].n < 1000 || moved >= 2 * part * bytes * 0.9);
         assert_true(rows[i].n < 1000000 || moved <= 2 * part * bytes * 1.1);
         free(want);
         ring_rig_done(&rig);
@@ -499,8 +500,12 @@ static void a_second_worker_of_an_index(void **state)
     x[1]->ops->free(x[1]);
 }
 
-int main(void)
+/* Argument: a transport, or none for TCP. */
+int main(int argc, char **argv)
 {
+    if (argc > 1) {
+        ring_rig_transport = (enum exchange_transport)exchange_transport_from_string(argv[1]);
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_in_the_order_of_the_ring),
         cmocka_unit_test(tiny_sockets_do_not_get_stuck),

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Mid-trial, a worker of a ring is killed or stopped: all others are out within 2 s or 10 s, and all name it, also those
 that are no neighbours of it; a stopped one that wakes finds itself out. Before: what workers end with, and a worker
-that is killed before the ring is closed or at the barrier."""
+that is killed before the ring is closed or at the barrier.
+
+test_ring_faults.py TRANSPORT: Tcp or SharedMemory. Parameters are compared over both."""
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from gang import Ring, seconds_since, signal, time
 from tap import Tap
 
+TRANSPORT = sys.argv[1]
 LIMIT_S = {signal.SIGKILL: 2, signal.SIGSTOP: 10}
 STEPS = 4  # on a busy machine: one to end, and what the others need to hear of it
 SILENCE_S = {signal.SIGKILL: 0, signal.SIGSTOP: 6}
@@ -17,7 +20,7 @@ ROWS = [(4, "worker/1", signal.SIGKILL), (2, "worker/0", signal.SIGKILL), (4, "w
 def fault(row):
     """(seconds to the last exit, how many it may take, the others' ends, the end of a woken victim or None)"""
     n, victim, number = row
-    with Ring(n, ["--steps", 100000]) as ring:
+    with Ring(n, ["--steps", 100000, "--transport", TRANSPORT]) as ring:
         ring["worker/0"].wait_for("step", 4)
         step_s = max(r["step_ns"] for r in ring["worker/0"].records if r["type"] == "step") / 1e9
         begin = time.monotonic()
@@ -32,17 +35,19 @@ def fault(row):
 
 
 def check_end(tap):
-    """Three workers end with the same parameters, and with the same again; they sent two thirds twice."""
+    """Three workers end with the same parameters, over TCP and through shared memory, which they find by themselves; they
+    sent two thirds twice."""
     first = None
-    for again in ("", ", again"):
-        with Ring(3, ["--warmup-steps", 1, "--steps", 2, "--print-digest"]) as ring:
+    for asked, used in (("Tcp", "Tcp"), ("Auto", "SharedMemory"), (TRANSPORT, TRANSPORT)):
+        with Ring(3, ["--warmup-steps", 1, "--steps", 2, "--print-digest", "--transport", asked]) as ring:
             ends = ring.end()
             summaries = {name: [r for r in ring[name].records if r["type"] == "summary"] for name in ends}
         for name, (code, error, stderr) in ends.items():
-            what = f"three workers{again}: {name}"
+            what = f"three workers, {asked}: {name}"
             first = first or stderr
             tap.equal((0, None, first), (code, error, stderr), f"{what} ends with the parameters of all")
             summary = summaries[name][-1] if summaries[name] else {}
+            tap.equal(used, summary.get("transport"), f"{what} says how it reached the others")
             want = 2 * 2 * 4 * 15254602 * 2 / 3
             tap.ok(want * 0.98 < summary.get("bytes_tx", 0) < want * 1.02, f"{what}: bytes",
                    f"expected about {want:.0f}, got {summary.get('bytes_tx')}")
@@ -54,7 +59,7 @@ EARLY = [("worker/1", None), ("worker/1", "step"), ("worker/0", "step")]
 
 def early_fault(row):
     victim, record = row
-    with Ring(3, ["--warmup-steps", 1, "--steps", 100000, "--rendezvous-s", 10]) as ring:
+    with Ring(3, ["--warmup-steps", 1, "--steps", 100000, "--rendezvous-s", 10, "--transport", TRANSPORT]) as ring:
         if record is not None:
             ring[victim].wait_for(record)
         ring[victim].signal(signal.SIGKILL)

@@ -297,6 +297,50 @@ static void limits(void **state)
     check_rows(rows, N_ROWS(rows));
 }
 
+/* A worker chooses; nobody else has another one. */
+static void transports(void **state)
+{
+    (void)state;
+    static const struct {
+        enum role role;
+        const char *words[MAX_WORDS];
+        struct setting variables[2];
+        int wants; /* a transport, or -EINVAL */
+        const char *says;
+    } rows[] = {
+        {ROLE_WORKER, {NULL}, {{0}}, EXCHANGE_TRANSPORT_AUTO, ""},
+        {ROLE_WORKER, {NULL}, {{"BENCHD_TRANSPORT", "Tcp"}}, EXCHANGE_TRANSPORT_TCP, ""},
+        {ROLE_WORKER,
+         {"--transport", "SharedMemory"},
+         {{"BENCHD_TRANSPORT", "Tcp"}},
+         EXCHANGE_TRANSPORT_SHARED_MEMORY,
+         ""},
+        {ROLE_WORKER,
+         {NULL},
+         {{"BENCHD_TRANSPORT", "Udp"}},
+         -EINVAL,
+         "BENCHD_TRANSPORT 'Udp': expected Auto, Tcp or SharedMemory"},
+        {ROLE_TRAINER, {"--transport", "Tcp"}, {{0}}, -EINVAL, "--transport"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct role_env e;
+        struct err err;
+        const int r = read_env(rows[i].role, rows[i].words, rows[i].variables, &e, &err);
+        print_message("# row %zu: %s\n", i, err.msg);
+        assert_int_equal(r < 0 ? r : (int)e.transport, rows[i].wants);
+        assert_non_null(strstr(err.msg, rows[i].says));
+        if (r == 0) {
+            uint8_t digest[32], of_auto[32];
+            role_env_digest(&e, digest);
+            e.transport = EXCHANGE_TRANSPORT_AUTO;
+            role_env_digest(&e, of_auto);
+            assert_int_equal(memcmp(digest, of_auto, sizeof(digest)) == 0,
+                             rows[i].wants == EXCHANGE_TRANSPORT_AUTO);
+            role_env_done(&e);
+        }
+    }
+}
+
 static void addresses_in_their_order(void **state)
 {
     (void)state;
@@ -382,6 +426,7 @@ int main(void)
         cmocka_unit_test(precedence),
         cmocka_unit_test(limits),
         cmocka_unit_test(modes),
+        cmocka_unit_test(transports),
         cmocka_unit_test(addresses_in_their_order),
         cmocka_unit_test(addresses_of_a_pattern),
         cmocka_unit_test(identity),

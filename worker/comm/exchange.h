@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "core/exchange.h"
 
 /* The cause of a failure. */
 struct exchange_fault {
@@ -29,6 +30,12 @@ struct exchange_times { /* of one round, for the step record */
     int64_t send_ns, wait_ns, receive_ns;
     int64_t update_ns; /* the optimiser, if it ran in this process */
     uint64_t bytes_tx, bytes_rx;
+};
+
+/* Memory that belongs to the exchange, until free. Peers read gradients that lie there without a copy, and
+ * parameters too. Any other memory does as well; NULL: is as good. */
+struct exchange_memory {
+    float *grads, *params; /* (n) zeroed; cache lines are not shared with anything else */
 };
 
 struct exchange;
@@ -51,6 +58,11 @@ struct exchange_ops {
      * name this replica as the cause. */
     void (*abandon)(struct exchange *x, int exit_code, const char *why);
     void (*fault)(const struct exchange *x, struct exchange_fault *ret);
+    /* How numbers reach the peers, known after the first step or barrier; *ret_why (borrowed) says why it is
+     * not shared memory, "": it was not wanted, or it is. NULL: over TCP. */
+    enum exchange_transport (*transport)(const struct exchange *x, const char **ret_why);
+    /* NULL: it has none. */
+    void (*memory)(const struct exchange *x, struct exchange_memory *ret);
     void (*free)(struct exchange *x);
 };
 

@@ -15,12 +15,13 @@
 #include "worker/comm/ring_internal.h"
 
 void exchange_ring_digest(const char *model, uint64_t seed, const struct slices *slices,
-                          uint8_t ret[static AUTH_DIGEST_SIZE])
+                          enum exchange_transport transport, uint8_t ret[static AUTH_DIGEST_SIZE])
 {
     _cleanup_(freep) char *text =
         xasprintf("AllReduce Sync Fp32 model=%s seed=%" PRIu64 " params=%zu workers=%" PRIu32
-                  " slices=%" PRIu32,
-                  model, seed, slices->n_params, slices->n_servers, slices->n);
+                  " slices=%" PRIu32 " transport=%s",
+                  model, seed, slices->n_params, slices->n_servers, slices->n,
+                  exchange_transport_names[transport]);
     auth_sha256(text, strlen(text), ret);
 }
 
@@ -190,12 +191,30 @@ static void worker_fault(const struct exchange *x, struct exchange_fault *ret)
     (void)pthread_mutex_unlock(&r->mutex);
 }
 
+static enum exchange_transport worker_transport(const struct exchange *x, const char **ret_why)
+{
+    struct ring *r = (struct ring *)(uintptr_t)x; /* const but for the mutex */
+    (void)pthread_mutex_lock(&r->mutex);
+    const bool is_shared = r->transport == EXCHANGE_TRANSPORT_SHARED_MEMORY;
+    *ret_why = is_shared ? "" : r->why_tcp;
+    (void)pthread_mutex_unlock(&r->mutex);
+    return is_shared ? EXCHANGE_TRANSPORT_SHARED_MEMORY : EXCHANGE_TRANSPORT_TCP;
+}
+
+static void worker_memory(const struct exchange *x, struct exchange_memory *ret)
+{
+    const struct shm_segment *s =
+        &((const struct ring *)x)->share.segment; /* made before the thread */
+    *ret = (struct exchange_memory){.grads = s->grads, .params = s->params};
+}
+
 static void free_memory(struct ring *r)
 {
     if (r->params.listen_fd >= 0) {
         (void)close(r->params.listen_fd); /* a listener has nothing to lose */
     }
     ring_round_done(r);
+    ring_share_done(r);
     free(r->has_arrived);
     free(r);
 }
@@ -223,6 +242,8 @@ static const struct exchange_ops worker_ops = {
     .goodbye = worker_goodbye,
     .abandon = worker_abandon,
     .fault = worker_fault,
+    .transport = worker_transport,
+    .memory = worker_memory,
     .free = worker_free,
 };
 
@@ -246,6 +267,7 @@ int exchange_ring_new(const struct exchange_ring_params *params, struct exchange
     r->n_ranks = params->slices.n_servers;
     r->listener = (struct net_listener){.fd = params->listen_fd};
     r->has_arrived = xnew_array(bool, params->slices.n);
+    r->share.listen_fd = r->share.segment.fd = -1;
     ring_round_init(r);
     r->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (r->wake_fd < 0) {
@@ -253,6 +275,7 @@ int exchange_ring_new(const struct exchange_ring_params *params, struct exchange
         free_memory(r);
         return err_set_errno(err, code, "eventfd");
     }
+    ring_share_init(r);
     ring_peers_init(r, &params->next);
     (void)pthread_mutex_init(&r->mutex, NULL); /* default attributes: cannot fail */
     (void)pthread_cond_init(&r->cond, NULL);

@@ -26,7 +26,8 @@ struct exchange_ring_params {
     struct frame_id self;             /* role worker */
     uint8_t digest[AUTH_DIGEST_SIZE]; /* exchange_ring_digest */
     uint8_t secret[AUTH_SECRET_SIZE];
-    struct slices slices;    /* ring_slices */
+    struct slices slices; /* ring_slices */
+    enum exchange_transport transport;
     struct net_addr next;    /* of the next rank; not read if there is only one */
     int listen_fd;           /* taken over, also by a call that fails; -1 if there is only one */
     size_t window_bytes;     /* RING_WINDOW_BYTES; RING_BUFFERS_MIN slices may always come */
@@ -41,7 +42,7 @@ struct exchange_ring_params {
 
 /* Of what all ranks must agree on. */
 void exchange_ring_digest(const char *model, uint64_t seed, const struct slices *slices,
-                          uint8_t ret[static AUTH_DIGEST_SIZE]);
+                          enum exchange_transport transport, uint8_t ret[static AUTH_DIGEST_SIZE]);
 
 int exchange_ring_new(const struct exchange_ring_params *params, struct exchange **ret,
                       struct err *err);

@@ -10,6 +10,8 @@
 #include "worker/comm/fault.h"
 #include "worker/comm/handshake.h"
 #include "worker/comm/ring_plan.h"
+#include "worker/comm/ring_share.h"
+#include "worker/comm/ring_shm.h"
 #include "worker/comm/watchdog.h"
 
 /* Of a connection to a neighbour. The next rank is dialled; the one before dials, and is a guest until
@@ -71,6 +73,10 @@ struct ring_round {
     size_t *own_offsets;                  /* (slices.n / n_ranks) of this rank's slices in apply's
                                            * parameters */
 
+    size_t told_ready,
+        woken_ready; /* through shared memory: what ready_offset was when the others could
+                                     * see it, and when they were woken */
+
     uint64_t n_queued; /* slices that were handed to the connection, over all steps */
     uint64_t last_hop; /* n_queued after the last gradient of the step */
 };
@@ -101,6 +107,8 @@ struct ring {
     bool *has_arrived;   /* (slices.n) the new parameters of the step */
     struct ring_times times;
     struct fault fault;
+    enum exchange_transport transport; /* in use */
+    char why_tcp[SHARE_WHY_MAX + 1];   /* of TCP in place of shared memory */
 
     /* Used by the communication thread only. */
     enum ring_job doing;
@@ -115,6 +123,9 @@ struct ring {
     bool ready_came, release_came;  /* of the barrier */
     bool ready_sent;
     struct ring_round round;
+    struct ring_share share;
+    bool is_busy;                        /* there is more to do through shared memory */
+    uint64_t shm_bytes_tx, shm_bytes_rx; /* through it, over all steps */
     struct ring_times doing_times;
     uint32_t n_passed_on_to_main; /* of round.n_new */
     int64_t job_ns;               /* when the job was taken */
@@ -157,6 +168,8 @@ void ring_round_part(struct ring *r, const struct frame *f, size_t n);
 void ring_round_arrived(struct ring *r, const struct frame *f);
 /* CREDIT or TAKEN of the next rank. */
 int ring_round_told(struct ring *r, const struct frame *f, struct err *err);
+/* Applies the optimiser to a slice of this rank, whose gradients are added up. */
+void ring_round_apply(struct ring *r, uint32_t slice, const float *sum);
 /* Adds, applies, and queues what may go; at most a few slices at a time. */
 void ring_round_advance(struct ring *r);
 /* Tells the rank before what may come. */

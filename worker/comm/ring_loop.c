@@ -21,8 +21,10 @@
 
 static void count_bytes(const struct ring *r, uint64_t *ret_tx, uint64_t *ret_rx)
 {
-    *ret_tx = r->next.conn.bytes_tx + (r->prev != NULL ? r->prev->conn.bytes_tx : 0);
-    *ret_rx = r->next.conn.bytes_rx + (r->prev != NULL ? r->prev->conn.bytes_rx : 0);
+    *ret_tx =
+        r->next.conn.bytes_tx + (r->prev != NULL ? r->prev->conn.bytes_tx : 0) + r->shm_bytes_tx;
+    *ret_rx =
+        r->next.conn.bytes_rx + (r->prev != NULL ? r->prev->conn.bytes_rx : 0) + r->shm_bytes_rx;
 }
 
 /* ---- jobs ---- */
@@ -76,6 +78,7 @@ static void finish_round(struct ring *r)
     finish_job(r);
     r->n_passed_on_to_main = 0;
     ring_round_next(r);
+    ring_shm_next(r);
 }
 
 /* READY goes round from rank 0 when every rank waits, then RELEASE. */
@@ -126,6 +129,28 @@ static void send_both(struct ring *r, enum frame_type type, const void *payload,
     }
 }
 
+/* Through shared memory no frame tells that another rank computes on, while this one waits at the barrier. Nobody
+ * may before READY has gone round. */
+static int check_barrier(struct ring *r, struct err *err)
+{
+    const bool may_go_on = r->params.self.index == 0 ? r->ready_came : r->ready_sent;
+    if (!r->share.is_shared || !r->begun || r->doing != RING_BARRIER || may_go_on) {
+        return 0;
+    }
+    struct frame_id who = r->params.self;
+    who.index = ring_shm_who_goes_on(r);
+    if (who.index == r->params.self.index) {
+        return 0;
+    }
+    (void)err_set(err, EPROTO,
+                  "worker/%" PRIu32 ": it continues with step %" PRIu64
+                  ", but this worker waits at the barrier; give all workers the same number of "
+                  "warm-up steps",
+                  who.index, r->round.step);
+    fault_from_err(&r->doing_fault, -EPROTO, &who, err);
+    return -EPROTO;
+}
+
 /* A neighbour that has said goodbye takes no part in another step or barrier. */
 static int check_gone(struct ring *r, struct err *err)
 {
@@ -162,7 +187,7 @@ static int work(struct ring *r, struct err *err)
     if (r->doing == RING_NO_JOB) {
         return 0;
     }
-    if (!ring_all_joined(r)) {
+    if (!ring_all_joined(r) || (r->share.is_open && r->doing != RING_ABANDON)) {
         /* A neighbour without a handshake cannot be told who gave up: allow the handshakes some
          * time. */
         bool is_late = r->doing == RING_ABANDON && r->now_ns - r->job_ns >= ABANDON_NS;
@@ -254,7 +279,7 @@ static struct pollfd watch(const struct conn *c)
                            .events = (short)(POLLIN | (conn_wants_tx(c) ? POLLOUT : 0))};
 }
 
-enum { AT_WAKE, AT_LISTEN, AT_NEXT, AT_PREV, AT_GUESTS };
+enum { AT_WAKE, AT_LISTEN, AT_SHARE, AT_NEXT, AT_PREV, AT_GUESTS };
 
 /* Sleeps until there is something to do. fds has room for AT_GUESTS and all guests. */
 static void wait_turn(struct ring *r, struct pollfd *fds)
@@ -263,6 +288,7 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
     fds[AT_WAKE] = (struct pollfd){.fd = r->wake_fd, .events = POLLIN};
     fds[AT_LISTEN] =
         (struct pollfd){.fd = net_listener_poll(&r->listener, r->now_ns), .events = POLLIN};
+    fds[AT_SHARE] = (struct pollfd){.fd = r->share.listen_fd, .events = POLLIN};
     fds[AT_NEXT] =
         dials ? (struct pollfd){.fd = r->next.dial.fd, .events = POLLOUT} : watch(&r->next.conn);
     fds[AT_PREV] = r->prev != NULL ? watch(&r->prev->conn) : (struct pollfd){.fd = -1};
@@ -270,7 +296,16 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
     vec_each (struct ring_peer *, it, &r->guests) {
         fds[n++] = watch(&(*it)->conn);
     }
-    (void)poll(fds, n, dials ? DIAL_TICK_MS : TICK_MS); /* on an error the turn finds nothing */
+    const bool is_shared = r->share.is_shared;
+    const bool is_busy = is_shared && (r->is_busy || ring_shm_wants_to_sleep(r));
+    (void)poll(fds, n,
+               is_busy ? 0
+               : dials ? DIAL_TICK_MS
+                       : TICK_MS); /* on an error the turn finds
+                                                                      * nothing */
+    if (is_shared) {
+        ring_shm_is_awake(r);
+    }
     uint64_t count;
     if (fds[AT_WAKE].revents != 0 && read(r->wake_fd, &count, sizeof(count)) < 0) {
         return; /* fails only with EAGAIN: another turn has read the wake-up */
@@ -290,7 +325,20 @@ static int read_all(struct ring *r, const struct pollfd *fds, size_t n_guests, s
     if (e >= 0 && fds[AT_LISTEN].fd >= 0 && fds[AT_LISTEN].revents != 0) {
         e = ring_accept(r, err);
     }
-    return e;
+    if (fds[AT_SHARE].fd >= 0 && fds[AT_SHARE].revents != 0) {
+        ring_share_answer(r);
+    }
+    return e < 0 || !ring_all_joined(r) ? e : ring_share_turn(r, err);
+}
+
+/* Goes on with the step, the way that was agreed on. */
+static void advance(struct ring *r)
+{
+    if (r->share.is_shared) {
+        r->is_busy = ring_shm_advance(r);
+    } else if (!r->share.is_open) {
+        ring_round_advance(r);
+    }
 }
 
 /* Sends what the sockets take, slice by slice: what goes next is decided when there is room for it. */
@@ -304,11 +352,15 @@ static int write_all(struct ring *r, struct err *err)
         do {
             e = conn_pump_tx(next, TURN_BYTES, err);
             is_full = conn_wants_tx(next);
-            ring_round_advance(r);
+            if (!r->share.is_shared) {
+                advance(r);
+            }
         } while (e >= 0 && !is_full && conn_wants_tx(next) && next->bytes_tx - begin < TURN_BYTES);
     }
     if (e >= 0 && r->prev != NULL && r->prev->conn.fd >= 0) {
-        ring_round_tell(r);
+        if (!r->share.is_shared) {
+            ring_round_tell(r);
+        }
         e = conn_pump_tx(&r->prev->conn, TURN_BYTES, err);
     }
     for (size_t i = 0; e >= 0 && i < r->guests.len; i++) {
@@ -332,11 +384,14 @@ static int one_turn(struct ring *r, struct err *err)
         look_into_mailbox(r);
         e = work(r, err);
     }
+    if (e == 0) {
+        e = check_barrier(r, err);
+    }
     if (e == 0 && r->begun && r->doing == RING_BARRIER) {
         continue_barrier(r);
     }
     if (e == 0) {
-        ring_round_advance(r);
+        advance(r);
         e = check_main(r, err);
     }
     if (e == 0) {
@@ -345,7 +400,8 @@ static int one_turn(struct ring *r, struct err *err)
     if (e == 0) {
         e = write_all(r, err);
     }
-    if (e == 0 && r->begun && r->doing == RING_ROUND && ring_round_is_done(r)) {
+    const bool is_done = r->share.is_shared ? ring_shm_is_done(r) : ring_round_is_done(r);
+    if (e == 0 && r->begun && r->doing == RING_ROUND && is_done) {
         finish_round(r);
     }
     return e == 0 ? check_rendezvous(r, err) : e;

@@ -64,6 +64,7 @@ void ring_round_init(struct ring *r)
     round->crcs = xnew_array(uint32_t, s->n);
     round->n_granted = round->n_slots;
     round->ready_offset = SIZE_MAX;
+    round->told_ready = round->woken_ready = s->n_params;
 }
 
 void ring_round_done(struct ring *r)
@@ -239,11 +240,12 @@ int ring_round_told(struct ring *r, const struct frame *f, struct err *err)
 
 /* ---- what goes ---- */
 
-static void apply(struct ring *r, const struct slice *slice, uint32_t id, const float *sum)
+void ring_round_apply(struct ring *r, uint32_t id, const float *sum)
 {
     struct ring_round *round = &r->round;
+    const struct slice slice = slice_of(r, id);
     r->params.apply(r->params.apply_ctx, round->step + 1, round->own_offsets[id / r->n_ranks],
-                    slice->len, round->params + slice->offset, sum, 1.0f / (float)r->n_ranks);
+                    slice.len, round->params + slice.offset, sum, 1.0f / (float)r->n_ranks);
     note_new(round, id);
 }
 
@@ -261,7 +263,7 @@ static void add_arrived(struct ring *r)
         slot->state = SLOT_ADDED;
         if (slice.server == self_rank(r)) {
             round->is_given[slot->slice] = true;
-            apply(r, &slice, slot->slice, slot->data);
+            ring_round_apply(r, slot->slice, slot->data);
             slot->state = SLOT_FREE;
         }
         round->n_added++;
@@ -278,7 +280,7 @@ static void apply_alone(struct ring *r)
         if (!is_ready(r, &slice)) {
             return;
         }
-        apply(r, &slice, id, round->grads + slice.offset);
+        ring_round_apply(r, id, round->grads + slice.offset);
     }
 }
 
@@ -455,7 +457,7 @@ void ring_round_next(struct ring *r)
     memset(round->is_new, 0, n * sizeof(bool));
     memset(round->is_passed_on, 0, n * sizeof(bool));
     round->n_granted = round->n_slots;
-    if (round->n_granted > 0 && r->prev->state == RING_JOINED) {
+    if (round->n_granted > 0 && r->prev->state == RING_JOINED && !r->share.is_shared) {
         conn_send_count(&r->prev->conn, FRAME_CREDIT, round->step, round->n_granted);
     }
 }

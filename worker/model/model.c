@@ -26,6 +26,7 @@ int model_new_with(const struct model_params *params, const struct kernels *kern
     m->batch = params->batch;
     m->seed = params->seed;
     m->dropout = params->dropout;
+    m->outside_grads = params->grads;
     m->threads = params->threads;
     int r = thread_pool_new(m->threads, &m->work.threads, err);
     if (r < 0) {

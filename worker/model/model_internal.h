@@ -46,7 +46,8 @@ struct model {
     const struct model_probe *probe; /* NULL: none */
     const struct model_hooks *hooks; /* NULL: none */
 
-    struct arena arena;    /* owns all that follows */
+    float *outside_grads;  /* NULL: `grads` are in the arena */
+    struct arena arena;    /* owns all that follows, but for those */
     float *params, *grads; /* (n_params), layer order */
     float *input;          /* (N, H, W, C) */
     float *delta[2];  /* gradients of activations, used in turn; as large as the largest layer */

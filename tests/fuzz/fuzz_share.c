@@ -1,0 +1,42 @@
+/* Fuzzing of what ranks say about shared memory: the payload of SHARE, and the question on the local socket.
+ *
+ * Holds: a token that is taken is printable, and reads back as itself; nobody without the key is answered. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "worker/comm/ring_share.h"
+#include "worker/comm/shm_pass.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static void must(bool holds, const char *what)
+{
+    if (!holds) {
+        (void)fprintf(stderr, "fuzz_share: %s\n", what);
+        abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    struct share_token t, again;
+    struct err err;
+    if (share_token_read(data, len, &t, &err) >= 0) {
+        uint8_t payload[4 + SHARE_WHY_MAX];
+        for (const char *c = t.why; *c != '\0'; c++) {
+            must(isprint((unsigned char)*c) != 0, "a text that cannot be printed");
+        }
+        must(t.can == (t.why[0] == '\0'), "no reason, or one too many");
+        must(share_token_encode(&t, payload) == len, "another length");
+        must(share_token_read(payload, len, &again, &err) >= 0, "what was taken is refused");
+        must(again.round == t.round && again.can == t.can && strcmp(again.why, t.why) == 0,
+             "it reads back as another one");
+    }
+    static const struct auth_key key = {{3, 1, 4}};
+    uint32_t from;
+    uint8_t nonce[AUTH_NONCE_SIZE];
+    must(!shm_ask_read(&key, 0, 4, data, len, &from, nonce), "a stranger is answered");
+    return 0;
+}

@@ -1,0 +1,257 @@
+/* Agreeing on shared memory, see ring_share.h. */
+#include "worker/comm/ring_share.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "worker/comm/ring_internal.h"
+#include "worker/comm/shm_pass.h"
+
+#define ASK_NS INT64_C(2000000000)
+
+/* ---- what goes round ---- */
+
+size_t share_token_encode(const struct share_token *t, uint8_t ret[static 4 + SHARE_WHY_MAX])
+{
+    const size_t n = strlen(t->why);
+    ret[0] = (uint8_t)t->round;
+    ret[1] = t->can;
+    ret[2] = ret[3] = 0;
+    memcpy(ret + 4, t->why, n);
+    return 4 + n;
+}
+
+int share_token_read(const uint8_t *payload, size_t n, struct share_token *ret, struct err *err)
+{
+    if (n < 4 || n > 4 + SHARE_WHY_MAX || payload[0] < SHARE_LISTEN || payload[0] > SHARE_VERDICT ||
+        payload[1] > 1 || payload[2] != 0 || payload[3] != 0 || (payload[1] == 1) != (n == 4)) {
+        return err_set(err, EPROTO, "SHARE has a wrong payload");
+    }
+    struct share_token t = {.round = (enum share_round)payload[0], .can = payload[1] == 1};
+    for (size_t i = 4; i < n; i++) {
+        t.why[i - 4] = isprint(payload[i]) ? (char)payload[i] : '?';
+    }
+    *ret = t;
+    return 0;
+}
+
+/* The first reason counts. */
+static void cannot(struct share_token *t, const struct ring *r, const char *what)
+{
+    if (t->can) {
+        t->can = false;
+        (void)snprintf(t->why, sizeof(t->why), "worker/%u: %.180s", r->params.self.index,
+                       what); /* fits */
+    }
+}
+
+/* ---- begin and end ---- */
+
+static int begin(struct ring *r, struct err *err)
+{
+    struct ring_share *s = &r->share;
+    s->layout = shm_layout_of(r->params.slices.n_params, r->params.slices.n / r->n_ranks);
+    const int e = shm_segment_new(&s->segment, &s->layout, err);
+    if (e < 0) {
+        return e;
+    }
+    shm_pass_key(r->params.secret, &r->params.self, &s->key);
+    s->listen_fd = shm_pass_listen(&s->key, r->params.self.index, err);
+    return s->listen_fd;
+}
+
+void ring_share_init(struct ring *r)
+{
+    struct ring_share *s = &r->share;
+    *s = (struct ring_share){.listen_fd = -1, .segment = {.fd = -1}};
+    if (r->n_ranks == 1 || r->params.transport == EXCHANGE_TRANSPORT_TCP) {
+        return;
+    }
+    s->is_open = true;
+    s->own.can = true;
+    s->peers = xnew_array(struct shm_segment, r->n_ranks);
+    s->doorbells = xnew_array(int, r->n_ranks);
+    for (uint32_t i = 0; i < r->n_ranks; i++) {
+        s->peers[i].fd = s->doorbells[i] = -1;
+    }
+    struct err why = {0};
+    if (begin(r, &why) < 0) {
+        cannot(&s->own, r, why.msg);
+    }
+}
+
+static void stop_giving(struct ring_share *s)
+{
+    if (s->listen_fd >= 0) {
+        (void)close(s->listen_fd); /* who asks now is a stranger */
+        s->listen_fd = -1;
+    }
+}
+
+static void forget_peers(struct ring *r)
+{
+    struct ring_share *s = &r->share;
+    for (uint32_t i = 0; s->peers != NULL && i < r->n_ranks; i++) {
+        shm_segment_done(&s->peers[i]);
+        if (s->doorbells[i] >= 0) {
+            (void)close(s->doorbells[i]); /* nothing to lose */
+            s->doorbells[i] = -1;
+        }
+    }
+}
+
+void ring_share_done(struct ring *r)
+{
+    stop_giving(&r->share);
+    forget_peers(r);
+    free(r->share.peers);
+    free(r->share.doorbells);
+    shm_segment_done(&r->share.segment);
+}
+
+/* ---- the rounds ---- */
+
+/* The memory of the parameters that others copy. Over TCP nobody needs it. */
+static int reserve_own(struct ring *r, struct err *err)
+{
+    int e = 0;
+    for (uint32_t i = r->params.self.index; e >= 0 && i < r->params.slices.n; i += r->n_ranks) {
+        const struct slice own = slices_get(&r->params.slices, i);
+        e = shm_segment_reserve(&r->share.segment, own.offset, own.len, err);
+    }
+    return e;
+}
+
+static void ask_all(struct ring *r, struct share_token *t)
+{
+    struct ring_share *s = &r->share;
+    struct err no_memory = {0};
+    if (t->can && reserve_own(r, &no_memory) < 0) {
+        cannot(t, r, no_memory.msg);
+    }
+    for (uint32_t i = 0; t->can && i < r->n_ranks; i++) {
+        struct err err = {0};
+        if (i != r->params.self.index &&
+            shm_pass_ask(&s->key, r->params.self.index, i, &s->layout, ASK_NS, &s->peers[i],
+                         &s->doorbells[i], &err) < 0) {
+            char text[SHARE_WHY_MAX + 1];
+            (void)snprintf(text, sizeof(text), "it does not see the memory of worker/%u: %.130s", i,
+                           err.msg); /* fits */
+            cannot(t, r, text);
+        }
+    }
+}
+
+static int decide(struct ring *r, const struct share_token *verdict, struct err *err)
+{
+    struct ring_share *s = &r->share;
+    stop_giving(s);
+    s->own = *verdict;
+    s->is_open = false;
+    s->is_shared = verdict->can;
+    (void)pthread_mutex_lock(&r->mutex);
+    r->transport = verdict->can ? EXCHANGE_TRANSPORT_SHARED_MEMORY : EXCHANGE_TRANSPORT_TCP;
+    memcpy(r->why_tcp, verdict->why, sizeof(r->why_tcp));
+    (void)pthread_mutex_unlock(&r->mutex);
+    if (verdict->can) {
+        return 0;
+    }
+    forget_peers(r);
+    if (r->params.transport == EXCHANGE_TRANSPORT_SHARED_MEMORY) {
+        return err_set(err, ENOTSUP, "transport SharedMemory: %s", verdict->why);
+    }
+    if (r->params.self.index == 0) {
+        log_event(LOG_LEVEL_INFO, "the workers exchange over TCP", "why", verdict->why, NULL);
+    }
+    return 0;
+}
+
+/* What this rank adds, before it passes the frame on. */
+static void add_own(struct ring *r, struct share_token *t)
+{
+    if (t->round == SHARE_LISTEN && !r->share.own.can) {
+        if (t->can) {
+            *t = (struct share_token){.round = t->round};
+            (void)snprintf(t->why, sizeof(t->why), "%s", r->share.own.why);
+        }
+    } else if (t->round == SHARE_ASK) {
+        ask_all(r, t);
+    }
+}
+
+static void pass_on(struct ring *r, const struct share_token *t)
+{
+    uint8_t payload[4 + SHARE_WHY_MAX];
+    const size_t n = share_token_encode(t, payload);
+    conn_send(&r->next.conn, FRAME_SHARE, payload, n);
+    r->share.sent = t->round;
+}
+
+/* Rank 0: a round has come back, or none has begun. */
+static int next_round(struct ring *r, struct share_token *t, struct err *err)
+{
+    t->round = t->round == SHARE_ASK || !t->can ? SHARE_VERDICT : t->round + 1;
+    add_own(r, t);
+    if (t->round == SHARE_ASK && !t->can) {
+        t->round = SHARE_VERDICT;
+    }
+    pass_on(r, t);
+    return t->round == SHARE_VERDICT ? decide(r, t, err) : 0;
+}
+
+int ring_share_on_frame(struct ring *r, const struct frame *f, const uint8_t *payload,
+                        struct err *err)
+{
+    struct ring_share *s = &r->share;
+    struct share_token t;
+    const int e = share_token_read(payload, f->payload_len, &t, err);
+    if (e < 0) {
+        return e;
+    }
+    const bool is_first = r->params.self.index == 0;
+    /* A verdict may cut the rounds short. */
+    const bool fits = is_first ? t.round == s->sent : t.round > s->sent;
+    if (!s->is_open || s->has_come || !fits) {
+        return err_set(err, EPROTO, "SHARE of round %d is not expected now", (int)t.round);
+    }
+    s->came = t;
+    s->has_come = true;
+    return 0;
+}
+
+void ring_share_answer(struct ring *r)
+{
+    const struct ring_share *s = &r->share;
+    if (s->listen_fd >= 0) {
+        shm_pass_answer(s->listen_fd, &s->key, r->params.self.index, r->n_ranks, &s->segment,
+                        r->wake_fd);
+    }
+}
+
+int ring_share_turn(struct ring *r, struct err *err)
+{
+    struct ring_share *s = &r->share;
+    if (!s->is_open || r->next.state != RING_JOINED) {
+        return 0;
+    }
+    const bool is_first = r->params.self.index == 0;
+    if (is_first && (s->has_come || s->sent == 0)) {
+        struct share_token t = s->has_come ? s->came : (struct share_token){.can = true};
+        s->has_come = false;
+        return next_round(r, &t, err);
+    }
+    if (is_first || !s->has_come) {
+        return 0;
+    }
+    s->has_come = false;
+    struct share_token t = s->came;
+    add_own(r, &t);
+    if (t.round != SHARE_VERDICT || ring_next(r->n_ranks, r->params.self.index) != 0) {
+        pass_on(r, &t);
+    }
+    return t.round == SHARE_VERDICT ? decide(r, &t, err) : 0;
+}

@@ -1,0 +1,58 @@
+/* Whether the ranks of a ring reach each other's numbers through shared memory. All do or none does, so they
+ * agree on it before the first step: a frame goes round three times from rank 0, and each rank that passes
+ * it on adds what it cannot do.
+ *
+ *     LISTEN   every rank has a segment and gives it to who asks (shm_pass.h)
+ *     ASK      each rank in turn has asked all others, and has mapped their segments
+ *     VERDICT  all of them did: shared memory; or not, with the first reason: TCP
+ *
+ * The TCP connections stay, for life signs, faults, the barrier and the end. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/exchange.h"
+#include "worker/comm/frame.h"
+#include "worker/comm/shm_segment.h"
+
+struct ring;
+
+enum share_round { SHARE_LISTEN = 1, SHARE_ASK, SHARE_VERDICT };
+
+struct share_token { /* what goes round */
+    enum share_round round;
+    bool can;                    /* all ranks so far */
+    char why[SHARE_WHY_MAX + 1]; /* of the first that cannot: printable; "" if all can */
+};
+/* The payload of SHARE: round, 1 or 0, two zeros, text. Returns its length. Pure, as the next. */
+size_t share_token_encode(const struct share_token *t, uint8_t ret[static 4 + SHARE_WHY_MAX]);
+/* -EPROTO: it is no such payload. */
+int share_token_read(const uint8_t *payload, size_t n, struct share_token *ret, struct err *err);
+
+struct ring_share {
+    bool is_open;            /* shared memory is wanted, and not yet decided */
+    bool is_shared;          /* the verdict */
+    struct share_token own;  /* what this rank can; `why` of the verdict later */
+    struct share_token came; /* to be passed on */
+    bool has_come;
+    enum share_round sent; /* the last round that this rank has sent; 0: none */
+    struct auth_key key;
+    int listen_fd; /* -1: none */
+    struct shm_layout layout;
+    struct shm_segment segment; /* this rank's own; at NULL: none */
+    struct shm_segment *peers;  /* (n_ranks) at NULL: this rank's, or none */
+    int *doorbells;             /* (n_ranks) -1: none */
+};
+
+/* Makes the segment, unless the transport is Tcp. If this rank cannot, it says so when the others ask: with
+ * SharedMemory all of them then end. */
+void ring_share_init(struct ring *r);
+void ring_share_done(struct ring *r);
+/* SHARE of the rank before. */
+int ring_share_on_frame(struct ring *r, const struct frame *f, const uint8_t *payload,
+                        struct err *err);
+/* Answers who asks, when listen_fd is readable. */
+void ring_share_answer(struct ring *r);
+/* Passes on what has come. Call it when both neighbours have joined. */
+int ring_share_turn(struct ring *r, struct err *err);
