@@ -18,6 +18,23 @@ const struct arg_opt usage_global_opts[] = {
 };
 const size_t usage_n_global_opts = sizeof(usage_global_opts) / sizeof(usage_global_opts[0]);
 
+/* A|B|C after a heading, in lines of at most 80 characters. */
+static void put_formats(const char *formats, struct buf *out)
+{
+    size_t column = strlen("Output formats (-o): ");
+    for (const char *at = formats; *at != '\0';) {
+        const size_t len = strcspn(at, "|") + (at[strcspn(at, "|")] == '|');
+        if (column + len > 80) {
+            buf_puts(out, "\n  ");
+            column = 2;
+        }
+        buf_append(out, at, len);
+        column += len;
+        at += len;
+    }
+    buf_putc(out, '\n');
+}
+
 void usage_program(const char *program, const struct verb *const *verbs, size_t n_verbs,
                    struct buf *out)
 {
@@ -45,7 +62,8 @@ void usage_verb(const char *program, const struct verb *verb, struct buf *out)
     }
     if (verb->formats != NULL) {
         _cleanup_(freep) char *formats = usage_formats(verb);
-        buf_printf(out, "\nOutput formats (-o): %s\n", formats);
+        buf_puts(out, "\nOutput formats (-o): ");
+        put_formats(formats, out);
     }
     buf_puts(out, "\nOptions:\n");
     args_help(verb->opts, verb->n_opts, out);

@@ -140,9 +140,9 @@ class Simulate(cli.CliCase):
                     "exchange": {"kind": "PServer", "mode": "Sync", "wire": "Bf16"}}
         done = self.simulate("--layers", self.layers, "--link", "1gbit", code=2, extra={"workload": workload})
         self.assertIn("has wire Bf16: only Fp32 is simulated", done.stderr)
-        workload["exchange"] = {"kind": "PServer", "accumulate": 1, "localSteps": 2}
+        workload["exchange"] = {"kind": "PServer", "mode": "Async"}
         done = self.simulate("--layers", self.layers, "--link", "1gbit", code=2, extra={"workload": workload})
-        self.assertIn("exchanges by 'Sync localSteps=2': only Sync after each step is simulated", done.stderr)
+        self.assertIn("exchanges by 'Async': only Sync after each step is simulated", done.stderr)
 
     def test_a_prediction_is_no_run(self):
         done = self.simulate("--layers", self.layers, "--link", "1gbit", "-o", "json")

@@ -358,7 +358,7 @@ static void one_of_two_is_wrong(void **state)
         {"wrong attempt", {.wrong_attempt = true}, 12, 11, 11, "pserver/0", "trainer/1",
          "trainer/1 did not connect within 2 s"},
         {"wrong model", {.wrong_digest = true}, 12, 11, 12, "pserver/0", "trainer/1",
-         "trainer/1: its model, seed, wire or numbers of replicas differ"},
+         "trainer/1: its model, seed, wire, mode or numbers of replicas differ"},
         {"gives up by itself", {.leaves = true}, 10, 11, 11, "", "trainer/1",
          "trainer/1 reports: its data is damaged"},
         {"fewer steps", {.steps = 2}, 0, 11, 12, "", "trainer/1",

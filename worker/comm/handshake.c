@@ -125,8 +125,8 @@ int handshake_agree(const struct handshake_side *self, const struct handshake_si
     }
     if (memcmp(peer->digest, self->digest, AUTH_DIGEST_SIZE) != 0) {
         return err_set(err, EPROTO,
-                       "its model, seed, wire or numbers of replicas differ, or its mode; give "
-                       "all replicas of a run the same settings");
+                       "its model, seed, wire, mode or numbers of replicas differ; give all "
+                       "replicas of a run the same settings");
     }
     return 0;
 }
