@@ -63,15 +63,21 @@ static void read_wire(struct diags *d, const struct place *place, enum exchange_
 /* Whether these exchange by servers of benchworker is checked when that is known, as of the wire. */
 static void read_mode(struct diags *d, const struct place *place, struct exchange *exchange)
 {
+    const struct place kind_place = place_get(place, "mode");
+    int kind = EXCHANGE_SYNC;
+    const bool is_known = kind_place.node == NULL || read_enum(d, &kind_place, exchange_mode_names,
+                                                               EXCHANGE_MODE_COUNT, NULL, &kind);
     struct exchange_mode mode = {
-        .kind = (enum exchange_mode_kind)read_enum_or(d, place, "mode", exchange_mode_names,
-                                                      EXCHANGE_MODE_COUNT, NULL, EXCHANGE_SYNC),
+        .kind = (enum exchange_mode_kind)kind,
         .staleness = (uint32_t)read_int_or(d, place, "staleness", 0, EXCHANGE_STALENESS_MAX, 0),
         .accumulate = (uint32_t)read_int_or(d, place, "accumulate", 1, EXCHANGE_PERIOD_MAX, 1),
         .local_steps = (uint32_t)read_int_or(d, place, "localSteps", 1, EXCHANGE_PERIOD_MAX, 1),
     };
     mode.accumulate = mode.accumulate == 1 ? 0 : mode.accumulate; /* as without */
     mode.local_steps = mode.local_steps == 1 ? 0 : mode.local_steps;
+    if (!is_known) {
+        return; /* what goes with it is not known either */
+    }
     const bool has_bound = place_get(place, "staleness").node != NULL;
     const char *field = mode.kind != EXCHANGE_SYNC ? "mode"
                         : mode.accumulate > 0      ? "accumulate"
