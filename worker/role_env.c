@@ -327,7 +327,8 @@ static int read_mode(struct role_env *e, struct err *err)
     if (r < 0) {
         return err_wrap(err, r, "%s", source);
     }
-    if (e->mode.local_steps > 0 && e->exchange == EXCHANGE_NONE) {
+    if (e->exchange == EXCHANGE_NONE &&
+        (e->mode.local_steps > 0 || exchange_mode_is_single(&e->mode))) {
         return err_set(err, EINVAL, "%s '%s' needs parameter servers, but the exchange is None",
                        source, e->mode_name);
     }
