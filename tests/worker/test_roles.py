@@ -171,6 +171,17 @@ def alone(tap):
     tap.ok(0 <= noise.get("steal_ns", 0) <= noise.get("busy_ns", 0), "alone: steal is a part of the busy time", noise)
 
 
+def gangs_are_probed_at_rest(tap):
+    """Trainer 0 looks at the machine where all end a step together, and nowhere else."""
+    for mode, expected in (("Sync", ["after", "before"]), ("Async", []), ("BoundedStaleness staleness=1", [])):
+        settings = ["--warmup-steps", 1, "--steps", 1, "--batch-size", 1, "--mode", mode]
+        with Gang(1, 2, settings, ["--mode", mode]) as gang:
+            ends = gang.end()
+            tap.equal([(0, None)] * 3, [end[:2] for end in ends.values()], f"{mode}: ends well")
+            noise = [gang[f"trainer/{i}"].records[-1].get("noise", {}) for i in (0, 1)]
+        tap.equal([expected, []], [sorted({"before", "after"} & set(n)) for n in noise], f"{mode}: probes of both trainers")
+
+
 def main():
     tap = Tap()
     with tempfile.TemporaryDirectory() as d:
@@ -181,6 +192,7 @@ def main():
     bad_data(tap)
     full_disk(tap)
     alone(tap)
+    gangs_are_probed_at_rest(tap)
     return tap.done()
 
 
