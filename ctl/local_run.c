@@ -62,7 +62,7 @@ enum exit_code local_run_put(struct store *s, const struct run_def *def, char **
     return EXIT_OK;
 }
 
-/* Before anything is stored: each link of the run is made once, for a moment. */
+/* Before anything is stored or resumed: each link of the run is made once, for a moment. */
 static enum exit_code check_links(const struct run_def *def)
 {
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
@@ -194,6 +194,9 @@ static enum exit_code drive_loaded(const struct cli *cli, struct store *s,
         return cli_error(EXIT_NOT_FOUND, NULL, "run '%s': %s", run->def->name, err.msg);
     }
     enum exit_code code = profiles_check(&how->profiles, run->def->spec);
+    if (code == EXIT_OK && how->opts.resume != NULL) {
+        code = check_links(run->def); /* without them all trials would fail, and the run be over */
+    }
     return code == EXIT_OK ? drive_claimed(cli, s, run, how) : code;
 }
 

@@ -43,6 +43,13 @@ class Links(cli.CliCase):
         super().setUp()
         self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
 
+    def run_as_nobody(self, *args):
+        self.folder.chmod(0o777)
+        for file in self.folder.glob("results.db*"):
+            file.chmod(0o666)
+        return subprocess.run([cli.BENCHCTL, "run", *args, "--local", "--store", self.store], env=self.env, capture_output=True, text=True,
+                              check=False, cwd="/", **({"user": 65534, "group": 65534} if IS_ROOT else {}))
+
     @NEEDS_ROOT
     def test_an_axis(self):
         one = {"baseline": {"kind": "Point", "where": {"trainers": 1}}}
@@ -64,9 +71,7 @@ class Links(cli.CliCase):
     def test_not_root(self):
         workload = {"model": "vgg16-fluid-fc512", "batchSize": 1, "link": {"rate": "1gbit"}}
         path = self.define("linked.json", pservers=(1,), steps=1, repeats=1, extra={"workload": workload})
-        self.folder.chmod(0o777)
-        done = subprocess.run([cli.BENCHCTL, "run", str(path), "--local", "--store", self.store], env=self.env, capture_output=True, text=True,
-                              check=False, cwd="/", **({"user": 65534, "group": 65534} if IS_ROOT else {}))
+        done = self.run_as_nobody(str(path))
         self.assertEqual(done.returncode, 9, done.stderr)
         self.assertIn("link 1gbit of point 0: a shaped link needs root", done.stderr)
         self.assertFalse((self.folder / "results.db").exists())
@@ -94,6 +99,11 @@ class Links(cli.CliCase):
             run.kill()
             run.wait()
         cli.wait_for("their networks are nobody's", lambda: not inside & networks_in_use())
+        # Who cannot make the links cannot go on, and the run stays as it is, for one who can.
+        done = self.run_as_nobody("--resume", "latest")
+        self.assertEqual(done.returncode, 9, done.stderr)
+        self.assertIn("link 1gbit of point 0: a shaped link needs root", done.stderr)
+        self.assertIn("Running", self.ctl("get", "runs", "--store", self.store).stdout)
 
 
 if __name__ == "__main__":
