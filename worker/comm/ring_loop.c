@@ -131,7 +131,7 @@ static void send_both(struct ring *r, enum frame_type type, const void *payload,
 
 /* Through shared memory no frame tells that another rank computes on, while this one waits at the barrier. Nobody
  * may before READY has gone round. */
-static int check_barrier(struct ring *r, struct err *err)
+static int check_shared_barrier(struct ring *r, struct err *err)
 {
     const bool may_go_on = r->params.self.index == 0 ? r->ready_came : r->ready_sent;
     if (!r->share.is_shared || !r->begun || r->doing != RING_BARRIER || may_go_on) {
@@ -385,7 +385,7 @@ static int one_turn(struct ring *r, struct err *err)
         e = work(r, err);
     }
     if (e == 0) {
-        e = check_barrier(r, err);
+        e = check_shared_barrier(r, err);
     }
     if (e == 0 && r->begun && r->doing == RING_BARRIER) {
         continue_barrier(r);
