@@ -278,6 +278,10 @@ static void add_workload(struct env *env, const struct spec *spec, const struct 
         exchange_mode_text(&mode, text);
         env_set(env, "BENCHD_MODE", "%s", text);
     }
+    if (point_transport(spec, point) != EXCHANGE_TRANSPORT_AUTO) { /* the same */
+        env_set(env, "BENCHD_TRANSPORT", "%s",
+                exchange_transport_names[point_transport(spec, point)]);
+    }
     env_set(env, "BENCHD_WARMUP_STEPS", "%lld", (long long)spec->warmup_steps);
     env_set(env, "BENCHD_STEPS", "%lld", (long long)spec->steps);
 }

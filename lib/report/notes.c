@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "result/number.h"
+#include "result/transport.h"
 
 #define MAX_BASELINES 6
 #define MAX_FAILED 10
@@ -99,6 +100,34 @@ static void note_logs(struct notes *notes, const struct result *r)
                                         : "each ",
                 s->source.is_job ? "" : role_to_string(role));
         }
+    }
+}
+
+/* One line for a run whose workers all took the same way; else one a way, with the points that took it. */
+static void note_transports(struct notes *notes, const struct result *r)
+{
+    struct transports all = {0};
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        transports_add(&all, &r->points[i]);
+    }
+    for (int t = 0; t < EXCHANGE_TRANSPORT_COUNT; t++) {
+        if (!all.used[t]) {
+            continue;
+        }
+        struct buf points = BUF_INIT;
+        bool others = false;
+        for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+            struct transports own = {0};
+            transports_add(&own, &r->points[i]);
+            if (own.used[t]) {
+                buf_printf(&points, "%s%u", points.len == 0 ? "" : ", ", i);
+            } else {
+                others |= transports_are_known(&own);
+            }
+        }
+        add(notes, NOTE_INFO, "Workers exchanged over %s%s%s.", exchange_transport_names[t],
+            others ? ": point " : "", others ? buf_cstr(&points) : "");
+        buf_done(&points);
     }
 }
 
@@ -397,6 +426,7 @@ void notes_init(struct notes *notes, const struct layout *l)
     *notes = (struct notes){0};
     note_throughput(notes, l);
     note_logs(notes, l->result);
+    note_transports(notes, l->result);
     if (l->own_baselines) {
         add(notes, NOTE_INFO,
             "Each point is its own baseline, so speedup and efficiency are 1 and not shown.");

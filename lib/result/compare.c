@@ -11,6 +11,7 @@
 #include "result/compare_history.h"
 #include "result/compare_internal.h"
 #include "result/compare_runs.h"
+#include "result/transport.h"
 
 const char *change_to_string(enum change change)
 {
@@ -285,6 +286,30 @@ static int check_points(const struct comparison *c, const char **ret_fix, struct
     return err_set(err, EINVAL, "no point has a throughput in both run/%s and run/%s", a, b);
 }
 
+/* Shared memory and TCP are two experiments, as two wires are. Who did not say is passed over. */
+static int check_transports(const struct comparison *c, const char **ret_fix, struct err *err)
+{
+    struct transports base = {0}, candidate = {0};
+    vec_each (const struct compared_point, p, &c->points) {
+        transports_add(&base, p->base);
+        transports_add(&candidate, p->candidate);
+    }
+    if (!transports_are_known(&base) || !transports_are_known(&candidate) ||
+        transports_are_same(&base, &candidate)) {
+        return 0;
+    }
+    *ret_fix = "set exchange.transport in both definitions, and measure again";
+    struct buf a = BUF_INIT, b = BUF_INIT;
+    transports_name(&base, &a);
+    transports_name(&candidate, &b);
+    const int r =
+        err_set(err, EINVAL, "the workers of run/%s exchanged over %s, those of run/%s over %s",
+                c->base->def->name, buf_cstr(&a), c->candidate->def->name, buf_cstr(&b));
+    buf_done(&a);
+    buf_done(&b);
+    return r;
+}
+
 static int check_strict(const struct comparison *c, const char **ret_fix, struct err *err)
 {
     if (c->differences.len == 0) {
@@ -324,6 +349,7 @@ int comparison_new(const struct result *base, const struct result *candidate,
     compare_match(c);
     compare_differences(c);
     r = check_points(c, ret_fix, err);
+    r = r < 0 ? r : check_transports(c, ret_fix, err);
     if (r == 0 && params->is_strict) {
         r = check_strict(c, ret_fix, err);
     }

@@ -41,6 +41,14 @@ static int check_exchanges(const struct result *base, const struct result *candi
                            "the system %s of run/%s exchanges by '%s', that of run/%s by '%s'",
                            s->name, base->def->name, texts[0], candidate->def->name, texts[1]);
         }
+        if (other != NULL && other->exchange.transport != s->exchange.transport) {
+            *ret_fix = "compare runs with the same exchange.transport, or make two systems of one "
+                       "run of them";
+            return err_set(
+                err, EINVAL, "the system %s of run/%s has transport %s, that of run/%s %s", s->name,
+                base->def->name, exchange_transport_names[s->exchange.transport],
+                candidate->def->name, exchange_transport_names[other->exchange.transport]);
+        }
     }
     return 0;
 }
@@ -118,6 +126,7 @@ static bool is_same_point(const struct comparison *c, const struct point *a, con
     return a->batch_size == b->batch_size && a->threads == b->threads &&
            str_eq(point_exchange_name(spec_a, a), point_exchange_name(spec_b, b)) &&
            point_wire(spec_a, a) == point_wire(spec_b, b) && exchange_mode_eq(&mode_a, &mode_b) &&
+           point_transport(spec_a, a) == point_transport(spec_b, b) &&
            memcmp(a->replicas, b->replicas, sizeof(a->replicas)) == 0 &&
            link_eq(&a->link, &b->link) &&
            str_eq(spec_a->systems.items[a->system].name, spec_b->systems.items[b->system].name) &&

@@ -11,6 +11,7 @@
 #include "result/lint.h"
 #include "result/resources.h"
 #include "result/threshold.h"
+#include "result/transport.h"
 
 static json_t *count(uint64_t n)
 {
@@ -236,6 +237,14 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
         char text[EXCHANGE_MODE_TEXT_MAX];
         exchange_mode_text(&mode, text);
         json_object_set_new(o, "mode", json_string(text));
+    }
+    struct transports transports = {0};
+    transports_add(&transports, p);
+    if (transports_are_known(&transports)) {
+        struct buf name = BUF_INIT;
+        transports_name(&transports, &name);
+        json_object_set_new(o, "transport", json_string(buf_cstr(&name)));
+        buf_done(&name);
     }
     json_object_set_new(o, "phase", json_string(trial_phase_to_string(p->phase)));
     json_object_set_new(o, "throughput", figure_to_json(&p->throughput));

@@ -473,6 +473,13 @@ struct exchange_mode point_mode(const struct spec *spec, const struct point *poi
                : (struct exchange_mode){.accumulate = mode->accumulate};
 }
 
+enum exchange_transport point_transport(const struct spec *spec, const struct point *point)
+{
+    return point->exchange == EXCHANGE_ALL_REDUCE
+               ? spec->systems.items[point->system].exchange.transport
+               : EXCHANGE_TRANSPORT_AUTO;
+}
+
 struct training_words matrix_training_words(const struct matrix *m)
 {
     static const struct training_words words[] = {{"trainer", "trainers"},

@@ -48,6 +48,8 @@ const char *point_exchange_name(const struct spec *spec, const struct point *poi
 enum exchange_wire point_wire(const struct spec *spec, const struct point *point);
 /* A baseline without servers adds gradients up as the others do, and has nobody to wait for. */
 struct exchange_mode point_mode(const struct spec *spec, const struct point *point);
+/* As the definition asks for it. */
+enum exchange_transport point_transport(const struct spec *spec, const struct point *point);
 
 /* What those are called that speedup and efficiency count. Systems may differ: "trainer or worker". */
 struct training_words {

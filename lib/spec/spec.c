@@ -181,12 +181,13 @@ const char *exchange_name(const struct exchange *exchange, enum exchange_kind ki
 
 void exchange_suffix(const struct exchange *exchange, char ret[static EXCHANGE_SUFFIX_MAX])
 {
+    static const char *const transports[EXCHANGE_TRANSPORT_COUNT] = {"", " Tcp", " SharedMemory"};
     char mode[EXCHANGE_MODE_TEXT_MAX];
     exchange_mode_text(&exchange->mode, mode);
     const bool is_plain = exchange_mode_eq(&exchange->mode, &EXCHANGE_MODE_SYNC);
-    (void)snprintf(ret, EXCHANGE_SUFFIX_MAX, "%s%s%s",
+    (void)snprintf(ret, EXCHANGE_SUFFIX_MAX, "%s%s%s%s",
                    exchange->wire == EXCHANGE_WIRE_BF16 ? " Bf16" : "", is_plain ? "" : " ",
-                   is_plain ? "" : mode);
+                   is_plain ? "" : mode, transports[exchange->transport]);
 }
 
 const char *baseline_kind_to_string(enum baseline_kind kind)

@@ -111,6 +111,20 @@ static void read_mode(struct diags *d, const struct place *place, struct exchang
     }
 }
 
+/* Likewise. */
+static void read_transport(struct diags *d, const struct place *place,
+                           enum exchange_transport transport, struct exchange *exchange)
+{
+    const struct place at = place_get(place, "transport");
+    if (exchange->kind != EXCHANGE_ALL_REDUCE) {
+        reader_complain(d, &at, "leave transport out, or write kind: AllReduce",
+                        "transport %s: only benchworker's workers choose one",
+                        exchange_transport_names[transport]);
+        return;
+    }
+    exchange->transport = transport;
+}
+
 bool spec_read_exchange(struct reading *r, const struct place *place, bool is_native,
                         struct exchange *exchange)
 {
@@ -119,6 +133,7 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
         {"kind", FIELD_REQUIRED},       {"mode", FIELD_OPTIONAL},
         {"staleness", FIELD_OPTIONAL},  {"accumulate", FIELD_OPTIONAL},
         {"localSteps", FIELD_OPTIONAL}, {"wire", FIELD_OPTIONAL},
+        {"transport", FIELD_OPTIONAL},
     };
     static const char *const wires_later[] = {"Fp16", NULL};
     if (!read_map(d, place, fields, COUNT_OF(fields))) {
@@ -139,6 +154,11 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
     }
     if (is_known) {
         read_mode(d, place, exchange);
+    }
+    const int transport = read_enum_or(d, place, "transport", exchange_transport_names,
+                                       EXCHANGE_TRANSPORT_COUNT, NULL, EXCHANGE_TRANSPORT_AUTO);
+    if (is_known && transport != EXCHANGE_TRANSPORT_AUTO) {
+        read_transport(d, place, (enum exchange_transport)transport, exchange);
     }
     return is_known;
 }

@@ -130,6 +130,20 @@ static void check_mode(struct reading *r, const struct place *place, const char 
     }
 }
 
+/* Another system chooses for itself, and its row would say something else. */
+static void check_transport(struct reading *r, const struct place *place, const char *fix,
+                            struct system *system)
+{
+    const enum exchange_transport transport = system->exchange.transport;
+    if (transport != EXCHANGE_TRANSPORT_AUTO && !str_eq(system->profile, PROFILE_NATIVE)) {
+        reader_complain(r->diags, place, fix,
+                        "transport %s: only benchworker's workers choose one, and system '%s' has "
+                        "profile '%s'",
+                        exchange_transport_names[transport], system->name, system->profile);
+        system->exchange.transport = EXCHANGE_TRANSPORT_AUTO;
+    }
+}
+
 void spec_read_system_exchanges(struct reading *r)
 {
     const struct exchange *workload = &r->spec->workload.exchange;
@@ -144,12 +158,16 @@ void spec_read_system_exchanges(struct reading *r)
             check_wire(r, &item, "give the system an exchange of its own, without wire", system);
             check_mode(r, &item, "give the system an exchange of its own, with a kind only",
                        system);
+            check_transport(r, &item, "give the system an exchange of its own, without transport",
+                            system);
         } else {
             const struct place wire = place_get(&own, "wire");
             r->is_exchange_wrong |= !spec_read_exchange(
                 r, &own, str_eq(system->profile, PROFILE_NATIVE), &system->exchange);
             check_wire(r, &wire, "leave wire out", system);
             check_mode(r, &own, "leave all but the kind out", system);
+            const struct place transport = place_get(&own, "transport");
+            check_transport(r, &transport, "leave transport out", system);
         }
     }
 }

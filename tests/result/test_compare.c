@@ -754,6 +754,48 @@ static void other_links_do_not_compare(void **state)
     }
 }
 
+/* What the definitions ask for, and what the workers say they had. */
+static void other_transports_do_not_compare(void **state)
+{
+    (void)state;
+    static const double x[] = {40, 70, 120, 200};
+    enum { ASKED, ASKED_THE_SAME, USED, USED_THE_SAME, ONE_IS_SILENT, KINDS };
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct fixture a, b;
+        make_run(&a, "demo-7k3fq", 3, x, 0);
+        make_run(&b, "demo-q2v8n", 3, x, 0);
+        if (kind <= ASKED_THE_SAME) {
+            b.def->spec->systems.items[0].exchange.transport = EXCHANGE_TRANSPORT_TCP;
+            a.def->spec->systems.items[0].exchange.transport =
+                kind == ASKED ? EXCHANGE_TRANSPORT_AUTO : EXCHANGE_TRANSPORT_TCP;
+        } else {
+            struct summary *of_a = &a.result->points[0].trials[0].replicas[0].summary;
+            of_a->transport = EXCHANGE_TRANSPORT_SHARED_MEMORY;
+            b.result->points[0].trials[0].replicas[0].summary.transport =
+                kind == USED            ? EXCHANGE_TRANSPORT_TCP
+                : kind == ONE_IS_SILENT ? EXCHANGE_TRANSPORT_AUTO
+                                        : EXCHANGE_TRANSPORT_SHARED_MEMORY;
+        }
+        struct comparison *c = NULL;
+        const char *fix = NULL;
+        struct err err = {0};
+        const int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
+        print_message("# %d %s\n", r, err.msg);
+        assert_int_equal(r, kind == ASKED || kind == USED ? -EINVAL : 0);
+        if (kind == ASKED) {
+            assert_non_null(strstr(err.msg, "of run/demo-7k3fq has transport Auto, that of "
+                                            "run/demo-q2v8n Tcp"));
+        } else if (kind == USED) {
+            assert_string_equal(err.msg,
+                                "the workers of run/demo-7k3fq exchanged over SharedMemory, "
+                                "those of run/demo-q2v8n over Tcp");
+        }
+        comparison_free(c);
+        fixture_done(&a);
+        fixture_done(&b);
+    }
+}
+
 static void some_runs_do_not_compare(void **state)
 {
     (void)state;
@@ -1124,6 +1166,7 @@ int main(void)
         cmocka_unit_test(other_wires_do_not_compare),
         cmocka_unit_test(other_modes_do_not_compare),
         cmocka_unit_test(other_links_do_not_compare),
+        cmocka_unit_test(other_transports_do_not_compare),
         cmocka_unit_test(some_runs_do_not_compare),
         cmocka_unit_test(differences),
         cmocka_unit_test(provenance),

@@ -440,6 +440,22 @@ static const struct {
      "5:52: error: spec.systems[0].exchange: only benchworker's trainers and parameter servers "
      "exchange by 'Sync localSteps=2'",
      "leave all but the kind out"},
+    /* The same holds for the way that only benchworker's workers choose. */
+    {"[{name: ours, profile: benchworker}, {name: mine, profile: torchrun, command: [a]}]",
+     "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: AllReduce, transport: Tcp}}",
+     "{grid: {workers: [1]}}", "{worker: {replicas: {from: workers}}}",
+     "5:49: error: spec.systems[1]: transport Tcp: only benchworker's workers choose one, and "
+     "system 'mine' has profile 'torchrun'",
+     "give the system an exchange of its own, without transport"},
+    {"[{name: ours, profile: benchworker, exchange: {kind: PServer, transport: Tcp}}]",
+     "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
+     "5:85: error: spec.systems[0].exchange.transport: transport Tcp: only benchworker's workers "
+     "choose one",
+     "leave transport out, or write kind: AllReduce"},
+    {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, transport: Rdma}}]",
+     "{model: vgg16-fluid-fc512, batchSize: 1}", "{grid: {workers: [1]}}",
+     "{worker: {replicas: {from: workers}}}",
+     "5:87: error: spec.systems[0].exchange.transport: unknown value 'Rdma'", NULL},
     /* With the native worker beside them, all names must be its own. */
     {"[{name: mine, profile: other}, {name: ours, profile: benchworker}]", NULL, NULL, NULL,
      "6:21: error: spec.workload.model: unknown value 'resnet50'", NULL},

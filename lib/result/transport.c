@@ -1,0 +1,43 @@
+/* See transport.h. */
+#include "result/transport.h"
+
+#include <string.h>
+
+void transports_add(struct transports *t, const struct point_result *p)
+{
+    for (size_t i = 0; i < p->n_trials; i++) {
+        const struct trial_result *trial = &p->trials[i];
+        for (size_t k = 0; trial->phase == TRIAL_SUCCEEDED && k < trial->n_replicas; k++) {
+            const struct replica_result *r = &trial->replicas[k];
+            if (r->has_summary && r->summary.transport != EXCHANGE_TRANSPORT_AUTO) {
+                t->used[r->summary.transport] = true;
+            }
+        }
+    }
+}
+
+bool transports_are_known(const struct transports *t)
+{
+    for (int i = 0; i < EXCHANGE_TRANSPORT_COUNT; i++) {
+        if (t->used[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool transports_are_same(const struct transports *a, const struct transports *b)
+{
+    return memcmp(a->used, b->used, sizeof(a->used)) == 0;
+}
+
+void transports_name(const struct transports *t, struct buf *out)
+{
+    const char *before = "";
+    for (int i = 0; i < EXCHANGE_TRANSPORT_COUNT; i++) {
+        if (t->used[i]) {
+            buf_printf(out, "%s%s", before, exchange_transport_names[i]);
+            before = " and ";
+        }
+    }
+}

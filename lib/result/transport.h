@@ -1,0 +1,17 @@
+/* How the workers of a point reached each other's numbers, as their summaries say. Pure. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "result/result.h"
+
+struct transports {
+    bool used[EXCHANGE_TRANSPORT_COUNT]; /* none: nobody said */
+};
+/* Adds those of the trials that succeeded. */
+void transports_add(struct transports *t, const struct point_result *p);
+bool transports_are_known(const struct transports *t);
+bool transports_are_same(const struct transports *a, const struct transports *b);
+/* "Tcp", "Tcp and SharedMemory" */
+void transports_name(const struct transports *t, struct buf *out);
