@@ -191,6 +191,33 @@ static void modes_of_an_exchange(void **state)
     run_def_free(def);
 }
 
+/* Workers are told what the definition asks for; who has nobody beside is not. */
+static void transports_of_workers(void **state)
+{
+    (void)state;
+    struct run_def *def = make_example_run();
+    struct gang_addresses unknown = {0};
+    def->matrix.points[0].exchange = EXCHANGE_ALL_REDUCE;
+    for (int t = 0; t < EXCHANGE_TRANSPORT_COUNT; t++) {
+        def->spec->systems.items[0].exchange.transport = (enum exchange_transport)t;
+        for (uint32_t is_baseline = 0; is_baseline < 2; is_baseline++) {
+            struct replica_id id = {.attempt.point = is_baseline ? 3 : 0, .role = ROLE_TRAINER};
+            const bool says_it = t != EXCHANGE_TRANSPORT_AUTO && !is_baseline;
+            _cleanup_(freep) char *want =
+                xasprintf("BENCHD_TRANSPORT=%s", says_it ? exchange_transport_names[t] : "");
+            struct replica_spec spec;
+            struct err err;
+            assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
+            assert_int_equal(has_env(&spec, "BENCHD_TRANSPORT="), says_it);
+            if (says_it) {
+                assert_env(&spec, want);
+            }
+            replica_spec_done(&spec);
+        }
+    }
+    run_def_free(def);
+}
+
 static void baselines_run_without_server(void **state)
 {
     (void)state;
@@ -643,6 +670,7 @@ int main(void)
         cmocka_unit_test(trainers_are_emulated),
         cmocka_unit_test(bf16_on_the_wire),
         cmocka_unit_test(modes_of_an_exchange),
+        cmocka_unit_test(transports_of_workers),
         cmocka_unit_test(baselines_run_without_server),
         cmocka_unit_test(templates_give_command_environment_and_requests),
         cmocka_unit_test(a_system_runs_its_own_command),

@@ -135,7 +135,8 @@ STRUCT(noise, NOISE)
     F(INT, n_series)                                                                               \
     F(POINTER, series_us)                                                                          \
     F(summary_source, source)                                                                      \
-    F(POINTER, evaluations) F(summary_last, last) F(summary_staleness, staleness) F(noise, noise)
+    F(POINTER, evaluations)                                                                        \
+    F(summary_last, last) F(summary_staleness, staleness) F(noise, noise) F(INT, transport)
 STRUCT(summary, SUMMARY)
 #define DUMP_summary(name) INNER(summary, name)
 #define ZERO_summary                                                                               \

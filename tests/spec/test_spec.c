@@ -405,6 +405,29 @@ static void modes_of_an_exchange(void **state)
     }
 }
 
+/* What texts say beside the name of an exchange. */
+static void suffixes_of_an_exchange(void **state)
+{
+    (void)state;
+    static const struct {
+        struct exchange exchange;
+        const char *text;
+    } rows[] = {
+        {{.kind = EXCHANGE_PSERVER}, ""},
+        {{.kind = EXCHANGE_PSERVER, .wire = EXCHANGE_WIRE_BF16, .mode = {.accumulate = 4}},
+         " Bf16 Sync accumulate=4"},
+        {{.kind = EXCHANGE_ALL_REDUCE}, ""},
+        {{.kind = EXCHANGE_ALL_REDUCE, .transport = EXCHANGE_TRANSPORT_TCP}, " Tcp"},
+        {{.kind = EXCHANGE_ALL_REDUCE, .transport = EXCHANGE_TRANSPORT_SHARED_MEMORY},
+         " SharedMemory"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        char suffix[EXCHANGE_SUFFIX_MAX];
+        exchange_suffix(&rows[i].exchange, suffix);
+        assert_string_equal(suffix, rows[i].text);
+    }
+}
+
 static void overridden_values_drop_dead_excludes(void **state)
 {
     (void)state;
@@ -488,6 +511,7 @@ int main(void)
         cmocka_unit_test(local_of_another_kind_replaces),
         cmocka_unit_test(bf16_on_the_wire),
         cmocka_unit_test(modes_of_an_exchange),
+        cmocka_unit_test(suffixes_of_an_exchange),
         cmocka_unit_test(overridden_values_drop_dead_excludes),
         cmocka_unit_test(options_come_on_top),
         cmocka_unit_test(systems_are_chosen_by_their_whole_names),
