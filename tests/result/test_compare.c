@@ -718,7 +718,7 @@ static void other_modes_do_not_compare(void **state)
         if (!same) {
             assert_non_null(strstr(err.msg, "of run/demo-7k3fq exchanges by 'Sync', that of "
                                             "run/demo-q2v8n by 'Sync accumulate=2'"));
-            assert_non_null(strstr(fix, "compare runs with the same mode"));
+            assert_non_null(strstr(fix, "compare runs with the same mode, staleness, accumulate"));
         }
         comparison_free(c);
         fixture_done(&a);
