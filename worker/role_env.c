@@ -449,8 +449,8 @@ static void print_help(const struct reader *reader, const struct arg_opt *option
         "environment: --%s. The option takes precedence.\n\n"
         "Options:\n%s",
         reader->verb, reader->text,
-        reader->bit == RANK ? "--workers as BENCHD_WORKERS, --iters as BENCHD_STEPS"
-                            : "--seed as BENCHD_SEED",
+        reader->bit == RANK ? "workers as BENCHD_WORKERS, --iters as BENCHD_STEPS"
+                            : "seed as BENCHD_SEED",
         buf_cstr(&text));
     buf_done(&text);
 }
