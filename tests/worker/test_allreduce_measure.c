@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <string.h>
 
 #include "worker/allreduce.h"
@@ -13,7 +14,8 @@
 /* One rank of two; the other one has the same numbers as the first would have as rank 1. */
 struct fake {
     struct collective base;
-    size_t n_calls;
+    size_t n_calls, n_beats;
+    bool loses_sums; /* what the ranks counted does not come back */
     size_t wrong_at; /* one number of every call of 100 is wrong; SIZE_MAX: none */
 };
 
@@ -27,13 +29,15 @@ static int fake_all_reduce(struct collective *c, const float *from, float *to, s
         /* Rank 1 has 7 more, modulo 61; figures of the ranks (n < 100) are the same twice. */
         const float other = n < 100 ? from[i] : (float)(((int)from[i] + 7) % 61);
         to[i] = from[i] + other + (n >= 100 && i == f->wrong_at);
+        to[i] = n == 1 && f->loses_sums ? NAN : to[i];
     }
     return 0;
 }
 
 static int fake_beat(struct collective *c, struct err *err)
 {
-    (void)c, (void)err;
+    ((struct fake *)c)->n_beats++;
+    (void)err;
     return 0;
 }
 
@@ -72,6 +76,44 @@ static void sums_are_checked(void **state)
     allreduce_arrays_done(&arrays);
 }
 
+/* A rank believes what it saw itself, whatever comes back of the others: no number at all is wrong too. */
+static void wrong_numbers_are_not_lost(void **state)
+{
+    (void)state;
+    const struct allreduce_params p = {
+        .n_ranks = 2, .min_bytes = 400, .max_bytes = 400, .iters = 1, .checks = 3};
+    struct allreduce_arrays arrays;
+    struct allreduce_row row;
+    struct err err;
+    struct fake f = {.base = {&fake_ops}, .wrong_at = 0, .loses_sums = true};
+    assert_int_equal(allreduce_arrays_new(&p, &arrays, &err), 0);
+    assert_int_equal(allreduce_measure(&p, &f.base, &arrays, 400, &row, &err), 0);
+    assert_int_equal(row.out_of_place.n_wrong, 3 + 1);
+    assert_int_equal(row.in_place.n_wrong, 3 + 1);
+    allreduce_arrays_done(&arrays);
+}
+
+/* Peers give up a rank that is silent for 6 s: writing a long array for the first time takes longer. */
+static void a_long_array_is_written_between_signs_of_life(void **state)
+{
+    (void)state;
+    enum { PIECES = 3, PIECE_BYTES = 16 << 20 };
+    const struct allreduce_params p = {.n_ranks = 2,
+                                       .min_bytes = PIECES * PIECE_BYTES,
+                                       .max_bytes = PIECES * PIECE_BYTES,
+                                       .iters = 1,
+                                       .checks = 1};
+    struct allreduce_arrays arrays;
+    struct allreduce_row row;
+    struct err err;
+    struct fake f = {.base = {&fake_ops}, .wrong_at = SIZE_MAX};
+    assert_int_equal(allreduce_arrays_new(&p, &arrays, &err), 0);
+    assert_int_equal(allreduce_measure(&p, &f.base, &arrays, p.max_bytes, &row, &err), 0);
+    /* Out of place zeros, NaN, numbers and the check; in place no NaN. */
+    assert_true(f.n_beats >= (4 + 3) * PIECES);
+    allreduce_arrays_done(&arrays);
+}
+
 static void bandwidths_follow_the_formulas(void **state)
 {
     (void)state;
@@ -99,6 +141,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_checked),
+        cmocka_unit_test(wrong_numbers_are_not_lost),
+        cmocka_unit_test(a_long_array_is_written_between_signs_of_life),
         cmocka_unit_test(bandwidths_follow_the_formulas),
         cmocka_unit_test(sizes_grow_by_factor_or_step),
     };
