@@ -225,11 +225,16 @@ static void one_that_leaves_is_named(void **state)
 {
     (void)state;
     struct gang g;
-    gang_init(&g, 4, 1000, COLLECTIVE_AUTO);
+    gang_init(&g, 5, 1000, COLLECTIVE_AUTO);
     g.ranks[2].leaves = true;
     gang_run(&g);
     check_blame(&g, 2, 11, "worker/2");
-    assert_non_null(strstr(g.ranks[0].err.msg, "its data is damaged"));
+    for (uint32_t i = 0; i < g.n_ranks; i++) {
+        const char *who =
+            i == 2 ? NULL : strstr(g.ranks[i].err.msg, " reports: its data is damaged");
+        assert_true((who != NULL) == (i != 2));
+        assert_null(who == NULL ? NULL : strstr(who + 1, " reports: "));
+    }
     gang_done(&g);
 }
 
@@ -271,17 +276,22 @@ static void strangers_are_not_named(void **state)
     (void)state;
     for (int how = 0; how < 2; how++) {
         struct gang g;
-        gang_init(&g, 2, 10, COLLECTIVE_AUTO);
-        g.rendezvous_ns = S;
-        g.ranks[1].has_other_secret = how == 0;
-        g.ranks[1].is_of_another_attempt = how == 1;
-        gang_run(&g);
-        assert_int_equal(g.ranks[0].fault.exit_code, 11);
-        assert_non_null(
-            strstr(g.ranks[0].err.msg, "worker/1 did not connect within 1 s (rejected"));
+        const char *seen = NULL;
+        /* A busy machine may give worker/1 no time to come. */
+        for (int64_t limit_s = 1; seen == NULL && limit_s <= 16; limit_s *= 4) {
+            gang_init(&g, 2, 10, COLLECTIVE_AUTO);
+            g.rendezvous_ns = limit_s * S;
+            g.ranks[1].has_other_secret = how == 0;
+            g.ranks[1].is_of_another_attempt = how == 1;
+            gang_run(&g);
+            gang_done(&g);
+            assert_int_equal(g.ranks[0].fault.exit_code, 11);
+            assert_non_null(strstr(g.ranks[0].err.msg, "worker/1 did not connect within"));
+            seen = strstr(g.ranks[0].err.msg, " s (rejected");
+        }
+        assert_non_null(seen);
         assert_int_equal(g.ranks[1].fault.exit_code, 12);
         assert_string_equal(g.ranks[1].fault.peer, "worker/0");
-        gang_done(&g);
     }
 }
 

@@ -41,6 +41,9 @@ static int on_abort(struct mesh *m, const struct mesh_peer *p, const struct fram
     }
     if (is_first && p->state == MESH_HANDSHAKE && fault_is_refusal(payload, &m->params.self)) {
         m->fault.exit_code = EXIT_WORKER_PROTOCOL; /* this process is wrong: it has lost nobody */
+    } else if (is_first) {
+        memcpy(m->relayed, payload, f->payload_len);
+        m->relayed_len = f->payload_len;
     }
     return err_set(err, ECANCELED, "%s", m->fault.message);
 }
@@ -255,10 +258,19 @@ static void send_all(struct mesh *m, enum frame_type type, const void *payload, 
     }
 }
 
+size_t mesh_fault_payload(const struct mesh *m, uint8_t ret[static FRAME_SMALL_PAYLOAD])
+{
+    if (m->relayed_len == 0) {
+        return fault_to_abort(&m->fault, &m->params.self, ret);
+    }
+    memcpy(ret, m->relayed, m->relayed_len); /* in the words of who met it */
+    return m->relayed_len;
+}
+
 void mesh_tell_fault(struct mesh *m)
 {
     uint8_t payload[FRAME_SMALL_PAYLOAD];
-    const size_t len = fault_to_abort(&m->fault, &m->params.self, payload);
+    const size_t len = mesh_fault_payload(m, payload);
     send_all(m, FRAME_ABORT, payload, len);
     farewell(m, FAREWELL_NS);
 }

@@ -68,6 +68,9 @@ struct mesh {
     struct heartbeat_self self;
     int64_t now_ns, beat_ns, rendezvous_by_ns;
     struct fault fault;
+    uint8_t
+        relayed[FRAME_SMALL_PAYLOAD]; /* the ABORT that told the fault, to be passed on as it is */
+    size_t relayed_len;               /* 0: the fault was met here */
     bool ended;
 };
 
@@ -99,6 +102,8 @@ bool mesh_were_away(struct mesh *m, int e, struct err *err);
 int mesh_blame(struct mesh *m, const struct mesh_peer *p, int e, struct err *err);
 /* Tells all peers the fault, with e as the reason if there is none yet, and closes everything. */
 void mesh_fail(struct mesh *m, int e, struct err *err);
+/* The ABORT of the fault. Returns its length. */
+size_t mesh_fault_payload(const struct mesh *m, uint8_t ret[static FRAME_SMALL_PAYLOAD]);
 /* The first half of it: for the peers that are connected now. */
 void mesh_tell_fault(struct mesh *m);
 /* Says goodbye to all peers, and closes everything. */

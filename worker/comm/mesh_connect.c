@@ -238,7 +238,8 @@ static void refuse(struct mesh *m, struct mesh_peer *guest)
         note_rejected(m, guest, "another process has this name already");
     }
     uint8_t payload[FRAME_SMALL_PAYLOAD];
-    const size_t len = fault_to_abort(has_fault ? &m->fault : &why, &m->params.self, payload);
+    const size_t len =
+        has_fault ? mesh_fault_payload(m, payload) : fault_to_abort(&why, &m->params.self, payload);
     conn_send(&guest->conn, FRAME_ABORT, payload, len);
     guest->is_refused = true;
 }
