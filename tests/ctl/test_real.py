@@ -54,10 +54,13 @@ class Real(cli.CliCase):
         self.assertEqual([(4096, 2), (4096, 4), (65536, 2), (65536, 4)],
                          [(point["parameters"]["bytes"], point["parameters"]["workers"]) for point in result["points"]])
         for number, point in enumerate(result["points"]):
-            self.assertEqual("GB/s", point["throughput"]["unit"])
+            self.assertEqual(("GB/s", number), (point["throughput"]["unit"], point["baseline"]["point"]))
             log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(number), "--role", "worker").stdout
             self.assertIn("# Out of bounds values : 0 OK", log)
             self.assertIn(f"Avg bus bandwidth    : {point['throughput']['value']:g}", log)
+        table = self.ctl("results", result["run"], "--store", self.store).stdout
+        self.assertRegex(table, r"Throughput in GB/s, rehearsal, by bytes \(rows\) and workers\s+\(columns\)")
+        self.assertNotRegex(table, "EFFICIENCY|%")
 
     def test_emulated_trainers(self):
         """Three trainers that sleep where they would compute: the bytes, the sums and the marks are real."""
