@@ -28,7 +28,7 @@ struct rank {
     struct exchange_fault fault;
     float *own, *to; /* (n) owned */
     /* what it does differently */
-    bool leaves, is_ahead, has_other_secret, has_other_digest, is_of_another_attempt;
+    bool leaves, finishes, is_ahead, has_other_secret, has_other_digest, is_of_another_attempt;
     size_t n; /* 0: that of the gang */
 };
 
@@ -71,6 +71,14 @@ static int call(struct rank *r, struct collective *c)
         if (i == 1 && r->leaves) {
             c->ops->abandon(c, 10, "its data is damaged");
             return -ECANCELED;
+        }
+        if (i == 1 && r->finishes) {
+            return c->ops->goodbye(c, &r->err);
+        }
+        while (i == 1 && g->ranks[1].finishes && ((struct mesh *)c)->peers[1].state != MESH_GONE) {
+            if (c->ops->beat(c, &r->err) < 0) {
+                return -EPROTO; /* of two others the second one may hear of it by the first */
+            }
         }
         ((struct mesh *)c)->step += i == 1 && r->is_ahead;
         for (size_t k = 0; k < n; k++) {
@@ -238,6 +246,29 @@ static void one_that_leaves_is_named(void **state)
     gang_done(&g);
 }
 
+/* Its goodbye was read between two calls. */
+static void one_that_finishes_early_is_named(void **state)
+{
+    (void)state;
+    for (uint32_t n_ranks = 2; n_ranks <= 3; n_ranks++) {
+        struct gang g;
+        gang_init(&g, n_ranks, 1000, COLLECTIVE_AUTO);
+        g.ranks[1].finishes = true;
+        gang_run(&g);
+        assert_int_equal(g.ranks[1].result, 0);
+        bool has_said = false;
+        for (uint32_t i = 0; i < n_ranks; i++) {
+            has_said |=
+                strstr(g.ranks[i].err.msg,
+                       "worker/1: it finished before segment 1, but others continue") != NULL;
+            assert_true(i == 1 || g.ranks[i].fault.exit_code == 12 || n_ranks == 3);
+            assert_true(i == 1 || strcmp(g.ranks[i].fault.peer, "worker/1") == 0);
+        }
+        assert_true(has_said);
+        gang_done(&g);
+    }
+}
+
 static void numbers_of_another_call_are_refused(void **state)
 {
     (void)state;
@@ -301,6 +332,7 @@ int main(void)
         cmocka_unit_test(every_way_sums),
         cmocka_unit_test(bits_repeat),
         cmocka_unit_test(one_that_leaves_is_named),
+        cmocka_unit_test(one_that_finishes_early_is_named),
         cmocka_unit_test(numbers_of_another_call_are_refused),
         cmocka_unit_test(other_settings_end_it),
         cmocka_unit_test(strangers_are_not_named),

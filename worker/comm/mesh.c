@@ -142,6 +142,17 @@ static int read_control(struct mesh *m, struct mesh_peer *p, struct err *err)
     return 0;
 }
 
+static int refuse_to_go_on(const struct mesh *m, struct err *err)
+{
+    return err_set(err, EPROTO, "it finished before segment %" PRIu64 ", but others continue",
+                   m->step);
+}
+
+int mesh_check_gone(struct mesh *m, const struct mesh_peer *p, struct err *err)
+{
+    return p->state != MESH_GONE ? 0 : mesh_blame(m, p, refuse_to_go_on(m, err), err);
+}
+
 /* Without blame. */
 static int read_any(struct mesh *m, struct mesh_peer *p, size_t budget, struct err *err)
 {
@@ -153,8 +164,7 @@ static int read_any(struct mesh *m, struct mesh_peer *p, size_t budget, struct e
     struct reader reader = {m, p};
     const int e = conn_pump_rx(&p->conn, m->now_ns, budget, &handler, &reader, err);
     if (e >= 0 && p->state == MESH_GONE && in->n_done < in->n) {
-        return err_set(err, EPROTO, "it finished after %" PRIu64 " calls, but others continue",
-                       m->step);
+        return refuse_to_go_on(m, err);
     }
     return e;
 }

@@ -91,6 +91,8 @@ void mesh_tell_late_comers(struct mesh *m);
 /* Reads what has come from a peer, at most about `budget` bytes. Numbers are taken if m->incoming wants them of it,
  * else they stay in the socket. */
 int mesh_read(struct mesh *m, struct mesh_peer *p, size_t budget, struct err *err);
+/* -EPROTO, with blame, if p has said goodbye: it takes no part in another call. */
+int mesh_check_gone(struct mesh *m, const struct mesh_peer *p, struct err *err);
 /* A frame of a peer that has joined. 1: the last number that is wanted of it has come. */
 int mesh_on_frame(struct mesh *m, struct mesh_peer *p, const struct frame *f,
                   const uint8_t *payload, struct err *err);

@@ -153,7 +153,9 @@ int mesh_transfer(struct mesh *m, const struct collective_step *step, const floa
     };
     m->incoming = plan_incoming(m, step, from, to);
     struct mesh_incoming *in = &m->incoming;
-    const int e = run(m, &out, err);
+    int e = mesh_check_gone(m, in->peer, err);
+    e = e < 0 ? e : mesh_check_gone(m, out.peer, err);
+    e = e < 0 ? e : run(m, &out, err);
     if (e >= 0 && in->adds_late) {
         grad_add(in->to, in->landing, in->n);
     }
