@@ -28,11 +28,11 @@ def start(role, args):
     return r
 
 
-def connect(port):
-    """As a trainer would: until the server listens."""
+def connect(port, role=peer.TRAINER, index=0, digest=DIGEST):
+    """As a trainer or worker would: until the server listens."""
     end = time.monotonic() + PATIENCE_S
     while True:
-        me = peer.Side(RUN, 0, peer.TRAINER, 0, os.urandom(32), DIGEST)
+        me = peer.Side(RUN, 0, role, index, os.urandom(32), digest)
         try:
             return peer.Trainer((HOST, port), SECRET, me, PATIENCE_S)
         except ConnectionRefusedError:
@@ -42,12 +42,12 @@ def connect(port):
 
 
 class Server(peer.Trainer):
-    """The other side: accepts one trainer."""
+    """The other side: accepts one trainer or worker."""
 
-    def __init__(self, listener):
+    def __init__(self, listener, role=peer.PSERVER, index=0, digest=DIGEST):
         self.sock, _ = listener.accept()
         self.sock.settimeout(PATIENCE_S)
-        self.me = peer.Side(RUN, 0, peer.PSERVER, 0, os.urandom(32), DIGEST)
+        self.me = peer.Side(RUN, 0, role, index, os.urandom(32), digest)
 
     def handshake(self, tag=None, **changes):
         type_, h, payload = self.receive()
@@ -55,6 +55,7 @@ class Server(peer.Trainer):
         for k, v in changes.items():
             setattr(self.me, k, v)
         trainer = peer.Side(h[7], h[6], h[3], h[5], payload[:32], payload[32:64])
+        self.me.digest = self.me.digest or trainer.digest  # None: what it wants to hear
         tag = tag or peer.derive(SECRET, b"S", trainer, self.me)
         self.send("CHALLENGE", self.me.nonce + self.me.digest + tag)
         type_, h, payload = self.receive()

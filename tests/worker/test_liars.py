@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
-"""A peer that knows the secret and lies: exit 12 with its name, for the lie and not for the silence after it. Written against
-docs/contracts/frame.md alone (peer.py)."""
+"""A peer that knows the secret and lies: exit 12 with its name, for the lie and not for the silence after it; and one that is
+gone while another has said why. Written against docs/contracts/frame.md alone (peer.py)."""
+import fcntl
+import hashlib
+import os
 import socket
+import struct
 import sys
+import termios
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from gang import HOST, own_ports
+import peer
+from gang import HOST, PATIENCE_S, own_ports, signal, time
 from lone import FIRST, LENGTH, OFFSET, SLICES, Server, connect, start
 from tap import Tap
 
@@ -16,13 +22,17 @@ def gradient(t, **fields):
     t.send("GRADIENT", bytes(4 * LENGTH), **{"dtype": 1, "crc": 0, "slice": FIRST, "offset": OFFSET, **fields})
 
 
-def trickle(t):
-    """Part of a slice, for longer than a silence may last."""
-    t.offer(0, 1)
-    t.sock.sendall(t.me.frame("GRADIENT", bytes(4 * LENGTH), dtype=1, crc=0, slice=FIRST, offset=OFFSET)[:100])
+def drip(t, frame):
+    """Part of it, for longer than a silence may last."""
+    t.sock.sendall(frame[:100])
     for _ in range(40):
         t.sock.sendall(b"\0")
         threading.Event().wait(0.25)
+
+
+def trickle(t):
+    t.offer(0, 1)
+    drip(t, t.me.frame("GRADIENT", bytes(4 * LENGTH), dtype=1, crc=0, slice=FIRST, offset=OFFSET))
 
 
 # What a trainer does to a server: name, the lie, exit code, what the message says.
@@ -130,11 +140,88 @@ def lying_server(row):
     return code, error
 
 
+RANK_DIGEST = hashlib.sha256(b"Collective Fp32 workers=2 sizes=4096:4096:0:1048576 calls=5:20:1 algorithm=auto").digest()
+
+
+def numbers(t, length=4096, **fields):
+    t.send("GRADIENT", bytes(length), **{"dtype": 1, **fields})
+
+
+# What worker/1 does to worker/0 of two that measure all-reduce (doubling: one chunk of 4096 bytes).
+RANK_LIES = [
+    ("wrong length", lambda t: numbers(t, 64), 12, "64 bytes; expected segment 0, number 0, offset 0, 4096 bytes"),
+    ("more than is wanted", lambda t: numbers(t, 8192), 12, "8192 bytes; expected"),
+    ("nothing", lambda t: numbers(t, 0), 12, "0 bytes; expected"),
+    ("length beyond all limits", lambda t: t.send("GRADIENT", dtype=1, len=0xFFFFFFFF), 12, "allowed"),
+    ("wrong segment", lambda t: numbers(t, step=1), 12, "segment 1"),
+    ("wrong offset", lambda t: numbers(t, offset=2**63), 12, "offset 9223372036854775808"),
+    ("wrong number", lambda t: numbers(t, slice=1), 12, "number 1"),
+    ("sums before their time", lambda t: t.send("PARAMS", bytes(4096), dtype=1), 12, "expected segment 0"),
+    ("another type of numbers", lambda t: numbers(t, dtype=2), 12, "dtype"),
+    ("CRC of the numbers", lambda t: numbers(t, crc=0), 12, "CRC of the payload"),
+    ("a frame of a training", lambda t: t.send("CREDIT", slice=1), 12, "a rank does not accept CREDIT"),
+    ("an ABORT that names nobody", lambda t: t.send("ABORT", struct.pack("<III", 11, 99, 0)), 12, "ABORT names an invalid peer"),
+    ("goodbye in a call", lambda t: t.send("GOODBYE"), 12, "it finished before segment 0"),
+    ("MAC of the header", lambda t: t.send("HEARTBEAT", mac=bytes(16)), 12, "MAC of the header"),
+    ("a byte now and then", lambda t: drip(t, t.me.frame("GRADIENT", bytes(4096), dtype=1)), 11, "silent for 6"),
+]
+
+
+def lying_rank(row):
+    _, lie, _, _ = row
+    ports = own_ports(2)
+    addrs = [f"{HOST}:{port}" for port in ports]
+    rank = start("allreduce", ["--workers", 2, "--index", 0, "--listen", addrs[0], "--worker-addrs", ",".join(addrs),
+                               "-b", 4096, "-e", 4096, "-J", "/dev/null"])
+    liar = connect(ports[0], peer.WORKER, 1, RANK_DIGEST)
+    liar.handshake()
+    liar.receive_type("WELCOME")
+    try:
+        lie(liar)
+    except OSError:
+        pass  # it may hang up before it has heard us out
+    code, _, stderr = rank.end()
+    liar.sock.close()
+    return code, {"peer": "worker/1" if ": worker/1: " in stderr else None, "message": stderr}
+
+
+def wait_until_delivered(sock):
+    """What was sent is in the other side's socket: the kernel may hold it back for a moment."""
+    end = time.monotonic() + PATIENCE_S
+    while struct.unpack("i", fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4)))[0] > 0 and time.monotonic() < end:
+        time.sleep(0.001)
+
+
+def check_last_words(tap):
+    """worker/0 is gone and worker/2 has said why, while worker/1 did not run: it names the cause, not who closed first."""
+    ports = own_ports(3)
+    addrs = [f"{HOST}:{port}" for port in ports]
+    with socket.create_server((HOST, ports[2])) as listener:
+        worker = start("worker", ["--workers", 3, "--index", 1, "--listen", addrs[1], "--worker-addrs", ",".join(addrs), "--batch-size", 2])
+        after = Server(listener, peer.WORKER, 2, None)
+        after.handshake()
+        before = connect(ports[1], peer.WORKER, 0, after.me.digest)
+        before.handshake()
+        before.receive_type("WELCOME")
+        worker.signal(signal.SIGSTOP)
+        os.waitpid(worker.process.pid, os.WUNTRACED)
+        after.send("ABORT", struct.pack("<III", 11, peer.WORKER, 2) + b"its data is damaged")
+        wait_until_delivered(after.sock)
+        before.sock.close()
+        worker.signal(signal.SIGCONT)
+        code, error, _ = worker.end()
+        after.sock.close()
+    tap.equal((11, "worker/2"), (code, error and error["peer"]), "last words: the cause is named")
+    tap.match("worker/2 reports: its data is damaged", error and error["message"], "last words: as it was said")
+
+
 def main():
     tap = Tap()
+    check_last_words(tap)
     with ThreadPoolExecutor(2) as pool:
         for rows, run, name in ((TRAINER_LIES, lying_trainer, "trainer/0"),
-                                (SERVER_LIES, lying_server, "pserver/0")):
+                                (SERVER_LIES, lying_server, "pserver/0"),
+                                (RANK_LIES, lying_rank, "worker/1")):
             for row, (code, error) in zip(rows, pool.map(run, rows)):
                 what, _, want, says = row
                 error = error or {}
