@@ -135,21 +135,28 @@ static bool take_where(const struct path_step *s, const json_t *root, const json
     return is_fine;
 }
 
-/* False: too many values. */
-static bool take_step(const struct path_step *s, const json_t *root, const json_t *value,
+static void add_item(const json_t *list, json_int_t index, struct values *to)
+{
+    const json_int_t at = from_start(index, (json_int_t)json_array_size(list));
+    add(to, at < 0 ? NULL : json_array_get(list, (size_t)at));
+}
+
+/* How many names or indexes a step lists; 1 for other steps. */
+static size_t listed_of(const struct path_step *s)
+{
+    return s->kind == STEP_NAMES ? s->names.len : s->kind == STEP_INDEXES ? s->indexes.len : 1;
+}
+
+/* What number `k` of the names or indexes says of a value. False: too many values. */
+static bool take_step(const struct path_step *s, size_t k, const json_t *root, const json_t *value,
                       struct values *to)
 {
     switch (s->kind) {
     case STEP_NAMES:
-        vec_each (char *, name, &s->names) {
-            add(to, json_object_get(value, *name));
-        }
+        add(to, json_object_get(value, s->names.items[k]));
         break;
     case STEP_INDEXES:
-        vec_each (json_int_t, i, &s->indexes) {
-            const json_int_t at = from_start(*i, (json_int_t)json_array_size(value));
-            add(to, at < 0 ? NULL : json_array_get(value, (size_t)at));
-        }
+        add_item(value, s->indexes.items[k], to);
         break;
     case STEP_SLICE:
         add_slice(s, value, to);
@@ -165,7 +172,7 @@ static bool take_step(const struct path_step *s, const json_t *root, const json_
     return to->list.len <= JSON_PATH_MAX_VALUES;
 }
 
-/* The values of a path; false: too many. */
+/* The values of a path; false: too many. Of several names, those of the first come first, as kubectl has it. */
 static bool find(const struct path *p, const json_t *root, const json_t *here, struct values *ret)
 {
     struct values now = {0};
@@ -173,8 +180,10 @@ static bool find(const struct path *p, const json_t *root, const json_t *here, s
     add(&now, p->is_absolute ? root : here);
     vec_each (const struct path_step, s, &p->steps) {
         struct values next = {0};
-        vec_each (const json_t *, value, &now.list) {
-            is_fine = is_fine && take_step(s, root, *value, &next);
+        for (size_t k = 0; k < listed_of(s); k++) {
+            vec_each (const json_t *, value, &now.list) {
+                is_fine = is_fine && take_step(s, k, root, *value, &next);
+            }
         }
         vec_done(&now.list);
         now = next;

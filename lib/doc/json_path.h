@@ -3,7 +3,7 @@
  *
  * Text stands for itself, and what braces hold for values of the document:
  *
- *   {.a.b} {.a['b c']} {.a\.b}        a member; several of a list of names: ['a','b']
+ *   {.a.b} {.a['b c']} {.a\.b}        a member; several of a list of names: ['a','b']. A dot in quotes is part of the name
  *   {.a[0]} {.a[-1]} {.a[0,2]}        items, from the end if negative
  *   {.a[1:3]} {.a[:2]} {.a[::2]}      items from, to before, by
  *   {.a[*]} {.a.*} {..name}           all of them; `name` anywhere below
@@ -12,8 +12,9 @@
  *   {range .a[*]}{.b}{"\n"}{end}      for each: the paths inside begin at it, but for `$`
  *   {"text"} {'text'}                 text, with \n \t \\ \" \'
  *
- * A template without braces is one path. Strings are printed as they are, other values as JSON, and the
- * values of one path with a space between them. What is not there is nothing, as kubectl has it. */
+ * A template without braces is one path; kubectl prints it as it is. Strings are printed as they are, other values as
+ * JSON, and the values of one path with a space between them. A member that is not there is nothing, as kubectl has it;
+ * so is an item beyond the end of a list, where kubectl fails. */
 #pragma once
 
 #include <jansson.h>

@@ -114,6 +114,11 @@ static int take_name(struct reader *r, char **ret)
     return 0;
 }
 
+static bool is_alnum(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 /* 'text' or "text". */
 static int take_text(struct reader *r, char **ret)
 {
@@ -123,6 +128,11 @@ static int take_text(struct reader *r, char **ret)
         char c = *r->at++;
         if (c == '\\' && *r->at != '\0') {
             c = *r->at++;
+            if (is_alnum(c) && strchr("ntr", c) == NULL) {
+                buf_done(&text);
+                r->at -= 2;
+                return fail(r, "expected \\n, \\t, \\r or a sign behind the backslash");
+            }
             c = c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
         }
         if (c == '\0') {
@@ -466,10 +476,11 @@ static int read_parts(struct reader *r, struct path_part *into, enum end *ret)
     return code;
 }
 
-/* kubectl takes a path without braces, and one without its first dot. */
+/* A text without braces is a path, and may lack its first dot. (kubectl reads paths so in --sort-by and in
+ * custom-columns; of -o jsonpath it prints such a text as it is.) */
 static char *complete(const char *template)
 {
-    if (strchr(template, '{') != NULL) {
+    if (strpbrk(template, "{}") != NULL) {
         return xstrdup(template);
     }
     const bool has_start = template[0] != '\0' && strchr(".[@$", template[0]) != NULL;
@@ -478,11 +489,15 @@ static char *complete(const char *template)
 
 int json_path_parse(const char *template, struct json_path **ret, struct err *err)
 {
+    if (template[0] == '\0') {
+        return err_set(err, EINVAL, "the template is empty");
+    }
     if (strlen(template) > JSON_PATH_MAX_TEXT) {
         return err_set(err, E2BIG, "the template is longer than %d bytes", JSON_PATH_MAX_TEXT);
     }
     _cleanup_(freep) char *text = complete(template);
-    const size_t n_added = strchr(template, '{') != NULL ? 0 : strlen(text) - strlen(template) - 1;
+    const size_t n_added =
+        strpbrk(template, "{}") != NULL ? 0 : strlen(text) - strlen(template) - 1;
     /* Places in errors are those of what was typed. */
     struct reader r = {.text = text + n_added, .at = text, .err = err};
     struct path_part all = {.kind = PART_TEXT};

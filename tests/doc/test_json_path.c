@@ -16,9 +16,9 @@ static const char document[] =
     "{\"kind\":\"List\",\"n\":3,\"rate\":101.5,\"empty\":[],\"none\":null,\"is_done\":true,"
     "\"labels\":{\"app.kubernetes.io/name\":\"benchd\",\"a b\":\"c\"},"
     "\"items\":[{\"name\":\"a\",\"phase\":\"Succeeded\",\"trials\":{\"done\":6,\"of\":6},\"rate\":"
-    "10},"
+    "10,\"list\":[1,2,3]},"
     "{\"name\":\"b\",\"phase\":\"Failed\",\"trials\":{\"done\":2,\"of\":6},\"rate\":2.5,\"why\":"
-    "\"x\"},"
+    "\"x\",\"list\":[4,5,6]},"
     "{\"name\":\"c\",\"phase\":\"Running\",\"trials\":{\"done\":6,\"of\":6}}]}";
 
 static void prints(void **state)
@@ -33,7 +33,7 @@ static void prints(void **state)
         {"{.n} of {.rate}", "3 of 101.5"},
         {"{.is_done}", "true"},
         {"{.items[*].name}", "a b c"},
-        {"{.items[*]['name','phase']}", "a Succeeded b Failed c Running"},
+        {"{.items[*]['name','phase']}", "a b c Succeeded Failed Running"},
         {"{.items[0].trials}", "{\"done\":6,\"of\":6}"},
         {"{.items[-1].name}", "c"},
         {"{.items[-1:].name}", "c"},
@@ -49,16 +49,19 @@ static void prints(void **state)
         {"{.items[?(@.why)].name}", "b"},
         {"{range .items[*]}{.name}{\"\\t\"}{.trials.done}{\"\\n\"}{end}", "a\t6\nb\t2\nc\t6\n"},
         {"{range .items[*]}{@.name},{end}", "a,b,c,"},
-        {".items[0].name", "a"},
-        {"items[0].name", "a"},
-        {"kind", "List"},
         {"{.labels.app\\.kubernetes\\.io/name}", "benchd"},
-        {"{.labels['app.kubernetes.io/name']}", "benchd"},
         {"runs: {.items[*].name}!", "runs: a b c!"},
         {"{.nothing}", ""},
         {"{.items[*].why}", "x"},
         {"{'a \\'quoted\\' text'}", "a 'quoted' text"},
+        {"{.items[*].trials['of','done']}", "6 6 6 6 2 6"},
+        {"a}b", "a}b"},
         /* beyond it, or where it fails */
+        {".items[0].name", "a"},
+        {"items[0].name", "a"},
+        {"kind", "List"},
+        {"{.labels['app.kubernetes.io/name']}", "benchd"},
+        {"{.items[*].list[-1,0]}", "3 6 1 4"},
         {"{.items[7].name}", ""},
         {"{.items[-7].name}", ""},
         {"{.items[1:99].name}", "b c"},
@@ -76,7 +79,7 @@ static void prints(void **state)
         {"{.empty}", "[]"},
         {"{range .items[*]}{range .trials.*}{.}{','}{end};{end}", "6,6,;2,6,;6,6,;"},
         {"{range .items[?(@.why)]}{.name} of {$.kind}{end}", "b of List"},
-        {"", NULL}, /* {.}: see below */
+        {NULL, NULL}, /* {.}: see below */
     };
     json_t *root = json_loads(document, 0, NULL);
     assert_non_null(root);
@@ -130,6 +133,9 @@ static void refuses(void **state)
         {"{.a}{end}", "character 5: there is no {range} before this {end}, not '{end}'"},
         {"{range .a",
          "character 10: expected '}' behind the path of a range, but the template ends"},
+        {"", "the template is empty"},
+        {"{\"\\u0041\"}",
+         "character 3: expected \\n, \\t, \\r or a sign behind the backslash, not '\\u0041\"}'"},
         {"a b", "character 3: expected '}', not 'b}'"},
         {".a[x]", "character 4: expected an index, a quoted name, '*', ':' or '?(', not 'x]}'"},
     };
