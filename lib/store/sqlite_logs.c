@@ -176,6 +176,20 @@ static int next_pack(struct sqlite_store *s, struct packed_part *rest, struct lo
     return r < 0 ? sql_damaged(s, err, fault.msg) : 0;
 }
 
+/* A pack of few bytes can hold 4 MiB, and a row many packs: they have as much as a log may have, and each has some of it. */
+static int check_growth(struct sqlite_store *s, const struct log_unpacked *logs, bool is_only_pack,
+                        size_t *total, struct err *err)
+{
+    const size_t before = *total;
+    for (size_t i = 0; i < logs->n_pieces; i++) {
+        *total += logs->pieces[i].len;
+    }
+    if (*total > BLOB_MAX_BYTES || (*total == before && !is_only_pack)) {
+        return sql_damaged(s, err, "a log has too many packs");
+    }
+    return 0;
+}
+
 /* The logs of a row that is one pack are kept: whoever reads one of them reads the others next. */
 static int read_packs(struct sqlite_store *s, struct packed_part row, uint32_t index,
                       struct buf *out, bool *ret_is_there, struct err *err)
@@ -188,11 +202,17 @@ static int read_packs(struct sqlite_store *s, struct packed_part row, uint32_t i
     }
     log_cache_done(cache);
     struct packed_part rest = row;
+    size_t total = 0;
     bool is_there = false, is_only_pack = true;
     do {
         struct log_unpacked logs;
-        const int r = next_pack(s, &rest, &logs, err);
+        int r = next_pack(s, &rest, &logs, err);
         if (r < 0) {
+            return r;
+        }
+        r = check_growth(s, &logs, is_only_pack && rest.len == 0, &total, err);
+        if (r < 0) {
+            log_unpacked_done(&logs);
             return r;
         }
         is_there |= take_pieces(&logs, index, out);
