@@ -283,7 +283,7 @@ static void one_is_wrong(void **state)
          "it does not know this run's secret"},
         {"wrong run", 3, {.wrong_run = true}, 12, "worker/2", "worker/1", "another run"},
         {"wrong attempt", 3, {.wrong_attempt = true}, 12, "worker/2", "worker/1", "attempt 1"},
-        {"wrong model", 4, {.wrong_digest = true}, 12, NULL, NULL, "its model, seed, wire or numbers"},
+        {"wrong model", 4, {.wrong_digest = true}, 12, NULL, NULL, "its model, seed, wire, mode or numbers"},
         {"wrong address of the next rank", 3, {.wrong_next = true}, 12, "worker/2", NULL,
          "check --worker-addrs"},
         {"the index of another", 3, {.claims = 3}, 12, NULL, NULL, "worker/2; check --worker-addrs"},
