@@ -213,7 +213,8 @@ static void series_saturates(void **state)
     buf_done(&out);
 }
 
-static struct summary worst_summary(void)
+/* A server alone sees staleness, and a worker alone has a transport. */
+static struct summary worst_summary(bool is_worker)
 {
     struct summary s = {
         .samples = UINT64_MAX,
@@ -229,11 +230,14 @@ static struct summary worst_summary(void)
         .cpu_ns = INT64_MAX,
         .environment_digest = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
         .last = {UINT32_MAX, UINT32_MAX, INT64_MAX},
-        .staleness = {INT64_MAX, 1.7976931348623157e308, INT64_MAX},
         .noise = {{INT64_MAX, INT64_MAX}, {INT64_MAX, INT64_MAX}, INT64_MAX, INT64_MAX},
-        .transport = EXCHANGE_TRANSPORT_SHARED_MEMORY, /* the longest name */
         .source = {.unit = UNIT_SAMPLES, .accuracy_last = -2.2250738585072014e-308},
     };
+    if (is_worker) {
+        s.transport = EXCHANGE_TRANSPORT_SHARED_MEMORY; /* the longest name */
+    } else {
+        s.staleness = (struct summary_staleness){INT64_MAX, 1.7976931348623157e308, INT64_MAX};
+    }
     memset(s.source.rule, 'r', sizeof(s.source.rule) - 1);
     memset(s.source.method, 'm', sizeof(s.source.method) - 1);
     for (int i = 0; i < PHASE_COUNT; i++) {
@@ -245,23 +249,26 @@ static struct summary worst_summary(void)
 static void worst_numbers_fit_the_termination_message(void **state)
 {
     (void)state;
-    const struct record_who who = {ROLE_PSERVER, UINT32_MAX, UINT32_MAX};
     static const size_t counts[] = {0, 1, 999, 1000, 1001, 99999, 100000, 500, 1000};
-    for (size_t i = 0; i < N_ROWS(counts); i++) {
-        int64_t *ns = xnew_array(int64_t, counts[i] + 1);
-        for (size_t j = 0; j < counts[i]; j++) {
+    for (size_t i = 0; i < 2 * N_ROWS(counts); i++) {
+        const bool is_worker = i >= N_ROWS(counts);
+        const struct record_who who = {is_worker ? ROLE_WORKER : ROLE_PSERVER, UINT32_MAX,
+                                       UINT32_MAX};
+        const size_t n = counts[i % N_ROWS(counts)];
+        int64_t *ns = xnew_array(int64_t, n + 1);
+        for (size_t j = 0; j < n; j++) {
             ns[j] = j % 2 == 0 ? INT64_MAX : INT64_MIN;
         }
-        struct summary s = worst_summary();
+        struct summary s = worst_summary(is_worker);
         struct evaluations evaluations = {
             .k = UINT32_MAX, .n = EVALUATIONS_MAX, .end_ms = EVALUATION_MAX_MS};
         for (size_t j = 0; j < EVALUATIONS_MAX; j++) {
             evaluations.list[j] = (struct evaluation){EVALUATION_MAX_MS, ACCURACY_PPM};
         }
-        s.evaluations = i % 2 == 0 ? &evaluations : NULL;
+        s.evaluations = i % N_ROWS(counts) % 2 == 0 ? &evaluations : NULL;
         struct buf out = BUF_INIT;
-        record_write_summary(&out, &who, &s, ns, counts[i]);
-        print_message("# %zu steps: %zu bytes\n", counts[i], out.len);
+        record_write_summary(&out, &who, &s, ns, n);
+        print_message("# %zu steps: %zu bytes\n", n, out.len);
         assert_true(out.len <= SUMMARY_MAX_BYTES);
         struct record r;
         read_ok(out.data, out.len, &r);
