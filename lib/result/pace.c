@@ -191,6 +191,7 @@ static void follow(struct history *h, const struct trial_result *t, enum role ro
             h->n_others = gang.n - 1;
         }
         h->excess[h->n++] = excess;
+        break; /* rows may say an index twice, and there is room for one of a trial */
     }
     pace_gang_done(&gang);
 }
