@@ -91,7 +91,7 @@ static const struct variable {
      BOTH, TEXT, offsetof(struct role_env, mode_name), 0, 0, "Sync"},
     {"TRANSPORT",
      {"transport", 0, "KIND",
-      "How workers reach each other: Auto, Tcp or SharedMemory (default Auto: shared memory, "
+      "How workers reach each other: Auto, Tcp, SharedMemory or Nccl (default Auto: shared memory, "
       "else TCP)"},
      WORKER, TEXT, offsetof(struct role_env, transport_name), 0, 0, "Auto"},
     {"COMPUTE",
@@ -279,7 +279,7 @@ static int read_transport(struct role_env *e, struct err *err)
                   source); /* transport_name holds what it has found */
     const int transport = exchange_transport_from_string(e->transport_name);
     if (transport < 0) {
-        return err_set(err, EINVAL, "%s '%s': expected Auto, Tcp or SharedMemory", source,
+        return err_set(err, EINVAL, "%s '%s': expected Auto, Tcp, SharedMemory or Nccl", source,
                        e->transport_name);
     }
     e->transport = (enum exchange_transport)transport;

@@ -17,6 +17,7 @@
 #include "base/exit_code.h"
 #include "base/mem.h"
 #include "worker/between.h"
+#include "worker/comm/exchange_nccl.h"
 #include "worker/comm/exchange_ps.h"
 #include "worker/comm/exchange_ring.h"
 #include "worker/comm/ring_plan.h"
@@ -87,7 +88,10 @@ static int open_ring(struct trainer *t, struct err *err)
     };
     role_env_digest(e, p.digest);
     t->adam = ADAM_DEFAULT;
-    adam_init(&t->adam, slices_server_params(&p.slices, p.self.index));
+    const uint32_t n_ranks = (uint32_t)e->n_trainers;
+    const bool is_nccl = e->transport == EXCHANGE_TRANSPORT_NCCL && n_ranks > 1;
+    adam_init(&t->adam, is_nccl ? exchange_nccl_part(p.slices.n_params, n_ranks, p.self.index)
+                                : slices_server_params(&p.slices, p.self.index));
     if (e->n_trainers == 1) {
         return exchange_ring_new(&p, &t->exchange, err);
     }
@@ -100,7 +104,7 @@ static int open_ring(struct trainer *t, struct err *err)
         return r;
     }
     p.listen_fd = r;
-    return exchange_ring_new(&p, &t->exchange, err);
+    return (is_nccl ? exchange_nccl_new : exchange_ring_new)(&p, &t->exchange, err);
 }
 
 static int open_exchange(struct trainer *t, struct err *err)
@@ -450,7 +454,8 @@ static int run(struct trainer *t)
     }
     if (open_exchange(t, &err) < 0) {
         const bool is_resource = err.code == EAGAIN || err.code == EMFILE ||
-                                 err.code == EADDRINUSE || err.code == EADDRNOTAVAIL;
+                                 err.code == EADDRINUSE || err.code == EADDRNOTAVAIL ||
+                                 err.code == ELIBACC || err.code == ENODEV || err.code == EIO;
         return fail(t, is_resource ? EXIT_WORKER_RESOURCE : EXIT_USAGE, &err);
     }
     if (!e->is_emulated &&

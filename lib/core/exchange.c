@@ -58,6 +58,7 @@ const char *const exchange_transport_names[EXCHANGE_TRANSPORT_COUNT] = {
     [EXCHANGE_TRANSPORT_AUTO] = "Auto",
     [EXCHANGE_TRANSPORT_TCP] = "Tcp",
     [EXCHANGE_TRANSPORT_SHARED_MEMORY] = "SharedMemory",
+    [EXCHANGE_TRANSPORT_NCCL] = "Nccl",
 };
 
 int exchange_transport_from_string(const char *s)

@@ -30,8 +30,9 @@ enum exchange_transport {
     EXCHANGE_TRANSPORT_AUTO, /* shared memory where all ranks see the same, else TCP */
     EXCHANGE_TRANSPORT_TCP,
     EXCHANGE_TRANSPORT_SHARED_MEMORY,
+    EXCHANGE_TRANSPORT_NCCL, /* from GPU to GPU; never chosen by itself */
 };
-#define EXCHANGE_TRANSPORT_COUNT 3
-extern const char
-    *const exchange_transport_names[EXCHANGE_TRANSPORT_COUNT]; /* "Auto", "Tcp", "SharedMemory" */
-int exchange_transport_from_string(const char *s); /* enum exchange_transport, or -EINVAL */
+#define EXCHANGE_TRANSPORT_COUNT 4
+extern const char *const
+    exchange_transport_names[EXCHANGE_TRANSPORT_COUNT]; /* "Auto", "Tcp", "SharedMemory", "Nccl" */
+int exchange_transport_from_string(const char *s);      /* enum exchange_transport, or -EINVAL */

@@ -181,7 +181,8 @@ const char *exchange_name(const struct exchange *exchange, enum exchange_kind ki
 
 void exchange_suffix(const struct exchange *exchange, char ret[static EXCHANGE_SUFFIX_MAX])
 {
-    static const char *const transports[EXCHANGE_TRANSPORT_COUNT] = {"", " Tcp", " SharedMemory"};
+    static const char *const transports[EXCHANGE_TRANSPORT_COUNT] = {"", " Tcp", " SharedMemory",
+                                                                     " Nccl"};
     char mode[EXCHANGE_MODE_TEXT_MAX];
     exchange_mode_text(&exchange->mode, mode);
     const bool is_plain = exchange_mode_eq(&exchange->mode, &EXCHANGE_MODE_SYNC);

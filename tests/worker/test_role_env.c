@@ -324,7 +324,7 @@ static void transports(void **state)
          {NULL},
          {{"BENCHD_TRANSPORT", "Udp"}},
          -EINVAL,
-         "BENCHD_TRANSPORT 'Udp': expected Auto, Tcp or SharedMemory"},
+         "BENCHD_TRANSPORT 'Udp': expected Auto, Tcp, SharedMemory or Nccl"},
         {ROLE_TRAINER, {"--transport", "Tcp"}, {{0}}, -EINVAL, "--transport"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {

@@ -1,0 +1,154 @@
+/* A stand-in for libnccl.so.2: the few calls that benchworker makes, between processes of one machine, through a file in
+ * /dev/shm that the unique id names. Its "device" memory is that of stand_in_cuda.c: plain memory of the process. It adds in
+ * the order of the ranks. Not for measuring.
+ *
+ * STAND_IN_NCCL_FAILS in the environment: the call of that name fails. */
+#include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { ID_BYTES = 128, FAILURE = 2, SLOT_FLOATS = 1 << 22 };
+
+struct id {
+    char bytes[ID_BYTES];
+};
+
+struct table { /* between the processes */
+    atomic_int n_here, turn;
+    float slots[];
+};
+
+struct comm {
+    struct table *table;
+    size_t bytes;
+    int n_ranks, rank;
+};
+
+int ncclGetVersion(int *ret);
+const char *ncclGetErrorString(int result);
+int ncclGetUniqueId(struct id *ret);
+int ncclCommInitRank(struct comm **ret, int n_ranks, struct id id, int rank);
+int ncclCommDestroy(struct comm *c);
+int ncclReduceScatter(const float *from, float *to, size_t n, int type, int op, struct comm *c,
+                      void *stream);
+int ncclAllGather(const float *from, float *to, size_t n, int type, struct comm *c, void *stream);
+
+static int fails(const char *call)
+{
+    const char *wanted = getenv("STAND_IN_NCCL_FAILS");
+    return wanted != NULL && strcmp(wanted, call) == 0;
+}
+
+int ncclGetVersion(int *ret)
+{
+    *ret = 0;
+    return 0;
+}
+
+const char *ncclGetErrorString(int result)
+{
+    return result == FAILURE ? "stand-in failure" : "unknown";
+}
+
+int ncclGetUniqueId(struct id *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    /* High and low bytes, to see that all of them travel. */
+    memset(ret->bytes + 100, 0xff, 20);
+    (void)snprintf(ret->bytes, 100, "/benchworker-stand-in-%ld", (long)getpid());
+    return fails("ncclGetUniqueId") ? FAILURE : 0;
+}
+
+static void meet(struct comm *c)
+{
+    const int turn = atomic_load(&c->table->turn);
+    if (atomic_fetch_add(&c->table->n_here, 1) + 1 == c->n_ranks) {
+        atomic_store(&c->table->n_here, 0);
+        atomic_fetch_add(&c->table->turn, 1);
+        return;
+    }
+    while (atomic_load(&c->table->turn) == turn) {
+        (void)sched_yield();
+    }
+}
+
+int ncclCommInitRank(struct comm **ret, int n_ranks, struct id id, int rank)
+{
+    if (fails("ncclCommInitRank") || (unsigned char)id.bytes[119] != 0xff) {
+        return FAILURE;
+    }
+    struct comm *c = calloc(1, sizeof(*c));
+    const int fd = shm_open(id.bytes, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    c->bytes = sizeof(struct table) + (size_t)n_ranks * SLOT_FLOATS * sizeof(float);
+    c->n_ranks = n_ranks;
+    c->rank = rank;
+    if (fd < 0 || ftruncate(fd, (off_t)c->bytes) < 0) {
+        return FAILURE;
+    }
+    c->table = mmap(NULL, c->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    (void)close(fd);
+    meet(c);
+    (void)shm_unlink(id.bytes); /* the second one finds nothing */
+    *ret = c;
+    return 0;
+}
+
+int ncclCommDestroy(struct comm *c)
+{
+    (void)munmap(c->table, c->bytes);
+    free(c);
+    return 0;
+}
+
+static float *slot_of(const struct comm *c, int rank)
+{
+    return c->table->slots + (size_t)rank * SLOT_FLOATS;
+}
+
+int ncclReduceScatter(const float *from, float *to, size_t n, int type, int op, struct comm *c,
+                      void *stream)
+{
+    (void)stream;
+    if (fails("ncclReduceScatter") || type != 7 || op != 0) {
+        return FAILURE;
+    }
+    for (int owner = 0; owner < c->n_ranks; owner++) {
+        for (size_t at = 0; at < n; at += SLOT_FLOATS) {
+            const size_t len = n - at < SLOT_FLOATS ? n - at : SLOT_FLOATS;
+            memcpy(slot_of(c, c->rank), from + (size_t)owner * n + at, len * sizeof(float));
+            meet(c);
+            for (size_t i = 0; owner == c->rank && i < len; i++) {
+                float sum = slot_of(c, 0)[i];
+                for (int r = 1; r < c->n_ranks; r++) {
+                    sum += slot_of(c, r)[i];
+                }
+                to[at + i] = sum;
+            }
+            meet(c);
+        }
+    }
+    return 0;
+}
+
+int ncclAllGather(const float *from, float *to, size_t n, int type, struct comm *c, void *stream)
+{
+    (void)stream;
+    if (fails("ncclAllGather") || type != 7) {
+        return FAILURE;
+    }
+    for (size_t at = 0; at < n; at += SLOT_FLOATS) {
+        const size_t len = n - at < SLOT_FLOATS ? n - at : SLOT_FLOATS;
+        memcpy(slot_of(c, c->rank), from + at, len * sizeof(float));
+        meet(c);
+        for (int r = 0; r < c->n_ranks; r++) {
+            memcpy(to + (size_t)r * n + at, slot_of(c, r), len * sizeof(float));
+        }
+        meet(c);
+    }
+    return 0;
+}
