@@ -420,6 +420,7 @@ static void suffixes_of_an_exchange(void **state)
         {{.kind = EXCHANGE_ALL_REDUCE, .transport = EXCHANGE_TRANSPORT_TCP}, " Tcp"},
         {{.kind = EXCHANGE_ALL_REDUCE, .transport = EXCHANGE_TRANSPORT_SHARED_MEMORY},
          " SharedMemory"},
+        {{.kind = EXCHANGE_ALL_REDUCE, .transport = EXCHANGE_TRANSPORT_NCCL}, " Nccl"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         char suffix[EXCHANGE_SUFFIX_MAX];
