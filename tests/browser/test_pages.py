@@ -33,7 +33,7 @@ class Pages(serve.ServedCase):
         self.root = f"http://{self.server.address}"
 
     def wait_for(self, what, expression, within_s=30):
-        return serve.cli.wait_for(what, lambda: self.browser.value(expression), within_s)
+        return serve.cli.wait_for(what, lambda: self.browser.value_or_none(expression), within_s)
 
     def look(self, name, path):
         for view, how in VIEWS.items():

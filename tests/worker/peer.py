@@ -127,7 +127,7 @@ class Trainer:
         while True:
             got = self.receive()
             if got[0] != "HEARTBEAT":
-                assert got[0] in wanted, got
+                assert got[0] in wanted, got[:2]
                 return got
 
     def offer(self, step, count):

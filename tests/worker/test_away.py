@@ -85,7 +85,8 @@ def pieces(s, type_):
     credit = s.offer(0, len(SLICES)) if type_ == "GRADIENT" else len(SLICES)
     for i, (offset, length) in reversed(list(enumerate(SLICES))):
         while credit < len(SLICES) - i:
-            credit = s.receive_type("CREDIT")[1][10]
+            type_of, header, _ = s.receive_type("CREDIT", "PARAMS")  # parameters of what is summed may come between
+            credit = header[10] if type_of == "CREDIT" else credit
         frame = s.me.frame(type_, bytes(4 * length), dtype=1, crc=CRC[length], slice=i, offset=offset)
         for begin in range(0, len(frame), PIECE):
             yield frame[begin:begin + PIECE]
