@@ -366,9 +366,13 @@ int role_allreduce(int argc, char *const *argv)
     if (r > 0) {
         return EXIT_OK;
     }
+    const bool has_env = r == 0;
     r = r < 0 ? r : take_options(&c, &err);
     if (r < 0) {
         fprintf(stderr, "benchworker allreduce: %s\n", err.msg);
+        if (has_env) {
+            role_env_done(&c.env);
+        }
         return EXIT_USAGE;
     }
     c.rows = json_array();

@@ -103,7 +103,7 @@ class Links(cli.CliCase):
         done = self.run_as_nobody("--resume", "latest")
         self.assertEqual(done.returncode, 9, done.stderr)
         self.assertIn("link 1gbit of point 0: a shaped link needs root", done.stderr)
-        self.assertIn("Running", self.ctl("get", "runs", "--store", self.store).stdout)
+        self.assertIn("(interrupted)", self.ctl("get", "runs", "--store", self.store).stdout)
 
 
 if __name__ == "__main__":
