@@ -24,7 +24,7 @@ import tempfile
 
 import peers
 from exchange import Failed, own_addresses, summaries_of
-from figures import Bar, Spread, check_files, table
+from figures import Bar, Spread, check_files, conclude, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OURS, GLOO, MPI = "benchworker", "Gloo", "Open MPI"
@@ -257,11 +257,7 @@ def report(args, done):
         bars += {"calls": report_calls, "training": report_training}[part](args, done)
         print()
     print(f"load average {Spread.of([line['load'] for line in done.values()]).text(1)}, {os.cpu_count()} CPUs")
-    for bar in bars:
-        print(bar.text())
-    n_reached = sum(bar.is_reached for bar in bars)
-    print(f"reached {n_reached} of {len(bars)}")
-    return 0 if n_reached == len(bars) else 1
+    return conclude(bars)
 
 
 def main(argv):

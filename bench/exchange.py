@@ -30,7 +30,7 @@ import threading
 import time
 
 from faults import CORES, Kernel, two_cores
-from figures import Bar, Spread, check_files, table
+from figures import Bar, Spread, check_files, conclude, table
 from shaped import run_exchange, run_iperf
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -385,11 +385,7 @@ def report(args, done):
         bars += REPORTS[part](args, done)
         print()
     print(f"load average {spread([line['load'] for line in done.values()], 1)}, {os.cpu_count()} CPUs")
-    for bar in bars:
-        print(bar.text())
-    n_reached = sum(bar.is_reached for bar in bars)
-    print(f"reached {n_reached} of {len(bars)}")
-    return 0 if n_reached == len(bars) else 1
+    return conclude(bars)
 
 
 def main(argv):

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 
-from figures import Bar, Spread, table
+from figures import Bar, Spread, conclude, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CORES = 2
@@ -126,11 +126,7 @@ def report(args, trials):
     bars = [Bar("trials in which a process failed", Spread(*[sum(t["failed"] > 0 for t in trials)] * 3), 0, "<="),
             Bar("most of the kernel's memory for TCP, MB", Spread(*[max(memory)] * 3) if memory else None,
                 round(args.servers * SERVER_TCP_BYTES / 1e6), "<=")]
-    for bar in bars:
-        print(bar.text())
-    n_reached = sum(bar.is_reached for bar in bars)
-    print(f"reached {n_reached} of {len(bars)}")
-    return 0 if n_reached == len(bars) else 1
+    return conclude(bars)
 
 
 def main(argv):

@@ -63,6 +63,15 @@ class Bar:
         return f"{'reached' if self.is_reached else 'MISSED ':7}  {self.what}: {value} {self.sign} {self.bar:g}"
 
 
+def conclude(bars):
+    """Prints them, and how many were reached; the exit code."""
+    for bar in bars:
+        print(bar.text())
+    n_reached = sum(bar.is_reached for bar in bars)
+    print(f"reached {n_reached} of {len(bars)}")
+    return 0 if n_reached == len(bars) else 1
+
+
 def rate(sample, by):
     return sample.samples_per_s if by == "wall" else sample.samples_per_cpu_s
 
