@@ -11,7 +11,9 @@
 #include "worker/comm/ring_internal.h"
 #include "worker/comm/shm_pass.h"
 
-#define ASK_NS INT64_C(2000000000)
+/* A peer answers in its next turn. Who asks gives no signs of life meanwhile, so this must be less than the silence that
+ * others allow; and a machine that is merely busy must not choose another transport than a quiet one. */
+#define ASK_NS INT64_C(3000000000)
 
 /* ---- what goes round ---- */
 
