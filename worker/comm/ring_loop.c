@@ -279,7 +279,15 @@ static struct pollfd watch(const struct conn *c)
                            .events = (short)(POLLIN | (conn_wants_tx(c) ? POLLOUT : 0))};
 }
 
-enum { AT_WAKE, AT_LISTEN, AT_SHARE, AT_NEXT, AT_PREV, AT_GUESTS };
+enum { AT_WAKE, AT_LISTEN, AT_SHARE, AT_ASK, AT_NEXT, AT_PREV, AT_GUESTS };
+
+static int turn_ms(struct ring *r)
+{
+    if (r->share.is_shared && (r->is_busy || ring_shm_wants_to_sleep(r))) {
+        return 0;
+    }
+    return r->next.state == RING_DIAL || ring_share_asks_again(r) ? DIAL_TICK_MS : TICK_MS;
+}
 
 /* Sleeps until there is something to do. fds has room for AT_GUESTS and all guests. */
 static void wait_turn(struct ring *r, struct pollfd *fds)
@@ -289,6 +297,7 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
     fds[AT_LISTEN] =
         (struct pollfd){.fd = net_listener_poll(&r->listener, r->now_ns), .events = POLLIN};
     fds[AT_SHARE] = (struct pollfd){.fd = r->share.listen_fd, .events = POLLIN};
+    fds[AT_ASK] = (struct pollfd){.fd = r->share.ask.fd, .events = POLLIN};
     fds[AT_NEXT] =
         dials ? (struct pollfd){.fd = r->next.dial.fd, .events = POLLOUT} : watch(&r->next.conn);
     fds[AT_PREV] = r->prev != NULL ? watch(&r->prev->conn) : (struct pollfd){.fd = -1};
@@ -296,14 +305,8 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
     vec_each (struct ring_peer *, it, &r->guests) {
         fds[n++] = watch(&(*it)->conn);
     }
-    const bool is_shared = r->share.is_shared;
-    const bool is_busy = is_shared && (r->is_busy || ring_shm_wants_to_sleep(r));
-    (void)poll(fds, n,
-               is_busy ? 0
-               : dials ? DIAL_TICK_MS
-                       : TICK_MS); /* on an error the turn finds
-                                                                      * nothing */
-    if (is_shared) {
+    (void)poll(fds, n, turn_ms(r)); /* on an error the turn finds nothing */
+    if (r->share.is_shared) {
         ring_shm_is_awake(r);
     }
     uint64_t count;

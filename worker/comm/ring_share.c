@@ -9,10 +9,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "worker/comm/ring_internal.h"
-#include "worker/comm/shm_pass.h"
 
-/* A peer answers in its next turn. Who asks gives no signs of life meanwhile, so this must be less than the silence that
- * others allow; and a machine that is merely busy must not choose another transport than a quiet one. */
+/* For the answers of all others, where no more is left of the rendezvous. */
 #define ASK_NS INT64_C(3000000000)
 
 /* ---- what goes round ---- */
@@ -69,7 +67,7 @@ static int begin(struct ring *r, struct err *err)
 void ring_share_init(struct ring *r)
 {
     struct ring_share *s = &r->share;
-    *s = (struct ring_share){.listen_fd = -1, .segment = {.fd = -1}};
+    *s = (struct ring_share){.listen_fd = -1, .segment = {.fd = -1}, .ask = SHM_ASK_INIT};
     if (r->n_ranks == 1 || r->params.transport == EXCHANGE_TRANSPORT_TCP) {
         return;
     }
@@ -109,6 +107,7 @@ static void forget_peers(struct ring *r)
 void ring_share_done(struct ring *r)
 {
     stop_giving(&r->share);
+    shm_ask_done(&r->share.ask);
     forget_peers(r);
     free(r->share.peers);
     free(r->share.doorbells);
@@ -128,24 +127,56 @@ static int reserve_own(struct ring *r, struct err *err)
     return e;
 }
 
-static void ask_all(struct ring *r, struct share_token *t)
+static void begin_to_ask(struct ring *r, struct share_token *t)
 {
     struct ring_share *s = &r->share;
+    const int64_t until_ns = r->now_ns + ASK_NS;
+    s->asks_until_ns = until_ns > r->rendezvous_by_ns ? until_ns : r->rendezvous_by_ns;
     struct err no_memory = {0};
     if (t->can && reserve_own(r, &no_memory) < 0) {
         cannot(t, r, no_memory.msg);
     }
-    for (uint32_t i = 0; t->can && i < r->n_ranks; i++) {
+}
+
+/* 0: not yet. */
+static int ask_one(struct ring *r, uint32_t rank, struct err *err)
+{
+    struct ring_share *s = &r->share;
+    const int e = shm_ask_turn(&s->ask, &s->key, r->params.self.index, rank, &s->layout,
+                               &s->peers[rank], &s->doorbells[rank], err);
+    return e == 0 && r->now_ns >= s->asks_until_ns
+               ? err_set(err, ETIMEDOUT, "no answer on its local socket")
+               : e;
+}
+
+/* One rank after the other. True: all have been asked, or one of them cannot be. */
+static bool ask_others(struct ring *r, struct share_token *t)
+{
+    struct ring_share *s = &r->share;
+    if (s->asks_until_ns == 0) {
+        begin_to_ask(r, t);
+    }
+    for (; t->can && s->n_asked < r->n_ranks; s->n_asked++) {
         struct err err = {0};
-        if (i != r->params.self.index &&
-            shm_pass_ask(&s->key, r->params.self.index, i, &s->layout, ASK_NS, &s->peers[i],
-                         &s->doorbells[i], &err) < 0) {
+        const int e = s->n_asked == r->params.self.index ? 1 : ask_one(r, s->n_asked, &err);
+        if (e == 0) {
+            return false;
+        }
+        if (e < 0) {
             char text[SHARE_WHY_MAX + 1];
-            (void)snprintf(text, sizeof(text), "it does not see the memory of worker/%u: %.130s", i,
-                           err.msg); /* fits */
+            (void)snprintf(text, sizeof(text), "it does not see the memory of worker/%u: %.130s",
+                           s->n_asked, err.msg); /* fits */
             cannot(t, r, text);
         }
     }
+    shm_ask_done(&s->ask);
+    s->asks_until_ns = 0;
+    return true;
+}
+
+bool ring_share_asks_again(const struct ring *r)
+{
+    return r->share.asks_until_ns != 0 && r->share.ask.fd < 0;
 }
 
 static int decide(struct ring *r, const struct share_token *verdict, struct err *err)
@@ -172,17 +203,17 @@ static int decide(struct ring *r, const struct share_token *verdict, struct err 
     return 0;
 }
 
-/* What this rank adds, before it passes the frame on. */
-static void add_own(struct ring *r, struct share_token *t)
+/* What this rank adds, before it passes the frame on. False: not yet. */
+static bool add_own(struct ring *r, struct share_token *t)
 {
-    if (t->round == SHARE_LISTEN && !r->share.own.can) {
-        if (t->can) {
-            *t = (struct share_token){.round = t->round};
-            (void)snprintf(t->why, sizeof(t->why), "%s", r->share.own.why);
-        }
-    } else if (t->round == SHARE_ASK) {
-        ask_all(r, t);
+    if (t->round == SHARE_ASK) {
+        return ask_others(r, t);
     }
+    if (t->round == SHARE_LISTEN && !r->share.own.can && t->can) {
+        t->can = false;
+        (void)snprintf(t->why, sizeof(t->why), "%s", r->share.own.why);
+    }
+    return true;
 }
 
 static void pass_on(struct ring *r, const struct share_token *t)
@@ -193,16 +224,10 @@ static void pass_on(struct ring *r, const struct share_token *t)
     r->share.sent = t->round;
 }
 
-/* Rank 0: a round has come back, or none has begun. */
-static int next_round(struct ring *r, struct share_token *t, struct err *err)
+/* Rank 0: the round that follows the one that has come back. */
+static void next_round(struct share_token *t)
 {
     t->round = t->round == SHARE_ASK || !t->can ? SHARE_VERDICT : t->round + 1;
-    add_own(r, t);
-    if (t->round == SHARE_ASK && !t->can) {
-        t->round = SHARE_VERDICT;
-    }
-    pass_on(r, t);
-    return t->round == SHARE_VERDICT ? decide(r, t, err) : 0;
 }
 
 int ring_share_on_frame(struct ring *r, const struct frame *f, const uint8_t *payload,
@@ -219,6 +244,9 @@ int ring_share_on_frame(struct ring *r, const struct frame *f, const uint8_t *pa
     const bool fits = is_first ? t.round == s->sent : t.round > s->sent;
     if (!s->is_open || s->has_come || !fits) {
         return err_set(err, EPROTO, "SHARE of round %d is not expected now", (int)t.round);
+    }
+    if (is_first) {
+        next_round(&t);
     }
     s->came = t;
     s->has_come = true;
@@ -241,19 +269,21 @@ int ring_share_turn(struct ring *r, struct err *err)
         return 0;
     }
     const bool is_first = r->params.self.index == 0;
-    if (is_first && (s->has_come || s->sent == 0)) {
-        struct share_token t = s->has_come ? s->came : (struct share_token){.can = true};
-        s->has_come = false;
-        return next_round(r, &t, err);
+    struct share_token *t = &s->came;
+    if (is_first && !s->has_come && s->sent == 0) {
+        *t = (struct share_token){.round = SHARE_LISTEN, .can = true};
+        s->has_come = true;
     }
-    if (is_first || !s->has_come) {
+    if (!s->has_come || !add_own(r, t)) {
         return 0;
     }
     s->has_come = false;
-    struct share_token t = s->came;
-    add_own(r, &t);
-    if (t.round != SHARE_VERDICT || ring_next(r->n_ranks, r->params.self.index) != 0) {
-        pass_on(r, &t);
+    if (is_first && !t->can) {
+        t->round = SHARE_VERDICT;
     }
-    return t.round == SHARE_VERDICT ? decide(r, &t, err) : 0;
+    const bool is_verdict = t->round == SHARE_VERDICT;
+    if (!is_verdict || is_first || ring_next(r->n_ranks, r->params.self.index) != 0) {
+        pass_on(r, t);
+    }
+    return is_verdict ? decide(r, t, err) : 0;
 }

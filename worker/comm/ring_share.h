@@ -14,6 +14,7 @@
 
 #include "core/exchange.h"
 #include "worker/comm/frame.h"
+#include "worker/comm/shm_pass.h"
 #include "worker/comm/shm_segment.h"
 
 struct ring;
@@ -35,7 +36,10 @@ struct ring_share {
     bool is_shared;          /* the verdict */
     struct share_token own;  /* what this rank can; `why` of the verdict later */
     struct share_token came; /* to be passed on */
-    bool has_come;
+    bool has_come;           /* it is here, until this rank has added its own */
+    struct shm_ask ask;      /* of rank n_asked; it may take many turns */
+    uint32_t n_asked;
+    int64_t asks_until_ns; /* 0: this rank does not ask */
     enum share_round sent; /* the last round that this rank has sent; 0: none */
     struct auth_key key;
     int listen_fd; /* -1: none */
@@ -54,5 +58,7 @@ int ring_share_on_frame(struct ring *r, const struct frame *f, const uint8_t *pa
                         struct err *err);
 /* Answers who asks, when listen_fd is readable. */
 void ring_share_answer(struct ring *r);
+/* True if a rank that was asked has hung up, and is to be asked again soon: no descriptor tells when. */
+bool ring_share_asks_again(const struct ring *r);
 /* Passes on what has come. Call it when both neighbours have joined. */
 int ring_share_turn(struct ring *r, struct err *err);

@@ -8,8 +8,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-
 #define BACKLOG 128
 #define ASK_WAIT_MS 20
 #define N_FDS 2 /* segment, doorbell */
@@ -141,14 +139,6 @@ static bool is_same_user(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid == geteuid();
 }
 
-static void wait_for(int fd, short events, int64_t until_ns)
-{
-    const int64_t left_ns = until_ns - clock_monotonic_ns();
-    struct pollfd p = {.fd = fd, .events = events};
-    /* Whatever it returns, the call after it says what is wrong. */
-    (void)poll(&p, 1, left_ns <= 0 ? 0 : (int)(left_ns / 1000000) + 1);
-}
-
 union fd_control {
     struct cmsghdr header;
     char room[CMSG_SPACE(N_FDS * sizeof(int))];
@@ -182,7 +172,8 @@ void shm_pass_answer(int listen_fd, const struct auth_key *key, uint32_t self, u
     uint8_t ask[SHM_ASK_SIZE + 1], answer[SHM_GIVE_SIZE], nonce[AUTH_NONCE_SIZE];
     uint32_t from;
     if (is_same_user(fd)) {
-        wait_for(fd, POLLIN, clock_monotonic_ns() + ASK_WAIT_MS * INT64_C(1000000));
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        (void)poll(&p, 1, ASK_WAIT_MS); /* whatever it returns, the next call says what is wrong */
         const ssize_t n = recv(fd, ask, sizeof(ask), MSG_DONTWAIT);
         if (n > 0 && shm_ask_read(key, self, n_ranks, ask, (size_t)n, &from, nonce)) {
             shm_give_encode(key, self, from, nonce, own->control->nonce, answer);
@@ -208,9 +199,9 @@ static size_t take_fds(struct msghdr *msg, int ret[static N_FDS])
     return n;
 }
 
-/* Reads GIVE with its descriptors, which are the caller's then. */
-static int receive(int fd, int64_t until_ns, uint8_t ret[static SHM_GIVE_SIZE],
-                   int ret_fds[static N_FDS], struct err *err)
+/* Reads GIVE with its descriptors, which are the caller's then. 1: they are; 0: it has not come; -EPIPE: it does not. */
+static int receive(int fd, uint8_t ret[static SHM_GIVE_SIZE], int ret_fds[static N_FDS],
+                   struct err *err)
 {
     union fd_control control = {0};
     uint8_t message[SHM_GIVE_SIZE + 1];
@@ -219,13 +210,12 @@ static int receive(int fd, int64_t until_ns, uint8_t ret[static SHM_GIVE_SIZE],
                          .msg_iovlen = 1,
                          .msg_control = control.room,
                          .msg_controllen = sizeof(control.room)};
-    wait_for(fd, POLLIN, until_ns);
     const ssize_t n = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-        return err_set(err, ETIMEDOUT, "no answer on its local socket");
+        return 0;
     }
     if (n <= 0) {
-        return err_set(err, EPROTO, "it gave no memory on its local socket");
+        return -EPIPE;
     }
     int fds[N_FDS];
     const size_t n_fds = take_fds(&msg, fds);
@@ -238,7 +228,7 @@ static int receive(int fd, int64_t until_ns, uint8_t ret[static SHM_GIVE_SIZE],
     }
     memcpy(ret, message, SHM_GIVE_SIZE);
     memcpy(ret_fds, fds, sizeof(fds));
-    return 0;
+    return 1;
 }
 
 /* Maps the memory, and reads back what proves whose it is. */
@@ -262,49 +252,73 @@ static int open_given(const struct auth_key *key, uint32_t from, uint32_t to,
     return 0;
 }
 
-static int ask_on(int fd, const struct auth_key *key, uint32_t self, uint32_t to,
-                  const struct shm_layout *layout, int64_t until_ns, struct shm_segment *ret,
-                  int *ret_doorbell_fd, struct err *err)
+/* Connects, and asks. 0: asked, or later: the other rank has no room for another who asks, or has hung up. */
+static int ask(struct shm_ask *a, const struct auth_key *key, uint32_t self, uint32_t to,
+               struct err *err)
 {
     struct sockaddr_un name;
     const socklen_t len = name_of(key, to, &name);
-    if (connect(fd, (const struct sockaddr *)&name, len) < 0) {
+    uint8_t message[SHM_ASK_SIZE];
+    int r = auth_nonce(a->nonce, err);
+    if (r < 0) {
+        return r;
+    }
+    a->fd = r = new_socket(err);
+    if (r < 0) {
+        return r;
+    }
+    if (connect(a->fd, (const struct sockaddr *)&name, len) < 0) {
+        if (errno == EAGAIN) {
+            shm_ask_done(a);
+            return 0;
+        }
         return err_set(err, ENOENT, "%s: it is on another host, or in another network namespace",
                        strerrordesc_np(errno));
     }
-    uint8_t nonce[AUTH_NONCE_SIZE], ask[SHM_ASK_SIZE], message[SHM_GIVE_SIZE];
-    int r = auth_nonce(nonce, err);
-    if (r < 0) {
-        return r;
+    if (!is_same_user(a->fd)) {
+        return err_set(err, EPROTO, "its local socket belongs to another user");
     }
-    shm_ask_encode(key, self, to, nonce, ask);
-    if (!is_same_user(fd) || send(fd, ask, sizeof(ask), MSG_NOSIGNAL) != (ssize_t)sizeof(ask)) {
-        return err_set(err, EPROTO, "its local socket belongs to another user, or has closed");
+    shm_ask_encode(key, self, to, a->nonce, message);
+    if (send(a->fd, message, sizeof(message), MSG_NOSIGNAL) != (ssize_t)sizeof(message)) {
+        shm_ask_done(a);
     }
-    int fds[N_FDS];
-    r = receive(fd, until_ns, message, fds, err);
-    if (r < 0) {
-        return r;
-    }
-    r = open_given(key, self, to, layout, nonce, message, fds[0], ret, err);
-    if (r < 0) {
-        (void)close(fds[1]); /* unwanted */
-        return r;
-    }
-    *ret_doorbell_fd = fds[1];
     return 0;
 }
 
-int shm_pass_ask(const struct auth_key *key, uint32_t self, uint32_t to,
-                 const struct shm_layout *layout, int64_t limit_ns, struct shm_segment *ret,
-                 int *ret_doorbell_fd, struct err *err)
+int shm_ask_turn(struct shm_ask *a, const struct auth_key *key, uint32_t self, uint32_t to,
+                 const struct shm_layout *layout, struct shm_segment *ret, int *ret_doorbell_fd,
+                 struct err *err)
 {
-    const int64_t until_ns = clock_monotonic_ns() + limit_ns;
-    const int fd = new_socket(err);
-    if (fd < 0) {
-        return fd;
+    uint8_t message[SHM_GIVE_SIZE];
+    int fds[N_FDS];
+    int r = a->fd < 0 ? ask(a, key, self, to, err) : 0;
+    if (r >= 0 && a->fd >= 0) {
+        r = receive(a->fd, message, fds, err);
+        if (r == -EPIPE) {
+            shm_ask_done(a);
+            return 0;
+        }
     }
-    const int r = ask_on(fd, key, self, to, layout, until_ns, ret, ret_doorbell_fd, err);
-    (void)close(fd); /* all was read */
+    if (r == 0) {
+        return 0;
+    }
+    if (r > 0) {
+        r = open_given(key, self, to, layout, a->nonce, message, fds[0], ret, err);
+        if (r < 0) {
+            (void)close(fds[1]); /* unwanted */
+        } else {
+            *ret_doorbell_fd = fds[1];
+            r = 1;
+        }
+    }
+    shm_ask_done(a);
     return r;
+}
+
+void shm_ask_done(struct shm_ask *a)
+{
+    if (a->fd >= 0) {
+        (void)close(a->fd); /* all was read */
+        a->fd = -1;
+    }
 }

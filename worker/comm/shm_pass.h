@@ -40,8 +40,17 @@ int shm_pass_listen(const struct auth_key *key, uint32_t self, struct err *err);
  * few ms at most for one that says nothing. */
 void shm_pass_answer(int listen_fd, const struct auth_key *key, uint32_t self, uint32_t n_ranks,
                      const struct shm_segment *own, int doorbell_fd);
-/* Asks rank `to` for its segment, and waits at most `limit_ns`. *ret_doorbell_fd is the caller's. -ENOENT: it
- * does not see that rank; -EPROTO: what it was given is not right; -ETIMEDOUT. */
-int shm_pass_ask(const struct auth_key *key, uint32_t self, uint32_t to,
-                 const struct shm_layout *layout, int64_t limit_ns, struct shm_segment *ret,
-                 int *ret_doorbell_fd, struct err *err);
+/* One rank asks another for its segment, in turns, without waiting. */
+struct shm_ask {
+    int fd; /* -1: not connected; the answer comes here */
+    uint8_t nonce[AUTH_NONCE_SIZE];
+};
+#define SHM_ASK_INIT ((struct shm_ask){.fd = -1})
+/* Asks rank `to`, or reads its answer. 1: *ret and *ret_doorbell_fd are the caller's; 0: not yet: call it again when
+ * fd is readable, or soon if that is -1, since a rank that was too busy to read the question has hung up. -ENOENT: it does
+ * not see that rank; -EPROTO: what it was given is not right. It is done unless it returns 0. */
+int shm_ask_turn(struct shm_ask *ask, const struct auth_key *key, uint32_t self, uint32_t to,
+                 const struct shm_layout *layout, struct shm_segment *ret, int *ret_doorbell_fd,
+                 struct err *err);
+/* To give up. May be called again. */
+void shm_ask_done(struct shm_ask *ask);
