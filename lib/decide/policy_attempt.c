@@ -253,7 +253,7 @@ static void judge_noise(const struct gang *gang, struct attempt_verdict *ret)
     char why[ATTEMPT_ERROR_SIZE];
     for (size_t i = 0; i < gang->n_members; i++) {
         const struct observed_replica *r = &gang->members[i];
-        if (r->has_summary && noise_is_invalid(&r->noise, why, sizeof(why))) {
+        if (r->has_summary && r->noise != NULL && noise_is_invalid(r->noise, why, sizeof(why))) {
             ret->end = ATTEMPT_END_NOISY;
             text_put(ret->error, sizeof(ret->error), "%s/%u: %s", role_to_string(r->id.role),
                      r->id.index, why);

@@ -48,7 +48,7 @@ struct observed_replica {
     bool has_summary;
     const char *summary_fault; /* why its summary cannot be used (core/summary.h); NULL: it can, or
                                   there is none */
-    struct noise noise;        /* of its summary */
+    const struct noise *noise; /* of its summary; borrowed; NULL: none */
     bool is_job_summary;       /* its summary is that of all trainers: the others need none */
     bool has_log_rule;         /* its summary is made of its log by a rule */
     const char *message;       /* for a person; borrowed; NULL: none. Without the replica's name:

@@ -86,39 +86,38 @@ static void fold_status(struct world *w)
     }
 }
 
-static bool are_sorted(const struct observed_replica *replicas, size_t n)
+/* Sorted, and all of the definition. */
+static bool are_in_order(const struct world *w, const struct observed_replica *replicas, size_t n)
 {
-    for (size_t i = 1; i < n; i++) {
-        if (compare_replicas(&replicas[i - 1], &replicas[i]) > 0) {
+    for (size_t i = 0; i < n; i++) {
+        if ((i > 0 && compare_replicas(&replicas[i - 1], &replicas[i]) > 0) ||
+            !has_member(w, &replicas[i].id)) {
             return false;
         }
     }
     return true;
 }
 
-/* There may be ten thousand: one copy, and qsort makes another. */
+/* There may be ten thousand, and a launcher has them in order: it is only after a restart that they are copied. */
 static void sort_replicas(struct world *w)
 {
     const size_t n = w->o->n_replicas;
-    if (n == 0) {
+    w->replicas = w->o->replicas;
+    w->n_replicas = n;
+    if (are_in_order(w, w->replicas, n)) {
         return;
     }
-    struct observed_replica *sorted = xreallocarray(NULL, n, sizeof(*sorted));
-    memcpy(sorted, w->o->replicas, n * sizeof(*sorted));
-    if (!are_sorted(sorted, n)) {
-        qsort(sorted, n, sizeof(*sorted), compare_replicas);
-    }
-    size_t n_known = 0;
+    w->replicas = w->sorted = xreallocarray(NULL, n, sizeof(*w->sorted));
+    memcpy(w->sorted, w->o->replicas, n * sizeof(*w->sorted));
+    qsort(w->sorted, n, sizeof(*w->sorted), compare_replicas);
+    w->n_replicas = 0;
     for (size_t i = 0; i < n; i++) {
-        if (has_member(w, &sorted[i].id)) {
-            sorted[n_known++] = sorted[i];
+        if (has_member(w, &w->sorted[i].id)) {
+            w->sorted[w->n_replicas++] = w->sorted[i];
         } else {
-            *vec_push(&w->unknown) = sorted[i].id;
+            *vec_push(&w->unknown) = w->sorted[i].id;
         }
     }
-    w->replicas.items = sorted;
-    w->replicas.len = n_known;
-    w->replicas.cap = n;
 }
 
 static void fold_live(struct attempt_seen *seen, uint32_t attempt)
@@ -131,11 +130,11 @@ static void fold_live(struct attempt_seen *seen, uint32_t attempt)
 
 static void fold_gangs(struct world *w)
 {
-    const struct observed_replica *r = w->replicas.items;
+    const struct observed_replica *r = w->replicas;
     size_t end;
-    for (size_t i = 0; i < w->replicas.len; i = end) {
+    for (size_t i = 0; i < w->n_replicas; i = end) {
         const struct replica_id *id = &r[i].id;
-        for (end = i + 1; end < w->replicas.len; end++) {
+        for (end = i + 1; end < w->n_replicas; end++) {
             if (!attempt_id_eq(&r[end].id.attempt, &id->attempt)) {
                 break;
             }
@@ -162,7 +161,7 @@ void world_init(struct world *w, const struct observed *observed)
 
 void world_done(struct world *w)
 {
-    vec_done(&w->replicas);
+    free(w->sorted);
     vec_done(&w->unknown);
     vec_done(&w->gangs);
     vec_done(&w->touched);

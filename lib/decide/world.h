@@ -32,10 +32,12 @@ struct observed_gang {                      /* the observed members of one attem
 struct world {
     const struct observed *o;
     const struct run_def *def;
-    VEC(struct observed_replica) replicas; /* of the definition, sorted by id */
-    VEC(struct replica_id) unknown;        /* the others, sorted */
-    VEC(struct observed_gang) gangs;       /* of `replicas`, sorted */
-    VEC(struct touched_trial) touched;     /* those of the gangs and of the status: a few */
+    const struct observed_replica *replicas; /* of the definition, sorted by id */
+    size_t n_replicas;
+    struct observed_replica *sorted;   /* owned; NULL: the observed ones are such a list already */
+    VEC(struct replica_id) unknown;    /* the others, sorted */
+    VEC(struct observed_gang) gangs;   /* of `replicas`, sorted */
+    VEC(struct touched_trial) touched; /* those of the gangs and of the status: a few */
     VEC(struct touched_point) touched_points;
     struct trial_counts counts;
 };

@@ -499,7 +499,6 @@ static int pods_observe(struct launcher *launcher, struct observed_replica **ret
             continue;
         }
         const bool is_awaited = pod_logs_is_awaited(*it);
-        const bool has_noise = (*it)->log.reader == NULL && s->noise != NULL;
         list[n++] = (struct observed_replica){
             .id = (*it)->id,
             .state = is_awaited ? REPLICA_RUNNING : s->state,
@@ -511,7 +510,7 @@ static int pods_observe(struct launcher *launcher, struct observed_replica **ret
             .has_exited = is_awaited,
             .has_summary = summary_of(*it) != NULL,
             .summary_fault = (*it)->log.reader != NULL ? NULL : s->summary_fault,
-            .noise = has_noise ? *s->noise : (struct noise){.busy_ns = 0},
+            .noise = (*it)->log.reader == NULL ? s->noise : NULL,
             .is_job_summary = (*it)->log.end.is_job,
             .has_log_rule = (*it)->log.reader != NULL,
             .message = failure_of(*it),

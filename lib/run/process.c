@@ -385,7 +385,7 @@ void process_observe(const struct process *p, struct observed_replica *ret)
         .output_unix_ms = p->output_unix_ms,
         .has_summary = p->summary_line != NULL,
         .summary_fault = p->summary_fault,
-        .noise = p->noise,
+        .noise = &p->noise,
         .is_job_summary = p->is_job_summary,
         .has_log_rule = p->log != NULL,
         .message = p->message,

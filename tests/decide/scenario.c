@@ -147,7 +147,8 @@ static int read_word(const char *word, struct observed_replica *r)
     }
     if (str_eq(word, "noisy")) {
         r->has_summary = true;
-        r->noise = (struct noise){{1000, 1000}, {880, 1000}, 0, 0};
+        static const struct noise noisy = {{1000, 1000}, {880, 1000}, 0, 0};
+        r->noise = &noisy;
         return 1;
     }
     if (str_eq(word, "no-samples")) {

@@ -162,6 +162,48 @@ static void replicas_become_gangs(void **state)
     past_done(&past);
 }
 
+/* A list of ten thousand is not copied when it is in order, whatever it is otherwise. */
+static void replicas_in_order_are_borrowed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        struct observed_replica replicas[2];
+        bool is_borrowed;
+        size_t n_unknown;
+    } cases[] = {
+        {"in order",
+         {{.id = {{0, 1, 0}, ROLE_PSERVER, 0}}, {.id = {{0, 1, 0}, ROLE_TRAINER, 1}}},
+         true,
+         0},
+        {"in no order",
+         {{.id = {{0, 1, 0}, ROLE_TRAINER, 1}}, {.id = {{0, 1, 0}, ROLE_PSERVER, 0}}},
+         false,
+         0},
+        {"in order, one unknown",
+         {{.id = {{0, 1, 0}, ROLE_PSERVER, 0}}, {.id = {{0, 1, 0}, ROLE_TRAINER, 2}}},
+         false,
+         1},
+    };
+    struct test_run run;
+    make_run(&run);
+    struct past past;
+    make_past(&past, &run, NULL, 0);
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
+        const struct observed observed = {
+            .def = &run.def, .replicas = cases[i].replicas, .n_replicas = 2, .past = &past};
+        struct world w;
+        world_init(&w, &observed);
+        if ((w.replicas == cases[i].replicas) != cases[i].is_borrowed ||
+            w.unknown.len != cases[i].n_unknown || w.n_replicas != 2 - cases[i].n_unknown ||
+            w.gangs.len != 1 || w.replicas[0].id.role != ROLE_PSERVER) {
+            fail_msg("'%s': %zu replicas, %zu unknown", cases[i].name, w.n_replicas, w.unknown.len);
+        }
+        world_done(&w);
+    }
+    past_done(&past);
+}
+
 /* A point with a failed trial and none that succeeded is not tried again, whatever order the rows come in. */
 static void failed_points_are_given_up(void **state)
 {
@@ -275,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_decide_trials),
+        cmocka_unit_test(replicas_in_order_are_borrowed),
         cmocka_unit_test(failed_points_are_given_up),
         cmocka_unit_test(what_is_done_costs_nothing),
         cmocka_unit_test(replicas_become_gangs),

@@ -193,7 +193,8 @@ static bool advance_replica(const struct sim *sim, struct sim_replica *r)
         end_replica(r, REPLICA_SUCCEEDED, 0, r->created_ms + life_ms);
         r->seen.has_summary = !is_pserver && !(f.kind == FATE_NO_SUMMARY && is_victim);
         if (f.kind == FATE_NOISY && is_victim) {
-            r->seen.noise = (struct noise){{1000, 1000}, {800, 1000}, 0, 0};
+            static const struct noise noisy = {{1000, 1000}, {800, 1000}, 0, 0};
+            r->seen.noise = &noisy;
         }
     }
     return true;
@@ -420,7 +421,7 @@ static struct headcount count_heads(const struct sim *sim, const struct action *
         }
         n.n_members++;
         n.n_failed += r->state == REPLICA_FAILED || r->state == REPLICA_LOST;
-        n.n_noisy += r->has_summary && r->noise.before.spins_per_s > 0;
+        n.n_noisy += r->has_summary && r->noise != NULL;
         if (r->id.role != ROLE_PSERVER && r->state == REPLICA_SUCCEEDED) {
             n.n_trainers_done += r->has_summary;
             n.n_trainers_mute += !r->has_summary;
