@@ -3,8 +3,10 @@
  *
  *   post_pods KUBECONFIG NAMESPACE DEFINITION RUN UID IN_FLIGHT
  *
- * One HTTP/2 connection, opened before the clock starts; IN_FLIGHT requests at a time; easy handles
- * are made once and used again. The bodies and paths are those that benchd would send. */
+ * One HTTP/2 connection, opened before the clock starts by the POST of the Service that the names of these
+ * pods need: its lists of addresses keep the API server busy while pods come up, whoever makes them. IN_FLIGHT
+ * requests at a time; easy handles are made once and used again. The bodies and paths are those that benchd
+ * would send. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,7 @@
 struct loop {
     CURLM *multi;
     struct kube_config config;
+    struct kube_request service;
     VEC(struct kube_request) requests;
     size_t next;
     unsigned n_created, n_other;
@@ -63,6 +66,9 @@ static int make_requests(struct loop *l, const struct run_def *def, const char *
 {
     int r = 0;
     const uint32_t *n = def->matrix.points[0].replicas;
+    json_t *service = pod_service_body(def);
+    kube_request_create(&kube_services, ns, service, KUBE_WRITE, &l->service);
+    json_decref(service);
     struct gang_addresses addresses = {.is_pods = true};
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         addresses.of_role[role] = xnew_array(char *, n[role] + 1);
@@ -131,17 +137,18 @@ static void set_url(const struct loop *l, CURL *easy, const char *path)
     (void)curl_easy_setopt(easy, CURLOPT_URL, url); /* as above */
 }
 
-/* The next body on this handle; false: there is none. */
-static bool post_next(struct loop *l, CURL *easy)
+static bool post(struct loop *l, CURL *easy, const struct kube_request *req)
 {
-    if (l->next == l->requests.len) {
-        return false;
-    }
-    const struct kube_request *req = &l->requests.items[l->next++];
     set_url(l, easy, req->path);
     (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)req->body_len);
     (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, req->body);
     return curl_multi_add_handle(l->multi, easy) == CURLM_OK;
+}
+
+/* The next body on this handle; false: there is none. */
+static bool post_next(struct loop *l, CURL *easy)
+{
+    return l->next < l->requests.len && post(l, easy, &l->requests.items[l->next++]);
 }
 
 static void count(struct loop *l, CURL *easy, CURLcode result)
@@ -190,13 +197,11 @@ static struct curl_slist *make_headers(const struct kube_config *config)
 static double measure(struct loop *l, CURL **handles, size_t n_handles)
 {
     const size_t n = l->requests.len;
-    set_url(l, handles[0], "/version"); /* opens the connection */
-    (void)curl_multi_add_handle(l->multi, handles[0]);
     l->next = n;
-    if (run(l) < 0) {
+    if (!post(l, handles[0], &l->service) || run(l) < 0 || l->n_created != 1) {
         return -1;
     }
-    l->next = l->n_other = 0; /* /version is no 201 */
+    l->next = l->n_created = 0;
     const int64_t began_ns = clock_monotonic_ns();
     for (size_t i = 0; i < n_handles; i++) {
         (void)post_next(l, handles[i]); /* false: fewer pods than handles */
@@ -247,6 +252,7 @@ int main(int argc, char **argv)
     struct run_def *def = r < 0 ? NULL : load(argv[3], argv[4], argv[5]);
     r = def == NULL ? -1 : make_requests(&l, def, argv[2]);
     r = r < 0 ? r : post_all(&l, (size_t)n_handles);
+    kube_request_done(&l.service); /* nothing in it where there is no definition */
     vec_each (struct kube_request, req, &l.requests) {
         kube_request_done(req);
     }

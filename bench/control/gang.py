@@ -42,12 +42,12 @@ def two_trials(where, run):
 def turn(where, rival, index):
     where.empty()
     with rival.running():
-        rivals.one_point(where, rival, f"warm-{index}", {"pserver": 1, "trainer": 1}, 0)
+        rivals.one_point(where, rival, f"warm-{rival.name}-{index}", {"pserver": 1, "trainer": 1}, 0)
         rows = []
         for i in range(POINTS):
             where.audit.forget()
             plane.time.sleep(2)
-            rows.append(rivals.one_point(where, rival, f"point-{index}-{i}"))
+            rows.append(rivals.one_point(where, rival, f"point-{rival.name}-{index}-{i}"))
             where.api.delete_pods()
             plane.wait_for(lambda: where.api.count(plane.PODS) == 0, f"the pods of {rival.name} go", 300)
     return {key: statistics.median(row[key] for row in rows) for key in rows[0]}
