@@ -1,4 +1,5 @@
 """From measurements to ratios, bars and text. Pure, but for check_files."""
+import argparse
 import dataclasses
 import operator
 import statistics
@@ -164,3 +165,14 @@ def layer_ratios(ours, theirs):
                 if a[name][which] > 0 and b[name][which] > 0:
                     found.setdefault(name, {}).setdefault(which, []).append(b[name][which] / a[name][which])
     return found
+
+
+def names_of(known):
+    """Reads an option's value: some of the known names, with commas between them."""
+    def read(text):
+        names = text.split(",")
+        unknown = sorted(set(names) - set(known))
+        if unknown:
+            raise argparse.ArgumentTypeError(f"no such system: {', '.join(unknown)}; there are: {', '.join(known)}")
+        return names
+    return read

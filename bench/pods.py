@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 
+import figures
 import peers
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -118,19 +119,11 @@ def run(node, args):
     return subprocess.run(node.cluster.command(*map(str, words)), env=env, stdin=subprocess.DEVNULL, check=False).returncode
 
 
-def system_list(text):
-    names = text.split(",")
-    unknown = sorted(set(names) - set(SYSTEMS))
-    if unknown:
-        raise argparse.ArgumentTypeError(f"no such system: {', '.join(unknown)}; there are: {', '.join(SYSTEMS)}")
-    return names
-
-
 def parse(argv):
     parser = argparse.ArgumentParser(prog="script/bench systems --pods", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pods", action="store_true", help="this")
-    parser.add_argument("--systems", type=system_list, default=["pytorch-ddp", "tensorflow-ps"], metavar="NAME,..",
+    parser.add_argument("--systems", type=figures.names_of(SYSTEMS), default=["pytorch-ddp", "tensorflow-ps"], metavar="NAME,..",
                         help=f"of {', '.join(SYSTEMS)}; default: pytorch-ddp,tensorflow-ps")
     for name, value, text in (("rounds", 3, "trials a point"), ("steps", 8, "measured steps"), ("batch", 32, "samples"),
                               ("pservers", 1, "servers"), ("trainers", 2, "trainers or workers")):

@@ -239,20 +239,12 @@ def positive(text):
     return value
 
 
-def system_list(text):
-    names = text.split(",")
-    unknown = sorted(set(names) - set(NEEDS))
-    if unknown:
-        raise argparse.ArgumentTypeError(f"no such system: {', '.join(unknown)}; there are: {', '.join(NEEDS)}")
-    return names
-
-
 def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--steps", type=positive, default=20)
     parser.add_argument("--batches", type=lambda text: [positive(word) for word in text.split(",")], default=[32, 128])
-    parser.add_argument("--systems", type=system_list, default=list(NEEDS), metavar="NAME,..", help="default all")
+    parser.add_argument("--systems", type=figures.names_of(NEEDS), default=list(NEEDS), metavar="NAME,..", help="default all")
     parser.add_argument("--store", type=pathlib.Path, default=peers.cache_folder().parent / "systems.db")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="keeps what was measured; read again, it goes on")
     return parser.parse_args(argv)
