@@ -14,17 +14,34 @@
 #include "ctl/human.h"
 #include "report/layout.h"
 #include "report/table.h"
+#include "report/wrap.h"
 #include "result/noise.h"
 
-static void line(struct buf *out, const char *key, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static void line(struct buf *out, const char *key, const char *fmt, ...)
+#define VALUES_AT 15 /* where the values of lines begin */
+
+/* Text that goes on after `used` characters of its line, and ends it; on a terminal, broken at blanks. */
+static void prose(const struct describe_params *p, const char *text, size_t used, size_t indent,
+                  struct buf *out)
+{
+    if (p->columns == 0) {
+        buf_printf(out, "%s\n", text);
+        return;
+    }
+    wrap_text(out, text, p->columns, used, indent);
+}
+
+static void line(const struct describe_params *p, struct buf *out, const char *key, const char *fmt,
+                 ...) __attribute__((format(printf, 4, 5)));
+static void line(const struct describe_params *p, struct buf *out, const char *key, const char *fmt,
+                 ...)
 {
     va_list ap;
     va_start(ap, fmt);
     _cleanup_(freep) char *text = xvasprintf(fmt, ap);
     va_end(ap);
-    buf_printf(out, "%-14s %s\n", key, text);
+    const size_t start = out->len;
+    buf_printf(out, "%-*s ", VALUES_AT - 1, key);
+    prose(p, text, out->len - start, VALUES_AT, out);
 }
 
 static void format_identity(const struct describe_params *p, struct buf *out)
@@ -33,43 +50,45 @@ static void format_identity(const struct describe_params *p, struct buf *out)
     char created[CLOCK_RFC3339_SIZE], age[HUMAN_SIZE];
     clock_format_rfc3339(row->created_unix_ms, created);
     human_duration(p->now_unix_ms - row->created_unix_ms, age);
-    line(out, "Name:", "%s", row->name);
-    line(out, "UID:", "%s", row->uid);
-    line(out, "Benchmark:", "%s", row->benchmark);
+    line(p, out, "Name:", "%s", row->name);
+    line(p, out, "UID:", "%s", row->uid);
+    line(p, out, "Benchmark:", "%s", row->benchmark);
     const struct spec *spec = p->result == NULL ? NULL : p->result->def->spec;
     if (spec != NULL && spec->description[0] != '\0') {
-        line(out, "Description:", "%s", spec->description);
+        line(p, out, "Description:", "%s", spec->description);
     }
-    line(out, "Created:", "%s (%s ago)", created, age);
-    line(out, "Phase:", "%s%s", run_phase_to_string(row->status.phase),
+    line(p, out, "Created:", "%s (%s ago)", created, age);
+    line(p, out, "Phase:", "%s%s", run_phase_to_string(row->status.phase),
          p->is_interrupted ? " (interrupted: no process is running it)" : "");
     if (p->is_interrupted) {
-        line(out, "Resume:", "benchctl run --resume %s %s", row->name, p->where);
+        buf_printf(out, "%-*s benchctl run --resume %s %s\n", VALUES_AT - 1, "Resume:", row->name,
+                   p->where); /* one line, to be copied */
     }
-    line(out, "Trials:", "%u of %u done, %u failed", row->status.trials_done,
+    line(p, out, "Trials:", "%u of %u done, %u failed", row->status.trials_done,
          p->result == NULL ? row->status.trials_total : result_count_trials(p->result),
          row->status.trials_failed);
     if (p->result == NULL) {
         return;
     }
     if (row->cpus > 0) {
-        line(out, "CPUs:", "%lld", (long long)row->cpus);
+        line(p, out, "CPUs:", "%lld", (long long)row->cpus);
     }
-    line(out, "Rehearsal:", "%s",
+    line(p, out, "Rehearsal:", "%s",
          spec_is_imported(p->result->def->spec) ? "unknown"
          : row->rehearsal                       ? "yes: compare its figures within this run only"
                                                 : "no");
     if (p->result->simulated) {
-        line(out, "Simulated:", "yes");
+        line(p, out, "Simulated:", "yes");
     }
     if (spec_is_imported(p->result->def->spec)) {
-        line(out, "Imported:", "yes: %s", row->status.message);
+        line(p, out, "Imported:", "yes: %s", row->status.message);
     }
 }
 
 /* "PServer"; where systems differ, "ours PServer, ddp AllReduce". */
-static void format_exchanges(const struct spec *spec, struct buf *out)
+static void format_exchanges(const struct describe_params *p, struct buf *out)
 {
+    const struct spec *spec = p->result->def->spec;
     struct buf text = BUF_INIT;
     bool differ = false;
     const struct exchange *first = &spec->systems.items[0].exchange;
@@ -86,30 +105,31 @@ static void format_exchanges(const struct spec *spec, struct buf *out)
         buf_clear(&text);
         buf_printf(&text, "%s%s", first_name, first_suffix);
     }
-    line(out, "  Exchange:", "%s", buf_cstr(&text));
+    line(p, out, "  Exchange:", "%s", buf_cstr(&text));
     buf_done(&text);
 }
 
-static void format_definition(const struct spec *spec, struct buf *out)
+static void format_definition(const struct describe_params *p, struct buf *out)
 {
+    const struct spec *spec = p->result->def->spec;
     const struct workload *w = &spec->workload;
     buf_puts(out, "\nDefinition:\n");
-    line(out, "  Model:", "%s", w->model);
-    line(out, "  Dataset:", "%s%s%s", workload_dataset_name(w), w->dataset_path == NULL ? "" : " ",
-         w->dataset_path == NULL ? "" : w->dataset_path);
-    format_exchanges(spec, out);
+    line(p, out, "  Model:", "%s", w->model);
+    line(p, out, "  Dataset:", "%s%s%s", workload_dataset_name(w),
+         w->dataset_path == NULL ? "" : " ", w->dataset_path == NULL ? "" : w->dataset_path);
+    format_exchanges(p, out);
     if (w->compute == COMPUTE_EMULATED) {
-        line(out, "  Compute:", "%s, %.6g ms a step, jitter %g", compute_to_string(w->compute),
+        line(p, out, "  Compute:", "%s, %.6g ms a step, jitter %g", compute_to_string(w->compute),
              (double)trace_step_ns(&w->trace) / 1e6, w->trace.jitter_ratio);
     }
     if (w->link.bits_per_s > 0) {
         char text[LINK_TEXT_MAX];
         link_text(&w->link, text);
-        line(out, "  Link:", "%s", text);
+        line(p, out, "  Link:", "%s", text);
     }
-    line(out, "  Sweep:", "%s", sweep_kind_to_string(spec->sweep.kind));
-    line(out, "  Baseline:", "%s", baseline_kind_to_string(spec->baseline.kind));
-    line(out, "  Steps:", "%lld warm-up + %lld measured", (long long)spec->warmup_steps,
+    line(p, out, "  Sweep:", "%s", sweep_kind_to_string(spec->sweep.kind));
+    line(p, out, "  Baseline:", "%s", baseline_kind_to_string(spec->baseline.kind));
+    line(p, out, "  Steps:", "%lld warm-up + %lld measured", (long long)spec->warmup_steps,
          (long long)spec->steps);
     char range[96];
     text_put(range, sizeof(range), "%lld", (long long)spec->repeats);
@@ -118,9 +138,9 @@ static void format_definition(const struct spec *spec, struct buf *out)
                  (long long)spec->min_repeats, (long long)spec->repeats,
                  100 * spec->stop.half_width_ratio);
     }
-    line(out, "  Repeats:", "%s, %s, seed %llu", range, order_kind_to_string(spec->order),
+    line(p, out, "  Repeats:", "%s, %s, seed %llu", range, order_kind_to_string(spec->order),
          (unsigned long long)w->seed);
-    line(out, "  On failure:", "%s, at most %lld failed trials, up to %lld retries per trial",
+    line(p, out, "  On failure:", "%s, at most %lld failed trials, up to %lld retries per trial",
          on_trial_failure_to_string(spec->failure_policy.on_trial_failure),
          (long long)spec->failure_policy.max_failed_trials,
          (long long)spec->run_policy.backoff_limit);
@@ -140,8 +160,8 @@ static void value_text(const json_t *value, struct buf *out)
 }
 
 /* The distinct values of one key over all replicas, in the order in which they appear. */
-static void format_environment_key(json_t *const *environments, size_t n, const char *key,
-                                   struct buf *out)
+static void format_environment_key(const struct describe_params *p, json_t *const *environments,
+                                   size_t n, const char *key, struct buf *out)
 {
     VEC(const json_t *) seen = {0};
     struct buf text = BUF_INIT;
@@ -158,7 +178,7 @@ static void format_environment_key(json_t *const *environments, size_t n, const 
         }
     }
     _cleanup_(freep) char *label = xasprintf("  %s:", key);
-    line(out, label, "%s", buf_cstr(&text));
+    line(p, out, label, "%s", buf_cstr(&text));
     vec_done(&seen);
     buf_done(&text);
 }
@@ -187,7 +207,7 @@ static void format_environment(const struct describe_params *p, struct buf *out)
     const char *key;
     json_t *value;
     json_object_foreach (keys, key, value) {
-        format_environment_key(environments.items, environments.len, key, out);
+        format_environment_key(p, environments.items, environments.len, key, out);
     }
     json_decref(keys);
     vec_each (json_t *, e, &environments) {
@@ -243,7 +263,7 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
         table_cell(t, "-");
     }
     buf_puts(out, "\nConditions:\n");
-    table_format(t, true, out);
+    table_format_prose(t, p->columns, out);
     table_free(t);
 }
 
@@ -259,9 +279,9 @@ static void text_cell(struct table *t, const json_t *condition, const char *key,
 }
 
 /* As benchd wrote them, where only the object is known. */
-static void format_object_conditions(const json_t *object, struct buf *out)
+static void format_object_conditions(const struct describe_params *p, struct buf *out)
 {
-    const json_t *list = json_object_get(json_object_get(object, "status"), "conditions");
+    const json_t *list = json_object_get(json_object_get(p->object, "status"), "conditions");
     if (json_array_size(list) == 0) {
         buf_puts(out, "\nConditions: none yet\n");
         return;
@@ -280,7 +300,7 @@ static void format_object_conditions(const json_t *object, struct buf *out)
         text_cell(t, condition, "message", "");
     }
     buf_puts(out, "\nConditions:\n");
-    table_format(t, true, out);
+    table_format_prose(t, p->columns, out);
     table_free(t);
 }
 
@@ -309,7 +329,7 @@ static void format_points(const struct describe_params *p, struct buf *out)
         buf_done(&params);
     }
     buf_puts(out, "\nPoints:\n");
-    table_format(t, true, out);
+    table_format_prose(t, p->columns, out);
     table_free(t);
 }
 
@@ -401,7 +421,8 @@ static void format_noise(const struct describe_params *p, struct buf *out)
         }
     }
     if (any) {
-        buf_puts(out, "\nNoise (the machine before and after each trial; steal while it ran):\n");
+        buf_putc(out, '\n');
+        prose(p, "Noise (the machine before and after each trial; steal while it ran):", 0, 2, out);
         table_format_list(t, 2, true, p->columns, out);
     }
     table_free(t);
@@ -425,9 +446,11 @@ static void format_staleness(const struct describe_params *p, struct buf *out)
             }
         }
         if (n > 0) {
-            buf_puts(out,
-                     any ? ""
-                         : "\nStaleness (updates by others since a trainer got its parameters):\n");
+            if (!any) {
+                buf_putc(out, '\n');
+                prose(p, "Staleness (updates by others since a trainer got its parameters):", 0, 2,
+                      out);
+            }
             any = true;
             buf_printf(out, "  point %u: %.2f in the mean, at most %llu\n", i, sum / n,
                        (unsigned long long)max);
@@ -442,9 +465,11 @@ static void format_slow(const struct describe_params *p, struct buf *out)
     }
     buf_puts(out, "\nSlow replicas (own work a step, else median step time):\n");
     vec_each (struct slow_replica, s, &p->result->slow) {
+        struct buf text = BUF_INIT;
+        layout_describe_slow(s, &text);
         buf_puts(out, "  ");
-        layout_describe_slow(s, out);
-        buf_putc(out, '\n');
+        prose(p, buf_cstr(&text), 2, 4, out);
+        buf_done(&text);
     }
 }
 
@@ -481,8 +506,11 @@ static void format_failed_attempt(const struct describe_params *p, const struct 
                                   struct buf *out)
 {
     const char *error = row->error == NULL ? "" : row->error;
-    buf_printf(out, "  point %u, trial %u, attempt %u: %s: %s\n", row->id.point, row->id.trial,
-               row->id.number, attempt_outcome_to_string(row->outcome), error);
+    _cleanup_(freep) char *what =
+        xasprintf("point %u, trial %u, attempt %u: %s: %s", row->id.point, row->id.trial,
+                  row->id.number, attempt_outcome_to_string(row->outcome), error);
+    buf_puts(out, "  ");
+    prose(p, what, 2, 4, out);
     vec_each (const struct replica_row, rep, &row->replicas) {
         if (rep->failure != NULL && strstr(error, rep->failure) == NULL) {
             buf_printf(out, "    %s/%u: ", role_to_string(rep->id.role), rep->id.index);
@@ -531,7 +559,7 @@ static void format_events(const struct describe_params *p, struct buf *out)
         table_cell(t, "%s", p->events[i].note);
     }
     buf_puts(out, "\nEvents:\n");
-    table_format(t, true, out);
+    table_format_prose(t, p->columns, out);
     table_free(t);
 }
 
@@ -539,10 +567,10 @@ void describe_format(const struct describe_params *p, struct buf *out)
 {
     format_identity(p, out);
     if (p->result == NULL) {
-        format_object_conditions(p->object, out);
+        format_object_conditions(p, out);
         return;
     }
-    format_definition(p->result->def->spec, out);
+    format_definition(p, out);
     format_environment(p, out);
     format_conditions(p, out);
     format_points(p, out);

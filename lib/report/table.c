@@ -5,10 +5,16 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "base/vec.h"
+#include "report/wrap.h"
 #include "result/number.h"
 
 #define DEFAULT_GAP 3
+#define TIGHT_GAP 2
+/* Less room than this breaks prose into single words. */
+#define PROSE_MIN 20
+#define PROSE_INDENT 4 /* of prose below its row */
 
 struct column {
     char *title;
@@ -160,22 +166,31 @@ static void put_aligned(struct buf *out, const char *text, size_t width, enum ta
     *owed = align == TABLE_RIGHT ? 0 : pad;
 }
 
-/* The first n_heads columns, then those from `from` to before `to`. */
+/* A line without its end: the first n_heads columns, then those from `from` to before `to`. Row 0 is the header. Returns the
+ * blanks that are due before more text. */
+static size_t put_row(const struct table *t, const size_t *widths, size_t row, size_t n_heads,
+                      size_t from, size_t to, struct buf *out)
+{
+    const size_t n = t->columns.len;
+    size_t owed = 0, n_put = 0;
+    for (size_t i = 0; i < to; i++) {
+        const struct column *c = &t->columns.items[i];
+        if (i >= n_heads && i < from) {
+            continue;
+        }
+        owed += n_put++ == 0 ? 0 : t->gap;
+        put_aligned(out, row == 0 ? c->title : t->cells.items[(row - 1) * n + i].text, widths[i],
+                    c->align, &owed);
+    }
+    return owed;
+}
+
 static void format_columns(const struct table *t, const size_t *widths, bool with_header,
                            size_t n_heads, size_t from, size_t to, struct buf *out)
 {
-    const size_t n = t->columns.len, n_rows = t->cells.len / n;
-    for (size_t row = with_header ? 0 : 1; row <= n_rows; row++) { /* row 0 is the header */
-        size_t owed = 0, n_put = 0;
-        for (size_t i = 0; i < to; i++) {
-            const struct column *c = &t->columns.items[i];
-            if (i >= n_heads && i < from) {
-                continue;
-            }
-            owed += n_put++ == 0 ? 0 : t->gap;
-            put_aligned(out, row == 0 ? c->title : t->cells.items[(row - 1) * n + i].text,
-                        widths[i], c->align, &owed);
-        }
+    const size_t n_rows = t->cells.len / t->columns.len;
+    for (size_t row = with_header ? 0 : 1; row <= n_rows; row++) {
+        (void)put_row(t, widths, row, n_heads, from, to, out); /* no line ends in blanks */
         buf_putc(out, '\n');
     }
 }
@@ -214,12 +229,52 @@ void table_format_list(struct table *t, size_t n_heads, bool with_header, size_t
                        struct buf *out)
 {
     if (columns > 0 && table_width(t) > columns) {
-        table_set_gap(t, 2);
+        table_set_gap(t, TIGHT_GAP);
     }
     if (columns > 0 && with_header && table_width(t) > columns) {
         table_format_parts(t, n_heads, columns, out);
     } else {
         table_format(t, with_header, out);
+    }
+}
+
+/* Where the last column begins. */
+static size_t prose_at(const struct table *t, const size_t *widths)
+{
+    size_t at = 0;
+    for (size_t i = 0; i + 1 < t->columns.len; i++) {
+        at += widths[i] + t->gap;
+    }
+    return at;
+}
+
+void table_format_prose(struct table *t, size_t columns, struct buf *out)
+{
+    if (columns > 0 && table_width(t) > columns) {
+        table_set_gap(t, TIGHT_GAP);
+    }
+    if (columns == 0 || table_width(t) <= columns) {
+        table_format(t, true, out);
+        return;
+    }
+    const size_t n = t->columns.len, n_rows = t->cells.len / n;
+    _cleanup_(freep) size_t *widths = column_widths(t, true);
+    const size_t at = prose_at(t, widths);
+    const bool is_below = at + PROSE_MIN > columns;
+    for (size_t row = 0; row <= n_rows; row++) {
+        const char *prose =
+            row == 0 ? t->columns.items[n - 1].title : t->cells.items[row * n - 1].text;
+        const size_t owed = put_row(t, widths, row, n - 1, n - 1, n - 1, out);
+        if (is_below || *prose == '\0') {
+            buf_putc(out, '\n');
+        } else {
+            put_blanks(out, owed + t->gap);
+            wrap_text(out, prose, columns, at, at);
+        }
+        if (is_below && row > 0 && *prose != '\0' && !str_eq(prose, "-")) {
+            put_blanks(out, PROSE_INDENT);
+            wrap_text(out, prose, columns, PROSE_INDENT, PROSE_INDENT);
+        }
     }
 }
 

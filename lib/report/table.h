@@ -36,6 +36,9 @@ void table_format_parts(const struct table *t, size_t n_heads, size_t width, str
  * header it stays in one part. */
 void table_format_list(struct table *t, size_t n_heads, bool with_header, size_t columns,
                        struct buf *out);
+/* A list whose last column is prose, for a terminal: where it does not fit, the prose is broken at blanks, beside the other columns or,
+ * where they leave too little room, below its row and without its title ("-" is left out then). No other cell is broken. */
+void table_format_prose(struct table *t, size_t columns, struct buf *out);
 void table_format_markdown(const struct table *t, struct buf *out);
 /* A <table>, its texts escaped; right-aligned cells have the class "r". */
 void table_format_html(const struct table *t, struct buf *out);

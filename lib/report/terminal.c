@@ -1,9 +1,8 @@
 /* See terminal.h. */
 #include "report/terminal.h"
 
-#include <string.h>
-
 #include "report/table.h"
+#include "report/wrap.h"
 
 #define DEFAULT_COLUMNS 80
 #define PLAIN "\033[0m"
@@ -33,28 +32,7 @@ void terminal_colored(struct buf *out, const struct terminal *t, const char *col
 void terminal_wrapped(struct buf *out, const struct terminal *t, const char *text, size_t used,
                       unsigned indent)
 {
-    size_t at = used;
-    bool first_word = true;
-    while (*text != '\0') {
-        const size_t bytes = strcspn(text, " ");
-        size_t width = 0;
-        for (size_t i = 0; i < bytes; i++) {
-            width += ((unsigned char)text[i] & 0xc0) != 0x80;
-        }
-        if (!first_word && at + 1 + width > t->columns) {
-            buf_printf(out, "\n%*s", (int)indent, "");
-            at = indent;
-        } else if (!first_word) {
-            buf_putc(out, ' ');
-            at++;
-        }
-        buf_append(out, text, bytes);
-        at += width;
-        text += bytes;
-        text += strspn(text, " ");
-        first_word = false;
-    }
-    buf_putc(out, '\n');
+    wrap_text(out, text, t->columns, used, indent);
 }
 
 bool terminal_table(struct buf *out, const struct terminal *t, struct table *table)

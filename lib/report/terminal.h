@@ -25,8 +25,7 @@ struct terminal {
 struct terminal terminal_of(const struct report_opts *opts); /* with the usual width */
 void terminal_colored(struct buf *out, const struct terminal *t, const char *color,
                       const char *text);
-/* Breaks text at blanks so that no line is longer than the terminal where words allow, and ends it;
- * lines after the first are indented. `used`: characters already on the first line. */
+/* wrap_text (wrap.h) at the terminal's width. */
 void terminal_wrapped(struct buf *out, const struct terminal *t, const char *text, size_t used,
                       unsigned indent);
 /* An empty line and the table, with the wide gap or the tight one. False: it does not fit, and

@@ -48,9 +48,9 @@ static char *describe_exchanges(const char *systems, const char *exchange)
     return buf_take(&out);
 }
 
-static char *describe_with(enum run_phase phase, bool is_interrupted,
-                           const enum threshold_verdict *verdicts, size_t n_verdicts,
-                           const struct slow_replica *slow)
+static char *describe_on(size_t columns, enum run_phase phase, bool is_interrupted,
+                         const enum threshold_verdict *verdicts, size_t n_verdicts,
+                         const struct slow_replica *slow)
 {
     struct run_def *def = make_def("{trainers: [1]}", 1);
     /* clang-format off */
@@ -98,6 +98,7 @@ static char *describe_with(enum run_phase phase, bool is_interrupted,
         .is_interrupted = is_interrupted,
         .where = "--local",
         .now_unix_ms = 1760000060000,
+        .columns = columns,
     };
     struct buf out = BUF_INIT;
     describe_format(&params, &out);
@@ -106,6 +107,13 @@ static char *describe_with(enum run_phase phase, bool is_interrupted,
     attempt_row_done(&rows[1]);
     run_def_free(def);
     return buf_take(&out);
+}
+
+static char *describe_with(enum run_phase phase, bool is_interrupted,
+                           const enum threshold_verdict *verdicts, size_t n_verdicts,
+                           const struct slow_replica *slow)
+{
+    return describe_on(0, phase, is_interrupted, verdicts, n_verdicts, slow);
 }
 
 static char *describe(enum run_phase phase, bool is_interrupted)
@@ -207,6 +215,47 @@ static void test_a_slow_replica(void **state)
     assert_null(strstr(without, "Slow replicas"));
 }
 
+/* Whether a text has the word, whole. */
+static bool has_word(const char *text, const char *word, size_t len)
+{
+    for (size_t n; *(text += strspn(text, " \n")) != '\0'; text += n) {
+        n = strcspn(text, " \n");
+        if (n == len && memcmp(text, word, n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* At 60 columns no line is wider, but for commands, and no word and no number is broken or gone. */
+static void test_a_narrow_terminal(void **state)
+{
+    (void)state;
+    const size_t columns = 60;
+    const enum threshold_verdict verdict = THRESHOLD_FAILED;
+    const struct replica_row row = {.id = {{0, 1, 0}, ROLE_TRAINER, 7}};
+    const struct replica_result replica = {
+        .row = &row, .pace.kind = PACE_WORK, .node = (char *)"n"};
+    const struct slow_replica slow = {
+        .point = 3, .replica = &replica, .excess = 0.1234, .n_others = 15};
+    _cleanup_(freep) char *whole = describe_with(RUN_FAILED, false, &verdict, 1, &slow);
+    _cleanup_(freep) char *narrow = describe_on(columns, RUN_FAILED, false, &verdict, 1, &slow);
+    for (const char *line = narrow; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        const size_t n = strcspn(line, "\n");
+        if (n > columns && strncmp(line, "    benchctl logs ", 18) != 0) {
+            fail_msg("%zu columns: %.*s", n, (int)n, line);
+        }
+    }
+    for (const char *word = whole; *(word += strspn(word, " \n")) != '\0';) {
+        const size_t n = strcspn(word, " \n");
+        if (!has_word(narrow, word, n)) {
+            fail_msg("'%.*s' is broken or gone in:\n%s", (int)n, word, narrow);
+        }
+        word += n;
+    }
+    assert_has(narrow, "  Failed              True    TooManyFailedTrials\n    2 failed\n");
+}
+
 static void test_an_interrupted_run(void **state)
 {
     (void)state;
@@ -260,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_a_failed_run),
         cmocka_unit_test(test_the_format_of_numbers),
         cmocka_unit_test(test_a_slow_replica),
+        cmocka_unit_test(test_a_narrow_terminal),
         cmocka_unit_test(test_an_interrupted_run),
         cmocka_unit_test(test_conditions_of_each_end),
         cmocka_unit_test(test_missed_thresholds_are_counted),

@@ -89,7 +89,8 @@ class Live(cli.CliCase):
     def test_no_list_is_broken_by_the_terminal(self):
         name = self.run_tiny(repeats=1)["run"]
         rows = [("get", "runs", "--store", self.store), ("get", "runs", "--store", self.store, "-o", "wide"),
-                ("get", "benchmarks", "--local"), ("reference",), ("reference", "tf-official-2017")]
+                ("get", "benchmarks", "--local"), ("reference",), ("reference", "tf-official-2017"),
+                ("describe", name, "--store", self.store)]
         for args in rows:
             for columns in (60, 80, 200):
                 with self.subTest(args=args, columns=columns):

@@ -77,6 +77,38 @@ static void a_wide_table_has_parts(void **state)
     }
 }
 
+static void prose_is_broken_at_blanks(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t columns;
+        const char *expected;
+    } rows[] = {
+        {0, "  KEY   WHY\n  a     of 3 trials 2 failed, 1 ran\n  bcd   -\n  e\n"},
+        {35, "  KEY   WHY\n  a     of 3 trials 2 failed, 1 ran\n  bcd   -\n  e\n"},
+        {34, "  KEY  WHY\n  a    of 3 trials 2 failed, 1 ran\n  bcd  -\n  e\n"}, /* the tight gap */
+        {30, "  KEY  WHY\n  a    of 3 trials 2 failed, 1\n       ran\n  bcd  -\n  e\n"},
+        {26,
+         "  KEY\n  a\n    of 3 trials 2 failed,\n    1 ran\n  bcd\n  e\n"}, /* fewer than 20 are left */
+        {9, "  KEY\n  a\n    of 3\n    trials\n    2\n    failed,\n    1 ran\n  bcd\n  e\n"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct table *t = table_new();
+        table_column(t, "  KEY", TABLE_LEFT);
+        table_column(t, "WHY", TABLE_LEFT);
+        static const char *const cells[] = {
+            "  a", "of 3 trials 2 failed, 1 ran", "  bcd", "-", "  e", ""};
+        for (size_t k = 0; k < N_ROWS(cells); k++) {
+            table_cell(t, "%s", cells[k]);
+        }
+        struct buf out = BUF_INIT;
+        table_format_prose(t, rows[i].columns, &out);
+        check(&out, rows[i].expected);
+        buf_done(&out);
+        table_free(t);
+    }
+}
+
 static void a_header_alone(void **state)
 {
     (void)state;
@@ -200,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_aligned_in_characters),
         cmocka_unit_test(a_wide_table_has_parts),
+        cmocka_unit_test(prose_is_broken_at_blanks),
         cmocka_unit_test(a_header_alone),
         cmocka_unit_test(foreign_text_cannot_break_a_table),
         cmocka_unit_test(html_is_escaped),

@@ -1,0 +1,31 @@
+/* See wrap.h. */
+#include "report/wrap.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+void wrap_text(struct buf *out, const char *text, size_t columns, size_t used, size_t indent)
+{
+    size_t at = used;
+    bool first_word = true;
+    while (*text != '\0') {
+        const size_t bytes = strcspn(text, " ");
+        size_t width = 0;
+        for (size_t i = 0; i < bytes; i++) {
+            width += ((unsigned char)text[i] & 0xc0) != 0x80;
+        }
+        if (!first_word && at + 1 + width > columns) {
+            buf_printf(out, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (!first_word) {
+            buf_putc(out, ' ');
+            at++;
+        }
+        buf_append(out, text, bytes);
+        at += width;
+        text += bytes;
+        text += strspn(text, " ");
+        first_word = false;
+    }
+    buf_putc(out, '\n');
+}
