@@ -27,6 +27,15 @@ static void put_point(const struct layout *l, const struct point_result *p, stru
     }
 }
 
+/* The baseline is none of the points to choose from, and may be the better choice. */
+static void put_faster_baseline(const struct estimate *speedup, struct buf *out)
+{
+    if (speedup->value < 1) {
+        buf_printf(out, "; the baseline %s faster",
+                   speedup->has_interval && speedup->high < 1 ? "is" : "may be");
+    }
+}
+
 static void add_fastest(struct choice_lines *lines, const struct layout *l, const struct choice *c)
 {
     struct buf text = BUF_INIT;
@@ -39,6 +48,7 @@ static void add_fastest(struct choice_lines *lines, const struct layout *l, cons
         number_format(p->speedup.estimate.value, &text);
         buf_puts(&text, " times its baseline, at an efficiency of ");
         words_put_percent(&p->efficiency.estimate, &text);
+        put_faster_baseline(&p->speedup.estimate, &text);
     }
     add(lines, "Fastest", &text);
 }
@@ -61,12 +71,14 @@ static void add_ties(struct choice_lines *lines, const struct layout *l, const s
         buf_printf(&text, "; and %zu more", c->ties.len - MAX_TIES);
     }
     if (c->ties.len > 0) {
-        add(lines, "Not shown to be slower", &text);
+        buf_puts(&text, "; more repeats may tell them from the fastest");
+        add(lines, "May be as fast", &text);
     }
     if (c->n_slower > 0) {
-        buf_printf(&text, "%zu %s point%s %s shown to be slower (95%% for each pair)", c->n_slower,
-                   c->ties.len + c->n_unsure > 0 ? "more" : "other", plural(c->n_slower),
-                   c->n_slower == 1 ? "is" : "are");
+        buf_printf(&text,
+                   "%zu %s point%s slower: the 95%% interval of %s ratio to the fastest is below 1",
+                   c->n_slower, c->ties.len + c->n_unsure > 0 ? "more" : "other",
+                   c->n_slower == 1 ? " is" : "s are", c->n_slower == 1 ? "its" : "each one's");
         add(lines, "How sure", &text);
     }
     if (c->n_unsure > 0) {
@@ -88,7 +100,7 @@ static void add_widest(struct choice_lines *lines, const struct layout *l, const
     const struct estimate *e = &p->efficiency.estimate;
     struct buf text = BUF_INIT, label = BUF_INIT;
     if (c->widest == NULL) {
-        buf_printf(&text, "no point with more %ss than its baseline; nearest: ", role);
+        buf_printf(&text, "no point with more %ss than its baseline reaches that; nearest: ", role);
     }
     put_point(l, p, &text);
     buf_puts(&text, " at ");
@@ -178,8 +190,8 @@ static void add_caveats(struct choice_lines *lines, const struct result *r)
         add(lines, "Rehearsal", &text);
     } else if (r->def->rehearsal) {
         buf_puts(&text,
-                 "Some point needs more busy threads than there are CPUs, so figures compare "
-                 "inside this run only, and scaling is that of a machine too small.");
+                 "Some point needs more busy threads than there are CPUs. Compare figures inside "
+                 "this run only: with enough CPUs, another point may be the fastest.");
         add(lines, "Rehearsal", &text);
     }
     if (!run_phase_is_final(r->phase)) {

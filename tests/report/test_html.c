@@ -125,6 +125,36 @@ static void the_box_names_points_without_figures(void **state)
     }
 }
 
+/* Who reads the box alone must not choose a point that its baseline beats. */
+static void the_box_says_that_a_baseline_is_faster(void **state)
+{
+    (void)state;
+    static const struct {
+        double baseline[3], points[3]; /* of each trial */
+        const char *text;              /* NULL: says nothing of it */
+    } rows[] = {
+        {{100, 101, 102}, {140, 141, 142}, NULL},
+        {{100, 101, 102}, {70, 71, 72}, "; the baseline is faster</dd>"},
+        {{100, 110, 120}, {70, 100, 130}, "; the baseline may be faster</dd>"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture f;
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
+                     "  baseline: {kind: SingleNode}\n  repeats: {min: 3}\n", 32);
+        for (uint32_t t = 0; t < 3; t++) {
+            fixture_throughput(&f, 0, t, rows[i].points[t]);
+            fixture_throughput(&f, 1, t, rows[i].baseline[t]);
+        }
+        fixture_build(&f, RUN_SUCCEEDED);
+        struct buf out = BUF_INIT;
+        put_page(f.result, &out);
+        assert_int_equal(strstr(buf_cstr(&out), "; the baseline ") != NULL, rows[i].text != NULL);
+        assert_true(rows[i].text == NULL || strstr(buf_cstr(&out), rows[i].text) != NULL);
+        buf_done(&out);
+        fixture_done(&f);
+    }
+}
+
 /* Words of the definition and of replicas' output are text. */
 static void what_comes_from_outside_is_escaped(void **state)
 {
@@ -197,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages),
         cmocka_unit_test(the_box_names_points_without_figures),
+        cmocka_unit_test(the_box_says_that_a_baseline_is_faster),
         cmocka_unit_test(what_comes_from_outside_is_escaped),
         cmocka_unit_test(charts_as_files),
         cmocka_unit_test(a_large_page_is_small),
