@@ -7,26 +7,16 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import venv
 
 import mkimage
 import tap
+from cluster import programs
 
 sys.path.insert(0, str(tap.ROOT / "packaging"))
 import linked
 
 URL = "https://releases.example/benchd"
-# What krew reads of a manifest; it refuses other values of these, and it unpacks plain files only.
-KREW = {
-    r"^apiVersion: krew\.googlecontainertools\.github\.com/v1alpha2$": "krew's apiVersion",
-    r"^kind: Plugin$": "its kind",
-    r"^  name: bench$": "the name of the plugin is that of the file",
-    rf"^  version: v{re.escape(mkimage.VERSION)}$": "a semantic version with a v",
-    r"^  shortDescription: \S[^\n]*$": "a short description of one line",
-    r"^      matchLabels: \{os: linux, arch: (amd64|arm64)\}$": "a platform",
-    r"^    bin: bin/kubectl-bench$": "the program",
-}
 PINS = pathlib.Path(__file__).with_name("cyclonedx-requirements.txt")
 VALIDATE = """
 import sys
@@ -48,33 +38,55 @@ def check_sums(t, out):
     t.equal([], wrong, "and its digest")
 
 
-def check_plugin(t, out, root):
-    """The archive in a Debian without any library of it, laid out as krew does: unpacked, and a link in a folder of the PATH."""
-    path = next(out.glob("benchctl-*-linux-*.tar.gz"))
-    text = (out / "bench.yaml").read_text()
-    for pattern, what in KREW.items():
-        t.match(re.compile(pattern, re.M), text, f"bench.yaml: {what}")
-    t.match(rf"(?m)^    uri: {re.escape(URL)}/{re.escape(path.name)}$", text, "bench.yaml: where the archive is")
-    t.match(rf"(?m)^    sha256: {digest(path)}$", text, "bench.yaml: its digest")
-    store = root.path / "opt" / "krew" / "store" / "bench"
-    with tarfile.open(path) as tar:
-        members = tar.getmembers()
-        t.equal([], [info.name for info in members if not info.isreg()], "the archive has plain files only")
-        t.equal([], [info.name for info in members if info.name.startswith(("/", ".")) or ".." in info.name], "below its folder")
-        store.mkdir(parents=True)
-        tar.extractall(store, filter="data")
-    (root.path / "usr/local/bin/kubectl-bench").symlink_to("/opt/krew/store/bench/bin/kubectl-bench")
-    done = root.run("/usr/local/bin/kubectl-bench", "version")
-    t.match(rf"^benchctl {re.escape(mkimage.VERSION)}\n", done.stdout, "kubectl-bench version, in a bare Debian")
-    done = root.run("/usr/local/bin/kubectl-bench", "plan", "vgg16-pserver-sweep")
-    t.equal(0, done.returncode, "it finds its definitions")
-    bundled = {info.name.removeprefix("lib/") for info in members if info.name.startswith("lib/")}
+def check_manifest(t, out, path):
+    """What bench.yaml says, as read; krew checks its form."""
+    read = subprocess.run([os.environ["YAML_JSON"], out / "bench.yaml"], capture_output=True, text=True, check=True)
+    manifest = json.loads(read.stdout)
+    t.equal(("bench", f"v{mkimage.VERSION}"), (manifest["metadata"]["name"], manifest["spec"]["version"]), "bench.yaml: which plugin it is")
+    t.equal([(f"{URL}/{path.name}", digest(path))], [(platform["uri"], platform["sha256"]) for platform in manifest["spec"]["platforms"]],
+            "bench.yaml: where the archive is, and its digest")
+
+
+def check_archive(t, files):
+    """Of the plugin, its paths."""
+    bundled = {name.removeprefix("lib/") for name in files if name.startswith("lib/")}
     t.ok({"libcurl.so.4", "libjansson.so.4"} <= bundled, "it brings its libraries", bundled)
     t.equal([], [name for name in bundled if linked.C_LIBRARY.search("/" + name)], "but no C library")
-    licenses = {info.name.removeprefix("licenses/") for info in members if info.name.startswith("licenses/")}
+    licenses = {name.removeprefix("licenses/") for name in files if name.startswith("licenses/")}
     t.ok(len(licenses) > 10 and "libcurl4" in licenses, "and the licence of each", licenses)
-    for place in (store.parents[1], root.path / "usr/local/bin/kubectl-bench"):
-        subprocess.run(["rm", "-rf", place], check=True)
+
+
+def check_plugin(t, out, root):
+    """`kubectl krew install --manifest` in a Debian without any library of the archive: kubectl finds the plugin and runs it."""
+    path = next(out.glob("benchctl-*-linux-*.tar.gz"))
+    check_manifest(t, out, path)
+    place, home = root.path / "opt" / "krew-test", root.path / "root" / ".krew"
+    place.mkdir()
+    found = programs("kube", "krew")
+    for source, name in ((found["kubectl"], "kubectl"), (found["krew"], "kubectl-krew"), (out / "bench.yaml", "bench.yaml"), (path, "bench.tar.gz")):
+        shutil.copy(source, place / name)
+    (place / "other.tar.gz").write_bytes(path.read_bytes() + b"x")
+
+    def run(*words):
+        return root.run("env", "PATH=/root/.krew/bin:/opt/krew-test:/usr/bin:/bin", "KREW_NO_UPGRADE_CHECK=1", *words, cwd="/opt/krew-test")
+    done = run("kubectl", "krew", "install", "--manifest=bench.yaml", "--archive=other.tar.gz")
+    t.ok(done.returncode != 0 and not (home / "bin" / "kubectl-bench").exists(), "krew refuses an archive with another digest", done.stderr)
+    t.match("checksum does not match", done.stderr, "and says so")
+    done = run("kubectl", "krew", "install", "--manifest=bench.yaml", "--archive=bench.tar.gz")
+    t.ok(done.returncode == 0, "kubectl krew install --manifest=bench.yaml --archive=bench.tar.gz", done.stdout + done.stderr)
+    (home / "index" / "default" / ".git").mkdir(parents=True)   # `list` and `uninstall` want an index, and read nothing of it
+    t.equal("detached/bench\n", run("kubectl", "krew", "list").stdout, "krew lists it")
+    t.match("(?m)^/root/.krew/bin/kubectl-bench$", run("kubectl", "plugin", "list").stdout, "kubectl finds it")
+    done = run("kubectl", "bench", "version")
+    t.match(rf"^benchctl {re.escape(mkimage.VERSION)}\n", done.stdout, "kubectl bench version, in a bare Debian")
+    t.equal("", done.stderr, "without a word on stderr")
+    t.equal(0, run("kubectl", "bench", "plan", "vgg16-pserver-sweep").returncode, "it finds its definitions")
+    store = home / "store" / "bench" / f"v{mkimage.VERSION}"
+    check_archive(t, [str(file.relative_to(store)) for file in store.rglob("*")])
+    done = run("kubectl", "krew", "uninstall", "bench")
+    t.equal((0, []), (done.returncode, [str(file) for file in home.rglob("*bench*")]), "kubectl krew uninstall leaves nothing")
+    shutil.rmtree(place)
+    shutil.rmtree(home)
 
 
 def references(document):

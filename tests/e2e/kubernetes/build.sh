@@ -1,7 +1,8 @@
 #!/bin/bash
 # build.sh [--find] [MODULE...]   Makes sure that the pinned programs of these modules exist; prints the folders that hold them,
 # one a line. The modules: etcd, kube (control plane, kubelet and kubectl), kwok (simulated nodes), coredns; jobset and
-# training-operator, whose kinds are in crd.yaml beside bin; benchstat, which reads what benchctl writes for Go's tools; helm, for the chart.
+# training-operator, whose kinds are in crd.yaml beside bin; benchstat, which reads what benchctl writes for Go's tools; helm, for the chart;
+# krew, for the plugin of kubectl.
 # Without a name: etcd and kube. With --find it builds nothing and exits 1 where one is missing.
 #
 # Called by the end-to-end tests and script/bench controller, and by hand to have the wait over with (the first four:
@@ -42,8 +43,8 @@ folder() { # module
 missing=""
 for module in $modules; do
     case $module in
-    etcd | kube | kwok | coredns | jobset | training-operator | benchstat | helm) ;;
-    *) die "unknown module '$module'; there are: etcd kube kwok coredns jobset training-operator benchstat helm" ;;
+    etcd | kube | kwok | coredns | jobset | training-operator | benchstat | helm | krew) ;;
+    *) die "unknown module '$module'; there are: etcd kube kwok coredns jobset training-operator benchstat helm krew" ;;
     esac
     [ -d "$(folder "$module")" ] || missing+=" $module"
 done
@@ -151,6 +152,7 @@ build() { # module
     coredns) compile coredns . "" ;;
     benchstat) compile benchstat golang.org/x/perf/cmd/benchstat "" ;;
     helm) compile helm helm.sh/helm/v4/cmd/helm "-X helm.sh/helm/v4/internal/version.version=v$HELM_VERSION" ;;
+    krew) compile krew sigs.k8s.io/krew/cmd/krew "-X sigs.k8s.io/krew/internal/version.gitTag=v$KREW_VERSION" ;;
     jobset)
         compile jobset sigs.k8s.io/jobset ""
         copy_crd jobset sigs.k8s.io/jobset config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml

@@ -1,7 +1,7 @@
 #!/bin/bash
-# pin.sh   Writes go.mod and go.sum of the eight modules beside it anew from versions.env. Run by hand to change a version.
+# pin.sh   Writes go.mod and go.sum of the nine modules beside it anew from versions.env. Run by hand to change a version.
 #
-# They are eight, because they ask for different versions of the same packages. The staging modules of k8s.io/kubernetes
+# They are nine, because they ask for different versions of the same packages. The staging modules of k8s.io/kubernetes
 # stand in its own go.mod as v0.0.0 with local replacements, which a consumer does not inherit: here each is replaced
 # by its published v0.<minor>.<patch>.
 set -euo pipefail
@@ -13,7 +13,7 @@ staging_version=v0.${K8S_VERSION#1.}
 go mod download "k8s.io/kubernetes@v$K8S_VERSION"
 upstream=$(go env GOMODCACHE)/k8s.io/kubernetes@v$K8S_VERSION/go.mod
 cobra_version=$(sed -n 's#^[[:space:]]*github.com/spf13/cobra \(v[^ ]*\).*#\1#p' "$upstream")
-rm -f {etcd,kube,kwok,coredns,jobset,training-operator,benchstat,helm}/go.sum
+rm -f {etcd,kube,kwok,coredns,jobset,training-operator,benchstat,helm,krew}/go.sum
 {
     printf 'module kube-tools\n\n'
     grep '^go ' "$upstream"
@@ -51,3 +51,6 @@ printf 'module benchstat-tools\n\n%s\n\ntool golang.org/x/perf/cmd/benchstat\n\n
 printf 'module helm-tools\n\n%s\n\ntool helm.sh/helm/v4/cmd/helm\n\nrequire helm.sh/helm/v4 v%s\n' \
     "$go_line" "$HELM_VERSION" > helm/go.mod
 (cd helm && go get -tool "helm.sh/helm/v4/cmd/helm@v$HELM_VERSION")
+printf 'module krew-tools\n\n%s\n\ntool sigs.k8s.io/krew/cmd/krew\n\nrequire sigs.k8s.io/krew v%s\n' \
+    "$go_line" "$KREW_VERSION" > krew/go.mod
+(cd krew && go get -tool "sigs.k8s.io/krew/cmd/krew@v$KREW_VERSION")
