@@ -33,10 +33,18 @@ static float *new_array(size_t bytes)
     return aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
 }
 
-int allreduce_arrays_new(const struct allreduce_params *p, struct allreduce_arrays *ret,
-                         struct err *err)
+int allreduce_arrays_new(const struct allreduce_params *p, const struct collective *c,
+                         struct allreduce_arrays *ret, struct err *err)
 {
-    struct allreduce_arrays a = {new_array(p->max_bytes), new_array(p->max_bytes)};
+    struct collective_memory memory = {0};
+    if (c->ops->memory != NULL) {
+        c->ops->memory(c, &memory);
+    }
+    if (memory.from != NULL) {
+        *ret = (struct allreduce_arrays){.from = memory.from, .to = memory.to};
+        return 0;
+    }
+    struct allreduce_arrays a = {new_array(p->max_bytes), new_array(p->max_bytes), true};
     if (a.from == NULL || a.to == NULL) {
         allreduce_arrays_done(&a);
         return err_set(err, ENOMEM, "no memory for two arrays of %zu bytes; choose a smaller -e",
@@ -48,8 +56,10 @@ int allreduce_arrays_new(const struct allreduce_params *p, struct allreduce_arra
 
 void allreduce_arrays_done(struct allreduce_arrays *a)
 {
-    free(a->from);
-    free(a->to);
+    if (a->is_owned) {
+        free(a->from);
+        free(a->to);
+    }
     *a = (struct allreduce_arrays){0};
 }
 

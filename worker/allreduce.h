@@ -7,6 +7,7 @@
  * number of `checks` more calls; its numbers are small integers, so their sum is exact in any order. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "worker/comm/collective.h"
@@ -39,12 +40,13 @@ double allreduce_busbw(size_t bytes, double time_us, uint32_t n_ranks);
 /* The size after this one; 0: that was the last. */
 size_t allreduce_next_bytes(const struct allreduce_params *p, size_t bytes);
 
-/* The two arrays of a rank, of max_bytes. -ENOMEM. */
+/* The two arrays of a rank, of max_bytes: those of the collective, or its own. -ENOMEM. */
 struct allreduce_arrays {
-    float *from, *to; /* owned */
+    float *from, *to;
+    bool is_owned; /* else the collective's */
 };
-int allreduce_arrays_new(const struct allreduce_params *p, struct allreduce_arrays *ret,
-                         struct err *err);
+int allreduce_arrays_new(const struct allreduce_params *p, const struct collective *c,
+                         struct allreduce_arrays *ret, struct err *err);
 void allreduce_arrays_done(struct allreduce_arrays *a);
 
 /* Measures one size. All ranks call it with the same one. */

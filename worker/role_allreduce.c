@@ -26,7 +26,9 @@ static const struct arg_opt options[] = {
     {"stepbytes", 'i', "SIZE",
      "Each size is so much larger than the one before (default 1M, without -f)"},
     {"check", 'c', "N", "Calls of each size whose sums are checked; 0: none (default 1)"},
-    {"backend", 0, "NAME", "What carries the bytes: tcp (default tcp)"},
+    {"backend", 0, "NAME",
+     "What carries the bytes: tcp, shm (shared memory of one host), or auto: shm where it works "
+     "(default tcp)"},
     {"algorithm", 0, "NAME",
      "ring, halving-doubling (a power of two of ranks), or auto by size (default auto)"},
     {"output_file", 'J', "FILE", "Also write the figures to FILE, as JSON"},
@@ -36,10 +38,13 @@ static const struct arg_opt options[] = {
 /* A transport of messages. Another one is a row. */
 static const struct backend {
     const char *name;
+    enum exchange_transport transport;
     int (*open)(const struct collective_params *params, struct collective **ret,
                 struct exchange_fault *ret_fault, struct err *err);
 } backends[] = {
-    {"tcp", collective_tcp_new},
+    {"tcp", EXCHANGE_TRANSPORT_TCP, collective_mesh_new},
+    {"shm", EXCHANGE_TRANSPORT_SHARED_MEMORY, collective_mesh_new},
+    {"auto", EXCHANGE_TRANSPORT_AUTO, collective_mesh_new},
 };
 #define N_BACKENDS (sizeof(backends) / sizeof(backends[0]))
 
@@ -47,9 +52,10 @@ struct command {
     struct role_env env;
     struct allreduce_params params;
     enum collective_algorithm algorithm;
-    const struct backend *backend;
-    const char *json_file; /* NULL: none */
-    json_t *rows;          /* owned */
+    const struct backend *backend; /* what was asked for */
+    const char *carrier;           /* what it came to be: not auto, if there are peers */
+    const char *json_file;         /* NULL: none */
+    json_t *rows;                  /* owned */
     double busbw_sum;
     size_t n_busbw;
     uint64_t n_wrong;
@@ -133,7 +139,7 @@ static int take_backend(const struct args *a, const struct backend **ret, struct
             return 0;
         }
     }
-    return err_set(err, EINVAL, "--backend '%s': this build has only %s", name, backends[0].name);
+    return err_set(err, EINVAL, "--backend '%s': expected tcp, shm or auto", name);
 }
 
 static int take_options(struct command *c, struct err *err)
@@ -171,7 +177,7 @@ static void print_head(const struct command *c)
     const struct allreduce_params *p = &c->params;
     printf("# benchworker %s allreduce: %u rank%s, backend %s, algorithm %s\n"
            "# calls of a size: %u to warm up, %u measured, %u checked\n#\n",
-           BENCHD_VERSION, p->n_ranks, p->n_ranks == 1 ? "" : "s", c->backend->name,
+           BENCHD_VERSION, p->n_ranks, p->n_ranks == 1 ? "" : "s", c->carrier,
            collective_algorithm_names[c->algorithm], p->warmup, p->iters, p->checks);
     printf("# %82s  %32s\n", "out-of-place", "in-place");
     print_columns((const char *const[]){"size", "count", "type", "redop", "root"},
@@ -241,7 +247,7 @@ static int write_json(const struct command *c, struct err *err)
     }
     json_t *o = json_pack("{s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:f, s:I, s:O}", "program",
                           "benchworker " BENCHD_VERSION, "source", build_source(), "ranks",
-                          (int)p->n_ranks, "backend", c->backend->name, "algorithm",
+                          (int)p->n_ranks, "backend", c->carrier, "algorithm",
                           collective_algorithm_names[c->algorithm], "warmup", (int)p->warmup,
                           "iters", (int)p->iters, "checks", (int)p->checks, "busbw_mean_gb_per_s",
                           busbw_mean(c), "wrong", (json_int_t)c->n_wrong, "rows", c->rows);
@@ -263,9 +269,10 @@ static void digest_of(const struct command *c, uint8_t ret[static AUTH_DIGEST_SI
 {
     const struct allreduce_params *p = &c->params;
     _cleanup_(freep) char *text =
-        xasprintf("Collective Fp32 workers=%u sizes=%zu:%zu:%zu:%zu calls=%u:%u:%u algorithm=%s",
+        xasprintf("Collective Fp32 workers=%u sizes=%zu:%zu:%zu:%zu calls=%u:%u:%u algorithm=%s "
+                  "backend=%s",
                   p->n_ranks, p->min_bytes, p->max_bytes, p->factor, p->step_bytes, p->warmup,
-                  p->iters, p->checks, collective_algorithm_names[c->algorithm]);
+                  p->iters, p->checks, collective_algorithm_names[c->algorithm], c->backend->name);
     auth_sha256(text, strlen(text), ret);
 }
 
@@ -279,6 +286,8 @@ static int open_ranks(const struct command *c, struct collective **ret)
         .addrs = e->peer_addrs,
         .listen_fd = -1,
         .algorithm = c->algorithm,
+        .transport = c->backend->transport,
+        .n_max = c->params.max_bytes / sizeof(float),
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
     };
     struct err err = {0};
@@ -326,6 +335,16 @@ static int end_failed(const struct command *c, struct collective *ranks, const s
     return report(c, code, err);
 }
 
+/* The name of the backend that was asked for, or of what `auto` chose. */
+static const char *carrier_of(const struct command *c, const struct collective *ranks)
+{
+    if (c->backend->transport != EXCHANGE_TRANSPORT_AUTO || c->params.n_ranks == 1) {
+        return c->backend->name;
+    }
+    const bool is_shared = ranks->ops->transport(ranks) == EXCHANGE_TRANSPORT_SHARED_MEMORY;
+    return is_shared ? "shm" : "tcp";
+}
+
 static int run(struct command *c)
 {
     struct collective *ranks;
@@ -335,17 +354,18 @@ static int run(struct command *c)
     if (code != EXIT_OK) {
         return code;
     }
+    c->carrier = carrier_of(c, ranks);
     if (c->params.rank == 0) {
         print_head(c);
     }
-    if (allreduce_arrays_new(&c->params, &arrays, &err) < 0 ||
+    if (allreduce_arrays_new(&c->params, ranks, &arrays, &err) < 0 ||
         measure_all(c, ranks, &arrays, &err) < 0) {
         code = end_failed(c, ranks, &err);
     } else if (c->params.rank == 0) {
         print_foot(c);
     }
+    allreduce_arrays_done(&arrays); /* before the collective, which may own them */
     ranks->ops->free(ranks);
-    allreduce_arrays_done(&arrays);
     if (code == EXIT_OK && write_json(c, &err) < 0) {
         code = report(c, EXIT_WORKER_RESOURCE, &err);
     }

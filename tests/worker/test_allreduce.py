@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """benchworker allreduce from outside: its table, its sums, its options, and who is named when a rank dies, stops or measures
-something else."""
+something else; over TCP and through shared memory."""
 import json
 import os
 import re
@@ -77,10 +77,10 @@ TABLES = [
 ]
 
 
-def check_tables(tap):
+def check_tables(tap, backend, carrier):
     for n, args, sizes, ways in TABLES:
-        what = f"{n} ranks {' '.join(args)}"
-        with Ranks(n, [*args, "-n", 3, "-w", 1, "-c", 2], {0: ["-J", "/dev/fd/2"]}) as ranks:
+        what = f"{backend}, {n} ranks {' '.join(args)}"
+        with Ranks(n, [*args, "-n", 3, "-w", 1, "-c", 2, "--backend", backend], {0: ["-J", "/dev/fd/2"]}) as ranks:
             ends = ranks.end()
         tap.equal([0] * n, [code for code, _, _ in ends], f"{what}: exit codes")
         table = ends[0][1]
@@ -89,6 +89,9 @@ def check_tables(tap):
         tap.equal(sizes, [int(ROW.match(row).group(1)) if ROW.match(row) else row for row in rows], f"{what}: the sizes")
         tap.match("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : [0-9.e-]+\n", table, f"{what}: the foot")
         found = json.loads(ends[0][2])
+        used = carrier if n > 1 else backend
+        tap.equal(used, found["backend"], f"{what}: the backend in JSON")
+        tap.match(f" allreduce: {n} ranks?, backend {used}, ", table, f"{what}: the backend in the table")
         tap.equal((n, ways, 0), (found["ranks"], [row["way"] for row in found["rows"]], found["wrong"]), f"{what}: JSON")
         for row in found["rows"]:
             got, want = row["in_place"], row["bytes"] / row["in_place"]["time_us"] / 1e3
@@ -105,7 +108,7 @@ def check_options(tap):
         (["-f", "2", "-i", "4K"], "exclude each other"),
         (["-n", "0"], "--iters '0': expected a whole number from 1"),
         (["--algorithm", "tree"], "expected ring, halving-doubling or auto"),
-        (["--backend", "smoke"], "--backend 'smoke'"),
+        (["--backend", "smoke"], "--backend 'smoke': expected tcp, shm or auto"),
         (["--workers", "2"], "no addresses of the workers"),
         (["--workers", "2000", "--worker-addrs", "a:{0..1999}", "--listen", "a:1"], "at most 1024 can measure together"),
         (["--batch-size", "2"], "unknown option"),
@@ -125,6 +128,7 @@ def check_disagreements(tap):
     rows = [
         (2, {1: ["-n", 4]}, "differ; give all replicas"),
         (3, {2: ["--algorithm", "ring"]}, "differ; give all replicas"),
+        (2, {0: ["--backend", "shm"]}, "differ; give all replicas"),
     ]
     for n, own, says in rows:
         with Ranks(n, ["-b", "4K", "-e", "4K"], own) as ranks:
@@ -138,11 +142,11 @@ def check_disagreements(tap):
     tap.match("worker/1", err, "a rank that does not come is named")
 
 
-def check_faults(tap):
+def check_faults(tap, backend):
     for n, victim, number in [(2, 0, signal.SIGKILL), (5, 1, signal.SIGKILL), (4, 1, signal.SIGSTOP)]:
-        what = f"{number.name} of worker/{victim} of {n}"
-        with Ranks(n, ["-b", "4M", "-e", "4M", "-n", 1000000]) as ranks:
-            tap.match("benchworker .* allreduce: ", ranks.processes[0].stdout.readline(), f"{what}: all are connected")
+        what = f"{backend}, {number.name} of worker/{victim} of {n}"
+        with Ranks(n, ["-b", "4M", "-e", "4M", "-n", 1000000, "--backend", backend]) as ranks:
+            tap.match(f"benchworker .* allreduce: .*backend {backend},", ranks.processes[0].stdout.readline(), f"{what}: all are connected")
             begin = time.monotonic()
             ranks.processes[victim].send_signal(number)
             ends = ranks.end(but=victim)
@@ -164,10 +168,13 @@ def check_faults(tap):
 
 def main():
     tap = Tap()
-    check_tables(tap)
+    check_tables(tap, "tcp", "tcp")
+    check_tables(tap, "shm", "shm")
+    check_tables(tap, "auto", "shm")
     check_options(tap)
     check_disagreements(tap)
-    check_faults(tap)
+    for backend in ("tcp", "shm"):
+        check_faults(tap, backend)
     return tap.done()
 
 

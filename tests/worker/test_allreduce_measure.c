@@ -53,6 +53,32 @@ static const struct collective_ops fake_ops = {
     .way = fake_way,
 };
 
+static const struct collective without_memory = {&fake_ops};
+
+static float shared[2][16];
+
+static void shared_memory(const struct collective *c, struct collective_memory *ret)
+{
+    (void)c;
+    *ret = (struct collective_memory){shared[0], shared[1]};
+}
+
+/* Arrays that peers can read are the collective's, and stay its own. */
+static void arrays_of_the_collective_are_taken(void **state)
+{
+    (void)state;
+    const struct collective_ops ops = {.memory = shared_memory};
+    const struct collective c = {&ops};
+    const struct allreduce_params p = {.max_bytes = sizeof(shared[0])};
+    struct allreduce_arrays arrays;
+    struct err err;
+    assert_int_equal(allreduce_arrays_new(&p, &c, &arrays, &err), 0);
+    assert_ptr_equal(arrays.from, shared[0]);
+    assert_ptr_equal(arrays.to, shared[1]);
+    allreduce_arrays_done(&arrays);
+    assert_null(arrays.from);
+}
+
 static void sums_are_checked(void **state)
 {
     (void)state;
@@ -61,7 +87,7 @@ static void sums_are_checked(void **state)
     struct allreduce_arrays arrays;
     struct allreduce_row row;
     struct err err;
-    assert_int_equal(allreduce_arrays_new(&p, &arrays, &err), 0);
+    assert_int_equal(allreduce_arrays_new(&p, &without_memory, &arrays, &err), 0);
     for (int is_wrong = 0; is_wrong < 2; is_wrong++) {
         struct fake f = {.base = {&fake_ops}, .wrong_at = is_wrong ? 99 : SIZE_MAX};
         assert_int_equal(allreduce_measure(&p, &f.base, &arrays, 400, &row, &err), 0);
@@ -86,7 +112,7 @@ static void wrong_numbers_are_not_lost(void **state)
     struct allreduce_row row;
     struct err err;
     struct fake f = {.base = {&fake_ops}, .wrong_at = 0, .loses_sums = true};
-    assert_int_equal(allreduce_arrays_new(&p, &arrays, &err), 0);
+    assert_int_equal(allreduce_arrays_new(&p, &without_memory, &arrays, &err), 0);
     assert_int_equal(allreduce_measure(&p, &f.base, &arrays, 400, &row, &err), 0);
     assert_int_equal(row.out_of_place.n_wrong, 3 + 1);
     assert_int_equal(row.in_place.n_wrong, 3 + 1);
@@ -107,7 +133,7 @@ static void a_long_array_is_written_between_signs_of_life(void **state)
     struct allreduce_row row;
     struct err err;
     struct fake f = {.base = {&fake_ops}, .wrong_at = SIZE_MAX};
-    assert_int_equal(allreduce_arrays_new(&p, &arrays, &err), 0);
+    assert_int_equal(allreduce_arrays_new(&p, &without_memory, &arrays, &err), 0);
     assert_int_equal(allreduce_measure(&p, &f.base, &arrays, p.max_bytes, &row, &err), 0);
     /* Out of place zeros, NaN, numbers and the check; in place no NaN. */
     assert_true(f.n_beats >= (4 + 3) * PIECES);
@@ -140,6 +166,7 @@ static void sizes_grow_by_factor_or_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arrays_of_the_collective_are_taken),
         cmocka_unit_test(sums_are_checked),
         cmocka_unit_test(wrong_numbers_are_not_lost),
         cmocka_unit_test(a_long_array_is_written_between_signs_of_life),

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "worker/comm/collective_plan.h"
+#include "worker/comm/collective_sum.h"
 
 #define MAX_RANKS 17u
 
@@ -53,6 +53,30 @@ static void receive_all(struct rank *ranks, enum collective_way way, uint32_t n_
     }
 }
 
+/* What the ranks have computed together, each of them can compute alone, in place or not. */
+static void check_alone(const struct rank *ranks, enum collective_way way, uint32_t n_ranks,
+                        size_t n)
+{
+    float *scratch = xnew_array(float, COLLECTIVE_SUM_SCRATCH), *to = xnew_array(float, n + 1);
+    for (uint32_t owner = 0; owner < n_ranks; owner++) {
+        const struct collective_range b = collective_block(n_ranks, n, owner);
+        for (int is_in_place = 0; is_in_place < 2; is_in_place++) {
+            const float *numbers[MAX_RANKS];
+            for (uint32_t r = 0; r < n_ranks; r++) {
+                numbers[r] = ranks[r].own + b.at;
+            }
+            if (is_in_place) {
+                memcpy(to, ranks[owner].own + b.at, b.n * sizeof(float));
+                numbers[owner] = to;
+            }
+            collective_sum(way, n_ranks, owner, numbers, to, b.n, scratch);
+            assert_memory_equal(to, ranks[0].to + b.at, b.n * sizeof(float));
+        }
+    }
+    free(scratch);
+    free(to);
+}
+
 /* Runs a whole call, with whole numbers or with sums that round. */
 static void check_sums(enum collective_way way, uint32_t n_ranks, size_t n, bool rounds)
 {
@@ -80,6 +104,7 @@ static void check_sums(enum collective_way way, uint32_t n_ranks, size_t n, bool
     for (uint32_t r = 0; r < n_ranks; r++) {
         assert_memory_equal(ranks[r].to, ranks[0].to, n * sizeof(float));
     }
+    check_alone(ranks, way, n_ranks, n);
     for (uint32_t r = 0; r < n_ranks; r++) {
         free(ranks[r].own);
         free(ranks[r].to);

@@ -1,5 +1,5 @@
-/* All-reduce over TCP, with ranks as threads on loopback: sums in every way, the same bits for all, and who is named
- * when a rank leaves, lies or does not belong. */
+/* All-reduce over TCP and, with the argument SharedMemory, through shared memory, with ranks as threads on loopback: sums in
+ * every way, the same bits for all and over both, and who is named when a rank leaves, lies or does not belong. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,16 +7,21 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "worker/comm/mesh.h"
+#include "worker/comm/shm_pass.h"
 
 #define MAX_RANKS 8u
 #define S INT64_C(1000000000)
+
+static enum exchange_transport transport_asked = EXCHANGE_TRANSPORT_TCP;
 
 struct gang;
 struct rank {
@@ -26,6 +31,8 @@ struct rank {
     int result;
     struct err err;
     struct exchange_fault fault;
+    enum exchange_transport transport; /* that it has used */
+    char why_tcp[SHARE_WHY_MAX + 1];
     float *own, *to; /* (n) owned */
     /* what it does differently */
     bool leaves, finishes, is_ahead, has_other_secret, has_other_digest, is_of_another_attempt;
@@ -36,6 +43,8 @@ struct gang {
     uint32_t n_ranks;
     size_t n;
     bool is_in_place, rounds;
+    bool uses_memory; /* the arrays of the collective, where it has them */
+    enum exchange_transport transport;
     enum collective_algorithm algorithm;
     int64_t rendezvous_ns;
     int listen_fds[MAX_RANKS];
@@ -46,7 +55,11 @@ struct gang {
 static void gang_init(struct gang *g, uint32_t n_ranks, size_t n,
                       enum collective_algorithm algorithm)
 {
-    *g = (struct gang){.n_ranks = n_ranks, .n = n, .algorithm = algorithm, .rendezvous_ns = 20 * S};
+    *g = (struct gang){.n_ranks = n_ranks,
+                       .n = n,
+                       .algorithm = algorithm,
+                       .transport = transport_asked,
+                       .rendezvous_ns = 20 * S};
     for (uint32_t i = 0; i < n_ranks; i++) {
         struct net_addr any;
         struct err err;
@@ -67,6 +80,11 @@ static int call(struct rank *r, struct collective *c)
 {
     const struct gang *g = r->gang;
     const size_t n = r->n != 0 ? r->n : g->n;
+    struct collective_memory memory = {0};
+    c->ops->memory(c, &memory);
+    const bool has_memory = g->uses_memory && memory.from != NULL;
+    float *from = has_memory ? memory.from : r->own;
+    float *to = g->is_in_place ? from : has_memory ? memory.to : r->to;
     for (int i = 0; i < 3; i++) {
         if (i == 1 && r->leaves) {
             c->ops->abandon(c, 10, "its data is damaged");
@@ -81,19 +99,22 @@ static int call(struct rank *r, struct collective *c)
             }
         }
         ((struct mesh *)c)->step += i == 1 && r->is_ahead;
+        ((struct mesh *)c)->share.n_rounds += i == 1 && r->is_ahead;
         for (size_t k = 0; k < n; k++) {
             const float whole = (float)((k * 7 + r->index * 31 + (size_t)i) % 101);
-            r->own[k] = g->rounds ? 1.0f / (whole + 3) : whole;
+            from[k] = g->rounds ? 1.0f / (whole + 3) : whole;
         }
-        memset(r->to, 0xff, n * sizeof(float));
+        if (to != from) {
+            memset(to, 0xff, n * sizeof(float));
+        }
         int e = c->ops->beat(c, &r->err);
-        e = e < 0 ? e : c->ops->all_reduce(c, r->own, g->is_in_place ? r->own : r->to, n, &r->err);
+        e = e < 0 ? e : c->ops->all_reduce(c, from, to, n, &r->err);
         if (e < 0) {
             return e;
         }
     }
-    if (g->is_in_place) {
-        memcpy(r->to, r->own, n * sizeof(float));
+    if (to != r->to) {
+        memcpy(r->to, to, n * sizeof(float));
     }
     return c->ops->goodbye(c, &r->err);
 }
@@ -108,14 +129,18 @@ static void *run_rank(void *arg)
         .addrs = g->addrs,
         .listen_fd = g->listen_fds[r->index],
         .algorithm = g->algorithm,
+        .transport = g->transport,
+        .n_max = r->n > g->n ? r->n : g->n,
         .rendezvous_ns = g->rendezvous_ns,
     };
     p.secret[0] = r->has_other_secret;
     p.digest[0] = r->has_other_digest;
     p.self.attempt = r->is_of_another_attempt;
     struct collective *c;
-    r->result = collective_tcp_new(&p, &c, &r->fault, &r->err);
+    r->result = collective_mesh_new(&p, &c, &r->fault, &r->err);
     if (r->result >= 0) {
+        r->transport = c->ops->transport(c);
+        memcpy(r->why_tcp, ((struct mesh *)c)->share.why, sizeof(r->why_tcp));
         r->result = call(r, c);
         c->ops->fault(c, &r->fault);
         c->ops->free(c);
@@ -152,6 +177,7 @@ static void check_sums(struct gang *g)
         if (g->ranks[i].result < 0) {
             fail_msg("worker/%u: %s", i, g->ranks[i].err.msg);
         }
+        assert_int_equal(g->ranks[i].transport, g->transport);
         assert_memory_equal(g->ranks[i].to, g->ranks[0].to, g->n * sizeof(float));
     }
     for (size_t k = 0; k < g->n && !g->rounds; k++) {
@@ -186,11 +212,12 @@ static void every_way_sums(void **state)
         {8, 5000, COLLECTIVE_AUTO},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        for (int how = 0; how < 4; how++) {
+        for (int how = 0; how < 8; how++) {
             struct gang g;
             gang_init(&g, rows[i].n_ranks, rows[i].n, rows[i].algorithm);
             g.is_in_place = how % 2 == 1;
-            g.rounds = how >= 2;
+            g.rounds = how / 2 % 2 == 1;
+            g.uses_memory = how >= 4;
             check_sums(&g);
         }
     }
@@ -215,6 +242,91 @@ static void bits_repeat(void **state)
         gang_done(&g);
     }
     free(first);
+}
+
+/* What the last of three calls leaves on the last rank. */
+static float *bits_of(uint32_t n_ranks, size_t n, enum collective_algorithm algorithm,
+                      enum exchange_transport transport, int how)
+{
+    struct gang g;
+    gang_init(&g, n_ranks, n, algorithm);
+    g.transport = transport;
+    g.rounds = true;
+    g.is_in_place = how % 2 == 1;
+    g.uses_memory = how >= 2;
+    gang_run(&g);
+    for (uint32_t i = 0; i < n_ranks; i++) {
+        assert_int_equal(g.ranks[i].result, 0);
+        assert_int_equal(g.ranks[i].transport, transport);
+    }
+    float *bits = take_ptr(g.ranks[n_ranks - 1].to);
+    gang_done(&g);
+    return bits;
+}
+
+/* Over TCP, by slots and in place: the order of the additions is that of the plan. */
+static void the_same_bits_over_both(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t n_ranks;
+        size_t n;
+        enum collective_algorithm algorithm;
+    } rows[] = {
+        {2, 1200007, COLLECTIVE_RING},
+        {3, 5, COLLECTIVE_RING},
+        {3, 1500013, COLLECTIVE_AUTO},
+        {4, 1000, COLLECTIVE_AUTO},
+        {4, 60001, COLLECTIVE_AUTO},
+        {4, 700001, COLLECTIVE_HALVING_DOUBLING},
+        {4, 700001, COLLECTIVE_RING},
+        {5, 20011, COLLECTIVE_AUTO},
+        {8, 30011, COLLECTIVE_HALVING_DOUBLING},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const uint32_t n_ranks = rows[i].n_ranks;
+        const size_t n = rows[i].n;
+        float *want = bits_of(n_ranks, n, rows[i].algorithm, EXCHANGE_TRANSPORT_TCP, 0);
+        for (int how = 0; how < 4; how++) {
+            float *got =
+                bits_of(n_ranks, n, rows[i].algorithm, EXCHANGE_TRANSPORT_SHARED_MEMORY, how);
+            assert_memory_equal(got, want, n * sizeof(float));
+            free(got);
+        }
+        free(want);
+    }
+}
+
+/* One rank cannot listen for those who ask for its memory: all take TCP, or none goes on. */
+static void all_or_none_share(void **state)
+{
+    (void)state;
+    static const enum exchange_transport asked[] = {EXCHANGE_TRANSPORT_AUTO,
+                                                    EXCHANGE_TRANSPORT_SHARED_MEMORY};
+    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+        const uint8_t secret[AUTH_SECRET_SIZE] = {0};
+        const struct frame_id id = {.run = 7, .role = ROLE_WORKER, .index = 1};
+        struct auth_key key;
+        struct err err;
+        shm_pass_key(secret, &id, &key);
+        const int taken_fd = shm_pass_listen(&key, 1, &err);
+        assert_true(taken_fd >= 0);
+        struct gang g;
+        gang_init(&g, 3, 1000, COLLECTIVE_AUTO);
+        g.transport = asked[i];
+        gang_run(&g);
+        (void)close(taken_fd);
+        for (uint32_t k = 0; k < g.n_ranks; k++) {
+            const struct rank *r = &g.ranks[k];
+            const bool insists = asked[i] == EXCHANGE_TRANSPORT_SHARED_MEMORY;
+            const char *why = insists ? r->err.msg : r->why_tcp;
+            assert_int_equal(r->result, insists ? -ENOTSUP : 0);
+            assert_int_equal(r->fault.exit_code, 0);
+            assert_true(insists || r->transport == EXCHANGE_TRANSPORT_TCP);
+            assert_non_null(strstr(why, "worker/1: listen on a local socket: Address already"));
+        }
+        gang_done(&g);
+    }
 }
 
 /* All but one are out with `code` and blame `peer`. */
@@ -279,7 +391,7 @@ static void numbers_of_another_call_are_refused(void **state)
     assert_true(g.ranks[0].result < 0 && g.ranks[1].result < 0);
     const bool is_by_0 = g.ranks[0].fault.exit_code == 12; /* whoever is first */
     assert_int_equal(g.ranks[is_by_0 ? 0 : 1].fault.exit_code, 12);
-    assert_non_null(strstr(g.ranks[is_by_0 ? 0 : 1].err.msg, "expected segment"));
+    assert_non_null(strstr(g.ranks[is_by_0 ? 0 : 1].err.msg, "; expected "));
     gang_done(&g);
     gang_init(&g, 2, 1000, COLLECTIVE_AUTO);
     g.ranks[1].n = 999;
@@ -326,11 +438,16 @@ static void strangers_are_not_named(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "SharedMemory") == 0) {
+        transport_asked = EXCHANGE_TRANSPORT_SHARED_MEMORY;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_way_sums),
         cmocka_unit_test(bits_repeat),
+        cmocka_unit_test(the_same_bits_over_both),
+        cmocka_unit_test(all_or_none_share),
         cmocka_unit_test(one_that_leaves_is_named),
         cmocka_unit_test(one_that_finishes_early_is_named),
         cmocka_unit_test(numbers_of_another_call_are_refused),

@@ -17,6 +17,12 @@
 
 struct collective;
 
+/* Two arrays that belong to the collective, until free. Through shared memory peers read numbers that lie there in
+ * place; then every rank must call with the same places of them. Any other memory does as well. */
+struct collective_memory {
+    float *from, *to; /* (n_max) zeroed, at multiples of a cache line. NULL: it has none */
+};
+
 struct collective_ops {
     /* to (n) = the sum of `from` (n) over all ranks. `from` and `to` are the same array or do not overlap. */
     int (*all_reduce)(struct collective *c, const float *from, float *to, size_t n,
@@ -29,6 +35,10 @@ struct collective_ops {
     /* Ends it for a local reason, and tells the peers, which then name this rank. */
     void (*abandon)(struct collective *c, int exit_code, const char *why);
     void (*fault)(const struct collective *c, struct exchange_fault *ret);
+    /* Over TCP, or through shared memory. NULL: over TCP. */
+    enum exchange_transport (*transport)(const struct collective *c);
+    /* NULL: it has none. */
+    void (*memory)(const struct collective *c, struct collective_memory *ret);
     void (*free)(struct collective *c);
 };
 
@@ -44,10 +54,13 @@ struct collective_params {
     const struct net_addr *addrs; /* (n_ranks) borrowed; not read if there is one rank only */
     int listen_fd; /* taken over, also by a call that fails; -1 if there is only one */
     enum collective_algorithm algorithm;
-    int64_t rendezvous_ns; /* time limit for all ranks to be connected */
+    enum exchange_transport transport; /* not Nccl */
+    size_t n_max;                      /* floats of the two arrays in shared memory; 0: none */
+    int64_t rendezvous_ns;             /* time limit for all ranks to be connected */
 };
 
-/* Defined in collective_tcp.c: over TCP, a connection between any two ranks (mesh.h). Returns when all are there. If it fails, *ret_fault
- * names the cause. */
-int collective_tcp_new(const struct collective_params *params, struct collective **ret,
-                       struct exchange_fault *ret_fault, struct err *err);
+/* Defined in collective_mesh.c: a TCP connection between any two ranks (mesh.h), and shared memory where the transport
+ * wants it and all ranks see it (mesh_share.h). Returns when all are there. If it fails, *ret_fault names the cause. -ENOTSUP: the
+ * transport is SharedMemory, and a rank does not see it. */
+int collective_mesh_new(const struct collective_params *params, struct collective **ret,
+                        struct exchange_fault *ret_fault, struct err *err);

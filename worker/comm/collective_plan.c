@@ -58,6 +58,11 @@ static struct collective_range blocks(uint32_t n_ranks, size_t n, uint32_t first
     return (struct collective_range){at, begin_of(n_ranks, n, first + count) - at};
 }
 
+struct collective_range collective_block(uint32_t n_ranks, size_t n, uint32_t i)
+{
+    return blocks(n_ranks, n, i, 1);
+}
+
 uint32_t collective_n_steps(enum collective_way way, uint32_t n_ranks)
 {
     switch (way) {

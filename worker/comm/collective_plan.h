@@ -57,6 +57,9 @@ struct collective_range { /* floats of the segment */
     size_t at, n;
 };
 
+/* Block i < n_ranks of a segment of n floats; its owner is rank i. */
+struct collective_range collective_block(uint32_t n_ranks, size_t n, uint32_t i);
+
 struct collective_step {
     uint32_t to, from; /* ranks; the same one but for a ring */
     struct collective_range send, receive;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -220,6 +221,17 @@ static int check_peer(struct mesh *m, struct mesh_peer *p, struct err *err)
     return conn_pump_tx(&p->conn, MESH_CHUNK_BYTES, err);
 }
 
+/* Other ranks, that ask for the memory of this one (mesh_share.h). */
+static void answer_askers(const struct mesh *m)
+{
+    const struct mesh_share *s = &m->share;
+    struct pollfd p = {.fd = s->listen_fd, .events = POLLIN};
+    while (s->listen_fd >= 0 && poll(&p, 1, 0) > 0) {
+        shm_pass_answer(s->listen_fd, &s->key, mesh_self(m), m->params.n_ranks, &s->segment,
+                        s->wake_fd);
+    }
+}
+
 int mesh_beat(struct mesh *m, struct err *err)
 {
     m->now_ns = m->beat_ns = clock_monotonic_ns();
@@ -227,6 +239,7 @@ int mesh_beat(struct mesh *m, struct err *err)
     if (heartbeat_was_away(&m->self, m->now_ns, &away_ns)) {
         return fault_from_absence(&m->fault, away_ns, &m->params.self, err);
     }
+    answer_askers(m);
     int e = 0;
     for (uint32_t i = 0; i < m->params.n_ranks && e >= 0; i++) {
         e = i == mesh_self(m) ? 0 : check_peer(m, &m->peers[i], err);

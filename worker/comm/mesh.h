@@ -1,5 +1,6 @@
-/* A connection between any two ranks of a collective, over TCP, used by one thread. Shared by collective_tcp.c
- * (calls), mesh_connect.c (rendezvous), mesh_transfer.c and mesh_incoming.c (data), mesh.c (control frames, life, faults).
+/* A connection between any two ranks of a collective, over TCP, used by one thread. Shared by collective_mesh.c
+ * (calls), mesh_connect.c (rendezvous), mesh_transfer.c and mesh_incoming.c (data), mesh_share.c and mesh_shm.c (data
+ * through shared memory), mesh.c (control frames, life, faults).
  *
  * A rank dials those before it, and listens for those after it. Every frame has a MAC, every payload a CRC; the
  * handshake is that of the ring (docs/contracts/frame.md). With a connection to everybody, whoever meets a
@@ -17,6 +18,7 @@
 #include "worker/comm/conn.h"
 #include "worker/comm/fault.h"
 #include "worker/comm/handshake.h"
+#include "worker/comm/mesh_share.h"
 
 /* Numbers of one frame: the second-level cache holds them while they come, are added to and go on. */
 #define MESH_CHUNK_BYTES ((size_t)256 << 10)
@@ -61,7 +63,8 @@ struct mesh {
     struct net_listener listener;
     uint32_t n_joined;
     char rejected[192]; /* the last rejected guest: claimed name and reason; "": none */
-    uint64_t step;      /* segments before this one, of all calls */
+    uint64_t step;      /* segments, or rounds (mesh_shm.h), before this one, of all calls */
+    struct mesh_share share;
     struct mesh_incoming incoming;
     float *landing; /* (landing_floats) owned */
     size_t landing_floats;
@@ -96,7 +99,8 @@ int mesh_check_gone(struct mesh *m, const struct mesh_peer *p, struct err *err);
 /* A frame of a peer that has joined. 1: the last number that is wanted of it has come. */
 int mesh_on_frame(struct mesh *m, struct mesh_peer *p, const struct frame *f,
                   const uint8_t *payload, struct err *err);
-/* Once in MESH_TICK_MS at least: heartbeats, control frames of all peers, and who is silent. */
+/* Once in MESH_TICK_MS at least: heartbeats, control frames of all peers, and who is silent. Answers who asks for shared
+ * memory. */
 int mesh_beat(struct mesh *m, struct err *err);
 /* True if this process was stopped itself: call it before a peer is blamed for e. */
 bool mesh_were_away(struct mesh *m, int e, struct err *err);
@@ -118,6 +122,5 @@ void mesh_part(struct mesh *m, size_t n_bytes);
 bool mesh_arrived(struct mesh *m);
 
 /* ---- mesh_transfer.c ---- */
-/* Carries out one step of a call. `from` and `to` are whole messages. */
-int mesh_transfer(struct mesh *m, const struct collective_step *step, const float *from, float *to,
-                  struct err *err);
+/* A call over TCP: all steps of the plan. */
+int mesh_all_reduce(struct mesh *m, const float *from, float *to, size_t n, struct err *err);

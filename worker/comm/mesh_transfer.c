@@ -1,5 +1,5 @@
-/* One step of an all-reduce between neighbours in the plan: numbers go to one rank while others come from one,
- * in chunks, which are added while the cache holds them. See mesh.h. */
+/* All-reduce over TCP, step by step of the plan: numbers go to one rank while others come from one, in chunks, which
+ * are added while the cache holds them. See mesh.h. */
 #include <poll.h>
 #include <sched.h>
 
@@ -141,8 +141,9 @@ static struct mesh_incoming plan_incoming(struct mesh *m, const struct collectiv
     return in;
 }
 
-int mesh_transfer(struct mesh *m, const struct collective_step *step, const float *from, float *to,
-                  struct err *err)
+/* One step. `from` and `to` are whole segments. */
+static int transfer(struct mesh *m, const struct collective_step *step, const float *from,
+                    float *to, struct err *err)
 {
     struct outgoing out = {
         .peer = &m->peers[step->to],
@@ -160,5 +161,31 @@ int mesh_transfer(struct mesh *m, const struct collective_step *step, const floa
         grad_add(in->to, in->landing, in->n);
     }
     in->peer = NULL;
+    return e;
+}
+
+/* Of one segment: all steps of the plan. */
+static int reduce_segment(struct mesh *m, enum collective_way way, const float *from, float *to,
+                          size_t n, struct err *err)
+{
+    const uint32_t n_ranks = m->params.n_ranks, n_steps = collective_n_steps(way, n_ranks);
+    int e = 0;
+    for (uint32_t k = 0; k < n_steps && e >= 0; k++) {
+        const struct collective_step step = collective_step_at(way, n_ranks, mesh_self(m), n, k);
+        e = transfer(m, &step, from, to, err);
+    }
+    m->step++;
+    return e;
+}
+
+int mesh_all_reduce(struct mesh *m, const float *from, float *to, size_t n, struct err *err)
+{
+    const uint32_t n_ranks = m->params.n_ranks;
+    const enum collective_way way = collective_way_of(m->params.algorithm, n_ranks, n);
+    const size_t most = collective_segment(way, n_ranks, n);
+    int e = 0;
+    for (size_t at = 0; at < n && e >= 0; at += most) {
+        e = reduce_segment(m, way, from + at, to + at, n - at < most ? n - at : most, err);
+    }
     return e;
 }

@@ -75,9 +75,22 @@ static int reserve(const struct shm_segment *s, size_t at, size_t bytes, struct 
     return code == 0 ? 0 : err_set_errno(err, code, "reserve %zu bytes of shared memory", bytes);
 }
 
+/* Only for speed: not every kernel can. */
+static void collapse(const struct shm_segment *s, size_t at, size_t bytes)
+{
+    if (bytes >= HUGE_PAGES_FROM_BYTES && at % SHM_ALIGN_BYTES == 0) {
+        (void)madvise((uint8_t *)s->at + at, aligned(bytes, SHM_ALIGN_BYTES), MADV_COLLAPSE);
+    }
+}
+
 int shm_segment_reserve(struct shm_segment *s, size_t offset, size_t n, struct err *err)
 {
-    return reserve(s, s->layout.params_at + offset * sizeof(float), n * sizeof(float), err);
+    const size_t at = s->layout.params_at + offset * sizeof(float), bytes = n * sizeof(float);
+    const int r = reserve(s, at, bytes, err);
+    if (r >= 0) {
+        collapse(s, at, bytes);
+    }
+    return r;
 }
 
 static int make(struct shm_segment *s, struct err *err)
@@ -96,9 +109,7 @@ static int make(struct shm_segment *s, struct err *err)
     if (r < 0) {
         return r;
     }
-    if (bytes >= HUGE_PAGES_FROM_BYTES) { /* only for speed: not every kernel can */
-        (void)madvise(s->grads, aligned(bytes, SHM_ALIGN_BYTES), MADV_COLLAPSE);
-    }
+    collapse(s, s->layout.grads_at, bytes);
     if (fcntl(s->fd, F_ADD_SEALS, SEALS) < 0) { /* this mapping stays writable */
         return err_set_errno(err, ENOSYS, "seal shared memory: %s", strerrordesc_np(errno));
     }

@@ -52,7 +52,8 @@ struct shm_segment { /* a rank's own, or as a peer sees it */
 /* A new segment with a fresh nonce, the memory of its gradients reserved. -ENOSYS: this kernel cannot
  * forbid peers to write; -ENOMEM, -ENOSPC and others: no memory. */
 int shm_segment_new(struct shm_segment *s, const struct shm_layout *layout, struct err *err);
-/* Reserves the memory of n parameters from `offset` on: a page that cannot be had later is a SIGBUS. */
+/* Reserves the memory of n parameters from `offset` on: a page that cannot be had later is a SIGBUS. Many get huge pages,
+ * where the kernel can, as the gradients do. */
 int shm_segment_reserve(struct shm_segment *s, size_t offset, size_t n, struct err *err);
 /* Maps a peer's segment, for reading. Takes the descriptor over, also if it fails. -EPROTO: it has another size, or
  * lacks a seal, so that its owner could take it away while this process reads it. */

@@ -1,4 +1,5 @@
-/* All-reduce over TCP: the calls of collective.h on a mesh (mesh.h), step by step of the plan. */
+/* All-reduce on a mesh (mesh.h): the calls of collective.h, over TCP step by step of the plan, or through shared
+ * memory (mesh_shm.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "base/exit_code.h"
 #include "base/mem.h"
 #include "worker/comm/mesh.h"
+#include "worker/comm/mesh_shm.h"
 
 static int ended(const struct mesh *m, struct err *err)
 {
@@ -25,54 +27,36 @@ static int checked(struct mesh *m, int e, struct err *err)
     return ended(m, err);
 }
 
-/* Of one segment: all steps of the plan. */
-static int reduce_segment(struct mesh *m, enum collective_way way, const float *from, float *to,
-                          size_t n, struct err *err)
-{
-    const uint32_t n_ranks = m->params.n_ranks, n_steps = collective_n_steps(way, n_ranks);
-    int e = 0;
-    for (uint32_t k = 0; k < n_steps && e >= 0; k++) {
-        const struct collective_step step = collective_step_at(way, n_ranks, mesh_self(m), n, k);
-        e = mesh_transfer(m, &step, from, to, err);
-    }
-    m->step++;
-    return e;
-}
-
-static int tcp_all_reduce(struct collective *c, const float *from, float *to, size_t n,
-                          struct err *err)
+static int call_all_reduce(struct collective *c, const float *from, float *to, size_t n,
+                           struct err *err)
 {
     struct mesh *m = (struct mesh *)c;
-    const uint32_t n_ranks = m->params.n_ranks;
     if (m->ended) {
         return ended(m, err);
     }
-    if (n_ranks == 1) {
+    if (m->params.n_ranks == 1) {
         memmove(to, from, n * sizeof(float));
         return 0;
     }
-    const enum collective_way way = collective_way_of(m->params.algorithm, n_ranks, n);
-    const size_t most = collective_segment(way, n_ranks, n);
-    int e = 0;
-    for (size_t at = 0; at < n && e >= 0; at += most) {
-        e = reduce_segment(m, way, from + at, to + at, n - at < most ? n - at : most, err);
-    }
+    const int e = m->share.is_shared ? mesh_shm_all_reduce(m, from, to, n, err)
+                                     : mesh_all_reduce(m, from, to, n, err);
     return checked(m, e, err);
 }
 
-static int tcp_beat(struct collective *c, struct err *err)
+static int call_beat(struct collective *c, struct err *err)
 {
     struct mesh *m = (struct mesh *)c;
     return m->ended ? ended(m, err) : checked(m, mesh_beat(m, err), err);
 }
 
-static const char *tcp_way(const struct collective *c, size_t n)
+/* The additions are those of the way, also where the numbers are not sent. */
+static const char *call_way(const struct collective *c, size_t n)
 {
     const struct mesh *m = (const struct mesh *)c;
     return collective_way_names[collective_way_of(m->params.algorithm, m->params.n_ranks, n)];
 }
 
-static int tcp_goodbye(struct collective *c, struct err *err)
+static int call_goodbye(struct collective *c, struct err *err)
 {
     struct mesh *m = (struct mesh *)c;
     if (m->ended) {
@@ -82,7 +66,7 @@ static int tcp_goodbye(struct collective *c, struct err *err)
     return 0;
 }
 
-static void tcp_abandon(struct collective *c, int exit_code, const char *why)
+static void call_abandon(struct collective *c, int exit_code, const char *why)
 {
     struct mesh *m = (struct mesh *)c;
     if (!m->ended) {
@@ -93,7 +77,7 @@ static void tcp_abandon(struct collective *c, int exit_code, const char *why)
     }
 }
 
-static void tcp_fault(const struct collective *c, struct exchange_fault *ret)
+static void call_fault(const struct collective *c, struct exchange_fault *ret)
 {
     const struct mesh *m = (const struct mesh *)c;
     *ret = (struct exchange_fault){.exit_code = m->fault.exit_code};
@@ -102,13 +86,27 @@ static void tcp_fault(const struct collective *c, struct exchange_fault *ret)
     }
 }
 
-static void tcp_free(struct collective *c)
+static enum exchange_transport call_transport(const struct collective *c)
+{
+    const struct mesh *m = (const struct mesh *)c;
+    return m->share.is_shared ? EXCHANGE_TRANSPORT_SHARED_MEMORY : EXCHANGE_TRANSPORT_TCP;
+}
+
+static void call_memory(const struct collective *c, struct collective_memory *ret)
+{
+    const struct mesh *m = (const struct mesh *)c;
+    *ret = m->share.is_shared && m->params.n_max > 0 ? mesh_shm_memory(m)
+                                                     : (struct collective_memory){0};
+}
+
+static void call_free(struct collective *c)
 {
     struct mesh *m = (struct mesh *)c;
     if (m == NULL) {
         return;
     }
-    tcp_abandon(c, EXIT_WORKER_PEER_LOST, "it left before the end");
+    call_abandon(c, EXIT_WORKER_PEER_LOST, "it left before the end");
+    mesh_share_done(m);
     mesh_peers_done(m);
     if (m->listener.fd >= 0) {
         (void)close(m->listener.fd); /* a listener has nothing to lose */
@@ -117,21 +115,35 @@ static void tcp_free(struct collective *c)
     free(m);
 }
 
-static const struct collective_ops tcp_ops = {
-    .all_reduce = tcp_all_reduce,
-    .beat = tcp_beat,
-    .way = tcp_way,
-    .goodbye = tcp_goodbye,
-    .abandon = tcp_abandon,
-    .fault = tcp_fault,
-    .free = tcp_free,
+static const struct collective_ops mesh_ops = {
+    .all_reduce = call_all_reduce,
+    .beat = call_beat,
+    .way = call_way,
+    .goodbye = call_goodbye,
+    .abandon = call_abandon,
+    .fault = call_fault,
+    .transport = call_transport,
+    .memory = call_memory,
+    .free = call_free,
 };
 
-int collective_tcp_new(const struct collective_params *params, struct collective **ret,
-                       struct exchange_fault *ret_fault, struct err *err)
+/* Whether it is shared memory. */
+static int agree(struct mesh *m, struct err *err)
+{
+    const int e = mesh_share_agree(m, err);
+    m->step = 0;
+    if (e == -ENOTSUP) { /* all ranks know it, and none is to blame */
+        mesh_goodbye(m);
+        return e;
+    }
+    return checked(m, e, err);
+}
+
+int collective_mesh_new(const struct collective_params *params, struct collective **ret,
+                        struct exchange_fault *ret_fault, struct err *err)
 {
     struct mesh *m = xnew(struct mesh);
-    m->base.ops = &tcp_ops;
+    m->base.ops = &mesh_ops;
     m->params = *params;
     m->params.addrs = NULL;
     m->listener = (struct net_listener){.fd = params->listen_fd};
@@ -140,10 +152,12 @@ int collective_tcp_new(const struct collective_params *params, struct collective
     m->landing_floats = MESH_CHUNK_BYTES / sizeof(float);
     m->landing = xnew_array(float, m->landing_floats);
     mesh_peers_init(m, params->addrs);
-    const int e = params->n_ranks > 1 ? checked(m, mesh_connect(m, err), err) : 0;
-    tcp_fault(&m->base, ret_fault);
+    mesh_share_init(m);
+    int e = params->n_ranks > 1 ? checked(m, mesh_connect(m, err), err) : 0;
+    e = e < 0 ? e : agree(m, err);
+    call_fault(&m->base, ret_fault);
     if (e < 0) {
-        tcp_free(&m->base);
+        call_free(&m->base);
         return e;
     }
     *ret = &m->base;
