@@ -30,7 +30,8 @@ static const struct arg_opt options[] = {
      "What carries the bytes: tcp, shm (shared memory of one host), or auto: shm where it works "
      "(default tcp)"},
     {"algorithm", 0, "NAME",
-     "ring, halving-doubling (a power of two of ranks), or auto by size (default auto)"},
+     "ring, halving-doubling (a power of two of ranks), or auto by size (default auto); to be "
+     "measured, halving or doubling"},
     {"output_file", 'J', "FILE", "Also write the figures to FILE, as JSON"},
 };
 #define N_OPTIONS (sizeof(options) / sizeof(options[0]))
@@ -127,7 +128,9 @@ static int take_algorithm(const struct args *a, enum collective_algorithm *ret, 
             return 0;
         }
     }
-    return err_set(err, EINVAL, "--algorithm '%s': expected ring, halving-doubling or auto", name);
+    return err_set(err, EINVAL,
+                   "--algorithm '%s': expected ring, halving-doubling, halving, doubling or auto",
+                   name);
 }
 
 static int take_backend(const struct args *a, const struct backend **ret, struct err *err)

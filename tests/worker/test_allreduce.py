@@ -73,6 +73,8 @@ TABLES = [
     (4, ["-b", "20", "-e", "2000000", "-f", "100", "--algorithm", "halving-doubling"], [20, 2000, 200000],
      ["doubling", "doubling", "halving-doubling"]),
     (4, ["-b", "20", "-e", "2000000", "-f", "10", "--algorithm", "ring"], [20, 200, 2000, 20000, 200000, 2000000], ["ring"] * 6),
+    (4, ["-b", "1K", "-e", "1M", "-f", "1024", "--algorithm", "doubling"], [1024, 2**20], ["doubling", "halving-doubling"]),
+    (2, ["-b", "1K", "-e", "1M", "-f", "1024", "--algorithm", "halving"], [1024, 2**20], ["halving-doubling"] * 2),
     (1, ["-b", "1M", "-e", "1M"], [2**20], ["ring"]),
 ]
 
@@ -107,7 +109,7 @@ def check_options(tap):
         (["-f", "1"], "--stepfactor '1': expected a whole number from 2"),
         (["-f", "2", "-i", "4K"], "exclude each other"),
         (["-n", "0"], "--iters '0': expected a whole number from 1"),
-        (["--algorithm", "tree"], "expected ring, halving-doubling or auto"),
+        (["--algorithm", "tree"], "expected ring, halving-doubling, halving, doubling or auto"),
         (["--backend", "smoke"], "--backend 'smoke': expected tcp, shm or auto"),
         (["--workers", "2"], "no addresses of the workers"),
         (["--workers", "2000", "--worker-addrs", "a:{0..1999}", "--listen", "a:1"], "at most 1024 can measure together"),

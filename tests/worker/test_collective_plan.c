@@ -195,6 +195,10 @@ static void the_way_follows_from_size_and_ranks(void **state)
         {COLLECTIVE_HALVING_DOUBLING, 4, 3, WAY_HALVING},
         {COLLECTIVE_HALVING_DOUBLING, 6, 3, WAY_RING},
         {COLLECTIVE_RING, 2, 0, WAY_RING},
+        {COLLECTIVE_HALVING, 2, 0, WAY_HALVING},
+        {COLLECTIVE_HALVING, 2, 3, WAY_HALVING},
+        {COLLECTIVE_DOUBLING, 4, 0, WAY_DOUBLING},
+        {COLLECTIVE_DOUBLING, 3, 0, WAY_RING},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const size_t n = rows[i].at == 0   ? doubling
@@ -203,6 +207,9 @@ static void the_way_follows_from_size_and_ranks(void **state)
                                            : halving + 1;
         assert_int_equal(collective_way_of(rows[i].algorithm, rows[i].n_ranks, n), rows[i].want);
     }
+    const size_t most = COLLECTIVE_DOUBLING_MOST_BYTES / sizeof(float);
+    assert_int_equal(collective_way_of(COLLECTIVE_DOUBLING, 2, most), WAY_DOUBLING);
+    assert_int_equal(collective_way_of(COLLECTIVE_DOUBLING, 2, most + 1), WAY_HALVING);
 }
 
 int main(void)

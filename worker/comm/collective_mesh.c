@@ -148,7 +148,7 @@ int collective_mesh_new(const struct collective_params *params, struct collectiv
     m->params.addrs = NULL;
     m->listener = (struct net_listener){.fd = params->listen_fd};
     /* Of one chunk, or of all that goes by doubling. */
-    _Static_assert(COLLECTIVE_DOUBLING_BYTES <= MESH_CHUNK_BYTES, "a landing is a chunk");
+    _Static_assert(COLLECTIVE_DOUBLING_MOST_BYTES <= MESH_CHUNK_BYTES, "a landing is a chunk");
     m->landing_floats = MESH_CHUNK_BYTES / sizeof(float);
     m->landing = xnew_array(float, m->landing_floats);
     mesh_peers_init(m, params->addrs);

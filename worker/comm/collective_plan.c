@@ -6,9 +6,9 @@
 #define LINE_FLOATS 16u /* 64 bytes */
 
 const char *const collective_algorithm_names[COLLECTIVE_ALGORITHMS] = {
-    [COLLECTIVE_RING] = "ring",
-    [COLLECTIVE_HALVING_DOUBLING] = "halving-doubling",
-    [COLLECTIVE_AUTO] = "auto",
+    [COLLECTIVE_RING] = "ring",         [COLLECTIVE_HALVING_DOUBLING] = "halving-doubling",
+    [COLLECTIVE_AUTO] = "auto",         [COLLECTIVE_HALVING] = "halving",
+    [COLLECTIVE_DOUBLING] = "doubling",
 };
 const char *const collective_way_names[3] = {
     [WAY_RING] = "ring",
@@ -34,7 +34,10 @@ enum collective_way collective_way_of(enum collective_algorithm algorithm, uint3
         (algorithm == COLLECTIVE_AUTO && bytes > COLLECTIVE_HALVING_BYTES)) {
         return WAY_RING;
     }
-    return bytes <= COLLECTIVE_DOUBLING_BYTES ? WAY_DOUBLING : WAY_HALVING;
+    const size_t doubles_to = algorithm == COLLECTIVE_HALVING    ? 0
+                              : algorithm == COLLECTIVE_DOUBLING ? COLLECTIVE_DOUBLING_MOST_BYTES
+                                                                 : COLLECTIVE_DOUBLING_BYTES;
+    return bytes <= doubles_to ? WAY_DOUBLING : WAY_HALVING;
 }
 
 size_t collective_segment(enum collective_way way, uint32_t n_ranks, size_t n)

@@ -28,8 +28,10 @@ enum collective_algorithm {
     COLLECTIVE_RING,
     COLLECTIVE_HALVING_DOUBLING, /* and doubling, where that is faster */
     COLLECTIVE_AUTO,             /* by the size of the message */
+    COLLECTIVE_HALVING,          /* alone, to be measured */
+    COLLECTIVE_DOUBLING,         /* the same, to COLLECTIVE_DOUBLING_MOST_BYTES; then halving */
 };
-#define COLLECTIVE_ALGORITHMS 3
+#define COLLECTIVE_ALGORITHMS 5
 extern const char *const collective_algorithm_names[COLLECTIVE_ALGORITHMS];
 
 /* How an algorithm of the above carries out one message. */
@@ -39,6 +41,8 @@ extern const char *const collective_way_names[3];
 /* Messages of at most so many bytes go by doubling. Not measured on a quiet machine yet: docs/bench.md,
  * "script/bench allreduce", has what there is. */
 #define COLLECTIVE_DOUBLING_BYTES ((size_t)16 << 10)
+/* Longer ones cannot: what arrives is kept beside what is sent, until all of it is there. */
+#define COLLECTIVE_DOUBLING_MOST_BYTES ((size_t)256 << 10)
 /* COLLECTIVE_AUTO: larger messages go by the ring. */
 #define COLLECTIVE_HALVING_BYTES ((size_t)256 << 10)
 
