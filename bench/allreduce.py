@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""script/bench allreduce: all-reduce over loopback TCP beside Gloo, as PyTorch calls it, and Open MPI; and what it leaves of training.
+"""script/bench allreduce: all-reduce over loopback TCP beside Gloo, as PyTorch calls it, and Open MPI; through shared memory beside Open MPI
+and MPICH; and what it leaves of training.
 
-Parts (--part NAME, several are possible; default: both):
-  calls     fp32 sums in place, 4 KB to 100 MB, 2 and 4 ranks: time of a call, CPU time a byte of the message of all ranks together
-  training  two workers that train at full speed, beside two copies that exchange nothing, at batch 32 and 128
+Parts (--part NAME, several are possible; default: calls, shm and training):
+  calls     over TCP: fp32 sums in place, 4 KB to 100 MB, 2 and 4 ranks: time of a call, CPU time a byte of the message of all ranks together
+  shm       the same through shared memory
+  ways      over TCP: ring, halving and doubling by size, 2, 4 and 8 ranks: which is the fastest
+  training  two workers that train at full speed, over TCP and through shared memory, beside two copies that exchange nothing, at batch 32
+            and 128
 
 Each round measures all programs of a number of ranks one after another, and a ratio is taken within a round. Every program checks its
-sums. Open MPI runs with --mca btl tcp,self; Gloo's environment comes from script/bench peers install pytorch. A peer that is
+sums. Open MPI runs with --mca btl tcp,self or vader,self; Gloo's environment comes from script/bench peers install pytorch. A peer that is
 missing is named, and its bars count as missed.
 
 With --json FILE each measurement is a line of FILE, and those that are in FILE already are not repeated.
@@ -28,19 +32,26 @@ from figures import Bar, Spread, check_files, conclude, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OURS, GLOO, MPI = "benchworker", "Gloo", "Open MPI"
-PROGRAMS = (OURS, GLOO, MPI)
+OURS_SHM, MPI_SHM, MPICH = "benchworker shm", "Open MPI shm", "MPICH shm"
+PROGRAMS = {"calls": (OURS, GLOO, MPI), "shm": (OURS_SHM, MPI_SHM, MPICH)}
 MODEL_BYTES = 61018408                            # the gradients of vgg16-fluid-fc512
+WAYS = ("ring", "halving", "doubling")
+WAY_SIZES = {1 << power: max(20, min(1000, (1 << 23) >> power)) for power in range(12, 21)}   # bytes: calls
+WAY_RANKS = (2, 4, 8)
 ITERS = {4096: 1000, 65536: 400, 1 << 20: 100, 16 << 20: 15, MODEL_BYTES: 8, 100 << 20: 6}
 RANKS = (2, 4)
 FASTER_FROM = {2: 4096, 4: 65536}                 # ranks: the least size at which ours must be faster
-BATCHES = {32: (16, 0.85), 128: (6, 0.96)}        # batch: measured steps, the least share of two copies
+SHM_MODEL_MS = 12                                 # between 2 ranks
+BATCHES = {32: 16, 128: 6}                        # batch: measured steps
+SHARES = {"Tcp": {32: 0.85, 128: 0.96}, "SharedMemory": {32: 0.90, 128: 0.97}}  # the least share of two copies
 LIMIT_S = 600
 
 
 def parse(argv):
     parser = argparse.ArgumentParser(prog="script/bench allreduce", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", action="append", choices=["calls", "training"], metavar="NAME", help="calls or training")
+    parser.add_argument("--part", action="append", choices=["calls", "shm", "ways", "training"], metavar="NAME",
+                        help="calls, shm, ways or training")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default 5")
     parser.add_argument("--ranks", action="append", type=int, choices=RANKS, metavar="N", help="only 2, or only 4")
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=list(ITERS), metavar="BYTES,..",
@@ -50,7 +61,7 @@ def parse(argv):
     args = parser.parse_args(argv)
     if args.rounds < 1 or not set(args.sizes) <= set(ITERS):
         parser.error("expected rounds of 1 or more, and sizes of the list")
-    args.part = args.part or ["calls", "training"]
+    args.part = args.part or ["calls", "shm", "training"]
     args.ranks = args.ranks or list(RANKS)
     return args
 
@@ -99,14 +110,15 @@ def worker():
     return os.environ.get("BENCHWORKER", str(ROOT / "build" / "worker" / "benchworker"))
 
 
-def run_ours(args, ranks):
-    """{size: figures}"""
+def run_ours(sizes, ranks, algorithm, backend="tcp", calls=None):
+    """{size: figures}; `calls`: {size: warm-up and measured calls}"""
     found = {}
     with secret() as (folder, key):
-        for size in args.sizes:
+        for size in sizes:
+            warm, iters = calls[size] if calls else (warmup(size), ITERS[size])
             addrs, file = own_addresses(ranks), os.path.join(folder, "figures")
             common = ["--run", "bench", "--workers", ranks, "--secret-file", key, "--worker-addrs", ",".join(addrs), "-b", size,
-                      "-e", size, "-w", warmup(size), "-n", ITERS[size], "--algorithm", args.algorithm]
+                      "-e", size, "-w", warm, "-n", iters, "--algorithm", algorithm, "--backend", backend]
             outputs(start([[worker(), "allreduce", "--index", i, "--listen", addr, *common, *(["-J", file] if i == 0 else [])]
                            for i, addr in enumerate(addrs)]))
             row = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))["rows"][0]
@@ -114,42 +126,55 @@ def run_ours(args, ranks):
     return found
 
 
-def run_gloo(args, ranks):
+def run_gloo(sizes, ranks):
     python = peers.interpreter("pytorch")
     if not python.exists():
         return {}
     with tempfile.TemporaryDirectory() as folder:
-        words = [f"{size}:{warmup(size)}:{ITERS[size]}" for size in args.sizes]
+        words = [f"{size}:{warmup(size)}:{ITERS[size]}" for size in sizes]
         out = outputs(start([[python, ROOT / "bench" / "allreduce_gloo.py", i, ranks, os.path.join(folder, "meeting"), *words]
                              for i in range(ranks)]))[0]
     return {line["bytes"]: line for line in map(json.loads, out.splitlines())}
 
 
-def run_mpi(args, ranks):
-    if not shutil.which("mpicc") or not shutil.which("mpirun"):
+OPEN_MPI = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl"]
+
+
+def run_mpi(sizes, ranks, compiler, launcher):
+    if not shutil.which(compiler) or not shutil.which(launcher[0]):
         return {}
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "allreduce_mpi")
-        subprocess.run(["mpicc", "-O2", "-D_GNU_SOURCE", "-I", ROOT / "lib", "-o", program, ROOT / "bench" / "allreduce_mpi.c",
+        subprocess.run([compiler, "-O2", "-D_GNU_SOURCE", "-I", ROOT / "lib", "-o", program, ROOT / "bench" / "allreduce_mpi.c",
                         ROOT / "lib" / "base" / "parse.c", "-lm"], check=True)
-        for size in args.sizes:
-            argv = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl",
-                    "tcp,self", "-np", ranks, program, size, warmup(size), ITERS[size]]
-            found[size] = json.loads(outputs(start([argv]))[0])
+        for size in sizes:
+            found[size] = json.loads(outputs(start([[*launcher, "-np", ranks, program, size, warmup(size), ITERS[size]]]))[0])
     return found
 
 
-RUN = {OURS: run_ours, GLOO: run_gloo, MPI: run_mpi}
+RUN = {
+    OURS: lambda args, ranks: run_ours(args.sizes, ranks, args.algorithm),
+    GLOO: lambda args, ranks: run_gloo(args.sizes, ranks),
+    MPI: lambda args, ranks: run_mpi(args.sizes, ranks, "mpicc.openmpi", [*OPEN_MPI, "tcp,self"]),
+    OURS_SHM: lambda args, ranks: run_ours(args.sizes, ranks, args.algorithm, "shm"),
+    MPI_SHM: lambda args, ranks: run_mpi(args.sizes, ranks, "mpicc.openmpi", [*OPEN_MPI, "vader,self"]),
+    MPICH: lambda args, ranks: run_mpi(args.sizes, ranks, "mpicc.mpich", ["mpirun.mpich"]),
+}
 
 
-def run_training(batch, steps, exchanges):
-    """Samples a second of both, and the CPU seconds of a step of both."""
+def run_way(way, ranks):
+    calls = {size: (max(2, iters // 5), iters) for size, iters in WAY_SIZES.items()}
+    return run_ours(WAY_SIZES, ranks, way, calls=calls)
+
+
+def run_training(batch, steps, transport):
+    """Samples a second of both, and the CPU seconds of a step of both. Transport "": they exchange nothing."""
     addrs = own_addresses(2)
     with secret() as (_, key):
         common = ["--batch-size", batch, "--steps", steps, "--warmup-steps", 2, "--threads", 1]
-        gang = ["--run", "gang", "--workers", 2, "--secret-file", key, "--worker-addrs", ",".join(addrs)]
-        argvs = [[worker(), "worker", "--index", i, "--listen", addr, *gang, *common] if exchanges else
+        gang = ["--run", "gang", "--workers", 2, "--secret-file", key, "--worker-addrs", ",".join(addrs), "--transport", transport]
+        argvs = [[worker(), "worker", "--index", i, "--listen", addr, *gang, *common] if transport else
                  [worker(), "trainer", "--run", f"alone{i}", "--trainers", 1, "--exchange", "None", *common]
                  for i, addr in enumerate(addrs)]
         summaries = summaries_of(start(argvs))
@@ -160,15 +185,22 @@ def run_training(batch, steps, exchanges):
 
 def cases(args):
     """(name, what measures it) of a round; its value is a dictionary."""
-    if "calls" in args.part:
-        for ranks in args.ranks:
-            for program in PROGRAMS:
-                yield f"{program}, {ranks} ranks", lambda p=program, n=ranks: {str(k): v for k, v in RUN[p](args, n).items()}
+    def by_text(values):
+        return {str(size): figures for size, figures in values.items()}
+
+    for part in ("calls", "shm"):
+        for ranks in args.ranks if part in args.part else ():
+            for program in PROGRAMS[part]:
+                yield f"{program}, {ranks} ranks", lambda p=program, n=ranks: by_text(RUN[p](args, n))
+    if "ways" in args.part:
+        for ranks in WAY_RANKS:
+            for way in WAYS:
+                yield f"{way}, {ranks} ranks", lambda w=way, n=ranks: by_text(run_way(w, n))
     if "training" in args.part:
-        for batch, (steps, _) in BATCHES.items():
-            for exchanges in (False, True):
-                yield f"batch {batch}, {'all-reduce' if exchanges else 'two copies'}", \
-                    lambda b=batch, s=steps, x=exchanges: run_training(b, s, x)
+        for batch, steps in BATCHES.items():
+            for transport in ("", *SHARES):
+                yield f"batch {batch}, {transport or 'two copies'}", \
+                    lambda b=batch, s=steps, t=transport: run_training(b, s, t)
 
 
 def kept(args):
@@ -220,33 +252,71 @@ def ratio(ours, others, key):
     return Spread.of([own[key] / min(values[i][key] for values in theirs) for i, own in enumerate(ours)])
 
 
-def report_calls(args, done):
-    lines, bars = [], []
+def report_part(args, done, part):
+    """(ranks, size, figures of each program) of a part, and its table."""
+    names, found, lines = PROGRAMS[part], [], []
     for ranks in args.ranks:
         for size in args.sizes:
-            ours, gloo, mpi = (figures(args, done, program, ranks, size) for program in PROGRAMS)
-            if any(value and value["wrong"] for value in ours + gloo + mpi):
+            ours, *others = values = [figures(args, done, program, ranks, size) for program in names]
+            if any(value and value["wrong"] for rounds in values for value in rounds):
                 raise Failed(f"{ranks} ranks, {size} bytes: a program's sums are wrong")
-            faster, cheaper = ratio(ours, [gloo, mpi], "time_us"), ratio(ours, [gloo], "cpu_ns_per_byte")
-            lines.append([str(ranks), str(size), ours[0]["way"], cell(ours), cell(gloo), cell(mpi), faster.text() if faster else ""])
-            for peer, values in ((GLOO, gloo), (MPI, mpi)):
-                if size >= FASTER_FROM[ranks]:
-                    bars.append(Bar(f"{ranks} ranks, {size} bytes: time over {peer}'s", ratio(ours, [values], "time_us"), 1, "<"))
-            if size == MODEL_BYTES:
-                bars.append(Bar(f"{ranks} ranks, {size} bytes: CPU time a byte over Gloo's", cheaper, 1, "<"))
-    print(table(["ranks", "BYTES", "WAY", "benchworker ms; CPU-ns/B", "Gloo", "Open MPI", "OURS OVER THE FASTER"], lines))
+            faster = ratio(ours, others, "time_us")
+            lines.append([str(ranks), str(size), ours[0]["way"], *map(cell, values), faster.text() if faster else ""])
+            found.append((ranks, size, values))
+    print(table(["ranks", "BYTES", "WAY", f"{names[0]} ms; CPU-ns/B", *names[1:], "OURS OVER THE FASTER"], lines))
+    return found
+
+
+def report_calls(args, done):
+    bars = []
+    for ranks, size, (ours, *others) in report_part(args, done, "calls"):
+        for peer, values in zip((GLOO, MPI), others):
+            if size >= FASTER_FROM[ranks]:
+                bars.append(Bar(f"{ranks} ranks, {size} bytes: time over {peer}'s", ratio(ours, [values], "time_us"), 1, "<"))
+        if size == MODEL_BYTES:
+            bars.append(Bar(f"{ranks} ranks, {size} bytes: CPU time a byte over Gloo's",
+                            ratio(ours, others[:1], "cpu_ns_per_byte"), 1, "<"))
     return bars
+
+
+def report_shm(args, done):
+    bars = []
+    for ranks, size, (ours, *others) in report_part(args, done, "shm"):
+        if size == MODEL_BYTES:
+            for peer, values in zip((MPI_SHM, MPICH), others):
+                bars.append(Bar(f"{ranks} ranks, {size} bytes: time over {peer}'s", ratio(ours, [values], "time_us"), 1, "<"))
+            if ranks == 2:
+                bars.append(Bar(f"{ranks} ranks, {size} bytes through shared memory, ms",
+                                Spread.of([value["time_us"] / 1e3 for value in ours]), SHM_MODEL_MS, "<="))
+    return bars
+
+
+def report_ways(args, done):
+    """Microseconds of each way, and the fastest by the median of the rounds; collective_plan.h has limits of it. No bars."""
+    lines = []
+    for ranks in WAY_RANKS:
+        for size in WAY_SIZES:
+            times = {way: figures(args, done, way, ranks, size) for way in WAYS}
+            spreads = {way: Spread.of([value["time_us"] for value in values]) for way, values in times.items()
+                       if values[0]["way"].startswith(way)}  # beyond its longest message doubling is halving
+            lines.append([str(ranks), str(size), *(spreads[way].text(0) if way in spreads else "" for way in WAYS),
+                          min(spreads, key=lambda way: spreads[way].median)])
+    print(table(["ranks", "BYTES", *(f"{way} us" for way in WAYS), "FASTEST"], lines))
+    return []
 
 
 def report_training(args, done):
     lines, bars = [], []
-    for batch, (_, least) in BATCHES.items():
-        alone, both = ([done[f"batch {batch}, {what}", n]["values"] for n in range(args.rounds)] for what in ("two copies", "all-reduce"))
-        shares = Spread.of([b["rate"] / a["rate"] for a, b in zip(alone, both)])
-        extra = [b["cpu_s"] - a["cpu_s"] for a, b in zip(alone, both)]
-        lines.append([f"batch {batch}", Spread.of([a["rate"] for a in alone]).text(1), Spread.of([b["rate"] for b in both]).text(1),
-                      shares.text(), Spread.of(extra).text(3), Spread.of([a["cpu_s"] / b["cpu_s"] for a, b in zip(alone, both)]).text()])
-        bars.append(Bar(f"two workers, batch {batch}: share of two copies", shares, least))
+    for batch in BATCHES:
+        alone = [done[f"batch {batch}, two copies", n]["values"] for n in range(args.rounds)]
+        for transport, least in SHARES.items():
+            both = [done[f"batch {batch}, {transport}", n]["values"] for n in range(args.rounds)]
+            shares = Spread.of([b["rate"] / a["rate"] for a, b in zip(alone, both)])
+            extra = [b["cpu_s"] - a["cpu_s"] for a, b in zip(alone, both)]
+            lines.append([f"batch {batch}, {transport}", Spread.of([a["rate"] for a in alone]).text(1),
+                          Spread.of([b["rate"] for b in both]).text(1), shares.text(), Spread.of(extra).text(3),
+                          Spread.of([a["cpu_s"] / b["cpu_s"] for a, b in zip(alone, both)]).text()])
+            bars.append(Bar(f"two workers, batch {batch}, {transport}: share of two copies", shares, least[batch]))
     print(table(["two workers", "COPIES samples/s", "WORKERS samples/s", "SHARE", "EXTRA CPU-s A STEP", "SHARE BY CPU ALONE"], lines))
     return bars
 
@@ -254,7 +324,7 @@ def report_training(args, done):
 def report(args, done):
     bars = []
     for part in args.part:
-        bars += {"calls": report_calls, "training": report_training}[part](args, done)
+        bars += {"calls": report_calls, "shm": report_shm, "ways": report_ways, "training": report_training}[part](args, done)
         print()
     print(f"load average {Spread.of([line['load'] for line in done.values()]).text(1)}, {os.cpu_count()} CPUs")
     return conclude(bars)

@@ -58,7 +58,7 @@ class Allreduce(unittest.TestCase):
         self.assertEqual(("reached 4 of 5", 1), (done.stdout.splitlines()[-1], done.returncode))
         runs = pathlib.Path(f"{self.worker}.runs").read_text(encoding="utf-8")
         self.assertEqual(4, runs.count("allreduce --index"))
-        self.assertIn("-b 4096 -e 4096 -w 200 -n 1000 --algorithm auto", runs)
+        self.assertIn("-b 4096 -e 4096 -w 200 -n 1000 --algorithm auto --backend tcp", runs)
 
     def test_missing_peers_are_missed_bars(self):
         done = self.run_with("--part", "calls", "--rounds", "1", "--ranks", "2", "--sizes", "4096")
@@ -74,10 +74,32 @@ class Allreduce(unittest.TestCase):
         self.assertEqual((1, "script/bench allreduce: 2 ranks, 4096 bytes: a program's sums are wrong\n"),
                          (done.returncode, done.stderr.splitlines(True)[-1]))
 
+    def test_shared_memory(self):
+        self.keep("Open MPI shm, 2 ranks", **{str(allreduce.MODEL_BYTES): PEER})
+        done = self.run_with("--part", "shm", "--rounds", "1", "--ranks", "2", "--sizes", str(allreduce.MODEL_BYTES), "--json",
+                             str(self.file), TIME_US="12500")
+        for text in ("MISSED   2 ranks, 61018408 bytes through shared memory, ms: 12.50 (12.50-12.50) <= 12",
+                     "MISSED   2 ranks, 61018408 bytes: time over Open MPI shm's: 781.25 (781.25-781.25) < 1",
+                     "MISSED   2 ranks, 61018408 bytes: time over MPICH shm's: not measured < 1"):
+            self.assertIn(text, done.stdout, done.stderr)
+        self.assertIn("--backend shm", pathlib.Path(f"{self.worker}.runs").read_text(encoding="utf-8"))
+
+    def test_ways(self):
+        for ranks in allreduce.WAY_RANKS:
+            for way, time_us in (("ring", 9), ("halving", 8), ("doubling", 7)):
+                values = {str(size): {"time_us": time_us, "way": "halving-doubling" if way == "doubling" and size > 4096 else way}
+                          for size in allreduce.WAY_SIZES}
+                self.keep(f"{way}, {ranks} ranks", **values)
+        done = self.run_with("--part", "ways", "--rounds", "1", "--json", str(self.file))
+        rows = [line.split() for line in done.stdout.splitlines() if line.startswith("4 ")]
+        self.assertEqual(["4", "4096", "9", "(9-9)", "8", "(8-8)", "7", "(7-7)", "doubling"], rows[0], done.stderr)
+        self.assertEqual(["4", "8192", "9", "(9-9)", "8", "(8-8)", "halving"], rows[1])
+        self.assertEqual(len(allreduce.WAY_SIZES), len(rows))
+
     def test_training(self):
         done = self.run_with("--part", "training", "--rounds", "1")
-        self.assertIn("reached  two workers, batch 32: share of two copies: 0.90 (0.90-0.90) >= 0.85", done.stdout, done.stderr)
-        self.assertIn("MISSED   two workers, batch 128: share of two copies: 0.90 (0.90-0.90) >= 0.96", done.stdout)
+        self.assertIn("reached  two workers, batch 32, Tcp: share of two copies: 0.90 (0.90-0.90) >= 0.85", done.stdout, done.stderr)
+        self.assertIn("MISSED   two workers, batch 128, SharedMemory: share of two copies: 0.90 (0.90-0.90) >= 0.97", done.stdout)
         row = next(line for line in done.stdout.splitlines() if line.startswith("batch 32"))
         self.assertIn("0.125 (0.125-0.125)", row)  # 2 x (5 - 4) CPU-s more, in 16 steps
 
