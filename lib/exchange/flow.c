@@ -27,6 +27,11 @@ void flow_done(struct flow *f)
     *f = (struct flow){0};
 }
 
+void flow_widen(struct flow *f, uint32_t n_links)
+{
+    f->max += n_links * f->max_each;
+}
+
 bool flow_next(struct flow *f, flow_may_fn may, void *ctx, uint32_t *ret_link)
 {
     struct flow_link *next = NULL;
