@@ -458,6 +458,43 @@ static void format_staleness(const struct describe_params *p, struct buf *out)
     }
 }
 
+/* Gradients that Sync with backup trainers dropped, and whose most of them were. */
+static void format_late(const struct describe_params *p, struct buf *out)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
+        const struct point_result *point = &p->result->points[i];
+        const uint32_t n_trainers = point->point->replicas[ROLE_TRAINER];
+        _cleanup_(freep) double *of_trainer = xnew_array(double, n_trainers + 1);
+        double slices = 0, dropped = 0;
+        for (size_t j = 0; j < point->n_trials; j++) {
+            const struct trial_result *t = &point->trials[j];
+            for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
+                const struct summary_late *late = &t->replicas[k].summary.late;
+                slices += (double)late->slices;
+                dropped += (double)late->dropped;
+                of_trainer[late->trainer < n_trainers ? late->trainer : n_trainers] +=
+                    (double)late->most;
+            }
+        }
+        if (slices == 0) {
+            continue;
+        }
+        uint32_t latest = 0;
+        for (uint32_t t = 1; t < n_trainers; t++) {
+            latest = of_trainer[t] > of_trainer[latest] ? t : latest;
+        }
+        buf_puts(out, any ? "" : "\nLate gradients (dropped; their samples count as trained):\n");
+        any = true;
+        buf_printf(out, "  point %u: %.1f%%", i, 100 * dropped / slices);
+        if (of_trainer[latest] > 0) {
+            buf_printf(out, ", most often of trainer/%u (%.1f%%)", latest,
+                       100 * of_trainer[latest] / slices);
+        }
+        buf_putc(out, '\n');
+    }
+}
+
 static void format_slow(const struct describe_params *p, struct buf *out)
 {
     if (p->result->slow.len == 0) {
@@ -578,6 +615,7 @@ void describe_format(const struct describe_params *p, struct buf *out)
     format_noise(p, out);
     format_slow(p, out);
     format_staleness(p, out);
+    format_late(p, out);
     format_failures(p, out);
     format_events(p, out);
 }

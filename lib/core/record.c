@@ -280,11 +280,19 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
         set_count(staleness, "max", s->staleness.max);
         json_object_set_new(o, "staleness", staleness);
     }
+    if (s->late.slices > 0) {
+        json_t *late = json_object();
+        set_count(late, "slices", s->late.slices);
+        set_count(late, "dropped", s->late.dropped);
+        set_count(late, "trainer", s->late.trainer);
+        set_count(late, "most", s->late.most);
+        json_object_set_new(o, "late", late);
+    }
     set_noise(o, &s->noise);
     if (s->transport != EXCHANGE_TRANSPORT_AUTO) {
         json_object_set_new(o, "transport", json_string(exchange_transport_names[s->transport]));
     }
-    const bool is_long = is_evaluated || s->staleness.slices > 0;
+    const bool is_long = is_evaluated || s->staleness.slices > 0 || s->late.slices > 0;
     if (n != 0) {
         set_series(o, step_ns, n, is_long ? SUMMARY_MAX_SERIES_EVALUATED : SERIES_MAX);
     }

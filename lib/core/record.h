@@ -53,7 +53,7 @@ struct record_step {
 
 #define SUMMARY_MAX_BYTES 4096
 #define SUMMARY_MAX_SERIES 1000
-#define SUMMARY_MAX_SERIES_EVALUATED 500 /* beside evaluations or staleness: all must fit */
+#define SUMMARY_MAX_SERIES_EVALUATED 500 /* beside evaluations, staleness or late: all must fit */
 
 /* What `samples` of a summary counts. */
 enum summary_unit {
@@ -93,6 +93,14 @@ struct summary_staleness {
     uint64_t max;
 };
 
+/* Of a parameter server in Sync with backup trainers: gradients of slices from the barrier to the end. */
+struct summary_late {
+    uint64_t slices;  /* that came; 0: another mode */
+    uint64_t dropped; /* of these, because they came too late */
+    uint32_t trainer; /* its index: the one that was late most often */
+    uint64_t most;    /* of these, that trainer's */
+};
+
 /* What a probe of the machine found (worker/host/probe.h). Figures of one machine compare with each other
  * only. */
 struct noise_probe {
@@ -128,6 +136,7 @@ struct summary {
     struct evaluations *evaluations; /* owned; NULL: none */
     struct summary_last last;
     struct summary_staleness staleness;
+    struct summary_late late;
     struct noise noise;
     enum exchange_transport transport; /* of a worker: how it reached its peers; Auto: not said */
 };

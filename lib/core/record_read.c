@@ -309,6 +309,25 @@ static int read_staleness(const json_t *o, struct summary_staleness *s, struct e
     return 0;
 }
 
+static int read_late(const json_t *o, struct summary_late *late, struct err *err)
+{
+    json_t *object = NULL;
+    int r = get_object(o, "late", OPTIONAL, &object, err);
+    if (r < 0 || object == NULL) {
+        return r;
+    }
+    if ((r = get_u64(object, "slices", REQUIRED, &late->slices, err)) < 0 ||
+        (r = get_u64(object, "dropped", REQUIRED, &late->dropped, err)) < 0 ||
+        (r = get_u32(object, "trainer", REQUIRED, &late->trainer, err)) < 0 ||
+        (r = get_u64(object, "most", REQUIRED, &late->most, err)) < 0) {
+        return err_wrap(err, r, "'late'");
+    }
+    if (late->dropped > late->slices || late->most > late->dropped) {
+        return err_set(err, EPROTO, "'late': 'most' is a part of 'dropped', and that of 'slices'");
+    }
+    return 0;
+}
+
 static int read_probe(const json_t *noise, const char *key, struct noise_probe *probe,
                       struct err *err)
 {
@@ -384,6 +403,7 @@ static int read_summary(const json_t *o, struct summary *s, struct err *err)
     r = r < 0 ? r : read_evaluations(o, s, err);
     r = r < 0 ? r : read_last(o, &s->last, err);
     r = r < 0 ? r : read_staleness(o, &s->staleness, err);
+    r = r < 0 ? r : read_late(o, &s->late, err);
     r = r < 0 ? r : read_noise(o, &s->noise, err);
     r = r < 0 ? r : read_transport(o, &s->transport, err);
     return r < 0 ? r : read_series(o, s, err);

@@ -213,8 +213,9 @@ static void series_saturates(void **state)
     buf_done(&out);
 }
 
-/* A server alone sees staleness, and a worker alone has a transport. */
-static struct summary worst_summary(bool is_worker)
+/* A server alone sees staleness or late gradients, and a worker alone has a transport. */
+enum writer { SERVER, SERVER_WITH_BACKUPS, WORKER, WRITER_COUNT };
+static struct summary worst_summary(enum writer writer)
 {
     struct summary s = {
         .samples = UINT64_MAX,
@@ -233,8 +234,10 @@ static struct summary worst_summary(bool is_worker)
         .noise = {{INT64_MAX, INT64_MAX}, {INT64_MAX, INT64_MAX}, INT64_MAX, INT64_MAX},
         .source = {.unit = UNIT_SAMPLES, .accuracy_last = -2.2250738585072014e-308},
     };
-    if (is_worker) {
+    if (writer == WORKER) {
         s.transport = EXCHANGE_TRANSPORT_SHARED_MEMORY; /* the longest name */
+    } else if (writer == SERVER_WITH_BACKUPS) {
+        s.late = (struct summary_late){INT64_MAX, INT64_MAX, UINT32_MAX, INT64_MAX};
     } else {
         s.staleness = (struct summary_staleness){INT64_MAX, 1.7976931348623157e308, INT64_MAX};
     }
@@ -250,16 +253,16 @@ static void worst_numbers_fit_the_termination_message(void **state)
 {
     (void)state;
     static const size_t counts[] = {0, 1, 999, 1000, 1001, 99999, 100000, 500, 1000};
-    for (size_t i = 0; i < 2 * N_ROWS(counts); i++) {
-        const bool is_worker = i >= N_ROWS(counts);
-        const struct record_who who = {is_worker ? ROLE_WORKER : ROLE_PSERVER, UINT32_MAX,
+    for (size_t i = 0; i < WRITER_COUNT * N_ROWS(counts); i++) {
+        const enum writer writer = (enum writer)(i / N_ROWS(counts));
+        const struct record_who who = {writer == WORKER ? ROLE_WORKER : ROLE_PSERVER, UINT32_MAX,
                                        UINT32_MAX};
         const size_t n = counts[i % N_ROWS(counts)];
         int64_t *ns = xnew_array(int64_t, n + 1);
         for (size_t j = 0; j < n; j++) {
             ns[j] = j % 2 == 0 ? INT64_MAX : INT64_MIN;
         }
-        struct summary s = worst_summary(is_worker);
+        struct summary s = worst_summary(writer);
         struct evaluations evaluations = {
             .k = UINT32_MAX, .n = EVALUATIONS_MAX, .end_ms = EVALUATION_MAX_MS};
         for (size_t j = 0; j < EVALUATIONS_MAX; j++) {
@@ -278,6 +281,10 @@ static void worst_numbers_fit_the_termination_message(void **state)
         assert_string_equal(r.summary.source.method, s.source.method);
         assert_memory_equal(&r.summary.last, &s.last, sizeof(s.last));
         assert_memory_equal(&r.summary.staleness, &s.staleness, sizeof(s.staleness));
+        assert_int_equal(r.summary.late.slices, s.late.slices);
+        assert_int_equal(r.summary.late.dropped, s.late.dropped);
+        assert_int_equal(r.summary.late.trainer, s.late.trainer);
+        assert_int_equal(r.summary.late.most, s.late.most);
         assert_memory_equal(&r.summary.noise, &s.noise, sizeof(s.noise));
         assert_int_equal(r.summary.transport, s.transport);
         record_done(&r);
@@ -362,6 +369,8 @@ static void numbers_come_back_bit_for_bit(void **state)
 #define SUM                                                                                        \
     "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,\"attempt\":0,"           \
     "\"samples\":1,\"duration_ns\":1,\"steps\":1"
+#define LATE(slices, dropped, most)                                                                \
+    ",\"late\":{\"slices\":" slices ",\"dropped\":" dropped ",\"trainer\":2,\"most\":" most "}"
 #define DIGEST_HALF_BUT_ONE "123456789abcdef0123456789abcdef"
 #define DIGEST_HALF "0" DIGEST_HALF_BUT_ONE
 
@@ -439,6 +448,12 @@ static void lines_of_others_pass_and_damaged_ones_are_named(void **state)
          "'transport' is not one that carries numbers"},
         {"unknown transport", SUM ",\"transport\":\"Pigeon\"}", -EPROTO,
          "'transport' is not one that carries numbers"},
+        {"late gradients", SUM LATE("9", "3", "3") "}", 1, NULL},
+        {"more were dropped than came", SUM LATE("9", "10", "3") "}", -EPROTO,
+         "'late': 'most' is a part of 'dropped'"},
+        {"one had more dropped than all", SUM LATE("9", "3", "4") "}", -EPROTO,
+         "'late': 'most' is a part of 'dropped'"},
+        {"half of it", SUM ",\"late\":{\"slices\":3}}", -EPROTO, "'late': 'dropped' is missing"},
         {"transport is no text", SUM ",\"transport\":1}", -EPROTO, "'transport' is not"},
         {"noise is no object", SUM ",\"noise\":[]}", -EPROTO, "'noise' is not an object"},
         {"series", SUM ",\"series\":{\"k\":1,\"n\":1,\"min\":0,\"data\":\"AAA=\"}}", 1, NULL},

@@ -171,6 +171,61 @@ static void test_a_failed_run(void **state)
     assert_null(strchr(text, '\033'));
 }
 
+/* A run of one trial that went well, with a server that says this. Owned. */
+static char *describe_server(const char *says)
+{
+    struct run_def *def = make_def("{trainers: [3]}", 1);
+    struct run_row run = {.uid = (char *)"u", .name = (char *)"t", .benchmark = (char *)"tiny"};
+    struct attempt_row row = {.outcome = ATTEMPT_SUCCEEDED};
+    for (uint32_t i = 0; i < 4; i++) {
+        const enum role role = i == 0 ? ROLE_PSERVER : ROLE_TRAINER;
+        const uint32_t index = i == 0 ? 0 : i - 1;
+        *vec_push(&row.replicas) = (struct replica_row){
+            .id = {{0, 0, 0}, role, index},
+            .environment_json = xstrdup("{\"host\":\"h\"}"),
+            .summary_json =
+                xasprintf("{\"benchd\":1,\"type\":\"summary\",\"role\":\"%s\",\"index\":%u,"
+                          "\"attempt\":0,\"samples\":1,\"duration_ns\":1,\"steps\":1%s}",
+                          role_to_string(role), index, i == 0 ? says : ""),
+        };
+    }
+    struct result *result = result_build(def, RUN_SUCCEEDED, &row, 1);
+    struct describe_params params = {
+        .row = &run, .result = result, .rows = &row, .n_rows = 1, .where = "--local"};
+    struct buf out = BUF_INIT;
+    describe_format(&params, &out);
+    result_free(result);
+    attempt_row_done(&row);
+    run_def_free(def);
+    return buf_take(&out);
+}
+
+/* What servers say of a mode without rounds of all trainers. */
+static void test_stale_and_late_gradients(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *says, *text;
+    } rows[] = {
+        {",\"staleness\":{\"slices\":8,\"mean\":1.25,\"max\":3}",
+         "Staleness (updates by others since a trainer got its parameters):\n"
+         "  point 0: 1.25 in the mean, at most 3\n"},
+        {",\"late\":{\"slices\":80,\"dropped\":20,\"trainer\":2,\"most\":18}",
+         "Late gradients (dropped; their samples count as trained):\n"
+         "  point 0: 25.0%, most often of trainer/2 (22.5%)\n"},
+        {",\"late\":{\"slices\":80,\"dropped\":0,\"trainer\":0,\"most\":0}",
+         "Late gradients (dropped; their samples count as trained):\n  point 0: 0.0%\n"},
+        {",\"late\":{\"slices\":80,\"dropped\":9,\"trainer\":7,\"most\":9}", "  point 0: 11.2%\n"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        _cleanup_(freep) char *text = describe_server(rows[i].says);
+        assert_has(text, rows[i].text);
+    }
+    _cleanup_(freep) char *neither = describe_server("");
+    assert_null(strstr(neither, "Staleness"));
+    assert_null(strstr(neither, "Late gradients"));
+}
+
 /* The format of numbers is said where it is not fp32, and with each system where they differ. */
 static void test_the_format_of_numbers(void **state)
 {
@@ -308,6 +363,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_failed_run),
         cmocka_unit_test(test_the_format_of_numbers),
+        cmocka_unit_test(test_stale_and_late_gradients),
         cmocka_unit_test(test_a_slow_replica),
         cmocka_unit_test(test_a_narrow_terminal),
         cmocka_unit_test(test_an_interrupted_run),

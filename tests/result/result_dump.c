@@ -101,6 +101,14 @@ STRUCT(summary_staleness, SUMMARY_STALENESS)
         0                                                                                          \
     }
 
+#define SUMMARY_LATE(F) F(INT, slices) F(INT, dropped) F(INT, trainer) F(INT, most)
+STRUCT(summary_late, SUMMARY_LATE)
+#define DUMP_summary_late(name) INNER(summary_late, name)
+#define ZERO_summary_late                                                                          \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
 #define NOISE_PROBE(F) F(INT, spins_per_s) F(INT, copy_bytes_per_s)
 STRUCT(noise_probe, NOISE_PROBE)
 #define DUMP_noise_probe(name) INNER(noise_probe, name)
@@ -136,7 +144,8 @@ STRUCT(noise, NOISE)
     F(POINTER, series_us)                                                                          \
     F(summary_source, source)                                                                      \
     F(POINTER, evaluations)                                                                        \
-    F(summary_last, last) F(summary_staleness, staleness) F(noise, noise) F(INT, transport)
+    F(summary_last, last)                                                                          \
+    F(summary_staleness, staleness) F(summary_late, late) F(noise, noise) F(INT, transport)
 STRUCT(summary, SUMMARY)
 #define DUMP_summary(name) INNER(summary, name)
 #define ZERO_summary                                                                               \
