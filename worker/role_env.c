@@ -337,6 +337,10 @@ static int read_mode(struct role_env *e, struct err *err)
                        "%s '%s' needs wire Fp32: a trainer's own parameters must not be rounded",
                        source, e->mode_name);
     }
+    if (e->mode.backups > 0 && e->mode.backups >= e->n_trainers) {
+        return err_set(err, EINVAL, "%s '%s' needs more trainers than backups", source,
+                       e->mode_name);
+    }
     const int64_t period = exchange_mode_period(&e->mode);
     if (e->role == ROLE_TRAINER && (e->warmup_steps % period != 0 || e->steps % period != 0)) {
         return err_set(err, EINVAL,

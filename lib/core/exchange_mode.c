@@ -21,6 +21,7 @@ static const struct {
     int64_t min, max;
 } fields[] = {
     {"staleness", offsetof(struct exchange_mode, staleness), 0, EXCHANGE_STALENESS_MAX},
+    {"backups", offsetof(struct exchange_mode, backups), 1, EXCHANGE_BACKUPS_MAX},
     {"accumulate", offsetof(struct exchange_mode, accumulate), 2, EXCHANGE_PERIOD_MAX},
     {"localSteps", offsetof(struct exchange_mode, local_steps), 2, EXCHANGE_PERIOD_MAX},
 };
@@ -43,13 +44,13 @@ bool exchange_mode_follows(const struct exchange_mode *mode, uint64_t step)
 
 bool exchange_mode_eq(const struct exchange_mode *a, const struct exchange_mode *b)
 {
-    return a->kind == b->kind && a->staleness == b->staleness && a->accumulate == b->accumulate &&
-           a->local_steps == b->local_steps;
+    return a->kind == b->kind && a->staleness == b->staleness && a->backups == b->backups &&
+           a->accumulate == b->accumulate && a->local_steps == b->local_steps;
 }
 
 bool exchange_mode_is_single(const struct exchange_mode *mode)
 {
-    return mode->kind != EXCHANGE_SYNC;
+    return mode->kind != EXCHANGE_SYNC || mode->backups > 0;
 }
 
 bool exchange_mode_may_have(const struct exchange_mode *mode, uint64_t own, uint64_t slowest)
@@ -60,7 +61,7 @@ bool exchange_mode_may_have(const struct exchange_mode *mode, uint64_t own, uint
     case EXCHANGE_BOUNDED:
         return own + 1 <= slowest + mode->staleness;
     default:
-        return own + 1 <= slowest;
+        return mode->backups > 0 || own + 1 <= slowest;
     }
 }
 
@@ -73,6 +74,10 @@ const char *exchange_mode_conflict(const struct exchange_mode *mode, const char 
     if (mode->local_steps > 0 && mode->kind != EXCHANGE_SYNC) {
         *ret_field = "localSteps";
         return "parameters are averaged over all trainers, which only mode Sync waits for";
+    }
+    if (mode->backups > 0 && (mode->kind != EXCHANGE_SYNC || mode->local_steps > 0)) {
+        *ret_field = "backups";
+        return "only mode Sync, without local steps, waits for trainers";
     }
     if (mode->staleness > 0 && mode->kind != EXCHANGE_BOUNDED) {
         *ret_field = "staleness";
@@ -113,7 +118,8 @@ static int parse_field(const char *word, size_t len, struct exchange_mode *mode,
         *field(mode, i) = (uint32_t)value;
         return 0;
     }
-    return err_set(err, EINVAL, "'%.*s': expected staleness=N, accumulate=N or localSteps=N",
+    return err_set(err, EINVAL,
+                   "'%.*s': expected staleness=N, backups=N, accumulate=N or localSteps=N",
                    (int)len, word);
 }
 

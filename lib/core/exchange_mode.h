@@ -21,14 +21,16 @@ extern const char *const exchange_mode_names[EXCHANGE_MODE_COUNT]; /* as in a de
 struct exchange_mode {
     enum exchange_mode_kind kind;
     uint32_t staleness; /* of BOUNDED: so many exchanges may a trainer be ahead of the slowest */
+    uint32_t backups;   /* of SYNC: no step waits for so many trainers (exchange/backups.h) */
     uint32_t
-        accumulate; /* gradients of so many steps are averaged before they leave; 0: each step's */
+        accumulate; /* the gradients of so many steps are averaged, then sent; 0: each step's */
     uint32_t local_steps; /* a trainer updates its own parameters so often, then the servers average
                              them (local SGD; Stich 2019); 0: the servers update them */
 };
 #define EXCHANGE_MODE_SYNC ((struct exchange_mode){0})
 #define EXCHANGE_PERIOD_MAX 1000 /* of both */
 #define EXCHANGE_STALENESS_MAX 1000
+#define EXCHANGE_BACKUPS_MAX 1000
 #define EXCHANGE_MODE_TEXT_MAX 96 /* of exchange_mode_text, with the terminator */
 
 /* Steps from one exchange to the next, at least 1. */
@@ -37,7 +39,7 @@ uint32_t exchange_mode_period(const struct exchange_mode *mode);
 bool exchange_mode_follows(const struct exchange_mode *mode, uint64_t step);
 bool exchange_mode_eq(const struct exchange_mode *a, const struct exchange_mode *b);
 
-/* Does a server apply each trainer's gradients on their own? */
+/* Has each slice of the parameters a version of its own, in place of rounds that all trainers are in? */
 bool exchange_mode_is_single(const struct exchange_mode *mode);
 /* May a trainer have the parameters after its exchange `own` (from 0), when the slowest trainer has sent all of `slowest`
  * exchanges? In Sync a sum is not complete before all have sent theirs. */

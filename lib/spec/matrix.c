@@ -319,16 +319,39 @@ static struct point make_point(struct expansion *e, uint32_t system, struct para
     return point;
 }
 
+/* Some trainer must be waited for. `fewest`: trainers of the system's smallest point. */
+static void check_backups(struct expansion *e, uint32_t system, uint32_t fewest)
+{
+    const struct exchange_mode *mode = &exchange_of(e, system)->mode;
+    if (fewest > mode->backups || fewest == 0) { /* 0: noted already */
+        return;
+    }
+    const bool is_common = exchange_mode_eq(mode, &e->spec->workload.exchange.mode);
+    _cleanup_(freep) char *path = is_common
+                                      ? xstrdup("spec.workload.exchange.backups")
+                                      : xasprintf("spec.systems[%u].exchange.backups", system);
+    _cleanup_(freep) char *smaller =
+        fewest > 1 ? xasprintf("write backups: %u", fewest - 1) : xstrdup("leave it out");
+    _cleanup_(freep) char *fix =
+        xasprintf("%s, or sweep trainers from %u on", smaller, mode->backups + 1);
+    complain(e, path, fix,
+             "system '%s' has a point where trainers is %u, and no step would wait for any",
+             e->spec->systems.items[system].name, fewest);
+}
+
 /* Combinations that differ in numbers only that a system does not use are one point of it. */
 static void make_points(struct expansion *e)
 {
     struct index index;
     index_init(&index, e->spec->systems.len * e->combinations.len);
     for (uint32_t system = 0; system < e->spec->systems.len; system++) {
+        uint32_t fewest = UINT32_MAX;
         vec_each (const struct params, it, &e->combinations) {
             struct params params;
             params_copy(it, &params);
             struct point point = make_point(e, system, params);
+            const uint32_t trainers = point.replicas[ROLE_TRAINER];
+            fewest = trainers < fewest ? trainers : fewest;
             bool is_new;
             (void)index_put(&index, point_key(&point), 0, &is_new);
             if (is_new) {
@@ -337,6 +360,7 @@ static void make_points(struct expansion *e)
                 params_done(&point.params);
             }
         }
+        check_backups(e, system, fewest);
     }
     index_done(&index);
 }

@@ -70,6 +70,7 @@ static void read_mode(struct diags *d, const struct place *place, struct exchang
     struct exchange_mode mode = {
         .kind = (enum exchange_mode_kind)kind,
         .staleness = (uint32_t)read_int_or(d, place, "staleness", 0, EXCHANGE_STALENESS_MAX, 0),
+        .backups = (uint32_t)read_int_or(d, place, "backups", 0, EXCHANGE_BACKUPS_MAX, 0),
         .accumulate = (uint32_t)read_int_or(d, place, "accumulate", 1, EXCHANGE_PERIOD_MAX, 1),
         .local_steps = (uint32_t)read_int_or(d, place, "localSteps", 1, EXCHANGE_PERIOD_MAX, 1),
     };
@@ -80,6 +81,7 @@ static void read_mode(struct diags *d, const struct place *place, struct exchang
     }
     const bool has_bound = place_get(place, "staleness").node != NULL;
     const char *field = mode.kind != EXCHANGE_SYNC ? "mode"
+                        : mode.backups > 0         ? "backups"
                         : mode.accumulate > 0      ? "accumulate"
                                                    : "localSteps";
     const struct place at = place_get(place, field), bound = place_get(place, "staleness");
@@ -130,10 +132,9 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
 {
     struct diags *d = r->diags;
     static const struct field fields[] = {
-        {"kind", FIELD_REQUIRED},       {"mode", FIELD_OPTIONAL},
-        {"staleness", FIELD_OPTIONAL},  {"accumulate", FIELD_OPTIONAL},
-        {"localSteps", FIELD_OPTIONAL}, {"wire", FIELD_OPTIONAL},
-        {"transport", FIELD_OPTIONAL},
+        {"kind", FIELD_REQUIRED},    {"mode", FIELD_OPTIONAL},       {"staleness", FIELD_OPTIONAL},
+        {"backups", FIELD_OPTIONAL}, {"accumulate", FIELD_OPTIONAL}, {"localSteps", FIELD_OPTIONAL},
+        {"wire", FIELD_OPTIONAL},    {"transport", FIELD_OPTIONAL},
     };
     static const char *const wires_later[] = {"Fp16", NULL};
     if (!read_map(d, place, fields, COUNT_OF(fields))) {

@@ -25,6 +25,8 @@ static void texts_and_back(void **state)
         {"Sync localSteps=16", {.local_steps = 16}},
         {"Async", {.kind = EXCHANGE_ASYNC}},
         {"Async accumulate=3", {.kind = EXCHANGE_ASYNC, .accumulate = 3}},
+        {"Sync backups=1", {.backups = 1}},
+        {"Sync backups=2 accumulate=3", {.backups = 2, .accumulate = 3}},
         {"BoundedStaleness staleness=0", {.kind = EXCHANGE_BOUNDED}},
         {"BoundedStaleness staleness=7", {.kind = EXCHANGE_BOUNDED, .staleness = 7}},
     };
@@ -50,7 +52,7 @@ static void wrong_texts(void **state)
         {"", "'': expected Sync, Async or BoundedStaleness"},
         {"sync", "'sync': expected Sync"},
         {"Syncs", "'Syncs': expected Sync"},
-        {"Sync ", "'': expected staleness=N, accumulate=N or localSteps=N"},
+        {"Sync ", "'': expected staleness=N, backups=N, accumulate=N or localSteps=N"},
         {"Sync accumulate", "'accumulate': expected staleness=N"},
         {"Sync accumulates=2", "'accumulates=2': expected"},
         {"Sync accumulate=1", "accumulate '1': expected a whole number from 2 to 1000"},
@@ -60,6 +62,9 @@ static void wrong_texts(void **state)
         {"Sync  localSteps=2", "'': expected"},
         {"Sync staleness=1", "staleness: only mode BoundedStaleness has a bound"},
         {"Async localSteps=2", "localSteps: parameters are averaged over all trainers"},
+        {"Async backups=1", "backups: only mode Sync, without local steps, waits for trainers"},
+        {"Sync backups=1 localSteps=2", "backups: only mode Sync, without local steps"},
+        {"Sync backups=0", "backups '0': expected a whole number from 1"},
         {"BoundedStaleness staleness=1001", "staleness '1001': expected a whole number from 0"},
         {"Sync accumulate=2 localSteps=2", "accumulate: a trainer that updates its own parameters"},
     };
@@ -100,6 +105,7 @@ static void who_waits_for_whom(void **state)
         {{.kind = EXCHANGE_BOUNDED, .staleness = 1}, 3},
         {{.kind = EXCHANGE_BOUNDED, .staleness = 3}, 1},
         {{.kind = EXCHANGE_BOUNDED, .staleness = 9}, 0},
+        {{.kind = EXCHANGE_SYNC, .backups = 1}, 0}, /* the sums say who has parameters */
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         for (uint64_t slowest = 0; slowest < 6; slowest++) {

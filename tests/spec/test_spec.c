@@ -380,6 +380,7 @@ static void modes_of_an_exchange(void **state)
         {"accumulate: 1, localSteps: 1", "Sync", "Sync"},
         {"accumulate: 5", "Sync accumulate=5", "Sync accumulate=5"},
         {"localSteps: 10", "Sync localSteps=10", "Sync"},
+        {"backups: 0", "Sync", "Sync"},
         {"staleness: 0", "BoundedStaleness staleness=0", "Sync"},
         {"staleness: 3, accumulate: 2", "BoundedStaleness staleness=3 accumulate=2",
          "Sync accumulate=2"},

@@ -52,6 +52,23 @@ static const struct {
     {"mode: Sync", "mode: Async, staleness: 3", "10:44",
      "spec.workload.exchange.staleness: only mode BoundedStaleness has a bound",
      "remove it, or write mode: BoundedStaleness"},
+    {"mode: Sync", "mode: Async, backups: 1", "10:44",
+     "spec.workload.exchange.backups: only mode Sync, without local steps, waits for trainers",
+     "remove it, or what it does not go with"},
+    {"mode: Sync", "backups: 1", "10:31",
+     "spec.workload.exchange.backups: system 'benchworker' has a point where trainers is 1, and no "
+     "step would wait for any",
+     "leave it out, or sweep trainers from 2 on"},
+    {"profile: benchworker}", "profile: benchworker, exchange: {kind: PServer, backups: 4}}",
+     "5:81",
+     "spec.systems[0].exchange.backups: system 'benchworker' has a point where trainers is 1, and "
+     "no "
+     "step would wait for any",
+     "leave it out, or sweep trainers from 5 on"},
+    {"mode: Sync, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [1, 2, 4]",
+     "backups: 4, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [8, 4, 3]", "10:31",
+     "spec.workload.exchange.backups: system 'benchworker' has a point where trainers is 3",
+     "write backups: 2, or sweep trainers from 5 on"},
     {"mode: Sync", "mode: Async, localSteps: 2", "10:44",
      "spec.workload.exchange.localSteps: parameters are averaged over all trainers",
      "remove it, or what it does not go with"},

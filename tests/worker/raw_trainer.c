@@ -46,8 +46,9 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
         t->credit = f->slice;
     }
     if (f->type == FRAME_PARAMS && !t->says_nothing) {
-        conn_send_count(conn, FRAME_TAKEN, f->step,
-                        (t->seen[FRAME_PARAMS] - 1) % t->rig->slices.n + 1);
+        conn_send_count(
+            conn, FRAME_TAKEN, f->step,
+            (t->seen[FRAME_PARAMS] - 1) % (t->rig->slices.n / t->rig->slices.n_servers) + 1);
     }
     if (f->type != FRAME_CHALLENGE) {
         return 0;

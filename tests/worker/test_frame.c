@@ -109,7 +109,7 @@ static void encode_golden(void **state)
         .offset = 16,
         .slice = 3,
         .dtype = FRAME_DTYPE_F32,
-        .priority = 3,
+        .params_version = 3,
         .sequence = 3, /* HELLO, PROOF, HEARTBEAT before */
         .payload_len = sizeof(values),
         .payload_crc = crc32c(0, values, sizeof(values)),

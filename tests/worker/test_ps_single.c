@@ -1,5 +1,5 @@
-/* Servers that apply each trainer's gradients on their own: what parameters a trainer gets, how stale its
- * gradients were, and whom a bound of staleness holds up. The test calls the trainers one after another,
+/* Servers without rounds: what parameters a trainer gets, how stale its gradients were or that they came too
+ * late, and whom a bound of staleness holds up. The test calls the trainers one after another,
  * so each sum of updates has one order. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "exchange_rig.h"
+#include "raw_trainer.h"
 #include "worker/tensor/bf16.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
@@ -236,12 +237,199 @@ static void the_slowest_leaves(void **state)
     }
 }
 
+/* One of two is enough: 0 is applied, 1 is late and gets what 0 made, 1 is applied, 0 is late; 0 leaves, 1
+ * goes on alone, because one gradient is enough. */
+static void late_ones_are_dropped(void **state)
+{
+    (void)state;
+    static const enum exchange_wire wires[] = {EXCHANGE_WIRE_FP32, EXCHANGE_WIRE_BF16};
+    static const struct {
+        uint32_t trainer;
+        bool is_late;
+    } turns[] = {{0, false}, {1, true}, {1, false}, {0, true}};
+    const struct exchange_mode mode = {.backups = 1};
+    for (size_t w = 0; w < N_ROWS(wires); w++) {
+        struct gang g;
+        struct err err;
+        start(&g, &mode, wires[w]);
+        both_at_barrier(&g);
+        for (size_t i = 0; i < N_ROWS(turns); i++) {
+            float *before = calloc(N_PARAMS, sizeof(float));
+            memcpy(before, g.want, N_PARAMS * sizeof(float));
+            assert_int_equal(one_step(&g, turns[i].trainer, &err), 0);
+            if (turns[i].is_late) {
+                memcpy(g.want, before, N_PARAMS * sizeof(float));
+            }
+            is_new(&g, turns[i].trainer);
+            free(before);
+        }
+        goodbye(&g, 0);
+        assert_int_equal(one_step(&g, 1, &err), 0);
+        is_new(&g, 1);
+        goodbye(&g, 1);
+        rig_join_servers(&g.rig);
+        for (uint32_t s = 0; s < 2; s++) {
+            const struct ps_server_stats *stats = &g.rig.servers[s].stats;
+            const uint64_t n = g.rig.slices.n / 2;
+            assert_int_equal(g.rig.servers[s].result, 0);
+            assert_int_equal(stats->n_rounds, 3); /* updates of each slice */
+            assert_int_equal(stats->n_arrived, 5 * n);
+            assert_int_equal(stats->n_dropped, 2 * n);
+            assert_int_equal(stats->latest_trainer, 0);
+            assert_int_equal(stats->n_latest, n);
+            assert_int_equal(stats->n_stale, 0);
+        }
+        end(&g);
+    }
+}
+
+/* Two of three are enough, and the mean of the two is applied. */
+static void the_mean_of_those_in_time(void **state)
+{
+    (void)state;
+    const struct exchange_mode mode = {.backups = 1};
+    struct rig rig;
+    struct raw_trainer t[3];
+    rig_init(&rig, N_PARAMS, 1, 3, SLICE_BYTES);
+    rig_set_mode(&rig, &mode);
+    rig_start_servers(&rig);
+    float *want = calloc(N_PARAMS, sizeof(float));
+    rig_init_params(want, N_PARAMS);
+    for (uint32_t i = 0; i < 3; i++) {
+        raw_join(&t[i], &rig, i);
+    }
+    const size_t n = rig.slices.n;
+    const struct slice first = slices_get(&rig.slices, rig.slices.n - 1);
+    for (size_t i = 0; i < first.len; i++) {
+        t[0].slice[i] = 3.0f;
+        t[2].slice[i] = 4.0f;
+        want[first.offset + i] -= 0.5f * 0.5f * 7.0f;
+    }
+    raw_gradient(&t[0], 0, 0);
+    raw_settle(&rig);
+    raw_read(&t[0]);
+    assert_int_equal(t[0].seen[FRAME_PARAMS], 0); /* one is not enough */
+    raw_gradient(&t[2], 0, 0);
+    assert_true(raw_wait(&t[0], FRAME_PARAMS, 1));
+    assert_true(raw_wait(&t[2], FRAME_PARAMS, 1));
+    assert_memory_equal(t[0].params, want + first.offset, first.len * sizeof(float));
+    raw_gradient(&t[1], 0, 0);
+    assert_true(raw_wait(&t[1], FRAME_PARAMS, 1)); /* late: it need not wait for anybody */
+    assert_memory_equal(t[1].params, want + first.offset, first.len * sizeof(float));
+    assert_true(n > 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        raw_end(&t[i]);
+    }
+    rig_join_servers(&rig);
+    rig_done(&rig);
+    free(want);
+}
+
+/* A trainer that is known to server 0 only does a step there. */
+static void step_at_one_server(struct raw_trainer *t, uint64_t step)
+{
+    const uint32_t n = t->rig->slices.n / t->rig->n_servers;
+    raw_count(t, FRAME_OFFER, step, n);
+    assert_true(raw_wait(t, FRAME_CREDIT, t->seen[FRAME_CREDIT] + 1));
+    assert_int_equal(t->credit, n);
+    for (uint32_t i = n; i-- > 0;) {
+        const struct slice slice = slices_get(&t->rig->slices, i * t->rig->n_servers);
+        const struct frame f = {.type = FRAME_GRADIENT,
+                                .step = step,
+                                .slice = i * t->rig->n_servers,
+                                .offset = slice.offset,
+                                .params_version = (uint32_t)step};
+        raw_slice(t, &f, slice.len);
+    }
+    assert_true(raw_wait(t, FRAME_PARAMS, (unsigned)(step + 1) * n));
+}
+
+/* Server 0 has had two updates more than server 1. A trainer that has version 2 of the one and 1 of the other
+ * says 1: it is late at server 0 once more, and in time at server 1. */
+static void servers_of_two_versions(void **state)
+{
+    (void)state;
+    const struct exchange_mode mode = {.backups = 1};
+    struct rig rig;
+    struct raw_trainer other;
+    struct net_addr addrs[RIG_MAX];
+    struct exchange *x;
+    struct exchange_times times;
+    struct err err;
+    rig_init(&rig, N_PARAMS, 2, 2, SLICE_BYTES);
+    rig_set_mode(&rig, &mode);
+    rig_start_servers(&rig);
+    raw_join(&other, &rig, 1);
+    step_at_one_server(&other, 0);
+    step_at_one_server(&other, 1);
+    const struct exchange_ps_params p = rig_trainer(&rig, 0, addrs);
+    assert_int_equal(exchange_ps_new(&p, &x, &err), 0);
+    float *grad = calloc(N_PARAMS, sizeof(float)), *params = calloc(N_PARAMS, sizeof(float)),
+          *want = calloc(N_PARAMS, sizeof(float));
+    rig_init_params(want, N_PARAMS);
+    for (uint64_t step = 0; step < 2; step++) {
+        rig_gradient(grad, N_PARAMS, 0, step);
+        const int r = exchange_round(x, grad, params, &times, &err);
+        if (r < 0) {
+            fail_msg("step %u: %s", (unsigned)step, err.msg);
+        }
+        for (uint32_t i = 0; i < rig.slices.n; i++) {
+            const struct slice slice = slices_get(&rig.slices, i);
+            if (slice.server == 1) {
+                rig_apply(NULL, 0, 0, slice.len, want + slice.offset, grad + slice.offset, 1.0f);
+            }
+        }
+        assert_memory_equal(params, want, N_PARAMS * sizeof(float));
+    }
+    raw_end(&other);
+    x->ops->free(x);
+    rig_join_servers(&rig);
+    rig_done(&rig);
+    free(grad);
+    free(params);
+    free(want);
+}
+
+/* Nobody has parameters of the next version. */
+static void a_version_that_is_not_there_yet(void **state)
+{
+    (void)state;
+    const struct exchange_mode mode = {.backups = 1};
+    struct rig rig;
+    struct raw_trainer t[2];
+    rig_init(&rig, N_PARAMS, 1, 2, SLICE_BYTES);
+    rig_set_mode(&rig, &mode);
+    rig_start_servers(&rig);
+    raw_join(&t[0], &rig, 0);
+    raw_join(&t[1], &rig, 1);
+    const uint32_t last = rig.slices.n - 1;
+    const struct slice first = slices_get(&rig.slices, last);
+    const struct frame f = {
+        .type = FRAME_GRADIENT, .slice = last, .offset = first.offset, .params_version = 1};
+    raw_count(&t[0], FRAME_OFFER, 0, 1);
+    assert_true(raw_wait(&t[0], FRAME_CREDIT, 1));
+    raw_slice(&t[0], &f, first.len);
+    raw_end(&t[0]);
+    raw_end(&t[1]);
+    rig_join_servers(&rig);
+    const struct rig_server *server = &rig.servers[0];
+    print_message("# %s\n", server->err.msg);
+    assert_int_equal(server->fault.exit_code, 12);
+    assert_non_null(
+        strstr(server->err.msg, "trainer/0: gradient of slice 4, computed with version 1"));
+    rig_done(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nobody_waits),
         cmocka_unit_test(one_step_ahead),
         cmocka_unit_test(the_slowest_leaves),
+        cmocka_unit_test(late_ones_are_dropped),
+        cmocka_unit_test(the_mean_of_those_in_time),
+        cmocka_unit_test(servers_of_two_versions),
+        cmocka_unit_test(a_version_that_is_not_there_yet),
     };
     return cmocka_run_group_tests_name("worker/ps_single", tests, NULL, NULL);
 }

@@ -72,6 +72,9 @@ struct client {
     int64_t job_ns; /* when the job was taken */
     uint64_t job_bytes_tx, job_bytes_rx;
     uint64_t step;
+    uint32_t version,
+        least_version; /* of the parameters that this step computed with; of those that
+                                      * have arrived in it (exchange/backups.h) */
     uint32_t n_received;
     struct heartbeat_self self;
     struct watchdog watchdog; /* of the main thread, while it computes */

@@ -172,7 +172,7 @@ static int on_credit(struct client *c, struct link *l, const struct frame *f, st
             .step = c->step,
             .offset = slice.offset,
             .slice = id,
-            .priority = l->n_sent,
+            .params_version = c->version,
         };
         conn_send_slice(&l->conn, &gradient, c->doing_grads + slice.offset, slice.len);
     }
@@ -232,6 +232,7 @@ static int on_params(struct client *c, struct link *l, const struct frame *f,
     l->n_received++;
     c->n_received++;
     c->is_received[f->slice] = true;
+    c->least_version = f->params_version < c->least_version ? f->params_version : c->least_version;
     return check_sum(c, f, err);
 }
 

@@ -83,7 +83,7 @@ void conn_secure(struct conn *c, const struct auth_key *tx, const struct auth_ke
 void conn_send(struct conn *c, enum frame_type type, const void *payload, size_t len);
 /* Queues a frame whose `slice` is a number of slices of `step`: OFFER, CREDIT or TAKEN. */
 void conn_send_count(struct conn *c, enum frame_type type, uint64_t step, uint32_t count);
-/* Queues a slice; *f holds step, slice, offset and priority. `data` is borrowed until conn_has_bulk
+/* Queues a slice; *f holds step, slice, offset and params_version. `data` is borrowed until conn_has_bulk
  * is false. The numbers of the connection's wire and their CRC are computed when the transmission begins. */
 void conn_send_slice(struct conn *c, const struct frame *f, const float *data, size_t n);
 /* The same with a payload that is in the format of the wire already, and its CRC. */

@@ -73,8 +73,8 @@ struct frame {
     uint64_t offset; /* of the slice, in floats from the start of the arena */
     uint32_t slice;  /* OFFER, CREDIT, TAKEN: a number of this server's slices, from the first on */
     enum frame_dtype dtype;
-    uint32_t priority; /* lower is wanted sooner; servers answer in order of arrival */
-    uint64_t sequence; /* frames sent before this one on this connection and direction */
+    uint32_t params_version; /* with backup trainers: of PARAMS, or of those behind a GRADIENT */
+    uint64_t sequence;       /* frames sent before this one on this connection and direction */
     uint32_t payload_len;
     uint32_t payload_crc;
 };

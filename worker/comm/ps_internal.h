@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 #include "worker/comm/conn.h"
+#include "exchange/backups.h"
 #include "exchange/flow.h"
 #include "worker/comm/net.h"
 #include "worker/comm/ps_server.h"
@@ -41,9 +42,11 @@ struct ps_server {
 
     struct reduce reduce; /* all zero in a mode without sums, which has `single` in its place */
     struct ps_single single;
-    struct flow up, down;  /* gradients and parameters on their way; a link is a trainer */
-    uint32_t n_slices;     /* this server's */
-    size_t *param_offsets; /* (n_slices) into params */
+    struct backups backups; /* beside `single` in Sync with backup trainers, with `sums` */
+    float *sums;            /* as `params`; owned */
+    struct flow up, down;   /* gradients and parameters on their way; a link is a trainer */
+    uint32_t n_slices;      /* this server's */
+    size_t *param_offsets;  /* (n_slices) into params */
     uint16_t
         *narrowed; /* the parameters of the last round in bf16, as they are sent; NULL: in fp32 */
     uint32_t *param_crcs; /* (n_slices) of the parameters of the last round, as they are sent */
@@ -79,5 +82,7 @@ int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame
 void ps_round_lap(struct ps_server *s, struct ps_server_time *phase);
 /* Fills last_trainer, n_last and last_wait_ns. */
 void ps_round_last(const struct ps_server *s, struct ps_server_stats *ret);
+/* Fills the counts of late gradients. */
+void ps_round_late(const struct ps_server *s, struct ps_server_stats *ret);
 /* Bytes of all trainers' connections since they were accepted. */
 void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_rx);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "worker/comm/crc32c.h"
 #include "worker/comm/ps_internal.h"
+#include "worker/tensor/accumulate.h"
 #include "worker/tensor/bf16.h"
 
 /* The i-th slice that a trainer sends: they go from the last one to the first, as backward makes them.
@@ -25,6 +26,11 @@ static struct slice own_slice(const struct ps_server *s, size_t i)
 static bool is_single(const struct ps_server *s)
 {
     return exchange_mode_is_single(&s->params.mode);
+}
+
+static bool has_backups(const struct ps_server *s)
+{
+    return s->params.mode.backups > 0;
 }
 
 void ps_round_init(struct ps_server *s)
@@ -47,6 +53,14 @@ void ps_round_init(struct ps_server *s)
     if (is_single(s)) {
         ps_single_init(&s->single, s->params.n_trainers, s->params.wire, s->n_slices, max_len,
                        s->down.max_each);
+    }
+    if (has_backups(s)) {
+        backups_init(&s->backups, s->params.n_trainers, s->params.mode.backups, s->n_slices);
+        flow_widen(&s->up, s->params.mode.backups);
+        flow_widen(&s->down, s->params.mode.backups);
+        s->sums = xnew_array(float, offset + 1);
+    }
+    if (is_single(s)) {
         return;
     }
     reduce_init(&s->reduce, s->params.n_trainers, s->params.wire, lens, s->n_slices,
@@ -67,6 +81,9 @@ void ps_round_done(struct ps_server *s)
     }
     reduce_done(&s->reduce);
     ps_single_done(&s->single);
+    backups_done(&s->backups);
+    free(s->sums);
+    s->sums = NULL;
     flow_done(&s->up);
     flow_done(&s->down);
     free(s->lasts);
@@ -210,6 +227,13 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
                       want.len * frame_wire_bytes(s->params.wire));
         return NULL;
     }
+    if (has_backups(s) && f->params_version > s->backups.versions[peer->next]) {
+        (void)err_set(err, EPROTO,
+                      "gradient of slice %" PRIu32 ", computed with version %" PRIu32
+                      " of its parameters; the newest is %" PRIu32,
+                      id, f->params_version, s->backups.versions[peer->next]);
+        return NULL;
+    }
     const uint32_t t = peer->conn.peer.index;
     if (s->up.links[t].taken == s->up.links[t].sent) {
         (void)err_set(err, EPROTO,
@@ -307,6 +331,53 @@ static void apply_single(struct ps_server *s, size_t i, uint32_t t, void *grad)
     }
 }
 
+/* Sync with backup trainers: the sum of slice i is complete. */
+static void update_slice(struct ps_server *s, size_t i)
+{
+    const struct ps_server_params *p = &s->params;
+    const size_t offset = s->param_offsets[i];
+    ps_round_lap(s, &s->stats.receive); /* this function is called while reading */
+    p->apply(p->apply_ctx, backups_updated(&s->backups, i), offset, own_slice(s, i).len,
+             p->params + offset, s->sums + offset, 1.0f / (float)s->backups.n_wanted);
+    ps_round_lap(s, &s->stats.update);
+    s->n_complete++;
+    if (s->n_complete == s->n_slices) {
+        end_round(s);
+    }
+}
+
+/* Likewise: trainer t's gradient of slice i is here, in time or too late. */
+static void add_or_drop(struct ps_server *s, size_t i, uint32_t t, uint32_t version, void *grad)
+{
+    const size_t len = own_slice(s, i).len;
+    float *sum = s->sums + s->param_offsets[i];
+    const bool is_in_time = backups_arrived(&s->backups, t, i, version);
+    if (is_in_time) {
+        ps_single_widen(&s->single, grad, len);
+    }
+    if (is_in_time && s->backups.n_in_sum[i] == 1) {
+        memcpy(sum, grad, len * sizeof(*sum));
+    } else if (is_in_time) {
+        grad_add(sum, grad, len);
+    }
+    ps_single_drop(&s->single, grad);
+    if (backups_is_complete(&s->backups, i)) {
+        update_slice(s, i);
+    }
+}
+
+void ps_round_late(const struct ps_server *s, struct ps_server_stats *ret)
+{
+    if (has_backups(s)) {
+        ret->n_arrived = s->backups.n_arrived;
+        for (uint32_t t = 0; t < s->params.n_trainers; t++) {
+            ret->n_dropped += s->backups.n_dropped[t];
+        }
+        ret->latest_trainer = backups_latest(&s->backups);
+        ret->n_latest = s->backups.n_dropped[ret->latest_trainer];
+    }
+}
+
 /* Of the slices of `step` that are complete and that the trainer has not been sent, the first in the
  * arena: the next forward wants it soonest. */
 static uint32_t next_params(const struct ps_server *s, const struct ps_peer *peer, uint64_t step)
@@ -328,14 +399,15 @@ static void send_params(struct ps_server *s, uint32_t t)
     if (number % s->n_slices == 0) {
         memset(peer->is_sent, 0, s->n_slices * sizeof(bool));
     }
-    const uint32_t i = next_params(s, peer, step);
+    const uint32_t i =
+        has_backups(s) ? (uint32_t)backups_send(&s->backups, t) : next_params(s, peer, step);
     const struct slice slice = own_slice(s, i);
     const struct frame f = {
         .type = FRAME_PARAMS,
         .step = step,
         .slice = own_id(s, i),
         .offset = slice.offset,
-        .priority = s->n_slices - 1 - i,
+        .params_version = has_backups(s) ? s->backups.versions[i] : 0,
     };
     peer->is_sent[i] = true;
     const size_t bytes = slice.len * frame_wire_bytes(s->params.wire);
@@ -386,6 +458,9 @@ static void serve(struct ps_server *s)
 {
     uint32_t t;
     struct slowest slowest = {s, slowest_step(s)};
+    for (t = 0; has_backups(s) && t < s->params.n_trainers; t++) {
+        s->down.links[t].ready = s->backups.n_answers[t];
+    }
     while (flow_next(&s->down, may_have, &slowest, &t)) {
         send_params(s, t);
     }
@@ -482,7 +557,7 @@ void ps_round_last(const struct ps_server *s, struct ps_server_stats *ret)
 }
 
 /* It has arrived where ps_round_place has put it. */
-static void on_gradient(struct ps_server *s, struct ps_peer *peer)
+static void on_gradient(struct ps_server *s, struct ps_peer *peer, const struct frame *f)
 {
     size_t i = peer->next;
     void *grad = take_ptr(peer->receiving);
@@ -496,7 +571,9 @@ static void on_gradient(struct ps_server *s, struct ps_peer *peer)
         }
     }
     flow_take(&s->up, t, s->up.links[t].taken + 1);
-    if (is_single(s)) {
+    if (has_backups(s)) {
+        add_or_drop(s, i, t, f->params_version, grad);
+    } else if (is_single(s)) {
         apply_single(s, i, t, grad);
     } else if (reduce_add(&s->reduce, i, t, grad)) {
         finish_slice(s, i);
@@ -513,6 +590,15 @@ void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_r
     }
 }
 
+/* A trainer has left or waits at the barrier: with backup trainers, the others may be too few. */
+static void one_stays(struct ps_server *s)
+{
+    if (has_backups(s)) {
+        backups_one_stays(&s->backups);
+        serve(s);
+    }
+}
+
 static int on_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
 {
     if (peer->ready || is_busy(s, peer)) {
@@ -526,6 +612,7 @@ static int on_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
     if (is_single(s) && check_held(s, err) < 0) {
         return -EPROTO;
     }
+    one_stays(s);
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
         if (!is_single(s) && s->trainers[t] != NULL && is_in_round(s, s->trainers[t])) {
             return blame_waiter(s, err);
@@ -542,6 +629,10 @@ static int on_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
     s->lap_cpu_ns = clock_thread_cpu_ns();
     s->stats = (struct ps_server_stats){0};
     ps_single_restart(&s->single);
+    if (has_backups(s)) {
+        backups_all_go_on(&s->backups);
+        s->n_complete = 0; /* of the warm-up, some slices had more updates than others */
+    }
     ps_round_bytes(s, &s->barrier_bytes_tx, &s->barrier_bytes_rx);
     return 0;
 }
@@ -553,6 +644,7 @@ static int on_goodbye(struct ps_server *s, struct ps_peer *peer, struct err *err
     }
     peer->gone = true;
     s->n_gone++;
+    one_stays(s);
     int r = check_left(s, err);
     return r < 0 ? r : 1;
 }
@@ -566,7 +658,7 @@ int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame
     case FRAME_OFFER:
         return on_offer(s, peer, f, err);
     case FRAME_GRADIENT:
-        on_gradient(s, peer);
+        on_gradient(s, peer, f);
         return 0;
     case FRAME_TAKEN:
         return on_taken(s, peer, f, err);

@@ -480,6 +480,7 @@ static void fill_stats(struct ps_server *s, struct ps_server_stats *ret)
     ret->round_ns = take_ptr(s->round_ns.items);
     ret->n_rounds = s->round_ns.len;
     ps_round_last(s, ret);
+    ps_round_late(s, ret);
     ret->early_peak_bytes = s->reduce.n_peak * s->reduce.buffer_bytes;
 }
 

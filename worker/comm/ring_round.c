@@ -309,7 +309,6 @@ static void queue(struct ring *r, enum frame_type type, uint32_t id, const float
         .step = r->round.step,
         .offset = slice.offset,
         .slice = id,
-        .priority = type == FRAME_PARAMS,
     };
     if (crc == NULL) {
         conn_send_slice(&r->next.conn, &f, data, slice.len);
