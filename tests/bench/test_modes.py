@@ -11,9 +11,12 @@ import unittest
 import bench_case
 
 WORKER = """#!/bin/sh
+seed=${*#*--seed }
+seed=${seed%% *}
 case "$*" in
 *--mode\\ Sync) accuracy=0.8000 staleness= ;;
 *accumulate=2) accuracy=0.7801 staleness= ;;
+*backups=1) accuracy=0.$((77 + ${seed:-0}))00 staleness=', "late": {"slices": 40, "dropped": 9, "trainer": 1, "most": 9}' ;;
 *Async) accuracy=0.7799 staleness=', "staleness": {"slices": 9, "mean": 1.25, "max": 3}' ;;
 esac
 case "$1 $*" in
@@ -36,9 +39,9 @@ class Modes(unittest.TestCase):
                               text=True, check=False, env={**os.environ, "BENCHWORKER": str(self.worker)})
 
     def test_beside_sync(self):
-        done = self.run_modes("--mode", "Sync", "--mode", "Sync accumulate=2", "--mode", "Async", "--steps", "8")
-        self.assertRegex(done.stdout, r"Async +77\.99% +1\.25 +3")
-        self.assertIn("256 samples", done.stdout)
+        done = self.run_modes("--mode", "Sync", "--mode", "Sync accumulate=2", "--mode", "Async", "--steps", "8", "--seeds", "1")
+        self.assertRegex(done.stdout, r"Async +77\.99 \(77\.99-77\.99\) +1\.25 +3 +0\.0%")
+        self.assertIn("384 samples, 1 seeds; load average ", done.stdout)
         self.assertIn("reached  Sync accumulate=2: points below Sync: 1.99 (1.99-1.99) <= 2", done.stdout)
         self.assertIn("MISSED   Async: points below Sync: 2.01 (2.01-2.01) <= 2", done.stdout)
         self.assertEqual(("reached 1 of 2", 1), (done.stdout.splitlines()[-1], done.returncode))
@@ -47,12 +50,20 @@ class Modes(unittest.TestCase):
         self.assertIn("--index 0 ", runs[0])
         self.assertIn("--steps 8 --data idx:/data ", runs[0])
 
+    def test_seeds_in_turn(self):
+        done = self.run_modes("--mode", "Sync", "--mode", "Sync backups=1", "--steps", "8", "--seed", "2")
+        self.assertRegex(done.stdout, r"Sync backups=1 +80\.00 \(79\.00-81\.00\) +0\.00 +0 +22\.5%")
+        self.assertIn("reached  Sync backups=1: points below Sync: 0.00 (-1.00-1.00) <= 2", done.stdout)
+        runs = pathlib.Path(f"{self.worker}.runs").read_text(encoding="utf-8").splitlines()
+        self.assertEqual([" ".join(run.split()[run.split().index("--seed"):]) for run in runs],
+                         [f"--seed {seed} --mode {mode}" for seed in (2, 3, 4) for mode in ("Sync", "Sync backups=1")])
+
     def test_what_is_kept_is_not_run_again(self):
         file = os.path.join(self.dir.name, "file")
         for _ in range(2):
-            self.assertEqual(self.run_modes("--mode", "Sync", "--json", file).returncode, 0)
+            self.assertEqual(self.run_modes("--mode", "Sync", "--seeds", "2", "--json", file).returncode, 0)
         lines = [json.loads(line) for line in pathlib.Path(file).read_text(encoding="utf-8").splitlines()]
-        self.assertEqual([(t["mode"], t["accuracy"], t["batch"]) for t in lines], [("Sync", 0.8, 16)])
+        self.assertEqual([(t["mode"], t["accuracy"], t["batch"], t["seed"]) for t in lines], [("Sync", 0.8, 16, 1), ("Sync", 0.8, 16, 2)])
 
     def test_wrong_steps(self):
         self.assertIn("steps a multiple of 4", self.run_modes("--steps", "6").stderr)
