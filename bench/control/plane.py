@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 from control import audit, process
@@ -93,8 +94,16 @@ class Api:
         for line in connection.getresponse():
             yield json.loads(line)["object"]
 
-    def delete_pods(self):
-        self.call("DELETE", f"{PODS}?gracePeriodSeconds=0")
+    def delete_pods(self, selector=""):
+        """The API server gives up on ten thousand after a minute, and hangs up: what is left is deleted by the next call."""
+        for left in reversed(range(BUSY_TRIES)):
+            try:
+                self.call("DELETE", f"{PODS}?gracePeriodSeconds=0&labelSelector={urllib.parse.quote(selector)}")
+                return
+            except (Failed, OSError, http.client.HTTPException):
+                self.connection.close()   # it opens again by itself
+                if left == 0:
+                    raise
 
     def create_run(self, name, definition, **spec):
         body = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name},

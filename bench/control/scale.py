@@ -78,7 +78,7 @@ def foreign(where, daemon, count):
     """Beside as long without them."""
     busy = idle(daemon, lambda: where.api.many(lambda api, _: api.call("POST", plane.PODS, FOREIGN), range(count)))
     quiet = idle(daemon, lambda: plane.time.sleep(busy["seconds"]))
-    where.api.call("DELETE", f"{plane.PODS}?labelSelector=app%3Dforeign&gracePeriodSeconds=0")
+    where.api.delete_pods("app=foreign")
     plane.wait_for(lambda: where.api.count(plane.PODS) == 0, "the pods of others are gone", 1200, 1)
     return {key: busy[key] - quiet[key] for key in ("cpu", "private_mib")} | {
         "bytes": busy["bytes"] / busy["seconds"] * quiet["seconds"] - quiet["bytes"], "seconds": busy["seconds"]}
