@@ -9,6 +9,8 @@
 #include "base/splitmix.h"
 #include "core/student.h"
 
+#define ALPHA 0.05 /* of a 95% interval */
+
 /* ---- Welch ---- */
 
 struct contrast significance_mean(const struct sample *s)
@@ -25,7 +27,14 @@ struct contrast significance_mean(const struct sample *s)
         const double d = s->values[i] - mean;
         squares += d * d;
     }
-    return (struct contrast){.value = mean, .variance = squares / df / (double)s->n, .df = df};
+    return (struct contrast){
+        .value = mean,
+        .variance = squares / df / (double)s->n,
+        .df = df,
+        .common = squares / df,
+        .common_df = df,
+        .scale = 1 / (double)s->n,
+    };
 }
 
 /* Satterthwaite: variance^2 / df adds up. A part without spread adds none. */
@@ -42,13 +51,28 @@ struct contrast significance_sum(const struct contrast *a, double factor, const 
         .variance = a->variance + variance_b,
         .df = a->df + b->df,
         .is_staged = a->is_staged || b->is_staged,
+        .common_df = a->common_df + b->common_df,
+        .scale = a->scale + factor * factor * b->scale,
     };
-    if (c.is_staged) {
-        c.df = fmin(a->variance > 0 ? a->df : b->df, b->variance > 0 ? b->df : a->df);
-    } else if (c.variance > 0) {
+    if (c.variance > 0) {
         c.df = c.variance * c.variance / (doubt(a->variance, a->df) + doubt(variance_b, b->df));
     }
+    if (c.common_df > 0) {
+        c.common = (a->common_df * a->common + b->common_df * b->common) / c.common_df;
+    }
     return c;
+}
+
+static double half_width(const struct uncertainty *s)
+{
+    return student_quantile(s->df, ALPHA) * sqrt(s->variance);
+}
+
+struct uncertainty significance_uncertainty(const struct contrast *c)
+{
+    const struct uncertainty own = {c->variance, c->df};
+    const struct uncertainty common = {c->common * c->scale, c->common_df};
+    return c->is_staged && common.df > 0 && half_width(&common) > half_width(&own) ? common : own;
 }
 
 struct welch significance_welch_of(const struct contrast *a, const struct contrast *b)
@@ -57,9 +81,10 @@ struct welch significance_welch_of(const struct contrast *a, const struct contra
         return (struct welch){0};
     }
     const struct contrast d = significance_sum(b, -1, a);
-    struct welch w = {.known = true, .df = d.df, .p = 1};
-    if (d.variance > 0) {
-        w.t = d.value / sqrt(d.variance);
+    const struct uncertainty u = significance_uncertainty(&d);
+    struct welch w = {.known = true, .df = u.df, .p = 1};
+    if (u.variance > 0) {
+        w.t = d.value / sqrt(u.variance);
         w.p = student_two_sided(w.t, w.df);
     } else if (d.value > 0 || d.value < 0) { /* nothing varies: certain */
         w.t = d.value > 0 ? INFINITY : -INFINITY;

@@ -19,11 +19,28 @@ struct contrast {
     double variance; /* of the value: its standard error, squared */
     double df;       /* of the variance, by Satterthwaite; 0: too few values to know it */
     bool is_staged;  /* a stop rule chose the number of values by the variance (spec/stop_rule.h) */
+    /* If all values of all samples deviate alike: */
+    double common;    /* the square of that deviation, as all samples together show it */
+    double common_df; /* of it; 0: not known */
+    double scale;     /* the variance of the value, in squares of that deviation */
 };
 struct contrast significance_mean(const struct sample *s); /* df 0 under two values */
-/* a + factor * b, of independent samples. Where one is staged, the degrees of freedom are the fewer ones:
- * Satterthwaite's count on numbers of values that do not depend on the variances. */
+/* a + factor * b, of independent samples. */
 struct contrast significance_sum(const struct contrast *a, double factor, const struct contrast *b);
+
+/* How far a contrast's value may lie off: its interval and its test are Student's with these. */
+struct uncertainty {
+    double variance, df;
+};
+/* The contrast's own, or where a stop rule chose the numbers of values the wider of two 95% intervals:
+ *
+ *   variance, df               Welch's. Right where the numbers do not depend on the deviations; too narrow where they follow them,
+ *                              since the side whose deviation is small by chance then has few values.
+ *   common * scale, common_df  Stein's (Ann. Math. Statist. 16 (1945) 243-258, of a linear function of means with one deviation). The
+ *                              numbers depend on the squares alone, and the standardized value does not depend on these:
+ *                              whatever the rule, it is Student's t where both sides deviate alike. Too narrow where they do not and
+ *                              the numbers are the same. */
+struct uncertainty significance_uncertainty(const struct contrast *c);
 
 struct welch {
     bool known; /* two values on each side, or more */
@@ -33,7 +50,7 @@ struct welch {
 };
 /* Do the means differ? Welch, Biometrika 34 (1947) 28-35; degrees of freedom by Satterthwaite,
  * Biometrics Bulletin 2 (1946) 110-114. Interval: value +- quantile * sqrt(variance) of the
- * contrast holds 0 exactly where p > 0.05. */
+ * contrast's uncertainty holds 0 exactly where p > 0.05. */
 struct welch significance_welch(const struct sample *a, const struct sample *b);
 
 /* The same of the means of both sides; known where both have a variance. */

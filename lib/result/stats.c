@@ -85,7 +85,8 @@ static struct contrast mean_of_logs(const double *sorted, size_t n)
  * more it may be, where the noise is far from normal: then the interval reaches to it. */
 static void interval_of_logs(struct estimate *e, enum interval_method method)
 {
-    const double half = student_quantile(e->logs.df, 0.05) * sqrt(e->logs.variance);
+    const struct uncertainty u = significance_uncertainty(&e->logs);
+    const double half = student_quantile(u.df, 0.05) * sqrt(u.variance);
     e->has_interval = true;
     /* For equal values exp(log(x)) may round to a neighbour of x; the interval must contain x. */
     e->low = fmin(exp(e->logs.value - half), e->value);
@@ -181,10 +182,16 @@ struct estimate stats_two_stage(const double *values, size_t n, double variance,
     struct estimate e = stats_median(values, n);
     if (e.logs.df > 0) {
         const double deviation = stop_rule_deviation(n, n_first);
-        e.logs.value = n > n_first ? log(e.value) : e.logs.value;
-        e.logs.variance = variance * deviation * deviation;
-        e.logs.df = (double)(n_first - 1);
-        e.logs.is_staged = true;
+        const double df = (double)(n_first - 1);
+        e.logs = (struct contrast){
+            .value = n > n_first ? log(e.value) : e.logs.value,
+            .variance = variance * deviation * deviation,
+            .df = df,
+            .is_staged = true,
+            .common = variance,
+            .common_df = df,
+            .scale = deviation * deviation,
+        };
         interval_of_logs(&e, INTERVAL_TWO_STAGE_LOG);
     }
     return e;

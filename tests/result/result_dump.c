@@ -50,7 +50,10 @@
 
 /* ---- parts ---- */
 
-#define CONTRAST(F) F(REAL, value) F(REAL, variance) F(REAL, df) F(INT, is_staged)
+#define CONTRAST(F)                                                                                \
+    F(REAL, value)                                                                                 \
+    F(REAL, variance)                                                                              \
+    F(REAL, df) F(INT, is_staged) F(REAL, common) F(REAL, common_df) F(REAL, scale)
 STRUCT(contrast, CONTRAST)
 #define DUMP_contrast(name) INNER(contrast, name)
 #define ZERO_contrast                                                                              \

@@ -120,16 +120,44 @@ static void two_stages_by_hand(void **state)
     assert_int_equal(e.method, INTERVAL_TWO_STAGE_LOG);
     assert_string_equal(interval_method_to_string(e.method), "SteinTwoStageTLog");
     const struct estimate other = stats_median(base, 5), ratio = stats_ratio(&e, &other, 1);
-    near("df", 2, ratio.logs.df, 1e-12);
-    near("low", 1.862296537, ratio.low, 1e-7);
-    near("high", 2.081218523, ratio.high, 1e-7);
+    near("Welch's is the wider interval: df", 3.92306116618, ratio.logs.df, 1e-10);
+    near("low", 1.898840280, ratio.low, 1e-8);
+    near("high", 2.041164857, ratio.high, 1e-8);
     const struct estimate first = stats_two_stage(values, 3, variance, 3);
     near("the first stage alone: around the mean of the logs", 95.139726618, first.low, 1e-7);
     near("the same", 105.080532717, first.high, 1e-7);
     const struct estimate same = stats_two_stage((const double[]){7, 7, 7}, 3, 0, 3);
     near("the side that varies", 4, stats_ratio(&other, &same, 1).logs.df, 1e-12);
-    near("of both", 2, stats_geomean((const struct estimate[]){ratio, ratio}, 2).logs.df, 1e-12);
+    near("of both", 2 * ratio.logs.df,
+         stats_geomean((const struct estimate[]){ratio, ratio}, 2).logs.df, 1e-12);
     assert_false(stats_two_stage((const double[]){0, 1, 2}, 3, 1, 3).has_interval);
+}
+
+/* The second example: few trials of a side that deviates little, many of the other. One deviation for both is wider. */
+static void ratios_of_two_stages_by_hand(void **state)
+{
+    (void)state;
+    double many[44];
+    for (size_t i = 0; i < N_ROWS(many); i++) {
+        many[i] = 50;
+    }
+    const struct estimate few = stats_two_stage((const double[]){98, 100, 102, 101, 99}, 5,
+                                                0.0004001200380571163, 3),
+                          base = stats_two_stage(many, N_ROWS(many), 0.0036, 3),
+                          ratio = stats_ratio(&few, &base, 1);
+    const struct uncertainty u = significance_uncertainty(&ratio.logs);
+    near("Welch's variance", 0.00023969557786864476, ratio.logs.variance, 1e-12);
+    near("variance", 0.000634444089430263, u.variance, 1e-12);
+    near("df", 4, u.df, 1e-12);
+    near("low", 1.8649115006819141, ratio.low, 1e-9);
+    near("high", 2.144873898057565, ratio.high, 1e-9);
+    const struct welch w = significance_welch_of(&base.logs, &few.logs);
+    near("the test is that of the interval", u.df, w.df, 1e-12);
+    near("t", ratio.logs.value / sqrt(u.variance), w.t, 1e-12);
+    /* Of both sides' numbers of trials nothing is known: Welch's alone. */
+    struct contrast free_numbers = ratio.logs;
+    free_numbers.is_staged = false;
+    near("own", ratio.logs.variance, significance_uncertainty(&free_numbers).variance, 1e-12);
 }
 
 static struct estimate exactly(double value)
@@ -351,6 +379,7 @@ int main(void)
         cmocka_unit_test(ranks_of_the_median),
         cmocka_unit_test(medians_by_hand),
         cmocka_unit_test(two_stages_by_hand),
+        cmocka_unit_test(ratios_of_two_stages_by_hand),
         cmocka_unit_test(the_seeds_eight_percentages),
         cmocka_unit_test(ratios_by_hand),
         cmocka_unit_test(geometric_means_by_hand),
