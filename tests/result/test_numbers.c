@@ -10,11 +10,14 @@
 
 #include "../golden.h"
 #include "base/mem.h"
+#include "core/student.h"
 #include "result/between.h"
+#include "result/paired.h"
+#include "result/scaling.h"
 #include "result/stats.h"
 
 /* The page works examples by hand; each line is written here anew from what the code computes, and must be on it. The
- * examples of one run and of models are in test_compare_axis.c and test_scaling.c. */
+ * examples of one run and of the USL are in test_compare_axis.c and test_scaling.c. */
 static void on_the_page(const char *page, char *line_take)
 {
     _cleanup_(freep) char *line = line_take;
@@ -53,6 +56,103 @@ static void ratios(const char *page)
                                 sqrt(s.logs.variance), s.low, s.high));
 }
 
+static void geometric_mean(const char *page)
+{
+    const struct estimate ratios[] = {
+        {.known = true,
+         .value = exp(-0.22566),
+         .has_interval = true,
+         .logs = {.value = -0.22566, .variance = 0.00004744, .df = 2.869}},
+        {.known = true,
+         .value = exp(-0.10536),
+         .has_interval = true,
+         .logs = {.value = -0.10536, .variance = 0.00003, .df = 3.2}},
+    };
+    const struct estimate e = stats_geomean(ratios, 2);
+    const double t = (log(e.high) - e.logs.value) / sqrt(e.logs.variance);
+    on_the_page(page, xasprintf("= %.2f        t(0.975, df) = %.4f", e.logs.df, t));
+    on_the_page(page, xasprintf("exp(%.5f -+ %.4f x %.4f) = %.4f .. %.4f", e.logs.value, t,
+                                sqrt(e.logs.variance), e.low, e.high));
+}
+
+static void permutations(const char *page)
+{
+    static const double a[] = {103, 102, 101, 100}, b[] = {99, 98, 97, 96};
+    const struct stratum four = {{a, 4}, {b, 4}}, three[] = {{{a, 3}, {b, 3}}, {{a, 3}, {b, 3}}};
+    struct permutation p = significance_permute(&four, 1, 1);
+    on_the_page(page, xasprintf("p = 2 / %d = %.3f", (int)p.n_arrangements, p.p));
+    p = significance_permute(three, 1, 1);
+    on_the_page(page, xasprintf("2 / %d = %.3f at best", (int)p.n_arrangements, p.p));
+    p = significance_permute(three, 2, 1);
+    on_the_page(page, xasprintf("4 / %d = %.3f", (int)p.n_arrangements, p.p));
+}
+
+static void adjusted(const char *page)
+{
+    static const double all[] = {0.004, 0.03, 0.2}, pairs[] = {0.0012, 0.03};
+    double p[3];
+    significance_adjust(all, 3, p);
+    on_the_page(page, xasprintf("%.3f, %.3f and %.3f.", p[0], p[1], p[2]));
+    paired_adjust(pairs, 2, p);
+    on_the_page(page, xasprintf("%.4f, which is named, and %.4f.", 2 * p[0], 2 * p[1]));
+}
+
+/* Three trials alike at each of three sizes. */
+static struct scaling_fit fit_of(enum scaling_model model, const double *x)
+{
+    static const double n[] = {1, 2, 4}, loads[] = {0, 2, 4};
+    struct scaling_size sizes[3];
+    for (size_t i = 0; i < 3; i++) {
+        sizes[i] = (struct scaling_size){
+            .n = n[i], .load = loads[i], .logs = {.value = log(x[i]), .df = 2}};
+    }
+    return scaling_fit_model(model, sizes, 3);
+}
+
+static void models(const char *page)
+{
+    const struct scaling_fit amdahl = fit_of(SCALING_AMDAHL, (const double[]){100, 180, 300}),
+                             gustafson = fit_of(SCALING_GUSTAFSON, (const double[]){100, 180, 340}),
+                             exchange =
+                                 fit_of(SCALING_EXCHANGE, (const double[]){100, 400 / 3.0, 200});
+    on_the_page(page, xasprintf("serial = %.4f\n", amdahl.parameters[1].range.value));
+    on_the_page(page,
+                xasprintf("serial = 1 - 80 / 100 = %.4f\n", gustafson.parameters[1].range.value));
+    on_the_page(page,
+                xasprintf("exchange = (1.5 - 1) / 2 = %.4f\n", exchange.parameters[1].range.value));
+    on_the_page(page, xasprintf("0.25 x 4 / (1 + 0.25 x 4) = %.1f%%\n",
+                                100 * scaling_exchange_share(&exchange, 4).value));
+}
+
+/* Half the interval of a sum, as Student's with this variance and df. */
+static double half_of(const char *page, double variance, double df)
+{
+    const double t = student_quantile(df, 0.05), half = t * sqrt(variance);
+    on_the_page(page, xasprintf("%.4f x sqrt(v) = %.4f\n", t, half));
+    return half;
+}
+
+static void points_that_stop_early(const char *page)
+{
+    double many[44];
+    for (size_t i = 0; i < 44; i++) {
+        many[i] = 50;
+    }
+    const double first[] = {98, 100, 102, 101, 99}, variance = 0.0004001200380571163;
+    const struct estimate e = stats_two_stage(first, 5, variance, 3),
+                          base = stats_two_stage(many, 44, 0.0036, 3);
+    on_the_page(page, xasprintf("%.0f exp(-%.5f) = %.2f        100 exp(%.5f) = %.2f", e.value,
+                                log(e.high / e.value), e.low, log(e.high / e.value), e.high));
+    const struct estimate ratio = stats_ratio(&e, &base, 1);
+    const struct uncertainty wider = significance_uncertainty(&ratio.logs);
+    on_the_page(page, xasprintf("v = %.8f        df = %.3f", ratio.logs.variance, ratio.logs.df));
+    (void)half_of(page, ratio.logs.variance, ratio.logs.df);
+    on_the_page(page, xasprintf("= %.8f        df = 2 + 2", wider.variance));
+    const double half = half_of(page, wider.variance, wider.df);
+    on_the_page(page, xasprintf("2 exp(-%.4f) = %.3f        2 exp(%.4f) = %.3f", half, ratio.low,
+                                half, ratio.high));
+}
+
 static void two_runs(const char *page)
 {
     static const double base[] = {4.60, 4.62, 4.59, 4.61};
@@ -68,6 +168,11 @@ static void the_page_is_worked_right(void **state)
     _cleanup_(freep) char *page = golden_read("docs/numbers.md");
     throughput(page);
     ratios(page);
+    geometric_mean(page);
+    permutations(page);
+    adjusted(page);
+    models(page);
+    points_that_stop_early(page);
     two_runs(page);
 }
 
