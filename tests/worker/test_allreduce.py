@@ -68,14 +68,14 @@ def rows_of(table):
 
 # ranks, options, the sizes, and the ways of their messages
 TABLES = [
-    (2, ["-b", "4", "-e", "1M", "-f", "8"], [4 * 8**i for i in range(7)], ["doubling"] * 5 + ["halving-doubling", "ring"]),
+    (2, ["-b", "4", "-e", "1M", "-f", "8"], [4 * 8**i for i in range(7)], ["doubling"] * 6 + ["halving-doubling"]),
     (3, ["-b", "4K", "-e", "2M", "-i", "1M", "--algorithm", "halving-doubling"], [4096, 4096 + 2**20], ["ring", "ring"]),
     (4, ["-b", "20", "-e", "2000000", "-f", "100", "--algorithm", "halving-doubling"], [20, 2000, 200000],
      ["doubling", "doubling", "halving-doubling"]),
     (4, ["-b", "20", "-e", "2000000", "-f", "10", "--algorithm", "ring"], [20, 200, 2000, 20000, 200000, 2000000], ["ring"] * 6),
     (4, ["-b", "1K", "-e", "1M", "-f", "1024", "--algorithm", "doubling"], [1024, 2**20], ["doubling", "halving-doubling"]),
     (2, ["-b", "1K", "-e", "1M", "-f", "1024", "--algorithm", "halving"], [1024, 2**20], ["halving-doubling"] * 2),
-    (1, ["-b", "1M", "-e", "1M"], [2**20], ["ring"]),
+    (1, ["-b", "2M", "-e", "2M"], [2**21], ["ring"]),
 ]
 
 

@@ -186,8 +186,9 @@ static void the_way_follows_from_size_and_ranks(void **state)
         int at; /* 0: at the first limit, 1: beyond it, 2: at the second, 3: beyond it */
         enum collective_way want;
     } rows[] = {
-        {COLLECTIVE_AUTO, 2, 0, WAY_DOUBLING},
-        {COLLECTIVE_AUTO, 2, 1, WAY_HALVING},
+        {COLLECTIVE_AUTO, 4, 0, WAY_DOUBLING},
+        {COLLECTIVE_AUTO, 4, 1, WAY_HALVING},
+        {COLLECTIVE_AUTO, 2, 1, WAY_DOUBLING},
         {COLLECTIVE_AUTO, 8, 2, WAY_HALVING},
         {COLLECTIVE_AUTO, 8, 3, WAY_RING},
         {COLLECTIVE_AUTO, 3, 0, WAY_RING},
@@ -208,8 +209,10 @@ static void the_way_follows_from_size_and_ranks(void **state)
         assert_int_equal(collective_way_of(rows[i].algorithm, rows[i].n_ranks, n), rows[i].want);
     }
     const size_t most = COLLECTIVE_DOUBLING_MOST_BYTES / sizeof(float);
-    assert_int_equal(collective_way_of(COLLECTIVE_DOUBLING, 2, most), WAY_DOUBLING);
-    assert_int_equal(collective_way_of(COLLECTIVE_DOUBLING, 2, most + 1), WAY_HALVING);
+    assert_int_equal(collective_way_of(COLLECTIVE_DOUBLING, 4, most), WAY_DOUBLING);
+    assert_int_equal(collective_way_of(COLLECTIVE_DOUBLING, 4, most + 1), WAY_HALVING);
+    assert_int_equal(collective_way_of(COLLECTIVE_AUTO, 2, most), WAY_DOUBLING);
+    assert_int_equal(collective_way_of(COLLECTIVE_AUTO, 2, most + 1), WAY_HALVING);
 }
 
 int main(void)

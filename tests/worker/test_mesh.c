@@ -199,8 +199,10 @@ static void every_way_sums(void **state)
         enum collective_algorithm algorithm;
     } rows[] = {
         {2, 1, COLLECTIVE_AUTO},
-        {2, 4096, COLLECTIVE_AUTO},
-        {2, 4097, COLLECTIVE_AUTO},
+        {2, 65536, COLLECTIVE_AUTO},
+        {2, 65537, COLLECTIVE_AUTO},
+        {4, 16384, COLLECTIVE_AUTO},
+        {4, 16385, COLLECTIVE_AUTO},
         {2, 300001, COLLECTIVE_AUTO},
         {2, 300001, COLLECTIVE_HALVING_DOUBLING},
         {3, 1, COLLECTIVE_AUTO},

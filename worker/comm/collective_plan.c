@@ -34,9 +34,10 @@ enum collective_way collective_way_of(enum collective_algorithm algorithm, uint3
         (algorithm == COLLECTIVE_AUTO && bytes > COLLECTIVE_HALVING_BYTES)) {
         return WAY_RING;
     }
-    const size_t doubles_to = algorithm == COLLECTIVE_HALVING    ? 0
-                              : algorithm == COLLECTIVE_DOUBLING ? COLLECTIVE_DOUBLING_MOST_BYTES
-                                                                 : COLLECTIVE_DOUBLING_BYTES;
+    const bool doubles_most = algorithm == COLLECTIVE_DOUBLING || n_ranks == 2;
+    const size_t doubles_to = algorithm == COLLECTIVE_HALVING ? 0
+                              : doubles_most                  ? COLLECTIVE_DOUBLING_MOST_BYTES
+                                                              : COLLECTIVE_DOUBLING_BYTES;
     return bytes <= doubles_to ? WAY_DOUBLING : WAY_HALVING;
 }
 

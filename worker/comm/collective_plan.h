@@ -38,13 +38,14 @@ extern const char *const collective_algorithm_names[COLLECTIVE_ALGORITHMS];
 enum collective_way { WAY_RING, WAY_HALVING, WAY_DOUBLING };
 extern const char *const collective_way_names[3];
 
-/* Messages of at most so many bytes go by doubling. Not measured on a quiet machine yet: docs/bench.md,
- * "script/bench allreduce", has what there is. */
-#define COLLECTIVE_DOUBLING_BYTES ((size_t)16 << 10)
-/* Longer ones cannot: what arrives is kept beside what is sent, until all of it is there. */
+/* Messages of at most so many bytes go by doubling, where there are more than two ranks. This limit and the next
+ * but one are from the table of docs/bench.md, "Ring, halving or doubling". */
+#define COLLECTIVE_DOUBLING_BYTES ((size_t)64 << 10)
+/* Longer ones cannot: what arrives is kept beside what is sent, until all of it is there. It is also the limit of two
+ * ranks, which send as much by doubling as by halving, in one message in place of two. */
 #define COLLECTIVE_DOUBLING_MOST_BYTES ((size_t)256 << 10)
 /* COLLECTIVE_AUTO: larger messages go by the ring. */
-#define COLLECTIVE_HALVING_BYTES ((size_t)256 << 10)
+#define COLLECTIVE_HALVING_BYTES ((size_t)1 << 20)
 
 /* By the ring a long message goes in segments, one after another, each a ring of its own with blocks of this
  * length: sums go on while the caches still hold them. Measured: the same page. */
