@@ -102,6 +102,33 @@ class Compare(cli.CliCase):
         self.assertEqual((row["base_point"], row["candidate_point"], row["verdict"]), ("0", "1", "Slower"))
         self.assertEqual(float(row["p"]), point["paired"]["p"])
 
+    def test_images_builds_variables_and_systems_are_axes(self):
+        """Whatever a definition can sweep: what a parameter writes into templates, options and environments, and systems."""
+        both = {"roles": ["pserver", "trainer"]}
+        container = {"name": "main", "image": "registry/x:1", "env": [{"name": "FAKE_FACTOR", "value": "1=1.2"}]}
+        role = {"template": {"spec": {"containers": [container]}}}
+        for axis, values, more in (
+                ("image", ("registry/x:1", "registry/x:2"), {"targets": [{**both, "paths": ["/spec/containers/0/image"]}]}),
+                ("build", ("base", "head"), {"targets": [{**both, "args": ["--build"]}]}),
+                ("env", ("0", "1"), {"targets": [{**both, "env": ["OMP_PROC_BIND"]}]}),
+                ("system", ("old", "new"), None)):
+            with self.subTest(axis):
+                extra = {"baseline": {"kind": "Point", "where": {"pservers": 1}}, "repeats": {"min": 4, "order": "Interleaved"},
+                         "roles": {name: {**role, "replicas": {"from": f"{name}s"}} for name in both["roles"]},
+                         "sweep": {"grid": {"pservers": [1], "trainers": [1]}}}
+                if more is None:
+                    extra["systems"] = [{"name": value, "profile": "benchworker"} for value in values]
+                else:
+                    extra["parameters"] = [{"name": axis, **more}]
+                    extra["sweep"]["grid"][axis] = list(values)
+                a = self.run_tiny(extra=extra)["run"]
+                document = json.loads(self.compare(a, "--axis", axis, "-o", "json", code=6).stdout)
+                self.assertEqual(document["axis"], {"name": axis, "base": values[0], "candidate": values[1], "blocks": 4})
+                point, = document["points"]
+                self.assertEqual((document["verdict"], point["base"]["point"], point["candidate"]["point"]), ("Slower", 0, 1))
+                self.assertAlmostEqual(point["ratio"]["value"], 10.15 / 11.15 / 1.2, places=3)
+                self.compare(a, "--axis", axis, "--margin", "30%")
+
     def test_a_margin_has_its_exit_codes(self):
         a = self.measure_axis("1=1.2")
         for margin, code, verdict in (("30%", 0, "NotSlower"), ("0.3", 0, "NotSlower"), ("2%", 6, "Slower"),
