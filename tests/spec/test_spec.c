@@ -180,6 +180,8 @@ static void accepts_shipped_files(void **state)
             struct spec *spec = definition_load(text, &overrides);
             assert_string_equal(spec->name, shipped[i]);
             assert_round_trip(spec);
+            /* The first table that a user sees has intervals. */
+            assert_in_range(spec->min_repeats, local ? 3 : 5, 1000);
             json_t *block = json_object_get(json_object_get(spec->definition, "spec"), "local");
             assert_int_equal(block == NULL, local);
             spec_free(spec);
