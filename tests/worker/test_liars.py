@@ -140,7 +140,7 @@ def lying_server(row):
     return code, error
 
 
-RANK_DIGEST = hashlib.sha256(b"Collective Fp32 workers=2 sizes=4096:4096:0:1048576 calls=5:20:1 algorithm=auto").digest()
+RANK_DIGEST = hashlib.sha256(b"Collective Fp32 workers=2 sizes=4096:4096:0:1048576 calls=5:20:1 algorithm=auto backend=tcp").digest()
 
 
 def numbers(t, length=4096, **fields):
@@ -172,7 +172,7 @@ def lying_rank(row):
     ports = own_ports(2)
     addrs = [f"{HOST}:{port}" for port in ports]
     rank = start("allreduce", ["--workers", 2, "--index", 0, "--listen", addrs[0], "--worker-addrs", ",".join(addrs),
-                               "-b", 4096, "-e", 4096, "-J", "/dev/null"])
+                               "-b", 4096, "-e", 4096, "-J", "/dev/null", "--backend", "tcp"])
     liar = connect(ports[0], peer.WORKER, 1, RANK_DIGEST)
     liar.handshake()
     liar.receive_type("WELCOME")

@@ -119,6 +119,14 @@ static int call(struct rank *r, struct collective *c)
     return c->ops->goodbye(c, &r->err);
 }
 
+/* Of this process alone: the names of local sockets follow from it, and other tests run at the same time. */
+static void make_secret(uint8_t ret[static AUTH_SECRET_SIZE])
+{
+    const pid_t pid = getpid();
+    memset(ret, 0, AUTH_SECRET_SIZE);
+    memcpy(ret + 1, &pid, sizeof(pid));
+}
+
 static void *run_rank(void *arg)
 {
     struct rank *r = arg;
@@ -133,6 +141,7 @@ static void *run_rank(void *arg)
         .n_max = r->n > g->n ? r->n : g->n,
         .rendezvous_ns = g->rendezvous_ns,
     };
+    make_secret(p.secret);
     p.secret[0] = r->has_other_secret;
     p.digest[0] = r->has_other_digest;
     p.self.attempt = r->is_of_another_attempt;
@@ -306,7 +315,8 @@ static void all_or_none_share(void **state)
     static const enum exchange_transport asked[] = {EXCHANGE_TRANSPORT_AUTO,
                                                     EXCHANGE_TRANSPORT_SHARED_MEMORY};
     for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
-        const uint8_t secret[AUTH_SECRET_SIZE] = {0};
+        uint8_t secret[AUTH_SECRET_SIZE];
+        make_secret(secret);
         const struct frame_id id = {.run = 7, .role = ROLE_WORKER, .index = 1};
         struct auth_key key;
         struct err err;

@@ -127,6 +127,15 @@ static void *give(void *arg)
     return NULL;
 }
 
+/* Of this process alone: the names of local sockets follow from it, and other tests run at the same time. */
+static void make_secret(uint8_t last, uint8_t ret[static AUTH_SECRET_SIZE])
+{
+    const pid_t pid = getpid();
+    memset(ret, 0, AUTH_SECRET_SIZE);
+    memcpy(ret, &pid, sizeof(pid));
+    ret[AUTH_SECRET_SIZE - 1] = last;
+}
+
 /* Asks until there is an answer, at most so many times. */
 static int ask_often(int n_turns, const struct auth_key *key, uint32_t self, uint32_t to,
                      const struct shm_layout *layout, struct shm_segment *ret, int *ret_doorbell_fd,
@@ -150,7 +159,8 @@ static const struct frame_id someone = {.run = 77, .attempt = 3, .role = ROLE_WO
 
 static void giver_init(struct giver *g, const struct shm_layout *layout)
 {
-    const uint8_t secret[AUTH_SECRET_SIZE] = {1, 2, 3};
+    uint8_t secret[AUTH_SECRET_SIZE];
+    make_secret(3, secret);
     struct err err = {0};
     shm_pass_key(secret, &someone, &g->key);
     assert_int_equal(shm_segment_new(&g->own, layout, &err), 0);
@@ -188,7 +198,8 @@ static void who_knows_the_secret_gets_it(void **state)
     struct giver g = {.self = 2};
     giver_init(&g, &layout);
     for (int kind = 0; kind < KINDS; kind++) {
-        const uint8_t secret[AUTH_SECRET_SIZE] = {1, 2, kind == OTHER_SECRET ? 4 : 3};
+        uint8_t secret[AUTH_SECRET_SIZE];
+        make_secret(kind == OTHER_SECRET ? 4 : 3, secret);
         struct frame_id id = someone;
         id.run += kind == OTHER_RUN;
         id.attempt += kind == OTHER_ATTEMPT;
