@@ -27,14 +27,67 @@ static void put_point(const struct layout *l, const struct point_result *p, stru
     }
 }
 
-/* The baseline is none of the points to choose from, and may be the better choice. */
-static void put_faster_baseline(const struct estimate *speedup, struct buf *out)
+/* ---- the verdict ---- */
+
+static bool has_own_baseline(const struct point_result *p)
 {
-    if (speedup->value < 1) {
-        buf_printf(out, "; the baseline %s faster",
-                   speedup->has_interval && speedup->high < 1 ? "is" : "may be");
+    return p->point->baseline_index == p->point->index;
+}
+
+/* The baseline is none of the points to choose from, and may be the better choice. "is", "may be"; NULL: neither. */
+static const char *baseline_is_faster(const struct point_result *fastest)
+{
+    const struct estimate *speedup = &fastest->speedup.estimate;
+    if (!speedup->known || has_own_baseline(fastest) || speedup->value >= 1) {
+        return NULL;
+    }
+    return speedup->has_interval && speedup->high < 1 ? "is" : "may be";
+}
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* Some of the other points are not shown to be slower. */
+static void put_doubt(const struct choice *c, struct buf *out)
+{
+    const size_t n = c->ties.len + c->n_unsure;
+    if (c->n_slower == 0 && n == 1) {
+        buf_puts(out, "no point can be chosen: the other one is not shown to be slower");
+    } else if (c->n_slower == 0) {
+        buf_printf(out, "no point can be chosen: none of the other %zu is shown to be slower", n);
+    } else {
+        buf_printf(out, "%zu of %zu points may be the fastest, the other%s %s slower", n + 1,
+                   n + 1 + c->n_slower, plural(c->n_slower), c->n_slower == 1 ? "is" : "are");
+    }
+    buf_puts(out, c->n_unsure == 0 ? "; more repeats may tell them apart"
+                                   : "; that takes 3 trials of each point or more");
+}
+
+/* Which point to choose, and how sure that is. */
+static void add_verdict(struct choice_lines *lines, const struct layout *l, const struct choice *c)
+{
+    struct buf text = BUF_INIT;
+    const size_t n_others = c->ties.len + c->n_unsure + c->n_slower;
+    const char *faster = baseline_is_faster(c->fastest);
+    if (n_others > 0 && c->n_slower == n_others) {
+        put_point(l, c->fastest, &text);
+        buf_printf(&text, " is the fastest: the 95%% interval of %s ratio to it is below 1",
+                   n_others == 1 ? "the other point's" : "every other point's");
+    } else if (n_others > 0) {
+        put_doubt(c, &text);
+    }
+    if (faster != NULL) {
+        buf_printf(&text, "%sthe baseline %s faster than %s", n_others > 0 ? "; " : "", faster,
+                   n_others > 0 ? "all of them" : "the only point");
+    }
+    if (text.len > 0) {
+        add(lines, "Verdict", &text);
     }
 }
+
+/* ---- figures ---- */
 
 static void add_fastest(struct choice_lines *lines, const struct layout *l, const struct choice *c)
 {
@@ -43,51 +96,54 @@ static void add_fastest(struct choice_lines *lines, const struct layout *l, cons
     put_point(l, p, &text);
     buf_puts(&text, " with ");
     words_put_estimate(&p->throughput.estimate, p->throughput.unit, &text);
-    if (p->speedup.estimate.known && p->point->baseline_index != p->point->index) {
-        buf_puts(&text, ", ");
+    if (p->n_succeeded > 1) {
+        buf_printf(&text, ", the median of %zu trials", p->n_succeeded);
+    }
+    if (p->speedup.estimate.known && !has_own_baseline(p)) {
+        buf_puts(&text, "; ");
         number_format(p->speedup.estimate.value, &text);
         buf_puts(&text, " times its baseline, at an efficiency of ");
         words_put_percent(&p->efficiency.estimate, &text);
-        put_faster_baseline(&p->speedup.estimate, &text);
     }
-    add(lines, "Fastest", &text);
-}
-
-static const char *plural(size_t n)
-{
-    return n == 1 ? "" : "s";
+    add(lines, "Highest throughput", &text);
 }
 
 static void add_ties(struct choice_lines *lines, const struct layout *l, const struct choice *c)
 {
     struct buf text = BUF_INIT;
     for (size_t i = 0; i < c->ties.len && i < MAX_TIES; i++) {
+        const struct point_result *p = c->ties.items[i];
         buf_puts(&text, i == 0 ? "" : "; ");
-        put_point(l, c->ties.items[i], &text);
+        put_point(l, p, &text);
         buf_puts(&text, " with ");
-        number_format(c->ties.items[i]->throughput.estimate.value, &text);
+        words_put_estimate(&p->throughput.estimate, p->throughput.unit, &text);
     }
     if (c->ties.len > MAX_TIES) {
         buf_printf(&text, "; and %zu more", c->ties.len - MAX_TIES);
     }
     if (c->ties.len > 0) {
-        buf_puts(&text, "; more repeats may tell them from the fastest");
         add(lines, "May be as fast", &text);
     }
-    if (c->n_slower > 0) {
-        buf_printf(&text,
-                   "%zu %s point%s slower: the 95%% interval of %s ratio to the fastest is below 1",
-                   c->n_slower, c->ties.len + c->n_unsure > 0 ? "more" : "other",
-                   c->n_slower == 1 ? " is" : "s are", c->n_slower == 1 ? "its" : "each one's");
-        add(lines, "How sure", &text);
+}
+
+/* What the speedup of the fastest point is against. */
+static void add_baseline(struct choice_lines *lines, const struct result *r,
+                         const struct point_result *fastest)
+{
+    const struct estimate *e = &r->points[fastest->point->baseline_index].throughput.estimate;
+    if (!e->known || has_own_baseline(fastest)) {
+        return;
     }
-    if (c->n_unsure > 0) {
-        buf_printf(&text,
-                   "not known for %zu point%s: an interval against the fastest needs 3 trials of "
-                   "both",
-                   c->n_unsure, plural(c->n_unsure));
-        add(lines, "How sure", &text);
+    struct buf text = BUF_INIT;
+    result_describe_baseline(r, fastest, &text);
+    if (e->has_interval) {
+        buf_puts(&text, " (95%: ");
+        number_format(e->low, &text);
+        buf_puts(&text, "..");
+        number_format(e->high, &text);
+        buf_puts(&text, ")");
     }
+    add(lines, "Baseline", &text);
 }
 
 static void add_widest(struct choice_lines *lines, const struct layout *l, const struct choice *c)
@@ -208,13 +264,15 @@ void choice_lines_init(struct choice_lines *lines, const struct layout *l)
     struct buf text = BUF_INIT;
     if (c.units_differ) {
         buf_puts(&text, "not known: the points' throughputs have different units");
-        add(lines, "Fastest", &text);
+        add(lines, "Verdict", &text);
     } else if (c.fastest == NULL) {
         buf_puts(&text, "Nothing has been measured.");
         add(lines, "", &text);
     } else {
+        add_verdict(lines, l, &c);
         add_fastest(lines, l, &c);
         add_ties(lines, l, &c);
+        add_baseline(lines, l->result, c.fastest);
     }
     add_widest(lines, l, &c);
     add_unmeasured(lines, l);

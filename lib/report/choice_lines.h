@@ -4,7 +4,7 @@
 #include "report/layout.h"
 
 struct choice_line {
-    char *label; /* "Fastest"; "" for a sentence without one; owned */
+    char *label; /* "Verdict"; "" for a sentence without one; owned */
     char *text;  /* owned */
 };
 struct choice_lines {

@@ -16,6 +16,7 @@
 
 #define MAX_CHARTED 100 /* swept points; more are not readable as charts */
 #define MAX_DEFINITION (64 << 10)
+#define MAX_WARNINGS 3 /* in the box */
 
 /* ---- pieces ---- */
 
@@ -112,6 +113,23 @@ static void put_title(struct buf *out, const struct report_page *page, const str
     buf_puts(out, "</header>\n<main>\n");
 }
 
+/* Who reads the box alone must have read them, too. */
+static void put_warnings(struct buf *out, const struct result *r)
+{
+    const size_t n = r->warnings.len;
+    for (size_t i = 0; i < n && i < MAX_WARNINGS; i++) {
+        buf_puts(out, "<dt>Warning</dt>\n<dd class=\"bad\">");
+        html_escape(r->warnings.items[i].message, out);
+        buf_puts(out, "</dd>\n");
+    }
+    if (n > MAX_WARNINGS) {
+        buf_printf(out,
+                   "<dt>Warnings</dt>\n<dd class=\"bad\"><a href=\"#notes\">%zu more</a> to read "
+                   "before these figures are used</dd>\n",
+                   n - MAX_WARNINGS);
+    }
+}
+
 static void put_choice(struct buf *out, const struct layout *l)
 {
     struct choice_lines lines;
@@ -121,13 +139,7 @@ static void put_choice(struct buf *out, const struct layout *l)
         put_element(out, "dt", line->label[0] == '\0' ? "Result" : line->label);
         put_element(out, "dd", line->text);
     }
-    const size_t n = l->result->warnings.len;
-    if (n > 0) {
-        buf_printf(out,
-                   "<dt>Warnings</dt>\n<dd class=\"bad\"><a href=\"#notes\">%zu</a> to read before "
-                   "these figures are used</dd>\n",
-                   n);
-    }
+    put_warnings(out, l->result);
     buf_puts(out, "</dl>\n</section>\n");
     choice_lines_done(&lines);
 }
@@ -235,8 +247,9 @@ static void put_charts(struct buf *out, const struct layout *l)
     if (figures.len > 0) {
         buf_puts(out, "<section>\n<h2>Scaling</h2>\n<div class=\"charts\">\n");
         buf_append(out, figures.data, figures.len);
-        buf_puts(out, "</div>\n<p class=\"soft\">Whiskers are 95% intervals. The pointer on a mark "
-                      "shows its figures.</p>\n</section>\n");
+        buf_puts(out, "</div>\n<p class=\"soft\">Marks are medians of a point's trials, whiskers "
+                      "their 95% intervals.<span class=\"screen\"> The pointer on a mark shows its "
+                      "figures.</span></p>\n</section>\n");
     }
     buf_done(&figures);
 }

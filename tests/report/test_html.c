@@ -134,8 +134,10 @@ static void the_box_says_that_a_baseline_is_faster(void **state)
         const char *text;              /* NULL: says nothing of it */
     } rows[] = {
         {{100, 101, 102}, {140, 141, 142}, NULL},
-        {{100, 101, 102}, {70, 71, 72}, "; the baseline is faster</dd>"},
-        {{100, 110, 120}, {70, 100, 130}, "; the baseline may be faster</dd>"},
+        {{100, 101, 102}, {70, 71, 72}, "<dd>the baseline is faster than the only point</dd>"},
+        {{100, 110, 120},
+         {70, 100, 130},
+         "<dd>the baseline may be faster than the only point</dd>"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct fixture f;
@@ -148,8 +150,61 @@ static void the_box_says_that_a_baseline_is_faster(void **state)
         fixture_build(&f, RUN_SUCCEEDED);
         struct buf out = BUF_INIT;
         put_page(f.result, &out);
-        assert_int_equal(strstr(buf_cstr(&out), "; the baseline ") != NULL, rows[i].text != NULL);
+        assert_int_equal(strstr(buf_cstr(&out), "faster than the only") != NULL,
+                         rows[i].text != NULL);
         assert_true(rows[i].text == NULL || strstr(buf_cstr(&out), rows[i].text) != NULL);
+        buf_done(&out);
+        fixture_done(&f);
+    }
+}
+
+/* The first line says whether there is a point to choose, and not only which figure is the highest. */
+static void the_box_says_which_point_to_choose(void **state)
+{
+    (void)state;
+    static const struct {
+        double trials[3][3]; /* of each point: trainers 1, 2, 4 */
+        uint32_t n;          /* trials of each */
+        const char *text;
+    } rows[] = {
+        {{{100, 101, 102}, {140, 141, 142}, {90, 91, 92}},
+         3,
+         "trainers 2 is the fastest: the 95% interval of every other point&#39;s ratio to it is "
+         "below 1"},
+        {{{100, 120, 140}, {101, 125, 142}, {99, 119, 139}},
+         3,
+         "no point can be chosen: none of the other 2 is shown to be slower; more repeats may tell "
+         "them apart"},
+        {{{100, 101, 102}, {99, 101, 103}, {40, 41, 42}},
+         3,
+         "2 of 3 points may be the fastest, the other is slower; more repeats may tell them apart"},
+        {{{100}, {140}, {90}},
+         1,
+         "no point can be chosen: none of the other 2 is shown to be slower; that takes 3 trials "
+         "of each point or more"},
+        {{{140, 141, 142}, {100, 101, 102}, {90, 91, 92}},
+         3,
+         "trainers 1 is the fastest: the 95% interval of every other point&#39;s ratio to it is "
+         "below 1"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture f;
+        _cleanup_(freep) char *rest = xasprintf(
+            "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: %u}\n", rows[i].n);
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4]}}", rest, 32);
+        for (uint32_t p = 0; p < 3; p++) {
+            for (uint32_t t = 0; t < rows[i].n; t++) {
+                fixture_throughput(&f, p, t, rows[i].trials[p][t]);
+            }
+        }
+        fixture_build(&f, RUN_SUCCEEDED);
+        struct buf out = BUF_INIT;
+        put_page(f.result, &out);
+        _cleanup_(freep) char *want = xasprintf("<dt>Verdict</dt>\n<dd>%s</dd>", rows[i].text);
+        if (strstr(buf_cstr(&out), want) == NULL) {
+            fail_msg("row %zu: expected '%s' in %.900s", i, want,
+                     strstr(buf_cstr(&out), "<section class=\"verdict\""));
+        }
         buf_done(&out);
         fixture_done(&f);
     }
@@ -228,6 +283,7 @@ int main(void)
         cmocka_unit_test(pages),
         cmocka_unit_test(the_box_names_points_without_figures),
         cmocka_unit_test(the_box_says_that_a_baseline_is_faster),
+        cmocka_unit_test(the_box_says_which_point_to_choose),
         cmocka_unit_test(what_comes_from_outside_is_escaped),
         cmocka_unit_test(charts_as_files),
         cmocka_unit_test(a_large_page_is_small),
