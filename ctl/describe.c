@@ -488,7 +488,7 @@ static void format_late(const struct describe_params *p, struct buf *out)
         any = true;
         buf_printf(out, "  point %u: %.1f%%", i, 100 * dropped / slices);
         if (of_trainer[latest] > 0) {
-            buf_printf(out, ", most often of trainer/%u (%.1f%%)", latest,
+            buf_printf(out, ", most often of trainer/%u (at least %.1f%%)", latest,
                        100 * of_trainer[latest] / slices);
         }
         buf_putc(out, '\n');

@@ -75,22 +75,35 @@ struct uncertainty significance_uncertainty(const struct contrast *c)
     return c->is_staged && common.df > 0 && half_width(&common) > half_width(&own) ? common : own;
 }
 
+static struct welch test_of(double difference, const struct uncertainty *u)
+{
+    struct welch w = {.known = true, .df = u->df, .p = 1};
+    if (u->variance > 0) {
+        w.t = difference / sqrt(u->variance);
+        w.p = student_two_sided(w.t, w.df);
+    } else if (difference > 0 || difference < 0) { /* nothing varies: certain */
+        w.t = difference > 0 ? INFINITY : -INFINITY;
+        w.p = 0;
+    }
+    return w;
+}
+
 struct welch significance_welch_of(const struct contrast *a, const struct contrast *b)
 {
     if (a->df <= 0 || b->df <= 0) {
         return (struct welch){0};
     }
     const struct contrast d = significance_sum(b, -1, a);
-    const struct uncertainty u = significance_uncertainty(&d);
-    struct welch w = {.known = true, .df = u.df, .p = 1};
-    if (u.variance > 0) {
-        w.t = d.value / sqrt(u.variance);
-        w.p = student_two_sided(w.t, w.df);
-    } else if (d.value > 0 || d.value < 0) { /* nothing varies: certain */
-        w.t = d.value > 0 ? INFINITY : -INFINITY;
-        w.p = 0;
+    const struct uncertainty own = {d.variance, d.df};
+    const struct uncertainty common = {d.common * d.scale, d.common_df};
+    const struct welch w = test_of(d.value, &own);
+    if (!d.is_staged || common.df <= 0) {
+        return w;
     }
-    return w;
+    /* The wider interval is that of the larger p at 5% only; corrected for many points p is judged at less, where the one
+     * with fewer degrees of freedom may be the larger. */
+    const struct welch c = test_of(d.value, &common);
+    return c.p > w.p ? c : w;
 }
 
 struct welch significance_welch(const struct sample *a, const struct sample *b)

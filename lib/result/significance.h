@@ -50,7 +50,7 @@ struct welch {
 };
 /* Do the means differ? Welch, Biometrika 34 (1947) 28-35; degrees of freedom by Satterthwaite,
  * Biometrics Bulletin 2 (1946) 110-114. Interval: value +- quantile * sqrt(variance) of the
- * contrast's uncertainty holds 0 exactly where p > 0.05. */
+ * contrast's uncertainty holds 0 exactly where p > 0.05. Of a staged contrast p is the larger one of both hypotheses. */
 struct welch significance_welch(const struct sample *a, const struct sample *b);
 
 /* The same of the means of both sides; known where both have a variance. */

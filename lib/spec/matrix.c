@@ -395,13 +395,29 @@ static struct point baseline_of(struct expansion *e, const struct point *p)
     return make_point(e, p->system, params);
 }
 
+/* The same of a baseline that is no swept point. True: it is refused. */
+static bool refuse_backups_of_baseline(struct expansion *e, const struct point *p)
+{
+    const uint32_t n = p->replicas[ROLE_TRAINER];
+    const uint32_t backups = exchange_of(e, p->system)->mode.backups;
+    if (p->exchange != EXCHANGE_PSERVER || n > backups || n == 0) { /* 0: noted already */
+        return false;
+    }
+    _cleanup_(freep) char *fix = xasprintf(
+        "name a point of %u trainers or more, or write baseline: {kind: SingleNode}", backups + 1);
+    complain(e, "spec.baseline.where", fix,
+             "the baseline has %u trainer%s and backups is %u: no step would wait for any", n,
+             n == 1 ? "" : "s", backups);
+    return true;
+}
+
 /* Gives every swept point its baseline: a swept point that is one, or one added once. */
 static void find_baselines(struct expansion *e)
 {
     uint32_t n_swept = (uint32_t)e->points.len;
     struct index index;
     index_init(&index, 2 * (size_t)n_swept);
-    bool is_new;
+    bool is_new, is_refused = false;
     for (uint32_t i = 0; i < n_swept; i++) {
         (void)index_put(&index, point_key(&e->points.items[i]), i, &is_new); /* no duplicates */
     }
@@ -413,6 +429,7 @@ static void find_baselines(struct expansion *e)
         if (is_new) {
             baseline.is_baseline = true;
             baseline.baseline_index = at;
+            is_refused = is_refused || refuse_backups_of_baseline(e, &baseline);
             *vec_push(&e->points) = baseline;
         } else {
             params_done(&baseline.params);

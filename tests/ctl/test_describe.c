@@ -212,7 +212,7 @@ static void test_stale_and_late_gradients(void **state)
          "  point 0: 1.25 in the mean, at most 3\n"},
         {",\"late\":{\"slices\":80,\"dropped\":20,\"trainer\":2,\"most\":18}",
          "Late gradients (dropped; their samples count as trained):\n"
-         "  point 0: 25.0%, most often of trainer/2 (22.5%)\n"},
+         "  point 0: 25.0%, most often of trainer/2 (at least 22.5%)\n"},
         {",\"late\":{\"slices\":80,\"dropped\":0,\"trainer\":0,\"most\":0}",
          "Late gradients (dropped; their samples count as trained):\n  point 0: 0.0%\n"},
         {",\"late\":{\"slices\":80,\"dropped\":9,\"trainer\":7,\"most\":9}", "  point 0: 11.2%\n"},

@@ -398,6 +398,39 @@ static void values_needed(void **state)
     assert_true(significance_least(2000, 2000) < 1e-300); /* and no overflow */
 }
 
+/* Corrected for many points p is judged at less than 5%: there the hypothesis with the wider interval at 95% may be the one
+ * with the smaller p. */
+static void a_staged_p_is_the_larger_of_both(void **state)
+{
+    (void)state;
+    const struct contrast a = {.value = 0.11,
+                               .variance = 0.03 * 0.03 / 20,
+                               .df = 2,
+                               .is_staged = true,
+                               .common = 0.03 * 0.03,
+                               .common_df = 2,
+                               .scale = 1.0 / 20};
+    const struct contrast b = {.value = 0,
+                               .variance = 0.002 * 0.002 / 5,
+                               .df = 2,
+                               .is_staged = true,
+                               .common = 0.002 * 0.002,
+                               .common_df = 2,
+                               .scale = 1.0 / 5};
+    const struct welch w = significance_welch_of(&a, &b);
+    assert_true(fabs(w.df - 2.071) < 0.001 && fabs(w.p - 0.003235) < 0.00001);
+    const double s2 =
+        (2 * a.common + 2 * b.common) / 4; /* with one deviation for both p is less, */
+    assert_true(student_two_sided(0.11 / sqrt(s2 * (a.scale + b.scale)), 4) < 0.0006);
+    assert_true(significance_uncertainty(&(struct contrast){.variance = a.variance + b.variance,
+                                                            .df = w.df,
+                                                            .is_staged = true,
+                                                            .common = s2,
+                                                            .common_df = 4,
+                                                            .scale = a.scale + b.scale})
+                    .df == 4); /* though its 95% interval is wider */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +444,7 @@ int main(void)
         cmocka_unit_test(drawn_permutations_agree_with_all),
         cmocka_unit_test(under_the_null_p_is_even),
         cmocka_unit_test(values_needed),
+        cmocka_unit_test(a_staged_p_is_the_larger_of_both),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

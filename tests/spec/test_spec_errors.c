@@ -69,6 +69,18 @@ static const struct {
      "backups: 4, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [8, 4, 3]", "10:31",
      "spec.workload.exchange.backups: system 'benchworker' has a point where trainers is 3",
      "write backups: 2, or sweep trainers from 5 on"},
+    {"mode: Sync, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [1, 2, 4], "
+     "batch_size: "
+     "[16]}\n  parameters:\n  - name: cpu\n    targets: [{roles: [pserver, trainer], paths: "
+     "[/spec/containers/0/resources/requests/cpu]}]\n  baseline: {kind: SingleNode}",
+     "backups: 1, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [2, 4], "
+     "batch_size: "
+     "[16]}\n  parameters:\n  - name: cpu\n    targets: [{roles: [pserver, trainer], paths: "
+     "[/spec/containers/0/resources/requests/cpu]}]\n  baseline: {kind: Point, where: {trainers: "
+     "1}}",
+     "16:27",
+     "spec.baseline.where: the baseline has 1 trainer and backups is 1: no step would wait for any",
+     "name a point of 2 trainers or more, or write baseline: {kind: SingleNode}"},
     {"mode: Sync", "mode: Async, localSteps: 2", "10:44",
      "spec.workload.exchange.localSteps: parameters are averaged over all trainers",
      "remove it, or what it does not go with"},

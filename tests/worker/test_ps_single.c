@@ -420,9 +420,44 @@ static void a_version_that_is_not_there_yet(void **state)
     rig_done(&rig);
 }
 
+/* Whoever waits at the barrier would wait for ever: the one that has left is named, in every mode. */
+static void who_leaves_while_others_wait_is_named(void **state)
+{
+    (void)state;
+    static const struct exchange_mode modes[] = {
+        {.kind = EXCHANGE_SYNC},
+        {.kind = EXCHANGE_ASYNC},
+        {.kind = EXCHANGE_BOUNDED, .staleness = 2},
+        {.backups = 1}};
+    for (size_t k = 0; k < sizeof(modes) / sizeof(modes[0]); k++) {
+        struct rig rig;
+        struct raw_trainer t[2];
+        rig_init(&rig, N_PARAMS, 1, 2, SLICE_BYTES);
+        rig_set_mode(&rig, &modes[k]);
+        rig_start_servers(&rig);
+        raw_join(&t[0], &rig, 0);
+        raw_join(&t[1], &rig, 1);
+        raw_send(&t[0], FRAME_READY);
+        raw_settle(&rig);
+        raw_send(&t[1], FRAME_GOODBYE);
+        for (int i = 0; i < 100 && t[0].seen[FRAME_ABORT] == 0; i++) {
+            (void)nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL); /* early is fine */
+            raw_read(&t[0]);
+        }
+        print_message("# mode %zu\n", k);
+        assert_int_equal(t[0].seen[FRAME_ABORT], 1);
+        raw_end(&t[0]);
+        raw_end(&t[1]);
+        rig_join_servers(&rig);
+        assert_non_null(strstr(rig.servers[0].err.msg, "trainer/1"));
+        rig_done(&rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_leaves_while_others_wait_is_named),
         cmocka_unit_test(nobody_waits),
         cmocka_unit_test(one_step_ahead),
         cmocka_unit_test(the_slowest_leaves),

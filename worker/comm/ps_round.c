@@ -180,12 +180,15 @@ static int check_held(struct ps_server *s, struct err *err)
 
 static int check_left(struct ps_server *s, struct err *err)
 {
+    if (is_barrier_closed(s)) {
+        return blame_leaver(s, err);
+    }
     if (is_single(s)) {
         return check_held(s, err);
     }
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
         const struct ps_peer *peer = s->trainers[t];
-        if (is_barrier_closed(s) || (peer != NULL && is_in_round(s, peer))) {
+        if (peer != NULL && is_in_round(s, peer)) {
             return blame_leaver(s, err);
         }
     }
