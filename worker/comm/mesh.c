@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 
+/* Answered in one beat: of a stranger, or without a descriptor to spare, there is no end. */
+#define ASKERS_A_BEAT 8
 #define ALL_BYTES ((size_t)16 << 20) /* of control frames, from one peer */
 #define FAREWELL_NS INT64_C(1000000000)
 #define GOODBYE_NS INT64_C(2000000000)
@@ -226,7 +228,7 @@ static void answer_askers(const struct mesh *m)
 {
     const struct mesh_share *s = &m->share;
     struct pollfd p = {.fd = s->listen_fd, .events = POLLIN};
-    while (s->listen_fd >= 0 && poll(&p, 1, 0) > 0) {
+    for (int i = 0; i < ASKERS_A_BEAT && s->listen_fd >= 0 && poll(&p, 1, 0) > 0; i++) {
         shm_pass_answer(s->listen_fd, &s->key, mesh_self(m), m->params.n_ranks, &s->segment,
                         s->wake_fd);
     }

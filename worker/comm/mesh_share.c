@@ -15,6 +15,8 @@
 #include "worker/comm/mesh.h"
 
 #define ASK_AGAIN_MS 5 /* a rank that has hung up */
+/* For the answers of all others, where no more is left of the rendezvous. */
+#define ASK_NS INT64_C(3000000000)
 
 /* ---- begin and end ---- */
 
@@ -127,7 +129,7 @@ static int who_cannot(struct mesh *m, uint32_t *ret, struct err *err)
 }
 
 /* Until the answer of one rank is there, or not to be had. < 0: this rank must end. */
-static int ask_one(struct mesh *m, uint32_t rank, struct err *err)
+static int ask_one(struct mesh *m, uint32_t rank, int64_t until_ns, struct err *err)
 {
     struct mesh_share *s = &m->share;
     struct shm_ask ask = SHM_ASK_INIT;
@@ -143,7 +145,7 @@ static int ask_one(struct mesh *m, uint32_t rank, struct err *err)
             (void)poll(fds, 2, ask.fd < 0 ? ASK_AGAIN_MS : MESH_TICK_MS); /* an error: it asks */
             e = mesh_beat(m, err);                                        /* answers, too */
         }
-        if (asked == 0 && m->now_ns >= m->rendezvous_by_ns) {
+        if (asked == 0 && m->now_ns >= until_ns) {
             asked = err_set(&why, ETIMEDOUT, "no answer on its local socket");
         }
     }
@@ -188,8 +190,10 @@ int mesh_share_agree(struct mesh *m, struct err *err)
     uint32_t who;
     int e = who_cannot(m, &who, err);
     if (e >= 0 && who == n_ranks) {
+        const int64_t least_ns = clock_monotonic_ns() + ASK_NS;
+        const int64_t until_ns = least_ns > m->rendezvous_by_ns ? least_ns : m->rendezvous_by_ns;
         for (uint32_t i = 0; i < n_ranks && e >= 0 && s->why[0] == '\0'; i++) {
-            e = i == mesh_self(m) ? 0 : ask_one(m, i, err);
+            e = i == mesh_self(m) ? 0 : ask_one(m, i, until_ns, err);
         }
         e = e < 0 ? e : who_cannot(m, &who, err);
     }
