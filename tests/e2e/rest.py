@@ -38,12 +38,22 @@ class Api:
         return found if status == 200 else None
 
     def watch(self, path):
-        """The events from now on, after one ADDED for each object that is there, until the server ends it."""
-        connection = self._connect(None)
-        connection.request("GET", path + "?watch=1&resourceVersion=0&timeoutSeconds=3600")
-        res = connection.getresponse()
-        while line := res.readline():
-            yield json.loads(line)
+        """The events from now on, after one ADDED for each object that is there, until the server is gone. A server ends the watch
+        of a reader that is slow, which a busy machine makes of any; the next one begins where that ended, so nothing is missed."""
+        version = "0"
+        while True:
+            connection = self._connect(None)
+            try:
+                connection.request("GET", f"{path}?watch=1&resourceVersion={version}&timeoutSeconds=3600")
+            except ConnectionError:
+                return
+            res = connection.getresponse()
+            while line := res.readline():
+                event = json.loads(line)
+                if event["type"] == "ERROR":
+                    raise RuntimeError(f"watch of {path} from {version}: {event['object']['message']}")
+                version = event["object"]["metadata"]["resourceVersion"]
+                yield event
 
     def _connect(self, seconds):
         return http.client.HTTPSConnection("127.0.0.1", self.port, context=self._tls, timeout=seconds)
