@@ -484,7 +484,10 @@ static void format_late(const struct describe_params *p, struct buf *out)
         for (uint32_t t = 1; t < n_trainers; t++) {
             latest = of_trainer[t] > of_trainer[latest] ? t : latest;
         }
-        buf_puts(out, any ? "" : "\nLate gradients (dropped; their samples count as trained):\n");
+        if (!any) {
+            buf_putc(out, '\n');
+            prose(p, "Late gradients (dropped; their samples count as trained):", 0, 2, out);
+        }
         any = true;
         buf_printf(out, "  point %u: %.1f%%", i, 100 * dropped / slices);
         if (of_trainer[latest] > 0) {
