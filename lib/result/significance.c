@@ -68,11 +68,24 @@ static double half_width(const struct uncertainty *s)
     return student_quantile(s->df, ALPHA) * sqrt(s->variance);
 }
 
+/* Welch's. */
+static struct uncertainty own_of(const struct contrast *c)
+{
+    return (struct uncertainty){c->variance, c->df};
+}
+
+/* Stein's, which counts as well. False: there is none, or no need of it. */
+static bool has_common(const struct contrast *c, struct uncertainty *ret)
+{
+    *ret = (struct uncertainty){c->common * c->scale, c->common_df};
+    return c->is_staged && ret->df > 0;
+}
+
 struct uncertainty significance_uncertainty(const struct contrast *c)
 {
-    const struct uncertainty own = {c->variance, c->df};
-    const struct uncertainty common = {c->common * c->scale, c->common_df};
-    return c->is_staged && common.df > 0 && half_width(&common) > half_width(&own) ? common : own;
+    const struct uncertainty own = own_of(c);
+    struct uncertainty common;
+    return has_common(c, &common) && half_width(&common) > half_width(&own) ? common : own;
 }
 
 static struct welch test_of(double difference, const struct uncertainty *u)
@@ -94,10 +107,10 @@ struct welch significance_welch_of(const struct contrast *a, const struct contra
         return (struct welch){0};
     }
     const struct contrast d = significance_sum(b, -1, a);
-    const struct uncertainty own = {d.variance, d.df};
-    const struct uncertainty common = {d.common * d.scale, d.common_df};
+    const struct uncertainty own = own_of(&d);
     const struct welch w = test_of(d.value, &own);
-    if (!d.is_staged || common.df <= 0) {
+    struct uncertainty common;
+    if (!has_common(&d, &common)) {
         return w;
     }
     /* The wider interval is that of the larger p at 5% only; corrected for many points p is judged at less, where the one
