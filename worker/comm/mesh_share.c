@@ -15,8 +15,6 @@
 #include "worker/comm/mesh.h"
 
 #define ASK_AGAIN_MS 5 /* a rank that has hung up */
-/* For the answers of all others, where no more is left of the rendezvous. */
-#define ASK_NS INT64_C(3000000000)
 
 /* ---- begin and end ---- */
 
@@ -190,8 +188,7 @@ int mesh_share_agree(struct mesh *m, struct err *err)
     uint32_t who;
     int e = who_cannot(m, &who, err);
     if (e >= 0 && who == n_ranks) {
-        const int64_t least_ns = clock_monotonic_ns() + ASK_NS;
-        const int64_t until_ns = least_ns > m->rendezvous_by_ns ? least_ns : m->rendezvous_by_ns;
+        const int64_t until_ns = shm_ask_until(clock_monotonic_ns(), m->rendezvous_by_ns);
         for (uint32_t i = 0; i < n_ranks && e >= 0 && s->why[0] == '\0'; i++) {
             e = i == mesh_self(m) ? 0 : ask_one(m, i, until_ns, err);
         }

@@ -10,9 +10,6 @@
 #include "base/mem.h"
 #include "worker/comm/ring_internal.h"
 
-/* For the answers of all others, where no more is left of the rendezvous. */
-#define ASK_NS INT64_C(3000000000)
-
 /* ---- what goes round ---- */
 
 size_t share_token_encode(const struct share_token *t, uint8_t ret[static 4 + SHARE_WHY_MAX])
@@ -130,8 +127,7 @@ static int reserve_own(struct ring *r, struct err *err)
 static void begin_to_ask(struct ring *r, struct share_token *t)
 {
     struct ring_share *s = &r->share;
-    const int64_t until_ns = r->now_ns + ASK_NS;
-    s->asks_until_ns = until_ns > r->rendezvous_by_ns ? until_ns : r->rendezvous_by_ns;
+    s->asks_until_ns = shm_ask_until(r->now_ns, r->rendezvous_by_ns);
     struct err no_memory = {0};
     if (t->can && reserve_own(r, &no_memory) < 0) {
         cannot(t, r, no_memory.msg);
