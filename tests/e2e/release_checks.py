@@ -60,7 +60,7 @@ def check_plugin(t, out, root):
     """`kubectl krew install --manifest` in a Debian without any library of the archive: kubectl finds the plugin and runs it."""
     path = next(out.glob("benchctl-*-linux-*.tar.gz"))
     check_manifest(t, out, path)
-    place, home = root.path / "opt" / "krew-test", root.path / "root" / ".krew"
+    place, home = root.path / "opt" / "krew-test", root.path / "opt" / "krew"
     place.mkdir()
     found = programs("kube", "krew")
     for source, name in ((found["kubectl"], "kubectl"), (found["krew"], "kubectl-krew"), (out / "bench.yaml", "bench.yaml"), (path, "bench.tar.gz")):
@@ -68,7 +68,7 @@ def check_plugin(t, out, root):
     (place / "other.tar.gz").write_bytes(path.read_bytes() + b"x")
 
     def run(*words):
-        return root.run("env", "PATH=/root/.krew/bin:/opt/krew-test:/usr/bin:/bin", "KREW_NO_UPGRADE_CHECK=1", *words, cwd="/opt/krew-test")
+        return root.run("env", "PATH=/opt/krew/bin:/opt/krew-test:/usr/bin:/bin", "KREW_ROOT=/opt/krew", "KREW_NO_UPGRADE_CHECK=1", *words, cwd="/opt/krew-test")
     done = run("kubectl", "krew", "install", "--manifest=bench.yaml", "--archive=other.tar.gz")
     t.ok(done.returncode != 0 and not (home / "bin" / "kubectl-bench").exists(), "krew refuses an archive with another digest", done.stderr)
     t.match("checksum does not match", done.stderr, "and says so")
@@ -76,7 +76,7 @@ def check_plugin(t, out, root):
     t.ok(done.returncode == 0, "kubectl krew install --manifest=bench.yaml --archive=bench.tar.gz", done.stdout + done.stderr)
     (home / "index" / "default" / ".git").mkdir(parents=True)   # `list` and `uninstall` want an index, and read nothing of it
     t.equal("detached/bench\n", run("kubectl", "krew", "list").stdout, "krew lists it")
-    t.match("(?m)^/root/.krew/bin/kubectl-bench$", run("kubectl", "plugin", "list").stdout, "kubectl finds it")
+    t.match("(?m)^/opt/krew/bin/kubectl-bench$", run("kubectl", "plugin", "list").stdout, "kubectl finds it")
     done = run("kubectl", "bench", "version")
     t.match(rf"^benchctl {re.escape(mkimage.VERSION)}\n", done.stdout, "kubectl bench version, in a bare Debian")
     t.equal("", done.stderr, "without a word on stderr")
