@@ -35,7 +35,8 @@ struct rank {
     char why_tcp[SHARE_WHY_MAX + 1];
     float *own, *to; /* (n) owned */
     /* what it does differently */
-    bool leaves, finishes, is_ahead, has_other_secret, has_other_digest, is_of_another_attempt;
+    bool leaves, finishes, is_ahead, sends_numbers, has_other_secret, has_other_digest,
+        is_of_another_attempt;
     size_t n; /* 0: that of the gang */
 };
 
@@ -100,6 +101,12 @@ static int call(struct rank *r, struct collective *c)
         }
         ((struct mesh *)c)->step += i == 1 && r->is_ahead;
         ((struct mesh *)c)->share.n_rounds += i == 1 && r->is_ahead;
+        if (i == 1 && r->sends_numbers) {
+            struct conn *conn = &((struct mesh *)c)->peers[0].conn;
+            const struct frame f = {.type = FRAME_GRADIENT};
+            conn_send_slice(conn, &f, r->own, 1);
+            assert_int_equal(conn_pump_tx(conn, SIZE_MAX, &r->err), 0);
+        }
         for (size_t k = 0; k < n; k++) {
             const float whole = (float)((k * 7 + r->index * 31 + (size_t)i) % 101);
             from[k] = g->rounds ? 1.0f / (whole + 3) : whole;
@@ -412,6 +419,21 @@ static void numbers_of_another_call_are_refused(void **state)
     gang_done(&g);
 }
 
+/* They would stand before everything that tells whether that rank lives. */
+static void numbers_beside_shared_memory_are_refused(void **state)
+{
+    (void)state;
+    struct gang g;
+    gang_init(&g, 2, 1000, COLLECTIVE_AUTO);
+    g.transport = EXCHANGE_TRANSPORT_SHARED_MEMORY;
+    g.ranks[1].sends_numbers = true;
+    gang_run(&g);
+    assert_int_equal(g.ranks[0].fault.exit_code, 12);
+    assert_string_equal(g.ranks[0].fault.peer, "worker/1");
+    assert_non_null(strstr(g.ranks[0].err.msg, "; expected "));
+    gang_done(&g);
+}
+
 static void other_settings_end_it(void **state)
 {
     (void)state;
@@ -463,6 +485,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(one_that_leaves_is_named),
         cmocka_unit_test(one_that_finishes_early_is_named),
         cmocka_unit_test(numbers_of_another_call_are_refused),
+        cmocka_unit_test(numbers_beside_shared_memory_are_refused),
         cmocka_unit_test(other_settings_end_it),
         cmocka_unit_test(strangers_are_not_named),
     };

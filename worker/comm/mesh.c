@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 
-/* Answered in one beat: of a stranger, or without a descriptor to spare, there is no end. */
+/* Who is answered in one beat: a stranger may ask again and again, and so does a queue that no descriptor is left for. */
 #define ASKERS_A_BEAT 8
 #define ALL_BYTES ((size_t)16 << 20) /* of control frames, from one peer */
 #define FAREWELL_NS INT64_C(1000000000)
@@ -124,6 +124,12 @@ static enum next look(const struct conn *c)
                : NEXT_CONTROL;
 }
 
+/* Numbers of a later call wait in the socket. Through shared memory there are none: they are read, and refused. */
+static bool is_to_be_read(const struct mesh *m, enum next next)
+{
+    return next == NEXT_CONTROL || (next == NEXT_NUMBERS && m->share.is_shared);
+}
+
 /* Control frames of a peer of which no numbers are wanted. */
 static int read_control(struct mesh *m, struct mesh_peer *p, struct err *err)
 {
@@ -132,7 +138,7 @@ static int read_control(struct mesh *m, struct mesh_peer *p, struct err *err)
     const uint64_t end = p->conn.bytes_rx + ALL_BYTES;
     enum next next = NEXT_CONTROL;
     while (p->state == MESH_JOINED && p->conn.bytes_rx < end &&
-           (next = look(&p->conn)) == NEXT_CONTROL) {
+           is_to_be_read(m, next = look(&p->conn))) {
         const uint64_t before = p->conn.bytes_rx;
         const int e = conn_pump_rx(&p->conn, m->now_ns, ALL_BYTES, &handler, &reader, err);
         if (e < 0 || p->conn.bytes_rx == before) {
