@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,11 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "ring_rig.h"
+#include "worker/comm/doorbell.h"
 #include "worker/comm/ring_share.h"
 #include "worker/comm/shm_pass.h"
 #include "worker/tensor/one_pass.h"
@@ -109,7 +112,9 @@ static void what_could_be_taken_away_is_refused(void **state)
 struct giver {
     struct auth_key key;
     struct shm_segment own;
-    int listen_fd, doorbell_fd;
+    int listen_fd;
+    struct doorbell bell;
+    int hand_fd; /* what it hands over: of its bell, or something else */
     uint32_t self;
     atomic_bool ends;
     pthread_t thread;
@@ -121,7 +126,7 @@ static void *give(void *arg)
     while (!atomic_load(&g->ends)) {
         struct pollfd p = {.fd = g->listen_fd, .events = POLLIN};
         if (poll(&p, 1, 10) > 0) {
-            shm_pass_answer(g->listen_fd, &g->key, g->self, 4, &g->own, g->doorbell_fd);
+            shm_pass_answer(g->listen_fd, &g->key, g->self, 4, &g->own, g->hand_fd);
         }
     }
     return NULL;
@@ -164,7 +169,8 @@ static void giver_init(struct giver *g, const struct shm_layout *layout)
     struct err err = {0};
     shm_pass_key(secret, &someone, &g->key);
     assert_int_equal(shm_segment_new(&g->own, layout, &err), 0);
-    g->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    assert_int_equal(doorbell_new(&g->bell, &err), 0);
+    g->hand_fd = g->hand_fd > 0 ? g->hand_fd : g->bell.hand_fd;
     g->listen_fd = shm_pass_listen(&g->key, g->self, &err);
     assert_true(g->listen_fd >= 0);
     assert_int_equal(pthread_create(&g->thread, NULL, give, g), 0);
@@ -175,8 +181,14 @@ static void giver_done(struct giver *g)
     atomic_store(&g->ends, true);
     (void)pthread_join(g->thread, NULL);
     (void)close(g->listen_fd);
-    (void)close(g->doorbell_fd);
+    doorbell_done(&g->bell);
     shm_segment_done(&g->own);
+}
+
+static bool is_rung(const struct doorbell *b)
+{
+    struct pollfd p = {.fd = b->fd, .events = POLLIN};
+    return poll(&p, 1, 0) > 0;
 }
 
 static void who_knows_the_secret_gets_it(void **state)
@@ -219,9 +231,12 @@ static void who_knows_the_secret_gets_it(void **state)
         if (r == 1) {
             g.own.grads[5] = 11;
             assert_true(s.grads[5] == 11);
-            assert_int_equal(eventfd_write(doorbell_fd, 1), 0);
-            eventfd_t count;
-            assert_int_equal(eventfd_read(g.doorbell_fd, &count), 0);
+            assert_false(is_rung(&g.bell));
+            doorbell_ring(doorbell_fd);
+            doorbell_ring(doorbell_fd);
+            assert_true(is_rung(&g.bell));
+            doorbell_clear(&g.bell);
+            assert_false(is_rung(&g.bell));
             (void)close(doorbell_fd);
             shm_segment_done(&s);
         }
@@ -253,14 +268,87 @@ static void who_hangs_up_is_asked_again(void **state)
         assert_true(ask.fd < 0);
     }
     assert_int_equal(shm_ask_turn(&ask, &g.key, 1, 2, &layout, &s, &doorbell_fd, &err), 0);
-    shm_pass_answer(g.listen_fd, &g.key, 2, 4, &g.own, g.doorbell_fd);
+    shm_pass_answer(g.listen_fd, &g.key, 2, 4, &g.own, g.bell.hand_fd);
     assert_int_equal(shm_ask_turn(&ask, &g.key, 1, 2, &layout, &s, &doorbell_fd, &err), 1);
     assert_true(ask.fd < 0);
     (void)close(doorbell_fd);
     shm_segment_done(&s);
     (void)close(g.listen_fd);
-    (void)close(g.doorbell_fd);
+    doorbell_done(&g.bell);
     shm_segment_done(&g.own);
+}
+
+/* Writing to it could wait for ever, or end this process. */
+static void what_is_no_doorbell_is_refused(void **state)
+{
+    (void)state;
+    enum { A_PIPE, AN_EVENT, A_STREAM, AN_INET, A_FILE, KINDS };
+    const struct shm_layout layout = shm_layout_of(1000, 3);
+    for (int kind = 0; kind < KINDS; kind++) {
+        int fds[2] = {-1, -1};
+        switch (kind) {
+        case A_PIPE:
+            assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+            break;
+        case AN_EVENT:
+            fds[1] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+            break;
+        case A_STREAM:
+            assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+            break;
+        case AN_INET:
+            fds[1] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+            break;
+        default:
+            fds[1] = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        }
+        struct giver g = {.self = 2, .hand_fd = fds[1]};
+        giver_init(&g, &layout);
+        struct shm_segment s = {.fd = -1};
+        int doorbell_fd = -1;
+        struct err err = {0};
+        const int r = ask_often(2000, &g.key, 1, 2, &layout, &s, &doorbell_fd, &err);
+        print_message("# %d: %s\n", kind, err.msg);
+        assert_int_equal(r, -EPROTO);
+        assert_int_equal(doorbell_fd, -1);
+        giver_done(&g);
+        (void)close(fds[0]);
+        (void)close(fds[1]);
+    }
+}
+
+static volatile sig_atomic_t n_alarms;
+
+static void on_alarm(int number)
+{
+    (void)number;
+    n_alarms++;
+}
+
+/* Its owner can make the open file block and never read it, or be gone. */
+static void a_ring_does_not_wait(void **state)
+{
+    (void)state;
+    struct doorbell b;
+    struct err err = {0};
+    assert_int_equal(doorbell_new(&b, &err), 0);
+    assert_int_equal(fcntl(b.hand_fd, F_SETFL, 0), 0);
+    const struct sigaction action = {.sa_handler = on_alarm}; /* a call that waits is cut short */
+    struct sigaction before;
+    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+    const struct itimerval soon = {.it_value = {.tv_sec = 5}, .it_interval = {.tv_usec = 1000}};
+    const struct itimerval never = {0};
+    assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    for (int i = 0; i < 2000; i++) { /* the kernel keeps 10, or a few hundred */
+        doorbell_ring(b.hand_fd);
+    }
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    assert_int_equal(n_alarms, 0);
+    (void)sigaction(SIGALRM, &before, NULL);
+    (void)close(b.fd);
+    doorbell_ring(b.hand_fd);
+    (void)close(b.hand_fd);
+    doorbell_ring(-1);
 }
 
 /* Every bit of what is asked counts. */
@@ -524,6 +612,8 @@ int main(void)
         cmocka_unit_test(what_could_be_taken_away_is_refused),
         cmocka_unit_test(who_knows_the_secret_gets_it),
         cmocka_unit_test(who_hangs_up_is_asked_again),
+        cmocka_unit_test(what_is_no_doorbell_is_refused),
+        cmocka_unit_test(a_ring_does_not_wait),
         cmocka_unit_test(a_changed_question_is_none),
         cmocka_unit_test(tokens_are_read_or_refused),
         cmocka_unit_test(one_pass_is_a_sum_or_a_copy),

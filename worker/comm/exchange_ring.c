@@ -267,7 +267,7 @@ int exchange_ring_new(const struct exchange_ring_params *params, struct exchange
     r->n_ranks = params->slices.n_servers;
     r->listener = (struct net_listener){.fd = params->listen_fd};
     r->has_arrived = xnew_array(bool, params->slices.n);
-    r->share.listen_fd = r->share.segment.fd = -1;
+    r->share = RING_SHARE_NONE;
     ring_round_init(r);
     r->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (r->wake_fd < 0) {

@@ -236,7 +236,7 @@ static void answer_askers(const struct mesh *m)
     struct pollfd p = {.fd = s->listen_fd, .events = POLLIN};
     for (int i = 0; i < ASKERS_A_BEAT && s->listen_fd >= 0 && poll(&p, 1, 0) > 0; i++) {
         shm_pass_answer(s->listen_fd, &s->key, mesh_self(m), m->params.n_ranks, &s->segment,
-                        s->wake_fd);
+                        s->bell.hand_fd);
     }
 }
 

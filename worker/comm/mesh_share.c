@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -24,12 +23,9 @@ static int begin(struct mesh *m, struct err *err)
     s->layout = shm_layout_of(2 * MESH_SLOT_FLOATS + m->params.n_max, MESH_WORDS);
     int e = shm_segment_new(&s->segment, &s->layout, err);
     e = e < 0 ? e : shm_segment_reserve(&s->segment, 0, m->params.n_max, err);
+    e = e < 0 ? e : doorbell_new(&s->bell, err);
     if (e < 0) {
         return e;
-    }
-    s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (s->wake_fd < 0) {
-        return err_set_errno(err, errno, "make an event descriptor");
     }
     shm_pass_key(m->params.secret, &m->params.self, &s->key);
     s->listen_fd = shm_pass_listen(&s->key, mesh_self(m), err);
@@ -48,7 +44,7 @@ static void cannot(struct mesh *m, const char *what)
 void mesh_share_init(struct mesh *m)
 {
     struct mesh_share *s = &m->share;
-    *s = (struct mesh_share){.listen_fd = -1, .wake_fd = -1, .segment = {.fd = -1}};
+    *s = (struct mesh_share){.listen_fd = -1, .bell = DOORBELL_INIT, .segment = {.fd = -1}};
     const uint32_t n_ranks = m->params.n_ranks;
     if (n_ranks == 1 || m->params.transport == EXCHANGE_TRANSPORT_TCP) {
         return;
@@ -85,16 +81,14 @@ void mesh_share_done(struct mesh *m)
             (void)close(s->doorbells[i]); /* nothing to lose */
         }
     }
-    if (s->wake_fd >= 0) {
-        (void)close(s->wake_fd); /* the same */
-    }
+    doorbell_done(&s->bell);
     free(s->peers);
     free(s->doorbells);
     free(s->numbers);
     free(s->n_copied);
     free(s->scratch);
     shm_segment_done(&s->segment);
-    *s = (struct mesh_share){.listen_fd = -1, .wake_fd = -1, .segment = {.fd = -1}};
+    *s = (struct mesh_share){.listen_fd = -1, .bell = DOORBELL_INIT, .segment = {.fd = -1}};
 }
 
 /* ---- the verdict ---- */

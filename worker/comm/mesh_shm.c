@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "worker/comm/collective_sum.h"
@@ -50,9 +49,7 @@ static void tell(struct mesh *m, _Atomic uint64_t *counter, uint64_t value)
     for (uint32_t i = 0; i < m->params.n_ranks; i++) {
         const struct shm_control *other = segment_of(m, i)->control;
         if (i != mesh_self(m) && atomic_load_explicit(&other->sleeps, memory_order_relaxed) != 0) {
-            const uint64_t one = 1;
-            const ssize_t n = write(m->share.doorbells[i], &one, sizeof(one));
-            (void)n; /* fails only when 2^64 wake-ups are pending */
+            doorbell_ring(m->share.doorbells[i]);
         }
     }
 }
@@ -68,13 +65,11 @@ static void sleep_turn(struct mesh *m, const _Atomic uint64_t *counter, uint64_t
     atomic_store_explicit(&own->sleeps, 1, memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst); /* before it is read what others have told */
     if (!has(counter, value)) {
-        struct pollfd p = {.fd = m->share.wake_fd, .events = POLLIN};
+        struct pollfd p = {.fd = m->share.bell.fd, .events = POLLIN};
         (void)poll(&p, 1, MESH_TICK_MS); /* on an error it looks again */
     }
     atomic_store_explicit(&own->sleeps, 0, memory_order_relaxed);
-    uint64_t rung;
-    const ssize_t n = read(m->share.wake_fd, &rung, sizeof(rung));
-    (void)n; /* nobody has rung */
+    doorbell_clear(&m->share.bell);
 }
 
 static int beat_if_due(struct mesh *m, struct err *err)

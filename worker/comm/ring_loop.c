@@ -279,7 +279,7 @@ static struct pollfd watch(const struct conn *c)
                            .events = (short)(POLLIN | (conn_wants_tx(c) ? POLLOUT : 0))};
 }
 
-enum { AT_WAKE, AT_LISTEN, AT_SHARE, AT_ASK, AT_NEXT, AT_PREV, AT_GUESTS };
+enum { AT_WAKE, AT_BELL, AT_LISTEN, AT_SHARE, AT_ASK, AT_NEXT, AT_PREV, AT_GUESTS };
 
 static int turn_ms(struct ring *r)
 {
@@ -294,6 +294,7 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
 {
     const bool dials = r->next.state == RING_DIAL;
     fds[AT_WAKE] = (struct pollfd){.fd = r->wake_fd, .events = POLLIN};
+    fds[AT_BELL] = (struct pollfd){.fd = r->share.bell.fd, .events = POLLIN};
     fds[AT_LISTEN] =
         (struct pollfd){.fd = net_listener_poll(&r->listener, r->now_ns), .events = POLLIN};
     fds[AT_SHARE] = (struct pollfd){.fd = r->share.listen_fd, .events = POLLIN};
@@ -308,6 +309,9 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
     (void)poll(fds, n, turn_ms(r)); /* on an error the turn finds nothing */
     if (r->share.is_shared) {
         ring_shm_is_awake(r);
+    }
+    if (fds[AT_BELL].revents != 0) {
+        doorbell_clear(&r->share.bell);
     }
     uint64_t count;
     if (fds[AT_WAKE].revents != 0 && read(r->wake_fd, &count, sizeof(count)) < 0) {

@@ -52,7 +52,8 @@ static int begin(struct ring *r, struct err *err)
 {
     struct ring_share *s = &r->share;
     s->layout = shm_layout_of(r->params.slices.n_params, r->params.slices.n / r->n_ranks);
-    const int e = shm_segment_new(&s->segment, &s->layout, err);
+    int e = shm_segment_new(&s->segment, &s->layout, err);
+    e = e < 0 ? e : doorbell_new(&s->bell, err);
     if (e < 0) {
         return e;
     }
@@ -64,7 +65,7 @@ static int begin(struct ring *r, struct err *err)
 void ring_share_init(struct ring *r)
 {
     struct ring_share *s = &r->share;
-    *s = (struct ring_share){.listen_fd = -1, .segment = {.fd = -1}, .ask = SHM_ASK_INIT};
+    *s = RING_SHARE_NONE;
     if (r->n_ranks == 1 || r->params.transport == EXCHANGE_TRANSPORT_TCP) {
         return;
     }
@@ -108,6 +109,7 @@ void ring_share_done(struct ring *r)
     forget_peers(r);
     free(r->share.peers);
     free(r->share.doorbells);
+    doorbell_done(&r->share.bell);
     shm_segment_done(&r->share.segment);
 }
 
@@ -254,7 +256,7 @@ void ring_share_answer(struct ring *r)
     const struct ring_share *s = &r->share;
     if (s->listen_fd >= 0) {
         shm_pass_answer(s->listen_fd, &s->key, r->params.self.index, r->n_ranks, &s->segment,
-                        r->wake_fd);
+                        s->bell.hand_fd);
     }
 }
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "core/exchange.h"
+#include "worker/comm/doorbell.h"
 #include "worker/comm/frame.h"
 #include "worker/comm/shm_pass.h"
 #include "worker/comm/shm_segment.h"
@@ -47,7 +48,13 @@ struct ring_share {
     struct shm_segment segment; /* this rank's own; at NULL: none */
     struct shm_segment *peers;  /* (n_ranks) at NULL: this rank's, or none */
     int *doorbells;             /* (n_ranks) -1: none */
+    struct doorbell bell;       /* others ring it when this rank sleeps */
 };
+
+/* Nothing to end. */
+#define RING_SHARE_NONE                                                                            \
+    ((struct ring_share){                                                                          \
+        .listen_fd = -1, .bell = DOORBELL_INIT, .segment = {.fd = -1}, .ask = SHM_ASK_INIT})
 
 /* Makes the segment, unless the transport is Tcp. If this rank cannot, it says so when the others ask: with
  * SharedMemory all of them then end. */

@@ -1,6 +1,5 @@
 /* Steps through shared memory, see ring_shm.h. */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "worker/comm/ring_internal.h"
@@ -57,9 +56,7 @@ static void wake_sleepers(struct ring *r)
             atomic_load_explicit(&control_of(r, i)->sleeps, memory_order_relaxed) == 0) {
             continue;
         }
-        const uint64_t one = 1;
-        const ssize_t n = write(r->share.doorbells[i], &one, sizeof(one));
-        (void)n; /* fails only when 2^64 wake-ups are pending */
+        doorbell_ring(r->share.doorbells[i]);
     }
 }
 

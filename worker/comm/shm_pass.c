@@ -8,6 +8,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "worker/comm/doorbell.h"
+
 #define BACKLOG 128
 #define ASK_WAIT_MS 20
 #define ASK_LEAST_NS INT64_C(3000000000)
@@ -253,6 +255,25 @@ static int open_given(const struct auth_key *key, uint32_t from, uint32_t to,
     return 0;
 }
 
+/* Takes the descriptors over. 1: *ret and the doorbell are the caller's. */
+static int take_given(const struct auth_key *key, uint32_t self, uint32_t to,
+                      const struct shm_layout *layout, const uint8_t *asked, const uint8_t *message,
+                      const int fds[static N_FDS], struct shm_segment *ret, struct err *err)
+{
+    int r = open_given(key, self, to, layout, asked, message, fds[0], ret, err);
+    if (r >= 0) {
+        r = doorbell_check(fds[1], err);
+        if (r < 0) {
+            shm_segment_done(ret);
+        }
+    }
+    if (r < 0) {
+        (void)close(fds[1]); /* unwanted */
+        return r;
+    }
+    return 1;
+}
+
 int64_t shm_ask_until(int64_t now_ns, int64_t rendezvous_by_ns)
 {
     const int64_t least_ns = now_ns + ASK_LEAST_NS;
@@ -310,12 +331,9 @@ int shm_ask_turn(struct shm_ask *a, const struct auth_key *key, uint32_t self, u
         return 0;
     }
     if (r > 0) {
-        r = open_given(key, self, to, layout, a->nonce, message, fds[0], ret, err);
-        if (r < 0) {
-            (void)close(fds[1]); /* unwanted */
-        } else {
+        r = take_given(key, self, to, layout, a->nonce, message, fds, ret, err);
+        if (r > 0) {
             *ret_doorbell_fd = fds[1];
-            r = 1;
         }
     }
     shm_ask_done(a);

@@ -40,7 +40,7 @@ int shm_pass_listen(const struct auth_key *key, uint32_t self, struct err *err);
  * few ms at most for one that says nothing. */
 void shm_pass_answer(int listen_fd, const struct auth_key *key, uint32_t self, uint32_t n_ranks,
                      const struct shm_segment *own, int doorbell_fd);
-/* One rank asks another for its segment, in turns, without waiting. */
+/* One rank asks another for its segment and its doorbell (doorbell.h), in turns, without waiting. */
 struct shm_ask {
     int fd; /* -1: not connected; the answer comes here */
     uint8_t nonce[AUTH_NONCE_SIZE];

@@ -28,7 +28,7 @@ struct shm_control {
     /* The gradients that are final, over all steps: in step t, with the last k floats final,
      * t * (n_params + 1) + k. Grows only. */
     _Alignas(SHM_LINE_BYTES) _Atomic uint64_t ready;
-    _Alignas(SHM_LINE_BYTES) _Atomic uint32_t sleeps; /* 1: write to its doorbell after a change */
+    _Alignas(SHM_LINE_BYTES) _Atomic uint32_t sleeps; /* 1: ring its doorbell after a change */
     /* (n_groups) of its own slice of each group: t + 1 when the new parameters of step t are there. */
     _Alignas(SHM_LINE_BYTES) _Atomic uint64_t done[];
 };
