@@ -41,14 +41,14 @@ static uint32_t call_at(uint64_t round)
 
 /* ---- telling and waiting ---- */
 
+/* Nobody sleeps through a change (shm_segment.h). */
+
 /* Tells the others: `counter` of this rank's control block is `value` now. */
 static void tell(struct mesh *m, _Atomic uint64_t *counter, uint64_t value)
 {
-    atomic_store_explicit(counter, value, memory_order_release);
-    atomic_thread_fence(memory_order_seq_cst); /* with that of sleep_turn */
+    atomic_store(counter, value);
     for (uint32_t i = 0; i < m->params.n_ranks; i++) {
-        const struct shm_control *other = segment_of(m, i)->control;
-        if (i != mesh_self(m) && atomic_load_explicit(&other->sleeps, memory_order_relaxed) != 0) {
+        if (i != mesh_self(m) && atomic_load(&segment_of(m, i)->control->sleeps) != 0) {
             doorbell_ring(m->share.doorbells[i]);
         }
     }
@@ -56,19 +56,18 @@ static void tell(struct mesh *m, _Atomic uint64_t *counter, uint64_t value)
 
 static bool has(const _Atomic uint64_t *counter, uint64_t value)
 {
-    return atomic_load_explicit(counter, memory_order_acquire) >= value;
+    return atomic_load(counter) >= value;
 }
 
 static void sleep_turn(struct mesh *m, const _Atomic uint64_t *counter, uint64_t value)
 {
     struct shm_control *own = m->share.segment.control;
-    atomic_store_explicit(&own->sleeps, 1, memory_order_relaxed);
-    atomic_thread_fence(memory_order_seq_cst); /* before it is read what others have told */
+    atomic_store(&own->sleeps, 1);
     if (!has(counter, value)) {
         struct pollfd p = {.fd = m->share.bell.fd, .events = POLLIN};
         (void)poll(&p, 1, MESH_TICK_MS); /* on an error it looks again */
     }
-    atomic_store_explicit(&own->sleeps, 0, memory_order_relaxed);
+    atomic_store(&own->sleeps, 0);
     doorbell_clear(&m->share.bell);
 }
 

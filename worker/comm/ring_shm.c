@@ -42,21 +42,17 @@ static uint64_t ready_at(const struct ring *r, size_t k)
 
 static bool is_done_by(const struct ring *r, uint32_t rank, uint32_t group)
 {
-    return atomic_load_explicit(&control_of(r, rank)->done[group], memory_order_acquire) >=
-           r->round.step + 1;
+    return atomic_load(&control_of(r, rank)->done[group]) >= r->round.step + 1;
 }
 
-/* ---- telling others ---- */
+/* ---- telling others: nobody sleeps through a change (shm_segment.h) ---- */
 
 static void wake_sleepers(struct ring *r)
 {
-    atomic_thread_fence(memory_order_seq_cst); /* with that of ring_shm_wants_to_sleep */
     for (uint32_t i = 0; i < r->n_ranks; i++) {
-        if (i == r->params.self.index ||
-            atomic_load_explicit(&control_of(r, i)->sleeps, memory_order_relaxed) == 0) {
-            continue;
+        if (i != r->params.self.index && atomic_load(&control_of(r, i)->sleeps) != 0) {
+            doorbell_ring(r->share.doorbells[i]);
         }
-        doorbell_ring(r->share.doorbells[i]);
     }
 }
 
@@ -74,8 +70,7 @@ static void tell_ready(struct ring *r)
         memcpy(r->share.segment.grads + from, round->grads + from, (to - from) * sizeof(float));
     }
     round->told_ready = from;
-    atomic_store_explicit(&r->share.segment.control->ready, ready_at(r, n - from),
-                          memory_order_release);
+    atomic_store(&r->share.segment.control->ready, ready_at(r, n - from));
     const size_t news = round->woken_ready - from;
     if (from == 0 || news * sizeof(float) >= WAKE_BYTES || news >= n / WAKE_PART) {
         round->woken_ready = from;
@@ -91,7 +86,7 @@ static size_t ready_on_all(const struct ring *r)
     const size_t n = r->params.slices.n_params;
     size_t least = n;
     for (uint32_t i = 0; i < r->n_ranks; i++) {
-        const uint64_t ready = atomic_load_explicit(&control_of(r, i)->ready, memory_order_acquire);
+        const uint64_t ready = atomic_load(&control_of(r, i)->ready);
         const uint64_t base = ready_at(r, 0);
         const size_t k = ready <= base ? 0 : ready - base >= n ? n : (size_t)(ready - base);
         least = k < least ? k : least;
@@ -138,8 +133,7 @@ static void finish_own(struct ring *r, uint32_t group)
     if (round->params != r->share.segment.params) {
         one_pass_copy(r->share.segment.params + s.offset, round->params + s.offset, s.len);
     }
-    atomic_store_explicit(&r->share.segment.control->done[group], round->step + 1,
-                          memory_order_release);
+    atomic_store(&r->share.segment.control->done[group], round->step + 1);
     const size_t others = (r->n_ranks - 1) * s.len * sizeof(float);
     r->shm_bytes_rx += others; /* their gradients, */
     r->shm_bytes_tx += others; /* and they copy the parameters */
@@ -233,14 +227,13 @@ bool ring_shm_advance(struct ring *r)
 
 bool ring_shm_wants_to_sleep(struct ring *r)
 {
-    atomic_store_explicit(&r->share.segment.control->sleeps, 1, memory_order_relaxed);
-    atomic_thread_fence(memory_order_seq_cst); /* before it is read what others have told */
+    atomic_store(&r->share.segment.control->sleeps, 1);
     return has_work(r);
 }
 
 void ring_shm_is_awake(struct ring *r)
 {
-    atomic_store_explicit(&r->share.segment.control->sleeps, 0, memory_order_relaxed);
+    atomic_store(&r->share.segment.control->sleeps, 0);
 }
 
 bool ring_shm_is_done(const struct ring *r)
