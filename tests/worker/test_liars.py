@@ -144,26 +144,27 @@ RANK_DIGEST = hashlib.sha256(b"Collective Fp32 workers=2 sizes=4096:4096:0:10485
 
 
 def numbers(t, length=4096, **fields):
-    t.send("GRADIENT", bytes(length), **{"dtype": 1, **fields})
+    t.send("GRADIENT", bytes(length), **{"dtype": 1, "params_version": 1024, **fields})  # numbers of the whole message
 
 
 # What worker/1 does to worker/0 of two that measure all-reduce (doubling: one chunk of 4096 bytes).
 RANK_LIES = [
-    ("wrong length", lambda t: numbers(t, 64), 12, "64 bytes; expected segment 0, number 0, offset 0, 4096 bytes"),
-    ("more than is wanted", lambda t: numbers(t, 8192), 12, "8192 bytes; expected"),
-    ("nothing", lambda t: numbers(t, 0), 12, "0 bytes; expected"),
+    ("wrong length", lambda t: numbers(t, 64), 12, "64 bytes, of a message of 1024 numbers; expected segment 0, number 0, offset 0, 4096 bytes, of 1024"),
+    ("more than is wanted", lambda t: numbers(t, 8192), 12, "8192 bytes, of a message of 1024 numbers; expected"),
+    ("nothing", lambda t: numbers(t, 0), 12, "0 bytes, of a message of 1024 numbers; expected"),
+    ("a message of another length", lambda t: numbers(t, params_version=2048), 12, "of a message of 2048 numbers; expected"),
     ("length beyond all limits", lambda t: t.send("GRADIENT", dtype=1, len=0xFFFFFFFF), 12, "allowed"),
     ("wrong segment", lambda t: numbers(t, step=1), 12, "segment 1"),
     ("wrong offset", lambda t: numbers(t, offset=2**63), 12, "offset 9223372036854775808"),
     ("wrong number", lambda t: numbers(t, slice=1), 12, "number 1"),
-    ("sums before their time", lambda t: t.send("PARAMS", bytes(4096), dtype=1), 12, "expected segment 0"),
+    ("sums before their time", lambda t: t.send("PARAMS", bytes(4096), dtype=1, params_version=1024), 12, "expected segment 0"),
     ("another type of numbers", lambda t: numbers(t, dtype=2), 12, "dtype"),
     ("CRC of the numbers", lambda t: numbers(t, crc=0), 12, "CRC of the payload"),
     ("a frame of a training", lambda t: t.send("CREDIT", slice=1), 12, "a rank does not accept CREDIT"),
     ("an ABORT that names nobody", lambda t: t.send("ABORT", struct.pack("<III", 11, 99, 0)), 12, "ABORT names an invalid peer"),
     ("goodbye in a call", lambda t: t.send("GOODBYE"), 12, "it finished before segment 0"),
     ("MAC of the header", lambda t: t.send("HEARTBEAT", mac=bytes(16)), 12, "MAC of the header"),
-    ("a byte now and then", lambda t: drip(t, t.me.frame("GRADIENT", bytes(4096), dtype=1)), 11, "silent for 6"),
+    ("a byte now and then", lambda t: drip(t, t.me.frame("GRADIENT", bytes(4096), dtype=1, params_version=1024)), 11, "silent for 6"),
 ]
 
 

@@ -38,13 +38,21 @@ struct rank {
     bool leaves, finishes, is_ahead, sends_numbers, has_other_secret, has_other_digest,
         is_of_another_attempt;
     size_t n; /* 0: that of the gang */
+    /* of the calls */
+    struct mesh *mesh; /* while it lives */
+    int n_calls, n_ends_with_a_beat;
+    uint64_t n_rounds_before;
+    bool has_beaten_at_end;
 };
+
+static _Thread_local struct rank *current; /* of this thread */
 
 struct gang {
     uint32_t n_ranks;
     size_t n;
     bool is_in_place, rounds;
     bool uses_memory; /* the arrays of the collective, where it has them */
+    bool beats_always, last_leaves_first;
     enum exchange_transport transport;
     enum collective_algorithm algorithm;
     int64_t rendezvous_ns;
@@ -114,16 +122,28 @@ static int call(struct rank *r, struct collective *c)
         if (to != from) {
             memset(to, 0xff, n * sizeof(float));
         }
+        r->n_rounds_before = r->mesh->share.n_rounds;
         int e = c->ops->beat(c, &r->err);
         e = e < 0 ? e : c->ops->all_reduce(c, from, to, n, &r->err);
         if (e < 0) {
             return e;
         }
+        r->n_calls++;
+        r->n_ends_with_a_beat += r->has_beaten_at_end;
     }
     if (to != r->to) {
         memcpy(r->to, to, n * sizeof(float));
     }
     return c->ops->goodbye(c, &r->err);
+}
+
+static size_t n_most(const struct gang *g)
+{
+    size_t most = g->n;
+    for (uint32_t i = 0; i < g->n_ranks; i++) {
+        most = g->ranks[i].n > most ? g->ranks[i].n : most;
+    }
+    return most;
 }
 
 /* Of this process alone: the names of local sockets follow from it, and other tests run at the same time. */
@@ -145,7 +165,7 @@ static void *run_rank(void *arg)
         .listen_fd = g->listen_fds[r->index],
         .algorithm = g->algorithm,
         .transport = g->transport,
-        .n_max = r->n > g->n ? r->n : g->n,
+        .n_max = n_most(g),
         .rendezvous_ns = g->rendezvous_ns,
     };
     make_secret(p.secret);
@@ -155,6 +175,8 @@ static void *run_rank(void *arg)
     struct collective *c;
     r->result = collective_mesh_new(&p, &c, &r->fault, &r->err);
     if (r->result >= 0) {
+        current = r;
+        r->mesh = (struct mesh *)c;
         r->transport = c->ops->transport(c);
         memcpy(r->why_tcp, ((struct mesh *)c)->share.why, sizeof(r->why_tcp));
         r->result = call(r, c);
@@ -162,6 +184,53 @@ static void *run_rank(void *arg)
         c->ops->free(c);
     }
     return NULL;
+}
+
+/* ---- what the linker puts between (--wrap) ---- */
+
+int __real_mesh_beat(struct mesh *m, struct err *err);
+int __wrap_mesh_beat(struct mesh *m, struct err *err);
+struct collective_step __real_collective_step_at(enum collective_way way, uint32_t n_ranks,
+                                                 uint32_t rank, size_t n, uint32_t k);
+struct collective_step __wrap_collective_step_at(enum collective_way way, uint32_t n_ranks,
+                                                 uint32_t rank, size_t n, uint32_t k);
+
+/* True if all ranks have finished the round of this call. */
+static bool is_at_end(const struct rank *r, const struct mesh *m)
+{
+    const uint64_t n_rounds = m->share.n_rounds;
+    bool has_ended = n_rounds == r->n_rounds_before + 1;
+    for (uint32_t i = 0; i < m->params.n_ranks && has_ended; i++) {
+        const struct shm_segment *s = i == r->index ? &m->share.segment : &m->share.peers[i];
+        has_ended = atomic_load(&s->control->done[MESH_FINISHED]) == n_rounds;
+    }
+    return has_ended;
+}
+
+int __wrap_mesh_beat(struct mesh *m, struct err *err)
+{
+    const int e = __real_mesh_beat(m, err);
+    struct rank *r = current;
+    if (r != NULL && r->gang->beats_always) {
+        m->beat_ns = 0; /* the next one is due at once */
+        r->has_beaten_at_end = is_at_end(r, m);
+    }
+    return e;
+}
+
+/* With four ranks and one number, the last rank has nothing more to do from step 4 on, and says goodbye. */
+struct collective_step __wrap_collective_step_at(enum collective_way way, uint32_t n_ranks,
+                                                 uint32_t rank, size_t n, uint32_t k)
+{
+    struct rank *r = current;
+    if (r != NULL && r->gang->last_leaves_first && r->n_calls == 2 && k == 4 && rank % 2 == 0) {
+        struct err err;
+        int e = 0;
+        while (e >= 0 && r->mesh->peers[n_ranks - 1].state != MESH_GONE) {
+            e = __real_mesh_beat(r->mesh, &err);
+        }
+    }
+    return __real_collective_step_at(way, n_ranks, rank, n, k);
 }
 
 static void gang_run(struct gang *g)
@@ -412,11 +481,95 @@ static void numbers_of_another_call_are_refused(void **state)
     assert_int_equal(g.ranks[is_by_0 ? 0 : 1].fault.exit_code, 12);
     assert_non_null(strstr(g.ranks[is_by_0 ? 0 : 1].err.msg, "; expected "));
     gang_done(&g);
-    gang_init(&g, 2, 1000, COLLECTIVE_AUTO);
-    g.ranks[1].n = 999;
+}
+
+/* In the first call already, also where the parts that are sent at a time are as long, and where the lengths
+ * go different ways. */
+static void other_lengths_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t n_ranks;
+        size_t n, other;
+        enum collective_algorithm algorithm;
+    } rows[] = {
+        {2, 1000, 999, COLLECTIVE_AUTO},
+        {2, 524288, 262144, COLLECTIVE_RING}, /* segments and slots */
+        {2, 262144, 524288, COLLECTIVE_RING},
+        {4, 300000, 40, COLLECTIVE_AUTO},
+        {4, 40, 300000, COLLECTIVE_AUTO},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct gang g;
+        gang_init(&g, rows[i].n_ranks, rows[i].n, rows[i].algorithm);
+        g.ranks[1].n = rows[i].other;
+        gang_run(&g);
+        bool has_said = false;
+        for (uint32_t k = 0; k < g.n_ranks; k++) {
+            const struct rank *r = &g.ranks[k];
+            print_message("# %s\n", r->err.msg);
+            assert_true(r->result < 0);
+            assert_int_equal(r->n_calls, 0);
+            has_said = has_said || (r->fault.exit_code == 12 && r->fault.peer[0] != '\0' &&
+                                    strstr(r->err.msg, "; expected ") != NULL);
+        }
+        assert_true(has_said);
+        gang_done(&g);
+    }
+}
+
+/* It has nothing more to do with the others, whose last steps with it are empty. */
+static void one_that_has_finished_is_not_blamed(void **state)
+{
+    (void)state;
+    struct gang g;
+    gang_init(&g, 4, 1, COLLECTIVE_RING);
+    g.transport = EXCHANGE_TRANSPORT_TCP;
+    g.last_leaves_first = true;
+    check_sums(&g);
+}
+
+/* Who waits for nobody must look at the connections all the same. */
+static void a_call_in_place_ends_with_a_beat(void **state)
+{
+    (void)state;
+    struct gang g;
+    gang_init(&g, 2, 300001, COLLECTIVE_AUTO);
+    g.transport = EXCHANGE_TRANSPORT_SHARED_MEMORY;
+    g.uses_memory = true;
+    g.beats_always = true;
     gang_run(&g);
-    assert_true(g.ranks[0].result < 0 && g.ranks[1].result < 0);
+    for (uint32_t i = 0; i < g.n_ranks; i++) {
+        assert_int_equal(g.ranks[i].result, 0);
+        assert_int_equal(g.ranks[i].n_ends_with_a_beat, 3);
+    }
     gang_done(&g);
+}
+
+/* More than tables hold. */
+static void too_many_ranks_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t index, n_ranks;
+    } rows[] = {{0, 0}, {0, COLLECTIVE_RANKS_MAX + 1}, {3, 3}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct err err = {0};
+        struct exchange_fault fault = {.exit_code = 1};
+        struct net_addr any;
+        assert_int_equal(net_addr_parse("127.0.0.1:0", &any, &err), 0);
+        const struct collective_params p = {
+            .self = {.role = ROLE_WORKER, .index = rows[i].index},
+            .n_ranks = rows[i].n_ranks,
+            .listen_fd = net_listen(&any, &err),
+        };
+        struct collective *c = NULL;
+        assert_int_equal(collective_mesh_new(&p, &c, &fault, &err), -EINVAL);
+        assert_null(c);
+        assert_int_equal(fault.exit_code, 0);
+        assert_non_null(strstr(err.msg, "expected 1 to 1024 ranks"));
+        assert_int_equal(close(p.listen_fd), -1); /* it was taken over */
+    }
 }
 
 /* They would stand before everything that tells whether that rank lives. */
@@ -485,6 +638,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(one_that_leaves_is_named),
         cmocka_unit_test(one_that_finishes_early_is_named),
         cmocka_unit_test(numbers_of_another_call_are_refused),
+        cmocka_unit_test(other_lengths_are_refused),
+        cmocka_unit_test(one_that_has_finished_is_not_blamed),
+        cmocka_unit_test(a_call_in_place_ends_with_a_beat),
+        cmocka_unit_test(too_many_ranks_are_refused),
         cmocka_unit_test(numbers_beside_shared_memory_are_refused),
         cmocka_unit_test(other_settings_end_it),
         cmocka_unit_test(strangers_are_not_named),

@@ -50,7 +50,7 @@ struct collective_params {
     struct frame_id self;             /* role worker; its index is the rank */
     uint8_t digest[AUTH_DIGEST_SIZE]; /* of what all ranks must agree on */
     uint8_t secret[AUTH_SECRET_SIZE];
-    uint32_t n_ranks;
+    uint32_t n_ranks;             /* 1 to COLLECTIVE_RANKS_MAX */
     const struct net_addr *addrs; /* (n_ranks) borrowed; not read if there is one rank only */
     int listen_fd; /* taken over, also by a call that fails; -1 if there is only one */
     enum collective_algorithm algorithm;
@@ -61,6 +61,6 @@ struct collective_params {
 
 /* Defined in collective_mesh.c: a TCP connection between any two ranks (mesh.h), and shared memory where the transport
  * wants it and all ranks see it (mesh_share.h). Returns when all are there. If it fails, *ret_fault names the cause. -ENOTSUP: the
- * transport is SharedMemory, and a rank does not see it. */
+ * transport is SharedMemory, and a rank does not see it. -EINVAL: there are no ranks, or more than COLLECTIVE_RANKS_MAX. */
 int collective_mesh_new(const struct collective_params *params, struct collective **ret,
                         struct exchange_fault *ret_fault, struct err *err);

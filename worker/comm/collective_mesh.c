@@ -1,5 +1,6 @@
 /* All-reduce on a mesh (mesh.h): the calls of collective.h, over TCP step by step of the plan, or through shared
  * memory (mesh_shm.h). */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,15 @@ static int agree(struct mesh *m, struct err *err)
 int collective_mesh_new(const struct collective_params *params, struct collective **ret,
                         struct exchange_fault *ret_fault, struct err *err)
 {
+    if (params->n_ranks == 0 || params->n_ranks > COLLECTIVE_RANKS_MAX ||
+        params->self.index >= params->n_ranks) {
+        if (params->listen_fd >= 0) {
+            (void)close(params->listen_fd); /* nothing came there */
+        }
+        *ret_fault = (struct exchange_fault){0};
+        return err_set(err, EINVAL, "rank %" PRIu32 " of %" PRIu32 ": expected 1 to %u ranks",
+                       params->self.index, params->n_ranks, COLLECTIVE_RANKS_MAX);
+    }
     struct mesh *m = xnew(struct mesh);
     m->base.ops = &mesh_ops;
     m->params = *params;

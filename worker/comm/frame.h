@@ -25,7 +25,10 @@
 #define FRAME_VERSION 2
 #define FRAME_HEADER_SIZE 80
 #define FRAME_MAC_SIZE 16
-#define FRAME_TYPE_AT 5 /* the byte of a header that has the type */
+/* Where a header has its type (one byte), step (8) and length of the message (4), little-endian. */
+#define FRAME_TYPE_AT 5
+#define FRAME_STEP_AT 24
+#define FRAME_MESSAGE_AT 44
 #define FRAME_MAX_PAYLOAD (1u << 20)
 #define FRAME_READ_BYTES                                                                           \
     ((size_t)256 << 10)         /* of a payload at a time: the second-level cache holds it */
@@ -73,8 +76,12 @@ struct frame {
     uint64_t offset; /* of the slice, in floats from the start of the arena */
     uint32_t slice;  /* OFFER, CREDIT, TAKEN: a number of this server's slices, from the first on */
     enum frame_dtype dtype;
-    uint32_t params_version; /* with backup trainers: of PARAMS, or of those behind a GRADIENT */
-    uint64_t sequence;       /* frames sent before this one on this connection and direction */
+    union {
+        uint32_t
+            params_version; /* with backup trainers: of PARAMS, or of those behind a GRADIENT */
+        uint32_t message;   /* in a collective: floats of the whole message, modulo 2^32 */
+    };
+    uint64_t sequence; /* frames sent before this one on this connection and direction */
     uint32_t payload_len;
     uint32_t payload_crc;
 };

@@ -1,6 +1,7 @@
 /* Control frames of a mesh, signs of life, and faults. See mesh.h. */
 #include "worker/comm/mesh.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -105,12 +106,29 @@ static int on_control_frame(void *ctx, struct conn *c, const struct frame *f,
 }
 
 /* What a peer's socket holds. */
-enum next { NEXT_NOTHING, NEXT_CONTROL /* or the end of the stream */, NEXT_NUMBERS };
+enum next {
+    NEXT_NOTHING,
+    NEXT_CONTROL, /* or the end of the stream */
+    NEXT_NUMBERS,
+    NEXT_WRONG, /* numbers that are read to be refused */
+};
 
-/* It looks at the type before its MAC is checked: who forges it gains that its frame is read later. */
-static enum next look(const struct conn *c)
+/* Numbers of this segment, of a message of another length: the ranks make different calls. If these go different ways,
+ * each might wait for ever for another one. */
+static bool is_of_another_call(const struct mesh *m, const uint8_t *head)
 {
-    uint8_t head[FRAME_TYPE_AT + 1];
+    uint64_t step;
+    uint32_t message;
+    memcpy(&step, head + FRAME_STEP_AT, sizeof(step));
+    memcpy(&message, head + FRAME_MESSAGE_AT, sizeof(message));
+    return m->incoming.peer != NULL && le64toh(step) == m->step &&
+           le32toh(message) != (uint32_t)m->message;
+}
+
+/* It looks at a header before its MAC is checked: who forges it gains that its frame is read later, or now and refused. */
+static enum next look(const struct mesh *m, const struct conn *c)
+{
+    uint8_t head[FRAME_MESSAGE_AT + sizeof(uint32_t)];
     if (frame_parser_is_inside(&c->rx)) {
         return NEXT_CONTROL; /* a header begins to be read when its type is known */
     }
@@ -119,15 +137,16 @@ static enum next look(const struct conn *c)
               : n > 0 && n < (ssize_t)sizeof(head)) {
         return NEXT_NOTHING; /* what comes from now on may be numbers */
     }
-    return n > 0 && (head[FRAME_TYPE_AT] == FRAME_GRADIENT || head[FRAME_TYPE_AT] == FRAME_PARAMS)
-               ? NEXT_NUMBERS
-               : NEXT_CONTROL;
+    const bool has_numbers =
+        n > 0 && (head[FRAME_TYPE_AT] == FRAME_GRADIENT || head[FRAME_TYPE_AT] == FRAME_PARAMS);
+    return !has_numbers ? NEXT_CONTROL : is_of_another_call(m, head) ? NEXT_WRONG : NEXT_NUMBERS;
 }
 
 /* Numbers of a later call wait in the socket. Through shared memory there are none: they are read, and refused. */
 static bool is_to_be_read(const struct mesh *m, enum next next)
 {
-    return next == NEXT_CONTROL || (next == NEXT_NUMBERS && m->share.is_shared);
+    return next == NEXT_CONTROL || next == NEXT_WRONG ||
+           (next == NEXT_NUMBERS && m->share.is_shared);
 }
 
 /* Control frames of a peer of which no numbers are wanted. */
@@ -138,7 +157,7 @@ static int read_control(struct mesh *m, struct mesh_peer *p, struct err *err)
     const uint64_t end = p->conn.bytes_rx + ALL_BYTES;
     enum next next = NEXT_CONTROL;
     while (p->state == MESH_JOINED && p->conn.bytes_rx < end &&
-           is_to_be_read(m, next = look(&p->conn))) {
+           is_to_be_read(m, next = look(m, &p->conn))) {
         const uint64_t before = p->conn.bytes_rx;
         const int e = conn_pump_rx(&p->conn, m->now_ns, ALL_BYTES, &handler, &reader, err);
         if (e < 0 || p->conn.bytes_rx == before) {

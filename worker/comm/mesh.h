@@ -64,6 +64,7 @@ struct mesh {
     uint32_t n_joined;
     char rejected[192]; /* the last rejected guest: claimed name and reason; "": none */
     uint64_t step;      /* segments, or rounds (mesh_shm.h), before this one, of all calls */
+    size_t message;     /* floats of the whole message, of which this segment is one */
     struct mesh_share share;
     struct mesh_incoming incoming;
     float *landing; /* (landing_floats) owned */

@@ -16,13 +16,15 @@ void *mesh_place(struct mesh *m, const struct mesh_peer *p, const struct frame *
     struct mesh_incoming *in = &m->incoming;
     const size_t left = in->peer == p ? in->n - in->n_done : 0, n = least(left, CHUNK_FLOATS);
     if (n == 0 || f->type != in->type || f->step != m->step || f->slice != in->n_frames ||
-        f->offset != in->at + in->n_done || f->payload_len != n * sizeof(float)) {
+        f->message != (uint32_t)m->message || f->offset != in->at + in->n_done ||
+        f->payload_len != n * sizeof(float)) {
         (void)err_set(err, EPROTO,
                       "%s of segment %" PRIu64 ", number %" PRIu32 ", offset %" PRIu64 ", %" PRIu32
-                      " bytes; expected segment %" PRIu64 ", number %" PRIu32
-                      ", offset %zu, %zu bytes",
+                      " bytes, of a message of %" PRIu32 " numbers; expected segment %" PRIu64
+                      ", number %" PRIu32 ", offset %zu, %zu bytes, of %zu numbers",
                       frame_type_to_string(f->type), f->step, f->slice, f->offset, f->payload_len,
-                      m->step, in->n_frames, in->at + in->n_done, n * sizeof(float));
+                      f->message, m->step, in->n_frames, in->at + in->n_done, n * sizeof(float),
+                      m->message);
         return NULL;
     }
     in->n_added = 0;

@@ -20,7 +20,9 @@
 
 /* What all ranks must agree on. */
 struct mesh_call {
-    uint64_t round, n, from, to; /* floats from the start of the segments; 0: not in their arrays */
+    uint64_t round;
+    uint64_t n;        /* floats of the whole message, of which the round may have a part */
+    uint64_t from, to; /* floats from the start of the segments; 0: not in their arrays */
 };
 
 static const struct shm_segment *segment_of(const struct mesh *m, uint32_t rank)
@@ -163,7 +165,7 @@ static int end_round(struct mesh *m, struct err *err)
         const _Atomic uint64_t *theirs = &segment_of(m, i)->control->done[MESH_FINISHED];
         e = i == mesh_self(m) ? 0 : wait_for(m, i, theirs, n_rounds, err);
     }
-    return e;
+    return e < 0 ? e : beat_if_due(m, err);
 }
 
 struct segment { /* of the message, as the plan cuts it */
@@ -201,7 +203,7 @@ static int reduce_by_slots(struct mesh *m, const struct segment *s, const float 
     int e = 0;
     for (size_t at = 0; at < s->n && e >= 0; at += MESH_SLOT_FLOATS) {
         const size_t n = s->n - at < MESH_SLOT_FLOATS ? s->n - at : MESH_SLOT_FLOATS;
-        const struct mesh_call call = {.round = m->share.n_rounds, .n = n};
+        const struct mesh_call call = {.round = m->share.n_rounds, .n = m->message};
         memcpy(m->share.segment.grads + call.round % 2 * MESH_SLOT_FLOATS, from + at,
                n * sizeof(float));
         e = begin_round(m, &call, err);
@@ -337,6 +339,7 @@ int mesh_shm_all_reduce(struct mesh *m, const float *from, float *to, size_t n, 
     p.from = place_of(m, from, n);
     p.to = place_of(m, to, n);
     int e = beat_if_due(m, err);
+    m->message = n;
     if (e >= 0 && n * sizeof(float) >= IN_PLACE_FROM_BYTES && p.from != 0 && p.to != 0) {
         p.n_segments = (uint32_t)((n + p.most - 1) / p.most);
         p.n_summed = m->share.n_summed;

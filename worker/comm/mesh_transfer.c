@@ -37,6 +37,7 @@ static void queue(struct mesh *m, struct outgoing *out)
             .step = m->step,
             .offset = out->at + out->n_queued,
             .slice = out->n_frames++,
+            .message = (uint32_t)m->message,
         };
         conn_send_slice(&out->peer->conn, &f, out->from + out->n_queued, n);
         out->n_queued += n;
@@ -185,6 +186,7 @@ int mesh_all_reduce(struct mesh *m, const float *from, float *to, size_t n, stru
     const enum collective_way way = collective_way_of(m->params.algorithm, n_ranks, n);
     const size_t most = collective_segment(way, n_ranks, n);
     int e = 0;
+    m->message = n;
     for (size_t at = 0; at < n && e >= 0; at += most) {
         e = reduce_segment(m, way, from + at, to + at, n - at < most ? n - at : most, err);
     }
