@@ -326,17 +326,18 @@ static void check_backups(struct expansion *e, uint32_t system, uint32_t fewest)
     if (fewest > mode->backups || fewest == 0) { /* 0: noted already */
         return;
     }
-    const bool is_common = exchange_mode_eq(mode, &e->spec->workload.exchange.mode);
-    _cleanup_(freep) char *path = is_common
-                                      ? xstrdup("spec.workload.exchange.backups")
-                                      : xasprintf("spec.systems[%u].exchange.backups", system);
+    const struct system *s = &e->spec->systems.items[system];
+    _cleanup_(freep) char *path = s->has_own_exchange
+                                      ? xasprintf("spec.systems[%u].exchange.backups", system)
+                                      : xstrdup("spec.workload.exchange.backups");
     _cleanup_(freep) char *smaller =
-        fewest > 1 ? xasprintf("write backups: %u", fewest - 1) : xstrdup("leave it out");
+        fewest > 1 ? xasprintf("write backups: %u", fewest - 1) : xstrdup("leave backups out");
     _cleanup_(freep) char *fix =
         xasprintf("%s, or sweep trainers from %u on", smaller, mode->backups + 1);
     complain(e, path, fix,
-             "system '%s' has a point where trainers is %u, and no step would wait for any",
-             e->spec->systems.items[system].name, fewest);
+             "system '%s' has a point where trainers is %u and backups is %u: no step would wait "
+             "for any",
+             s->name, fewest, mode->backups);
 }
 
 /* Combinations that differ in numbers only that a system does not use are one point of it. */

@@ -56,7 +56,8 @@ struct log_rule; /* logparse/rule.h */
 struct system {
     char *name;
     char *profile;
-    struct exchange exchange;          /* its own, or the workload's */
+    struct exchange exchange; /* its own, or the workload's */
+    bool has_own_exchange;
     struct log_rule *log;              /* owned; NULL: its replicas write records */
     struct launch all_roles;           /* what it runs */
     struct launch of_role[ROLE_COUNT]; /* goes before that of all roles */

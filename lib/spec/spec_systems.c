@@ -152,6 +152,7 @@ void spec_read_system_exchanges(struct reading *r)
     vec_each (struct system, system, &r->spec->systems) {
         struct place item = find_system(&list, system->name, &at);
         struct place own = place_get(&item, "exchange");
+        system->has_own_exchange = own.node != NULL;
         if (own.node == NULL) {
             system->exchange = *workload;
             system->exchange.other = workload->other == NULL ? NULL : xstrdup(workload->other);

@@ -56,15 +56,14 @@ static const struct {
      "spec.workload.exchange.backups: only mode Sync, without local steps, waits for trainers",
      "remove it, or what it does not go with"},
     {"mode: Sync", "backups: 1", "10:31",
-     "spec.workload.exchange.backups: system 'benchworker' has a point where trainers is 1, and no "
-     "step would wait for any",
-     "leave it out, or sweep trainers from 2 on"},
+     "spec.workload.exchange.backups: system 'benchworker' has a point where trainers is 1 and "
+     "backups is 1: no step would wait for any",
+     "leave backups out, or sweep trainers from 2 on"},
     {"profile: benchworker}", "profile: benchworker, exchange: {kind: PServer, backups: 4}}",
      "5:81",
-     "spec.systems[0].exchange.backups: system 'benchworker' has a point where trainers is 1, and "
-     "no "
-     "step would wait for any",
-     "leave it out, or sweep trainers from 5 on"},
+     "spec.systems[0].exchange.backups: system 'benchworker' has a point where trainers is 1 and "
+     "backups is 4: no step would wait for any",
+     "leave backups out, or sweep trainers from 5 on"},
     {"mode: Sync, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [1, 2, 4]",
      "backups: 4, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [8, 4, 3]", "10:31",
      "spec.workload.exchange.backups: system 'benchworker' has a point where trainers is 3",
@@ -359,6 +358,23 @@ static const struct {
      "spec.local.roles: 'roles' is not a field that local can override", NULL},
     {"  repeats:", "  local: {sweep: {grid: {pservers: [0]}}}\n  repeats:", "21:37",
      "spec.local.sweep.grid.pservers[0]: 0 is out of range", NULL},
+    {"profile: benchworker}]\n  workload:\n    model: vgg16-fluid-fc512\n    dataset: {kind: "
+     "Synthetic}\n    batchSize: 64\n    exchange: {kind: PServer, mode: Sync,",
+     "profile: benchworker, exchange: {kind: PServer, backups: 1}}]\n  workload:\n    model: "
+     "vgg16-fluid-fc512\n    dataset: {kind: Synthetic}\n    batchSize: 64\n    exchange: {kind: "
+     "PServer, backups: 1,",
+     "5:81", "spec.systems[0].exchange.backups: system 'benchworker' has a point", NULL},
+    {"  repeats:", "  local: {workload: {exchange: {backups: 1}}}\n  repeats:", "21:33",
+     "spec.local.workload.exchange.backups: system 'benchworker' has a point where trainers is 1 "
+     "and backups is 1",
+     "leave backups out, or sweep trainers from 2 on"},
+    {"mode: Sync, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [1, 2, 4]",
+     "backups: 1, wire: Fp32}\n  local: {sweep: {grid: {trainers: [4, 1]}}}\n  sweep:\n    grid: "
+     "{pservers: [1, 2], trainers: [2, 4]",
+     "11:26",
+     "spec.local.sweep.grid.trainers: system 'benchworker' has a point where trainers is 1 and "
+     "backups is 1",
+     "leave backups out, or sweep trainers from 2 on"},
     {"  repeats:", "  local: {measure: {steps: 0}}\n  repeats:", "21:28",
      "spec.local.measure.steps: 0 is out of range", NULL},
 };
