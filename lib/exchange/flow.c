@@ -32,15 +32,33 @@ void flow_widen(struct flow *f, uint32_t n_links)
     f->max += n_links * f->max_each;
 }
 
+bool flow_look(struct flow *f, int64_t now_ns)
+{
+    const uint32_t n_before = f->n_stuck_links;
+    for (uint32_t i = 0; i < f->n_links; i++) {
+        struct flow_link *l = &f->links[i];
+        if (l->taken != l->seen || l->taken == l->sent) {
+            l->seen = l->taken;
+            l->moved_ns = now_ns;
+        } else if (!l->is_stuck && f->n_stuck_links < FLOW_STUCK_LINKS &&
+                   now_ns - l->moved_ns >= FLOW_STUCK_NS) {
+            l->is_stuck = true;
+            f->n_stuck += l->sent - l->taken;
+            f->n_stuck_links++;
+        }
+    }
+    return f->n_stuck_links > n_before;
+}
+
 bool flow_next(struct flow *f, flow_may_fn may, void *ctx, uint32_t *ret_link)
 {
     struct flow_link *next = NULL;
-    if (f->n_moving >= f->max) {
+    if (f->n_moving - f->n_stuck >= f->max) {
         return false;
     }
     for (uint32_t i = 0; i < f->n_links; i++) {
         struct flow_link *l = &f->links[i];
-        if (l->sent == l->ready || l->sent - l->taken >= f->max_each ||
+        if (l->sent == l->ready || l->sent - l->taken >= f->max_each || l->is_stuck ||
             (next != NULL && l->sent >= next->sent)) {
             continue;
         }
@@ -61,6 +79,11 @@ void flow_take(struct flow *f, uint32_t link, uint64_t taken)
 {
     struct flow_link *l = &f->links[link];
     assert(taken >= l->taken && taken <= l->sent);
+    if (l->is_stuck && taken > l->taken) {
+        l->is_stuck = false;
+        f->n_stuck -= l->sent - l->taken;
+        f->n_stuck_links--;
+    }
     f->n_moving -= taken - l->taken;
     l->taken = taken;
 }

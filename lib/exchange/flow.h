@@ -21,8 +21,16 @@
 #define FLOW_BYTES ((size_t)8 << 20)
 #define FLOW_EACH_BYTES ((size_t)4 << 20)
 
+/* What a link holds up for so long counts no more, of so many links at a time: 32 MiB more on their way. */
+#define FLOW_STUCK_NS INT64_C(1000000000)
+#define FLOW_STUCK_LINKS 8u
+
 struct flow_link {
     uint64_t ready, sent, taken;
+    /* Of flow_look: `taken` when it last saw the link move, and when that was. */
+    uint64_t seen;
+    int64_t moved_ns;
+    bool is_stuck; /* nothing more goes to it, and what it has does not count for the others */
 };
 
 struct flow {
@@ -30,6 +38,8 @@ struct flow {
     uint32_t n_links;
     uint64_t max, max_each;
     uint64_t n_moving; /* sent and not taken, of all links */
+    uint64_t n_stuck;  /* the same of the links that are stuck */
+    uint32_t n_stuck_links;
 };
 
 /* `slice_bytes` is the length of the longest slice; a limit is at least one slice. */
@@ -37,6 +47,11 @@ void flow_init(struct flow *f, uint32_t n_links, size_t slice_bytes);
 void flow_done(struct flow *f);
 /* What `n_links` links hold up does not count for the others: so many may stand still while all others go on. */
 void flow_widen(struct flow *f, uint32_t n_links);
+
+/* Where nobody waits for another one (Async, BoundedStaleness), a link that takes nothing must not hold up the others: call
+ * it now and then, a few times a second. A link is stuck when it has slices on their way and takes none for FLOW_STUCK_NS, until it
+ * takes one. True: more may go now. */
+bool flow_look(struct flow *f, int64_t now_ns);
 
 /* Says whether the slice with this number may go. It changes nothing: another one may go before. */
 typedef bool (*flow_may_fn)(void *ctx, uint32_t link, uint64_t number);

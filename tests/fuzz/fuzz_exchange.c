@@ -207,14 +207,16 @@ static int server_frame(void *ctx, struct conn *c, const struct frame *f, const 
 
 static void check_flow(const struct flow *f)
 {
-    uint64_t n_moving = 0;
+    uint64_t n_moving = 0, n_stuck = 0;
     for (uint32_t i = 0; i < f->n_links; i++) {
         const struct flow_link *l = &f->links[i];
+        n_stuck += l->is_stuck ? l->sent - l->taken : 0;
         must(l->taken <= l->sent && l->sent <= l->ready, "more was sent than there is");
         must(l->sent - l->taken <= f->max_each, "too much for one link");
         n_moving += l->sent - l->taken;
     }
-    must(n_moving == f->n_moving && n_moving <= f->max, "too much is on its way");
+    must(n_moving == f->n_moving && n_stuck == f->n_stuck, "what is on its way is counted wrong");
+    must(n_moving <= f->max + FLOW_STUCK_LINKS * f->max_each, "too much is on its way");
 }
 
 static void check_server(const struct server *v)

@@ -283,6 +283,47 @@ static void late_ones_are_dropped(void **state)
     }
 }
 
+/* Two of three trainers stand still, and hold all that may be on its way: gradients that have the credit, or
+ * parameters that were sent. The third one goes on: its life signs would not do, it must get its parameters. */
+static void who_stands_still_holds_up_nobody(void **state)
+{
+    (void)state;
+    enum {
+        SLICE = SLICES_MAX_BYTES / sizeof(float) - 32,
+        N_SLICES = 8
+    }; /* as long as one can be */
+    static const struct exchange_mode modes[] = {{.kind = EXCHANGE_ASYNC},
+                                                 {.kind = EXCHANGE_BOUNDED, .staleness = 2}};
+    for (size_t k = 0; k < 4; k++) {
+        const bool sends = k / 2 == 1;
+        struct rig rig;
+        struct raw_trainer t[3];
+        rig_init(&rig, (size_t)N_SLICES * SLICE, 1, 3, SLICES_MAX_BYTES);
+        rig_set_mode(&rig, &modes[k % 2]);
+        rig_start_servers(&rig);
+        assert_int_equal(rig.slices.n, N_SLICES);
+        for (uint32_t i = 0; i < 3; i++) {
+            raw_join(&t[i], &rig, i);
+        }
+        for (uint32_t i = 0; i < 2; i++) {
+            t[i].says_nothing = true;
+            if (sends) {
+                raw_gradients(&t[i], 0);
+            } else {
+                raw_count(&t[i], FRAME_OFFER, 0, N_SLICES);
+            }
+        }
+        raw_settle(&rig);
+        raw_gradients(&t[2], 0);
+        assert_true(raw_wait(&t[2], FRAME_PARAMS, N_SLICES));
+        for (uint32_t i = 3; i-- > 0;) {
+            raw_end(&t[i]);
+        }
+        rig_join_servers(&rig);
+        rig_done(&rig);
+    }
+}
+
 /* Two of three are enough, and the mean of the two is applied. */
 static void the_mean_of_those_in_time(void **state)
 {
@@ -458,6 +499,7 @@ int main(void)
         cmocka_unit_test(the_slowest_leaves),
         cmocka_unit_test(late_ones_are_dropped),
         cmocka_unit_test(the_mean_of_those_in_time),
+        cmocka_unit_test(who_stands_still_holds_up_nobody),
         cmocka_unit_test(servers_of_two_versions),
         cmocka_unit_test(a_version_that_is_not_there_yet),
     };

@@ -169,6 +169,51 @@ static uint64_t all_that_go(struct flow *f, flow_may_fn may, void *ctx)
     return digits;
 }
 
+/* Two that take nothing hold up a third for a second, and get nothing more until they do. */
+static void who_takes_nothing_holds_up_nobody(void **state)
+{
+    (void)state;
+    struct flow f;
+    flow_init(&f, 3, FLOW_BYTES / 8);
+    f.links[0].ready = f.links[1].ready = 8;
+    assert_false(flow_look(&f, 5));
+    assert_int_equal(all_that_go(&f, NULL, NULL), 12121212);
+    assert_false(flow_look(&f, 10));
+    f.links[2].ready = 8;
+    assert_int_equal(all_that_go(&f, NULL, NULL), 0);
+    assert_false(flow_look(&f, 4 + FLOW_STUCK_NS));
+    assert_int_equal(all_that_go(&f, NULL, NULL), 0);
+    assert_true(flow_look(&f, 5 + FLOW_STUCK_NS));
+    assert_false(flow_look(&f, 6 + FLOW_STUCK_NS));
+    assert_int_equal(all_that_go(&f, NULL, NULL), 3333);
+    flow_take(&f, 2, 1);
+    assert_int_equal(all_that_go(&f, NULL, NULL), 3);
+    flow_take(&f, 0, 1); /* it moves again: what it has counts */
+    assert_int_equal(f.n_moving - f.n_stuck, 3 + 4);
+    assert_int_equal(all_that_go(&f, NULL, NULL), 1);
+    assert_int_equal(f.n_stuck_links, 1);
+    assert_false(flow_look(&f, 7 + FLOW_STUCK_NS));
+    flow_done(&f);
+}
+
+static void only_so_many_count_as_stuck(void **state)
+{
+    (void)state;
+    struct flow f;
+    flow_init(&f, FLOW_STUCK_LINKS + 2, FLOW_EACH_BYTES / 8);
+    f.max = 8 * (FLOW_STUCK_LINKS + 2);
+    for (uint32_t i = 0; i < f.n_links; i++) {
+        f.links[i].ready = 16;
+    }
+    (void)all_that_go(&f, NULL, NULL);
+    assert_int_equal(f.n_moving, f.max);
+    assert_true(flow_look(&f, FLOW_STUCK_NS));
+    assert_int_equal(f.n_stuck_links, FLOW_STUCK_LINKS);
+    (void)all_that_go(&f, NULL, NULL);
+    assert_int_equal(f.n_moving, f.max); /* the two others have all that one may have */
+    flow_done(&f);
+}
+
 /* First slices first, in the order of the links; no more than the limits of one and of all. */
 static void flows(void **state)
 {
@@ -453,6 +498,8 @@ int main(void)
         cmocka_unit_test(every_order_of_arrival_in_bf16),
         cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(flows),
+        cmocka_unit_test(who_takes_nothing_holds_up_nobody),
+        cmocka_unit_test(only_so_many_count_as_stuck),
         cmocka_unit_test(many_links_that_wait),
         cmocka_unit_test(life_signs),
         cmocka_unit_test(absences),

@@ -77,6 +77,8 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
 void ps_round_part(struct ps_server *s, struct ps_peer *peer, size_t n);
 int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                    const uint8_t *payload, struct err *err);
+/* Once in a turn: in a mode in which nobody waits for another trainer, those that are stuck do not hold up the others. */
+void ps_round_look(struct ps_server *s);
 /* Counts the time since the last call as time of `phase`, one of s->stats. Every moment from the
  * barrier to the end of the last round is counted once. */
 void ps_round_lap(struct ps_server *s, struct ps_server_time *phase);

@@ -483,6 +483,16 @@ static void serve(struct ps_server *s)
     }
 }
 
+void ps_round_look(struct ps_server *s)
+{
+    if (is_single(s)) {
+        const bool up = flow_look(&s->up, s->now_ns), down = flow_look(&s->down, s->now_ns);
+        if (up || down) {
+            serve(s);
+        }
+    }
+}
+
 static int on_offer(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                     struct err *err)
 {

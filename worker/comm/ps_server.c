@@ -418,6 +418,7 @@ static int one_turn(struct ps_server *s, struct err *err)
         r = check_life(s, err);
     }
     if (r >= 0) {
+        ps_round_look(s);
         r = write_all(s, err);
     }
     if (r >= 0 && fds[n].revents != 0) {
