@@ -1,10 +1,13 @@
-/* A stand-in for libcuda.so.1: the few calls of the driver that benchworker makes. A device pointer is a pointer.
+/* A stand-in for libcuda.so.1: the few calls of the driver that benchworker makes, see stand_in.h. A copy is made at once, after
+ * the call of NCCL that is under way.
  * STAND_IN_GPUS in the environment: how many there are (default 1). */
-#include <stdint.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUT_OF_MEMORY = 2 };
+#include "stand_in.h"
+
+enum { OUT_OF_MEMORY = 2, NOT_READY = 600 };
 
 int cuInit(unsigned flags);
 int cuGetErrorString(int result, const char **ret);
@@ -14,6 +17,7 @@ int cuDevicePrimaryCtxRetain(void **ret, int device);
 int cuDevicePrimaryCtxRelease_v2(int device);
 int cuCtxSetCurrent(void *context);
 int cuStreamCreate(void **ret, unsigned flags);
+int cuStreamQuery(void *stream);
 int cuStreamSynchronize(void *stream);
 int cuStreamDestroy_v2(void *stream);
 int cuMemAlloc_v2(uint64_t *ret, size_t bytes);
@@ -22,7 +26,8 @@ int cuMemsetD8_v2(uint64_t ptr, unsigned char value, size_t bytes);
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream);
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream);
 
-static char context, stream_of_all;
+static char context;
+static struct stand_in_stream stream_of_all;
 
 int cuInit(unsigned flags)
 {
@@ -70,9 +75,26 @@ int cuStreamCreate(void **ret, unsigned flags)
     return flags != 0;
 }
 
+int cuStreamQuery(void *stream)
+{
+    struct stand_in_stream *s = stream;
+    if (s != &stream_of_all) {
+        return 1;
+    }
+    if (s->advance != NULL && s->advance(s->ctx) == 0) {
+        return NOT_READY;
+    }
+    s->advance = NULL;
+    return 0;
+}
+
 int cuStreamSynchronize(void *stream)
 {
-    return stream != &stream_of_all;
+    int result;
+    while ((result = cuStreamQuery(stream)) == NOT_READY) {
+        (void)sched_yield();
+    }
+    return result;
 }
 
 int cuStreamDestroy_v2(void *stream)
@@ -82,30 +104,33 @@ int cuStreamDestroy_v2(void *stream)
 
 int cuMemAlloc_v2(uint64_t *ret, size_t bytes)
 {
-    *ret = (uint64_t)(uintptr_t)malloc(bytes);
-    return *ret == 0 ? OUT_OF_MEMORY : 0;
+    void *memory = malloc(bytes);
+    *ret = (uint64_t)(uintptr_t)memory + STAND_IN_GPU;
+    return memory == NULL ? OUT_OF_MEMORY : 0;
 }
 
 int cuMemFree_v2(uint64_t ptr)
 {
-    free((void *)(uintptr_t)ptr);
+    free(stand_in_memory(ptr));
     return 0;
 }
 
 int cuMemsetD8_v2(uint64_t ptr, unsigned char value, size_t bytes)
 {
-    memset((void *)(uintptr_t)ptr, value, bytes);
+    memset(stand_in_memory(ptr), value, bytes);
     return 0;
 }
 
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
 {
-    memcpy((void *)(uintptr_t)to, from, bytes);
-    return stream != &stream_of_all;
+    const int result = cuStreamSynchronize(stream);
+    memcpy(stand_in_memory(to), from, bytes);
+    return result;
 }
 
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
 {
-    memcpy(to, (const void *)(uintptr_t)from, bytes);
-    return stream != &stream_of_all;
+    const int result = cuStreamSynchronize(stream);
+    memcpy(to, stand_in_memory(from), bytes);
+    return result;
 }

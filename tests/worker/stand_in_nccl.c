@@ -1,8 +1,11 @@
 /* A stand-in for libnccl.so.2: the few calls that benchworker makes, between processes of one machine, through a file in
  * /dev/shm that the unique id names. Its "device" memory is that of stand_in_cuda.c: plain memory of the process. It adds in
- * the order of the ranks. Not for measuring.
+ * the order of the ranks. ncclAllReduce returns at once, and works when the stream is asked; the others wait. Not for measuring.
  *
- * STAND_IN_NCCL_FAILS in the environment: the call of that name fails. */
+ * In the environment:
+ *   STAND_IN_NCCL_FAILS    the call of that name fails
+ *   STAND_IN_NCCL_WRONG    if it is set, the first number of each sum of ncclAllReduce is 1 too large
+ *   STAND_IN_NCCL_HANGS    a folder: ncclCommInitRank makes a file with the rank's number there, and does not return */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -11,6 +14,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "stand_in.h"
 
 enum { ID_BYTES = 128, FAILURE = 2, SLOT_FLOATS = 1 << 22 };
 
@@ -27,6 +32,13 @@ struct comm {
     struct table *table;
     size_t bytes;
     int n_ranks, rank;
+    struct work { /* of ncclAllReduce */
+        enum { WORK_BEGIN, WORK_ALL_CAME, WORK_ALL_READ } state;
+        const float *from;
+        float *to;
+        size_t n, at;
+        int turn;
+    } work;
 };
 
 int ncclGetVersion(int *ret);
@@ -34,6 +46,8 @@ const char *ncclGetErrorString(int result);
 int ncclGetUniqueId(struct id *ret);
 int ncclCommInitRank(struct comm **ret, int n_ranks, struct id id, int rank);
 int ncclCommDestroy(struct comm *c);
+int ncclAllReduce(const float *from, float *to, size_t n, int type, int op, struct comm *c,
+                  struct stand_in_stream *stream);
 int ncclReduceScatter(const float *from, float *to, size_t n, int type, int op, struct comm *c,
                       void *stream);
 int ncclAllGather(const float *from, float *to, size_t n, int type, struct comm *c, void *stream);
@@ -46,7 +60,7 @@ static int fails(const char *call)
 
 int ncclGetVersion(int *ret)
 {
-    *ret = 0;
+    *ret = 22105;
     return 0;
 }
 
@@ -64,23 +78,44 @@ int ncclGetUniqueId(struct id *ret)
     return fails("ncclGetUniqueId") ? FAILURE : 0;
 }
 
-static void meet(struct comm *c)
+/* Returns the turn that ends when all have come. */
+static int come(struct comm *c)
 {
     const int turn = atomic_load(&c->table->turn);
     if (atomic_fetch_add(&c->table->n_here, 1) + 1 == c->n_ranks) {
         atomic_store(&c->table->n_here, 0);
         atomic_fetch_add(&c->table->turn, 1);
-        return;
     }
+    return turn;
+}
+
+static void meet(struct comm *c)
+{
+    const int turn = come(c);
     while (atomic_load(&c->table->turn) == turn) {
         (void)sched_yield();
     }
+}
+
+/* An array on the "GPU". */
+static float *floats(const float *at)
+{
+    return stand_in_memory((uintptr_t)at);
 }
 
 int ncclCommInitRank(struct comm **ret, int n_ranks, struct id id, int rank)
 {
     if (fails("ncclCommInitRank") || (unsigned char)id.bytes[119] != 0xff) {
         return FAILURE;
+    }
+    const char *hangs = getenv("STAND_IN_NCCL_HANGS");
+    if (hangs != NULL) {
+        char path[512];
+        (void)snprintf(path, sizeof(path), "%s/%d", hangs, rank);
+        (void)close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+        for (;;) {
+            (void)pause();
+        }
     }
     struct comm *c = calloc(1, sizeof(*c));
     const int fd = shm_open(id.bytes, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -110,6 +145,61 @@ static float *slot_of(const struct comm *c, int rank)
     return c->table->slots + (size_t)rank * SLOT_FLOATS;
 }
 
+static float sum_at(const struct comm *c, size_t i)
+{
+    float sum = slot_of(c, 0)[i];
+    for (int r = 1; r < c->n_ranks; r++) {
+        sum += slot_of(c, r)[i];
+    }
+    return sum;
+}
+
+/* Goes on as far as it can: 1 when it is through. */
+static int advance(void *ctx)
+{
+    struct comm *c = ctx;
+    struct work *w = &c->work;
+    for (;;) {
+        const size_t len = w->n - w->at < SLOT_FLOATS ? w->n - w->at : SLOT_FLOATS;
+        if (w->state != WORK_BEGIN && atomic_load(&c->table->turn) == w->turn) {
+            return 0;
+        }
+        switch (w->state) {
+        case WORK_BEGIN:
+            if (w->at == w->n) {
+                return 1;
+            }
+            memcpy(slot_of(c, c->rank), floats(w->from) + w->at, len * sizeof(float));
+            w->turn = come(c);
+            w->state = WORK_ALL_CAME;
+            break;
+        case WORK_ALL_CAME:
+            for (size_t i = 0; i < len; i++) {
+                floats(w->to)[w->at + i] = sum_at(c, i);
+            }
+            floats(w->to)[w->at] += getenv("STAND_IN_NCCL_WRONG") != NULL ? 1.0f : 0.0f;
+            w->turn = come(c);
+            w->state = WORK_ALL_READ;
+            break;
+        case WORK_ALL_READ:
+            w->at += len;
+            w->state = WORK_BEGIN;
+            break;
+        }
+    }
+}
+
+int ncclAllReduce(const float *from, float *to, size_t n, int type, int op, struct comm *c,
+                  struct stand_in_stream *stream)
+{
+    if (fails("ncclAllReduce") || type != 7 || op != 0 || stream->advance != NULL) {
+        return FAILURE;
+    }
+    c->work = (struct work){.from = from, .to = to, .n = n};
+    *stream = (struct stand_in_stream){advance, c};
+    return 0;
+}
+
 int ncclReduceScatter(const float *from, float *to, size_t n, int type, int op, struct comm *c,
                       void *stream)
 {
@@ -120,14 +210,10 @@ int ncclReduceScatter(const float *from, float *to, size_t n, int type, int op, 
     for (int owner = 0; owner < c->n_ranks; owner++) {
         for (size_t at = 0; at < n; at += SLOT_FLOATS) {
             const size_t len = n - at < SLOT_FLOATS ? n - at : SLOT_FLOATS;
-            memcpy(slot_of(c, c->rank), from + (size_t)owner * n + at, len * sizeof(float));
+            memcpy(slot_of(c, c->rank), floats(from) + (size_t)owner * n + at, len * sizeof(float));
             meet(c);
             for (size_t i = 0; owner == c->rank && i < len; i++) {
-                float sum = slot_of(c, 0)[i];
-                for (int r = 1; r < c->n_ranks; r++) {
-                    sum += slot_of(c, r)[i];
-                }
-                to[at + i] = sum;
+                floats(to)[at + i] = sum_at(c, i);
             }
             meet(c);
         }
@@ -143,10 +229,10 @@ int ncclAllGather(const float *from, float *to, size_t n, int type, struct comm 
     }
     for (size_t at = 0; at < n; at += SLOT_FLOATS) {
         const size_t len = n - at < SLOT_FLOATS ? n - at : SLOT_FLOATS;
-        memcpy(slot_of(c, c->rank), from + at, len * sizeof(float));
+        memcpy(slot_of(c, c->rank), floats(from) + at, len * sizeof(float));
         meet(c);
         for (int r = 0; r < c->n_ranks; r++) {
-            memcpy(to + (size_t)r * n + at, slot_of(c, r), len * sizeof(float));
+            memcpy(floats(to) + (size_t)r * n + at, slot_of(c, r), len * sizeof(float));
         }
         meet(c);
     }

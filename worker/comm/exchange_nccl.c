@@ -7,19 +7,16 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
-#include "worker/comm/nccl_api.h"
+#include "worker/comm/nccl_device.h"
 #include "worker/comm/ring_plan.h"
 
 struct nccl {
     struct exchange base;
     struct exchange_ring_params params; /* of the caller */
     struct exchange *ring;              /* owned */
-    struct nccl_api api;
+    struct nccl_device gpu;
     uint32_t n_ranks, rank;
-    size_t n, chunk; /* floats; of each rank, in the buffers */
-    int device;
-    cuda_context context;
-    cuda_stream stream;
+    size_t n, chunk;   /* floats; of each rank, in the buffers */
     cuda_ptr all, own; /* (n_ranks * chunk) gradients, then parameters; (chunk) */
     nccl_comm comm;    /* NULL: not connected */
     float *sum;        /* (chunk) owned */
@@ -55,11 +52,6 @@ static int fail(struct nccl *x, int r, const struct err *err)
     return r;
 }
 
-static void *at(cuda_ptr ptr)
-{
-    return (void *)(uintptr_t)ptr;
-}
-
 /* ---- the beginning ---- */
 
 static void keep_sum(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
@@ -69,49 +61,27 @@ static void keep_sum(void *ctx, uint64_t t, size_t offset, size_t n, float *para
     memcpy(params, sum, n * sizeof(float));
 }
 
-static int open_device(struct nccl *x, struct err *err)
-{
-    const struct nccl_api *api = &x->api;
-    int n = 0;
-    int r = cuda_check(api, api->cu_init(0), "cuInit", err);
-    r = r < 0 ? r : cuda_check(api, api->cu_device_get_count(&n), "cuDeviceGetCount", err);
-    if (r >= 0 && n == 0) {
-        return err_set(err, ENODEV, "there is no GPU");
-    }
-    r = r < 0 ? r
-              : cuda_check(api, api->cu_device_get(&x->device, (int)(x->rank % (uint32_t)n)),
-                           "cuDeviceGet", err);
-    r = r < 0 ? r
-              : cuda_check(api, api->cu_context_retain(&x->context, x->device),
-                           "cuDevicePrimaryCtxRetain", err);
-    return r;
-}
-
-/* One byte a float, so that the sum with the zeros of the others is exact. */
 static int share_id(struct nccl *x, struct nccl_id *id, struct err *err)
 {
     float from[NCCL_ID_BYTES] = {0}, to[NCCL_ID_BYTES] = {0};
-    for (size_t i = 0; x->rank == 0 && i < NCCL_ID_BYTES; i++) {
-        from[i] = (float)(unsigned char)id->bytes[i];
+    if (x->rank == 0) {
+        nccl_id_to_numbers(id, from);
     }
     struct exchange_times times;
     const int r = exchange_round(x->ring, from, to, &times, err);
-    for (size_t i = 0; r >= 0 && i < NCCL_ID_BYTES; i++) {
-        id->bytes[i] = (char)(unsigned char)to[i];
+    if (r >= 0) {
+        nccl_id_from_numbers(to, id);
     }
     return r;
 }
 
 static int allocate(struct nccl *x, struct err *err)
 {
-    const struct nccl_api *api = &x->api;
-    const size_t own = x->chunk * sizeof(float), all = own * x->n_ranks;
-    int r = cuda_check(api, api->cu_context_set_current(x->context), "cuCtxSetCurrent", err);
-    r = r < 0 ? r : cuda_check(api, api->cu_stream_create(&x->stream, 0), "cuStreamCreate", err);
-    r = r < 0 ? r : cuda_check(api, api->cu_alloc(&x->all, all), "cuMemAlloc", err);
-    r = r < 0 ? r : cuda_check(api, api->cu_alloc(&x->own, own), "cuMemAlloc", err);
-    /* What lies behind the last parameter is added too. */
-    return r < 0 ? r : cuda_check(api, api->cu_set_bytes(x->all, 0, all), "cuMemsetD8", err);
+    const size_t own = x->chunk * sizeof(float);
+    int r = nccl_device_begin(&x->gpu, err);
+    /* What lies behind the last parameter is added too: zeros. */
+    r = r < 0 ? r : nccl_device_new_array(&x->gpu, own * x->n_ranks, &x->all, err);
+    return r < 0 ? r : nccl_device_new_array(&x->gpu, own, &x->own, err);
 }
 
 /* Connects all ranks; the first call that needs them does it. */
@@ -123,7 +93,7 @@ static int connect_all(struct nccl *x, struct err *err)
         }
         return x->result;
     }
-    const struct nccl_api *api = &x->api;
+    const struct nccl_api *api = &x->gpu.api;
     struct nccl_id id = {{0}};
     int r = allocate(x, err);
     if (r >= 0 && x->rank == 0) {
@@ -173,11 +143,11 @@ static void nccl_ready(struct exchange *exchange, size_t offset)
         return;
     }
     struct err err;
-    const int r =
-        cuda_check(&x->api,
-                   x->api.cu_copy_to_device(x->all + offset * sizeof(float), x->grads + offset,
-                                            (x->ready_offset - offset) * sizeof(float), x->stream),
-                   "cuMemcpyHtoDAsync", &err);
+    const int r = cuda_check(
+        &x->gpu.api,
+        x->gpu.api.cu_copy_to_device(x->all + offset * sizeof(float), x->grads + offset,
+                                     (x->ready_offset - offset) * sizeof(float), x->gpu.stream),
+        "cuMemcpyHtoDAsync", &err);
     x->ready_offset = offset;
     if (r < 0) {
         (void)fail(x, r, &err); /* end reports it */
@@ -186,18 +156,20 @@ static void nccl_ready(struct exchange *exchange, size_t offset)
 
 static int synchronize(const struct nccl *x, struct err *err)
 {
-    return cuda_check(&x->api, x->api.cu_stream_synchronize(x->stream), "cuStreamSynchronize", err);
+    return cuda_check(&x->gpu.api, x->gpu.api.cu_stream_synchronize(x->gpu.stream),
+                      "cuStreamSynchronize", err);
 }
 
 static int reduce(struct nccl *x, size_t n_own, struct err *err)
 {
-    const struct nccl_api *api = &x->api;
+    const struct nccl_api *api = &x->gpu.api;
     int r = nccl_check(api,
-                       api->reduce_scatter(at(x->all), at(x->own), x->chunk, NCCL_FLOAT32, NCCL_SUM,
-                                           x->comm, x->stream),
+                       api->reduce_scatter(nccl_device_at(x->all), nccl_device_at(x->own), x->chunk,
+                                           NCCL_FLOAT32, NCCL_SUM, x->comm, x->gpu.stream),
                        "ncclReduceScatter", err);
     if (r >= 0 && n_own > 0) {
-        r = cuda_check(api, api->cu_copy_to_host(x->sum, x->own, n_own * sizeof(float), x->stream),
+        r = cuda_check(api,
+                       api->cu_copy_to_host(x->sum, x->own, n_own * sizeof(float), x->gpu.stream),
                        "cuMemcpyDtoHAsync", err);
     }
     return r < 0 ? r : synchronize(x, err);
@@ -205,23 +177,24 @@ static int reduce(struct nccl *x, size_t n_own, struct err *err)
 
 static int gather(struct nccl *x, size_t n_own, struct err *err)
 {
-    const struct nccl_api *api = &x->api;
+    const struct nccl_api *api = &x->gpu.api;
     const float *own = x->new_params + x->chunk * x->rank;
     int r =
         n_own == 0
             ? 0
-            : cuda_check(api, api->cu_copy_to_device(x->own, own, n_own * sizeof(float), x->stream),
+            : cuda_check(api,
+                         api->cu_copy_to_device(x->own, own, n_own * sizeof(float), x->gpu.stream),
                          "cuMemcpyHtoDAsync", err);
     r = r < 0 ? r
               : nccl_check(api,
-                           api->all_gather(at(x->own), at(x->all), x->chunk, NCCL_FLOAT32, x->comm,
-                                           x->stream),
+                           api->all_gather(nccl_device_at(x->own), nccl_device_at(x->all), x->chunk,
+                                           NCCL_FLOAT32, x->comm, x->gpu.stream),
                            "ncclAllGather", err);
-    r = r < 0
-            ? r
-            : cuda_check(
-                  api, api->cu_copy_to_host(x->new_params, x->all, x->n * sizeof(float), x->stream),
-                  "cuMemcpyDtoHAsync", err);
+    r = r < 0 ? r
+              : cuda_check(api,
+                           api->cu_copy_to_host(x->new_params, x->all, x->n * sizeof(float),
+                                                x->gpu.stream),
+                           "cuMemcpyDtoHAsync", err);
     /* The gradients of the next step lie there, and behind the last parameter must be zeros. */
     const size_t padding = (x->chunk * x->n_ranks - x->n) * sizeof(float);
     r = r < 0 ? r : synchronize(x, err);
@@ -282,27 +255,15 @@ static int nccl_end(struct exchange *exchange, struct exchange_times *ret, struc
 
 static void close_device(struct nccl *x)
 {
-    const struct nccl_api *api = &x->api;
-    if (api->cuda == NULL) {
-        return;
+    if (x->comm != NULL && x->result < 0) {
+        return; /* NCCL may still be at work: see nccl_device_close */
     }
-    /* The process ends, or has said what is wrong: these calls have nothing to add. */
-    if (x->comm != NULL && x->result == 0) {
-        (void)api->comm_destroy(x->comm);
+    if (x->comm != NULL) {
+        (void)x->gpu.api.comm_destroy(x->comm); /* the process ends */
     }
-    if (x->all != 0) {
-        (void)api->cu_free(x->all);
-    }
-    if (x->own != 0) {
-        (void)api->cu_free(x->own);
-    }
-    if (x->stream != NULL) {
-        (void)api->cu_stream_destroy(x->stream);
-    }
-    if (x->context != NULL) {
-        (void)api->cu_context_release(x->device);
-    }
-    nccl_api_unload(&x->api);
+    nccl_device_free_array(&x->gpu, x->all);
+    nccl_device_free_array(&x->gpu, x->own);
+    nccl_device_close(&x->gpu);
 }
 
 static int nccl_goodbye(struct exchange *exchange, struct err *err)
@@ -359,8 +320,7 @@ static const struct exchange_ops nccl_ops = {
 
 static int open_all(struct nccl *x, struct err *err)
 {
-    int r = nccl_api_load(&x->api, err);
-    r = r < 0 ? r : open_device(x, err);
+    const int r = nccl_device_open(&x->gpu, x->rank, err);
     if (r < 0) {
         return err_wrap(err, r, "transport Nccl");
     }

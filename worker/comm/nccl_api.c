@@ -4,7 +4,9 @@
 #include <dlfcn.h>
 
 #define NCCL_LIBRARY "libnccl.so.2"
+#define NCCL_HINT "it is part of NCCL; LD_LIBRARY_PATH may name its folder"
 #define CUDA_LIBRARY "libcuda.so.1"
+#define CUDA_HINT "it is part of NVIDIA's driver"
 
 #define FROM_NCCL(member, name)                                                                    \
     {                                                                                              \
@@ -24,6 +26,7 @@ static const struct symbol {
     FROM_NCCL(get_unique_id, "ncclGetUniqueId"),
     FROM_NCCL(comm_init_rank, "ncclCommInitRank"),
     FROM_NCCL(comm_destroy, "ncclCommDestroy"),
+    FROM_NCCL(all_reduce, "ncclAllReduce"),
     FROM_NCCL(reduce_scatter, "ncclReduceScatter"),
     FROM_NCCL(all_gather, "ncclAllGather"),
     FROM_CUDA(cu_init, "cuInit"),
@@ -34,6 +37,7 @@ static const struct symbol {
     FROM_CUDA(cu_context_release, "cuDevicePrimaryCtxRelease_v2"),
     FROM_CUDA(cu_context_set_current, "cuCtxSetCurrent"),
     FROM_CUDA(cu_stream_create, "cuStreamCreate"),
+    FROM_CUDA(cu_stream_query, "cuStreamQuery"),
     FROM_CUDA(cu_stream_synchronize, "cuStreamSynchronize"),
     FROM_CUDA(cu_stream_destroy, "cuStreamDestroy_v2"),
     FROM_CUDA(cu_alloc, "cuMemAlloc_v2"),
@@ -43,10 +47,10 @@ static const struct symbol {
     FROM_CUDA(cu_copy_to_host, "cuMemcpyDtoHAsync_v2"),
 };
 
-static int missing(struct nccl_api *api, const char *fallback, struct err *err)
+static int missing(struct nccl_api *api, const char *what, const char *hint, struct err *err)
 {
     const char *why = dlerror();
-    const int r = err_set(err, ELIBACC, "%s", why != NULL ? why : fallback);
+    const int r = err_set(err, ELIBACC, "%s (%s)", why != NULL ? why : what, hint);
     nccl_api_unload(api);
     return r;
 }
@@ -56,17 +60,17 @@ int nccl_api_load(struct nccl_api *api, struct err *err)
     *api = (struct nccl_api){0};
     api->cuda = dlopen(CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (api->cuda == NULL) {
-        return missing(api, CUDA_LIBRARY, err);
+        return missing(api, CUDA_LIBRARY, CUDA_HINT, err);
     }
     api->nccl = dlopen(NCCL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (api->nccl == NULL) {
-        return missing(api, NCCL_LIBRARY, err);
+        return missing(api, NCCL_LIBRARY, NCCL_HINT, err);
     }
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
         void *library = *(void **)(void *)((char *)api + symbols[i].library);
         void *found = dlsym(library, symbols[i].name);
         if (found == NULL) {
-            return missing(api, symbols[i].name, err);
+            return missing(api, symbols[i].name, "another version is needed", err);
         }
         *(void **)(void *)((char *)api + symbols[i].at) = found;
     }

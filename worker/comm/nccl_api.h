@@ -1,6 +1,6 @@
-/* The few calls of NCCL and of the CUDA driver that exchange_nccl.c makes, from libnccl.so.2 and libcuda.so.1,
- * which are loaded when they are asked for: benchworker is built and runs without them. The declarations are our own,
- * of the parts of both interfaces that have not changed since NCCL 2.2 and CUDA 3.2 (the names with _v2). */
+/* The few calls of NCCL and of the CUDA driver that exchange_nccl.c and collective_nccl.c make, from libnccl.so.2 and
+ * libcuda.so.1, which are loaded when they are asked for: benchworker is built and runs without them. The declarations
+ * are our own, of the parts of both interfaces that have not changed since NCCL 2.2 and CUDA 3.2 (the names with _v2). */
 #pragma once
 
 #include <stddef.h>
@@ -12,8 +12,9 @@
 struct nccl_id { /* ncclUniqueId, passed by value */
     char bytes[NCCL_ID_BYTES];
 };
-#define NCCL_FLOAT32 7 /* ncclFloat32 of ncclDataType_t */
-#define NCCL_SUM 0     /* ncclSum of ncclRedOp_t */
+#define NCCL_FLOAT32 7     /* ncclFloat32 of ncclDataType_t */
+#define NCCL_SUM 0         /* ncclSum of ncclRedOp_t */
+#define CUDA_NOT_READY 600 /* CUDA_ERROR_NOT_READY of CUresult */
 
 typedef struct nccl_comm *nccl_comm;     /* ncclComm_t */
 typedef struct cuda_stream *cuda_stream; /* CUstream, and NCCL's cudaStream_t */
@@ -29,6 +30,9 @@ struct nccl_api {
     int (*get_unique_id)(struct nccl_id *ret);
     int (*comm_init_rank)(nccl_comm *ret, int n_ranks, struct nccl_id id, int rank);
     int (*comm_destroy)(nccl_comm comm);
+    /* to (n) = the sum over all ranks of from (n); `to` may be `from`. It returns before the sum is there. */
+    int (*all_reduce)(const void *from, void *to, size_t n, int type, int op, nccl_comm comm,
+                      cuda_stream stream);
     /* to (n) of rank r = the sum over all ranks of from (n_ranks * n) at r * n */
     int (*reduce_scatter)(const void *from, void *to, size_t n, int type, int op, nccl_comm comm,
                           cuda_stream stream);
@@ -44,6 +48,7 @@ struct nccl_api {
     int (*cu_context_release)(int device);
     int (*cu_context_set_current)(cuda_context context);
     int (*cu_stream_create)(cuda_stream *ret, unsigned flags);
+    int (*cu_stream_query)(cuda_stream stream); /* CUDA_NOT_READY: it is not through */
     int (*cu_stream_synchronize)(cuda_stream stream);
     int (*cu_stream_destroy)(cuda_stream stream);
     int (*cu_alloc)(cuda_ptr *ret, size_t bytes);

@@ -1,0 +1,19 @@
+/* What the stand-ins for NCCL's library and the driver's agree on. */
+#pragma once
+
+#include <stdint.h>
+
+/* An address on the "GPU" is that of the process's memory with this added: whoever reads it as memory like any other
+ * crashes, as with a real one. */
+#define STAND_IN_GPU ((uint64_t)1 << 56)
+
+static inline void *stand_in_memory(uint64_t ptr)
+{
+    return (void *)(uintptr_t)(ptr - STAND_IN_GPU);
+}
+
+struct stand_in_stream {
+    /* The call of NCCL that is under way: goes on without waiting, and returns 1 when it is through. NULL: none is. */
+    int (*advance)(void *ctx);
+    void *ctx;
+};
