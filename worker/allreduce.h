@@ -44,6 +44,8 @@ size_t allreduce_next_bytes(const struct allreduce_params *p, size_t bytes);
 struct allreduce_arrays {
     float *from, *to;
     bool is_owned; /* else the collective's */
+    float *
+        piece; /* owned: where parts of them are written and read; NULL: they are memory like any other */
 };
 int allreduce_arrays_new(const struct allreduce_params *p, const struct collective *c,
                          struct allreduce_arrays *ret, struct err *err);

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "config.h"
 #include "worker/allreduce.h"
+#include "worker/comm/collective_nccl.h"
 #include "worker/role.h"
 #include "worker/role_env.h"
 
@@ -27,8 +28,8 @@ static const struct arg_opt options[] = {
      "Each size is so much larger than the one before (default 1M, without -f)"},
     {"check", 'c', "N", "Calls of each size whose sums are checked; 0: none (default 1)"},
     {"backend", 0, "NAME",
-     "What carries the bytes: tcp, shm (shared memory of one host), or auto: shm where it works "
-     "(default tcp)"},
+     "What carries the bytes: tcp, shm (shared memory of one host), nccl (a GPU for each rank), or "
+     "auto: shm where it works, else tcp (default tcp)"},
     {"algorithm", 0, "NAME",
      "ring, halving-doubling (a power of two of ranks), or auto by size (default auto); to be "
      "measured, halving or doubling"},
@@ -45,6 +46,7 @@ static const struct backend {
 } backends[] = {
     {"tcp", EXCHANGE_TRANSPORT_TCP, collective_mesh_new},
     {"shm", EXCHANGE_TRANSPORT_SHARED_MEMORY, collective_mesh_new},
+    {"nccl", EXCHANGE_TRANSPORT_NCCL, collective_nccl_new},
     {"auto", EXCHANGE_TRANSPORT_AUTO, collective_mesh_new},
 };
 #define N_BACKENDS (sizeof(backends) / sizeof(backends[0]))
@@ -142,7 +144,7 @@ static int take_backend(const struct args *a, const struct backend **ret, struct
             return 0;
         }
     }
-    return err_set(err, EINVAL, "--backend '%s': expected tcp, shm or auto", name);
+    return err_set(err, EINVAL, "--backend '%s': expected tcp, shm, nccl or auto", name);
 }
 
 static int take_options(struct command *c, struct err *err)
@@ -161,7 +163,13 @@ static int take_options(struct command *c, struct err *err)
     int r = take_sizes(&e->args, p, err);
     r = r < 0 ? r : take_number(&e->args, "check", "1", 0, &p->checks, err);
     r = r < 0 ? r : take_algorithm(&e->args, &c->algorithm, err);
-    return r < 0 ? r : take_backend(&e->args, &c->backend, err);
+    r = r < 0 ? r : take_backend(&e->args, &c->backend, err);
+    if (r >= 0 && c->backend->transport == EXCHANGE_TRANSPORT_NCCL &&
+        c->algorithm != COLLECTIVE_AUTO) {
+        return err_set(err, EINVAL, "--algorithm '%s': NCCL chooses its own; leave it out",
+                       collective_algorithm_names[c->algorithm]);
+    }
+    return r;
 }
 
 /* ---- the table ---- */

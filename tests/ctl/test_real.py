@@ -58,6 +58,18 @@ class Real(cli.CliCase):
             log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(number), "--role", "worker").stdout
             self.assertIn("# Out of bounds values : 0 OK", log)
             self.assertIn(f"Avg bus bandwidth    : {point['throughput']['value']:g}", log)
+
+    def test_allreduce_sweep_by_backend(self):
+        """What carries the bytes is declared, and swept when it is asked for."""
+        self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
+        done = self.ctl("run", "allreduce-sweep", "--local", "--store", self.store, "-o", "json", "--set", "bytes=4096", "--set", "workers=2",
+                        "--set", "backend=tcp,shm", "--steps", "3", "--repeats", "1")
+        result = json.loads(done.stdout)
+        self.assertEqual("Succeeded", result["phase"])
+        self.assertEqual(["tcp", "shm"], [point["parameters"]["backend"] for point in result["points"]])
+        for number, backend in enumerate(["tcp", "shm"]):
+            log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(number), "--role", "worker").stdout
+            self.assertIn(f" allreduce: 2 ranks, backend {backend}, ", log)
         table = self.ctl("results", result["run"], "--store", self.store).stdout
         self.assertRegex(table, r"Throughput in GB/s, rehearsal, by bytes \(rows\) and workers\s+\(columns\)")
         self.assertNotRegex(table, "EFFICIENCY|%")

@@ -17,6 +17,7 @@ struct fake {
     size_t n_calls, n_beats;
     bool loses_sums; /* what the ranks counted does not come back */
     size_t wrong_at; /* one number of every call of 100 is wrong; SIZE_MAX: none */
+    size_t n_written, n_read;
 };
 
 static int fake_all_reduce(struct collective *c, const float *from, float *to, size_t n,
@@ -52,6 +53,82 @@ static const struct collective_ops fake_ops = {
     .beat = fake_beat,
     .way = fake_way,
 };
+
+/* ---- arrays that are elsewhere, as on a GPU: reading their addresses ends this test ---- */
+
+enum { N_ELSEWHERE = 100, AWAY = 1 << 20 };
+static float elsewhere[2][N_ELSEWHERE];
+
+static float *away_from(float *array)
+{
+    return (float *)((uintptr_t)array + ((uintptr_t)AWAY << 36));
+}
+
+static float *home_of(const float *array)
+{
+    return (float *)((uintptr_t)array - ((uintptr_t)AWAY << 36));
+}
+
+static void memory_elsewhere(const struct collective *c, struct collective_memory *ret)
+{
+    (void)c;
+    *ret = (struct collective_memory){away_from(elsewhere[0]), away_from(elsewhere[1])};
+}
+
+static int write_elsewhere(struct collective *c, float *to, const float *numbers, size_t n,
+                           struct err *err)
+{
+    (void)err;
+    ((struct fake *)c)->n_written += n;
+    memcpy(home_of(to), numbers, n * sizeof(float));
+    return 0;
+}
+
+static int read_elsewhere(struct collective *c, float *ret, const float *from, size_t n,
+                          struct err *err)
+{
+    (void)err;
+    ((struct fake *)c)->n_read += n;
+    memcpy(ret, home_of(from), n * sizeof(float));
+    return 0;
+}
+
+static int reduce_elsewhere(struct collective *c, const float *from, float *to, size_t n,
+                            struct err *err)
+{
+    return n < N_ELSEWHERE ? fake_all_reduce(c, from, to, n, err)
+                           : fake_all_reduce(c, home_of(from), home_of(to), n, err);
+}
+
+static const struct collective_ops elsewhere_ops = {
+    .all_reduce = reduce_elsewhere,
+    .write = write_elsewhere,
+    .read = read_elsewhere,
+    .beat = fake_beat,
+    .way = fake_way,
+    .memory = memory_elsewhere,
+};
+
+static void arrays_elsewhere_are_written_and_read(void **state)
+{
+    (void)state;
+    const struct allreduce_params p = {
+        .n_ranks = 2, .min_bytes = 400, .max_bytes = 400, .iters = 1, .checks = 2};
+    for (int is_wrong = 0; is_wrong < 2; is_wrong++) {
+        struct fake f = {.base = {&elsewhere_ops}, .wrong_at = is_wrong ? 99 : SIZE_MAX};
+        struct allreduce_arrays arrays;
+        struct allreduce_row row;
+        struct err err;
+        assert_int_equal(allreduce_arrays_new(&p, &f.base, &arrays, &err), 0);
+        assert_int_equal(allreduce_measure(&p, &f.base, &arrays, 400, &row, &err), 0);
+        assert_int_equal(row.out_of_place.n_wrong, is_wrong ? 2 * 2 : 0);
+        assert_int_equal(row.in_place.n_wrong, is_wrong ? 2 * 2 : 0);
+        /* Out of place zeros, and twice NaN and numbers; in place no NaN. Each check reads. */
+        assert_int_equal(f.n_written, N_ELSEWHERE * (1 + 2 * 2 + 1 + 2));
+        assert_int_equal(f.n_read, N_ELSEWHERE * (2 + 2));
+        allreduce_arrays_done(&arrays);
+    }
+}
 
 static const struct collective without_memory = {&fake_ops};
 
@@ -168,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_of_the_collective_are_taken),
         cmocka_unit_test(sums_are_checked),
+        cmocka_unit_test(arrays_elsewhere_are_written_and_read),
         cmocka_unit_test(wrong_numbers_are_not_lost),
         cmocka_unit_test(a_long_array_is_written_between_signs_of_life),
         cmocka_unit_test(bandwidths_follow_the_formulas),

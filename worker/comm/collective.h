@@ -18,15 +18,19 @@
 struct collective;
 
 /* Two arrays that belong to the collective, until free. Through shared memory peers read numbers that lie there in
- * place; then every rank must call with the same places of them. Any other memory does as well. */
+ * place; then every rank must call with the same places of them. By NCCL they are on the GPU. Any other memory does as well. */
 struct collective_memory {
     float *from, *to; /* (n_max) zeroed, at multiples of a cache line. NULL: it has none */
 };
 
 struct collective_ops {
-    /* to (n) = the sum of `from` (n) over all ranks. `from` and `to` are the same array or do not overlap. */
+    /* to (n) = the sum of `from` (n) over all ranks. `from` and `to` are the same array or do not overlap; both
+     * are on the GPU, or neither is. */
     int (*all_reduce)(struct collective *c, const float *from, float *to, size_t n,
                       struct err *err);
+    /* Copy n floats into an array of `memory`, and out of it. NULL: it is memory like any other. */
+    int (*write)(struct collective *c, float *to, const float *numbers, size_t n, struct err *err);
+    int (*read)(struct collective *c, float *ret, const float *from, size_t n, struct err *err);
     /* Sends what the peers want to hear in time, and reads what they said. */
     int (*beat)(struct collective *c, struct err *err);
     /* The way that a message of n floats goes, for people. */
@@ -35,7 +39,7 @@ struct collective_ops {
     /* Ends it for a local reason, and tells the peers, which then name this rank. */
     void (*abandon)(struct collective *c, int exit_code, const char *why);
     void (*fault)(const struct collective *c, struct exchange_fault *ret);
-    /* Over TCP, or through shared memory. NULL: over TCP. */
+    /* Over TCP, through shared memory, or by NCCL. NULL: over TCP. */
     enum exchange_transport (*transport)(const struct collective *c);
     /* NULL: it has none. */
     void (*memory)(const struct collective *c, struct collective_memory *ret);
@@ -54,8 +58,8 @@ struct collective_params {
     const struct net_addr *addrs; /* (n_ranks) borrowed; not read if there is one rank only */
     int listen_fd; /* taken over, also by a call that fails; -1 if there is only one */
     enum collective_algorithm algorithm;
-    enum exchange_transport transport; /* not Nccl */
-    size_t n_max;                      /* floats of the two arrays in shared memory; 0: none */
+    enum exchange_transport transport; /* not Nccl: see collective_nccl.h */
+    size_t n_max;                      /* floats of the two arrays of `memory`; 0: none */
     int64_t rendezvous_ns;             /* time limit for all ranks to be connected */
 };
 
