@@ -17,20 +17,9 @@
 #include "worker/comm/frame.h"
 #include "worker/comm/shm_pass.h"
 #include "worker/comm/shm_segment.h"
+#include "worker/comm/share_token.h"
 
 struct ring;
-
-enum share_round { SHARE_LISTEN = 1, SHARE_ASK, SHARE_VERDICT };
-
-struct share_token { /* what goes round */
-    enum share_round round;
-    bool can;                    /* all ranks so far */
-    char why[SHARE_WHY_MAX + 1]; /* of the first that cannot: printable; "" if all can */
-};
-/* The payload of SHARE: round, 1 or 0, two zeros, text. Returns its length. Pure, as the next. */
-size_t share_token_encode(const struct share_token *t, uint8_t ret[static 4 + SHARE_WHY_MAX]);
-/* -EPROTO: it is no such payload. */
-int share_token_read(const uint8_t *payload, size_t n, struct share_token *ret, struct err *err);
 
 struct ring_share {
     bool is_open;            /* shared memory is wanted, and not yet decided */
