@@ -67,7 +67,7 @@ struct ps_server {
     struct fault fault;
 };
 
-/* All functions below are defined in ps_round.c. */
+/* The functions below are defined in ps_round.c; those that count, from ps_round_lap on, in ps_stats.c. */
 void ps_round_init(struct ps_server *s);
 void ps_round_done(struct ps_server *s);
 /* Frame handlers of a trainer that has joined, for conn_pump_rx. `peer` is the sender. A server that

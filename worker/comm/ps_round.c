@@ -260,15 +260,6 @@ void ps_round_part(struct ps_server *s, struct ps_peer *peer, size_t n)
     }
 }
 
-void ps_round_lap(struct ps_server *s, struct ps_server_time *phase)
-{
-    const int64_t now_ns = clock_monotonic_ns(), cpu_ns = clock_thread_cpu_ns();
-    phase->ns += now_ns - s->lap_ns;
-    phase->cpu_ns += cpu_ns - s->lap_cpu_ns;
-    s->lap_ns = now_ns;
-    s->lap_cpu_ns = cpu_ns;
-}
-
 static void end_round(struct ps_server *s)
 {
     s->n_complete = 0;
@@ -366,18 +357,6 @@ static void add_or_drop(struct ps_server *s, size_t i, uint32_t t, uint32_t vers
     ps_single_drop(&s->single, grad);
     if (backups_is_complete(&s->backups, i)) {
         update_slice(s, i);
-    }
-}
-
-void ps_round_late(const struct ps_server *s, struct ps_server_stats *ret)
-{
-    if (has_backups(s)) {
-        ret->n_arrived = s->backups.n_arrived;
-        for (uint32_t t = 0; t < s->params.n_trainers; t++) {
-            ret->n_dropped += s->backups.n_dropped[t];
-        }
-        ret->latest_trainer = backups_latest(&s->backups);
-        ret->n_latest = s->backups.n_dropped[ret->latest_trainer];
     }
 }
 
@@ -558,17 +537,6 @@ static void note_arrival(struct ps_server *s, uint32_t t)
     s->arrived_ns = now_ns;
 }
 
-void ps_round_last(const struct ps_server *s, struct ps_server_stats *ret)
-{
-    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
-        if (s->lasts[t].n_rounds > 0 && s->lasts[t].wait_ns >= ret->last_wait_ns) {
-            ret->last_trainer = t;
-            ret->n_last = s->lasts[t].n_rounds;
-            ret->last_wait_ns = s->lasts[t].wait_ns;
-        }
-    }
-}
-
 /* It has arrived where ps_round_place has put it. */
 static void on_gradient(struct ps_server *s, struct ps_peer *peer, const struct frame *f)
 {
@@ -592,15 +560,6 @@ static void on_gradient(struct ps_server *s, struct ps_peer *peer, const struct 
         finish_slice(s, i);
     }
     serve(s);
-}
-
-void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_rx)
-{
-    *ret_tx = *ret_rx = 0;
-    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
-        *ret_tx += s->trainers[t]->conn.bytes_tx;
-        *ret_rx += s->trainers[t]->conn.bytes_rx;
-    }
 }
 
 /* A trainer has left or waits at the barrier: with backup trainers, the others may be too few. */
