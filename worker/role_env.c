@@ -91,9 +91,9 @@ static const struct variable {
      BOTH, TEXT, offsetof(struct role_env, mode_name), 0, 0, "Sync"},
     {"TRANSPORT",
      {"transport", 0, "KIND",
-      "How workers reach each other: Auto, Tcp, SharedMemory or Nccl (default Auto: shared memory, "
-      "else TCP)"},
-     WORKER, TEXT, offsetof(struct role_env, transport_name), 0, 0, "Auto"},
+      "How numbers reach the others: Auto, Tcp, SharedMemory, or Nccl of workers (default Auto: shared "
+      "memory, else TCP)"},
+     ALL, TEXT, offsetof(struct role_env, transport_name), 0, 0, "Auto"},
     {"COMPUTE",
      {"compute", 0, "KIND", "Real, or Emulated: sleep instead of computing (default Real)"},
      TRAINER, TEXT, offsetof(struct role_env, compute), 0, 0, "Real"},
@@ -278,9 +278,10 @@ static int read_transport(struct role_env *e, struct err *err)
     (void)look_up(&e->args, "TRANSPORT", "transport", NULL,
                   source); /* transport_name holds what it has found */
     const int transport = exchange_transport_from_string(e->transport_name);
-    if (transport < 0) {
-        return err_set(err, EINVAL, "%s '%s': expected Auto, Tcp, SharedMemory or Nccl", source,
-                       e->transport_name);
+    const bool is_worker = e->role == ROLE_WORKER;
+    if (transport < 0 || (transport == EXCHANGE_TRANSPORT_NCCL && !is_worker)) {
+        return err_set(err, EINVAL, "%s '%s': expected Auto, Tcp%s", source, e->transport_name,
+                       is_worker ? ", SharedMemory or Nccl" : " or SharedMemory");
     }
     e->transport = (enum exchange_transport)transport;
     return 0;
@@ -367,6 +368,7 @@ static int read_exchange(struct role_env *e, struct err *err)
     e->exchange = (enum exchange_kind)exchange;
     int r = read_wire(e, err);
     r = r < 0 ? r : read_mode(e, err);
+    r = r < 0 ? r : read_transport(e, err);
     if (r < 0 || e->exchange == EXCHANGE_NONE) {
         return r;
     }
@@ -391,6 +393,13 @@ static int check_compute(struct role_env *e, struct err *err)
                        "mode '%s': compute Emulated takes only Sync, because it checks the sums of "
                        "each step",
                        e->mode_name);
+    }
+    if (e->transport == EXCHANGE_TRANSPORT_SHARED_MEMORY) {
+        return err_set(
+            err, EINVAL,
+            "transport '%s': compute Emulated takes only Tcp, because its trainers stand "
+            "for machines of their own",
+            e->transport_name);
     }
     if (e->trace == NULL) {
         return err_set(err, EINVAL,

@@ -34,7 +34,7 @@ struct role_env {
     enum exchange_kind exchange;
     struct exchange_mode mode;
     enum exchange_wire wire;
-    enum exchange_transport transport; /* of a worker */
+    enum exchange_transport transport; /* Nccl: of a worker */
     bool is_emulated; /* a trainer that sleeps where it would compute; the next three are its own */
     const char *trace;   /* pace.h */
     double jitter_ratio; /* 0 to EMULATED_JITTER_MAX */

@@ -68,6 +68,7 @@ static int serve(const struct role_env *e, struct report *report, int listen_fd)
         .slices = role_env_slices(e),
         .wire = e->wire,
         .mode = e->mode,
+        .transport = e->transport,
         .early_bytes = PS_SERVER_EARLY_BYTES,
         .apply = e->mode.local_steps > 0 ? learner_apply_average : learner_apply_adam,
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),

@@ -131,6 +131,10 @@ static int open_exchange(struct trainer *t, struct err *err)
         .servers = e->peer_addrs,
         .slices = role_env_slices(e),
         .wire = e->wire,
+        .mode = e->mode,
+        .n_trainers = (uint32_t)e->n_trainers,
+        /* Emulated trainers stand for machines of their own. */
+        .transport = e->is_emulated ? EXCHANGE_TRANSPORT_TCP : e->transport,
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
         .watches_main = !e->is_emulated, /* it uses no CPU time */
         .checksums = t->emulation.arena.checksums,
@@ -177,8 +181,8 @@ static int open_model(struct trainer *t, struct err *err)
         .seed = (uint64_t)e->seed,
         .dropout = true,
     };
-    if (t->exchange->ops->memory !=
-        NULL) { /* peers of this host read gradients where they are made */
+    /* Peers of this host read gradients where they are made; with local steps, they read parameters. */
+    if (t->exchange->ops->memory != NULL && e->mode.local_steps == 0) {
         struct exchange_memory memory;
         t->exchange->ops->memory(t->exchange, &memory);
         p.grads = memory.grads;
@@ -394,7 +398,8 @@ static int train(struct trainer *t, struct err *err)
         }
     }
     report_measured(t->report);
-    if (e->exchange == EXCHANGE_ALL_REDUCE && e->n_trainers > 1) {
+    if (e->exchange == EXCHANGE_PSERVER ||
+        (e->exchange == EXCHANGE_ALL_REDUCE && e->n_trainers > 1)) {
         const char *why;
         t->summary.transport = t->exchange->ops->transport(t->exchange, &why);
     }
@@ -501,7 +506,7 @@ static int run_role(enum role role, int argc, char *const *argv)
     int code = run(&t);
     if (t.exchange != NULL) {
         t.exchange->ops->free(
-            t.exchange); /* with the gradients of a worker's model, which nobody reads any more */
+            t.exchange); /* with the gradients of the model, which nobody reads any more */
     }
     dataset_free(t.data);
     learner_done(&t.learner);

@@ -25,9 +25,9 @@ enum exchange_wire { EXCHANGE_WIRE_FP32, EXCHANGE_WIRE_BF16 };
 extern const char *const exchange_wire_names[EXCHANGE_WIRE_COUNT]; /* "Fp32", "Bf16" */
 int exchange_wire_from_string(const char *s); /* enum exchange_wire, or -EINVAL */
 
-/* How workers reach each other's numbers. */
+/* How workers reach each other's numbers, or trainers and parameter servers. */
 enum exchange_transport {
-    EXCHANGE_TRANSPORT_AUTO, /* shared memory where all ranks see the same, else TCP */
+    EXCHANGE_TRANSPORT_AUTO, /* shared memory where all ranks, or a trainer and a server, see the same; else TCP */
     EXCHANGE_TRANSPORT_TCP,
     EXCHANGE_TRANSPORT_SHARED_MEMORY,
     EXCHANGE_TRANSPORT_NCCL, /* from GPU to GPU; never chosen by itself */

@@ -138,7 +138,8 @@ struct summary {
     struct summary_staleness staleness;
     struct summary_late late;
     struct noise noise;
-    enum exchange_transport transport; /* of a worker: how it reached its peers; Auto: not said */
+    /* Of a worker with others, or a trainer with servers: how it reached all of them; Auto: not said. */
+    enum exchange_transport transport;
 };
 void summary_done(struct summary *s);
 

@@ -44,6 +44,8 @@ struct flow {
 
 /* `slice_bytes` is the length of the longest slice; a limit is at least one slice. */
 void flow_init(struct flow *f, uint32_t n_links, size_t slice_bytes);
+/* The limit of one link that flow_init chooses, in slices. */
+uint64_t flow_each(size_t slice_bytes);
 void flow_done(struct flow *f);
 /* What `n_links` links hold up does not count for the others: so many may stand still while all others go on. */
 void flow_widen(struct flow *f, uint32_t n_links);

@@ -1,4 +1,5 @@
-/* Speed of the exchange alone: bench_exchange TRAINERS SERVERS ROUNDS [PARAMS [SLICE_BYTES]].
+/* Speed of the exchange alone: bench_exchange TRAINERS SERVERS ROUNDS [PARAMS [SLICE_BYTES [TRANSPORT]]]. TRANSPORT: Tcp
+ * (default) or SharedMemory, with gradients in the exchange's memory.
  * Servers and trainers are threads of one process on loopback, the optimiser is rig_apply, so the
  * CPU figure is that of the whole job. */
 #include <inttypes.h>
@@ -39,14 +40,17 @@ static void *train(void *arg)
     struct exchange *x;
     struct err err;
     size_t n = t->rig->n_params;
-    float *grad = aligned_alloc(64, (n + 16) / 16 * 64);
     float *weights = aligned_alloc(64, (n + 16) / 16 * 64);
-    if (grad == NULL || weights == NULL) {
+    must(exchange_ps_new(&params, &x, &err), &err);
+    struct exchange_memory memory;
+    x->ops->memory(x, &memory);
+    float *own = aligned_alloc(64, (n + 16) / 16 * 64);
+    if (own == NULL || weights == NULL) {
         abort();
     }
+    float *grad = memory.grads != NULL ? memory.grads : own;
     rig_gradient(grad, n, t->index, 0);
     rig_init_params(weights, n);
-    must(exchange_ps_new(&params, &x, &err), &err);
     struct exchange_times times;
     for (int i = 0; i < WARMUP; i++) {
         must(exchange_round(x, grad, weights, &times, &err), &err);
@@ -62,7 +66,7 @@ static void *train(void *arg)
     t->cpu_end_ns = clock_process_cpu_ns();
     must(x->ops->goodbye(x, &err), &err);
     x->ops->free(x);
-    free(grad);
+    free(own);
     free(weights);
     return NULL;
 }
@@ -92,6 +96,12 @@ int main(int argc, char **argv)
     int rounds = (int)number(argc, argv, 3, 1, 100000, 20);
     size_t n = (size_t)number(argc, argv, 4, 1, 1 << 28, 15254602);
     size_t slice = (size_t)number(argc, argv, 5, 128, SLICES_MAX_BYTES, SLICES_MAX_BYTES);
+    const int transport = exchange_transport_from_string(argc > 6 ? argv[6] : "Tcp");
+    if (transport < 0) {
+        fprintf(stderr, "bench_exchange: '%s': Tcp or SharedMemory\n", argv[6]);
+        exit(2);
+    }
+    rig_transport = (enum exchange_transport)transport;
     rig_init(&rig, n, n_servers, n_trainers, slice);
     rig_start_servers(&rig);
     struct trainer trainers[RIG_MAX] = {0};
@@ -116,12 +126,11 @@ int main(int argc, char **argv)
     qsort(trainers[0].round_ns, (size_t)rounds, sizeof(int64_t), by_time);
     double median_s = (double)trainers[0].round_ns[rounds / 2] / 1e9;
     double cpu_ns = (double)(trainers[0].cpu_end_ns - trainers[0].cpu_begin_ns);
-    printf(
-        "trainers %u servers %u slices %u: round median %.1f ms, min %.1f ms; %.2f GB/s each way "
-        "and trainer; %.3f CPU-ns per byte moved; servers: %.3f CPU-ns per gradient byte\n",
-        n_trainers, n_servers, rig.slices.n, median_s * 1e3, (double)trainers[0].round_ns[0] / 1e6,
-        (double)n * sizeof(float) / median_s / 1e9, cpu_ns / (double)bytes,
-        (double)servers_cpu_ns / gradient_bytes);
+    printf("trainers %u servers %u slices %u %s: round median %.1f ms, min %.1f ms; %.2f GB/s each "
+           "way and trainer; %.3f CPU-ns per byte moved; servers: %.3f CPU-ns per gradient byte\n",
+           n_trainers, n_servers, rig.slices.n, exchange_transport_names[transport], median_s * 1e3,
+           (double)trainers[0].round_ns[0] / 1e6, (double)n * sizeof(float) / median_s / 1e9,
+           cpu_ns / (double)bytes, (double)servers_cpu_ns / gradient_bytes);
     for (uint32_t i = 0; i < n_trainers; i++) {
         free(trainers[i].round_ns);
     }

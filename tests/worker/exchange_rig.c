@@ -4,11 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/exchange_mode.h"
 #include "worker/comm/handshake.h"
+
+enum exchange_transport rig_transport = EXCHANGE_TRANSPORT_TCP;
 
 static void check(int r, const struct err *err)
 {
@@ -67,8 +70,11 @@ void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_tra
         .handshake_ns = PS_SERVER_HANDSHAKE_NS,
         .early_bytes = PS_SERVER_EARLY_BYTES,
         .apply = rig_apply,
+        .transport = rig_transport,
     };
     memset(r->secret, 0x5a, sizeof(r->secret));
+    const pid_t gang = getpid();
+    memcpy(r->secret + 1, &gang, sizeof(gang)); /* tests run at the same time */
     make_digest(r);
     float *all = xnew_array(float, n_params + 1);
     rig_init_params(all, n_params);
@@ -124,6 +130,7 @@ void rig_start_servers(struct rig *r)
         p->slices = r->slices;
         p->wire = r->wire;
         p->mode = r->mode;
+        p->transport = r->transport;
         p->early_bytes = r->early_bytes;
         p->apply = r->apply;
         p->apply_ctx = r->apply_ctx;
@@ -163,6 +170,9 @@ struct exchange_ps_params rig_trainer(const struct rig *r, uint32_t index,
         .servers = addrs,
         .slices = r->slices,
         .wire = r->wire,
+        .mode = r->mode,
+        .n_trainers = r->n_trainers,
+        .transport = r->transport,
         .rendezvous_ns = r->rendezvous_ns,
     };
     memcpy(p.digest, r->digest, sizeof(p.digest));

@@ -27,8 +27,9 @@ struct rig {
     size_t n_params;
     uint32_t n_servers, n_trainers;
     struct slices slices;
-    enum exchange_wire wire;   /* as rig_set_wire said; Fp32 */
-    struct exchange_mode mode; /* as rig_set_mode said; Sync */
+    enum exchange_wire wire;           /* as rig_set_wire said; Fp32 */
+    struct exchange_mode mode;         /* as rig_set_mode said; Sync */
+    enum exchange_transport transport; /* of all; rig_transport */
     uint8_t secret[AUTH_SECRET_SIZE];
     uint8_t digest[AUTH_DIGEST_SIZE];
     int64_t rendezvous_ns, handshake_ns;
@@ -37,6 +38,8 @@ struct rig {
     void *apply_ctx;
     struct rig_server servers[RIG_MAX];
 };
+
+extern enum exchange_transport rig_transport; /* of the rigs that are made from now on; TCP */
 
 /* p -= 0.5 * scale * sum: its bits show the order of additions. */
 void rig_apply(void *ctx, uint64_t t, size_t offset, size_t n, float *params, const float *grad_sum,

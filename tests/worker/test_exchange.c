@@ -573,8 +573,12 @@ static void addresses(void **state)
     }
 }
 
-int main(void)
+/* Argument: a transport, or none for TCP. */
+int main(int argc, char *argv[])
 {
+    if (argc > 1) {
+        rig_transport = (enum exchange_transport)exchange_transport_from_string(argv[1]);
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_one_process),
         cmocka_unit_test(overlaps),

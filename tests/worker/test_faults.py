@@ -2,7 +2,9 @@
 """Mid-trial, a process of a gang of two servers and two trainers is killed or stopped: the three
 others are out within 10 s and all name it; a stopped one that wakes finds itself out.
 
-On a machine that is busy the gang needs longer, to end the step that it is in: the steps before say how long."""
+On a machine that is busy the gang needs longer, to end the step that it is in: the steps before say how long.
+
+test_faults.py TRANSPORT: Tcp or SharedMemory. Parameters are compared over both."""
 import os
 import pathlib
 import subprocess
@@ -13,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from gang import HOST, PATIENCE_S, WORKER, Gang, own_ports, seconds_since, signal, time
 from tap import Tap
 
+TRANSPORT = sys.argv[1]
 LIMIT_S = 10
 SILENCE_S = 6  # after which a peer counts as lost
 STEPS = 4  # one to end, and what the others need to hear of it
@@ -27,7 +30,7 @@ ROWS = [  # victim, signal
 def fault(row):
     """(seconds to the last exit, how many it may take, the others' ends, the end of a woken victim or None)"""
     victim, number = row
-    with Gang(2, 2, ["--steps", 100000]) as gang:
+    with Gang(2, 2, ["--steps", 100000, "--transport", TRANSPORT], ["--transport", TRANSPORT]) as gang:
         gang["trainer/0"].wait_for("step", 4)
         step_s = max(r["step_ns"] for r in gang["trainer/0"].records if r["type"] == "step") / 1e9
         begin = time.monotonic()
@@ -39,6 +42,27 @@ def fault(row):
             gang[victim].signal(signal.SIGCONT)
             woken = gang[victim].end()
         return took_s, max(LIMIT_S, SILENCE_S + STEPS * step_s), others, woken
+
+
+def check_end(tap):
+    """Two trainers end with the same parameters, over TCP and through shared memory, which they find by themselves, and say
+    which it was."""
+    first = None
+    for asked, used in (("Tcp", "Tcp"), ("Auto", "SharedMemory"), (TRANSPORT, TRANSPORT)):
+        with Gang(2, 2, ["--warmup-steps", 1, "--steps", 2, "--print-digest", "--transport", asked], ["--transport", asked]) as gang:
+            ends = gang.end()
+            summaries = {name: [r for r in gang[name].records if r["type"] == "summary"] for name in ends}
+        for name, (code, error, stderr) in ends.items():
+            what = f"{asked}: {name}"
+            tap.equal((0, None), (code, error), f"{what} ends well")
+            if name.startswith("trainer"):
+                first = first or stderr
+                tap.equal(first, stderr, f"{what} ends with the parameters of all")
+                summary = summaries[name][-1] if summaries[name] else {}
+                tap.equal(used, summary.get("transport"), f"{what} says how it reached the servers")
+                want = 2 * 4 * 15254602
+                tap.ok(want <= summary.get("bytes_tx", 0) < want * 1.02, f"{what}: bytes",
+                       f"expected about {want}, got {summary.get('bytes_tx')}")
 
 
 PROCESS_ONE = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
@@ -70,6 +94,7 @@ def check_process_one(tap):
 def main():
     tap = Tap()
     check_process_one(tap)
+    check_end(tap)
     with ThreadPoolExecutor(2) as pool:  # a gang that starves loses replicas that nobody killed
         results = list(pool.map(fault, ROWS))
     for (victim, number), (took_s, limit_s, others, woken) in zip(ROWS, results):

@@ -490,8 +490,12 @@ static void who_leaves_while_others_wait_is_named(void **state)
     }
 }
 
-int main(void)
+/* Argument: a transport, or none for TCP. */
+int main(int argc, char *argv[])
 {
+    if (argc > 1) {
+        rig_transport = (enum exchange_transport)exchange_transport_from_string(argv[1]);
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_leaves_while_others_wait_is_named),
         cmocka_unit_test(nobody_waits),

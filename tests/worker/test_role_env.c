@@ -312,7 +312,7 @@ static void limits(void **state)
     check_rows(rows, N_ROWS(rows));
 }
 
-/* A worker chooses; nobody else has another one. */
+/* Nccl is for workers. Only they compare what was asked for. */
 static void transports(void **state)
 {
     (void)state;
@@ -335,7 +335,21 @@ static void transports(void **state)
          {{"BENCHD_TRANSPORT", "Udp"}},
          -EINVAL,
          "BENCHD_TRANSPORT 'Udp': expected Auto, Tcp, SharedMemory or Nccl"},
-        {ROLE_TRAINER, {"--transport", "Tcp"}, {{0}}, -EINVAL, "--transport"},
+        {ROLE_PSERVER,
+         {"--transport", "Tcp", "--pservers", "1", "--listen", "127.0.0.1:1"},
+         {{0}},
+         EXCHANGE_TRANSPORT_TCP,
+         ""},
+        {ROLE_PSERVER,
+         {"--transport", "Nccl"},
+         {{0}},
+         -EINVAL,
+         "--transport 'Nccl': expected Auto, Tcp or SharedMemory"},
+        {ROLE_TRAINER,
+         {"--transport", "SharedMemory", "--compute", "Emulated", "--exchange", "None"},
+         {{0}},
+         -EINVAL,
+         "transport 'SharedMemory': compute Emulated takes only Tcp"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct role_env e;
@@ -350,7 +364,8 @@ static void transports(void **state)
             e.transport = EXCHANGE_TRANSPORT_AUTO;
             role_env_digest(&e, of_auto);
             assert_int_equal(memcmp(digest, of_auto, sizeof(digest)) == 0,
-                             rows[i].wants == EXCHANGE_TRANSPORT_AUTO);
+                             rows[i].role != ROLE_WORKER ||
+                                 rows[i].wants == EXCHANGE_TRANSPORT_AUTO);
             role_env_done(&e);
         }
     }

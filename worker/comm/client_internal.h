@@ -8,6 +8,7 @@
 #include "worker/comm/exchange_ps.h"
 #include "worker/comm/fault.h"
 #include "worker/comm/handshake.h"
+#include "worker/comm/lend.h"
 #include "worker/comm/watchdog.h"
 
 enum link_state {
@@ -27,6 +28,8 @@ struct link { /* to one parameter server */
      * was offered; those that it gave credit for, which are queued or sent; parameters that have
      * arrived; those of them that the server was told of. */
     uint32_t n_offered, n_sent, n_received, n_told;
+    struct lend_pair pair;
+    bool is_decided; /* whether it lends; n_decided counts it */
 };
 
 enum client_job { JOB_NONE, JOB_ROUND, JOB_BARRIER, JOB_GOODBYE, JOB_ABANDON };
@@ -58,6 +61,8 @@ struct client {
     bool *has_arrived;   /* (slices.n) the new parameters of the step */
     struct round_times round_times;
     struct fault fault;
+    enum exchange_transport transport; /* Auto: not known yet */
+    char why_tcp[SHARE_WHY_MAX + 1];
 
     /* Used by the communication thread only. */
     enum client_job doing;
@@ -80,6 +85,10 @@ struct client {
     struct watchdog watchdog; /* of the main thread, while it computes */
     int64_t now_ns, rendezvous_by_ns;
     struct fault doing_fault;
+    struct lend_plan plan;
+    struct lend lend;                     /* `own` is made before the thread starts */
+    char why_not_lent[SHARE_WHY_MAX + 1]; /* "": it lends */
+    uint32_t n_decided;                   /* servers */
 };
 
 /* Defined in client_link.c: one connection. Faults go to c->doing_fault. */
@@ -97,6 +106,21 @@ void link_offer(struct client *c, struct link *l);
 /* Tells the server how many parameters have arrived. */
 void link_tell_taken(struct client *c, struct link *l);
 int link_check_life(struct client *c, struct link *l, struct err *err);
+
+/* Defined in client_share.c: lend.h, for a trainer. The main thread makes the memory, before the other one starts. */
+void client_share_init(struct client *c);
+void client_share_done(struct client *c);
+/* WELCOME has arrived: says whether this trainer lends its gradients. */
+void client_share_begin(struct client *c, struct link *l);
+int client_share_on_frame(struct client *c, struct link *l, const struct frame *f,
+                          const uint8_t *payload, struct err *err);
+/* Asks the server, if it is to be asked. -ENOTSUP: the trainer insists on shared memory, and there is none. */
+int client_share_turn(struct client *c, struct link *l, struct err *err);
+bool client_share_lends(const struct link *l);
+/* Puts a slice of the gradients of the step where the server reads it, if it is not there. */
+void client_share_gradient(struct client *c, uint32_t slice);
+/* The parameters that the server's next PARAMS, of this slice, is about. */
+void *client_share_params(const struct client *c, const struct link *l, uint32_t slice);
 
 /* Defined in client_loop.c: the main function of the thread. */
 void *client_main(void *client);

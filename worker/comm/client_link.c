@@ -7,6 +7,7 @@
 #include "base/exit_code.h"
 #include "worker/comm/client_internal.h"
 #include "worker/tensor/bf16.h"
+#include "worker/tensor/one_pass.h"
 
 #define TURN_BYTES ((size_t)4 << 20)
 
@@ -16,6 +17,7 @@ void link_init(struct client *c, struct link *l, uint32_t i, const struct net_ad
     l->peer.role = ROLE_PSERVER;
     l->peer.index = i;
     l->conn.fd = -1;
+    l->pair = LEND_PAIR_INIT;
     dial_init(&l->dial, addr);
     memcpy(l->handshake.secret, c->params.secret, AUTH_SECRET_SIZE);
     l->handshake.trainer.id = c->params.self;
@@ -25,6 +27,7 @@ void link_init(struct client *c, struct link *l, uint32_t i, const struct net_ad
 void link_done(struct link *l)
 {
     dial_done(&l->dial);
+    lend_pair_done(&l->pair);
     conn_close(&l->conn);
 }
 
@@ -120,8 +123,9 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
     const bool is_known = f->slice < c->params.slices.n && f->slice % n_servers == l->peer.index;
     const struct slice want = slices_get(&c->params.slices, is_known ? f->slice : l->peer.index);
     const uint32_t number = c->params.slices.n / n_servers - 1 - f->slice / n_servers;
+    const size_t bytes = want.len * frame_wire_bytes(c->params.wire);
     if (!is_known || f->step != c->step || number >= l->n_sent || c->is_received[f->slice] ||
-        f->offset != want.offset || f->payload_len != want.len * frame_wire_bytes(c->params.wire)) {
+        f->offset != want.offset || f->payload_len != (client_share_lends(l) ? 0 : bytes)) {
         (void)err_set(err, EPROTO,
                       "parameters of step %" PRIu64 ", slice %" PRIu32 ", offset %" PRIu64
                       ", %" PRIu32 " bytes; expected step %" PRIu64 " and one of the %" PRIu32
@@ -131,6 +135,10 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
     }
     if (c->doing_times.first_ns == 0) {
         c->doing_times.first_ns = c->now_ns;
+    }
+    if (client_share_lends(l)) {
+        l->conn.bytes_rx += bytes;
+        return client_share_params(c, l, f->slice);
     }
     return place_of(c, want);
 }
@@ -174,17 +182,24 @@ static int on_credit(struct client *c, struct link *l, const struct frame *f, st
             .slice = id,
             .params_version = c->version,
         };
-        conn_send_slice(&l->conn, &gradient, c->doing_grads + slice.offset, slice.len);
+        if (client_share_lends(l)) {
+            client_share_gradient(c, id);
+            conn_send_payload(&l->conn, &gradient, NULL, 0, 0);
+            l->conn.bytes_tx += lend_bytes(&c->plan, id);
+        } else {
+            conn_send_slice(&l->conn, &gradient, c->doing_grads + slice.offset, slice.len);
+        }
     }
     return 0;
 }
 
-static int on_welcome(struct link *l, const struct frame *f, struct err *err)
+static int on_welcome(struct client *c, struct link *l, const struct frame *f, struct err *err)
 {
     if (f->type != FRAME_WELCOME) {
         return err_set(err, EPROTO, "%s arrived before WELCOME", frame_type_to_string(f->type));
     }
     l->state = LINK_JOINED;
+    client_share_begin(c, l);
     return 0;
 }
 
@@ -228,6 +243,9 @@ static int on_params(struct client *c, struct link *l, const struct frame *f,
     if (c->params.wire == EXCHANGE_WIRE_BF16 && !c->params.discards_params) {
         bf16_widen(c->doing_params + slice.offset, (const uint16_t *)(const void *)payload,
                    slice.len);
+    } else if (client_share_lends(l)) {
+        one_pass_copy(c->doing_params + slice.offset, (const float *)(const void *)payload,
+                      slice.len);
     }
     l->n_received++;
     c->n_received++;
@@ -249,6 +267,8 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
         return 0;
     case FRAME_CREDIT:
         return on_credit(c, l, f, err);
+    case FRAME_SHARE:
+        return client_share_on_frame(c, l, f, payload, err);
     case FRAME_PARAMS:
         return on_params(c, l, f, payload, err);
     case FRAME_RELEASE:
@@ -260,7 +280,7 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
     case FRAME_ABORT:
         return on_abort(c, l, f, payload, err);
     default:
-        return on_welcome(l, f, err);
+        return on_welcome(c, l, f, err);
     }
 }
 

@@ -17,6 +17,7 @@
 #define TURN_BYTES ((size_t)4 << 20)
 #define TICK_MS 250
 #define DIAL_TICK_MS 20
+#define ASK_AGAIN_MS 5
 #define FAREWELL_NS INT64_C(1000000000)
 #define ABANDON_NS INT64_C(3000000000)
 #define GOODBYE_NS INT64_C(2000000000)
@@ -260,7 +261,8 @@ static int check_rendezvous(struct client *c, struct err *err)
     return -ETIMEDOUT;
 }
 
-/* Sleeps until there is something to do. fds gets the links in order, then the mailbox. */
+/* Sleeps until there is something to do. fds gets the links in order, the mailbox, those who ask for memory, and the
+ * servers that are asked. */
 static void wait_turn(struct client *c, struct pollfd *fds)
 {
     int timeout_ms = TICK_MS;
@@ -276,10 +278,21 @@ static void wait_turn(struct client *c, struct pollfd *fds)
         }
     }
     fds[n] = (struct pollfd){.fd = c->wake_fd, .events = POLLIN};
-    (void)poll(fds, n + 1, timeout_ms); /* on an error the turn finds nothing to do */
+    fds[n + 1] = (struct pollfd){.fd = c->lend.listen_fd, .events = POLLIN};
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lend_pair *p = &c->links[i].pair;
+        fds[n + 2 + i] = (struct pollfd){.fd = p->ask.fd, .events = POLLIN};
+        if (p->state == LEND_ASKS && p->ask.fd < 0) {
+            timeout_ms = ASK_AGAIN_MS; /* no descriptor says when */
+        }
+    }
+    (void)poll(fds, 2 * n + 2, timeout_ms); /* on an error the turn finds nothing to do */
     uint64_t count;
     if (fds[n].revents != 0 && read(c->wake_fd, &count, sizeof(count)) < 0) {
         return; /* fails only with EAGAIN: another turn has read the wake-up */
+    }
+    if (fds[n + 1].revents != 0) {
+        lend_answer(&c->lend, c->params.n_trainers);
     }
 }
 
@@ -292,6 +305,7 @@ static int link_turn(struct client *c, struct link *l, const struct pollfd *fd, 
         r = link_read(c, l, err);
         link_tell_taken(c, l);
     }
+    r = r < 0 ? r : client_share_turn(c, l, err);
     return r < 0 ? r : link_check_life(c, l, err);
 }
 
@@ -357,7 +371,7 @@ void *client_main(void *client)
 {
     struct client *c = client;
     struct err err = {0};
-    struct pollfd *fds = xnew_array(struct pollfd, n_links(c) + 1);
+    struct pollfd *fds = xnew_array(struct pollfd, 2 * n_links(c) + 2);
     c->now_ns = clock_monotonic_ns();
     c->rendezvous_by_ns = c->now_ns + c->params.rendezvous_ns;
     int r;

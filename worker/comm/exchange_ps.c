@@ -180,6 +180,7 @@ static void client_fault(const struct exchange *x, struct exchange_fault *ret)
 
 static void free_memory(struct client *c)
 {
+    client_share_done(c);
     free(c->links);
     free(c->has_arrived);
     free(c->is_received);
@@ -200,6 +201,25 @@ static void client_free(struct exchange *x)
     free_memory(c);
 }
 
+static enum exchange_transport client_transport(const struct exchange *x, const char **ret_why)
+{
+    struct client *c = (struct client *)(uintptr_t)x; /* const but for the mutex */
+    (void)pthread_mutex_lock(&c->mutex);
+    const enum exchange_transport transport = c->transport;
+    (void)pthread_mutex_unlock(&c->mutex);
+    *ret_why = c->why_tcp; /* it is written before `transport` */
+    return transport == EXCHANGE_TRANSPORT_SHARED_MEMORY ? transport : EXCHANGE_TRANSPORT_TCP;
+}
+
+/* Servers read gradients of fp32 where they are; those of bf16 are copied there. */
+static void client_memory(const struct exchange *x, struct exchange_memory *ret)
+{
+    const struct client *c = (const struct client *)x;
+    *ret = (struct exchange_memory){
+        .grads = c->params.wire == EXCHANGE_WIRE_FP32 ? c->lend.own.grads : NULL,
+    };
+}
+
 static const struct exchange_ops client_ops = {
     .barrier = client_barrier,
     .begin = client_begin,
@@ -209,6 +229,8 @@ static const struct exchange_ops client_ops = {
     .goodbye = client_goodbye,
     .abandon = client_abandon,
     .fault = client_fault,
+    .transport = client_transport,
+    .memory = client_memory,
     .free = client_free,
 };
 
@@ -242,6 +264,7 @@ int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **r
     }
     (void)pthread_mutex_init(&c->mutex, NULL); /* default attributes: cannot fail */
     (void)pthread_cond_init(&c->cond, NULL);
+    client_share_init(c);
     int code = start_thread(c);
     if (code != 0) {
         (void)close(wake_fd);

@@ -13,6 +13,7 @@
 #include "worker/comm/exchange.h"
 #include "worker/comm/frame.h"
 #include "worker/comm/net.h"
+#include "core/exchange_mode.h"
 #include "exchange/slices.h"
 
 struct exchange_ps_params {
@@ -22,6 +23,11 @@ struct exchange_ps_params {
     const struct net_addr *servers; /* (slices.n_servers) copied */
     struct slices slices;
     enum exchange_wire wire;
+    struct exchange_mode mode; /* as the servers have it */
+    uint32_t n_trainers;
+    /* Auto: shared memory with the servers that see the same (lend.h); Tcp: never; SharedMemory: with all, or it
+     * fails. */
+    enum exchange_transport transport;
     int64_t rendezvous_ns; /* time limit for connecting to all servers */
     bool watches_main;     /* the caller is the main thread and computes; see watchdog.h */
     /* (n_checksums, slices.n) CRC-32Cs that the parameters of the first steps must have, kept by the caller;

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "worker/comm/crc32c.h"
 #include "worker/comm/ps_internal.h"
+#include "worker/comm/ps_share.h"
 #include "worker/tensor/accumulate.h"
 #include "worker/tensor/bf16.h"
 
@@ -88,7 +89,7 @@ void ps_round_done(struct ps_server *s)
     flow_done(&s->down);
     free(s->lasts);
     s->lasts = NULL;
-    free(s->narrowed);
+    free(s->is_narrowed_lent ? NULL : s->narrowed);
     s->narrowed = NULL;
     free(s->param_crcs);
     s->param_crcs = NULL;
@@ -220,14 +221,15 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
     }
     struct slice want = own_slice(s, peer->next);
     uint32_t id = own_id(s, peer->next);
+    const size_t bytes = want.len * frame_wire_bytes(s->params.wire);
+    const size_t comes = ps_share_lends(peer) ? 0 : bytes;
     if (f->step != peer->step || f->slice != id || f->offset != want.offset ||
-        f->payload_len != want.len * frame_wire_bytes(s->params.wire)) {
-        (void)err_set(err, EPROTO,
-                      "gradient of step %" PRIu64 ", slice %" PRIu32 ", offset %" PRIu64
-                      ", %" PRIu32 " bytes; expected step %" PRIu64 ", slice %" PRIu32
-                      ", offset %zu, %zu bytes",
-                      f->step, f->slice, f->offset, f->payload_len, peer->step, id, want.offset,
-                      want.len * frame_wire_bytes(s->params.wire));
+        f->payload_len != comes) {
+        (void)err_set(
+            err, EPROTO,
+            "gradient of step %" PRIu64 ", slice %" PRIu32 ", offset %" PRIu64 ", %" PRIu32
+            " bytes; expected step %" PRIu64 ", slice %" PRIu32 ", offset %zu, %zu bytes",
+            f->step, f->slice, f->offset, f->payload_len, peer->step, id, want.offset, comes);
         return NULL;
     }
     if (has_backups(s) && f->params_version > s->backups.versions[peer->next]) {
@@ -243,6 +245,10 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
                       "gradient of step %" PRIu64 ", slice %" PRIu32 " came without a credit",
                       f->step, id);
         return NULL;
+    }
+    if (ps_share_lends(peer)) {
+        peer->conn.bytes_rx += bytes;
+        return ps_share_gradient(s, peer, id);
     }
     if (is_single(s)) {
         peer->receiving = ps_single_take(&s->single);
@@ -292,13 +298,15 @@ static void finish_slice(struct ps_server *s, size_t i)
     float *params = p->params + s->param_offsets[i];
     ps_round_lap(s, &s->stats.receive); /* this function is called while reading */
     p->apply(p->apply_ctx, s->round + 1, s->param_offsets[i], slice.len, params,
-             s->reduce.slices[i].sum, 1.0f / (float)p->n_trainers);
+             reduce_sum(&s->reduce, i), 1.0f / (float)p->n_trainers);
     ps_round_lap(s, &s->stats.update);
 
     if (s->narrowed != NULL) {
         bf16_narrow(s->narrowed + s->param_offsets[i], params, slice.len);
     }
-    s->param_crcs[i] = crc32c(0, wire_params(s, i), slice.len * frame_wire_bytes(p->wire));
+    if (s->n_lend_yes < p->n_trainers) {
+        s->param_crcs[i] = crc32c(0, wire_params(s, i), slice.len * frame_wire_bytes(p->wire));
+    }
     for (uint32_t t = 0; t < p->n_trainers; t++) {
         s->down.links[t].ready++;
     }
@@ -317,7 +325,7 @@ static void apply_single(struct ps_server *s, size_t i, uint32_t t, void *grad)
     const uint64_t version = ps_single_arrived(&s->single, t, i, grad, len);
     p->apply(p->apply_ctx, version, offset, len, p->params + offset, grad, 1.0f);
     ps_round_lap(s, &s->stats.update);
-    ps_single_drop(&s->single, grad);
+    ps_share_drop(s, s->trainers[t], grad);
     s->down.links[t].ready++;
     s->n_complete++;
     if (s->n_complete == s->n_slices * p->n_trainers) {
@@ -354,7 +362,7 @@ static void add_or_drop(struct ps_server *s, size_t i, uint32_t t, uint32_t vers
     } else if (is_in_time) {
         grad_add(sum, grad, len);
     }
-    ps_single_drop(&s->single, grad);
+    ps_share_drop(s, s->trainers[t], grad);
     if (backups_is_complete(&s->backups, i)) {
         update_slice(s, i);
     }
@@ -393,6 +401,15 @@ static void send_params(struct ps_server *s, uint32_t t)
     };
     peer->is_sent[i] = true;
     const size_t bytes = slice.len * frame_wire_bytes(s->params.wire);
+    if (ps_share_lends(peer)) {
+        if (is_single(s)) {
+            ps_single_write(&s->single, t, i, s->params.params + s->param_offsets[i], slice.len,
+                            ps_share_copy(s, t, f.slice, number));
+        }
+        conn_send_payload(&peer->conn, &f, NULL, 0, 0);
+        peer->conn.bytes_tx += bytes;
+        return;
+    }
     if (is_single(s)) {
         const void *copy = ps_single_send(&s->single, t, i, number,
                                           s->params.params + s->param_offsets[i], slice.len);
@@ -431,6 +448,9 @@ static bool may_have(void *ctx, uint32_t t, uint64_t number)
 static bool may_come(void *ctx, uint32_t t, uint64_t number)
 {
     const struct ps_server *s = ctx;
+    if (lend_is_open(&s->trainers[t]->pair)) {
+        return false; /* how its gradients come is not known yet */
+    }
     return is_single(s) || reduce_has_room(&s->reduce, number % s->n_slices, t);
 }
 
@@ -495,6 +515,7 @@ static int on_offer(struct ps_server *s, struct ps_peer *peer, const struct fram
                        "had arrived",
                        f->step);
     }
+    ps_share_offers(peer);
     s->up.links[t].ready = before + f->slice;
     serve(s);
     return 0;
@@ -521,34 +542,22 @@ static int on_taken(struct ps_server *s, struct ps_peer *peer, const struct fram
     return 0;
 }
 
-/* Trainer t's gradients of the round are complete. Its round is the current one: nobody offers the next
- * one before it has all parameters of this one. */
-static void note_arrival(struct ps_server *s, uint32_t t)
-{
-    const int64_t now_ns = clock_monotonic_ns();
-    s->n_arrived++;
-    if (s->n_arrived == s->params.n_trainers) {
-        s->n_arrived = 0;
-        if (s->measuring && s->params.n_trainers > 1) {
-            s->lasts[t].n_rounds++;
-            s->lasts[t].wait_ns += now_ns - s->arrived_ns;
-        }
-    }
-    s->arrived_ns = now_ns;
-}
-
-/* It has arrived where ps_round_place has put it. */
-static void on_gradient(struct ps_server *s, struct ps_peer *peer, const struct frame *f)
+/* It has arrived where ps_round_place has put it, or lies in lent memory. */
+static void on_gradient(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
+                        const uint8_t *payload)
 {
     size_t i = peer->next;
     void *grad = take_ptr(peer->receiving);
+    if (ps_share_lends(peer)) {
+        grad = ps_share_take(s, payload, own_slice(s, i).len);
+    }
     peer->next++;
     const uint32_t t = peer->conn.peer.index;
     if (peer->next == s->n_slices) {
         peer->next = 0;
         peer->step++;
         if (!is_single(s)) {
-            note_arrival(s, t);
+            ps_round_note_arrival(s, t);
         }
     }
     flow_take(&s->up, t, s->up.links[t].taken + 1);
@@ -621,6 +630,21 @@ static int on_goodbye(struct ps_server *s, struct ps_peer *peer, struct err *err
     return r < 0 ? r : 1;
 }
 
+static int on_share(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
+                    const uint8_t *payload, struct err *err)
+{
+    const int r = ps_share_on_frame(s, peer, f, payload, err);
+    serve(s);
+    return r;
+}
+
+void ps_round_share(struct ps_server *s)
+{
+    if (ps_share_turn(s)) {
+        serve(s);
+    }
+}
+
 int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                    const uint8_t *payload, struct err *err)
 {
@@ -630,8 +654,10 @@ int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame
     case FRAME_OFFER:
         return on_offer(s, peer, f, err);
     case FRAME_GRADIENT:
-        on_gradient(s, peer, f);
+        on_gradient(s, peer, f, payload);
         return 0;
+    case FRAME_SHARE:
+        return on_share(s, peer, f, payload, err);
     case FRAME_TAKEN:
         return on_taken(s, peer, f, err);
     case FRAME_READY:

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "worker/comm/net.h"
 #include "worker/comm/ps_internal.h"
+#include "worker/comm/ps_share.h"
 
 /* Per connection and direction. Turns are short and fair, and the credits that a slice has freed leave
  * before the next one is read. */
@@ -36,6 +37,7 @@ static void drop_peer(struct ps_server *s, struct ps_peer *peer)
         }
     }
     conn_close(&peer->conn);
+    lend_pair_done(&peer->pair);
     free(peer->is_sent);
     free(peer);
 }
@@ -76,6 +78,7 @@ static int accept_all(struct ps_server *s, struct err *err)
         struct ps_peer *peer = xnew(struct ps_peer);
         conn_init(&peer->conn, fd, &s->params.self);
         peer->conn.wire = s->params.wire;
+        peer->pair = LEND_PAIR_INIT;
         peer->joins_by_ns = s->now_ns + s->params.handshake_ns;
         memcpy(peer->handshake.secret, s->params.secret, AUTH_SECRET_SIZE);
         peer->handshake.server.id = s->params.self;
@@ -390,7 +393,7 @@ static int check_self(struct ps_server *s, struct err *err)
     return fault_from_absence(&s->fault, away_ns, &s->params.self, err);
 }
 
-/* Sleeps until there is something to do. fds gets the peers in order, then the listener. */
+/* Sleeps until there is something to do. fds gets the peers in order, then the listener, then what is shared. */
 static void wait_turn(struct ps_server *s, struct pollfd *fds)
 {
     size_t n = 0;
@@ -399,13 +402,15 @@ static void wait_turn(struct ps_server *s, struct pollfd *fds)
         fds[n++] = (struct pollfd){.fd = (*p)->conn.fd, .events = events};
     }
     fds[n++] = (struct pollfd){.fd = net_listener_poll(&s->listener, s->now_ns), .events = POLLIN};
-    (void)poll(fds, n, TICK_MS); /* on an error the turn finds nothing to do */
+    int timeout_ms = TICK_MS;
+    n += ps_share_poll(s, fds + n, &timeout_ms);
+    (void)poll(fds, n, timeout_ms); /* on an error the turn finds nothing to do */
 }
 
 static int one_turn(struct ps_server *s, struct err *err)
 {
     size_t n = s->peers.len;
-    _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, n + 1);
+    _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, n + 2 + s->params.n_trainers);
     wait_turn(s, fds);
     ps_round_lap(s, &s->stats.wait);
     s->now_ns = s->lap_ns;
@@ -413,6 +418,7 @@ static int one_turn(struct ps_server *s, struct err *err)
     if (r >= 0) {
         r = read_all(s, fds, n, err);
     }
+    ps_round_share(s);
     ps_round_lap(s, &s->stats.receive);
     if (r >= 0) {
         r = check_life(s, err);
@@ -502,6 +508,7 @@ int ps_server_run(const struct ps_server_params *params, int listen_fd,
     s.lap_cpu_ns = clock_thread_cpu_ns();
     s.rendezvous_by_ns = s.now_ns + params->rendezvous_ns;
     ps_round_init(&s);
+    ps_share_init(&s);
     int r = 0;
     while (r >= 0 && s.n_gone < params->n_trainers) {
         r = one_turn(&s, err);
@@ -519,6 +526,7 @@ int ps_server_run(const struct ps_server_params *params, int listen_fd,
     while (s.peers.len > 0) {
         drop_peer(&s, s.peers.items[0]);
     }
+    ps_share_done(&s);
     vec_done(&s.peers);
     vec_done(&s.round_ns);
     free(s.trainers);

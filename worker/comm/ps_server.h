@@ -9,7 +9,8 @@
  *               trainers (exchange/backups.h) it adds those that are in time, in the order in which they come;
  *               an update of each slice counts as a round. The measured time begins at the barrier. A trainer
  *               offers slices and sends those that it has credit for: so the memory for gradients
- *               that wait and the bytes on their way are limited (reduce.h, flow.h).
+ *               that wait and the bytes on their way are limited (reduce.h, flow.h). On one host a trainer's
+ *               gradients may stay in its memory, and the parameters in the server's (lend.h).
  *   DONE        after the last goodbye
  *
  * At the first fault the server tells its peers which replica caused it, and ps_server_run returns.
@@ -38,9 +39,12 @@ struct ps_server_params {
     struct slices slices;
     enum exchange_wire wire;
     struct exchange_mode mode; /* its period is the trainers' affair */
-    float *params;             /* (slices_server_params) this server's slices in order; borrowed */
-    size_t early_bytes;        /* limit of the gradients that wait for those before them */
-    exchange_apply_fn apply;   /* `offset` counts in `params` */
+    /* (slices_server_params) this server's slices in order; borrowed, and not changed if they move to memory that
+     * trainers read (lend.h). */
+    float *params;
+    enum exchange_transport transport; /* Tcp: lends nothing. Whether it must lend, trainers say */
+    size_t early_bytes;                /* limit of the gradients that wait for those before them */
+    exchange_apply_fn apply;           /* `offset` counts in `params` */
     void *apply_ctx;
     int64_t rendezvous_ns; /* time limit for all trainers to join */
     int64_t handshake_ns;  /* time limit of one connection for its handshake */

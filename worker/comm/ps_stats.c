@@ -11,6 +11,20 @@ void ps_round_lap(struct ps_server *s, struct ps_server_time *phase)
     s->lap_cpu_ns = cpu_ns;
 }
 
+void ps_round_note_arrival(struct ps_server *s, uint32_t t)
+{
+    const int64_t now_ns = clock_monotonic_ns();
+    s->n_arrived++;
+    if (s->n_arrived == s->params.n_trainers) {
+        s->n_arrived = 0;
+        if (s->measuring && s->params.n_trainers > 1) {
+            s->lasts[t].n_rounds++;
+            s->lasts[t].wait_ns += now_ns - s->arrived_ns;
+        }
+    }
+    s->arrived_ns = now_ns;
+}
+
 void ps_round_last(const struct ps_server *s, struct ps_server_stats *ret)
 {
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {

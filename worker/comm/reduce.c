@@ -8,6 +8,7 @@
 #include "worker/comm/frame.h"
 #include "worker/tensor/accumulate.h"
 #include "worker/tensor/bf16.h"
+#include "worker/tensor/one_pass.h"
 
 #define LINE_BYTES 64
 
@@ -25,6 +26,7 @@ void reduce_init(struct reduce *r, uint32_t n_trainers, enum exchange_wire wire,
 {
     *r = (struct reduce){.n_trainers = n_trainers, .wire = wire, .n = n};
     r->slices = xnew_array(struct reduce_slice, n);
+    r->is_lent = xnew_array(bool, n_trainers);
     for (size_t i = 0; i < n; i++) {
         r->slices[i] = (struct reduce_slice){
             .len = lens[i],
@@ -41,12 +43,13 @@ void reduce_done(struct reduce *r)
 {
     for (size_t i = 0; i < r->n; i++) {
         for (uint32_t t = 0; t < r->n_trainers; t++) {
-            free(r->slices[i].early[t]);
+            free(r->is_lent[t] ? NULL : r->slices[i].early[t]);
         }
         free(r->slices[i].early);
         free(r->slices[i].sum);
     }
     free(r->slices);
+    free(r->is_lent);
     while (r->n_spare > 0) {
         free(r->spare[--r->n_spare]);
     }
@@ -54,17 +57,23 @@ void reduce_done(struct reduce *r)
     *r = (struct reduce){0};
 }
 
+void reduce_lend(struct reduce *r, uint32_t trainer)
+{
+    r->is_lent[trainer] = true;
+}
+
 bool reduce_has_room(const struct reduce *r, size_t i, uint32_t trainer)
 {
     const bool is_wanted_next = i == r->first && trainer == r->slices[i].next;
-    return room_is_free(r->max_early, r->n_reserved, trainer, is_wanted_next);
+    return r->is_lent[trainer] ||
+           room_is_free(r->max_early, r->n_reserved, trainer, is_wanted_next);
 }
 
 void reduce_reserve(struct reduce *r, size_t i, uint32_t trainer)
 {
     (void)i; /* unused without assertions */
     assert(reduce_has_room(r, i, trainer));
-    r->n_reserved += trainer != 0;
+    r->n_reserved += trainer != 0 && !r->is_lent[trainer];
 }
 
 /* Where trainer 0's gradient lands. What is in bf16 is widened from there to the front. */
@@ -88,6 +97,9 @@ void *reduce_take(struct reduce *r, size_t i, uint32_t trainer)
 void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, void *grad)
 {
     (void)i; /* unused without assertions */
+    if (r->is_lent[trainer]) {
+        return; /* its trainer may overwrite it when the sum is applied */
+    }
     assert((trainer == 0) == (grad == landing(r, i)));
     if (trainer == 0) {
         return;
@@ -110,7 +122,9 @@ void reduce_add_part(struct reduce *r, size_t i, uint32_t trainer, const void *g
     assert(n >= s->n_added && n <= s->len);
     float *sum = s->sum + s->n_added;
     const size_t more = n - s->n_added;
-    if (r->wire == EXCHANGE_WIRE_FP32) {
+    if (trainer == 1 && s->first != NULL) {
+        one_pass_add(sum, s->first + s->n_added, (const float *)grad + s->n_added, more);
+    } else if (r->wire == EXCHANGE_WIRE_FP32) {
         grad_add(sum, (const float *)grad + s->n_added, more);
     } else if (trainer == 0) {
         bf16_widen(sum, (const uint16_t *)grad + s->n_added, more);
@@ -128,6 +142,9 @@ bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, void *grad)
         s->early[trainer] = grad;
         return false;
     }
+    if (trainer == 0 && r->is_lent[0] && r->wire == EXCHANGE_WIRE_FP32) {
+        s->first = grad;
+    }
     while (grad != NULL) {
         reduce_add_part(r, i, s->next, grad, s->len);
         s->n_added = 0;
@@ -143,4 +160,10 @@ bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, void *grad)
         s->early[s->next] = NULL;
     }
     return false;
+}
+
+const float *reduce_sum(const struct reduce *r, size_t i)
+{
+    const struct reduce_slice *s = &r->slices[i];
+    return r->n_trainers == 1 && s->first != NULL ? s->first : s->sum;
 }

@@ -24,18 +24,28 @@ static size_t aligned(size_t bytes, size_t to)
     return (bytes + to - 1) / to * to;
 }
 
-struct shm_layout shm_layout_of(size_t n_params, uint32_t n_groups)
+static size_t room_of(size_t n_floats)
+{
+    return aligned(n_floats * sizeof(float) + 1, SHM_ALIGN_BYTES);
+}
+
+struct shm_layout shm_layout_of_two(size_t n_grads, size_t n_params, uint32_t n_groups)
 {
     const size_t control = sizeof(struct shm_control) + n_groups * sizeof(uint64_t);
-    const size_t floats = aligned(n_params * sizeof(float) + 1, SHM_ALIGN_BYTES);
     const size_t grads_at = aligned(control, SHM_ALIGN_BYTES);
     return (struct shm_layout){
+        .n_grads = n_grads,
         .n_params = n_params,
         .n_groups = n_groups,
         .grads_at = grads_at,
-        .params_at = grads_at + floats,
-        .bytes = grads_at + 2 * floats,
+        .params_at = grads_at + room_of(n_grads),
+        .bytes = grads_at + room_of(n_grads) + room_of(n_params),
     };
+}
+
+struct shm_layout shm_layout_of(size_t n_params, uint32_t n_groups)
+{
+    return shm_layout_of_two(n_params, n_params, n_groups);
 }
 
 /* Maps it at a multiple of the size of a huge page. */
@@ -102,7 +112,7 @@ static int make(struct shm_segment *s, struct err *err)
     if (ftruncate(s->fd, (off_t)s->layout.bytes) < 0) {
         return err_set_errno(err, errno, "make %zu bytes of shared memory", s->layout.bytes);
     }
-    const size_t bytes = s->layout.n_params * sizeof(float);
+    const size_t bytes = s->layout.n_grads * sizeof(float);
     int r = reserve(s, 0, sizeof(struct shm_control) + s->layout.n_groups * sizeof(uint64_t), err);
     r = r < 0 ? r : reserve(s, s->layout.grads_at, bytes, err);
     r = r < 0 ? r : map(s, PROT_READ | PROT_WRITE, err);

@@ -4,7 +4,7 @@
  * stays mapped, whatever a peer does. Nothing has a name in the file system, so nothing can be left there:
  * a segment goes with the last process that maps it.
  *
- *     control | gradients (n_params) | parameters (n_params)
+ *     control | gradients (n_grads) | parameters (n_params)
  *
  * What a peer says in its control block is compared, and never used as an index or a length.
  *
@@ -45,19 +45,21 @@ struct shm_control {
 };
 
 struct shm_layout {
-    size_t n_params;
+    size_t n_grads, n_params;
     uint32_t n_groups;
     size_t grads_at, params_at, bytes; /* of the segment, from its start */
 };
 /* All ranks compute the same one. */
 struct shm_layout shm_layout_of(size_t n_params, uint32_t n_groups);
+/* The same with as many gradients as one likes. */
+struct shm_layout shm_layout_of_two(size_t n_grads, size_t n_params, uint32_t n_groups);
 
 struct shm_segment { /* a rank's own, or as a peer sees it */
     struct shm_layout layout;
     int fd;   /* owned; -1: only the mapping is left */
     void *at; /* NULL: none */
     struct shm_control *control;
-    float *grads, *params; /* (n_params) both; a peer's cannot be written */
+    float *grads, *params; /* (n_grads), (n_params); a peer's cannot be written */
 };
 
 /* A new segment with a fresh nonce, the memory of its gradients reserved. -ENOSYS: this kernel cannot
