@@ -103,7 +103,7 @@ static void note_logs(struct notes *notes, const struct result *r)
     }
 }
 
-/* One line for a run whose workers all took the same way; else one a way, with the points that took it. */
+/* One line for a run whose replicas all took the same way; else one a way, with the points that took it. */
 static void note_transports(struct notes *notes, const struct result *r)
 {
     struct transports all = {0};
@@ -125,7 +125,7 @@ static void note_transports(struct notes *notes, const struct result *r)
                 others |= transports_are_known(&own);
             }
         }
-        add(notes, NOTE_INFO, "Workers exchanged over %s%s%s.", exchange_transport_names[t],
+        add(notes, NOTE_INFO, "Gradients travelled over %s%s%s.", exchange_transport_names[t],
             others ? ": point " : "", others ? buf_cstr(&points) : "");
         buf_done(&points);
     }

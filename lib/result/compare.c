@@ -302,9 +302,8 @@ static int check_transports(const struct comparison *c, const char **ret_fix, st
     struct buf a = BUF_INIT, b = BUF_INIT;
     transports_name(&base, &a);
     transports_name(&candidate, &b);
-    const int r =
-        err_set(err, EINVAL, "the workers of run/%s exchanged over %s, those of run/%s over %s",
-                c->base->def->name, buf_cstr(&a), c->candidate->def->name, buf_cstr(&b));
+    const int r = err_set(err, EINVAL, "run/%s exchanged over %s, run/%s over %s",
+                          c->base->def->name, buf_cstr(&a), c->candidate->def->name, buf_cstr(&b));
     buf_done(&a);
     buf_done(&b);
     return r;

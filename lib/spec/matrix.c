@@ -517,7 +517,7 @@ struct exchange_mode point_mode(const struct spec *spec, const struct point *poi
 
 enum exchange_transport point_transport(const struct spec *spec, const struct point *point)
 {
-    return point->exchange == EXCHANGE_ALL_REDUCE
+    return point->exchange == EXCHANGE_ALL_REDUCE || point->exchange == EXCHANGE_PSERVER
                ? spec->systems.items[point->system].exchange.transport
                : EXCHANGE_TRANSPORT_AUTO;
 }

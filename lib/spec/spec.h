@@ -36,7 +36,7 @@ struct exchange {
     char *other;                       /* its name where it is EXCHANGE_OTHER, else NULL */
     enum exchange_wire wire;           /* Fp32 unless `kind` is EXCHANGE_PSERVER */
     struct exchange_mode mode;         /* Sync after each step unless it is */
-    enum exchange_transport transport; /* Auto unless `kind` is EXCHANGE_ALL_REDUCE */
+    enum exchange_transport transport; /* Auto unless `kind` is EXCHANGE_ALL_REDUCE or _PSERVER */
 };
 /* "PServer", or the name of a foreign one. `kind` is that of the exchange or of one of its points: a
  * baseline may have None. Borrowed. */

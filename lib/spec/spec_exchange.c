@@ -118,10 +118,14 @@ static void read_transport(struct diags *d, const struct place *place,
                            enum exchange_transport transport, struct exchange *exchange)
 {
     const struct place at = place_get(place, "transport");
-    if (exchange->kind != EXCHANGE_ALL_REDUCE) {
-        reader_complain(d, &at, "leave transport out, or write kind: AllReduce",
-                        "transport %s: only benchworker's workers choose one",
-                        exchange_transport_names[transport]);
+    const bool is_nccl = transport == EXCHANGE_TRANSPORT_NCCL;
+    if (exchange->kind != EXCHANGE_ALL_REDUCE && (is_nccl || exchange->kind != EXCHANGE_PSERVER)) {
+        reader_complain(d, &at,
+                        is_nccl ? "leave transport out, or write kind: AllReduce"
+                                : "leave transport out, or write kind: PServer or AllReduce",
+                        "transport %s: only benchworker's workers%s choose it",
+                        exchange_transport_names[transport],
+                        is_nccl ? "" : ", or trainers with parameter servers,");
         return;
     }
     exchange->transport = transport;
@@ -207,6 +211,13 @@ void spec_check_modes(struct reading *r)
                             "compute Emulated checks the sums of each step, and system '%s' "
                             "exchanges by '%s'",
                             s->name, text);
+        }
+        if (r->spec->workload.compute == COMPUTE_EMULATED &&
+            s->exchange.transport == EXCHANGE_TRANSPORT_SHARED_MEMORY) {
+            reader_complain(r->diags, &compute, "write 'compute: Real', or transport: Tcp",
+                            "compute Emulated exchanges over TCP, because its trainers stand for "
+                            "machines of their own, and system '%s' asks for SharedMemory",
+                            s->name);
         }
     }
 }

@@ -137,7 +137,7 @@ static void check_transport(struct reading *r, const struct place *place, const 
     const enum exchange_transport transport = system->exchange.transport;
     if (transport != EXCHANGE_TRANSPORT_AUTO && !str_eq(system->profile, PROFILE_NATIVE)) {
         reader_complain(r->diags, place, fix,
-                        "transport %s: only benchworker's workers choose one, and system '%s' has "
+                        "transport %s: only benchworker's replicas choose one, and system '%s' has "
                         "profile '%s'",
                         exchange_transport_names[transport], system->name, system->profile);
         system->exchange.transport = EXCHANGE_TRANSPORT_AUTO;

@@ -419,6 +419,7 @@ static void suffixes_of_an_exchange(void **state)
         {{.kind = EXCHANGE_PSERVER}, ""},
         {{.kind = EXCHANGE_PSERVER, .wire = EXCHANGE_WIRE_BF16, .mode = {.accumulate = 4}},
          " Bf16 Sync accumulate=4"},
+        {{.kind = EXCHANGE_PSERVER, .transport = EXCHANGE_TRANSPORT_TCP}, " Tcp"},
         {{.kind = EXCHANGE_ALL_REDUCE}, ""},
         {{.kind = EXCHANGE_ALL_REDUCE, .transport = EXCHANGE_TRANSPORT_TCP}, " Tcp"},
         {{.kind = EXCHANGE_ALL_REDUCE, .transport = EXCHANGE_TRANSPORT_SHARED_MEMORY},

@@ -440,18 +440,23 @@ static const struct {
      "5:52: error: spec.systems[0].exchange: only benchworker's trainers and parameter servers "
      "exchange by 'Sync localSteps=2'",
      "leave all but the kind out"},
-    /* The same holds for the way that only benchworker's workers choose. */
+    /* The same holds for the way that only benchworker's replicas choose. */
     {"[{name: ours, profile: benchworker}, {name: mine, profile: torchrun, command: [a]}]",
      "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: AllReduce, transport: Tcp}}",
      "{grid: {workers: [1]}}", "{worker: {replicas: {from: workers}}}",
-     "5:49: error: spec.systems[1]: transport Tcp: only benchworker's workers choose one, and "
+     "5:49: error: spec.systems[1]: transport Tcp: only benchworker's replicas choose one, and "
      "system 'mine' has profile 'torchrun'",
      "give the system an exchange of its own, without transport"},
-    {"[{name: ours, profile: benchworker, exchange: {kind: PServer, transport: Tcp}}]",
+    {"[{name: ours, profile: benchworker, exchange: {kind: PServer, transport: Nccl}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
-     "5:85: error: spec.systems[0].exchange.transport: transport Tcp: only benchworker's workers "
-     "choose one",
+     "5:85: error: spec.systems[0].exchange.transport: transport Nccl: only benchworker's workers "
+     "choose it",
      "leave transport out, or write kind: AllReduce"},
+    {"[{name: ours, profile: benchworker, exchange: {kind: None, transport: Tcp}}]",
+     "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
+     "5:82: error: spec.systems[0].exchange.transport: transport Tcp: only benchworker's workers, "
+     "or trainers with parameter servers, choose it",
+     "leave transport out, or write kind: PServer or AllReduce"},
     {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, transport: Rdma}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", "{grid: {workers: [1]}}",
      "{worker: {replicas: {from: workers}}}",
