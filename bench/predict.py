@@ -53,7 +53,8 @@ def definition(points, batch=128, step_ms=None, warmup=1, steps=4, repeats=1, ji
     """A definition of native trainers; step_ms: emulated ones with such a step."""
     template = {"spec": {"containers": [{"name": "main"}]}}
     workload = {"model": "vgg16-fluid-fc512", "dataset": {"kind": "Synthetic"}, "batchSize": batch, "threads": 1, "seed": 1,
-                "exchange": {"kind": "PServer", "mode": "Sync", "wire": "Fp32"}, "compute": "Emulated" if step_ms else "Real"}
+                "exchange": {"kind": "PServer", "mode": "Sync", "wire": "Fp32", "transport": "Tcp"},
+                "compute": "Emulated" if step_ms else "Real"}
     if step_ms:
         workload["trace"] = {"stepMilliseconds": round(step_ms), "jitter": jitter, "layers": layers()}
     return {"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "predict"},

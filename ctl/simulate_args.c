@@ -208,9 +208,10 @@ static enum exit_code use_run(const struct loaded_run *run, const struct run_def
     in->params.costs = c.costs;
     buf_printf(&in->from,
                "costs: run %s, %.1f GB: a server receives a byte in %.2f ns and sends one in "
-               "%.2f, updates in %.2f; a trainer's thread needs %.2f\n",
+               "%.2f, updates in %.2f; a trainer's thread needs %.2f%s\n",
                run->def->name, (double)c.server_bytes / 1e9, c.costs.receive * 1e9,
-               c.costs.send * 1e9, c.costs.update * 1e9, c.costs.trainer * 1e9);
+               c.costs.send * 1e9, c.costs.update * 1e9, c.costs.trainer * 1e9,
+               c.shares_memory ? "; through shared memory: over TCP it is more" : "");
     return EXIT_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "core/summary.h"
 #include "network/def.h"
 #include "result/limit.h"
+#include "result/transport.h"
 
 /* ---- computing ---- */
 
@@ -127,6 +128,7 @@ static double ratio(double a, double b)
 int calibrate(const struct result *r, struct calibration *ret, struct err *err)
 {
     struct exchange_sums sums = {0};
+    struct transports used = {0};
     const struct point_result *p = find_smallest(r);
     if (p == NULL) {
         return err_set(err, EINVAL, "run '%s' has no trainer that says how long it computed",
@@ -134,6 +136,7 @@ int calibrate(const struct result *r, struct calibration *ret, struct err *err)
     }
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         if (r->points[i].point->replicas[ROLE_PSERVER] > 0) {
+            transports_add(&used, &r->points[i]);
             add_servers(&sums, &r->points[i]);
             add_trainers(&sums, r, &r->points[i]);
         }
@@ -159,6 +162,7 @@ int calibrate(const struct result *r, struct calibration *ret, struct err *err)
                                          : 0,
             },
         .server_bytes = (uint64_t)(sums.bytes_rx + sums.bytes_tx),
+        .shares_memory = used.used[EXCHANGE_TRANSPORT_SHARED_MEMORY],
     };
     return 0;
 }

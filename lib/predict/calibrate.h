@@ -2,6 +2,7 @@
  * varies, and what a byte costs a server. Pure. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -16,6 +17,7 @@ struct calibration {
     double jitter_ratio;          /* of its step times; NaN: it was not alone */
     struct gang_costs costs;      /* over all points with servers; 0 where there are none */
     uint64_t server_bytes;        /* that these are from */
+    bool shares_memory;           /* some trainers and servers did: over TCP a byte costs more */
 };
 /* `rows` of the result have their summaries. -EINVAL: it has no trainer with phases. */
 int calibrate(const struct result *r, struct calibration *ret, struct err *err);
