@@ -1,8 +1,9 @@
 /* A crowd of trainers and parameter servers on this machine, more than it has cores (script/bench
  * faults): real processes, real bytes, and trainers that sleep where they would compute.
  *
- *   crowd TRAINERS SERVERS STEPS COMPUTE_MS
+ *   crowd TRAINERS SERVERS STEPS COMPUTE_MS [TRANSPORT]
  *
+ * TRANSPORT: Tcp (default) or SharedMemory, where each trainer has 61 MB of its own, to which its gradients are copied.
  * With 0 servers the trainers only sleep: what a step takes without an exchange.
  *
  * The trainers send the same gradient, which they share, and receive the parameters into the same
@@ -54,7 +55,8 @@ struct crowd {
     uint16_t ports[MAX_PROCESSES];
     int listeners[MAX_PROCESSES];
     float *grad, *params; /* (N_PARAMS) shared */
-    uint32_t *want;       /* (steps + WARMUP, slices.n) CRCs of the parameters */
+    enum exchange_transport transport;
+    uint32_t *want; /* (steps + WARMUP, slices.n) CRCs of the parameters */
     struct shared *shared;
     int64_t checked_cpu_ns; /* of this process: what check_params has used */
 };
@@ -125,6 +127,7 @@ static void serve(struct crowd *c, uint32_t index)
         .n_trainers = c->n_trainers,
         .slices = c->slices,
         .early_bytes = PS_SERVER_EARLY_BYTES,
+        .transport = c->transport,
         .apply = learner_apply_adam,
         .rendezvous_ns = RENDEZVOUS_NS,
         .handshake_ns = RENDEZVOUS_NS,
@@ -216,6 +219,8 @@ static struct exchange *open_exchange(struct crowd *c, uint32_t index)
         .self = id_of(ROLE_TRAINER, index),
         .servers = addrs,
         .slices = c->slices,
+        .n_trainers = c->n_trainers,
+        .transport = c->transport,
         .rendezvous_ns = RENDEZVOUS_NS,
     };
     for (uint32_t s = 0; s < c->n_servers; s++) {
@@ -375,8 +380,9 @@ static void listen_all(struct crowd *c)
 
 int main(int argc, char **argv)
 {
-    if (argc != 5) {
-        (void)fprintf(stderr, "usage: crowd TRAINERS SERVERS STEPS COMPUTE_MS\n");
+    const int transport = exchange_transport_from_string(argc == 6 ? argv[5] : "Tcp");
+    if (argc < 5 || argc > 6 || transport < 0) {
+        (void)fprintf(stderr, "usage: crowd TRAINERS SERVERS STEPS COMPUTE_MS [TRANSPORT]\n");
         return 2;
     }
     struct crowd *c = xnew(struct crowd);
@@ -384,6 +390,7 @@ int main(int argc, char **argv)
         free(c);
         return 2;
     }
+    c->transport = (enum exchange_transport)transport;
     c->slices = slices_plan(N_PARAMS, c->n_servers > 0 ? c->n_servers : 1, SLICES_MAX_BYTES);
     handshake_digest("crowd", 1, &EXCHANGE_MODE_SYNC, EXCHANGE_WIRE_FP32, c->n_trainers, &c->slices,
                      c->digest);

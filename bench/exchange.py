@@ -76,6 +76,8 @@ def parse(argv):
     parser.add_argument("--part", action="append", choices=sorted(CASES), metavar="NAME", help="core, native, equal, scale or link")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default 5")
     parser.add_argument("--steps", type=int, default=0, metavar="N", help="of each trainer (default: 8, of native 16 and 6, of scale 4)")
+    parser.add_argument("--transport", choices=["Tcp", "SharedMemory"], default="Tcp",
+                        help="of core, native and equal: how trainers and servers exchange (default Tcp)")
     parser.add_argument("--json", metavar="FILE", help="keeps every measurement, and goes on after those that it has")
     parser.add_argument("--gang", action="append", choices=[f"{a}x{b}" for a, b in SCALE], metavar="TxS",
                         help="of scale, only T trainers and S servers")
@@ -124,9 +126,9 @@ def peak_bytes(memory, seen):
     return memory.peak_bytes + seen["tcp_peak_bytes"]
 
 
-def run_crowd(trainers, servers, steps, compute_ms, limits=lambda: None):
+def run_crowd(trainers, servers, steps, compute_ms, transport="Tcp", limits=lambda: None):
     crowd = os.environ.get("CROWD", str(ROOT / "build" / "bench" / "crowd"))
-    argv = [str(word) for word in (crowd, trainers, servers, steps, compute_ms)]
+    argv = [str(word) for word in (crowd, trainers, servers, steps, compute_ms, transport)]
     kernel = Kernel()
     kernel.start()
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -153,7 +155,7 @@ def own_addresses(n):
     return [f"127.{128 + (pid >> 16) % 64}.{pid >> 8 & 255}.{pid & 255}:{20000 + i}" for i in range(n)]
 
 
-def native_argvs(batch, servers, steps, key):
+def native_argvs(batch, servers, steps, key, transport):
     """The command lines of a gang, or of two copies without an exchange."""
     worker = os.environ.get("BENCHWORKER", str(ROOT / "build" / "worker" / "benchworker"))
     common = ["--batch-size", batch, "--steps", steps, "--warmup-steps", 2, "--threads", 1]
@@ -161,19 +163,19 @@ def native_argvs(batch, servers, steps, key):
         return [[worker, "trainer", "--run", f"alone{i}", "--index", 0, "--trainers", 1, "--exchange", "None", *common]
                 for i in range(2)]
     addrs = own_addresses(servers)
-    gang = ["--run", "gang", "--pservers", servers, "--trainers", 2, "--secret-file", key]
+    gang = ["--run", "gang", "--pservers", servers, "--trainers", 2, "--secret-file", key, "--transport", transport]
     return [[worker, "pserver", "--index", i, "--listen", addr, *gang] for i, addr in enumerate(addrs)] + \
         [[worker, "trainer", "--index", i, "--pserver-addrs", ",".join(addrs), *gang, *common] for i in range(2)]
 
 
-def run_native(batch, servers, steps):
+def run_native(batch, servers, steps, transport="Tcp"):
     """Samples a second of both trainers, and the CPU seconds of a step of all processes."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("BENCHD_")}
     with tempfile.TemporaryDirectory() as folder:
         key = os.path.join(folder, "key")
         with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
             f.write(os.urandom(32))
-        argvs = [[str(word) for word in argv] for argv in native_argvs(batch, servers, steps, key)]
+        argvs = [[str(word) for word in argv] for argv in native_argvs(batch, servers, steps, key, transport)]
         processes = [subprocess.Popen(argv, env=clean, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                       text=True) for argv in argvs]
         summaries = summaries_of(processes)
@@ -248,24 +250,25 @@ def run_emulated(trainers, servers, steps, step_ms, limits=lambda: None):
             "trainers_cpu_s": cpu_s["trainer"], **seen, "memory_peak_bytes": peak_bytes(memory, seen)}
 
 
-def measure(case, steps):
+def measure(case, steps, transport):
     if case.part == "core":
-        return run_crowd(case.a, case.b, steps or 8, 0)
+        return run_crowd(case.a, case.b, steps or 8, 0, transport)
     if case.part == "native":
-        return run_native(case.a, case.b, steps or NATIVE[case.a][0])
+        return run_native(case.a, case.b, steps or NATIVE[case.a][0], transport)
     if case.part == "equal":
-        return run_crowd(2, case.b, steps or 8, case.a)
+        return run_crowd(2, case.b, steps or 8, case.a, transport)
     if case.part == "link":
         return run_exchange(case.a, case.b, steps or 8) if case.b else run_iperf(case.a)
     return run_emulated(case.a, case.b, steps or 4, SCALE_MS, two_cores)
 
 
 def kept(args):
-    """{(case name, round): values} of FILE, with these steps."""
+    """{(case name, round): values} of FILE, with these steps and this transport."""
     if not args.json or not os.path.exists(args.json):
         return {}
     lines = [json.loads(line) for line in pathlib.Path(args.json).read_text(encoding="utf-8").splitlines()]
-    return {(line["case"], line["round"]): line for line in lines if line["asked_steps"] == args.steps}
+    return {(line["case"], line["round"]): line for line in lines
+            if line["asked_steps"] == args.steps and line.get("transport", "Tcp") == args.transport}
 
 
 def measure_all(args):
@@ -275,7 +278,8 @@ def measure_all(args):
             if (case.name, number) in done:
                 continue
             begin = time.monotonic()
-            line = {"case": case.name, "round": number, "asked_steps": args.steps, **measure(case, args.steps),
+            line = {"case": case.name, "round": number, "asked_steps": args.steps, "transport": args.transport,
+                    **measure(case, args.steps, args.transport),
                     "load": os.getloadavg()[0]}
             done[case.name, number] = line
             if args.json:
