@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/parse.h"
@@ -202,6 +203,18 @@ bool bmr_ended_before(const json_t *bmr, int64_t unix_ms)
     struct run_status status;
     bmr_read_status(bmr, &status);
     return bmr_is_settled(bmr) && status.ended_unix_ms < unix_ms;
+}
+
+char *bmr_open_selector(void)
+{
+    struct buf text = BUF_INIT;
+    for (enum run_phase phase = RUN_PENDING; phase <= RUN_SUSPENDED; phase++) {
+        if (run_phase_is_final(phase)) {
+            buf_printf(&text, "%sstatus.phase!=%s", text.len > 0 ? "," : "",
+                       run_phase_to_string(phase));
+        }
+    }
+    return buf_take(&text);
 }
 
 /* Removes all members but those of `keys`. */

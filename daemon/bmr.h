@@ -44,6 +44,9 @@ int64_t bmr_read_ttl_s(const json_t *bmr);
 bool bmr_is_settled(const json_t *bmr);
 /* It is settled, and its status says that its run ended before that moment. */
 bool bmr_ended_before(const json_t *bmr, int64_t unix_ms);
+/* The field selector of objects whose status does not say that their run is over. Needs selectableFields of
+ * manifests/benchmark-crd.yaml. Owned. */
+char *bmr_open_selector(void);
 /* Keeps of a settled object what the functions above read, a tenth or less; of another one, all. */
 void bmr_prune(json_t *bmr);
 

@@ -155,6 +155,14 @@ static bool check_health(struct daemon *d)
     return !d->is_stopping;
 }
 
+static void free_uids(char **uids, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(uids[i]);
+    }
+    free(uids);
+}
+
 /* Objects say of many runs that they are over. Of those that the store knows otherwise, or that ended a
  * moment ago, somebody has to look after. */
 static int wake_open_runs(struct daemon *d, struct err *err)
@@ -167,10 +175,7 @@ static int wake_open_runs(struct daemon *d, struct err *err)
         return r;
     }
     run_queue_wake(&d->queue, &d->run_env, &d->watches, uids, n);
-    for (size_t i = 0; i < n; i++) {
-        free(uids[i]);
-    }
-    free(uids);
+    free_uids(uids, n);
     return 0;
 }
 
@@ -203,6 +208,32 @@ static int learn_objects(struct daemon *d, struct err *err)
             "runs", number, NULL);
     }
     return 0;
+}
+
+/* Whom the list of open runs left out is over by its object's word. That decides nothing: the store may have it as one that
+ * goes on, and it may even be the one to be driven first. */
+static int ask_for_open_runs(struct daemon *d, struct err *err)
+{
+    char **uids;
+    size_t n;
+    int r = d->store->ops->list_open(d->store, d->ns, INT64_MAX, &uids, &n, err);
+    if (r < 0) {
+        return r;
+    }
+    d->open_runs = run_queue_has_all(&d->queue, uids, n) ? OPEN_RUNS_KNOWN : OPEN_RUNS_MISSING;
+    free_uids(uids, n);
+    return 0;
+}
+
+/* 1: enough is known to decide who is driven. 0: not yet. */
+static int learn(struct daemon *d, struct err *err)
+{
+    if (watches_are_synced(&d->watches)) {
+        int r = learn_objects(d, err);
+        return r < 0 ? r : 1;
+    }
+    int r = d->open_runs == OPEN_RUNS_NOT_ASKED ? ask_for_open_runs(d, err) : 0;
+    return r < 0 ? r : d->open_runs == OPEN_RUNS_KNOWN;
 }
 
 /* Erases one run a turn of the loop, then looks again for the next. What cannot be erased now is tried
@@ -245,13 +276,13 @@ static void look_at_space(struct daemon *d)
 static void look(struct daemon *d)
 {
     struct err err = {0};
-    if (!check_health(d) || !watches_are_synced(&d->watches) || !d->is_dns_known ||
+    if (!check_health(d) || !watches_know_open_runs(&d->watches) || !d->is_dns_known ||
         !elector_may_write(d->elector)) {
         return;
     }
     d->store->ops->wait_at_most(d->store, STORE_WAIT_MS);
-    int r = learn_objects(d, &err);
-    if (r == -EBUSY) { /* another process writes: the next look */
+    int r = learn(d, &err);
+    if (r == 0 || r == -EBUSY) { /* another process writes: the next look */
         return;
     }
     r = r < 0 ? r : run_queue_bury(&d->queue, &err);
@@ -262,7 +293,7 @@ static void look(struct daemon *d)
         give_up(d, EXIT_LOCAL_RESOURCE, &err);
         return;
     }
-    if (r >= 0 && !is_first_look) {
+    if (r >= 0 && !is_first_look && d->are_objects_known) {
         eraser_work(&d->eraser, &d->run_env, &d->queue);
         purge(d);
     }

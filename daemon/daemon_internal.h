@@ -24,6 +24,13 @@
 
 struct elector;
 
+/* Until all objects are known: are those of all runs that go on? */
+enum open_runs {
+    OPEN_RUNS_NOT_ASKED,
+    OPEN_RUNS_KNOWN,   /* so it is known who is driven next */
+    OPEN_RUNS_MISSING, /* the store has one more: all objects are waited for */
+};
+
 struct daemon {
     uv_loop_t *loop;
     const struct options *options;
@@ -45,6 +52,7 @@ struct daemon {
     struct run_queue queue;
     struct pods_counters pods;
     struct daemon_counters counters;
+    enum open_runs open_runs;
     bool are_objects_known; /* the store knows which of its runs have objects */
     struct space space;
     struct eraser eraser;

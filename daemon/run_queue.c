@@ -75,6 +75,16 @@ bool run_queue_is_resting(const struct run_queue *q, const char *uid)
     return find_resting(q, uid, &at);
 }
 
+bool run_queue_has_all(const struct run_queue *q, char *const *uids, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (run_queue_find(q, uids[i]) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 struct run *run_queue_active(const struct run_queue *q)
 {
     vec_each (struct run *, it, &q->runs) {

@@ -28,6 +28,8 @@ void run_queue_done(struct run_queue *q); /* frees the runs; their pods live on 
 /* By the uid of its object; NULL: not there, or it rests. */
 struct run *run_queue_find(const struct run_queue *q, const char *uid);
 bool run_queue_is_resting(const struct run_queue *q, const char *uid);
+/* None of these uids is missing or rests. */
+bool run_queue_has_all(const struct run_queue *q, char *const *uids, size_t n);
 /* The run that is driven, or whose driver is done; NULL: none. */
 struct run *run_queue_active(const struct run_queue *q);
 /* It does not rest any more. */

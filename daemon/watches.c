@@ -1,6 +1,7 @@
 /* See watches.h. */
 #include "daemon/watches.h"
 
+#include "base/mem.h"
 #include "daemon/bmr.h"
 #include "pod/body.h"
 #include "pod/state.h"
@@ -23,11 +24,13 @@ static const struct {
 
 void watches_start(struct watches *w, const struct watches_params *params)
 {
+    _cleanup_(freep) char *open_runs = bmr_open_selector();
     for (unsigned i = 0; i < WATCH_COUNT; i++) {
         const struct kube_reflector_params reflector = {
             .resource = kinds[i].resource,
             .ns = params->ns,
             .label_selector = kinds[i].label_selector,
+            .first_field_selector = i == WATCH_RUNS ? open_runs : NULL,
             .skip_list = kinds[i].skip_list,
             .prune = kinds[i].prune,
             .mark = kinds[i].mark,
@@ -57,6 +60,16 @@ bool watches_are_synced(const struct watches *w)
 {
     for (unsigned i = 0; i < WATCH_COUNT; i++) {
         if (!kube_reflector_is_synced(reflector(w, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool watches_know_open_runs(const struct watches *w)
+{
+    for (unsigned i = 0; i < WATCH_COUNT; i++) {
+        if (!kube_reflector_has_first(reflector(w, i))) {
             return false;
         }
     }

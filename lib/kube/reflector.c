@@ -2,6 +2,7 @@
 #include "kube/reflector.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -25,6 +26,7 @@ enum state { LIST_DUE, LISTING, WATCH_DUE, WATCHING };
 struct kube_reflector {
     struct kube_reflector_params params;
     char *ns, *label_selector, *field_selector; /* copies, in params too */
+    char *first_field_selector;                 /* NULL: it has been listed, or is none */
     enum state state;
     int64_t due_ns; /* of LIST_DUE and WATCH_DUE */
     struct kube_cache cache;
@@ -34,7 +36,7 @@ struct kube_reflector {
 
     char *continue_token;   /* of the next page; NULL: the first */
     char *resource_version; /* of the latest list or event */
-    bool is_synced;
+    bool has_first, is_synced;
 
     int64_t watch_began_ns, heard_ns, relist_ns;
     bool has_event;                                         /* the current watch delivered one */
@@ -59,6 +61,9 @@ struct kube_reflector *kube_reflector_new(const struct kube_reflector_params *pa
     r->params.ns = r->ns = xstrdup(params->ns);
     r->params.label_selector = r->label_selector = dup_or_null(params->label_selector);
     r->params.field_selector = r->field_selector = dup_or_null(params->field_selector);
+    r->first_field_selector = dup_or_null(params->first_field_selector);
+    r->params.first_field_selector = NULL; /* the copy counts */
+    assert(r->field_selector == NULL || r->first_field_selector == NULL);
     r->due_ns = INT64_MIN;
     r->jitter = params->seed ^ 0x5bf03635;
     r->retry_after_s = -1;
@@ -85,6 +90,7 @@ void kube_reflector_free(struct kube_reflector *r)
     free(r->ns);
     free(r->label_selector);
     free(r->field_selector);
+    free(r->first_field_selector);
     free(r);
 }
 
@@ -97,7 +103,9 @@ static void become(struct kube_reflector *r, enum state state, int64_t due_ns)
 static struct kube_list_options options_of(const struct kube_reflector *r)
 {
     return (struct kube_list_options){.label_selector = r->label_selector,
-                                      .field_selector = r->field_selector,
+                                      .field_selector = r->first_field_selector != NULL
+                                                            ? r->first_field_selector
+                                                            : r->field_selector,
                                       .limit = KUBE_LIST_LIMIT,
                                       .continue_token = r->continue_token};
 }
@@ -181,14 +189,27 @@ static int64_t backoff_until(struct kube_reflector *r, int64_t now_ns, int64_t r
 
 /* --- lists --- */
 
+/* From now on all objects are listed. */
+static void drop_first_selector(struct kube_reflector *r)
+{
+    free(r->first_field_selector);
+    r->first_field_selector = NULL;
+}
+
 static void take_list(struct kube_reflector *r, int64_t now_ns)
 {
-    kube_cache_end_list(&r->cache);
-    r->is_synced = true;
+    kube_cache_end_list(&r->cache); /* of the first list: the cache was empty, nothing is removed */
     r->error = (struct err){0};
-    r->empty_watches = r->silent_watches = r->watch_failures = 0;
-    r->relist_ns = now_ns + kube_jitter(&r->jitter, RELIST_NS, 1);
-    become(r, WATCH_DUE, now_ns);
+    r->has_first = true;
+    if (r->first_field_selector != NULL) {
+        drop_first_selector(r);
+        become(r, LIST_DUE, now_ns);
+    } else {
+        r->is_synced = true;
+        r->empty_watches = r->silent_watches = r->watch_failures = 0;
+        r->relist_ns = now_ns + kube_jitter(&r->jitter, RELIST_NS, 1);
+        become(r, WATCH_DUE, now_ns);
+    }
     if (r->params.on_synced != NULL) {
         r->params.on_synced(r->params.ctx);
     }
@@ -228,14 +249,27 @@ static int take_page(struct kube_reflector *r, const struct kube_response *res, 
     return 0;
 }
 
-static void fail_list(struct kube_reflector *r, int64_t now_ns, const struct kube_response *res)
+/* A server, or a definition of the kind, that does not know the field: that is no failure. */
+static bool is_first_refused(const struct kube_reflector *r, int code)
+{
+    return code == -EINVAL && r->first_field_selector != NULL;
+}
+
+static void fail_list(struct kube_reflector *r, int64_t now_ns, int code,
+                      const struct kube_response *res)
 {
     /* A 410 for a continue token that is too old, or a page that cannot be read: list from the start.
      * The back-off applies to the first such failure, too; otherwise a server that always answers so
      * would be asked in a busy loop. */
     free(r->continue_token);
     r->continue_token = NULL;
-    become(r, LIST_DUE, backoff_until(r, now_ns, res->retry_after_s));
+    if (is_first_refused(r, code)) {
+        r->error = (struct err){0};
+        become(r, LIST_DUE, now_ns);
+    } else {
+        become(r, LIST_DUE, backoff_until(r, now_ns, res->retry_after_s));
+    }
+    drop_first_selector(r);
 }
 
 void kube_reflector_list_done(struct kube_reflector *r, int64_t now_ns,
@@ -251,7 +285,7 @@ void kube_reflector_list_done(struct kube_reflector *r, int64_t now_ns,
         code = take_page(r, res, &r->error);
     }
     if (code < 0) {
-        fail_list(r, now_ns, res);
+        fail_list(r, now_ns, code, res);
     } else if (r->continue_token != NULL) {
         become(r, LIST_DUE, now_ns);
     } else {
@@ -373,6 +407,11 @@ const struct kube_cache *kube_reflector_cache(const struct kube_reflector *r)
 bool kube_reflector_is_synced(const struct kube_reflector *r)
 {
     return r->is_synced;
+}
+
+bool kube_reflector_has_first(const struct kube_reflector *r)
+{
+    return r->has_first;
 }
 
 const struct err *kube_reflector_error(const struct kube_reflector *r)

@@ -10,7 +10,11 @@
  *     '---- 410 anywhere, two empty watches, two silences, many failures, time for a fresh list
  *
  * Deletions that no watch reported appear as removals at the end of the next list. A list replaces the
- * cache only when its last page has arrived. */
+ * cache only when its last page has arrived.
+ *
+ * With first_field_selector, a list of those objects alone comes before the first list of all, once: its
+ * objects are in the cache, and reported, while thousands of others are still on their way. Nothing is
+ * removed by it and nothing watched before the list of all has come. If it fails, it is left out. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,6 +32,7 @@ struct kube_reflector_params {
     const struct kube_resource *resource;
     const char *ns;
     const char *label_selector, *field_selector; /* NULL: all */
+    const char *first_field_selector; /* NULL: all at once; with it there is no field_selector */
     const char *skip_list; /* NULL, or the key of lists that nobody reads: emptied before parsing */
     kube_prune_fn prune;   /* NULL: only managedFields are removed */
     kube_mark_fn mark;     /* NULL: none, see cache.h */
@@ -73,5 +78,7 @@ void kube_reflector_watch_end(struct kube_reflector *r, int64_t now_ns,
 const struct kube_cache *kube_reflector_cache(const struct kube_reflector *r);
 /* A first list is complete. It stays true: an old state is better than none. */
 bool kube_reflector_is_synced(const struct kube_reflector *r);
+/* Of first_field_selector, the list of those objects has come, or else that of all. Stays true, too. */
+bool kube_reflector_has_first(const struct kube_reflector *r);
 /* The latest failure, NULL after the next success; for readyz and conditions. */
 const struct err *kube_reflector_error(const struct kube_reflector *r);

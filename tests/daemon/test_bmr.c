@@ -405,6 +405,16 @@ static void a_settled_object_is_pruned(void **state)
     }
 }
 
+/* The server compares texts, so these must be the phases of ended runs, and no others. */
+static void open_runs_are_selected(void **state)
+{
+    (void)state;
+    char *selector = bmr_open_selector();
+    assert_string_equal(selector, "status.phase!=Succeeded,status.phase!=PartiallyFailed,"
+                                  "status.phase!=Failed,status.phase!=Cancelled");
+    free(selector);
+}
+
 static void a_refusal_is_reported(void **state)
 {
     (void)state;
@@ -429,7 +439,8 @@ int main(void)
         cmocka_unit_test(an_inline_definition_has_the_name_of_its_label),
         cmocka_unit_test(a_definition_has_a_limit), cmocka_unit_test(statuses),
         cmocka_unit_test(dates_stay), cmocka_unit_test(a_wait_is_a_condition),
-        cmocka_unit_test(a_settled_object_is_pruned), cmocka_unit_test(a_refusal_is_reported),
+        cmocka_unit_test(a_settled_object_is_pruned), cmocka_unit_test(open_runs_are_selected),
+        cmocka_unit_test(a_refusal_is_reported),
     };
     /* clang-format on */
     return cmocka_run_group_tests_name("daemon/bmr", tests, NULL, NULL);

@@ -75,6 +75,10 @@ static void the_running_one_then_the_oldest(void **state)
     assert_null(run_queue_active(&q));
     assert_ptr_equal(run_queue_find(&q, "c"), q.runs.items[1]);
     assert_null(run_queue_find(&q, "e"));
+    char *uids[] = {(char *)"a", (char *)"d", (char *)"e"};
+    assert_true(run_queue_has_all(&q, uids, 0));
+    assert_true(run_queue_has_all(&q, uids, 2));
+    assert_false(run_queue_has_all(&q, uids, 3));
     q.runs.items[1]->asked.is_gone = true; /* never accepted: nothing of it is in the store */
     assert_int_equal(run_queue_bury(&q, NULL), 0);
     assert_int_equal(q.runs.len, 3);

@@ -13,6 +13,7 @@ from cluster import Cluster
 
 CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
 KINDS = ("benchmarks", "benchmarkruns")
+OPEN = ",".join(f"status.phase!={phase}" for phase in ("Succeeded", "PartiallyFailed", "Failed", "Cancelled"))  # bmr_open_selector
 NAMES = {"allreduce-sweep", "fleetx-collective", "fleetx-pserver", "imagenet-2017", "mlbench-logistic", "mlbench-resnet", "vgg16-allreduce-sweep",
          "vgg16-systems-cluster", "vgg16-batch-sweep",
          "vgg16-pserver-sweep", "vgg16-trainer-sweep", "vgg16-single-node",
@@ -171,6 +172,11 @@ def check_status(t, k, definition):
         return k("patch", "bmr", "by-reference", "--subresource=status", "--type=merge", *args,
                  "-p", json.dumps({"status": body}), check=False)
 
+    def is_open():
+        """Is it among the runs that benchd lists first? One without a status is."""
+        names = k("get", "bmr", "--field-selector", OPEN, "-o", "jsonpath={.items[*].metadata.name}").stdout.split()
+        return "by-reference" in names, "plain" in names
+
     now = "2026-01-01T00:00:00Z"
     complete = {"type": "Complete", "status": "True", "reason": "TrialsDone", "message": "", "observedGeneration": 1,
                 "lastTransitionTime": now}
@@ -180,6 +186,7 @@ def check_status(t, k, definition):
     head, row = k("get", "bmr", "by-reference").stdout.strip().split("\n")
     t.equal("NAME PHASE COMPLETIONS FAILED CURRENT ETA AGE".split(), head.split(), "columns of kubectl get bmr")
     t.match(r"^by-reference +Running +7/12 +1 +p2 t1 +4m10s +\d+s$", row, "a row of kubectl get bmr")
+    t.equal((True, True), is_open(), "a run that goes on is selected by its phase, and so is one that has none")
     t.match(r'status\.phase: Unsupported value: "Exploded"', patch({"phase": "Exploded"}).stderr, "an unknown phase")
     t.match(r"status\.conditions\[0\]\.reason", patch({"conditions": [{**complete, "reason": "two words"}]}).stderr,
             "a reason is one CamelCase word")
@@ -192,6 +199,7 @@ def check_status(t, k, definition):
     once = r"status\.definition: .*status\.definition is written once"
     t.equal(0, patch({"definition": definition}).returncode, "status.definition is written")
     t.equal(0, patch({"definition": definition, "phase": "Failed"}).returncode, "the same again is no change")
+    t.equal((False, True), is_open(), "a run that has ended is not selected")
     other = copy.deepcopy(definition)
     other["roles"]["pserver"]["template"]["spec"]["containers"][0]["image"] = "benchd.local/other:1"
     t.match(once, patch({"definition": other}).stderr, "another status.definition is refused")

@@ -178,6 +178,39 @@ def check_unseen(scene, proxy):
     scene.check_whole("unseen", process)
 
 
+# ---- lists at the start ----
+
+class NoList(Fault):
+    """Lists of runs fail: those of all, or those by a field."""
+
+    def __init__(self, given, is_by_field):
+        self.given, self.is_by_field, self.count = given, is_by_field, 0
+
+    def before(self, request):
+        is_list = request.method == "GET" and "/benchmarkruns?" in request.path and not request.is_watch
+        if not is_list or ("fieldSelector=" in request.path) != self.is_by_field:
+            return None
+        self.count += 1
+        return self.given
+
+
+def check_lists(scene, proxy):
+    """A run waits while benchd starts, and others have ended. It is driven by the list of those that are open, before all are
+    known; and where the definition of the kind has no field to select by, by the list of all."""
+    rows = {
+        "early": ("the list of all runs fails", NoList(answer(503, "Service Unavailable"), is_by_field=False)),
+        "no-field": ("runs cannot be selected by a field", NoList(answer(400, "Bad Request"), is_by_field=True)),
+    }
+    for name, (what, fault) in rows.items():
+        scene.daemon.stop()
+        scene.runs.create(name)
+        proxy.fault = fault
+        scene.daemon.start()
+        scene.check_end(name, 30, f"benchd starts, and {what}", scene.daemon.process)
+        scene.t.ok(fault.count > 0, f"{what}, {fault.count} times")
+        proxy.fault = Fault()
+
+
 # ---- connections, over HTTP/2 ----
 
 def check_wire(scene, wire):
@@ -240,6 +273,7 @@ def main():
             check_frozen_pods(scene, proxy)
             check_again_behind_frozen(scene, proxy)
             check_unseen(scene, proxy)
+            check_lists(scene, proxy)
             daemon.stop()
         with Wire(port) as wire, benchd_behind(cluster, wire.port, "wire") as daemon:
             scene = Scene(t, cluster, gangs, daemon, long)

@@ -2,6 +2,7 @@
  * clock: a story is a text of one step a line.
  *
  *   list              next() asks for a list; "list?continue=X" when the request holds that
+ *   first             the same for the list that comes before that of all; only stories with it have one
  *   watch RV          next() asks for a watch from RV
  *   stop, abandon     next() asks to cancel the watch, or to leave its connection too
  *   wait MIN MAX      next() waits MIN to MAX milliseconds; the clock goes there
@@ -14,7 +15,8 @@
  *   sleep MS          time goes by
  *   cache TEXT        name@version ... of the cache
  *   told TEXT         changes since the last "told"
- *   error TEXT        is part of the error; "none": there is none */
+ *   error TEXT        is part of the error; "none": there is none
+ *   knows TEXT        nothing, first or all: which objects it knows */
 #include "cmocka_kube.h"
 
 #include "kube/reflector.h"
@@ -35,7 +37,9 @@ struct story {
     int64_t now_ns;
     int64_t retry_after_s; /* -1: answers do not say */
     struct buf told;
+    bool is_first_wanted;
 };
+#define FIRST "open" /* the selector of stories that ask for a first list */
 
 static void on_change(void *ctx, enum kube_change change, const struct kube_object *o)
 {
@@ -80,6 +84,11 @@ static void expect_request(struct story *s, enum kube_reflector_need wanted, con
     }
     if (part[0] == '\0' && wanted == KUBE_REFLECTOR_LIST && strstr(req.path, "continue=") != NULL) {
         FAIL(s, "expected a first page, got %s", req.path);
+    }
+    const bool is_first = req.path != NULL && strstr(req.path, "fieldSelector=" FIRST) != NULL;
+    if (is_first != s->is_first_wanted) {
+        FAIL(s, "expected %s list, got %s", s->is_first_wanted ? "the first" : "an ordinary",
+             req.path);
     }
     kube_request_done(&req);
 }
@@ -173,9 +182,22 @@ static void expect_error(struct story *s, const char *wanted)
     }
 }
 
+static void expect_known(struct story *s, const char *wanted)
+{
+    const bool has_first = kube_reflector_has_first(s->reflector);
+    const bool is_synced = kube_reflector_is_synced(s->reflector);
+    const char *got = is_synced ? "all" : has_first ? "first" : "nothing";
+    if (strcmp(got, wanted) != 0 || (is_synced && !has_first)) {
+        FAIL(s, "expected it to know %s, not %s", wanted, got);
+    }
+}
+
 static void play(struct story *s, const char *verb, const char *rest)
 {
-    if (str_eq(verb, "list")) {
+    s->is_first_wanted = str_eq(verb, "first");
+    if (s->is_first_wanted) {
+        expect_request(s, KUBE_REFLECTOR_LIST, rest);
+    } else if (str_eq(verb, "list")) {
         expect_request(s, KUBE_REFLECTOR_LIST, rest);
     } else if (str_eq(verb, "watch")) {
         _cleanup_(freep) char *part = xasprintf("&resourceVersion=%s&", rest);
@@ -208,6 +230,8 @@ static void play(struct story *s, const char *verb, const char *rest)
         expect_cache(s, rest);
     } else if (str_eq(verb, "told")) {
         expect_told(s, rest);
+    } else if (str_eq(verb, "knows")) {
+        expect_known(s, rest);
     } else if (str_eq(verb, "error")) {
         expect_error(s, rest);
     } else {
@@ -308,6 +332,21 @@ static const struct {
      "told -a@3 +a@6\n" EV("DELETED", ITEM("a", "u1", "7")) "told \ncache a@6\n"},
     {"... seen by a list only", SYNCED_AT_5 "end 410\nwait 250 500\nlist\n"
      PAGE("9", "", ITEM("a", "u9", "8")) "told -a@3 +a@8 synced\n"},
+    {"some first, then all",
+     "knows nothing\nfirst\n" PAGE("5", "", ITEM("b", "u2", "4"))
+     "told +b@4 synced\nknows first\nlist\n" PAGE("6", "", ITEM("a", "u1", "3") "," ITEM("b", "u2", "4"))
+     "told +a@3 synced\nknows all\ncache a@3 b@4\nwatch 6\nopen\nend 410\nwait 250 500\nlist\n"},
+    {"what the first list said is old when all have come", "first\n"
+     PAGE("5", "", ITEM("a", "u1", "3") "," ITEM("b", "u2", "4")) "told +a@3 +b@4 synced\nlist\n"
+     PAGE("9", "", ITEM("a", "u1", "7") "," ITEM("c", "u3", "8")) "told ~a@7 +c@8 -b@4 synced\n"},
+    {"pages of the first list", "first\n" PAGE("5", "T1", ITEM("a", "u1", "3")) "told \nknows nothing\n"
+     "first continue=T1\n" PAGE("5", "", ITEM("b", "u2", "4")) "told +a@3 +b@4 synced\nknows first\nlist\n"},
+    {"a server that does not know the field", "first\n> 400 {\"kind\":\"Status\",\"message\":\"field label "
+     "not supported\"}\nerror none\nknows nothing\nlist\n" PAGE("5", "", "") "told synced\nknows all\nwatch 5\n"},
+    {"a first list that fails is left out", "first\n> 500 x\nerror HTTP 500\nknows nothing\nwait 250 500\n"
+     "list\n> 0\nwait 500 1000\nlist\n" PAGE("5", "", "") "told synced\nwatch 5\n"},
+    {"half a first list is none", "first\n" PAGE("9", "T1", ITEM("a", "u1", "8")) "first continue=T1\n> 410 {}\n"
+     "wait 250 500\nlist\n" PAGE("12", "", ITEM("b", "u2", "9")) "told +b@9 synced\n"},
     {"a list tells only what is new", SYNCED_AT_5 "end 410\nwait 250 500\nlist\n"
      PAGE("9", "", ITEM("a", "u1", "3") "," ITEM("b", "u2", "4")) "told +b@4 synced\n"},
     {"objects without name are nobody's", SYNCED_AT_5
@@ -322,13 +361,16 @@ static void tells_its_stories(void **state)
     for (size_t i = 0; i < LEN(stories); i++) {
         struct story s = {
             .name = stories[i].name, .text = stories[i].text, .now_ns = S_NS, .retry_after_s = -1};
-        s.reflector = kube_reflector_new(&(struct kube_reflector_params){.resource = &kube_pods,
-                                                                         .ns = "n",
-                                                                         .label_selector = "x=y",
-                                                                         .on_change = on_change,
-                                                                         .on_synced = on_synced,
-                                                                         .ctx = &s,
-                                                                         .seed = 42});
+        const bool has_first = strstr(s.text, "first\n") != NULL;
+        s.reflector = kube_reflector_new(
+            &(struct kube_reflector_params){.resource = &kube_pods,
+                                            .ns = "n",
+                                            .label_selector = "x=y",
+                                            .first_field_selector = has_first ? FIRST : NULL,
+                                            .on_change = on_change,
+                                            .on_synced = on_synced,
+                                            .ctx = &s,
+                                            .seed = 42});
         for (const char *at = s.text; *at != '\0';) {
             const size_t len = strcspn(at, "\n");
             _cleanup_(freep) char *step = xstrndup(at, len);

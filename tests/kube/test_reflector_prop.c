@@ -1,5 +1,5 @@
-/* A random server with a history of its own, a reflector, and every fault on the way: whenever the
- * faults stop, the cache is the server's state, and what was told adds up to it. */
+/* A random server with a history of its own, a reflector, which in every other world begins with a list of some
+ * objects, and every fault on the way: whenever the faults stop, the cache is the server's state, and what was told adds up to it. */
 #include "cmocka_kube.h"
 
 #include "kube/reflector.h"
@@ -108,7 +108,7 @@ static struct kube_response response(int code, const char *body)
 /* Pages of two; the snapshot is the current one, as if no one had written in between. */
 static void answer_list(struct world *w, const struct kube_request *req)
 {
-    static const int codes[] = {0, 410, 429, 500, 503, 504};
+    static const int codes[] = {0, 400, 410, 429, 500, 503, 504};
     if (fault(w, 4)) {
         const struct kube_response res = response(codes[below(w, LEN(codes))], "no");
         kube_reflector_list_done(w->reflector, w->now_ns, &res);
@@ -116,6 +116,7 @@ static void answer_list(struct world *w, const struct kube_request *req)
     }
     const char *token = strstr(req->path, "continue=");
     const unsigned from = token == NULL ? 0 : (unsigned)(token[9] - '0');
+    const bool is_first = strstr(req->path, "fieldSelector=") != NULL; /* every other object */
     static unsigned snapshot_version;
     static struct object snapshot[NAMES];
     if (token == NULL) {
@@ -126,7 +127,7 @@ static void answer_list(struct world *w, const struct kube_request *req)
     buf_puts(&body, "{\"items\":[");
     unsigned n = 0, i = from;
     for (; i < NAMES && n < 2; i++) {
-        if (snapshot[i].uid != 0) {
+        if (snapshot[i].uid != 0 && (!is_first || i % 2 == 0)) {
             buf_puts(&body, n++ == 0 ? "" : ",");
             put_object(&body, i, snapshot[i].uid, snapshot[i].version);
         }
@@ -263,8 +264,13 @@ static void run_world(uint64_t seed)
 {
     struct world *w = xnew(struct world);
     w->random = seed * 0x9e3779b97f4a7c15 + 1;
-    w->reflector = kube_reflector_new(&(struct kube_reflector_params){
-        .resource = &kube_pods, .ns = "n", .on_change = on_change, .ctx = w, .seed = seed});
+    w->reflector = kube_reflector_new(
+        &(struct kube_reflector_params){.resource = &kube_pods,
+                                        .ns = "n",
+                                        .first_field_selector = seed % 2 == 0 ? "some" : NULL,
+                                        .on_change = on_change,
+                                        .ctx = w,
+                                        .seed = seed});
     for (int i = 0; i < STEPS; i++) {
         if (below(w, 2) == 0) {
             change_server(w);

@@ -322,7 +322,7 @@ static void arrive(void *ctx)
     if (!fails_before(&t->request, &t->answer)) {
         server_serve(&t->request, t, &t->answer);
     }
-    const int64_t at_ns = arrival_ns();
+    const int64_t at_ns = arrival_ns() + t->answer.way_ns;
     if (t->process == NULL || t->is_over) {
         network_drop(t); /* nobody waits for the answer */
         return;

@@ -229,7 +229,7 @@ void node_log(struct sim_pod *p, bool is_follow, int64_t since_ns, struct kube_t
            sim_unix_ms_of(p->lines.items[first].at_ns) * SIM_MS < since_ns) {
         first++;
     }
-    *ret = (struct sim_answer){200, NULL, -1};
+    *ret = (struct sim_answer){200, NULL, -1, 0};
     if (is_follow) {
         network_hold(stream);
         *vec_push(&p->followers) = stream;

@@ -442,13 +442,13 @@ void server_status(struct sim_answer *ret, int code, const char *reason, const c
     json_t *status = json_pack("{s:s, s:s, s:s, s:s, s:i}", "kind", "Status", "status", "Failure",
                                "reason", reason, "message", message, "code", code);
     free(ret->body);
-    *ret = (struct sim_answer){code, json_dumps(status, JSON_COMPACT), -1};
+    *ret = (struct sim_answer){code, json_dumps(status, JSON_COMPACT), -1, 0};
     json_decref(status);
 }
 
 static void answer_object(struct sim_answer *ret, int code, const struct sim_object *o)
 {
-    *ret = (struct sim_answer){code, json_dumps(o->json, JSON_COMPACT), -1};
+    *ret = (struct sim_answer){code, json_dumps(o->json, JSON_COMPACT), -1, 0};
 }
 
 /* A path's parts. */
@@ -485,22 +485,6 @@ static bool read_target(const char *path, struct target *ret)
     return false;
 }
 
-static void list(enum sim_kind kind, struct sim_answer *ret)
-{
-    watch_listed(kind);
-    struct buf text = BUF_INIT;
-    buf_printf(&text,
-               "{\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"%" PRIu64 "\"},\"items\":[",
-               server.version);
-    for (size_t i = 0; i < server.objects[kind].len; i++) {
-        _cleanup_(freep) char *one = json_dumps(server.objects[kind].items[i]->json, JSON_COMPACT);
-        buf_puts(&text, i > 0 ? "," : "");
-        buf_puts(&text, one);
-    }
-    buf_puts(&text, "]}");
-    *ret = (struct sim_answer){200, buf_take(&text), -1};
-}
-
 static void serve_post(const struct target *t, const struct sim_request *req,
                        struct sim_answer *ret)
 {
@@ -514,7 +498,7 @@ static void serve_post(const struct target *t, const struct sim_request *req,
         server_status(ret, 409, "AlreadyExists", "it exists already");
         json_decref(json);
     } else if (strstr(req->path, "dryRun=") != NULL || t->kind == KIND_EVENTS) {
-        *ret = (struct sim_answer){201, xstrdup("{}"), -1};
+        *ret = (struct sim_answer){201, xstrdup("{}"), -1, 0};
         json_decref(json);
     } else {
         answer_object(ret, 201, server_create(t->kind, json));
@@ -619,7 +603,7 @@ static void serve_delete(struct sim_object *o, const struct sim_request *req,
     if (uid != NULL && !str_eq(uid, o->uid)) {
         server_status(ret, 409, "Conflict", "the uid is another one");
     } else {
-        *ret = (struct sim_answer){200, xstrdup("{}"), -1};
+        *ret = (struct sim_answer){200, xstrdup("{}"), -1, 0};
         if (o->kind == KIND_RUNS) {
             promise_object_expires(o->uid);
         } else if (o->kind == KIND_PODS) {
@@ -688,7 +672,7 @@ void server_serve(const struct sim_request *req, struct kube_transfer *stream,
     } else if (strstr(req->path, "watch=1") != NULL) {
         watch_open(t.kind, req->path, stream, ret);
     } else {
-        list(t.kind, ret);
+        list_serve(t.kind, req->path, ret);
     }
     free(t.name);
     free(t.sub);

@@ -7,6 +7,7 @@
  *   loop.c     libuv's timers and the clocks, as benchd sees them     (linked with --wrap)
  *   network.c  kube/transfer.h: a request, its way to the server and the answer's way back (the same)
  *   server.c   the API server: objects with versions, conflicts, deletion, garbage, a restored backup
+ *   list.c     its lists
  *   watch.c    its watches
  *   node.c     scheduler, kubelets and containers: pods run, print records and end
  *   process.c  benchd's processes: start, crash, freeze, end, start again
@@ -104,6 +105,7 @@ struct sim_answer {
     int code;
     char *body;            /* owned */
     int64_t retry_after_s; /* -1: not said */
+    int64_t way_ns;        /* what it takes longer than others */
 };
 /* The process is gone: nothing of its transfers calls back. */
 void network_forget(const struct sim_process *p);
@@ -176,6 +178,10 @@ size_t server_count_live_pods(void); /* as a quota counts */
  * too, or (bumped) on beyond all that were. */
 void server_back_up(void);
 void server_restore(bool is_bumped);
+
+/* --- list.c --- */
+
+void list_serve(enum sim_kind kind, const char *path, struct sim_answer *ret);
 
 /* --- watch.c --- */
 

@@ -409,6 +409,12 @@ static void runs_that_are_not_over_are_listed(void **state)
         free(uids[i]);
     }
     free(uids);
+    assert_int_equal(s->ops->list_open(s, "ns", INT64_MAX, &uids, &n, NULL), 0);
+    assert_int_equal(n, 3); /* however late the others ended */
+    for (size_t i = 0; i < n; i++) {
+        free(uids[i]);
+    }
+    free(uids);
     assert_int_equal(s->ops->list_open(s, "none", 500, &uids, &n, NULL), 0);
     assert_int_equal(n, 0);
     free(uids);
