@@ -185,7 +185,8 @@ static void put_trials_chart(struct buf *out, const struct point_result *p)
         buf_done(&value);
     }
     if (chart.rows.len > 0) {
-        buf_puts(out, "<div class=\"charts\"><figure><figcaption><h2>Trials</h2></figcaption>\n");
+        buf_puts(out, "<h2>Trials</h2>\n<div class=\"charts\"><figure><figcaption><span "
+                      "class=\"soft\">dashed: their median</span></figcaption>\n");
         chart_svg_dots(&chart, false, out);
         buf_puts(out, "</figure></div>\n");
     }

@@ -231,8 +231,10 @@ static void put_history_chart(const struct report_history *r, struct buf *out)
         buf_done(&value);
     }
     *vec_push(&chart.series) = series;
-    buf_puts(out,
-             "<div class=\"charts\"><figure><figcaption><h2>Throughput by run</h2></figcaption>\n");
+    buf_puts(out, "<h2>Throughput by run</h2>\n<div class=\"charts\"><figure><figcaption><span "
+                  "class=\"soft\">");
+    html_escape(h->unit, out);
+    buf_puts(out, "</span></figcaption>\n");
     chart_svg_lines(&chart, false, out);
     buf_puts(out, "</figure></div>\n");
     line_chart_done(&chart);

@@ -61,6 +61,14 @@
   if (document.documentElement.scrollWidth > innerWidth) {
     found.push(`the page is ${document.documentElement.scrollWidth} px wide in a window of ${innerWidth}`);
   }
+  // The buttons of a chart stand below the heading of its part, and above its picture.
+  for (const e of document.querySelectorAll('.zoom')) {
+    const box = e.getBoundingClientRect(), picture = e.parentElement.querySelector('svg').getBoundingClientRect();
+    const before = [...document.querySelectorAll('h2')].filter(h => h.compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING).at(-1);
+    if (box.height === 0) continue; // printed
+    if (before && before.getBoundingClientRect().bottom > box.top) found.push(`the buttons of a chart stand above '${before.textContent}'`);
+    if (box.bottom > picture.top + 1) found.push('the buttons of a chart stand on its picture');
+  }
   // Text of pictures is not cut off at their edges.
   for (const e of document.querySelectorAll('svg text')) {
     if (getComputedStyle(e).display === 'none') continue;
