@@ -12,8 +12,12 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "ctl/show.h"
 #include "ctl/usage.h"
 #include "doc/json_path.h"
+#include "report/wrap.h"
+
+#define NOTE_INDENT 2 /* of a note's lines after the first */
 
 static const struct verb *find_verb(const struct verb *const *verbs, size_t n, const char *name)
 {
@@ -313,6 +317,25 @@ void cli_note(const struct cli *cli, const char *fmt, ...)
     va_end(ap);
     drop_control(text);
     (void)fprintf(stderr, "%s\n", text); /* a note that cannot be shown is no failure */
+}
+
+void cli_note_prose(const struct cli *cli, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
+    va_end(ap);
+    if (isatty(STDERR_FILENO) != 1) {
+        cli_note(cli, "%s", text);
+        return;
+    }
+    for (char *c = text; *c != '\0'; c++) { /* lines that were broken for a usual terminal */
+        *c = *c == '\n' ? ' ' : *c;
+    }
+    struct buf lines = BUF_INIT;
+    wrap_text(&lines, text, show_columns(STDERR_FILENO), 0, NOTE_INDENT);
+    cli_note(cli, "%.*s", (int)lines.len - 1, buf_cstr(&lines));
+    buf_done(&lines);
 }
 
 enum exit_code cli_print(const struct buf *out)

@@ -150,7 +150,7 @@ static enum exit_code create_builtin(struct cluster *c, const struct cluster_sou
         return fail(r, &err);
     }
     if (r >= 0) {
-        cli_note(c->backend.cli, "benchmark/%s created in namespace '%s' from %s",
+        cli_note_prose(c->backend.cli, "benchmark/%s created in namespace '%s' from %s",
                  s->def->spec->name, c->ns, s->file.path);
     }
     return EXIT_OK;
@@ -217,7 +217,7 @@ enum exit_code cluster_create_run(struct cluster *c, const struct object_run_par
         return fail(r, &err);
     }
     *ret_name = xstrdup(name);
-    cli_note(c->backend.cli, "run/%s created in namespace '%s'", name, c->ns);
+    cli_note_prose(c->backend.cli, "run/%s created in namespace '%s'", name, c->ns);
     return EXIT_OK;
 }
 

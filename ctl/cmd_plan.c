@@ -30,7 +30,7 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def)
     enum exit_code code = r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : cli_show(cli, &out);
     preview_rehearsal(def, &warning);
     if (code == EXIT_OK && warning.len > 0) {
-        cli_note(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));
+        cli_note_prose(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));
     }
     buf_done(&out);
     buf_done(&warning);

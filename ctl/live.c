@@ -18,9 +18,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "ctl/show.h"
+#include "report/wrap.h"
 
 #define FRAME_MS 100
 #define TICK_MS 1000
+#define NOTES_AT 2 /* behind their sign */
 
 struct live {
     const struct live_model *model;
@@ -132,9 +134,11 @@ struct live *live_new(struct uv_loop_s *loop, const struct live_model *model, bo
 
 void live_note(struct live *l, const char *reason, const char *note)
 {
+    _cleanup_(freep) char *text = xasprintf("%s: %s", reason, note);
     struct buf out = BUF_INIT;
     move_up(l, &out);
-    buf_printf(&out, "\033[J%s %s: %s\n", l->ascii ? "!" : "⚠", reason, note);
+    buf_printf(&out, "\033[J%s ", l->ascii ? "!" : "⚠");
+    wrap_text(&out, text, show_columns(STDERR_FILENO), NOTES_AT, NOTES_AT);
     put(&out);
     buf_done(&out);
     l->n_lines = 0;

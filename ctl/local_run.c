@@ -112,11 +112,11 @@ static enum exit_code create(const struct cli *cli, const struct profiles *profi
     }
     if (code == EXIT_OK) {
         _cleanup_(freep) char *url = local_store_url(cli);
-        cli_note(cli, "run/%s created in %s", *ret_name, url);
+        cli_note_prose(cli, "run/%s created in %s", *ret_name, url);
         definition_note_thresholds(cli, def);
         preview_rehearsal(def, &warning);
         if (warning.len > 0) {
-            cli_note(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));
+            cli_note_prose(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));
         }
     }
     buf_done(&warning);

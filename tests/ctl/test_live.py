@@ -44,7 +44,7 @@ class Screen:
 
 
 class Live(cli.CliCase):
-    def run_on_terminal(self, columns, **keys):
+    def run_on_terminal(self, columns, code=0, **keys):
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         env = {**{k: v for k, v in self.env.items() if k != "CI"}, "TERM": "xterm"}
@@ -62,7 +62,7 @@ class Live(cli.CliCase):
             data += chunk
         os.close(master)
         process.communicate(timeout=cli.WAIT_S)
-        self.assertEqual(process.returncode, 0, data)
+        self.assertEqual(process.returncode, code, data)
         return data.decode()
 
     def on_terminal(self, columns, *args):
@@ -110,7 +110,7 @@ class Live(cli.CliCase):
             with self.subTest(columns=columns):
                 text = self.run_on_terminal(columns, trainers=(1, 2), repeats=1, env={"FAKE_STEP_S": "0.08"})
                 screen = Screen(columns)
-                screen.feed(text[re.search(r"tiny-\w{5}   0/", text).start():])   # after the notes
+                screen.feed(text)
                 self.assertEqual(screen.wrapped, 0)
                 end = "\n".join(screen.lines)
                 self.assertRegex(end, r"tiny-\w{5}   \d/\d trials")
@@ -120,6 +120,23 @@ class Live(cli.CliCase):
                 self.assertRegex(text, r"▸ 1 .* 0/1  ~?[\d.]+ samples/s")   # while it trains
                 self.assertEqual(re.search(r"samples/s  .*step \d/3", text) is not None, columns >= 80)
                 self.assertEqual(re.search(r"samples/s  ╍+━+─*  step", text) is not None, columns >= 130)
+
+    def test_notes_above_it_are_broken_at_blanks(self):
+        """Those before the first frame, and those that come while it is drawn."""
+        thresholds = [{"metric": "efficiency", "where": {"trainers": 100}, "min": 0.9}]
+        for columns in (60, 200):
+            with self.subTest(columns=columns):
+                text = self.run_on_terminal(columns, code=1, trainers=(1, 2), repeats=1, extra={"thresholds": thresholds},
+                                            env={"FAKE_STEP_S": "0.08", "FAKE_FAIL": "1.0.0=9"})
+                screen = Screen(columns)
+                screen.feed(text)
+                self.assertEqual(screen.wrapped, 0)
+                said = " ".join(" ".join(screen.lines).split())
+                self.assertRegex(said, r"run/tiny-\w{5} created in sqlite:")
+                self.assertIn("note: threshold 0 (efficiency >= 0.9 where trainers=100) is skipped: this run has no such point", said)
+                self.assertRegex(said, r"⚠ TrialFailed: point 1, trial 0, attempt 0 failed: ")
+                note = next(i for i, line in enumerate(screen.lines) if line.startswith("⚠ "))
+                self.assertEqual(screen.lines[note + 1].startswith("  "), columns == 60, screen.lines)
 
 
 if __name__ == "__main__":
