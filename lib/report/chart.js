@@ -3,7 +3,7 @@
 // Zooming moves what the group holds, so that marks, intervals and letters keep their size.
 (() => {
   'use strict';
-  const NEAR_PX = 28, DRAG_PX = 6, MAX_ZOOM = 64;
+  const NEAR_PX = 28, DRAG_PX = 6, MAX_ZOOM = 64, NARROW_PX = 200;
   const zooms = new Map(); // name of a chart: the part of its x axis; a page that follows a run draws its charts anew
   let tip = null, tipOf = null, n_clips = 0;
 
@@ -82,7 +82,7 @@
   // The numbers of an axis that had round ones: new round ones.
   function drawTicks(group, a, unit, isX) {
     const [line, text] = [group.querySelector('line'), group.querySelector('text')];
-    const step = niceStep(a.high - a.low, isX ? 4 : 5), ticks = [];
+    const step = niceStep(a.high - a.low, !isX ? 5 : a.to - a.from < NARROW_PX ? 3 : 4), ticks = [];
     for (let i = Math.ceil(a.low / step - 1e-9); i * step <= a.high + step * 1e-9; i++) {
       const px = toPx(a, i * step), l = line.cloneNode(), t = text.cloneNode();
       for (const name of isX ? ['x1', 'x2'] : ['y1', 'y2']) l.setAttribute(name, px);

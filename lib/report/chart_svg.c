@@ -9,16 +9,21 @@
 #include "report/table.h"
 #include "result/number.h"
 
-#define WIDTH_PX 420.0
+/* A phone of 360 px shows a chart in 334: so narrow, its text is not scaled down there. */
+#define WIDTH_PX 330.0
 #define TOP_PX 10.0
-#define RIGHT_PX 16.0
-#define LEFT_PX 52.0   /* numbers of the y axis */
-#define PLOT_PX 220.0  /* height of a line chart's plot */
-#define ROW_PX 17.0    /* of dots, bars and legends */
-#define NAMES_PX 128.0 /* names of rows */
-#define CHAR_PX 6.2    /* of the text, on average */
-#define MARK_PX 3.6    /* half of a mark */
-#define MAX_NAME 21    /* characters that fit into NAMES_PX */
+#define RIGHT_PX 10.0
+#define LEFT_PX 50.0     /* numbers of the y axis */
+#define PLOT_PX 190.0    /* height of a line chart's plot */
+#define ROW_PX 17.0      /* of dots, bars and legends */
+#define STACKED_PX 30.0  /* of a row that has its name above it */
+#define CHAR_PX 6.2      /* of the text, on average */
+#define MARK_PX 3.6      /* half of a mark */
+#define MAX_BESIDE 24    /* characters of a name beside its row */
+#define MAX_LINE 48      /* characters of a line */
+#define LEGEND_PX 24.0   /* where its texts begin */
+#define AXIS_END_PX 22.0 /* from the end of a row to the edge: half of the last number */
+#define NARROW_PX 200.0  /* a plot with room for fewer numbers */
 
 /* ---- pieces ---- */
 
@@ -89,18 +94,25 @@ static void put_whisker(struct buf *out, double x1, double y1, double x2, double
     buf_done(&classes);
 }
 
-/* At most `max` characters; a longer text ends with an ellipsis and has the whole in a <title>. */
-static void put_name(struct buf *out, double x, double y, const char *classes, const char *name,
-                     size_t max)
+/* Characters of UTF-8. *ret_cut: the bytes before the last one that a line holds. */
+static size_t count_chars(const char *text, size_t *ret_cut)
 {
-    size_t n_chars = 0, cut = 0;
-    for (size_t i = 0; name[i] != '\0'; i++) {
-        if (((unsigned char)name[i] & 0xc0) != 0x80) { /* the first byte of a character */
-            cut = n_chars == max - 1 ? i : cut;
-            n_chars++;
+    size_t n = 0;
+    *ret_cut = 0;
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        if (((unsigned char)text[i] & 0xc0) != 0x80) { /* the first byte of a character */
+            *ret_cut = n == MAX_LINE - 1 ? i : *ret_cut;
+            n++;
         }
     }
-    if (n_chars <= max) {
+    return n;
+}
+
+/* At most MAX_LINE characters; a longer text ends with an ellipsis and has the whole in a <title>. */
+static void put_name(struct buf *out, double x, double y, const char *classes, const char *name)
+{
+    size_t cut;
+    if (count_chars(name, &cut) <= MAX_LINE) {
         put_text(out, x, y, classes, name);
         return;
     }
@@ -163,21 +175,26 @@ static void put_mark(struct buf *out, double x, double y, size_t series, const c
 
 static void put_legend(struct buf *out, double y, size_t series, const char *name)
 {
-    put_mark(out, LEFT_PX + 6, y - 4, series, NULL);
-    put_name(out, LEFT_PX + 18, y, "n", name, 54);
+    put_mark(out, LEGEND_PX - 12, y - 4, series, NULL);
+    put_name(out, LEGEND_PX, y, "n", name);
 }
 
-/* Numbers below the plot, and lines up through it. */
+/* Numbers below the plot but for those that would touch the one before, and lines up through it. */
 static void put_value_axis(struct buf *out, const struct chart_axis *a, enum chart_unit unit,
                            double top_px, double bottom_px)
 {
+    double free_px = -INFINITY;
     open_ticks(out, 'x', unit);
     for (size_t i = 0; i < chart_axis_n_ticks(a); i++) {
         const double value = chart_axis_tick(a, i), x = chart_axis_px(a, value);
         struct buf text = BUF_INIT;
         format_value(value, unit, &text);
         put_line(out, x, top_px, x, bottom_px, "g");
-        put_text(out, x, bottom_px + 14, "n m", buf_cstr(&text));
+        const double half_px = CHAR_PX * (double)text.len / 2;
+        if (x - half_px > free_px) {
+            put_text(out, x, bottom_px + 14, "n m", buf_cstr(&text));
+            free_px = x + half_px + CHAR_PX / 2;
+        }
         buf_done(&text);
     }
     close_group(out);
@@ -373,15 +390,62 @@ void chart_svg_lines(const struct line_chart *c, bool is_file, struct buf *out)
     }
     if (with_ideal) {
         y += ROW_PX;
-        put_line(out, LEFT_PX - 2, y - 4, LEFT_PX + 14, y - 4, "ref");
-        put_text(out, LEFT_PX + 18, y, "n", "dashed: ideal, the baseline times its number");
+        put_line(out, LEGEND_PX - 20, y - 4, LEGEND_PX - 4, y - 4, "ref");
+        put_text(out, LEGEND_PX, y, "n", "dashed: ideal, the baseline times its number");
     }
     put_close(out);
 }
 
+/* ---- rows, of dots or bars ---- */
+
+/* Names stand beside their rows, or above them where one is long. */
+struct row_space {
+    bool is_stacked;
+    double names_px;       /* where names end; of stacked ones, where they begin */
+    double from_px, to_px; /* of the plot */
+    double row_px, top_px, bottom_px;
+};
+
+static struct row_space row_space_of(size_t longest, size_t n_rows)
+{
+    struct row_space s = {.is_stacked = longest > MAX_BESIDE};
+    s.names_px = s.is_stacked ? 2 : CHAR_PX * (double)longest + 6;
+    s.from_px = s.is_stacked ? AXIS_END_PX : s.names_px + 8;
+    s.to_px = WIDTH_PX - AXIS_END_PX;
+    s.row_px = s.is_stacked ? STACKED_PX : ROW_PX;
+    s.top_px = TOP_PX + ROW_PX;
+    s.bottom_px = s.top_px + s.row_px * (double)n_rows;
+    return s;
+}
+
+static unsigned n_ticks_of(const struct row_space *s)
+{
+    return s->to_px - s->from_px < NARROW_PX ? 3 : 4;
+}
+
+/* The middle of what a row shows. */
+static double row_y_px(const struct row_space *s, size_t row)
+{
+    return s->top_px + s->row_px * ((double)row + 1) - ROW_PX / 2;
+}
+
+static void put_row_name(struct buf *out, const struct row_space *s, size_t row, const char *name)
+{
+    const double y = row_y_px(s, row) + 4;
+    put_name(out, s->names_px, s->is_stacked ? y - (STACKED_PX - ROW_PX) : y,
+             s->is_stacked ? "" : "e", name);
+}
+
+static size_t longer(size_t longest, const char *name)
+{
+    size_t cut;
+    const size_t n = count_chars(name, &cut);
+    return n > longest ? n : longest;
+}
+
 /* ---- dots ---- */
 
-static struct chart_axis dot_axis(const struct dot_chart *c)
+static struct chart_axis dot_axis(const struct dot_chart *c, const struct row_space *s)
 {
     double low = INFINITY, high = -INFINITY;
     if (c->unit != CHART_CHANGE) {
@@ -395,7 +459,7 @@ static struct chart_axis dot_axis(const struct dot_chart *c)
             widen(dot->high, &low, &high);
         }
     }
-    return chart_axis_nice(low, high, 4, NAMES_PX + 8, WIDTH_PX - 28);
+    return chart_axis_nice(low, high, n_ticks_of(s), s->from_px, s->to_px);
 }
 
 /* Equal values of two series stay visible. */
@@ -406,25 +470,28 @@ static double dot_dodge_px(const struct dot_chart *c, unsigned series)
 
 void chart_svg_dots(const struct dot_chart *c, bool is_file, struct buf *out)
 {
-    const struct chart_axis a = dot_axis(c);
+    size_t longest = longer(0, c->names);
+    vec_each (const struct chart_row, row, &c->rows) {
+        longest = longer(longest, row->name);
+    }
+    const struct row_space s = row_space_of(longest, c->rows.len);
+    const struct chart_axis a = dot_axis(c, &s);
     const size_t n_legend = c->series.len > 1 ? c->series.len : 0;
-    const double top_px = TOP_PX + ROW_PX, bottom_px = top_px + ROW_PX * (double)c->rows.len;
-    double y = bottom_px + 32;
+    double y = s.bottom_px + 32;
     put_open(out, c->id, c->title, y + ROW_PX * (double)n_legend + 8, is_file);
-    put_name(out, NAMES_PX, TOP_PX + ROW_PX / 2 + 4, "n e", c->names, MAX_NAME);
-    put_value_axis(out, &a, c->unit, top_px, bottom_px);
+    put_name(out, s.names_px, TOP_PX + ROW_PX / 2 + 4, s.is_stacked ? "n" : "n e", c->names);
+    put_value_axis(out, &a, c->unit, s.top_px, s.bottom_px);
     for (size_t i = 0; i < c->rows.len; i++) {
-        put_name(out, NAMES_PX, top_px + ROW_PX * ((double)i + 0.5) + 4, "e", c->rows.items[i].name,
-                 MAX_NAME);
+        put_row_name(out, &s, i, c->rows.items[i].name);
     }
     open_plot(out, "dots", &a, NULL);
     if (isfinite(c->reference)) {
         const double px = chart_axis_px(&a, c->reference);
-        put_line(out, px, top_px, px, bottom_px, "ref");
+        put_line(out, px, s.top_px, px, s.bottom_px, "ref");
     }
     for (size_t i = 0; i < c->rows.len; i++) {
         const struct chart_row *row = &c->rows.items[i];
-        const double row_px = top_px + ROW_PX * ((double)i + 0.5);
+        const double row_px = row_y_px(&s, i);
         vec_each (struct chart_dot, dot, &row->dots) {
             const double y_px = row_px + dot_dodge_px(c, dot->series);
             if (isfinite(dot->low) && isfinite(dot->high)) {
@@ -435,7 +502,7 @@ void chart_svg_dots(const struct dot_chart *c, bool is_file, struct buf *out)
         }
     }
     close_group(out);
-    put_text(out, (NAMES_PX + WIDTH_PX) / 2, y, "n m", c->x_title);
+    put_text(out, WIDTH_PX / 2, y, "n m", c->x_title);
     for (size_t i = 0; i < n_legend; i++) {
         y += ROW_PX;
         put_legend(out, y, i, c->series.items[i]);
@@ -476,38 +543,39 @@ static void put_bar(struct buf *out, const struct bar_chart *c, const struct bar
 void chart_svg_bars(const struct bar_chart *c, bool is_file, struct buf *out)
 {
     double high = 0;
+    size_t longest = longer(0, c->names);
     for (size_t i = 0; i < c->n_rows; i++) {
+        longest = longer(longest, c->rows[i].name);
         double sum = 0;
         for (size_t k = 0; k < c->parts.len; k++) {
             sum += c->rows[i].parts[k] > 0 ? c->rows[i].parts[k] : 0;
         }
         high = fmax(high, fmax(sum, isfinite(c->rows[i].whole) ? c->rows[i].whole : 0));
     }
-    const struct chart_axis a = chart_axis_nice(0, high, 4, NAMES_PX + 8, WIDTH_PX - 28);
-    const double top_px = TOP_PX + ROW_PX, bottom_px = top_px + ROW_PX * (double)c->n_rows;
-    double y = bottom_px + 32;
+    const struct row_space s = row_space_of(longest, c->n_rows);
+    const struct chart_axis a = chart_axis_nice(0, high, n_ticks_of(&s), s.from_px, s.to_px);
+    double y = s.bottom_px + 32;
     put_open(out, c->id, c->title, y + ROW_PX * (double)(c->parts.len + 1) + 8, is_file);
-    put_name(out, NAMES_PX, TOP_PX + ROW_PX / 2 + 4, "n e", c->names, MAX_NAME);
-    put_value_axis(out, &a, CHART_NUMBER, top_px, bottom_px);
+    put_name(out, s.names_px, TOP_PX + ROW_PX / 2 + 4, s.is_stacked ? "n" : "n e", c->names);
+    put_value_axis(out, &a, CHART_NUMBER, s.top_px, s.bottom_px);
     for (size_t i = 0; i < c->n_rows; i++) {
-        put_name(out, NAMES_PX, top_px + ROW_PX * ((double)i + 0.5) + 4, "e", c->rows[i].name,
-                 MAX_NAME);
+        put_row_name(out, &s, i, c->rows[i].name);
     }
     open_plot(out, "bars", &a, NULL);
     for (size_t i = 0; i < c->n_rows; i++) {
-        put_bar(out, c, &c->rows[i], &a, top_px + ROW_PX * ((double)i + 0.5));
+        put_bar(out, c, &c->rows[i], &a, row_y_px(&s, i));
     }
     close_group(out);
-    put_text(out, (NAMES_PX + WIDTH_PX) / 2, y, "n m", c->x_title);
+    put_text(out, WIDTH_PX / 2, y, "n m", c->x_title);
     for (size_t k = 0; k < c->parts.len; k++) {
         y += ROW_PX;
         buf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"10\" height=\"10\" class=\"s%zu\"/>\n",
-                   LEFT_PX, y - 9, k);
-        put_text(out, LEFT_PX + 18, y, "n", c->parts.items[k]);
+                   LEGEND_PX - 17, y - 9, k);
+        put_text(out, LEGEND_PX, y, "n", c->parts.items[k]);
     }
     y += ROW_PX;
-    put_line(out, LEFT_PX + 5, y - 11, LEFT_PX + 5, y + 2, "whole");
-    put_text(out, LEFT_PX + 18, y, "n", "the whole step");
+    put_line(out, LEGEND_PX - 12, y - 11, LEGEND_PX - 12, y + 2, "whole");
+    put_text(out, LEGEND_PX, y, "n", "the whole step");
     put_close(out);
 }
 

@@ -61,6 +61,12 @@
   if (document.documentElement.scrollWidth > innerWidth) {
     found.push(`the page is ${document.documentElement.scrollWidth} px wide in a window of ${innerWidth}`);
   }
+  // Text of pictures is not smaller than 11 px as it is shown, on a phone neither.
+  for (const e of document.querySelectorAll('svg')) {
+    const text = e.querySelector('text'), width = e.getBoundingClientRect().width;
+    const px = text && width > 0 ? parseFloat(getComputedStyle(text).fontSize) * width / e.viewBox.baseVal.width : 11;
+    if (px < 10.995) found.push(`the text of a picture is ${px.toFixed(2)} px high`);
+  }
   // The buttons of a chart stand below the heading of its part, and above its picture.
   for (const e of document.querySelectorAll('.zoom')) {
     const box = e.getBoundingClientRect(), picture = e.parentElement.querySelector('svg').getBoundingClientRect();
