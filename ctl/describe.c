@@ -506,7 +506,7 @@ static void format_slow(const struct describe_params *p, struct buf *out)
     buf_puts(out, "\nSlow replicas (own work a step, else median step time):\n");
     vec_each (struct slow_replica, s, &p->result->slow) {
         struct buf text = BUF_INIT;
-        layout_describe_slow(s, &text);
+        layout_describe_slow(NULL, s, &text);
         buf_puts(out, "  ");
         prose(p, buf_cstr(&text), 2, 4, out);
         buf_done(&text);

@@ -166,7 +166,6 @@ static void put_trials_chart(struct buf *out, const struct point_result *p)
         .title = xstrdup("Throughput by trial"),
         .x_title = xstrdup(p->throughput.unit),
         .unit = CHART_NUMBER,
-        .names = xstrdup("trial"),
         .reference = p->throughput.estimate.known ? p->throughput.estimate.value : NAN,
     };
     *vec_push(&chart.series) = xstrdup("throughput");
@@ -178,7 +177,7 @@ static void put_trials_chart(struct buf *out, const struct point_result *p)
         struct buf value = BUF_INIT;
         figure_format(&t->throughput, &value);
         struct chart_row *row = vec_push(&chart.rows);
-        *row = (struct chart_row){.name = xasprintf("%u", t->trial)};
+        *row = (struct chart_row){.name = xasprintf("trial %u", t->trial)};
         *vec_push(&row->dots) = (struct chart_dot){
             0, t->throughput.estimate.value, NAN, NAN,
             xasprintf("trial %u: %s %s", t->trial, buf_cstr(&value), t->throughput.unit)};
@@ -214,6 +213,7 @@ static void put_point(struct buf *out, const struct site_run *run, uint32_t poin
     if (is_swept) {
         struct layout layout;
         layout_init(&layout, run->result);
+        layout.is_page = true;
         layout_describe_point(&layout, point, &text);
         layout_done(&layout);
     } else {

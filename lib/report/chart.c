@@ -40,20 +40,17 @@ void dot_chart_done(struct dot_chart *c)
     free_strings(&c->series);
     free(c->title);
     free(c->x_title);
-    free(c->names);
 }
 
 void bar_chart_done(struct bar_chart *c)
 {
     for (size_t i = 0; i < c->n_rows; i++) {
         free(c->rows[i].name);
-        free(c->rows[i].text);
     }
     free(c->rows);
     free_strings(&c->parts);
     free(c->title);
     free(c->x_title);
-    free(c->names);
 }
 
 void spark_done(struct spark *s)

@@ -19,7 +19,7 @@ struct chart_mark {
     double x, y;
     double low, high; /* 95% interval of y; NaN: none */
     double ideal;     /* NaN: not known */
-    char *text;       /* what it is, in words: "pservers 2, trainers 4: 120.7 samples/s (...)" */
+    char *text;       /* what it is, in words: "2 pservers, 4 trainers: 120.7 samples/s (...)" */
 };
 
 struct chart_series {
@@ -44,7 +44,7 @@ struct chart_dot {
     char *text;
 };
 struct chart_row {
-    char *name; /* short: the values of what dot_chart.names says */
+    char *name; /* "2 pservers, 4 trainers" */
     VEC(struct chart_dot) dots;
 };
 
@@ -53,7 +53,6 @@ struct dot_chart {
     const char *id;
     char *title, *x_title;
     enum chart_unit unit;
-    char *names;        /* what the names of rows are: "pservers, trainers" */
     VEC(char *) series; /* one: no legend; of more, those with a dot */
     VEC(struct chart_row) rows;
     double reference; /* a line at this x; NaN: none */
@@ -62,10 +61,10 @@ struct dot_chart {
 /* A row a point, parts of a whole behind each other. */
 struct bar_chart {
     const char *id;
-    char *title, *x_title, *names;
+    char *title, *x_title;
     VEC(char *) parts; /* at most CHART_MAX_SERIES */
     struct bar_row {
-        char *name, *text; /* short, and in words */
+        char *name;
         double parts[CHART_MAX_SERIES];
         double whole; /* marked with a line; NaN: not known */
     } * rows;

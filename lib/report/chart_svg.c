@@ -413,7 +413,7 @@ static struct row_space row_space_of(size_t longest, size_t n_rows)
     s.from_px = s.is_stacked ? AXIS_END_PX : s.names_px + 8;
     s.to_px = WIDTH_PX - AXIS_END_PX;
     s.row_px = s.is_stacked ? STACKED_PX : ROW_PX;
-    s.top_px = TOP_PX + ROW_PX;
+    s.top_px = TOP_PX;
     s.bottom_px = s.top_px + s.row_px * (double)n_rows;
     return s;
 }
@@ -470,7 +470,7 @@ static double dot_dodge_px(const struct dot_chart *c, unsigned series)
 
 void chart_svg_dots(const struct dot_chart *c, bool is_file, struct buf *out)
 {
-    size_t longest = longer(0, c->names);
+    size_t longest = 0;
     vec_each (const struct chart_row, row, &c->rows) {
         longest = longer(longest, row->name);
     }
@@ -479,7 +479,6 @@ void chart_svg_dots(const struct dot_chart *c, bool is_file, struct buf *out)
     const size_t n_legend = c->series.len > 1 ? c->series.len : 0;
     double y = s.bottom_px + 32;
     put_open(out, c->id, c->title, y + ROW_PX * (double)n_legend + 8, is_file);
-    put_name(out, s.names_px, TOP_PX + ROW_PX / 2 + 4, s.is_stacked ? "n" : "n e", c->names);
     put_value_axis(out, &a, c->unit, s.top_px, s.bottom_px);
     for (size_t i = 0; i < c->rows.len; i++) {
         put_row_name(out, &s, i, c->rows.items[i].name);
@@ -523,7 +522,7 @@ static void put_bar(struct buf *out, const struct bar_chart *c, const struct bar
         const double from = chart_axis_px(a, sum), to = chart_axis_px(a, sum + row->parts[k]);
         sum += row->parts[k];
         struct buf text = BUF_INIT;
-        buf_printf(&text, "%s: %s ", row->text, c->parts.items[k]);
+        buf_printf(&text, "%s: %s ", row->name, c->parts.items[k]);
         number_format(row->parts[k], &text);
         buf_puts(&text, " ms");
         buf_printf(out,
@@ -543,7 +542,7 @@ static void put_bar(struct buf *out, const struct bar_chart *c, const struct bar
 void chart_svg_bars(const struct bar_chart *c, bool is_file, struct buf *out)
 {
     double high = 0;
-    size_t longest = longer(0, c->names);
+    size_t longest = 0;
     for (size_t i = 0; i < c->n_rows; i++) {
         longest = longer(longest, c->rows[i].name);
         double sum = 0;
@@ -556,7 +555,6 @@ void chart_svg_bars(const struct bar_chart *c, bool is_file, struct buf *out)
     const struct chart_axis a = chart_axis_nice(0, high, n_ticks_of(&s), s.from_px, s.to_px);
     double y = s.bottom_px + 32;
     put_open(out, c->id, c->title, y + ROW_PX * (double)(c->parts.len + 1) + 8, is_file);
-    put_name(out, s.names_px, TOP_PX + ROW_PX / 2 + 4, s.is_stacked ? "n" : "n e", c->names);
     put_value_axis(out, &a, CHART_NUMBER, s.top_px, s.bottom_px);
     for (size_t i = 0; i < c->n_rows; i++) {
         put_row_name(out, &s, i, c->rows[i].name);

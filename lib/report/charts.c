@@ -28,38 +28,35 @@ static const char *training_role(const struct result *r)
 
 /* ---- words ---- */
 
-/* "pservers 2, trainers 4: 120.7 samples/s (95%: 118.1..122.9)". Owned. */
-static char *mark_text(const struct layout *l, const struct point_result *p, const struct figure *f,
-                       const char *what)
+/* "2 pservers, 4 trainers"; `none` where nothing tells points apart. Owned. */
+static char *name_of(const struct point_words *words, const struct point *p, const char *none)
 {
     struct buf text = BUF_INIT;
-    layout_describe_point(l, p->point->index, &text);
-    buf_printf(&text, ": %s", what);
-    if (str_eq(f->unit, "ratio")) {
-        words_put_percent(&f->estimate, &text);
-    } else {
-        words_put_estimate(&f->estimate, f->unit, &text);
+    words_put_point(words, p, WORDS_COUNTED, &text);
+    if (text.len == 0) {
+        buf_puts(&text, none);
     }
     return buf_take(&text);
 }
 
 static char *point_name(const struct layout *l, const struct point_result *p)
 {
-    struct buf text = BUF_INIT;
-    if (l->systems || l->names.len > 0) {
-        layout_describe_point(l, p->point->index, &text);
-    } else {
-        buf_puts(&text, "the point");
-    }
-    return buf_take(&text);
+    const struct point_words words = layout_words(l);
+    return name_of(&words, p->point, "the point");
 }
 
-/* Owned. */
-static char *words_of(const struct layout *l, const struct point *p, enum words_form form)
+/* "2 pservers, 4 trainers: 120.7 samples/s (95%: 118.1..122.9)". Owned. */
+static char *mark_text(const struct layout *l, const struct point_result *p, const struct figure *f,
+                       const char *what)
 {
+    _cleanup_(freep) char *name = point_name(l, p);
     struct buf text = BUF_INIT;
-    const struct point_words words = layout_words(l);
-    words_put_point(&words, p, form, &text);
+    buf_printf(&text, "%s: %s", name, what);
+    if (str_eq(f->unit, "ratio")) {
+        words_put_percent(&f->estimate, &text);
+    } else {
+        words_put_estimate(&f->estimate, f->unit, &text);
+    }
     return buf_take(&text);
 }
 
@@ -103,14 +100,12 @@ static bool is_same_line(const struct layout *l, const struct point *a, const st
     return true;
 }
 
-/* "fluid, pservers 2": everything that varies but x. Owned. */
+/* "fluid, 2 pservers": everything that varies but x. Owned. */
 static char *line_name(const struct layout *l, const struct point *p, const char *x)
 {
-    struct buf text = BUF_INIT;
     struct point_words words = layout_words(l);
     words.without = x;
-    words_put_point(&words, p, WORDS_FULL, &text);
-    return buf_take(&text);
+    return name_of(&words, p, "");
 }
 
 static double x_of(struct line_chart *c, const struct value *v, bool is_number)
@@ -275,7 +270,7 @@ bool charts_resources(const struct layout *l, struct dot_chart *ret)
             }
         }
         if (row.dots.len > 0) {
-            row.name = words_of(l, p->point, WORDS_VALUES);
+            row.name = point_name(l, p);
             *vec_push(&ret->rows) = row;
         }
     }
@@ -293,7 +288,6 @@ bool charts_resources(const struct layout *l, struct dot_chart *ret)
     }
     ret->title = xstrdup("Efficiency by what is paid for");
     ret->x_title = xstrdup("of the ideal");
-    ret->names = words_of(l, NULL, WORDS_NAMES);
     return true;
 }
 
@@ -310,15 +304,15 @@ bool charts_trials(const struct layout *l, struct dot_chart *ret)
             const struct estimate ratio = {
                 .value = f->estimate.value / p->throughput.estimate.value,
             };
+            _cleanup_(freep) char *name = point_name(l, p);
             struct buf text = BUF_INIT;
-            layout_describe_point(l, p->point->index, &text);
-            buf_printf(&text, ", trial %u: ", p->trials[i].trial);
+            buf_printf(&text, "%s, trial %u: ", name, p->trials[i].trial);
             number_format(f->estimate.value, &text);
             buf_printf(&text, " %s", f->unit);
             add_dot(&row, 0, &ratio, buf_take(&text));
         }
         if (row.dots.len > 0) {
-            row.name = words_of(l, p->point, WORDS_VALUES);
+            row.name = point_name(l, p);
             *vec_push(&ret->rows) = row;
         }
     }
@@ -326,7 +320,6 @@ bool charts_trials(const struct layout *l, struct dot_chart *ret)
         return false;
     }
     *vec_push(&ret->series) = xstrdup("a trial");
-    ret->names = words_of(l, NULL, WORDS_NAMES);
     ret->title = xstrdup("Spread of trials");
     ret->x_title = xstrdup("from the median of the point");
     return true;
@@ -342,25 +335,18 @@ bool charts_comparison(const struct comparison *c, struct dot_chart *ret)
         if (!p->ratio.estimate.known) {
             continue;
         }
-        struct chart_row row = {0};
-        struct buf name = BUF_INIT, text = BUF_INIT;
-        compare_identity_describe(&id, c, p, &text);
-        words_put_point(&words, p->base->point, WORDS_VALUES, &name);
-        buf_puts(&text, ": ratio ");
+        struct chart_row row = {.name = name_of(&words, p->base->point, "the point")};
+        struct buf text = BUF_INIT;
+        buf_printf(&text, "%s: ratio ", row.name);
         words_put_estimate(&p->ratio.estimate, "", &text);
         add_dot(&row, 0, &p->ratio.estimate, buf_take(&text));
-        row.name = buf_take(&name);
         *vec_push(&ret->rows) = row;
     }
-    struct buf names = BUF_INIT;
-    words_put_point(&words, NULL, WORDS_NAMES, &names);
     compare_identity_done(&id);
     if (ret->rows.len == 0) {
-        buf_done(&names);
         return false;
     }
     *vec_push(&ret->series) = xstrdup("the candidate");
-    ret->names = buf_take(&names);
     ret->title = xstrdup("The candidate's throughput against the base's");
     ret->x_title = xstrdup("change of throughput, with its 95% interval");
     return true;
@@ -378,8 +364,7 @@ bool charts_phases(const struct layout *l, struct bar_chart *ret)
             continue;
         }
         struct bar_row *row = &ret->rows[ret->n_rows++];
-        row->name = words_of(l, p->point, WORDS_VALUES);
-        row->text = point_name(l, p);
+        row->name = point_name(l, p);
         for (int k = 0; k < PHASE_COUNT; k++) {
             row->parts[k] = MS_PER_NS * m.phase_ns[k];
         }
@@ -394,7 +379,6 @@ bool charts_phases(const struct layout *l, struct bar_chart *ret)
     }
     ret->title = xasprintf("What a %s's step consists of", training_role(l->result));
     ret->x_title = xstrdup("ms a step");
-    ret->names = words_of(l, NULL, WORDS_NAMES);
     return true;
 }
 

@@ -355,8 +355,9 @@ static void put_notes(struct buf *out, const struct layout *l)
 
 /* ---- where it ran, and how to run it again ---- */
 
-static void put_nodes(struct buf *out, const struct result *r)
+static void put_nodes(struct buf *out, const struct layout *l)
 {
+    const struct result *r = l->result;
     struct table *t = layout_nodes(r);
     if (t == NULL) {
         return;
@@ -370,7 +371,7 @@ static void put_nodes(struct buf *out, const struct result *r)
         buf_puts(out, "<h3>Replicas slower than the others of their role</h3>\n<ul>\n");
         vec_each (struct slow_replica, s, &r->slow) {
             struct buf text = BUF_INIT;
-            layout_describe_slow(s, &text);
+            layout_describe_slow(l, s, &text);
             put_element(out, "li", buf_cstr(&text));
             buf_done(&text);
         }
@@ -441,7 +442,7 @@ static void put_sections(struct buf *out, const struct layout *l)
     put_tables(out, l);
     put_steps(out, l);
     put_notes(out, l);
-    put_nodes(out, l->result);
+    put_nodes(out, l);
     put_environment(out, l->result);
 }
 
@@ -449,6 +450,7 @@ void report_html_sections(const struct result *r, struct buf *out)
 {
     struct layout layout;
     layout_init(&layout, r);
+    layout.is_page = true;
     put_summary(out, &layout);
     put_choice(out, &layout);
     put_sections(out, &layout);
@@ -459,6 +461,7 @@ void report_html(const struct report_page *page, struct buf *out)
 {
     struct layout layout;
     layout_init(&layout, page->result);
+    layout.is_page = true;
     put_head(out, page);
     put_title(out, page, &layout);
     put_choice(out, &layout);

@@ -84,6 +84,18 @@ static char *run_word(const struct layout *l)
     return marks.len == 0 ? NULL : buf_take(&marks);
 }
 
+/* The value of a swept point, as the head of a column. Owned. */
+static char *head_text(const struct layout *l, const struct point *p, const char *name)
+{
+    struct buf text = BUF_INIT;
+    if (l->is_page) {
+        words_put_value(name, params_get(&p->params, name), WORDS_COUNTED, &text);
+    } else {
+        value_format(params_get(&p->params, name), &text);
+    }
+    return buf_take(&text);
+}
+
 /* Owned text of a swept point's value. */
 static char *value_text(const struct point *p, const char *name)
 {
@@ -197,7 +209,7 @@ static struct table *grid_of(const struct layout *l, const struct heads *rows,
     }
     vec_each (const struct point_result *const, column, &columns->list) {
         _cleanup_(freep) char *title =
-            value_text((*column)->point, l->names.items[l->names.len - 1]);
+            head_text(l, (*column)->point, l->names.items[l->names.len - 1]);
         table_column(t, title, TABLE_RIGHT);
     }
     vec_each (const struct point_result *const, row, &rows->list) {
@@ -391,10 +403,17 @@ struct table *layout_points(const struct layout *l, unsigned parts)
     const bool x_interval = any_interval(l, LAYOUT_THROUGHPUT);
     const bool e_interval = any_interval(l, LAYOUT_SCALING);
     _cleanup_(freep) char *word = run_word(l);
+    const bool has_index = l->is_page && !by_index; /* notes and warnings name points by it */
     struct table *t = table_new();
+    if (has_index) {
+        table_column(t, "POINT", TABLE_RIGHT);
+    }
     layout_add_identity(t, l, by_index);
     add_columns(t, l, parts);
     for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        if (has_index) {
+            table_cell(t, "%u", p->point->index);
+        }
         layout_put_identity(t, l, p->point, by_index);
         if ((parts & LAYOUT_THROUGHPUT) != 0) {
             table_figure(t, &p->throughput);
@@ -443,13 +462,30 @@ bool layout_has_words(const struct layout *l)
     return l->systems || l->names.len > 0;
 }
 
+enum words_form layout_form(const struct layout *l)
+{
+    return l->is_page ? WORDS_COUNTED : WORDS_FULL;
+}
+
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out)
 {
     const size_t begin = out->len;
     const struct point_words words = layout_words(l);
-    words_put_point(&words, l->result->points[point].point, WORDS_FULL, out);
+    words_put_point(&words, l->result->points[point].point, layout_form(l), out);
     if (out->len == begin) {
         buf_puts(out, "all");
+    }
+}
+
+void layout_describe_place(const struct layout *l, uint32_t point, struct buf *out)
+{
+    buf_printf(out, "point %u", point);
+    if (l->result->points[point].point->is_baseline) {
+        buf_puts(out, " (baseline)");
+    } else if (layout_has_words(l)) {
+        buf_puts(out, " (");
+        layout_describe_point(l, point, out);
+        buf_putc(out, ')');
     }
 }
 

@@ -13,6 +13,7 @@ struct layout {
     const char *unit;            /* of throughputs, as result_unit says; static */
     bool mixed_units;            /* of throughputs: each row says its own */
     bool own_baselines; /* every swept point divides by itself: scaling is 1, and says nothing */
+    bool is_page; /* for readers who do not know the definition; layout_init leaves it false */
 };
 void layout_init(struct layout *l, const struct result *r);
 void layout_done(struct layout *l);
@@ -46,16 +47,20 @@ struct table *layout_accuracy(const struct layout *l);
 void layout_accuracy_caption(const struct layout *l, struct buf *out);
 
 /* By node, all in nodes.c: one row a node, NULL if none is known; how times are compared; and
- * "point 2: trainer/1 on node 'b' needs 12.0% more time ...". */
+ * "point 2: trainer/1 on node 'b' needs 12.0% more time ...". `l`: to say which point that is; NULL: its index alone. */
 struct table *layout_nodes(const struct result *r);
 extern const char layout_nodes_method[];
-void layout_describe_slow(const struct slow_replica *s, struct buf *out);
+void layout_describe_slow(const struct layout *l, const struct slow_replica *s, struct buf *out);
 
 /* What varies, for words.h; valid as long as the layout. */
 struct point_words layout_words(const struct layout *l);
-/* "pservers 1, trainers 2", of all the point's parameters that vary; "all" if none does. */
 /* Does anything tell the points apart? */
 bool layout_has_words(const struct layout *l);
+/* As a layout's reader wants it: counted in a page. */
+enum words_form layout_form(const struct layout *l);
+/* "pservers 1, trainers 2", of all the point's parameters that vary; "all" if none does. */
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out);
+/* "point 3 (trainers 2)"; without the words where nothing tells points apart. */
+void layout_describe_place(const struct layout *l, uint32_t point, struct buf *out);
 /* "batch_size 16; threads 1; 4 points and 1 for the baseline; 3 trials each, ..." */
 void layout_describe_run(const struct layout *l, struct buf *out);

@@ -80,10 +80,15 @@ static char *plain(const char *text)
     return copy;
 }
 
-void layout_describe_slow(const struct slow_replica *s, struct buf *out)
+void layout_describe_slow(const struct layout *l, const struct slow_replica *s, struct buf *out)
 {
     const struct replica_id *id = &s->replica->row->id;
-    buf_printf(out, "point %u: %s/%u", s->point, role_to_string(id->role), id->index);
+    if (l == NULL) {
+        buf_printf(out, "point %u", s->point);
+    } else {
+        layout_describe_place(l, s->point, out);
+    }
+    buf_printf(out, ": %s/%u", role_to_string(id->role), id->index);
     if (s->replica->node != NULL) {
         _cleanup_(freep) char *node = plain(s->replica->node);
         buf_printf(out, " on node '%s'", node);

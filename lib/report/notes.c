@@ -227,23 +227,10 @@ static void note_baselines(struct notes *notes, const struct result *r)
     }
 }
 
-/* "point 3 (trainers 2)"; without the words where nothing tells points apart. */
-static void put_place(const struct layout *l, uint32_t point, struct buf *text)
-{
-    buf_printf(text, "point %u", point);
-    if (l->result->points[point].point->is_baseline) {
-        buf_puts(text, " (baseline)");
-    } else if (layout_has_words(l)) {
-        buf_puts(text, " (");
-        layout_describe_point(l, point, text);
-        buf_putc(text, ')');
-    }
-}
-
 static void describe_trial(const struct layout *l, const struct point_result *p,
                            const struct trial_result *t, struct buf *text)
 {
-    put_place(l, p->point->index, text);
+    layout_describe_place(l, p->point->index, text);
     buf_printf(text, ", trial %u, attempt %u: ", t->trial, t->attempt);
     if (t->phase != TRIAL_FAILED) {
         buf_printf(text, "%s: ", trial_phase_to_string(t->phase));
@@ -350,7 +337,7 @@ static void note_wide(struct notes *notes, const struct layout *l)
             continue;
         }
         struct buf text = BUF_INIT;
-        put_place(l, i, &text);
+        layout_describe_place(l, i, &text);
         if (is_cut) {
             buf_printf(&text, ": cut short, with %zu of %zu trials", p->n_succeeded, p->n_trials);
         } else {
@@ -409,7 +396,7 @@ static void note_thresholds(struct notes *notes, const struct layout *l)
             buf_puts(&text, " with 95% confidence");
         }
         buf_puts(&text, " at ");
-        put_place(l, t->point, &text);
+        layout_describe_place(l, t->point, &text);
         buf_puts(&text, ": ");
         put_judged(t, &text);
         add(notes,

@@ -101,7 +101,7 @@ static void put_slow(const struct result *r, void (*put)(void *ctx, const char *
 {
     vec_each (const struct slow_replica, s, &r->slow) {
         struct buf text = BUF_INIT;
-        layout_describe_slow(s, &text);
+        layout_describe_slow(NULL, s, &text);
         put(ctx, buf_cstr(&text));
         buf_done(&text);
     }

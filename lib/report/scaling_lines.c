@@ -29,7 +29,7 @@ static char *curve_name(const struct layout *l, const struct curve *c)
         .n_names = l->result->curves.names.len,
         .systems = l->systems,
     };
-    words_put_point(&words, c->points.items[0]->point, WORDS_FULL, &name);
+    words_put_point(&words, c->points.items[0]->point, layout_form(l), &name);
     return buf_take(&name);
 }
 

@@ -1,12 +1,30 @@
 /* See words.h. */
 #include "report/words.h"
 
+#include <string.h>
+
 #include "base/str.h"
 #include "result/number.h"
 
-static void put_value(const struct point *p, const char *name, struct buf *out)
+/* Names of what is counted. */
+static bool is_count(const char *name)
 {
-    const struct value *v = params_get(&p->params, name);
+    static const char *const counts[] = {"pservers", "trainers", "workers", "threads"};
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        if (str_eq(name, counts[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void words_put_value(const char *name, const struct value *v, enum words_form form, struct buf *out)
+{
+    if (form == WORDS_COUNTED && v != NULL && v->is_int && is_count(name)) {
+        buf_printf(out, "%lld %.*s", (long long)v->i, (int)strlen(name) - (v->i == 1), name);
+        return;
+    }
+    buf_printf(out, "%s ", name);
     if (v == NULL) {
         buf_putc(out, '-');
     } else {
@@ -19,7 +37,7 @@ void words_put_point(const struct point_words *words, const struct point *p, enu
 {
     const char *separator = "";
     if (words->systems) {
-        buf_puts(out, form == WORDS_NAMES ? "system" : words->spec->systems.items[p->system].name);
+        buf_puts(out, words->spec->systems.items[p->system].name);
         separator = ", ";
     }
     for (size_t i = 0; i < words->n_names; i++) {
@@ -29,11 +47,7 @@ void words_put_point(const struct point_words *words, const struct point *p, enu
         }
         buf_puts(out, separator);
         separator = ", ";
-        buf_puts(out, form == WORDS_VALUES ? "" : name);
-        buf_puts(out, form == WORDS_FULL ? " " : "");
-        if (form != WORDS_NAMES) {
-            put_value(p, name, out);
-        }
+        words_put_value(name, params_get(&p->params, name), form, out);
     }
 }
 

@@ -17,12 +17,14 @@ struct point_words {
     const char *without; /* one of the names, to be left out; NULL: none */
 };
 enum words_form {
-    WORDS_FULL,   /* "fluid, pservers 2" */
-    WORDS_VALUES, /* "fluid, 2" */
-    WORDS_NAMES,  /* "system, pservers"; the point is not looked at */
+    WORDS_FULL,    /* "fluid, batch_size 16, pservers 2" */
+    WORDS_COUNTED, /* "fluid, batch_size 16, 2 pservers": for who does not know the definition */
 };
 /* Nothing where nothing tells points apart; "-" for a parameter that the point does not have. */
 void words_put_point(const struct point_words *words, const struct point *p, enum words_form form,
+                     struct buf *out);
+/* One parameter of it: "pservers 2", "1 pserver"; `v` NULL: "-" in place of the value. */
+void words_put_value(const char *name, const struct value *v, enum words_form form,
                      struct buf *out);
 
 /* "120.7 samples/s (95%: 118.1..122.9)"; without an interval, or with a `unit` "", without that. */

@@ -82,7 +82,7 @@ class Report(cli.CliCase):
         root = xml.etree.ElementTree.fromstring(self.report(self.name, "-o", "svg").stdout)
         marks = [mark.text for mark in root.iter(SVG + "title")][1:]
         self.assertEqual(len(marks), 4)
-        self.assertRegex(marks[0], r"^pservers 1, trainers 1: [\d.]+ samples/s \(95%: ")
+        self.assertRegex(marks[0], r"^1 pserver, 1 trainer: [\d.]+ samples/s \(95%: ")
 
     def test_two_runs_are_compared(self):
         other = json.loads(self.ctl("run", str(self.folder / "tiny.json"), "--store", self.store, "-o", "json").stdout)["run"]

@@ -56,13 +56,13 @@ static void lines_of_a_sweep(void **state)
     assert_true(charts_throughput(&l, &c));
     assert_string_equal(c.x_title, "trainers");
     assert_int_equal(c.series.len, 2);
-    assert_string_equal(c.series.items[1].name, "pservers 2");
+    assert_string_equal(c.series.items[1].name, "2 pservers");
     const struct chart_series *s = &c.series.items[1];
     assert_int_equal(s->marks.len, 2);
     assert_true(s->marks.items[1].x == 2 && fabs(s->marks.items[1].y - 70.9) < 1e-6);
     assert_true(s->marks.items[1].low < 70.9 && s->marks.items[1].high > 70.9);
     assert_string_equal(s->marks.items[1].text,
-                        "pservers 2, trainers 2: 70.90 samples/s (95%: 70.20..71.61)");
+                        "2 pservers, 2 trainers: 70.90 samples/s (95%: 70.20..71.61)");
     assert_true(fabs(s->marks.items[0].ideal - 37.9) < 1e-6 &&
                 fabs(s->marks.items[1].ideal - 75.8) < 1e-6);
     line_chart_done(&c);
@@ -92,6 +92,7 @@ static void names_along_x(void **state)
     assert_string_equal(c.x_names.items[1], "new");
     assert_int_equal(c.series.len, 1);
     assert_true(c.series.items[0].marks.items[1].x == 1);
+    assert_string_equal(c.series.items[0].marks.items[1].text, "node new: 11.00 samples/s");
     line_chart_done(&c);
     layout_done(&l);
     fixture_done(&f);
@@ -222,8 +223,8 @@ static void trials_stand_around_their_median(void **state)
     layout_init(&l, f.result);
     assert_true(charts_trials(&l, &c));
     assert_int_equal(c.rows.len, 4);
-    assert_string_equal(c.names, "pservers, trainers");
-    assert_string_equal(c.rows.items[3].name, "2, 2");
+    assert_string_equal(c.rows.items[0].name, "1 pserver, 1 trainer");
+    assert_string_equal(c.rows.items[3].name, "2 pservers, 2 trainers");
     assert_int_equal(c.rows.items[3].dots.len, 3);
     assert_true(fabs(c.rows.items[3].dots.items[0].value - 0.996) < 1e-6);
     assert_true(fabs(c.rows.items[3].dots.items[1].value - 1) < 1e-9);

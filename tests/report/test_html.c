@@ -95,9 +95,9 @@ static void the_box_names_points_without_figures(void **state)
         const char *text;    /* NULL: says nothing of it */
     } rows[] = {
         {RUN_SUCCEEDED, 4, NULL},
-        {RUN_PARTIALLY_FAILED, 3, "<dt>Without figures</dt>\n<dd>1 of 4 points: trainers 8</dd>"},
+        {RUN_PARTIALLY_FAILED, 3, "<dt>Without figures</dt>\n<dd>1 of 4 points: 8 trainers</dd>"},
         {RUN_PARTIALLY_FAILED, 2,
-         "<dt>Without figures</dt>\n<dd>2 of 4 points: trainers 4; trainers 8</dd>"},
+         "<dt>Without figures</dt>\n<dd>2 of 4 points: 4 trainers; 8 trainers</dd>"},
         {RUN_RUNNING, 2, NULL},          /* preliminary is said */
         {RUN_PARTIALLY_FAILED, 0, NULL}, /* nothing measured is said */
     };
@@ -169,7 +169,7 @@ static void the_box_says_which_point_to_choose(void **state)
     } rows[] = {
         {{{100, 101, 102}, {140, 141, 142}, {90, 91, 92}},
          3,
-         "trainers 2 is the fastest: the 95% interval of every other point&#39;s ratio to it is "
+         "2 trainers is the fastest: the 95% interval of every other point&#39;s ratio to it is "
          "below 1"},
         {{{100, 120, 140}, {101, 125, 142}, {99, 119, 139}},
          3,
@@ -184,7 +184,7 @@ static void the_box_says_which_point_to_choose(void **state)
          "of each point or more"},
         {{{140, 141, 142}, {100, 101, 102}, {90, 91, 92}},
          3,
-         "trainers 1 is the fastest: the 95% interval of every other point&#39;s ratio to it is "
+         "1 trainer is the fastest: the 95% interval of every other point&#39;s ratio to it is "
          "below 1"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
