@@ -170,7 +170,8 @@ static const struct arg_opt opts[] = {
     {"file", 0, "FILE", "Write the page to FILE; default: the run's name and .html"},
     {"open", 0, NULL, "Open the page in the browser"},
     {"chart", 0, "CHART",
-     "With -o svg: throughput, efficiency, resources, trials or phases; default: throughput"},
+     "With -o svg: throughput or efficiency, either -by-pservers too, resources, trials or "
+     "phases; default: throughput"},
 };
 
 const struct verb verb_report = {
@@ -181,8 +182,9 @@ const struct verb verb_report = {
                 "  benchctl report 5hd2p 7k3fq --file comparison.html\n"
                 "  benchctl report 7k3fq -o svg --chart efficiency > efficiency.svg\n",
     .details = "The page is one file of HTML: what the run says in words, charts, tables,\n"
-               "warnings, environment, and how to run it again. It has no script and loads\n"
-               "nothing, so it can be mailed or kept. With RUN_B it begins with the comparison\n"
+               "warnings, environment, and how to run it again. It loads nothing and is whole\n"
+               "without its script, so it can be mailed or kept. With RUN_B it begins with the "
+               "comparison\n"
                "of RUN_B with RUN, as `compare RUN RUN_B` makes it, and shows RUN.\n"
                "A file of the same name is replaced.",
     .opts = opts,

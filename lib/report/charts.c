@@ -189,9 +189,10 @@ static bool is_first_of_line(const struct layout *l, const struct point_result *
     return true;
 }
 
-static bool make_lines(struct line_chart *c, const struct layout *l, figure_of_fn *figure_of)
+/* x: a name that varies; NULL: there is none. */
+static bool make_lines(struct line_chart *c, const struct layout *l, const char *x,
+                       figure_of_fn *figure_of)
 {
-    const char *x = x_name(l);
     if (x == NULL) {
         return false;
     }
@@ -213,26 +214,81 @@ static bool make_lines(struct line_chart *c, const struct layout *l, figure_of_f
     return true;
 }
 
+static bool make_throughput(struct line_chart *c, const struct layout *l, const char *x)
+{
+    if (l->mixed_units || !make_lines(c, l, x, throughput_of)) {
+        return false;
+    }
+    c->title = xasprintf("Throughput by %s", x);
+    c->y_title = xstrdup(l->unit);
+    return true;
+}
+
+static bool make_efficiency(struct line_chart *c, const struct layout *l, const char *x)
+{
+    if (l->own_baselines || !make_lines(c, l, x, efficiency_of)) {
+        return false;
+    }
+    c->title = xasprintf("Efficiency by %s", x);
+    c->y_title = xasprintf("of the ideal, per %s", training_role(l->result));
+    return true;
+}
+
 bool charts_throughput(const struct layout *l, struct line_chart *ret)
 {
     *ret = (struct line_chart){.id = "throughput", .reference = NAN};
-    if (l->mixed_units || !make_lines(ret, l, throughput_of)) {
-        return false;
-    }
-    ret->title = xasprintf("Throughput by %s", ret->x_title);
-    ret->y_title = xstrdup(l->unit);
-    return true;
+    return make_throughput(ret, l, x_name(l));
 }
 
 bool charts_efficiency(const struct layout *l, struct line_chart *ret)
 {
     *ret = (struct line_chart){.id = "efficiency", .reference = 1, .y_unit = CHART_PERCENT};
-    if (l->own_baselines || !make_lines(ret, l, efficiency_of)) {
+    return make_efficiency(ret, l, x_name(l));
+}
+
+/* The number of servers, where it varies and is not the x axis already; else NULL. */
+static const char *servers_name(const struct layout *l)
+{
+    const char *x = x_name(l);
+    vec_each (const char *, name, &l->names) {
+        if (str_eq(*name, "pservers") && !str_eq(x, "pservers") && is_number(l, *name)) {
+            return *name;
+        }
+    }
+    return NULL;
+}
+
+/* Is there a line with two marks? Else no two points differ in their servers alone. */
+static bool has_line(const struct line_chart *c)
+{
+    vec_each (const struct chart_series, s, &c->series) {
+        if (s->marks.len > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool keep_lines(struct line_chart *c)
+{
+    if (!has_line(c)) {
+        line_chart_done(c);
         return false;
     }
-    ret->title = xasprintf("Efficiency by %s", ret->x_title);
-    ret->y_title = xasprintf("of the ideal, per %s", training_role(l->result));
     return true;
+}
+
+bool charts_throughput_by_servers(const struct layout *l, struct line_chart *ret)
+{
+    *ret = (struct line_chart){.id = "throughput-by-pservers", .reference = NAN};
+    return make_throughput(ret, l, servers_name(l)) && keep_lines(ret);
+}
+
+bool charts_efficiency_by_servers(const struct layout *l, struct line_chart *ret)
+{
+    *ret = (struct line_chart){
+        .id = "efficiency-by-pservers", .reference = 1, .y_unit = CHART_PERCENT};
+    return make_efficiency(ret, l, servers_name(l)) && keep_lines(ret);
 }
 
 /* ---- dots ---- */

@@ -9,6 +9,10 @@
  * varies; a line for each combination of the others. The ideal is what the efficiency divides by. */
 bool charts_throughput(const struct layout *l, struct line_chart *ret);
 bool charts_efficiency(const struct layout *l, struct line_chart *ret);
+/* The same over the number of servers, where that varies besides: a line for each number of trainers. False also where no two points
+ * differ in their servers alone. */
+bool charts_throughput_by_servers(const struct layout *l, struct line_chart *ret);
+bool charts_efficiency_by_servers(const struct layout *l, struct line_chart *ret);
 /* Efficiency per trainer, per pod and per CPU, a row a point. */
 bool charts_resources(const struct layout *l, struct dot_chart *ret);
 /* Each trial's throughput over the median of its point. */

@@ -210,14 +210,16 @@ static void put_dot_figure(struct buf *out, struct dot_chart *c)
 
 static void put_figures(struct buf *out, const struct layout *l)
 {
+    static bool (*const line_charts[])(const struct layout *, struct line_chart *) = {
+        charts_throughput, charts_efficiency, charts_throughput_by_servers,
+        charts_efficiency_by_servers};
     struct line_chart lines;
     struct dot_chart dots;
     struct bar_chart bars;
-    if (charts_throughput(l, &lines)) {
-        put_line_figure(out, &lines);
-    }
-    if (charts_efficiency(l, &lines)) {
-        put_line_figure(out, &lines);
+    for (size_t i = 0; i < sizeof(line_charts) / sizeof(line_charts[0]); i++) {
+        if (line_charts[i](l, &lines)) {
+            put_line_figure(out, &lines);
+        }
     }
     if (charts_resources(l, &dots)) {
         put_dot_figure(out, &dots);

@@ -4,40 +4,78 @@
 #include "report/charts.h"
 #include "report/report.h"
 
-const char *const report_chart_names[] = {"throughput", "efficiency", "resources",
-                                          "trials",     "phases",     NULL};
+const char *const report_chart_names[] = {"throughput",
+                                          "efficiency",
+                                          "throughput-by-pservers",
+                                          "efficiency-by-pservers",
+                                          "resources",
+                                          "trials",
+                                          "phases",
+                                          NULL};
+
+static bool put_lines(bool (*make)(const struct layout *, struct line_chart *),
+                      const struct layout *l, struct buf *out)
+{
+    struct line_chart lines;
+    if (!make(l, &lines)) {
+        return false;
+    }
+    chart_svg_lines(&lines, true, out);
+    line_chart_done(&lines);
+    return true;
+}
+
+static bool put_dots(bool (*make)(const struct layout *, struct dot_chart *),
+                     const struct layout *l, struct buf *out)
+{
+    struct dot_chart dots;
+    if (!make(l, &dots)) {
+        return false;
+    }
+    chart_svg_dots(&dots, true, out);
+    dot_chart_done(&dots);
+    return true;
+}
+
+static bool put_bars(const struct layout *l, struct buf *out)
+{
+    struct bar_chart bars;
+    if (!charts_phases(l, &bars)) {
+        return false;
+    }
+    chart_svg_bars(&bars, true, out);
+    bar_chart_done(&bars);
+    return true;
+}
+
+static enum report_chart_answer put(const struct layout *l, const char *chart, struct buf *out)
+{
+    bool made;
+    if (str_eq(chart, "throughput")) {
+        made = put_lines(charts_throughput, l, out);
+    } else if (str_eq(chart, "efficiency")) {
+        made = put_lines(charts_efficiency, l, out);
+    } else if (str_eq(chart, "throughput-by-pservers")) {
+        made = put_lines(charts_throughput_by_servers, l, out);
+    } else if (str_eq(chart, "efficiency-by-pservers")) {
+        made = put_lines(charts_efficiency_by_servers, l, out);
+    } else if (str_eq(chart, "resources")) {
+        made = put_dots(charts_resources, l, out);
+    } else if (str_eq(chart, "trials")) {
+        made = put_dots(charts_trials, l, out);
+    } else if (str_eq(chart, "phases")) {
+        made = put_bars(l, out);
+    } else {
+        return REPORT_CHART_UNKNOWN;
+    }
+    return made ? REPORT_CHART_MADE : REPORT_CHART_EMPTY;
+}
 
 enum report_chart_answer report_svg(const struct result *r, const char *chart, struct buf *out)
 {
     struct layout l;
-    struct line_chart lines;
-    struct dot_chart dots;
-    struct bar_chart bars;
-    enum report_chart_answer answer = REPORT_CHART_EMPTY;
     layout_init(&l, r);
-    const bool is_throughput = str_eq(chart, "throughput"),
-               is_resources = str_eq(chart, "resources");
-    if (is_throughput || str_eq(chart, "efficiency")) {
-        if (is_throughput ? charts_throughput(&l, &lines) : charts_efficiency(&l, &lines)) {
-            chart_svg_lines(&lines, true, out);
-            line_chart_done(&lines);
-            answer = REPORT_CHART_MADE;
-        }
-    } else if (is_resources || str_eq(chart, "trials")) {
-        if (is_resources ? charts_resources(&l, &dots) : charts_trials(&l, &dots)) {
-            chart_svg_dots(&dots, true, out);
-            dot_chart_done(&dots);
-            answer = REPORT_CHART_MADE;
-        }
-    } else if (str_eq(chart, "phases")) {
-        if (charts_phases(&l, &bars)) {
-            chart_svg_bars(&bars, true, out);
-            bar_chart_done(&bars);
-            answer = REPORT_CHART_MADE;
-        }
-    } else {
-        answer = REPORT_CHART_UNKNOWN;
-    }
+    const enum report_chart_answer answer = put(&l, chart, out);
     layout_done(&l);
     return answer;
 }

@@ -70,6 +70,67 @@ static void lines_of_a_sweep(void **state)
     fixture_done(&f);
 }
 
+/* Over the number of servers: a line for each number of trainers, and its ideal is level. */
+static void lines_over_servers(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct layout l;
+    struct line_chart c;
+    report_run_find("sweep")->make(&f);
+    layout_init(&l, f.result);
+    assert_true(charts_throughput_by_servers(&l, &c));
+    assert_string_equal(c.x_title, "pservers");
+    assert_string_equal(c.title, "Throughput by pservers");
+    assert_int_equal(c.series.len, 2);
+    assert_string_equal(c.series.items[0].name, "1 trainer");
+    const struct chart_series *s = &c.series.items[1];
+    assert_string_equal(s->name, "2 trainers");
+    assert_int_equal(s->marks.len, 2);
+    assert_true(s->marks.items[1].x == 2 && fabs(s->marks.items[1].y - 70.9) < 1e-6);
+    assert_true(fabs(s->marks.items[0].ideal - s->marks.items[1].ideal) < 1e-6);
+    line_chart_done(&c);
+    assert_true(charts_efficiency_by_servers(&l, &c));
+    assert_true(c.reference == 1 && c.y_unit == CHART_PERCENT);
+    line_chart_done(&c);
+    layout_done(&l);
+    fixture_done(&f);
+}
+
+/* One number of servers; servers on the first chart's x axis already; no two points that differ in their servers alone. */
+static void servers_have_a_chart_where_it_shows_something(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sweep;
+        bool has;
+    } rows[] = {
+        {"{grid: {pservers: [1], trainers: [1, 2]}}", false},
+        {"{grid: {pservers: [1, 2], trainers: [2]}}", false},
+        {"{zip: {pservers: [1, 2], trainers: [1, 2]}}", false},
+        {"{grid: {pservers: [1, 2], trainers: [1, 2]}}", true},
+        {"{grid: {pservers: [1, 2], trainers: [1], batch_size: [4, 8]}}", true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        print_message("# %s\n", rows[i].sweep);
+        struct fixture f;
+        struct layout l;
+        struct line_chart c;
+        fixture_init(&f, rows[i].sweep, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+        for (uint32_t p = 0; p < f.def->matrix.n_points; p++) {
+            fixture_throughput(&f, p, 0, 10 + p);
+        }
+        fixture_build(&f, RUN_SUCCEEDED);
+        layout_init(&l, f.result);
+        assert_int_equal(charts_throughput_by_servers(&l, &c), rows[i].has);
+        if (rows[i].has) {
+            line_chart_done(&c);
+        }
+        layout_done(&l);
+        fixture_done(&f);
+    }
+}
+
 /* A name varies that is no number: x counts its values. */
 static void names_along_x(void **state)
 {
@@ -258,6 +319,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ticks_are_round_and_hold_the_values),
         cmocka_unit_test(lines_of_a_sweep),
+        cmocka_unit_test(lines_over_servers),
+        cmocka_unit_test(servers_have_a_chart_where_it_shows_something),
         cmocka_unit_test(names_along_x),
         cmocka_unit_test(ideals_stand_at_their_points),
         cmocka_unit_test(the_unit_is_that_of_a_measured_point),
