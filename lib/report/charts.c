@@ -485,6 +485,9 @@ static char *spark_text(const struct spark *spark, const struct trial_result *t,
     buf_puts(&text, " to ");
     number_format(high, &text);
     buf_puts(&text, " ms a step");
+    if (spark->steps_each > 1) {
+        buf_printf(&text, ", means of %u steps", spark->steps_each);
+    }
     return buf_take(&text);
 }
 

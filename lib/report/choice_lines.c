@@ -98,6 +98,8 @@ static void add_fastest(struct choice_lines *lines, const struct layout *l, cons
     words_put_estimate(&p->throughput.estimate, p->throughput.unit, &text);
     if (p->n_succeeded > 1) {
         buf_printf(&text, ", the median of %zu trials", p->n_succeeded);
+    } else {
+        buf_puts(&text, ", of one trial");
     }
     if (p->speedup.estimate.known && !has_own_baseline(p)) {
         buf_puts(&text, "; ");

@@ -228,7 +228,10 @@ static void put_figures(struct buf *out, const struct layout *l)
         put_dot_figure(out, &dots);
     }
     if (charts_phases(l, &bars)) {
-        open_figure(out, bars.title, "phases may overlap: their sum may be more than the step");
+        open_figure(
+            out, bars.title,
+            "means of all steps of all trials (a throughput is a median of trials); phases may "
+            "overlap, so their sum may exceed the step");
         chart_svg_bars(&bars, false, out);
         buf_puts(out, "</figure>\n");
         bar_chart_done(&bars);
@@ -247,11 +250,12 @@ static void put_charts(struct buf *out, const struct layout *l)
     struct buf figures = BUF_INIT;
     put_figures(&figures, l);
     if (figures.len > 0) {
-        buf_puts(out, "<section>\n<h2>Scaling</h2>\n<div class=\"charts\">\n");
+        buf_puts(out, "<section>\n<h2>Scaling</h2>\n<p class=\"soft\">Marks of throughput and "
+                      "efficiency are medians of a point's trials, whiskers their 95% "
+                      "intervals.<span class=\"screen\"> The pointer on a mark shows its "
+                      "figures.</span></p>\n<div class=\"charts\">\n");
         buf_append(out, figures.data, figures.len);
-        buf_puts(out, "</div>\n<p class=\"soft\">Marks are medians of a point's trials, whiskers "
-                      "their 95% intervals.<span class=\"screen\"> The pointer on a mark shows its "
-                      "figures.</span></p>\n</section>\n");
+        buf_puts(out, "</div>\n</section>\n");
     }
     buf_done(&figures);
 }
@@ -262,9 +266,11 @@ static void put_steps(struct buf *out, const struct layout *l)
     if (l->result->def->matrix.n_swept > MAX_CHARTED || !charts_steps(l, &sparks)) {
         return;
     }
-    buf_puts(out, "<section>\n<h2>Step times</h2>\n<p class=\"soft\">The measured steps of one "
-                  "replica, in the trial nearest to the median; from zero.</p>\n"
-                  "<div class=\"sparks\">\n");
+    buf_puts(out,
+             "<section>\n<h2>Step times</h2>\n<p class=\"soft\">The measured steps of one "
+             "replica in one trial, which is the one nearest to the median of its point; from "
+             "zero. Other replicas and trials differ, so it need not fit the figures above.</p>\n"
+             "<div class=\"sparks\">\n");
     vec_each (struct spark, s, &sparks.list) {
         buf_puts(out, "<figure>");
         chart_svg_spark(s, out);
@@ -295,7 +301,8 @@ static void put_tables(struct buf *out, const struct layout *l)
         put_table(out, buf_cstr(&caption), grid);
         buf_done(&caption);
     }
-    buf_puts(out, "<h2>Points</h2>\n");
+    buf_puts(out, "<h2>Points</h2>\n<p class=\"soft\">THROUGHPUT is the median of a point's "
+                  "succeeded trials, MIN and MAX are the slowest and the fastest of them.</p>\n");
     put_table(out, "Points",
               layout_points(l, LAYOUT_THROUGHPUT | LAYOUT_SCALING | LAYOUT_RESOURCES));
     struct table *accuracy = layout_accuracy(l);
