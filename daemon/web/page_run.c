@@ -61,9 +61,11 @@ static void put_status(struct buf *out, const struct site_run *run)
     const bool is_bad = st->phase == RUN_FAILED || st->phase == RUN_PARTIALLY_FAILED;
     buf_printf(out, "<p><span class=\"tag%s\" id=\"phase\">%s%s</span>", is_bad ? " bad" : "",
                run_phase_to_string(st->phase), run->item.is_interrupted ? " (interrupted)" : "");
-    buf_printf(out, "%s%s",
-               run->item.row.rehearsal ? "<span class=\"tag bad\">rehearsal</span>" : "",
-               run->item.row.simulated ? "<span class=\"tag bad\">simulated</span>" : "");
+    if (run->result == NULL) { /* else the box says it, and what it means */
+        buf_printf(out, "%s%s",
+                   run->item.row.rehearsal ? "<span class=\"tag bad\">rehearsal</span>" : "",
+                   run->item.row.simulated ? "<span class=\"tag bad\">simulated</span>" : "");
+    }
     buf_printf(out, "<span id=\"trials\">%u of %u trials", st->trials_done, st->trials_total);
     if (st->trials_failed > 0) {
         buf_printf(out, ", %u failed", st->trials_failed);

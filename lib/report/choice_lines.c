@@ -12,10 +12,11 @@
 #define MAX_TIES 3  /* named */
 #define MAX_NAMED 3 /* of the points without figures */
 
-static void add(struct choice_lines *lines, const char *label, struct buf *text_take)
+static struct choice_line *add(struct choice_lines *lines, const char *label, struct buf *text_take)
 {
-    *vec_push(&lines->list) =
-        (struct choice_line){.label = xstrdup(label), .text = buf_take(text_take)};
+    struct choice_line *line = vec_push(&lines->list);
+    *line = (struct choice_line){.label = xstrdup(label), .text = buf_take(text_take)};
+    return line;
 }
 
 static void put_point(const struct layout *l, const struct point_result *p, struct buf *out)
@@ -185,6 +186,10 @@ static bool all_equal(const struct choice_lines *lines)
     return true;
 }
 
+static const char model_meaning[] =
+    "A model is a curve fitted to the trials (the Universal Scalability Law, USL). It predicts the "
+    "throughput with other numbers of replicas, and from which number on more of them do not pay.";
+
 /* A curve's model and loss. Its throughput is said already: of the fastest point, and of the one that
  * still scales. */
 static void add_scaling(struct choice_lines *lines, const struct layout *l)
@@ -201,7 +206,7 @@ static void add_scaling(struct choice_lines *lines, const struct layout *l)
             buf_printf(&text, "%s: ", line->label);
         }
         buf_puts(&text, line->text);
-        add(lines, "Scaling", &text);
+        add(lines, "Scaling", &text)->meaning = i == 0 ? model_meaning : NULL;
     }
     choice_lines_done(&scaling);
 }
@@ -230,32 +235,60 @@ static void add_unmeasured(struct choice_lines *lines, const struct layout *l)
     buf_done(&names);
 }
 
-static void add_caveats(struct choice_lines *lines, const struct result *r)
+static void add_caveat(struct choice_lines *lines, const char *label, struct buf *text_take)
 {
+    add(lines, label, text_take)->is_caveat = true;
+}
+
+/* The point that needs most CPUs, and how many there were. */
+static void put_busiest(const struct layout *l, struct buf *out)
+{
+    const struct run_def *def = l->result->def;
+    uint32_t at = 0;
+    for (uint32_t i = 1; i < def->matrix.n_points; i++) {
+        if (point_busy_threads(&def->matrix.points[i]) >
+            point_busy_threads(&def->matrix.points[at])) {
+            at = i;
+        }
+    }
+    layout_describe_place(l, at, out);
+    buf_printf(out, " keeps %lld CPUs busy, and there were %lld",
+               (long long)point_busy_threads(&def->matrix.points[at]), (long long)def->cpus);
+}
+
+static void add_caveats(struct choice_lines *lines, const struct layout *l)
+{
+    const struct result *r = l->result;
     struct buf text = BUF_INIT;
     if (spec_is_imported(r->def->spec)) {
         buf_puts(&text, "These figures were read from old logs; benchd measured none of them.");
-        add(lines, "Imported", &text);
+        add_caveat(lines, "Imported", &text);
     }
     if (r->simulated) {
         buf_puts(&text, "Fake pods answered: these figures test benchd and say nothing about "
                         "training.");
-        add(lines, "Simulated", &text);
+        add_caveat(lines, "Simulated", &text);
     }
     if (r->def->spec->workload.compute == COMPUTE_EMULATED) {
         buf_puts(&text, "The trainers are emulated: they sleep where others compute, so figures "
                         "compare inside this run only.");
-        add(lines, "Rehearsal", &text);
+        add_caveat(lines, "Rehearsal", &text);
     } else if (r->def->rehearsal) {
-        buf_puts(&text,
-                 "Some point needs more busy threads than there are CPUs. Compare figures inside "
-                 "this run only: with enough CPUs, another point may be the fastest.");
-        add(lines, "Rehearsal", &text);
+        buf_puts(&text, "This run had too few CPUs, so its processes waited for each other: ");
+        put_busiest(l, &text);
+        buf_puts(&text, ". Compare its figures with each other only: with enough CPUs, another "
+                        "point may be the fastest.");
+        add_caveat(lines, "Rehearsal", &text);
     }
     if (!run_phase_is_final(r->phase)) {
         buf_puts(&text, "The run has not ended.");
-        add(lines, "Preliminary", &text);
+        add_caveat(lines, "Preliminary", &text);
     }
+}
+
+bool choice_lines_say(const struct warning *w)
+{
+    return w->code == WARNING_REHEARSAL || w->code == WARNING_SIMULATED;
 }
 
 void choice_lines_init(struct choice_lines *lines, const struct layout *l)
@@ -264,6 +297,7 @@ void choice_lines_init(struct choice_lines *lines, const struct layout *l)
     struct choice c;
     choice_init(&c, l->result);
     struct buf text = BUF_INIT;
+    add_caveats(lines, l);
     if (c.units_differ) {
         buf_puts(&text, "not known: the points' throughputs have different units");
         add(lines, "Verdict", &text);
@@ -279,7 +313,6 @@ void choice_lines_init(struct choice_lines *lines, const struct layout *l)
     add_widest(lines, l, &c);
     add_unmeasured(lines, l);
     add_scaling(lines, l);
-    add_caveats(lines, l->result);
     choice_done(&c);
 }
 

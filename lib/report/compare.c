@@ -11,14 +11,14 @@
 
 static void put_table(struct buf *out, const struct comparison *c, const struct terminal *term)
 {
-    struct table *t = compare_layout_table(c, false);
+    struct table *t = compare_layout_table(c, COMPARE_MARKS);
     const bool fits = terminal_table(out, term, t);
     table_free(t);
     if (fits) {
         return;
     }
-    t = compare_layout_table(
-        c, true); /* too many parameters vary: an index, and a list of what each point is */
+    /* Too many parameters vary: an index, and a list of what each point is. */
+    t = compare_layout_table(c, COMPARE_MARKS | COMPARE_BY_INDEX);
     table_set_gap(t, TERMINAL_TIGHT_GAP);
     buf_putc(out, '\n');
     table_format_parts(t, 1, term->columns, out);
@@ -148,7 +148,7 @@ void report_compare_markdown(const struct comparison *c, struct buf *out)
     markdown_escape(buf_cstr(&sides), out);
     buf_done(&sides);
     buf_puts(out, c->base->def->rehearsal ? "\n\n**rehearsal**\n\n" : "\n\n");
-    struct table *t = compare_layout_table(c, false);
+    struct table *t = compare_layout_table(c, COMPARE_MARKS);
     table_format_markdown(t, out);
     table_free(t);
     buf_putc(out, '\n');

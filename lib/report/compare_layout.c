@@ -249,16 +249,16 @@ static size_t add_columns(struct table *t, const struct compare_identity *id,
     return n;
 }
 
-struct table *compare_layout_table(const struct comparison *c, bool by_index)
+struct table *compare_layout_table(const struct comparison *c, unsigned parts)
 {
     struct compare_identity id;
     compare_identity_init(&id, c);
-    const bool numbered = by_index || (!id.systems && id.names.len == 0);
+    const bool numbered = (parts & COMPARE_BY_INDEX) != 0 || (!id.systems && id.names.len == 0);
     size_t n_base, n_candidate;
     const struct extras with = {
         .interval = any_interval(c),
         .trials = !compare_layout_trials(c, &n_base, &n_candidate),
-        .rehearsal = c->base->def->rehearsal,
+        .rehearsal = (parts & COMPARE_MARKS) != 0 && c->base->def->rehearsal,
     };
     struct table *t = table_new();
     const size_t n_identity = add_columns(t, numbered ? NULL : &id, &with);

@@ -5,9 +5,13 @@
 #include "report/words.h"
 #include "result/compare.h"
 
-/* A row a common point, and one for the geometric mean. `by_index`: the base's number of a point
- * instead of what varies, for narrow terminals. */
-struct table *compare_layout_table(const struct comparison *c, bool by_index);
+enum compare_part {
+    COMPARE_BY_INDEX =
+        1, /* the base's number of a point instead of what varies, for narrow terminals */
+    COMPARE_MARKS = 2, /* every row of rehearsals carries the word */
+};
+/* A row a common point, and one for the geometric mean. `parts`: of enum compare_part. */
+struct table *compare_layout_table(const struct comparison *c, unsigned parts);
 /* Have all points these numbers of trials? Then the table has no column of them. */
 bool compare_layout_trials(const struct comparison *c, size_t *ret_base, size_t *ret_candidate);
 

@@ -86,6 +86,47 @@ static void put_summary(struct buf *out, const struct layout *l)
     buf_done(&text);
 }
 
+/* "system, pservers, trainers": what tells the points apart. */
+static void put_names(struct buf *out, const struct layout *l)
+{
+    buf_puts(out, l->systems ? "system" : "");
+    for (size_t i = 0; i < l->names.len; i++) {
+        buf_puts(out, !l->systems && i == 0 ? "" : i + 1 == l->names.len ? " and " : ", ");
+        html_escape(l->names.items[i], out);
+    }
+}
+
+static bool has_servers(const struct result *r)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        if (r->points[i].point->replicas[ROLE_PSERVER] > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the words mean that the rest of the page needs. */
+static void put_words(struct buf *out, const struct layout *l)
+{
+    buf_puts(out, "<p class=\"soft\">A <dfn>point</dfn> is one configuration that was measured");
+    if (layout_has_words(l)) {
+        buf_puts(out, ", here a combination of ");
+        put_names(out, l);
+    }
+    buf_puts(out, "; a <dfn>trial</dfn> measures it once.");
+    if (has_servers(l->result)) {
+        buf_puts(out, " A <dfn>pserver</dfn> is a parameter server: it keeps the model's "
+                      "parameters, and trainers send it their gradients.");
+    }
+    if (!l->own_baselines) {
+        buf_puts(out, " <dfn>Efficiency</dfn> is the share of the throughput that ideal scaling "
+                      "from the baseline would give.");
+    }
+    buf_puts(out, " Behind \"95%:\" stands the range that holds the true figure in 95 of 100 such "
+                  "runs.</p>\n");
+}
+
 static void put_title(struct buf *out, const struct report_page *page, const struct layout *l)
 {
     const struct result *r = page->result;
@@ -97,30 +138,24 @@ static void put_title(struct buf *out, const struct report_page *page, const str
             : r->phase == RUN_FAILED || r->phase == RUN_PARTIALLY_FAILED ? "bad"
                                                                          : "",
             run_phase_to_string(r->phase));
-    if (r->def->rehearsal) {
-        put_tag(out, "bad", "rehearsal");
-    }
-    if (r->simulated) {
-        put_tag(out, "bad", "simulated");
-    }
-    if (spec_is_imported(r->def->spec)) {
-        put_tag(out, "bad", "imported");
-    }
     buf_puts(out, "<span class=\"soft\">");
     html_escape(r->def->spec->name, out);
     buf_printf(out, ", %s</span></p>\n", page->created);
     put_summary(out, l);
+    put_words(out, l);
     buf_puts(out, "</header>\n<main>\n");
 }
 
 /* Who reads the box alone must have read them, too. */
 static void put_warnings(struct buf *out, const struct result *r)
 {
-    const size_t n = r->warnings.len;
-    for (size_t i = 0; i < n && i < MAX_WARNINGS; i++) {
-        buf_puts(out, "<dt>Warning</dt>\n<dd class=\"bad\">");
-        html_escape(r->warnings.items[i].message, out);
-        buf_puts(out, "</dd>\n");
+    size_t n = 0;
+    vec_each (const struct warning, w, &r->warnings) {
+        if (!choice_lines_say(w) && n++ < MAX_WARNINGS) {
+            buf_puts(out, "<dt>Warning</dt>\n<dd class=\"bad\">");
+            html_escape(w->message, out);
+            buf_puts(out, "</dd>\n");
+        }
     }
     if (n > MAX_WARNINGS) {
         buf_printf(out,
@@ -136,8 +171,16 @@ static void put_choice(struct buf *out, const struct layout *l)
     choice_lines_init(&lines, l);
     buf_puts(out, "<section class=\"verdict\" aria-label=\"What this run says\">\n<dl>\n");
     vec_each (struct choice_line, line, &lines.list) {
-        put_element(out, "dt", line->label[0] == '\0' ? "Result" : line->label);
-        put_element(out, "dd", line->text);
+        buf_printf(out, "<dt%s>", line->is_caveat ? " class=\"bad\"" : "");
+        html_escape(line->label[0] == '\0' ? "Result" : line->label, out);
+        buf_puts(out, "</dt>\n<dd>");
+        html_escape(line->text, out);
+        if (line->meaning != NULL) {
+            buf_puts(out, "<br><span class=\"soft\">");
+            html_escape(line->meaning, out);
+            buf_puts(out, "</span>");
+        }
+        buf_puts(out, "</dd>\n");
     }
     put_warnings(out, l->result);
     buf_puts(out, "</dl>\n</section>\n");
@@ -173,7 +216,7 @@ void report_html_comparison(const struct comparison *c, struct buf *out)
         buf_puts(out, "</figure>\n</div>\n");
         dot_chart_done(&chart);
     }
-    put_table(out, "Comparison by point", compare_layout_table(c, false));
+    put_table(out, "Comparison by point", compare_layout_table(c, 0));
     buf_puts(out, "<ul>\n");
     for (size_t i = 0; i + 1 < lines.list.len; i++) {
         const struct compare_line *line = &lines.list.items[i];
@@ -461,6 +504,7 @@ void report_html_sections(const struct result *r, struct buf *out)
     layout_init(&layout, r);
     layout.is_page = true;
     put_summary(out, &layout);
+    put_words(out, &layout);
     put_choice(out, &layout);
     put_sections(out, &layout);
     layout_done(&layout);

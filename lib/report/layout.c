@@ -76,11 +76,14 @@ static void add_titled(struct table *t, const char *name, enum table_align align
     table_column(t, title, align);
 }
 
-/* Every row of a rehearsal, a simulated or an imported run carries the words. Owned; NULL for a plain run. */
+/* Every row of a rehearsal, a simulated or an imported run carries the words, but in a page, which explains them at its top. Owned;
+ * NULL for a plain run. */
 static char *run_word(const struct layout *l)
 {
     struct buf marks = BUF_INIT;
-    marks_put(l->result, &marks);
+    if (!l->is_page) {
+        marks_put(l->result, &marks);
+    }
     return marks.len == 0 ? NULL : buf_take(&marks);
 }
 

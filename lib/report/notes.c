@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "report/choice_lines.h"
 #include "result/number.h"
 #include "result/transport.h"
 
@@ -426,7 +427,9 @@ void notes_init(struct notes *notes, const struct layout *l)
     note_thresholds(notes, l);
     note_wide(notes, l);
     vec_each (struct warning, w, &l->result->warnings) {
-        add(notes, NOTE_WARNING, "%s", w->message);
+        if (!l->is_page || !choice_lines_say(w)) { /* the page's box has said it */
+            add(notes, NOTE_WARNING, "%s", w->message);
+        }
     }
 }
 

@@ -185,7 +185,7 @@ static void curves_beyond_the_first_are_counted(void **state)
     report_html_sections(f.result, &page);
     const char *first = strstr(buf_cstr(&page), "<dt>Scaling</dt>");
     assert_non_null(first);
-    assert_non_null(strstr(first, "<dd>no model: 2 numbers of trainers, 3 are needed</dd>"));
+    assert_non_null(strstr(first, "<dd>no model: 2 numbers of trainers, 3 are needed<br>"));
     buf_done(&page);
     fixture_done(&f);
 }

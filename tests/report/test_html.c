@@ -210,6 +210,57 @@ static void the_box_says_which_point_to_choose(void **state)
     }
 }
 
+/* Once, before the verdict, and with what it means; no row, head or warning repeats the word. */
+static void a_rehearsal_is_said_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    report_run_find("trouble")->make(&f);
+    struct buf out = BUF_INIT;
+    put_page(f.result, &out);
+    char *script = strstr(buf_cstr(&out), "<script>");
+    *script = '\0';
+    const char *said = strstr(buf_cstr(&out), "Rehearsal</dt>\n<dd>This run had too few CPUs");
+    assert_non_null(said);
+    assert_non_null(strstr(said, "point 2 (4 trainers) keeps 5 CPUs busy, and there were 2"));
+    assert_non_null(strstr(said, "<dt>Verdict</dt>"));
+    assert_null(strstr(strstr(buf_cstr(&out), "<body>"), "rehearsal"));
+    assert_null(strstr(said + 1, "Rehearsal"));
+    buf_done(&out);
+    fixture_done(&f);
+}
+
+/* Who gets the page alone reads what its words mean where they come first. */
+static void words_are_explained(void **state)
+{
+    (void)state;
+    struct fixture f;
+    report_run_find("sweep")->make(&f);
+    struct buf out = BUF_INIT;
+    put_page(f.result, &out);
+    static const char *const want[] = {
+        "A <dfn>point</dfn> is one configuration that was measured, here a combination of pservers "
+        "and trainers; a <dfn>trial</dfn> measures it once.",
+        " A <dfn>pserver</dfn> is a parameter server",
+        "<dfn>Efficiency</dfn> is the share",
+        "no model: 2 numbers of trainers, 3 are needed<br><span class=\"soft\">A model is a curve",
+    };
+    const char *at = buf_cstr(&out);
+    for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+        at = strstr(at, want[i]);
+        if (at == NULL) {
+            fail_msg("the page does not say '%s', or later than it should", want[i]);
+        }
+    }
+    buf_done(&out);
+    fixture_done(&f);
+    report_run_find("six-trials")->make(&f);
+    put_page(f.result, &out);
+    assert_non_null(strstr(buf_cstr(&out), "configuration that was measured; a <dfn>trial"));
+    buf_done(&out);
+    fixture_done(&f);
+}
+
 /* Words of the definition and of replicas' output are text. */
 static void what_comes_from_outside_is_escaped(void **state)
 {
@@ -284,6 +335,8 @@ int main(void)
         cmocka_unit_test(the_box_names_points_without_figures),
         cmocka_unit_test(the_box_says_that_a_baseline_is_faster),
         cmocka_unit_test(the_box_says_which_point_to_choose),
+        cmocka_unit_test(a_rehearsal_is_said_once),
+        cmocka_unit_test(words_are_explained),
         cmocka_unit_test(what_comes_from_outside_is_escaped),
         cmocka_unit_test(charts_as_files),
         cmocka_unit_test(a_large_page_is_small),
