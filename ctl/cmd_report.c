@@ -8,7 +8,9 @@
 #include "config.h"
 #include "ctl/file.h"
 #include "ctl/history.h"
+#include "ctl/reference.h"
 #include "ctl/verbs.h"
+#include "report/reference.h"
 #include "report/report.h"
 #include "result/compare.h"
 
@@ -19,10 +21,12 @@ struct loaded_runs {
     size_t n;
     struct history history;
     struct comparison *comparison; /* of two; NULL: one run */
+    struct reference *reference;   /* --reference; NULL: without */
 };
 
 static void loaded_runs_done(struct loaded_runs *l)
 {
+    reference_free(l->reference);
     comparison_free(l->comparison);
     history_done(&l->history);
     loaded_run_done(&l->runs[0]);
@@ -93,9 +97,16 @@ static enum exit_code show_page(const struct cli *cli, const struct loaded_runs 
 {
     char created[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(l->runs[0].result->def->created_unix_ms, created);
+    const struct reference_beside beside = {
+        .reference = l->reference,
+        .asked = args_get(&cli->args, "reference", ""),
+        .result = l->runs[0].result,
+        .year = reference_year_of(l->runs[0].result),
+    };
     const struct report_page page = {
         .result = l->runs[0].result,
         .comparison = l->comparison,
+        .beside = l->reference == NULL ? NULL : &beside,
         .created = created,
         .program = "benchctl " BENCHD_VERSION,
     };
@@ -144,6 +155,9 @@ static enum exit_code check_options(const struct cli *cli)
     if (!is_file && (args_has(&cli->args, "file") || args_has(&cli->args, "open"))) {
         return cli_error(EXIT_USAGE, "remove -o", "-o prints, so nothing is written to a file");
     }
+    if (is_svg && args_has(&cli->args, "reference")) {
+        return cli_error(EXIT_USAGE, "remove -o svg", "a chart has no place for --reference");
+    }
     if (is_svg && cli->args.n_words == 2) {
         return cli_error(EXIT_USAGE, "name one run", "a chart shows one run (got two)");
     }
@@ -155,6 +169,9 @@ static enum exit_code run(struct cli *cli)
     struct backend *b = NULL;
     struct loaded_runs loaded = {0};
     enum exit_code code = check_options(cli);
+    if (code == EXIT_OK && args_has(&cli->args, "reference")) {
+        code = reference_open(args_get(&cli->args, "reference", ""), &loaded.reference);
+    }
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
     code = code == EXIT_OK ? load(cli, b, &loaded) : code;
     if (code == EXIT_OK) {
@@ -169,6 +186,7 @@ static enum exit_code run(struct cli *cli)
 static const struct arg_opt opts[] = {
     {"file", 0, "FILE", "Write the page to FILE; default: the run's name and .html"},
     {"open", 0, NULL, "Open the page in the browser"},
+    {"reference", 0, "SET", "Add a set of published figures; see: benchctl reference"},
     {"chart", 0, "CHART",
      "With -o svg: throughput or efficiency, either -by-pservers too, resources, trials or "
      "phases; default: throughput"},
@@ -185,7 +203,8 @@ const struct verb verb_report = {
                "warnings, environment, and how to run it again. It loads nothing and is whole\n"
                "without its script, so it can be mailed or kept. With RUN_B it begins with the "
                "comparison\n"
-               "of RUN_B with RUN, as `compare RUN RUN_B` makes it, and shows RUN.\n"
+               "of RUN_B with RUN, as `compare RUN RUN_B` makes it, and shows RUN. With\n"
+               "--reference it shows published figures beside the run's.\n"
                "A file of the same name is replaced.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),

@@ -49,10 +49,10 @@ enum exit_code reference_open(const char *name, struct reference **ret)
     return cli_error(EXIT_NOT_FOUND, fix, "there is no reference '%s'", name);
 }
 
-static int year_of(int64_t unix_ms)
+int reference_year_of(const struct result *result)
 {
     char date[CLOCK_RFC3339_SIZE];
-    clock_format_rfc3339(unix_ms, date);
+    clock_format_rfc3339(result->def->created_unix_ms, date);
     int64_t year = 0;
     date[4] = '\0';                           /* of "2026-11-21T..." */
     (void)parse_i64_in(date, 0, 9999, &year); /* our own text */
@@ -62,10 +62,8 @@ static int year_of(int64_t unix_ms)
 enum exit_code reference_show_beside(const struct cli *cli, const struct reference *r,
                                      const char *name, const struct result *result)
 {
-    const struct reference_beside beside = {.reference = r,
-                                            .asked = name,
-                                            .result = result,
-                                            .year = year_of(result->def->created_unix_ms)};
+    const struct reference_beside beside = {
+        .reference = r, .asked = name, .result = result, .year = reference_year_of(result)};
     struct buf out = BUF_INIT;
     if (cli_output_is(cli, "markdown")) {
         report_beside_markdown(&beside, &out);

@@ -10,6 +10,7 @@
 #include "report/compare_layout.h"
 #include "report/compare_lines.h"
 #include "report/notes.h"
+#include "report/reference.h"
 #include "report/report.h"
 #include "report/style.h"
 #include "report/table.h"
@@ -27,14 +28,9 @@ static void put_element(struct buf *out, const char *name, const char *text)
     buf_printf(out, "</%s>\n", name);
 }
 
-/* Wide tables scroll inside their box, which the keyboard reaches. */
 static void put_table(struct buf *out, const char *label, struct table *t_take)
 {
-    buf_puts(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"");
-    html_escape(label, out);
-    buf_puts(out, "\">\n");
-    table_format_html(t_take, out);
-    buf_puts(out, "</div>\n");
+    table_format_html_scrolled(t_take, label, out);
     table_free(t_take);
 }
 
@@ -522,6 +518,9 @@ void report_html(const struct report_page *page, struct buf *out)
         report_html_comparison(page->comparison, out);
     }
     put_sections(out, &layout);
+    if (page->beside != NULL) {
+        report_beside_html(page->beside, out);
+    }
     put_definition(out, page);
     buf_puts(out, "</main>\n<script>");
     buf_puts(out, page_script);

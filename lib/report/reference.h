@@ -23,3 +23,5 @@ struct reference_beside {
 void report_beside_text(const struct reference_beside *b, const struct report_opts *opts,
                         struct buf *out);
 void report_beside_markdown(const struct reference_beside *b, struct buf *out);
+/* As a section of a page (report.h). */
+void report_beside_html(const struct reference_beside *b, struct buf *out);

@@ -134,10 +134,11 @@ static void their_cell(struct table *table, const struct reference_beside *b,
 
 /* A row a shared point and row of the set: "trainers 20", the run's figure, whose, theirs. */
 static struct table *shared_table(const struct reference_beside *b, const struct reference_table *t,
-                                  enum sharing sharing)
+                                  enum sharing sharing, bool is_page)
 {
     struct layout l;
     layout_init(&l, b->result);
+    l.is_page = is_page;
     struct table *table = table_new();
     table_column(table, "POINT", TABLE_LEFT);
     table_column(table, "THIS RUN", TABLE_RIGHT);
@@ -391,13 +392,25 @@ static void compare_sentences(const struct reference_beside *b, const struct ref
 
 struct beside_out {
     struct buf *out;
-    const struct terminal *term; /* NULL: Markdown */
+    const struct terminal *term; /* NULL: Markdown, or a page */
+    bool is_page;
 };
+
+static void put_html(struct buf *out, const char *element, const char *text)
+{
+    buf_printf(out, "<%s>", element);
+    html_escape(text, out);
+    buf_printf(out, "</%s>\n", element);
+}
 
 static void put_line(const struct beside_out *o, const char *text)
 {
     if (o->term != NULL) {
         terminal_wrapped(o->out, o->term, text, 0, 2);
+        return;
+    }
+    if (o->is_page) {
+        put_html(o->out, "p", text);
         return;
     }
     buf_puts(o->out, "- ");
@@ -407,6 +420,10 @@ static void put_line(const struct beside_out *o, const char *text)
 
 static void put_title(const struct beside_out *o, const struct reference_table *t)
 {
+    if (o->is_page) {
+        put_html(o->out, "h3", t->title);
+        return;
+    }
     buf_putc(o->out, '\n');
     if (o->term != NULL) {
         terminal_colored(o->out, o->term, TERMINAL_BOLD, t->name);
@@ -431,14 +448,16 @@ static void put_shared(const struct beside_out *o, const struct reference_beside
                                 "conditions and its columns (%s %g to %g).",
                                 t->axis, t->columns[0], t->columns[t->n_columns - 1]);
     } else {
-        struct table *table = shared_table(b, t, sharing);
-        if (o->term == NULL) {
+        struct table *table = shared_table(b, t, sharing, o->is_page);
+        if (o->is_page) {
+            table_format_html_scrolled(table, t->title, o->out);
+        } else if (o->term == NULL) {
             table_format_markdown(table, o->out);
         } else {
             terminal_parts(o->out, o->term, table, 1, TERMINAL_TIGHT_GAP);
         }
         table_free(table);
-        buf_putc(o->out, '\n');
+        buf_puts(o->out, o->is_page ? "" : "\n");
         compare_sentences(b, t, sharing, &s);
     }
     vec_each (char *, text, &s.list) {
@@ -455,7 +474,7 @@ static void put_all(const struct beside_out *o, const struct reference_beside *b
     }
     reference_sentences_add(
         &s, "All of these figures, with sources and errata: benchctl reference %s", b->asked);
-    buf_putc(o->out, '\n');
+    buf_puts(o->out, o->is_page ? "" : "\n");
     put_line(o, s.list.items[0]);
     reference_sentences_done(&s);
 }
@@ -468,7 +487,7 @@ void report_beside_text(const struct reference_beside *b, const struct report_op
     terminal_colored(out, &term, TERMINAL_BOLD, b->reference->name);
     buf_printf(out, "   %lld\n", (long long)b->reference->year);
     terminal_wrapped(out, &term, b->reference->title, 0, 2);
-    put_all(&(struct beside_out){out, &term}, b);
+    put_all(&(struct beside_out){out, &term, false}, b);
 }
 
 void report_beside_markdown(const struct reference_beside *b, struct buf *out)
@@ -476,5 +495,15 @@ void report_beside_markdown(const struct reference_beside *b, struct buf *out)
     buf_puts(out, "\n## Beside ");
     markdown_escape(b->reference->title, out);
     buf_printf(out, " (%lld)\n", (long long)b->reference->year);
-    put_all(&(struct beside_out){out, NULL}, b);
+    put_all(&(struct beside_out){out, NULL, false}, b);
+}
+
+void report_beside_html(const struct reference_beside *b, struct buf *out)
+{
+    _cleanup_(freep) char *title =
+        xasprintf("Beside %s (%lld)", b->reference->title, (long long)b->reference->year);
+    buf_puts(out, "<section>\n");
+    put_html(out, "h2", title);
+    put_all(&(struct beside_out){out, NULL, true}, b);
+    buf_puts(out, "</section>\n");
 }

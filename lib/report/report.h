@@ -65,11 +65,13 @@ void report_compare_json(const struct comparison *c, struct buf *out);
 
 /* A page for a browser: one file of HTML with its charts as SVG. It asks for nothing and runs nothing
  * but page_script (style.h), and its Content-Security-Policy forbids all else. html.c. */
+struct reference_beside;
 struct report_page {
     const struct result *result;
-    const struct comparison *comparison; /* of this result with another; NULL: none */
-    const char *created;                 /* when the run was made, as text */
-    const char *program;                 /* who makes the page: "benchctl 0.1.0" */
+    const struct comparison *comparison;   /* of this result with another; NULL: none */
+    const struct reference_beside *beside; /* published figures for it (reference.h); NULL: none */
+    const char *created;                   /* when the run was made, as text */
+    const char *program;                   /* who makes the page: "benchctl 0.1.0" */
 };
 void report_html(const struct report_page *page, struct buf *out);
 /* What it says of one run, for a page with a head and a title of its own; page_style and

@@ -384,6 +384,15 @@ void table_format_html(const struct table *t, struct buf *out)
     buf_puts(out, "</tbody>\n</table>\n");
 }
 
+void table_format_html_scrolled(const struct table *t, const char *label, struct buf *out)
+{
+    buf_puts(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"");
+    html_escape(label, out);
+    buf_puts(out, "\">\n");
+    table_format_html(t, out);
+    buf_puts(out, "</div>\n");
+}
+
 void figure_format(const struct figure *f, struct buf *out)
 {
     if (f->estimate.known) {

@@ -84,6 +84,15 @@ class Report(cli.CliCase):
         self.assertEqual(len(marks), 4)
         self.assertRegex(marks[0], r"^1 pserver, 1 trainer: [\d.]+ samples/s \(95%: ")
 
+    def test_published_figures_stand_beside_the_run(self):
+        page = self.report(self.name, "-o", "html", "--reference", "paddle-vgg16-cpu-2018").stdout
+        self.assertIn("<h2>Beside ", page)
+        self.assertIn("benchctl reference paddle-vgg16-cpu-2018</p>", page)
+        self.assertNotIn("<h2>Beside ", self.report(self.name, "-o", "html").stdout)
+        self.assertIn("there is no reference 'x'", self.report(self.name, "--reference", "x", code=3).stderr)
+        self.assertIn("a chart has no place for --reference",
+                      self.report(self.name, "-o", "svg", "--reference", "paddle-vgg16-cpu-2018", code=2).stderr)
+
     def test_two_runs_are_compared(self):
         other = json.loads(self.ctl("run", str(self.folder / "tiny.json"), "--store", self.store, "-o", "json").stdout)["run"]
         done = self.report(self.name, other, "--file", "both.html")

@@ -100,6 +100,38 @@ static void a_run_of_another_kind(void **state)
     beside("sweep", "mlbench-charts-2019", "tests/report/golden/beside.md");
 }
 
+/* In a page: tables that the keyboard reaches, sentences, and points as the rest of the page names them. */
+static void beside_a_run_in_its_page(void **state)
+{
+    (void)state;
+    struct reference *r = reference_shipped_load("paddle-vgg16-cpu-2018");
+    struct fixture f;
+    report_run_find("acceleration")->make(&f);
+    const struct reference_beside b = {
+        .reference = r, .asked = "paddle-vgg16-cpu-2018", .result = f.result, .year = 2026};
+    const struct report_page page = {
+        .result = f.result, .beside = &b, .created = "now", .program = "benchctl 0.1.0"};
+    struct buf out = BUF_INIT;
+    report_html(&page, &out);
+    static const char *const want[] = {
+        "<h2>Beside ",
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=",
+        "<th>POINT</th><th class=\"r\">THIS RUN</th><th class=\"r\">PUBLISHED</th><th>OF</th>",
+        "<td>fluid, 20 trainers</td>",
+        "<p>Do not compare the throughputs: ",
+        "benchctl reference paddle-vgg16-cpu-2018</p>\n</section>"};
+    const char *at = buf_cstr(&out);
+    for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+        at = strstr(at, want[i]);
+        if (at == NULL) {
+            fail_msg("the page does not say '%s', or in another order", want[i]);
+        }
+    }
+    buf_done(&out);
+    reference_free(r);
+    fixture_done(&f);
+}
+
 /* Hardware, model, unit, batch, year: of each that is the same nothing is said. */
 static void what_is_the_same_is_not_listed(void **state)
 {
@@ -168,6 +200,7 @@ int main(void)
         cmocka_unit_test(other_forms),
         cmocka_unit_test(the_run_of_the_same_points),
         cmocka_unit_test(a_run_of_another_kind),
+        cmocka_unit_test(beside_a_run_in_its_page),
         cmocka_unit_test(what_is_the_same_is_not_listed),
     };
     return cmocka_run_group_tests_name("report/reference", tests, NULL, NULL);
