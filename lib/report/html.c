@@ -403,9 +403,8 @@ static void put_notes(struct buf *out, const struct layout *l)
 
 /* ---- where it ran, and how to run it again ---- */
 
-static void put_nodes(struct buf *out, const struct layout *l)
+static void put_nodes(struct buf *out, const struct result *r)
 {
-    const struct result *r = l->result;
     struct table *t = layout_nodes(r);
     if (t == NULL) {
         return;
@@ -414,18 +413,25 @@ static void put_nodes(struct buf *out, const struct layout *l)
     put_table(out, "Nodes", t);
     buf_puts(out, "<p class=\"soft\">");
     html_escape(layout_nodes_method, out);
-    buf_puts(out, "</p>\n");
-    if (r->slow.len > 0) {
-        buf_puts(out, "<h3>Replicas slower than the others of their role</h3>\n<ul>\n");
-        vec_each (struct slow_replica, s, &r->slow) {
-            struct buf text = BUF_INIT;
-            layout_describe_slow(l, s, &text);
-            put_element(out, "li", buf_cstr(&text));
-            buf_done(&text);
-        }
-        buf_puts(out, "</ul>\n");
+    buf_puts(out, "</p>\n</section>\n");
+}
+
+/* Where nobody knows the nodes, too. */
+static void put_slow(struct buf *out, const struct layout *l)
+{
+    if (l->result->slow.len == 0) {
+        return;
     }
-    buf_puts(out, "</section>\n");
+    buf_puts(out, "<section>\n<h2>Slow replicas</h2>\n<p class=\"soft\">Slower than the others of "
+                  "their role in the same trials: a point is as slow as its slowest replica.</p>\n"
+                  "<ul>\n");
+    vec_each (const struct slow_replica, s, &l->result->slow) {
+        struct buf text = BUF_INIT;
+        layout_describe_slow(l, s, &text);
+        put_element(out, "li", buf_cstr(&text));
+        buf_done(&text);
+    }
+    buf_puts(out, "</ul>\n</section>\n");
 }
 
 static void put_fact(struct buf *out, const char *name, const char *value)
@@ -490,7 +496,8 @@ static void put_sections(struct buf *out, const struct layout *l)
     put_tables(out, l);
     put_steps(out, l);
     put_notes(out, l);
-    put_nodes(out, l);
+    put_slow(out, l);
+    put_nodes(out, l->result);
     put_environment(out, l->result);
 }
 

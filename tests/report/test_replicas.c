@@ -60,6 +60,26 @@ static void assert_near(double expected, double actual)
     }
 }
 
+/* A page names the point as its tables do, also where nobody says on which node a replica ran. */
+static void the_page_names_slow_replicas(void **state)
+{
+    (void)state;
+    struct fixture f;
+    make(&f);
+    const size_t n_nodes = f.result->nodes.len;
+    assert_true(n_nodes > 0);
+    for (int with_nodes = 0; with_nodes < 2; with_nodes++) {
+        f.result->nodes.len = with_nodes ? n_nodes : 0;
+        struct buf out = BUF_INIT;
+        report_html_sections(f.result, &out);
+        assert_non_null(strstr(buf_cstr(&out), "<h2>Slow replicas</h2>"));
+        assert_non_null(strstr(buf_cstr(&out), "<li>point 0 (4 trainers): trainer/3 on node "));
+        assert_int_equal(strstr(buf_cstr(&out), "<h2>Nodes</h2>") != NULL, with_nodes);
+        buf_done(&out);
+    }
+    fixture_done(&f);
+}
+
 static void each_replica_by_hand(void **state)
 {
     (void)state;
@@ -138,6 +158,7 @@ static void nothing_has_succeeded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_page_names_slow_replicas),
         cmocka_unit_test(each_replica_by_hand),
         cmocka_unit_test(forms),
         cmocka_unit_test(nothing_has_succeeded),
