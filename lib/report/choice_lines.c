@@ -74,8 +74,9 @@ static void add_verdict(struct choice_lines *lines, const struct layout *l, cons
     const char *faster = baseline_is_faster(c->fastest);
     if (n_others > 0 && c->n_slower == n_others) {
         put_point(l, c->fastest, &text);
-        buf_printf(&text, " is the fastest: the 95%% interval of %s ratio to it is below 1",
-                   n_others == 1 ? "the other point's" : "every other point's");
+        buf_printf(&text, " is the fastest: %s",
+                   n_others == 1 ? "the other point is slower, with 95% confidence"
+                                 : "every other point is slower, each with 95% confidence");
     } else if (n_others > 0) {
         put_doubt(c, &text);
     }
