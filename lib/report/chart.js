@@ -134,10 +134,9 @@
         e.setAttribute('x', x(place.x));
         e.setAttribute('width', Math.max(x(place.x + place.width) - x(place.x), 0.4));
       } else {
-        const isCap = chart.kind === 'lines' && place.y1 === place.y2, middle = (place.x1 + place.x2) / 2;
-        const shift = isCap ? across(middle) - middle : 0, isLevel = e.classList.contains('ref') && isCap;
-        e.setAttribute('x1', isLevel ? place.x1 : isCap ? place.x1 + shift : across(place.x1));
-        e.setAttribute('x2', isLevel ? place.x2 : isCap ? place.x2 + shift : across(place.x2));
+        const isLevel = e.classList.contains('ref') && place.y1 === place.y2;
+        e.setAttribute('x1', isLevel ? place.x1 : across(place.x1));
+        e.setAttribute('x2', isLevel ? place.x2 : across(place.x2));
         e.setAttribute('y1', y(place.y1));
         e.setAttribute('y2', y(place.y2));
       }

@@ -331,8 +331,6 @@ static void put_interval(struct buf *out, const struct line_plot *p, const struc
     const double x = chart_axis_px(&p->x, m->x) + dodge_px(p, series);
     const double low = chart_axis_px(&p->y, m->low), high = chart_axis_px(&p->y, m->high);
     put_whisker(out, x, low, x, high, series);
-    put_whisker(out, x - 3, low, x + 3, low, series);
-    put_whisker(out, x - 3, high, x + 3, high, series);
 }
 
 static bool has_ideal(const struct chart_series *s)
