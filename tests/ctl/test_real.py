@@ -58,6 +58,9 @@ class Real(cli.CliCase):
             log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(number), "--role", "worker").stdout
             self.assertIn("# Out of bounds values : 0 OK", log)
             self.assertIn(f"Avg bus bandwidth    : {point['throughput']['value']:g}", log)
+        table = self.ctl("results", result["run"], "--store", self.store).stdout
+        self.assertRegex(table, r"Throughput in GB/s, rehearsal, by bytes \(rows\) and workers\s+\(columns\)")
+        self.assertNotRegex(table, "EFFICIENCY|%")
 
     def test_allreduce_sweep_by_backend(self):
         """What carries the bytes is declared, and swept when it is asked for."""
@@ -70,9 +73,6 @@ class Real(cli.CliCase):
         for number, backend in enumerate(["tcp", "shm"]):
             log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(number), "--role", "worker").stdout
             self.assertIn(f" allreduce: 2 ranks, backend {backend}, ", log)
-        table = self.ctl("results", result["run"], "--store", self.store).stdout
-        self.assertRegex(table, r"Throughput in GB/s, rehearsal, by bytes \(rows\) and workers\s+\(columns\)")
-        self.assertNotRegex(table, "EFFICIENCY|%")
 
     def test_emulated_trainers(self):
         """Three trainers that sleep where they would compute: the bytes, the sums and the marks are real."""

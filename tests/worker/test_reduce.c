@@ -258,6 +258,15 @@ static void who_takes_nothing_holds_up_nobody(void **state)
     assert_int_equal(f.n_stuck_links, 1);
     assert_false(flow_look(&f, 7 + FLOW_STUCK_NS));
     flow_done(&f);
+    flow_init(&f, 1, FLOW_BYTES / 8);
+    f.links[0].ready = 2;
+    assert_int_equal(all_that_go(&f, NULL, NULL), 11);
+    assert_true(flow_look(&f, FLOW_STUCK_NS));
+    f.links[0].ready = 8;
+    assert_int_equal(all_that_go(&f, NULL, NULL), 0);
+    flow_take(&f, 0, 1);
+    assert_int_equal(all_that_go(&f, NULL, NULL), 111);
+    flow_done(&f);
 }
 
 static void only_so_many_count_as_stuck(void **state)
