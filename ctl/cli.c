@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "ctl/show.h"
+#include "ctl/terminal.h"
 #include "ctl/usage.h"
 #include "doc/json_path.h"
 #include "report/wrap.h"
@@ -333,7 +333,7 @@ void cli_note_prose(const struct cli *cli, const char *fmt, ...)
         *c = *c == '\n' ? ' ' : *c;
     }
     struct buf lines = BUF_INIT;
-    wrap_text(&lines, text, show_columns(STDERR_FILENO), 0, NOTE_INDENT);
+    wrap_text(&lines, text, terminal_columns(STDERR_FILENO), 0, NOTE_INDENT);
     cli_note(cli, "%.*s", (int)lines.len - 1, buf_cstr(&lines));
     buf_done(&lines);
 }

@@ -151,7 +151,7 @@ static enum exit_code create_builtin(struct cluster *c, const struct cluster_sou
     }
     if (r >= 0) {
         cli_note_prose(c->backend.cli, "benchmark/%s created in namespace '%s' from %s",
-                 s->def->spec->name, c->ns, s->file.path);
+                       s->def->spec->name, c->ns, s->file.path);
     }
     return EXIT_OK;
 }

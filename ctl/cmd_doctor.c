@@ -5,7 +5,7 @@
 #include "ctl/doctor.h"
 #include "ctl/doctor_cluster.h"
 #include "ctl/doctor_local.h"
-#include "ctl/show.h"
+#include "ctl/terminal.h"
 #include "ctl/verbs.h"
 
 static void put_json(const struct checks *checks, struct buf *out)
@@ -28,7 +28,7 @@ static enum exit_code run(struct cli *cli)
     if (cli_output_is(cli, "json")) {
         put_json(&checks, &out);
     } else {
-        checks_format(&checks, show_columns(STDOUT_FILENO), &out);
+        checks_format(&checks, terminal_columns(STDOUT_FILENO), &out);
     }
     const enum exit_code code = cli_show(cli, &out);
     const enum exit_code found = checks_exit_code(&checks);

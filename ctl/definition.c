@@ -87,8 +87,8 @@ void definition_note_thresholds(const struct cli *cli, const struct run_def *def
         if (!matrix_has(&def->matrix, &def->spec->thresholds.items[i].where)) {
             struct buf text = BUF_INIT;
             format_threshold(&def->spec->thresholds.items[i], &text);
-            cli_note_prose(cli, "note: threshold %zu (%s) is skipped: this run has no such point", i,
-                     buf_cstr(&text));
+            cli_note_prose(cli, "note: threshold %zu (%s) is skipped: this run has no such point",
+                           i, buf_cstr(&text));
             buf_done(&text);
         }
     }

@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "ctl/show.h"
+#include "ctl/terminal.h"
 #include "report/wrap.h"
 
 #define FRAME_MS 100
@@ -57,7 +57,7 @@ static void move_up(const struct live *l, struct buf *out)
 static void draw(struct live *l)
 {
     struct live_model_opts opts = {
-        .columns = show_columns(STDERR_FILENO),
+        .columns = terminal_columns(STDERR_FILENO),
         .rows = terminal_rows(),
         .ascii = l->ascii,
         .color = l->color,
@@ -138,7 +138,7 @@ void live_note(struct live *l, const char *reason, const char *note)
     struct buf out = BUF_INIT;
     move_up(l, &out);
     buf_printf(&out, "\033[J%s ", l->ascii ? "!" : "⚠");
-    wrap_text(&out, text, show_columns(STDERR_FILENO), NOTES_AT, NOTES_AT);
+    wrap_text(&out, text, terminal_columns(STDERR_FILENO), NOTES_AT, NOTES_AT);
     put(&out);
     buf_done(&out);
     l->n_lines = 0;

@@ -1,35 +1,22 @@
 /* See show.h. Edge file: asks the terminal. */
 #include "ctl/show.h"
 
-#include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/parse.h"
+#include "ctl/terminal.h"
 #include "report/report.h"
 #include "result/compare.h"
 #include "result/threshold.h"
 
-unsigned show_columns(int fd)
-{
-    struct winsize size;
-    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-        return size.ws_col;
-    }
-    const char *columns = getenv("COLUMNS");
-    int64_t n;
-    return columns != NULL && parse_i64_in(columns, 20, 1000, &n) == 0 ? (unsigned)n : 80;
-}
-
 unsigned show_list_columns(void)
 {
-    return isatty(STDOUT_FILENO) == 1 ? show_columns(STDOUT_FILENO) : 0;
+    return isatty(STDOUT_FILENO) == 1 ? terminal_columns(STDOUT_FILENO) : 0;
 }
 
 struct report_opts show_opts(const struct cli *cli)
 {
     return (struct report_opts){
-        .columns = show_columns(STDOUT_FILENO),
+        .columns = terminal_columns(STDOUT_FILENO),
         .color = cli->color_stdout,
         .ascii = cli->ascii,
         .wide = cli_output_is(cli, "wide"),

@@ -25,7 +25,5 @@ enum exit_code show_comparison_code(const struct comparison *comparison);
 enum exit_code show_exit_code(const struct result *result);
 /* How stdout is: its width, colour and characters. */
 struct report_opts show_opts(const struct cli *cli);
-/* Columns of the terminal at `fd`: its width, $COLUMNS, or 80. */
-unsigned show_columns(int fd);
 /* The columns that a list on stdout may have; 0: stdout is no terminal, so any number. */
 unsigned show_list_columns(void);
