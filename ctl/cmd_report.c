@@ -201,10 +201,9 @@ const struct verb verb_report = {
                 "  benchctl report 7k3fq -o svg --chart efficiency > efficiency.svg\n",
     .details = "The page is one file of HTML: what the run says in words, charts, tables,\n"
                "warnings, environment, and how to run it again. It loads nothing and is whole\n"
-               "without its script, so it can be mailed or kept. With RUN_B it begins with the "
-               "comparison\n"
-               "of RUN_B with RUN, as `compare RUN RUN_B` makes it, and shows RUN. With\n"
-               "--reference it shows published figures beside the run's.\n"
+               "without its script, so it can be mailed or kept. With RUN_B it begins with the\n"
+               "comparison of RUN_B with RUN, as `compare RUN RUN_B` makes it, and shows RUN.\n"
+               "With --reference it shows published figures beside the run's.\n"
                "A file of the same name is replaced.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),

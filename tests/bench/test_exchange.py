@@ -51,7 +51,7 @@ class Exchange(unittest.TestCase):
 
     def test_core(self):
         done = self.run_with("--part", "core", "--rounds", "2", "--steps", "3")
-        self.assertEqual(["2 1 3 0", "8 1 3 0"] * 2, self.crowds())
+        self.assertEqual(["2 1 3 0 Tcp", "8 1 3 0 Tcp"] * 2, self.crowds())
         self.assertIn("reached  receive and add, gradient GB a CPU-second: 5.00 (5.00-5.00) >= 4.5", done.stdout)
         self.assertIn("reached  receive, add, Adam and send, gradient GB a CPU-second: 2.50 (2.50-2.50) >= 2.4", done.stdout)
         self.assertEqual(("reached 2 of 2", 0), (done.stdout.splitlines()[-1], done.returncode))
@@ -68,7 +68,7 @@ class Exchange(unittest.TestCase):
 
     def test_equal(self):
         done = self.run_with("--part", "equal", "--rounds", "1", crowd=CROWD.replace("${STEP:-8}", "$([ $2 = 0 ] && echo 4.7 || echo 5)"))
-        self.assertEqual(["2 0 8 450", "2 1 8 450", "2 0 8 1600", "2 1 8 1600"], self.crowds())
+        self.assertEqual([f"2 {servers} 8 {ms} Tcp" for ms in (450, 1600) for servers in (0, 1)], self.crowds())
         self.assertIn("reached  equal compute of 450 ms: share of the same without exchange: 0.94 (0.94-0.94) >= 0.92", done.stdout)
         self.assertIn("MISSED   equal compute of 1600 ms: share of the same without exchange: 0.94 (0.94-0.94) >= 0.98", done.stdout)
 
@@ -133,7 +133,7 @@ grep -q '"link": {"rate": "1000mbit"}' "$2" && echo "{\\"points\\": [{\\"through
     def test_a_failure_says_why_and_keeps_what_is_done(self):
         done = self.run_with("--part", "core", "--rounds", "1", "--json", str(self.file),
                              crowd=CROWD.replace("printf '{", "[ $1 = 2 ] || { echo 'crowd: pserver/0: no' >&2; exit 1; }; printf '{"))
-        self.assertIn("8 1 8 0: exit code 1\n  crowd: pserver/0: no", done.stderr)
+        self.assertIn("8 1 8 0 Tcp: exit code 1\n  crowd: pserver/0: no", done.stderr)
         self.assertEqual((1, 1), (done.returncode, len(self.file.read_text(encoding="utf-8").splitlines())))
         done = self.run_with("--part", "native", "--rounds", "1", worker="#!/bin/sh\necho 'no data' >&2; exit 10\n")
         self.assertIn("exit code 10\n  no data", done.stderr)

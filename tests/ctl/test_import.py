@@ -216,7 +216,7 @@ class Import(cli.CliCase):
         history = json.loads(self.of_run("history", "paddle-fluid", "-o", "json"))
         self.assertEqual([True], [r["imported"] for r in history["runs"]])
         self.of_run("report", name, "--file", "page.html")
-        self.assertIn(">imported<", (self.folder / "page.html").read_text(encoding="utf-8"))
+        self.assertIn(">Imported<", (self.folder / "page.html").read_text(encoding="utf-8"))
         self.assertEqual((self.folder / "c.log").read_text(encoding="utf-8"),
                          self.of_run("logs", name, "--point", "1", "--role", "trainer", "--index", "1"))
 
