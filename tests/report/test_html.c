@@ -237,8 +237,8 @@ static void words_are_explained(void **state)
     struct buf out = BUF_INIT;
     put_page(f.result, &out);
     static const char *const want[] = {
-        "A <dfn>point</dfn> is one configuration that was measured, here a combination of pservers "
-        "and trainers; a <dfn>trial</dfn> measures it once.",
+        "A <dfn>point</dfn> is one configuration that was measured, here a combination of ",
+        "pservers and trainers; a <dfn>trial</dfn> measures it once.",
         " A <dfn>pserver</dfn> is a parameter server",
         "<dfn>Efficiency</dfn> is the share",
         "no model: 2 numbers of trainers, 3 are needed<br><span class=\"soft\">A model is a curve",
