@@ -84,7 +84,7 @@ static void on_run(void *ctx, enum kube_change change, const struct kube_object 
     }
     if (run != NULL) {
         run_update(run, object->json);
-    } else if (change == KUBE_CHANGE_ADDED && !d->are_objects_known &&
+    } else if (change == KUBE_CHANGE_ADDED && !d->run_env.are_objects_known &&
                bmr_ended_before(object->json, clock_steady_unix_ms() - DAEMON_ENDED_MS)) {
         run_queue_add_ended(&d->queue, object->json); /* learn_objects asks the store about it */
         return;
@@ -182,7 +182,7 @@ static int wake_open_runs(struct daemon *d, struct err *err)
 /* Runs whose objects were deleted while no benchd ran get their tombstones. */
 static int learn_objects(struct daemon *d, struct err *err)
 {
-    if (d->are_objects_known) {
+    if (d->run_env.are_objects_known) {
         return 0;
     }
     const struct kube_cache *cache = watches_cache(&d->watches, WATCH_RUNS);
@@ -197,7 +197,7 @@ static int learn_objects(struct daemon *d, struct err *err)
     if (r < 0) {
         return r;
     }
-    d->are_objects_known = true;
+    d->run_env.are_objects_known = true;
     if (n_deleted > 0) {
         char number[24];
         (void)snprintf(number, sizeof(number), "%zu", n_deleted); /* fits */
@@ -293,7 +293,7 @@ static void look(struct daemon *d)
         give_up(d, EXIT_LOCAL_RESOURCE, &err);
         return;
     }
-    if (r >= 0 && !is_first_look && d->are_objects_known) {
+    if (r >= 0 && !is_first_look && d->run_env.are_objects_known) {
         eraser_work(&d->eraser, &d->run_env, &d->queue);
         purge(d);
     }

@@ -53,7 +53,6 @@ struct daemon {
     struct pods_counters pods;
     struct daemon_counters counters;
     enum open_runs open_runs;
-    bool are_objects_known; /* the store knows which of its runs have objects */
     struct space space;
     struct eraser eraser;
     struct keeper keeper;

@@ -25,8 +25,8 @@ static void on_deleted(void *ctx, int r, const struct kube_response *res, const 
 void run_expire(struct run *run)
 {
     const int64_t ttl_s = run_ttl_s(run);
-    if (ttl_s < 0 || !run_is_final(run) || run->asked.is_gone || run->asked.is_deleting ||
-        run->status.ended_unix_ms == 0 ||
+    if (!run->env->are_objects_known || ttl_s < 0 || !run_is_final(run) || run->asked.is_gone ||
+        run->asked.is_deleting || run->status.ended_unix_ms == 0 ||
         clock_steady_unix_ms() < run->status.ended_unix_ms + ttl_s * 1000) {
         return;
     }

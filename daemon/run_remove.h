@@ -4,7 +4,8 @@
 #include "base/err.h"
 #include "daemon/run.h"
 
-/* Removes the object of a final run whose time to live is over. */
+/* Removes the object of a final run whose time to live is over; not before all objects are known, because a list that
+ * still has it would bring it back in the store. */
 void run_expire(struct run *run);
 /* The object is gone: what the store has of the run becomes a tombstone, or is erased if who deleted the
  * object asked for that; it stays if only the time to live was over. Its pods go with the object. 0: the caller frees the run; an error: it stays, and is not driven. */

@@ -38,6 +38,7 @@ int world_setup(void **state)
     event_recorder_init(&w->events, NULL, "ns", "me");
     w->env.ns = "ns";
     w->env.replica_account = "replicas";
+    w->env.are_objects_known = true;
     w->env.events = &w->events;
     w->env.counters = &w->counters;
     w->env.wake = on_wake;

@@ -425,6 +425,34 @@ static void an_expired_run_is_removed(void **state)
     json_decref(bmr);
 }
 
+/* A list that is on its way when the object is deleted still has it, and then the store would say so for good: the
+ * next benchd would take the object for one that somebody deleted. */
+static void nothing_expires_before_all_objects_are_known(void **state)
+{
+    struct world *w = *state;
+    struct store *store = w->env.store;
+    const char *const uids[] = {"u1"};
+    size_t n_deleted;
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = run_new(&w->env, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    run->def->spec->run_policy.ttl_s = 10;
+    run_update(run, with_cancel(bmr));
+    assert_int_equal(run_steer(run, NULL), 0);
+    run->status.ended_unix_ms -= 11000;
+    w->env.are_objects_known = false;
+    run_expire(run);
+    assert_int_equal(store->ops->sync_objects(store, "ns", uids, 1, 1, &n_deleted, NULL), 0);
+    w->env.are_objects_known = true;
+    run_expire(run);
+    assert_int_equal(run->expiry.state, EXPIRY_SENT);
+    assert_int_equal(run_bury(run, NULL), 0);
+    run_free(run);
+    assert_int_equal(store->ops->sync_objects(store, "ns", NULL, 0, 1, &n_deleted, NULL), 0);
+    assert_int_equal(n_deleted, 0);
+    json_decref(bmr);
+}
+
 /* A run that was cancelled, or refused, before it was accepted has ended like any other. */
 static void an_unaccepted_run_expires(void **state)
 {
@@ -648,6 +676,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_impossible_event_changes_nothing, world_setup,
                                         world_teardown),
         cmocka_unit_test_setup_teardown(an_expired_run_is_removed, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(nothing_expires_before_all_objects_are_known, world_setup,
+                                        world_teardown),
         cmocka_unit_test_setup_teardown(an_unaccepted_run_expires, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(what_was_kept_is_what_runs, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(templates_are_tried_before_anything_is_made, world_setup,
