@@ -278,6 +278,51 @@ static void who_hangs_up_is_asked_again(void **state)
     shm_segment_done(&g.own);
 }
 
+/* The descriptor that the next call that makes one will get: a higher one than before shows a leak. */
+static int next_fd(int any_fd)
+{
+    const int fd = fcntl(any_fd, F_DUPFD_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    return fd;
+}
+
+/* A message without a byte looks like a hang-up, but descriptors can come with it. */
+static void descriptors_without_a_word_are_closed(void **state)
+{
+    (void)state;
+    const struct shm_layout layout = shm_layout_of(1000, 3);
+    uint8_t secret[AUTH_SECRET_SIZE];
+    make_secret(3, secret);
+    struct auth_key key;
+    struct err err = {0};
+    shm_pass_key(secret, &someone, &key);
+    const int listen_fd = shm_pass_listen(&key, 2, &err);
+    assert_true(listen_fd >= 0);
+    const int before = next_fd(listen_fd);
+    struct shm_ask ask = SHM_ASK_INIT;
+    struct shm_segment s;
+    int doorbell_fd;
+    assert_int_equal(shm_ask_turn(&ask, &key, 1, 2, &layout, &s, &doorbell_fd, &err), 0);
+    const int fd = accept(listen_fd, NULL, NULL);
+    uint8_t question[SHM_ASK_SIZE];
+    assert_int_equal(recv(fd, question, sizeof(question), 0), SHM_ASK_SIZE);
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {.header = {.cmsg_level = SOL_SOCKET,
+                            .cmsg_type = SCM_RIGHTS,
+                            .cmsg_len = CMSG_LEN(sizeof(int))}};
+    memcpy(CMSG_DATA(&control.header), &listen_fd, sizeof(listen_fd));
+    const struct msghdr msg = {.msg_control = control.room, .msg_controllen = sizeof(control.room)};
+    assert_int_equal(sendmsg(fd, &msg, MSG_NOSIGNAL), 0);
+    (void)close(fd);
+    assert_int_equal(shm_ask_turn(&ask, &key, 1, 2, &layout, &s, &doorbell_fd, &err), -EPROTO);
+    print_message("# %s\n", err.msg);
+    assert_int_equal(next_fd(listen_fd), before);
+    (void)close(listen_fd);
+}
+
 /* Writing to it could wait for ever, or end this process. */
 static void what_is_no_doorbell_is_refused(void **state)
 {
@@ -612,6 +657,7 @@ int main(void)
         cmocka_unit_test(what_could_be_taken_away_is_refused),
         cmocka_unit_test(who_knows_the_secret_gets_it),
         cmocka_unit_test(who_hangs_up_is_asked_again),
+        cmocka_unit_test(descriptors_without_a_word_are_closed),
         cmocka_unit_test(what_is_no_doorbell_is_refused),
         cmocka_unit_test(a_ring_does_not_wait),
         cmocka_unit_test(a_changed_question_is_none),

@@ -217,11 +217,14 @@ static int receive(int fd, uint8_t ret[static SHM_GIVE_SIZE], int ret_fds[static
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
         return 0;
     }
-    if (n <= 0) {
+    if (n < 0) {
         return -EPIPE;
     }
     int fds[N_FDS];
-    const size_t n_fds = take_fds(&msg, fds);
+    const size_t n_fds = take_fds(&msg, fds); /* a message without a byte can bring some */
+    if (n == 0 && n_fds == 0) {
+        return -EPIPE;
+    }
     if (n != SHM_GIVE_SIZE || n_fds != N_FDS || (msg.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) != 0 ||
         memcmp(message, magic_give, sizeof(magic_give)) != 0) {
         for (size_t i = 0; i < n_fds; i++) {
