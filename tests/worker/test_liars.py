@@ -108,6 +108,7 @@ SERVER_LIES = [
     ("another attempt", lambda s: s.handshake(attempt=3), 12, "to attempt 3, this is attempt 0"),
     ("another configuration", lambda s: s.handshake(digest=bytes(32)), 12, "differ"),
     ("another index", lambda s: s.handshake(index=4), 12, "this address is pserver/4"),
+    ("WELCOME twice", lambda s: (s.handshake(), s.send("WELCOME"), threading.Event().wait(15)), 12, "WELCOME came twice"),
     ("RELEASE too early", lambda s: (s.handshake(), s.send("RELEASE")), 12, "RELEASE is not expected"),
     ("CRC of the parameters", lambda s: (s.handshake(), params(s)), 12, "CRC of the payload"),
     ("life signs for long, then another step", lambda s: (s.handshake(), only_live(s)), 12, "of step 5"),

@@ -198,6 +198,9 @@ static int on_welcome(struct client *c, struct link *l, const struct frame *f, s
     if (f->type != FRAME_WELCOME) {
         return err_set(err, EPROTO, "%s arrived before WELCOME", frame_type_to_string(f->type));
     }
+    if (l->state == LINK_JOINED) { /* it would begin to talk over what is decided */
+        return err_set(err, EPROTO, "WELCOME came twice");
+    }
     l->state = LINK_JOINED;
     client_share_begin(c, l);
     return 0;
