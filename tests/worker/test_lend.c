@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,13 +150,9 @@ static void expect_transport(const struct gang *g, uint32_t t, enum exchange_tra
     assert_int_equal(why[0] == '\0', says[0] == '\0');
 }
 
-/* The servers can end when all have said goodbye. */
-static void gang_end(struct gang *g)
+/* All have said goodbye, so the servers can end. */
+static void gang_done(struct gang *g)
 {
-    for (uint32_t t = 0; t < g->rig.n_trainers; t++) {
-        struct err err = {0};
-        assert_int_equal(g->x[t]->ops->goodbye(g->x[t], &err), 0);
-    }
     rig_join_servers(&g->rig);
     for (uint32_t s = 0; s < g->rig.n_servers; s++) {
         assert_int_equal(g->rig.servers[s].result, 0);
@@ -166,6 +163,15 @@ static void gang_end(struct gang *g)
         free(g->params[t]);
     }
     rig_done(&g->rig);
+}
+
+static void gang_end(struct gang *g)
+{
+    for (uint32_t t = 0; t < g->rig.n_trainers; t++) {
+        struct err err = {0};
+        assert_int_equal(g->x[t]->ops->goodbye(g->x[t], &err), 0);
+    }
+    gang_done(g);
 }
 
 /* Every mode that has the same bits in every run, alone too where the order of arrival would count. */
@@ -338,6 +344,32 @@ static void without_memory_it_is_tcp(void **state)
     gang_end(&g);
 }
 
+/* An emulated trainer's parameters: over TCP they stay as they came, and here nothing is read, and nothing written. */
+static void what_nobody_reads_is_not_copied(void **state)
+{
+    (void)state;
+    float *want = calloc(N, sizeof(float));
+    rig_init_params(want, N);
+    for (int wire = 0; wire < EXCHANGE_WIRE_COUNT; wire++) {
+        struct gang g;
+        gang_init(&g, 1, 1, EXCHANGE_TRANSPORT_SHARED_MEMORY);
+        rig_set_wire(&g.rig, (enum exchange_wire)wire);
+        rig_start_servers(&g.rig);
+        struct exchange_ps_params p = rig_trainer(&g.rig, 0, g.addrs[0]);
+        struct err err = {0};
+        p.discards_params = true;
+        assert_int_equal(exchange_ps_new(&p, &g.x[0], &err), 0);
+        g.own[0] = g.grads[0] = calloc(N, sizeof(float));
+        g.params[0] = calloc(N, sizeof(float));
+        rig_init_params(g.params[0], N);
+        gang_steps(&g);
+        assert_memory_equal(g.params[0], want, N * sizeof(float));
+        expect_transport(&g, 0, EXCHANGE_TRANSPORT_SHARED_MEMORY, "");
+        gang_end(&g);
+    }
+    free(want);
+}
+
 /* Whoever insists on shared memory ends, with the reason and exit code 13. */
 static void insisting(void **state)
 {
@@ -403,31 +435,113 @@ static void listens_twice(struct raw_trainer *t)
     say(t, SHARE_LISTEN);
 }
 
+/* It lends zeros: up to round 3. */
+static void lend(struct raw_trainer *t, struct lend *l)
+{
+    const struct frame_id self = rig_id(ROLE_TRAINER, 0);
+    const struct lend_plan plan = {.slices = t->rig->slices, .n_trainers = 1};
+    const struct shm_layout layout = lend_trainer_layout(&plan);
+    struct err err = {0};
+    lend_init(l, t->rig->secret, &self, 1);
+    assert_int_equal(lend_open(l, &layout, &err), 0);
+    say(t, SHARE_LISTEN);
+    while (t->seen[FRAME_SHARE] == 0 && !t->is_over) {
+        struct pollfd fds[] = {{.fd = l->listen_fd, .events = POLLIN},
+                               {.fd = t->conn.fd, .events = POLLIN}};
+        assert_true(poll(fds, N_ROWS(fds), 20000) > 0);
+        if (fds[0].revents != 0) {
+            lend_answer(l, 1);
+        }
+        raw_read(t);
+    }
+    say(t, SHARE_VERDICT);
+}
+
+/* Of the only slice, which lies in its memory. */
+static void lent_gradient(struct raw_trainer *t, uint32_t crc)
+{
+    struct err err;
+    conn_send_payload(&t->conn, &(struct frame){.type = FRAME_GRADIENT}, NULL, 0, crc);
+    assert_int_equal(conn_pump_tx(&t->conn, SIZE_MAX, &err), 0);
+}
+
+static void offer(struct raw_trainer *t)
+{
+    raw_count(t, FRAME_OFFER, 0, 1);
+    assert_true(raw_wait(t, FRAME_CREDIT, 1));
+}
+
+static void payload_too(struct raw_trainer *t)
+{
+    raw_gradients(t, 0);
+}
+
+static void no_credit(struct raw_trainer *t)
+{
+    lent_gradient(t, 0);
+}
+
+static void a_checksum(struct raw_trainer *t)
+{
+    offer(t);
+    lent_gradient(t, 1);
+}
+
+static void one_gradient_twice(struct raw_trainer *t)
+{
+    offer(t);
+    lent_gradient(t, 0);
+    lent_gradient(t, 0);
+}
+
+static void leaves_after_an_offer(struct raw_trainer *t)
+{
+    offer(t);
+}
+
 static void lies_are_named(void **state)
 {
     (void)state;
     static const struct {
         const char *name;
+        bool lends;
         void (*lie)(struct raw_trainer *t);
+        int exit_code;
         const char *says;
     } rows[] = {
-        {"VERDICT first", verdict_first, "trainer/0: SHARE of round 3 is not expected now"},
-        {"VERDICT without memory", verdict_without_memory, "SHARE of round 3 is not expected now"},
-        {"LISTEN after OFFER", listens_after_an_offer, "SHARE of round 1 is not expected now"},
-        {"LISTEN twice", listens_twice, "SHARE of round 1 is not expected now"},
+        {"VERDICT first", false, verdict_first, 12,
+         "trainer/0: SHARE of round 3 is not expected now"},
+        {"VERDICT without memory", false, verdict_without_memory, 12,
+         "SHARE of round 3 is not expected now"},
+        {"LISTEN after OFFER", false, listens_after_an_offer, 12,
+         "SHARE of round 1 is not expected now"},
+        {"LISTEN twice", false, listens_twice, 12, "SHARE of round 1 is not expected now"},
+        {"LISTEN of one that lends", true, listens_twice, 12,
+         "SHARE of round 1 is not expected now"},
+        {"VERDICT twice", true, verdict_first, 12, "SHARE of round 3 is not expected now"},
+        {"a payload too", true, payload_too, 12, "offset 0, 0 bytes"},
+        {"no credit", true, no_credit, 12, "came without a credit"},
+        {"a checksum", true, a_checksum, 12, "CRC of the payload"},
+        {"a gradient twice", true, one_gradient_twice, 12, "expected step 1"},
+        {"leaves after OFFER", true, leaves_after_an_offer, 11, "closed the connection early"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct rig rig;
         struct raw_trainer t;
+        struct lend l = {.listen_fd = -1, .unrung_fd = -1, .own = {.fd = -1}};
         rig_transport = EXCHANGE_TRANSPORT_AUTO;
         rig_init(&rig, 5000, 1, 1, 0);
         rig_start_servers(&rig);
         raw_join(&t, &rig, 0);
+        if (rows[i].lends) {
+            lend(&t, &l);
+        }
         rows[i].lie(&t);
         raw_end(&t);
+        lend_done(&l);
         rig_join_servers(&rig);
         print_message("# %s: %s\n", rows[i].name, rig.servers[0].err.msg);
-        assert_int_equal(rig.servers[0].fault.exit_code, 12);
+        assert_int_equal(rig.servers[0].fault.exit_code, rows[i].exit_code);
         assert_non_null(strstr(rig.servers[0].err.msg, rows[i].says));
         rig_done(&rig);
     }
@@ -436,10 +550,14 @@ static void lies_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slices_do_not_overlap),    cmocka_unit_test(the_same_bits),
-        cmocka_unit_test(some_pairs_lend),          cmocka_unit_test(one_pair_has_no_common_memory),
-        cmocka_unit_test(without_memory_it_is_tcp), cmocka_unit_test(insisting),
+        cmocka_unit_test(slices_do_not_overlap),
+        cmocka_unit_test(the_same_bits),
+        cmocka_unit_test(some_pairs_lend),
+        cmocka_unit_test(one_pair_has_no_common_memory),
+        cmocka_unit_test(without_memory_it_is_tcp),
+        cmocka_unit_test(insisting),
         cmocka_unit_test(lies_are_named),
+        cmocka_unit_test(what_nobody_reads_is_not_copied),
     };
     return cmocka_run_group_tests_name("worker/lend", tests, NULL, NULL);
 }

@@ -243,10 +243,11 @@ static int on_params(struct client *c, struct link *l, const struct frame *f,
                      const uint8_t *payload, struct err *err)
 {
     const struct slice slice = slices_get(&c->params.slices, f->slice);
-    if (c->params.wire == EXCHANGE_WIRE_BF16 && !c->params.discards_params) {
+    const bool is_read = !c->params.discards_params;
+    if (is_read && c->params.wire == EXCHANGE_WIRE_BF16) {
         bf16_widen(c->doing_params + slice.offset, (const uint16_t *)(const void *)payload,
                    slice.len);
-    } else if (client_share_lends(l)) {
+    } else if (is_read && client_share_lends(l)) {
         one_pass_copy(c->doing_params + slice.offset, (const float *)(const void *)payload,
                       slice.len);
     }
