@@ -50,7 +50,7 @@ void flow_done(struct flow *f);
 /* What `n_links` links hold up does not count for the others: so many may stand still while all others go on. */
 void flow_widen(struct flow *f, uint32_t n_links);
 
-/* Where nobody waits for another one (Async, BoundedStaleness), a link that takes nothing must not hold up the others: call
+/* Where not all wait for each one (Async, BoundedStaleness, backups), a link that takes nothing must not hold up the others: call
  * it now and then, a few times a second. A link is stuck when it has slices on their way and takes none for FLOW_STUCK_NS, until it
  * takes one. True: more may go now. */
 bool flow_look(struct flow *f, int64_t now_ns);
