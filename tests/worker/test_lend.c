@@ -8,7 +8,9 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,6 +218,73 @@ static void the_same_bits(void **state)
         }
     }
     free(want);
+}
+
+struct spoiler { /* a trainer in a thread of its own */
+    struct gang *gang;
+    uint32_t t;
+    pthread_t thread;
+    bool is_spoilt; /* what it got */
+    int result;
+};
+
+/* Where new parameters have come, nobody reads its gradients any more: it writes nonsense there at once. */
+static void *spoil(void *arg)
+{
+    struct spoiler *me = arg;
+    struct exchange *x = me->gang->x[me->t];
+    float *grads = me->gang->grads[me->t], *params = me->gang->params[me->t];
+    struct err err = {0};
+    struct exchange_times times;
+    for (uint64_t step = 0; step < STEPS && me->result == 0; step++) {
+        rig_gradient(grads, N, me->t, step);
+        me->result = x->ops->begin(x, grads, params, &err);
+        x->ops->ready(x, N / 2);
+        x->ops->ready(x, 0);
+        const size_t part = N / 16 + 1;
+        for (size_t at = 0; at < N && me->result == 0; at += part) {
+            const size_t n = N - at < part ? N - at : part;
+            me->result = x->ops->need(x, at, n, &err);
+            memset(grads + at, 0xff, n * sizeof(float)); /* NaN */
+        }
+        me->result = me->result == 0 ? x->ops->end(x, &times, &err) : me->result;
+        for (size_t i = 0; i < N; i++) {
+            me->is_spoilt = me->is_spoilt || isnan(params[i]);
+        }
+    }
+    me->result = me->result == 0 ? x->ops->goodbye(x, &err) : me->result;
+    return NULL;
+}
+
+static void gradients_are_free_when_parameters_came(void **state)
+{
+    (void)state;
+    static const struct exchange_mode modes[] = {
+        {0},
+        {.kind = EXCHANGE_ASYNC},
+        {.kind = EXCHANGE_BOUNDED, .staleness = 1},
+        {.backups = 1},
+    };
+    for (size_t i = 0; i < N_ROWS(modes) * EXCHANGE_WIRE_COUNT; i++) {
+        struct gang g;
+        struct spoiler spoilers[3];
+        gang_init(&g, 2, 3, EXCHANGE_TRANSPORT_AUTO);
+        rig_set_wire(&g.rig, (enum exchange_wire)(i % 2));
+        rig_set_mode(&g.rig, &modes[i / 2]);
+        g.uses_memory = true;
+        g.asked[1] = i / 2 == 0 ? EXCHANGE_TRANSPORT_TCP : EXCHANGE_TRANSPORT_AUTO;
+        gang_open(&g);
+        for (uint32_t t = 0; t < 3; t++) {
+            spoilers[t] = (struct spoiler){.gang = &g, .t = t};
+            assert_int_equal(pthread_create(&spoilers[t].thread, NULL, spoil, &spoilers[t]), 0);
+        }
+        for (uint32_t t = 0; t < 3; t++) {
+            (void)pthread_join(spoilers[t].thread, NULL);
+            assert_int_equal(spoilers[t].result, 0);
+            assert_false(spoilers[t].is_spoilt);
+        }
+        gang_done(&g);
+    }
 }
 
 /* Any trainer of three may be the one that sends payloads: the sum does not show it. */
@@ -558,6 +627,7 @@ int main(void)
         cmocka_unit_test(insisting),
         cmocka_unit_test(lies_are_named),
         cmocka_unit_test(what_nobody_reads_is_not_copied),
+        cmocka_unit_test(gradients_are_free_when_parameters_came),
     };
     return cmocka_run_group_tests_name("worker/lend", tests, NULL, NULL);
 }
