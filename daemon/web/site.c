@@ -28,8 +28,10 @@ static struct site_item stored_item(const struct site *site, const struct run_ro
         .is_interrupted = !run_phase_is_final(row_take->status.phase),
     };
     const struct daemon_run *live = daemon_runs_find(site->now.runs, item.row.uid);
-    if (live != NULL) {
+    if (live != NULL && live->is_stored) {
         take_live(&item, live);
+    } else if (live != NULL) { /* a start: benchd has yet to read the row */
+        item.is_interrupted = false;
     }
     return item;
 }
@@ -50,6 +52,16 @@ static struct site_item live_item(const struct daemon_run *live)
     return item;
 }
 
+static bool has_row(const struct run_row *rows, size_t n, const char *uid)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(rows[i].uid, uid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int site_list_runs(const struct site *site, struct site_list *ret, struct err *err)
 {
     struct store *s = site->store;
@@ -62,7 +74,7 @@ int site_list_runs(const struct site *site, struct site_list *ret, struct err *e
     *ret = (struct site_list){0};
     for (size_t i = site->now.runs->list.len; i-- > 0;) {
         const struct daemon_run *live = site->now.runs->list.items[i];
-        if (!live->is_stored) {
+        if (!live->is_stored && !has_row(rows, n, live->uid)) {
             *vec_push(&ret->items) = live_item(live);
         }
     }
