@@ -4,27 +4,16 @@ The scripts are those of benchmarks/profiles. A rate is the samples of all proce
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import tempfile
+import time
 
 import peers
+from ports import free_ports
 
 WARMUP_STEPS = 2
-LIMIT_S = 3600
+LIMIT_S, POLL_S = 3600, 0.1
 TWO = 2
-
-
-def free_ports(count):
-    """Free now; the kernel gives none of them to somebody else while all are held."""
-    held = [socket.socket() for _ in range(count)]
-    try:
-        for one in held:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in held]
-    finally:
-        for one in held:
-            one.close()
 
 
 def torch_variables(index, port):
@@ -61,6 +50,16 @@ def rate_of(outputs):
     return sum(s["samples"] for s in summaries) / (max(s["duration_ns"] for s in summaries) / 1e9)
 
 
+def wait(processes):
+    """Their exit codes; None: it still runs, because another one has failed and it might wait for that for ever, or for too long."""
+    end_s = time.monotonic() + LIMIT_S
+    while True:
+        codes = [process.poll() for process in processes]
+        if None not in codes or any(codes) or time.monotonic() > end_s:
+            return codes
+        time.sleep(POLL_S)
+
+
 def run(profile, variables, batch, steps):
     """Starts a process for each set of variables; their rate. OSError: one of them failed."""
     command = [str(peers.interpreter(profile)), str(peers.PROFILES / profile / "train.py")]
@@ -72,14 +71,15 @@ def run(profile, variables, batch, steps):
             for path, own in zip(paths, variables):
                 with open(path, "wb") as out, open(path.with_suffix(".err"), "wb") as err:
                     processes.append(subprocess.Popen(command, env={**os.environ, **size, **own}, stdin=subprocess.DEVNULL,
+                                                      start_new_session=True,  # as benchctl does: the scheduler groups none of them
                                                       stdout=out, stderr=err))
-            codes = [process.wait(LIMIT_S) for process in processes]
-        except subprocess.TimeoutExpired:
-            raise OSError(f"by hand: {profile} did not end within {LIMIT_S} s") from None
+            codes = wait(processes)
         finally:
             for process in processes:
                 process.kill()
                 process.wait()
+        if None in codes and not any(codes):
+            raise OSError(f"by hand: {profile} did not end within {LIMIT_S} s")
         if any(codes):
             said = next(path.with_suffix(".err") for path, code in zip(paths, codes) if code).read_text(errors="replace")
             raise OSError(f"by hand: {profile} ended with {codes}: {said[-500:].strip()}")

@@ -13,12 +13,12 @@ import json
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import tempfile
 
 from figures import Bar, Spread, conclude, table
+from ports import free_ports
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORKER = os.environ.get("BENCHWORKER", str(ROOT / "build" / "worker" / "benchworker"))
@@ -49,12 +49,6 @@ def setting(args, mode, seed):
     return {"mode": mode, "trainers": args.trainers, "batch": args.batch, "steps": args.steps, "seed": seed}
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 def train(args, mode, seed):
     """One training: its setting with the accuracy, and what the server saw."""
     os.sched_setaffinity(0, {args.core})
@@ -62,7 +56,7 @@ def train(args, mode, seed):
         key = os.path.join(folder, "key")
         with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
             f.write(os.urandom(32))
-        address = f"127.0.0.1:{free_port()}"
+        address = f"127.0.0.1:{free_ports(1)[0]}"
         common = ["--run", "modes", "--trainers", str(args.trainers), "--secret-file", key, "--seed", str(seed), "--mode", mode]
         server = subprocess.Popen([WORKER, "pserver", "--listen", address, *common], stdout=subprocess.PIPE, text=True)
         gang = []

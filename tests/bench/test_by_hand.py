@@ -4,6 +4,7 @@ import json
 import pathlib
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -13,10 +14,12 @@ import by_hand
 
 # Ends as its directions say; its summary takes `s` seconds for 8 samples.
 SCRIPT = """
-import json, os, pathlib, sys
+import json, os, pathlib, sys, time
 want = json.loads(pathlib.Path(sys.argv[0]).with_name("want.json").read_text())[os.environ.get("BENCHD_INDEX", "0")]
 print("a warning of the framework")
 print(json.dumps({"benchd": 1, "type": "summary", "samples": 8, "duration_ns": int(want["s"] * 1e9), "of": os.environ["BENCHD_BATCH_SIZE"]}))
+sys.stdout.flush()
+time.sleep(want.get("sleep", 0))
 sys.stderr.write(want.get("says", ""))
 sys.exit(want.get("code", 0))
 """
@@ -43,8 +46,20 @@ class Rate(unittest.TestCase):
 
     def test_a_process_that_fails_is_named_with_its_words(self):
         self.want(_0={"s": 1}, _1={"s": 1, "code": 3, "says": "no such device"})
-        with self.assertRaisesRegex(OSError, r"x ended with \[0, 3\]: no such device"):
+        with self.assertRaisesRegex(OSError, r"x ended with \[(0|None), 3\]: no such device"):
             by_hand.run("x", [{"BENCHD_INDEX": "0"}, {"BENCHD_INDEX": "1"}], 8, 1)
+
+    def test_who_waits_for_one_that_failed_is_not_waited_for(self):
+        self.want(_0={"s": 1, "sleep": 60}, _1={"s": 1, "code": 3, "says": "no such device"})
+        began = time.monotonic()
+        with self.assertRaisesRegex(OSError, r"x ended with \[None, 3\]: no such device"):
+            by_hand.run("x", [{"BENCHD_INDEX": "0"}, {"BENCHD_INDEX": "1"}], 8, 1)
+        self.assertLess(time.monotonic() - began, 30)
+
+    def test_one_that_does_not_end_has_a_limit(self):
+        self.want(_0={"s": 1, "sleep": 60})
+        with mock.patch.object(by_hand, "LIMIT_S", .2), self.assertRaisesRegex(OSError, "x did not end within 0.2 s"):
+            by_hand.run("x", [{"BENCHD_INDEX": "0"}], 8, 1)
 
     def test_nothing_printed_is_no_rate(self):
         with self.assertRaisesRegex(OSError, "no process printed a summary"):
