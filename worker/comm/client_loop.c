@@ -17,7 +17,6 @@
 #define TURN_BYTES ((size_t)4 << 20)
 #define TICK_MS 250
 #define DIAL_TICK_MS 20
-#define ASK_AGAIN_MS 5
 #define FAREWELL_NS INT64_C(1000000000)
 #define ABANDON_NS INT64_C(3000000000)
 #define GOODBYE_NS INT64_C(2000000000)
@@ -283,7 +282,7 @@ static void wait_turn(struct client *c, struct pollfd *fds)
         const struct lend_pair *p = &c->links[i].pair;
         fds[n + 2 + i] = (struct pollfd){.fd = p->ask.fd, .events = POLLIN};
         if (p->state == LEND_ASKS && p->ask.fd < 0) {
-            timeout_ms = ASK_AGAIN_MS; /* no descriptor says when */
+            timeout_ms = SHM_ASK_AGAIN_MS; /* no descriptor says when */
         }
     }
     (void)poll(fds, 2 * n + 2, timeout_ms); /* on an error the turn finds nothing to do */

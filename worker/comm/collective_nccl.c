@@ -1,10 +1,9 @@
 /* See collective_nccl.h. */
 #include "worker/comm/collective_nccl.h"
 
+#include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -13,6 +12,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
+#include "worker/comm/comm_thread.h"
 #include "worker/comm/nccl_device.h"
 
 #define BEAT_NS INT64_C(100000000)
@@ -237,17 +237,6 @@ static void *connect_main(void *arg)
     return NULL;
 }
 
-/* Blocks all signals in the new thread: the main thread handles them. */
-static int start_thread(struct connecting *c, pthread_t *ret)
-{
-    sigset_t all, old;
-    (void)sigfillset(&all); /* cannot fail */
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    const int code = pthread_create(ret, NULL, connect_main, c);
-    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return code;
-}
-
 static void end_connecting(struct connecting *c)
 {
     if (c->done_fd >= 0) {
@@ -265,7 +254,7 @@ static int connect_all(struct nccl_ranks *x, const struct nccl_id *id, struct er
     c->id = *id;
     c->done_fd = eventfd(0, EFD_CLOEXEC);
     pthread_t thread;
-    const int code = c->done_fd < 0 ? errno : start_thread(c, &thread);
+    const int code = c->done_fd < 0 ? errno : comm_thread_start(&thread, connect_main, c);
     if (code != 0) {
         end_connecting(c);
         return err_set_errno(err, code, "start the thread that connects");

@@ -2,7 +2,6 @@
  * communication thread (client_loop.c) and waits for it. See exchange_ps.h. */
 #include "worker/comm/exchange_ps.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -12,6 +11,7 @@
 #include "base/exit_code.h"
 #include "base/mem.h"
 #include "worker/comm/client_internal.h"
+#include "worker/comm/comm_thread.h"
 
 static void wake(struct client *c)
 {
@@ -234,17 +234,6 @@ static const struct exchange_ops client_ops = {
     .free = client_free,
 };
 
-/* Blocks all signals in the new thread: the main thread handles them. */
-static int start_thread(struct client *c)
-{
-    sigset_t all, old;
-    (void)sigfillset(&all); /* cannot fail */
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    int code = pthread_create(&c->thread, NULL, client_main, c);
-    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return code;
-}
-
 int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **ret, struct err *err)
 {
     int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -265,7 +254,7 @@ int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **r
     (void)pthread_mutex_init(&c->mutex, NULL); /* default attributes: cannot fail */
     (void)pthread_cond_init(&c->cond, NULL);
     client_share_init(c);
-    int code = start_thread(c);
+    int code = comm_thread_start(&c->thread, client_main, c);
     if (code != 0) {
         (void)close(wake_fd);
         free_memory(c);

@@ -3,7 +3,6 @@
 #include "worker/comm/exchange_ring.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -12,6 +11,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
+#include "worker/comm/comm_thread.h"
 #include "worker/comm/ring_internal.h"
 
 void exchange_ring_digest(const char *model, uint64_t seed, const struct slices *slices,
@@ -247,17 +247,6 @@ static const struct exchange_ops worker_ops = {
     .free = worker_free,
 };
 
-/* Blocks all signals in the new thread: the main thread handles them. */
-static int start_thread(struct ring *r)
-{
-    sigset_t all, old;
-    (void)sigfillset(&all); /* cannot fail */
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    int code = pthread_create(&r->thread, NULL, ring_main, r);
-    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return code;
-}
-
 int exchange_ring_new(const struct exchange_ring_params *params, struct exchange **ret,
                       struct err *err)
 {
@@ -279,7 +268,7 @@ int exchange_ring_new(const struct exchange_ring_params *params, struct exchange
     ring_peers_init(r, &params->next);
     (void)pthread_mutex_init(&r->mutex, NULL); /* default attributes: cannot fail */
     (void)pthread_cond_init(&r->cond, NULL);
-    int code = start_thread(r);
+    int code = comm_thread_start(&r->thread, ring_main, r);
     if (code != 0) {
         (void)close(r->wake_fd);
         free_memory(r);

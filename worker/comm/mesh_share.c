@@ -13,8 +13,6 @@
 #include "worker/comm/collective_sum.h"
 #include "worker/comm/mesh.h"
 
-#define ASK_AGAIN_MS 5 /* a rank that has hung up */
-
 /* ---- begin and end ---- */
 
 static int begin(struct mesh *m, struct err *err)
@@ -134,8 +132,9 @@ static int ask_one(struct mesh *m, uint32_t rank, int64_t until_ns, struct err *
                              &s->doorbells[rank], &why);
         if (asked == 0) {
             fds[1].fd = ask.fd;
-            (void)poll(fds, 2, ask.fd < 0 ? ASK_AGAIN_MS : MESH_TICK_MS); /* an error: it asks */
-            e = mesh_beat(m, err);                                        /* answers, too */
+            (void)poll(fds, 2,
+                       ask.fd < 0 ? SHM_ASK_AGAIN_MS : MESH_TICK_MS); /* an error: it asks */
+            e = mesh_beat(m, err);                                    /* answers, too */
         }
         if (asked == 0 && m->now_ns >= until_ns) {
             asked = err_set(&why, ETIMEDOUT, "no answer on its local socket");

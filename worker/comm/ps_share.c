@@ -7,8 +7,6 @@
 #include "base/mem.h"
 #include "worker/comm/ps_internal.h"
 
-#define ASK_AGAIN_MS 5
-
 void ps_share_init(struct ps_server *s)
 {
     s->plan = (struct lend_plan){
@@ -214,7 +212,7 @@ size_t ps_share_poll(const struct ps_server *s, struct pollfd *ret, int *timeout
         }
         ret[n++] = (struct pollfd){.fd = peer->pair.ask.fd, .events = POLLIN};
         if (peer->pair.ask.fd < 0) {
-            *timeout_ms = ASK_AGAIN_MS;
+            *timeout_ms = SHM_ASK_AGAIN_MS;
         }
     }
     return n;
