@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 
+import entry
 import peers
 from exchange import Failed, own_addresses, summaries_of
 from figures import Bar, Spread, check_files, conclude, table
@@ -341,4 +342,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    entry.run(main)

@@ -29,6 +29,7 @@ import tempfile
 import threading
 import time
 
+import entry
 from faults import CORES, Kernel, two_cores
 from figures import Bar, Spread, check_files, conclude, table
 from shaped import run_exchange, run_iperf
@@ -403,4 +404,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    entry.run(main)

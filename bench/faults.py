@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 
+import entry
 from figures import Bar, Spread, conclude, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -142,4 +143,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    entry.run(main)

@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 
+import entry
 import figures
 from results import Bars, MIB, cost_of, least
 
@@ -149,13 +150,13 @@ def live(build, store, args, bars):
              f"{1000 * statistics.median(took_s):.0f}"]]
 
 
-def main():
+def main(argv):
     parser = argparse.ArgumentParser(prog="script/bench front", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--paints", type=int, default=10)
     parser.add_argument("--steps", type=int, default=20)
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     build = pathlib.Path(os.environ.get("BENCHD_BUILD_DIR", ROOT / "build-test"))
     benchctl, bars = build / "ctl" / "benchctl", Bars()
     with tempfile.TemporaryDirectory(prefix="bench-front-") as name:
@@ -167,8 +168,8 @@ def main():
     print(figures.table(["WHAT", "MEASURED", "BAR", "", "WALL MS", "MEDIAN MS"], lines))
     print(f"{args.runs} runs; benchctl has {benchctl.stat().st_size / MIB:.1f} MiB with its symbols and loads {libraries(benchctl)} libraries")
     print(f"reached {bars.reached} of {bars.all}")
-    sys.exit(0 if bars.reached == bars.all else 1)
+    return 0 if bars.reached == bars.all else 1
 
 
 if __name__ == "__main__":
-    main()
+    entry.run(main)

@@ -26,6 +26,7 @@ import sys
 import tempfile
 import time
 
+import entry
 from figures import Bar, Spread, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -204,4 +205,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    entry.run(main)

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 
+import entry
 from figures import Bar, Spread, conclude, table
 from ports import free_ports
 
@@ -117,4 +118,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    entry.run(main)

@@ -27,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 
+import entry
 from figures import Bar, Spread, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -218,4 +219,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    entry.run(main)

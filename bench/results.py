@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 
+import entry
 import figures
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -126,7 +127,7 @@ def records(program, folder, args, bars):
                          for what, value, bar, sign, text in rows]))
 
 
-def main():
+def main(argv):
     parser = argparse.ArgumentParser(prog="script/bench results", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", type=pathlib.Path)
     parser.add_argument("--runs", type=int, default=1000)
@@ -134,7 +135,7 @@ def main():
     parser.add_argument("--trainers", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--replicas", type=int, default=26400, help="of the step records: a hundred each")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     build = pathlib.Path(os.environ.get("BENCHD_BUILD_DIR", ROOT / "build"))
     folder = pathlib.Path(tempfile.mkdtemp(prefix="bench-results-"))
     bars = Bars()
@@ -146,8 +147,8 @@ def main():
     finally:
         shutil.rmtree(folder)
     print(f"reached {bars.reached} of {bars.all}")
-    sys.exit(0 if bars.reached == bars.all else 1)
+    return 0 if bars.reached == bars.all else 1
 
 
 if __name__ == "__main__":
-    main()
+    entry.run(main)

@@ -23,6 +23,7 @@ import tempfile
 import threading
 
 import by_hand
+import entry
 import figures
 import peers
 
@@ -281,11 +282,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except (OSError, subprocess.CalledProcessError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        sys.exit(9)
-    except KeyboardInterrupt:
-        print("interrupted; what was measured is in the --json file", file=sys.stderr)
-        sys.exit(130)
+    entry.run(main)

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 
+import entry
 import figures
 import peers
 from figures import Bar, Spread
@@ -214,8 +215,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except (OSError, subprocess.CalledProcessError) as problem:  # a file, or an installation that failed
-        print(f"error: {problem}", file=sys.stderr)
-        sys.exit(9)
+    entry.run(main)

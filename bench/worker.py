@@ -13,10 +13,10 @@ import json
 import math
 import os
 import pathlib
-import subprocess
 import sys
 import time
 
+import entry
 import figures
 import machine
 import peers
@@ -344,8 +344,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except (OSError, subprocess.CalledProcessError) as problem:  # a file, or an installation that failed
-        print(f"error: {problem}", file=sys.stderr)
-        sys.exit(9)
+    entry.run(main)

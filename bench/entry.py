@@ -1,0 +1,61 @@
+"""How a bench ends: what it started ends with it, also where it is told to end by SIGTERM."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+GRACE_S, POLL_S = 10, 0.05
+FAILED, INTERRUPTED = 9, 130
+
+
+def children():
+    """Processes that this one started and has not waited for."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:2]
+        except OSError:  # it has ended
+            continue
+        if int(parent) == os.getpid() and state != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+def send(number, pids):
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+
+
+def end_children():
+    """SIGTERM, so that they end what they started; SIGKILL for what is there after GRACE_S."""
+    send(signal.SIGTERM, children())
+    end_s = time.monotonic() + GRACE_S
+    while children() and time.monotonic() < end_s:
+        time.sleep(POLL_S)
+    send(signal.SIGKILL, children())
+
+
+def told_to_end(number, _frame):
+    end_children()  # first: who waits for one of them would go on waiting
+    sys.exit(128 + number)
+
+
+def run(main):
+    """Ends the program with main's code; 9: a file or a program failed, 130: interrupted, 143: SIGTERM."""
+    signal.signal(signal.SIGTERM, told_to_end)
+    try:
+        code = main(sys.argv[1:])
+    except (OSError, subprocess.CalledProcessError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        code = FAILED
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        code = INTERRUPTED
+    finally:
+        end_children()
+    sys.exit(code)
