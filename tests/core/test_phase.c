@@ -1,4 +1,4 @@
-/* Which attempt and which replica a reader means, by the numbers that were given. */
+/* Which attempt and which replica a reader means, by the numbers that were given; the names of phases. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -144,6 +144,27 @@ static void points_given_up(void **state)
     assert_false(point_is_given_up(1, 4));
 }
 
+static void names_go_both_ways(void **state)
+{
+    (void)state;
+    for (int i = 0; i <= TRIAL_METRICS_UNAVAILABLE; i++) {
+        assert_int_equal(trial_phase_from_string(trial_phase_to_string((enum trial_phase)i)), i);
+    }
+    int final = 0;
+    for (int i = 0; i <= RUN_SUSPENDED; i++) {
+        assert_int_equal(run_phase_from_string(run_phase_to_string((enum run_phase)i)), i);
+        final += run_phase_is_final((enum run_phase)i);
+    }
+    assert_int_equal(final, 4); /* Succeeded, PartiallyFailed, Failed, Cancelled */
+    for (int i = 0; i <= ATTEMPT_METRICS_UNAVAILABLE; i++) {
+        assert_int_equal(
+            attempt_outcome_from_string(attempt_outcome_to_string((enum attempt_outcome)i)), i);
+    }
+    assert_true(run_phase_from_string("running") < 0);
+    assert_true(trial_phase_from_string("") < 0);
+    assert_true(attempt_outcome_from_string("Voids") < 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +173,7 @@ int main(void)
         cmocka_unit_test(any_change_of_a_status_is_seen),
         cmocka_unit_test(final_phases),
         cmocka_unit_test(points_given_up),
+        cmocka_unit_test(names_go_both_ways),
     };
     return cmocka_run_group_tests_name("core/phase", tests, NULL, NULL);
 }

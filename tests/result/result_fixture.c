@@ -198,6 +198,13 @@ void fixture_count(struct attempt_row *row, enum summary_unit unit)
     }
 }
 
+void fixture_set_environment(struct fixture *f, size_t row, size_t replica, const char *json)
+{
+    struct replica_row *r = &f->rows.items[row].replicas.items[replica];
+    free(r->environment_json);
+    r->environment_json = json == NULL ? NULL : xstrdup(json);
+}
+
 void fixture_spend(struct attempt_row *row, double forward_ms, double wait_ms)
 {
     vec_each (struct replica_row, replica, &row->replicas) {

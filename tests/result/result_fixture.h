@@ -34,6 +34,9 @@ void fixture_say(struct attempt_row *row, size_t i, const struct summary *s);
  * step: in forward of a trainer, in update of a pserver. */
 void fixture_place(struct attempt_row *row, size_t i, const char *node, double work_ms);
 
+/* The start record of a replica of the row-th attempt said this of its machine; NULL: nothing was stored. */
+void fixture_set_environment(struct fixture *f, size_t row, size_t replica, const char *json);
+
 /* All replicas of an attempt worked so long in forward and waited so long, in ms a step; no other phase. */
 void fixture_spend(struct attempt_row *row, double forward_ms, double wait_ms);
 

@@ -17,15 +17,18 @@
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define GRID "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}"
 #define POINT_BASELINE "  baseline: {kind: Point, where: {trainers: 1}}\n"
+#define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
 
 static const char *warning_text(const struct result *r, enum warning_code code)
 {
+    const char *text = NULL;
     vec_each (struct warning, w, &r->warnings) {
         if (w->code == code) {
-            return w->message;
+            assert_null(text);
+            text = w->message;
         }
     }
-    return NULL;
+    return text;
 }
 
 /* Fails unless the rule says what is expected; NULL: nothing. */
@@ -446,6 +449,103 @@ static void attempts_that_were_invalid(void **state)
     fixture_done(&f);
 }
 
+/* Of trainer/1 of the first attempt: throttled for so many of 3,000 ms. */
+static void throttle(struct fixture *f, size_t row, int ms)
+{
+    struct replica_row *r = &f->rows.items[row].replicas.items[2];
+    free(r->summary_json);
+    r->summary_json = xasprintf(
+        "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":1,\"attempt\":0,"
+        "\"samples\":128,\"duration_ns\":3000000000,\"steps\":8,\"throttled_ns\":%d000000}",
+        ms);
+}
+
+static void warnings_of_the_linter(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 4]}}",
+                 SINGLE_NODE "  repeats: {min: 3}\n", 8);
+    for (uint32_t p = 0; p < 3; p++) {
+        for (uint32_t t = 0; t < 3; t++) {
+            fixture_throughput(&f, p, t, p == 0 ? 80 + t : p == 1 ? 150 + t : 41 + 0.1 * t);
+        }
+    }
+    assert_int_equal(fixture_build(&f, RUN_SUCCEEDED)->warnings.len, 0);
+
+    f.rows.items[0].simulated = true;
+    f.rows.items[3].outcome = f.rows.items[4].outcome = ATTEMPT_FAILED; /* point 1: one is left */
+    throttle(&f, 0, 30);
+    throttle(&f, 1, 93);
+    throttle(&f, 2, 60);
+    throttle(&f, 3, 2000); /* of a trial without a number */
+    fixture_set_environment(&f, 1, 2, "{\"cpu_model\":\"AMD EPYC 9B45\"}");
+    fixture_set_environment(&f, 4, 2, "{\"cpu_model\":\"of a trial without a number\"}");
+    f.def->rehearsal = true;
+    f.def->cpus = 4;
+    struct result *r = fixture_build(&f, RUN_PARTIALLY_FAILED);
+    assert_string_equal(warning_text(r, WARNING_REHEARSAL),
+                        "rehearsal: point 1 needs 5 busy threads, but the run had 4 CPUs; compare "
+                        "its numbers only with each other");
+    assert_non_null(warning_text(r, WARNING_SIMULATED));
+    assert_string_equal(warning_text(r, WARNING_ONE_TRIAL),
+                        "only one trial at point 1: the spread is unknown");
+    assert_string_equal(
+        warning_text(r, WARNING_THROTTLED),
+        "3 replicas were throttled by a CPU limit; the worst is trainer/1 of point 0, "
+        "trial 1: 3.1% of its time");
+    assert_string_equal(warning_text(r, WARNING_MIXED_HARDWARE),
+                        "mixed hardware: replicas ran on 'Intel(R) Xeon(R) CPU E5-2620 v4 @ "
+                        "2.10GHz' and on 'AMD EPYC 9B45'");
+    assert_null(warning_text(r, WARNING_EFFICIENCY_ABOVE_ONE));
+    assert_int_equal(r->hardware.len, 2); /* the failed trial's is none of the result's */
+    throttle(&f, 0, 0);
+    throttle(&f, 2, 0);
+    assert_string_equal(
+        warning_text(fixture_build(&f, RUN_PARTIALLY_FAILED), WARNING_THROTTLED),
+        "1 replica was throttled by a CPU limit; the worst is trainer/1 of point 0, "
+        "trial 1: 3.1% of its time");
+    fixture_done(&f);
+}
+
+static void efficiency_above_one_beyond_its_interval(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 4]}}",
+                 SINGLE_NODE "  repeats: {min: 3}\n", 8);
+    for (uint32_t t = 0; t < 3; t++) {
+        fixture_throughput(&f, 0, t, 100 + 0.1 * t); /* 2 x 40 would be perfect: 1.25 */
+        fixture_throughput(&f, 1, t, 150 + 20 * t);  /* 1.06, but with a wide interval */
+        fixture_throughput(&f, 2, t, 40 + 0.1 * t);
+    }
+    struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+    assert_true(r->points[1].efficiency.estimate.value > 1);
+    assert_string_equal(warning_text(r, WARNING_EFFICIENCY_ABOVE_ONE),
+                        "efficiency is significantly above 1 at point 0: point and baseline "
+                        "differ in more than their number of trainers");
+    fixture_done(&f);
+}
+
+static void many_points_are_counted(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1, 2, 3, 4, 5, 6, 7], trainers: [1]}}",
+                 SINGLE_NODE "  repeats: {min: 1}\n", 0);
+    for (uint32_t p = 0; p < 2; p++) {
+        fixture_throughput(&f, p, 0, 40);
+    }
+    assert_string_equal(warning_text(fixture_build(&f, RUN_RUNNING), WARNING_ONE_TRIAL),
+                        "only one trial at points 0 and 1: the spread is unknown");
+    for (uint32_t p = 2; p < 8; p++) {
+        fixture_throughput(&f, p, 0, 40);
+    }
+    assert_string_equal(warning_text(fixture_build(&f, RUN_SUCCEEDED), WARNING_ONE_TRIAL),
+                        "only one trial at points 0, 1, 2, 3, 4 and 3 more: the spread is unknown");
+    fixture_done(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +557,9 @@ int main(void)
         cmocka_unit_test(units_that_differ),
         cmocka_unit_test(a_machine_that_was_not_itself),
         cmocka_unit_test(attempts_that_were_invalid),
+        cmocka_unit_test(warnings_of_the_linter),
+        cmocka_unit_test(efficiency_above_one_beyond_its_interval),
+        cmocka_unit_test(many_points_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,226 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "result/result.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "result/result_json.h"
+#include "result/threshold.h"
+#include "result_fixture.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define ONE_POINT "{grid: {pservers: [1], trainers: [2], batch_size: [16]}}"
+#define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
+
+static void single_node_efficiency_is_the_seeds(void **state)
+{
+    (void)state;
+    /* The acceleration table of 2018: batch 128, 20 servers, one trainer without server 16.74. */
+    static const struct {
+        double samples_per_s, percent;
+    } rows[] = {{263.29, 78.64}, {518.80, 77.47}, {836.26, 62.44}, {1019.29, 60.89}};
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [20], trainers: [20, 40, 80, 100], batch_size: [128]}}",
+                 SINGLE_NODE "  repeats: {min: 1}\n", 0);
+    assert_int_equal(f.def->matrix.n_points, 5);
+    for (uint32_t i = 0; i < 4; i++) {
+        fixture_throughput(&f, i, 0, rows[i].samples_per_s);
+    }
+    fixture_throughput(&f, 4, 0, 16.74);
+    struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+    for (uint32_t i = 0; i < 4; i++) {
+        const struct point_result *p = &r->points[i];
+        if (fabs(100 * p->efficiency.estimate.value - rows[i].percent) > 0.01) {
+            fail_msg("point %u: expected %.2f%%, got %.4f%%", i, rows[i].percent,
+                     100 * p->efficiency.estimate.value);
+        }
+        assert_true(fabs(p->speedup.estimate.value - rows[i].samples_per_s / 16.74) < 1e-6);
+        assert_false(p->efficiency.estimate.has_interval);
+        assert_string_equal(p->efficiency.unit, "ratio");
+        assert_string_equal(p->throughput.scope, "job");
+    }
+    struct buf text = BUF_INIT;
+    result_describe_baseline(r, &r->points[2], &text);
+    assert_string_equal(buf_cstr(&text), "SingleNode, point 4: 1 trainer, no pserver, "
+                                         "batch_size 128: 16.74 samples/s");
+    r->points[4].throughput.estimate.known = false; /* a run that ended before its baseline ran */
+    buf_clear(&text);
+    result_describe_baseline(r, &r->points[2], &text);
+    assert_string_equal(buf_cstr(&text), "SingleNode, point 4: 1 trainer, no pserver, "
+                                         "batch_size 128: not measured");
+    buf_done(&text);
+    fixture_done(&f);
+}
+
+static void set_cpu_limits(struct attempt_row *row, const char *limit, size_t but_last)
+{
+    for (size_t i = 0; i + but_last < row->replicas.len; i++) {
+        free(row->replicas.items[i].environment_json);
+        row->replicas.items[i].environment_json = xasprintf("{\"cgroup_cpu_limit\":%s}", limit);
+    }
+}
+
+/* 100 trainers that are 90 times as fast as one, with 60 servers: 90% a trainer, 56% a pod. */
+static void servers_are_not_free(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t cpus;
+        const char *limit, *limit_base;
+        size_t but_last; /* replicas without a limit */
+        double per_cpu;  /* NaN: unknown */
+    } rows[] = {
+        {"pods of 10 CPUs", 0, "10", "10", 0, 90.0 / 160},
+        {"a baseline of half the CPUs", 0, "10", "5.0", 0, 45.0 / 160},
+        {"no limit", 0, "null", "10", 0, NAN},
+        {"a baseline without a limit", 0, "10", "null", 0, NAN},
+        {"one pod without a limit", 0, "10", "10", 1, NAN},
+        {"local: busy threads", 160, "null", "null", 0, 90.0 / 160},
+        {"a rehearsal shares its CPUs", 2, "1", "1", 0, NAN},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fixture_init(&f, "{grid: {pservers: [60], trainers: [100]}}",
+                     SINGLE_NODE "  repeats: {min: 1}\n", rows[i].cpus);
+        struct attempt_row *row = fixture_throughput(&f, 0, 0, 900);
+        set_cpu_limits(row, rows[i].limit, rows[i].but_last);
+        row = fixture_throughput(&f, 1, 0, 10);
+        set_cpu_limits(row, rows[i].limit_base, 0);
+        const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+        const struct point_result *p = &r->points[0];
+        assert_true(fabs(p->efficiency.estimate.value - 0.9) < 1e-6);
+        assert_true(fabs(p->efficiency_per_pod.estimate.value - 90.0 / 160) < 1e-6);
+        const struct estimate *per_cpu = &p->efficiency_per_cpu.estimate;
+        assert_int_equal(per_cpu->known, !isnan(rows[i].per_cpu));
+        if (per_cpu->known && fabs(per_cpu->value - rows[i].per_cpu) > 1e-6) {
+            fail_msg("expected %.6f, got %.6f", rows[i].per_cpu, per_cpu->value);
+        }
+        assert_string_equal(p->efficiency_per_cpu.unit, "ratio");
+        assert_true(r->points[1].efficiency_per_pod.estimate.value == 1); /* its own baseline */
+        fixture_done(&f);
+    }
+}
+
+static void a_point_as_baseline(void **state)
+{
+    (void)state;
+    /* T1/TN at the same servers: E = S x trainers of the baseline / trainers. */
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [2], trainers: [2, 4, 8]}}",
+                 "  baseline: {kind: Point, where: {trainers: 2}}\n  repeats: {min: 3}\n", 0);
+    assert_int_equal(f.def->matrix.n_points, 3); /* a swept point serves */
+    for (uint32_t t = 0; t < 3; t++) {
+        fixture_throughput(&f, 0, t, 50 + t);
+        fixture_throughput(&f, 1, t, 90 + t);
+        fixture_throughput(&f, 2, t, 150 + t);
+    }
+    struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+    assert_true(r->points[0].speedup.estimate.value == 1);
+    assert_true(r->points[0].efficiency.estimate.value == 1);
+    assert_false(r->points[0].efficiency.estimate.has_interval);
+    assert_true(fabs(r->points[1].speedup.estimate.value - 91.0 / 51) < 1e-7);
+    assert_true(fabs(r->points[1].efficiency.estimate.value - 91.0 / 51 / 2) < 1e-7);
+    assert_true(fabs(r->points[2].efficiency.estimate.value - 151.0 / 51 / 4) < 1e-7);
+    const struct estimate *e = &r->points[2].efficiency.estimate;
+    assert_true(e->has_interval && e->method == INTERVAL_WELCH_LOG);
+    assert_true(e->low < e->value && e->value < e->high);
+    assert_true(fabs(r->points[1].throughput_min - 90) < 1e-6);
+    assert_true(fabs(r->points[1].throughput_max - 92) < 1e-6);
+    fixture_done(&f);
+}
+
+/* Two baselines that differ in a declared parameter only must not read the same. */
+static void a_baseline_names_its_parameters(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {
+        "SingleNode, point 2: 1 trainer, no pserver, batch_size 16, cpu 400m: 40.00 samples/s",
+        "SingleNode, point 3: 1 trainer, no pserver, batch_size 16, cpu 4: 50.00 samples/s",
+    };
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [2], trainers: [2], cpu: [400m, 4]}}",
+                 SINGLE_NODE "  repeats: {min: 1}\n"
+                             "  parameters: [{name: cpu, targets: [{roles: [trainer], paths: "
+                             "[/spec/containers/0/resources/limits/cpu]}]}]\n",
+                 0);
+    fixture_throughput(&f, 2, 0, 40);
+    fixture_throughput(&f, 3, 0, 50);
+    struct result *r = fixture_build(&f, RUN_RUNNING);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct buf text = BUF_INIT;
+        result_describe_baseline(r, &r->points[i], &text);
+        assert_string_equal(buf_cstr(&text), expected[i]);
+        buf_done(&text);
+    }
+    fixture_done(&f);
+}
+
+static void no_baseline_no_ratio(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, ONE_POINT,
+                 SINGLE_NODE "  repeats: {min: 1}\n"
+                             "  thresholds: [{metric: efficiency, min: 0.5},\n"
+                             "               {metric: throughput, max: 70},\n"
+                             "               {metric: throughput, where: {trainers: 9}, min: 1}]\n",
+                 8);
+    fixture_throughput(&f, 0, 0, 80);
+    fixture_end(&f, 1, 0, 0, ATTEMPT_FAILED, "trainer/0: exit 10");
+    struct result *r = fixture_build(&f, RUN_PARTIALLY_FAILED);
+    assert_true(r->points[0].throughput.estimate.known);
+    assert_false(r->points[0].speedup.estimate.known);
+    assert_int_equal(r->points[1].phase, TRIAL_FAILED);
+    assert_int_equal(r->thresholds.len, 2); /* no point has 9 trainers */
+    assert_int_equal(r->thresholds.items[0].verdict, THRESHOLD_UNKNOWN);
+    assert_false(r->thresholds.items[0].estimate.known);
+    assert_int_equal(threshold_judge_all(r), THRESHOLD_FAILED);
+    assert_int_equal(r->thresholds.items[1].verdict, THRESHOLD_FAILED);
+    json_t *o = result_to_json(r);
+    json_t *first = json_array_get(json_object_get(o, "thresholds"), 0);
+    assert_true(json_is_null(json_object_get(first, "value")));
+    assert_true(json_is_null(json_object_get(first, "max")));
+    assert_string_equal(json_string_value(json_object_get(first, "verdict")), "Unknown");
+    json_decref(o);
+    fixture_done(&f);
+}
+
+/* A point divided by itself is exactly 1: it holds a bound with confidence, though it has no
+ * interval of its own. */
+static void a_baseline_is_judged_with_confidence(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
+                 "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n"
+                 "  thresholds: [{metric: efficiency, min: 0.5, confidence: 0.95}]\n",
+                 8);
+    fixture_throughput(&f, 0, 0, 80);
+    fixture_throughput(&f, 1, 0, 150);
+    struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+    assert_int_equal(r->thresholds.len, 2);
+    assert_int_equal(r->thresholds.items[0].verdict, THRESHOLD_PASSED);
+    assert_int_equal(r->thresholds.items[1].verdict, THRESHOLD_UNKNOWN); /* one trial */
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(single_node_efficiency_is_the_seeds),
+        cmocka_unit_test(servers_are_not_free),
+        cmocka_unit_test(a_point_as_baseline),
+        cmocka_unit_test(a_baseline_names_its_parameters),
+        cmocka_unit_test(no_baseline_no_ratio),
+        cmocka_unit_test(a_baseline_is_judged_with_confidence),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "result/result_json.h"
+
+#include <string.h>
+
+#include "../golden_json.h"
+#include "core/placement.h"
+#include "result_fixture.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define ONE_POINT "{grid: {pservers: [1], trainers: [2], batch_size: [16]}}"
+#define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
+
+/* On two nodes, as a launcher says it. */
+static void place(struct attempt_row *row)
+{
+    vec_each (struct replica_row, rep, &row->replicas) {
+        char *placed =
+            placement_add(rep->environment_json, rep->id.index == 0 ? "node-a" : "node-b",
+                          "registry/benchworker@sha256:1f");
+        free(rep->environment_json);
+        rep->environment_json = placed;
+    }
+}
+
+static void golden_document(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, ONE_POINT,
+                 SINGLE_NODE "  repeats: {min: 3, order: Interleaved}\n"
+                             "  thresholds:\n"
+                             "  - {metric: efficiency, where: {trainers: 2}, min: 0.9}\n",
+                 8);
+    fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
+    fixture_end(&f, 0, 1, 0, ATTEMPT_VOID, "trainer/1: killed by signal 9");
+    fixture_succeed(&f, 0, 1, 1, (double[]){3.25, 3.2});
+    fixture_succeed(&f, 0, 2, 0, (double[]){3.28, 3.2});
+    fixture_succeed(&f, 1, 0, 0, (double[]){3.0});
+    fixture_succeed(&f, 1, 1, 0, (double[]){3.02});
+    fixture_succeed(&f, 1, 2, 0, (double[]){2.99});
+    vec_each (struct attempt_row, row, &f.rows) {
+        place(row);
+    }
+    json_t *actual = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
+    golden_check_json("docs/contracts/golden/result.json", actual);
+
+    struct result *parts = result_begin(f.def, RUN_SUCCEEDED); /* its rows came by point */
+    result_add_point(parts, 0, f.rows.items, 4);
+    result_add_point(parts, 1, f.rows.items + 4, 3);
+    result_end(parts);
+    json_t *same = result_to_json(parts);
+    assert_true(json_equal(same, actual));
+    json_decref(same);
+    json_decref(actual);
+    result_free(parts);
+    fixture_done(&f);
+}
+
+/* Absent is Fp32, which is what a baseline without servers has: it sends nothing. */
+static void the_format_of_numbers(void **state)
+{
+    (void)state;
+    for (int is_bf16 = 0; is_bf16 < 2; is_bf16++) {
+        struct fixture f;
+        fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+        f.def->spec->systems.items[0].exchange.wire =
+            is_bf16 ? EXCHANGE_WIRE_BF16 : EXCHANGE_WIRE_FP32;
+        json_t *o = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
+        static const char *const lists[] = {"points", "baselines"};
+        for (size_t i = 0; i < N_ROWS(lists); i++) {
+            const json_t *list = json_object_get(o, lists[i]);
+            assert_int_equal(json_array_size(list), 1);
+            const char *wire = json_string_value(json_object_get(json_array_get(list, 0), "wire"));
+            assert_string_equal(wire == NULL ? "" : wire, is_bf16 && i == 0 ? "Bf16" : "");
+        }
+        json_decref(o);
+        fixture_done(&f);
+    }
+}
+
+static void foreign_bytes_in_causes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+    struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
+    row->outcome = ATTEMPT_FAILED;
+    row->error = xstrdup("trainer/0: caf\xe9");
+    row->replicas.items[1].failure = xstrdup("caf\xe9");
+    struct result *r = fixture_build(&f, RUN_FAILED);
+    assert_string_equal(r->points[0].trials[0].error, "trainer/0: caf?");
+    json_t *o = result_to_json(r);
+    char *text = json_dumps(o, JSON_COMPACT);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "\"error\":\"trainer/0: caf?\""));
+    assert_non_null(strstr(text, "\"failure\":\"caf?\""));
+    free(text);
+    json_decref(o);
+    fixture_done(&f);
+}
+
+static void ends_of_replicas_in_the_document(void **state)
+{
+    (void)state;
+    static const struct {
+        int exit_code, signal;
+        const char *text;
+    } rows[] = {
+        {0, 0, "\"exitCode\":0,\"signal\":null"},
+        {11, 0, "\"exitCode\":11,\"signal\":null"},
+        {-1, 9, "\"exitCode\":null,\"signal\":9"}, /* killed */
+        {-1, 0, "\"exitCode\":null,\"signal\":null"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct fixture f;
+        fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+        struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
+        row->replicas.items[1].exit_code = rows[i].exit_code;
+        row->replicas.items[1].signal = rows[i].signal;
+        json_t *o = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
+        char *text = json_dumps(o, JSON_COMPACT);
+        _cleanup_(freep) char *expected =
+            xasprintf("\"role\":\"trainer\",\"index\":0,%s", rows[i].text);
+        if (strstr(text, expected) == NULL) {
+            fail_msg("expected %s in %s", expected, text);
+        }
+        free(text);
+        json_decref(o);
+        fixture_done(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(golden_document),
+        cmocka_unit_test(the_format_of_numbers),
+        cmocka_unit_test(foreign_bytes_in_causes),
+        cmocka_unit_test(ends_of_replicas_in_the_document),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

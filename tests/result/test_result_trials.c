@@ -1,0 +1,232 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "result/result.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "result_fixture.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define ONE_POINT "{grid: {pservers: [1], trainers: [2], batch_size: [16]}}"
+#define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
+
+static void the_row_that_decides(void **state)
+{
+    (void)state;
+    struct
+    try {
+        uint32_t attempt;
+        enum attempt_outcome outcome;
+    };
+    /* clang-format off */
+    static const struct {
+        const char *name;
+        size_t n;
+        struct try tries[4];
+        enum run_phase run_phase;
+        uint32_t attempt;
+        enum trial_phase phase;
+        const char *error;
+    } rows[] = {
+        {"none yet", 0, {{0}}, RUN_RUNNING, 0, TRIAL_PENDING, NULL},
+        {"void, tried again", 1, {{0, ATTEMPT_VOID}}, RUN_RUNNING, 0, TRIAL_RUNNING, "e0"},
+        {"void, then cancelled", 1, {{0, ATTEMPT_VOID}}, RUN_CANCELLED, 0, TRIAL_PENDING, "e0"},
+        {"last void of two, any order", 2, {{1, ATTEMPT_VOID}, {0, ATTEMPT_VOID}}, RUN_RUNNING, 1,
+         TRIAL_RUNNING, "e1"},
+        {"void, then failed", 2, {{1, ATTEMPT_FAILED}, {0, ATTEMPT_VOID}}, RUN_RUNNING, 1,
+         TRIAL_FAILED, "e1"},
+        {"failed is not undone by a later void", 2, {{0, ATTEMPT_FAILED}, {1, ATTEMPT_VOID}},
+         RUN_FAILED, 0, TRIAL_FAILED, "e0"},
+        {"the first of two that count", 2, {{3, ATTEMPT_METRICS_UNAVAILABLE}, {2, ATTEMPT_FAILED}},
+         RUN_FAILED, 2, TRIAL_FAILED, "e2"},
+        {"no metrics", 1, {{0, ATTEMPT_METRICS_UNAVAILABLE}}, RUN_FAILED, 0,
+         TRIAL_METRICS_UNAVAILABLE, "e0"},
+    };
+    /* clang-format on */
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+        for (size_t j = 0; j < rows[i].n; j++) {
+            char error[] = {'e', (char)('0' + rows[i].tries[j].attempt), '\0'};
+            fixture_end(&f, 0, 0, rows[i].tries[j].attempt, rows[i].tries[j].outcome, error);
+        }
+        const struct trial_result *t = &fixture_build(&f, rows[i].run_phase)->points[0].trials[0];
+        assert_string_equal(trial_phase_to_string(t->phase), trial_phase_to_string(rows[i].phase));
+        assert_int_equal(t->attempt, rows[i].attempt);
+        assert_false(t->throughput.estimate.known);
+        if (rows[i].error == NULL) {
+            assert_null(t->error);
+        } else {
+            assert_string_equal(t->error, rows[i].error);
+        }
+        fixture_done(&f);
+    }
+}
+
+enum damage {
+    NO_SUMMARY,
+    GARBAGE,
+    NO_SAMPLES,
+    NO_TIME,
+    A_STEP_RECORD,
+    NO_TRAINER,
+    FOREIGN,
+    OF_THE_LAST_ATTEMPT,
+    PSERVER_SILENT,
+};
+
+static void a_trial_needs_every_trainers_summary(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum damage damage;
+        enum trial_phase phase;
+        const char *error;
+    } rows[] = {
+        {"no summary", NO_SUMMARY, TRIAL_METRICS_UNAVAILABLE, "trainer/1 wrote no summary"},
+        {"garbage", GARBAGE, TRIAL_METRICS_UNAVAILABLE,
+         "trainer/1 wrote a summary that is refused: record: column 12: string or '}' expected "
+         "near "
+         "end of file"},
+        {"another record", A_STEP_RECORD, TRIAL_METRICS_UNAVAILABLE,
+         "trainer/1 wrote a summary that is refused: it is another record"},
+        {"of another replica", FOREIGN, TRIAL_METRICS_UNAVAILABLE,
+         "trainer/1 wrote a summary that is refused: it is from trainer/0 of attempt 1"},
+        {"of the attempt before", OF_THE_LAST_ATTEMPT, TRIAL_METRICS_UNAVAILABLE,
+         "trainer/1 wrote a summary that is refused: it is from trainer/1 of attempt 0"},
+        {"no samples", NO_SAMPLES, TRIAL_METRICS_UNAVAILABLE,
+         "trainer/1 wrote a summary that is refused: 'samples' is 0"},
+        {"no time", NO_TIME, TRIAL_METRICS_UNAVAILABLE,
+         "trainer/1 wrote a summary that is refused: 'duration_ns' is 0"},
+        {"no such replica", NO_TRAINER, TRIAL_METRICS_UNAVAILABLE, "trainer/1 wrote no summary"},
+        {"a server without one does not matter", PSERVER_SILENT, TRIAL_SUCCEEDED, NULL},
+    };
+#define LINE(type, attempt, rest)                                                                  \
+    "{\"benchd\":1,\"type\":\"" type "\",\"role\":\"trainer\",\"index\":1,"                        \
+    "\"attempt\":" attempt "," rest "}"
+    static const char *const lines[] = {
+        [NO_SUMMARY] = NULL,
+        [GARBAGE] = "{\"benchd\":1,",
+        [NO_SAMPLES] = LINE("summary", "1", "\"samples\":0,\"duration_ns\":5,\"steps\":8"),
+        [NO_TIME] = LINE("summary", "1", "\"samples\":5,\"duration_ns\":0,\"steps\":8"),
+        [A_STEP_RECORD] = LINE("step", "1", "\"step\":0,\"t_ns\":1,\"step_ns\":1,\"samples\":1"),
+        [NO_TRAINER] = NULL,
+        [FOREIGN] = "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,"
+                    "\"attempt\":1,\"samples\":5,\"duration_ns\":5,\"steps\":8}",
+        [OF_THE_LAST_ATTEMPT] = LINE("summary", "0", "\"samples\":5,\"duration_ns\":5,\"steps\":8"),
+        [PSERVER_SILENT] = NULL,
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+        struct attempt_row *row = fixture_succeed(&f, 0, 0, 1, (double[]){3.2, 3.2});
+        struct replica_row *victim = &row->replicas.items[rows[i].damage == PSERVER_SILENT ? 0 : 2];
+        free(victim->summary_json);
+        victim->summary_json =
+            lines[rows[i].damage] == NULL ? NULL : xstrdup(lines[rows[i].damage]);
+        if (rows[i].damage == NO_TRAINER) {
+            victim->id.index = 7;
+        }
+        const struct point_result *p = &fixture_build(&f, RUN_SUCCEEDED)->points[0];
+        assert_string_equal(trial_phase_to_string(p->trials[0].phase),
+                            trial_phase_to_string(rows[i].phase));
+        assert_string_equal(trial_phase_to_string(p->phase), trial_phase_to_string(rows[i].phase));
+        assert_int_equal(p->throughput.estimate.known, rows[i].error == NULL);
+        assert_int_equal(isnan(p->throughput_min) != 0, rows[i].error != NULL);
+        if (rows[i].error != NULL) {
+            assert_string_equal(p->trials[0].error, rows[i].error);
+        }
+        fixture_done(&f);
+    }
+}
+
+/* Trainers whose log has the job's throughput: one is enough, and what several say is one figure. */
+static void a_trainer_may_speak_for_the_job(void **state)
+{
+    (void)state;
+#define LOG(samples, unit, scope)                                                                  \
+    "\"samples\":" samples ",\"duration_ns\":1000000000,\"steps\":1,\"log\":{\"rule\":\"r\","      \
+    "\"method\":\"m\",\"unit\":\"" unit "\",\"scope\":\"" scope "\"}"
+    static const struct {
+        const char *name, *of[2]; /* the rest of the summaries of both trainers; NULL: none */
+        double value;
+        const char *unit, *error;
+    } rows[] = {
+        {"one speaks", {LOG("90", "words", "job"), NULL}, 90, "words/s", NULL},
+        {"the other one", {NULL, LOG("90", "samples", "job")}, 90, "samples/s", NULL},
+        {"both speak",
+         {LOG("90", "samples", "job"), LOG("94", "samples", "job")},
+         92,
+         "samples/s",
+         NULL},
+        {"each has its own",
+         {LOG("90", "GB", "replica"), LOG("10", "GB", "replica")},
+         100,
+         "GB/s",
+         NULL},
+        {"one has none", {LOG("90", "GB", "replica"), NULL}, 0, NULL, "trainer/1 wrote no summary"},
+        {"different things",
+         {LOG("90", "GB", "replica"), LOG("10", "steps", "replica")},
+         0,
+         NULL,
+         "trainer/0 has GB/s and trainer/1 steps/s, which do not add up"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+        struct attempt_row *row = fixture_succeed(&f, 0, 0, 1, (double[]){3.2, 3.2});
+        for (size_t t = 0; t < 2; t++) {
+            struct replica_row *replica = &row->replicas.items[t + 1]; /* behind the pserver */
+            free(replica->summary_json);
+            replica->summary_json =
+                rows[i].of[t] == NULL
+                    ? NULL
+                    : xasprintf(
+                          "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":%zu,"
+                          "\"attempt\":1,%s}",
+                          t, rows[i].of[t]);
+        }
+        const struct point_result *p = &fixture_build(&f, RUN_SUCCEEDED)->points[0];
+        if (rows[i].error != NULL) {
+            assert_string_equal(p->trials[0].error, rows[i].error);
+            assert_false(p->throughput.estimate.known);
+        } else {
+            assert_true(p->throughput.estimate.value == rows[i].value);
+            assert_string_equal(p->throughput.unit, rows[i].unit);
+        }
+        fixture_done(&f);
+    }
+}
+
+static void rows_of_other_points_are_passed_over(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+    fixture_end(&f, 2, 0, 0, ATTEMPT_FAILED, NULL);
+    fixture_end(&f, 0, 1, 0, ATTEMPT_FAILED, NULL);
+    struct result *r = fixture_build(&f, RUN_RUNNING);
+    assert_int_equal(r->points[0].phase, TRIAL_PENDING);
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_row_that_decides),
+        cmocka_unit_test(a_trial_needs_every_trainers_summary),
+        cmocka_unit_test(a_trainer_may_speak_for_the_job),
+        cmocka_unit_test(rows_of_other_points_are_passed_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
