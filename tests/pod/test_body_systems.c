@@ -1,0 +1,197 @@
+/* What a system runs in its pods: its words and variables, and which systems cannot run there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "pod/body.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "definition.h"
+#include "body_fixture.h"
+
+static void foreign_systems_need_a_command(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run("spec:", "spec:");
+    struct err err = {0};
+    assert_int_equal(pod_check_systems(def->spec, &err), 0);
+    free(def->spec->systems.items[0].profile);
+    def->spec->systems.items[0].profile = xstrdup("pytorch");
+    assert_int_equal(pod_check_systems(def->spec, &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "profile 'pytorch' needs programs that only the machine"));
+    assert_non_null(strstr(err.msg, "--systems"));
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        json_t *template = def->spec->roles[role].template;
+        json_t *spec = json_object_get(template, "spec");
+        json_t *container = json_array_get(json_object_get(spec, "containers"), 0);
+        json_object_set_new(container, "command", json_pack("[s]", "python3"));
+    }
+    assert_int_equal(pod_check_systems(def->spec, &err), 0);
+    json_decref(def->spec->roles[ROLE_TRAINER].template);
+    def->spec->roles[ROLE_TRAINER].template = NULL;
+    assert_int_equal(pod_check_systems(def->spec, &err), -ENOENT);
+    assert_non_null(strstr(err.msg, "spec.roles.trainer has no template"));
+    run_def_free(def);
+}
+
+/* Only processes of one machine have links of their own. */
+static void pods_have_no_shaped_links(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run("spec:", "spec:");
+    struct err err = {0};
+    def->spec->workload.link.bits_per_s = 1000000000;
+    assert_int_equal(pod_check_systems(def->spec, &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "links are shaped between the processes of one machine"));
+    run_def_free(def);
+}
+
+/* Our own values are data: Kubernetes must not expand them. */
+static void values_are_not_expanded(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run("dataset: {kind: Synthetic}", "dataset: {kind: Cifar10, path: "
+                                                                 "/d/$(BENCHD_RUN)/$$/$x}");
+    json_t *pod = make_pod(def, POD_BY_DNS);
+    assert_string_equal(env_of(pod, "BENCHD_DATA"), "cifar10:/d/$$(BENCHD_RUN)/$$$/$x");
+    json_decref(pod);
+    run_def_free(def);
+}
+
+/* Kubernetes expands a system's words and variables itself; benchd's own values must stay. */
+static void a_system_in_a_pod(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"
+        "spec:\n"
+        "  systems: [{name: mine, profile: other, image: \"mine:1\", command: [run, $(RANK)], "
+        "env: [{name: RANK, value: $(BENCHD_INDEX)}, {name: A, value: w}, {name: A, value: x}]}]\n"
+        "  workload: {model: m, dataset: {kind: D, path: /$(X)}, batchSize: 1, "
+        "exchange: {kind: AllReduce}}\n"
+        "  sweep: {grid: {workers: [2]}}\n"
+        "  roles: {worker: {replicas: {from: workers}}}\n";
+    struct spec *spec = definition_load(text, NULL);
+    struct err err = {0};
+    assert_int_equal(pod_check_systems(spec, &err), 0);
+    struct run_def_params params = {.name = "sample-1", .uid = UID};
+    struct run_def *def;
+    struct diags diags = {0};
+    assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+    const struct replica_id worker = {{0, 1, 2}, ROLE_WORKER, 0};
+    const struct gang_addresses unknown = {.is_pods = true};
+    json_t *pod;
+    assert_int_equal(pod_body(def, &worker, &unknown, POD_BY_DNS, &pod, &err), 0);
+    expect(pod, "spec/containers/0/image", "mine:1");
+    expect(pod, "spec/containers/0/name", "main");
+    expect(pod, "spec/containers/0/command", "[\"run\",\"$(RANK)\"]");
+    assert_string_equal(env_of(pod, "RANK"), "$(BENCHD_INDEX)");
+    assert_string_equal(env_of(pod, "A"), "x");
+    assert_string_equal(env_of(pod, "BENCHD_DATA"), "D:/$$(X)");
+    /* What a variable refers to must stand before it. */
+    const json_t *list = json_object_get(
+        json_array_get(json_object_get(json_object_get(pod, "spec"), "containers"), 0), "env");
+    size_t index = 0, rank = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_object_get(json_array_get(list, i), "name"));
+        index = str_eq(name, "BENCHD_INDEX") ? i : index;
+        rank = str_eq(name, "RANK") ? i : rank;
+    }
+    assert_true(index < rank);
+    json_decref(pod);
+    run_def_free(def);
+}
+
+/* Of one system the variables differ by more than the index: each pod has a body of its own. */
+static void rendezvous_in_pods(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"
+        "spec:\n"
+        "  systems:\n"
+        "  - {name: mine, profile: torchrun, image: a, command: [a]}\n"
+        "  - {name: alone, profile: none, image: a, command: [a]}\n"
+        "  workload: {model: m, batchSize: 1, exchange: {kind: AllReduce}}\n"
+        "  sweep: {grid: {workers: [2]}}\n"
+        "  roles: {worker: {replicas: {from: workers}}}\n";
+    struct spec *spec = definition_load(text, NULL);
+    struct run_def_params params = {.name = "sample-1", .uid = UID};
+    struct run_def *def;
+    struct diags diags = {0};
+    assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+    static char *list[] = {"w0.s:7164", "w1.s:7164"};
+    const struct gang_addresses addresses = {.of_role = {[ROLE_WORKER] = list}, .is_pods = true};
+    const struct replica_id second = {{0, 0, 0}, ROLE_WORKER, 1};
+    const struct replica_id other = {{1, 0, 0}, ROLE_WORKER, 1};
+    struct err err;
+    json_t *pod;
+    assert_int_equal(pod_body(def, &second, &addresses, POD_BY_DNS, &pod, &err), 0);
+    assert_string_equal(env_of(pod, "MASTER_ADDR"), "w0.s");
+    assert_string_equal(env_of(pod, "MASTER_PORT"), "7164");
+    assert_string_equal(env_of(pod, "RANK"), "1");
+    json_decref(pod);
+    assert_int_equal(pod_body(def, &second, &addresses, POD_BY_IP, &pod, &err), -EINVAL);
+    assert_string_equal(err.msg,
+                        "system 'mine': variable MASTER_ADDR of worker needs the addresses "
+                        "of role worker, which addressing Ip does not give; write "
+                        "addressing: Dns");
+    assert_int_equal(pod_body(def, &other, &addresses, POD_BY_IP, &pod, &err), 0);
+    json_decref(pod);
+    assert_false(pod_body_is_alike(def, 0));
+    assert_true(pod_body_is_alike(def, 1));
+    run_def_free(def);
+}
+
+/* A ring of benchworker's own workers needs addresses before its pods run; one worker alone does not. */
+static void workers_by_ip(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"
+        "spec:\n"
+        "  systems: [{name: ours, profile: benchworker, image: a}]\n"
+        "  workload: {model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: AllReduce}}\n"
+        "  sweep: {grid: {workers: [1, 2]}}\n"
+        "  roles: {worker: {replicas: {from: workers}}}\n";
+    struct spec *spec = definition_load(text, NULL);
+    struct run_def_params params = {.name = "sample-1", .uid = UID};
+    struct run_def *def;
+    struct diags diags = {0};
+    assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+    static char *list[] = {"w0.s:7164", "w1.s:7164"};
+    const struct gang_addresses addresses = {.of_role = {[ROLE_WORKER] = list}, .is_pods = true};
+    const struct replica_id alone = {{0, 0, 0}, ROLE_WORKER, 0},
+                            second = {{1, 0, 0}, ROLE_WORKER, 1};
+    struct err err;
+    json_t *pod;
+    assert_int_equal(pod_body(def, &second, &addresses, POD_BY_DNS, &pod, &err), 0);
+    assert_string_equal(env_of(pod, "BENCHD_WORKER_ADDRS"), "w0.s:7164,w1.s:7164");
+    assert_string_equal(env_of(pod, "BENCHD_ROLE"), "worker");
+    assert_string_equal(env_of(pod, "BENCHD_EXCHANGE"), "AllReduce");
+    json_decref(pod);
+    assert_int_equal(pod_body(def, &alone, &addresses, POD_BY_IP, &pod, &err), 0);
+    json_decref(pod);
+    assert_int_equal(pod_body(def, &second, &addresses, POD_BY_IP, &pod, &err), -EINVAL);
+    assert_string_equal(err.msg, "system 'ours': a worker needs the address of the next one, which "
+                                 "addressing Ip does not give; write addressing: Dns");
+    run_def_free(def);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(foreign_systems_need_a_command),
+        cmocka_unit_test(pods_have_no_shaped_links),
+        cmocka_unit_test(values_are_not_expanded),
+        cmocka_unit_test(a_system_in_a_pod),
+        cmocka_unit_test(rendezvous_in_pods),
+        cmocka_unit_test(workers_by_ip),
+    };
+    return cmocka_run_group_tests_name("pod/body_systems", tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* What of a template stays in its pods, and what it may not say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "pod/body.h"
+
+#include "body_fixture.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+#define OLD_TRAINER "    trainer: {replicas: {from: trainers}, template: *pod}\n"
+#define NEW_TRAINER "    trainer:\n      replicas: {from: trainers}\n"
+
+static void template_stays(void **state)
+{
+    (void)state;
+    struct run_def *def =
+        make_run(OLD_TRAINER, NEW_TRAINER
+                 "      template:\n"
+                 "        metadata: {labels: {team: a}, annotations: {note: b}}\n"
+                 "        spec:\n"
+                 "          restartPolicy: Never\n"
+                 "          activeDeadlineSeconds: 60\n"
+                 "          securityContext: {fsGroup: 7, runAsGroup: 8}\n"
+                 "          volumes: [{name: data, emptyDir: {}}]\n"
+                 "          containers:\n"
+                 "          - name: work\n"
+                 "            image: r/w:1\n"
+                 "            command: [sh, -c]\n"
+                 "            args: [\"echo $(HOME)\"]\n"
+                 "            terminationMessagePath: /tmp/end\n"
+                 "            volumeMounts: [{name: data, mountPath: /data}]\n"
+                 "            env:\n"
+                 "            - {name: HOME, value: \"$(PWD)\"}\n"
+                 "            - {name: NODE, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}\n"
+                 "            - {name: BENCHD_ROLE, value: pserver}\n");
+    json_t *pod = make_pod(def, POD_BY_DNS);
+    expect(pod, "metadata/labels/team", "a");
+    expect(pod, "metadata/annotations/note", "b");
+    expect(pod, "spec/activeDeadlineSeconds", "60");
+    expect(pod, "spec/securityContext/fsGroup", "7");
+    expect(pod, "spec/volumes/0/name", "data");
+    expect(pod, "spec/volumes/1/name", "benchd-key");
+    expect(pod, "spec/containers/0/name", "work");
+    expect(pod, "spec/containers/0/command", "[\"sh\",\"-c\"]");
+    expect(pod, "spec/containers/0/args", "[\"echo $(HOME)\"]");
+    expect(pod, "spec/containers/0/env/1/valueFrom/fieldRef/fieldPath", "spec.nodeName");
+    assert_string_equal(env_of(pod, "HOME"), "$(PWD)");
+    assert_string_equal(env_of(pod, "BENCHD_ROLE"), "trainer");
+    assert_string_equal(env_of(pod, "BENCHD_SUMMARY_FILE"), "/tmp/end");
+    json_decref(pod);
+    run_def_free(def);
+}
+
+/* A key with nothing behind it is YAML's way to say nothing; our own things must come in. */
+static void nothing_behind_a_key(void **state)
+{
+    (void)state;
+    struct run_def *def =
+        make_run(OLD_TRAINER, NEW_TRAINER "      template:\n"
+                                          "        metadata: {labels: , annotations: }\n"
+                                          "        spec:\n"
+                                          "          securityContext:\n"
+                                          "          volumes:\n"
+                                          "          containers:\n"
+                                          "          - name: work\n"
+                                          "            volumeMounts:\n");
+    json_t *pod = make_pod(def, POD_BY_DNS);
+    struct replica_id id;
+    assert_true(pod_identify(def, pod, &id));
+    expect(pod, "spec/securityContext/fsGroup", "65532");
+    expect(pod, "spec/volumes/0/name", "benchd-key");
+    expect(pod, "spec/containers/0/volumeMounts/0/name", "benchd-key");
+    json_decref(pod);
+    run_def_free(def);
+}
+
+/* Without a group of its own, a volume's files belong to the group that the container runs as. */
+static void the_key_belongs_to_the_templates_group(void **state)
+{
+    (void)state;
+    struct run_def *def =
+        make_run(OLD_TRAINER, NEW_TRAINER "      template:\n"
+                                          "        spec:\n"
+                                          "          securityContext: {runAsGroup: 8}\n"
+                                          "          containers: [{name: work}]\n");
+    json_t *pod = make_pod(def, POD_BY_DNS);
+    expect(pod, "spec/securityContext/runAsGroup", "8");
+    expect(pod, "spec/securityContext/fsGroup", "8");
+    json_decref(pod);
+    run_def_free(def);
+}
+
+static void account_of_the_template_stays(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *account, *expected;
+    } rows[] = {
+        {"", "replicas", "replicas"},
+        {"", NULL, ""},
+        {"serviceAccountName: mine,", "replicas", "mine"},
+        {"serviceAccountName: ,", "replicas", "replicas"},
+        {"serviceAccount: mine,", "replicas", ""},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *to = xasprintf(
+            NEW_TRAINER "      template: {spec: {%s containers: [{name: main}]}}\n", rows[i].spec);
+        struct run_def *def = make_run(OLD_TRAINER, to);
+        json_t *pod = make_pod(def, POD_BY_IP);
+        pod_body_set_account(pod, rows[i].account);
+        expect(pod, "spec/serviceAccountName", rows[i].expected);
+        json_decref(pod);
+        run_def_free(def);
+    }
+}
+
+/* A parameter may write anywhere: the pod that it makes is checked too. */
+static void parameters_cannot_break_rules(void **state)
+{
+    (void)state;
+    struct run_def *def =
+        make_run("batch_size: [16]}\n  parameters:\n  - name: cpu\n    targets: [{roles: [pserver, "
+                 "trainer], paths: [/spec/containers/0/resources/requests/cpu]}]\n",
+                 "batch_size: [16], account: [benchd]}\n  parameters:\n  - name: account\n    "
+                 "targets: [{roles: [trainer], paths: [/spec/serviceAccountName]}]\n");
+    struct gang_addresses addresses = {.is_pods = true};
+    json_t *pod;
+    struct err err = {0};
+    assert_int_equal(pod_body(def, &trainer, &addresses, POD_BY_IP, &pod, &err), -EINVAL);
+    assert_string_equal(err.msg, "template of trainer: spec.serviceAccountName: 'benchd' is "
+                                 "benchd's own; use another one");
+    run_def_free(def);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(template_stays),
+        cmocka_unit_test(the_key_belongs_to_the_templates_group),
+        cmocka_unit_test(nothing_behind_a_key),
+        cmocka_unit_test(account_of_the_template_stays),
+        cmocka_unit_test(parameters_cannot_break_rules),
+    };
+    return cmocka_run_group_tests_name("pod/body_template", tests, NULL, NULL);
+}
