@@ -193,3 +193,13 @@ void raw_end(struct raw_trainer *t)
     free(t->slice);
     free(t->params);
 }
+
+bool raw_come_late(struct rig *rig, uint32_t index)
+{
+    struct raw_trainer late;
+    raw_join(&late, rig, index);
+    const bool is_told = raw_wait(&late, FRAME_ABORT, 1);
+    raw_end(&late);
+    rig_join_servers(rig);
+    return is_told;
+}

@@ -5,6 +5,9 @@
 #include "exchange_rig.h"
 #include "worker/comm/conn.h"
 
+/* A small model: so many slices of at most so many bytes. */
+enum { RAW_SLICES = 4, RAW_PARAMS = RAW_SLICES * 1000, RAW_SLICE_BYTES = 4096 };
+
 struct raw_trainer {
     const struct rig *rig;
     struct conn conn;
@@ -49,3 +52,7 @@ void raw_read(struct raw_trainer *t);
 void raw_settle(const struct rig *rig);
 /* Sends no more, reads until the server has closed the connection, and closes it. */
 void raw_end(struct raw_trainer *t);
+
+/* Trainer `index` joins when all is over, and the servers end. True if it was told why; the server waits for it no longer
+ * than it must. */
+bool raw_come_late(struct rig *rig, uint32_t index);
