@@ -133,12 +133,16 @@ class SelfTest(unittest.TestCase):
         self.assert_good(sizes.check, GOOD)
         self.assert_good(sizes.check, {"lib/core/x.c": long_function(80) + "\n" * 620})
         self.assert_bad(sizes.check, "lib/core/x.c", long_function(81), "count: 81 lines")
-        self.assert_bad(sizes.check, "lib/core/x.c", "\n" * 701, "701 lines")
+        for path in "lib/core/x.c", "tests/core/x.c", "tests/core/x.py", "bench/x.py":
+            self.assert_good(sizes.check, {path: "\n" * 700})
+            self.assert_bad(sizes.check, path, "\n" * 701, "701 lines")
         self.assert_bad(sizes.check, "tests/core/x.c", long_function(161), "count: 161 lines")
         self.assert_good(sizes.check, {"tests/core/x.c": long_function(160)})
         reason = "/* size: one table, read top to bottom */\n"
         self.assert_good(sizes.check, {"lib/core/x.c": long_function(100, reason)})
         self.assert_good(sizes.check, {"lib/core/x.c": reason + "\n" * 800})
+        self.assert_good(sizes.check, {"tests/core/x.py": "# size: one table\n" + "\n" * 800})
+        self.assert_bad(sizes.check, "tests/core/x.py", "size: int = 1\n" + "\n" * 800, "801 lines")
         self.assert_bad(sizes.check, "lib/core/x.c", long_function(100, "/* size: */\n"), "count")
 
     def test_format(self):
