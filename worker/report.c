@@ -27,6 +27,8 @@ void report_init(struct report *r, const struct role_env *e)
 void report_done(struct report *r)
 {
     (void)pthread_mutex_destroy(&r->mutex);
+    run_queue_look_done(&r->queue_begin);
+    run_queue_look_done(&r->queue_end);
 }
 
 static int write_all(int fd, const char *data, size_t len)
@@ -95,6 +97,7 @@ void report_barrier(struct report *r)
 {
     r->throttling_begin = r->throttling_end = host_throttling("");
     r->cpu_begin = r->cpu_end = host_cpu_time("");
+    run_queue_look("", &r->queue_begin);
 }
 
 void report_aside_begin(struct report *r)
@@ -112,6 +115,7 @@ void report_measured(struct report *r)
 {
     r->throttling_end = host_throttling("");
     r->cpu_end = host_cpu_time("");
+    run_queue_look("", &r->queue_end);
 }
 
 static int put_file(const char *path, const struct buf *line, struct err *err)
@@ -138,12 +142,20 @@ static void set_steal(const struct report *r, struct noise *noise)
     }
 }
 
+static void set_waits(const struct report *r, struct noise *noise)
+{
+    const struct run_queue_time t = run_queue_between(&r->queue_begin, &r->queue_end);
+    noise->cpu_run_ns = t.run_ns;
+    noise->cpu_wait_ns = t.wait_ns;
+}
+
 int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, size_t n,
                    struct err *err)
 {
     s->throttled_ns = r->throttling_end.time_ns - r->throttling_begin.time_ns;
     s->throttled_periods = r->throttling_end.periods - r->throttling_begin.periods;
     set_steal(r, &s->noise);
+    set_waits(r, &s->noise);
     report_aside_begin(r); /* the last look at the peak */
     s->max_rss_bytes = r->max_rss_bytes;
     memcpy(s->environment_digest, r->environment_digest, sizeof(s->environment_digest));

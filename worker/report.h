@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "core/record.h"
 #include "worker/host/host.h"
+#include "worker/host/run_queue.h"
 #include "worker/role_env.h"
 
 /* How long an error waits for a reader that is stuck, once for each of mutex, stdout and stderr. */
@@ -24,6 +25,7 @@ struct report {
     /* Of the machine, at the barrier and at the end of the measured steps. */
     struct host_throttling throttling_begin, throttling_end;
     struct host_cpu_time cpu_begin, cpu_end;
+    struct run_queue_look queue_begin, queue_end; /* of the replica's threads, likewise */
     uint64_t max_rss_bytes;
 };
 
@@ -33,7 +35,7 @@ void report_done(struct report *r);
  * write to stdout, such as -EPIPE or -ENOSPC. */
 int report_start(struct report *r, const struct role_env *e, struct err *err);
 int report_step(struct report *r, const struct record_step *step, struct err *err);
-/* Call it at the barrier: throttling and steal are counted from here on, */
+/* Call it at the barrier: throttling, steal and waits for CPUs are counted from here on, */
 void report_barrier(struct report *r);
 /* and at the end of the last measured step: until here. */
 void report_measured(struct report *r);

@@ -93,7 +93,7 @@ static int serve(const struct role_env *e, struct report *report, int listen_fd)
     struct ps_server_stats stats = {0};
     struct fault fault;
     int code = EXIT_OK;
-    report_barrier(report); /* a server counts throttling and steal before the barrier, too */
+    report_barrier(report); /* a server counts what the machine did before the barrier, too */
     const int served = ps_server_run(&p, listen_fd, &stats, &fault, &err);
     report_measured(report);
     if (served < 0) {

@@ -231,6 +231,10 @@ static void set_noise(json_t *object, const struct noise *noise)
         set_time(o, "busy_ns", noise->busy_ns);
         set_time(o, "steal_ns", noise->steal_ns);
     }
+    if (noise->cpu_run_ns > 0) {
+        set_time(o, "cpu_run_ns", noise->cpu_run_ns);
+        set_time(o, "cpu_wait_ns", noise->cpu_wait_ns);
+    }
     if (json_object_size(o) > 0) {
         json_object_set(object, "noise", o);
     }

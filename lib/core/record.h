@@ -113,6 +113,9 @@ struct noise {
     /* Of the CPUs that the replica may use, in the measured steps: the time in which they had work, and
      * what of it the hypervisor gave to others. busy_ns 0: not known. */
     int64_t busy_ns, steal_ns;
+    /* Of the replica's threads together, in the same time: how long they ran, and how long they were ready to run and
+     * waited for a CPU. cpu_run_ns 0: not known. */
+    int64_t cpu_run_ns, cpu_wait_ns;
 };
 
 struct summary {

@@ -353,8 +353,14 @@ static int read_noise(const json_t *o, struct noise *noise, struct err *err)
     if ((r = read_probe(object, "before", &noise->before, err)) < 0 ||
         (r = read_probe(object, "after", &noise->after, err)) < 0 ||
         (r = get_time(object, "busy_ns", OPTIONAL, &noise->busy_ns, err)) < 0 ||
-        (r = get_int(object, "steal_ns", OPTIONAL, 0, noise->busy_ns, &noise->steal_ns, err)) < 0) {
+        (r = get_int(object, "steal_ns", OPTIONAL, 0, noise->busy_ns, &noise->steal_ns, err)) < 0 ||
+        (r = get_time(object, "cpu_run_ns", OPTIONAL, &noise->cpu_run_ns, err)) < 0 ||
+        (r = get_time(object, "cpu_wait_ns", noise->cpu_run_ns > 0 ? REQUIRED : OPTIONAL,
+                      &noise->cpu_wait_ns, err)) < 0) {
         return err_wrap(err, r, "'noise'");
+    }
+    if (noise->cpu_run_ns == 0 && noise->cpu_wait_ns > 0) {
+        return err_set(err, EPROTO, "'noise': 'cpu_wait_ns' needs a 'cpu_run_ns' above 0");
     }
     return 0;
 }

@@ -64,6 +64,8 @@ static const struct field noise_fields[] = {
     {"after", PROBE, false, OF(noise, after)},
     {"busy_ns", TIME, false, OF(noise, busy_ns)},
     {"steal_ns", TIME, false, OF(noise, steal_ns)},
+    {"cpu_run_ns", TIME, false, OF(noise, cpu_run_ns)},
+    {"cpu_wait_ns", TIME, false, OF(noise, cpu_wait_ns)},
 };
 /* clang-format on */
 #define COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
@@ -164,10 +166,20 @@ static bool read_series(struct json_scan *s, struct summary *ret)
 
 static bool read_fields(struct json_scan *s, const struct field *fields, size_t n, void *object);
 
+/* Who says how long its threads ran says also how long they waited, and nobody says that alone. */
 static bool read_noise(struct json_scan *s, struct noise *ret)
 {
-    return json_scan_open(s) && read_fields(s, noise_fields, COUNT(noise_fields), ret) &&
-           ret->steal_ns <= ret->busy_ns;
+    const int64_t not_said = -1;
+    ret->cpu_wait_ns = not_said;
+    if (!json_scan_open(s) || !read_fields(s, noise_fields, COUNT(noise_fields), ret) ||
+        ret->steal_ns > ret->busy_ns) {
+        return false;
+    }
+    if (ret->cpu_run_ns == 0) {
+        ret->cpu_wait_ns = ret->cpu_wait_ns == not_said ? 0 : ret->cpu_wait_ns;
+        return ret->cpu_wait_ns == 0;
+    }
+    return ret->cpu_wait_ns != not_said;
 }
 
 static bool read_field(struct json_scan *s, const struct field *f, void *object)

@@ -18,7 +18,8 @@ double summary_throughput(const struct summary *s)
 
 bool noise_is_known(const struct noise *n)
 {
-    return n->before.spins_per_s > 0 || n->after.spins_per_s > 0 || n->busy_ns > 0;
+    return n->before.spins_per_s > 0 || n->after.spins_per_s > 0 || n->busy_ns > 0 ||
+           n->cpu_run_ns > 0;
 }
 
 static int refuse(struct err *err, const char *why)

@@ -53,6 +53,8 @@ static const struct column {
     {U64, OF(summary.noise.after.copy_bytes_per_s)},
     {I64, OF(summary.noise.busy_ns)},
     {I64, OF(summary.noise.steal_ns)},
+    {I64, OF(summary.noise.cpu_run_ns)},
+    {I64, OF(summary.noise.cpu_wait_ns)},
     {U32, OF(summary.transport)},
     {REAL, OF(steps.sum_s)},
     {REAL, OF(steps.fall)},

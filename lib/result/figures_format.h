@@ -3,7 +3,7 @@
 
 #include "result/result.h"
 
-#define FIGURES_FORMAT 2 /* the first byte of both parts */
+#define FIGURES_FORMAT 3 /* the first byte of both parts */
 
 /* Numbers of a replica's result; a column a number. They are set in their order, for the last ones follow from others. */
 size_t figures_column_count(void);

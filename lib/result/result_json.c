@@ -66,6 +66,10 @@ static json_t *noise_to_json(const struct noise *n)
     json_object_set_new(o, "after", probe_to_json(&n->after));
     json_object_set_new(o, "busyNs", json_integer(n->busy_ns));
     json_object_set_new(o, "stealNs", json_integer(n->steal_ns));
+    if (n->cpu_run_ns > 0) {
+        json_object_set_new(o, "cpuRunNs", json_integer(n->cpu_run_ns));
+        json_object_set_new(o, "cpuWaitNs", json_integer(n->cpu_wait_ns));
+    }
     return o;
 }
 

@@ -136,7 +136,7 @@ static void series_saturates(void **state)
     buf_done(&out);
 }
 
-/* A server alone sees staleness or late gradients, and a worker alone has a transport. */
+/* A server alone sees staleness, late gradients and who came last; a worker alone has a transport and probes. */
 enum writer { SERVER, SERVER_WITH_BACKUPS, WORKER, WRITER_COUNT };
 static struct summary worst_summary(enum writer writer)
 {
@@ -153,21 +153,27 @@ static struct summary worst_summary(enum writer writer)
         .max_rss_bytes = UINT64_MAX,
         .cpu_ns = INT64_MAX,
         .environment_digest = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
-        .last = {UINT32_MAX, UINT32_MAX, INT64_MAX},
-        .noise = {{INT64_MAX, INT64_MAX}, {INT64_MAX, INT64_MAX}, INT64_MAX, INT64_MAX},
+        .noise = {.busy_ns = INT64_MAX,
+                  .steal_ns = INT64_MAX,
+                  .cpu_run_ns = INT64_MAX,
+                  .cpu_wait_ns = INT64_MAX},
         .source = {.unit = UNIT_SAMPLES, .accuracy_last = -2.2250738585072014e-308},
     };
-    if (writer == WORKER) {
-        s.transport = EXCHANGE_TRANSPORT_SHARED_MEMORY; /* the longest name */
-    } else if (writer == SERVER_WITH_BACKUPS) {
-        s.late = (struct summary_late){INT64_MAX, INT64_MAX, UINT32_MAX, INT64_MAX};
-    } else {
-        s.staleness = (struct summary_staleness){INT64_MAX, 1.7976931348623157e308, INT64_MAX};
-    }
     memset(s.source.rule, 'r', sizeof(s.source.rule) - 1);
     memset(s.source.method, 'm', sizeof(s.source.method) - 1);
     for (int i = 0; i < PHASE_COUNT; i++) {
         s.phase_ns[i] = INT64_MAX;
+    }
+    if (writer == WORKER) {
+        s.transport = EXCHANGE_TRANSPORT_SHARED_MEMORY; /* the longest name */
+        s.noise.before = s.noise.after = (struct noise_probe){INT64_MAX, INT64_MAX};
+        return s;
+    }
+    s.last = (struct summary_last){UINT32_MAX, UINT32_MAX, INT64_MAX};
+    if (writer == SERVER_WITH_BACKUPS) {
+        s.late = (struct summary_late){INT64_MAX, INT64_MAX, UINT32_MAX, INT64_MAX};
+    } else {
+        s.staleness = (struct summary_staleness){INT64_MAX, 1.7976931348623157e308, INT64_MAX};
     }
     return s;
 }

@@ -169,6 +169,8 @@ def alone(tap):
     tap.equal([], [when for when in ("before", "after")
                    if not (noise[when]["spins_per_s"] > 0 <= noise[when]["copy_bytes_per_s"])], "alone: probed twice")
     tap.ok(0 <= noise.get("steal_ns", 0) <= noise.get("busy_ns", 0), "alone: steal is a part of the busy time", noise)
+    if os.path.exists("/proc/self/schedstat"):
+        tap.ok(noise["cpu_run_ns"] > 0 <= noise["cpu_wait_ns"], "alone: how long its threads ran and waited for CPUs", noise)
 
 
 def gangs_are_probed_at_rest(tap):
