@@ -386,6 +386,15 @@ static void probe_cells(struct table *t, const struct noise_probe *p)
     }
 }
 
+static void share_cell(struct table *t, double share)
+{
+    if (isnan(share)) {
+        table_cell(t, "-");
+    } else {
+        table_cell(t, "%.1f%%", 100 * share);
+    }
+}
+
 /* What the machine did around each trial; nothing where no replica looked. */
 static void format_noise(const struct describe_params *p, struct buf *out)
 {
@@ -398,6 +407,8 @@ static void format_noise(const struct describe_params *p, struct buf *out)
     table_column(t, "AFTER: MSPIN/S", TABLE_RIGHT);
     table_column(t, "COPY GB/S", TABLE_RIGHT);
     table_column(t, "STEAL", TABLE_RIGHT);
+    table_column(t, "WAITED", TABLE_RIGHT);
+    table_column(t, "OTHERS", TABLE_RIGHT);
     bool any = false;
     for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
         const struct point_result *point = &p->result->points[i];
@@ -405,7 +416,8 @@ static void format_noise(const struct describe_params *p, struct buf *out)
             const struct replica_result *prober = trial_prober(&point->trials[k]);
             const struct noise *noise = prober == NULL ? &nothing : &prober->summary.noise;
             const double steal = trial_steal_ratio(&point->trials[k]);
-            if (prober == NULL && isnan(steal)) {
+            const double waited = trial_wait_ratio(&point->trials[k]);
+            if (prober == NULL && isnan(steal) && isnan(waited)) {
                 continue;
             }
             any = true;
@@ -413,16 +425,16 @@ static void format_noise(const struct describe_params *p, struct buf *out)
             table_cell(t, "%zu", k);
             probe_cells(t, &noise->before);
             probe_cells(t, &noise->after);
-            if (isnan(steal)) {
-                table_cell(t, "-");
-            } else {
-                table_cell(t, "%.1f%%", 100 * steal);
-            }
+            share_cell(t, steal);
+            share_cell(t, waited);
+            share_cell(t, point->trials[k].others_share);
         }
     }
     if (any) {
         buf_putc(out, '\n');
-        prose(p, "Noise (the machine before and after each trial; steal while it ran):", 0, 2, out);
+        prose(p,
+              "Noise (the machine before and after each trial; what others took while it ran):", 0,
+              2, out);
         table_format_list(t, 2, true, p->columns, out);
     }
     table_free(t);

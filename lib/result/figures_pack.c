@@ -60,7 +60,7 @@ static uint64_t unit_index(const char *unit)
     return i;
 }
 
-#define TRIAL_COLUMNS 16
+#define TRIAL_COLUMNS 17
 static void put_trials(const struct point_result *p, struct columns_texts *texts, struct buf *out)
 {
     struct column columns[TRIAL_COLUMNS] = {0};
@@ -88,6 +88,7 @@ static void put_trials(const struct point_result *p, struct columns_texts *texts
             bits_of(t->to_accuracy.best),
             t->after.state,
             bits_of(t->after.accuracy),
+            bits_of(t->others_share),
         };
         for (size_t k = 0; k < TRIAL_COLUMNS; k++) {
             *vec_push(&columns[k].list) = values[k];

@@ -59,7 +59,7 @@ static bool are_texts(const struct columns_list *texts, const uint64_t *values, 
 
 /* ---- points ---- */
 
-#define TRIAL_COLUMNS 16
+#define TRIAL_COLUMNS 17
 
 /* `at` is the trial's number in the first of its columns, each of which has n. */
 static bool set_trial(struct point_result *p, const uint64_t *at, size_t n,
@@ -90,7 +90,8 @@ static bool set_trial(struct point_result *p, const uint64_t *at, size_t n,
     t->to_accuracy =
         (struct time_to_accuracy){(enum target_state)v[11], real_of(v[12]), real_of(v[13])};
     t->after = (struct accuracy_after){(enum after_state)v[14], real_of(v[15])};
-    return true;
+    t->others_share = real_of(v[16]);
+    return isnan(t->others_share) || (t->others_share >= 0 && t->others_share < 1);
 }
 
 static bool get_trials(struct columns_reader *r, struct point_result *p,

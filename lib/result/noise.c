@@ -38,6 +38,19 @@ double trial_steal_ratio(const struct trial_result *t)
     return most;
 }
 
+double trial_wait_ratio(const struct trial_result *t)
+{
+    double most = NAN;
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        const struct noise *n = &t->replicas[i].summary.noise;
+        if (t->replicas[i].has_summary && n->cpu_run_ns > 0) {
+            const double wait = (double)n->cpu_wait_ns;
+            most = fmax(most, wait / (wait + (double)n->cpu_run_ns));
+        }
+    }
+    return most;
+}
+
 static int by_node(const void *a, const void *b)
 {
     const struct probed *x = a, *y = b;
@@ -100,6 +113,7 @@ static void take_worse(struct noisy_trial *worst, enum noise_kind kind, bool is_
         [NOISE_CLOCK] = NOISE_CLOCK_BOUND,
         [NOISE_COPY] = NOISE_COPY_BOUND,
         [NOISE_STEAL] = NOISE_STEAL_BOUND,
+        [NOISE_OTHERS] = NOISE_OTHERS_BOUND,
     };
     const double times_bound = fabs(change) / bounds[kind]; /* NaN: never above */
     if (times_bound > worst->times_bound) {
@@ -128,6 +142,7 @@ static void judge_node(const struct result *r, const struct probed *list, size_t
             }
         }
         take_worse(&worst, NOISE_STEAL, false, trial_steal_ratio(t));
+        take_worse(&worst, NOISE_OTHERS, false, t->others_share);
         if (worst.times_bound > 1) {
             *vec_push(&ret->list) = worst;
         }
@@ -170,6 +185,11 @@ void noisy_trial_describe(const struct noisy_trial *t, struct buf *out)
     buf_printf(out, "trial %u of point %u: ", t->trial, t->point);
     if (t->kind == NOISE_STEAL) {
         buf_printf(out, "the hypervisor took %.0f%% of the time in which its CPUs had work",
+                   percent);
+        return;
+    }
+    if (t->kind == NOISE_OTHERS) {
+        buf_printf(out, "other programs took %.0f%% of its speed: its threads waited for CPUs",
                    percent);
         return;
     }

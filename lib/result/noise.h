@@ -1,5 +1,6 @@
 /* Trials on a machine that was not itself: probes before and after each trial (docs/contracts/summary.md) that
- * lie far from the run's median, and time that the hypervisor took. Pure; called by lint.c. */
+ * lie far from the run's median, time that the hypervisor took, and speed that other programs took (others_cpu.h).
+ * Pure; called by lint.c. */
 #pragma once
 
 #include "base/vec.h"
@@ -9,16 +10,17 @@
 #define NOISE_CLOCK_BOUND 0.05
 #define NOISE_COPY_BOUND 0.25
 #define NOISE_STEAL_BOUND 0.02
+#define NOISE_OTHERS_BOUND 0.05
 /* Probed trials on one node, two probes each, or the median says nothing. */
 #define NOISE_MIN_TRIALS 3
 
-enum noise_kind { NOISE_CLOCK, NOISE_COPY, NOISE_STEAL };
+enum noise_kind { NOISE_CLOCK, NOISE_COPY, NOISE_STEAL, NOISE_OTHERS };
 
 struct noisy_trial {
     uint32_t point, trial;
     enum noise_kind kind; /* the one that is furthest beyond its bound */
-    bool is_after;        /* the probe's place, unless it is steal */
-    double change; /* of the median, -0.12: 12% below; of NOISE_STEAL, the share that was taken */
+    bool is_after;        /* the probe's place, of a probe */
+    double change; /* of the median, -0.12: 12% below; of the others, the share that was taken */
     double times_bound; /* above 1 */
 };
 struct noisy_trials {
@@ -32,5 +34,8 @@ void noisy_trial_describe(const struct noisy_trial *t, struct buf *out);
 /* Of the replicas' CPUs' busy time, the share that the hypervisor took, of the replica where it was most; NaN:
  * nobody knows, or there was too little of it. */
 double trial_steal_ratio(const struct trial_result *t);
+/* Of the time in which the replica's threads ran or were ready to, the share that they waited for a CPU, whoever had
+ * it; of the replica where it was most; NaN: nobody knows. */
+double trial_wait_ratio(const struct trial_result *t);
 /* The replica that probed; NULL: none. */
 const struct replica_result *trial_prober(const struct trial_result *t);

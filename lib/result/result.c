@@ -10,6 +10,7 @@
 #include "result/hardware.h"
 #include "result/lint.h"
 #include "result/number.h"
+#include "result/others_cpu.h"
 #include "result/resources.h"
 #include "result/result_parts.h"
 #include "result/threshold.h"
@@ -200,6 +201,7 @@ void result_begin_trial(struct trial_result *t)
     t->throughput = unknown_throughput(scope_job);
     t->to_accuracy = accuracy_time_to(NULL, 0);
     t->after = accuracy_after(NULL, 0);
+    t->others_share = NAN;
     t->phase = TRIAL_PENDING;
 }
 
@@ -223,6 +225,7 @@ static void build_trial(struct trial_result *t, const struct point *point, const
     switch (t->row->outcome) {
     case ATTEMPT_SUCCEEDED:
         sum_trainers(t, point);
+        t->others_share = others_cpu_of_trial(t, point_leading_role(point));
         return;
     case ATTEMPT_VOID:
     case ATTEMPT_INVALID: /* not decided: the next attempt runs, or the run ended before it could */

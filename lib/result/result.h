@@ -52,6 +52,7 @@ struct trial_result {
     struct replica_result *replicas; /* of `row`, in its order; owned */
     size_t n_replicas;
     struct step_series steps; /* of its first trainer or worker; owned */
+    double others_share; /* of its speed, that other programs took (others_cpu.h); NaN: not known */
     /* Of the first trainer, worker or launcher that has evaluations; only if the definition asks for them. */
     struct time_to_accuracy to_accuracy;
     struct accuracy_after after;

@@ -196,6 +196,9 @@ static json_t *trial_to_json(const struct trial_result *t, const struct spec *sp
     json_object_set_new(o, "throughput", figure_to_json(&t->throughput));
     json_object_set_new(o, "error", json_text_or_null(t->error));
     put_trial_accuracy(o, t, spec);
+    if (!isnan(t->others_share)) {
+        json_object_set_new(o, "othersShare", json_real(t->others_share));
+    }
     json_object_set_new(o, "details", lines_to_json(t->details));
     json_object_set_new(o, "replicas", replicas);
     return o;

@@ -76,7 +76,8 @@ static char *describe_on(size_t columns, enum run_phase phase, bool is_interrupt
                 "\"samples\":1,"
                 "\"duration_ns\":1,\"steps\":1,\"noise\":{\"before\":{\"spins_per_s\":801000000,"
                 "\"copy_bytes_per_s\":5912345678},\"after\":{\"spins_per_s\":799000000,"
-                "\"copy_bytes_per_s\":0},\"busy_ns\":2000000000,\"steal_ns\":62000000}}");
+                "\"copy_bytes_per_s\":0},\"busy_ns\":2000000000,\"steal_ns\":62000000,"
+                "\"cpu_run_ns\":900000000,\"cpu_wait_ns\":300000000}}");
     struct event_row events[] = {
         {1760000001000, EVENT_NORMAL, (char *)"RunStarted", (char *)"points: 1"},
         {1760000059000, EVENT_WARNING, (char *)"TrialFailed", (char *)"point 0 trial 0"},
@@ -162,11 +163,12 @@ static void test_a_failed_run(void **state)
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         assert_has(text, parts[i]);
     }
-    assert_has(
-        text,
-        "Noise (the machine before and after each trial; steal while it ran):\n"
-        "  POINT   TRIAL   BEFORE: MSPIN/S   COPY GB/S   AFTER: MSPIN/S   COPY GB/S   STEAL\n"
-        "  0           0               801        5.91              799    too busy    3.1%\n");
+    assert_has(text,
+               "Noise (the machine before and after each trial; what others took while it ran):\n"
+               "  POINT   TRIAL   BEFORE: MSPIN/S   COPY GB/S   AFTER: MSPIN/S   COPY GB/S   STEAL "
+               "  WAITED   OTHERS\n"
+               "  0           0               801        5.91              799    too busy    3.1% "
+               "   25.0%        -\n");
     assert_null(strstr(text, "--resume"));
     assert_null(strchr(text, '\033'));
 }
