@@ -141,6 +141,7 @@ static const char *word(enum change change)
         [CHANGE_NONE] = "~",
         [CHANGE_TOO_FEW] = "too few",
         [CHANGE_NOT_MEASURED] = "not measured",
+        [CHANGE_MACHINE_BUSY] = "machine busy",
     };
     return words[change];
 }

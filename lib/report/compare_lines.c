@@ -350,6 +350,45 @@ static void say_spread_unknown(struct compare_lines *lines, const struct compari
     buf_done(&share);
 }
 
+/* The point, or the whole, that others explain most of. */
+static const struct compared_busy *busiest(const struct comparison *c)
+{
+    const struct compared_busy *most = NULL;
+    vec_each (const struct compared_point, p, &c->points) {
+        if (p->change == CHANGE_MACHINE_BUSY &&
+            (most == NULL || fabs(p->busy.explained) > fabs(most->explained))) {
+            most = &p->busy;
+        }
+    }
+    return most == NULL && c->whole_change == CHANGE_MACHINE_BUSY ? &c->busy : most;
+}
+
+static void say_machine_busy(struct compare_lines *lines, const struct comparison *c)
+{
+    const struct compared_busy *busy = busiest(c);
+    if (busy == NULL) {
+        return;
+    }
+    const size_t n = c->counts[CHANGE_MACHINE_BUSY];
+    struct buf text = BUF_INIT;
+    if (n > 0) {
+        buf_printf(&text, "the change at %zu point%s", n, plural(n));
+    } else {
+        buf_puts(&text, "the change of all points together");
+    }
+    add(lines, COMPARE_LINE_WARNING,
+        "%s may come from other programs on the machine: while threads waited for CPUs, others "
+        "took "
+        "%.0f%% of the speed of the base's runs and %.0f%% of the candidate's%s, which explains a "
+        "ratio of %.3f; %.3f remain%s; run it again on a quiet machine, or sweep both in one run "
+        "and "
+        "compare RUN --axis NAME",
+        buf_cstr(&text), 100 * busy->base_share, 100 * busy->candidate_share,
+        n > 1 ? " (where it differs most)" : "", exp(busy->explained), exp(busy->alone.difference),
+        busy->p_adjusted <= COMPARE_HISTORY_ALPHA ? ", less than that" : " and show no change");
+    buf_done(&text);
+}
+
 static void say_not_measured(struct compare_lines *lines, const struct comparison *c)
 {
     if (c->counts[CHANGE_NOT_MEASURED] > 0) {
@@ -366,6 +405,7 @@ static void say_undecided(struct compare_lines *lines, const struct comparison *
     const size_t n = c->counts[CHANGE_INCONCLUSIVE], least = fewest_trials(c);
     say_few(lines, c);
     say_spread_unknown(lines, c);
+    say_machine_busy(lines, c);
     if (n > 0) {
         struct buf share = BUF_INIT;
         put_percent(largest(c, CHANGE_INCONCLUSIVE), &share);
@@ -453,6 +493,7 @@ static void put_unchanged(const struct comparison *c, enum change change, bool i
         [CHANGE_NONE] = "no significant change",
         [CHANGE_TOO_FEW] = "too few trials",
         [CHANGE_NOT_MEASURED] = "no throughput on one side",
+        [CHANGE_MACHINE_BUSY] = "a change that a busier machine may explain",
     };
     static const char *const others[] = {
         [CHANGE_INCONCLUSIVE] = "with a change that one test alone shows",
@@ -461,6 +502,7 @@ static void put_unchanged(const struct comparison *c, enum change change, bool i
         [CHANGE_NONE] = "without a significant change",
         [CHANGE_TOO_FEW] = "with too few trials",
         [CHANGE_NOT_MEASURED] = "not measured on both sides",
+        [CHANGE_MACHINE_BUSY] = "with a change that a busier machine may explain",
     };
     const size_t n = c->counts[change];
     if (is_first) {

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "result/compare_busy.h"
 #include "result/compare_history.h"
 #include "result/compare_internal.h"
 #include "result/compare_runs.h"
@@ -24,6 +25,7 @@ const char *change_to_string(enum change change)
         [CHANGE_NONE] = "NoneShown",
         [CHANGE_TOO_FEW] = "TooFewTrials",
         [CHANGE_NOT_MEASURED] = "NotMeasured",
+        [CHANGE_MACHINE_BUSY] = "MachineBusy",
     };
     return names[change];
 }
@@ -130,14 +132,18 @@ static bool is_named(const struct comparison *c, const struct compared_point *p)
 }
 
 /* The trials of two runs show a change: is it one of what was compared, or do any two runs differ so? Where this run of
- * the base is unusual itself, both may point in opposite directions. */
+ * the base is unusual itself, both may point in opposite directions. Where the machine was busier, that may be it. */
 static enum change ask_history(const struct comparison *c, const struct between *between,
-                               double p_adjusted, double ratio)
+                               double p_adjusted, const struct compared_busy *busy, double ratio)
 {
     const enum change change = compare_history_judge(c, between, p_adjusted);
+    if (change != CHANGE_SLOWER && change != CHANGE_FASTER) {
+        return change;
+    }
     const bool agrees = (ratio > 1) == (between->difference > 0);
-    return (change == CHANGE_SLOWER || change == CHANGE_FASTER) && !agrees ? CHANGE_INCONCLUSIVE
-                                                                           : change;
+    return !agrees                                                    ? CHANGE_INCONCLUSIVE
+           : compare_busy_is_cause(busy, between, c->threshold_ratio) ? CHANGE_MACHINE_BUSY
+                                                                      : change;
 }
 
 /* What the gate rejects is explained where a point is named; else it is not. */
@@ -150,7 +156,7 @@ static enum change judge(const struct comparison *c, const struct compared_point
         return CHANGE_TOO_FEW;
     }
     const enum change asked =
-        ask_history(c, &p->between, p->between_p_adjusted, p->ratio.estimate.value);
+        ask_history(c, &p->between, p->between_p_adjusted, &p->busy, p->ratio.estimate.value);
     if (is_named(c, p)) {
         return asked;
     }
@@ -165,9 +171,10 @@ static enum change judge(const struct comparison *c, const struct compared_point
  * that the candidate alone has asks nothing of the base. */
 static enum change judge_whole(const struct comparison *c)
 {
+    const size_t n_busy = c->counts[CHANGE_MACHINE_BUSY] + (c->whole_change == CHANGE_MACHINE_BUSY);
     const size_t n_open = c->counts[CHANGE_INCONCLUSIVE] + c->counts[CHANGE_TOO_FEW] +
                           c->counts[CHANGE_NOT_MEASURED] + c->counts[CHANGE_SPREAD_UNKNOWN] +
-                          c->only_base.len + (c->whole_change == CHANGE_INCONCLUSIVE);
+                          n_busy + c->only_base.len + (c->whole_change == CHANGE_INCONCLUSIVE);
     const bool is_slower = c->counts[CHANGE_SLOWER] > 0 || c->whole_change == CHANGE_SLOWER;
     const bool is_faster = c->counts[CHANGE_FASTER] > 0 || c->whole_change == CHANGE_FASTER;
     return is_slower    ? CHANGE_SLOWER
@@ -230,8 +237,8 @@ static void judge_together(struct comparison *c)
 {
     c->whole_change = CHANGE_NONE;
     if (c->gate_rejects && !isnan(c->between_p_adjusted)) {
-        const enum change change =
-            ask_history(c, &c->between, c->between_p_adjusted, c->geomean_ratio.estimate.value);
+        const enum change change = ask_history(c, &c->between, c->between_p_adjusted, &c->busy,
+                                               c->geomean_ratio.estimate.value);
         c->whole_change = change == CHANGE_USUAL ? CHANGE_NONE : change;
     }
 }

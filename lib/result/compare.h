@@ -31,8 +31,9 @@ enum change {
     CHANGE_NONE,           /* none was shown; the interval says how large one may be */
     CHANGE_TOO_FEW,        /* trials: none could have been shown, or nothing bounds it */
     CHANGE_NOT_MEASURED,   /* a side has no throughput */
+    CHANGE_MACHINE_BUSY, /* the history shows a change, and what other programs took may explain it */
 };
-#define CHANGE_COUNT 8
+#define CHANGE_COUNT 9
 const char *change_to_string(enum change change); /* "Slower", ... */
 
 /* Of one run by an axis: is the candidate shown not to be slower than a margin? */
@@ -44,6 +45,15 @@ enum margin_verdict {
 };
 const char *margin_verdict_to_string(enum margin_verdict verdict); /* "NotSlower", ... */
 
+/* Of two runs: what remains of a difference once the speed that other programs took is given back (compare_busy.h). */
+struct compared_busy {
+    struct between
+        alone;         /* as `between`, of throughputs without others; known where all shares are */
+    double p_adjusted; /* NaN: not tested */
+    double explained;  /* ln; what is measured less what remains */
+    double base_share, candidate_share; /* of their speed, that others took */
+};
+
 struct compared_point {
     const struct point_result *base, *candidate; /* borrowed */
     struct figure ratio;                         /* candidate's median / base's */
@@ -52,7 +62,8 @@ struct compared_point {
     enum change change;
     struct between between;    /* of two runs: against all runs of the base */
     double between_p_adjusted; /* NaN: not tested */
-    struct paired paired;      /* by an axis: of the blocks; then welch is not known */
+    struct compared_busy busy;
+    struct paired paired; /* by an axis: of the blocks; then welch is not known */
     enum margin_verdict margin;
 };
 
@@ -75,6 +86,7 @@ struct comparison {
     size_t n_base_runs;     /* of the base's definition, machine and build, the base among them */
     struct between between; /* all points together */
     double between_p_adjusted; /* NaN: not tested, or the one point says it all */
+    struct compared_busy busy;
     /* Repeats on each side with which the gate can reject: if every point changed, and if one did
      * alone. 0: these trials suffice. */
     size_t repeats_for_all, repeats_for_one;

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "result/compare_busy.h"
 #include "result/compare_runs.h"
 
 /* ---- which runs are the base's ---- */
@@ -42,54 +43,120 @@ static double mean_of(const struct point_result *p)
 
 /* ---- the tests ---- */
 
-/* A run counts where it measured the point. `sums` adds up each run's points for the whole. */
+/* What a run measured, and what it would have without other programs. NaN: not known. */
+enum { AS_MEASURED, ALONE, KINDS };
+static void means_of(const struct point_result *p, double ret[static KINDS])
+{
+    ret[AS_MEASURED] = mean_of(p);
+    ret[ALONE] = ret[AS_MEASURED] + compare_busy_lost(p);
+}
+
+/* Of the values that are known; of a candidate whose own is not, nothing is. */
+static struct between test(const double *values, size_t n, double other)
+{
+    _cleanup_(freep) double *known = xnew_array(double, n + 1);
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!isnan(values[i]) && !isnan(other)) {
+            known[used++] = values[i];
+        }
+    }
+    return between_test(known, used, other);
+}
+
+struct tested {          /* the runs of the base, and the candidate */
+    double *base[KINDS]; /* (n) owned */
+    double other[KINDS];
+    size_t n;
+};
+
+static void test_both(const struct tested *t, struct between *ret_between,
+                      struct compared_busy *ret_busy)
+{
+    *ret_between = test(t->base[AS_MEASURED], t->n, t->other[AS_MEASURED]);
+    ret_busy->alone = test(t->base[ALONE], t->n, t->other[ALONE]);
+    if (ret_busy->alone.n_runs < ret_between->n_runs) { /* then both would be of other runs */
+        ret_busy->alone = (struct between){.p = 1};
+    }
+    compare_busy_explain(ret_busy, ret_between, t->other[ALONE] - t->other[AS_MEASURED]);
+}
+
+/* A run counts where it measured the point. `sums` adds up the points of each run. */
 static void test_point(struct compared_point *p, const struct result *const *runs, size_t n,
-                       double *sums, double *ret_other)
+                       struct tested *sums)
 {
-    _cleanup_(freep) double *means = xnew_array(double, n + 1);
-    size_t used = 0;
+    struct tested of_point = {.n = n};
+    for (int k = 0; k < KINDS; k++) {
+        of_point.base[k] = xnew_array(double, n);
+    }
+    means_of(p->candidate, of_point.other);
     for (size_t i = 0; i < n; i++) {
-        const double mean = mean_of(&runs[i]->points[p->base->point->index]);
-        sums[i] += mean;
-        if (!isnan(mean)) {
-            means[used++] = mean;
+        double means[KINDS];
+        means_of(&runs[i]->points[p->base->point->index], means);
+        for (int k = 0; k < KINDS; k++) {
+            of_point.base[k][i] = means[k];
+            sums->base[k][i] += means[k];
         }
     }
-    const double other = mean_of(p->candidate);
-    *ret_other += other;
-    p->between = between_test(means, used, other);
+    test_both(&of_point, &p->between, &p->busy);
+    for (int k = 0; k < KINDS; k++) {
+        sums->other[k] += of_point.other[k];
+        free(of_point.base[k]);
+    }
 }
 
-static void test_whole(struct comparison *c, const double *sums, size_t n, double other,
-                       size_t n_points)
+/* The mean over points of each run that has all of them. */
+static void test_whole(struct comparison *c, struct tested *sums, size_t n_points)
 {
-    _cleanup_(freep) double *means = xnew_array(double, n + 1);
-    size_t used = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!isnan(sums[i])) {
-            means[used++] = sums[i] / (double)n_points;
+    for (int k = 0; k < KINDS; k++) {
+        sums->other[k] /= (double)n_points;
+        for (size_t i = 0; i < sums->n; i++) {
+            sums->base[k][i] /= (double)n_points;
         }
     }
-    c->between = between_test(means, used, other / (double)n_points);
+    test_both(sums, &c->between, &c->busy);
 }
 
-/* As in compare_axis.c: one half of alpha for the whole, one half for the points by Holm. */
-static void adjust(struct comparison *c)
+/* As in compare_axis.c: one half of alpha for the whole, one half for the points by Holm. `test_of` and
+ * `p_of` choose one of both kinds. */
+static void adjust(struct comparison *c, struct between *(*test_of)(struct compared_point *),
+                   double *(*p_of)(struct compared_point *), const struct between *whole,
+                   double *ret_whole)
 {
     _cleanup_(freep) double *p_values = xnew_array(double, c->points.len + 1);
     size_t n = 0;
-    vec_each (const struct compared_point, p, &c->points) {
-        if (p->between.known) {
-            p_values[n++] = p->between.p;
+    vec_each (struct compared_point, p, &c->points) {
+        if (test_of(p)->known) {
+            p_values[n++] = test_of(p)->p;
         }
     }
     const double share = n > 1 ? 2 : 1;
     paired_adjust(p_values, n, p_values);
     n = 0;
     vec_each (struct compared_point, p, &c->points) {
-        p->between_p_adjusted = p->between.known ? fmin(1, share * p_values[n++]) : NAN;
+        *p_of(p) = test_of(p)->known ? fmin(1, share * p_values[n++]) : NAN;
     }
-    c->between_p_adjusted = c->between.known && n > 1 ? fmin(1, share * c->between.p) : NAN;
+    *ret_whole = whole->known && n > 1 ? fmin(1, share * whole->p) : NAN;
+}
+
+static struct between *measured_test(struct compared_point *p)
+{
+    return &p->between;
+}
+
+static double *measured_p(struct compared_point *p)
+{
+    return &p->between_p_adjusted;
+}
+
+static struct between *alone_test(struct compared_point *p)
+{
+    return &p->busy.alone;
+}
+
+static double *alone_p(struct compared_point *p)
+{
+    return &p->busy.p_adjusted;
 }
 
 void compare_history_test(struct comparison *c, const struct result *const *history, size_t n)
@@ -105,17 +172,23 @@ void compare_history_test(struct comparison *c, const struct result *const *hist
         }
     }
     c->n_base_runs = used;
-    _cleanup_(freep) double *sums = xnew_array(double, used);
-    double other = 0;
+    struct tested sums = {.n = used};
+    for (int k = 0; k < KINDS; k++) {
+        sums.base[k] = xnew_array(double, used);
+    }
     size_t n_points = 0;
     vec_each (struct compared_point, p, &c->points) {
         if (compare_is_measured(p)) {
-            test_point(p, runs, used, sums, &other);
+            test_point(p, runs, used, &sums);
             n_points++;
         }
     }
-    test_whole(c, sums, used, other, n_points);
-    adjust(c);
+    test_whole(c, &sums, n_points);
+    for (int k = 0; k < KINDS; k++) {
+        free(sums.base[k]);
+    }
+    adjust(c, measured_test, measured_p, &c->between, &c->between_p_adjusted);
+    adjust(c, alone_test, alone_p, &c->busy.alone, &c->busy.p_adjusted);
 }
 
 enum change compare_history_judge(const struct comparison *c, const struct between *between,

@@ -136,6 +136,22 @@ static json_t *between_to_json(const struct between *b, double p_adjusted)
     return o;
 }
 
+/* What other programs took, and what remains without it. */
+static json_t *busy_to_json(const struct compared_busy *b)
+{
+    if (!b->alone.known) {
+        return json_null();
+    }
+    json_t *o = json_object();
+    json_object_set_new(o, "base", json_number_or_null(b->base_share));
+    json_object_set_new(o, "candidate", json_number_or_null(b->candidate_share));
+    json_object_set_new(o, "explained", json_number_or_null(exp(b->explained)));
+    json_object_set_new(o, "remaining", json_number_or_null(exp(b->alone.difference)));
+    json_object_set_new(o, "p", json_number_or_null(b->alone.p));
+    json_object_set_new(o, "pAdjusted", json_number_or_null(b->p_adjusted));
+    return o;
+}
+
 /* How far runs of the base differ; of one run nothing needs to be known about others. */
 static json_t *history_to_json(const struct comparison *c)
 {
@@ -145,6 +161,7 @@ static json_t *history_to_json(const struct comparison *c)
     json_t *o = json_object();
     json_object_set_new(o, "baseRuns", json_integer((json_int_t)c->n_base_runs));
     json_object_set_new(o, "together", between_to_json(&c->between, c->between_p_adjusted));
+    json_object_set_new(o, "others", busy_to_json(&c->busy));
     json_object_set_new(o, "verdict", json_string(change_to_string(c->whole_change)));
     return o;
 }
@@ -177,6 +194,7 @@ static json_t *point_to_json(const struct comparison *c, const struct compared_p
     json_object_set_new(o, "ratio", figure_to_json(&p->ratio));
     json_object_set_new(o, "welch", welch_to_json(p));
     json_object_set_new(o, "between", between_to_json(&p->between, p->between_p_adjusted));
+    json_object_set_new(o, "others", busy_to_json(&p->busy));
     json_object_set_new(o, "paired", paired_to_json(&p->paired, p->p_adjusted));
     json_object_set_new(o, "margin", margin_to_json(c, p->margin, margin_low(&p->paired)));
     json_object_set_new(o, "verdict", json_string(change_to_string(p->change)));
@@ -226,6 +244,7 @@ static json_t *counts_of_changes(const struct comparison *c)
         [CHANGE_NONE] = "noneShown",
         [CHANGE_TOO_FEW] = "tooFewTrials",
         [CHANGE_NOT_MEASURED] = "notMeasured",
+        [CHANGE_MACHINE_BUSY] = "machineBusy",
     };
     json_t *o = json_object();
     for (int i = 0; i < CHANGE_COUNT; i++) {

@@ -68,6 +68,7 @@ static enum gate_outcome judge_change(enum change change)
     case CHANGE_SPREAD_UNKNOWN:
     case CHANGE_TOO_FEW:
     case CHANGE_NOT_MEASURED:
+    case CHANGE_MACHINE_BUSY:
         break;
     }
     return GATE_CHECK_UNKNOWN;

@@ -1,0 +1,96 @@
+/* What the lines under a comparison say of a machine that was busy. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../result/result_fixture.h"
+#include "report/compare_lines.h"
+
+static void make_run(struct fixture *f, const char *name, double x, double share)
+{
+    static const double spread[] = {1, 1.004, 0.997, 1.002};
+    fixture_init(f, "{grid: {pservers: [1], trainers: [1, 2]}}",
+                 "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 4}\n", 16);
+    free(f->def->name);
+    free(f->def->uid);
+    f->def->name = xstrdup(name);
+    f->def->uid = xstrdup(name);
+    for (uint32_t i = 0; i < 8; i++) {
+        fixture_throughput(f, i / 4, i % 4, x * spread[i % 4]);
+    }
+    fixture_build(f, RUN_SUCCEEDED);
+    for (uint32_t i = 0; i < 8; i++) {
+        f->result->points[i / 4].trials[i % 4].others_share = share;
+    }
+}
+
+static const char *line_of(const struct compare_lines *lines, enum compare_line_kind kind)
+{
+    const char *text = "";
+    vec_each (const struct compare_line, l, &lines->list) {
+        text = l->kind == kind ? l->text : text;
+    }
+    return text;
+}
+
+static void says_why_and_what_to_do(void **state)
+{
+    (void)state;
+    static const struct {
+        double x, share;
+        const char *warning, *verdict;
+    } rows[] = {
+        {50, 0.5,
+         "the change at 2 points may come from other programs on the machine: while threads waited "
+         "for CPUs, "
+         "others took 2% of the speed of the base's runs and 50% of the candidate's (where it "
+         "differs most), which "
+         "explains a ratio of 0.510; 0.972 remain and show no change; run it again on a quiet "
+         "machine, or sweep both "
+         "in one run and compare RUN --axis NAME",
+         "demo-q2v8n compared with demo-7k3fq: a change that a busier machine may explain at 2 of "
+         "2 points."},
+        {50, 0.02, "",
+         "demo-q2v8n compared with demo-7k3fq: 2 of 2 points slower by up to 50%, all points "
+         "together "
+         "slower by 50%."},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture a, b;
+        make_run(&a, "demo-7k3fq", 100, 0.02);
+        make_run(&b, "demo-q2v8n", rows[i].x, rows[i].share);
+        static const double usual[FIXTURE_HISTORY] = {1.04, 0.97, 1.02, 0.99, 1.03};
+        struct fixture_history history;
+        fixture_history_init(&history, a.result, usual);
+        const struct compare_params params = {.threshold_ratio = COMPARE_THRESHOLD_RATIO,
+                                              .history = history.list,
+                                              .n_history = FIXTURE_HISTORY};
+        struct comparison *c = NULL;
+        const char *fix;
+        struct err err;
+        assert_int_equal(comparison_new(a.result, b.result, &params, &c, &fix, &err), 0);
+        struct compare_lines lines;
+        compare_lines_init(&lines, c);
+        assert_string_equal(line_of(&lines, COMPARE_LINE_WARNING), rows[i].warning);
+        assert_string_equal(line_of(&lines, COMPARE_LINE_VERDICT), rows[i].verdict);
+        compare_lines_done(&lines);
+        comparison_free(c);
+        fixture_history_done(&history);
+        fixture_done(&a);
+        fixture_done(&b);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(says_why_and_what_to_do),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
