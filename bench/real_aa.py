@@ -5,6 +5,9 @@ Each run trains one point as two: a parameter that changes nothing has the value
 comparison; and so is each run with the one before it, beside the others. The table says how many name a change, with the 95%
 interval of that share (Clopper and Pearson), and the load of the machine meanwhile.
 
+Of two runs it also says how many comparisons were left open because other programs had the CPUs of one of them (MachineBusy), and what others
+took of the trials of both.
+
 It may be ended at any time. Trials stay in the store, and the loads in the file of --json; a second call goes on with the run that was cut
 short, and asks for more runs with a larger N. That file also keeps each verdict.
 
@@ -31,6 +34,7 @@ ALARM_SHARE = 0.01
 ALARMS = ("Slower", "Faster")
 ENDED = ("Succeeded", "PartiallyFailed", "Failed")
 MOST_FAILED = 3   # runs in a row
+BUSY = "MachineBusy"
 
 
 def definition(repeats):
@@ -106,6 +110,24 @@ def loads_text(loads):
 
 # ---- what is measured ----
 
+def others_of(comparison):
+    """The largest share of a side that other programs took, over the points; None where nobody knows."""
+    known = [point["others"] for point in comparison["points"] if point["others"]]
+    return max((max(o["base"], o["candidate"]) for o in known), default=None)
+
+
+def busy_lines(between):
+    """What other programs had to do with the comparisons of two runs."""
+    busy = [d for d in between if d["counts"]["machineBusy"] or d["history"]["verdict"] == BUSY]
+    left_open = sum(d["verdict"] == "Inconclusive" for d in busy)
+    took = [share for share in map(others_of, between) if share is not None]
+    lines = [f"two runs: {left_open} of {len(between)} Inconclusive because other programs had the CPUs"]
+    if took:
+        lines.append(f"others took up to {100 * max(took):.0f}% of a side's speed, {100 * statistics.median(took):.1f}% in the median "
+                     f"of {len(took)} comparisons that say it")
+    return lines
+
+
 class Log:
     """The rows of the runs by their names, in a file that is replaced whole after each."""
 
@@ -180,7 +202,7 @@ class Bench:
         between = {b: self.verdict(a, b) for a, b in zip(names, names[1:])}
         for name in names:
             self.log.add(name, inside=inside[name]["verdict"], margin=inside[name]["whole"]["margin"]["verdict"],
-                         **({"besideTheOneBefore": between[name]["verdict"]} if name in between else {}))
+                         **({"besideTheOneBefore": between[name]["verdict"], "others": others_of(between[name])} if name in between else {}))
         self.log.save()
         rows = [Series("one run, a beside b", [(inside[name]["verdict"], load[name]) for name in names]),
                 Series("a run beside the one before it", [(between[name]["verdict"], load[name]) for name in between])]
@@ -189,6 +211,7 @@ class Bench:
         print(table(["COMPARED", "ALARMS", "95%", "INCONCLUSIVE", "LOAD", "LOAD AT ALARMS"], [row.cells() for row in rows]))
         shown = sum(d["whole"]["margin"]["verdict"] == "NotSlower" for d in inside.values())
         print(f"\none run: b shown not to be slower than 2% in {shown} of {len(inside)}")
+        print("\n".join(busy_lines(list(between.values()))))
         known = [d["history"]["together"]["spread"] for d in between.values() if d["history"]["together"]]
         if known:
             print(f"runs of the same thing deviate by {100 * known[-1]:.2f}%")

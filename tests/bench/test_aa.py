@@ -42,6 +42,19 @@ class Counts(unittest.TestCase):
         self.assertEqual(["x", "2 of 4", "6.8 to 93.2%", "1", "3.0 (1.0 to 9.0)", "6.0 (3.0 to 9.0)"], real_aa.Series("x", seen).cells())
         self.assertEqual(["x", "0 of 0", "0.0 to 100.0%", "0", "-", "-"], real_aa.Series("x", []).cells())
 
+    def test_a_machine_that_was_busy(self):
+        def compared(verdict, n_busy, others, whole="NoneShown"):
+            return {"verdict": verdict, "counts": {"machineBusy": n_busy}, "history": {"verdict": whole},
+                    "points": [{"others": o and {"base": o[0], "candidate": o[1]}} for o in others]}
+
+        between = [compared("NoneShown", 0, [None, None]), compared("Inconclusive", 1, [(0.02, 0.5), (0.01, 0.9)]),
+                   compared("Inconclusive", 0, [(0.02, 0.1)]), compared("Slower", 1, [(0.3, 0)]),
+                   compared("Inconclusive", 0, [None], "MachineBusy")]
+        self.assertEqual(["two runs: 2 of 5 Inconclusive because other programs had the CPUs",
+                          "others took up to 90% of a side's speed, 30.0% in the median of 3 comparisons that say it"],
+                         real_aa.busy_lines(between))
+        self.assertEqual(["two runs: 0 of 1 Inconclusive because other programs had the CPUs"], real_aa.busy_lines(between[:1]))
+
 
 class Program(unittest.TestCase):
     def setUp(self):
