@@ -34,6 +34,9 @@ use_ccache() {
     export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
 }
 
+# Which suite a build is for: build_in builds what its tests run, and no more. Empty: all.
+for_suite=
+
 # build_in DIR [meson option...]: configures (once) and builds; quiet unless it fails.
 build_in() {
     dir=$1
@@ -45,7 +48,10 @@ build_in() {
         rm -f "$dir.setup.log"
     fi
     say "building $(basename "$dir")"
-    ninja -C "$dir" --quiet >&2
+    targets=
+    [ -z "$for_suite" ] || targets=$(python3 "$root/script/suite_targets.py" "$dir" "$for_suite")
+    # shellcheck disable=SC2086 # a list of targets
+    ninja -C "$dir" --quiet $targets >&2
 }
 
 # build_kind KIND [clang]: builds in the folder of that kind, and leaves its path in $build_dir. Each kind has its

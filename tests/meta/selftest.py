@@ -1,6 +1,7 @@
 """No check that cannot fail: each checker of this folder finds what is wrong in a small bad tree, and
 nothing in a good one."""
 
+import json
 import os
 import tempfile
 import unittest
@@ -18,6 +19,7 @@ import mentions
 import mutations
 import promises
 import sizes
+import threads
 import units
 
 GOOD = {
@@ -144,6 +146,21 @@ class SelfTest(unittest.TestCase):
         self.assert_good(sizes.check, {"tests/core/x.py": "# size: one table\n" + "\n" * 800})
         self.assert_bad(sizes.check, "tests/core/x.py", "size: int = 1\n" + "\n" * 800, "801 lines")
         self.assert_bad(sizes.check, "lib/core/x.c", long_function(100, "/* size: */\n"), "count")
+
+    def test_threads(self):
+        def found(suites, symbols, cmd="tests/a"):
+            tests = [{"name": "x", "suite": suites, "cmd": [cmd], "depends": ["a", "lib"]}]
+            targets = [{"id": "a", "type": "executable", "filename": ["tests/a"]},
+                       {"id": "lib", "type": "shared library", "filename": ["lib.so"]}]
+            info = {"meson-info/intro-tests.json": json.dumps(tests), "meson-info/intro-targets.json": json.dumps(targets)}
+            return self.findings(lambda build: threads.check(build, lambda program: symbols[os.path.basename(program)]), info)
+        uses, idle = {"a": {"malloc", "pthread_create"}}, {"a": {"malloc", "signal"}}
+        self.assertEqual([], found(["benchd:unit", "benchd:threads"], uses))
+        self.assertEqual([], found(["benchd:unit"], idle))
+        self.assertEqual([], found(["benchd:cli"], uses))
+        self.assertIn("has pthread_create", found(["benchd:fake"], uses)[0])
+        self.assertIn("has none", found(["benchd:fake", "benchd:threads"], idle)[0])
+        self.assertIn("has sigaction", found(["benchd:unit"], {"a": {"sigaction"}}, "/usr/bin/python3")[0])
 
     def test_format(self):
         if formatting.clang_format() is None:
