@@ -5,10 +5,15 @@
  * In the environment:
  *   STAND_IN_NCCL_FAILS    the call of that name fails
  *   STAND_IN_NCCL_WRONG    if it is set, the first number of each sum of ncclAllReduce is 1 too large
- *   STAND_IN_NCCL_HANGS    a folder: ncclCommInitRank makes a file with the rank's number there, and does not return */
+ *   STAND_IN_NCCL_HANGS    a folder: ncclCommInitRank makes a file with the rank's number there, and does not return
+ *   STAND_IN_NCCL_STUCK    the call of that name waits until it is aborted
+ *   STAND_IN_NCCL_ASYNC    a file: as soon as it is there, ncclCommGetAsyncError reports the error whose digit it holds, and calls
+ *                          wait until they are aborted
+ *   STAND_IN_NCCL_DEAF     if it is set, ncclCommAbort does not return */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +22,7 @@
 
 #include "stand_in.h"
 
-enum { ID_BYTES = 128, FAILURE = 2, SLOT_FLOATS = 1 << 22 };
+enum { ID_BYTES = 128, FAILURE = 2, REMOTE = 6, SLOT_FLOATS = 1 << 22 };
 
 struct id {
     char bytes[ID_BYTES];
@@ -32,6 +37,7 @@ struct comm {
     struct table *table;
     size_t bytes;
     int n_ranks, rank;
+    atomic_bool is_aborted;
     struct work { /* of ncclAllReduce */
         enum { WORK_BEGIN, WORK_ALL_CAME, WORK_ALL_READ } state;
         const float *from;
@@ -46,6 +52,8 @@ const char *ncclGetErrorString(int result);
 int ncclGetUniqueId(struct id *ret);
 int ncclCommInitRank(struct comm **ret, int n_ranks, struct id id, int rank);
 int ncclCommDestroy(struct comm *c);
+int ncclCommGetAsyncError(struct comm *c, int *ret);
+int ncclCommAbort(struct comm *c);
 int ncclAllReduce(const float *from, float *to, size_t n, int type, int op, struct comm *c,
                   struct stand_in_stream *stream);
 int ncclReduceScatter(const float *from, float *to, size_t n, int type, int op, struct comm *c,
@@ -66,7 +74,9 @@ int ncclGetVersion(int *ret)
 
 const char *ncclGetErrorString(int result)
 {
-    return result == FAILURE ? "stand-in failure" : "unknown";
+    return result == FAILURE  ? "stand-in failure"
+           : result == REMOTE ? "stand-in remote"
+                              : "unknown";
 }
 
 int ncclGetUniqueId(struct id *ret)
@@ -89,12 +99,59 @@ static int come(struct comm *c)
     return turn;
 }
 
-static void meet(struct comm *c)
+/* The error that STAND_IN_NCCL_ASYNC asks for by now; 0: none. */
+static int reported(void)
+{
+    const char *path = getenv("STAND_IN_NCCL_ASYNC");
+    char digit = '0';
+    const int fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)!read(fd, &digit, 1);
+        (void)close(fd);
+    }
+    return digit - '0';
+}
+
+/* False: the communicator has been aborted. */
+static bool meet(struct comm *c)
 {
     const int turn = come(c);
-    while (atomic_load(&c->table->turn) == turn) {
+    while (atomic_load(&c->table->turn) == turn && !atomic_load(&c->is_aborted)) {
         (void)sched_yield();
     }
+    return !atomic_load(&c->is_aborted);
+}
+
+static bool is_stuck(const char *call)
+{
+    const char *wanted = getenv("STAND_IN_NCCL_STUCK");
+    return (wanted != NULL && strcmp(wanted, call) == 0) || reported() != 0;
+}
+
+/* Returns when it is aborted. */
+static int wait_for_abort(struct comm *c)
+{
+    while (!atomic_load(&c->is_aborted)) {
+        (void)sched_yield();
+    }
+    return FAILURE;
+}
+
+int ncclCommGetAsyncError(struct comm *c, int *ret)
+{
+    (void)c;
+    *ret = reported();
+    return 0;
+}
+
+/* What it frees is still read by the call that it ends, so it stays. */
+int ncclCommAbort(struct comm *c)
+{
+    while (getenv("STAND_IN_NCCL_DEAF") != NULL) {
+        (void)pause();
+    }
+    atomic_store(&c->is_aborted, true);
+    return 0;
 }
 
 /* An array on the "GPU". */
@@ -127,7 +184,7 @@ int ncclCommInitRank(struct comm **ret, int n_ranks, struct id id, int rank)
     }
     c->table = mmap(NULL, c->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     (void)close(fd);
-    meet(c);
+    (void)meet(c);              /* nobody can abort it yet */
     (void)shm_unlink(id.bytes); /* the second one finds nothing */
     *ret = c;
     return 0;
@@ -159,7 +216,7 @@ static int advance(void *ctx)
 {
     struct comm *c = ctx;
     struct work *w = &c->work;
-    for (;;) {
+    while (!is_stuck("ncclAllReduce")) {
         const size_t len = w->n - w->at < SLOT_FLOATS ? w->n - w->at : SLOT_FLOATS;
         if (w->state != WORK_BEGIN && atomic_load(&c->table->turn) == w->turn) {
             return 0;
@@ -187,6 +244,7 @@ static int advance(void *ctx)
             break;
         }
     }
+    return 0;
 }
 
 int ncclAllReduce(const float *from, float *to, size_t n, int type, int op, struct comm *c,
@@ -207,15 +265,22 @@ int ncclReduceScatter(const float *from, float *to, size_t n, int type, int op, 
     if (fails("ncclReduceScatter") || type != 7 || op != 0) {
         return FAILURE;
     }
+    if (is_stuck("ncclReduceScatter")) {
+        return wait_for_abort(c);
+    }
     for (int owner = 0; owner < c->n_ranks; owner++) {
         for (size_t at = 0; at < n; at += SLOT_FLOATS) {
             const size_t len = n - at < SLOT_FLOATS ? n - at : SLOT_FLOATS;
             memcpy(slot_of(c, c->rank), floats(from) + (size_t)owner * n + at, len * sizeof(float));
-            meet(c);
+            if (!meet(c)) {
+                return FAILURE;
+            }
             for (size_t i = 0; owner == c->rank && i < len; i++) {
                 floats(to)[at + i] = sum_at(c, i);
             }
-            meet(c);
+            if (!meet(c)) {
+                return FAILURE;
+            }
         }
     }
     return 0;
@@ -227,14 +292,21 @@ int ncclAllGather(const float *from, float *to, size_t n, int type, struct comm 
     if (fails("ncclAllGather") || type != 7) {
         return FAILURE;
     }
+    if (is_stuck("ncclAllGather")) {
+        return wait_for_abort(c);
+    }
     for (size_t at = 0; at < n; at += SLOT_FLOATS) {
         const size_t len = n - at < SLOT_FLOATS ? n - at : SLOT_FLOATS;
         memcpy(slot_of(c, c->rank), floats(from) + at, len * sizeof(float));
-        meet(c);
+        if (!meet(c)) {
+            return FAILURE;
+        }
         for (int r = 0; r < c->n_ranks; r++) {
             memcpy(floats(to) + (size_t)r * n + at, slot_of(c, r), len * sizeof(float));
         }
-        meet(c);
+        if (!meet(c)) {
+            return FAILURE;
+        }
     }
     return 0;
 }

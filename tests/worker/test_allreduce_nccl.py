@@ -12,7 +12,7 @@ import tempfile
 from gang import PATIENCE_S, seconds_since, signal, time
 from tap import Tap
 from test_allreduce import ROW, Ranks, check_faults, rows_of
-from test_nccl import Env
+from test_nccl import Env, report_error
 
 FOLDER = sys.argv[1]
 NCCL = ["--backend", "nccl"]
@@ -95,6 +95,26 @@ def check_connecting(tap):
         tap.match("ncclCommInitRank has not ended within 2 s", err, "NCCL does not connect: says so")
 
 
+def check_reported(tap):
+    """NCCL reports an error while a call is under way; of its network, a rank that dies meanwhile is the cause."""
+    for digit, victim in (("3", None), ("6", 1)):
+        with tempfile.TemporaryDirectory() as folder, Env(STAND_IN_NCCL_ASYNC=f"{folder}/error"):
+            with Ranks(3, ["-b", "1M", "-e", "1M", "-n", 1000000, *NCCL]) as ranks:
+                time.sleep(1)  # nothing is printed before the first size has ended
+                report_error(f"{folder}/error", digit)
+                if victim is not None:
+                    time.sleep(0.5)  # the error comes first
+                    ranks.processes[victim].send_signal(signal.SIGKILL)
+                begin = time.monotonic()
+                ends = ranks.end(but=victim)
+        what = f"NCCL reports {digit}, {victim} dies"
+        tap.ok(seconds_since(begin) < LIMIT_S, f"{what}: at once", f"after {seconds_since(begin):.1f} s")
+        tap.ok((13 if victim is None else 11) in [code for code, _, _ in ends], f"{what}: exit codes", f"got {ends}")
+        for _, _, err in ends:
+            tap.match("NCCL 3" if victim is None else "worker/1", err, f"{what}: says so")
+            tap.equal(1, err.count("\n"), f"{what}: in one line")
+
+
 def main():
     tap = Tap()
     with Env(LD_LIBRARY_PATH=FOLDER), tempfile.TemporaryDirectory() as only_cuda:
@@ -103,6 +123,7 @@ def main():
         check_wrong(tap)
         check_failures(tap, only_cuda)
         check_connecting(tap)
+        check_reported(tap)
         check_faults(tap, "nccl")
     return tap.done()
 

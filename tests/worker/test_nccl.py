@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Workers that exchange through NCCL, with stand-ins for NCCL's library and the driver's (stand_in_nccl.c, stand_in_cuda.c):
-they end with the parameters of a ring, every failure is one line and exit 13, and a killed peer is named although
-the other one waits in the library. On a GPU none of this has run.
+they end with the parameters of a ring, every failure is one line and exit 13, a killed peer is named although
+the other one waits in the library, and a call that does not end is ended. On a GPU none of this has run.
 
 test_nccl.py FOLDER: the one with the stand-ins."""
 import os
 import sys
+import tempfile
 import time
 
 from gang import Ring, seconds_since, signal
@@ -82,11 +83,72 @@ def check_kill(tap):
         tap.ok(seconds_since(begin) < LIMIT_S, "at once", f"after {seconds_since(begin):.1f} s")
 
 
+# What NCCL does, in which the communicator's abort may hang too, and what all ranks say within the limit.
+STUCK = [
+    ({"STAND_IN_NCCL_STUCK": "ncclReduceScatter"}, "ncclReduceScatter has not ended within 4 s"),
+    ({"STAND_IN_NCCL_STUCK": "ncclAllGather"}, "ncclAllGather has not ended within 4 s"),
+    ({"STAND_IN_NCCL_STUCK": "ncclAllGather", "STAND_IN_NCCL_DEAF": "1"}, "ncclAllGather has not ended within 4 s"),
+    ({"STAND_IN_NCCL_HANGS": "."}, "ncclCommInitRank has not ended within 4 s"),
+]
+RENDEZVOUS_S = 4
+BACK_S = 2  # NCCL_WATCH_BACK_NS
+
+
+def check_ends(tap, what, end, says):
+    """All ranks end by one line, none of them with the name of a peer that is well."""
+    codes = sorted(str(code) for code, _, _ in end.values())
+    tap.ok(codes[-1] == "13" and codes[0] in ("11", "13"), f"{what}: exit codes", f"got {codes}")
+    for name, (_, _, stderr) in end.items():
+        tap.ok(says in stderr, f"{what}: {name} says so", f"got {stderr!r}")
+        tap.equal(1, stderr.count("\n"), f"{what}: {name} says it in one line")
+
+
+def check_stuck(tap):
+    for variables, says in STUCK:
+        with tempfile.TemporaryDirectory() as folder:
+            own = {k: folder if v == "." else v for k, v in variables.items()}
+            begin = time.monotonic()
+            with Env(LD_LIBRARY_PATH=FOLDER, **own), Ring(2, ["--steps", 5, "--transport", "Nccl", "--rendezvous-s", RENDEZVOUS_S]) as ring:
+                end = ring.end()
+        check_ends(tap, f"{variables}", end, says)
+        tap.ok(seconds_since(begin) < RENDEZVOUS_S + BACK_S + LIMIT_S, f"{variables}: in time", f"after {seconds_since(begin):.1f} s")
+
+
+def report_error(path, digit):
+    """Whole or not at all."""
+    with open(path + ".new", "w", encoding="ascii") as f:
+        f.write(digit)
+    os.rename(path + ".new", path)
+
+
+def check_reported(tap):
+    """NCCL reports an error of its work. One of its own ends the rank; behind one of the network may be a peer."""
+    for digit, victim in (("3", None), ("6", "worker/1"), ("6", None)):
+        with tempfile.TemporaryDirectory() as folder, Env(LD_LIBRARY_PATH=FOLDER, STAND_IN_NCCL_ASYNC=f"{folder}/error"):
+            with Ring(2, ["--steps", 100000, "--transport", "Nccl"]) as ring:
+                ring["worker/0"].wait_for("step", 2)
+                begin = time.monotonic()
+                report_error(f"{folder}/error", digit)
+                if victim is not None:
+                    time.sleep(0.5)  # the error comes first
+                    ring[victim].signal(signal.SIGKILL)
+                end = ring.end([name for name in ring.replicas if name != victim])
+        what = f"NCCL reports {digit}, {victim} dies"
+        if victim is None:
+            check_ends(tap, what, end, f"(NCCL {digit})")
+        for name, (code, error, stderr) in end.items() if victim is not None else ():
+            tap.equal((11, victim, 1), (code, error and error["peer"], stderr.count("\n")), f"{what}: {name} names the cause")
+        limit_s = (7 if digit == "6" and victim is None else 0) + BACK_S + LIMIT_S  # NCCL_WATCH_PEER_NS
+        tap.ok(seconds_since(begin) < limit_s, f"{what}: in time", f"after {seconds_since(begin):.1f} s")
+
+
 def main():
     tap = Tap()
     check_sums(tap)
     check_failures(tap)
     check_kill(tap)
+    check_stuck(tap)
+    check_reported(tap)
     return tap.done()
 
 

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "worker/comm/comm_thread.h"
 #include "worker/comm/nccl_device.h"
+#include "worker/comm/nccl_watch.h"
 
 #define BEAT_NS INT64_C(100000000)
 /* A call asks without a pause for so long; then it lets others have the CPU between two questions. */
@@ -32,11 +33,29 @@ struct nccl_ranks {
         has_failed; /* NCCL may be at work on the arrays, or on connecting, until the process ends */
     char way[WAY_MAX]; /* "NCCL 2.21.5" */
     int64_t limit_ns, beat_ns;
+    int64_t blamed_ns; /* since when NCCL has reported an error; 0: it has not */
 };
 
 /* ---- waiting ---- */
 
-/* Life signs, if they are due, and the limit of what began at since_ns. */
+/* What NCCL says of its work. If it blames its network, a peer may be gone, whom the mesh finds within NCCL_WATCH_PEER_NS. */
+static int ask(struct nccl_ranks *x, int64_t now_ns, const char *what, struct err *err)
+{
+    const struct nccl_api *api = &x->gpu.api;
+    int result = 0;
+    const int r = x->comm == NULL ? 0 : api->comm_get_async_error(x->comm, &result);
+    result = r != 0 ? r : result;
+    if (result == 0 || result == NCCL_IN_PROGRESS) {
+        return 0;
+    }
+    x->blamed_ns = x->blamed_ns != 0 ? x->blamed_ns : now_ns;
+    const bool may_be_peer = result == NCCL_SYSTEM_ERROR || result == NCCL_REMOTE_ERROR;
+    return may_be_peer && now_ns - x->blamed_ns < NCCL_WATCH_PEER_NS
+               ? 0
+               : nccl_check(api, result, what, err);
+}
+
+/* Life signs, if they are due, errors of NCCL, and the limit of what began at since_ns. */
 static int look_around(struct nccl_ranks *x, const char *what, int64_t since_ns, struct err *err)
 {
     const int64_t now_ns = clock_monotonic_ns();
@@ -48,7 +67,8 @@ static int look_around(struct nccl_ranks *x, const char *what, int64_t since_ns,
         return err_set(err, ETIMEDOUT, "%s has not ended within %.0f s", what,
                        (double)x->limit_ns / 1e9);
     }
-    return x->mesh->ops->beat(x->mesh, err);
+    const int e = x->mesh->ops->beat(x->mesh, err);
+    return e < 0 ? e : ask(x, now_ns, what, err);
 }
 
 /* Until the stream is through. */
@@ -75,6 +95,10 @@ static int checked(struct nccl_ranks *x, int e, struct err *err)
         x->mesh->ops->fault(x->mesh, &fault);
         if (fault.exit_code == 0) {
             x->mesh->ops->abandon(x->mesh, EXIT_WORKER_RESOURCE, err->msg);
+        }
+        if (x->comm != NULL) {
+            nccl_abort(&x->gpu.api, x->comm);
+            x->comm = NULL;
         }
     }
     return e;

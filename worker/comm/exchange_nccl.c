@@ -8,6 +8,7 @@
 #include "base/exit_code.h"
 #include "base/mem.h"
 #include "worker/comm/nccl_device.h"
+#include "worker/comm/nccl_watch.h"
 #include "worker/comm/ring_plan.h"
 
 struct nccl {
@@ -15,6 +16,7 @@ struct nccl {
     struct exchange_ring_params params; /* of the caller */
     struct exchange *ring;              /* owned */
     struct nccl_device gpu;
+    struct nccl_watch watch;
     uint32_t n_ranks, rank;
     size_t n, chunk;   /* floats; of each rank, in the buffers */
     cuda_ptr all, own; /* (n_ranks * chunk) gradients, then parameters; (chunk) */
@@ -50,6 +52,31 @@ static int fail(struct nccl *x, int r, const struct err *err)
         x->ring->ops->abandon(x->ring, EXIT_WORKER_RESOURCE, err->msg);
     }
     return r;
+}
+
+/* ---- what the watch asks for, in its thread ---- */
+
+static bool knows_cause(void *ctx)
+{
+    const struct nccl *x = ctx;
+    struct exchange_fault fault;
+    x->ring->ops->fault(x->ring, &fault);
+    return fault.exit_code != 0;
+}
+
+static void tell(void *ctx, const char *why)
+{
+    struct nccl *x = ctx;
+    x->ring->ops->abandon(x->ring, EXIT_WORKER_RESOURCE, why);
+}
+
+static void give_up(void *ctx, const char *why)
+{
+    const struct nccl *x = ctx;
+    const struct exchange_fault fault = {.exit_code = EXIT_WORKER_RESOURCE};
+    if (x->params.on_fault != NULL) {
+        x->params.on_fault(x->params.ctx, &fault, why);
+    }
 }
 
 /* ---- the beginning ---- */
@@ -106,8 +133,10 @@ static int connect_all(struct nccl *x, struct err *err)
     if (r < 0) {
         return r; /* of the ring, which has named its cause */
     }
+    nccl_watch_begin(&x->watch, "ncclCommInitRank", NULL);
     r = nccl_check(api, api->comm_init_rank(&x->comm, (int)x->n_ranks, id, (int)x->rank),
                    "ncclCommInitRank", err);
+    r = nccl_watch_end(&x->watch, r, err);
     return r < 0 ? fail(x, r, err) : 0;
 }
 
@@ -215,13 +244,15 @@ static int finish(struct nccl *x, struct err *err)
     }
     const int64_t begin_ns = clock_monotonic_ns();
     const size_t n_own = exchange_nccl_part(x->n, x->n_ranks, x->rank);
-    int r = reduce(x, n_own, err);
+    nccl_watch_begin(&x->watch, "ncclReduceScatter", x->comm);
+    int r = nccl_watch_end(&x->watch, reduce(x, n_own, err), err);
     if (r >= 0) {
         const int64_t at_ns = clock_monotonic_ns();
         x->params.apply(x->params.apply_ctx, x->t + 1, 0, n_own, x->new_params + x->chunk * x->rank,
                         x->sum, 1.0f / (float)x->n_ranks);
         x->update_ns = clock_monotonic_ns() - at_ns;
-        r = gather(x, n_own, err);
+        nccl_watch_begin(&x->watch, "ncclAllGather", x->comm);
+        r = nccl_watch_end(&x->watch, gather(x, n_own, err), err);
     }
     x->t++;
     x->is_done = true;
@@ -297,6 +328,7 @@ static void nccl_free(struct exchange *exchange)
     if (x == NULL) {
         return;
     }
+    nccl_watch_stop(&x->watch);
     if (x->ring != NULL) {
         x->ring->ops->free(x->ring);
     }
@@ -329,7 +361,16 @@ static int open_all(struct nccl *x, struct err *err)
     ring.transport = EXCHANGE_TRANSPORT_TCP;
     ring.apply = keep_sum;
     x->params.listen_fd = -1; /* the ring's from here on */
-    return exchange_ring_new(&ring, &x->ring, err);
+    const int e = exchange_ring_new(&ring, &x->ring, err);
+    const struct nccl_watch_params watch = {
+        .api = &x->gpu.api,
+        .limit_ns = x->params.rendezvous_ns,
+        .knows_cause = knows_cause,
+        .tell = tell,
+        .give_up = give_up,
+        .ctx = x,
+    };
+    return e < 0 ? e : nccl_watch_start(&x->watch, &watch, err);
 }
 
 int exchange_nccl_new(const struct exchange_ring_params *ring, struct exchange **ret,

@@ -10,7 +10,9 @@
  * differ from those of the other transports.
  *
  * All calls on a GPU are made in the caller's thread. A peer that dies meanwhile leaves that thread
- * waiting; the ring's thread then reports the fault through `on_fault`, which ends the process. */
+ * waiting; the ring's thread then reports the fault through `on_fault`, which ends the process. If no peer has
+ * failed, nccl_watch.h ends a call that NCCL reports as failed, or that lasts longer than `rendezvous_ns`: it may wait so
+ * long for the slowest rank. */
 #pragma once
 
 #include "worker/comm/exchange_ring.h"

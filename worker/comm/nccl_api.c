@@ -26,6 +26,8 @@ static const struct symbol {
     FROM_NCCL(get_unique_id, "ncclGetUniqueId"),
     FROM_NCCL(comm_init_rank, "ncclCommInitRank"),
     FROM_NCCL(comm_destroy, "ncclCommDestroy"),
+    FROM_NCCL(comm_get_async_error, "ncclCommGetAsyncError"),
+    FROM_NCCL(comm_abort, "ncclCommAbort"),
     FROM_NCCL(all_reduce, "ncclAllReduce"),
     FROM_NCCL(reduce_scatter, "ncclReduceScatter"),
     FROM_NCCL(all_gather, "ncclAllGather"),
