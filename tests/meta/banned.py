@@ -34,6 +34,7 @@ CALLS = {
             "ctl/complete.c": "a handler of SIGALRM may call nothing else",
             "worker/main.c": "a handler of SIGTERM may call nothing else",
             "bench/crowd.c": "its trainers and servers are forked children",
+            "bench/fault_*.c": "the processes of its gang are forked children",
             "tests/*": "children between fork and exec",
         }),
     "abort": (
@@ -52,6 +53,7 @@ CALLS = {
         {
             "tests/*fake*.c": "a fake program whose job is to take its time",
             "bench/crowd.c": "its trainers sleep where they would compute",
+            "bench/fault_gang.c": "its workers sleep where they would compute",
         }),
 }
 RULE_ZERO_LINES = 10

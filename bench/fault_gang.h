@@ -1,0 +1,57 @@
+/* The processes of a gang in which something goes wrong (fault_trial.c): parameter servers and trainers, workers of a ring, or
+ * ranks that call all-reduce. Small arrays, real connections, real optimisers; where they would compute they sleep.
+ * Each checks the parameters after each step against one process that computed them alone, and leaves in shared memory how it
+ * ended. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "worker/comm/collective.h"
+#include "worker/comm/exchange_ps.h"
+#include "worker/comm/exchange_ring.h"
+
+#define FAULT_GANG_MAX 16
+#define FAULT_GANG_RENDEZVOUS_NS INT64_C(8000000000)
+#define FAULT_GANG_WRONG 99 /* exit code: the parameters are not the expected ones */
+
+enum fault_family {
+    FAMILY_PSERVER, /* servers apply Adam, each to its slices */
+    FAMILY_RING,    /* workers apply it, each to its slices */
+    FAMILY_CALL,    /* all ranks apply it to all parameters, after an all-reduce as a call */
+};
+/* What a process shall do at its next step; the others are asked for nothing. */
+enum fault_order { ORDER_NONE, ORDER_ABANDON, ORDER_STICK };
+
+struct fault_process { /* in shared memory */
+    atomic_int order;  /* enum fault_order */
+    atomic_uint steps; /* that it has ended, with the expected parameters */
+    atomic_bool has_said;
+    char peer[32];     /* whom it names; "": nobody */
+    char message[512]; /* in words */
+};
+
+struct fault_gang {
+    enum fault_family family;
+    enum exchange_transport transport;
+    enum collective_algorithm algorithm;
+    uint32_t n_servers, n_workers; /* trainers, or ranks */
+    uint32_t steps;
+    size_t n; /* floats */
+    int64_t compute_ns;
+    struct slices slices;
+    uint8_t secret[AUTH_SECRET_SIZE], digest[AUTH_DIGEST_SIZE];
+    int listeners[FAULT_GANG_MAX]; /* of servers, or of ranks */
+    struct net_addr addrs[FAULT_GANG_MAX];
+    uint32_t *want;                  /* (steps) CRC-32Cs of all parameters */
+    struct fault_process *processes; /* (servers, then workers) shared */
+};
+
+/* Binds ports and computes what must come out. The caller has filled what stands before `slices`, and `processes`. */
+int fault_gang_init(struct fault_gang *g, struct err *err);
+void fault_gang_done(struct fault_gang *g);
+uint32_t fault_gang_size(const struct fault_gang *g);
+/* "trainer/1" of process i. */
+void fault_gang_name(const struct fault_gang *g, uint32_t i, char ret[static 32]);
+/* The life of process i, from its fork to its exit code. */
+int fault_gang_run(struct fault_gang *g, uint32_t i);
