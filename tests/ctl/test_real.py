@@ -74,6 +74,21 @@ class Real(cli.CliCase):
             log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(number), "--role", "worker").stdout
             self.assertIn(f" allreduce: 2 ranks, backend {backend}, ", log)
 
+    def test_vgg16_allreduce_sweep(self):
+        """As it ships, with as little work as there can be: a ring beside one worker alone."""
+        self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
+        done = self.ctl("run", "vgg16-allreduce-sweep", "--local", "--store", self.store, "-o", "json", "--set", "batch_size=2", "--steps", "2",
+                        "--repeats", "1")
+        result = json.loads(done.stdout)
+        self.assertEqual("Succeeded", result["phase"])
+        self.assertEqual([1, 2], [point["parameters"]["workers"] for point in result["points"]])
+        for point in result["points"]:
+            self.assertEqual("samples/s", point["throughput"]["unit"])
+            self.assertGreater(point["efficiency"]["value"], 0)
+        table = self.ctl("results", result["run"], "--store", self.store).stdout
+        self.assertRegex(table, r"WORKERS\s+THROUGHPUT.*SPEEDUP\s+EFFICIENCY")
+        self.assertIn("Gradients travelled over SharedMemory.", table)
+
     def test_emulated_trainers(self):
         """Three trainers that sleep where they would compute: the bytes, the sums and the marks are real."""
         self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
