@@ -373,6 +373,7 @@ void *client_main(void *client)
     struct pollfd *fds = xnew_array(struct pollfd, 2 * n_links(c) + 2);
     c->now_ns = clock_monotonic_ns();
     c->rendezvous_by_ns = c->now_ns + c->params.rendezvous_ns;
+    heartbeat_begin(&c->self, c->now_ns);
     int r;
     do {
         r = one_turn(c, fds, &err);

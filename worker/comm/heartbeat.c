@@ -6,6 +6,11 @@ static int64_t since_turn(const struct heartbeat_self *self, int64_t now_ns)
     return self->last_turn_ns == 0 ? 0 : now_ns - self->last_turn_ns;
 }
 
+void heartbeat_begin(struct heartbeat_self *self, int64_t now_ns)
+{
+    *self = (struct heartbeat_self){.last_turn_ns = now_ns};
+}
+
 bool heartbeat_was_away(struct heartbeat_self *self, int64_t now_ns, int64_t *ret_away_ns)
 {
     int64_t away_ns = since_turn(self, now_ns);

@@ -22,6 +22,8 @@ struct heartbeat_self {
     int64_t last_turn_ns;     /* 0: none yet */
     int64_t woke_ns, away_ns; /* the last absence of HEARTBEAT_DOUBT_NS or more; 0: none yet */
 };
+/* Before the first turn, which may wait itself: a process may be stopped in it. */
+void heartbeat_begin(struct heartbeat_self *self, int64_t now_ns);
 /* Call it once in each turn of the loop. True if the turn before was HEARTBEAT_SILENCE_NS ago or
  * more. */
 bool heartbeat_was_away(struct heartbeat_self *self, int64_t now_ns, int64_t *ret_away_ns);

@@ -507,6 +507,7 @@ int ps_server_run(const struct ps_server_params *params, int listen_fd,
     s.now_ns = s.lap_ns = clock_monotonic_ns();
     s.lap_cpu_ns = clock_thread_cpu_ns();
     s.rendezvous_by_ns = s.now_ns + params->rendezvous_ns;
+    heartbeat_begin(&s.self, s.now_ns);
     ps_round_init(&s);
     ps_share_init(&s);
     int r = 0;

@@ -478,6 +478,7 @@ void *ring_main(void *ring)
     struct err err = {0};
     r->now_ns = clock_monotonic_ns();
     r->rendezvous_by_ns = r->now_ns + r->params.rendezvous_ns;
+    heartbeat_begin(&r->self, r->now_ns);
     int e;
     do {
         e = one_turn(r, &err);
