@@ -111,17 +111,37 @@ def speed(bench):
     return [Bar("CPU time of a simulation, s", Spread.of([cpu_s]), SPEED_BAR_S, "<")]
 
 
-def compare(bench, kind, make, points, *more):
-    """Lines of the table, differences in %."""
+def compare(bench, make, points, *more):
+    """[[trainers, servers, predicted, measured, limit]]"""
     _, fitted = bench.run(make([(1, 1)]))
     predicted = bench.simulate(make(points), "--cores", CORES, "--store", bench.store, "--trace", fitted, *more)
     measured, _ = bench.run(make(points))
-    lines, off = [], []
-    for key in points:
-        p, m = predicted[key]["throughput"]["value"], measured[key]
-        off.append(100 * abs(p / m - 1))
-        lines.append([f"{kind} {key[0]}x{key[1]}", f"{p:.2f}", f"{m:.2f}", f"{100 * (p / m - 1):+.1f}%", predicted[key]["limit"]])
-    return lines, off
+    return [[*key, predicted[key]["throughput"]["value"], measured[key], predicted[key]["limit"]] for key in points]
+
+
+def kept(args):
+    """{kind: line} of FILE, with as many steps and repeats."""
+    if not args.json or not os.path.exists(args.json):
+        return {}
+    lines = [json.loads(line) for line in pathlib.Path(args.json).read_text(encoding="utf-8").splitlines()]
+    return {line["kind"]: line for line in lines if (line["steps"], line["repeats"]) == (args.steps, args.repeats)}
+
+
+def validate_all(bench, args):
+    """[{kind, rows of compare, load}]; what FILE has is not measured again."""
+    keys = {"steps": args.steps, "repeats": args.repeats}
+    done = kept(args)
+    kinds = {"emulated": lambda: compare(bench, lambda points: definition(points, step_ms=1000, **keys), EMULATED),
+             "real": lambda: compare(bench, lambda points: definition(points, batch=16, warmup=2, **keys), REAL, "--layers", write_layers(bench))}
+    for kind, measure in kinds.items():
+        if kind in done:
+            continue
+        load = os.getloadavg()[0]
+        done[kind] = {"kind": kind, **keys, "rows": measure(), "load": max(load, os.getloadavg()[0])}
+        if args.json:
+            with open(args.json, "a", encoding="utf-8") as f:
+                f.write(json.dumps(done[kind]) + "\n")
+    return [done[kind] for kind in kinds]
 
 
 def write_layers(bench):
@@ -132,12 +152,12 @@ def write_layers(bench):
 
 
 def validate(bench, args):
-    keys = {"steps": args.steps, "repeats": args.repeats}
-    load = os.getloadavg()[0]
-    lines, errors = compare(bench, "emulated", lambda points: definition(points, step_ms=1000, **keys), EMULATED)
-    more = compare(bench, "real", lambda points: definition(points, batch=16, warmup=2, **keys), REAL, "--layers", write_layers(bench))
-    lines, errors = lines + more[0], errors + more[1]
-    load = max(load, os.getloadavg()[0])
+    done = validate_all(bench, args)
+    load = max(line["load"] for line in done)
+    rows = [(line["kind"], *row) for line in done for row in line["rows"]]
+    errors = [100 * abs(p / m - 1) for _, _, _, p, m, _ in rows]
+    lines = [[f"{kind} {trainers}x{servers}", f"{p:.2f}", f"{m:.2f}", f"{100 * (p / m - 1):+.1f}%", limit]
+             for kind, trainers, servers, p, m, limit in rows]
     print(table(["VALIDATION (trainers x servers)", "PREDICTED", "MEASURED", "DIFFERENCE", "LIMIT"], lines))
     print(f"samples/s, median of {args.repeats} trials of {args.steps} steps; load of the machine {load:.1f}, cores {os.cpu_count()}")
     decided = load <= args.quiet + CORES
@@ -203,6 +223,7 @@ def main(argv):
     parser.add_argument("--steps", type=int, default=10, help="measured steps of a trial of validate (10)")
     parser.add_argument("--repeats", type=int, default=3, help="trials a point of validate (3)")
     parser.add_argument("--quiet", type=float, default=1.0, help="load of others that validate bears (1.0)")
+    parser.add_argument("--json", metavar="FILE", help="validate keeps what it has measured, emulated and real, and goes on after that")
     args = parser.parse_args(argv)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="bench-predict-"))
     bars = []

@@ -56,8 +56,21 @@ class Predict(unittest.TestCase):
                 fake = Fake(measured)
                 fake.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
                 with contextlib.redirect_stdout(io.StringIO()):
-                    bars = predict.validate(fake, types.SimpleNamespace(steps=3, repeats=1, quiet=1.0))
+                    bars = predict.validate(fake, types.SimpleNamespace(steps=3, repeats=1, quiet=1.0, json=None))
                 self.assertEqual([bar.is_reached for bar in bars], expected)
+
+    def test_what_is_kept_is_not_measured_again(self):
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+        def bars(measured, steps=3):
+            fake = Fake(measured)
+            fake.folder = folder
+            with contextlib.redirect_stdout(io.StringIO()), unittest.mock.patch.object(os, "getloadavg", lambda: (0, 0, 0)):
+                return [bar.is_reached for bar in predict.validate(fake, types.SimpleNamespace(steps=steps, repeats=1, quiet=1.0, json=folder / "kept"))]
+
+        self.assertEqual([True, True], bars(1))
+        self.assertEqual([True, True], bars(2))  # it would be far off
+        self.assertEqual([False, False], bars(2, steps=4))
 
 
 if __name__ == "__main__":
