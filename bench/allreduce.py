@@ -8,6 +8,8 @@ Parts (--part NAME, several are possible; default: calls, shm and training):
   ways      over TCP: ring, halving and doubling by size, 2, 4 and 8 ranks: which is the fastest
   training  two workers that train at full speed, over TCP and through shared memory, beside two copies that exchange nothing, at batch 32
             and 128
+  link      behind links of 1 Gbit/s: 61 MB of two ranks as a call, beside iperf3 over the same; and how much of that two workers of
+            batch 128 hide behind their computing. Needs root and iperf3
 
 Each round measures all programs of a number of ranks one after another, and a ratio is taken within a round. Every program checks its
 sums. Open MPI runs with --mca btl tcp,self or vader,self; Gloo's environment comes from script/bench peers install pytorch. A peer that is
@@ -28,6 +30,7 @@ import tempfile
 
 import entry
 import peers
+import shaped
 from exchange import Failed, own_addresses, summaries_of
 from figures import Bar, Spread, check_files, conclude, table
 
@@ -45,14 +48,16 @@ FASTER_FROM = {2: 4096, 4: 65536}                 # ranks: the least size at whi
 SHM_MODEL_MS = 12                                 # between 2 ranks
 BATCHES = {32: 16, 128: 6}                        # batch: measured steps
 SHARES = {"Tcp": {32: 0.85, 128: 0.96}, "SharedMemory": {32: 0.90, 128: 0.97}}  # the least share of two copies
+LINK_MBIT, LINK_CALLS, LINK_BATCH, LINK_STEPS = 1000, 10, 128, 6
+LINK_BAR, HIDDEN_BAR = 0.99, 2 / 3                # of what iperf3 carries; of the time that a step's bytes take
 LIMIT_S = 600
 
 
 def parse(argv):
     parser = argparse.ArgumentParser(prog="script/bench allreduce", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", action="append", choices=["calls", "shm", "ways", "training"], metavar="NAME",
-                        help="calls, shm, ways or training")
+    parser.add_argument("--part", action="append", choices=["calls", "shm", "ways", "training", "link"], metavar="NAME",
+                        help="calls, shm, ways, training or link")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default 5")
     parser.add_argument("--ranks", action="append", type=int, choices=RANKS, metavar="N", help="only 2, or only 4")
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=list(ITERS), metavar="BYTES,..",
@@ -202,6 +207,11 @@ def cases(args):
             for transport in ("", *SHARES):
                 yield f"batch {batch}, {transport or 'two copies'}", \
                     lambda b=batch, s=steps, t=transport: run_training(b, s, t)
+    if "link" in args.part:
+        yield "link, iperf3", lambda: shaped.run_iperf(LINK_MBIT)
+        yield "link, call", lambda: shaped.run_call(LINK_MBIT, MODEL_BYTES, LINK_CALLS)
+        yield "link, copies", lambda: run_training(LINK_BATCH, LINK_STEPS, "")
+        yield "link, workers", lambda: shaped.run_ring(LINK_MBIT, LINK_BATCH, LINK_STEPS)
 
 
 def kept(args):
@@ -322,10 +332,31 @@ def report_training(args, done):
     return bars
 
 
+def report_link(args, done):
+    """What is hidden: of the time that 61 MB take at iperf3's rate, what a step with the exchange is not longer than one without."""
+    iperf, call, copies, workers = ([done[f"link, {name}", n]["values"] for n in range(args.rounds)]
+                                    for name in ("iperf3", "call", "copies", "workers"))
+    bytes_s = [MODEL_BYTES * 8 / 1e9 / i["gbit_per_s"] for i in iperf]
+    alone_s = [2 * LINK_BATCH / c["rate"] for c in copies]
+    shares = Spread.of([c["gbit_per_s"] / i["gbit_per_s"] for c, i in zip(call, iperf)])
+    hidden = Spread.of([1 - (w["step_s"] - a) / b for w, a, b in zip(workers, alone_s, bytes_s)])
+    print(table([f"link of {LINK_MBIT} Mbit/s", ""], [
+        ["iperf3, Gbit/s", Spread.of([i["gbit_per_s"] for i in iperf]).text(3)],
+        ["call of 61 MB, 2 ranks, Gbit/s", Spread.of([c["gbit_per_s"] for c in call]).text(3)],
+        [f"step of batch {LINK_BATCH} without exchange, s", Spread.of(alone_s).text(3)],
+        ["step of two workers, s", Spread.of([w["step_s"] for w in workers]).text(3)],
+        ["time of its bytes at iperf3's rate, s", Spread.of(bytes_s).text(3)]]))
+    return [Bar(f"2 ranks, 61 MB, {LINK_MBIT} Mbit/s: share of iperf3's rate", shares, LINK_BAR),
+            Bar(f"two workers, batch {LINK_BATCH}, {LINK_MBIT} Mbit/s: hidden share of the exchange", hidden, HIDDEN_BAR)]
+
+
+REPORTS = {"calls": report_calls, "shm": report_shm, "ways": report_ways, "training": report_training, "link": report_link}
+
+
 def report(args, done):
     bars = []
     for part in args.part:
-        bars += {"calls": report_calls, "shm": report_shm, "ways": report_ways, "training": report_training}[part](args, done)
+        bars += REPORTS[part](args, done)
         print()
     print(f"load average {Spread.of([line['load'] for line in done.values()]).text(1)}, {os.cpu_count()} CPUs")
     return conclude(bars)

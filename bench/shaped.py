@@ -26,6 +26,15 @@ def definition(mbit, trainers, systems, workload, steps):
         "measure": {"warmupSteps": 2, "steps": steps}, "repeats": {"min": 1}}}
 
 
+def of_workers(mbit, system, workload, steps):
+    """The same with two workers and no server."""
+    document = definition(mbit, 1, [system], workload, steps)
+    document["spec"].update(sweep={"grid": {"workers": [2]}}, baseline={"kind": "Point", "where": {"workers": 2}},
+                            roles={"worker": {"replicas": {"from": "workers"}}})
+    document["spec"]["workload"]["exchange"] = {"kind": "AllReduce"}
+    return document
+
+
 def samples_per_s(document):
     """What benchctl measures."""
     with tempfile.TemporaryDirectory(prefix="benchd-shaped-") as folder:
@@ -51,6 +60,20 @@ def run_iperf(mbit):
              "trainer": {"command": [sys.executable, os.path.abspath(__file__)]}}
     rate = samples_per_s(definition(mbit, 1, [{"name": "iperf3", "profile": "none", "roles": roles}], {"model": "bytes"}, 1))
     return {"gbit_per_s": rate * 8 / 1e9}
+
+
+def run_call(mbit, size, steps):
+    """All-reduce of two ranks as a call: as many bytes of the message as it has cross each link, in each direction."""
+    command = ["benchworker", "allreduce", "-b", str(size), "-e", str(size)]
+    system = {"name": "ours", "profile": "none", "command": command, "log": "nccl-tests"}
+    return {"gbit_per_s": 8 * samples_per_s(of_workers(mbit, system, {"model": "fp32-sum"}, steps))}
+
+
+def run_ring(mbit, batch, steps):
+    """Two workers that train at full speed."""
+    workload = {"model": "vgg16-fluid-fc512", "batchSize": batch, "threads": 1}
+    rate = samples_per_s(of_workers(mbit, {"name": "ours", "profile": "benchworker"}, workload, steps))
+    return {"step_s": 2 * batch / rate}
 
 
 def main():

@@ -103,6 +103,26 @@ class Allreduce(unittest.TestCase):
         row = next(line for line in done.stdout.splitlines() if line.startswith("batch 32"))
         self.assertIn("0.125 (0.125-0.125)", row)  # 2 x (5 - 4) CPU-s more, in 16 steps
 
+    def test_link(self):
+        """Two copies of batch 128 take 1.28 s a step; iperf3 carries 0.95 Gbit/s, so 61 MB take 0.514 s."""
+        program = pathlib.Path(self.dir.name, "benchctl")
+        program.write_text("""#!/bin/sh
+text=$(cat "$2")
+case "$text" in *'"link": {"rate": "1000mbit"}'*) ;; *) exit 1 ;; esac
+case "$text" in
+*iperf3*) rate=118750000 ;;
+*'"workers": [2]'*nccl-tests*|*nccl-tests*'"workers": [2]'*) rate=0.118 ;;
+*) rate=180 ;;
+esac
+echo "{\\"points\\": [{\\"throughput\\": {\\"value\\": $rate}}]}"
+""", encoding="utf-8")
+        program.chmod(0o700)
+        done = self.run_with("--part", "link", "--rounds", "1", BENCHCTL=str(program), PATH=os.environ["PATH"])
+        self.assertIn("reached  2 ranks, 61 MB, 1000 Mbit/s: share of iperf3's rate: 0.99 (0.99-0.99) >= 0.99", done.stdout, done.stderr)
+        # A step of both takes 256 / 180 = 1.422 s: 0.142 s of 0.514 are not hidden.
+        self.assertIn("reached  two workers, batch 128, 1000 Mbit/s: hidden share of the exchange: 0.72 (0.72-0.72)", done.stdout)
+        self.assertRegex(done.stdout, r"time of its bytes at iperf3's rate, s +0\.514")
+
 
 if __name__ == "__main__":
     bench_case.main()
