@@ -7,7 +7,9 @@
 #include <uv.h>
 
 #include "base/clock.h"
+#include "base/str.h"
 #include "daemon/web/cache.h"
+#include "daemon/web/cpu_budget.h"
 
 #define REST_AFTER_NS (10 * INT64_C(1000000000))
 
@@ -22,10 +24,12 @@ struct renderer {
     uv_mutex_t mutex;
     uv_cond_t has_work;
     struct queue scrapes, waiting, done; /* under the mutex */
+    int64_t submitter_cpu_ns;            /* of the thread that submits; under the mutex */
     atomic_bool is_stopping;
     /* Of the thread alone: */
     struct site site;
     struct cache cache;
+    struct cpu_budget budget;
     int64_t give_up_ns; /* of the current job */
     bool is_warm;       /* something was read since the last rest */
 };
@@ -56,6 +60,14 @@ static struct render_job *queue_pop(struct queue *q)
         }
     }
     return job;
+}
+
+static void queue_move(struct queue *to, const struct queue *from)
+{
+    *to = *from;
+    if (to->first == NULL) {
+        to->last = &to->first;
+    }
 }
 
 /* ---- one job ---- */
@@ -140,7 +152,65 @@ static void answer(struct renderer *r, struct render_job *job)
     job->must_retry_later = res.must_retry_later;
 }
 
+/* ---- one document for many ---- */
+
+/* May be NULL: a header that was not sent. */
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && str_eq(a, b));
+}
+
+/* What differs is answered differently: an error is a page for who accepts one. */
+static bool is_same_request(const struct web_request *a, const struct web_request *b)
+{
+    if (!str_eq(a->path, b->path) || !is_same_text(a->accept, b->accept) ||
+        a->n_args != b->n_args) {
+        return false;
+    }
+    for (size_t i = 0; i < a->n_args; i++) {
+        if (!str_eq(a->args[i].name, b->args[i].name) ||
+            !str_eq(a->args[i].value, b->args[i].value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void push_done(struct renderer *r, struct render_job *job)
+{
+    queue_push(&r->done, job);
+    r->params.on_done(r->params.ctx);
+}
+
+/* With the mutex held. The first n_before that wait did so before this job was begun: its answer is also that of those
+ * which ask for the same. One whose time is over says nothing of theirs. */
+static void share_answer(struct renderer *r, const struct render_job *job, size_t n_before)
+{
+    struct queue others;
+    struct render_job *other;
+    queue_init(&others);
+    for (size_t i = 0; (other = queue_pop(&r->waiting)) != NULL; i++) {
+        if (i < n_before && !job->must_retry_later && is_same_request(&job->req, &other->req)) {
+            other->code = job->code;
+            other->body = body_ref(job->body);
+            push_done(r, other);
+        } else {
+            queue_push(&others, other);
+        }
+    }
+    queue_move(&r->waiting, &others);
+}
+
 /* ---- the thread ---- */
+
+static bool is_driving(const struct renderer *r)
+{
+    struct daemon_snapshot now;
+    daemon_view_read(r->params.view, &now);
+    const bool is = now.facts.runs[RUN_RUNNING] > 0;
+    daemon_snapshot_done(&now);
+    return is;
+}
 
 /* With the mutex held. Gives memory back when nothing comes for a while. */
 static void wait_for_work(struct renderer *r)
@@ -159,22 +229,52 @@ static void wait_for_work(struct renderer *r)
     uv_mutex_lock(&r->mutex);
 }
 
+/* With the mutex held: how long the first that waits has to. One whose time is over is told so at once. */
+static int64_t rest_ns(struct renderer *r)
+{
+    const int64_t now_ns = clock_monotonic_ns();
+    const int64_t patience_ns = r->waiting.first->give_up_ns - now_ns;
+    const int64_t wait_ns = cpu_budget_wait_ns(
+        &r->budget, now_ns, clock_thread_cpu_ns() + r->submitter_cpu_ns, is_driving(r));
+    return patience_ns <= 0 ? 0 : wait_ns < patience_ns ? wait_ns : patience_ns;
+}
+
+/* With the mutex held. NULL: it has waited; look again. */
+static struct render_job *next_job(struct renderer *r)
+{
+    struct render_job *scrape = queue_pop(&r->scrapes);
+    if (scrape != NULL) {
+        return scrape;
+    }
+    if (r->waiting.first == NULL) {
+        wait_for_work(r);
+        return NULL;
+    }
+    const int64_t wait_ns = rest_ns(r);
+    if (wait_ns == 0) {
+        return queue_pop(&r->waiting);
+    }
+    (void)uv_cond_timedwait(&r->has_work, &r->mutex,
+                            (uint64_t)wait_ns); /* or a scrape, or the end */
+    return NULL;
+}
+
 static void work(void *ctx)
 {
     struct renderer *r = ctx;
     uv_mutex_lock(&r->mutex);
+    cpu_budget_init(&r->budget, clock_monotonic_ns(), clock_thread_cpu_ns() + r->submitter_cpu_ns);
     while (!atomic_load(&r->is_stopping)) {
-        struct render_job *job = queue_pop(&r->scrapes);
-        job = job != NULL ? job : queue_pop(&r->waiting);
+        struct render_job *job = next_job(r);
         if (job == NULL) {
-            wait_for_work(r);
             continue;
         }
+        const size_t n_before = r->waiting.len;
         uv_mutex_unlock(&r->mutex);
         answer(r, job);
         uv_mutex_lock(&r->mutex);
-        queue_push(&r->done, job);
-        r->params.on_done(r->params.ctx);
+        push_done(r, job);
+        share_answer(r, job, n_before);
     }
     uv_mutex_unlock(&r->mutex);
 }
@@ -210,11 +310,14 @@ bool renderer_submit(struct renderer *r, struct render_job *job)
     struct queue *q = is_scrape ? &r->scrapes : &r->waiting;
     job->give_up_ns = clock_monotonic_ns() + RENDER_TIMEOUT_NS;
     uv_mutex_lock(&r->mutex);
+    r->submitter_cpu_ns = clock_thread_cpu_ns();
     const bool is_taken = !atomic_load(&r->is_stopping) &&
                           q->len < (is_scrape ? RENDER_MAX_SCRAPES : RENDER_MAX_WAITING);
     if (is_taken) {
         queue_push(q, job);
-        uv_cond_signal(&r->has_work);
+        if (is_scrape || q->len == 1) { /* else the thread works, or rests on purpose */
+            uv_cond_signal(&r->has_work);
+        }
     }
     uv_mutex_unlock(&r->mutex);
     return is_taken;

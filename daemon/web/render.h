@@ -3,6 +3,10 @@
  *
  *   submit -> waiting (RENDER_MAX_WAITING) -> render thread -> done -> take_done
  *
+ * Equal requests that wait together get one document: it is made after all of them came, so none gets an older
+ * state than it asked for. While a run is driven, what waits is made within a share of a CPU (cpu_budget.h), but for
+ * /metrics.
+ *
  * One thread, because then the memory of one document at most is in use besides the cache, and because
  * more would take the CPU from the daemon's loop. A job that waits or reads for RENDER_TIMEOUT_NS is
  * answered with 503. A document whose rows were read in time is finished: building and printing it is

@@ -183,6 +183,30 @@ class Http(serve.ServedCase):
         print(f"# the loop: {self.server.late_ns / 1e6:.1f} ms late at most, {self.server.busy_ns / 1e6:.1f} ms of work in a beat")
         self.assertLess(self.server.busy_ns, 10e6, "the loop works for the clients")
 
+    def cpu_s(self):
+        """What the server has used; its loop uses next to nothing."""
+        fields = pathlib.Path(f"/proc/{self.server.process.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+        return sum(int(ticks) for ticks in fields[11:13]) / os.sysconf("SC_CLK_TCK")
+
+    def test_fifty_clients_have_a_fifth_of_a_cpu(self):
+        """web_server says that a run is driven. Nobody is sent away, and equal requests share a document."""
+        paths = [f"/api/v1/runs/{self.name}/results", f"/runs/{self.name}", "/", "/api/v1/runs", f"/api/v1/runs/{self.name}/attempts"]
+        until = time.monotonic() + 6
+
+        def ask(i):
+            codes = []
+            while time.monotonic() < until:
+                codes.append(self.server.get(paths[(i + len(codes)) % len(paths)])[0])
+            return codes
+        before, began = self.cpu_s(), time.monotonic()
+        with concurrent.futures.ThreadPoolExecutor(50) as pool:
+            codes = [code for codes in pool.map(ask, range(50)) for code in codes]
+        took = time.monotonic() - began
+        used = self.cpu_s() - before
+        print(f"# {len(codes)} answers, {used:.2f} s of CPU in {took:.1f} s")
+        self.assertEqual(set(codes), {200})
+        self.assertLess(used, 0.5 + 0.02 + took / 5 + 0.4, "the burst, a slice, the share, and what was under way")
+
     def threads(self):
         """What each thread of the server does now ("S": it sleeps), and how much it has worked."""
         tasks = pathlib.Path(f"/proc/{self.server.process.pid}/task").glob("*/stat")

@@ -1,6 +1,7 @@
 /* The render thread and its queue, and that nobody else waits for it. The store's reader is held up by the
  * test, and the clock is the test's own, so that nothing depends on how fast the machine is. */
 #include <arpa/inet.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 
 #include "base/str.h"
 #include "daemon/web/cache.h"
+#include "daemon/web/cpu_budget.h"
 #include "daemon/web/render.h"
 #include "daemon/web/web.h"
 #include "fake_daemon.h"
@@ -33,7 +35,10 @@ static const struct store_ops *real_ops;
 static atomic_bool is_held;      /* list_runs waits */
 static sem_t is_waiting, may_go; /* in list_runs; one post each */
 static atomic_int n_lists;       /* calls of list_wanted */
+static atomic_int n_run_lists;   /* calls of list_runs */
 static atomic_llong now_ns;
+static atomic_llong cpu_ns, submitter_cpu_ns; /* of the render thread; of who submits */
+static pthread_t submitter;
 
 int64_t __wrap_clock_monotonic_ns(void);
 int64_t __wrap_clock_monotonic_ns(void)
@@ -41,8 +46,15 @@ int64_t __wrap_clock_monotonic_ns(void)
     return atomic_load(&now_ns);
 }
 
+int64_t __wrap_clock_thread_cpu_ns(void);
+int64_t __wrap_clock_thread_cpu_ns(void)
+{
+    return atomic_load(pthread_equal(pthread_self(), submitter) ? &submitter_cpu_ns : &cpu_ns);
+}
+
 static int list_runs_held(struct store *s, struct run_row **ret, size_t *ret_n, struct err *err)
 {
+    n_run_lists++;
     if (atomic_load(&is_held)) {
         assert_int_equal(sem_post(&is_waiting), 0);
         assert_int_equal(sem_wait(&may_go), 0);
@@ -124,7 +136,9 @@ static int setup(void **state)
     save(rig, 0);
     rig->view = daemon_view_new();
     now_ns = 1000 * S_NS;
-    n_lists = 0;
+    cpu_ns = submitter_cpu_ns = 0;
+    submitter = pthread_self();
+    n_lists = n_run_lists = 0;
     is_held = false;
     assert_int_equal(sem_init(&is_waiting, 0, 0) | sem_init(&may_go, 0, 0), 0);
     assert_int_equal(sem_init(&rig->done, 0, 0), 0);
@@ -229,6 +243,140 @@ static void test_too_many_wait(void **state)
         assert_int_equal(job->code, 200);
         body_unref(job->body);
     }
+    renderer_stop(rig->renderer);
+}
+
+/* Those that wait together for the same get one document, and none gets one that was begun before it came. */
+static void test_equal_requests_share(void **state)
+{
+    struct rig *rig = *state;
+    const struct web_arg args[] = {{"phase", "Failed"}};
+    struct render_job first, a = job_of("/"), b = job_of("/"), filtered = job_of("/");
+    struct render_job browser = job_of("/"), other = job_of("/api/v1/runs"), late = job_of("/");
+    filtered.req.args = args;
+    filtered.req.n_args = 1;
+    browser.req.accept = "text/html";
+    struct render_job *waiting[] = {&a, &filtered, &browser, &other, &b};
+    hold(rig, &first);
+    for (size_t i = 0; i < N(waiting); i++) {
+        assert_true(renderer_submit(rig->renderer, waiting[i]));
+    }
+    assert_int_equal(sem_post(&may_go), 0); /* ends the first, and then a is held */
+    assert_ptr_equal(next_done(rig), &first);
+    assert_int_equal(sem_wait(&is_waiting), 0);
+    assert_true(renderer_submit(rig->renderer, &late));
+    let_go();
+    struct render_job *done[] = {&a, &b, &filtered, &browser, &other, &late};
+    for (size_t i = 0; i < N(done); i++) {
+        assert_ptr_equal(next_done(rig), done[i]);
+        assert_int_equal(done[i]->code, 200);
+    }
+    assert_ptr_equal(a.body, b.body);
+    assert_ptr_not_equal(a.body, late.body);
+    assert_ptr_not_equal(a.body, filtered.body);
+    assert_ptr_not_equal(a.body, browser.body);
+    assert_int_equal(n_run_lists, 1 + 5); /* the first; each of the others but b */
+    body_unref(first.body);
+    for (size_t i = 0; i < N(done); i++) {
+        body_unref(done[i]->body);
+    }
+    renderer_stop(rig->renderer);
+}
+
+/* A bucket of CPU time, whose looks follow each other. */
+static void test_cpu_budget(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t after_ms, used_ms;
+        bool is_idle; /* nothing is driven */
+        int64_t wait_ms;
+    } rows[] = {
+        {"full", 0, 0, false, 0},
+        {"the burst is at once", 0, 499, false, 0},
+        {"used up", 0, 1, false, 20 * 5},
+        {"half a slice earned", 50, 0, false, 10 * 5},
+        {"what it uses meanwhile is owed", 0, 5, false, 15 * 5},
+        {"a slice", 75, 0, false, 0},
+        {"the rest of it", 0, 19, false, 0},
+        {"and again", 0, 1, false, 20 * 5},
+        {"a long document owes a second", 0, 7000, false, 1020 * 5},
+        {"not over a moment before", 5099, 0, false, 1},
+        {"over", 1, 0, false, 0},
+        {"it earns no more than the burst", 3600 * 1000, 0, false, 0},
+        {"which is used up", 0, 500, false, 20 * 5},
+        {"as much as one likes while nothing is driven", 0, 9000, true, 0},
+        {"which leaves it full", 0, 499, false, 0},
+    };
+    struct cpu_budget b;
+    int64_t at_ms = 7000000, cpu_ms = 300; /* of a machine and threads that have worked before */
+    cpu_budget_init(&b, at_ms * 1000000, cpu_ms * 1000000);
+    for (size_t i = 0; i < N(rows); i++) {
+        print_message("# %s\n", rows[i].name);
+        at_ms += rows[i].after_ms;
+        cpu_ms += rows[i].used_ms;
+        const int64_t wait_ns =
+            cpu_budget_wait_ns(&b, at_ms * 1000000, cpu_ms * 1000000, !rows[i].is_idle);
+        assert_int_equal(wait_ns / 1000000, rows[i].wait_ms);
+    }
+}
+
+static void publish_driving(struct rig *rig, bool is_driving)
+{
+    rig->daemon.facts.runs[RUN_RUNNING] = is_driving;
+    fake_daemon_publish(&rig->daemon, rig->view);
+}
+
+/* Asks for the list when one of the readers' threads has had their share of the CPU, and for /metrics, which does not
+ * wait for that. */
+static void use_up(struct rig *rig, atomic_llong *whose, struct render_job *waiting)
+{
+    struct render_job first;
+    hold(rig, &first);
+    *whose += CPU_BUDGET_DEBT_NS + CPU_BUDGET_BURST_NS;
+    *waiting = job_of("/");
+    assert_true(renderer_submit(rig->renderer, waiting));
+    let_go();
+    assert_ptr_equal(next_done(rig), &first);
+    body_unref(first.body);
+    for (int i = 0; i < 3; i++) {
+        (void)ask(rig, "/metrics");
+    }
+}
+
+/* While a run is driven, readers wait for their share of a CPU. */
+static void test_readers_have_a_share(void **state)
+{
+    struct rig *rig = *state;
+    struct render_job waiting;
+    publish_driving(rig, true);
+    use_up(rig, &submitter_cpu_ns, &waiting);
+    now_ns += (CPU_BUDGET_DEBT_NS + CPU_BUDGET_SLICE_NS) * CPU_BUDGET_SHARE;
+    (void)ask(rig, "/metrics"); /* wakes the thread: its clock is the test's */
+    assert_ptr_equal(next_done(rig), &waiting);
+    assert_int_equal(waiting.code, 200);
+    body_unref(waiting.body);
+    publish_driving(rig, false);
+    cpu_ns += 100 * S_NS;
+    (void)ask(rig, "/"); /* nothing is driven: at once */
+    renderer_stop(rig->renderer);
+}
+
+/* Who waits for that share hears in time that there is none. */
+static void test_a_share_that_comes_too_late(void **state)
+{
+    struct rig *rig = *state;
+    struct render_job waiting;
+    publish_driving(rig, true);
+    use_up(rig, &cpu_ns, &waiting);
+    now_ns += RENDER_TIMEOUT_NS;
+    cpu_ns += 100 * S_NS;
+    (void)ask(rig, "/metrics");
+    assert_ptr_equal(next_done(rig), &waiting);
+    assert_int_equal(waiting.code, 503);
+    assert_true(waiting.must_retry_later);
+    body_unref(waiting.body);
     renderer_stop(rig->renderer);
 }
 
@@ -512,6 +660,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_too_many_wait, setup_renderer, teardown),
+        cmocka_unit_test_setup_teardown(test_equal_requests_share, setup_renderer, teardown),
+        cmocka_unit_test(test_cpu_budget),
+        cmocka_unit_test_setup_teardown(test_readers_have_a_share, setup_renderer, teardown),
+        cmocka_unit_test_setup_teardown(test_a_share_that_comes_too_late, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_time_is_over, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_stop, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_stop_with_work, setup_renderer, teardown),
