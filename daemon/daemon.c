@@ -155,14 +155,6 @@ static bool check_health(struct daemon *d)
     return !d->is_stopping;
 }
 
-static void free_uids(char **uids, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        free(uids[i]);
-    }
-    free(uids);
-}
-
 /* Objects say of many runs that they are over. Of those that the store knows otherwise, or that ended a
  * moment ago, somebody has to look after. */
 static int wake_open_runs(struct daemon *d, struct err *err)
@@ -175,7 +167,10 @@ static int wake_open_runs(struct daemon *d, struct err *err)
         return r;
     }
     run_queue_wake(&d->queue, &d->run_env, &d->watches, uids, n);
-    free_uids(uids, n);
+    for (size_t i = 0; i < n; i++) {
+        free(uids[i]);
+    }
+    free(uids);
     return 0;
 }
 
@@ -210,21 +205,6 @@ static int learn_objects(struct daemon *d, struct err *err)
     return 0;
 }
 
-/* Whom the list of open runs left out is over by its object's word. That decides nothing: the store may have it as one that
- * goes on, and it may even be the one to be driven first. */
-static int ask_for_open_runs(struct daemon *d, struct err *err)
-{
-    char **uids;
-    size_t n;
-    int r = d->store->ops->list_open(d->store, d->ns, INT64_MAX, &uids, &n, err);
-    if (r < 0) {
-        return r;
-    }
-    d->open_runs = run_queue_has_all(&d->queue, uids, n) ? OPEN_RUNS_KNOWN : OPEN_RUNS_MISSING;
-    free_uids(uids, n);
-    return 0;
-}
-
 /* 1: enough is known to decide who is driven. 0: not yet. */
 static int learn(struct daemon *d, struct err *err)
 {
@@ -232,8 +212,7 @@ static int learn(struct daemon *d, struct err *err)
         int r = learn_objects(d, err);
         return r < 0 ? r : 1;
     }
-    int r = d->open_runs == OPEN_RUNS_NOT_ASKED ? ask_for_open_runs(d, err) : 0;
-    return r < 0 ? r : d->open_runs == OPEN_RUNS_KNOWN;
+    return open_runs_learn(&d->open_runs, d->store, d->ns, &d->queue, err);
 }
 
 /* Erases one run a turn of the loop, then looks again for the next. What cannot be erased now is tried

@@ -16,6 +16,7 @@
 #include "daemon/web/inspect.h"
 #include "daemon/keep.h"
 #include "daemon/key.h"
+#include "daemon/open_runs.h"
 #include "daemon/options.h"
 #include "daemon/run_env.h"
 #include "daemon/run_queue.h"
@@ -23,13 +24,6 @@
 #include "daemon/watches.h"
 
 struct elector;
-
-/* Until all objects are known: are those of all runs that go on? */
-enum open_runs {
-    OPEN_RUNS_NOT_ASKED,
-    OPEN_RUNS_KNOWN,   /* so it is known who is driven next */
-    OPEN_RUNS_MISSING, /* the store has one more: all objects are waited for */
-};
 
 struct daemon {
     uv_loop_t *loop;

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "daemon/open_runs.h"
 #include "daemon/run_queue.h"
 
 /* run_queue_accept is not called here; the real one needs a client. */
@@ -40,8 +41,30 @@ static int no_brief(struct store *s, const char *uid, struct run_brief *ret, str
     return -ENOENT;
 }
 
+/* The store's word on who goes on. */
+static const char *const *open_uids; /* NULL: another process writes */
+static size_t n_open_uids, n_asked;
+
+static int list_open(struct store *s, const char *ns, int64_t from_unix_ms, char ***ret,
+                     size_t *ret_n, struct err *err)
+{
+    (void)s;
+    n_asked++;
+    assert_string_equal(ns, "team");
+    assert_true(from_unix_ms == INT64_MAX); /* who has ended has ended */
+    if (open_uids == NULL) {
+        return err_set(err, EBUSY, "busy");
+    }
+    *ret = xnew_array(char *, n_open_uids + 1);
+    for (size_t i = 0; i < n_open_uids; i++) {
+        (*ret)[i] = xstrdup(open_uids[i]);
+    }
+    *ret_n = n_open_uids;
+    return 0;
+}
+
 static const struct store_ops store_ops = {
-    .probe_run = probe, .set_object = set_nothing, .get_brief = no_brief};
+    .probe_run = probe, .set_object = set_nothing, .get_brief = no_brief, .list_open = list_open};
 static struct store store = {&store_ops};
 
 static struct run *add(struct run_queue *q, const struct run_env *env, const char *name,
@@ -86,8 +109,44 @@ static void the_running_one_then_the_oldest(void **state)
     run_queue_done(&q);
 }
 
+/* By the objects of runs that are not over alone, only if the store has no other run that goes on: that one ran
+ * before, so it would be driven first. */
+static void who_goes_on_is_waited_for(void **state)
+{
+    (void)state;
+    static const struct run_env env = {.store = &store};
+    static const char *const uids[] = {"a", "b", "c"};
+    static const struct {
+        const char *name;
+        const char *const *uids;
+        size_t n;
+        int r;
+    } rows[] = {
+        {"another process writes", NULL, 0, -EBUSY},
+        {"the store has none", uids, 0, 1},
+        {"all have their objects", uids, 2, 1},
+        {"one has an object that says it is over", uids, 3, 0},
+    };
+    struct run_queue q = {0};
+    (void)add(&q, &env, "b", "2026-01-02T00:00:00Z");
+    (void)add(&q, &env, "a", "2026-01-02T00:00:00Z");
+    enum open_runs known = OPEN_RUNS_NOT_ASKED;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        print_message("# %s\n", rows[i].name);
+        open_uids = rows[i].uids;
+        n_open_uids = rows[i].n;
+        known = OPEN_RUNS_NOT_ASKED;
+        assert_int_equal(open_runs_learn(&known, &store, "team", &q, NULL), rows[i].r);
+        n_asked = 0; /* what was learned once stays: each look asks for it */
+        assert_int_equal(open_runs_learn(&known, &store, "team", &q, NULL), rows[i].r);
+        assert_int_equal(n_asked, rows[i].r < 0);
+    }
+    run_queue_done(&q);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_running_one_then_the_oldest)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_running_one_then_the_oldest),
+                                       cmocka_unit_test(who_goes_on_is_waited_for)};
     return cmocka_run_group_tests_name("daemon/run_queue", tests, NULL, NULL);
 }
