@@ -6,8 +6,10 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "doc/embedded.h"
 #include "doc/reader.h"
 #include "spec/name.h"
+#include "spec/profile_descriptions.h"
 #include "spec/rendezvous.h"
 #include "spec/spec_names.h"
 
@@ -341,6 +343,20 @@ void profile_place(struct profile *profile, const char *folder, const char *inte
             }
         }
     }
+}
+
+const char *profile_describe(const char *name)
+{
+    if (str_eq(name, PROFILE_NATIVE)) {
+        return "benchd's own trainer, a C program on the CPU, with OpenBLAS and kernels of its "
+               "own; fp32 parameters";
+    }
+    if (str_eq(name, PROFILE_IMPORTED)) {
+        return "a program whose old logs were read";
+    }
+    const struct embedded *found =
+        embedded_find(profile_descriptions, profile_descriptions_count, name);
+    return found == NULL ? NULL : found->text;
 }
 
 const struct profile *profiles_find(const struct profiles *profiles, const char *name)

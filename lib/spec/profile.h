@@ -51,6 +51,10 @@ bool profile_supports_exchange(const struct profile *profile, enum exchange_kind
  * `interpreter` (NULL: it is kept). */
 void profile_place(struct profile *profile, const char *folder, const char *interpreter);
 
+/* What programs of a profile are, in a line: of benchworker, of an imported run, and of the profiles of benchmarks/profiles, whose
+ * files need not be there. Static; NULL: another profile. */
+const char *profile_describe(const char *name);
+
 const struct profile *profiles_find(const struct profiles *profiles, const char *name);
 void profiles_done(struct profiles *profiles);
 /* Gives the foreign systems of a stored definition their commands. -ENOENT: a profile is gone. */

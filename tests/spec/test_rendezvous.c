@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "spec/profile.h"
+#include "spec/profile_descriptions.h"
 #include "spec/shipped_profiles.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
@@ -262,6 +263,25 @@ static void shipped_profiles_are_the_files(void **state)
     assert_null(embedded_find(shipped_profiles, shipped_profiles_count, "pytorch"));
 }
 
+/* Each folder of benchmarks/profiles has its line, as its profile.yaml has it. */
+static void every_profile_says_what_it_is(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < profile_descriptions_count; i++) {
+        const struct embedded *row = &profile_descriptions[i];
+        _cleanup_(freep) char *path = xasprintf("benchmarks/profiles/%s/profile.yaml", row->name);
+        _cleanup_(freep) char *text = source_file_read(path);
+        const char *errors;
+        struct profile *profile = load(text, &errors);
+        if (profile == NULL) {
+            fail_msg("%s: %s", row->name, errors);
+        }
+        assert_string_equal(profile->description, row->text);
+        profile_free(profile);
+    }
+    assert_int_equal(profile_descriptions_count, 12);
+}
+
 /* A run must not need the profile again: the definition that is stored has the variables. */
 static void a_definition_takes_the_profiles_variables_over(void **state)
 {
@@ -326,6 +346,7 @@ int main(void)
         cmocka_unit_test(refuses_what_it_does_not_know),
         cmocka_unit_test(shipped_profiles_say_what_frameworks_read),
         cmocka_unit_test(shipped_profiles_are_the_files),
+        cmocka_unit_test(every_profile_says_what_it_is),
         cmocka_unit_test(a_definition_takes_the_profiles_variables_over),
         cmocka_unit_test(knows_what_it_needs),
     };
