@@ -7,11 +7,13 @@
 
 #include "core/student.h"
 #include "result/noise.h"
+#include "result/outlier.h"
 #include "result/settle.h"
 #include "result/significance.h"
 
 #define CAUSE_MAX_BYTES 256
 #define MAX_NAMED 5 /* points named in one warning; the rest is counted */
+#define MAX_NOISY 8 /* trials, likewise */
 /* A spread is far above the others' if it is 4 times theirs, chance explains it in under 1% of all
  * runs, and it is worth a word: a deviation of 10%. */
 #define WIDE_TIMES 4
@@ -45,6 +47,7 @@ const char *warning_code_to_string(enum warning_code code)
         [WARNING_NOISY_TRIAL] = "NoisyTrial",
         [WARNING_IMPORTED] = "Imported",
         [WARNING_INVALID_TRIAL] = "InvalidTrial",
+        [WARNING_OUTLIER_TRIAL] = "OutlierTrial",
     };
     return names[code];
 }
@@ -520,7 +523,56 @@ static void lint_units(struct result *r)
     }
 }
 
-/* The worst one by name; the JSON has the probes of all. */
+/* Trials far from the others of their points, which an interval alone does not show; the furthest one first. */
+static void lint_outliers(struct result *r)
+{
+    struct outlier worst = {0};
+    uint32_t at = 0;
+    size_t n = 0;
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct outlier o = outlier_find(&r->points[i]);
+        n += o.found;
+        if (o.found && fabs(o.change) > fabs(worst.change)) {
+            worst = o;
+            at = i;
+        }
+    }
+    if (n == 0) {
+        return;
+    }
+    struct buf others = BUF_INIT;
+    for (uint32_t i = 0; i < r->def->matrix.n_points && n <= MAX_NAMED; i++) {
+        const struct outlier o = outlier_find(&r->points[i]);
+        if (o.found && i != at) {
+            buf_printf(&others, "%s trial %u of point %u (%+.1f%%)",
+                       others.len == 0 ? "; so do" : ",", o.trial, i, 100 * o.change);
+        }
+    }
+    if (n > MAX_NAMED) {
+        buf_printf(&others, "; so do trials of %zu more points", n - 1);
+    }
+    warn(r, WARNING_OUTLIER_TRIAL,
+         "trial %u of point %u lies %.1f%% %s the median of its other trials, which differ by "
+         "%.1f%%%s; %s, and widen%s the interval: repeat the run, or raise repeats",
+         worst.trial, at, 100 * fabs(worst.change), worst.change < 0 ? "below" : "above",
+         100 * worst.others, buf_cstr(&others), n == 1 ? "it counts" : "they count",
+         n == 1 ? "s" : "");
+    buf_done(&others);
+}
+
+static void put_other_noisy(const struct noisy_trials *noisy, struct buf *out)
+{
+    for (size_t i = 1; i < noisy->list.len && i <= MAX_NOISY; i++) {
+        const struct noisy_trial *t = &noisy->list.items[i];
+        buf_printf(out, "%strial %u of point %u", i == 1 ? "; also noisy: " : ", ", t->trial,
+                   t->point);
+    }
+    if (noisy->list.len > MAX_NOISY + 1) {
+        buf_printf(out, " and %zu more", noisy->list.len - MAX_NOISY - 1);
+    }
+}
+
+/* The worst one with what it had, the others by name; the JSON has the probes of all. */
 static void lint_noise(struct result *r)
 {
     struct noisy_trials noisy;
@@ -528,12 +580,12 @@ static void lint_noise(struct result *r)
     if (noisy.list.len > 0) {
         struct buf text = BUF_INIT;
         noisy_trial_describe(&noisy.list.items[0], &text);
-        if (noisy.list.len > 1) {
-            buf_printf(&text, "; %zu more trial%s noisy", noisy.list.len - 1,
-                       noisy.list.len == 2 ? " was" : "s were");
-        }
-        warn(r, WARNING_NOISY_TRIAL, "%s; benchctl describe has the probes of each",
-             buf_cstr(&text));
+        put_other_noisy(&noisy, &text);
+        warn(r, WARNING_NOISY_TRIAL,
+             "%s; %s in the figures: run again when nothing else uses the machine (benchctl "
+             "describe "
+             "has the probes)",
+             buf_cstr(&text), noisy.list.len == 1 ? "it counts" : "they count");
         buf_done(&text);
     }
     noisy_trials_done(&noisy);
@@ -575,6 +627,7 @@ void result_lint(struct result *r)
     lint_time(r);
     lint_slow_nodes(r);
     lint_units(r);
+    lint_outliers(r);
     lint_noise(r);
     lint_invalid(r);
 }

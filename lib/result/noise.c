@@ -193,7 +193,7 @@ void noisy_trial_describe(const struct noisy_trial *t, struct buf *out)
                    percent);
         return;
     }
-    const char *when = t->is_after ? "after it ended" : "before it began";
+    const char *when = t->is_after ? "in the probe after it" : "in the probe before it";
     if (t->change <= -1) {
         buf_printf(out, "the machine was too busy for one copy %s", when);
         return;

@@ -29,7 +29,7 @@ struct noisy_trials {
 /* Of the trials that succeeded. Probes are compared on one node only, because nodes differ. */
 void noisy_trials_find(const struct result *r, struct noisy_trials *ret);
 void noisy_trials_done(struct noisy_trials *n);
-/* "trial 2 of point 3: clock 12% below the run's median before it began" */
+/* "trial 2 of point 3: clock 12% below the run's median in the probe before it" */
 void noisy_trial_describe(const struct noisy_trial *t, struct buf *out);
 /* Of the replicas' CPUs' busy time, the share that the hypervisor took, of the replica where it was most; NaN:
  * nobody knows, or there was too little of it. */

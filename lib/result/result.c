@@ -642,12 +642,8 @@ const char *result_unit(const struct result *r, bool *ret_is_mixed)
     return unit == NULL ? r->points[0].throughput.unit : unit;
 }
 
-void result_describe_baseline(const struct result *r, const struct point_result *p, struct buf *out)
+void result_describe_replicas(const struct result *r, const struct point *point, struct buf *out)
 {
-    const struct point_result *base = &r->points[p->point->baseline_index];
-    const struct point *point = base->point;
-    buf_printf(out, "%s, point %u: ", baseline_kind_to_string(r->def->spec->baseline.kind),
-               point->index);
     if (r->def->spec->systems.len > 1) {
         buf_printf(out, "%s, ", r->def->spec->systems.items[point->system].name);
     }
@@ -670,6 +666,14 @@ void result_describe_baseline(const struct result *r, const struct point_result 
             value_format(&it->value, out);
         }
     }
+}
+
+void result_describe_baseline(const struct result *r, const struct point_result *p, struct buf *out)
+{
+    const struct point_result *base = &r->points[p->point->baseline_index];
+    buf_printf(out, "%s, point %u: ", baseline_kind_to_string(r->def->spec->baseline.kind),
+               base->point->index);
+    result_describe_replicas(r, base->point, out);
     buf_puts(out, ": ");
     if (!base->throughput.estimate.known) {
         buf_puts(out, "not measured");

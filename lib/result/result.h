@@ -108,6 +108,7 @@ enum warning_code {
     WARNING_NOISY_TRIAL,
     WARNING_IMPORTED,
     WARNING_INVALID_TRIAL,
+    WARNING_OUTLIER_TRIAL,
 };
 struct warning {
     enum warning_code code;
@@ -156,6 +157,8 @@ uint32_t result_count_trials(const struct result *r);
 /* The unit of the swept points' throughputs: of the first that is known, else of the first point.
  * *ret_is_mixed: another one has another unit. Static. */
 const char *result_unit(const struct result *r, bool *ret_is_mixed);
+/* "pytorch, 1 trainer, no pserver, batch_size 16": what the replicas of a point are, its system where there are several. */
+void result_describe_replicas(const struct result *r, const struct point *point, struct buf *out);
 /* "SingleNode, point 4: 1 trainer, no pserver, batch_size 16: 61.20 samples/s" for the line under a
  * table; p is any point that divides by it. */
 void result_describe_baseline(const struct result *r, const struct point_result *p,

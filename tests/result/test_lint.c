@@ -359,7 +359,11 @@ static void put_noise(struct attempt_row *row, const struct look *look, const ch
 static void a_machine_that_was_not_itself(void **state)
 {
     (void)state;
-#define MORE "; benchctl describe has the probes of each"
+#define ONE "; it counts" MORE
+#define TWO "; they count" MORE
+#define MORE                                                                                       \
+    " in the figures: run again when nothing else uses the machine (benchctl describe has the "    \
+    "probes)"
     static const struct {
         const char *name;
         struct look looks[2]; /* of 12 trials; the others are as usual */
@@ -372,30 +376,29 @@ static void a_machine_that_was_not_itself(void **state)
          {{3, 2, 0.88, 1, 1, 1, 0}, {1, 0, 1, 1, 1, 1, 0}},
          3,
          false,
-         "trial 2 of point 3: clock 12% below the run's median before it began" MORE},
+         "trial 2 of point 3: clock 12% below the run's median in the probe before it" ONE},
         {"a clock that was fast after, and another trial",
          {{3, 2, 1, 1.2, 1, 1, 0}, {1, 0, 1, 0.93, 1, 1, 0}},
          3,
          false,
-         "trial 2 of point 3: clock 20% above the run's median after it ended; 1 more trial was "
-         "noisy" MORE},
+         "trial 2 of point 3: clock 20% above the run's median in the probe after it; also noisy: "
+         "trial 0 of point 1" TWO},
         {"memory",
          {{0, 1, 1, 1, 1, 0.5, 0}, {1, 0, 1, 1, 1, 1, 0}},
          3,
          false,
-         "trial 1 of point 0: memory copies 50% below the run's median after it ended" MORE},
+         "trial 1 of point 0: memory copies 50% below the run's median in the probe after it" ONE},
         {"no copy at all",
          {{0, 1, 1, 1, 0, 1, 0}, {1, 0, 1, 1, 1, 1, 0}},
          3,
          false,
-         "trial 1 of point 0: the machine was too busy for one copy before it began" MORE},
+         "trial 1 of point 0: the machine was too busy for one copy in the probe before it" ONE},
         {"steal",
          {{0, 1, 1, 1, 1, 1, 0.07}, {1, 0, 1, 1, 1, 1, 0.03}},
          3,
          false,
-         "trial 1 of point 0: the hypervisor took 7% of the time in which its CPUs had work; 1 "
-         "more trial was "
-         "noisy" MORE},
+         "trial 1 of point 0: the hypervisor took 7% of the time in which its CPUs had work; "
+         "also noisy: trial 0 of point 1" TWO},
         {"a slow node is no noise", {{0, 1, 1, 1, 1, 1, 0}, {1, 0, 1, 1, 1, 1, 0}}, 3, true, NULL},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -419,6 +422,66 @@ static void a_machine_that_was_not_itself(void **state)
         check(fixture_build(&f, RUN_SUCCEEDED), WARNING_NOISY_TRIAL, rows[i].message);
         fixture_done(&f);
     }
+}
+
+/* All trials of all points are noisy: so many are named. */
+static void noisy_trials_are_named(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 3}\n", 16);
+    for (uint32_t p = 0; p < 4; p++) {
+        for (uint32_t t = 0; t < 3; t++) {
+            const struct look look = {p, t, 1, 1, 1, 1, 0.2 - 0.01 * (3 * p + t)};
+            put_noise(fixture_throughput(&f, p, t, 128), &look, "a");
+        }
+    }
+    check(
+        fixture_build(&f, RUN_SUCCEEDED), WARNING_NOISY_TRIAL,
+        "trial 0 of point 0: the hypervisor took 20% of the time in which its CPUs had work; also "
+        "noisy: trial 1 of point 0, trial 2 of point 0, trial 0 of point 1, trial 1 of point 1, "
+        "trial 2 of point 1, trial 0 of point 2, trial 1 of point 2, trial 2 of point 2 and 3 "
+        "more" TWO);
+    fixture_done(&f);
+}
+
+/* The three trials of the second point: one far off, and two that agree. */
+static void trials_far_from_the_others(void **state)
+{
+    (void)state;
+    static const struct {
+        double x[4];
+        const char *message;
+    } rows[] = {
+        {{103.7, 103.8, 130.4},
+         "trial 2 of point 1 lies 25.7% above the median of its other trials, which differ by "
+         "0.1%; it counts, and widens the interval: repeat the run, or raise repeats"},
+        {{80, 100, 100.1, 100.2},
+         "trial 0 of point 1 lies 20.1% below the median of its other trials, which differ by "
+         "0.2%; it counts, and widens the interval: repeat the run, or raise repeats"},
+        {{100, 101, 130}, NULL},      /* Q = 0.96 */
+        {{100, 100.001, 103}, NULL},  /* 3% is no word worth */
+        {{100, 130}, NULL},           /* of two nobody knows which */
+        {{100, 100, 100, 100}, NULL}, /* no range */
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row %zu\n", i);
+        double x[4][4] = {{50, 50, 50}, {0}, {180, 180, 180}, {300, 300, 300}};
+        memcpy(x[1], rows[i].x, sizeof(x[1]));
+        struct fixture f;
+        fill(&f, x);
+        check(fixture_build(&f, RUN_SUCCEEDED), WARNING_OUTLIER_TRIAL, rows[i].message);
+        fixture_done(&f);
+    }
+    double both[4][4] = {{50, 50, 50}, {100, 100.1, 120}, {180, 180, 180}, {300, 300.1, 240}};
+    struct fixture f;
+    fill(&f, both);
+    check(
+        fixture_build(&f, RUN_SUCCEEDED), WARNING_OUTLIER_TRIAL,
+        "trial 2 of point 3 lies 20.0% below the median of its other trials, which differ by 0.0%; "
+        "so do trial 2 of point 1 (+19.9%); they count, and widen the interval: repeat the run, or "
+        "raise repeats");
+    fixture_done(&f);
 }
 
 /* An attempt that was repeated counts nowhere, and is named. */
@@ -556,6 +619,8 @@ int main(void)
         cmocka_unit_test(time_that_runs_backwards),
         cmocka_unit_test(units_that_differ),
         cmocka_unit_test(a_machine_that_was_not_itself),
+        cmocka_unit_test(noisy_trials_are_named),
+        cmocka_unit_test(trials_far_from_the_others),
         cmocka_unit_test(attempts_that_were_invalid),
         cmocka_unit_test(warnings_of_the_linter),
         cmocka_unit_test(efficiency_above_one_beyond_its_interval),

@@ -1,0 +1,70 @@
+/* See outlier.h. */
+#include "result/outlier.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "result/stats.h"
+
+#define MIN_TRIALS 3
+#define MAX_TRIALS 10
+
+/* Of 3 to 10 values. */
+static const double critical[MAX_TRIALS - MIN_TRIALS + 1] = {0.988, 0.889, 0.780, 0.698,
+                                                             0.637, 0.590, 0.555, 0.527};
+
+struct logged {
+    double log;
+    uint32_t trial;
+};
+
+static int by_log(const void *a, const void *b)
+{
+    const struct logged *x = a, *y = b;
+    return (x->log > y->log) - (x->log < y->log);
+}
+
+/* Sorted. Returns their number, at most MAX_TRIALS; 0: there are more. */
+static size_t collect(const struct point_result *p, struct logged ret[static MAX_TRIALS])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        const struct trial_result *t = &p->trials[i];
+        if (t->phase != TRIAL_SUCCEEDED || !t->throughput.estimate.known) {
+            continue;
+        }
+        if (n == MAX_TRIALS) {
+            return 0;
+        }
+        ret[n++] = (struct logged){log(t->throughput.estimate.value), t->trial};
+    }
+    qsort(ret, n, sizeof(*ret), by_log);
+    return n;
+}
+
+struct outlier outlier_find(const struct point_result *p)
+{
+    struct logged values[MAX_TRIALS];
+    const size_t n = collect(p, values);
+    if (n < MIN_TRIALS) {
+        return (struct outlier){0};
+    }
+    const double range = values[n - 1].log - values[0].log;
+    const double below = values[1].log - values[0].log;
+    const double above = values[n - 1].log - values[n - 2].log;
+    const bool is_low = below > above;
+    if (!(fmax(below, above) > critical[n - MIN_TRIALS] * range)) {
+        return (struct outlier){0};
+    }
+    double logs[MAX_TRIALS];
+    for (size_t i = 0; i + 1 < n; i++) {
+        logs[i] = values[is_low ? i + 1 : i].log;
+    }
+    const double change = expm1(values[is_low ? 0 : n - 1].log - stats_middle(logs, n - 1));
+    return (struct outlier){
+        .found = fabs(change) >= OUTLIER_MIN_CHANGE,
+        .trial = values[is_low ? 0 : n - 1].trial,
+        .change = change,
+        .others = expm1(logs[n - 2] - logs[0]),
+    };
+}
