@@ -188,8 +188,8 @@ static const struct arg_opt opts[] = {
     {"open", 0, NULL, "Open the page in the browser"},
     {"reference", 0, "SET", "Add a set of published figures; see: benchctl reference"},
     {"chart", 0, "CHART",
-     "With -o svg: throughput or efficiency, either -by-pservers too, resources, trials or "
-     "phases; default: throughput"},
+     "With -o svg: throughput or efficiency, either -by-pservers too, points, resources, trials "
+     "or phases; default: throughput"},
 };
 
 const struct verb verb_report = {

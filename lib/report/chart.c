@@ -49,6 +49,7 @@ void bar_chart_done(struct bar_chart *c)
     }
     free(c->rows);
     free_strings(&c->parts);
+    free(c->missing);
     free(c->title);
     free(c->x_title);
 }

@@ -69,6 +69,7 @@ struct bar_chart {
         double whole; /* marked with a line; NaN: not known */
     } * rows;
     size_t n_rows;
+    char *missing; /* a sentence: which points have no row; NULL: none */
 };
 
 /* The course of the time of a step, small. */

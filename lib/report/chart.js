@@ -268,7 +268,7 @@
     const bar = document.createElement('div');
     bar.className = 'zoom';
     chart.buttons = [['+', 'Zoom in', () => zoomBy(chart, 0.5)], ['\u2212', 'Zoom out', () => zoomBy(chart, 2)],
-      ['\u00d7', 'Show all', () => zoom(chart, chart.x.low, chart.x.high)]].map(([sign, name, does], i) => {
+      ['all', 'Show all', () => zoom(chart, chart.x.low, chart.x.high)]].map(([sign, name, does], i) => {
       const button = bar.appendChild(document.createElement('button'));
       button.type = 'button';
       button.textContent = sign;

@@ -24,6 +24,8 @@
 #define LEGEND_PX 24.0   /* where its texts begin */
 #define AXIS_END_PX 22.0 /* from the end of a row to the edge: half of the last number */
 #define NARROW_PX 200.0  /* a plot with room for fewer numbers */
+#define DODGE_PX 8.0     /* between marks that would lie on each other: a whole mark */
+#define ASIDE_PX 20.0    /* the furthest that a mark goes aside, within what stands off the frame */
 
 /* ---- pieces ---- */
 
@@ -214,7 +216,52 @@ struct line_plot {
     const struct line_chart *chart;
     struct chart_axis x, y;
     double bottom_px;
+    double dodge_px; /* from a series to the next */
 };
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Each x that was measured, sorted, with those that are equal. */
+struct x_values {
+    VEC(double) list; /* owned */
+};
+
+static struct x_values x_values_of(const struct line_chart *c)
+{
+    struct x_values values = {0};
+    vec_each (struct chart_series, s, &c->series) {
+        vec_each (struct chart_mark, m, &s->marks) {
+            *vec_push(&values.list) = m->x;
+        }
+    }
+    if (values.list.len > 1) {
+        qsort(values.list.items, values.list.len, sizeof(*values.list.items), compare_doubles);
+    }
+    return values;
+}
+
+/* Lines with the same x stand side by side, so that marks and intervals do not hide each other; a whole mark, where it does not reach
+ * into the next x. */
+static double dodge_of(const struct line_chart *c, const struct chart_axis *x)
+{
+    const double n_steps = (double)c->series.len - 1;
+    if (n_steps < 1) {
+        return 0;
+    }
+    struct x_values values = x_values_of(c);
+    double gap_px = INFINITY;
+    for (size_t i = 1; i < values.list.len; i++) {
+        const double px =
+            chart_axis_px(x, values.list.items[i]) - chart_axis_px(x, values.list.items[i - 1]);
+        gap_px = px > 0 ? fmin(gap_px, px) : gap_px;
+    }
+    vec_done(&values.list);
+    return fmin(fmin(DODGE_PX, 2 * ASIDE_PX / n_steps), fmax(gap_px / (n_steps + 1), 3));
+}
 
 static struct line_plot line_plot_of(const struct line_chart *c)
 {
@@ -237,6 +284,7 @@ static struct line_plot line_plot_of(const struct line_chart *c)
         .from_px = LEFT_PX + 24,
         .to_px = WIDTH_PX - RIGHT_PX - 22,
     };
+    p.dodge_px = dodge_of(c, &p.x);
     return p;
 }
 
@@ -254,37 +302,24 @@ static void put_y_axis(struct buf *out, const struct line_plot *p)
     close_group(out);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Every value of x that was measured has a number. One that would touch the one before is hidden until
  * a reader zooms. */
 static void put_x_axis(struct buf *out, const struct line_plot *p)
 {
-    VEC(double) values = {0};
-    vec_each (struct chart_series, s, &p->chart->series) {
-        vec_each (struct chart_mark, m, &s->marks) {
-            *vec_push(&values) = m->x;
-        }
-    }
-    if (values.len > 1) {
-        qsort(values.items, values.len, sizeof(*values.items), compare_doubles);
-    }
+    struct x_values values = x_values_of(p->chart);
     double free_px = -INFINITY;
     open_ticks(out, 'x', CHART_NUMBER);
-    for (size_t i = 0; i < values.len; i++) {
-        if (i > 0 && values.items[i] == values.items[i - 1]) {
+    for (size_t i = 0; i < values.list.len; i++) {
+        const double value = values.list.items[i];
+        if (i > 0 && value == values.list.items[i - 1]) {
             continue;
         }
-        const double px = chart_axis_px(&p->x, values.items[i]);
+        const double px = chart_axis_px(&p->x, value);
         struct buf text = BUF_INIT;
         if (p->chart->x_names.len > 0) {
-            buf_puts(&text, p->chart->x_names.items[(size_t)values.items[i]]);
+            buf_puts(&text, p->chart->x_names.items[(size_t)value]);
         } else {
-            buf_printf(&text, "%.10g", values.items[i]);
+            buf_printf(&text, "%.10g", value);
         }
         const double half_px = CHAR_PX * (double)text.len / 2;
         const bool is_free = px - half_px > free_px;
@@ -294,13 +329,12 @@ static void put_x_axis(struct buf *out, const struct line_plot *p)
         buf_done(&text);
     }
     close_group(out);
-    vec_done(&values);
+    vec_done(&values.list);
 }
 
-/* Lines with the same x stand side by side, so that their intervals do not hide each other. */
 static double dodge_px(const struct line_plot *p, size_t series)
 {
-    return 5 * ((double)series - (double)(p->chart->series.len - 1) / 2);
+    return p->dodge_px * ((double)series - (double)(p->chart->series.len - 1) / 2);
 }
 
 static void put_path(struct buf *out, const struct line_plot *p, const struct chart_series *s,
@@ -333,10 +367,11 @@ static void put_interval(struct buf *out, const struct line_plot *p, const struc
     put_whisker(out, x, low, x, high, series);
 }
 
+/* A line of ideals, for which it takes two neighbours. */
 static bool has_ideal(const struct chart_series *s)
 {
-    vec_each (struct chart_mark, m, &s->marks) {
-        if (isfinite(m->ideal)) {
+    for (size_t i = 1; i < s->marks.len; i++) {
+        if (isfinite(s->marks.items[i - 1].ideal) && isfinite(s->marks.items[i].ideal)) {
             return true;
         }
     }
@@ -402,15 +437,17 @@ struct row_space {
     double names_px;       /* where names end; of stacked ones, where they begin */
     double from_px, to_px; /* of the plot */
     double row_px, top_px, bottom_px;
+    double band_px; /* of a row, without a name above it */
 };
 
-static struct row_space row_space_of(size_t longest, size_t n_rows)
+static struct row_space row_space_of(size_t longest, size_t n_rows, size_t n_series)
 {
     struct row_space s = {.is_stacked = longest > MAX_BESIDE};
     s.names_px = s.is_stacked ? 2 : CHAR_PX * (double)longest + 6;
     s.from_px = s.is_stacked ? AXIS_END_PX : s.names_px + 8;
     s.to_px = WIDTH_PX - AXIS_END_PX;
-    s.row_px = s.is_stacked ? STACKED_PX : ROW_PX;
+    s.band_px = fmax(ROW_PX, DODGE_PX * (double)n_series + 3);
+    s.row_px = s.band_px + (s.is_stacked ? STACKED_PX - ROW_PX : 0);
     s.top_px = TOP_PX;
     s.bottom_px = s.top_px + s.row_px * (double)n_rows;
     return s;
@@ -424,14 +461,14 @@ static unsigned n_ticks_of(const struct row_space *s)
 /* The middle of what a row shows. */
 static double row_y_px(const struct row_space *s, size_t row)
 {
-    return s->top_px + s->row_px * ((double)row + 1) - ROW_PX / 2;
+    return s->top_px + s->row_px * ((double)row + 1) - s->band_px / 2;
 }
 
 static void put_row_name(struct buf *out, const struct row_space *s, size_t row, const char *name)
 {
-    const double y = row_y_px(s, row) + 4;
-    put_name(out, s->names_px, s->is_stacked ? y - (STACKED_PX - ROW_PX) : y,
-             s->is_stacked ? "" : "e", name);
+    const double y =
+        s->is_stacked ? s->top_px + s->row_px * (double)row + 12.5 : row_y_px(s, row) + 4;
+    put_name(out, s->names_px, y, s->is_stacked ? "k" : "k e", name);
 }
 
 static size_t longer(size_t longest, const char *name)
@@ -463,7 +500,7 @@ static struct chart_axis dot_axis(const struct dot_chart *c, const struct row_sp
 /* Equal values of two series stay visible. */
 static double dot_dodge_px(const struct dot_chart *c, unsigned series)
 {
-    return 3 * ((double)series - (double)(c->series.len - 1) / 2);
+    return DODGE_PX * ((double)series - (double)(c->series.len - 1) / 2);
 }
 
 void chart_svg_dots(const struct dot_chart *c, bool is_file, struct buf *out)
@@ -472,15 +509,12 @@ void chart_svg_dots(const struct dot_chart *c, bool is_file, struct buf *out)
     vec_each (const struct chart_row, row, &c->rows) {
         longest = longer(longest, row->name);
     }
-    const struct row_space s = row_space_of(longest, c->rows.len);
+    const struct row_space s = row_space_of(longest, c->rows.len, c->series.len);
     const struct chart_axis a = dot_axis(c, &s);
     const size_t n_legend = c->series.len > 1 ? c->series.len : 0;
     double y = s.bottom_px + 32;
     put_open(out, c->id, c->title, y + ROW_PX * (double)n_legend + 8, is_file);
     put_value_axis(out, &a, c->unit, s.top_px, s.bottom_px);
-    for (size_t i = 0; i < c->rows.len; i++) {
-        put_row_name(out, &s, i, c->rows.items[i].name);
-    }
     open_plot(out, "dots", &a, NULL);
     if (isfinite(c->reference)) {
         const double px = chart_axis_px(&a, c->reference);
@@ -492,13 +526,16 @@ void chart_svg_dots(const struct dot_chart *c, bool is_file, struct buf *out)
         vec_each (struct chart_dot, dot, &row->dots) {
             const double y_px = row_px + dot_dodge_px(c, dot->series);
             if (isfinite(dot->low) && isfinite(dot->high)) {
-                put_whisker(out, chart_axis_px(&a, dot->low), row_px, chart_axis_px(&a, dot->high),
-                            row_px, dot->series);
+                put_whisker(out, chart_axis_px(&a, dot->low), y_px, chart_axis_px(&a, dot->high),
+                            y_px, dot->series);
             }
             put_mark(out, chart_axis_px(&a, dot->value), y_px, dot->series, dot->text);
         }
     }
     close_group(out);
+    for (size_t i = 0; i < c->rows.len; i++) { /* over the lines of the axis */
+        put_row_name(out, &s, i, c->rows.items[i].name);
+    }
     put_text(out, WIDTH_PX / 2, y, "n m", c->x_title);
     for (size_t i = 0; i < n_legend; i++) {
         y += ROW_PX;
@@ -549,19 +586,19 @@ void chart_svg_bars(const struct bar_chart *c, bool is_file, struct buf *out)
         }
         high = fmax(high, fmax(sum, isfinite(c->rows[i].whole) ? c->rows[i].whole : 0));
     }
-    const struct row_space s = row_space_of(longest, c->n_rows);
+    const struct row_space s = row_space_of(longest, c->n_rows, 1);
     const struct chart_axis a = chart_axis_nice(0, high, n_ticks_of(&s), s.from_px, s.to_px);
     double y = s.bottom_px + 32;
     put_open(out, c->id, c->title, y + ROW_PX * (double)(c->parts.len + 1) + 8, is_file);
     put_value_axis(out, &a, CHART_NUMBER, s.top_px, s.bottom_px);
-    for (size_t i = 0; i < c->n_rows; i++) {
-        put_row_name(out, &s, i, c->rows[i].name);
-    }
     open_plot(out, "bars", &a, NULL);
     for (size_t i = 0; i < c->n_rows; i++) {
         put_bar(out, c, &c->rows[i], &a, row_y_px(&s, i));
     }
     close_group(out);
+    for (size_t i = 0; i < c->n_rows; i++) { /* over the lines of the axis */
+        put_row_name(out, &s, i, c->rows[i].name);
+    }
     put_text(out, WIDTH_PX / 2, y, "n m", c->x_title);
     for (size_t k = 0; k < c->parts.len; k++) {
         y += ROW_PX;
@@ -577,8 +614,23 @@ void chart_svg_bars(const struct bar_chart *c, bool is_file, struct buf *out)
 
 /* ---- sparks ---- */
 
-#define SPARK_WIDTH_PX 180.0
-#define SPARK_HEIGHT_PX 40.0
+#define SPARK_WIDTH_PX 220.0
+#define SPARK_HEIGHT_PX 44.0
+#define SPARK_LEFT_PX 58.0 /* numbers of its scale */
+
+/* Lines at zero and at the highest value, with their numbers. */
+static void put_scale(struct buf *out, double high_ms)
+{
+    const double bottom = SPARK_HEIGHT_PX - 2;
+    struct buf text = BUF_INIT;
+    number_format(high_ms, &text);
+    buf_puts(&text, " ms");
+    buf_printf(out, "<path d=\"M%.0f 2H%.0fM%.0f %.0fH%.0f\" class=\"g\"/>\n", SPARK_LEFT_PX,
+               SPARK_WIDTH_PX, SPARK_LEFT_PX, bottom, SPARK_WIDTH_PX);
+    put_text(out, SPARK_LEFT_PX - 4, 10, "n e", buf_cstr(&text));
+    put_text(out, SPARK_LEFT_PX - 4, bottom, "n e", "0");
+    buf_done(&text);
+}
 
 void chart_svg_spark(const struct spark *s, struct buf *out)
 {
@@ -590,13 +642,15 @@ void chart_svg_spark(const struct spark *s, struct buf *out)
     buf_printf(out, "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\"><title>", SPARK_WIDTH_PX,
                SPARK_HEIGHT_PX);
     html_escape(s->text, out);
+    buf_puts(out, "</title>\n");
+    put_scale(out, high);
     buf_printf(out,
-               "</title><path class=\"s0 l\" data-ms=\"%.6g\" data-steps=\"%u\" data-each=\"%u\" "
+               "<path class=\"s0 l\" data-ms=\"%.6g\" data-steps=\"%u\" data-each=\"%u\" "
                "d=\"",
                high, s->n_steps, s->steps_each);
     for (size_t i = 0; i < s->values.len; i++) {
-        const double x =
-            s->values.len < 2 ? 0 : SPARK_WIDTH_PX * (double)i / (double)(s->values.len - 1);
+        const double share = s->values.len < 2 ? 0 : (double)i / (double)(s->values.len - 1);
+        const double x = SPARK_LEFT_PX + share * (SPARK_WIDTH_PX - SPARK_LEFT_PX);
         buf_printf(out, "%c%.1f %.1f", i == 0 ? 'M' : 'L', x,
                    SPARK_HEIGHT_PX - 2 - scale * s->values.items[i]);
     }

@@ -15,6 +15,8 @@
 #define MS_PER_NS 1e-6
 #define MS_PER_US 1e-3
 #define SPARK_MAX_VALUES 60
+#define FIRST_STEP_TIMES 2 /* longer or shorter than the others */
+#define FIRST_STEP_MIN 4   /* steps to say so */
 
 static const struct point_result *swept_end(const struct result *r)
 {
@@ -72,17 +74,22 @@ static bool is_number(const struct layout *l, const char *name)
     return true;
 }
 
-/* The number of trainers, else the first parameter of numbers, else the first. NULL: none varies. */
+/* The number of trainers, else the first parameter of numbers, else the first; of those that vary within a system. NULL: none
+ * does. */
 static const char *x_name(const struct layout *l)
 {
-    const char *number = NULL;
+    const char *number = NULL, *first = NULL;
     vec_each (const char *, name, &l->names) {
+        if (layout_follows_system(l, *name)) {
+            continue;
+        }
         if (str_eq(*name, "trainers") || str_eq(*name, "workers")) {
             return *name;
         }
         number = number == NULL && is_number(l, *name) ? *name : number;
+        first = first == NULL ? *name : first;
     }
-    return number != NULL ? number : l->names.len > 0 ? l->names.items[0] : NULL;
+    return number != NULL ? number : first;
 }
 
 static bool is_same_line(const struct layout *l, const struct point *a, const struct point *b,
@@ -250,6 +257,9 @@ bool charts_efficiency(const struct layout *l, struct line_chart *ret)
 static const char *servers_name(const struct layout *l)
 {
     const char *x = x_name(l);
+    if (x == NULL) {
+        return NULL;
+    }
     vec_each (const char *, name, &l->names) {
         if (str_eq(*name, "pservers") && !str_eq(x, "pservers") && is_number(l, *name)) {
             return *name;
@@ -303,6 +313,45 @@ static void add_dot(struct chart_row *row, unsigned series, const struct estimat
         .high = e->has_interval ? e->high : NAN,
         .text = text_take,
     };
+}
+
+/* The ideal of a point, where it is known. */
+static void add_ideal(struct chart_row *row, const struct layout *l, const struct point_result *p)
+{
+    const struct estimate ideal = {.value = ideal_of(l, p, &p->throughput)};
+    if (isfinite(ideal.value)) {
+        struct buf text = BUF_INIT;
+        buf_printf(&text, "%s: ideal ", row->name);
+        words_put_estimate(&ideal, p->throughput.unit, &text);
+        add_dot(row, 1, &ideal, buf_take(&text));
+    }
+}
+
+bool charts_points(const struct layout *l, struct dot_chart *ret)
+{
+    *ret = (struct dot_chart){.id = "points", .unit = CHART_NUMBER, .reference = NAN};
+    if (x_name(l) != NULL || l->mixed_units || l->result->def->matrix.n_swept < 2) {
+        return false;
+    }
+    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        if (p->throughput.estimate.known) {
+            struct chart_row row = {.name = point_name(l, p)};
+            add_dot(&row, 0, &p->throughput.estimate, mark_text(l, p, &p->throughput, ""));
+            add_ideal(&row, l, p);
+            *vec_push(&ret->rows) = row;
+        }
+    }
+    if (ret->rows.len == 0) {
+        return false;
+    }
+    *vec_push(&ret->series) = xstrdup("measured");
+    if (!l->own_baselines) {
+        *vec_push(&ret->series) = xasprintf("ideal: baseline times %s",
+                                            matrix_training_words(&l->result->def->matrix).many);
+    }
+    ret->title = xstrdup("Throughput by point");
+    ret->x_title = xstrdup(l->unit);
+    return true;
 }
 
 bool charts_resources(const struct layout *l, struct dot_chart *ret)
@@ -410,6 +459,41 @@ bool charts_comparison(const struct comparison *c, struct dot_chart *ret)
 
 /* ---- phases ---- */
 
+static bool is_first_without(const struct layout *l, const struct point_result *p)
+{
+    for (const struct point_result *q = l->result->points; q < p; q++) {
+        if (q->point->system == p->point->system && q->n_succeeded > 0 &&
+            phases_of(q).n_replicas == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Owned; NULL: every measured point has phases. */
+static char *missing_phases(const struct layout *l)
+{
+    struct buf systems = BUF_INIT;
+    size_t n = 0, n_measured = 0;
+    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        n_measured += p->n_succeeded > 0;
+        if (p->n_succeeded == 0 || phases_of(p).n_replicas > 0) {
+            continue;
+        }
+        n++;
+        if (is_first_without(l, p)) {
+            buf_printf(&systems, "%s%s", systems.len == 0 ? "" : ", ",
+                       l->result->def->spec->systems.items[p->point->system].name);
+        }
+    }
+    char *text = n == 0 ? NULL
+                        : xasprintf("%zu of %zu points have no bar, because their programs do not "
+                                    "report the parts of a step: %s.",
+                                    n, n_measured, buf_cstr(&systems));
+    buf_done(&systems);
+    return text;
+}
+
 bool charts_phases(const struct layout *l, struct bar_chart *ret)
 {
     *ret = (struct bar_chart){.id = "phases"};
@@ -433,6 +517,7 @@ bool charts_phases(const struct layout *l, struct bar_chart *ret)
     for (int k = 0; k < PHASE_COUNT; k++) {
         *vec_push(&ret->parts) = xstrdup(phase_to_string((enum phase)k));
     }
+    ret->missing = missing_phases(l);
     ret->title = xasprintf("What a %s's step consists of", training_role(l->result));
     ret->x_title = xstrdup("ms a step");
     return true;
@@ -471,6 +556,24 @@ static void take_values(struct spark *spark, const struct summary *s)
     }
 }
 
+/* A first step that is no step like the others: a program that starts something else in it, or returns before it has ended. */
+static void put_first_step(const struct spark *spark, struct buf *out)
+{
+    if (spark->steps_each > 1 || spark->values.len < FIRST_STEP_MIN) {
+        return;
+    }
+    const double first = spark->values.items[0];
+    const double others = stats_middle(spark->values.items + 1, spark->values.len - 1);
+    if (first < FIRST_STEP_TIMES * others && others < FIRST_STEP_TIMES * first) {
+        return;
+    }
+    buf_puts(out, "; the first step is none of the others: ");
+    number_format(first, out);
+    buf_puts(out, " ms, their median is ");
+    number_format(others, out);
+    buf_puts(out, " ms. It counts in the throughput; more measure.warmupSteps leave it out");
+}
+
 static char *spark_text(const struct spark *spark, const struct trial_result *t,
                         const struct replica_row *rep)
 {
@@ -488,6 +591,7 @@ static char *spark_text(const struct spark *spark, const struct trial_result *t,
     if (spark->steps_each > 1) {
         buf_printf(&text, ", means of %u steps", spark->steps_each);
     }
+    put_first_step(spark, &text);
     return buf_take(&text);
 }
 

@@ -2,12 +2,15 @@
 #include "report/choice_lines.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/str.h"
 #include "report/scaling_lines.h"
+#include "report/starved.h"
 #include "result/choice.h"
 #include "result/number.h"
+#include "result/resources.h"
 
 #define MAX_TIES 3  /* named */
 #define MAX_NAMED 3 /* of the points without figures */
@@ -74,7 +77,8 @@ static void add_verdict(struct choice_lines *lines, const struct layout *l, cons
     const char *faster = baseline_is_faster(c->fastest);
     if (n_others > 0 && c->n_slower == n_others) {
         put_point(l, c->fastest, &text);
-        buf_printf(&text, " is the fastest: %s",
+        buf_printf(&text, " is the fastest%s: %s",
+                   l->result->def->cpus > 0 ? " on this machine" : "",
                    n_others == 1 ? "the other point is slower, with 95% confidence"
                                  : "every other point is slower, each with 95% confidence");
     } else if (n_others > 0) {
@@ -91,6 +95,19 @@ static void add_verdict(struct choice_lines *lines, const struct layout *l, cons
 
 /* ---- figures ---- */
 
+/* Which other trials there are behind the median. */
+static void put_trials(const struct point_result *p, struct buf *out)
+{
+    if (p->n_succeeded < 2) {
+        buf_puts(out, ", of one trial");
+        return;
+    }
+    buf_printf(out, ", the median of %zu trials from ", p->n_succeeded);
+    number_format(p->throughput_min, out);
+    buf_puts(out, " to ");
+    number_format(p->throughput_max, out);
+}
+
 static void add_fastest(struct choice_lines *lines, const struct layout *l, const struct choice *c)
 {
     struct buf text = BUF_INIT;
@@ -98,35 +115,136 @@ static void add_fastest(struct choice_lines *lines, const struct layout *l, cons
     put_point(l, p, &text);
     buf_puts(&text, " with ");
     words_put_estimate(&p->throughput.estimate, p->throughput.unit, &text);
-    if (p->n_succeeded > 1) {
-        buf_printf(&text, ", the median of %zu trials", p->n_succeeded);
-    } else {
-        buf_puts(&text, ", of one trial");
-    }
-    if (p->speedup.estimate.known && !has_own_baseline(p)) {
+    put_trials(p, &text);
+    const struct estimate *speedup = &p->speedup.estimate;
+    if (speedup->known && !has_own_baseline(p)) {
         buf_puts(&text, "; ");
-        number_format(p->speedup.estimate.value, &text);
-        buf_puts(&text, " times its baseline, at an efficiency of ");
+        words_put_estimate(speedup, "times its baseline", &text);
+        buf_puts(&text, ", at an efficiency of ");
         words_put_percent(&p->efficiency.estimate, &text);
+        if (speedup->has_interval && speedup->value >= 1 && speedup->low <= 1) {
+            buf_puts(&text, "; that it is faster than its baseline may be chance");
+        }
     }
     add(lines, "Highest throughput", &text);
+}
+
+static void put_change(double ratio, struct buf *out)
+{
+    buf_printf(out, "%.1f%% %s", 100 * fabs(1 - ratio), ratio > 1 ? "faster" : "slower");
+}
+
+/* "63.5% slower (95%: 51.2..72.9%)", "1.2% slower (95%: 3.1% slower to 0.7% faster)": than the fastest. */
+static void put_slower(const struct choice *c, const struct point_result *p, struct buf *out)
+{
+    const struct estimate ratio = choice_ratio(c, p);
+    put_change(ratio.value, out);
+    if (!ratio.has_interval) {
+        return;
+    }
+    buf_puts(out, " (95%: ");
+    if (ratio.high < 1) {
+        buf_printf(out, "%.1f..%.1f%%", 100 * (1 - ratio.high), 100 * (1 - ratio.low));
+    } else {
+        put_change(ratio.low, out);
+        buf_puts(out, " to ");
+        put_change(ratio.high, out);
+    }
+    buf_putc(out, ')');
+}
+
+/* "2 trainers with 140.0 samples/s (...), 63.5% slower (...)". */
+static void put_other(const struct layout *l, const struct choice *c, const struct point_result *p,
+                      struct buf *out)
+{
+    put_point(l, p, out);
+    buf_puts(out, " with ");
+    words_put_estimate(&p->throughput.estimate, p->throughput.unit, out);
+    buf_puts(out, ", ");
+    put_slower(c, p, out);
+}
+
+/* The ties name it already, where there are some. */
+static void add_second(struct choice_lines *lines, const struct layout *l, const struct choice *c)
+{
+    if (c->second == NULL || c->ties.len > 0) {
+        return;
+    }
+    struct buf text = BUF_INIT;
+    put_other(l, c, c->second, &text);
+    add(lines, "Runner-up", &text);
 }
 
 static void add_ties(struct choice_lines *lines, const struct layout *l, const struct choice *c)
 {
     struct buf text = BUF_INIT;
     for (size_t i = 0; i < c->ties.len && i < MAX_TIES; i++) {
-        const struct point_result *p = c->ties.items[i];
         buf_puts(&text, i == 0 ? "" : "; ");
-        put_point(l, p, &text);
-        buf_puts(&text, " with ");
-        words_put_estimate(&p->throughput.estimate, p->throughput.unit, &text);
+        put_other(l, c, c->ties.items[i], &text);
     }
     if (c->ties.len > MAX_TIES) {
         buf_printf(&text, "; and %zu more", c->ties.len - MAX_TIES);
     }
     if (c->ties.len > 0) {
         add(lines, "May be as fast", &text);
+    }
+}
+
+static void put_needs(const struct point *p, struct buf *out)
+{
+    const long long cpus = (long long)point_busy_threads(p);
+    const uint32_t n = resources_pods(p);
+    buf_printf(out, "%lld CPU%s busy with %" PRIu32 " replica%s", cpus, plural((size_t)cpus), n,
+               plural(n));
+}
+
+/* Of equals the cheaper one would do. */
+static void add_cheapest(struct choice_lines *lines, const struct layout *l, const struct choice *c)
+{
+    if (c->cheapest == NULL) {
+        return;
+    }
+    struct buf text = BUF_INIT;
+    put_point(l, c->cheapest, &text);
+    buf_puts(&text, " keeps ");
+    put_needs(c->cheapest->point, &text);
+    buf_puts(&text, ", the point with the highest throughput ");
+    put_needs(c->fastest->point, &text);
+    buf_puts(&text, "; no difference in throughput is shown, so the cheaper one would do");
+    add(lines, "Cheapest of these", &text);
+}
+
+static void put_trials_needed(uint32_t n, size_t n_now, struct buf *out)
+{
+    if (n > CHOICE_MAX_TRIALS) {
+        buf_printf(out, "it takes more than %d trials", CHOICE_MAX_TRIALS);
+    } else { /* an estimate may come out at what is there and was not enough */
+        buf_printf(out, "it takes about %zu trials", n > n_now ? n : n_now + 1);
+    }
+}
+
+/* What would make the verdict surer. */
+static void add_repeats(struct choice_lines *lines, const struct choice *c)
+{
+    const struct estimate *e = &c->fastest->throughput.estimate;
+    const size_t n_now = c->fastest->n_succeeded;
+    const bool is_wide = e->has_interval && sqrt(e->high / e->low) > 1 + CHOICE_HALF_WIDTH;
+    const uint32_t n_tell = c->ties.len > 0 ? choice_trials_to_tell(c, c->ties.items[0]) : 0;
+    const uint32_t n_narrow = is_wide ? choice_trials_to_narrow(c->fastest) : 0;
+    struct buf text = BUF_INIT;
+    if (n_tell > 0) {
+        put_trials_needed(n_tell, n_now, &text);
+        buf_puts(&text, " of each point to tell the fastest from the next one, if their difference "
+                        "is as large as it was here");
+    } else if (n_narrow > 0) {
+        put_trials_needed(n_narrow, n_now, &text);
+        buf_printf(&text,
+                   " of the fastest point for an interval within %.0f%% of its middle, if they "
+                   "differ as the %zu did here",
+                   100 * CHOICE_HALF_WIDTH, n_now);
+    }
+    if (text.len > 0) {
+        add(lines, "To be surer", &text);
     }
 }
 
@@ -147,7 +265,7 @@ static void add_baseline(struct choice_lines *lines, const struct result *r,
         number_format(e->high, &text);
         buf_puts(&text, ")");
     }
-    add(lines, "Baseline", &text);
+    add(lines, "Its baseline", &text);
 }
 
 static void add_widest(struct choice_lines *lines, const struct layout *l, const struct choice *c)
@@ -196,10 +314,11 @@ static const char model_meaning[] =
 static void add_scaling(struct choice_lines *lines, const struct layout *l)
 {
     struct choice_lines scaling;
-    scaling_lines_init(&scaling, l, SCALING_MODEL | SCALING_LOSS, 0);
+    const unsigned parts = SCALING_MODEL | SCALING_LOSS | SCALING_SKIP_SMALL;
+    scaling_lines_init(&scaling, l, parts, 0);
     const bool is_one = all_equal(&scaling);
     choice_lines_done(&scaling);
-    scaling_lines_init(&scaling, l, SCALING_MODEL | SCALING_LOSS, SCALING_LINES_MAX);
+    scaling_lines_init(&scaling, l, parts, SCALING_LINES_MAX);
     for (size_t i = 0; i < scaling.list.len && (i == 0 || !is_one); i++) {
         const struct choice_line *line = &scaling.list.items[i];
         struct buf text = BUF_INIT;
@@ -241,23 +360,7 @@ static void add_caveat(struct choice_lines *lines, const char *label, struct buf
     add(lines, label, text_take)->is_caveat = true;
 }
 
-/* The point that needs most CPUs, and how many there were. */
-static void put_busiest(const struct layout *l, struct buf *out)
-{
-    const struct run_def *def = l->result->def;
-    uint32_t at = 0;
-    for (uint32_t i = 1; i < def->matrix.n_points; i++) {
-        if (point_busy_threads(&def->matrix.points[i]) >
-            point_busy_threads(&def->matrix.points[at])) {
-            at = i;
-        }
-    }
-    layout_describe_place(l, at, out);
-    buf_printf(out, " keeps %lld CPUs busy, and there were %lld",
-               (long long)point_busy_threads(&def->matrix.points[at]), (long long)def->cpus);
-}
-
-static void add_caveats(struct choice_lines *lines, const struct layout *l)
+static void add_caveats(struct choice_lines *lines, const struct layout *l, const struct choice *c)
 {
     const struct result *r = l->result;
     struct buf text = BUF_INIT;
@@ -275,10 +378,7 @@ static void add_caveats(struct choice_lines *lines, const struct layout *l)
                         "compare inside this run only.");
         add_caveat(lines, "Rehearsal", &text);
     } else if (r->def->rehearsal) {
-        buf_puts(&text, "This run had too few CPUs, so its processes waited for each other: ");
-        put_busiest(l, &text);
-        buf_puts(&text, ". Compare its figures with each other only: with enough CPUs, another "
-                        "point may be the fastest.");
+        starved_describe(l, c->fastest, &text);
         add_caveat(lines, "Rehearsal", &text);
     }
     if (!run_phase_is_final(r->phase)) {
@@ -298,7 +398,7 @@ void choice_lines_init(struct choice_lines *lines, const struct layout *l)
     struct choice c;
     choice_init(&c, l->result);
     struct buf text = BUF_INIT;
-    add_caveats(lines, l);
+    add_caveats(lines, l, &c);
     if (c.units_differ) {
         buf_puts(&text, "not known: the points' throughputs have different units");
         add(lines, "Verdict", &text);
@@ -308,7 +408,10 @@ void choice_lines_init(struct choice_lines *lines, const struct layout *l)
     } else {
         add_verdict(lines, l, &c);
         add_fastest(lines, l, &c);
+        add_second(lines, l, &c);
         add_ties(lines, l, &c);
+        add_cheapest(lines, l, &c);
+        add_repeats(lines, &c);
         add_baseline(lines, l->result, c.fastest);
     }
     add_widest(lines, l, &c);

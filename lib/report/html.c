@@ -13,6 +13,7 @@
 #include "report/reference.h"
 #include "report/report.h"
 #include "report/style.h"
+#include "report/system_lines.h"
 #include "report/table.h"
 
 #define MAX_CHARTED 100 /* swept points; more are not readable as charts */
@@ -75,6 +76,9 @@ static void put_summary(struct buf *out, const struct layout *l)
         put_element(out, "p", description);
     }
     struct buf text = BUF_INIT;
+    const struct workload *workload = &l->result->def->spec->workload;
+    buf_printf(&text, "Model %s, data %s; ", workload->model == NULL ? "not said" : workload->model,
+               workload_dataset_name(workload));
     layout_describe_run(l, &text);
     buf_puts(out, "<p class=\"soft\">");
     html_escape(buf_cstr(&text), out);
@@ -92,10 +96,44 @@ static void put_names(struct buf *out, const struct layout *l)
     }
 }
 
-static bool has_servers(const struct result *r)
+static bool has_role(const struct result *r, enum role role)
 {
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        if (r->points[i].point->replicas[ROLE_PSERVER] > 0) {
+        if (r->points[i].point->replicas[role] > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The roles that this run has. */
+static void put_roles(struct buf *out, const struct result *r)
+{
+    static const struct {
+        enum role role;
+        const char *text;
+    } roles[] = {
+        {ROLE_TRAINER,
+         " A <dfn>trainer</dfn> computes gradients from its own part of the samples."},
+        {ROLE_PSERVER, " A <dfn>pserver</dfn> is a parameter server: it keeps the model's "
+                       "parameters, and trainers send it their gradients."},
+        {ROLE_WORKER, " A <dfn>worker</dfn> is a trainer without parameter servers: workers "
+                      "exchange gradients with each other."},
+        {ROLE_LAUNCHER, " A <dfn>launcher</dfn> starts the workers and computes nothing."},
+    };
+    buf_puts(out, " A <dfn>replica</dfn> is one process of a trial, in a cluster one pod.");
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+        if (has_role(r, roles[i].role)) {
+            buf_puts(out, roles[i].text);
+        }
+    }
+}
+
+static bool has_method(const struct result *r, enum interval_method method)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct estimate *e = &r->points[i].throughput.estimate;
+        if (e->has_interval && e->method == method) {
             return true;
         }
     }
@@ -111,16 +149,22 @@ static void put_words(struct buf *out, const struct layout *l)
         put_names(out, l);
     }
     buf_puts(out, "; a <dfn>trial</dfn> measures it once.");
-    if (has_servers(l->result)) {
-        buf_puts(out, " A <dfn>pserver</dfn> is a parameter server: it keeps the model's "
-                      "parameters, and trainers send it their gradients.");
-    }
+    put_roles(out, l->result);
     if (!l->own_baselines) {
         buf_puts(out, " <dfn>Efficiency</dfn> is the share of the throughput that ideal scaling "
                       "from the baseline would give.");
+        buf_puts(out, l->systems ? " Each system has a baseline of its own, so efficiencies do not "
+                                   "rank systems: a slow one may have the highest."
+                                 : "");
     }
-    buf_puts(out, " Behind \"95%:\" stands the range that holds the true figure in 95 of 100 such "
-                  "runs.</p>\n");
+    buf_puts(out,
+             " A range after \"95%:\" holds the true figure of this machine or cluster in 95 of "
+             "100 such runs, if only chance makes trials differ.");
+    if (has_method(l->result, INTERVAL_T_LOG)) {
+        buf_puts(out, " A throughput is the median of its trials, and its range lies around their "
+                      "geometric mean, so the median need not be its middle.");
+    }
+    buf_puts(out, "</p>\n");
 }
 
 static void put_title(struct buf *out, const struct report_page *page, const struct layout *l)
@@ -161,22 +205,40 @@ static void put_warnings(struct buf *out, const struct result *r)
     }
 }
 
+static void put_line(struct buf *out, const struct choice_line *line)
+{
+    buf_printf(out, "<dt%s>", line->is_caveat ? " class=\"bad\"" : "");
+    html_escape(line->label[0] == '\0' ? "Result" : line->label, out);
+    buf_puts(out, "</dt>\n<dd>");
+    html_escape(line->text, out);
+    if (line->meaning != NULL) {
+        buf_puts(out, "<br><span class=\"soft\">");
+        html_escape(line->meaning, out);
+        buf_puts(out, "</span>");
+    }
+    buf_puts(out, "</dd>\n");
+}
+
+static void put_systems(struct buf *out, const struct layout *l)
+{
+    struct choice_lines lines;
+    system_lines_init(&lines, l);
+    buf_printf(out, "<section>\n<h2>System%s</h2>\n<dl class=\"what\">\n",
+               lines.list.len == 1 ? "" : "s");
+    vec_each (struct choice_line, line, &lines.list) {
+        put_line(out, line);
+    }
+    buf_puts(out, "</dl>\n</section>\n");
+    choice_lines_done(&lines);
+}
+
 static void put_choice(struct buf *out, const struct layout *l)
 {
     struct choice_lines lines;
     choice_lines_init(&lines, l);
     buf_puts(out, "<section class=\"verdict\" aria-label=\"What this run says\">\n<dl>\n");
     vec_each (struct choice_line, line, &lines.list) {
-        buf_printf(out, "<dt%s>", line->is_caveat ? " class=\"bad\"" : "");
-        html_escape(line->label[0] == '\0' ? "Result" : line->label, out);
-        buf_puts(out, "</dt>\n<dd>");
-        html_escape(line->text, out);
-        if (line->meaning != NULL) {
-            buf_puts(out, "<br><span class=\"soft\">");
-            html_escape(line->meaning, out);
-            buf_puts(out, "</span>");
-        }
-        buf_puts(out, "</dd>\n");
+        put_line(out, line);
     }
     put_warnings(out, l->result);
     buf_puts(out, "</dl>\n</section>\n");
@@ -260,6 +322,9 @@ static void put_figures(struct buf *out, const struct layout *l)
             put_line_figure(out, &lines);
         }
     }
+    if (charts_points(l, &dots)) {
+        put_dot_figure(out, &dots);
+    }
     if (charts_resources(l, &dots)) {
         put_dot_figure(out, &dots);
     }
@@ -272,6 +337,11 @@ static void put_figures(struct buf *out, const struct layout *l)
             "means of all steps of all trials (a throughput is a median of trials); phases may "
             "overlap, so their sum may exceed the step");
         chart_svg_bars(&bars, false, out);
+        if (bars.missing != NULL) {
+            buf_puts(out, "<p class=\"soft\">");
+            html_escape(bars.missing, out);
+            buf_puts(out, "</p>\n");
+        }
         buf_puts(out, "</figure>\n");
         bar_chart_done(&bars);
     }
@@ -290,8 +360,8 @@ static void put_charts(struct buf *out, const struct layout *l)
     put_figures(&figures, l);
     if (figures.len > 0) {
         buf_puts(out, "<section>\n<h2>Scaling</h2>\n<p class=\"soft\">Marks of throughput and "
-                      "efficiency are medians of a point's trials, whiskers their 95% "
-                      "intervals.<span class=\"screen\"> The pointer on a mark shows its "
+                      "efficiency come from medians of a point's trials, whiskers are "
+                      "their 95% intervals.<span class=\"screen\"> The pointer on a mark shows its "
                       "figures.</span></p>\n<div class=\"charts\">\n");
         buf_append(out, figures.data, figures.len);
         buf_puts(out, "</div>\n</section>\n");
@@ -336,14 +406,27 @@ static void put_tables(struct buf *out, const struct layout *l)
         buf_printf(
             out,
             "<p class=\"soft\">The stronger the colour, the higher the %s among these cells.</p>\n",
-            l->own_baselines ? "throughput" : "efficiency");
+            layout_shades_efficiency(l) ? "efficiency" : "throughput");
         put_table(out, buf_cstr(&caption), grid);
         buf_done(&caption);
     }
     buf_puts(out, "<h2>Points</h2>\n<p class=\"soft\">THROUGHPUT is the median of a point's "
-                  "succeeded trials, MIN and MAX are the slowest and the fastest of them.</p>\n");
+                  "succeeded trials, MIN and MAX are the slowest and the fastest of them.");
+    if (!l->own_baselines) {
+        buf_puts(out,
+                 " SPEEDUP and EFFICIENCY divide by the point's baseline. EFF/POD, where it is "
+                 "shown, is the efficiency per replica, which counts servers, too; EFF/CPU "
+                 "that per CPU.");
+    }
+    buf_puts(out, "<span class=\"screen\"> A shade at the edge of a table says that it scrolls "
+                  "sideways.</span></p>\n");
     put_table(out, "Points",
               layout_points(l, LAYOUT_THROUGHPUT | LAYOUT_SCALING | LAYOUT_RESOURCES));
+    struct table *baselines = layout_baselines(l);
+    if (baselines != NULL) {
+        buf_puts(out, "<h2>Baselines</h2>\n");
+        put_table(out, "Baselines", baselines);
+    }
     struct table *accuracy = layout_accuracy(l);
     if (accuracy != NULL) {
         struct buf caption = BUF_INIT;
@@ -442,15 +525,45 @@ static void put_fact(struct buf *out, const char *name, const char *value)
     }
 }
 
-static void put_environment(struct buf *out, const struct result *r)
+/* Those that wrote no start record: a launcher, a program whose log is read. */
+static void put_silent(struct buf *out, const struct layout *l)
 {
+    struct buf systems = BUF_INIT;
+    const size_t n = system_lines_put_silent(l, &systems);
+    if (n > 0) {
+        buf_printf(out,
+                   "<p>%zu replica%s of succeeded trials said nothing of CPU, kernel and build", n,
+                   n == 1 ? "" : "s");
+        if (l->systems) {
+            buf_puts(out, ": those of ");
+            html_escape(buf_cstr(&systems), out);
+        }
+        buf_puts(out, ".</p>\n");
+    }
+    buf_done(&systems);
+}
+
+static void put_environment(struct buf *out, const struct layout *l)
+{
+    const struct result *r = l->result;
     buf_puts(out, "<section>\n<h2>Environment</h2>\n");
+    if (r->def->cpus > 0) {
+        buf_printf(out, "<p>All replicas ran on one machine, with %lld CPU%s for them.</p>\n",
+                   (long long)r->def->cpus, r->def->cpus == 1 ? "" : "s");
+    }
     if (r->hardware.len == 0) {
         buf_puts(out, "<p>No replica said its CPU and kernel.</p>\n");
+    } else {
+        put_silent(out, l);
     }
-    vec_each (const struct hardware, h, &r->hardware) {
-        buf_printf(out, "<dl>\n<dt>Replicas</dt>\n<dd>%zu of succeeded trials</dd>\n",
-                   h->n_replicas);
+    for (size_t i = 0; i < r->hardware.len; i++) {
+        const struct hardware *h = &r->hardware.items[i];
+        struct buf users = BUF_INIT;
+        system_lines_put_users(l, i, &users);
+        buf_puts(out, "<dl>\n");
+        put_fact(out, "System", l->systems ? buf_cstr(&users) : NULL);
+        buf_done(&users);
+        buf_printf(out, "<dt>Replicas</dt>\n<dd>%zu of succeeded trials</dd>\n", h->n_replicas);
         put_fact(out, "CPU", h->cpu_model);
         put_fact(out, "Kernel", h->kernel);
         put_fact(out, "BLAS core", h->blas_core);
@@ -470,6 +583,19 @@ static void put_origin(struct buf *out, const struct report_page *page)
     buf_puts(out, ".</p>\n");
 }
 
+static void put_local_files(struct buf *out, const struct spec *spec)
+{
+    struct buf systems = BUF_INIT;
+    system_lines_put_local(spec, &systems);
+    if (systems.len > 0) {
+        buf_puts(out, "<p>On another machine, first put your own files in place of those that the "
+                      "commands of these systems name: ");
+        html_escape(buf_cstr(&systems), out);
+        buf_puts(out, ".</p>\n");
+    }
+    buf_done(&systems);
+}
+
 static void put_definition(struct buf *out, const struct report_page *page)
 {
     const struct run_def *def = page->result->def;
@@ -479,11 +605,18 @@ static void put_definition(struct buf *out, const struct report_page *page)
         put_origin(out, page);
         return;
     }
-    buf_puts(out, "<section>\n<h2>Run it again</h2>\n<p>Save the definition below as <code>");
+    buf_puts(out,
+             "<section>\n<h2>Run it again</h2>\n<p class=\"screen\">Save the definition below as "
+             "<code>");
+    html_escape(def->spec->name, out);
+    buf_puts(out,
+             ".json</code>, then:</p>\n<p class=\"printed\">The file that this was printed from "
+             "has the definition. Save it as <code>");
     html_escape(def->spec->name, out);
     buf_puts(out, ".json</code>, then:</p>\n<pre>benchctl run -f ");
     html_escape(def->spec->name, out);
     buf_printf(out, ".json%s</pre>\n", is_local ? " --local" : "");
+    put_local_files(out, def->spec);
     buf_puts(out, "<details><summary>Definition</summary>\n<pre>");
     html_escape(text, out);
     buf_puts(out, "</pre></details>\n</section>\n");
@@ -492,13 +625,14 @@ static void put_definition(struct buf *out, const struct report_page *page)
 
 static void put_sections(struct buf *out, const struct layout *l)
 {
+    put_systems(out, l);
     put_charts(out, l);
     put_tables(out, l);
     put_steps(out, l);
     put_notes(out, l);
     put_slow(out, l);
     put_nodes(out, l->result);
-    put_environment(out, l->result);
+    put_environment(out, l);
 }
 
 void report_html_sections(const struct result *r, struct buf *out)

@@ -107,6 +107,21 @@ static char *value_text(const struct point *p, const char *name)
     return buf_take(&text);
 }
 
+bool layout_follows_system(const struct layout *l, const char *name)
+{
+    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        for (const struct point_result *q = l->result->points; q < p; q++) {
+            if (q->point->system == p->point->system) { /* the first one stands for all before p */
+                if (!same_value(&q->point->params, &p->point->params, name)) {
+                    return false;
+                }
+                break;
+            }
+        }
+    }
+    return true;
+}
+
 /* ---- the grid ---- */
 
 /* Heads of rows or columns: the swept points that are the first with their values, in order. */
@@ -151,10 +166,15 @@ static const struct point_result *find_cell(const struct layout *l, const struct
     return NULL;
 }
 
+bool layout_shades_efficiency(const struct layout *l)
+{
+    return !l->own_baselines && !l->systems;
+}
+
 /* What a grid's cell is shaded by. */
 static const struct estimate *shaded(const struct layout *l, const struct point_result *p)
 {
-    return l->own_baselines ? &p->throughput.estimate : &p->efficiency.estimate;
+    return layout_shades_efficiency(l) ? &p->efficiency.estimate : &p->throughput.estimate;
 }
 
 struct shading {
@@ -234,8 +254,9 @@ static struct table *grid_of(const struct layout *l, const struct heads *rows,
 struct table *layout_grid(const struct layout *l)
 {
     const uint32_t n_swept = l->result->def->matrix.n_swept;
-    if (l->names.len < 1 || l->names.len > 2 || n_swept > GRID_MAX_POINTS || l->mixed_units) {
-        return NULL;
+    if (l->names.len < 1 || l->names.len > 2 || n_swept > GRID_MAX_POINTS || l->mixed_units ||
+        (l->names.len == 1 && layout_follows_system(l, l->names.items[0]))) {
+        return NULL; /* the table of points has it, a row each */
     }
     struct heads rows = {0}, columns = {0};
     collect_heads(l, &rows, same_row);
@@ -357,10 +378,11 @@ void layout_add_identity(struct table *t, const struct layout *l, bool by_index)
     }
 }
 
-/* A narrow table with units has no room for the lowest and the highest trial. */
+/* A narrow table with units, or with words in each row, has no room for the lowest and the highest trial. */
 static bool has_range(const struct layout *l, unsigned parts)
 {
-    return !l->mixed_units || (parts & LAYOUT_BY_INDEX) == 0;
+    _cleanup_(freep) char *word = run_word(l);
+    return (parts & LAYOUT_BY_INDEX) == 0 || (!l->mixed_units && word == NULL);
 }
 
 static void add_columns(struct table *t, const struct layout *l, unsigned parts)

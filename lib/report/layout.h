@@ -18,10 +18,15 @@ struct layout {
 void layout_init(struct layout *l, const struct result *r);
 void layout_done(struct layout *l);
 
-/* Throughput (efficiency) as a grid. NULL where units are mixed, and unless one or two parameters
- * vary and at least half of the cells have a point. One parameter: one row per system. Two: one row
+/* Does the system say what this name's value is? Then no two points of a system differ by it. */
+bool layout_follows_system(const struct layout *l, const char *name);
+
+/* Throughput (efficiency) as a grid. NULL where units are mixed, where what varies follows from the system, and unless one or two
+ * parameters vary and at least half of the cells have a point. Shaded by efficiency; by throughput where there are several systems,
+ * because theirs divide by different baselines, and where each point is its own baseline. One parameter: one row per system. Two: one row
  * per value of the first, one column per value of the second. */
 struct table *layout_grid(const struct layout *l);
+bool layout_shades_efficiency(const struct layout *l);
 /* The line above the grid, without its newline; call it only if there is a grid. */
 void layout_grid_caption(const struct layout *l, struct buf *out);
 
@@ -40,6 +45,10 @@ struct table *layout_points(const struct layout *l, unsigned parts);
 void layout_add_identity(struct table *t, const struct layout *l, bool by_index);
 void layout_put_identity(struct table *t, const struct layout *l, const struct point *p,
                          bool by_index);
+
+/* In baselines.c. One row for each point that others divide by, with what it is, its figures and the points that divide by it. NULL:
+ * each point is its own. */
+struct table *layout_baselines(const struct layout *l);
 
 /* Both in accuracy.c. One row per swept point: time to accuracy, and accuracy after a time. NULL: the definition asks
  * for neither. And the line above it, without its newline. */

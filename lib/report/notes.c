@@ -9,7 +9,7 @@
 #include "result/number.h"
 #include "result/transport.h"
 
-#define MAX_BASELINES 6
+#define MAX_BASELINES 16 /* as many as there are systems */
 #define MAX_FAILED 10
 #define MAX_WIDE 6
 #define ROUNDING 1e-9 /* a width is no wider than itself */
@@ -49,7 +49,9 @@ static void note_throughput(struct notes *notes, const struct layout *l)
         l->mixed_units ? "in the unit of its row," : f->unit, f->scope, training_words(r).many);
     if (methods[INTERVAL_T_LOG]) {
         add(notes, NOTE_INFO,
-            "95%% interval: Student's t on log throughput (3 to 5 trials); it may be asymmetric.");
+            "95%% interval: Student's t on log throughput (3 to 5 trials). Its middle is the "
+            "geometric "
+            "mean of the trials, so the median may lie beside it.");
     }
     if (methods[INTERVAL_ORDER_STATISTICS]) {
         add(notes, NOTE_INFO,
@@ -420,7 +422,9 @@ void notes_init(struct notes *notes, const struct layout *l)
             "Each point is its own baseline, so speedup and efficiency are 1 and not shown.");
     } else {
         note_scaling(notes, l->result);
-        note_baselines(notes, l->result);
+        if (!l->is_page) { /* which has a table of them */
+            note_baselines(notes, l->result);
+        }
     }
     note_accuracy(notes, l->result);
     note_failures(notes, l);

@@ -175,9 +175,12 @@ void scaling_lines_init(struct choice_lines *lines, const struct layout *l, unsi
                         size_t max)
 {
     *lines = (struct choice_lines){0};
-    const size_t n = l->result->curves.list.len;
-    for (size_t i = 0; i < n && (max == 0 || i < max); i++) {
-        const struct curve *c = &l->result->curves.list.items[i];
+    size_t n = 0;
+    vec_each (const struct curve, c, &l->result->curves.list) {
+        const bool is_small = c->n_sizes < SCALING_MIN_SIZES;
+        if ((is_small && (parts & SCALING_SKIP_SMALL) != 0) || (++n > max && max > 0)) {
+            continue;
+        }
         struct buf text = BUF_INIT;
         if ((parts & SCALING_VERDICT) != 0) {
             put_verdict(c, &text);

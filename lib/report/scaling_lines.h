@@ -10,6 +10,7 @@ enum scaling_part {
     SCALING_VERDICT = 1, /* "4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%)" */
     SCALING_MODEL = 2,   /* the peak and the useful number of trainers, or why there is no model */
     SCALING_LOSS = 4,    /* between which numbers of trainers each loses most, and by what */
+    SCALING_SKIP_SMALL = 8, /* no line for curves with too few numbers of trainers for a model */
 };
 /* One line a curve; the label is the curve's name, "" where there is one curve. `max` 0: all. */
 void scaling_lines_init(struct choice_lines *lines, const struct layout *l, unsigned parts,

@@ -6,6 +6,7 @@
 
 const char *const report_chart_names[] = {"throughput",
                                           "efficiency",
+                                          "points",
                                           "throughput-by-pservers",
                                           "efficiency-by-pservers",
                                           "resources",
@@ -55,6 +56,8 @@ static enum report_chart_answer put(const struct layout *l, const char *chart, s
         made = put_lines(charts_throughput, l, out);
     } else if (str_eq(chart, "efficiency")) {
         made = put_lines(charts_efficiency, l, out);
+    } else if (str_eq(chart, "points")) {
+        made = put_dots(charts_points, l, out);
     } else if (str_eq(chart, "throughput-by-pservers")) {
         made = put_lines(charts_throughput_by_servers, l, out);
     } else if (str_eq(chart, "efficiency-by-pservers")) {

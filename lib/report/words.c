@@ -45,9 +45,14 @@ void words_put_point(const struct point_words *words, const struct point *p, enu
         if (words->without != NULL && str_eq(name, words->without)) {
             continue;
         }
+        const struct value *v = params_get(&p->params, name);
+        const bool is_zero = v != NULL && v->is_int && v->i == 0;
+        if (form == WORDS_COUNTED && words->systems && is_zero && str_eq(name, "pservers")) {
+            continue;
+        }
         buf_puts(out, separator);
         separator = ", ";
-        words_put_value(name, params_get(&p->params, name), form, out);
+        words_put_value(name, v, form, out);
     }
 }
 

@@ -46,10 +46,19 @@ class Page(cli.CliCase):
                 self.assertEqual(browser.value(LOOK), [])
                 shown = browser.value("getComputedStyle(document.querySelector('.zoom')).display")
                 self.assertEqual(shown, "none" if how.get("printed") else "flex")
+                # Paper has no definition to save, and says where it is.
+                shown = browser.value("['p.screen', 'p.printed'].map(e => getComputedStyle(document.querySelector(e)).display).join()")
+                self.assertEqual(shown, "none,block" if how.get("printed") else "block,none")
         for width in WIDTHS:
             with self.subTest(width=width):
                 browser.show(url, width=width)
                 self.assertLessEqual(browser.value("document.documentElement.scrollWidth"), width)
+                # A table that is wider than its box has a shade at that edge: paper covers it where there is nothing more.
+                hidden = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"
+                shades = browser.value(f"[...new Set({hidden}.map(e => getComputedStyle(e).backgroundAttachment))].join(';')")
+                self.assertIn(shades, ("", "local, local, scroll, scroll"))
+                if width == 360:
+                    self.assertNotEqual(shades, "")
 
     def test_a_sweep_and_a_comparison(self):
         """Two systems, so that rows have long names."""

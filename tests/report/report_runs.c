@@ -200,12 +200,57 @@ static void accuracy(struct fixture *f)
     fixture_build(f, RUN_SUCCEEDED);
 }
 
+/* One number of trainers in three systems, two of which have workers in their place; too few CPUs for the one with a server, and a
+ * trial of it far from the others. The other two report no phases, and the last one not where it ran. */
+static void systems(struct fixture *f)
+{
+    static const double x[6][3] = {{103.7, 103.8, 130.4}, {36.98, 37.84, 41.1},
+                                   {36.95, 37.55, 40.33}, {84.9, 82.1, 87.2},
+                                   {23.7, 23.1, 24.4},    {19.3, 18.9, 20.1}};
+    fixture_init(f, "{grid: {pservers: [1], trainers: [2], batch_size: [16]}}",
+                 SINGLE_NODE
+                 "  repeats: {min: 3}\n"
+                 "  systems:\n"
+                 "  - {name: own, profile: benchworker}\n"
+                 "  - {name: ddp, profile: pytorch, exchange: {kind: AllReduce}}\n"
+                 "  - {name: mpi, profile: of-mine, exchange: {kind: AllReduce},\n"
+                 "     command: [mpirun, /srv/venv/bin/python, /srv/train.py]}\n"
+                 "  roles: {trainer: {replicas: {from: trainers},\n"
+                 "                    template: &pod {spec: {containers: [{name: main}]}}},\n"
+                 "          worker: {replicas: {from: trainers}, template: *pod},\n"
+                 "          pserver: {replicas: {from: pservers}, template: *pod}}\n",
+                 2);
+    assert_int_equal(f->def->matrix.n_points, 6);
+    assert_true(f->def->rehearsal);
+    for (uint32_t p = 0; p < 6; p++) {
+        const struct point *point = &f->def->matrix.points[p];
+        for (uint32_t t = 0; t < 3; t++) {
+            struct attempt_row *row = fixture_throughput(f, p, t, x[p][t]);
+            for (size_t i = 0; i < row->replicas.len && point->system > 0; i++) {
+                const double seconds = 128 * (double)row->replicas.len / x[p][t];
+                const struct summary s = {.samples = 128,
+                                          .duration_ns = llrint(1e9 * seconds),
+                                          .steps = 8,
+                                          .loss_first = NAN,
+                                          .loss_last = NAN};
+                fixture_say(row, i, &s);
+                if (point->system == 2) {
+                    free(row->replicas.items[i].environment_json);
+                    row->replicas.items[i].environment_json = NULL;
+                }
+            }
+        }
+    }
+    fixture_build(f, RUN_SUCCEEDED);
+}
+
 const struct report_run report_runs[REPORT_RUNS] = {
     {"sweep", sweep},       {"acceleration", acceleration},
     {"trouble", trouble},   {"six-trials", six_trials},
     {"wide", wide},         {"single-node", single_node},
     {"diagonal", diagonal}, {"mixed", mixed},
     {"scaling", scaling},   {"accuracy", accuracy},
+    {"systems", systems},
 };
 
 const struct report_run *report_run_find(const char *name)

@@ -9,7 +9,7 @@ struct report_run {
     const char *name;
     void (*make)(struct fixture *f); /* with its result */
 };
-#define REPORT_RUNS 10
+#define REPORT_RUNS 11
 extern const struct report_run report_runs[REPORT_RUNS];
 /* Fails the test if there is none. */
 const struct report_run *report_run_find(const char *name);

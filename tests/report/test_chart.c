@@ -259,6 +259,48 @@ static void no_chart_without_something_to_show(void **state)
     fixture_done(&f);
 }
 
+/* The system says the number of servers, so there is no axis: a row a point, with its own ideal. */
+static void systems_have_rows(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct layout l;
+    struct line_chart c;
+    struct dot_chart d;
+    struct bar_chart b;
+    report_run_find("systems")->make(&f);
+    layout_init(&l, f.result);
+    assert_true(layout_follows_system(&l, "pservers"));
+    assert_false(charts_throughput(&l, &c));
+    assert_false(charts_efficiency(&l, &c));
+    assert_false(charts_throughput_by_servers(&l, &c));
+    assert_null(layout_grid(&l));
+    assert_true(charts_points(&l, &d));
+    assert_int_equal(d.rows.len, 3);
+    assert_string_equal(d.rows.items[0].name, "own, 1 pserver");
+    assert_string_equal(d.rows.items[1].name, "ddp");
+    assert_int_equal(d.rows.items[1].dots.len, 2);
+    assert_true(fabs(d.rows.items[1].dots.items[0].value - 37.84) < 1e-6);
+    assert_true(fabs(d.rows.items[1].dots.items[1].value - 2 * 23.7) < 1e-6);
+    assert_string_equal(d.rows.items[1].dots.items[1].text, "ddp: ideal 47.40 samples/s");
+    dot_chart_done(&d);
+    assert_true(charts_phases(&l, &b));
+    assert_int_equal(b.n_rows, 1);
+    assert_non_null(b.missing);
+    bar_chart_done(&b);
+    layout_done(&l);
+    fixture_done(&f);
+    report_run_find("sweep")->make(&f);
+    layout_init(&l, f.result);
+    assert_false(layout_follows_system(&l, "pservers"));
+    assert_false(charts_points(&l, &d));
+    assert_true(charts_phases(&l, &b));
+    assert_null(b.missing);
+    bar_chart_done(&b);
+    layout_done(&l);
+    fixture_done(&f);
+}
+
 /* Throughputs of different units share no axis. */
 static void units_share_no_axis(void **state)
 {
@@ -314,6 +356,58 @@ static void phases_are_those_of_one_step(void **state)
     fixture_done(&f);
 }
 
+/* The first step of a program that only starts something in it, or that starts everything in it. */
+static void a_first_step_unlike_the_others_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ms[5];
+        const char *text; /* of the spark; NULL: nothing about its first step */
+    } rows[] = {
+        {{540, 5000, 5100, 5050, 4990},
+         "; the first step is none of the others: 540.0 ms, their median is 5025 ms. It counts in "
+         "the "
+         "throughput; more measure.warmupSteps leave it out"},
+        {{2100, 1000, 1010, 990, 1005}, "; the first step is none of the others: 2100 ms, "},
+        {{1900, 1000, 1010, 990, 1005}, NULL},
+        {{1000, 5000, 1010, 990, 1005}, NULL}, /* another one is no first step */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        print_message("# row %zu\n", i);
+        struct fixture f;
+        struct layout l;
+        struct sparks sparks;
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
+                     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n"
+                     "  measure: {warmupSteps: 1, steps: 5}\n",
+                     8);
+        struct attempt_row *row = fixture_throughput(&f, 0, 0, 100);
+        struct replica_row *trainer = &row->replicas.items[1];
+        struct summary s = {.samples = 80, .steps = 5, .loss_first = NAN, .loss_last = NAN};
+        int64_t step_ns[5];
+        for (size_t k = 0; k < 5; k++) {
+            step_ns[k] = 1000000 * rows[i].ms[k];
+            s.duration_ns += step_ns[k];
+        }
+        const struct record_who who = {ROLE_TRAINER, 0, 0};
+        struct buf line = BUF_INIT;
+        record_write_summary(&line, &who, &s, step_ns, 5);
+        free(trainer->summary_json);
+        trainer->summary_json = buf_take(&line);
+        fixture_build(&f, RUN_SUCCEEDED);
+        layout_init(&l, f.result);
+        assert_true(charts_steps(&l, &sparks));
+        const char *text = sparks.list.items[0].text;
+        const char *said = strstr(text, rows[i].text == NULL ? "first step" : rows[i].text);
+        if ((said != NULL) != (rows[i].text != NULL)) {
+            fail_msg("'%s'", text);
+        }
+        sparks_done(&sparks);
+        layout_done(&l);
+        fixture_done(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,9 +420,11 @@ int main(void)
         cmocka_unit_test(the_unit_is_that_of_a_measured_point),
         cmocka_unit_test(lines_that_are_too_many_are_counted),
         cmocka_unit_test(no_chart_without_something_to_show),
+        cmocka_unit_test(systems_have_rows),
         cmocka_unit_test(units_share_no_axis),
         cmocka_unit_test(trials_stand_around_their_median),
         cmocka_unit_test(phases_are_those_of_one_step),
+        cmocka_unit_test(a_first_step_unlike_the_others_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

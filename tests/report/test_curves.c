@@ -162,9 +162,9 @@ static void curves_beyond_the_first_are_counted(void **state)
 {
     (void)state;
     struct fixture f;
-    fixture_init(&f, "{grid: {pservers: [1, 2, 3, 4, 5, 6], trainers: [1, 2]}}",
+    fixture_init(&f, "{grid: {pservers: [1, 2, 3, 4, 5, 6], trainers: [1, 2, 4]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 1}\n", 64);
-    for (uint32_t p = 0; p < 13; p++) {
+    for (uint32_t p = 0; p < 19; p++) {
         fixture_throughput(&f, p, 0, 100);
     }
     fixture_build(&f, RUN_SUCCEEDED);
@@ -185,7 +185,8 @@ static void curves_beyond_the_first_are_counted(void **state)
     report_html_sections(f.result, &page);
     const char *first = strstr(buf_cstr(&page), "<dt>Scaling</dt>");
     assert_non_null(first);
-    assert_non_null(strstr(first, "<dd>no model: 2 numbers of trainers, 3 are needed<br>"));
+    assert_non_null(
+        strstr(first, "<dd>no model: 0 of 3 numbers of trainers have 3 trials, 3 are needed<br>"));
     buf_done(&page);
     fixture_done(&f);
 }

@@ -93,14 +93,15 @@ struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t tria
 
 static char *summary_line(enum role role, uint32_t index, uint32_t attempt, double seconds)
 {
+    const bool trains = role == ROLE_TRAINER || role == ROLE_WORKER;
     struct summary s = {
-        .samples = role == ROLE_TRAINER ? 128 : 0,
+        .samples = trains ? 128 : 0,
         .duration_ns = llrint(seconds * 1e9),
         .steps = 8,
         .bytes_tx = 60800000,
         .bytes_rx = 60800000,
-        .loss_first = role == ROLE_TRAINER ? 2.375 : NAN,
-        .loss_last = role == ROLE_TRAINER ? 2.25 : NAN,
+        .loss_first = trains ? 2.375 : NAN,
+        .loss_last = trains ? 2.25 : NAN,
         .max_rss_bytes = 734003200,
         .environment_digest = "5b1c6a0f6f6c2d1f9a3e4d8b7c605142333435363738394041424344454647aa",
     };
@@ -133,13 +134,16 @@ struct attempt_row *fixture_succeed(struct fixture *f, uint32_t point, uint32_t 
     for (uint32_t i = 0; i < p->replicas[ROLE_TRAINER]; i++) {
         add_replica(row, ROLE_TRAINER, i, seconds[i]);
     }
+    for (uint32_t i = 0; i < p->replicas[ROLE_WORKER]; i++) {
+        add_replica(row, ROLE_WORKER, i, seconds[i]);
+    }
     return row;
 }
 
 struct attempt_row *fixture_throughput(struct fixture *f, uint32_t point, uint32_t trial,
                                        double samples_per_s)
 {
-    const uint32_t n = f->def->matrix.points[point].replicas[ROLE_TRAINER];
+    const uint32_t n = point_training_replicas(&f->def->matrix.points[point]);
     double *seconds = xnew_array(double, n);
     for (uint32_t i = 0; i < n; i++) {
         seconds[i] = 128 * n / samples_per_s;

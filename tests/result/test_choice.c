@@ -109,6 +109,95 @@ static void none_scales(void **state)
     fixture_done(&f);
 }
 
+/* Systems divide by baselines of their own, and one number of trainers is no choice of them. */
+static void efficiencies_rank_numbers_of_trainers_alone(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *sweep, *systems;
+        bool ranks;
+    } rows[] = {
+        {"numbers", "{grid: {pservers: [1], trainers: [2, 4]}}", "", true},
+        {"one number", "{grid: {pservers: [1, 2], trainers: [2]}}", "", false},
+        {"systems", "{grid: {pservers: [1], trainers: [2, 4]}}",
+         "  systems: [{name: a, profile: benchworker}, {name: b, profile: benchworker}]\n", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        print_message("# %s\n", rows[i].name);
+        struct fixture f;
+        struct choice c;
+        _cleanup_(freep) char *more =
+            xasprintf(SINGLE_NODE "  repeats: {min: 1}\n%s", rows[i].systems);
+        fixture_init(&f, rows[i].sweep, more, 64);
+        for (uint32_t p = 0; p < f.def->matrix.n_points; p++) {
+            fixture_throughput(&f, p, 0, 100);
+        }
+        fixture_build(&f, RUN_SUCCEEDED);
+        choice_init(&c, f.result);
+        assert_int_equal(c.widest != NULL || c.most_efficient != NULL, rows[i].ranks);
+        choice_done(&c);
+        fixture_done(&f);
+    }
+}
+
+/* Of points that are not told apart the one that needs less. */
+static void the_cheaper_of_equals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double x[5];          /* pservers 1, 2 x trainers 2, 4; the baseline */
+        int second, cheapest; /* -1: none */
+    } rows[] = {
+        {"the fastest is the cheapest", {352, 350, 351, 349, 100}, 2, -1},
+        {"the fastest is the dearest", {349, 350, 351, 352, 100}, 2, 0},
+        {"others are slower", {180, 185, 190, 352, 100}, 2, -1},
+        {"the cheapest is slower", {180, 350, 351, 352, 100}, 2, 2},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        print_message("# %s\n", rows[i].name);
+        struct fixture f;
+        struct choice c;
+        make(&f, "{grid: {pservers: [1, 2], trainers: [2, 4]}}", rows[i].x, 5, 0.02);
+        choice_init(&c, f.result);
+        assert_int_equal(c.second->point->index, rows[i].second);
+        assert_int_equal(c.cheapest == NULL ? -1 : (int)c.cheapest->point->index, rows[i].cheapest);
+        choice_done(&c);
+        fixture_done(&f);
+    }
+}
+
+/* By hand: logs of the trials deviate by s = 0.02 (three evenly spaced values a spread of 2%), so the variance of both is 2 s^2.
+ * t sqrt(2 s^2 / n) <= ln(352 / 350) = 0.0057: with 1.96 for t, n = 95; with the t of 2 (n - 1) degrees of freedom one or two more. */
+static void how_many_trials_it_takes(void **state)
+{
+    (void)state;
+    static const double x[5] = {90, 170, 350, 352, 100}, same[5] = {90, 170, 352, 352, 100};
+    struct fixture f;
+    struct choice c;
+    make(&f, FOUR, x, 5, 0.02);
+    choice_init(&c, f.result);
+    assert_in_range(choice_trials_to_tell(&c, c.ties.items[0]), 95, 98);
+    assert_int_equal(choice_trials_to_narrow(c.fastest),
+                     4); /* 3.18 x 0.02 / 2 = 0.032, but 4.30 x 0.02 / sqrt(3) = 0.0497 */
+    choice_done(&c);
+    fixture_done(&f);
+    make(&f, FOUR, same, 5, 0.02);
+    choice_init(&c, f.result);
+    assert_int_equal(choice_trials_to_tell(&c, c.ties.items[0]), CHOICE_MAX_TRIALS + 1);
+    choice_done(&c);
+    fixture_done(&f);
+    fixture_init(&f, FOUR, SINGLE_NODE "  repeats: {min: 1}\n", 64);
+    fixture_throughput(&f, 0, 0, 90);
+    fixture_throughput(&f, 1, 0, 170);
+    fixture_build(&f, RUN_SUCCEEDED);
+    choice_init(&c, f.result);
+    assert_int_equal(choice_trials_to_tell(&c, c.second), 0); /* one trial shows no deviation */
+    assert_int_equal(choice_trials_to_narrow(c.fastest), 0);
+    choice_done(&c);
+    fixture_done(&f);
+}
+
 static void one_trial_says_nothing_about_the_others(void **state)
 {
     (void)state;
@@ -167,6 +256,9 @@ int main(void)
         cmocka_unit_test(most_trainers_that_still_scale),
         cmocka_unit_test(of_several_as_wide_the_fastest),
         cmocka_unit_test(none_scales),
+        cmocka_unit_test(efficiencies_rank_numbers_of_trainers_alone),
+        cmocka_unit_test(the_cheaper_of_equals),
+        cmocka_unit_test(how_many_trials_it_takes),
         cmocka_unit_test(one_trial_says_nothing_about_the_others),
         cmocka_unit_test(nothing_was_measured),
         cmocka_unit_test(units_are_not_compared),

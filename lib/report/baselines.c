@@ -1,0 +1,61 @@
+/* What points divide by, as a table; see layout.h. */
+#include <stdlib.h>
+
+#include "report/layout.h"
+#include "report/table.h"
+
+#define MAX_LISTED 6 /* points in a cell; more are counted */
+
+/* "0, 2, 4", of the points that divide by `base`. */
+static void put_users(const struct result *r, uint32_t base, struct buf *out)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
+        if (r->points[i].point->baseline_index == base && ++n <= MAX_LISTED) {
+            buf_printf(out, "%s%u", n == 1 ? "" : ", ", i);
+        }
+    }
+    if (n > MAX_LISTED) {
+        buf_printf(out, " and %u more", n - MAX_LISTED);
+    }
+}
+
+static void add_row(struct table *t, const struct result *r, uint32_t base)
+{
+    const struct point_result *p = &r->points[base];
+    struct buf what = BUF_INIT, users = BUF_INIT;
+    result_describe_replicas(r, p->point, &what);
+    put_users(r, base, &users);
+    table_cell(t, "%u", base);
+    table_cell(t, "%s", buf_cstr(&what));
+    table_figure(t, &p->throughput);
+    table_interval(t, &p->throughput);
+    table_cell(t, "%zu/%zu", p->n_succeeded, p->n_trials);
+    table_cell(t, "%s", buf_cstr(&users));
+    buf_done(&what);
+    buf_done(&users);
+}
+
+struct table *layout_baselines(const struct layout *l)
+{
+    if (l->own_baselines) {
+        return NULL;
+    }
+    const struct result *r = l->result;
+    _cleanup_(freep) bool *seen = xnew_array(bool, r->def->matrix.n_points);
+    struct table *t = table_new();
+    table_column(t, "POINT", TABLE_RIGHT);
+    table_column(t, "WHAT", TABLE_LEFT);
+    table_column(t, "THROUGHPUT", TABLE_RIGHT);
+    table_column(t, "95% INTERVAL", TABLE_RIGHT);
+    table_column(t, "TRIALS", TABLE_RIGHT);
+    table_column(t, "OF POINTS", TABLE_LEFT);
+    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
+        const uint32_t base = r->points[i].point->baseline_index;
+        if (!seen[base]) {
+            seen[base] = true;
+            add_row(t, r, base);
+        }
+    }
+    return t;
+}

@@ -1,0 +1,201 @@
+/* See system_lines.h. */
+#include "report/system_lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "spec/profile.h"
+
+#define MAX_COMMAND_WORDS 6
+
+/* ---- what a system is ---- */
+
+/* "mpirun python train.py": files without their folders. */
+static void put_command(const struct command *command, struct buf *out)
+{
+    for (size_t i = 0; i < command->words.len && i < MAX_COMMAND_WORDS; i++) {
+        const char *word = command->words.items[i];
+        const char *base = word[0] == '/' ? strrchr(word, '/') + 1 : word;
+        buf_printf(out, "%s%s", i == 0 ? "" : " ", base);
+    }
+    buf_puts(out, command->words.len > MAX_COMMAND_WORDS ? " ..." : "");
+}
+
+/* The first measured point of the system that exchanges something, else its first; NULL: it has none. */
+static const struct point_result *point_of(const struct result *r, uint32_t system)
+{
+    const struct point_result *found = NULL;
+    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
+        const struct point_result *p = &r->points[i];
+        if (p->point->system == system &&
+            (found == NULL || (found->n_succeeded == 0 && p->n_succeeded > 0))) {
+            found = p;
+        }
+    }
+    return found;
+}
+
+/* Of the points' replicas; nothing where they differ. */
+static void put_threads(const struct result *r, uint32_t system, struct buf *out)
+{
+    const struct point_result *first = point_of(r, system);
+    for (uint32_t i = 0; first != NULL && i < r->def->matrix.n_swept; i++) {
+        const struct point *p = r->points[i].point;
+        if (p->system == system && p->threads != first->point->threads) {
+            return;
+        }
+    }
+    if (first != NULL) {
+        const long long n = (long long)first->point->threads;
+        buf_printf(out, "; %lld thread%s a %s", n, n == 1 ? "" : "s",
+                   role_to_string(point_training_role(first->point)));
+    }
+}
+
+/* How many replicas of the system's succeeded trials have this entry, or NO_HARDWARE. */
+static size_t count_replicas(const struct result *r, uint32_t system, size_t hardware)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct point_result *p = &r->points[i];
+        for (size_t j = 0; j < p->n_trials && p->point->system == system; j++) {
+            const struct trial_result *t = &p->trials[j];
+            for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
+                n += t->replicas[k].hardware == hardware;
+            }
+        }
+    }
+    return n;
+}
+
+/* "; PyTorch 2.15.0", as its replicas said. */
+static void put_builds(const struct result *r, uint32_t system, struct buf *out)
+{
+    for (size_t i = 0; i < r->hardware.len; i++) {
+        if (r->hardware.items[i].build != NULL && count_replicas(r, system, i) > 0) {
+            buf_printf(out, "; %s", r->hardware.items[i].build);
+        }
+    }
+}
+
+static void put_exchange(const struct spec *spec, const struct point *point, struct buf *out)
+{
+    char suffix[EXCHANGE_SUFFIX_MAX];
+    exchange_suffix(&spec->systems.items[point->system].exchange, suffix);
+    switch (point->exchange) {
+    case EXCHANGE_NONE:
+        buf_puts(out, "; no exchange of gradients");
+        return;
+    case EXCHANGE_PSERVER:
+        buf_printf(out, "; gradients by parameter servers%s", suffix);
+        return;
+    case EXCHANGE_ALL_REDUCE:
+        buf_printf(out, "; gradients by all-reduce among workers%s", suffix);
+        return;
+    default:
+        buf_printf(out, "; gradients by %s%s", point_exchange_name(spec, point), suffix);
+    }
+}
+
+static void put_system(const struct layout *l, uint32_t at, struct buf *out)
+{
+    const struct result *r = l->result;
+    const struct system *system = &r->def->spec->systems.items[at];
+    const char *description = profile_describe(system->profile);
+    if (description != NULL) {
+        buf_puts(out, description);
+    } else {
+        buf_printf(out, "the profile %s", system->profile);
+    }
+    if (system->all_roles.command.words.len > 0) {
+        buf_puts(out, "; command: ");
+        put_command(&system->all_roles.command, out);
+    }
+    if (system->all_roles.image != NULL) {
+        buf_printf(out, "; image %s", system->all_roles.image);
+    }
+    const struct point_result *p = point_of(r, at);
+    if (p != NULL) {
+        put_exchange(r->def->spec, p->point, out);
+    }
+    put_threads(r, at, out);
+    put_builds(r, at, out);
+}
+
+void system_lines_init(struct choice_lines *lines, const struct layout *l)
+{
+    *lines = (struct choice_lines){0};
+    const struct spec *spec = l->result->def->spec;
+    for (size_t i = 0; i < spec->systems.len; i++) {
+        struct buf text = BUF_INIT;
+        put_system(l, (uint32_t)i, &text);
+        *vec_push(&lines->list) = (struct choice_line){
+            .label = xstrdup(spec->systems.items[i].name), .text = buf_take(&text)};
+    }
+}
+
+/* ---- where systems ran ---- */
+
+static size_t put_systems(const struct result *r, size_t hardware, struct buf *out)
+{
+    size_t n = 0;
+    const char *separator = "";
+    for (size_t i = 0; i < r->def->spec->systems.len; i++) {
+        const size_t n_own = count_replicas(r, (uint32_t)i, hardware);
+        if (n_own > 0) {
+            buf_printf(out, "%s%s", separator, r->def->spec->systems.items[i].name);
+            separator = ", ";
+        }
+        n += n_own;
+    }
+    return n;
+}
+
+void system_lines_put_users(const struct layout *l, size_t hardware, struct buf *out)
+{
+    (void)put_systems(l->result, hardware, out); /* the entry has their number */
+}
+
+size_t system_lines_put_silent(const struct layout *l, struct buf *out)
+{
+    return put_systems(l->result, NO_HARDWARE, out);
+}
+
+/* ---- what belongs to one machine ---- */
+
+static bool is_local_file(const char *word)
+{
+    static const char *const everywhere[] = {"/bin/", "/usr/", "/sbin/", "/lib/", "/dev/"};
+    for (size_t i = 0; i < sizeof(everywhere) / sizeof(everywhere[0]); i++) {
+        if (strncmp(word, everywhere[i], strlen(everywhere[i])) == 0) {
+            return false;
+        }
+    }
+    return word[0] == '/' && word[1] != '\0';
+}
+
+static bool names_local_file(const struct launch *launch)
+{
+    const struct command *const commands[] = {&launch->command, &launch->args};
+    for (size_t i = 0; i < 2; i++) {
+        vec_each (char *const, word, &commands[i]->words) {
+            if (is_local_file(*word)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void system_lines_put_local(const struct spec *spec, struct buf *out)
+{
+    const char *separator = "";
+    vec_each (const struct system, system, &spec->systems) {
+        /* In a container, a path is one of its image. */
+        if (system->all_roles.image == NULL && names_local_file(&system->all_roles)) {
+            buf_printf(out, "%s%s", separator, system->name);
+            separator = ", ";
+        }
+    }
+}
