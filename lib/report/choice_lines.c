@@ -210,7 +210,7 @@ static void add_cheapest(struct choice_lines *lines, const struct layout *l, con
     put_needs(c->cheapest->point, &text);
     buf_puts(&text, ", the point with the highest throughput ");
     put_needs(c->fastest->point, &text);
-    buf_puts(&text, "; no difference in throughput is shown, so the cheaper one would do");
+    buf_puts(&text, "; no difference in throughput is shown so far, so the cheaper one may do");
     add(lines, "Cheapest of these", &text);
 }
 

@@ -86,13 +86,14 @@ static void put_ranking(const struct layout *l, const struct point_result *faste
     }
     const bool is_one = is_starved(def, fastest->point);
     if (is_one && n == 1) {
-        buf_puts(out, "The point with the highest throughput is the one that waited, so more CPUs "
-                      "cannot put another one before it. ");
+        buf_puts(out,
+                 "The point with the highest throughput is the one that waited: more CPUs would "
+                 "make it alone faster. ");
     } else if (n == def->matrix.n_swept) {
         buf_puts(out, "With enough CPUs, another point may be the fastest. ");
     } else if (is_one) {
         buf_puts(out, "The point with the highest throughput is one of them: with enough CPUs, "
-                      "another one of them may be faster, and no other point. ");
+                      "another one of them may be faster. ");
     } else {
         buf_puts(out, "With enough CPUs, one of them may be the fastest. ");
     }

@@ -355,8 +355,8 @@ static void systems_are_explained_and_not_ranked(void **state)
         "Their processes waited for each other, so their throughput is lower than with enough "
         "CPUs, and "
         "so is their efficiency; the other points had enough. The point with the highest "
-        "throughput is "
-        "the one that waited, so more CPUs cannot put another one before it. A run with 3 CPUs "
+        "throughput is the one that waited: more CPUs would make it alone "
+        "faster. A run with 3 CPUs "
         "does not "
         "have this doubt.",
         "own, 1 pserver is the fastest on this machine: every other point is slower",
@@ -429,12 +429,12 @@ static void what_too_few_cpus_may_change(void **state)
          "{kind: Point, where: {trainers: 1}}",
          3,
          {40, 60, 70},
-         "so more CPUs cannot put another one before it. "},
+         "more CPUs would make it alone faster. "},
         {"{grid: {pservers: [1], trainers: [1, 2, 4]}}",
          "{kind: Point, where: {trainers: 1}}",
          2,
          {40, 60, 70},
-         "another one of them may be faster, and no other point. "},
+         "with enough CPUs, another one of them may be faster. "},
         {"{grid: {pservers: [1], trainers: [2, 3, 4]}}",
          "{kind: Point, where: {trainers: 2}}",
          2,
@@ -489,8 +489,8 @@ static void equals_are_weighed(void **state)
         "<dt>Cheapest of these</dt>\n<dd>1 pserver, 2 trainers keeps 3 CPUs busy with 3 replicas, "
         "the "
         "point with the highest throughput 6 CPUs busy with 6 replicas; no difference in "
-        "throughput is "
-        "shown, so the cheaper one would do</dd>",
+        "throughput is shown "
+        "so far, so the cheaper one may do</dd>",
         "<dt>To be surer</dt>\n<dd>it takes about ",
         " trials of each point to tell the fastest from the next one",
     };
