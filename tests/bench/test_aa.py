@@ -67,7 +67,7 @@ class Program(unittest.TestCase):
         """The worker gets its variables by a script: a run gives a process only those of its definition."""
         worker = self.folder / "worker"
         words = "".join(f"export {key}={value}\n" for key, value in {"FAKE_FACTOR": EVEN, **fake}.items())
-        worker.write_text(f"#!/bin/sh\n{words}exec {sys.executable} -IS {WORKER} \"$@\"\n", encoding="ascii")
+        worker.write_text(f"#!/bin/sh\n{words}exec {WORKER} \"$@\"\n", encoding="ascii")
         worker.chmod(0o755)
         words = [sys.executable, real_aa.__file__, "--runs", str(runs), "--repeats", "3", "--store", str(self.store), "--json", str(self.json)]
         return subprocess.Popen(words, env={**os.environ, "BENCHCTL": str(BENCHCTL), "BENCHWORKER": str(worker)}, text=True,
