@@ -10,6 +10,7 @@
 #include "result/number.h"
 
 #define GRID_MAX_POINTS 1000 /* a wider grid is not readable */
+#define BATCH_SIZE "batch_size"
 
 static const struct point_result *swept_end(const struct result *r)
 {
@@ -385,6 +386,20 @@ static bool has_range(const struct layout *l, unsigned parts)
     return (parts & LAYOUT_BY_INDEX) == 0 || (!l->mixed_units && word == NULL);
 }
 
+/* Where the batch varies, samples/s compare across the rows, and mini-batches/s are what papers of 2018 have. */
+static bool has_batches(const struct layout *l, unsigned parts)
+{
+    return (parts & LAYOUT_BATCHES) != 0 && !l->mixed_units && strcmp(l->unit, "samples/s") == 0 &&
+           has_name(l, BATCH_SIZE);
+}
+
+static void put_batches(struct table *t, const struct point_result *p)
+{
+    const struct value *batch = params_get(&p->point->params, BATCH_SIZE);
+    const struct estimate *x = &p->throughput.estimate;
+    put_number(t, x->known ? x->value / (double)batch->i : NAN);
+}
+
 static void add_columns(struct table *t, const struct layout *l, unsigned parts)
 {
     if ((parts & LAYOUT_THROUGHPUT) != 0) {
@@ -398,6 +413,9 @@ static void add_columns(struct table *t, const struct layout *l, unsigned parts)
         if (has_range(l, parts)) {
             table_column(t, "MIN", TABLE_RIGHT);
             table_column(t, "MAX", TABLE_RIGHT);
+        }
+        if (has_batches(l, parts)) {
+            table_column(t, "BATCHES/S", TABLE_RIGHT);
         }
         table_column(t, "TRIALS", TABLE_RIGHT);
     }
@@ -451,6 +469,9 @@ struct table *layout_points(const struct layout *l, unsigned parts)
             if (has_range(l, parts)) {
                 put_number(t, p->throughput_min);
                 put_number(t, p->throughput_max);
+            }
+            if (has_batches(l, parts)) {
+                put_batches(t, p);
             }
             table_cell(t, "%zu/%zu", p->n_succeeded, p->n_trials);
         }

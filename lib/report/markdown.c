@@ -96,7 +96,8 @@ void report_markdown(const struct result *r, struct buf *out)
         buf_done(&caption);
         put_table(out, grid);
     }
-    put_table(out, layout_points(&layout, LAYOUT_THROUGHPUT | LAYOUT_SCALING | LAYOUT_RESOURCES));
+    put_table(out, layout_points(&layout, LAYOUT_THROUGHPUT | LAYOUT_BATCHES | LAYOUT_SCALING |
+                                              LAYOUT_RESOURCES));
     struct table *accuracy = layout_accuracy(&layout);
     if (accuracy != NULL) {
         struct buf caption = BUF_INIT;

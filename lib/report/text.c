@@ -69,12 +69,14 @@ static bool put_part(struct buf *out, const struct layout *l, unsigned parts,
 
 static void put_points(struct buf *out, const struct layout *l, const struct terminal *term)
 {
-    if (put_part(out, l, LAYOUT_THROUGHPUT | LAYOUT_SCALING | LAYOUT_RESOURCES, term) ||
-        put_part(out, l, LAYOUT_THROUGHPUT | LAYOUT_SCALING, term)) {
+    const unsigned both = LAYOUT_THROUGHPUT | LAYOUT_SCALING;
+    if (put_part(out, l, both | LAYOUT_BATCHES | LAYOUT_RESOURCES, term) ||
+        put_part(out, l, both | LAYOUT_BATCHES, term) || put_part(out, l, both, term)) {
         return;
     }
     struct buf halves = BUF_INIT;
-    if (put_part(&halves, l, LAYOUT_THROUGHPUT, term) &&
+    if ((put_part(&halves, l, LAYOUT_THROUGHPUT | LAYOUT_BATCHES, term) ||
+         put_part(&halves, l, LAYOUT_THROUGHPUT, term)) &&
         put_part(&halves, l, LAYOUT_SCALING, term)) {
         buf_append(out, halves.data, halves.len);
         buf_done(&halves);
