@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """benchmarks/profiles/*/train.py: how replicas join, with stand-ins for the frameworks."""
 import contextlib
+import gzip
 import importlib.util
 import io
 import json
 import os
+import pathlib
 import re
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import types
@@ -90,6 +93,26 @@ class MlbenchResNet(unittest.TestCase):
         for epoch, wanted in ((0, .0125), (2.5, .03125), (5, .05), (81.99, .05), (82, .005), (109, .0005), (163, .0005)):
             self.assertAlmostEqual(wanted, rate(epoch, 32, 4), msg=epoch)
         self.assertEqual(rate(0, 32, 1), rate(5, 32, 1))  # nothing to warm up to
+
+    def test_the_files_of_cifar10(self):
+        """Records of all files in their order, plain or gzip'd; what is none is named."""
+        module = self.module()
+        records = [bytes([label]) + bytes([label * 20]) * 3072 for label in range(10)]
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for i, file in enumerate(module.CIFAR10_TRAIN):
+                data = records[2 * i] + records[2 * i + 1]
+                (folder / (file + ".gz" * (i % 2))).write_bytes(gzip.compress(data) if i % 2 else data)
+            self.assertEqual(b"".join(records), module.read_cifar10(folder, module.CIFAR10_TRAIN))
+            path = folder / module.CIFAR10_TEST[0]
+            for data, said in ((None, f"{path} and {path}.gz do not exist"), (b"", f"{path} is no file of CIFAR-10"),
+                               (records[0][:-1], f"{path} is no file of CIFAR-10"),
+                               (b"\x0a" + records[0][1:], f"{path} is no file of CIFAR-10")):
+                if data is not None:
+                    path.write_bytes(data)
+                with self.assertRaises(ValueError) as raised:
+                    module.read_cifar10(folder, module.CIFAR10_TEST)
+                self.assertEqual(said, str(raised.exception))
 
     def test_wrong_variables(self):
         path = bench_case.ROOT / "benchmarks" / "profiles" / "pytorch" / "train.py"

@@ -111,7 +111,7 @@ class Frameworks(cli.CliCase):
                           for p in points})
 
     def test_mlbench_resnet(self):
-        """ResNet-20 of a few channels learns by one process and by two, on both kinds of data."""
+        """ResNet-20 of a few channels learns by one process and by two, on each kind of data."""
         if not INSTALLED["pytorch"]:
             self.skipTest("pytorch is not installed: script/bench peers install pytorch")
         folder = self.folder / "idx"
@@ -121,10 +121,14 @@ class Frameworks(cli.CliCase):
             images = b"".join(bytes([200 * label]) * (28 * 28) for label in labels)
             (folder / f"{kind}-images-idx3-ubyte.gz").write_bytes(gzip.compress(struct.pack(">4I", 0x803, n, 28, 28) + images))
             (folder / f"{kind}-labels-idx1-ubyte").write_bytes(struct.pack(">2I", 0x801, n) + labels)
+        cifar = self.folder / "cifar"
+        cifar.mkdir()
+        for name in [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]:
+            (cifar / name).write_bytes(b"".join(bytes([i % 2]) + bytes([200 * (i % 2)]) * 3072 for i in range(64)))
         words = ["--set", "samples=128", "--set", "test_samples=64", "--set", "epochs=2", "--set", "width=2", "--repeats", "1",
-                 "--set", f"data=synthetic,{folder}", "--store", self.store, "-o", "json"]
+                 "--set", f"data=synthetic,{folder},{cifar}", "--store", self.store, "-o", "json"]
         result = json.loads(self.ctl("run", "mlbench-resnet", "--local", *words).stdout)
-        self.assertEqual(("Succeeded", 4), (result["phase"], len(result["points"])))
+        self.assertEqual(("Succeeded", 6), (result["phase"], len(result["points"])))
         for point in result["points"]:
             self.assertIsNotNone(point["trials"][0]["timeToAccuracy"]["bestAccuracy"])
             self.assertLess(0, point["throughput"]["value"])

@@ -2,8 +2,9 @@
 starts it for the models resnet20, resnet32, resnet44 and resnet56. Reads BENCHD_*, and what a sweep may have as an axis:
 
     DATA           synthetic (default): seeded images of 10 classes, each its own pattern under noise, learnt in a few epochs. Or a
-                   folder with Fashion-MNIST or MNIST as IDX files (Debian's is /usr/share/datasets/fashion-mnist): 28 pixels
-                   become 32 by a border of zeros, and one channel three
+                   folder with CIFAR-10's binary files (data_batch_1.bin to data_batch_5.bin, test_batch.bin, plain or .gz), or
+                   with Fashion-MNIST or MNIST as IDX files (Debian's is /usr/share/datasets/fashion-mnist): 28 pixels become 32
+                   by a border of zeros, and one channel three
     SAMPLES        to train on: the first ones; default 50000. TEST_SAMPLES: default 10000
     EPOCHS         default 164
     WIDTH          of the first stage; default 16, the network of the paper. Less is another network, for a test
@@ -27,6 +28,8 @@ import benchd_replica as benchd  # noqa: E402
 
 DEPTHS = {"resnet20": 3, "resnet32": 5, "resnet44": 7, "resnet56": 9}  # blocks of a stage
 CLASSES, SIDE, BORDER = 10, 32, 4
+CIFAR10_TRAIN, CIFAR10_TEST = [f"data_batch_{i}.bin" for i in range(1, 6)], ["test_batch.bin"]
+CIFAR10_RECORD = 1 + 3 * SIDE * SIDE  # a label, then red, green and blue
 RATE_OF_A_SAMPLE, WARMUP_EPOCHS, CUTS = .1 / 256, 5, (82, 109)
 
 
@@ -72,14 +75,39 @@ def synthetic(numpy, seed, first, n):
     return x, labels
 
 
-def read_idx(numpy, path):
-    """An IDX file of bytes, plain or gzip'd."""
-    file = next((p for p in (path, path.with_name(path.name + ".gz")) if p.exists()), None)
+def find(path):
+    """The file, or that with .gz behind its name; None: neither exists."""
+    return next((p for p in (path, path.with_name(path.name + ".gz")) if p.exists()), None)
+
+
+def read_file(path):
+    """The bytes of a file, plain or gzip'd."""
+    file = find(path)
     if file is None:
         raise ValueError(f"{path} and {path}.gz do not exist")
-    data = (gzip.decompress if file.suffix == ".gz" else bytes)(file.read_bytes())
+    return (gzip.decompress if file.suffix == ".gz" else bytes)(file.read_bytes())
+
+
+def read_cifar10(folder, names):
+    """The records of some files, one after the other."""
+    data = []
+    for name in names:
+        data.append(read_file(folder / name))
+        if not data[-1] or len(data[-1]) % CIFAR10_RECORD or max(data[-1][::CIFAR10_RECORD]) >= CLASSES:
+            raise ValueError(f"{folder / name} is no file of CIFAR-10")
+    return b"".join(data)
+
+
+def from_cifar10(numpy, folder, names, n):
+    records = numpy.frombuffer(read_cifar10(folder, names), numpy.uint8).reshape(-1, CIFAR10_RECORD)[:n]
+    return records[:, 1:].reshape(-1, 3, SIDE, SIDE), records[:, 0].astype(numpy.int64)
+
+
+def read_idx(numpy, path):
+    """An IDX file of bytes, plain or gzip'd."""
+    data = read_file(path)
     if len(data) < 4 or data[:3] != b"\0\0\x08":
-        raise ValueError(f"{file} is no IDX file of bytes")
+        raise ValueError(f"{path} is no IDX file of bytes")
     shape = struct.unpack_from(f">{data[3]}I", data, 4)
     return numpy.frombuffer(data, numpy.uint8, offset=4 + 4 * data[3]).reshape(shape)
 
@@ -97,8 +125,10 @@ def load(numpy, replica, data, samples, test_samples):
         return synthetic(numpy, replica.seed, 0, samples), synthetic(numpy, replica.seed, samples, test_samples)
     try:
         folder = pathlib.Path(data)
+        if find(folder / CIFAR10_TRAIN[0]) is not None:
+            return from_cifar10(numpy, folder, CIFAR10_TRAIN, samples), from_cifar10(numpy, folder, CIFAR10_TEST, test_samples)
         return from_idx(numpy, folder, "train", samples), from_idx(numpy, folder, "t10k", test_samples)
-    except (OSError, ValueError, struct.error) as error:
+    except (EOFError, OSError, ValueError, struct.error) as error:
         return replica.fail(benchd.EXIT_USAGE, f"DATA is '{data}': {error}")
 
 
