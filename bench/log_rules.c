@@ -22,6 +22,10 @@
 static const struct {
     const char *rule, *line;
 } figures[] = {
+    {"benchworker-train",
+     "epoch 1/4   loss 1.7193   train accuracy 0.3347   109.2 samples/s in 91.6 s   "
+     "test accuracy 0.5795 in 30.4 s"},
+    {"epochs", "epoch 3: loss 0.4102, 1520.5 samples/s, accuracy 0.8125 after 41.705 s"},
     {"fleetx", "epoch id: 0, step20, train_loss: 6.912345, total time cost = 1.886792, step per "
                "second: 10.6, speed: 10.600000"},
     {"hf-trainer", "{'train_runtime': 123.4567, 'train_samples_per_second': 405.012, 'train_loss': "
