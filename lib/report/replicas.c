@@ -126,7 +126,7 @@ static void put_text_table(struct text_out *o, const struct replica_lines *lines
     struct table *wide = table_of(lines, true), *narrow = table_of(lines, false);
     if (!terminal_table(o->out, &o->term, wide) && !terminal_table(o->out, &o->term, narrow)) {
         buf_putc(o->out, '\n');
-        table_format(narrow, true, o->out); /* its columns are as narrow as they get */
+        table_format_parts(narrow, 2, o->term.columns, o->out); /* each with point and replica */
     }
     table_free(wide);
     table_free(narrow);

@@ -90,7 +90,7 @@ static void put_points(struct buf *out, const struct layout *l, const struct ter
         struct table *t = layout_points(l, parts[i] | LAYOUT_BY_INDEX);
         table_set_gap(t, TERMINAL_TIGHT_GAP);
         buf_putc(out, '\n');
-        table_format(t, true, out);
+        table_format_parts(t, 1, term->columns, out); /* each with the index */
         table_free(t);
     }
     buf_putc(out, '\n');

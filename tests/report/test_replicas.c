@@ -125,10 +125,14 @@ static void forms(void **state)
     golden_check("tests/report/golden/replicas.txt", buf_cstr(&text));
     golden_check("tests/report/golden/replicas.md", buf_cstr(&markdown));
     golden_check_csv("tests/report/golden/replicas.csv", buf_cstr(&csv), 1e-9);
-    report_replicas_text(f.result, &(struct report_opts){.columns = 64}, &narrow);
-    assert_null(strstr(buf_cstr(&narrow), "THROTTLED"));
-    for (const char *line = buf_cstr(&narrow); *line != '\0'; line += strcspn(line, "\n") + 1) {
-        assert_true(strcspn(line, "\n") <= 64);
+    for (unsigned columns = 40; columns <= 64; columns += 24) { /* in parts, and in one */
+        buf_clear(&narrow);
+        report_replicas_text(f.result, &(struct report_opts){.columns = columns}, &narrow);
+        assert_null(strstr(buf_cstr(&narrow), "THROTTLED"));
+        assert_non_null(strstr(buf_cstr(&narrow), "SLOWEST"));
+        for (const char *line = buf_cstr(&narrow); *line != '\0'; line += strcspn(line, "\n") + 1) {
+            assert_true(strcspn(line, "\n") <= columns);
+        }
     }
     buf_done(&text);
     buf_done(&markdown);

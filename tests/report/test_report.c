@@ -132,6 +132,30 @@ static void lines_fit_and_end_clean(void **state)
     }
 }
 
+/* A line of the table of points that does not fit would be broken by the terminal, perhaps inside a number. */
+static void a_narrow_terminal_breaks_no_number(void **state)
+{
+    (void)state;
+    size_t rows = 0;
+    for (size_t i = 0; i < REPORT_RUNS; i++) {
+        struct fixture f;
+        report_runs[i].make(&f);
+        struct buf out = BUF_INIT;
+        report_text(f.result, &(struct report_opts){.columns = 40}, &out);
+        bool is_table = false;
+        for (char *line = out.data, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+            is_table = end > line && (is_table || strncmp(line, "POINT ", 6) == 0);
+            if (is_table && end - line > 40) {
+                fail_msg("%s: '%.*s'", report_runs[i].name, (int)(end - line), line);
+            }
+            rows += is_table;
+        }
+        buf_done(&out);
+        fixture_done(&f);
+    }
+    assert_true(rows > REPORT_RUNS);
+}
+
 static void csv_goldens(void **state)
 {
     (void)state;
@@ -355,6 +379,7 @@ int main(void)
         cmocka_unit_test(csv_goldens),
         cmocka_unit_test(details_are_shown_as_they_are),
         cmocka_unit_test(lines_fit_and_end_clean),
+        cmocka_unit_test(a_narrow_terminal_breaks_no_number),
         cmocka_unit_test(csv_has_the_numbers_of_json),
         cmocka_unit_test(csv_quotes_what_it_must),
         cmocka_unit_test(csv_texts),
