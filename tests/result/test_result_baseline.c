@@ -137,6 +137,30 @@ static void a_point_as_baseline(void **state)
     fixture_done(&f);
 }
 
+/* One global batch, as docs/numbers.md sweeps it: all points divide by the trainer that has it alone. */
+static void one_global_batch(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(
+        &f, "{zip: {pservers: [1, 1, 1], trainers: [1, 2, 4], batch_size: [64, 32, 16]}}",
+        "  baseline: {kind: Point, where: {trainers: 1, batch_size: 64}}\n  repeats: {min: 1}\n",
+        0);
+    assert_int_equal(f.def->matrix.n_points, 3);
+    fixture_throughput(&f, 0, 0, 100);
+    fixture_throughput(&f, 1, 0, 180);
+    fixture_throughput(&f, 2, 0, 288);
+    struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+    assert_true(fabs(r->points[2].speedup.estimate.value - 2.88) < 1e-7);
+    assert_true(fabs(r->points[2].efficiency.estimate.value - 0.72) < 1e-7);
+    fixture_done(&f);
+    /* A baseline that keeps the batch of its point is another question, and other points. */
+    fixture_init(&f, "{zip: {pservers: [1, 1, 1], trainers: [1, 2, 4], batch_size: [64, 32, 16]}}",
+                 "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 0);
+    assert_int_equal(f.def->matrix.n_points, 5);
+    fixture_done(&f);
+}
+
 /* Two baselines that differ in a declared parameter only must not read the same. */
 static void a_baseline_names_its_parameters(void **state)
 {
@@ -218,6 +242,7 @@ int main(void)
         cmocka_unit_test(single_node_efficiency_is_the_seeds),
         cmocka_unit_test(servers_are_not_free),
         cmocka_unit_test(a_point_as_baseline),
+        cmocka_unit_test(one_global_batch),
         cmocka_unit_test(a_baseline_names_its_parameters),
         cmocka_unit_test(no_baseline_no_ratio),
         cmocka_unit_test(a_baseline_is_judged_with_confidence),
