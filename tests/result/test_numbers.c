@@ -9,15 +9,18 @@
 #include <string.h>
 
 #include "../golden.h"
+#include "base/buf.h"
 #include "base/mem.h"
 #include "core/student.h"
 #include "result/between.h"
+#include "result/change_points.h"
 #include "result/paired.h"
 #include "result/scaling.h"
+#include "result/settle.h"
 #include "result/stats.h"
 
 /* The page works examples by hand; each line is written here anew from what the code computes, and must be on it. The
- * examples of one run and of the USL are in test_compare_axis.c and test_scaling.c. */
+ * example of the USL is in test_scaling.c. */
 static void on_the_page(const char *page, char *line_take)
 {
     _cleanup_(freep) char *line = line_take;
@@ -42,6 +45,17 @@ static void throughput(const char *page)
                 xasprintf("low = 70 + %.3f (71 - 70) = %.2f        high = 75 - %.3f (75 - 74) "
                           "= %.2f",
                           weight, ranks.low, weight, ranks.high));
+}
+
+static void time_to_accuracy(const char *page)
+{
+    static const double seconds[] = {212.4, 220.1, 215.0};
+    const struct estimate e = stats_median(seconds, 3);
+    const double m = e.logs.value, half = log(e.high) - m;
+    on_the_page(page, xasprintf("median, %.1f s, with the interval", e.value));
+    on_the_page(page, xasprintf("m = %.5f, s = ", m));
+    on_the_page(page,
+                xasprintf("= %.5f        exp(m -+ half) = %.1f .. %.1f", half, e.low, e.high));
 }
 
 static void ratios(const char *page)
@@ -153,6 +167,66 @@ static void points_that_stop_early(const char *page)
                                 half, ratio.high));
 }
 
+static void two_values_in_one_run(const char *page)
+{
+    static const double base[] = {100.0, 104.0, 98.0}, candidate[] = {97.0, 101.5, 95.2};
+    double d[3];
+    for (size_t i = 0; i < 3; i++) {
+        d[i] = log(candidate[i] / base[i]);
+        on_the_page(page,
+                    xasprintf("| %zu | %.1f | %.1f | %.5f |\n", i, base[i], candidate[i], d[i]));
+    }
+    const struct paired p = paired_test(d, 3);
+    const struct estimate ratio = paired_ratio(&p);
+    on_the_page(page, xasprintf("mean d = %.5f, s = %.5f        ratio = exp(%.5f) = %.4f\n", p.mean,
+                                p.sd, p.mean, ratio.value));
+    on_the_page(page, xasprintf("%.5f        %.4f .. %.4f\n", log(ratio.high) - p.mean, ratio.low,
+                                ratio.high));
+    on_the_page(page, xasprintf("= %.2f        p = %.4f, at most 0.01: slower by %.1f%%", p.t, p.p,
+                                100 * (1 - ratio.value)));
+    on_the_page(page, xasprintf("= %.4f, above 0.95: yes", exp(paired_low_95(&p))));
+}
+
+/* Eight runs are too few to name a change, twelve are not. */
+static void a_history(const char *page)
+{
+    static const double eight[] = {4.60, 4.61, 4.59, 4.62, 4.50, 4.51, 4.49, 4.52},
+                        twelve[] = {4.60, 4.61, 4.59, 4.62, 4.60, 4.61,
+                                    4.50, 4.51, 4.49, 4.52, 4.50, 4.51};
+    struct change_points found;
+    change_points_find(eight, 8, 0.02, &found);
+    assert_int_equal(found.list.len, 0); /* p is 2.9% or more */
+    change_points_done(&found);
+    change_points_find(twelve, 12, CHANGE_POINTS_ALPHA, &found);
+    assert_int_equal(found.list.len, 1);
+    assert_int_equal(found.list.items[0].at, 6);
+    change_points_done(&found);
+    on_the_page(page, xasprintf("exp(4.505 - 4.605) - 1 = %.1f%%.", 100 * expm1(4.505 - 4.605)));
+}
+
+/* The ranks of the eight steps, and the verdict: three trials show no change at 0.01, four do. */
+static void where_steps_settle(const char *page)
+{
+    static const double steps[] = {130, 124, 101, 100, 102, 99, 103, 98};
+    static const double *const trials[] = {steps, steps, steps, steps};
+    struct buf scores = {0};
+    for (size_t i = 0; i < 8; i++) {
+        double rank = 1;
+        for (size_t k = 0; k < 8; k++) {
+            rank += steps[k] < steps[i] ? 1 : 0;
+        }
+        buf_printf(&scores, "  %.3f", settle_normal_quantile(rank / 9));
+    }
+    on_the_page(page, buf_take(&scores));
+    assert_false(settle_find(trials, 3, 8, 0.0126, 0.02).has_change); /* p is 0.0127 */
+    assert_true(settle_find(trials, 3, 8, 0.0128, 0.02).has_change);
+    assert_false(settle_find(trials, 4, 8, 0.0019, 0.02).has_change); /* 0.0020 */
+    const struct settle s = settle_find(trials, 4, 8, 0.0021, 0.02);
+    assert_true(s.has_change);
+    assert_int_equal(s.at, 2);
+    on_the_page(page, xasprintf("ln(127 / 100.5) = %.3f, more than 2%%", s.change));
+}
+
 static void two_runs(const char *page)
 {
     static const double base[] = {4.60, 4.62, 4.59, 4.61};
@@ -167,13 +241,17 @@ static void the_page_is_worked_right(void **state)
     (void)state;
     _cleanup_(freep) char *page = golden_read("docs/numbers.md");
     throughput(page);
+    time_to_accuracy(page);
     ratios(page);
     geometric_mean(page);
     permutations(page);
     adjusted(page);
     models(page);
     points_that_stop_early(page);
+    two_values_in_one_run(page);
     two_runs(page);
+    a_history(page);
+    where_steps_settle(page);
 }
 
 int main(void)
