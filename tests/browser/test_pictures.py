@@ -141,7 +141,7 @@ class Pictures(serve.ServedCase):
         for view, how in views.items():
             name = f"report-{view}"
             browser.show(url, width=PICTURES[name], **how)
-            self.keep(browser, name, most_px=2400 if view == "phone" else 1500)
+            self.keep(browser, name, most_px=2400 if view == "phone" else 1300)
         browser.show(url, width=PICTURES["report-zoom"])
         browser.value("document.querySelector('.chart').focus()")
         for key, text in (("ArrowRight", ""), ("ArrowRight", ""), ("+", "+")):

@@ -251,7 +251,8 @@ static void trials_of_a_run(void **state)
         {"others took 4%: not worth a word", "1", 1, 9, 0.4, 9.4, 0.04, NULL},
         {"others took a half", "1", 1, 5, 5, 10, 0.5,
          "trial 1 of point 0: other programs took 50% of its speed: its threads waited for CPUs; "
-         "benchctl describe has the probes of each"},
+         "it counts in the figures: run again when nothing else uses the machine "
+         "(benchctl describe has the probes)"},
         {"the server took it", "0", 5, 5, 5, 10, 0, NULL},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
