@@ -398,8 +398,8 @@ static void other_lines_give_nothing(void **state)
         "Goal Reached!",
         "# Out of bounds values : 0 OK",
         "|                 Distributed Envs              |       Value        |",
-        "|          PADDLE_TRAINER_ENDPOINTS             | 127.0.0.1:6170,... "
-        "0.1:6171,127.0.0.1:6172 |", /* theirs, elided */
+        ("|          PADDLE_TRAINER_ENDPOINTS             | 127.0.0.1:6170,... "
+         "0.1:6171,127.0.0.1:6172 |"), /* theirs, elided */
     };
     for (size_t k = 0; k < log_shipped_count; k++) {
         struct log_rule *rule = log_shipped_load(log_shipped[k].name);
