@@ -17,6 +17,8 @@
 #define SPARK_MAX_VALUES 60
 #define FIRST_STEP_TIMES 2 /* longer or shorter than the others */
 #define FIRST_STEP_MIN 4   /* steps to say so */
+#define MOST_OF 0.95       /* of the time that the throughput counts */
+#define NS_PER_MS 1e6
 
 static const struct point_result *swept_end(const struct result *r)
 {
@@ -386,12 +388,12 @@ bool charts_resources(const struct layout *l, struct dot_chart *ret)
     /* The last ones may be missing: what no replica said is known of no point. */
     *vec_push(&ret->series) = xasprintf("per %s", role);
     if (has[1] || has[2]) {
-        *vec_push(&ret->series) = xstrdup("per pod: servers count, too");
+        *vec_push(&ret->series) = xstrdup("per pod: servers count, launchers do not");
     }
     if (has[2]) {
         *vec_push(&ret->series) = xstrdup("per CPU");
     }
-    ret->title = xstrdup("Efficiency by what is paid for");
+    ret->title = xasprintf("Efficiency per %s and per pod", role);
     ret->x_title = xstrdup("of the ideal");
     return true;
 }
@@ -556,8 +558,17 @@ static void take_values(struct spark *spark, const struct summary *s)
     }
 }
 
+static double sum_of(const struct spark *spark)
+{
+    double sum = 0;
+    vec_each (double, value, &spark->values) {
+        sum += *value;
+    }
+    return sum;
+}
+
 /* A first step that is no step like the others: a program that starts something else in it, or returns before it has ended. */
-static void put_first_step(const struct spark *spark, struct buf *out)
+static void put_first_step(const struct spark *spark, const struct summary *s, struct buf *out)
 {
     if (spark->steps_each > 1 || spark->values.len < FIRST_STEP_MIN) {
         return;
@@ -567,15 +578,28 @@ static void put_first_step(const struct spark *spark, struct buf *out)
     if (first < FIRST_STEP_TIMES * others && others < FIRST_STEP_TIMES * first) {
         return;
     }
-    buf_puts(out, "; the first step is none of the others: ");
+    buf_puts(out, "; the first step is unlike the others: ");
     number_format(first, out);
     buf_puts(out, " ms, their median is ");
     number_format(others, out);
-    buf_puts(out, " ms. It counts in the throughput; more measure.warmupSteps leave it out");
+    buf_puts(out, " ms. ");
+    const double sum_ms = sum_of(spark), ms = (double)s->duration_ns / NS_PER_MS;
+    if (first > others) {
+        buf_puts(out, "It counts in the throughput; more measure.warmupSteps leave it out");
+    } else if (sum_ms < MOST_OF * ms) {
+        buf_puts(out, "All steps together take ");
+        number_format(sum_ms, out);
+        buf_puts(out, " of the ");
+        number_format(ms, out);
+        buf_puts(out, " ms that the throughput counts: the program may return from a step before "
+                      "it has ended, and then these times are not those of its steps");
+    } else {
+        buf_puts(out, "It counts in the throughput");
+    }
 }
 
 static char *spark_text(const struct spark *spark, const struct trial_result *t,
-                        const struct replica_row *rep)
+                        const struct replica_row *rep, const struct summary *s)
 {
     double low = INFINITY, high = 0;
     vec_each (double, value, &spark->values) {
@@ -591,7 +615,7 @@ static char *spark_text(const struct spark *spark, const struct trial_result *t,
     if (spark->steps_each > 1) {
         buf_printf(&text, ", means of %u steps", spark->steps_each);
     }
-    put_first_step(spark, &text);
+    put_first_step(spark, s, &text);
     return buf_take(&text);
 }
 
@@ -609,7 +633,7 @@ static bool make_spark(const struct layout *l, const struct point_result *p, str
     if (s.n_series > 1) {
         take_values(ret, &s);
         ret->name = point_name(l, p);
-        ret->text = spark_text(ret, t, rep);
+        ret->text = spark_text(ret, t, rep, &s);
     }
     summary_done(&s);
     return ret->name != NULL;

@@ -12,8 +12,9 @@
 #include "result/number.h"
 #include "result/resources.h"
 
-#define MAX_TIES 3  /* named */
-#define MAX_NAMED 3 /* of the points without figures */
+#define MAX_TIES 3         /* named */
+#define MAX_NAMED 3        /* of the points without figures */
+#define PRINTS_AS_1 1.0005 /* below it, four digits say 1.000 */
 
 static struct choice_line *add(struct choice_lines *lines, const char *label, struct buf *text_take)
 {
@@ -77,10 +78,10 @@ static void add_verdict(struct choice_lines *lines, const struct layout *l, cons
     const char *faster = baseline_is_faster(c->fastest);
     if (n_others > 0 && c->n_slower == n_others) {
         put_point(l, c->fastest, &text);
-        buf_printf(&text, " is the fastest%s: %s",
-                   l->result->def->cpus > 0 ? " on this machine" : "",
-                   n_others == 1 ? "the other point is slower, with 95% confidence"
-                                 : "every other point is slower, each with 95% confidence");
+        buf_printf(&text, " is the fastest of the %zu points compared%s: %s", n_others + 1,
+                   l->result->def->cpus > 0 ? ", on this machine" : "",
+                   n_others == 1 ? "the other one is slower, with 95% confidence"
+                                 : "every other one is slower, each with 95% confidence");
     } else if (n_others > 0) {
         put_doubt(c, &text);
     }
@@ -122,7 +123,7 @@ static void add_fastest(struct choice_lines *lines, const struct layout *l, cons
         words_put_estimate(speedup, "times its baseline", &text);
         buf_puts(&text, ", at an efficiency of ");
         words_put_percent(&p->efficiency.estimate, &text);
-        if (speedup->has_interval && speedup->value >= 1 && speedup->low <= 1) {
+        if (speedup->has_interval && speedup->value >= 1 && speedup->low < PRINTS_AS_1) {
             buf_puts(&text, "; that it is faster than its baseline may be chance");
         }
     }
@@ -162,6 +163,32 @@ static void put_other(const struct layout *l, const struct choice *c, const stru
     words_put_estimate(&p->throughput.estimate, p->throughput.unit, out);
     buf_puts(out, ", ");
     put_slower(c, p, out);
+}
+
+/* Faster than all other points, with fewer replicas, and none of them: one who looks for the next best must see it. */
+static bool is_next_best(const struct choice *c, const struct point_result *base)
+{
+    const struct figure *x = &base->throughput, *best = &c->fastest->throughput;
+    return !has_own_baseline(c->fastest) && x->estimate.known && str_eq(x->unit, best->unit) &&
+           x->estimate.value <= best->estimate.value &&
+           (c->second == NULL || x->estimate.value > c->second->throughput.estimate.value);
+}
+
+static void add_next_best(struct choice_lines *lines, const struct layout *l,
+                          const struct choice *c)
+{
+    const struct point_result *base = &l->result->points[c->fastest->point->baseline_index];
+    if (!is_next_best(c, base)) {
+        return;
+    }
+    struct buf text = BUF_INIT;
+    buf_puts(&text, "its baseline, which is none of the points compared: ");
+    put_slower(c, base, &text);
+    const uint32_t few = resources_pods(base->point), many = resources_pods(c->fastest->point);
+    if (few < many) {
+        buf_printf(&text, ", with %" PRIu32 " replica%s for %" PRIu32, few, plural(few), many);
+    }
+    add(lines, "Next best", &text);
 }
 
 /* The ties name it already, where there are some. */
@@ -224,13 +251,16 @@ static void put_trials_needed(uint32_t n, size_t n_now, struct buf *out)
 }
 
 /* What would make the verdict surer. */
-static void add_repeats(struct choice_lines *lines, const struct choice *c)
+static void add_repeats(struct choice_lines *lines, const struct run_def *def,
+                        const struct choice *c)
 {
     const struct estimate *e = &c->fastest->throughput.estimate;
     const size_t n_now = c->fastest->n_succeeded;
     const bool is_wide = e->has_interval && sqrt(e->high / e->low) > 1 + CHOICE_HALF_WIDTH;
     const uint32_t n_tell = c->ties.len > 0 ? choice_trials_to_tell(c, c->ties.items[0]) : 0;
-    const uint32_t n_narrow = is_wide ? choice_trials_to_narrow(c->fastest) : 0;
+    /* Repeats do not cure a figure that is too low. */
+    const bool is_starved = def->cpus > 0 && point_busy_threads(c->fastest->point) > def->cpus;
+    const uint32_t n_narrow = is_wide && !is_starved ? choice_trials_to_narrow(c->fastest) : 0;
     struct buf text = BUF_INIT;
     if (n_tell > 0) {
         put_trials_needed(n_tell, n_now, &text);
@@ -239,8 +269,8 @@ static void add_repeats(struct choice_lines *lines, const struct choice *c)
     } else if (n_narrow > 0) {
         put_trials_needed(n_narrow, n_now, &text);
         buf_printf(&text,
-                   " of the fastest point for an interval within %.0f%% of its middle, if they "
-                   "differ as the %zu did here",
+                   " of the fastest point to know its throughput within %.0f%%, if they differ as "
+                   "the %zu did here",
                    100 * CHOICE_HALF_WIDTH, n_now);
     }
     if (text.len > 0) {
@@ -408,10 +438,11 @@ void choice_lines_init(struct choice_lines *lines, const struct layout *l)
     } else {
         add_verdict(lines, l, &c);
         add_fastest(lines, l, &c);
+        add_next_best(lines, l, &c);
         add_second(lines, l, &c);
         add_ties(lines, l, &c);
         add_cheapest(lines, l, &c);
-        add_repeats(lines, &c);
+        add_repeats(lines, l->result->def, &c);
         add_baseline(lines, l->result, c.fastest);
     }
     add_widest(lines, l, &c);

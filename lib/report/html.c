@@ -182,7 +182,6 @@ static void put_title(struct buf *out, const struct report_page *page, const str
     html_escape(r->def->spec->name, out);
     buf_printf(out, ", %s</span></p>\n", page->created);
     put_summary(out, l);
-    put_words(out, l);
     buf_puts(out, "</header>\n<main>\n");
 }
 
@@ -415,7 +414,7 @@ static void put_tables(struct buf *out, const struct layout *l)
     if (!l->own_baselines) {
         buf_puts(out,
                  " SPEEDUP and EFFICIENCY divide by the point's baseline. EFF/POD, where it is "
-                 "shown, is the efficiency per replica, which counts servers, too; EFF/CPU "
+                 "shown, is the efficiency per replica that computes, servers too; EFF/CPU "
                  "that per CPU.");
     }
     buf_puts(out, "<span class=\"screen\"> A shade at the edge of a table says that it scrolls "
@@ -641,8 +640,8 @@ void report_html_sections(const struct result *r, struct buf *out)
     layout_init(&layout, r);
     layout.is_page = true;
     put_summary(out, &layout);
-    put_words(out, &layout);
     put_choice(out, &layout);
+    put_words(out, &layout);
     put_sections(out, &layout);
     layout_done(&layout);
 }
@@ -655,6 +654,7 @@ void report_html(const struct report_page *page, struct buf *out)
     put_head(out, page);
     put_title(out, page, &layout);
     put_choice(out, &layout);
+    put_words(out, &layout);
     if (page->comparison != NULL) {
         report_html_comparison(page->comparison, out);
     }

@@ -1,10 +1,13 @@
 /* See starved.h.
  *
  * A point whose replicas keep more CPUs busy than there are is slower than it would be with enough of them; the others are as
- * they would be. So more CPUs can only help the starved points, and what that may change is which of them is the fastest. */
+ * they would be. So more CPUs can only help the starved points, and what that may change is which of them is the fastest. With n times the
+ * CPUs a point computes at most n times as fast. */
 #include "report/starved.h"
 
 #include <inttypes.h>
+
+#include "base/str.h"
 
 #define MAX_NAMED 4
 
@@ -65,8 +68,8 @@ static bool has_starved_baseline(const struct run_def *def)
 static void put_bend(const struct layout *l, uint32_t n, struct buf *out)
 {
     const struct run_def *def = l->result->def;
-    buf_printf(out, "Their processes waited for each other, so their throughput is lower than with "
-                    "enough CPUs");
+    buf_printf(out, "Their processes had to share CPUs, so their throughput is lower than with "
+                    "enough of them");
     if (!l->own_baselines) {
         buf_puts(out, has_starved_baseline(def)
                           ? "; their efficiency is off, too, and nobody knows which way, because "
@@ -74,6 +77,42 @@ static void put_bend(const struct layout *l, uint32_t n, struct buf *out)
                           : ", and so is their efficiency");
     }
     buf_puts(out, n < def->matrix.n_swept ? "; the other points had enough. " : ". ");
+}
+
+/* The fastest other point that waited; NULL: none that was measured. */
+static const struct point_result *next_starved(const struct layout *l,
+                                               const struct point_result *fastest)
+{
+    const struct run_def *def = l->result->def;
+    const struct point_result *next = NULL;
+    for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
+        const struct point_result *p = &l->result->points[i];
+        if (p != fastest && is_starved(def, p->point) && p->throughput.estimate.known &&
+            (next == NULL || p->throughput.estimate.value > next->throughput.estimate.value)) {
+            next = p;
+        }
+    }
+    return next;
+}
+
+/* False: with all the CPUs it wants, the next one might be as fast. */
+static bool put_out_of_reach(const struct layout *l, const struct point_result *fastest,
+                             const char *who, struct buf *out)
+{
+    const struct point_result *next = next_starved(l, fastest);
+    if (next == NULL || !str_eq(next->throughput.unit, fastest->throughput.unit)) {
+        return false;
+    }
+    const double need = fastest->throughput.estimate.value / next->throughput.estimate.value;
+    const double more = (double)point_busy_threads(next->point) / (double)l->result->def->cpus;
+    if (!(need > more)) {
+        return false;
+    }
+    buf_printf(out, "%s, ", who);
+    layout_describe_place(l, next->point->index, out);
+    buf_printf(out, ", would have to be %.3g times as fast to reach it, with %.3g times the CPUs. ",
+               need, more);
+    return true;
 }
 
 /* What more CPUs could change; n: starved points. */
@@ -92,9 +131,11 @@ static void put_ranking(const struct layout *l, const struct point_result *faste
     } else if (n == def->matrix.n_swept) {
         buf_puts(out, "With enough CPUs, another point may be the fastest. ");
     } else if (is_one) {
-        buf_puts(out, "The point with the highest throughput is one of them: with enough CPUs, "
-                      "another one of them may be faster. ");
-    } else {
+        buf_puts(out, "The point with the highest throughput is one of them. ");
+        if (!put_out_of_reach(l, fastest, "The next of them", out)) {
+            buf_puts(out, "With enough CPUs, another one of them may be faster. ");
+        }
+    } else if (!put_out_of_reach(l, fastest, "The fastest of them", out)) {
         buf_puts(out, "With enough CPUs, one of them may be the fastest. ");
     }
 }
@@ -111,9 +152,9 @@ void starved_describe(const struct layout *l, const struct point_result *fastest
                    (long long)def->cpus, cpus);
     } else {
         buf_printf(out,
-                   "%" PRIu32 " of %" PRIu32 " points keep%s more CPUs busy than the %lld of "
-                   "this machine: ",
-                   n, def->matrix.n_swept, n == 1 ? "s" : "", (long long)def->cpus);
+                   "%" PRIu32 " of %" PRIu32 " points %s more threads that compute than the %lld "
+                   "%s of this machine: ",
+                   n, def->matrix.n_swept, n == 1 ? "has" : "have", (long long)def->cpus, cpus);
         put_starved(l, out);
         buf_puts(out, ". ");
         put_bend(l, n, out);

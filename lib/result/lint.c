@@ -544,12 +544,13 @@ static void lint_outliers(struct result *r)
     for (uint32_t i = 0; i < r->def->matrix.n_points && n <= MAX_NAMED; i++) {
         const struct outlier o = outlier_find(&r->points[i]);
         if (o.found && i != at) {
-            buf_printf(&others, "%s trial %u of point %u (%+.1f%%)",
-                       others.len == 0 ? "; so do" : ",", o.trial, i, 100 * o.change);
+            buf_printf(&others, "%s trial %u of point %u (%.1f%% %s)",
+                       others.len == 0 ? "; also" : ",", o.trial, i, 100 * fabs(o.change),
+                       o.change < 0 ? "below" : "above");
         }
     }
     if (n > MAX_NAMED) {
-        buf_printf(&others, "; so do trials of %zu more points", n - 1);
+        buf_printf(&others, "; also trials of %zu more points", n - 1);
     }
     warn(r, WARNING_OUTLIER_TRIAL,
          "trial %u of point %u lies %.1f%% %s the median of its other trials, which differ by "

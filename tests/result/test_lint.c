@@ -479,7 +479,8 @@ static void trials_far_from_the_others(void **state)
     check(
         fixture_build(&f, RUN_SUCCEEDED), WARNING_OUTLIER_TRIAL,
         "trial 2 of point 3 lies 20.0% below the median of its other trials, which differ by 0.0%; "
-        "so do trial 2 of point 1 (+19.9%); they count, and widen the interval: repeat the run, or "
+        "also trial 2 of point 1 (19.9% above); they count, and widen the interval: repeat the "
+        "run, or "
         "raise repeats");
     fixture_done(&f);
 }
