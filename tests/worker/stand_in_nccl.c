@@ -9,6 +9,7 @@
  *   STAND_IN_NCCL_STUCK    the call of that name waits until it is aborted
  *   STAND_IN_NCCL_ASYNC    a file: as soon as it is there, ncclCommGetAsyncError reports the error whose digit it holds, and calls
  *                          wait until they are aborted
+ *   STAND_IN_NCCL_REFUSES  if it is set, calls return that error instead, as NCCL does where it has found it between two of them
  *   STAND_IN_NCCL_DEAF     if it is set, ncclCommAbort does not return */
 #include <fcntl.h>
 #include <sched.h>
@@ -128,9 +129,18 @@ static bool is_stuck(const char *call)
     return (wanted != NULL && strcmp(wanted, call) == 0) || reported() != 0;
 }
 
-/* Returns when it is aborted. */
+/* The error with which a call is refused; 0: none. */
+static int refused(void)
+{
+    return getenv("STAND_IN_NCCL_REFUSES") != NULL ? reported() : 0;
+}
+
+/* Returns when it is aborted, or is refused. */
 static int wait_for_abort(struct comm *c)
 {
+    if (refused() != 0) {
+        return refused();
+    }
     while (!atomic_load(&c->is_aborted)) {
         (void)sched_yield();
     }
@@ -252,6 +262,9 @@ int ncclAllReduce(const float *from, float *to, size_t n, int type, int op, stru
 {
     if (fails("ncclAllReduce") || type != 7 || op != 0 || stream->advance != NULL) {
         return FAILURE;
+    }
+    if (refused() != 0) {
+        return refused();
     }
     c->work = (struct work){.from = from, .to = to, .n = n};
     *stream = (struct stand_in_stream){advance, c};

@@ -96,18 +96,20 @@ def check_connecting(tap):
 
 
 def check_reported(tap):
-    """NCCL reports an error while a call is under way; of its network, a rank that dies meanwhile is the cause."""
-    for digit, victim in (("3", None), ("6", 1)):
-        with tempfile.TemporaryDirectory() as folder, Env(STAND_IN_NCCL_ASYNC=f"{folder}/error"):
+    """NCCL reports an error while a call is under way, or refuses one with it; of its network, a rank that dies meanwhile is the cause."""
+    refused = {"STAND_IN_NCCL_REFUSES": "1"}
+    for digit, victim, more in (("3", None, {}), ("6", 1, {}), ("3", None, refused), ("6", 1, refused)):
+        with tempfile.TemporaryDirectory() as folder, Env(STAND_IN_NCCL_ASYNC=f"{folder}/error", **more):
             with Ranks(3, ["-b", "1M", "-e", "1M", "-n", 1000000, *NCCL]) as ranks:
                 time.sleep(1)  # nothing is printed before the first size has ended
                 report_error(f"{folder}/error", digit)
                 if victim is not None:
                     time.sleep(0.5)  # the error comes first
+                    tap.equal([None] * 3, [p.poll() for p in ranks.processes], f"{more}: no rank has ended by itself")
                     ranks.processes[victim].send_signal(signal.SIGKILL)
                 begin = time.monotonic()
                 ends = ranks.end(but=victim)
-        what = f"NCCL reports {digit}, {victim} dies"
+        what = f"NCCL {'refuses calls with' if more else 'reports'} {digit}, {victim} dies"
         tap.ok(seconds_since(begin) < LIMIT_S, f"{what}: at once", f"after {seconds_since(begin):.1f} s")
         tap.ok((13 if victim is None else 11) in [code for code, _, _ in ends], f"{what}: exit codes", f"got {ends}")
         for _, _, err in ends:

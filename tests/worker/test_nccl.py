@@ -92,6 +92,7 @@ STUCK = [
 ]
 RENDEZVOUS_S = 4
 BACK_S = 2  # NCCL_WATCH_BACK_NS
+PEER_S = 7  # NCCL_WATCH_PEER_NS
 
 
 def check_ends(tap, what, end, says):
@@ -122,9 +123,10 @@ def report_error(path, digit):
 
 
 def check_reported(tap):
-    """NCCL reports an error of its work. One of its own ends the rank; behind one of the network may be a peer."""
-    for digit, victim in (("3", None), ("6", "worker/1"), ("6", None)):
-        with tempfile.TemporaryDirectory() as folder, Env(LD_LIBRARY_PATH=FOLDER, STAND_IN_NCCL_ASYNC=f"{folder}/error"):
+    """NCCL reports an error of its work, or refuses a call with it. One of its own ends the rank; behind one of the network may be a peer."""
+    refused = {"STAND_IN_NCCL_REFUSES": "1"}
+    for digit, victim, more in (("3", None, {}), ("6", "worker/1", {}), ("6", None, {}), ("6", "worker/1", refused), ("6", None, refused)):
+        with tempfile.TemporaryDirectory() as folder, Env(LD_LIBRARY_PATH=FOLDER, STAND_IN_NCCL_ASYNC=f"{folder}/error", **more):
             with Ring(2, ["--steps", 100000, "--transport", "Nccl"]) as ring:
                 ring["worker/0"].wait_for("step", 2)
                 begin = time.monotonic()
@@ -133,12 +135,14 @@ def check_reported(tap):
                     time.sleep(0.5)  # the error comes first
                     ring[victim].signal(signal.SIGKILL)
                 end = ring.end([name for name in ring.replicas if name != victim])
-        what = f"NCCL reports {digit}, {victim} dies"
+        what = f"NCCL {'refuses calls with' if more else 'reports'} {digit}, {victim} dies"
+        if victim is None and digit == "6":
+            tap.ok(seconds_since(begin) >= PEER_S, f"{what}: a peer has its time", f"after {seconds_since(begin):.1f} s")
         if victim is None:
             check_ends(tap, what, end, f"(NCCL {digit})")
         for name, (code, error, stderr) in end.items() if victim is not None else ():
             tap.equal((11, victim, 1), (code, error and error["peer"], stderr.count("\n")), f"{what}: {name} names the cause")
-        limit_s = (7 if digit == "6" and victim is None else 0) + BACK_S + LIMIT_S  # NCCL_WATCH_PEER_NS
+        limit_s = (PEER_S if digit == "6" and victim is None else 0) + BACK_S + LIMIT_S
         tap.ok(seconds_since(begin) < limit_s, f"{what}: in time", f"after {seconds_since(begin):.1f} s")
 
 

@@ -117,6 +117,22 @@ static bool is_on_gpu(const struct nccl_ranks *x, const float *p)
     return (at >= x->from && at < x->from + bytes) || (at >= x->to && at < x->to + bytes);
 }
 
+/* NCCL has refused a call, maybe with an error that it had found before: then it is one like those that it reports while it works. */
+static int wait_refused(struct nccl_ranks *x, const char *what, int refused, struct err *err)
+{
+    const int64_t since_ns = clock_monotonic_ns();
+    struct err found;
+    int e = ask(x, since_ns, what, &found);
+    while (e >= 0 && x->blamed_ns != 0) {
+        (void)poll(NULL, 0, (int)(BEAT_NS / 1000000)); /* too early is as good */
+        e = look_around(x, what, since_ns, &found);
+    }
+    if (e < 0) {
+        *err = found;
+    }
+    return e < 0 ? e : refused;
+}
+
 static int call_all_reduce(struct collective *c, const float *from, float *to, size_t n,
                            struct err *err)
 {
@@ -131,7 +147,9 @@ static int call_all_reduce(struct collective *c, const float *from, float *to, s
     const int r = nccl_check(
         api, api->all_reduce(from, to, n, NCCL_FLOAT32, NCCL_SUM, x->comm, x->gpu.stream),
         "ncclAllReduce", err);
-    return checked(x, r < 0 ? r : wait_stream(x, "ncclAllReduce", err), err);
+    return checked(
+        x, r < 0 ? wait_refused(x, "ncclAllReduce", r, err) : wait_stream(x, "ncclAllReduce", err),
+        err);
 }
 
 static int call_write(struct collective *c, float *to, const float *numbers, size_t n,

@@ -35,6 +35,12 @@ static int ask(struct nccl_watch *w, struct err *err)
                : result;
 }
 
+/* Then a peer may be gone. */
+static bool blames_network(int result)
+{
+    return result == NCCL_SYSTEM_ERROR || result == NCCL_REMOTE_ERROR;
+}
+
 /* Called with the mutex held, while a call is under way. Sets w->result if it must not go on; *ret_may_be_peer: NCCL
  * blames its network. */
 static void look(struct nccl_watch *w, bool *ret_may_be_peer)
@@ -47,7 +53,7 @@ static void look(struct nccl_watch *w, bool *ret_may_be_peer)
     } else if (result == 0) {
         return;
     }
-    *ret_may_be_peer = result == NCCL_SYSTEM_ERROR || result == NCCL_REMOTE_ERROR;
+    *ret_may_be_peer = blames_network(result);
     w->result = -EIO;
     w->err = err;
 }
@@ -189,9 +195,14 @@ void nccl_watch_begin(struct nccl_watch *w, const char *what, nccl_comm comm)
 
 int nccl_watch_end(struct nccl_watch *w, int r, struct err *err)
 {
+    struct err refused;
     (void)pthread_mutex_lock(&w->mutex);
+    const bool may_be_peer = r < 0 && w->result == 0 && blames_network(ask(w, &refused));
     w->what = NULL;
     (void)pthread_cond_broadcast(&w->cond);
+    if (may_be_peer) {
+        (void)is_of_peer(w); /* either way the call has failed */
+    }
     while (w->result < 0 && !w->is_decided) {
         (void)pthread_cond_wait(&w->cond, &w->mutex); /* cannot fail: initialised and locked */
     }

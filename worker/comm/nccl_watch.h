@@ -9,6 +9,8 @@
  *        +---------------+                2. `tell`, ncclCommAbort
  *               end                       3. `end` returns the error; if it is not called soon, `give_up`
  *
+ * NCCL may also find an error between two calls, and refuse the next one with it. Then `end` does step 1.
+ *
  * Used by one thread, the one that calls NCCL, which also stops it. */
 #pragma once
 
@@ -26,9 +28,10 @@
 struct nccl_watch_params {
     const struct nccl_api *api; /* borrowed, like ctx, until nccl_watch_stop */
     int64_t limit_ns;           /* of one call */
-    /* All are called in the watch's thread. */
-    bool (*knows_cause)(void *ctx);           /* is a peer's fault known, which ends this rank? */
-    void (*tell)(void *ctx, const char *why); /* to the peers */
+    /* Is a peer's fault known, which ends this rank? Called in the watch's thread, or in nccl_watch_end. */
+    bool (*knows_cause)(void *ctx);
+    /* Called in the watch's thread. */
+    void (*tell)(void *ctx, const char *why);    /* to the peers */
     void (*give_up)(void *ctx, const char *why); /* ends the process */
     void *ctx;
 };
@@ -53,7 +56,8 @@ int nccl_watch_start(struct nccl_watch *w, const struct nccl_watch_params *param
 void nccl_watch_stop(struct nccl_watch *w);
 /* A call begins, which people know as `what` (static). `comm`: NULL, or that which it uses. */
 void nccl_watch_begin(struct nccl_watch *w, const char *what, nccl_comm comm);
-/* It has ended with r. Returns r, or with *err what the watch has found; then the communicator is gone. */
+/* It has ended with r. Returns r, or with *err what the watch has found; then the communicator is gone. If r is a failure for which
+ * NCCL blames its network, it returns when a peer's fault is known, after NCCL_WATCH_PEER_NS at most. */
 int nccl_watch_end(struct nccl_watch *w, int r, struct err *err);
 
 /* Ends the work of `comm`, and frees it. NCCL may hang in that too: it is done in a thread of its own, for which this one waits
