@@ -14,6 +14,8 @@
 #include "definition.h"
 #include "body_fixture.h"
 
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
 static void foreign_systems_need_a_command(void **state)
 {
     (void)state;
@@ -107,6 +109,68 @@ static void a_system_in_a_pod(void **state)
     run_def_free(def);
 }
 
+/* `expected` may have one %s, which stands for `value`. */
+static void expect_with(const json_t *pod, const char *path, const char *expected,
+                        const char *value)
+{
+    const char *mark = strstr(expected, "%s");
+    _cleanup_(freep) char *wanted = mark == NULL ? xstrdup(expected)
+                                                 : xasprintf("%.*s%s%s", (int)(mark - expected),
+                                                             expected, value, mark + strlen("%s"));
+    expect(pod, path, wanted);
+}
+
+/* A declared value goes in last: over the image of a system and of a role, and over patches. */
+static void swept_images_and_nodes(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"
+        "spec:\n"
+        "  systems: [{name: mine, profile: other, command: [run], %s}]\n"
+        "  workload: {model: m, batchSize: 1, exchange: {kind: AllReduce}}\n"
+        "  sweep: {grid: {workers: [1], type: [one, two]}}\n"
+        "  parameters: [{name: type, targets: [{roles: [worker], paths: [%s]}]}]\n"
+        "  roles: {worker: {replicas: {from: workers}, template: {spec: {nodeSelector: {disk: "
+        "ssd}, containers: [{name: main, image: \"template:1\"}]}}}}\n";
+    static const struct {
+        const char *system, *path; /* what the system says, what the parameter sets */
+        const char *image, *nodes; /* of the pod; %s: the swept value */
+    } rows[] = {
+        {"env: [{name: A, value: b}]", "/spec/containers/0/image", "%s", "{\"disk\":\"ssd\"}"},
+        {"image: all", "/spec/containers/0/image", "%s", "{\"disk\":\"ssd\"}"},
+        {"image: all, roles: {worker: {image: own}}", "/spec/containers/0/image", "%s",
+         "{\"disk\":\"ssd\"}"},
+        {"image: all", "/spec/nodeSelector/gpu", "all", "{\"disk\":\"ssd\",\"gpu\":\"%s\"}"},
+        {"image: all", "/spec/nodeSelector/example.com~1gpu", "all",
+         "{\"disk\":\"ssd\",\"example.com/gpu\":\"%s\"}"},
+        {"image: all, patches: [{roles: [worker], path: /spec/nodeSelector, value: {gpu: p100}}]",
+         "/spec/nodeSelector/gpu", "all", "{\"gpu\":\"%s\"}"},
+    };
+    static const char *const values[] = {"one", "two"};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s', %s\n", rows[i].system, rows[i].path);
+        _cleanup_(freep) char *full = xasprintf(text, rows[i].system, rows[i].path);
+        struct spec *spec = definition_load(full, NULL);
+        struct run_def_params params = {.name = "sample-1", .uid = UID};
+        struct run_def *def;
+        struct diags diags = {0};
+        assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+        assert_int_equal(def->matrix.n_swept, 2);
+        for (uint32_t point = 0; point < 2; point++) {
+            const struct replica_id worker = {{point, 0, 0}, ROLE_WORKER, 0};
+            const struct gang_addresses unknown = {.is_pods = true};
+            json_t *pod;
+            struct err err;
+            assert_int_equal(pod_body(def, &worker, &unknown, POD_BY_DNS, &pod, &err), 0);
+            expect_with(pod, "spec/containers/0/image", rows[i].image, values[point]);
+            expect_with(pod, "spec/nodeSelector", rows[i].nodes, values[point]);
+            json_decref(pod);
+        }
+        run_def_free(def);
+    }
+}
+
 /* Of one system the variables differ by more than the index: each pod has a body of its own. */
 static void rendezvous_in_pods(void **state)
 {
@@ -190,6 +254,7 @@ int main(void)
         cmocka_unit_test(pods_have_no_shaped_links),
         cmocka_unit_test(values_are_not_expanded),
         cmocka_unit_test(a_system_in_a_pod),
+        cmocka_unit_test(swept_images_and_nodes),
         cmocka_unit_test(rendezvous_in_pods),
         cmocka_unit_test(workers_by_ip),
     };
