@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Programs of strangers: one hangs, one crashes, one leaves processes behind, one prints without end, one prints NULs. Each is a
-system of one run, beside a good one. BENCHD_LOUD_BYTES says how much the loud one prints (300 MB; 10 GB take minutes)."""
+"""Programs of strangers: one hangs, one crashes, two leave processes behind, one prints without end, one prints NULs. Each is a
+system of one run, beside a good one. The loud one prints 300 MB, with --long 10 GB (script/test --faults), or BENCHD_LOUD_BYTES."""
 import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import cli
 
-LOUD_BYTES = int(os.environ.get("BENCHD_LOUD_BYTES", "300000000"))
+LOUD_BYTES = int(os.environ.get("BENCHD_LOUD_BYTES", 10 ** 10 if "--long" in sys.argv[1:] else 3 * 10 ** 8))
+# More than one reading of the kernel's list of children has (4 KiB).
+FORKS = 1000
 LOG_LIMIT = 64 << 20  # of one replica
 MEMORY_LIMIT = 3 * LOG_LIMIT  # of benchctl: the log as it is kept, and once more while it is stored
 # In a command $$ stands for one $, as in a pod.
@@ -81,11 +84,26 @@ class Hostile(cli.CliCase):
         self.assertEqual(len(pids), 2)
         self.assertEqual([pid for pid in pids if cli.is_alive(pid)], [])
 
+    def test_one_forks_without_end(self):
+        """Children that ignore SIGTERM, leave their group, and outlive their parent; of half of them it ends at once."""
+        left = self.folder / "left"
+        child = f'trap "" TERM HUP; read pid rest < /proc/self/stat; echo $pid >> {left}; exec setsid sleep 1000'
+        script = (f"child() {{ {child}; }}; i=0; "
+                  f"while [ $i -lt {FORKS} ]; do child & (child &) ; i=$((i + 2)); done; "
+                  f"while [ $(wc -l < {left}) -lt {FORKS} ]; do sleep 0.1; done; {GOOD}")
+        trials, _ = self.run_systems({"forking": script, "good": GOOD})
+        self.assert_good(trials["forking"])
+        self.assert_good(trials["good"])
+        pids = {int(line) for line in left.read_text(encoding="ascii").split()}
+        self.assertEqual(len(pids), FORKS)
+        self.assertEqual([pid for pid in pids if cli.is_alive(pid)], [])
+
     def test_one_prints_without_end(self):
         script = f"yes '{'x' * 1000}' | head -c {LOUD_BYTES}; echo; {GOOD}"
         trials, memory = self.run_systems({"loud": script, "good": GOOD})
         self.assert_good(trials["loud"])
         self.assert_good(trials["good"])
+        print(f"# {LOUD_BYTES} bytes printed, benchctl had {memory >> 20} MiB", flush=True)
         program = pathlib.Path(cli.BENCHCTL).read_bytes()
         if b"__asan_init" not in program and b"__tsan_init" not in program:  # they keep what is freed
             self.assertLess(memory, MEMORY_LIMIT)
