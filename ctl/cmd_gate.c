@@ -80,7 +80,7 @@ static bool is_none(const struct wanted *w)
 /* --base none leaves the thresholds; without those nothing would be judged but that it ended. */
 static enum exit_code check_judges(const struct wanted *w, const struct result *r)
 {
-    if (is_none(w) && r->thresholds.len == 0) {
+    if (is_none(w) && r->def->spec->thresholds.len == 0) {
         return cli_error(EXIT_USAGE, "add thresholds to the definition, or name a base",
                          "--base none judges thresholds only, and '%s' has none",
                          r->def->spec->name);
@@ -239,7 +239,8 @@ const struct verb verb_gate = {
                "comparison with a base. What is not known is not passed.\n"
                "  0   every check passed\n"
                "  1   a trial of any point has no result\n"
-               "  7   a threshold is missed, or could not be judged\n"
+               "  7   a threshold is missed, or could not be judged; or all are skipped, and\n"
+               "      there is no comparison\n"
                "  6   slower than the base\n"
                "  15  whether it is slower is not known: no base, too few trials, a point is\n"
                "      missing\n"

@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "ctl/host.h"
 #include "ctl/run_name.h"
-#include "result/number.h"
+#include "result/threshold.h"
 #include "spec/spec_load.h"
 
 enum exit_code definition_named(const struct cli *cli)
@@ -61,32 +61,15 @@ const char **definition_sets(const struct cli *cli, size_t *ret_n)
     return sets.items;
 }
 
-/* "efficiency >= 0.9 where trainers=100" */
-static void format_threshold(const struct threshold *t, struct buf *out)
-{
-    buf_puts(out, metric_to_string(t->metric));
-    if (t->has_min) {
-        buf_puts(out, " >= ");
-        number_format_exact(t->min, out);
-    }
-    if (t->has_max) {
-        buf_puts(out, t->has_min ? " and <= " : " <= ");
-        number_format_exact(t->max, out);
-    }
-    const char *separator = " where ";
-    vec_each (const struct param, param, &t->where.list) {
-        buf_printf(out, "%s%s=", separator, param->name);
-        value_format(&param->value, out);
-        separator = ", ";
-    }
-}
-
 void definition_note_thresholds(const struct cli *cli, const struct run_def *def)
 {
     for (size_t i = 0; i < def->spec->thresholds.len; i++) {
-        if (!matrix_has(&def->matrix, &def->spec->thresholds.items[i].where)) {
+        const struct threshold *t = &def->spec->thresholds.items[i];
+        if (!matrix_has(&def->matrix, &t->where)) {
             struct buf text = BUF_INIT;
-            format_threshold(&def->spec->thresholds.items[i], &text);
+            threshold_format(t, &text);
+            buf_puts(&text, " where ");
+            params_format(&t->where, &text);
             cli_note_prose(cli, "note: threshold %zu (%s) is skipped: this run has no such point",
                            i, buf_cstr(&text));
             buf_done(&text);

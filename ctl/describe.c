@@ -16,6 +16,7 @@
 #include "report/table.h"
 #include "report/wrap.h"
 #include "result/noise.h"
+#include "result/threshold.h"
 
 #define VALUES_AT 15 /* where the values of lines begin */
 
@@ -232,6 +233,7 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
     const struct run_status *st = &p->row->status;
     bool unknown_metrics = false;
     size_t n_missed = 0, n_unjudged = 0;
+    const size_t n_skipped = p->result->skipped.len;
     for (size_t i = 0; i < p->n_rows; i++) {
         unknown_metrics = unknown_metrics || p->rows[i].outcome == ATTEMPT_METRICS_UNAVAILABLE;
     }
@@ -253,12 +255,16 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
     add_condition(t, "  Failed", failed, st, failed);
     add_condition(t, "  MetricsUnavailable", unknown_metrics, st, false);
     table_cell(t, "  ThresholdFailed");
-    table_cell(t, "%s", n_missed > 0 ? "True" : n_unjudged > 0 ? "Unknown" : "False");
-    table_cell(t, "%s", n_missed > 0 ? "BelowThreshold" : n_unjudged > 0 ? "NotJudged" : "-");
+    const bool is_unknown = n_unjudged > 0 || threshold_skips_all(p->result);
+    table_cell(t, "%s", n_missed > 0 ? "True" : is_unknown ? "Unknown" : "False");
+    table_cell(t, "%s", n_missed > 0 ? "BelowThreshold" : is_unknown ? "NotJudged" : "-");
     if (n_missed + n_unjudged > 0) {
         table_cell(t, "%zu of %zu %s, see benchctl results %s",
                    n_missed > 0 ? n_missed : n_unjudged, p->result->thresholds.len,
                    n_missed > 0 ? "missed" : "could not be judged", p->row->name);
+    } else if (n_skipped > 0) {
+        table_cell(t, "%zu of %zu skipped, see benchctl results %s", n_skipped,
+                   n_skipped + p->result->thresholds.len, p->row->name);
     } else {
         table_cell(t, "-");
     }

@@ -6,6 +6,7 @@
 #include "report/json_text.h"
 #include "report/notes.h"
 #include "report/terminal.h"
+#include "result/threshold.h"
 
 static const char *const kind_names[] = {
     [GATE_OF_RUN] = "Run",
@@ -49,13 +50,16 @@ static void words_done(struct gate_words *w)
 static bool is_of_threshold(enum note_kind kind)
 {
     return kind == NOTE_PASSED_THRESHOLD || kind == NOTE_FAILED_THRESHOLD ||
-           kind == NOTE_UNKNOWN_THRESHOLD;
+           kind == NOTE_UNKNOWN_THRESHOLD || kind == NOTE_SKIPPED_THRESHOLD;
 }
 
-/* The notes of thresholds stand in their order. */
-static const char *threshold_text(const struct gate_words *w, const struct threshold_result *t)
+/* The notes of thresholds stand in the order of their checks. */
+static const char *threshold_text(const struct gate_words *w, const struct gate_check *of)
 {
-    size_t index = (size_t)(t - w->gate->candidate->thresholds.items);
+    size_t index = 0;
+    vec_each (const struct gate_check, check, &w->gate->checks) {
+        index += check < of && check->kind == GATE_OF_THRESHOLD;
+    }
     vec_each (const struct note, n, &w->notes.list) {
         if (is_of_threshold(n->kind) && index-- == 0) {
             return n->text;
@@ -71,7 +75,7 @@ static void put_name(const struct gate_words *w, const struct gate_check *check,
         buf_puts(out, "every trial has a result");
         return;
     case GATE_OF_THRESHOLD:
-        buf_puts(out, threshold_text(w, check->threshold));
+        buf_puts(out, threshold_text(w, check));
         return;
     case GATE_OF_POINT:
         buf_printf(out, "point %u (", check->point->base->point->index);
@@ -134,7 +138,11 @@ static void put_message(const struct gate_words *w, const struct gate_check *che
         put_run(w, out);
         return;
     case GATE_OF_THRESHOLD:
-        buf_puts(out, gate_outcome_to_string(check->outcome));
+        if (check->skipped != NULL) {
+            threshold_format_skip(check->skipped, out);
+        } else {
+            buf_puts(out, gate_outcome_to_string(check->outcome));
+        }
         return;
     case GATE_OF_POINT:
         put_point(check->point, w->gate->comparison->margin != MARGIN_NOT_ASKED, out);
@@ -156,8 +164,18 @@ static void put_sentence(const struct gate *g, struct buf *out)
         [GATE_INCONCLUSIVE] = "whether it is slower is not known",
         [GATE_PASSED] = "every check passed",
     };
+    const size_t n_skipped = gate_count(g, GATE_CHECK_SKIPPED);
     buf_printf(out, "%s %s: %s", g->candidate->def->name,
-               g->verdict == GATE_PASSED ? "passes" : "is refused", sentences[g->verdict]);
+               g->verdict == GATE_PASSED ? "passes" : "is refused",
+               g->verdict == GATE_THRESHOLD && !gate_judges(g)
+                   ? "nothing was judged but whether it finished"
+               : g->verdict == GATE_PASSED && n_skipped > 0
+                   ? "every check that it has a point for passed"
+                   : sentences[g->verdict]);
+    if (n_skipped > 0) {
+        buf_printf(out, "; %zu of %zu thresholds skipped, because it has no such point", n_skipped,
+                   g->candidate->def->spec->thresholds.len);
+    }
 }
 
 /* ---- forms ---- */
@@ -306,18 +324,8 @@ static void put_property(struct buf *out, const char *name, const char *value)
     buf_puts(out, "\"/>\n");
 }
 
-static size_t count(const struct gate *g, enum gate_outcome outcome)
-{
-    size_t n = 0;
-    vec_each (const struct gate_check, check, &g->checks) {
-        n += check->outcome == outcome;
-    }
-    return n;
-}
-
 static void put_case(const struct gate_words *w, const struct gate_check *check, struct buf *out)
 {
-    const char *element = check->outcome == GATE_CHECK_FAILED ? "failure" : "error";
     struct buf name = BUF_INIT, text = BUF_INIT;
     put_name(w, check, &name);
     put_message(w, check, &text);
@@ -327,7 +335,12 @@ static void put_case(const struct gate_words *w, const struct gate_check *check,
     put_xml(out, buf_cstr(&name));
     if (check->outcome == GATE_CHECK_PASSED) {
         buf_puts(out, "\"/>\n");
+    } else if (check->outcome == GATE_CHECK_SKIPPED) {
+        buf_puts(out, "\">\n      <skipped message=\"");
+        put_xml(out, buf_cstr(&text));
+        buf_puts(out, "\"/>\n    </testcase>\n");
     } else {
+        const char *element = check->outcome == GATE_CHECK_FAILED ? "failure" : "error";
         buf_printf(out, "\">\n      <%s type=\"%s\" message=\"", element,
                    gate_outcome_to_string(check->outcome));
         put_xml(out, buf_cstr(&name));
@@ -345,8 +358,9 @@ void report_gate_junit(const struct gate *g, struct buf *out)
     struct buf sentence = BUF_INIT, counts = BUF_INIT;
     words_init(&w, g);
     put_sentence(g, &sentence);
-    buf_printf(&counts, "tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"", g->checks.len,
-               count(g, GATE_CHECK_FAILED), count(g, GATE_CHECK_UNKNOWN));
+    buf_printf(&counts, "tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"",
+               g->checks.len, gate_count(g, GATE_CHECK_FAILED), gate_count(g, GATE_CHECK_UNKNOWN),
+               gate_count(g, GATE_CHECK_SKIPPED));
     buf_printf(out,
                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites %s>\n  <testsuite name=\"",
                buf_cstr(&counts));

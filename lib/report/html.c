@@ -452,6 +452,8 @@ static const char *note_word(enum note_kind kind)
         return "Threshold missed: ";
     case NOTE_UNKNOWN_THRESHOLD:
         return "Threshold not judged: ";
+    case NOTE_SKIPPED_THRESHOLD:
+        return "Threshold skipped: ";
     case NOTE_WARNING:
         return "Warning: ";
     }
@@ -465,7 +467,8 @@ static void put_notes(struct buf *out, const struct layout *l)
     buf_puts(out, "<section id=\"notes\">\n<h2>Notes</h2>\n<ul>\n");
     vec_each (struct note, n, &notes.list) {
         const bool is_good = n->kind == NOTE_PASSED_THRESHOLD;
-        const bool is_plain = n->kind == NOTE_INFO || n->kind == NOTE_PENDING;
+        const bool is_plain =
+            n->kind == NOTE_INFO || n->kind == NOTE_PENDING || n->kind == NOTE_SKIPPED_THRESHOLD;
         buf_printf(out, "<li%s>%s",
                    is_good    ? " class=\"good\""
                    : is_plain ? ""

@@ -27,6 +27,8 @@ static const char *word(enum note_kind kind)
         return "✗ **threshold missed:** ";
     case NOTE_UNKNOWN_THRESHOLD:
         return "? threshold not evaluated: ";
+    case NOTE_SKIPPED_THRESHOLD:
+        return "? threshold skipped: ";
     case NOTE_WARNING:
         return "**Warning:** ";
     }

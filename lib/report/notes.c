@@ -7,6 +7,7 @@
 
 #include "report/choice_lines.h"
 #include "result/number.h"
+#include "result/threshold.h"
 #include "result/transport.h"
 
 #define MAX_BASELINES 16 /* as many as there are systems */
@@ -385,19 +386,7 @@ static void note_thresholds(struct notes *notes, const struct layout *l)
 {
     vec_each (struct threshold_result, t, &l->result->thresholds) {
         struct buf text = BUF_INIT;
-        const char *metric = metric_to_string(t->threshold->metric);
-        buf_printf(&text, "%s", metric);
-        if (t->threshold->has_min) {
-            buf_puts(&text, " >= ");
-            number_format_exact(t->threshold->min, &text);
-        }
-        if (t->threshold->has_max) {
-            buf_puts(&text, t->threshold->has_min ? " and <= " : " <= ");
-            number_format_exact(t->threshold->max, &text);
-        }
-        if (t->threshold->judges_interval) {
-            buf_puts(&text, " with 95% confidence");
-        }
+        threshold_format(t->threshold, &text);
         buf_puts(&text, " at ");
         layout_describe_place(l, t->point, &text);
         buf_puts(&text, ": ");
@@ -407,6 +396,14 @@ static void note_thresholds(struct notes *notes, const struct layout *l)
             : t->verdict == THRESHOLD_FAILED ? NOTE_FAILED_THRESHOLD
                                              : NOTE_UNKNOWN_THRESHOLD,
             "%s", buf_cstr(&text));
+        buf_done(&text);
+    }
+    vec_each (const struct threshold *, t, &l->result->skipped) {
+        struct buf text = BUF_INIT;
+        threshold_format(*t, &text);
+        buf_puts(&text, ": ");
+        threshold_format_skip(*t, &text);
+        add(notes, NOTE_SKIPPED_THRESHOLD, "%s", buf_cstr(&text));
         buf_done(&text);
     }
 }

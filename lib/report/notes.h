@@ -13,6 +13,7 @@ enum note_kind {
     NOTE_PASSED_THRESHOLD,
     NOTE_FAILED_THRESHOLD,
     NOTE_UNKNOWN_THRESHOLD,
+    NOTE_SKIPPED_THRESHOLD, /* the run has no point of it */
     NOTE_WARNING,
 };
 

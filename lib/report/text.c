@@ -135,6 +135,7 @@ static const char *glyph(enum note_kind kind, bool ascii)
     case NOTE_FAILED_THRESHOLD:
         return ascii ? "MISSED" : "✗";
     case NOTE_UNKNOWN_THRESHOLD:
+    case NOTE_SKIPPED_THRESHOLD:
         return "?";
     case NOTE_WARNING:
         return "!";
@@ -160,6 +161,7 @@ static const char *section(enum note_kind kind)
     case NOTE_PASSED_THRESHOLD:
     case NOTE_FAILED_THRESHOLD:
     case NOTE_UNKNOWN_THRESHOLD:
+    case NOTE_SKIPPED_THRESHOLD:
         return "Thresholds";
     case NOTE_WARNING:
         return "Warnings";

@@ -13,6 +13,7 @@ static const char *const outcome_names[] = {
     [GATE_CHECK_PASSED] = "Passed",
     [GATE_CHECK_FAILED] = "Failed",
     [GATE_CHECK_UNKNOWN] = "Unknown",
+    [GATE_CHECK_SKIPPED] = "Skipped",
 };
 
 const char *gate_verdict_to_string(enum gate_verdict verdict)
@@ -100,7 +101,7 @@ static void add_comparison(struct gate *g)
 
 static enum gate_verdict verdict_of(const struct gate_check *check)
 {
-    if (check->outcome == GATE_CHECK_PASSED) {
+    if (check->outcome == GATE_CHECK_PASSED || check->outcome == GATE_CHECK_SKIPPED) {
         return GATE_PASSED;
     }
     switch (check->kind) {
@@ -128,6 +129,10 @@ void gate_judge(const struct result *candidate, const struct comparison *compari
         add(ret, (struct gate_check){
                      .kind = GATE_OF_THRESHOLD, .outcome = judge_threshold(t), .threshold = t});
     }
+    vec_each (const struct threshold *, t, &candidate->skipped) {
+        add(ret, (struct gate_check){
+                     .kind = GATE_OF_THRESHOLD, .outcome = GATE_CHECK_SKIPPED, .skipped = *t});
+    }
     if (comparison != NULL) {
         add_comparison(ret);
     } else if (refusal != NULL) {
@@ -137,6 +142,28 @@ void gate_judge(const struct result *candidate, const struct comparison *compari
         const enum gate_verdict v = verdict_of(check);
         ret->verdict = v < ret->verdict ? v : ret->verdict;
     }
+    if (ret->verdict > GATE_THRESHOLD && !gate_judges(ret)) {
+        ret->verdict = GATE_THRESHOLD;
+    }
+}
+
+size_t gate_count(const struct gate *g, enum gate_outcome outcome)
+{
+    size_t n = 0;
+    vec_each (const struct gate_check, check, &g->checks) {
+        n += check->outcome == outcome;
+    }
+    return n;
+}
+
+bool gate_judges(const struct gate *g)
+{
+    vec_each (const struct gate_check, check, &g->checks) {
+        if (check->kind != GATE_OF_RUN && check->outcome != GATE_CHECK_SKIPPED) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void gate_done(struct gate *g)

@@ -1,5 +1,5 @@
 /* May this run go in? One verdict out of all that is known of a candidate: did it finish, does it keep its thresholds, is
- * it slower than its base? What is not known is not passed. The rules stand in docs/contracts/gate.md. Pure; called by
+ * it slower than its base? What is not known is not passed, and neither is a gate that judged nothing. The rules stand in docs/contracts/gate.md. Pure; called by
  * `benchctl gate`. */
 #pragma once
 
@@ -11,14 +11,19 @@
 
 enum gate_verdict { /* the first that holds */
                     GATE_RUN_FAILED,
-                    GATE_THRESHOLD, /* one is missed, or could not be judged */
+                    GATE_THRESHOLD, /* one is missed, or could not be judged; or nothing was judged but the run */
                     GATE_SLOWER,
                     GATE_INCONCLUSIVE,
                     GATE_PASSED,
 };
 const char *gate_verdict_to_string(enum gate_verdict verdict); /* "RunFailed", ... */
 
-enum gate_outcome { GATE_CHECK_PASSED, GATE_CHECK_FAILED, GATE_CHECK_UNKNOWN };
+enum gate_outcome {
+    GATE_CHECK_PASSED,
+    GATE_CHECK_FAILED,
+    GATE_CHECK_UNKNOWN,
+    GATE_CHECK_SKIPPED, /* the run has no point of it, so nothing was judged */
+};
 const char *gate_outcome_to_string(enum gate_outcome outcome); /* "Passed", ... */
 
 enum gate_kind {
@@ -32,6 +37,7 @@ struct gate_check {
     enum gate_kind kind;
     enum gate_outcome outcome;
     const struct threshold_result *threshold; /* borrowed; else NULL */
+    const struct threshold *skipped;          /* borrowed; else NULL */
     const struct compared_point *point;       /* borrowed; else NULL */
     const struct point_result *missing;       /* borrowed; else NULL */
 };
@@ -46,6 +52,9 @@ struct gate {
 void gate_judge(const struct result *candidate, const struct comparison *comparison,
                 const char *refusal, struct gate *ret);
 void gate_done(struct gate *g);
+size_t gate_count(const struct gate *g, enum gate_outcome outcome); /* checks with it */
+/* Whether a threshold that has a point, or the comparison, was judged. */
+bool gate_judges(const struct gate *g);
 
 /* The base out of a history: `runs`, the oldest first, all made before the candidate; those that cannot be compared with it
  * are passed over. Runs are taken as they are until three of a kind are: the same definition, machine and build. From

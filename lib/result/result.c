@@ -403,17 +403,6 @@ static void divide_by_baseline(struct point_result *p, const struct point_result
 
 /* ---- thresholds ---- */
 
-static bool has_all(const struct params *params, const struct params *where)
-{
-    vec_each (struct param, w, &where->list) {
-        const struct value *v = params_get(params, w->name);
-        if (v == NULL || !value_eq(v, &w->value)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static struct estimate metric_of(const struct point_result *p, enum metric metric)
 {
     const struct estimate *const of[] = {
@@ -435,9 +424,12 @@ static struct estimate metric_of(const struct point_result *p, enum metric metri
 static void judge_thresholds(struct result *r)
 {
     vec_each (struct threshold, threshold, &r->def->spec->thresholds) {
+        if (!matrix_has(&r->def->matrix, &threshold->where)) {
+            *vec_push(&r->skipped) = threshold;
+        }
         for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
             const struct point_result *p = &r->points[i];
-            if (has_all(&p->point->params, &threshold->where)) {
+            if (params_contain(&p->point->params, &threshold->where)) {
                 const struct estimate e = metric_of(p, threshold->metric);
                 *vec_push(&r->thresholds) = (struct threshold_result){
                     .threshold = threshold,
@@ -617,6 +609,7 @@ void result_free(struct result *r)
     }
     free(r->points);
     vec_done(&r->thresholds);
+    vec_done(&r->skipped);
     all_hardware_done(r);
     vec_done(&r->nodes);
     vec_done(&r->slow);

@@ -121,6 +121,8 @@ struct result {
     bool simulated;
     struct point_result *points; /* matrix.n_points; swept first, then baselines */
     VEC(struct threshold_result) thresholds;
+    /* Those whose `where` no point of this run has, as after `local` or --set: neither passed nor failed. Borrowed. */
+    VEC(const struct threshold *) skipped;
     VEC(struct hardware) hardware;
     VEC(struct node_result) nodes;
     VEC(struct slow_replica) slow;

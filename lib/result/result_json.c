@@ -336,27 +336,45 @@ static json_t *slow_to_json(const struct result *r)
     return list;
 }
 
+static json_t *bounds_to_json(const struct threshold *t)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "metric", json_string(metric_to_string(t->metric)));
+    json_object_set_new(o, "min", json_number_or_null(t->has_min ? t->min : NAN));
+    json_object_set_new(o, "max", json_number_or_null(t->has_max ? t->max : NAN));
+    json_object_set_new(o, "confidence",
+                        t->judges_interval ? json_real(THRESHOLD_CONFIDENCE) : json_null());
+    return o;
+}
+
 static json_t *thresholds_to_json(const struct result *r)
 {
     json_t *list = json_array();
     vec_each (struct threshold_result, t, &r->thresholds) {
         const struct estimate *e = &t->estimate;
         const bool has_interval = e->known && e->has_interval;
-        json_t *o = json_object();
-        json_object_set_new(o, "metric", json_string(metric_to_string(t->threshold->metric)));
-        json_object_set_new(o, "min",
-                            json_number_or_null(t->threshold->has_min ? t->threshold->min : NAN));
-        json_object_set_new(o, "max",
-                            json_number_or_null(t->threshold->has_max ? t->threshold->max : NAN));
-        json_object_set_new(o, "confidence",
-                            t->threshold->judges_interval ? json_real(THRESHOLD_CONFIDENCE)
-                                                          : json_null());
+        json_t *o = bounds_to_json(t->threshold);
         json_object_set_new(o, "point", count(t->point));
         json_object_set_new(o, "value", json_number_or_null(e->known ? e->value : NAN));
         json_object_set_new(o, "low", json_number_or_null(has_interval ? e->low : NAN));
         json_object_set_new(o, "high", json_number_or_null(has_interval ? e->high : NAN));
         json_object_set_new(o, "verdict", json_string(threshold_verdict_to_string(t->verdict)));
         json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *skipped_to_json(const struct result *r)
+{
+    json_t *list = json_array();
+    vec_each (const struct threshold *, t, &r->skipped) {
+        struct buf text = BUF_INIT;
+        json_t *o = bounds_to_json(*t);
+        threshold_format_skip(*t, &text);
+        json_object_set_new(o, "where", params_to_json(&(*t)->where));
+        json_object_set_new(o, "message", json_string(buf_cstr(&text)));
+        json_array_append_new(list, o);
+        buf_done(&text);
     }
     return list;
 }
@@ -414,6 +432,7 @@ json_t *result_to_json(const struct result *r)
                         points_to_json(r, def->matrix.n_swept, def->matrix.n_points));
     json_object_set_new(o, "curves", curves_to_json(r));
     json_object_set_new(o, "thresholds", thresholds_to_json(r));
+    json_object_set_new(o, "skippedThresholds", skipped_to_json(r));
     json_object_set_new(o, "warnings", warnings_to_json(r));
     return o;
 }

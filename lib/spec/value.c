@@ -78,6 +78,16 @@ bool params_contain(const struct params *p, const struct params *wanted)
     return true;
 }
 
+void params_format(const struct params *p, struct buf *out)
+{
+    const char *separator = "";
+    vec_each (const struct param, it, &p->list) {
+        buf_printf(out, "%s%s=", separator, it->name);
+        value_format(&it->value, out);
+        separator = ", ";
+    }
+}
+
 json_t *value_to_json(const struct value *v)
 {
     return v->is_int ? json_integer((json_int_t)v->i) : json_string(v->s);

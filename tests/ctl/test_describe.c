@@ -360,6 +360,31 @@ static void test_missed_thresholds_are_counted(void **state)
     assert_has(kept, "  ThresholdFailed      False    -");
 }
 
+/* As after --set: what no point of the run has is neither missed nor kept. */
+static void test_skipped_thresholds_are_counted(void **state)
+{
+    (void)state;
+    static const struct threshold skipped = {0};
+    struct run_row run = {.uid = (char *)"u", .name = (char *)"t", .benchmark = (char *)"tiny"};
+    struct run_def *def = make_def("{trainers: [1]}", 1);
+    struct result *result = result_build(def, RUN_SUCCEEDED, NULL, 0);
+    const struct describe_params params = {.row = &run, .result = result, .where = "--local"};
+    *vec_push(&result->skipped) = &skipped;
+    for (int n_judged = 0; n_judged < 2; n_judged++) {
+        struct buf out = BUF_INIT;
+        describe_format(&params, &out);
+        assert_has(buf_cstr(&out), n_judged == 0
+                                       ? "  ThresholdFailed      Unknown   NotJudged   1 of 1 "
+                                         "skipped, see benchctl results t\n"
+                                       : "  ThresholdFailed      False    -        1 of 2 "
+                                         "skipped, see benchctl results t\n");
+        buf_done(&out);
+        *vec_push(&result->thresholds) = (struct threshold_result){.verdict = THRESHOLD_PASSED};
+    }
+    result_free(result);
+    run_def_free(def);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +396,7 @@ int main(void)
         cmocka_unit_test(test_an_interrupted_run),
         cmocka_unit_test(test_conditions_of_each_end),
         cmocka_unit_test(test_missed_thresholds_are_counted),
+        cmocka_unit_test(test_skipped_thresholds_are_counted),
     };
     return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
 }

@@ -63,11 +63,11 @@ class Gate(cli.CliCase):
             self.assertEqual(set(case.attrib), {"classname", "name"})
             self.assertLessEqual(len(case), 1)
             for child in case:
-                self.assertIn(child.tag, ("failure", "error"))
-                self.assertEqual(set(child.attrib), {"type", "message"})
+                self.assertIn(child.tag, ("failure", "error", "skipped"))
+                self.assertEqual(set(child.attrib), {"message"} if child.tag == "skipped" else {"type", "message"})
         for element in (suites, suite):
-            self.assertEqual([int(element.get(k)) for k in ("tests", "failures", "errors")],
-                             [len(cases), len(suite.findall("testcase/failure")), len(suite.findall("testcase/error"))])
+            self.assertEqual([int(element.get(k)) for k in ("tests", "failures", "errors", "skipped")],
+                             [len(cases), *(len(suite.findall(f"testcase/{k}")) for k in ("failure", "error", "skipped"))])
         return suite
 
     def test_the_same_build_passes(self):
@@ -174,6 +174,28 @@ class Gate(cli.CliCase):
         self.gate(self.measure(repeats=2, extra=well), "--base", "none")
         error = self.gate(self.measure(repeats=2), "--base", "none", code=2).stderr
         self.assertIn("--base none judges thresholds only, and 'tiny' has none", error)
+
+    def test_skipped_thresholds(self):
+        """Who narrows a sweep gets its tables with exit 0; a gate that judges nothing does not pass."""
+        far = {"metric": "throughput", "where": {"pservers": 2}, "min": 0.001}
+        path = self.define(pservers=(1, 2), repeats=1, extra={"thresholds": [far]})
+        text = self.ctl("run", path, "--store", self.store, "--set", "pservers=1").stdout
+        self.assertIn("? throughput >= 0.001: no such point: pservers=2", text)
+        alone = self.run_name()
+        described = self.ctl("describe", alone, "--store", self.store).stdout
+        self.assertRegex(described, r"ThresholdFailed +Unknown +NotJudged +1 of 1 skipped")
+        refused = self.words(alone, "--base", "none", code=7)
+        self.assertIn("nothing was judged but whether it finished; 1 of 1 thresholds skipped", refused)
+        suite = self.junit(alone, "--base", "none", code=7)
+        self.assertEqual(suite.find("testcase/skipped").get("message"), "no such point: pservers=2")
+        self.gate(alone, code=15)  # no base either
+        both = {"thresholds": [far, {**far, "where": {"pservers": 1}}]}
+        one = self.run_tiny("--set", "pservers=1", pservers=(1, 2), repeats=1, extra=both)
+        self.assertEqual([s["where"] for s in one["skippedThresholds"]], [{"pservers": 2}])
+        self.assertEqual([t["verdict"] for t in one["thresholds"]], ["Passed"])
+        self.assertIn("every check that it has a point for passed; 1 of 2 thresholds skipped",
+                      self.words(one["run"], "--base", "none"))
+        self.assertIn(("Threshold", "Skipped"), self.outcomes(one["run"], "--base", "none"))
 
     def test_an_unfinished_and_a_simulated_run(self):
         self.bases()

@@ -57,8 +57,28 @@ static void test_exit_codes(void **state)
     }
 }
 
+/* Who narrows a sweep still gets exit 0: the tables say what was not judged. */
+static void test_skipped_thresholds(void **state)
+{
+    (void)state;
+    const struct run_def def = {0};
+    const struct threshold skipped = {0}, *skips[] = {&skipped};
+    struct threshold_result judged = {.verdict = THRESHOLD_PASSED};
+    struct result result = {
+        .def = &def, .phase = RUN_SUCCEEDED, .skipped = {.items = skips, .len = 1}};
+    assert_int_equal(show_exit_code(&result), EXIT_OK);
+    result.thresholds.items = &judged;
+    result.thresholds.len = 1;
+    assert_int_equal(show_exit_code(&result), EXIT_OK);
+    judged.verdict = THRESHOLD_UNKNOWN;
+    assert_int_equal(show_exit_code(&result), EXIT_THRESHOLD);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exit_codes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exit_codes),
+        cmocka_unit_test(test_skipped_thresholds),
+    };
     return cmocka_run_group_tests_name("show", tests, NULL, NULL);
 }

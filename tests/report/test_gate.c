@@ -41,10 +41,106 @@ static void reasons_stand_apart(void **state)
     fixture_done(&f);
 }
 
+static void judge_forms(struct fixture *f, struct buf forms[4])
+{
+    struct gate g;
+    gate_judge(f->result, NULL, NULL, &g);
+    report_gate_text(&g, &(struct report_opts){.columns = 200}, &forms[0]);
+    report_gate_markdown(&g, &forms[1]);
+    report_gate_junit(&g, &forms[2]);
+    report_gate_json(&g, &forms[3]);
+    gate_done(&g);
+}
+
+static void assert_has(const struct buf *text, const char *part)
+{
+    if (strstr(buf_cstr(text), part) == NULL) {
+        fail_msg("expected:\n%s\nin:\n%s", part, buf_cstr(text));
+    }
+}
+
+/* What was not judged stands in every form, and the verdict says how much of it there is. */
+static void skipped_thresholds_are_named(void **state)
+{
+    (void)state;
+    static const char *const skipped = "throughput >= 1: no such point: pservers=2, trainers=9";
+    static const struct {
+        const char *thresholds, *verdict, *sentence, *counts;
+    } rows[] = {
+        {"[{metric: throughput, where: {trainers: 9, pservers: 2}, min: 1},\n"
+         "   {metric: throughput, min: 2}]",
+         "Passed",
+         "passes: every check that it has a point for passed; 1 of 2 thresholds skipped, because "
+         "it has no such point",
+         "tests=\"3\" failures=\"0\" errors=\"0\" skipped=\"1\""},
+        {"[{metric: throughput, where: {trainers: 9, pservers: 2}, min: 1}]", "Threshold",
+         "is refused: nothing was judged but whether it finished; 1 of 1 thresholds skipped, "
+         "because it has no such point",
+         "tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"1\""},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture f;
+        struct buf forms[4] = {BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT};
+        char more[512], verdict[64];
+        (void)snprintf(more, sizeof(more), "  repeats: {min: 1}\n  thresholds: %s\n",
+                       rows[i].thresholds);
+        (void)snprintf(verdict, sizeof(verdict), "\"verdict\": \"%s\"", rows[i].verdict);
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}", more, 16);
+        fixture_throughput(&f, 0, 0, 100);
+        fixture_throughput(&f, 1, 0, 110);
+        fixture_build(&f, RUN_SUCCEEDED);
+        judge_forms(&f, forms);
+        assert_has(&forms[0], "Skipped");
+        for (size_t form = 0; form < 2; form++) {
+            assert_has(&forms[form], rows[i].sentence);
+        }
+        assert_has(&forms[0], skipped);
+        assert_has(&forms[1], "| Skipped |");
+        assert_has(&forms[2], rows[i].counts);
+        assert_has(&forms[2], "      <skipped message=\"no such point: pservers=2, trainers=9\"/>\n"
+                              "    </testcase>\n");
+        assert_has(&forms[3], verdict);
+        assert_has(&forms[3], "\"outcome\": \"Skipped\",\n      \"message\": \"no such point: "
+                              "pservers=2, trainers=9\"");
+        for (size_t form = 0; form < 4; form++) {
+            buf_done(&forms[form]);
+        }
+        fixture_done(&f);
+    }
+}
+
+/* The tables of a run have a line for it in each form. */
+static void tables_name_what_was_skipped(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct buf text = BUF_INIT, markdown = BUF_INIT, html = BUF_INIT;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
+                 "  repeats: {min: 1}\n"
+                 "  thresholds: [{metric: efficiency, where: {trainers: 9}, min: 0.9}]\n",
+                 16);
+    fixture_throughput(&f, 0, 0, 100);
+    fixture_throughput(&f, 1, 0, 110);
+    fixture_build(&f, RUN_SUCCEEDED);
+    report_text(f.result, &(struct report_opts){.columns = 100}, &text);
+    report_markdown(f.result, &markdown);
+    report_html_sections(f.result, &html);
+    assert_has(&text, "\nThresholds\n  ? efficiency >= 0.9: no such point: trainers=9\n");
+    assert_has(&markdown, "threshold skipped: efficiency ");
+    assert_has(&html,
+               "<li>Threshold skipped: efficiency &gt;= 0.9: no such point: trainers=9</li>");
+    buf_done(&text);
+    buf_done(&markdown);
+    buf_done(&html);
+    fixture_done(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reasons_stand_apart),
+        cmocka_unit_test(skipped_thresholds_are_named),
+        cmocka_unit_test(tables_name_what_was_skipped),
     };
     return cmocka_run_group_tests_name("report/gate", tests, NULL, NULL);
 }

@@ -309,6 +309,7 @@ STRUCT(warning, WARNING)
     F(INT, simulated)                                                                              \
     F(POINTER, points)                                                                             \
     F(LIST, thresholds)                                                                            \
+    F(LIST, skipped)                                                                               \
     F(LIST, hardware)                                                                              \
     F(LIST, nodes) F(LIST, slow) F(LIST, curves) F(LIST, invalid) F(LIST, warnings)
 STRUCT(result, RESULT)
@@ -359,6 +360,9 @@ void result_dump(const struct result *r, struct buf *out)
     vec_each (const struct threshold_result, t, &r->thresholds) {
         buf_printf(out, "\nthreshold %zu", (size_t)(t->threshold - r->def->spec->thresholds.items));
         dump_threshold_result(out, t);
+    }
+    vec_each (const struct threshold *, t, &r->skipped) {
+        buf_printf(out, "\nskipped %zu", (size_t)(*t - r->def->spec->thresholds.items));
     }
     vec_each (const struct hardware, h, &r->hardware) {
         buf_puts(out, "\nhardware");

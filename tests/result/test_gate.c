@@ -67,6 +67,39 @@ static void the_first_that_holds(void **state)
     fixture_done(&low);
 }
 
+/* A threshold without a point is neither passed nor missed, and a gate that judges nothing else does not pass. */
+static void skipped_thresholds(void **state)
+{
+    (void)state;
+    struct fixture f;
+    size_t n;
+    make(&f, 1, 4);
+    struct result *r = f.result;
+    struct comparison c = {.base = r, .candidate = r, .change = CHANGE_NONE};
+    *vec_push(&r->skipped) = r->thresholds.items[0].threshold;
+    assert_int_equal(judge(&f, NULL, NULL, &n), GATE_PASSED); /* the other one was judged */
+    assert_int_equal(n, 3);
+    r->thresholds.len = 0;
+    assert_int_equal(judge(&f, NULL, NULL, &n), GATE_THRESHOLD);
+    assert_int_equal(n, 2);
+    assert_int_equal(judge(&f, &c, NULL, &n), GATE_PASSED); /* the comparison was judged */
+    assert_int_equal(judge(&f, NULL, "there is no base", &n), GATE_INCONCLUSIVE);
+    r->phase = RUN_RUNNING; /* the threshold says more */
+    assert_int_equal(judge(&f, NULL, NULL, &n), GATE_THRESHOLD);
+    r->phase = RUN_FAILED;
+    assert_int_equal(judge(&f, NULL, NULL, &n), GATE_RUN_FAILED);
+    struct gate g;
+    gate_judge(r, &c, NULL, &g);
+    assert_int_equal(gate_count(&g, GATE_CHECK_SKIPPED), 1);
+    assert_true(gate_judges(&g));
+    assert_string_equal(gate_outcome_to_string(GATE_CHECK_SKIPPED), "Skipped");
+    gate_done(&g);
+    r->phase = RUN_SUCCEEDED;
+    r->skipped.len = 0; /* no thresholds at all, and no base */
+    assert_int_equal(judge(&f, NULL, NULL, &n), GATE_THRESHOLD);
+    fixture_done(&f);
+}
+
 /* Every verdict of a comparison: what is not known is not passed. */
 static void changes_and_margins(void **state)
 {
@@ -148,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_that_holds),
+        cmocka_unit_test(skipped_thresholds),
         cmocka_unit_test(changes_and_margins),
         cmocka_unit_test(what_was_refused_is_no_base),
     };

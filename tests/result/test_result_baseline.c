@@ -203,7 +203,9 @@ static void no_baseline_no_ratio(void **state)
     assert_true(r->points[0].throughput.estimate.known);
     assert_false(r->points[0].speedup.estimate.known);
     assert_int_equal(r->points[1].phase, TRIAL_FAILED);
-    assert_int_equal(r->thresholds.len, 2); /* no point has 9 trainers */
+    assert_int_equal(r->thresholds.len, 2);
+    assert_int_equal(r->skipped.len, 1); /* no point has 9 trainers */
+    assert_ptr_equal(r->skipped.items[0], &r->def->spec->thresholds.items[2]);
     assert_int_equal(r->thresholds.items[0].verdict, THRESHOLD_UNKNOWN);
     assert_false(r->thresholds.items[0].estimate.known);
     assert_int_equal(threshold_judge_all(r), THRESHOLD_FAILED);
@@ -213,6 +215,11 @@ static void no_baseline_no_ratio(void **state)
     assert_true(json_is_null(json_object_get(first, "value")));
     assert_true(json_is_null(json_object_get(first, "max")));
     assert_string_equal(json_string_value(json_object_get(first, "verdict")), "Unknown");
+    _cleanup_(freep) char *skipped =
+        json_dumps(json_object_get(o, "skippedThresholds"), JSON_COMPACT);
+    assert_string_equal(skipped, "[{\"metric\":\"throughput\",\"min\":1.0,\"max\":null,"
+                                 "\"confidence\":null,\"where\":{\"trainers\":9},"
+                                 "\"message\":\"no such point: trainers=9\"}]");
     json_decref(o);
     fixture_done(&f);
 }

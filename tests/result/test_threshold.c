@@ -83,22 +83,56 @@ static void all_together(void **state)
     (void)state;
     static const struct {
         enum threshold_verdict verdicts[3];
-        size_t n;
+        size_t n, n_skipped;
         enum threshold_verdict whole;
     } rows[] = {
-        {{0}, 0, THRESHOLD_PASSED},
-        {{THRESHOLD_PASSED, THRESHOLD_PASSED}, 2, THRESHOLD_PASSED},
-        {{THRESHOLD_PASSED, THRESHOLD_UNKNOWN, THRESHOLD_PASSED}, 3, THRESHOLD_UNKNOWN},
-        {{THRESHOLD_UNKNOWN, THRESHOLD_FAILED, THRESHOLD_UNKNOWN}, 3, THRESHOLD_FAILED},
+        {{0}, 0, 0, THRESHOLD_PASSED},
+        {{THRESHOLD_PASSED, THRESHOLD_PASSED}, 2, 0, THRESHOLD_PASSED},
+        {{THRESHOLD_PASSED, THRESHOLD_UNKNOWN, THRESHOLD_PASSED}, 3, 0, THRESHOLD_UNKNOWN},
+        {{THRESHOLD_UNKNOWN, THRESHOLD_FAILED, THRESHOLD_UNKNOWN}, 3, 0, THRESHOLD_FAILED},
+        {{0}, 0, 1, THRESHOLD_UNKNOWN},               /* nothing was judged */
+        {{THRESHOLD_PASSED}, 1, 1, THRESHOLD_PASSED}, /* what has a point was */
+        {{THRESHOLD_FAILED}, 1, 1, THRESHOLD_FAILED},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct result r = {0};
         for (size_t j = 0; j < rows[i].n; j++) {
             *vec_push(&r.thresholds) = (struct threshold_result){.verdict = rows[i].verdicts[j]};
         }
+        for (size_t j = 0; j < rows[i].n_skipped; j++) {
+            *vec_push(&r.skipped) = NULL;
+        }
         assert_int_equal(threshold_judge_all(&r), rows[i].whole);
+        assert_int_equal(threshold_skips_all(&r), rows[i].n == 0 && rows[i].n_skipped > 0);
         vec_done(&r.thresholds);
+        vec_done(&r.skipped);
     }
+}
+
+static void in_words(void **state)
+{
+    (void)state;
+    struct buf text = BUF_INIT;
+    struct threshold t = {.metric = METRIC_EFFICIENCY, .has_min = true, .min = 0.9};
+    const struct value n = {.is_int = true, .i = 100}, net = {.s = (char *)"slow"};
+    threshold_format(&t, &text);
+    assert_string_equal(buf_cstr(&text), "efficiency >= 0.9");
+    t.has_max = t.judges_interval = true;
+    t.max = 1.1;
+    buf_clear(&text);
+    threshold_format(&t, &text);
+    assert_string_equal(buf_cstr(&text), "efficiency >= 0.9 and <= 1.1 with 95% confidence");
+    t.has_min = t.judges_interval = false;
+    buf_clear(&text);
+    threshold_format(&t, &text);
+    assert_string_equal(buf_cstr(&text), "efficiency <= 1.1");
+    params_set(&t.where, "trainers", &n);
+    params_set(&t.where, "net", &net);
+    buf_clear(&text);
+    threshold_format_skip(&t, &text);
+    assert_string_equal(buf_cstr(&text), "no such point: net=slow, trainers=100");
+    params_done(&t.where);
+    buf_done(&text);
 }
 
 int main(void)
@@ -107,6 +141,7 @@ int main(void)
         cmocka_unit_test(verdicts),
         cmocka_unit_test(intervals),
         cmocka_unit_test(all_together),
+        cmocka_unit_test(in_words),
     };
     return cmocka_run_group_tests_name("result/threshold", tests, NULL, NULL);
 }
