@@ -335,6 +335,7 @@ static void charts_as_files(void **state)
     report_run_find("single-node")->make(&f);
     assert_int_equal(report_svg(f.result, "trials", &out), REPORT_CHART_EMPTY);
     assert_int_equal(out.len, 0);
+    buf_done(&out);
     fixture_done(&f);
 }
 
