@@ -13,13 +13,14 @@
  * | after_ms | since the first fork |
  *
  * A stopped one is woken when all others have ended. Prints how each process ended as JSON; whether that is right is the caller's
- * question. After LIMIT_MS whoever is left is killed, and its code is null. */
+ * question. After LIMIT_MS whoever is left is killed, and its code is null. Its gang ends with it, also where it is killed. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -261,9 +262,15 @@ static int start_all(struct trial *t)
     (void)sigaddset(&ends, SIGCHLD);
     (void)sigprocmask(SIG_BLOCK, &ends, NULL);
     t->began_ns = clock_monotonic_ns();
+    const pid_t own = getpid();
     for (uint32_t i = 0; i < fault_gang_size(&t->gang); i++) {
         const pid_t pid = fork();
         if (pid == 0) {
+            /* One that is stopped would stay for ever. */
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
+            if (getppid() != own) {
+                _exit(EXIT_FAILURE); /* it ended before that */
+            }
             (void)sigprocmask(SIG_UNBLOCK, &ends, NULL);
             _exit(fault_gang_run(&t->gang, i));
         }

@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import bench_case
@@ -28,6 +29,22 @@ def outcome(*processes, victim="worker/1", other="", step=3):
 
 def kinds(fault, *processes, late_s=0, **more):
     return [kind for kind, _ in rf.judge({"fault": fault}, outcome(*processes, **more), late_s)]
+
+
+def state_of(pid):
+    """As in /proc/PID/stat; None: it has ended."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0]
+    except OSError:
+        return None
+
+
+def soon(is_true):
+    """Within 60 s."""
+    end_s = time.monotonic() + 60
+    while not is_true() and time.monotonic() < end_s:
+        time.sleep(0.05)
+    return is_true()
 
 
 class Judge(unittest.TestCase):
@@ -130,6 +147,15 @@ class Trials(unittest.TestCase):
         done = self.run_with("--trials", "1", program=self.fake("echo broken >&2; exit 2"))
         self.assertNotEqual(0, done.returncode)
         self.assertIn("exit code 2: broken", done.stderr)
+
+    def test_a_gang_ends_with_its_program(self):
+        words = ["family=ring", "workers=2", "fault=stop", "victim=1", "after_ms=0", "steps=100", "compute_ms=500", "floats=100"]
+        with subprocess.Popen([BUILD / "bench" / "fault_trial", *words], stdout=subprocess.DEVNULL) as program:
+            gang = pathlib.Path(f"/proc/{program.pid}/task/{program.pid}/children")
+            self.assertTrue(soon(lambda: "T" in map(state_of, gang.read_text(encoding="ascii").split())))  # one is stopped
+            pids = gang.read_text(encoding="ascii").split()
+            program.kill()
+        self.assertTrue(soon(lambda: all(state_of(pid) in (None, "Z") for pid in pids)), pids)
 
     @unittest.skipIf(IS_SANITIZED, "too slow")
     def test_20_real_ones(self):
