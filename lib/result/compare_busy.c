@@ -22,7 +22,7 @@ void compare_busy_explain(struct compared_busy *busy, const struct between *betw
 {
     busy->explained = between->difference - busy->alone.difference;
     busy->candidate_share = -expm1(-lost);
-    busy->base_share = -expm1(-(lost + busy->explained));
+    busy->base_share = fmax(0, -expm1(-(lost + busy->explained))); /* rounding may go below */
 }
 
 bool compare_busy_is_cause(const struct compared_busy *busy, const struct between *between,

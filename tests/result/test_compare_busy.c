@@ -64,6 +64,21 @@ static void causes(void **state)
     }
 }
 
+/* Of a quiet base others took nothing, and not "-0%", whatever is rounded. */
+static void a_quiet_base(void **state)
+{
+    (void)state;
+    for (int percent = 1; percent < 100; percent++) {
+        const double lost = -log1p(-percent / 100.0), base = log(100), candidate = log(50);
+        const struct between between = {.known = true, .difference = candidate - base};
+        struct compared_busy busy = {
+            .alone = {.known = true, .difference = candidate + lost - base}};
+        compare_busy_explain(&busy, &between, lost);
+        assert_false(signbit(busy.base_share));
+        assert_true(busy.base_share < 1e-12);
+    }
+}
+
 /* ---- whole runs ---- */
 
 static const double spread[N_TRIALS] = {1, 1.004, 0.997, 1.002, 0.999};
@@ -290,6 +305,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(causes),
+        cmocka_unit_test(a_quiet_base),
         cmocka_unit_test(runs),
         cmocka_unit_test(a_history_of_busy_runs),
         cmocka_unit_test(all_points_together),
