@@ -53,12 +53,25 @@ static void put_starved(const struct layout *l, struct buf *out)
     }
 }
 
-/* Does a starved point divide by one that was starved, too? */
-static bool has_starved_baseline(const struct run_def *def)
+/* Does a point that was starved, or one that was not, divide by another one that was? */
+static bool has_starved_baseline(const struct run_def *def, bool starved)
 {
     for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
         const struct point *p = &def->matrix.points[i];
-        if (p->baseline_index != i && is_starved(def, &def->matrix.points[p->baseline_index])) {
+        if (p->baseline_index != i && is_starved(def, p) == starved &&
+            is_starved(def, &def->matrix.points[p->baseline_index])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does a starved point divide by another one? Its own is 1 in any case. */
+static bool divides_by_another(const struct run_def *def)
+{
+    for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
+        const struct point *p = &def->matrix.points[i];
+        if (is_starved(def, p) && p->baseline_index != i) {
             return true;
         }
     }
@@ -70,13 +83,16 @@ static void put_bend(const struct layout *l, uint32_t n, struct buf *out)
     const struct run_def *def = l->result->def;
     buf_printf(out, "Their processes had to share CPUs, so their throughput is lower than with "
                     "enough of them");
-    if (!l->own_baselines) {
-        buf_puts(out, has_starved_baseline(def)
-                          ? "; their efficiency is off, too, and nobody knows which way, because "
-                            "baselines also waited"
-                          : ", and so is their efficiency");
+    if (!l->own_baselines && has_starved_baseline(def, true)) {
+        buf_puts(out, "; their efficiency is off, too, and nobody knows which way, because "
+                      "baselines also waited");
+    } else if (!l->own_baselines && divides_by_another(def)) {
+        buf_puts(out, ", and so is their efficiency");
     }
-    buf_puts(out, n < def->matrix.n_swept ? "; the other points had enough. " : ". ");
+    buf_puts(out, n < def->matrix.n_swept ? "; the other points had enough" : "");
+    buf_puts(out, has_starved_baseline(def, false)
+                      ? ", but where they divide by one that waited, their efficiency is higher. "
+                      : ". ");
 }
 
 /* The fastest other point that waited; NULL: none that was measured. */

@@ -459,6 +459,18 @@ static void what_too_few_cpus_may_change(void **state)
          "their efficiency is off, too, and nobody knows which way, because baselines also waited. "
          "With "
          "enough CPUs, another point may be the fastest. "},
+        {"{grid: {pservers: [1], trainers: [1, 2, 4]}}", /* the baseline alone waited */
+         "{kind: Point, where: {trainers: 4}}",
+         4,
+         {40, 60, 70},
+         "so their throughput is lower than with enough of them; the other points had enough, but "
+         "where they divide by one that waited, their efficiency is higher. "},
+        {"{grid: {pservers: [1], trainers: [1, 2, 4]}}",
+         "{kind: Point, where: {trainers: 2}}",
+         2,
+         {40, 60, 70},
+         "because baselines also waited; the other points had enough, but where they divide by one "
+         "that waited, their efficiency is higher. "},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         print_message("# row %zu\n", i);
