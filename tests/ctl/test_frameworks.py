@@ -36,6 +36,10 @@ class Frameworks(cli.CliCase):
         replica.write_text(text, encoding="utf-8")
         self.env.update(BENCHCTL_PATH=str(place), XDG_CACHE_HOME=str(peers.cache_folder().parent.parent))
 
+    def ctl(self, *args, **keys):
+        """On a busy machine a trial of one process takes two minutes, and a run here has up to 16."""
+        return super().ctl(*args, timeout=1800, **keys)
+
     def check(self, system):
         profile = SYSTEMS[system]
         if not INSTALLED[profile]:
