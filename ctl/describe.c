@@ -17,6 +17,7 @@
 #include "report/wrap.h"
 #include "result/noise.h"
 #include "result/threshold.h"
+#include "result/warmup.h"
 
 #define VALUES_AT 15 /* where the values of lines begin */
 
@@ -318,12 +319,26 @@ static void format_parameters(const struct point *p, struct buf *out)
     }
 }
 
+static bool finds_warmup(const struct result *r)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        if (r->points[i].warmup.state != WARMUP_UNKNOWN) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void format_points(const struct describe_params *p, struct buf *out)
 {
     const struct run_def *def = p->result->def;
+    const bool has_warmup = finds_warmup(p->result);
     struct table *t = table_new();
     table_column(t, "  POINT", TABLE_LEFT);
     table_column(t, "SYSTEM", TABLE_LEFT);
+    if (has_warmup) {
+        table_column(t, "WARM-UP", TABLE_LEFT);
+    }
     table_column(t, "PARAMETERS", TABLE_LEFT);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         const struct point *point = &def->matrix.points[i];
@@ -331,6 +346,12 @@ static void format_points(const struct describe_params *p, struct buf *out)
         format_parameters(point, &params);
         table_cell(t, "  %u", i);
         table_cell(t, "%s", def->spec->systems.items[point->system].name);
+        if (has_warmup) {
+            struct buf warmup = BUF_INIT;
+            warmup_format(p->result, &p->result->points[i], &warmup);
+            table_cell(t, "%s", buf_cstr(&warmup));
+            buf_done(&warmup);
+        }
         table_cell(t, "%s%s", buf_cstr(&params), point->is_baseline ? " (baseline)" : "");
         buf_done(&params);
     }

@@ -22,9 +22,6 @@
 /* Steps fall if the second half is faster by 5%, in trial after trial. */
 #define FALL_MIN 0.05
 #define FALL_ALPHA 0.05
-/* A change in the step times is chance in at most 1% of all runs, and 2% or more. */
-#define SETTLE_ALPHA 0.01
-#define SETTLE_MIN_CHANGE 0.02
 /* Step times are stored within 0.02%; beyond 1% a clock is wrong. */
 #define TIME_SLACK 0.01
 
@@ -358,30 +355,6 @@ static double p_of_fall(const struct point_result *p)
     return c.variance > 0 ? student_two_sided(c.value / sqrt(c.variance), c.df) : 0;
 }
 
-/* Where the steps of a point settle, in entries of `*ret_k` steps, of which there are `*ret_n`. */
-static struct settle settle_of(const struct result *r, const struct point_result *p, size_t *ret_n,
-                               uint32_t *ret_k)
-{
-    _cleanup_(freep) const double **trials = xnew_array(const double *, p->n_trials);
-    size_t n = 0;
-    *ret_n = 0;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct step_series *m = &p->trials[i].steps;
-        if (p->trials[i].phase != TRIAL_SUCCEEDED || m->n == 0) {
-            continue;
-        }
-        if (n == 0) {
-            *ret_n = m->n;
-            *ret_k = m->k;
-        }
-        if (m->n == *ret_n && m->k == *ret_k) { /* as those of one definition are */
-            trials[n++] = m->us;
-        }
-    }
-    return settle_find(trials, n, *ret_n, SETTLE_ALPHA / r->def->matrix.n_points,
-                       SETTLE_MIN_CHANGE);
-}
-
 /* Points whose steps settle, and how late the last of them does. */
 struct unsettled {
     struct point_list points;
@@ -436,15 +409,13 @@ static void lint_steady_state(struct result *r)
     struct point_list falling = {0};
     struct unsettled late = {0}, never = {0};
     for (uint32_t i = 0; i < n; i++) {
-        size_t n_entries;
-        uint32_t k = 1;
-        const struct settle s = settle_of(r, &r->points[i], &n_entries, &k);
-        if (s.has_change && s.at <= n_entries / 2) {
-            unsettled_add(&late, i, s.at * k, s.change);
+        const struct warmup *w = &r->points[i].warmup;
+        if (w->state == WARMUP_SHORT) {
+            unsettled_add(&late, i, w->steps, w->change);
         } else if (p[i] <= FALL_ALPHA) {
             list_add(&falling, i);
-        } else if (s.has_change) {
-            unsettled_add(&never, i, s.at * k, s.change);
+        } else if (w->state == WARMUP_NEVER) {
+            unsettled_add(&never, i, w->steps, w->change);
         }
     }
     warn_late(r, &late);

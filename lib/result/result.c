@@ -14,6 +14,7 @@
 #include "result/resources.h"
 #include "result/result_parts.h"
 #include "result/threshold.h"
+#include "result/warmup.h"
 #include "spec/stop_rule.h"
 
 #define ERROR_MAX_BYTES 4096
@@ -515,6 +516,7 @@ void result_end(struct result *r)
     nodes_collect(r);
     pace_find_slow(r);
     curves_collect(r);
+    warmup_find(r);
     result_lint(r);
 }
 

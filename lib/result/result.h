@@ -60,6 +60,19 @@ struct trial_result {
     uint32_t evaluations_from; /* the replica's index */
 };
 
+/* Where the step times of a point settle (warmup.h). */
+enum warmup_state {
+    WARMUP_UNKNOWN, /* fewer than 3 trials with 6 stored step times each */
+    WARMUP_ENOUGH,  /* the measured steps have no change */
+    WARMUP_SHORT,   /* the last change comes in the first half of them */
+    WARMUP_NEVER,   /* it comes later: a longer warm-up would leave too little */
+};
+struct warmup {
+    enum warmup_state state;
+    size_t steps;  /* measured ones before the last change; 0: there is none */
+    double change; /* as settle.change */
+};
+
 struct point_result {
     const struct point *point; /* borrowed from the definition */
     enum trial_phase phase;    /* Succeeded if all trials did */
@@ -75,6 +88,7 @@ struct point_result {
     size_t n_trials, n_succeeded;
     size_t n_required; /* of n_trials; the others may be missing where a budget ended the run */
     struct machines machines; /* of the replicas of succeeded trials */
+    struct warmup warmup;     /* of result_end only */
 };
 
 struct threshold_result {

@@ -12,6 +12,7 @@
 #include "result/resources.h"
 #include "result/threshold.h"
 #include "result/transport.h"
+#include "result/warmup.h"
 
 static json_t *count(uint64_t n)
 {
@@ -215,6 +216,15 @@ static json_t *baseline_to_json(const struct result *r, const struct point_resul
     return o;
 }
 
+static json_t *warmup_to_json(const struct result *r, const struct point_result *p)
+{
+    const int64_t found = warmup_found(r, p);
+    json_t *o = json_object();
+    json_object_set_new(o, "state", json_string(warmup_state_to_string(p->warmup.state)));
+    json_object_set_new(o, "found", found < 0 ? json_null() : json_integer((json_int_t)found));
+    return o;
+}
+
 static json_t *point_to_json(const struct result *r, const struct point_result *p)
 {
     const struct point *point = p->point;
@@ -260,6 +270,7 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
     json_object_set_new(o, "speedup", figure_to_json(&p->speedup));
     json_object_set_new(o, "efficiency", figure_to_json(&p->efficiency));
     json_object_set_new(o, "baseline", baseline_to_json(r, p));
+    json_object_set_new(o, "warmup", warmup_to_json(r, p));
     json_object_set_new(o, "trialsSucceeded", count(p->n_succeeded));
     json_object_set_new(o, "trials", trials);
     json_object_set_new(o, "pods", count(resources_pods(point)));

@@ -1,5 +1,5 @@
 /* Where the step times of a point settle: the last change in them that its trials have in common. It is a
- * recommendation only; no figure depends on it. Pure; called by lint.c.
+ * recommendation only; no figure depends on it. Pure; called by warmup.c.
  *
  * Maximally selected rank statistics: for each split of the steps, the van der Waerden scores of the steps
  * before it are added up and divided by their standard error, trial by trial, and these are averaged over the

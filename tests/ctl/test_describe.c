@@ -360,6 +360,30 @@ static void test_missed_thresholds_are_counted(void **state)
     assert_has(kept, "  ThresholdFailed      False    -");
 }
 
+/* The warm-up that step times ask for stands beside the fixed one. */
+static void test_the_warm_up_that_was_found(void **state)
+{
+    (void)state;
+    struct run_row run = {.uid = (char *)"u", .name = (char *)"t", .benchmark = (char *)"tiny"};
+    struct run_def *def = make_def("{trainers: [1]}", 1);
+    struct result *result = result_build(def, RUN_SUCCEEDED, NULL, 0);
+    const struct describe_params params = {.row = &run, .result = result, .where = "--local"};
+    for (int is_found = 0; is_found < 2; is_found++) {
+        struct buf out = BUF_INIT;
+        describe_format(&params, &out);
+        if (is_found) {
+            assert_has(buf_cstr(&out), "  POINT   SYSTEM        WARM-UP        PARAMETERS\n"
+                                       "  0       benchworker   2 (found: 4)   ");
+        } else {
+            assert_null(strstr(buf_cstr(&out), "WARM-UP"));
+        }
+        buf_done(&out);
+        result->points[0].warmup = (struct warmup){WARMUP_SHORT, 2, 0.1};
+    }
+    result_free(result);
+    run_def_free(def);
+}
+
 /* As after --set: what no point of the run has is neither missed nor kept. */
 static void test_skipped_thresholds_are_counted(void **state)
 {
@@ -397,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_conditions_of_each_end),
         cmocka_unit_test(test_missed_thresholds_are_counted),
         cmocka_unit_test(test_skipped_thresholds_are_counted),
+        cmocka_unit_test(test_the_warm_up_that_was_found),
     };
     return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
 }

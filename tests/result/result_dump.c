@@ -258,6 +258,14 @@ STRUCT(replica_result, REPLICA_RESULT)
     F(accuracy_after, after) F(INT, evaluations_k) F(INT, evaluations_from)
 STRUCT(trial_result, TRIAL_RESULT)
 
+#define WARMUP(F) F(INT, state) F(INT, steps) F(REAL, change)
+STRUCT(warmup, WARMUP)
+#define DUMP_warmup(name) INNER(warmup, name)
+#define ZERO_warmup                                                                                \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
 #define POINT_RESULT(F)                                                                            \
     F(POINTER, point)                                                                              \
     F(INT, phase)                                                                                  \
@@ -273,7 +281,8 @@ STRUCT(trial_result, TRIAL_RESULT)
     F(REAL, cpus)                                                                                  \
     F(REAL, throughput_min)                                                                        \
     F(REAL, throughput_max)                                                                        \
-    F(POINTER, trials) F(INT, n_trials) F(INT, n_succeeded) F(INT, n_required) F(LIST, machines)
+    F(POINTER, trials)                                                                             \
+    F(INT, n_trials) F(INT, n_succeeded) F(INT, n_required) F(LIST, machines) F(warmup, warmup)
 STRUCT(point_result, POINT_RESULT)
 
 #define THRESHOLD_RESULT(F)                                                                        \

@@ -12,6 +12,8 @@
 
 #include "base/splitmix.h"
 #include "core/placement.h"
+#include "result/result_json.h"
+#include "result/warmup.h"
 #include "result_fixture.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
@@ -192,6 +194,19 @@ static double uniform(uint64_t *state)
     return ((double)(splitmix_next(state) >> 11) + 0.5) / 9007199254740992.0;
 }
 
+static void check_found(const struct result *r, uint32_t point, const char *text, const char *json)
+{
+    struct buf got = BUF_INIT;
+    warmup_format(r, &r->points[point], &got);
+    assert_string_equal(buf_cstr(&got), text);
+    buf_done(&got);
+    json_t *o = result_to_json(r);
+    const json_t *of = json_array_get(json_object_get(o, "points"), point);
+    _cleanup_(freep) char *document = json_dumps(json_object_get(of, "warmup"), JSON_COMPACT);
+    assert_string_equal(document, json);
+    json_decref(o);
+}
+
 /* Three trials of four points, 1% noise; point 2 is slower up to a step, point 1 in trial 1 alone. */
 static void a_warm_up_that_is_too_short(void **state)
 {
@@ -202,35 +217,41 @@ static void a_warm_up_that_is_too_short(void **state)
         double slower;
         uint32_t n_trials;
         const char *late, *never;
+        const char *found, *json; /* of point 2, as describe and the document say it */
     } rows[] = {
-        {"steady", 40, 0, 1, 3, NULL, NULL},
-        {"one step of so few is no more than chance", 40, 1, 1.2, 3, NULL, NULL},
+        {"steady", 40, 0, 1, 3, NULL, NULL, "2 (found: at most 2)",
+         "{\"state\":\"Enough\",\"found\":2}"},
+        {"one step of so few is no more than chance", 40, 1, 1.2, 3, NULL, NULL,
+         "2 (found: at most 2)", "{\"state\":\"Enough\",\"found\":2}"},
         {"two steps", 40, 2, 1.2, 3,
          "warm-up of 2 steps is too short at point 2: times settle after step 4 (20% slower "
          "before); raise "
          "measure.warmupSteps to 4",
-         NULL},
+         NULL, "2 (found: 4)", "{\"state\":\"Short\",\"found\":4}"},
         {"five steps", 40, 5, 1.1, 3,
          "warm-up of 2 steps is too short at point 2: times settle after step 7 (10% slower "
          "before); raise "
          "measure.warmupSteps to 7",
-         NULL},
+         NULL, "2 (found: 7)", "{\"state\":\"Short\",\"found\":7}"},
         {"faster at first", 40, 10, 0.8, 3,
          "warm-up of 2 steps is too short at point 2: times settle after step 12 (20% faster "
          "before); raise "
          "measure.warmupSteps to 12",
-         NULL},
+         NULL, "2 (found: 12)", "{\"state\":\"Short\",\"found\":12}"},
         {"stored in groups of 12", 3000, 600, 1.1, 3,
          "warm-up of 2 steps is too short at point 2: times settle after step 602 (10% slower "
          "before); raise "
          "measure.warmupSteps to 602",
-         NULL},
+         NULL, "2 (found: 602)", "{\"state\":\"Short\",\"found\":602}"},
         {"too late for a warm-up", 40, 30, 1.04, 3, NULL,
          "no steady state at point 2: times still change after measured step 30 (4% slower "
          "before), too late for "
-         "a warm-up; measure more steps, or find what changes"},
-        {"not worth a word", 40, 10, 1.015, 3, NULL, NULL},
-        {"two trials are too few", 40, 5, 1.2, 2, NULL, NULL},
+         "a warm-up; measure more steps, or find what changes",
+         "2 (found: none)", "{\"state\":\"Never\",\"found\":null}"},
+        {"not worth a word", 40, 10, 1.015, 3, NULL, NULL, "2 (found: at most 2)",
+         "{\"state\":\"Enough\",\"found\":2}"},
+        {"two trials are too few", 40, 5, 1.2, 2, NULL, NULL, "2",
+         "{\"state\":\"Unknown\",\"found\":null}"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
@@ -254,6 +275,7 @@ static void a_warm_up_that_is_too_short(void **state)
         struct result *r = fixture_build(&f, RUN_SUCCEEDED);
         check(r, WARNING_SHORT_WARMUP, rows[i].late);
         check(r, WARNING_NO_STEADY_STATE, rows[i].never);
+        check_found(r, 2, rows[i].found, rows[i].json);
         fixture_done(&f);
     }
 }

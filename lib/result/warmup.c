@@ -1,0 +1,84 @@
+/* See warmup.h. */
+#include "result/warmup.h"
+
+#include "base/mem.h"
+
+#define SETTLE_ALPHA 0.01
+#define SETTLE_MIN_CHANGE 0.02
+
+const char *warmup_state_to_string(enum warmup_state state)
+{
+    static const char *const names[] = {
+        [WARMUP_UNKNOWN] = "Unknown",
+        [WARMUP_ENOUGH] = "Enough",
+        [WARMUP_SHORT] = "Short",
+        [WARMUP_NEVER] = "Never",
+    };
+    return names[state];
+}
+
+/* Its trials whose steps are stored alike, as those of one definition are. */
+static size_t gather(const struct point_result *p, const double **ret_trials, size_t *ret_n_entries,
+                     uint32_t *ret_k)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        const struct step_series *m = &p->trials[i].steps;
+        if (p->trials[i].phase != TRIAL_SUCCEEDED || m->n == 0) {
+            continue;
+        }
+        if (n == 0) {
+            *ret_n_entries = m->n;
+            *ret_k = m->k;
+        }
+        if (m->n == *ret_n_entries && m->k == *ret_k) {
+            ret_trials[n++] = m->us;
+        }
+    }
+    return n;
+}
+
+static struct warmup find(const struct point_result *p, uint32_t n_points)
+{
+    _cleanup_(freep) const double **trials = xnew_array(const double *, p->n_trials);
+    size_t n_entries = 0;
+    uint32_t k = 1;
+    const size_t n = gather(p, trials, &n_entries, &k);
+    if (n < SETTLE_MIN_TRIALS || n_entries < SETTLE_MIN_ENTRIES) {
+        return (struct warmup){.state = WARMUP_UNKNOWN};
+    }
+    const struct settle s =
+        settle_find(trials, n, n_entries, SETTLE_ALPHA / n_points, SETTLE_MIN_CHANGE);
+    if (!s.has_change) {
+        return (struct warmup){.state = WARMUP_ENOUGH};
+    }
+    return (struct warmup){.state = s.at <= n_entries / 2 ? WARMUP_SHORT : WARMUP_NEVER,
+                           .steps = s.at * k,
+                           .change = s.change};
+}
+
+void warmup_find(struct result *r)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        r->points[i].warmup = find(&r->points[i], r->def->matrix.n_points);
+    }
+}
+
+int64_t warmup_found(const struct result *r, const struct point_result *p)
+{
+    return p->warmup.state == WARMUP_ENOUGH || p->warmup.state == WARMUP_SHORT
+               ? r->def->spec->warmup_steps + (int64_t)p->warmup.steps
+               : -1;
+}
+
+void warmup_format(const struct result *r, const struct point_result *p, struct buf *out)
+{
+    const enum warmup_state state = p->warmup.state;
+    buf_printf(out, "%lld", (long long)r->def->spec->warmup_steps);
+    if (state == WARMUP_NEVER) {
+        buf_puts(out, " (found: none)");
+    } else if (state != WARMUP_UNKNOWN) {
+        buf_printf(out, " (found: %s%lld)", state == WARMUP_ENOUGH ? "at most " : "",
+                   (long long)warmup_found(r, p));
+    }
+}
