@@ -1,4 +1,5 @@
 /* A comparison on a terminal, as Markdown and as its document, see report.h. */
+#include <limits.h>
 #include <string.h>
 
 #include "report/compare_layout.h"
@@ -82,32 +83,40 @@ static enum change shown_change(const struct comparison *c)
     return c->margin == MARGIN_NOT_ASKED ? c->change : of_margin[c->margin];
 }
 
-/* "RUN_A (base) and RUN_B", or "RUN: build=old (base) and build=new". */
-static void put_sides(const struct comparison *c, const struct terminal *term, struct buf *out)
+/* "RUN_A (base) and RUN_B", or "RUN: build=old (base) and build=new"; broken before the candidate where the terminal is
+ * narrower. Returns the characters of the last line. */
+static size_t put_sides(const struct comparison *c, const struct terminal *term, struct buf *out)
 {
-    struct buf base = BUF_INIT, candidate = BUF_INIT;
+    struct buf run = BUF_INIT, base = BUF_INIT, candidate = BUF_INIT;
     comparison_describe_side(c, true, &base);
     comparison_describe_side(c, false, &candidate);
     if (c->axis != NULL) {
-        buf_printf(out, "%s: ", c->base->def->name);
+        buf_printf(&run, "%s: ", c->base->def->name);
     }
+    const size_t before = run.len + base.len + strlen(" (base) and");
+    const bool fits = before + 1 + candidate.len <= term->columns;
+    buf_puts(out, buf_cstr(&run));
     terminal_colored(out, term, TERMINAL_BOLD, buf_cstr(&base));
-    buf_puts(out, " (base) and ");
+    buf_printf(out, " (base) and%s", fits ? " " : "\n  ");
     terminal_colored(out, term, TERMINAL_BOLD, buf_cstr(&candidate));
+    const size_t used = (fits ? before + 1 : 2) + candidate.len;
+    buf_done(&run);
     buf_done(&base);
     buf_done(&candidate);
+    return used;
 }
 
 void report_compare_text(const struct comparison *c, const struct report_opts *opts,
                          struct buf *out)
 {
+    static const char rehearsal[] = "REHEARSAL";
     const struct terminal term = terminal_of(opts);
     struct compare_lines lines;
     compare_lines_init(&lines, c);
-    put_sides(c, &term, out);
+    const size_t used = put_sides(c, &term, out);
     if (c->base->def->rehearsal) {
-        buf_puts(out, "   ");
-        terminal_colored(out, &term, TERMINAL_YELLOW, "REHEARSAL");
+        buf_puts(out, used + 3 + strlen(rehearsal) <= term.columns ? "   " : "\n  ");
+        terminal_colored(out, &term, TERMINAL_YELLOW, rehearsal);
     }
     buf_putc(out, '\n');
     put_table(out, c, &term);
@@ -144,7 +153,7 @@ void report_compare_markdown(const struct comparison *c, struct buf *out)
     compare_lines_init(&lines, c);
     buf_puts(out, "## ");
     struct buf sides = BUF_INIT;
-    put_sides(c, &(struct terminal){.columns = 80}, &sides);
+    (void)put_sides(c, &(struct terminal){.columns = UINT_MAX}, &sides); /* a heading is one line */
     markdown_escape(buf_cstr(&sides), out);
     buf_done(&sides);
     buf_puts(out, c->base->def->rehearsal ? "\n\n**rehearsal**\n\n" : "\n\n");

@@ -269,7 +269,7 @@ static void colors(void **state)
 static void lines_fit_and_end_clean(void **state)
 {
     (void)state;
-    static const unsigned widths[] = {80, 100, 200};
+    static const unsigned widths[] = {40, 50, 60, 80, 100, 200};
     for (size_t i = 0; i < N_ROWS(pairs); i++) {
         for (size_t w = 0; w < N_ROWS(widths); w++) {
             struct pair p;
