@@ -116,12 +116,14 @@ static void changes_and_margins(void **state)
         {CHANGE_NONE, GATE_PASSED},
         {CHANGE_TOO_FEW, GATE_INCONCLUSIVE},
         {CHANGE_NOT_MEASURED, GATE_INCONCLUSIVE},
+        {CHANGE_MACHINE_BUSY, GATE_INCONCLUSIVE},
     };
     static const enum gate_verdict of_margin[] = {
         [MARGIN_NOT_SLOWER] = GATE_PASSED,
         [MARGIN_SLOWER] = GATE_SLOWER,
         [MARGIN_INCONCLUSIVE] = GATE_INCONCLUSIVE,
     };
+    _Static_assert(N_ROWS(rows) == CHANGE_COUNT, "a row for each verdict");
     struct fixture f;
     size_t n;
     make(&f, 1, 4);
