@@ -11,6 +11,7 @@ import circles
 import csource
 import edges
 import exit_codes
+import figures
 import format as formatting
 import headers
 import homes
@@ -234,6 +235,25 @@ class SelfTest(unittest.TestCase):
                 ("docs/threat-model.md", "| a | b | `tests/a.c`: `z` |\n", "tests/a.c has no z"),
                 ("docs/kubernetes-checklist.md", "| x | done | yes |\n", "done, without a test")):
             found = self.findings(promises.check, {**good, path: text})
+            self.assertEqual(len(found), 1, found)
+            self.assertIn(finding, found[0])
+
+    def test_figures(self):
+        head = "## Where each figure is\n| printed as | worked in |\n|---|---|\n"
+        page = head + "| RATE, MS of any of them; ShortStep, what a line says | [It](#it-is-worked) |\n\n## It is worked\n"
+        good = {"docs/numbers.md": page,
+                "lib/report/x.c": 'table_column(t, "RATE", TABLE_RIGHT);\ntable_column(t, "POINT", TABLE_RIGHT);\n'
+                                  'table_column(t, "SYSTEM", TABLE_LEFT);\nchar *titles[] = {"MS", "POINT"};\n',
+                "lib/result/lint.c": '[WARNING_SHORT_STEP] = "ShortStep",\n', "ctl/plan.c": '{"CPU", TABLE_RIGHT}\n'}
+        self.assert_good(figures.check, good)
+        for path, text, finding in (
+                ("lib/report/y.c", 'table_column(t, "LOST", TABLE_RIGHT);', "'LOST' is not in the table"),
+                ("ctl/describe.c", '{"LOST", TABLE_RIGHT}', "'LOST' is not in the table"),
+                ("lib/result/y.c", '[WARNING_X] = "LongStep"', "'LongStep' is not in the table"),
+                ("docs/numbers.md", page.replace("RATE", "RATE, GONE"), "nothing prints 'GONE'"),
+                ("docs/numbers.md", page.replace("Short", "ShortStep, Long"), "nothing prints 'LongStep'"),
+                ("docs/numbers.md", page.replace("## It", "## What"), "no section 'it-is-worked'")):
+            found = self.findings(figures.check, {**good, path: text})
             self.assertEqual(len(found), 1, found)
             self.assertIn(finding, found[0])
 

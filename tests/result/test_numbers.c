@@ -14,6 +14,9 @@
 #include "core/student.h"
 #include "result/between.h"
 #include "result/change_points.h"
+#include "result/choice.h"
+#include "result/limit.h"
+#include "result/outlier.h"
 #include "result/paired.h"
 #include "result/scaling.h"
 #include "result/settle.h"
@@ -236,6 +239,117 @@ static void two_runs(const char *page)
                                 -100 * expm1(b.difference), 100 * expm1(b.sd)));
 }
 
+/* A point whose three trials have this mean of ln X and deviate by `sd`. */
+static struct point_result point_of(double mean, double sd)
+{
+    return (struct point_result){
+        .throughput.estimate = {.known = true,
+                                .value = exp(mean),
+                                .logs = {.value = mean, .variance = sd * sd / 3, .df = 2}}};
+}
+
+static void how_many_trials(const char *page)
+{
+    static const double base[] = {100.0, 104.0, 98.0}, candidate[] = {97.0, 101.5, 95.2};
+    static const size_t needed[] = {4, 3, 2};
+    double d[3];
+    for (size_t i = 0; i < 3; i++) {
+        d[i] = log(candidate[i] / base[i]);
+        assert_int_equal(significance_values_needed(i + 1, 0.05), needed[i]);
+    }
+    const struct paired p = paired_test(d, 3);
+    on_the_page(
+        page, xasprintf("%.5f - %.5f = %.5f of the mean", -log(0.97), -p.mean, p.mean - log(0.97)));
+    on_the_page(page, xasprintf("= %.5f: %zu\n", student_quantile(6, 0.1) * p.sd / sqrt(7),
+                                paired_n_above(&p, log(0.97))));
+    const struct point_result fastest = point_of(4.260, 0.010), next = point_of(4.252, 0.012),
+                              wide = point_of(4, 0.04);
+    const struct choice c = {.fastest = &fastest};
+    on_the_page(page, xasprintf("= %.5f, at most 0.008: %u\n",
+                                student_quantile(30, 0.05) * sqrt(0.000244 / 16),
+                                choice_trials_to_tell(&c, &next)));
+    on_the_page(page, xasprintf("= %.5f: %u\n", student_quantile(5, 0.05) * 0.04 / sqrt(6),
+                                choice_trials_to_narrow(&wide)));
+}
+
+static void what_would_help(const char *page)
+{
+    static const struct {
+        struct limit_facts facts; /* in ms: only ratios count */
+        enum limit_kind kind;
+        const char *text;
+    } rows[] = {
+        {{.n_trainers = 4, .n_servers = 1, .step_s = 500, .exposed_s = 25, .server_busy_s = 100},
+         LIMIT_COMPUTE,
+         "4 x 0.8 / (100 / 500) = %.0f trainers"},
+        {{.n_trainers = 4, .n_servers = 1, .step_s = 500, .exposed_s = 200, .server_busy_s = 300},
+         LIMIT_SERVER_CPU,
+         "n = 2.4: with %.0f servers"},
+        {{.n_trainers = 4, .n_servers = 2, .step_s = 500, .exposed_s = 200, .server_busy_s = 100},
+         LIMIT_SERVER_LINK,
+         "2 x 2 = %.0f servers"},
+        {{.n_trainers = 2, .n_servers = 2, .step_s = 500, .exposed_s = 200, .server_busy_s = 100},
+         LIMIT_TRAINER_LINK,
+         "200 x 0.9 / 0.1 / 300 = %.0f times the batch"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct limit limit = limit_find(&rows[i].facts);
+        assert_int_equal(limit.kind, rows[i].kind);
+        _cleanup_(freep) char *number = xasprintf("%.0f", limit.advice);
+        const char *at = strstr(rows[i].text, "%.0f");
+        on_the_page(page, xasprintf("%.*s%s%s", (int)(at - rows[i].text), rows[i].text, number,
+                                    at + strlen("%.0f")));
+    }
+    const struct limit late = limit_find(&(struct limit_facts){
+        .n_trainers = 4, .n_servers = 1, .step_s = 500, .exposed_s = 200, .late_s = 120});
+    assert_int_equal(late.kind, LIMIT_STRAGGLER);
+    on_the_page(page, xasprintf("120 / 500 = %.0f%% of the step at most", 100 * late.advice));
+}
+
+static void trials_that_stand_out(const char *page)
+{
+    static const double values[] = {100, 101, 99, 80};
+    struct trial_result trials[4] = {{0}};
+    for (size_t i = 0; i < 4; i++) {
+        trials[i] = (struct trial_result){
+            .trial = (uint32_t)i,
+            .phase = TRIAL_SUCCEEDED,
+            .throughput.estimate = {.known = true, .value = values[i]},
+        };
+    }
+    const struct outlier far =
+        outlier_find(&(struct point_result){.trials = trials, .n_trials = 4, .n_succeeded = 4});
+    assert_true(far.found && far.trial == 3);
+    on_the_page(page, xasprintf("80 is %.1f%% below 100", -100 * far.change));
+    assert_false(/* 101, 99 and 80 */
+                 outlier_find(
+                     &(struct point_result){.trials = trials + 1, .n_trials = 3, .n_succeeded = 3})
+                     .found);
+    const double wide = student_incomplete_beta(3, 1, 6 / (6 + 2 * 36.0));
+    on_the_page(page, xasprintf("= %.5f\n", wide));
+    on_the_page(page, xasprintf("it counts four times: %.4f, at most 0.01: WideSpread", 4 * wide));
+    on_the_page(page,
+                xasprintf("p = 1 / 37 = %.3f", student_incomplete_beta(1, 1, 2 / (2 + 2 * 36.0))));
+}
+
+/* Means of three logs beside 0: halves of steps, and a node's points. */
+static void slower_beyond_chance(const char *page)
+{
+    static const double halves[] = {0.06, 0.07, 0.08};
+    const double points[] = {log(1.12), log(1.14), log(1.13)};
+    struct contrast c = significance_mean(&(struct sample){halves, 3});
+    double t = c.value / sqrt(c.variance), p = student_two_sided(t, c.df);
+    on_the_page(page, xasprintf("= %.2f, df = %.0f        p = %.4f, at most 0.05", t, c.df, p));
+    on_the_page(page, xasprintf("p counts eight times: %.4f, and", 8 * p));
+    c = significance_mean(&(struct sample){points, 3});
+    t = c.value / sqrt(c.variance);
+    p = student_two_sided(t, c.df);
+    on_the_page(page, xasprintf("= %.5f        s = %.5f        exp(m) - 1 = %.1f%%\n", c.value,
+                                sqrt(3 * c.variance), 100 * expm1(c.value)));
+    on_the_page(page, xasprintf("= %.2f, df = %.0f        p = %.4f\n", t, c.df, p));
+    on_the_page(page, xasprintf("p counts three times: %.4f, at most 0.05", 3 * p));
+}
+
 static void the_page_is_worked_right(void **state)
 {
     (void)state;
@@ -252,6 +366,10 @@ static void the_page_is_worked_right(void **state)
     two_runs(page);
     a_history(page);
     where_steps_settle(page);
+    how_many_trials(page);
+    what_would_help(page);
+    trials_that_stand_out(page);
+    slower_beyond_chance(page);
 }
 
 int main(void)
