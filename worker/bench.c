@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "worker/data/dataset.h"
-#include "worker/host/host.h"
-#include "worker/host/probe.h"
+#include "host/host.h"
+#include "host/probe.h"
 #include "worker/learner.h"
 #include "worker/model/adam.h"
 

@@ -10,7 +10,7 @@
 #include "base/build_info.h"
 #include "base/mem.h"
 #include "config.h"
-#include "worker/host/host.h"
+#include "host/host.h"
 #include "worker/kernels/blas.h"
 
 #define RETRY_MS 10

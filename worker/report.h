@@ -9,8 +9,8 @@
 
 #include "base/err.h"
 #include "core/record.h"
-#include "worker/host/host.h"
-#include "worker/host/run_queue.h"
+#include "host/host.h"
+#include "host/run_queue.h"
 #include "worker/role_env.h"
 
 /* How long an error waits for a reader that is stuck, once for each of mutex, stdout and stderr. */

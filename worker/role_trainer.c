@@ -23,7 +23,7 @@
 #include "worker/comm/ring_plan.h"
 #include "worker/data/dataset.h"
 #include "worker/emulation.h"
-#include "worker/host/probe.h"
+#include "host/probe.h"
 #include "worker/learner.h"
 #include "worker/model/adam.h"
 #include "worker/report.h"

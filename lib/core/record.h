@@ -101,7 +101,7 @@ struct summary_late {
     uint64_t most;    /* of these, that trainer's */
 };
 
-/* What a probe of the machine found (worker/host/probe.h). Figures of one machine compare with each other
+/* What a probe of the machine found (lib/host/probe.h). Figures of one machine compare with each other
  * only. */
 struct noise_probe {
     uint64_t spins_per_s; /* of a loop that needs nothing but the core's clock; 0: nobody probed */

@@ -58,7 +58,7 @@ EDGES = {
             "worker/comm/*.c": "heartbeats and silence are about real time",
             "worker/kernels/*.c": "a self-check times two BLAS cores",
             "worker/*.c": "steps are timed there: it is what the program is for",
-            "worker/host/probe.c": "it times loops to see how fast the machine is",
+            "lib/host/probe.c": "it times loops to see how fast the machine is",
         }),
     "environment": (
         r"(?<![\w.>])(getenv|secure_getenv|setenv|unsetenv|putenv|clearenv)\s*\(",

@@ -14,7 +14,7 @@ LIBC_PURE = {
     "strings.h",
 }  # stdio.h for snprintf; edges.py keeps its streams out of pure folders
 ANY = None  # any libc or system header
-LIBRARY = ["base", "core", "doc", "logparse", "reference", "exchange", "network", "spec", "decide", "result", "predict", "pod", "kube", "store", "report", "load", "run"]
+LIBRARY = ["base", "core", "host", "doc", "logparse", "reference", "exchange", "network", "spec", "decide", "result", "predict", "pod", "kube", "store", "report", "load", "run"]
 
 # folder: (folders it may include, third-party headers it may include, libc headers)
 RULES = {
@@ -34,7 +34,8 @@ RULES = {
     "store": (["base", "core", "spec", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "openssl/"], ANY),
     "report": (["base", "core", "reference", "spec", "result", "report"], ["jansson.h"], LIBC_PURE),
     "load": (["base", "core", "spec", "result", "store", "load"], [], ANY),
-    "run": (["base", "core", "logparse", "spec", "decide", "pod", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),
+    "host": (["base", "core", "host"], ["jansson.h", "openssl/"], ANY),
+    "run": (["base", "core", "host", "logparse", "spec", "decide", "pod", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),
     "ctl": (LIBRARY + ["ctl"], ["jansson.h", "uv.h", "zlib.h", "zstd.h"], ANY),
     "daemon": (LIBRARY + ["daemon"], ["jansson.h", "uv.h", "microhttpd.h", "openssl/"], ANY),
     "worker/tensor": (["base", "worker/tensor"], ["immintrin.h"], ANY),
@@ -42,11 +43,9 @@ RULES = {
                        ANY),
     "worker/comm": (["base", "core", "exchange", "worker/tensor", "worker/comm"], ["immintrin.h", "openssl/"], ANY),
     "worker/data": (["base", "worker/tensor", "worker/data"], ["zlib.h"], ANY),
-    "worker/host": (["base", "core", "worker/tensor", "worker/host"], ["jansson.h", "openssl/", "cpuid.h"],
-                    ANY),
     "worker/model": (["base", "network", "worker/tensor", "worker/kernels", "worker/model"], [], ANY),
-    "worker": (["base", "core", "exchange", "network", "worker", "worker/tensor", "worker/kernels", "worker/comm", "worker/data",
-                "worker/host", "worker/model"], ["jansson.h", "openssl/"], ANY),
+    "worker": (["base", "core", "exchange", "host", "network", "worker", "worker/tensor", "worker/kernels", "worker/comm", "worker/data",
+                "worker/model"], ["jansson.h", "openssl/"], ANY),
 }
 
 # Pure code takes time as data and does not log.
@@ -55,7 +54,7 @@ PURE = {"core", "doc", "logparse", "reference", "exchange", "network", "spec", "
 
 # By Meson: version, data folder and build options; the source, which each build asks for anew; texts of profiles.
 GENERATED = {"config.h", "base/build_source.h", "result/figures_source.h", "shipped_profiles.inc"}
-GENERATED_USERS = {"ctl", "daemon", "worker", "worker/host", "report"}
+GENERATED_USERS = {"ctl", "daemon", "worker", "report"}
 # What each build makes anew is included by one file.
 GENERATED_FILES = {"lib/base/build_info.c", "lib/result/figures_version.c", "lib/spec/shipped_profiles.c"}
 

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "worker/host/host.h"
+#include "host/host.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX_FILES 8

@@ -1,5 +1,5 @@
 /* See run_queue.h. */
-#include "worker/host/run_queue.h"
+#include "host/run_queue.h"
 
 #include <dirent.h>
 #include <fcntl.h>

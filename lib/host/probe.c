@@ -1,6 +1,6 @@
 /* See probe.h. The figures have no meaning of their own: they are compared with those of the same program on
  * the same machine. */
-#include "worker/host/probe.h"
+#include "host/probe.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "worker/host/host.h"
+#include "host/host.h"
 
 #define PIECES_MAX 192
 #define SPIN_PIECES 64

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "worker/host/probe.h"
+#include "host/probe.h"
 
 #define S_NS 1e9
 

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "worker/host/run_queue.h"
+#include "host/run_queue.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX_THREADS 4

@@ -1,6 +1,6 @@
 /* The machine of a replica, see host.h. Looks at cgroup v2 first, then v1. In a cgroup namespace (a
  * pod) the own group appears as "/". */
-#include "worker/host/host.h"
+#include "host/host.h"
 
 #include <ctype.h>
 #include <fcntl.h>
