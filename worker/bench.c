@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "worker/data/dataset.h"
 #include "host/host.h"
 #include "host/probe.h"
+#include "worker/data/dataset.h"
 #include "worker/learner.h"
 #include "worker/model/adam.h"
 

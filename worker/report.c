@@ -9,8 +9,8 @@
 
 #include "base/build_info.h"
 #include "base/mem.h"
-#include "config.h"
 #include "host/host.h"
+#include "config.h"
 #include "worker/kernels/blas.h"
 
 #define RETRY_MS 10
@@ -131,15 +131,11 @@ static int put_file(const char *path, const struct buf *line, struct err *err)
     return code < 0 ? err_set_errno(err, -code, "summary file '%s'", path) : 0;
 }
 
-/* Counters of the kernel may step back a little: then nothing is known. */
 static void set_steal(const struct report *r, struct noise *noise)
 {
-    const int64_t busy_ns = r->cpu_end.busy_ns - r->cpu_begin.busy_ns;
-    const int64_t steal_ns = r->cpu_end.steal_ns - r->cpu_begin.steal_ns;
-    if (steal_ns >= 0 && busy_ns >= steal_ns) {
-        noise->busy_ns = busy_ns;
-        noise->steal_ns = steal_ns;
-    }
+    const struct host_cpu_time t = host_cpu_between(&r->cpu_begin, &r->cpu_end);
+    noise->busy_ns = t.busy_ns;
+    noise->steal_ns = t.steal_ns;
 }
 
 static void set_waits(const struct report *r, struct noise *noise)

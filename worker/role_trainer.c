@@ -16,6 +16,8 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
+#include "core/noise.h"
+#include "host/probe.h"
 #include "worker/between.h"
 #include "worker/comm/exchange_nccl.h"
 #include "worker/comm/exchange_ps.h"
@@ -23,7 +25,6 @@
 #include "worker/comm/ring_plan.h"
 #include "worker/data/dataset.h"
 #include "worker/emulation.h"
-#include "host/probe.h"
 #include "worker/learner.h"
 #include "worker/model/adam.h"
 #include "worker/report.h"
@@ -344,20 +345,12 @@ static void count_step(struct trainer *t, const struct record_step *record)
     s->cpu_ns = clock_process_cpu_ns() - t->barrier_cpu_ns;
 }
 
-/* Does nobody else of the gang compute between the last step of trainer 0's warm-up and the barrier, and after
- * its last step? Without warm-up others may still start. Only Sync lets all end a step together. */
-static bool others_rest(const struct role_env *e)
-{
-    return e->exchange == EXCHANGE_NONE ||
-           (e->warmup_steps > 0 && !exchange_mode_is_single(&e->mode));
-}
-
 /* Trainer 0 alone looks at the machine, while the others of the gang wait: at the barrier, which it has not
  * reached, and after the last step, when all have their parameters. */
 static void probe(const struct trainer *t, struct noise_probe *ret)
 {
     const struct role_env *e = t->env;
-    if (e->index == 0 && others_rest(e)) {
+    if (e->index == 0 && noise_worker_looks(e->exchange, e->warmup_steps > 0, &e->mode)) {
         const struct probe_limits limits = probe_limits_of("");
         report_aside_begin(t->report);
         probe_run(&limits, ret);

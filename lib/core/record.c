@@ -235,10 +235,26 @@ static void set_noise(json_t *object, const struct noise *noise)
         set_time(o, "cpu_run_ns", noise->cpu_run_ns);
         set_time(o, "cpu_wait_ns", noise->cpu_wait_ns);
     }
+    if (noise->by_launcher) {
+        json_object_set_new(o, "launcher", json_true());
+    }
     if (json_object_size(o) > 0) {
         json_object_set(object, "noise", o);
     }
     json_decref(o);
+}
+
+char *record_replace_noise(const char *line, const struct noise *noise)
+{
+    json_t *o = json_loads(line, 0, NULL);
+    if (!json_is_object(o)) {
+        json_decref(o);
+        return NULL;
+    }
+    set_noise(o, noise);
+    char *text = json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    return text;
 }
 
 void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s,

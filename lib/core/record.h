@@ -107,7 +107,7 @@ struct noise_probe {
     uint64_t spins_per_s; /* of a loop that needs nothing but the core's clock; 0: nobody probed */
     uint64_t copy_bytes_per_s; /* 0: no copy was done in its time, the machine was that busy */
 };
-/* What else there was on the machine while the steps were measured. */
+/* What else there was on the machine while the steps were measured, or while the attempt ran. */
 struct noise {
     struct noise_probe before, after; /* the measured steps */
     /* Of the CPUs that the replica may use, in the measured steps: the time in which they had work, and
@@ -116,6 +116,9 @@ struct noise {
     /* Of the replica's threads together, in the same time: how long they ran, and how long they were ready to run and
      * waited for a CPU. cpu_run_ns 0: not known. */
     int64_t cpu_run_ns, cpu_wait_ns;
+    bool
+        by_launcher; /* it probed, before the first replica of the attempt started and after the last that trains had
+                       * ended; and where the replica counted no busy time, it did, in between */
 };
 
 struct summary {
@@ -175,6 +178,8 @@ void record_write_error(struct buf *out, const struct record_who *who, int code,
  * beside evaluations, become means of k. The series_ members of `s` are not looked at. At most 4,096 bytes with the newline, always. */
 void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s,
                           const int64_t *step_ns, size_t n);
+/* The line of a summary with another noise, without a line end. Owned. NULL: the line is no JSON object. */
+char *record_replace_noise(const char *line, const struct noise *noise);
 
 /* Canonical text (sorted keys, no white space) of an environment, for its digest. Owned. */
 char *record_environment_canonical(const json_t *environment);

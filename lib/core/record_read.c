@@ -108,6 +108,17 @@ static int get_phases(const json_t *object, int64_t phase_ns[PHASE_COUNT], struc
     return r;
 }
 
+/* False if it is not there. */
+static int get_flag(const json_t *o, const char *key, bool *ret, struct err *err)
+{
+    const json_t *value = json_object_get(o, key);
+    if (value != NULL && !json_is_boolean(value)) {
+        return err_set(err, EPROTO, "'%s' is neither true nor false", key);
+    }
+    *ret = json_is_true(value);
+    return 0;
+}
+
 static int read_start(const json_t *o, struct record_start *start, struct err *err)
 {
     json_t *environment = NULL;
@@ -120,13 +131,9 @@ static int read_start(const json_t *o, struct record_start *start, struct err *e
 
 static int read_step(const json_t *o, struct record_step *s, struct err *err)
 {
-    const json_t *warmup = json_object_get(o, "warmup");
-    if (warmup != NULL && !json_is_boolean(warmup)) {
-        return err_set(err, EPROTO, "'warmup' is neither true nor false");
-    }
-    s->warmup = json_is_true(warmup);
     int r;
-    if ((r = get_u32(o, "step", REQUIRED, &s->step, err)) < 0 ||
+    if ((r = get_flag(o, "warmup", &s->warmup, err)) < 0 ||
+        (r = get_u32(o, "step", REQUIRED, &s->step, err)) < 0 ||
         (r = get_time(o, "t_ns", REQUIRED, &s->t_ns, err)) < 0 ||
         (r = get_time(o, "step_ns", REQUIRED, &s->step_ns, err)) < 0 ||
         (r = get_u32(o, "samples", REQUIRED, &s->samples, err)) < 0 ||
@@ -356,7 +363,8 @@ static int read_noise(const json_t *o, struct noise *noise, struct err *err)
         (r = get_int(object, "steal_ns", OPTIONAL, 0, noise->busy_ns, &noise->steal_ns, err)) < 0 ||
         (r = get_time(object, "cpu_run_ns", OPTIONAL, &noise->cpu_run_ns, err)) < 0 ||
         (r = get_time(object, "cpu_wait_ns", noise->cpu_run_ns > 0 ? REQUIRED : OPTIONAL,
-                      &noise->cpu_wait_ns, err)) < 0) {
+                      &noise->cpu_wait_ns, err)) < 0 ||
+        (r = get_flag(object, "launcher", &noise->by_launcher, err)) < 0) {
         return err_wrap(err, r, "'noise'");
     }
     if (noise->cpu_run_ns == 0 && noise->cpu_wait_ns > 0) {

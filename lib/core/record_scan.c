@@ -66,6 +66,7 @@ static const struct field noise_fields[] = {
     {"steal_ns", TIME, false, OF(noise, steal_ns)},
     {"cpu_run_ns", TIME, false, OF(noise, cpu_run_ns)},
     {"cpu_wait_ns", TIME, false, OF(noise, cpu_wait_ns)},
+    {"launcher", FLAG, false, OF(noise, by_launcher)},
 };
 /* clang-format on */
 #define COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))

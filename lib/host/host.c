@@ -372,6 +372,13 @@ struct host_cpu_time host_cpu_time(const char *root)
     return sum;
 }
 
+struct host_cpu_time host_cpu_between(const struct host_cpu_time *begin,
+                                      const struct host_cpu_time *end)
+{
+    const struct host_cpu_time t = {end->busy_ns - begin->busy_ns, end->steal_ns - begin->steal_ns};
+    return t.steal_ns >= 0 && t.busy_ns >= t.steal_ns ? t : (struct host_cpu_time){0};
+}
+
 uint64_t host_max_rss_bytes(void)
 {
     struct rusage u;

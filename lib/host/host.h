@@ -24,6 +24,9 @@ struct host_cpu_time {
     int64_t steal_ns;
 };
 struct host_cpu_time host_cpu_time(const char *root);
+/* From one look to the next. Counters of the kernel may step back a little: then both are 0. */
+struct host_cpu_time host_cpu_between(const struct host_cpu_time *begin,
+                                      const struct host_cpu_time *end);
 /* Memory that the cgroup allows; 0: no limit. */
 int64_t host_memory_limit_bytes(const char *root);
 /* Peak resident memory of this process. */

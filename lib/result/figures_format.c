@@ -55,6 +55,7 @@ static const struct column {
     {I64, OF(summary.noise.steal_ns)},
     {I64, OF(summary.noise.cpu_run_ns)},
     {I64, OF(summary.noise.cpu_wait_ns)},
+    {FLAG, OF(summary.noise.by_launcher)},
     {U32, OF(summary.transport)},
     {REAL, OF(steps.sum_s)},
     {REAL, OF(steps.fall)},

@@ -51,10 +51,18 @@ double trial_wait_ratio(const struct trial_result *t)
     return most;
 }
 
-static int by_node(const void *a, const void *b)
+/* What is compared: probes of one node by the same program. The launcher's machine is idle, around a trainer's stand the
+ * others of its gang. */
+static int by_prober(const struct probed *x, const struct probed *y)
+{
+    const int order = strcmp(x->node, y->node);
+    return order != 0 ? order : x->noise->by_launcher - y->noise->by_launcher;
+}
+
+static int by_prober_and_trial(const void *a, const void *b)
 {
     const struct probed *x = a, *y = b;
-    const int order = strcmp(x->node, y->node);
+    const int order = by_prober(x, y);
     return order != 0             ? order
            : x->point != y->point ? (x->point > y->point) - (x->point < y->point)
                                   : (x->trial > y->trial) - (x->trial < y->trial);
@@ -82,7 +90,7 @@ static struct probed *collect(const struct result *r, size_t *ret_n)
             }
         }
     }
-    qsort(list, *ret_n, sizeof(*list), by_node);
+    qsort(list, *ret_n, sizeof(*list), by_prober_and_trial);
     return list;
 }
 
@@ -124,9 +132,9 @@ static void take_worse(struct noisy_trial *worst, enum noise_kind kind, bool is_
     }
 }
 
-/* The trials of one node. */
-static void judge_node(const struct result *r, const struct probed *list, size_t n,
-                       struct noisy_trials *ret)
+/* The trials of one node that the same program probed. */
+static void judge_probed(const struct result *r, const struct probed *list, size_t n,
+                         struct noisy_trials *ret)
 {
     const double medians[] = {[NOISE_CLOCK] = median_of(list, n, NOISE_CLOCK),
                               [NOISE_COPY] = median_of(list, n, NOISE_COPY)};
@@ -164,10 +172,10 @@ void noisy_trials_find(const struct result *r, struct noisy_trials *ret)
     size_t n = 0;
     _cleanup_(freep) struct probed *list = collect(r, &n);
     for (size_t from = 0, to = 0; from < n; from = to) {
-        while (to < n && strcmp(list[from].node, list[to].node) == 0) {
+        while (to < n && by_prober(&list[from], &list[to]) == 0) {
             to++;
         }
-        judge_node(r, list + from, to - from, ret);
+        judge_probed(r, list + from, to - from, ret);
     }
     if (ret->list.len > 0) {
         qsort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), worst_first);

@@ -11,7 +11,7 @@
 #define NOISE_COPY_BOUND 0.25
 #define NOISE_STEAL_BOUND 0.02
 #define NOISE_OTHERS_BOUND 0.05
-/* Probed trials on one node, two probes each, or the median says nothing. */
+/* Probed trials on one node, by the same program, two probes each, or the median says nothing. */
 #define NOISE_MIN_TRIALS 3
 
 enum noise_kind { NOISE_CLOCK, NOISE_COPY, NOISE_STEAL, NOISE_OTHERS };
@@ -26,7 +26,8 @@ struct noisy_trial {
 struct noisy_trials {
     VEC(struct noisy_trial) list; /* one a trial, the worst first */
 };
-/* Of the trials that succeeded. Probes are compared on one node only, because nodes differ. */
+/* Of the trials that succeeded. Probes are compared on one node only, because nodes differ, and not those of a replica with
+ * those of its launcher. */
 void noisy_trials_find(const struct result *r, struct noisy_trials *ret);
 void noisy_trials_done(struct noisy_trials *n);
 /* "trial 2 of point 3: clock 12% below the run's median in the probe before it" */

@@ -71,6 +71,9 @@ static json_t *noise_to_json(const struct noise *n)
         json_object_set_new(o, "cpuRunNs", json_integer(n->cpu_run_ns));
         json_object_set_new(o, "cpuWaitNs", json_integer(n->cpu_wait_ns));
     }
+    if (n->by_launcher) {
+        json_object_set_new(o, "byLauncher", json_true());
+    }
     return o;
 }
 

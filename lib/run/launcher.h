@@ -35,6 +35,8 @@ struct gang_spec {
     uint32_t replicas[ROLE_COUNT];
     uint32_t threads; /* busy threads of a trainer or worker; a pserver has one */
     bool is_emulated; /* the trainers sleep, and those of a machine share an arena */
+    bool
+        is_probed; /* a launcher of processes looks at the machine around it, because no replica does */
     struct link link; /* of each; processes of one machine only */
 };
 

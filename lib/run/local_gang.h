@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "run/gang_noise.h"
 #include "run/launcher.h"
 
 struct links;
@@ -14,6 +15,7 @@ struct local_gang {
     struct gang_addresses addresses; /* owned */
     int arena_fd; /* an empty file in memory, which the first trainer fills; -1: the trainers compute */
     int *reserved[ROLE_COUNT]; /* [role][index]: a bound socket; -1: released, or it has a link */
+    struct gang_noise noise;   /* of a spec that is_probed; kept by processes.c */
     struct links *links; /* owned; NULL: the loopback interface of this machine connects all */
     /* Kept by processes.c: [role][index], NULL where not created or removed again; borrowed. */
     struct process **members[ROLE_COUNT];

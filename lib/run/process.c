@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/noise.h"
 #include "core/placement.h"
 #include "core/record.h"
 #include "core/summary.h"
@@ -371,6 +372,19 @@ void process_close(struct process *p)
     if (p->n_handles == 0) {
         process_free(p);
     }
+}
+
+bool process_add_noise(struct process *p, const struct noise *seen)
+{
+    if (p->summary_line == NULL) {
+        return false;
+    }
+    noise_add_seen(&p->noise, seen);
+    char *line = record_replace_noise(p->summary_line, &p->noise);
+    if (line != NULL) {
+        replace_take(&p->summary_line, line);
+    }
+    return true;
 }
 
 void process_observe(const struct process *p, struct observed_replica *ret)

@@ -83,5 +83,8 @@ void process_wait(struct process *p, int64_t deadline_ns);
 /* Frees p when its handles have closed, at once if it has none. */
 void process_close(struct process *p);
 
+/* Puts what the launcher saw around the attempt into the process's summary. False: it has none. */
+bool process_add_noise(struct process *p, const struct noise *seen);
+
 void process_observe(const struct process *p, struct observed_replica *ret);
 void process_output(struct process *p, struct replica_output *ret);

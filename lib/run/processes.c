@@ -108,6 +108,9 @@ static bool has_arena(const struct local_gang *g, enum role role)
 static void start_process(struct processes *l, struct process *p)
 {
     struct local_gang *g = find_gang(l, &p->id.attempt);
+    if (g->spec.is_probed && !g->noise.has_begun) {
+        gang_noise_begin(&g->noise);
+    }
     bool is_trusted = str_eq(p->argv[0], "benchworker");
     _cleanup_(freep) char *path = NULL;
     struct err err;
@@ -303,6 +306,39 @@ static bool start_waiting(struct processes *l)
     return true;
 }
 
+/* Have all that train ended well, so that nobody of the gang computes? */
+static bool has_trained(const struct local_gang *g)
+{
+    const uint32_t *sizes = g->spec.replicas;
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        for (uint32_t i = 0; role_leads(role, sizes) && i < sizes[role]; i++) {
+            const struct process *p = g->members[role][i];
+            if (p == NULL || p->state != REPLICA_SUCCEEDED) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The first summary of one that trains carries it: its node stands for all, as that of trainer 0 of benchworker. */
+static void end_noise(struct local_gang *g)
+{
+    if (!g->noise.has_begun || g->noise.has_ended || !has_trained(g)) {
+        return;
+    }
+    gang_noise_end(&g->noise);
+    const uint32_t *sizes = g->spec.replicas;
+    for (enum role role = ROLE_PSERVER + 1; role < ROLE_COUNT; role++) {
+        for (uint32_t i = 0; i < sizes[role]; i++) {
+            if (g->members[role][i] != NULL &&
+                process_add_noise(g->members[role][i], &g->noise.seen)) {
+                return;
+            }
+        }
+    }
+}
+
 static bool reap_members(struct processes *l, bool *ret_is_alive)
 {
     bool any = false, is_alive = false;
@@ -325,6 +361,9 @@ static void on_sigchld(uv_signal_t *handle, int signum)
     struct processes *l = handle->data;
     bool is_alive;
     bool is_changed = reap_members(l, &is_alive);
+    vec_each (struct local_gang *, g, &l->gangs) {
+        end_noise(*g);
+    }
     reap_dying(l);
     if (!is_alive && l->dying.len == 0) {
         uv_unref((uv_handle_t *)handle); /* no child is left */

@@ -5,11 +5,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/text.h"
+#include "core/noise.h"
 #include "core/throughput.h"
 #include "pod/point_rate.h"
 #include "decide/policy_cleanup.h"
 #include "run/attempt.h"
+#include "spec/profile.h"
 
 #define BUSY_RETRY_MS 1000 /* another process writes to the store */
 #define FULL_RETRY_MS 5000 /* the disk of the store is full */
@@ -136,6 +139,15 @@ static int observe(struct reconcile_pass *p, struct observed_replica **ret, size
     return 0;
 }
 
+/* Trainer 0 of benchworker looks at the machine where it can; around all other attempts the launcher does. */
+static bool is_probed(const struct run_def *def, const struct point *point)
+{
+    const struct system *system = &def->spec->systems.items[point->system];
+    const struct exchange_mode mode = point_mode(def->spec, point);
+    return system->log != NULL || !str_eq(system->profile, PROFILE_NATIVE) ||
+           !noise_worker_looks(point->exchange, def->spec->warmup_steps > 0, &mode);
+}
+
 static int try_create(struct reconcile_pass *p, const struct replica_id *id, struct err *err)
 {
     const struct run_def *def = p->params.def;
@@ -144,6 +156,7 @@ static int try_create(struct reconcile_pass *p, const struct replica_id *id, str
     struct gang_spec gang = {.attempt = id->attempt,
                              .threads = (uint32_t)point->threads,
                              .is_emulated = def->spec->workload.compute == COMPUTE_EMULATED,
+                             .is_probed = is_probed(def, point),
                              .link = point->link};
     memcpy(gang.replicas, point->replicas, sizeof(gang.replicas));
     struct gang_addresses addresses;

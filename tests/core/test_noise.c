@@ -43,6 +43,12 @@ static void rule(void **state)
          {{0, 0}, {0, 0}, 2000000000, 110000000},
          "the hypervisor took 6% of the time in which its CPUs had work"},
         {"steal of too short a time", {{0, 0}, {0, 0}, 900000000, 900000000}, NULL},
+        {"a slower clock, seen by the launcher",
+         {{1000, 500}, {800, 500}, 0, 0, .by_launcher = true},
+         "clock 20% lower after the attempt than before"},
+        {"too busy before the attempt",
+         {{1000, 0}, {1000, 500}, 0, 0, .by_launcher = true},
+         "the machine was too busy for one copy before the attempt"},
         {"the largest numbers",
          {{INT64_MAX, INT64_MAX}, {INT64_MAX, INT64_MAX}, INT64_MAX, 0},
          NULL},
@@ -55,10 +61,72 @@ static void rule(void **state)
     }
 }
 
+/* Where trainer 0 would measure its own gang it does not look. */
+static void who_looks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum exchange_kind exchange;
+        bool has_warmup;
+        struct exchange_mode mode;
+        bool worker_looks;
+    } rows[] = {
+        {"Sync with servers", EXCHANGE_PSERVER, true, {0}, true},
+        {"workers", EXCHANGE_ALL_REDUCE, true, {0}, true},
+        {"alone, without warm-up", EXCHANGE_NONE, false, {0}, true},
+        {"others may still start", EXCHANGE_PSERVER, false, {0}, false},
+        {"others may still train", EXCHANGE_PSERVER, true, {.kind = EXCHANGE_ASYNC}, false},
+        {"bounded", EXCHANGE_PSERVER, true, {.kind = EXCHANGE_BOUNDED, .staleness = 2}, false},
+        {"with backups", EXCHANGE_PSERVER, true, {.backups = 1}, false},
+        {"averages of many steps", EXCHANGE_PSERVER, true, {.accumulate = 4}, true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        assert_int_equal(noise_worker_looks(rows[i].exchange, rows[i].has_warmup, &rows[i].mode),
+                         rows[i].worker_looks);
+    }
+}
+
+/* A replica that looked itself knows better. */
+static void what_is_added(void **state)
+{
+    (void)state;
+    static const struct noise seen = {{1, 2}, {3, 4}, 500, 6};
+    static const struct {
+        const char *name;
+        struct noise before, after;
+    } rows[] = {
+        {"nobody looked", {{0, 0}}, {{1, 2}, {3, 4}, 500, 6, .by_launcher = true}},
+        {"it counted its busy time",
+         {.busy_ns = 70, .steal_ns = 7, .cpu_run_ns = 8, .cpu_wait_ns = 9},
+         {{1, 2}, {3, 4}, 70, 7, 8, 9, true}},
+        {"it looked", {{10, 0}, {11, 0}, 70, 7}, {{10, 0}, {11, 0}, 70, 7}},
+        {"it looked afterwards alone", {.after = {11, 0}}, {{0, 0}, {11, 0}, 500, 6}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct noise n = rows[i].before;
+        noise_add_seen(&n, &seen);
+        const struct noise *want = &rows[i].after;
+        assert_int_equal(n.before.spins_per_s, want->before.spins_per_s);
+        assert_int_equal(n.before.copy_bytes_per_s, want->before.copy_bytes_per_s);
+        assert_int_equal(n.after.spins_per_s, want->after.spins_per_s);
+        assert_int_equal(n.after.copy_bytes_per_s, want->after.copy_bytes_per_s);
+        assert_int_equal(n.busy_ns, want->busy_ns);
+        assert_int_equal(n.steal_ns, want->steal_ns);
+        assert_int_equal(n.cpu_run_ns, want->cpu_run_ns);
+        assert_int_equal(n.cpu_wait_ns, want->cpu_wait_ns);
+        assert_int_equal(n.by_launcher, want->by_launcher);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rule),
+        cmocka_unit_test(who_looks),
+        cmocka_unit_test(what_is_added),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

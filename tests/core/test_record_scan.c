@@ -85,6 +85,7 @@ static void write_any_summary(uint64_t *random, struct buf *out)
         s.noise.steal_ns = s.noise.busy_ns / 2;
         s.noise.cpu_run_ns = splitmix_below(random, 3);
         s.noise.cpu_wait_ns = s.noise.cpu_run_ns > 0 ? splitmix_below(random, 1000) : 0;
+        s.noise.by_launcher = splitmix_below(random, 2) == 0;
     }
     record_write_summary(out, &who, &s, step_ns, n);
 }

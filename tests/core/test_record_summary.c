@@ -222,6 +222,47 @@ static void worst_numbers_fit_the_termination_message(void **state)
     }
 }
 
+/* A launcher puts what it saw into a summary; all else stays as the replica wrote it. */
+static void another_noise(void **state)
+{
+    (void)state;
+    const struct record_who who = {ROLE_TRAINER, 3, 1};
+    const int64_t step_ns[] = {1000000, 2000000, 3000000};
+    const struct summary s = {.samples = 96,
+                              .duration_ns = 6000000,
+                              .steps = 3,
+                              .loss_first = 0.1,
+                              .loss_last = 2.3e-7,
+                              .noise = {.busy_ns = 9, .steal_ns = 1}};
+    const struct noise noise = {{7, 0}, {8, 9}, 50, 5, .by_launcher = true};
+    struct buf out = BUF_INIT;
+    record_write_summary(&out, &who, &s, step_ns, 3);
+    struct record before, after;
+    read_ok(out.data, out.len, &before);
+    _cleanup_(freep) char *line = record_replace_noise(buf_cstr(&out), &noise);
+    assert_non_null(line);
+    assert_null(strchr(line, '\n'));
+    read_ok(line, strlen(line), &after);
+    assert_memory_equal(&after.who, &before.who, sizeof(after.who));
+    assert_int_equal(after.summary.samples, 96);
+    assert_int_equal(after.summary.duration_ns, 6000000);
+    assert_true(after.summary.loss_first == 0.1 && after.summary.loss_last == 2.3e-7);
+    assert_int_equal(after.summary.n_series, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(after.summary.series_us[i] == before.summary.series_us[i]);
+    }
+    assert_int_equal(after.summary.noise.before.spins_per_s, 7);
+    assert_int_equal(after.summary.noise.after.copy_bytes_per_s, 9);
+    assert_int_equal(after.summary.noise.busy_ns, 50);
+    assert_int_equal(after.summary.noise.steal_ns, 5);
+    assert_true(after.summary.noise.by_launcher);
+    assert_null(record_replace_noise("[1]", &noise));
+    assert_null(record_replace_noise("{\"a\":", &noise));
+    record_done(&before);
+    record_done(&after);
+    buf_done(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +270,7 @@ int main(void)
         cmocka_unit_test(series_is_small_and_exact_enough),
         cmocka_unit_test(series_saturates),
         cmocka_unit_test(worst_numbers_fit_the_termination_message),
+        cmocka_unit_test(another_noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,6 +106,13 @@ class Systems(cli.CliCase):
         self.assertEqual(["AllReduce"] * 2, [p["exchange"] for p in result["points"]])
         self.assertEqual([0, 0], [p["baseline"]["point"] for p in result["points"]])  # one worker is the baseline
         self.assertEqual(1, result["points"][0]["efficiency"]["value"])
+        for point in result["points"]:  # the launcher looked at the machine, which the script does not
+            noise, *others = [item["summary"].get("noise") for item in point["trials"][0]["replicas"]["items"]]
+            self.assertTrue(noise["byLauncher"])
+            self.assertGreater(min(noise[when]["spinsPerS"] for when in ("before", "after")), 0)
+            self.assertEqual([None] * len(others), others)
+        described = self.ctl("describe", result["run"], "--store", self.store).stdout
+        self.assertRegex(described, r"(?m)^Noise .*\n +POINT .*\n +0 +0 +\d+ +[\d.]+ +\d+ +[\d.]+ ")
         log = self.ctl("logs", result["run"], "--store", self.store, "--point", "1").stdout  # of worker 0
         self.assertIn("model my-net world 2\n", log)
         table = self.ctl("results", result["run"], "--store", self.store).stdout

@@ -164,6 +164,23 @@ static void machines(void **state)
     }
 }
 
+static void between_two_looks(void **state)
+{
+    (void)state;
+    static const struct {
+        struct host_cpu_time begin, end, want;
+    } looks[] = {
+        {{100, 10}, {150, 15}, {50, 5}},
+        {{100, 10}, {150, 9}, {0, 0}},  /* stolen time steps back */
+        {{100, 10}, {101, 15}, {0, 0}}, /* more of it than busy time */
+    };
+    for (size_t i = 0; i < N_ROWS(looks); i++) {
+        const struct host_cpu_time t = host_cpu_between(&looks[i].begin, &looks[i].end);
+        assert_int_equal(t.busy_ns, looks[i].want.busy_ns);
+        assert_int_equal(t.steal_ns, looks[i].want.steal_ns);
+    }
+}
+
 static void digest_and_memory(void **state)
 {
     (void)state;
@@ -199,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(machines),
+        cmocka_unit_test(between_two_looks),
         cmocka_unit_test(digest_and_memory),
         cmocka_unit_test(forgotten_peak),
     };

@@ -122,12 +122,13 @@ STRUCT(noise_probe, NOISE_PROBE)
 
 #define NOISE(F)                                                                                   \
     F(noise_probe, before)                                                                         \
-    F(noise_probe, after) F(INT, busy_ns) F(INT, steal_ns) F(INT, cpu_run_ns) F(INT, cpu_wait_ns)
+    F(noise_probe, after)                                                                          \
+    F(INT, busy_ns) F(INT, steal_ns) F(INT, cpu_run_ns) F(INT, cpu_wait_ns) F(INT, by_launcher)
 STRUCT(noise, NOISE)
 #define DUMP_noise(name) INNER(noise, name)
 #define ZERO_noise                                                                                 \
     {                                                                                              \
-        {0}, {0}, 0, 0, 0, 0                                                                       \
+        {0}, {0}, 0, 0, 0, 0, 0                                                                    \
     }
 
 #define SUMMARY(F)                                                                                 \

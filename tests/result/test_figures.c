@@ -111,6 +111,7 @@ static void say(struct attempt_row *row, size_t i, uint64_t *random)
     s.noise.steal_ns = some(random, 200000000);
     s.noise.cpu_run_ns = some(random, 2000000000);
     s.noise.cpu_wait_ns = s.noise.cpu_run_ns > 0 ? some(random, 3000000000) : 0;
+    s.noise.by_launcher = some(random, 2) > 0;
     s.transport = (enum exchange_transport)splitmix_below(random, EXCHANGE_TRANSPORT_COUNT);
     struct evaluations e;
     evaluate(&e, random);

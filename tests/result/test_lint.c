@@ -356,6 +356,7 @@ struct look {
     uint32_t point, trial;
     double clock_before, clock_after, copy_before, copy_after;
     double steal;
+    bool by_launcher;
 };
 
 static void put_noise(struct attempt_row *row, const struct look *look, const char *node)
@@ -368,6 +369,7 @@ static void put_noise(struct attempt_row *row, const struct look *look, const ch
                   (uint64_t)llrint(5e9 * look->copy_after)},
         .busy_ns = 2000000000,
         .steal_ns = llrint(2e9 * look->steal),
+        .by_launcher = look->by_launcher,
     };
     vec_each (struct replica_row, r, &row->replicas) {
         if (r->id.role == ROLE_TRAINER && r->id.index == 0) {
@@ -391,17 +393,25 @@ static void a_machine_that_was_not_itself(void **state)
         struct look looks[2]; /* of 12 trials; the others are as usual */
         uint32_t n_trials;
         bool has_slow_node; /* point 3 ran on a node that is half as fast */
+        bool has_launcher;  /* or in its place, on the same node, a launcher saw it half as fast */
         const char *message;
     } rows[] = {
-        {"quiet", {{3, 2, 0.96, 1.04, 0.8, 1.2, 0.019}, {1, 0, 1, 1, 1, 1, 0}}, 3, false, NULL},
+        {"quiet",
+         {{3, 2, 0.96, 1.04, 0.8, 1.2, 0.019}, {1, 0, 1, 1, 1, 1, 0}},
+         3,
+         false,
+         false,
+         NULL},
         {"a clock that was slow before",
          {{3, 2, 0.88, 1, 1, 1, 0}, {1, 0, 1, 1, 1, 1, 0}},
          3,
+         false,
          false,
          "trial 2 of point 3: clock 12% below the run's median in the probe before it" ONE},
         {"a clock that was fast after, and another trial",
          {{3, 2, 1, 1.2, 1, 1, 0}, {1, 0, 1, 0.93, 1, 1, 0}},
          3,
+         false,
          false,
          "trial 2 of point 3: clock 20% above the run's median in the probe after it; also noisy: "
          "trial 0 of point 1" TWO},
@@ -409,19 +419,33 @@ static void a_machine_that_was_not_itself(void **state)
          {{0, 1, 1, 1, 1, 0.5, 0}, {1, 0, 1, 1, 1, 1, 0}},
          3,
          false,
+         false,
          "trial 1 of point 0: memory copies 50% below the run's median in the probe after it" ONE},
         {"no copy at all",
          {{0, 1, 1, 1, 0, 1, 0}, {1, 0, 1, 1, 1, 1, 0}},
          3,
+         false,
          false,
          "trial 1 of point 0: the machine was too busy for one copy in the probe before it" ONE},
         {"steal",
          {{0, 1, 1, 1, 1, 1, 0.07}, {1, 0, 1, 1, 1, 1, 0.03}},
          3,
          false,
+         false,
          "trial 1 of point 0: the hypervisor took 7% of the time in which its CPUs had work; "
          "also noisy: trial 0 of point 1" TWO},
-        {"a slow node is no noise", {{0, 1, 1, 1, 1, 1, 0}, {1, 0, 1, 1, 1, 1, 0}}, 3, true, NULL},
+        {"a slow node is no noise",
+         {{0, 1, 1, 1, 1, 1, 0}, {1, 0, 1, 1, 1, 1, 0}},
+         3,
+         true,
+         false,
+         NULL},
+        {"nor is a launcher beside a trainer, but a trial beside others of the launcher",
+         {{3, 1, 0.4, 0.5, 0.5, 0.5, 0, true}, {1, 0, 1, 1, 1, 1, 0}},
+         3,
+         false,
+         true,
+         "trial 1 of point 3: clock 20% below the run's median in the probe before it" ONE},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
@@ -435,8 +459,8 @@ static void a_machine_that_was_not_itself(void **state)
                     look = other->point == p && other->trial == t ? *other : look;
                 }
                 const bool is_slow = rows[i].has_slow_node && p == 3;
-                if (is_slow) {
-                    look = (struct look){p, t, 0.5, 0.5, 0.5, 0.5, 0};
+                if (is_slow || (rows[i].has_launcher && p == 3 && !look.by_launcher)) {
+                    look = (struct look){p, t, 0.5, 0.5, 0.5, 0.5, 0, !is_slow};
                 }
                 put_noise(fixture_throughput(&f, p, t, 128), &look, is_slow ? "slow" : "fast");
             }

@@ -60,6 +60,7 @@ static int fake_prepare(struct launcher *launcher, const struct gang_spec *gang,
         return err_set_errno(err, code, "reserve a port");
     }
     addresses_free(l);
+    l->is_probed = gang->is_probed;
     *ret = (struct gang_addresses){0};
     for (int role = 0; role < ROLE_COUNT; role++) {
         l->n_addresses[role] = gang->replicas[role];

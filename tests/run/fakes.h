@@ -35,6 +35,7 @@ struct fake_launcher {
     VEC(struct fake_member) members;
     char **addresses[ROLE_COUNT]; /* of the gang prepared last, owned */
     uint32_t n_addresses[ROLE_COUNT];
+    bool is_probed;                /* the gang prepared last asks for it */
     int create_code, prepare_code; /* not 0: that call answers it, once */
     /* As pods do it: */
     bool is_settling;  /* creations are not answered yet */

@@ -97,7 +97,8 @@ void fixture_prepare(struct fixture *f, uint32_t attempt, uint32_t pservers, uin
     struct gang_spec gang = {.attempt.number = attempt,
                              .threads = 1,
                              .replicas = {[ROLE_PSERVER] = pservers, [ROLE_TRAINER] = trainers},
-                             .is_emulated = f->is_emulated};
+                             .is_emulated = f->is_emulated,
+                             .is_probed = f->is_probed};
     struct err err = {0};
     if (f->launcher->ops->prepare(f->launcher, &gang, &f->addresses, &err) < 0) {
         fail_msg("prepare: %s", err.msg);

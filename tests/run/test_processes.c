@@ -575,6 +575,52 @@ static void a_lack_of_descriptors_is_told(void **state)
     }
 }
 
+/* Around an attempt that does not look itself: before its first member starts, and when the last that trains has ended. The
+ * first summary of one that trains carries it. */
+static void the_machine_around_an_attempt(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool is_probed;
+        const char *first[4], *second[4]; /* what the trainers do; the server hangs */
+        int carrier;                      /* -1: none */
+    } rows[] = {
+        {"the first of two", true, {"benchworker", "records"}, {"benchworker", "records"}, 0},
+        {"a foreign one", true, {"sh", "-c", "exit 0"}, {"benchworker", "records"}, 1},
+        {"nobody has a summary", true, {"sh", "-c", "exit 0"}, {"sh", "-c", "exit 0"}, -1},
+        {"one fails", true, {"benchworker", "records"}, {"benchworker", "exit", "3"}, -1},
+        {"they look themselves", false, {"benchworker", "records"}, {"benchworker", "records"}, -1},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture f;
+        fixture_open(&f, 0);
+        f.is_probed = rows[i].is_probed;
+        fixture_prepare(&f, 0, 1, 2);
+        const struct replica_id server = fixture_id(0, ROLE_PSERVER, 0);
+        const struct replica_id trainers[] = {fixture_id(0, ROLE_TRAINER, 0),
+                                              fixture_id(0, ROLE_TRAINER, 1)};
+        fixture_create(&f, &server, WORKER("hang"), NULL);
+        fixture_create(&f, &trainers[0], rows[i].first, NULL);
+        fixture_create(&f, &trainers[1], rows[i].second, NULL);
+        fixture_wait_ended(&f, &trainers[0]);
+        fixture_wait_ended(&f, &trainers[1]);
+        for (int t = 0; t < 2; t++) {
+            const struct noise *noise = fixture_get(&f, &trainers[t]).noise;
+            const char *line = fixture_output(&f, &trainers[t]).summary_line;
+            const bool carries = t == rows[i].carrier;
+            print_message("# row '%s', trainer %d: %s\n", rows[i].name, t,
+                          line == NULL ? "no summary" : line);
+            assert_int_equal(noise->by_launcher, carries);
+            assert_int_equal(noise->before.spins_per_s > 0, carries);
+            assert_int_equal(noise->after.spins_per_s > 0, carries);
+            assert_int_equal(line != NULL && strstr(line, "\"launcher\":true") != NULL, carries);
+            assert_int_equal(line != NULL && strstr(line, "\"spins_per_s\"") != NULL, carries);
+        }
+        fixture_close(&f);
+    }
+}
+
 static void free_ends_everything(void **state)
 {
     (void)state;
@@ -622,6 +668,7 @@ int main(void)
         cmocka_unit_test(a_waiting_one_can_be_removed),
         cmocka_unit_test(whoever_escapes_ends_with_the_command),
         cmocka_unit_test(a_lack_of_descriptors_is_told),
+        cmocka_unit_test(the_machine_around_an_attempt),
         cmocka_unit_test(free_ends_everything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

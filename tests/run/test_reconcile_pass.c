@@ -281,6 +281,25 @@ static void what_cannot_start_is_a_failed_replica(void **state)
     }
 }
 
+/* benchworker looks at the machine itself, other programs do not. */
+static void who_does_not_look_is_looked_at(void **state)
+{
+    (void)state;
+    static const char *const logs[] = {NULL, "torch-ddp"};
+    for (size_t i = 0; i < 2; i++) {
+        struct world w;
+        world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}",
+                                                 .log = logs[i],
+                                                 .command = logs[i] == NULL ? NULL : "[x]",
+                                                 .repeats = 1});
+        assert_int_equal(world_turn_init(&w), 0);
+        assert_int_equal(settle(&w), PASS_WAIT);
+        assert_true(w.launcher.members.len > 0);
+        assert_int_equal(w.launcher.is_probed, logs[i] != NULL);
+        world_close(&w);
+    }
+}
+
 static void cancel_leaves_nothing(void **state)
 {
     (void)state;
@@ -644,6 +663,7 @@ int main(void)
         cmocka_unit_test(a_busy_store_is_asked_again),
         cmocka_unit_test(a_full_disk_is_waited_for),
         cmocka_unit_test(what_cannot_start_is_a_failed_replica),
+        cmocka_unit_test(who_does_not_look_is_looked_at),
         cmocka_unit_test(cancel_leaves_nothing),
         cmocka_unit_test(the_deadline_is_asked_for_and_kept),
         cmocka_unit_test(a_broken_store_stops_the_run_and_resume_ends_it),
