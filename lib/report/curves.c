@@ -154,9 +154,9 @@ void report_curves_text(const struct result *r, const struct report_opts *opts, 
         buf_putc(out, '\n');
         terminal_wrapped(out, &term, buf_cstr(&text), 0, 2);
         struct table *t = models_of(c);
-        if (t != NULL && !terminal_table(out, &term, t)) {
-            buf_putc(out, '\n');
-            table_format(t, true, out);
+        if (t != NULL) {
+            /* each with model and parameter */
+            terminal_parts(out, &term, t, 2, TERMINAL_TIGHT_GAP);
         }
         table_free(t);
         buf_clear(&text);
