@@ -14,6 +14,7 @@ struct gang_noise { /* all zero: it has not begun */
     struct noise seen;
 };
 
-/* Takes 0.2 s at most each, some 0.1 s on an idle machine. */
-void gang_noise_begin(struct gang_noise *n);
-void gang_noise_end(struct gang_noise *n);
+/* Both probe on this CPU, because cores of one machine may have different clocks; -1: wherever they run. They take 0.2 s at
+ * most each, some 0.1 s on an idle machine. */
+void gang_noise_begin(struct gang_noise *n, int cpu);
+void gang_noise_end(struct gang_noise *n, int cpu);

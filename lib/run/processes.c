@@ -105,11 +105,17 @@ static bool has_arena(const struct local_gang *g, enum role role)
     return g->arena_fd >= 0 && role == ROLE_TRAINER;
 }
 
+/* Where the first trainer is pinned; -1: unknown. */
+static int first_cpu(const struct processes *l)
+{
+    return l->n_cpus > 0 ? l->cpus[0].cpu : -1;
+}
+
 static void start_process(struct processes *l, struct process *p)
 {
     struct local_gang *g = find_gang(l, &p->id.attempt);
     if (g->spec.is_probed && !g->noise.has_begun) {
-        gang_noise_begin(&g->noise);
+        gang_noise_begin(&g->noise, first_cpu(l));
     }
     bool is_trusted = str_eq(p->argv[0], "benchworker");
     _cleanup_(freep) char *path = NULL;
@@ -322,12 +328,12 @@ static bool has_trained(const struct local_gang *g)
 }
 
 /* The first summary of one that trains carries it: its node stands for all, as that of trainer 0 of benchworker. */
-static void end_noise(struct local_gang *g)
+static void end_noise(const struct processes *l, struct local_gang *g)
 {
     if (!g->noise.has_begun || g->noise.has_ended || !has_trained(g)) {
         return;
     }
-    gang_noise_end(&g->noise);
+    gang_noise_end(&g->noise, first_cpu(l));
     const uint32_t *sizes = g->spec.replicas;
     for (enum role role = ROLE_PSERVER + 1; role < ROLE_COUNT; role++) {
         for (uint32_t i = 0; i < sizes[role]; i++) {
@@ -362,7 +368,7 @@ static void on_sigchld(uv_signal_t *handle, int signum)
     bool is_alive;
     bool is_changed = reap_members(l, &is_alive);
     vec_each (struct local_gang *, g, &l->gangs) {
-        end_noise(*g);
+        end_noise(l, *g);
     }
     reap_dying(l);
     if (!is_alive && l->dying.len == 0) {

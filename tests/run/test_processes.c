@@ -1,5 +1,6 @@
 /* The local launcher with real processes: how replicas end, what is kept of them, what they get. */
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -592,6 +593,8 @@ static void the_machine_around_an_attempt(void **state)
         {"one fails", true, {"benchworker", "records"}, {"benchworker", "exit", "3"}, -1},
         {"they look themselves", false, {"benchworker", "records"}, {"benchworker", "records"}, -1},
     };
+    cpu_set_t before, after; /* the probe goes to one CPU and comes back */
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct fixture f;
         fixture_open(&f, 0);
@@ -617,6 +620,8 @@ static void the_machine_around_an_attempt(void **state)
             assert_int_equal(line != NULL && strstr(line, "\"launcher\":true") != NULL, carries);
             assert_int_equal(line != NULL && strstr(line, "\"spins_per_s\"") != NULL, carries);
         }
+        assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
+        assert_true(CPU_EQUAL(&before, &after));
         fixture_close(&f);
     }
 }
