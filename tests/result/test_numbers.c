@@ -188,6 +188,7 @@ static void two_values_in_one_run(const char *page)
     on_the_page(page, xasprintf("= %.2f        p = %.4f, at most 0.01: slower by %.1f%%", p.t, p.p,
                                 100 * (1 - ratio.value)));
     on_the_page(page, xasprintf("= %.4f, above 0.95: yes", exp(paired_low_95(&p))));
+    on_the_page(page, xasprintf("p = 2 / 8 = %.2f, the best", p.p_signs));
 }
 
 /* Eight runs are too few to name a change, twelve are not. */
@@ -350,6 +351,16 @@ static void slower_beyond_chance(const char *page)
     on_the_page(page, xasprintf("p counts three times: %.4f, at most 0.05", 3 * p));
 }
 
+static void contradicted(const char *page)
+{
+    const double f = 0.0030 / (0.0010 / 6);
+    on_the_page(page,
+                xasprintf("= %.4f        F = 0.0030 / (0.0010 / 6) = %.1f\n", sqrt(0.0040 / 7), f));
+    const double p = student_incomplete_beta(6.0 / 2, 1.0 / 2, 6 / (6 + f)); /* as misfit_of() */
+    assert_true(fabs(student_two_sided(sqrt(f), 6) - p) < 1e-12);
+    on_the_page(page, xasprintf("sqrt(%.1f) = %.3f with 6: p = %.4f, at most 0.01", f, sqrt(f), p));
+}
+
 static void the_page_is_worked_right(void **state)
 {
     (void)state;
@@ -370,6 +381,7 @@ static void the_page_is_worked_right(void **state)
     what_would_help(page);
     trials_that_stand_out(page);
     slower_beyond_chance(page);
+    contradicted(page);
 }
 
 int main(void)
