@@ -112,7 +112,7 @@ class Systems(cli.CliCase):
             self.assertGreater(min(noise[when]["spinsPerS"] for when in ("before", "after")), 0)
             self.assertEqual([None] * len(others), others)
         described = self.ctl("describe", result["run"], "--store", self.store).stdout
-        self.assertRegex(described, r"(?m)^Noise .*\n +POINT .*\n +0 +0 +\d+ +[\d.]+ +\d+ +[\d.]+ ")
+        self.assertRegex(described, r"(?m)^Noise .*\n +POINT .*\n +0 +0 +\d+ +([\d.]+|too busy) +\d+ +([\d.]+|too busy) ")
         log = self.ctl("logs", result["run"], "--store", self.store, "--point", "1").stdout  # of worker 0
         self.assertIn("model my-net world 2\n", log)
         table = self.ctl("results", result["run"], "--store", self.store).stdout
