@@ -90,7 +90,9 @@ class Live(cli.CliCase):
         name = self.run_tiny(repeats=1)["run"]
         rows = [("get", "runs", "--store", self.store), ("get", "runs", "--store", self.store, "-o", "wide"),
                 ("get", "benchmarks", "--local"), ("reference",), ("reference", "tf-official-2017"),
-                ("describe", name, "--store", self.store)]
+                ("describe", name, "--store", self.store), ("history", "tiny", "--store", self.store),
+                ("results", name, "--store", self.store),
+                *(("results", name, "--store", self.store, "--by", what) for what in ("node", "replica", "phase", "curve"))]
         for args in rows:
             for columns in (60, 80, 200):
                 with self.subTest(args=args, columns=columns):
