@@ -6,17 +6,18 @@
  *
  *   first call of on_request   the headers are complete     NEW
  *   second call                the request is               -> answered at once, or WAITING: suspended
- *   on_wake                    the render thread has done   DONE: resumed
+ *   on_wake                    a render thread has done     DONE: resumed
  *   third call                                              answered
  *   on_completed                                            freed
  *
  * A stream (stream.h) is answered at once, too, and its connection is then suspended between events.
  *
  * Limits: CONNECTIONS at once, HEADER_BYTES for request line and headers (MHD answers 414 or 431),
- * IDLE_S of silence, MAX_ARGS arguments, no body; those of render.h for what is waited for, and of stream.h. A client that
+ * IDLE_S of silence, MAX_ARGS arguments, no body; WAITING requests for documents and SCRAPES for /metrics; those of render.h
+ * for what is waited for, and of stream.h. A client that
  * goes away costs its connection only. Responses in flight may have SENDING_BYTES together, except small
  * ones, and one that several clients read counts once: a client that asks for logs and does not read
- * them must not exhaust benchd's memory. */
+ * them must not exhaust benchd's memory, nor take it from /metrics, which has SCRAPES_SENDING_BYTES of its own. */
 #include "daemon/web/web.h"
 
 #include <stdatomic.h>
@@ -38,7 +39,10 @@
 #define HEADER_BYTES 16384 /* MHD's memory for one connection: what is read and what is sent */
 #define IDLE_S 10
 #define MAX_ARGS 16
+#define WAITING 128
+#define SCRAPES 16
 #define SENDING_BYTES ((size_t)64 << 20)
+#define SCRAPES_SENDING_BYTES ((size_t)8 << 20)
 #define SMALL_BYTES ((size_t)64 << 10)
 
 #define SECURITY                                                                                   \
@@ -46,10 +50,17 @@
     "'none'; form-action 'self'; "                                                                 \
     "frame-ancestors 'none'"
 
+/* Where documents of one kind come from, and how much of them is on its way. */
+struct source {
+    struct renderer *renderer;
+    size_t n_sending,
+        max_sending; /* bytes of responses that are not sent completely; the HTTP thread's alone */
+};
+
 struct web {
     const struct daemon_view *view;
     char *read_key; /* owned; NULL: not needed */
-    struct renderer *renderer;
+    struct source readers, scrapes;
     uv_thread_t thread;
     atomic_bool is_stopping;
     uv_async_t wake; /* a job is done, or is_stopping */
@@ -61,7 +72,6 @@ struct web {
     uv_timer_t timer;
     struct streams *streams;
     struct web_stats stats;
-    size_t n_sending; /* bytes of responses that are not sent completely */
 };
 
 /* --- A request ------------------------------------------------------------------------------- */
@@ -74,6 +84,11 @@ struct request {
     bool has_too_many_args, is_head;
     struct render_job job;
 };
+
+static struct source *source_of(struct web *w, const struct request *request)
+{
+    return request->job.route.kind == ROUTE_SCRAPE ? &w->scrapes : &w->readers;
+}
 
 static enum MHD_Result take_argument(void *ctx, enum MHD_ValueKind kind, const char *name,
                                      const char *value)
@@ -118,7 +133,7 @@ static void read_request(struct request *request, const char *path)
 
 /* The body of a response, until MHD has sent it or given up. */
 struct sending {
-    struct web *web;
+    struct source *source;
     struct body *body; /* referenced */
 };
 
@@ -126,24 +141,24 @@ static void on_sent(void *ctx)
 {
     struct sending *s = ctx;
     if (--s->body->n_sending == 0) {
-        s->web->n_sending -= s->body->len;
+        s->source->n_sending -= s->body->len;
     }
     body_unref(s->body);
     free(s);
 }
 
-static bool may_send(const struct web *w, const struct body *body)
+static bool may_send(const struct source *source, const struct body *body)
 {
     return body->n_sending > 0 || body->len <= SMALL_BYTES ||
-           w->n_sending + body->len <= SENDING_BYTES;
+           source->n_sending + body->len <= source->max_sending;
 }
 
-static struct MHD_Response *make_response(struct web *w, struct body *body_take)
+static struct MHD_Response *make_response(struct source *source, struct body *body_take)
 {
     struct sending *s = xnew(struct sending);
-    *s = (struct sending){w, body_take};
+    *s = (struct sending){source, body_take};
     if (body_take->n_sending++ == 0) {
-        w->n_sending += body_take->len;
+        source->n_sending += body_take->len;
     }
     struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
         body_take->len, body_take->data, on_sent, s);
@@ -175,10 +190,11 @@ static void add_headers(struct MHD_Response *response, int code, const char *con
     }
 }
 
-static enum MHD_Result send_body(struct web *w, struct MHD_Connection *connection, int code,
+static enum MHD_Result send_body(struct web *w, struct source *source,
+                                 struct MHD_Connection *connection, int code,
                                  struct body *body_take, bool must_retry_later)
 {
-    if (!may_send(w, body_take)) {
+    if (!may_send(source, body_take)) {
         struct web_response res = {0};
         web_fail_busy(&res, "too many responses are being sent; try again later");
         body_unref(body_take);
@@ -188,7 +204,7 @@ static enum MHD_Result send_body(struct web *w, struct MHD_Connection *connectio
     }
     web_stats_count(&w->stats, code);
     const char *content_type = body_take->content_type;
-    struct MHD_Response *response = make_response(w, body_take);
+    struct MHD_Response *response = make_response(source, body_take);
     if (response == NULL) {
         return MHD_NO;
     }
@@ -201,7 +217,7 @@ static enum MHD_Result send_body(struct web *w, struct MHD_Connection *connectio
 static enum MHD_Result send_response(struct web *w, struct MHD_Connection *connection,
                                      struct web_response *res)
 {
-    return send_body(w, connection, res->code, body_new(&res->body, res->content_type),
+    return send_body(w, &w->readers, connection, res->code, body_new(&res->body, res->content_type),
                      res->must_retry_later);
 }
 
@@ -278,7 +294,7 @@ static enum MHD_Result begin_answer(struct web *w, struct request *request, cons
     w->stats.n_streams = streams_count(w->streams);
     request->job.stats = w->stats;
     request->state = REQUEST_WAITING;
-    if (!renderer_submit(w->renderer, &request->job)) {
+    if (!renderer_submit(source_of(w, request)->renderer, &request->job)) {
         request->state = REQUEST_NEW;
         web_fail_busy(&res, "too many requests; try again later");
         return send_response(w, request->connection, &res);
@@ -314,7 +330,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     }
     if (request->state == REQUEST_DONE) {
         struct render_job *job = &request->job;
-        return send_body(w, connection, job->code, take_ptr(job->body), job->must_retry_later);
+        return send_body(w, source_of(w, request), connection, job->code, take_ptr(job->body),
+                         job->must_retry_later);
     }
     return begin_answer(w, request, url);
 }
@@ -358,18 +375,25 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     serve(poll->data);
 }
 
-static void resume_done(struct web *w)
+static void resume_done_of(const struct source *source)
 {
-    for (struct render_job *job; (job = renderer_take_done(w->renderer)) != NULL;) {
+    for (struct render_job *job; (job = renderer_take_done(source->renderer)) != NULL;) {
         struct request *request = job->ctx;
         request->state = REQUEST_DONE;
         MHD_resume_connection(request->connection);
     }
 }
 
+static void resume_done(const struct web *w)
+{
+    resume_done_of(&w->readers);
+    resume_done_of(&w->scrapes);
+}
+
 static void stop(struct web *w)
 {
-    renderer_stop(w->renderer);
+    renderer_stop(w->readers.renderer);
+    renderer_stop(w->scrapes.renderer);
     streams_stop(w->streams);
     resume_done(w); /* MHD must not be stopped with a suspended connection */
     (void)MHD_run(w->mhd);
@@ -396,11 +420,11 @@ static void on_resumed(void *ctx)
     serve(ctx);
 }
 
-/* On the render thread. */
+/* On a render thread. */
 static void on_done(void *ctx)
 {
     struct web *w = ctx;
-    (void)uv_async_send(&w->wake); /* not closing: the render thread ends before */
+    (void)uv_async_send(&w->wake); /* not closing: the render threads end before */
 }
 
 static void run(void *ctx)
@@ -436,24 +460,48 @@ static int start_mhd(struct web *w, int fd_take, struct err *err)
     return 0;
 }
 
+/* They answer nobody before the loop is there. */
+static int start_renderers(struct web *w, const struct web_params *params, struct err *err)
+{
+    struct render_params render = {.view = params->view,
+                                   .store_url = params->store_url,
+                                   .max_waiting = WAITING,
+                                   .counts_submitter = true,
+                                   .on_done = on_done,
+                                   .ctx = w};
+    const int r = renderer_new(&render, &w->readers.renderer, err);
+    render.max_waiting = SCRAPES;
+    render.counts_submitter = false; /* it works for readers */
+    w->readers.max_sending = SENDING_BYTES;
+    w->scrapes.max_sending = SCRAPES_SENDING_BYTES;
+    return r < 0 ? r : renderer_new(&render, &w->scrapes.renderer, err);
+}
+
+/* Those that there are. */
+static void end_renderers(const struct web *w)
+{
+    struct renderer *const renderers[] = {w->readers.renderer, w->scrapes.renderer};
+    for (size_t i = 0; i < 2 && renderers[i] != NULL; i++) {
+        renderer_stop(renderers[i]);
+        renderer_free(renderers[i]);
+    }
+}
+
 static int start_threads(struct web *w, const struct web_params *params, int fd_take,
                          struct err *err)
 {
-    const struct render_params render = {
-        .view = params->view, .store_url = params->store_url, .on_done = on_done, .ctx = w};
     json_object_seed(0); /* jansson asks for it before there are threads */
-    int r =
-        renderer_new(&render, &w->renderer, err); /* it answers nobody before the loop is there */
+    int r = start_renderers(w, params, err);
     if (r < 0) {
         (void)close(fd_take);
+        end_renderers(w);
         return r;
     }
     r = uv_loop_init(&w->loop);
     r = r < 0 ? r : uv_async_init(&w->loop, &w->wake, on_wake);
     if (r < 0) {
         (void)close(fd_take);
-        renderer_stop(w->renderer);
-        renderer_free(w->renderer);
+        end_renderers(w);
         return err_set(err, EIO, "the HTTP server cannot start: %s", uv_strerror(r));
     }
     w->wake.data = w;
@@ -465,8 +513,7 @@ static int start_threads(struct web *w, const struct web_params *params, int fd_
         r = err_set(err, EAGAIN, "the HTTP thread cannot start: %s", uv_strerror(r));
     }
     if (r < 0) {
-        renderer_stop(w->renderer);
-        renderer_free(w->renderer);
+        end_renderers(w);
     }
     return r;
 }
@@ -502,7 +549,8 @@ void web_free(struct web *w)
     (void)uv_thread_join(&w->thread); /* it was created: cannot fail */
     (void)uv_loop_close(&w->loop);    /* every handle is closed */
     streams_free(w->streams);
-    renderer_free(w->renderer);
+    renderer_free(w->readers.renderer);
+    renderer_free(w->scrapes.renderer);
     free(w->read_key);
     free(w);
 }

@@ -23,8 +23,8 @@ struct renderer {
     uv_thread_t thread;
     uv_mutex_t mutex;
     uv_cond_t has_work;
-    struct queue scrapes, waiting, done; /* under the mutex */
-    int64_t submitter_cpu_ns;            /* of the thread that submits; under the mutex */
+    struct queue waiting, done; /* under the mutex */
+    int64_t submitter_cpu_ns;   /* of the thread that submits, 0 if not counted; under the mutex */
     atomic_bool is_stopping;
     /* Of the thread alone: */
     struct site site;
@@ -242,10 +242,6 @@ static int64_t rest_ns(struct renderer *r)
 /* With the mutex held. NULL: it has waited; look again. */
 static struct render_job *next_job(struct renderer *r)
 {
-    struct render_job *scrape = queue_pop(&r->scrapes);
-    if (scrape != NULL) {
-        return scrape;
-    }
     if (r->waiting.first == NULL) {
         wait_for_work(r);
         return NULL;
@@ -254,8 +250,7 @@ static struct render_job *next_job(struct renderer *r)
     if (wait_ns == 0) {
         return queue_pop(&r->waiting);
     }
-    (void)uv_cond_timedwait(&r->has_work, &r->mutex,
-                            (uint64_t)wait_ns); /* or a scrape, or the end */
+    (void)uv_cond_timedwait(&r->has_work, &r->mutex, (uint64_t)wait_ns); /* or the end */
     return NULL;
 }
 
@@ -289,7 +284,6 @@ int renderer_new(const struct render_params *params, struct renderer **ret, stru
         free(r);
         return code;
     }
-    queue_init(&r->scrapes);
     queue_init(&r->waiting);
     queue_init(&r->done);
     code = uv_mutex_init(&r->mutex);
@@ -306,16 +300,15 @@ int renderer_new(const struct render_params *params, struct renderer **ret, stru
 
 bool renderer_submit(struct renderer *r, struct render_job *job)
 {
-    const bool is_scrape = job->route.kind == ROUTE_SCRAPE;
-    struct queue *q = is_scrape ? &r->scrapes : &r->waiting;
     job->give_up_ns = clock_monotonic_ns() + RENDER_TIMEOUT_NS;
     uv_mutex_lock(&r->mutex);
-    r->submitter_cpu_ns = clock_thread_cpu_ns();
-    const bool is_taken = !atomic_load(&r->is_stopping) &&
-                          q->len < (is_scrape ? RENDER_MAX_SCRAPES : RENDER_MAX_WAITING);
+    if (r->params.counts_submitter) {
+        r->submitter_cpu_ns = clock_thread_cpu_ns();
+    }
+    const bool is_taken = !atomic_load(&r->is_stopping) && r->waiting.len < r->params.max_waiting;
     if (is_taken) {
-        queue_push(q, job);
-        if (is_scrape || q->len == 1) { /* else the thread works, or rests on purpose */
+        queue_push(&r->waiting, job);
+        if (r->waiting.len == 1) { /* else the thread works, or rests on purpose */
             uv_cond_signal(&r->has_work);
         }
     }
@@ -338,8 +331,7 @@ void renderer_stop(struct renderer *r)
     uv_cond_signal(&r->has_work);
     uv_mutex_unlock(&r->mutex);
     (void)uv_thread_join(&r->thread); /* it was created: cannot fail */
-    for (struct render_job *job;
-         (job = queue_pop(&r->scrapes)) != NULL || (job = queue_pop(&r->waiting)) != NULL;) {
+    for (struct render_job *job; (job = queue_pop(&r->waiting)) != NULL;) {
         answer(r, job);
         queue_push(&r->done, job);
     }

@@ -1,14 +1,14 @@
-/* The render thread: makes the answers that need the store, one at a time, from a reader of its own. The
+/* A render thread: makes answers that need the store, one at a time, from a reader of its own. The
  * HTTP thread submits jobs and collects them when on_done was called.
  *
- *   submit -> waiting (RENDER_MAX_WAITING) -> render thread -> done -> take_done
+ *   submit -> waiting (max_waiting) -> render thread -> done -> take_done
  *
  * Equal requests that wait together get one document: it is made after all of them came, so none gets an older
- * state than it asked for. While a run is driven, what waits is made within a share of a CPU (cpu_budget.h), but for
- * /metrics.
+ * state than it asked for. While a run is driven, what waits is made within a share of a CPU (cpu_budget.h).
  *
- * One thread, because then the memory of one document at most is in use besides the cache, and because
- * more would take the CPU from the daemon's loop. A job that waits or reads for RENDER_TIMEOUT_NS is
+ * benchd has two: one for /metrics and one for everything else, so that a scrape waits for no reader and pays for none. Not
+ * more, because then the memory of one document at most is in use besides the cache, and because
+ * they would take the CPU from the daemon's loop. A job that waits or reads for RENDER_TIMEOUT_NS is
  * answered with 503. A document whose rows were read in time is finished: building and printing it is
  * not interrupted. */
 #pragma once
@@ -17,8 +17,6 @@
 #include "daemon/web/body.h"
 #include "daemon/web/routes.h"
 
-#define RENDER_MAX_WAITING 128
-#define RENDER_MAX_SCRAPES 16
 #define RENDER_TIMEOUT_NS (10 * INT64_C(1000000000))
 
 struct render_job {
@@ -39,6 +37,8 @@ struct render_job {
 struct render_params {
     const struct daemon_view *view;
     const char *store_url;
+    size_t max_waiting;         /* jobs; more are not taken */
+    bool counts_submitter;      /* its share has to do for the thread that submits, too */
     void (*on_done)(void *ctx); /* a job is done; called on the render thread */
     void *ctx;
 };

@@ -1,8 +1,8 @@
-/* The HTTP side of benchd: /metrics, /healthz, /readyz, /api/v1 and pages for people. It has two threads of
+/* The HTTP side of benchd: /metrics, /healthz, /readyz, /api/v1 and pages for people. It has three threads of
  * its own, so that the daemon's loop never waits for a client or for what is made for one:
  *
- *   HTTP thread (http.c)      connections, limits, health
- *   render thread (render.c)  everything that reads the store, from a connection of its own
+ *   HTTP thread (http.c)            connections, limits, health
+ *   two render threads (render.c)   /metrics; everything else that reads the store. Each has a connection of its own
  *
  * It sees the daemon through inspect.h alone and changes nothing. Implemented in http.c. */
 #pragma once
@@ -15,7 +15,7 @@
 
 struct web_params {
     const struct daemon_view *view; /* borrowed */
-    const char *store_url;          /* of a store that is open; a second connection is made */
+    const char *store_url;          /* of a store that is open; two more connections are made */
     const char *listen;             /* "host:port"; port 0 picks one */
     const char *read_key; /* the header WEB_READ_KEY of requests that read runs; NULL: not needed */
 };
@@ -24,6 +24,6 @@ struct web;
 int web_new(const struct web_params *params, struct web **ret, struct err *err);
 /* "host:port" that is bound. Borrowed. */
 const char *web_address(const struct web *w);
-/* Stops listening, closes all connections and waits for the threads: for as long as the document takes
- * that is being made. NULL is fine. */
+/* Stops listening, closes all connections and waits for the threads: for as long as the documents take
+ * that are being made. NULL is fine. */
 void web_free(struct web *w);

@@ -76,7 +76,7 @@ class ServedCase(cli.CliCase):
         self.server = self.serve()
 
     def serve(self, active=None, big=False):
-        """big: an attempt 7 of point 0 with a long log."""
+        """big: an attempt 7 of point 0 with a long log, and more than 64 KiB of /metrics."""
         server = Server(self.store, *([active] if active else []), *(["big"] if big else []))
         self.addCleanup(self.check_end, server)
         return server

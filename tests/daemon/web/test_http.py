@@ -126,7 +126,7 @@ class Http(serve.ServedCase):
         self.assert_alive()
 
     def test_logs_that_nobody_reads(self):
-        """Their memory has a limit; others are told to come again, and probes are answered all the same."""
+        """Their memory has a limit; others are told to come again, and probes and scrapes are answered all the same."""
         server = self.serve(self.name, big=True)
         path = f"/api/v1/runs/{self.name}/logs?point=0&attempt=7"
         request = f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
@@ -143,6 +143,8 @@ class Http(serve.ServedCase):
             refused = deaf.recv(4096).decode()
             self.assertIn("try again later", refused)
             self.assertEqual(server.get("/healthz")[0], 200)
+            code, _, page = server.get("/metrics")
+            self.assertEqual((code, len(page) > 1 << 16), (200, True), "it has room of its own")
         until = time.monotonic() + 20       # the server has to notice that they left
         while server.get(path)[0] == 503:
             self.assertLess(time.monotonic(), until, "what was sent to clients that left still counts")

@@ -17,7 +17,6 @@
 #include <cmocka.h>
 
 #include "base/str.h"
-#include "daemon/web/cache.h"
 #include "daemon/web/cpu_budget.h"
 #include "daemon/web/render.h"
 #include "daemon/web/web.h"
@@ -27,6 +26,7 @@
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 #define S_NS INT64_C(1000000000)
+#define WAITING 5 /* jobs of a rig's renderer */
 
 /* --- The store's reader and the clock: these replace those of the program (-Wl,--wrap) ------- */
 
@@ -38,6 +38,7 @@ static atomic_int n_lists;       /* calls of list_wanted */
 static atomic_int n_run_lists;   /* calls of list_runs */
 static atomic_llong now_ns;
 static atomic_llong cpu_ns, submitter_cpu_ns; /* of the render thread; of who submits */
+static sem_t has_looked; /* the render thread, at its CPU time; one post each */
 static pthread_t submitter;
 
 int64_t __wrap_clock_monotonic_ns(void);
@@ -49,7 +50,11 @@ int64_t __wrap_clock_monotonic_ns(void)
 int64_t __wrap_clock_thread_cpu_ns(void);
 int64_t __wrap_clock_thread_cpu_ns(void)
 {
-    return atomic_load(pthread_equal(pthread_self(), submitter) ? &submitter_cpu_ns : &cpu_ns);
+    const bool is_submitter = pthread_equal(pthread_self(), submitter) != 0;
+    if (!is_submitter) {
+        assert_int_equal(sem_post(&has_looked), 0);
+    }
+    return atomic_load(is_submitter ? &submitter_cpu_ns : &cpu_ns);
 }
 
 static int list_runs_held(struct store *s, struct run_row **ret, size_t *ret_n, struct err *err)
@@ -141,18 +146,34 @@ static int setup(void **state)
     n_lists = n_run_lists = 0;
     is_held = false;
     assert_int_equal(sem_init(&is_waiting, 0, 0) | sem_init(&may_go, 0, 0), 0);
+    assert_int_equal(sem_init(&has_looked, 0, 0), 0);
     assert_int_equal(sem_init(&rig->done, 0, 0), 0);
     *state = rig;
     return 0;
 }
 
-static int setup_renderer(void **state)
+static int setup_with(void **state, bool counts_submitter)
 {
     (void)setup(state);
     struct rig *rig = *state;
-    const struct render_params params = {rig->view, rig->url, on_done, rig};
+    const struct render_params params = {.view = rig->view,
+                                         .store_url = rig->url,
+                                         .max_waiting = WAITING,
+                                         .counts_submitter = counts_submitter,
+                                         .on_done = on_done,
+                                         .ctx = rig};
     assert_int_equal(renderer_new(&params, &rig->renderer, NULL), 0);
     return 0;
+}
+
+static int setup_renderer(void **state)
+{
+    return setup_with(state, true);
+}
+
+static int setup_scrapes(void **state)
+{
+    return setup_with(state, false);
 }
 
 static int teardown(void **state)
@@ -223,23 +244,16 @@ static size_t ask(struct rig *rig, const char *path)
 static void test_too_many_wait(void **state)
 {
     struct rig *rig = *state;
-    static struct render_job jobs[RENDER_MAX_WAITING + 1], scrapes[RENDER_MAX_SCRAPES + 1];
-    struct render_job first;
+    struct render_job first, jobs[WAITING + 1];
     hold(rig, &first);
     for (size_t i = 0; i < N(jobs); i++) {
         jobs[i] = job_of("/api/v1/runs");
-        assert_int_equal(renderer_submit(rig->renderer, &jobs[i]), i < RENDER_MAX_WAITING);
-    }
-    for (size_t i = 0; i < N(scrapes); i++) { /* they have places of their own */
-        scrapes[i] = job_of("/metrics");
-        assert_int_equal(renderer_submit(rig->renderer, &scrapes[i]), i < RENDER_MAX_SCRAPES);
+        assert_int_equal(renderer_submit(rig->renderer, &jobs[i]), i < WAITING);
     }
     let_go();
-    for (size_t i = 0; i < 1 + RENDER_MAX_SCRAPES + RENDER_MAX_WAITING; i++) {
+    for (size_t i = 0; i < 1 + WAITING; i++) {
         struct render_job *job = next_done(rig);
-        assert_ptr_equal(job, i == 0                    ? &first
-                              : i <= RENDER_MAX_SCRAPES ? &scrapes[i - 1]
-                                                        : &jobs[i - 1 - RENDER_MAX_SCRAPES]);
+        assert_ptr_equal(job, i == 0 ? &first : &jobs[i - 1]);
         assert_int_equal(job->code, 200);
         body_unref(job->body);
     }
@@ -283,66 +297,34 @@ static void test_equal_requests_share(void **state)
     renderer_stop(rig->renderer);
 }
 
-/* A bucket of CPU time, whose looks follow each other. */
-static void test_cpu_budget(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *name;
-        int64_t after_ms, used_ms;
-        bool is_idle; /* nothing is driven */
-        int64_t wait_ms;
-    } rows[] = {
-        {"full", 0, 0, false, 0},
-        {"the burst is at once", 0, 499, false, 0},
-        {"used up", 0, 1, false, 20 * 5},
-        {"half a slice earned", 50, 0, false, 10 * 5},
-        {"what it uses meanwhile is owed", 0, 5, false, 15 * 5},
-        {"a slice", 75, 0, false, 0},
-        {"the rest of it", 0, 19, false, 0},
-        {"and again", 0, 1, false, 20 * 5},
-        {"a long document owes a second", 0, 7000, false, 1020 * 5},
-        {"not over a moment before", 5099, 0, false, 1},
-        {"over", 1, 0, false, 0},
-        {"it earns no more than the burst", 3600 * 1000, 0, false, 0},
-        {"which is used up", 0, 500, false, 20 * 5},
-        {"as much as one likes while nothing is driven", 0, 9000, true, 0},
-        {"which leaves it full", 0, 499, false, 0},
-    };
-    struct cpu_budget b;
-    int64_t at_ms = 7000000, cpu_ms = 300; /* of a machine and threads that have worked before */
-    cpu_budget_init(&b, at_ms * 1000000, cpu_ms * 1000000);
-    for (size_t i = 0; i < N(rows); i++) {
-        print_message("# %s\n", rows[i].name);
-        at_ms += rows[i].after_ms;
-        cpu_ms += rows[i].used_ms;
-        const int64_t wait_ns =
-            cpu_budget_wait_ns(&b, at_ms * 1000000, cpu_ms * 1000000, !rows[i].is_idle);
-        assert_int_equal(wait_ns / 1000000, rows[i].wait_ms);
-    }
-}
-
 static void publish_driving(struct rig *rig, bool is_driving)
 {
     rig->daemon.facts.runs[RUN_RUNNING] = is_driving;
     fake_daemon_publish(&rig->daemon, rig->view);
 }
 
-/* Asks for the list when one of the readers' threads has had their share of the CPU, and for /metrics, which does not
- * wait for that. */
-static void use_up(struct rig *rig, atomic_llong *whose, struct render_job *waiting)
+/* Submits a job when one of the threads has had its share of the CPU, and none is left. */
+static void use_up(struct rig *rig, atomic_llong *whose, struct render_job *job)
 {
     struct render_job first;
     hold(rig, &first);
-    *whose += CPU_BUDGET_DEBT_NS + CPU_BUDGET_BURST_NS;
-    *waiting = job_of("/");
-    assert_true(renderer_submit(rig->renderer, waiting));
+    *whose += CPU_BUDGET_BURST_NS;
+    *job = job_of("/");
+    assert_true(renderer_submit(rig->renderer, job));
     let_go();
     assert_ptr_equal(next_done(rig), &first);
     body_unref(first.body);
-    for (int i = 0; i < 3; i++) {
-        (void)ask(rig, "/metrics");
+}
+
+/* The thread has looked again, by its own clock, since it began to rest. */
+static void expect_rest(struct rig *rig)
+{
+    while (sem_trywait(&has_looked) == 0) {
     }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sem_wait(&has_looked), 0);
+    }
+    assert_int_equal(sem_trywait(&rig->done), -1);
 }
 
 /* While a run is driven, readers wait for their share of a CPU. */
@@ -352,14 +334,31 @@ static void test_readers_have_a_share(void **state)
     struct render_job waiting;
     publish_driving(rig, true);
     use_up(rig, &submitter_cpu_ns, &waiting);
-    now_ns += (CPU_BUDGET_DEBT_NS + CPU_BUDGET_SLICE_NS) * CPU_BUDGET_SHARE;
-    (void)ask(rig, "/metrics"); /* wakes the thread: its clock is the test's */
+    expect_rest(rig);
+    now_ns += CPU_BUDGET_SLICE_NS * CPU_BUDGET_SHARE;
     assert_ptr_equal(next_done(rig), &waiting);
     assert_int_equal(waiting.code, 200);
     body_unref(waiting.body);
     publish_driving(rig, false);
     cpu_ns += 100 * S_NS;
     (void)ask(rig, "/"); /* nothing is driven: at once */
+    renderer_stop(rig->renderer);
+}
+
+/* Scrapes have a share of their own: what the HTTP thread works for readers is not theirs to pay. */
+static void test_scrapes_do_not_pay_for_readers(void **state)
+{
+    struct rig *rig = *state;
+    struct render_job scrape;
+    publish_driving(rig, true);
+    use_up(rig, &submitter_cpu_ns, &scrape);
+    assert_ptr_equal(next_done(rig), &scrape); /* the clock has not moved */
+    body_unref(scrape.body);
+    use_up(rig, &cpu_ns, &scrape);
+    expect_rest(rig);
+    now_ns += CPU_BUDGET_SLICE_NS * CPU_BUDGET_SHARE;
+    assert_ptr_equal(next_done(rig), &scrape);
+    body_unref(scrape.body);
     renderer_stop(rig->renderer);
 }
 
@@ -370,9 +369,9 @@ static void test_a_share_that_comes_too_late(void **state)
     struct render_job waiting;
     publish_driving(rig, true);
     use_up(rig, &cpu_ns, &waiting);
+    expect_rest(rig);
     now_ns += RENDER_TIMEOUT_NS;
     cpu_ns += 100 * S_NS;
-    (void)ask(rig, "/metrics");
     assert_ptr_equal(next_done(rig), &waiting);
     assert_int_equal(waiting.code, 503);
     assert_true(waiting.must_retry_later);
@@ -419,10 +418,10 @@ static void test_stop(void **state)
 static void test_stop_with_work(void **state)
 {
     struct rig *rig = *state;
-    struct render_job first, waiting = job_of("/"), scrape = job_of("/metrics");
+    struct render_job first, waiting = job_of("/"), other = job_of("/api/v1/runs");
     hold(rig, &first);
     assert_true(renderer_submit(rig->renderer, &waiting));
-    assert_true(renderer_submit(rig->renderer, &scrape));
+    assert_true(renderer_submit(rig->renderer, &other));
     let_go();
     renderer_stop(rig->renderer);
     size_t n = 0;
@@ -512,48 +511,14 @@ static void test_pages_over_runs_are_kept(void **state)
     renderer_stop(rig->renderer);
 }
 
-static void test_cache(void **state)
-{
-    (void)state;
-    struct cache c = {0};
-    struct buf text = BUF_INIT;
-    for (size_t i = 0; i < CACHE_ENTRIES + 2; i++) {
-        char key[16];
-        (void)snprintf(key, sizeof(key), "%zu", i);
-        buf_puts(&text, key);
-        struct body *body = body_new(&text, WEB_TEXT);
-        cache_put(&c, key, "1", body, (int64_t)i);
-        body_unref(body);
-    }
-    assert_int_equal(c.entries.len, CACHE_ENTRIES);
-    assert_null(cache_get(&c, "0", "1", 1)); /* the least recently used went first */
-    assert_null(cache_get(&c, "1", "1", 1));
-    assert_null(cache_get(&c, "2", "2", 1)); /* another version */
-    struct body *two = cache_get(&c, "2", "1", CACHE_IDLE_NS);
-    assert_non_null(two);
-    cache_drop_idle(&c, CACHE_IDLE_NS * 2);
-    assert_int_equal(c.entries.len, 1);
-    for (size_t i = 0; i < 3; i++) {
-        char *big = xcalloc(1, CACHE_BYTES / 2);
-        buf_append(&text, big, CACHE_BYTES / 2);
-        free(big);
-        struct body *body = body_new(&text, WEB_TEXT);
-        cache_put(&c, i == 2 ? "b" : "a", "1", body, CACHE_IDLE_NS * 2);
-        body_unref(body);
-    }
-    assert_int_equal(c.entries.len, 2); /* both fit exactly, without the old one */
-    assert_int_equal(c.bytes, CACHE_BYTES);
-    cache_done(&c);
-    assert_string_equal(two->data, "2"); /* it has a user */
-    body_unref(two);
-}
-
 /* Sends a request on a connection of its own; `header`: "" or a line with its end. */
 static void get_with(const char *address, const char *path, const char *header, int *ret_fd)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     to.sin_port = htons((uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10));
     *ret_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const struct timeval patience = {.tv_sec = 20}; /* an answer that does not come is a failure */
+    assert_int_equal(setsockopt(*ret_fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
     assert_int_equal(connect(*ret_fd, (struct sockaddr *)&to, sizeof(to)), 0);
     char request[256];
     const int len = snprintf(request, sizeof(request), "GET %s HTTP/1.0\r\n%s\r\n", path, header);
@@ -573,7 +538,7 @@ static void assert_answer(int fd, const char *status)
     (void)close(fd);
 }
 
-/* While the store is read for one client, the probes of others are answered, and benchd can end. */
+/* While the store is read for one client, the probes and scrapes of others are answered, and benchd can end. */
 static void test_probes_wait_for_nobody(void **state)
 {
     struct rig *rig = *state;
@@ -588,7 +553,11 @@ static void test_probes_wait_for_nobody(void **state)
     assert_int_equal(sem_wait(&is_waiting), 0);
     static const struct {
         const char *path, *status;
-    } rows[] = {{"/healthz", "200"}, {"/readyz", "503"}, {"/style.css", "200"}, {"/none", "404"}};
+    } rows[] = {{"/healthz", "200"},
+                {"/readyz", "503"},
+                {"/metrics", "200"},
+                {"/style.css", "200"},
+                {"/none", "404"}};
     for (size_t i = 0; i < N(rows); i++) {
         get(web_address(web), rows[i].path, &probe);
         assert_answer(probe, rows[i].status);
@@ -661,15 +630,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_too_many_wait, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_equal_requests_share, setup_renderer, teardown),
-        cmocka_unit_test(test_cpu_budget),
         cmocka_unit_test_setup_teardown(test_readers_have_a_share, setup_renderer, teardown),
+        cmocka_unit_test_setup_teardown(test_scrapes_do_not_pay_for_readers, setup_scrapes,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_a_share_that_comes_too_late, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_time_is_over, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_stop, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_stop_with_work, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_documents_are_kept, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_pages_over_runs_are_kept, setup_renderer, teardown),
-        cmocka_unit_test(test_cache),
         cmocka_unit_test_setup_teardown(test_probes_wait_for_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(test_read_key, setup, teardown),
         cmocka_unit_test(test_a_loop_that_hangs),
