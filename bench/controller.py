@@ -31,6 +31,7 @@ def parse(argv):
                               ("clients", 50, "of http"), ("seconds", 60, "of each look of store and http"),
                               ("runs", 1000, "of soak")):
         parser.add_argument(f"--{name}", type=int, default=value, metavar="N", help=f"{text} (default {value})")
+    parser.add_argument("--look", action="append", choices=scale.LOOKS, help="of scale: only this one; may be repeated (default: all)")
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="gang without JobSet and the training operator")
     parser.add_argument("--json", metavar="FILE", help="keeps every round, and goes on after those that it has")
     options = parser.parse_args(argv)

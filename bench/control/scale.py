@@ -9,6 +9,7 @@ from control import audit, plane, process, seed, single
 from figures import Bar, Spread
 
 NAME = "scale"
+LOOKS = ("rest", "foreign", "gangs", "points")   # benchd by itself, beside pods of others, with its own, in a long run
 REST_S = 10              # after the last request, before memory is read
 PODS_A_NODE = 100
 GANGS = (20, 4, 1)       # sizes: the whole divided by these
@@ -22,7 +23,11 @@ FOREIGN = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "fore
 
 
 def settings(options):
-    return {"pods": options.pods, "points": options.points}
+    return {"pods": options.pods, "points": options.points} | ({"looks": looks(options)} if options.look else {})
+
+
+def looks(options):
+    return [look for look in LOOKS if not options.look or look in options.look]
 
 
 class Unix(http.client.HTTPConnection):
@@ -81,7 +86,7 @@ def foreign(where, daemon, count):
     where.api.delete_pods("app=foreign")
     plane.wait_for(lambda: where.api.count(plane.PODS) == 0, "the pods of others are gone", 1200, 1)
     return {key: busy[key] - quiet[key] for key in ("cpu", "private_mib")} | {
-        "bytes": busy["bytes"] / busy["seconds"] * quiet["seconds"] - quiet["bytes"], "seconds": busy["seconds"]}
+        "bytes": busy["bytes"] / busy["seconds"] * quiet["seconds"] - quiet["bytes"], "seconds": busy["seconds"], "pods": count}
 
 
 def workers(count):
@@ -145,14 +150,18 @@ def attempt(work, *args):
 
 
 def rounds(options, wanted):
+    work = {"rest": lambda where, daemon: rest(daemon),
+            "foreign": lambda where, daemon: foreign(where, daemon, options.pods),
+            "gangs": lambda where, daemon: [attempt(gang, where, daemon, options.pods // part) for part in GANGS],
+            "points": lambda where, daemon: large_run(where, daemon, options.points)}
     for _ in wanted:
-        nodes = options.pods // PODS_A_NODE + 2
+        nodes = options.pods // PODS_A_NODE + 2 if "gangs" in looks(options) else 1
         with plane.Plane(nodes, functools.partial(plane.steered, last_s=3600)) as where, plane.Daemon(where) as daemon:
-            row = {"load": [process.load()], "rest": rest(daemon)}
-            row["foreign"] = attempt(foreign, where, daemon, options.pods)
-            row["gangs"] = [attempt(gang, where, daemon, options.pods // part) for part in GANGS]
-            row["points"] = attempt(large_run, where, daemon, options.points)
-            row["after"] = attempt(lambda: (where.empty(1200), rest(daemon))[1])
+            row = {"load": [process.load()]}
+            for look in looks(options):
+                row[look] = attempt(work[look], where, daemon)
+            if "rest" in row:
+                row["after"] = attempt(lambda: (where.empty(1200), rest(daemon))[1])
             row["load"].append(process.load())
         yield row
 
@@ -163,6 +172,7 @@ def spread(values):
 
 
 def bars(rows):
+    """Of what was looked at; without rows, of all."""
     def of(*path):
         found = []
         for row in rows:
@@ -174,15 +184,21 @@ def bars(rows):
     def linear(row):
         small, large = row["gangs"][0], row["gangs"][-1]
         return large["etcd_bytes"] / large["pods"] / (small["etcd_bytes"] / small["pods"]) if "failed" not in small | large else None
+    def has(look):
+        return not rows or look in rows[0]
+
     found = [Bar(f"private memory {text}, MiB", of(key, "Private_Dirty"), REST_PRIVATE, "<=")
-             for key, text in (("rest", "at rest"), ("after", "at rest after all"))]
+             for key, text in (("rest", "at rest"), ("after", "at rest after all")) if has(key)]
     for text, path in (("with all pods running", ("gangs", -1)), ("in a run of all points", ("points",))):
-        found += [Bar(f"private memory {text}, MiB", of(*path, "Private_Dirty"), PRIVATE, "<="),
-                  Bar(f"RSS {text}, MiB", of(*path, "Rss"), RSS, "<=")]
-    found.append(Bar("etcd's bytes a pod in the largest gang, over the smallest's", spread([linear(row) for row in rows]), LINEAR, "<="))
-    found += [Bar(f"{text} for pods of others", of("foreign", key), bar, "<=")
-              for text, key, bar in (("private memory, MiB,", "private_mib", FOREIGN_PRIVATE), ("CPUs", "cpu", FOREIGN_CPU),
-                                     ("bytes received", "bytes", FOREIGN_BYTES))]
+        if has(path[0]):
+            found += [Bar(f"private memory {text}, MiB", of(*path, "Private_Dirty"), PRIVATE, "<="),
+                      Bar(f"RSS {text}, MiB", of(*path, "Rss"), RSS, "<=")]
+    if has("gangs"):
+        found.append(Bar("etcd's bytes a pod in the largest gang, over the smallest's", spread([linear(row) for row in rows]), LINEAR, "<="))
+    if has("foreign"):
+        found += [Bar(f"{text} for pods of others", of("foreign", key), bar, "<=")
+                  for text, key, bar in (("private memory, MiB,", "private_mib", FOREIGN_PRIVATE), ("CPUs", "cpu", FOREIGN_CPU),
+                                         ("bytes received", "bytes", FOREIGN_BYTES))]
     return found
 
 
@@ -190,12 +206,20 @@ def table(rows):
     header = ["scale", "private MiB", "RSS MiB", "all Running s", "own CPU s", "etcd MB a trial", "etcd bytes a pod", "pause s"]
     lines = []
     for row in rows:
-        lines.append(["at rest", *(f"{row['rest'][key]:.1f}" for key in ("Private_Dirty", "Rss")), "-", "-", "-", "-", "-"])
-        for one in row["gangs"]:
+        if "rest" in row:
+            lines.append(["at rest", *(f"{row['rest'][key]:.1f}" for key in ("Private_Dirty", "Rss")), "-", "-", "-", "-", "-"]
+                         if "failed" not in row["rest"] else [row["rest"]["failed"][:60], *["-"] * 7])
+        if "foreign" in row:
+            one = row["foreign"]
+            lines.append([f"{one['pods']} pods of others", f"{one['private_mib']:+.2f}", "-", "-", f"{one['cpu'] * one['seconds']:+.2f}",
+                          "-", "-", "-"] if "failed" not in one else [one["failed"][:60], *["-"] * 7])
+        for one in row.get("gangs", ()):
             lines.append([f"{one['pods']} pods", *(f"{one[key]:.1f}" for key in ("Private_Dirty", "Rss", "running_s", "cpu_s")),
                           f"{one['etcd_bytes'] / 1e6:.1f}", f"{one['etcd_bytes'] / one['pods']:.0f}", "-"]
                          if "failed" not in one else [one["failed"][:60], *["-"] * 7])
-        one = row["points"]
+        one = row.get("points")
+        if one is None:
+            continue
         lines.append([f"{one['points']} points", *(f"{one[key]:.1f}" for key in ("Private_Dirty", "Rss")), "-", "-", "-", "-",
                       f"{one['pause_first_s']:.2f}, later {one['pause_last_s']:.2f}"]
                      if "failed" not in one else [one["failed"][:60], *["-"] * 7])

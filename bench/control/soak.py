@@ -1,6 +1,7 @@
 """soak: runs in a row, whose objects expire: does benchd's memory grow, do its descriptors, do objects stay?"""
 import functools
 import json
+import sys
 
 from control import plane, process, single
 from figures import Bar, Spread
@@ -55,6 +56,7 @@ def rounds(options, wanted):
                 plane.wait_for(lambda name=f"run-{i}": is_over(where, name), f"run-{i} succeeds", 120)
                 if i in at:
                     row["samples"].append(sample(where, daemon, i))
+                    print(f"soak: {json.dumps(row['samples'][-1])}", file=sys.stderr, flush=True)   # all that one that is ended leaves
             well = sum(run["phase"] == "Succeeded" for run in json.loads(daemon.get("/api/v1/runs"))["items"])
             if well != options.runs:
                 raise plane.Failed(f"{well} of {options.runs} runs succeeded")

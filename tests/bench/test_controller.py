@@ -125,7 +125,8 @@ def gang_row(ours, **others):
 
 def scale_row(private=4, rss=14, foreign=0.0, grown=1.0):
     memory = {"Private_Dirty": private, "Rss": rss}
-    return {"load": [1, 2], "rest": memory, "after": memory, "foreign": {"private_mib": foreign, "cpu": foreign, "bytes": foreign},
+    return {"load": [1, 2], "rest": memory, "after": memory,
+            "foreign": {"private_mib": foreign, "cpu": foreign, "bytes": foreign, "seconds": 60, "pods": 10000},
             "gangs": [{"pods": n, "etcd_bytes": n * size, "running_s": 1, "cpu_s": 1, **memory} for n, size in ((500, 9), (10000, 9 * grown))],
             "points": {"points": 10000, "pause_first_s": 0.1, "pause_last_s": 0.1, **memory}}
 
@@ -150,6 +151,17 @@ class Bars(unittest.TestCase):
                            ([scale_row(foreign=0.3)], 8, 10), ([scale_row(grown=1.2)], 9, 10), ([], 0, 10)])
         failed = {**scale_row(), "gangs": [scale_row()["gangs"][0], {"failed": "why"}], "foreign": {"failed": "why"}}
         self.check(scale, [([failed], 4, 10)])
+
+    def test_scale_looks_at_what_it_is_told(self):
+        whole = scale_row()
+        alone = {look: {"load": [1, 2], look: whole[look]} for look in scale.LOOKS}
+        alone["rest"]["after"] = whole["after"]
+        self.check(scale, [([alone["rest"]], 2, 2), ([alone["foreign"]], 3, 3), ([alone["gangs"]], 3, 3), ([alone["points"]], 2, 2),
+                           ([{**alone["foreign"], "foreign": {"failed": "why"}}], 0, 3)])
+        options = controller.parse(["--look", "points", "--look", "rest"])
+        self.assertEqual(["rest", "points"], scale.looks(options))
+        self.assertNotEqual(scale.settings(options), scale.settings(controller.parse([])))
+        self.assertEqual(list(scale.LOOKS), scale.looks(controller.parse([])))
 
     def test_store(self):
         def row(deciding_s, idle_cpu, private_mib=3):
