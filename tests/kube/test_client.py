@@ -512,23 +512,27 @@ class Proxy(socketserver.ThreadingTCPServer):
 
 
 def proxies(t):
-    """$HTTPS_PROXY is obeyed as other programs for Kubernetes do, which never use it for this machine."""
+    """$HTTPS_PROXY and $NO_PROXY are obeyed as other programs for Kubernetes do, which never use a proxy for this machine.
+    0.0.0.0 leads here, too, but is no address of this machine to them."""
     with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
-        pair = make_certificate(pathlib.Path(folder), "far", "DNS:kube.test,IP:127.0.0.1")
+        pair = make_certificate(pathlib.Path(folder), "far", "DNS:kube.test,IP:127.0.0.1,IP:0.0.0.0")
         with fake_api.FakeApi(fake_api.tls_context(*pair)) as fake, Proxy(fake.port) as proxy:
             fake.on("GET", "/x", obj(200, {}))
             fake.on("GET", "/forbidden", status(403, "Forbidden", "no"))
-            with mock.patch.dict(os.environ, {"HTTPS_PROXY": f"http://127.0.0.1:{proxy.server_address[1]}"}):
-                for host, wanted in (("kube.test", [f"kube.test:{fake.port}"]), ("127.0.0.1", [])):
+            for host, exempt, is_asked in (("kube.test", "", True), ("127.0.0.1", "", False), ("0.0.0.0", "", True),
+                                           ("0.0.0.0", "10.0.0.0/8,0.0.0.0/8", False), ("0.0.0.0", "10.0.0.0/8,1.0.0.0/8", True)):
+                name = f"proxy: {host}, NO_PROXY='{exempt}'"
+                with mock.patch.dict(os.environ, {"HTTPS_PROXY": f"http://127.0.0.1:{proxy.server_address[1]}", "NO_PROXY": exempt}):
+                    os.environ.pop("no_proxy", None)   # it counts more
                     probe = Probe(kubeconfig(folder, f"https://{host}:{fake.port}",
                                              **{"certificate-authority": "far.crt"}))
-                    got = probe.ask("stream", path="/forbidden")
-                    t.equal(("end", -13, 403), (got.get("event"), got.get("r"), got.get("code")),
-                            f"proxy: {host}: its own answer opens no stream")
-                    t.equal(0, probe.ask("get", path="/x", tries=1).get("r"), f"proxy: {host}")
-                    t.equal(wanted, sorted(set(proxy.wanted)), f"proxy: {host}: who was asked for")
-                    t.equal((0, ""), probe.quit(), f"proxy: {host}: ends clean")
-                    proxy.wanted.clear()
+                got = probe.ask("stream", path="/forbidden")
+                t.equal(("end", -13, 403), (got.get("event"), got.get("r"), got.get("code")),
+                        f"{name}: its own answer opens no stream")
+                t.equal(0, probe.ask("get", path="/x", tries=1).get("r"), name)
+                t.equal([f"{host}:{fake.port}"] if is_asked else [], sorted(set(proxy.wanted)), f"{name}: who was asked for")
+                t.equal((0, ""), probe.quit(), f"{name}: ends clean")
+                proxy.wanted.clear()
             proxy.shutdown()
 
 
