@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "raw_trainer.h"
 #include "worker/comm/lend.h"
 
@@ -515,11 +516,11 @@ static void lend(struct raw_trainer *t, struct lend *l)
     assert_int_equal(lend_open(l, &layout, &err), 0);
     say(t, SHARE_LISTEN);
     while (t->seen[FRAME_SHARE] == 0 && !t->is_over) {
-        struct pollfd fds[] = {{.fd = l->listen_fd, .events = POLLIN},
+        struct pollfd fds[] = {{.fd = l->listener.fd, .events = POLLIN},
                                {.fd = t->conn.fd, .events = POLLIN}};
         assert_true(poll(fds, N_ROWS(fds), 20000) > 0);
         if (fds[0].revents != 0) {
-            lend_answer(l, 1);
+            lend_answer(l, 1, clock_monotonic_ns());
         }
         raw_read(t);
     }
@@ -597,7 +598,7 @@ static void lies_are_named(void **state)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct rig rig;
         struct raw_trainer t;
-        struct lend l = {.listen_fd = -1, .unrung_fd = -1, .own = {.fd = -1}};
+        struct lend l = {.listener = {.fd = -1}, .unrung_fd = -1, .own = {.fd = -1}};
         rig_transport = EXCHANGE_TRANSPORT_AUTO;
         rig_init(&rig, 5000, 1, 1, 0);
         rig_start_servers(&rig);

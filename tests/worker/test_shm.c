@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -112,7 +113,7 @@ static void what_could_be_taken_away_is_refused(void **state)
 struct giver {
     struct auth_key key;
     struct shm_segment own;
-    int listen_fd;
+    struct net_listener listener;
     struct doorbell bell;
     int hand_fd; /* what it hands over: of its bell, or something else */
     uint32_t self;
@@ -124,9 +125,9 @@ static void *give(void *arg)
 {
     struct giver *g = arg;
     while (!atomic_load(&g->ends)) {
-        struct pollfd p = {.fd = g->listen_fd, .events = POLLIN};
+        struct pollfd p = {.fd = g->listener.fd, .events = POLLIN};
         if (poll(&p, 1, 10) > 0) {
-            shm_pass_answer(g->listen_fd, &g->key, g->self, 4, &g->own, g->hand_fd);
+            shm_pass_answer(&g->listener, 0, &g->key, g->self, 4, &g->own, g->hand_fd);
         }
     }
     return NULL;
@@ -171,8 +172,8 @@ static void giver_init(struct giver *g, const struct shm_layout *layout)
     assert_int_equal(shm_segment_new(&g->own, layout, &err), 0);
     assert_int_equal(doorbell_new(&g->bell, &err), 0);
     g->hand_fd = g->hand_fd > 0 ? g->hand_fd : g->bell.hand_fd;
-    g->listen_fd = shm_pass_listen(&g->key, g->self, &err);
-    assert_true(g->listen_fd >= 0);
+    g->listener.fd = shm_pass_listen(&g->key, g->self, &err);
+    assert_true(g->listener.fd >= 0);
     assert_int_equal(pthread_create(&g->thread, NULL, give, g), 0);
 }
 
@@ -180,7 +181,7 @@ static void giver_done(struct giver *g)
 {
     atomic_store(&g->ends, true);
     (void)pthread_join(g->thread, NULL);
-    (void)close(g->listen_fd);
+    (void)close(g->listener.fd);
     doorbell_done(&g->bell);
     shm_segment_done(&g->own);
 }
@@ -244,7 +245,21 @@ static void who_knows_the_secret_gets_it(void **state)
     giver_done(&g);
 }
 
-/* A rank that is too busy to read the question hangs up: it is asked again. */
+/* Then the socket is not polled for a while. */
+static void answer_without_descriptors(struct giver *g)
+{
+    const int next = dup(g->listener.fd); /* the descriptor that accept would get */
+    struct rlimit was;
+    assert_int_equal(close(next) | getrlimit(RLIMIT_NOFILE, &was), 0);
+    const struct rlimit few = {(rlim_t)next, was.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    shm_pass_answer(&g->listener, 5, &g->key, 2, 4, &g->own, g->bell.hand_fd);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+    assert_int_equal(net_listener_poll(&g->listener, 5), -1);
+    assert_int_equal(net_listener_poll(&g->listener, 5 + NET_REST_NS), g->listener.fd);
+}
+
+/* A rank that is too busy to read the question hangs up: it is asked again. One without a descriptor answers later. */
 static void who_hangs_up_is_asked_again(void **state)
 {
     (void)state;
@@ -261,19 +276,21 @@ static void who_hangs_up_is_asked_again(void **state)
         assert_int_equal(shm_ask_turn(&ask, &g.key, 1, 2, &layout, &s, &doorbell_fd, &err), 0);
         assert_int_equal(shm_ask_turn(&ask, &g.key, 1, 2, &layout, &s, &doorbell_fd, &err), 0);
         assert_true(ask.fd >= 0);
-        const int fd = accept(g.listen_fd, NULL, NULL);
+        const int fd = accept(g.listener.fd, NULL, NULL);
         assert_true(fd >= 0);
         (void)close(fd);
         assert_int_equal(shm_ask_turn(&ask, &g.key, 1, 2, &layout, &s, &doorbell_fd, &err), 0);
         assert_true(ask.fd < 0);
     }
     assert_int_equal(shm_ask_turn(&ask, &g.key, 1, 2, &layout, &s, &doorbell_fd, &err), 0);
-    shm_pass_answer(g.listen_fd, &g.key, 2, 4, &g.own, g.bell.hand_fd);
+    answer_without_descriptors(&g);
+    assert_int_equal(shm_ask_turn(&ask, &g.key, 1, 2, &layout, &s, &doorbell_fd, &err), 0);
+    shm_pass_answer(&g.listener, 5 + NET_REST_NS, &g.key, 2, 4, &g.own, g.bell.hand_fd);
     assert_int_equal(shm_ask_turn(&ask, &g.key, 1, 2, &layout, &s, &doorbell_fd, &err), 1);
     assert_true(ask.fd < 0);
     (void)close(doorbell_fd);
     shm_segment_done(&s);
-    (void)close(g.listen_fd);
+    (void)close(g.listener.fd);
     doorbell_done(&g.bell);
     shm_segment_done(&g.own);
 }

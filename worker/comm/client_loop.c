@@ -277,7 +277,8 @@ static void wait_turn(struct client *c, struct pollfd *fds)
         }
     }
     fds[n] = (struct pollfd){.fd = c->wake_fd, .events = POLLIN};
-    fds[n + 1] = (struct pollfd){.fd = c->lend.listen_fd, .events = POLLIN};
+    fds[n + 1] =
+        (struct pollfd){.fd = net_listener_poll(&c->lend.listener, c->now_ns), .events = POLLIN};
     for (uint32_t i = 0; i < n; i++) {
         const struct lend_pair *p = &c->links[i].pair;
         fds[n + 2 + i] = (struct pollfd){.fd = p->ask.fd, .events = POLLIN};
@@ -291,7 +292,7 @@ static void wait_turn(struct client *c, struct pollfd *fds)
         return; /* fails only with EAGAIN: another turn has read the wake-up */
     }
     if (fds[n + 1].revents != 0) {
-        lend_answer(&c->lend, c->params.n_trainers);
+        lend_answer(&c->lend, c->params.n_trainers, c->now_ns);
     }
 }
 

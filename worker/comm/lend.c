@@ -95,7 +95,7 @@ void lend_init(struct lend *l, const uint8_t secret[static AUTH_SECRET_SIZE],
 {
     *l = (struct lend){.n_servers = n_servers,
                        .self = name_of(n_servers, self),
-                       .listen_fd = -1,
+                       .listener = {.fd = -1},
                        .unrung_fd = -1,
                        .own = {.fd = -1}};
     shm_pass_key(secret, self, &l->key);
@@ -114,21 +114,21 @@ int lend_open(struct lend *l, const struct shm_layout *layout, struct err *err)
         lend_done(l);
         return r;
     }
-    l->listen_fd = r;
+    l->listener = (struct net_listener){.fd = r};
     return 0;
 }
 
-void lend_answer(const struct lend *l, uint32_t n_trainers)
+void lend_answer(struct lend *l, uint32_t n_trainers, int64_t now_ns)
 {
     const uint32_t n = l->self < l->n_servers ? l->n_servers + n_trainers : l->n_servers;
-    shm_pass_answer(l->listen_fd, &l->key, l->self, n, &l->own, l->unrung_fd);
+    shm_pass_answer(&l->listener, now_ns, &l->key, l->self, n, &l->own, l->unrung_fd);
 }
 
 void lend_stop_giving(struct lend *l)
 {
-    if (l->listen_fd >= 0) {
-        (void)close(l->listen_fd); /* who asks now is a stranger */
-        l->listen_fd = -1;
+    if (l->listener.fd >= 0) {
+        (void)close(l->listener.fd); /* who asks now is a stranger */
+        l->listener.fd = -1;
     }
     if (l->unrung_fd >= 0) {
         (void)close(l->unrung_fd); /* nothing to lose */

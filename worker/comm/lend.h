@@ -57,8 +57,8 @@ void lend_params_of(const struct lend_plan *p, uint32_t server, uint32_t trainer
 
 struct lend {
     struct auth_key key;
-    uint32_t n_servers, self; /* names in shm_pass.h: servers first, then trainers */
-    int listen_fd;            /* -1: gives nothing to anybody */
+    uint32_t n_servers, self;     /* names in shm_pass.h: servers first, then trainers */
+    struct net_listener listener; /* fd -1: gives nothing to anybody */
     int unrung_fd; /* shm_pass.h hands a doorbell over; frames wake, so this one leads nowhere */
     struct shm_segment own; /* at NULL: none */
 };
@@ -66,8 +66,8 @@ void lend_init(struct lend *l, const uint8_t secret[static AUTH_SECRET_SIZE],
                const struct frame_id *self, uint32_t n_servers);
 /* Makes the segment, and listens for those who ask. */
 int lend_open(struct lend *l, const struct shm_layout *layout, struct err *err);
-/* Answers who asks, when listen_fd is readable: a trainer only servers, a server all. */
-void lend_answer(const struct lend *l, uint32_t n_trainers);
+/* Answers who asks, when the listener is readable: a trainer only servers, a server all. */
+void lend_answer(struct lend *l, uint32_t n_trainers, int64_t now_ns);
 void lend_stop_giving(struct lend *l);
 void lend_done(struct lend *l);
 

@@ -249,13 +249,13 @@ static int check_peer(struct mesh *m, struct mesh_peer *p, struct err *err)
 }
 
 /* Other ranks, that ask for the memory of this one (mesh_share.h). */
-static void answer_askers(const struct mesh *m)
+static void answer_askers(struct mesh *m)
 {
-    const struct mesh_share *s = &m->share;
-    struct pollfd p = {.fd = s->listen_fd, .events = POLLIN};
-    for (int i = 0; i < ASKERS_A_BEAT && s->listen_fd >= 0 && poll(&p, 1, 0) > 0; i++) {
-        shm_pass_answer(s->listen_fd, &s->key, mesh_self(m), m->params.n_ranks, &s->segment,
-                        s->bell.hand_fd);
+    struct mesh_share *s = &m->share;
+    struct pollfd p = {.fd = s->listener.fd, .events = POLLIN};
+    for (int i = 0; i < ASKERS_A_BEAT && s->listener.fd >= 0 && poll(&p, 1, 0) > 0; i++) {
+        shm_pass_answer(&s->listener, m->now_ns, &s->key, mesh_self(m), m->params.n_ranks,
+                        &s->segment, s->bell.hand_fd);
     }
 }
 

@@ -26,8 +26,8 @@ static int begin(struct mesh *m, struct err *err)
         return e;
     }
     shm_pass_key(m->params.secret, &m->params.self, &s->key);
-    s->listen_fd = shm_pass_listen(&s->key, mesh_self(m), err);
-    return s->listen_fd;
+    s->listener.fd = shm_pass_listen(&s->key, mesh_self(m), err);
+    return s->listener.fd;
 }
 
 /* The first reason counts. */
@@ -42,7 +42,7 @@ static void cannot(struct mesh *m, const char *what)
 void mesh_share_init(struct mesh *m)
 {
     struct mesh_share *s = &m->share;
-    *s = (struct mesh_share){.listen_fd = -1, .bell = DOORBELL_INIT, .segment = {.fd = -1}};
+    *s = (struct mesh_share){.listener = {.fd = -1}, .bell = DOORBELL_INIT, .segment = {.fd = -1}};
     const uint32_t n_ranks = m->params.n_ranks;
     if (n_ranks == 1 || m->params.transport == EXCHANGE_TRANSPORT_TCP) {
         return;
@@ -63,9 +63,9 @@ void mesh_share_init(struct mesh *m)
 
 static void stop_giving(struct mesh_share *s)
 {
-    if (s->listen_fd >= 0) {
-        (void)close(s->listen_fd); /* who asks now is a stranger */
-        s->listen_fd = -1;
+    if (s->listener.fd >= 0) {
+        (void)close(s->listener.fd); /* who asks now is a stranger */
+        s->listener.fd = -1;
     }
 }
 
@@ -86,7 +86,7 @@ void mesh_share_done(struct mesh *m)
     free(s->n_copied);
     free(s->scratch);
     shm_segment_done(&s->segment);
-    *s = (struct mesh_share){.listen_fd = -1, .bell = DOORBELL_INIT, .segment = {.fd = -1}};
+    *s = (struct mesh_share){.listener = {.fd = -1}, .bell = DOORBELL_INIT, .segment = {.fd = -1}};
 }
 
 /* ---- the verdict ---- */
@@ -126,8 +126,9 @@ static int ask_one(struct mesh *m, uint32_t rank, int64_t until_ns, struct err *
     struct err why = {0};
     int e = 0, asked = 0;
     while (e >= 0 && asked == 0) {
-        struct pollfd fds[2] = {{.fd = s->listen_fd, .events = POLLIN},
-                                {.fd = ask.fd, .events = POLLIN}};
+        struct pollfd fds[2] = {
+            {.fd = net_listener_poll(&s->listener, m->now_ns), .events = POLLIN},
+            {.fd = ask.fd, .events = POLLIN}};
         asked = shm_ask_turn(&ask, &s->key, mesh_self(m), rank, &s->layout, &s->peers[rank],
                              &s->doorbells[rank], &why);
         if (asked == 0) {

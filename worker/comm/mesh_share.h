@@ -39,8 +39,8 @@ struct mesh_share {
     bool is_shared;              /* the verdict */
     char why[SHARE_WHY_MAX + 1]; /* why not; "": it is, or was not wanted */
     struct auth_key key;
-    int listen_fd;        /* -1: none */
-    struct doorbell bell; /* others ring it when this rank sleeps */
+    struct net_listener listener; /* fd -1: none */
+    struct doorbell bell;         /* others ring it when this rank sleeps */
     struct shm_layout layout;
     struct shm_segment segment; /* this rank's own; at NULL: none */
     struct shm_segment *peers;  /* (n_ranks) at NULL: this rank's, or none */

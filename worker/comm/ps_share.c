@@ -192,8 +192,8 @@ bool ps_share_turn(struct ps_server *s)
             ask_trainer(s, s->trainers[t]);
         }
     }
-    if (s->lend.listen_fd >= 0) {
-        lend_answer(&s->lend, s->params.n_trainers);
+    if (s->lend.listener.fd >= 0) {
+        lend_answer(&s->lend, s->params.n_trainers, s->now_ns);
         if (all_decided(s)) {
             lend_stop_giving(&s->lend);
         }
@@ -204,7 +204,8 @@ bool ps_share_turn(struct ps_server *s)
 size_t ps_share_poll(const struct ps_server *s, struct pollfd *ret, int *timeout_ms)
 {
     size_t n = 0;
-    ret[n++] = (struct pollfd){.fd = s->lend.listen_fd, .events = POLLIN};
+    ret[n++] =
+        (struct pollfd){.fd = net_listener_poll(&s->lend.listener, s->now_ns), .events = POLLIN};
     for (uint32_t t = 0; s->n_lend_open > 0 && t < s->params.n_trainers; t++) {
         const struct ps_peer *peer = s->trainers[t];
         if (peer == NULL || peer->pair.state != LEND_ASKS) {

@@ -297,7 +297,8 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
     fds[AT_BELL] = (struct pollfd){.fd = r->share.bell.fd, .events = POLLIN};
     fds[AT_LISTEN] =
         (struct pollfd){.fd = net_listener_poll(&r->listener, r->now_ns), .events = POLLIN};
-    fds[AT_SHARE] = (struct pollfd){.fd = r->share.listen_fd, .events = POLLIN};
+    fds[AT_SHARE] =
+        (struct pollfd){.fd = net_listener_poll(&r->share.listener, r->now_ns), .events = POLLIN};
     fds[AT_ASK] = (struct pollfd){.fd = r->share.ask.fd, .events = POLLIN};
     fds[AT_NEXT] =
         dials ? (struct pollfd){.fd = r->next.dial.fd, .events = POLLOUT} : watch(&r->next.conn);

@@ -31,8 +31,8 @@ static int begin(struct ring *r, struct err *err)
         return e;
     }
     shm_pass_key(r->params.secret, &r->params.self, &s->key);
-    s->listen_fd = shm_pass_listen(&s->key, r->params.self.index, err);
-    return s->listen_fd;
+    s->listener.fd = shm_pass_listen(&s->key, r->params.self.index, err);
+    return s->listener.fd;
 }
 
 void ring_share_init(struct ring *r)
@@ -57,9 +57,9 @@ void ring_share_init(struct ring *r)
 
 static void stop_giving(struct ring_share *s)
 {
-    if (s->listen_fd >= 0) {
-        (void)close(s->listen_fd); /* who asks now is a stranger */
-        s->listen_fd = -1;
+    if (s->listener.fd >= 0) {
+        (void)close(s->listener.fd); /* who asks now is a stranger */
+        s->listener.fd = -1;
     }
 }
 
@@ -226,10 +226,10 @@ int ring_share_on_frame(struct ring *r, const struct frame *f, const uint8_t *pa
 
 void ring_share_answer(struct ring *r)
 {
-    const struct ring_share *s = &r->share;
-    if (s->listen_fd >= 0) {
-        shm_pass_answer(s->listen_fd, &s->key, r->params.self.index, r->n_ranks, &s->segment,
-                        s->bell.hand_fd);
+    struct ring_share *s = &r->share;
+    if (s->listener.fd >= 0) {
+        shm_pass_answer(&s->listener, r->now_ns, &s->key, r->params.self.index, r->n_ranks,
+                        &s->segment, s->bell.hand_fd);
     }
 }
 

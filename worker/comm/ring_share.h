@@ -32,7 +32,7 @@ struct ring_share {
     int64_t asks_until_ns; /* 0: this rank does not ask */
     enum share_round sent; /* the last round that this rank has sent; 0: none */
     struct auth_key key;
-    int listen_fd; /* -1: none */
+    struct net_listener listener; /* fd -1: none */
     struct shm_layout layout;
     struct shm_segment segment; /* this rank's own; at NULL: none */
     struct shm_segment *peers;  /* (n_ranks) at NULL: this rank's, or none */
@@ -42,8 +42,10 @@ struct ring_share {
 
 /* Nothing to end. */
 #define RING_SHARE_NONE                                                                            \
-    ((struct ring_share){                                                                          \
-        .listen_fd = -1, .bell = DOORBELL_INIT, .segment = {.fd = -1}, .ask = SHM_ASK_INIT})
+    ((struct ring_share){.listener = {.fd = -1},                                                   \
+                         .bell = DOORBELL_INIT,                                                    \
+                         .segment = {.fd = -1},                                                    \
+                         .ask = SHM_ASK_INIT})
 
 /* Makes the segment, unless the transport is Tcp. If this rank cannot, it says so when the others ask: with
  * SharedMemory all of them then end. */
@@ -52,7 +54,7 @@ void ring_share_done(struct ring *r);
 /* SHARE of the rank before. */
 int ring_share_on_frame(struct ring *r, const struct frame *f, const uint8_t *payload,
                         struct err *err);
-/* Answers who asks, when listen_fd is readable. */
+/* Answers who asks, when the listener is readable. */
 void ring_share_answer(struct ring *r);
 /* True if a rank that was asked has hung up, and is to be asked again soon: no descriptor tells when. */
 bool ring_share_asks_again(const struct ring *r);

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "worker/comm/frame.h"
+#include "worker/comm/net.h"
 #include "worker/comm/shm_segment.h"
 
 #define SHM_ASK_SIZE 80
@@ -36,10 +37,11 @@ void shm_give_encode(const struct auth_key *key, uint32_t from, uint32_t to,
 
 /* Returns a listening socket for those who ask rank `self`. */
 int shm_pass_listen(const struct auth_key *key, uint32_t self, struct err *err);
-/* Accepts and answers whoever asks: call it when the socket is readable. Strangers are turned away. It waits a
- * few ms at most for one that says nothing. */
-void shm_pass_answer(int listen_fd, const struct auth_key *key, uint32_t self, uint32_t n_ranks,
-                     const struct shm_segment *own, int doorbell_fd);
+/* Accepts and answers whoever asks: call it when the socket is readable (net_listener_poll). Strangers are turned away. It
+ * waits a few ms at most for one that says nothing. */
+void shm_pass_answer(struct net_listener *l, int64_t now_ns, const struct auth_key *key,
+                     uint32_t self, uint32_t n_ranks, const struct shm_segment *own,
+                     int doorbell_fd);
 /* One rank asks another for its segment and its doorbell (doorbell.h), in turns, without waiting. */
 struct shm_ask {
     int fd; /* -1: not connected; the answer comes here */
