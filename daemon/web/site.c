@@ -189,9 +189,10 @@ int site_run_version(const struct site *site, const struct web_request *req, con
     if (run.item.is_stored) {
         r = site->store->ops->get_version(site->store, row->uid, &version, err);
     }
-    buf_printf(out, "%s %s %d%d%d%d %lld %lld %d", row->uid, row->name, run.item.is_stored,
-               run.item.is_interrupted, row->rehearsal, row->simulated,
-               (long long)version.n_attempts, (long long)version.last_event, (int)st->phase);
+    buf_printf(out, "%s %s %lld %d%d%d%d %lld %lld %d", row->uid, row->name,
+               (long long)row->incarnation, run.item.is_stored, run.item.is_interrupted,
+               row->rehearsal, row->simulated, (long long)version.n_attempts,
+               (long long)version.last_event, (int)st->phase);
     buf_printf(out, " %u %u %u %d %u %u %u %lld %lld %s %s", st->trials_done, st->trials_failed,
                st->trials_total, st->has_current, st->current.point, st->current.trial,
                st->current.number, (long long)st->started_unix_ms, (long long)st->ended_unix_ms,
@@ -213,8 +214,9 @@ int site_runs_version(const struct site *site, const struct web_request *req, co
     vec_each (const struct site_item, item, &list.items) {
         const struct run_row *row = &item->row;
         if (run_phase_is_final(row->status.phase)) {
-            buf_printf(out, "%s %s %d %d %lld ", row->uid, row->name, (int)row->status.phase,
-                       row->simulated, (long long)row->status.ended_unix_ms);
+            buf_printf(out, "%s %s %lld %d %d %lld ", row->uid, row->name,
+                       (long long)row->incarnation, (int)row->status.phase, row->simulated,
+                       (long long)row->status.ended_unix_ms);
         }
     }
     site_list_done(&list);

@@ -209,12 +209,12 @@ int run_figures_put(struct store *s, const char *uid, const struct run_figures *
         .replicas = f->bytes.replicas.data,
         .replicas_len = f->bytes.replicas.len,
     };
-    return s->ops->put_figures(s, uid, figures_version(), f->n_attempts, &stored, err);
+    return s->ops->put_figures(s, uid, figures_version(), &f->source, &stored, err);
 }
 
-static void pack(const struct run_result *run, struct run_figures *ret)
+static void pack(const struct run_row *row, const struct run_result *run, struct run_figures *ret)
 {
-    *ret = (struct run_figures){.n_attempts = (int64_t)run->n_rows};
+    *ret = (struct run_figures){.source = {row->incarnation, (int64_t)run->n_rows}};
     figures_pack(run->result, run->has_replicas, &ret->bytes);
 }
 
@@ -230,7 +230,7 @@ int run_result_load_and_keep(struct store *s, const struct run_row *row, const s
     }
     if (run_phase_is_final(row->status.phase)) {
         struct run_figures f;
-        pack(ret, &f);
+        pack(row, ret, &f);
         (void)run_figures_put(s, row->uid, &f, NULL); /* then the rows are read again next time */
         run_figures_done(&f);
     }
@@ -248,7 +248,7 @@ int run_figures_make(struct store *s, const struct run_row *row, const struct ru
     if (r < 0) {
         return r;
     }
-    pack(&run, ret);
+    pack(row, &run, ret);
     forget_replicas(&run);
     *ret_result = run.result;
     return 0;

@@ -33,7 +33,7 @@ int run_result_load_and_keep(struct store *s, const struct run_row *row, const s
 /* Figures to be stored, for who reads on one connection and writes on another. */
 struct run_figures {
     struct figures_bytes bytes;
-    int64_t n_attempts; /* of which they were made */
+    struct figures_source source;
 };
 void run_figures_done(struct run_figures *f);
 /* Reads the rows of a run that has ended. *ret_result says what its points say. */

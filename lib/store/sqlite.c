@@ -19,6 +19,12 @@
 #define RUN_COLUMNS                                                                                \
     "uid, name, benchmark, definition, created_unix_ms, cpus, rehearsal, simulated, object_ns, "   \
     "deleted_unix_ms, " STATUS_COLUMNS
+/* `rest`: a literal. */
+#define SELECT_RUNS(s, rest)                                                                       \
+    ((s)->version < INCARNATIONS_SINCE_VERSION ? "SELECT " RUN_COLUMNS ", 0 FROM run " rest        \
+                                               : "SELECT " RUN_COLUMNS                             \
+                                                 ", incarnation FROM run " rest)
+enum { STATUS_AT = 10, INCARNATION_AT = STATUS_AT + STATUS_N_COLUMNS };
 
 static int put_run(struct store *base, const struct run_row *row, struct err *err)
 {
@@ -29,7 +35,8 @@ static int put_run(struct store *base, const struct run_row *row, struct err *er
     }
     r = sql_run(s, err,
                 "INSERT INTO run (uid, name, benchmark, definition, created_unix_ms, cpus, "
-                "rehearsal, simulated, object_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                "rehearsal, simulated, object_ns, incarnation) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, random()) "
                 "ON CONFLICT DO NOTHING",
                 "ssssiiiis", row->uid, row->name, row->benchmark, row->definition_json,
                 row->created_unix_ms, row->cpus, (int64_t)row->rehearsal, (int64_t)row->simulated,
@@ -68,11 +75,12 @@ static int read_run(struct sqlite_store *s, sqlite3_stmt *q, struct run_row *ret
         .simulated = sqlite3_column_int64(q, 7) != 0,
         .object_ns = sql_text_dup(q, 8),
         .deleted_unix_ms = sqlite3_column_int64(q, 9),
+        .incarnation = sqlite3_column_int64(q, INCARNATION_AT),
     };
     int r =
         row.uid == NULL || row.name == NULL || row.benchmark == NULL || row.definition_json == NULL
             ? sql_damaged(s, err, "a run without name or definition")
-            : status_read(s, q, 10, &row.status, err);
+            : status_read(s, q, STATUS_AT, &row.status, err);
     if (r < 0) {
         run_row_done(&row);
         return r;
@@ -86,8 +94,8 @@ static int get_run(struct store *base, const char *name_or_uid, struct run_row *
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err, "SELECT " RUN_COLUMNS " FROM run WHERE name = ?1 OR uid = ?1",
-                        "s", name_or_uid);
+    int r =
+        sql_prepare(s, &q, err, SELECT_RUNS(s, "WHERE name = ?1 OR uid = ?1"), "s", name_or_uid);
     if (r < 0 || (r = sql_step(s, q, err)) < 0) {
         return r;
     }
@@ -102,8 +110,7 @@ static int list_runs(struct store *base, struct run_row **ret, size_t *ret_n, st
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
     VEC(struct run_row) rows = {0};
-    int r = sql_prepare(s, &q, err,
-                        "SELECT " RUN_COLUMNS " FROM run ORDER BY created_unix_ms DESC, name", "");
+    int r = sql_prepare(s, &q, err, SELECT_RUNS(s, "ORDER BY created_unix_ms DESC, name"), "");
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
         struct run_row row;
         if ((r = read_run(s, q, &row, err)) >= 0) {

@@ -105,9 +105,10 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 
 /* --- schema.c --- */
 
-#define SCHEMA_VERSION 9
+#define SCHEMA_VERSION 10
 #define FIGURES_SINCE_VERSION 6
 #define LOG_PACKS_SINCE_VERSION 9
+#define INCARNATIONS_SINCE_VERSION 10
 #define READABLE_SINCE_VERSION 5 /* the oldest whose tables are read as they are */
 /* Brings a new or older file to SCHEMA_VERSION; refuses newer ones and other programs' files. Where nothing can be
  * written, a file from READABLE_SINCE_VERSION on stays as it is. */
@@ -118,6 +119,7 @@ int schema_prepare(struct sqlite_store *s, struct err *err);
 #define STATUS_COLUMNS                                                                             \
     "phase, reason, message, trials_done, trials_failed, trials_total, current_point, "            \
     "current_trial, current_attempt, current_cut_short, started_unix_ms, ended_unix_ms"
+#define STATUS_N_COLUMNS 12
 /* From the columns STATUS_COLUMNS, the first of which is `first`. */
 int status_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_status *ret,
                 struct err *err);
@@ -207,8 +209,9 @@ int replicas_upgrade(struct sqlite_store *s, struct err *err);
 
 /* --- sqlite_figures.c --- */
 
-int figures_put(struct store *base, const char *uid, const char *version, int64_t n_attempts,
-                const struct stored_figures *figures, struct err *err);
+int figures_put(struct store *base, const char *uid, const char *version,
+                const struct figures_source *source, const struct stored_figures *figures,
+                struct err *err);
 int figures_get(struct store *base, const char *uid, const char *version, bool with_replicas,
                 struct stored_figures *ret, struct err *err);
 

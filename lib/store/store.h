@@ -23,6 +23,9 @@ struct run_row {
     bool rehearsal, simulated;
     struct run_status status;
     int64_t deleted_unix_ms; /* when its object was found deleted: a tombstone; 0: it was not */
+    /* Another number each time that it is stored: a run that was deleted and came back is not the one that was read. The store's
+     * own, put_run chooses it; 0 in rows of before version 10. */
+    int64_t incarnation;
 };
 void run_row_done(struct run_row *row);
 
@@ -94,6 +97,11 @@ struct stored_figures {
     size_t points_len, replicas_len;
 };
 void stored_figures_done(struct stored_figures *figures);
+/* What they were made of. */
+struct figures_source {
+    int64_t incarnation; /* of the row that was read before all else */
+    int64_t n_attempts;
+};
 
 struct store;
 
@@ -156,10 +164,11 @@ struct store_ops {
                             size_t *ret_n, struct err *err);
     /* Of an unknown run: zero. */
     int (*get_version)(struct store *s, const char *uid, struct run_version *ret, struct err *err);
-    /* Figures that code of this version made of so many attempts, in place of those before. An attempt that is
-     * added or changed deletes them. -ESTALE: the run has not ended, or has another number of attempts; -ENOENT. */
-    int (*put_figures)(struct store *s, const char *uid, const char *version, int64_t n_attempts,
-                       const struct stored_figures *figures, struct err *err);
+    /* Figures that code of this version made, in place of those before. An attempt that is
+     * added or changed deletes them. -ESTALE: the run has not ended, or is not what they were made of; -ENOENT. */
+    int (*put_figures)(struct store *s, const char *uid, const char *version,
+                       const struct figures_source *source, const struct stored_figures *figures,
+                       struct err *err);
     /* Those of all attempts that there are; without `with_replicas` the first part alone is read. -ENOENT: none of
      * this version. */
     int (*get_figures)(struct store *s, const char *uid, const char *version, bool with_replicas,

@@ -159,8 +159,12 @@ static void put_bytes(struct stored *s, const char *version, const char *points,
 {
     const struct stored_figures figures = {(char *)points, (char *)replicas, strlen(points),
                                            strlen(replicas)};
+    struct run_row row;
+    assert_int_equal(s->store->ops->get_run(s->store, s->f.def->uid, &row, NULL), 0);
+    const struct figures_source source = {row.incarnation, 6};
+    run_row_done(&row);
     assert_int_equal(
-        s->store->ops->put_figures(s->store, s->f.def->uid, version, 6, &figures, NULL), 0);
+        s->store->ops->put_figures(s->store, s->f.def->uid, version, &source, &figures, NULL), 0);
 }
 
 static void others_and_damaged_ones_are_passed_over(void **state)

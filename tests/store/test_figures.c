@@ -29,7 +29,11 @@ static int put_figures(struct store *s, const char *uid, const char *version, in
 {
     const struct stored_figures figures = {(char *)points, (char *)replicas, strlen(points),
                                            strlen(replicas)};
-    return s->ops->put_figures(s, uid, version, n_attempts, &figures, NULL);
+    struct run_row run = {0};
+    (void)s->ops->get_run(s, uid, &run, NULL); /* it may not be there */
+    const struct figures_source source = {run.incarnation, n_attempts};
+    run_row_done(&run);
+    return s->ops->put_figures(s, uid, version, &source, &figures, NULL);
 }
 
 /* NULL: there are none. */
@@ -110,6 +114,35 @@ static void two_builds_keep_theirs(void **state)
     save_late(s);
     check(s, UID, "v1", NULL, NULL);
     check(s, UID, "v3", NULL, NULL);
+    store_close(s);
+    fixture_done(&f);
+}
+
+/* Of a run that another process has deleted and stored again meanwhile, with as many attempts. */
+static void those_of_a_run_before_are_not_taken(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row before, after;
+    put(s, UID, RUN_SUCCEEDED, 2);
+    assert_int_equal(s->ops->get_run(s, UID, &before, NULL), 0);
+    struct store *other = fixture_open(&f);
+    assert_int_equal(other->ops->delete_run(other, UID, NULL), 0);
+    put(other, UID, RUN_SUCCEEDED, 2);
+    store_close(other);
+    const struct stored_figures figures = {(char *)"old", (char *)"", 3, 0};
+    const struct figures_source source = {before.incarnation, 2};
+    assert_int_equal(s->ops->put_figures(s, UID, "v", &source, &figures, NULL), -ESTALE);
+    check(s, UID, "v", NULL, NULL);
+    assert_int_equal(put_figures(s, UID, "v", 2, "points", "replicas"), 0);
+    check(s, UID, "v", "points", "replicas");
+    assert_int_equal(s->ops->get_run(s, UID, &after, NULL), 0);
+    assert_true(before.incarnation != 0 && after.incarnation != 0);
+    assert_true(before.incarnation != after.incarnation);
+    run_row_done(&before);
+    run_row_done(&after);
     store_close(s);
     fixture_done(&f);
 }
@@ -453,6 +486,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_come_back),
         cmocka_unit_test(two_builds_keep_theirs),
+        cmocka_unit_test(those_of_a_run_before_are_not_taken),
         cmocka_unit_test(a_changed_byte_is_told),
         cmocka_unit_test(a_tombstone_keeps_them),
         cmocka_unit_test(processes_store_them_at_the_same_time),

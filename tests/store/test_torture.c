@@ -70,7 +70,13 @@ static int make_call(struct fixture *f, struct store **s, enum call call, struct
     case CALL_SAVE_ATTEMPT:
         return save(*s, UID, 3, 1, 0, big_log, sizeof(big_log), err);
     case CALL_PUT_FIGURES:
-        return (*s)->ops->put_figures(*s, UID, "v", 1, &big_figures, err);
+        r = (*s)->ops->get_run(*s, UID, &run, err);
+        if (r == 0) {
+            const struct figures_source source = {run.incarnation, 1};
+            run_row_done(&run);
+            r = (*s)->ops->put_figures(*s, UID, "v", &source, &big_figures, err);
+        }
+        return r;
     default:
         return (*s)->ops->delete_run(*s, UID, err);
     }

@@ -120,15 +120,8 @@ static void save(struct rig *rig, uint32_t trial)
                      0);
 }
 
-static int setup(void **state)
+static void put(struct rig *rig)
 {
-    struct rig *rig = xnew(struct rig);
-    (void)snprintf(rig->folder, sizeof(rig->folder), "/tmp/benchd-render-XXXXXX");
-    assert_non_null(mkdtemp(rig->folder));
-    (void)snprintf(rig->url, sizeof(rig->url), "sqlite:%s/r.db", rig->folder);
-    assert_int_equal(store_open(rig->url, true, &rig->store, NULL), 0);
-    fixture_init(&rig->run, "{grid: {pservers: [1], trainers: [1, 2]}}", "  repeats: {min: 3}\n",
-                 8);
     struct run_row row = {
         .uid = rig->run.def->uid,
         .name = rig->run.def->name,
@@ -139,6 +132,18 @@ static int setup(void **state)
     assert_int_equal(rig->store->ops->put_run(rig->store, &row, NULL), 0);
     free(row.definition_json);
     save(rig, 0);
+}
+
+static int setup(void **state)
+{
+    struct rig *rig = xnew(struct rig);
+    (void)snprintf(rig->folder, sizeof(rig->folder), "/tmp/benchd-render-XXXXXX");
+    assert_non_null(mkdtemp(rig->folder));
+    (void)snprintf(rig->url, sizeof(rig->url), "sqlite:%s/r.db", rig->folder);
+    assert_int_equal(store_open(rig->url, true, &rig->store, NULL), 0);
+    fixture_init(&rig->run, "{grid: {pservers: [1], trainers: [1, 2]}}", "  repeats: {min: 3}\n",
+                 8);
+    put(rig);
     rig->view = daemon_view_new();
     now_ns = 1000 * S_NS;
     cpu_ns = submitter_cpu_ns = 0;
@@ -469,6 +474,21 @@ static void test_documents_are_kept(void **state)
     renderer_stop(rig->renderer);
 }
 
+/* One that was deleted and stored again is read anew, also with as much as it had. */
+static void test_a_run_that_came_back(void **state)
+{
+    struct rig *rig = *state;
+    _cleanup_(freep) char *results = xasprintf("/api/v1/runs/%s/results", rig->run.def->name);
+    (void)ask(rig, results);
+    (void)ask(rig, results);
+    assert_int_equal(n_lists, 1);
+    assert_int_equal(rig->store->ops->delete_run(rig->store, rig->run.def->uid, NULL), 0);
+    put(rig);
+    (void)ask(rig, results);
+    assert_int_equal(n_lists, 2);
+    renderer_stop(rig->renderer);
+}
+
 /* A comparison and a history are made once, until a run ends or goes. */
 static void test_pages_over_runs_are_kept(void **state)
 {
@@ -638,6 +658,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stop, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_stop_with_work, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_documents_are_kept, setup_renderer, teardown),
+        cmocka_unit_test_setup_teardown(test_a_run_that_came_back, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_pages_over_runs_are_kept, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_probes_wait_for_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(test_read_key, setup, teardown),
