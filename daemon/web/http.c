@@ -12,7 +12,7 @@
  *
  * A stream (stream.h) is answered at once, too, and its connection is then suspended between events.
  *
- * Limits: CONNECTIONS at once, HEADER_BYTES for request line and headers (MHD answers 414 or 431),
+ * Limits: CONNECTIONS at once, CONNECTIONS_OF_ONE of an address, HEADER_BYTES for request line and headers (MHD answers 414 or 431),
  * IDLE_S of silence, MAX_ARGS arguments, no body; WAITING requests for documents and SCRAPES for /metrics; those of render.h
  * for what is waited for, and of stream.h. A client that
  * goes away costs its connection only. Responses in flight may have SENDING_BYTES together, except small
@@ -36,7 +36,8 @@
 #include "daemon/web/stream.h"
 
 #define CONNECTIONS 512
-#define HEADER_BYTES 16384 /* MHD's memory for one connection: what is read and what is sent */
+#define CONNECTIONS_OF_ONE 384 /* the rest is for probes and scrapes */
+#define HEADER_BYTES 16384     /* MHD's memory for one connection: what is read and what is sent */
 #define IDLE_S 10
 #define MAX_ARGS 16
 #define WAITING 128
@@ -442,8 +443,9 @@ static int start_mhd(struct web *w, int fd_take, struct err *err)
     w->mhd = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, w,
         MHD_OPTION_LISTEN_SOCKET, fd_take, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HEADER_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+        (unsigned)CONNECTIONS_OF_ONE, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
     const union MHD_DaemonInfo *info =
         w->mhd == NULL ? NULL : MHD_get_daemon_info(w->mhd, MHD_DAEMON_INFO_EPOLL_FD);
     if (info == NULL) {

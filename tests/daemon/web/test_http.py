@@ -1,6 +1,7 @@
 """The HTTP server in its loop: what it answers, and clients that misbehave. Run under asan too."""
 import concurrent.futures
 import contextlib
+import http.client
 import os
 import pathlib
 import select
@@ -124,6 +125,16 @@ class Http(serve.ServedCase):
             deaf.sendall(f"GET /api/v1/runs/{self.name}/results HTTP/1.1\r\nHost: x\r\n\r\n".encode() * 100)
             self.assert_alive()
         self.assert_alive()
+
+    def test_one_address_does_not_take_all_connections(self):
+        """More than there are, which say nothing: the probes of another address are answered before they count as idle."""
+        with contextlib.ExitStack() as stack:
+            for _ in range(600):
+                stack.enter_context(self.connect())
+            kubelet = stack.enter_context(contextlib.closing(
+                http.client.HTTPConnection(self.server.host, self.server.port, timeout=5, source_address=("127.0.0.2", 0))))
+            kubelet.request("GET", "/healthz")
+            self.assertEqual(kubelet.getresponse().status, 200)
 
     def test_logs_that_nobody_reads(self):
         """Their memory has a limit; others are told to come again, and probes and scrapes are answered all the same."""
