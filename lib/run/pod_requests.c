@@ -56,15 +56,24 @@ static void try_again(struct pod_member *m, int r, const struct kube_response *r
 
 /* ---- GET ---- */
 
+/* Of one that is removed the name says what it is: its labels may have been taken. */
+static bool is_ours(const struct pod_member *m, const json_t *pod)
+{
+    const struct run_def *def = m->owner->params.def;
+    struct replica_id id;
+    return member_life_is_dying(m->life)
+               ? pod_is_owned(def, pod)
+               : pod_identify(def, pod, &id) && replica_id_eq(&id, &m->id);
+}
+
 static void found(struct pod_member *m, const json_t *pod)
 {
-    struct replica_id id;
-    const bool is_ours = pod_identify(m->owner->params.def, pod, &id) && replica_id_eq(&id, &m->id);
+    const bool is_own = is_ours(m, pod);
     const bool is_going = *kube_json_metadata(pod, "deletionTimestamp") != '\0';
-    if (is_ours && is_going && !member_life_is_dying(m->life)) {
+    if (is_own && is_going && !member_life_is_dying(m->life)) {
         /* look again later */
         pod_member_try_again(m, -EEXIST, NULL, "a pod of that name is terminating", now(m));
-    } else if (is_ours) {
+    } else if (is_own) {
         pod_member_found(m, kube_json_metadata(pod, "uid"), pod, now(m));
     } else {
         _cleanup_(freep) char *message =

@@ -95,10 +95,14 @@ static void pod_vanished(struct pods *l, const struct replica_id *id,
     if (m == NULL || (m != dying && (m->uid == NULL || !str_eq(m->uid, object->uid)))) {
         return;
     }
+    /* An earlier POST made it: the one on its way may make another. */
     const bool was_posting =
         m->life == MEMBER_SHOWN || m->life == MEMBER_DYING_SHOWN || m->life == MEMBER_DYING_POSTING;
+    /* Nobody deletes it, as far as is known: whoever took its labels hides it from the watch. */
+    const bool is_hidden = m != dying && m->remains == POD_MAY_RUN &&
+                           *kube_json_metadata(object->json, "deletionTimestamp") == '\0';
     pod_member_vanished(m, l->params.now_ns());
-    if (was_posting) { /* an earlier POST made it: the one on its way may make another */
+    if (was_posting || is_hidden) {
         *vec_push(&l->members) = pod_member_for_doubt(l, m->name, l->params.now_ns());
     }
 }

@@ -1,5 +1,5 @@
 /* Pods that only the API server knows of: after a POST without an answer, a second POST may be refused,
- * or may make a second pod of the name when somebody has deleted the first. */
+ * or may make a second pod of the name when somebody has deleted the first. And those whose labels were taken. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,6 +39,14 @@ static json_t *post_twice(struct world *w)
     return first;
 }
 
+/* Somebody deletes it, and the API server says so. */
+static void deleted_by_somebody(struct world *w, json_t *pod)
+{
+    json_object_set_new(json_object_get(pod, "metadata"), "deletionTimestamp",
+                        json_string("2026-11-22T21:00:00Z"));
+    notify(w, KUBE_CHANGE_REMOVED, pod, NULL);
+}
+
 /* The rest of the gang. */
 static void refuse_posts(struct world *w)
 {
@@ -46,6 +54,11 @@ static void refuse_posts(struct world *w)
     while ((call = find_open(KUBE_POST)) != NULL) {
         answer(w, call, -EINVAL, "no");
     }
+}
+
+static const char *pod_name_of(const json_t *pod)
+{
+    return json_string_value(json_object_get(json_object_get(pod, "metadata"), "name"));
 }
 
 static json_t *second_of(const json_t *first)
@@ -69,7 +82,7 @@ static void the_first_is_deleted_before_the_answer(void **state)
     struct world w;
     json_t *first = post_twice(&w), *second = second_of(first);
     _cleanup_(freep) char *text = json_dumps(second, 0);
-    notify(&w, KUBE_CHANGE_REMOVED, first, NULL);
+    deleted_by_somebody(&w, first);
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_LOST);
     refuse_posts(&w);
     remove_gang(&w);
@@ -99,6 +112,97 @@ static void the_answer_names_another_pod(void **state)
     json_decref(first);
     json_decref(second);
     world_close(&w);
+}
+
+/* The same of one that is not the first of its gang. */
+static void any_member_may_be_made_twice(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    answer(&w, fake_kube_open(0), 0, "{}"); /* it goes alone */
+    struct kube_call *post = find_open(KUBE_POST);
+    json_t *first = pod_of(post), *second = second_of(first);
+    _cleanup_(freep) char *text = json_dumps(second, 0);
+    answer(&w, post, -ECONNRESET, "broken");
+    answer(&w, find_open(KUBE_POST), 0, "{}"); /* the third */
+    pass_ms(&w, 2100);
+    assert_non_null(find_open(KUBE_POST)); /* again */
+    notify(&w, KUBE_CHANGE_ADDED, first, NULL);
+    deleted_by_somebody(&w, first);
+    refuse_posts(&w);
+    remove_gang(&w);
+    create_gang(&w, 1);
+    pass_ms(&w, 2100);
+    size_t n_deletions = 0;
+    struct kube_call *call;
+    for (size_t i = 0; (call = fake_kube_open(i)) != NULL; i++) {
+        if (call->req.method == KUBE_GET && strstr(call->req.path, pod_name_of(first)) != NULL) {
+            answer(&w, call, 0, text);
+            i = (size_t)-1;
+        }
+    }
+    for (size_t i = 0; (call = fake_kube_open(i)) != NULL; i++) {
+        n_deletions +=
+            call->req.method == KUBE_DELETE && strstr(call->req.body, "\"second\"") != NULL;
+    }
+    assert_int_equal(n_deletions, 1);
+    assert_null(find_open(KUBE_POST));
+    json_decref(first);
+    json_decref(second);
+    world_close(&w);
+}
+
+/* The watch shows it as deleted. It is looked for, unless the API server has said that somebody deletes it. */
+static void a_pod_whose_labels_were_taken_is_deleted(void **state)
+{
+    (void)state;
+    for (int is_deleted = 0; is_deleted < 2; is_deleted++) {
+        struct world w;
+        json_t *pods[3];
+        world_open(&w, POD_BY_DNS);
+        create_gang(&w, 0);
+        open_gates(&w);
+        assert_int_equal(accept_pods(&w, pods), 3);
+        for (size_t i = 0; i < 3; i++) {
+            notify(&w, KUBE_CHANGE_UPDATED, pods[i], RUNNING);
+        }
+        json_t *bare = json_deep_copy(pods[2]);
+        json_object_del(json_object_get(bare, "metadata"), "labels");
+        _cleanup_(freep) char *text = json_dumps(bare, 0);
+        if (is_deleted) {
+            deleted_by_somebody(&w, pods[2]);
+        } else {
+            notify(&w, KUBE_CHANGE_REMOVED, pods[2], NULL);
+        }
+        assert_int_equal(seen(&w, &ids[2])->state, REPLICA_LOST);
+        remove_gang(&w);
+        create_gang(&w, 1);
+        struct kube_call *call;
+        while ((call = find_open(KUBE_DELETE)) != NULL) {
+            answer(&w, call, 0, "{}");
+        }
+        notify(&w, KUBE_CHANGE_REMOVED, pods[0], NULL);
+        notify(&w, KUBE_CHANGE_REMOVED, pods[1], NULL);
+        pass_ms(&w, 2100);
+        assert_true((find_open(KUBE_POST) != NULL) == is_deleted);
+        assert_true((find_open(KUBE_GET) != NULL) != is_deleted);
+        if (!is_deleted) {
+            answer(&w, find_open(KUBE_GET), 0, text);
+            call = find_open(KUBE_DELETE);
+            assert_non_null(strstr(call->req.body, "p0t0a0-trainer-1")); /* its uid here */
+            answer(&w, call, 0, "{}");
+            pass_ms(&w, 15100); /* no watch tells that it has gone */
+            assert_null(find_open(KUBE_POST));
+            answer(&w, find_open(KUBE_GET), -ENOENT, "no");
+            assert_non_null(find_open(KUBE_POST));
+        }
+        json_decref(bare);
+        drop(pods, 3);
+        world_close(&w);
+    }
 }
 
 static void the_watch_shows_another_pod(void **state)
@@ -177,6 +281,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_is_deleted_before_the_answer),
         cmocka_unit_test(the_answer_names_another_pod),
+        cmocka_unit_test(any_member_may_be_made_twice),
+        cmocka_unit_test(a_pod_whose_labels_were_taken_is_deleted),
         cmocka_unit_test(the_watch_shows_another_pod),
         cmocka_unit_test(a_refused_repetition_leaves_no_pod),
         cmocka_unit_test(a_refused_look_leaves_no_pod),
