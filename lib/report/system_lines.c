@@ -11,13 +11,24 @@
 
 /* ---- what a system is ---- */
 
+/* Of an absolute path what stands behind its last folder: "train.py" of "/srv/train.py", "data/" of "/srv/data/". */
+static const char *without_folders(const char *word)
+{
+    const char *base = word;
+    for (const char *at = word; word[0] == '/' && *at != '\0'; at++) {
+        if (*at == '/' && at[1] != '/' && at[1] != '\0') {
+            base = at + 1;
+        }
+    }
+    return base;
+}
+
 /* "mpirun python train.py": files without their folders. */
 static void put_command(const struct command *command, struct buf *out)
 {
     for (size_t i = 0; i < command->words.len && i < MAX_COMMAND_WORDS; i++) {
         const char *word = command->words.items[i];
-        const char *base = word[0] == '/' ? strrchr(word, '/') + 1 : word;
-        buf_printf(out, "%s%s", i == 0 ? "" : " ", base);
+        buf_printf(out, "%s%s", i == 0 ? "" : " ", without_folders(word));
     }
     buf_puts(out, command->words.len > MAX_COMMAND_WORDS ? " ..." : "");
 }

@@ -378,8 +378,8 @@ static void systems_are_explained_and_not_ranked(void **state)
         "; gradients by parameter servers; 1 thread a trainer",
         "<dt>ddp</dt>\n<dd>PyTorch on the CPU, ",
         "; gradients by all-reduce among workers; 1 thread a worker",
-        "<dt>mpi</dt>\n<dd>the profile of-mine; command: mpirun python train.py; gradients by "
-        "all-reduce",
+        "<dt>mpi</dt>\n<dd>the profile of-mine; command: mpirun python train.py --data data/ /; "
+        "gradients by all-reduce",
         /* charts and tables */
         "Throughput by point",
         "ideal: baseline times trainers or workers",
