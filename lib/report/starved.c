@@ -53,12 +53,12 @@ static void put_starved(const struct layout *l, struct buf *out)
     }
 }
 
-/* Does a point that was starved, or one that was not, divide by another one that was? */
-static bool has_starved_baseline(const struct run_def *def, bool starved)
+/* Does a point that was starved divide by another one that was? */
+static bool has_starved_baseline(const struct run_def *def)
 {
     for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
         const struct point *p = &def->matrix.points[i];
-        if (p->baseline_index != i && is_starved(def, p) == starved &&
+        if (p->baseline_index != i && is_starved(def, p) &&
             is_starved(def, &def->matrix.points[p->baseline_index])) {
             return true;
         }
@@ -78,21 +78,45 @@ static bool divides_by_another(const struct run_def *def)
     return false;
 }
 
+/* ", but point 0 (1 trainer); point 1 (2 trainers) divide by one that waited, so ...": of the points that had enough. Nothing
+ * where none does. */
+static void put_lifted(const struct layout *l, struct buf *out)
+{
+    const struct run_def *def = l->result->def;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
+        const struct point *p = &def->matrix.points[i];
+        if (is_starved(def, p) || !is_starved(def, &def->matrix.points[p->baseline_index])) {
+            continue;
+        }
+        if (++n <= MAX_NAMED) {
+            buf_puts(out, n == 1 ? ", but " : "; ");
+            layout_describe_place(l, i, out);
+        }
+    }
+    if (n > MAX_NAMED) {
+        buf_printf(out, "; and %" PRIu32 " more", n - MAX_NAMED);
+    }
+    if (n > 0) {
+        buf_printf(out, " %s by one that waited, so %s efficiency is higher",
+                   n == 1 ? "divides" : "divide", n == 1 ? "its" : "their");
+    }
+}
+
 static void put_bend(const struct layout *l, uint32_t n, struct buf *out)
 {
     const struct run_def *def = l->result->def;
     buf_printf(out, "Their processes had to share CPUs, so their throughput is lower than with "
                     "enough of them");
-    if (!l->own_baselines && has_starved_baseline(def, true)) {
+    if (!l->own_baselines && has_starved_baseline(def)) {
         buf_puts(out, "; their efficiency is off, too, and nobody knows which way, because "
                       "baselines also waited");
     } else if (!l->own_baselines && divides_by_another(def)) {
         buf_puts(out, ", and so is their efficiency");
     }
     buf_puts(out, n < def->matrix.n_swept ? "; the other points had enough" : "");
-    buf_puts(out, has_starved_baseline(def, false)
-                      ? ", but where they divide by one that waited, their efficiency is higher. "
-                      : ". ");
+    put_lifted(l, out);
+    buf_puts(out, ". ");
 }
 
 /* The fastest other point that waited; NULL: none that was measured. */

@@ -464,13 +464,14 @@ static void what_too_few_cpus_may_change(void **state)
          4,
          {40, 60, 70},
          "so their throughput is lower than with enough of them; the other points had enough, but "
-         "where they divide by one that waited, their efficiency is higher. "},
+         "point 0 (1 trainer); point 1 (2 trainers) divide by one that waited, so their efficiency "
+         "is higher. "},
         {"{grid: {pservers: [1], trainers: [1, 2, 4]}}",
          "{kind: Point, where: {trainers: 2}}",
          2,
          {40, 60, 70},
-         "because baselines also waited; the other points had enough, but where they divide by one "
-         "that waited, their efficiency is higher. "},
+         "because baselines also waited; the other points had enough, but point 0 (1 trainer) "
+         "divides by one that waited, so its efficiency is higher. "},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         print_message("# row %zu\n", i);
