@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 
+import entry
 from figures import Bar, Spread, conclude, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -179,8 +180,9 @@ def all_trials(args):
                 keep(args, trial)
                 for kind, what in trial["found"]:
                     print(f"trial {trial['number']}: {kind}: {what}\n  {' '.join(command(trial['words']))}", file=sys.stderr, flush=True)
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
+        except BaseException:  # also SIGTERM; until now the pool has gone on with the next trials
+            pool.shutdown(wait=False, cancel_futures=True)
+            entry.end_children()
             raise
     return [trials[number] for number in sorted(trials)]
 
@@ -226,4 +228,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    entry.run(main)

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -147,6 +148,20 @@ class Trials(unittest.TestCase):
         done = self.run_with("--trials", "1", program=self.fake("echo broken >&2; exit 2"))
         self.assertNotEqual(0, done.returncode)
         self.assertIn("exit code 2: broken", done.stderr)
+
+    def test_sigterm_ends_the_trials_and_begins_no_others(self):
+        program = self.fake("echo $$ >>$0.pids; exec sleep 600")
+        with subprocess.Popen([sys.executable, bench_case.ROOT / "bench" / "random_faults.py", "--trials", "50", "--jobs", "2"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, "FAULT_TRIAL": str(program)}) as bench:
+            self.addCleanup(bench.kill)
+            pids = pathlib.Path(f"{program}.pids")
+            self.assertTrue(soon(lambda: pids.exists() and len(pids.read_text(encoding="ascii").split()) == 2))
+            bench.send_signal(signal.SIGTERM)
+            bench.communicate(timeout=60)
+        self.assertEqual(143, bench.returncode)
+        begun = pids.read_text(encoding="ascii").split()
+        self.assertLess(len(begun), 50)
+        self.assertEqual([None] * len(begun), [state_of(pid) for pid in begun])
 
     def test_a_gang_ends_with_its_program(self):
         words = ["family=ring", "workers=2", "fault=stop", "victim=1", "after_ms=0", "steps=100", "compute_ms=500", "floats=100"]
