@@ -18,6 +18,7 @@ cores' CPU time alone would allow, and the peak memory: private and shared memor
 With --json FILE each measurement is a line of FILE, and those that are in FILE already are not repeated.
 Ends with "reached N of M"; exit 1 where a bar is missed."""
 import argparse
+import contextlib
 import dataclasses
 import json
 import os
@@ -176,10 +177,8 @@ def run_native(batch, servers, steps, transport="Tcp"):
         key = os.path.join(folder, "key")
         with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
             f.write(os.urandom(32))
-        argvs = [[str(word) for word in argv] for argv in native_argvs(batch, servers, steps, key, transport)]
-        processes = [subprocess.Popen(argv, env=clean, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                      text=True) for argv in argvs]
-        summaries = summaries_of(processes)
+        with started(native_argvs(batch, servers, steps, key, transport), env=clean) as processes:
+            summaries = summaries_of(processes)
     trainers = [s for s in summaries if s["role"] == "trainer"]
     return {"rate": sum(s["samples"] / (s["duration_ns"] / 1e9) for s in trainers),
             "cpu_s": sum(s["cpu_ns"] for s in summaries) / 1e9 / steps,
@@ -202,6 +201,19 @@ def emulated_argvs(trainers, servers, steps, step_ms, key, arena):
               "--batch-size", 128, "--steps", steps, "--warmup-steps", 1]
     return [[worker, "pserver", "--index", i, "--listen", addr, *gang] for i, addr in enumerate(addrs)] + \
         [[worker, "trainer", "--index", i, *gang, *common] for i in range(trainers)]
+
+
+@contextlib.contextmanager
+def started(argvs, **options):
+    """Processes of this session, as benchctl starts them. None outlives the block."""
+    with contextlib.ExitStack() as stack:
+        processes = []
+        for argv in argvs:
+            process = subprocess.Popen([str(word) for word in argv], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True, **options)
+            processes.append(stack.enter_context(process))
+            stack.callback(process.kill)  # nothing, where it has ended
+        yield processes
 
 
 def summaries_of(processes):
@@ -233,16 +245,17 @@ def run_emulated(trainers, servers, steps, step_ms, limits=lambda: None):
         key = os.path.join(folder, "key")
         with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
             f.write(os.urandom(32))
-        argvs = [[str(word) for word in argv] for argv in emulated_argvs(trainers, servers, steps, step_ms, key, arena)]
-        processes = [subprocess.Popen(argv, env=clean, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                      text=True, preexec_fn=limits, pass_fds=(arena,)) for argv in argvs]
-        pids = {process.pid for process in processes}
-        memory = Memory(lambda pid: pid in pids)
-        memory.start()
+        argvs = emulated_argvs(trainers, servers, steps, step_ms, key, arena)
         try:
-            summaries = summaries_of(processes)
+            with started(argvs, env=clean, preexec_fn=limits, pass_fds=(arena,)) as processes:
+                pids = {process.pid for process in processes}
+                memory = Memory(lambda pid: pid in pids)
+                memory.start()
+                try:
+                    summaries = summaries_of(processes)
+                finally:
+                    memory.is_over.set()
         finally:
-            memory.is_over.set()
             seen = kernel.end()
             os.close(arena)
     cpu_s = {role: sum(s["cpu_ns"] for s in summaries if s["role"] == role) / 1e9 for role in ("pserver", "trainer")}

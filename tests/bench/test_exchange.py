@@ -116,6 +116,18 @@ grep -q '"link": {"rate": "1000mbit"}' "$2" && echo "{\\"points\\": [{\\"through
         with self.assertRaisesRegex(exchange.Failed, "exit code 13\n  no room"):
             exchange.run_emulated(1, 1, 1, 1)
 
+    def test_a_gang_that_cannot_start_leaves_nobody(self):
+        begun = []
+
+        def popen(*args, real=subprocess.Popen, **options):
+            begun.append(real(*args, **options))
+            return begun[-1]
+
+        with unittest.mock.patch.object(subprocess, "Popen", popen), self.assertRaises(FileNotFoundError):
+            with exchange.started([["sleep", 600], ["/no/such/program"]]):
+                self.fail("it has started")
+        self.assertEqual([-9], [process.returncode for process in begun])
+
     def test_the_kernels_memory_counts(self):
         os.environ["CROWD"], real = self.program("crowd", CROWD), os.environ["CROWD"]
         self.addCleanup(os.environ.update, CROWD=real)
