@@ -229,7 +229,7 @@ static void wait_for_work(struct renderer *r)
     uv_mutex_lock(&r->mutex);
 }
 
-/* With the mutex held: how long the first that waits has to. One whose time is over is told so at once. */
+/* With the mutex held: how long the first job in `waiting` must still wait. 0 also where it has timed out: it gets its 503 now. */
 static int64_t rest_ns(struct renderer *r)
 {
     const int64_t now_ns = clock_monotonic_ns();

@@ -105,9 +105,9 @@ class MlbenchResNet(unittest.TestCase):
                 (folder / (file + ".gz" * (i % 2))).write_bytes(gzip.compress(data) if i % 2 else data)
             self.assertEqual(b"".join(records), module.read_cifar10(folder, module.CIFAR10_TRAIN))
             path = folder / module.CIFAR10_TEST[0]
-            for data, said in ((None, f"{path} and {path}.gz do not exist"), (b"", f"{path} is no file of CIFAR-10"),
-                               (records[0][:-1], f"{path} is no file of CIFAR-10"),
-                               (b"\x0a" + records[0][1:], f"{path} is no file of CIFAR-10")):
+            wrong = f"{path} is not a binary file of CIFAR-10: expected records of 3073 bytes, labels 0 to 9"
+            for data, said in ((None, f"{path} and {path}.gz do not exist"), (b"", wrong), (records[0][:-1], wrong),
+                               (b"\x0a" + records[0][1:], wrong)):
                 if data is not None:
                     path.write_bytes(data)
                 with self.assertRaises(ValueError) as raised:

@@ -52,8 +52,9 @@ struct shm_ask {
 /* How long all others may be asked: as long as the rendezvous, and 3 s where less is left of it. */
 int64_t shm_ask_until(int64_t now_ns, int64_t rendezvous_by_ns);
 /* Asks rank `to`, or reads its answer. 1: *ret and *ret_doorbell_fd are the caller's; 0: not yet: call it again when
- * fd is readable, or after SHM_ASK_AGAIN_MS if that is -1, since a rank that was too busy to read the question has hung up. -ENOENT: it does
- * not see that rank; -EPROTO: what it was given is not right. It is done unless it returns 0. */
+ * fd is readable, or after SHM_ASK_AGAIN_MS if that is -1, since a rank that was too busy to read the
+ * question has hung up. -ENOENT: it does not see that rank; -EPROTO: what it was given is not right. It
+ * is done unless it returns 0. */
 int shm_ask_turn(struct shm_ask *ask, const struct auth_key *key, uint32_t self, uint32_t to,
                  const struct shm_layout *layout, struct shm_segment *ret, int *ret_doorbell_fd,
                  struct err *err);

@@ -94,7 +94,8 @@ def read_cifar10(folder, names):
     for name in names:
         data.append(read_file(folder / name))
         if not data[-1] or len(data[-1]) % CIFAR10_RECORD or max(data[-1][::CIFAR10_RECORD]) >= CLASSES:
-            raise ValueError(f"{folder / name} is no file of CIFAR-10")
+            raise ValueError(f"{folder / name} is not a binary file of CIFAR-10: expected records of {CIFAR10_RECORD} bytes, "
+                             f"labels 0 to {CLASSES - 1}")
     return b"".join(data)
 
 
