@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "core/noise.h"
 #include "core/summary.h"
@@ -195,6 +196,53 @@ static bool may_show_cause(const struct findings *f, int64_t until_unix_ms, int6
     return true;
 }
 
+/* How many members the gang has in the roles before this one; of ROLE_COUNT: in all. */
+static size_t members_before(const struct gang *gang, enum role role)
+{
+    size_t n = 0;
+    for (enum role r = 0; r < role; r++) {
+        n += gang->size[r];
+    }
+    return n;
+}
+
+/* Whom a survivor names, as a number below members_before(gang, ROLE_COUNT); that itself: nobody of the gang. */
+static size_t number_of_blamed(const struct gang *gang, const struct observed_replica *s)
+{
+    return s->blamed_index < gang->size[s->blamed_role]
+               ? members_before(gang, s->blamed_role) + s->blamed_index
+               : members_before(gang, ROLE_COUNT);
+}
+
+static bool names_a_peer(const struct observed_replica *r)
+{
+    return r->id.role != ROLE_LAUNCHER && failure_of_replica(r) == FAILURE_CONSEQUENCE &&
+           r->has_blamed;
+}
+
+/* The survivor whose word counts: the first of those that name the peer that most of them name. Both sides of a
+ * cut link name each other, and the replica that is cut off may be the first to do so; but all others agree. */
+static const struct observed_replica *speaker(const struct findings *f, const struct gang *gang)
+{
+    const struct observed_replica *best = f->survivor;
+    uint32_t most = 0;
+    _cleanup_(freep) uint32_t *votes = xnew_array(uint32_t, members_before(gang, ROLE_COUNT) + 1);
+    for (size_t i = 0; i < gang->n_members; i++) {
+        if (names_a_peer(&gang->members[i])) {
+            votes[number_of_blamed(gang, &gang->members[i])]++;
+        }
+    }
+    for (size_t i = 0; i < gang->n_members; i++) {
+        const struct observed_replica *r = &gang->members[i];
+        const uint32_t n = names_a_peer(r) ? votes[number_of_blamed(gang, r)] : 0;
+        if (n > most || (n > 0 && n == most && is_earlier(r, best))) {
+            best = r;
+            most = n;
+        }
+    }
+    return best;
+}
+
 /* Only survivors have failed: the peer that they name is the cause. */
 static void judge_survivor(const struct findings *f, const struct gang *gang, int64_t now_unix_ms,
                            struct attempt_verdict *ret)
@@ -203,6 +251,7 @@ static void judge_survivor(const struct findings *f, const struct gang *gang, in
     if (may_show_cause(f, s->ended_unix_ms + ATTEMPT_CONSEQUENCE_GRACE_MS, now_unix_ms, ret)) {
         return;
     }
+    s = speaker(f, gang);
     const char *role = role_to_string(s->id.role);
     const char *message = s->message != NULL ? s->message : "exit code 11";
     ret->has_ended = true;
