@@ -59,6 +59,21 @@ def is_alive(pid):
     return state != "Z"
 
 
+def gang_of(parent, n):
+    """The replicas that a benchctl has started, {"trainer/0": pid}; None until there are n."""
+    gang = {}
+    for task in pathlib.Path(f"/proc/{parent}/task").glob("*/children"):
+        for pid in task.read_text(encoding="ascii").split():
+            try:
+                env = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            except (FileNotFoundError, PermissionError, ProcessLookupError):
+                continue
+            of = dict(v.decode().split("=", 1) for v in env if v.startswith(b"BENCHD_"))
+            if "BENCHD_ROLE" in of:
+                gang[f"{of['BENCHD_ROLE']}/{of['BENCHD_INDEX']}"] = int(pid)
+    return gang if len(gang) == n else None
+
+
 class CliCase(unittest.TestCase):
     maxDiff = None
 

@@ -42,23 +42,9 @@ class Faults(cli.CliCase):
         one["spec"]["workload"]["batchSize"] = 1
         path.write_text(json.dumps(one), encoding="utf-8")
         process = self.start("run", str(path), "--store", store, "--progress", "json")
-        gang = cli.wait_for("the gang", lambda: self.gang_of(process.pid))
+        gang = cli.wait_for("the gang", lambda: cli.gang_of(process.pid, 3))
         cli.wait_for("training", lambda: cpu_s(gang["trainer/0"]) > 1 and cpu_s(gang["trainer/1"]) > 1)
         return process, gang, store
-
-    def gang_of(self, parent):
-        """The three children of benchctl by name; None until all are there."""
-        gang = {}
-        for task in pathlib.Path(f"/proc/{parent}/task").glob("*/children"):
-            for pid in task.read_text(encoding="ascii").split():
-                try:
-                    env = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-                except (FileNotFoundError, PermissionError, ProcessLookupError):
-                    continue
-                of = dict(v.decode().split("=", 1) for v in env if v.startswith(b"BENCHD_"))
-                if "BENCHD_ROLE" in of:
-                    gang[f"{of['BENCHD_ROLE']}/{of['BENCHD_INDEX']}"] = int(pid)
-        return gang if len(gang) == 3 else None
 
     def fault(self, row):
         victim, number, _ = row

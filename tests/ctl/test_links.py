@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Shaped links: real processes behind them, who may not have them, and what is left after kill -9. Only root can make
-network namespaces; without it the test says what it skips."""
+"""Shaped links: real processes behind them, who may not have them, whom a gang names when one is cut, and what is left after kill -9.
+Only root can make network namespaces; without it the test says what it skips."""
+import json
 import os
 import pathlib
 import subprocess
@@ -36,6 +37,12 @@ def children(pid):
         return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
     except OSError:
         return []
+
+
+def received_bytes(pid):
+    """Through the link of this process."""
+    (line,) = (line for line in pathlib.Path(f"/proc/{pid}/net/dev").read_text(encoding="ascii").splitlines() if "eth0:" in line)
+    return int(line.split(":")[1].split()[0])
 
 
 class Links(cli.CliCase):
@@ -84,6 +91,25 @@ class Links(cli.CliCase):
         if done.returncode != 0:
             self.assertEqual(done.returncode, 9)
             self.assertIn("this kernel cannot delay packets: it has no netem", done.stderr)
+
+    @NEEDS_ROOT
+    def test_a_link_that_is_cut(self):
+        """No packet says that it is gone, and both ends name each other. All others agree with one of them: that is the cause."""
+        path = self.define("cut.json", pservers=(1,), trainers=(2,), steps=100000, repeats=1, extra={
+            "workload": {"model": "vgg16-fluid-fc512", "batchSize": 1, "link": {"rate": "1gbit"}},
+            "baseline": {"kind": "Point", "where": {"trainers": 2}}, "runPolicy": {"activeDeadlineSeconds": 600, "backoffLimit": 0}})
+        run = self.start("run", path, "--local", "--store", self.store, "-o", "json")
+        gang = cli.wait_for("the gang", lambda: cli.gang_of(run.pid, 3))
+        cli.wait_for("two exchanges", lambda: received_bytes(gang["trainer/1"]) > 2 * 61_018_408)
+        subprocess.run(["nsenter", f"--net=/proc/{gang['trainer/1']}/ns/net", "ip", "link", "set", "eth0", "down"], check=True)
+        out, err = run.communicate(timeout=cli.WAIT_S)
+        self.assertEqual(1, run.returncode, err)
+        result = json.loads(out)
+        self.assertRegex(result["points"][0]["trials"][0]["error"], "trainer/1: lost, reported by (pserver|trainer)/0: ")
+        for role, index, lost in (("pserver", "0", "trainer/1"), ("trainer", "0", "trainer/1"), ("trainer", "1", "pserver/0")):
+            log = self.ctl("logs", result["run"], "--point", "0", "--role", role, "--index", index, "--store", self.store).stdout
+            records = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+            self.assertEqual([lost], [r["peer"] for r in records if r["type"] == "error"], f"{role}/{index}")
 
     @NEEDS_ROOT
     def test_nothing_is_left_after_kill_9(self):
