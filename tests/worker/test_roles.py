@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from gang import WORKER, Gang, Replica, seconds_since, time
+from gang import HOST, WORKER, Gang, Replica, own_ports, seconds_since, time
 from tap import Tap
 
 
@@ -77,6 +77,32 @@ def missing_peers(tap):
     tap.equal((11, "pserver/0"), (code, error["peer"]), "the server does not come: the trainer names it")
     tap.match(f"pserver/0 \\(localhost:{port}: connect: Connection refused\\): no answer within 1 s", stderr,
               "the server does not come: says where and why")
+
+
+def fill(address):
+    """Connections that nobody accepts, until the kernel drops those that follow."""
+    filled = []
+    while True:
+        try:
+            filled.append(socket.create_connection(address, 0.5))
+        except TimeoutError:
+            return filled
+
+
+def black_hole(tap):
+    """An address that answers nothing, not even no: the rendezvous ends in its time all the same."""
+    with tempfile.NamedTemporaryFile() as key, socket.create_server((HOST, own_ports(1)[0]), backlog=0) as s:
+        key.write(bytes(32))
+        key.flush()
+        address = s.getsockname()
+        filled = fill(address)
+        code, error, stderr, _ = once(["trainer", "--pserver-addrs", f"{HOST}:{address[1]}", "--secret-file", key.name,
+                                       "--rendezvous-s", "4", "--batch-size", "2"])
+        for connection in filled:
+            connection.close()
+    tap.equal((11, "pserver/0"), (code, error["peer"]), "a server that does not answer: the trainer names it")
+    tap.match(f"pserver/0 \\({HOST}:{address[1]}: connect: no answer within 3 s\\): no answer within 4 s", stderr,
+              "a server that does not answer: says where, and how long it waited")
 
 
 def another_secret(tap):
@@ -190,6 +216,7 @@ def main():
         usage(tap, os.path.join(d, "key"))
     occupied_port(tap)
     missing_peers(tap)
+    black_hole(tap)
     another_secret(tap)
     bad_data(tap)
     full_disk(tap)
