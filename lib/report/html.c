@@ -1,14 +1,11 @@
 /* A result as a page, see report.h. */
-#include <string.h>
-
-#include <jansson.h>
-
-#include "base/str.h"
 #include "report/chart_svg.h"
 #include "report/charts.h"
 #include "report/choice_lines.h"
 #include "report/compare_layout.h"
 #include "report/compare_lines.h"
+#include "report/html_origin.h"
+#include "report/html_parts.h"
 #include "report/notes.h"
 #include "report/reference.h"
 #include "report/report.h"
@@ -17,23 +14,9 @@
 #include "report/table.h"
 
 #define MAX_CHARTED 100 /* swept points; more are not readable as charts */
-#define MAX_DEFINITION (64 << 10)
-#define MAX_WARNINGS 3 /* in the box */
+#define MAX_WARNINGS 3  /* in the box */
 
 /* ---- pieces ---- */
-
-static void put_element(struct buf *out, const char *name, const char *text)
-{
-    buf_printf(out, "<%s>", name);
-    html_escape(text, out);
-    buf_printf(out, "</%s>\n", name);
-}
-
-static void put_table(struct buf *out, const char *label, struct table *t_take)
-{
-    table_format_html_scrolled(t_take, label, out);
-    table_free(t_take);
-}
 
 static void open_figure(struct buf *out, const char *title, const char *unit)
 {
@@ -73,7 +56,7 @@ static void put_summary(struct buf *out, const struct layout *l)
 {
     const char *description = l->result->def->spec->description;
     if (description[0] != '\0') {
-        put_element(out, "p", description);
+        html_put_element(out, "p", description);
     }
     struct buf text = BUF_INIT;
     const struct workload *workload = &l->result->def->spec->workload;
@@ -171,7 +154,7 @@ static void put_title(struct buf *out, const struct report_page *page, const str
 {
     const struct result *r = page->result;
     buf_puts(out, "<header>\n");
-    put_element(out, "h1", r->def->name);
+    html_put_element(out, "h1", r->def->name);
     buf_puts(out, "<p>");
     put_tag(out,
             r->phase == RUN_SUCCEEDED                                    ? "good"
@@ -273,7 +256,7 @@ void report_html_comparison(const struct comparison *c, struct buf *out)
         buf_puts(out, "</figure>\n</div>\n");
         dot_chart_done(&chart);
     }
-    put_table(out, "Comparison by point", compare_layout_table(c, 0));
+    html_put_table(out, "Comparison by point", compare_layout_table(c, 0));
     buf_puts(out, "<ul>\n");
     for (size_t i = 0; i + 1 < lines.list.len; i++) {
         const struct compare_line *line = &lines.list.items[i];
@@ -401,12 +384,12 @@ static void put_tables(struct buf *out, const struct layout *l)
     if (grid != NULL) {
         struct buf caption = BUF_INIT;
         layout_grid_caption(l, &caption);
-        put_element(out, "h2", buf_cstr(&caption));
+        html_put_element(out, "h2", buf_cstr(&caption));
         buf_printf(
             out,
             "<p class=\"soft\">The stronger the colour, the higher the %s among these cells.</p>\n",
             layout_shades_efficiency(l) ? "efficiency" : "throughput");
-        put_table(out, buf_cstr(&caption), grid);
+        html_put_table(out, buf_cstr(&caption), grid);
         buf_done(&caption);
     }
     buf_puts(out, "<h2>Points</h2>\n<p class=\"soft\">THROUGHPUT is the median of a point's "
@@ -419,19 +402,19 @@ static void put_tables(struct buf *out, const struct layout *l)
     }
     buf_puts(out, "<span class=\"screen\"> A shade at the edge of a table says that it scrolls "
                   "sideways.</span></p>\n");
-    put_table(out, "Points",
-              layout_points(l, LAYOUT_THROUGHPUT | LAYOUT_SCALING | LAYOUT_RESOURCES));
+    html_put_table(out, "Points",
+                   layout_points(l, LAYOUT_THROUGHPUT | LAYOUT_SCALING | LAYOUT_RESOURCES));
     struct table *baselines = layout_baselines(l);
     if (baselines != NULL) {
         buf_puts(out, "<h2>Baselines</h2>\n");
-        put_table(out, "Baselines", baselines);
+        html_put_table(out, "Baselines", baselines);
     }
     struct table *accuracy = layout_accuracy(l);
     if (accuracy != NULL) {
         struct buf caption = BUF_INIT;
         layout_accuracy_caption(l, &caption);
-        put_element(out, "h2", buf_cstr(&caption));
-        put_table(out, buf_cstr(&caption), accuracy);
+        html_put_element(out, "h2", buf_cstr(&caption));
+        html_put_table(out, buf_cstr(&caption), accuracy);
         buf_done(&caption);
     }
     buf_puts(out, "</section>\n");
@@ -486,21 +469,6 @@ static void put_notes(struct buf *out, const struct layout *l)
     notes_done(&notes);
 }
 
-/* ---- where it ran, and how to run it again ---- */
-
-static void put_nodes(struct buf *out, const struct result *r)
-{
-    struct table *t = layout_nodes(r);
-    if (t == NULL) {
-        return;
-    }
-    buf_puts(out, "<section>\n<h2>Nodes</h2>\n");
-    put_table(out, "Nodes", t);
-    buf_puts(out, "<p class=\"soft\">");
-    html_escape(layout_nodes_method, out);
-    buf_puts(out, "</p>\n</section>\n");
-}
-
 /* Where nobody knows the nodes, too. */
 static void put_slow(struct buf *out, const struct layout *l)
 {
@@ -513,116 +481,10 @@ static void put_slow(struct buf *out, const struct layout *l)
     vec_each (const struct slow_replica, s, &l->result->slow) {
         struct buf text = BUF_INIT;
         layout_describe_slow(l, s, &text);
-        put_element(out, "li", buf_cstr(&text));
+        html_put_element(out, "li", buf_cstr(&text));
         buf_done(&text);
     }
     buf_puts(out, "</ul>\n</section>\n");
-}
-
-static void put_fact(struct buf *out, const char *name, const char *value)
-{
-    if (value != NULL) {
-        put_element(out, "dt", name);
-        put_element(out, "dd", value);
-    }
-}
-
-/* Those that wrote no start record: a launcher, a program whose log is read. */
-static void put_silent(struct buf *out, const struct layout *l)
-{
-    struct buf systems = BUF_INIT;
-    const size_t n = system_lines_put_silent(l, &systems);
-    if (n > 0) {
-        buf_printf(out,
-                   "<p>%zu replica%s of succeeded trials said nothing of CPU, kernel and build", n,
-                   n == 1 ? "" : "s");
-        if (l->systems) {
-            buf_puts(out, ": those of ");
-            html_escape(buf_cstr(&systems), out);
-        }
-        buf_puts(out, ".</p>\n");
-    }
-    buf_done(&systems);
-}
-
-static void put_environment(struct buf *out, const struct layout *l)
-{
-    const struct result *r = l->result;
-    buf_puts(out, "<section>\n<h2>Environment</h2>\n");
-    if (r->def->cpus > 0) {
-        buf_printf(out, "<p>All replicas ran on one machine, with %lld CPU%s for them.</p>\n",
-                   (long long)r->def->cpus, r->def->cpus == 1 ? "" : "s");
-    }
-    if (r->hardware.len == 0) {
-        buf_puts(out, "<p>No replica said its CPU and kernel.</p>\n");
-    } else {
-        put_silent(out, l);
-    }
-    for (size_t i = 0; i < r->hardware.len; i++) {
-        const struct hardware *h = &r->hardware.items[i];
-        struct buf users = BUF_INIT;
-        system_lines_put_users(l, i, &users);
-        buf_puts(out, "<dl>\n");
-        put_fact(out, "System", l->systems ? buf_cstr(&users) : NULL);
-        buf_done(&users);
-        buf_printf(out, "<dt>Replicas</dt>\n<dd>%zu of succeeded trials</dd>\n", h->n_replicas);
-        put_fact(out, "CPU", h->cpu_model);
-        put_fact(out, "Kernel", h->kernel);
-        put_fact(out, "BLAS core", h->blas_core);
-        put_fact(out, "Build", h->build);
-        put_fact(out, "Source", h->source);
-        buf_puts(out, "</dl>\n");
-    }
-    buf_puts(out, "</section>\n");
-}
-
-static void put_origin(struct buf *out, const struct report_page *page)
-{
-    buf_puts(out, "<p class=\"soft\">Run ");
-    html_escape(page->result->def->uid, out);
-    buf_puts(out, ". Page made by ");
-    html_escape(page->program, out);
-    buf_puts(out, ".</p>\n");
-}
-
-static void put_local_files(struct buf *out, const struct spec *spec)
-{
-    struct buf systems = BUF_INIT;
-    system_lines_put_local(spec, &systems);
-    if (systems.len > 0) {
-        buf_puts(out, "<p>On another machine, first put your own files in place of those that the "
-                      "commands of these systems name: ");
-        html_escape(buf_cstr(&systems), out);
-        buf_puts(out, ".</p>\n");
-    }
-    buf_done(&systems);
-}
-
-static void put_definition(struct buf *out, const struct report_page *page)
-{
-    const struct run_def *def = page->result->def;
-    const bool is_local = def->cpus > 0;
-    _cleanup_(freep) char *text = json_dumps(def->spec->definition, JSON_INDENT(2));
-    if (text == NULL || strlen(text) > MAX_DEFINITION) {
-        put_origin(out, page);
-        return;
-    }
-    buf_puts(out,
-             "<section>\n<h2>Run it again</h2>\n<p class=\"screen\">Save the definition below as "
-             "<code>");
-    html_escape(def->spec->name, out);
-    buf_puts(out,
-             ".json</code>, then:</p>\n<p class=\"printed\">The file that this was printed from "
-             "has the definition. Save it as <code>");
-    html_escape(def->spec->name, out);
-    buf_puts(out, ".json</code>, then:</p>\n<pre>benchctl run -f ");
-    html_escape(def->spec->name, out);
-    buf_printf(out, ".json%s</pre>\n", is_local ? " --local" : "");
-    put_local_files(out, def->spec);
-    buf_puts(out, "<details><summary>Definition</summary>\n<pre>");
-    html_escape(text, out);
-    buf_puts(out, "</pre></details>\n</section>\n");
-    put_origin(out, page);
 }
 
 static void put_sections(struct buf *out, const struct layout *l)
@@ -633,8 +495,8 @@ static void put_sections(struct buf *out, const struct layout *l)
     put_steps(out, l);
     put_notes(out, l);
     put_slow(out, l);
-    put_nodes(out, l->result);
-    put_environment(out, l);
+    html_put_nodes(out, l->result);
+    html_put_environment(out, l);
 }
 
 void report_html_sections(const struct result *r, struct buf *out)
@@ -665,7 +527,7 @@ void report_html(const struct report_page *page, struct buf *out)
     if (page->beside != NULL) {
         report_beside_html(page->beside, out);
     }
-    put_definition(out, page);
+    html_put_definition(out, page);
     buf_puts(out, "</main>\n<script>");
     buf_puts(out, page_script);
     buf_puts(out, "</script>\n</body>\n</html>\n");
