@@ -1,11 +1,15 @@
 /* benchctl explain PATH: what a field of a definition means. Offline. */
+#include <limits.h>
 #include <string.h>
+
+#include <jansson.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "doc/reader.h"
+#include "report/json_text.h"
 #include "report/terminal.h"
 
 #define INDENT 4
@@ -75,6 +79,48 @@ static void explain(const struct schema *s, const struct schema_field *field, co
     }
 }
 
+/* ---- as JSON ---- */
+
+/* Owned; null where there is nothing to say. */
+static json_t *text_to_json(struct buf *text_take)
+{
+    json_t *value = text_take->len == 0 ? json_null() : json_string(buf_cstr(text_take));
+    buf_done(text_take);
+    return value;
+}
+
+/* With the fields in it: `levels` of them. */
+static json_t *field_to_json(const struct schema *s, const struct schema_field *field,
+                             const char *name, unsigned levels)
+{
+    struct buf type = BUF_INIT, bounds = BUF_INIT, text = BUF_INIT;
+    schema_put_type(field, &type);
+    schema_put_bounds(field, &bounds);
+    buf_puts(&text, schema_description(s, field));
+    json_t *o = json_pack("{s:s, s:o, s:b, s:o, s:o}", "name", name, "type", text_to_json(&type),
+                          "required", field->is_required, "bounds", text_to_json(&bounds),
+                          "description", text_to_json(&text));
+    if (levels > 0) {
+        json_t *fields = json_array();
+        struct schema_field child;
+        for (size_t i = 0; schema_child(s, field, i, &child); i++) {
+            (void)json_array_append_new(fields, field_to_json(s, &child, child.name, levels - 1));
+        }
+        json_object_set_new(o, "fields", fields);
+    }
+    return o;
+}
+
+static void explain_json(const struct schema *s, const struct schema_field *field, const char *path,
+                         bool is_recursive, struct buf *out)
+{
+    json_t *o = field_to_json(s, field, path, is_recursive ? UINT_MAX : 1);
+    json_object_set_new(o, "apiVersion", json_string("benchd.io/v1alpha1"));
+    json_object_set_new(o, "kind", json_string("FieldExplanation"));
+    json_object_set_new(o, "of", json_string(field->kind));
+    json_text_put(o, out);
+}
+
 /* "did you mean 'spec.systems'?", or the fields that there are. */
 static void put_fix(const struct schema *s, const struct schema_field *at, const char *path,
                     const char *wrong, struct buf *out)
@@ -121,8 +167,13 @@ static enum exit_code run(struct cli *cli)
         put_fix(&s, &field, path, wrong, &out);
         code = cli_error(EXIT_USAGE, buf_cstr(&out), "%s", err.msg);
     } else {
-        explain(&s, &field, path, args_has(&cli->args, "recursive"), &out);
-        code = cli_print(&out);
+        const bool is_recursive = args_has(&cli->args, "recursive");
+        if (cli_output_is(cli, "json")) {
+            explain_json(&s, &field, path, is_recursive, &out);
+        } else {
+            explain(&s, &field, path, is_recursive, &out);
+        }
+        code = cli_show(cli, &out);
     }
     buf_done(&out);
     schema_done(&s);
@@ -139,7 +190,8 @@ const struct verb verb_explain = {
     .summary = "Explain the fields of a definition",
     .examples = "  benchctl explain spec.systems\n"
                 "  benchctl explain spec.systems.log\n"
-                "  benchctl explain benchmarkrun.spec --recursive\n",
+                "  benchctl explain benchmarkrun.spec --recursive\n"
+                "  benchctl explain spec.measure -o jsonpath='{.fields[*].name}'\n",
     .details = "Prints a field's type and bounds, whether it is required, what it means with its\n"
                "default, and the fields in it. PATH is as in the messages of validate; indexes\n"
                "of lists may be left out. Nothing is asked of a cluster. Without PATH: the\n"
@@ -148,6 +200,7 @@ const struct verb verb_explain = {
                "Exit codes: 2 there is no such field.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .formats = "text|json",
     .max_words = 1,
     .run = run,
 };

@@ -127,6 +127,10 @@ class Export(Archives):
         self.assertEqual(done.stdout.count("-rw-r--r-- 0/0"), 7, done.stdout)
         self.assertNotIn("logs/", done.stdout)
         self.ctl("verify", str(self.file))
+        document = json.loads(self.ctl("verify", str(self.file), "-o", "json").stdout)
+        self.assertEqual((document["kind"], document["run"], document["file"]), ("VerifiedArchive", self.name, str(self.file)))
+        self.assertEqual({m["name"]: m["bytes"] for m in document["members"]},
+                         {name: len(data) for name, data in unpack(self.file).items() if name != "manifest.json"})
 
     def test_a_run_that_goes_on(self):
         process = self.start_hanging()

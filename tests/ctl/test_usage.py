@@ -2,6 +2,7 @@
 """benchctl without a run: help, hints, exit codes, validate, plan, names of definitions."""
 import json
 import pathlib
+import re
 
 import cli
 
@@ -73,7 +74,7 @@ class Usage(cli.CliCase):
             (["run", "x", "-f", "y", "--local"], 2, "not both"),
             (["plan", "vgg16-single-node", "--steps", "0"], 2, "--steps '0': expected a whole number"),
             (["plan", "vgg16-single-node", "-o", "jsn"], 2, "unknown output format 'jsn'"),
-            (["explain", "-o", "json"], 2, "'explain' does not take -o"),
+            (["logs", "x", "-o", "json"], 2, "'logs' does not take -o"),
             (["version", "--color", "green"], 2, "--color 'green' is unknown"),
             (["results"], 2, "needs an argument"),
             (["compare", "x", "--local"], 2, "compare needs two runs, or one run and --axis"),
@@ -157,6 +158,13 @@ class Benchmarks(cli.CliCase):
 
 
 class Validate(cli.CliCase):
+    def test_whoever_reads_has_json(self):
+        """Every verb but those that write bytes as they are, change something, or start something."""
+        no_json = {"init", "try", "export", "reproduce", "logs", "cancel", "delete", "undelete", "help", "report"}
+        for verb in set(VERBS) - no_json:
+            with self.subTest(verb):
+                self.assertRegex(self.ctl(verb, "--help").stdout, r"(?s)Output formats \(-o\): .{0,200}?\bjson\b")
+
     def test_explain_prints_what_a_field_means(self):
         text = self.ctl("explain", "spec.systems.log").stdout
         self.assertRegex(text, r"(?m)^FIELD:  spec\.systems\.log   <string or object>$")
@@ -168,6 +176,21 @@ class Validate(cli.CliCase):
         self.assertRegex(text, r"(?m)^        lines   <\[\]object>   required\n          kind   <string>   required   one of")
         self.assertEqual(self.ctl("explain", "Benchmark.spec").stdout.count("FIELDS:"), 1)
         self.assertIn("FIELD:  bmr.status.eta", self.ctl("explain", "bmr.status.eta").stdout)
+
+    def test_explain_as_json(self):
+        """What the text says; a jsonpath picks of it."""
+        document = json.loads(self.ctl("explain", "spec.measure", "-o", "json").stdout)
+        self.assertEqual((document["kind"], document["of"], document["name"], document["type"]),
+                         ("FieldExplanation", "Benchmark", "spec.measure", "object"))
+        steps = next(field for field in document["fields"] if field["name"] == "steps")
+        self.assertEqual(steps, {"name": "steps", "type": "integer", "required": False, "bounds": "1 to 1000000",
+                                 "description": "Measured steps; default 100."})
+        everything = json.loads(self.ctl("explain", "--recursive", "-o", "json").stdout)
+
+        def count(field):
+            return sum(1 + count(child) for child in field["fields"])
+        self.assertEqual(count(everything), len(re.findall(r"(?m)^ +\S+   <", self.ctl("explain", "--recursive").stdout)))
+        self.assertEqual(self.ctl("explain", "spec.baseline", "-o", "jsonpath={.fields[0].name}").stdout, "kind")
 
     def test_explain_knows_no_such_field(self):
         for path, fix in (("spec.systms", "did you mean 'spec.systems'?"),
