@@ -98,7 +98,8 @@ static void put_list(struct buf *out, const struct site_list *list, const struct
         if (n++ == 0) { /* before the table: below 500 rows nobody sees it */
             buf_puts(out, "<p><button>Compare two ticked runs</button></p>\n");
             page_open_table(out, "Runs",
-                            "<th></th><th>NAME</th><th>BENCHMARK</th><th>PHASE</th>"
+                            "<th aria-label=\"Compare\"></th><th>NAME</th><th>BENCHMARK</th>"
+                            "<th>PHASE</th>"
                             "<th class=\"r\">TRIALS</th><th class=\"r\">FAILED</th>"
                             "<th>CREATED</th>");
         }

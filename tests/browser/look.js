@@ -42,6 +42,20 @@
   for (const e of document.querySelectorAll('[role=region], [role=group], a, summary, button')) {
     if (!(e.getAttribute('aria-label') || e.textContent).trim()) found.push(`${name(e)} has no name`);
   }
+  for (const e of document.querySelectorAll('th')) {
+    if (!(e.getAttribute('aria-label') || e.textContent).trim()) found.push('a column has no name');
+  }
+  for (const e of document.querySelectorAll('input, select, textarea')) {
+    if (e.labels.length === 0 && !e.getAttribute('aria-label')) found.push(`${name(e)} has no label`);
+  }
+  if (!document.title.trim()) found.push('the page has no title');
+  // WCAG 2.2 AA: a finger hits it.
+  for (const e of document.querySelectorAll('button, input, select, summary')) {
+    const box = e.getBoundingClientRect();
+    if (box.width > 0 && Math.min(box.width, box.height) < 23.5) {
+      found.push(`${name(e)} is ${box.width.toFixed(0)} x ${box.height.toFixed(0)} px, less than 24`);
+    }
+  }
   const ids = [...document.querySelectorAll('[id]')].map(e => e.id);
   if (new Set(ids).size !== ids.length) found.push('two elements have one id');
   if (!document.documentElement.lang) found.push('the page has no language');

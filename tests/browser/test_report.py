@@ -177,7 +177,8 @@ class Page(cli.CliCase):
         """A check that cannot fail is none: a bad page is refused by its policy, and looked at with a finding each."""
         bad = self.folder / "bad.html"
         bad.write_text("<!doctype html><meta http-equiv=Content-Security-Policy content=\"default-src 'none'\"><body>"
-                       "<style>p{color:red}</style><h1>A</h1><h3>B</h3><svg></svg><img src=x.png>"
+                       "<style>p{color:red}</style><h1>A</h1><h3>B</h3><svg></svg><img src=x.png><table><th></th></table>"
+                       "<input type=checkbox>"
                        "<p>text", encoding="utf-8")
         pale = self.folder / "pale.html"
         pale.write_text("<!doctype html><html lang=en><style>p{color:#bbb}div{width:5000px}</style><body><p>pale<div>x",
@@ -186,7 +187,8 @@ class Page(cli.CliCase):
             browser.show(f"file://{bad}")
             self.assertEqual(len([c for c in browser.complaints() if "Content Security Policy" in c]), 2)
             said = browser.value(LOOK)
-            for what in ("a picture has no name", "'B' skips a level of headings", "the page has no language"):
+            for what in ("a picture has no name", "'B' skips a level of headings", "the page has no language", "a column has no name", "input has no label",
+                         "the page has no title", "input is 13 x 13 px, less than 24"):
                 self.assertIn(what, said)
             browser.show(f"file://{pale}")
             said = " ".join(browser.value(LOOK))
