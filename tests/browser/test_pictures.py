@@ -169,6 +169,21 @@ class Pictures(serve.ServedCase):
             self.keep(browser, name, most_px=1500)
 
     @unittest.skipIf(KEPT, "the pictures are being made")
+    def test_two_that_are_ticked_are_compared(self):
+        newest, oldest = self.names()
+        with Chromium() as browser:
+            browser.show(f"http://{self.server.address}/")
+            for name in (newest, oldest):
+                browser.value(f"document.querySelector('[aria-label=\"compare {name}\"]').click()")
+            browser.value("document.querySelector('form[action=compare] button').click()")
+            title = "document.readyState === 'complete' && location.pathname === '/compare' ? document.querySelector('h2').textContent : ''"
+            serve.cli.wait_for("the comparison", lambda: browser.value_or_none(title))
+            self.assertEqual(browser.value("document.querySelector('h2').textContent"), "Comparison")
+            text = browser.value("document.body.textContent")
+            self.assertLess(text.index(f"Base: {oldest}"), text.index(f"Candidate: {newest}"))
+            self.assertEqual(browser.complaints(), [])
+
+    @unittest.skipIf(KEPT, "the pictures are being made")
     def test_the_documents_have_them(self):
         """docs/images has each picture and no other, in its width and not too large; a document shows it, and no document shows another."""
         there = {path.stem: path for path in IMAGES.iterdir()}
