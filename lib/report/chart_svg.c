@@ -574,6 +574,26 @@ static void put_bar(struct buf *out, const struct bar_chart *c, const struct bar
     }
 }
 
+/* Is there anything of it to be seen? */
+static bool has_part(const struct bar_chart *c, size_t part)
+{
+    for (size_t i = 0; i < c->n_rows; i++) {
+        if (c->rows[i].parts[part] > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t count_parts(const struct bar_chart *c)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < c->parts.len; k++) {
+        n += has_part(c, k);
+    }
+    return n;
+}
+
 void chart_svg_bars(const struct bar_chart *c, bool is_file, struct buf *out)
 {
     double high = 0;
@@ -589,7 +609,7 @@ void chart_svg_bars(const struct bar_chart *c, bool is_file, struct buf *out)
     const struct row_space s = row_space_of(longest, c->n_rows, 1);
     const struct chart_axis a = chart_axis_nice(0, high, n_ticks_of(&s), s.from_px, s.to_px);
     double y = s.bottom_px + 32;
-    put_open(out, c->id, c->title, y + ROW_PX * (double)(c->parts.len + 1) + 8, is_file);
+    put_open(out, c->id, c->title, y + ROW_PX * (double)(count_parts(c) + 1) + 8, is_file);
     put_value_axis(out, &a, CHART_NUMBER, s.top_px, s.bottom_px);
     open_plot(out, "bars", &a, NULL);
     for (size_t i = 0; i < c->n_rows; i++) {
@@ -601,6 +621,9 @@ void chart_svg_bars(const struct bar_chart *c, bool is_file, struct buf *out)
     }
     put_text(out, WIDTH_PX / 2, y, "n m", c->x_title);
     for (size_t k = 0; k < c->parts.len; k++) {
+        if (!has_part(c, k)) {
+            continue;
+        }
         y += ROW_PX;
         buf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"10\" height=\"10\" class=\"s%zu\"/>\n",
                    LEGEND_PX - 17, y - 9, k);

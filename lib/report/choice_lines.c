@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "report/scaling_lines.h"
 #include "report/starved.h"
+#include "report/trial_seconds.h"
 #include "result/choice.h"
 #include "result/number.h"
 #include "result/resources.h"
@@ -191,6 +192,30 @@ static void add_next_best(struct choice_lines *lines, const struct layout *l,
     add(lines, "Next best", &text);
 }
 
+/* Who chooses among the others must know which of them are equals of the runner-up. */
+static void put_equals(const struct layout *l, const struct choice *c, struct buf *out)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < l->result->def->matrix.n_swept; i++) {
+        const struct point_result *p = &l->result->points[i];
+        if (p == c->fastest || p == c->second) {
+            continue;
+        }
+        const struct estimate ratio =
+            stats_ratio(&p->throughput.estimate, &c->second->throughput.estimate, 1);
+        if (!ratio.has_interval || ratio.high < 1 || ++n > MAX_TIES) {
+            continue;
+        }
+        buf_puts(out, n == 1 ? "; not told apart from " : "; ");
+        put_point(l, p, out);
+        buf_puts(out, " with ");
+        number_format(p->throughput.estimate.value, out);
+    }
+    if (n > MAX_TIES) {
+        buf_printf(out, "; and %zu more", n - MAX_TIES);
+    }
+}
+
 /* The ties name it already, where there are some. */
 static void add_second(struct choice_lines *lines, const struct layout *l, const struct choice *c)
 {
@@ -199,6 +224,7 @@ static void add_second(struct choice_lines *lines, const struct layout *l, const
     }
     struct buf text = BUF_INIT;
     put_other(l, c, c->second, &text);
+    put_equals(l, c, &text);
     add(lines, "Runner-up", &text);
 }
 
@@ -250,6 +276,16 @@ static void put_trials_needed(uint32_t n, size_t n_now, struct buf *out)
     }
 }
 
+/* What one of them costs. */
+static void put_trial_time(const struct point_result *p, struct buf *out)
+{
+    const double seconds = trial_seconds_median(p);
+    if (seconds > 0) {
+        buf_puts(out, "; one took ");
+        trial_seconds_put(seconds, out);
+    }
+}
+
 /* What would make the verdict surer. */
 static void add_repeats(struct choice_lines *lines, const struct run_def *def,
                         const struct choice *c)
@@ -266,12 +302,14 @@ static void add_repeats(struct choice_lines *lines, const struct run_def *def,
         put_trials_needed(n_tell, n_now, &text);
         buf_puts(&text, " of each point to tell the fastest from the next one, if their difference "
                         "is as large as it was here");
+        put_trial_time(c->fastest, &text);
     } else if (n_narrow > 0) {
         put_trials_needed(n_narrow, n_now, &text);
         buf_printf(&text,
                    " of the fastest point to know its throughput within %.0f%%, if they differ as "
                    "the %zu did here",
                    100 * CHOICE_HALF_WIDTH, n_now);
+        put_trial_time(c->fastest, &text);
     }
     if (text.len > 0) {
         add(lines, "To be surer", &text);
@@ -296,6 +334,18 @@ static void add_baseline(struct choice_lines *lines, const struct result *r,
         buf_puts(&text, ")");
     }
     add(lines, "Its baseline", &text);
+}
+
+/* The points that the caveat of a rehearsal is about. */
+static void add_shared(struct choice_lines *lines, const struct layout *l)
+{
+    const struct run_def *def = l->result->def;
+    if (def->spec->workload.compute == COMPUTE_EMULATED || !starved_any(def)) {
+        return;
+    }
+    struct buf text = BUF_INIT;
+    starved_list(l, &text);
+    add(lines, "Shared CPUs", &text);
 }
 
 static void add_widest(struct choice_lines *lines, const struct layout *l, const struct choice *c)
@@ -444,6 +494,7 @@ void choice_lines_init(struct choice_lines *lines, const struct layout *l)
         add_cheapest(lines, l, &c);
         add_repeats(lines, l->result->def, &c);
         add_baseline(lines, l->result, c.fastest);
+        add_shared(lines, l);
     }
     add_widest(lines, l, &c);
     add_unmeasured(lines, l);

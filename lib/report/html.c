@@ -1,4 +1,5 @@
 /* A result as a page, see report.h. */
+#include "base/str.h"
 #include "report/chart_svg.h"
 #include "report/charts.h"
 #include "report/choice_lines.h"
@@ -9,9 +10,11 @@
 #include "report/notes.h"
 #include "report/reference.h"
 #include "report/report.h"
+#include "report/starved.h"
 #include "report/style.h"
 #include "report/system_lines.h"
 #include "report/table.h"
+#include "result/number.h"
 
 #define MAX_CHARTED 100 /* swept points; more are not readable as charts */
 #define MAX_WARNINGS 3  /* in the box */
@@ -69,10 +72,14 @@ static void put_summary(struct buf *out, const struct layout *l)
     buf_done(&text);
 }
 
-/* "system, pservers, trainers": what tells the points apart. */
+/* "a system", "a combination of system, pservers and trainers": what tells the points apart. */
 static void put_names(struct buf *out, const struct layout *l)
 {
-    buf_puts(out, l->systems ? "system" : "");
+    if (layout_has_systems_alone(l)) {
+        buf_puts(out, "a system");
+        return;
+    }
+    buf_printf(out, "a combination of %s", l->systems ? "system" : "");
     for (size_t i = 0; i < l->names.len; i++) {
         buf_puts(out, !l->systems && i == 0 ? "" : i + 1 == l->names.len ? " and " : ", ");
         html_escape(l->names.items[i], out);
@@ -123,22 +130,67 @@ static bool has_method(const struct result *r, enum interval_method method)
     return false;
 }
 
+static const struct point_result *baseline_of(const struct result *r, uint32_t point)
+{
+    return &r->points[r->points[point].point->baseline_index];
+}
+
+/* Where all points share it, the head says whose it is. */
+static void put_batch(struct buf *out, const struct layout *l)
+{
+    vec_each (const char *, name, &l->names) {
+        if (str_eq(*name, "batch_size")) {
+            buf_printf(out, " A <dfn>batch_size</dfn> is what one %s takes in a step.",
+                       matrix_training_words(&l->result->def->matrix).one);
+        }
+    }
+}
+
+/* How far the baselines of systems lie apart: what an efficiency divides by says how much it means. */
+static void put_baselines_differ(struct buf *out, const struct layout *l)
+{
+    const struct result *r = l->result;
+    const struct point_result *low = NULL, *high = NULL;
+    for (uint32_t i = 0; i < r->def->matrix.n_swept && !l->mixed_units; i++) {
+        const struct point_result *base = baseline_of(r, i);
+        const struct estimate *e = &base->throughput.estimate;
+        if (e->known) {
+            low = low == NULL || e->value < low->throughput.estimate.value ? base : low;
+            high = high == NULL || e->value > high->throughput.estimate.value ? base : high;
+        }
+    }
+    buf_puts(out, " Each system has a baseline of its own");
+    if (low != high && low->point->system != high->point->system) {
+        struct buf text = BUF_INIT;
+        const struct system *systems = r->def->spec->systems.items;
+        buf_puts(&text, ", here from ");
+        number_format(low->throughput.estimate.value, &text);
+        buf_printf(&text, " (%s) to ", systems[low->point->system].name);
+        number_format(high->throughput.estimate.value, &text);
+        buf_printf(&text, " %s (%s)", l->unit, systems[high->point->system].name);
+        html_escape(buf_cstr(&text), out);
+        buf_done(&text);
+    }
+    buf_puts(out, ", so efficiencies do not rank systems: a slow one may have the highest.");
+}
+
 /* What the words mean that the rest of the page needs. */
 static void put_words(struct buf *out, const struct layout *l)
 {
     buf_puts(out, "<p class=\"soft\">A <dfn>point</dfn> is one configuration that was measured");
     if (layout_has_words(l)) {
-        buf_puts(out, ", here a combination of ");
+        buf_puts(out, ", here ");
         put_names(out, l);
     }
     buf_puts(out, "; a <dfn>trial</dfn> measures it once.");
     put_roles(out, l->result);
+    put_batch(out, l);
     if (!l->own_baselines) {
         buf_puts(out, " <dfn>Efficiency</dfn> is the share of the throughput that ideal scaling "
                       "from the baseline would give.");
-        buf_puts(out, l->systems ? " Each system has a baseline of its own, so efficiencies do not "
-                                   "rank systems: a slow one may have the highest."
-                                 : "");
+        if (l->systems) {
+            put_baselines_differ(out, l);
+        }
     }
     buf_puts(out,
              " A range after \"95%:\" holds the true figure of this machine or cluster in 95 of "
@@ -291,6 +343,13 @@ static void put_dot_figure(struct buf *out, struct dot_chart *c)
     dot_chart_done(c);
 }
 
+#define PHASES                                                                                     \
+    "means of all steps of all trials (a throughput is a median of trials); phases may overlap, "  \
+    "so their sum may exceed the step"
+static const char phases_caption[] = PHASES;
+static const char shared_phases[] =
+    PHASES "; where processes share CPUs, a phase includes waiting for one";
+
 static void put_figures(struct buf *out, const struct layout *l)
 {
     static bool (*const line_charts[])(const struct layout *, struct line_chart *) = {
@@ -314,10 +373,7 @@ static void put_figures(struct buf *out, const struct layout *l)
         put_dot_figure(out, &dots);
     }
     if (charts_phases(l, &bars)) {
-        open_figure(
-            out, bars.title,
-            "means of all steps of all trials (a throughput is a median of trials); phases may "
-            "overlap, so their sum may exceed the step");
+        open_figure(out, bars.title, starved_any(l->result->def) ? shared_phases : phases_caption);
         chart_svg_bars(&bars, false, out);
         if (bars.missing != NULL) {
             buf_puts(out, "<p class=\"soft\">");
@@ -392,13 +448,18 @@ static void put_tables(struct buf *out, const struct layout *l)
         html_put_table(out, buf_cstr(&caption), grid);
         buf_done(&caption);
     }
-    buf_puts(out, "<h2>Points</h2>\n<p class=\"soft\">THROUGHPUT is the median of a point's "
-                  "succeeded trials, MIN and MAX are the slowest and the fastest of them.");
+    buf_printf(out,
+               "<h2>Points</h2>\n<p class=\"soft\">THROUGHPUT is the median of a point's succeeded "
+               "trials%s%s, MIN and MAX are the slowest and the fastest of them.",
+               l->mixed_units ? "" : " in ", l->mixed_units ? "" : l->unit);
     if (!l->own_baselines) {
-        buf_puts(out,
-                 " SPEEDUP and EFFICIENCY divide by the point's baseline. EFF/POD, where it is "
-                 "shown, is the efficiency per replica that computes, servers too; EFF/CPU "
-                 "that per CPU.");
+        buf_puts(out, " SPEEDUP and EFFICIENCY divide by the point's baseline.");
+    }
+    if (layout_says_per_pod(l)) {
+        buf_puts(out, " EFF/POD is the efficiency per replica that computes, servers too.");
+    }
+    if (layout_says_per_cpu(l)) {
+        buf_puts(out, " EFF/CPU is the efficiency per CPU.");
     }
     buf_puts(out, "<span class=\"screen\"> A shade at the edge of a table says that it scrolls "
                   "sideways.</span></p>\n");

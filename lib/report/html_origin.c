@@ -1,10 +1,12 @@
 /* See html_origin.h. */
 #include "report/html_origin.h"
 
+#include <math.h>
 #include <string.h>
 
 #include <jansson.h>
 
+#include "base/str.h"
 #include "report/html_parts.h"
 #include "report/system_lines.h"
 #include "report/table.h"
@@ -15,7 +17,7 @@
 
 void html_put_nodes(struct buf *out, const struct result *r)
 {
-    struct table *t = layout_nodes(r);
+    struct table *t = r->nodes.len > 1 ? layout_nodes(r) : NULL;
     if (t == NULL) {
         return;
     }
@@ -24,14 +26,6 @@ void html_put_nodes(struct buf *out, const struct result *r)
     buf_puts(out, "<p class=\"soft\">");
     html_escape(layout_nodes_method, out);
     buf_puts(out, "</p>\n</section>\n");
-}
-
-static void put_fact(struct buf *out, const char *name, const char *value)
-{
-    if (value != NULL) {
-        html_put_element(out, "dt", name);
-        html_put_element(out, "dd", value);
-    }
 }
 
 /* Those that wrote no start record: a launcher, a program whose log is read. */
@@ -52,6 +46,117 @@ static void put_silent(struct buf *out, const struct layout *l)
     buf_done(&systems);
 }
 
+/* A single one has nobody to be compared with. */
+static void put_only_node(struct buf *out, const struct result *r)
+{
+    if (r->nodes.len != 1) {
+        return;
+    }
+    const struct node_result *node = &r->nodes.items[0];
+    const double throttled = node_result_throttled_ratio(node);
+    buf_printf(out, "<p>%zu replica%s of succeeded trials ran on node ", node->n_replicas,
+               node->n_replicas == 1 ? "" : "s");
+    html_escape(node->name, out);
+    if (!isnan(throttled)) {
+        buf_printf(out, ", which throttled them for %.1f%% of their time", 100 * throttled);
+    }
+    buf_puts(out, ".</p>\n");
+}
+
+/* What a start record says of where its replica ran. */
+static const struct fact {
+    const char *name;  /* in a sentence */
+    const char *title; /* of a column */
+    size_t offset;     /* of a struct hardware's text */
+} facts[] = {
+    {"CPU", "CPU", offsetof(struct hardware, cpu_model)},
+    {"Kernel", "KERNEL", offsetof(struct hardware, kernel)},
+    {"BLAS core", "BLAS CORE", offsetof(struct hardware, blas_core)},
+    {"Build", "BUILD", offsetof(struct hardware, build)},
+    {"Source", "SOURCE", offsetof(struct hardware, source)},
+};
+#define N_FACTS (sizeof(facts) / sizeof(facts[0]))
+
+/* NULL: not said. */
+static const char *text_of(const struct hardware *h, const struct fact *fact)
+{
+    return *(char *const *)((const char *)h + fact->offset);
+}
+
+/* All said the same, or none said it. */
+static bool is_common(const struct result *r, const struct fact *fact)
+{
+    const char *first = text_of(&r->hardware.items[0], fact);
+    vec_each (const struct hardware, h, &r->hardware) {
+        const char *text = text_of(h, fact);
+        if ((text == NULL) != (first == NULL) || (text != NULL && !str_eq(text, first))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What they share, once. */
+static void put_common(struct buf *out, const struct layout *l)
+{
+    const struct result *r = l->result;
+    struct buf list = BUF_INIT;
+    if (r->hardware.len == 1 && l->systems) {
+        struct buf users = BUF_INIT;
+        system_lines_put_users(l, 0, &users);
+        html_put_element(&list, "dt", "System");
+        html_put_element(&list, "dd", buf_cstr(&users));
+        buf_done(&users);
+    }
+    if (r->hardware.len == 1) {
+        buf_printf(&list, "<dt>Replicas</dt>\n<dd>%zu of succeeded trials</dd>\n",
+                   r->hardware.items[0].n_replicas);
+    }
+    for (size_t i = 0; i < N_FACTS; i++) {
+        const char *text = text_of(&r->hardware.items[0], &facts[i]);
+        if (text != NULL && is_common(r, &facts[i])) {
+            html_put_element(&list, "dt", facts[i].name);
+            html_put_element(&list, "dd", text);
+        }
+    }
+    if (list.len > 0) {
+        buf_printf(out, "<dl>\n%s</dl>\n", buf_cstr(&list));
+    }
+    buf_done(&list);
+}
+
+/* What they do not share: a row for each kind of machine and build. */
+static void put_kinds(struct buf *out, const struct layout *l)
+{
+    const struct result *r = l->result;
+    struct table *t = table_new();
+    if (l->systems) {
+        table_column(t, "SYSTEM", TABLE_LEFT);
+    }
+    table_column(t, "REPLICAS", TABLE_RIGHT);
+    for (size_t k = 0; k < N_FACTS; k++) {
+        if (!is_common(r, &facts[k])) {
+            table_column(t, facts[k].title, TABLE_LEFT);
+        }
+    }
+    for (size_t i = 0; i < r->hardware.len; i++) {
+        struct buf users = BUF_INIT;
+        if (l->systems) {
+            system_lines_put_users(l, i, &users);
+            table_cell(t, "%s", buf_cstr(&users));
+        }
+        buf_done(&users);
+        table_cell(t, "%zu", r->hardware.items[i].n_replicas);
+        for (size_t k = 0; k < N_FACTS; k++) {
+            const char *text = text_of(&r->hardware.items[i], &facts[k]);
+            if (!is_common(r, &facts[k])) {
+                table_cell(t, "%s", text == NULL ? "-" : text);
+            }
+        }
+    }
+    html_put_table(out, "Kinds of machines and builds", t);
+}
+
 void html_put_environment(struct buf *out, const struct layout *l)
 {
     const struct result *r = l->result;
@@ -60,25 +165,15 @@ void html_put_environment(struct buf *out, const struct layout *l)
         buf_printf(out, "<p>All replicas ran on one machine, with %lld CPU%s for them.</p>\n",
                    (long long)r->def->cpus, r->def->cpus == 1 ? "" : "s");
     }
+    put_only_node(out, r);
     if (r->hardware.len == 0) {
         buf_puts(out, "<p>No replica said its CPU and kernel.</p>\n");
     } else {
         put_silent(out, l);
+        put_common(out, l);
     }
-    for (size_t i = 0; i < r->hardware.len; i++) {
-        const struct hardware *h = &r->hardware.items[i];
-        struct buf users = BUF_INIT;
-        system_lines_put_users(l, i, &users);
-        buf_puts(out, "<dl>\n");
-        put_fact(out, "System", l->systems ? buf_cstr(&users) : NULL);
-        buf_done(&users);
-        buf_printf(out, "<dt>Replicas</dt>\n<dd>%zu of succeeded trials</dd>\n", h->n_replicas);
-        put_fact(out, "CPU", h->cpu_model);
-        put_fact(out, "Kernel", h->kernel);
-        put_fact(out, "BLAS core", h->blas_core);
-        put_fact(out, "Build", h->build);
-        put_fact(out, "Source", h->source);
-        buf_puts(out, "</dl>\n");
+    if (r->hardware.len > 1) {
+        put_kinds(out, l);
     }
     buf_puts(out, "</section>\n");
 }
@@ -97,8 +192,7 @@ static void put_local_files(struct buf *out, const struct spec *spec)
     struct buf systems = BUF_INIT;
     system_lines_put_local(spec, &systems);
     if (systems.len > 0) {
-        buf_puts(out, "<p>On another machine, first put your own files in place of those that the "
-                      "commands of these systems name: ");
+        buf_puts(out, "<p>On another machine, first change the paths in the commands of: ");
         html_escape(buf_cstr(&systems), out);
         buf_puts(out, ".</p>\n");
     }

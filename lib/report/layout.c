@@ -7,6 +7,7 @@
 
 #include "report/marks.h"
 #include "report/table.h"
+#include "report/trial_seconds.h"
 #include "result/number.h"
 
 #define GRID_MAX_POINTS 1000 /* a wider grid is not readable */
@@ -325,6 +326,16 @@ static bool says_more(const struct layout *l, const struct resource_column *colu
     return false;
 }
 
+bool layout_says_per_pod(const struct layout *l)
+{
+    return !l->own_baselines && says_more(l, &resource_columns[0]);
+}
+
+bool layout_says_per_cpu(const struct layout *l)
+{
+    return !l->own_baselines && says_more(l, &resource_columns[1]);
+}
+
 static void put_number(struct table *t, double value)
 {
     struct buf text = BUF_INIT;
@@ -503,6 +514,15 @@ struct point_words layout_words(const struct layout *l)
     };
 }
 
+bool layout_has_systems_alone(const struct layout *l)
+{
+    bool alone = l->systems;
+    vec_each (const char *, name, &l->names) {
+        alone = alone && layout_follows_system(l, *name);
+    }
+    return alone;
+}
+
 bool layout_has_words(const struct layout *l)
 {
     return l->systems || l->names.len > 0;
@@ -552,19 +572,41 @@ static bool counts_steps(const struct spec *spec)
     return false;
 }
 
+/* A parameter that all points share. */
+static void put_shared(const struct layout *l, const struct param *p, struct buf *out)
+{
+    words_put_value(p->name, &p->value, layout_form(l), out);
+    if (l->is_page && strcmp(p->name, BATCH_SIZE) == 0) {
+        buf_printf(out, " a %s", matrix_training_words(&l->result->def->matrix).one);
+    }
+    buf_puts(out, "; ");
+}
+
+/* What the run cost. */
+static void put_time(const struct result *r, struct buf *out)
+{
+    size_t n;
+    const double seconds = trial_seconds_sum(r, &n);
+    if (seconds > 0) {
+        buf_printf(out, "; %zu trial%s took ", n, plural(n));
+        trial_seconds_put(seconds, out);
+    }
+}
+
 void layout_describe_run(const struct layout *l, struct buf *out)
 {
     const struct run_def *def = l->result->def;
     const struct spec *spec = def->spec;
     const uint32_t n_swept = def->matrix.n_swept, n_added = def->matrix.n_points - n_swept;
+    if (l->is_page && layout_has_systems_alone(l)) {
+        buf_puts(out, "only the system varies; ");
+    }
     if (!l->systems) {
         buf_printf(out, "%s; ", system_name(l, l->result->points[0].point));
     }
     vec_each (struct param, p, &l->result->points[0].point->params.list) {
         if (!has_name(l, p->name)) {
-            buf_printf(out, "%s ", p->name);
-            value_format(&p->value, out);
-            buf_puts(out, "; ");
+            put_shared(l, p, out);
         }
     }
     if (spec->workload.compute == COMPUTE_EMULATED) {
@@ -587,5 +629,8 @@ void layout_describe_run(const struct layout *l, struct buf *out)
         buf_printf(out, ", of %lld step%s after %lld warm-up step%s", (long long)spec->steps,
                    plural((uint64_t)spec->steps), (long long)spec->warmup_steps,
                    plural((uint64_t)spec->warmup_steps));
+    }
+    if (l->is_page) {
+        put_time(l->result, out);
     }
 }

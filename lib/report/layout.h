@@ -41,6 +41,9 @@ enum layout_part {
  * every point is its own baseline. Of LAYOUT_RESOURCES, a column that no point knows, or that
  * repeats the efficiency at every point, is omitted. */
 struct table *layout_points(const struct layout *l, unsigned parts);
+/* Does it have EFF/POD, EFF/CPU? */
+bool layout_says_per_pod(const struct layout *l);
+bool layout_says_per_cpu(const struct layout *l);
 
 /* The columns that say which point a row is, and their cells: its index, or the system and what varies. */
 void layout_add_identity(struct table *t, const struct layout *l, bool by_index);
@@ -64,6 +67,8 @@ void layout_describe_slow(const struct layout *l, const struct slow_replica *s, 
 
 /* What varies, for words.h; valid as long as the layout. */
 struct point_words layout_words(const struct layout *l);
+/* Do their systems alone tell the points apart? */
+bool layout_has_systems_alone(const struct layout *l);
 /* Does anything tell the points apart? */
 bool layout_has_words(const struct layout *l);
 /* As a layout's reader wants it: counted in a page. */
@@ -72,5 +77,6 @@ enum words_form layout_form(const struct layout *l);
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out);
 /* "point 3 (trainers 2)"; without the words where nothing tells points apart. */
 void layout_describe_place(const struct layout *l, uint32_t point, struct buf *out);
-/* "batch_size 16; threads 1; 4 points and 1 for the baseline; 3 trials each, ..." */
+/* "batch_size 16; threads 1; 4 points and 1 for the baseline; 3 trials each, ..."; in a page also what varies if the system alone does,
+ * whose the batch is, and how long the trials took. */
 void layout_describe_run(const struct layout *l, struct buf *out);

@@ -5,10 +5,12 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "report/choice_lines.h"
 #include "result/number.h"
 #include "result/threshold.h"
 #include "result/transport.h"
+#include "spec/log_rule.h"
 
 #define MAX_BASELINES 16 /* as many as there are systems */
 #define MAX_FAILED 10
@@ -35,6 +37,27 @@ static struct training_words training_words(const struct result *r)
     return matrix_training_words(&r->def->matrix);
 }
 
+/* Says how many trials a point has that this interval is of: as many as all have, or from the least to the most. */
+static void note_student(struct notes *notes, const struct result *r)
+{
+    size_t least = SIZE_MAX, most = 0;
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct point_result *p = &r->points[i];
+        const struct estimate *e = &p->throughput.estimate;
+        if (e->known && e->method == INTERVAL_T_LOG) {
+            least = p->n_succeeded < least ? p->n_succeeded : least;
+            most = p->n_succeeded > most ? p->n_succeeded : most;
+        }
+    }
+    struct buf trials = BUF_INIT;
+    buf_printf(&trials, least == most ? "%zu trials each" : "%zu to %zu trials", least, most);
+    add(notes, NOTE_INFO,
+        "95%% interval: Student's t on log throughput (%s). Its middle is the geometric mean of "
+        "the trials, so the median may lie beside it.",
+        buf_cstr(&trials));
+    buf_done(&trials);
+}
+
 static void note_throughput(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
@@ -49,10 +72,7 @@ static void note_throughput(struct notes *notes, const struct layout *l)
     add(notes, NOTE_INFO, "Throughput X: %s of the whole %s (all %s together), median over trials.",
         l->mixed_units ? "in the unit of its row," : f->unit, f->scope, training_words(r).many);
     if (methods[INTERVAL_T_LOG]) {
-        add(notes, NOTE_INFO,
-            "95%% interval: Student's t on log throughput (3 to 5 trials). Its middle is the "
-            "geometric "
-            "mean of the trials, so the median may lie beside it.");
+        note_student(notes, r);
     }
     if (methods[INTERVAL_ORDER_STATISTICS]) {
         add(notes, NOTE_INFO,
@@ -96,9 +116,11 @@ static void note_logs(struct notes *notes, const struct result *r)
         if (replica != NULL) {
             const struct summary *s = &replica->summary;
             const enum role role = replica->row->id.role;
-            add(notes, NOTE_INFO, "System %s: %s/s of its log, by the rule %s: %s, of %s%s.",
+            const bool is_own = log_rule_is_unnamed(r->def->spec->systems.items[i].log);
+            add(notes, NOTE_INFO, "System %s: %s/s of its log, by %s%s: %s, of %s%s.",
                 r->def->spec->systems.items[i].name, summary_unit_names[s->source.unit],
-                s->source.rule, s->source.method,
+                is_own ? "a rule in the definition" : "the rule ", is_own ? "" : s->source.rule,
+                s->source.method,
                 s->source.is_job        ? "the whole job"
                 : role == ROLE_LAUNCHER ? "the "
                                         : "each ",

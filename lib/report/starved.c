@@ -6,6 +6,7 @@
 #include "report/starved.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/str.h"
 
@@ -25,6 +26,43 @@ static uint32_t count_starved(const struct run_def *def)
     return n;
 }
 
+bool starved_any(const struct run_def *def)
+{
+    return def->cpus > 0 && count_starved(def) > 0;
+}
+
+/* Of all replicas of a trial, while they measured; NaN: one does not say. */
+static double used_cpus(const struct trial_result *t)
+{
+    double used = 0;
+    for (size_t k = 0; k < t->n_replicas; k++) {
+        const struct summary *s = &t->replicas[k].summary;
+        if (!t->replicas[k].has_summary || s->cpu_ns <= 0 || s->duration_ns <= 0) {
+            return NAN;
+        }
+        used += (double)s->cpu_ns / (double)s->duration_ns;
+    }
+    return t->n_replicas > 0 ? used : NAN;
+}
+
+/* "point 0 (a, 1 pserver) with 3 threads, which used 1.70 CPUs": threads are counted, CPUs are measured. */
+static void put_used(const struct layout *l, const struct point_result *p, struct buf *out)
+{
+    _cleanup_(freep) double *used = xnew_array(double, p->n_trials);
+    size_t n = 0;
+    for (size_t j = 0; j < p->n_trials; j++) {
+        const double x = p->trials[j].phase == TRIAL_SUCCEEDED ? used_cpus(&p->trials[j]) : NAN;
+        if (!isnan(x)) {
+            used[n++] = x;
+        }
+    }
+    layout_describe_place(l, p->point->index, out);
+    buf_printf(out, " with %lld threads", (long long)point_busy_threads(p->point));
+    if (n > 0) {
+        buf_printf(out, ", which used %.2f CPUs", stats_middle(used, n));
+    }
+}
+
 static int64_t most_busy(const struct run_def *def)
 {
     int64_t most = 0;
@@ -35,17 +73,14 @@ static int64_t most_busy(const struct run_def *def)
     return most;
 }
 
-/* "point 0 (a, 1 pserver) with 3; point 2 (b, 1 pserver) with 3" */
-static void put_starved(const struct layout *l, struct buf *out)
+void starved_list(const struct layout *l, struct buf *out)
 {
     const struct run_def *def = l->result->def;
     uint32_t n = 0;
     for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
-        const struct point *p = &def->matrix.points[i];
-        if (is_starved(def, p) && ++n <= MAX_NAMED) {
+        if (is_starved(def, &def->matrix.points[i]) && ++n <= MAX_NAMED) {
             buf_puts(out, n == 1 ? "" : "; ");
-            layout_describe_place(l, i, out);
-            buf_printf(out, " with %lld", (long long)point_busy_threads(p));
+            put_used(l, &l->result->points[i], out);
         }
     }
     if (n > MAX_NAMED) {
@@ -106,13 +141,15 @@ static void put_lifted(const struct layout *l, struct buf *out)
 static void put_bend(const struct layout *l, uint32_t n, struct buf *out)
 {
     const struct run_def *def = l->result->def;
-    buf_printf(out, "Their processes had to share CPUs, so their throughput is lower than with "
-                    "enough of them");
+    const char *whose = n == 1 ? "its" : "their";
+    buf_printf(out, ", so %s throughput is lower than with enough of them", whose);
     if (!l->own_baselines && has_starved_baseline(def)) {
-        buf_puts(out, "; their efficiency is off, too, and nobody knows which way, because "
-                      "baselines also waited");
+        buf_printf(out,
+                   "; %s efficiency is off, too, and nobody knows which way, because baselines "
+                   "also waited",
+                   whose);
     } else if (!l->own_baselines && divides_by_another(def)) {
-        buf_puts(out, ", and so is their efficiency");
+        buf_printf(out, ", and so is %s efficiency", whose);
     }
     buf_puts(out, n < def->matrix.n_swept ? "; the other points had enough" : "");
     put_lifted(l, out);
@@ -192,11 +229,9 @@ void starved_describe(const struct layout *l, const struct point_result *fastest
                    (long long)def->cpus, cpus);
     } else {
         buf_printf(out,
-                   "%" PRIu32 " of %" PRIu32 " points %s more threads that compute than the %lld "
-                   "%s of this machine: ",
-                   n, def->matrix.n_swept, n == 1 ? "has" : "have", (long long)def->cpus, cpus);
-        put_starved(l, out);
-        buf_puts(out, ". ");
+                   "%" PRIu32 " of %" PRIu32 " points had more threads that compute than the %lld "
+                   "%s of this machine",
+                   n, def->matrix.n_swept, (long long)def->cpus, cpus);
         put_bend(l, n, out);
         put_ranking(l, fastest, n, out);
     }

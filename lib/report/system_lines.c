@@ -1,10 +1,13 @@
 /* See system_lines.h. */
 #include "report/system_lines.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "core/environment.h"
+#include "result/number.h"
 #include "spec/profile.h"
 
 #define MAX_COMMAND_WORDS 6
@@ -90,6 +93,47 @@ static void put_builds(const struct result *r, uint32_t system, struct buf *out)
     }
 }
 
+/* "; fp32 in this run", as its first replica that says a precision said it; the description has all that the program could. */
+static void put_precision(const struct result *r, uint32_t system, struct buf *out)
+{
+    static const char *const keys[] = {"precision"};
+    const struct point_result *p = point_of(r, system);
+    char *precision = NULL;
+    for (size_t j = 0; p != NULL && j < p->n_trials && precision == NULL; j++) {
+        const struct trial_result *t = &p->trials[j];
+        for (size_t k = 0; k < t->n_replicas && precision == NULL; k++) {
+            const char *environment = t->replicas[k].row->environment_json;
+            if (t->phase == TRIAL_SUCCEEDED && environment != NULL) {
+                environment_texts(environment, keys, 1, &precision);
+            }
+        }
+    }
+    if (precision != NULL) {
+        buf_printf(out, "; %s in this run", precision);
+    }
+    free(precision);
+}
+
+/* "; loss 2.375 to 2.250 in a trial", of the first replica that says it: whoever compares systems sees that all of them learn. */
+static void put_loss(const struct result *r, uint32_t system, struct buf *out)
+{
+    const struct point_result *p = point_of(r, system);
+    for (size_t j = 0; p != NULL && j < p->n_trials; j++) {
+        const struct trial_result *t = &p->trials[j];
+        for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
+            const struct summary *s = &t->replicas[k].summary;
+            if (t->replicas[k].has_summary && isfinite(s->loss_first) && isfinite(s->loss_last)) {
+                buf_puts(out, "; loss ");
+                number_format(s->loss_first, out);
+                buf_puts(out, " to ");
+                number_format(s->loss_last, out);
+                buf_puts(out, " in a trial");
+                return;
+            }
+        }
+    }
+}
+
 static void put_exchange(const struct spec *spec, const struct point *point, struct buf *out)
 {
     char suffix[EXCHANGE_SUFFIX_MAX];
@@ -132,6 +176,8 @@ static void put_system(const struct layout *l, uint32_t at, struct buf *out)
     }
     put_threads(r, at, out);
     put_builds(r, at, out);
+    put_precision(r, at, out);
+    put_loss(r, at, out);
 }
 
 void system_lines_init(struct choice_lines *lines, const struct layout *l)

@@ -2,6 +2,7 @@
 #include "spec/log_rule.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "logparse/shipped.h"
 
 static struct log_rule *find_shipped(struct diags *d, const struct place *place, const char *name)
@@ -40,6 +41,11 @@ struct log_rule *log_rule_of_system(struct diags *diags, const struct place *sys
         return NULL;
     }
     return log_rule_read(diags, &place);
+}
+
+bool log_rule_is_unnamed(const struct log_rule *rule)
+{
+    return rule != NULL && str_eq(rule->name, LOG_RULE_UNNAMED);
 }
 
 struct log_parser_params log_rule_params(const struct run_def *def, const struct replica_id *id)

@@ -1,6 +1,8 @@
 /* spec.systems[].log: the log rule of a system, and what its parser must know of a replica. Pure. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "core/replica.h"
 #include "doc/reader.h"
 #include "logparse/parser.h"
@@ -9,6 +11,9 @@
 /* The field `log` of a system: the name of a rule that ships, or a rule. NULL: absent, or wrong, which
  * was reported. Owned. */
 struct log_rule *log_rule_of_system(struct diags *diags, const struct place *system);
+
+/* Does it stand in the definition without a name? Then its summaries say "inline". NULL is no rule. */
+bool log_rule_is_unnamed(const struct log_rule *rule);
 
 /* What a parser of this replica's log is made with; rule NULL: the replica writes records. The rule is
  * borrowed from `def`. */

@@ -349,7 +349,7 @@ const char *profile_describe(const char *name)
 {
     if (str_eq(name, PROFILE_NATIVE)) {
         return "benchd's own trainer, a C program on the CPU, with OpenBLAS and kernels of its "
-               "own; fp32 parameters";
+               "own, fp32";
     }
     if (str_eq(name, PROFILE_IMPORTED)) {
         return "a program whose old logs were read";

@@ -182,7 +182,7 @@ void fixture_place(struct attempt_row *row, size_t i, const char *node, double w
     replica->environment_json = placed;
 }
 
-void fixture_count(struct attempt_row *row, enum summary_unit unit)
+void fixture_count_by(struct attempt_row *row, enum summary_unit unit, const char *rule)
 {
     vec_each (struct replica_row, replica, &row->replicas) {
         struct summary s;
@@ -191,7 +191,7 @@ void fixture_count(struct attempt_row *row, enum summary_unit unit)
             fail_msg("%s", err.msg);
         }
         s.source.unit = unit;
-        (void)snprintf(s.source.rule, sizeof(s.source.rule), "mine");
+        (void)snprintf(s.source.rule, sizeof(s.source.rule), "%s", rule);
         (void)snprintf(s.source.method, sizeof(s.source.method), "mean of 8 step lines");
         const struct record_who who = {replica->id.role, replica->id.index, row->id.number};
         struct buf line = BUF_INIT;
@@ -200,6 +200,11 @@ void fixture_count(struct attempt_row *row, enum summary_unit unit)
         free(replica->summary_json);
         replica->summary_json = buf_take(&line);
     }
+}
+
+void fixture_count(struct attempt_row *row, enum summary_unit unit)
+{
+    fixture_count_by(row, unit, "mine");
 }
 
 void fixture_set_environment(struct fixture *f, size_t row, size_t replica, const char *json)

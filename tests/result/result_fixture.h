@@ -24,6 +24,8 @@ struct attempt_row *fixture_throughput(struct fixture *f, uint32_t point, uint32
                                        double samples_per_s);
 /* Its summaries come from a log rule and count this instead of samples. */
 void fixture_count(struct attempt_row *row, enum summary_unit unit);
+/* The same, by a rule of this name. */
+void fixture_count_by(struct attempt_row *row, enum summary_unit unit, const char *rule);
 /* An attempt that ended otherwise, without replicas. `error` may be NULL. */
 struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t trial, uint32_t attempt,
                                 enum attempt_outcome outcome, const char *error);

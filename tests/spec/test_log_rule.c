@@ -61,6 +61,8 @@ static void names_and_rules(void **state)
         } else {
             assert_string_equal(rule->name, rows[i].name);
         }
+        assert_int_equal(log_rule_is_unnamed(rule),
+                         rows[i].name != NULL && strcmp(rows[i].name, "inline") == 0);
         if (strstr(buf_cstr(&said), rows[i].said) == NULL ||
             (*rows[i].said == '\0') != (said.len == 0)) {
             fail_msg("said: %s", buf_cstr(&said));

@@ -1,0 +1,55 @@
+/* See trial_seconds.h. */
+#include "report/trial_seconds.h"
+
+#include "base/mem.h"
+#include "result/stats.h"
+
+#define S_PER_MIN 60
+#define S_PER_H 3600
+
+static double seconds_of(const struct attempt_row *row)
+{
+    const int64_t ms = row->ended_unix_ms - row->started_unix_ms;
+    return row->started_unix_ms > 0 && ms > 0 ? (double)ms / 1000 : 0;
+}
+
+double trial_seconds_sum(const struct result *r, size_t *ret_n)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct point_result *p = &r->points[i];
+        for (size_t j = 0; j < p->n_trials; j++) {
+            const struct attempt_row *row = p->trials[j].row;
+            const double seconds = row == NULL ? 0 : seconds_of(row);
+            sum += seconds;
+            n += seconds > 0;
+        }
+    }
+    *ret_n = n;
+    return sum;
+}
+
+double trial_seconds_median(const struct point_result *p)
+{
+    _cleanup_(freep) double *seconds = xnew_array(double, p->n_trials);
+    size_t n = 0;
+    for (size_t j = 0; j < p->n_trials; j++) {
+        const struct trial_result *t = &p->trials[j];
+        if (t->phase == TRIAL_SUCCEEDED && t->row != NULL && seconds_of(t->row) > 0) {
+            seconds[n++] = seconds_of(t->row);
+        }
+    }
+    return n == 0 ? 0 : stats_middle(seconds, n);
+}
+
+void trial_seconds_put(double seconds, struct buf *out)
+{
+    if (seconds < 2 * S_PER_MIN) {
+        buf_printf(out, "%.*f s", seconds < 10, seconds);
+    } else if (seconds < 2 * S_PER_H) {
+        buf_printf(out, "%.0f min", seconds / S_PER_MIN);
+    } else {
+        buf_printf(out, "%.*f h", seconds < 10 * S_PER_H, seconds / S_PER_H);
+    }
+}

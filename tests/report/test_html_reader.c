@@ -1,0 +1,275 @@
+/* What readers of a page alone asked of it, each with a run of its own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/placement.h"
+#include "report/report.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "report_runs.h"
+
+/* The body, with a NUL in place of the script. */
+static const char *page_of(const struct fixture *f, struct buf *out)
+{
+    const struct report_page page = {
+        .result = f->result,
+        .created = "2026-11-20T09:12:51Z",
+        .program = "benchctl 0.1.0",
+    };
+    report_html(&page, out);
+    *strstr(buf_cstr(out), "<script>") = '\0';
+    return strstr(buf_cstr(out), "<body>");
+}
+
+static void expect(const char *page, const char *text)
+{
+    if (strstr(page, text) == NULL) {
+        fail_msg("the page does not say '%s': %.3000s", text, page);
+    }
+}
+
+/* How many CPUs threads kept busy is measured, where all replicas say their CPU time, and not told by their number. */
+static void cpus_that_were_used(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t cpu_ns[2]; /* of the server, of each trainer, in 2 s */
+        const char *text;
+    } rows[] = {
+        {{500000000, 1500000000},
+         "<dd>point 0 (2 trainers) with 3 threads, which used 1.75 CPUs</dd>"},
+        {{0, 1500000000}, "<dd>point 0 (2 trainers) with 3 threads</dd>"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture f;
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 1]}}",
+                     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 2);
+        struct attempt_row *row = fixture_throughput(&f, 0, 0, 60);
+        for (size_t k = 0; k < row->replicas.len; k++) {
+            const bool trains = row->replicas.items[k].id.role == ROLE_TRAINER;
+            const struct summary s = {.samples = trains ? 128 : 0,
+                                      .duration_ns = 2000000000,
+                                      .steps = 8,
+                                      .loss_first = NAN,
+                                      .loss_last = NAN,
+                                      .cpu_ns = rows[i].cpu_ns[trains]};
+            fixture_say(row, k, &s);
+        }
+        fixture_throughput(&f, 1, 0, 40);
+        fixture_build(&f, RUN_SUCCEEDED);
+        struct buf out = BUF_INIT;
+        expect(page_of(&f, &out), rows[i].text);
+        buf_done(&out);
+        fixture_done(&f);
+    }
+}
+
+/* Who takes the second best must know whether it is one: equals of the runner-up are named, three at most. */
+static void equals_of_the_runner_up(void **state)
+{
+    (void)state;
+    static const struct {
+        double x[6];      /* of each number of trainers */
+        const char *text; /* NULL: says nothing of it */
+    } rows[] = {
+        {{200, 100, 90, 80, 70, 60}, NULL},
+        {{200, 100, 99.8, 80, 70, 60}, "; not told apart from 3 trainers with 99.80</dd>"},
+        {{200, 100, 99.8, 99.7, 99.6, 99.5},
+         "; not told apart from 3 trainers with 99.80; 4 trainers with 99.70; 5 trainers with "
+         "99.60; and 1 more</dd>"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture f;
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 3, 4, 5, 6]}}",
+                     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 3}\n", 64);
+        for (uint32_t t = 0; t < 18; t++) {
+            fixture_throughput(&f, t / 3, t % 3,
+                               rows[i].x[t / 3] * (1 + 0.01 * ((double)(t % 3) - 1)));
+        }
+        fixture_build(&f, RUN_SUCCEEDED);
+        struct buf out = BUF_INIT;
+        const char *page = page_of(&f, &out);
+        expect(page, "<dt>Runner-up</dt>\n<dd>2 trainers with 100.0 samples/s");
+        if (rows[i].text == NULL) {
+            assert_null(strstr(page, "not told apart"));
+        } else {
+            expect(page, rows[i].text);
+        }
+        buf_done(&out);
+        fixture_done(&f);
+    }
+}
+
+/* What more trials would cost stands beside their number. */
+static void what_trials_cost(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ms; /* of each trial */
+        const char *all, *one;
+    } rows[] = {
+        {4900, "; 6 trials took 29 s.</p>", "; one took 4.9 s</dd>"},
+        {300000, "; 6 trials took 30 min.</p>", "; one took 5 min</dd>"},
+        {7200000, "; 6 trials took 12 h.</p>", "; one took 2.0 h</dd>"},
+        {0, "2 warm-up steps.</p>", "differ as the 3 did here</dd>"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture f;
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
+                     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 3}\n", 16);
+        for (uint32_t t = 0; t < 6; t++) {
+            struct attempt_row *row = fixture_throughput(
+                &f, t / 3, t % 3, (t < 3 ? 30 : 100) * (1 + 0.1 * (double)(t % 3)));
+            row->started_unix_ms = 1795165971000;
+            row->ended_unix_ms = row->started_unix_ms + rows[i].ms;
+        }
+        fixture_build(&f, RUN_SUCCEEDED);
+        struct buf out = BUF_INIT;
+        const char *page = page_of(&f, &out);
+        expect(page, rows[i].all);
+        expect(page, rows[i].one);
+        buf_done(&out);
+        fixture_done(&f);
+    }
+}
+
+static struct attempt_row *make_trial(struct fixture *f, uint32_t point, uint32_t trial, double x,
+                                      const char *environment)
+{
+    struct attempt_row *row = fixture_throughput(f, point, trial, x);
+    for (size_t k = 0; k < row->replicas.len; k++) {
+        free(row->replicas.items[k].environment_json);
+        row->replicas.items[k].environment_json = xstrdup(environment);
+    }
+    return row;
+}
+
+#define BOTH "\"cpu_model\":\"X\",\"kernel\":\"6.1\""
+
+/* What all replicas share is said once, the rest in a row for each kind; a precision is that of this run; one node has no table. */
+static void environments_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {trainers: [2]}}",
+                 SINGLE_NODE
+                 "  repeats: {min: 1}\n"
+                 "  systems: [{name: a, profile: pytorch}, {name: b, profile: tensorflow}]\n"
+                 "  workload: {model: vgg16-fluid-fc512, exchange: {kind: None}, "
+                 "batchSize: 16}\n"
+                 "  roles: {trainer: {replicas: {from: trainers},\n"
+                 "                    template: {spec: {containers: [{name: main}]}}}}\n",
+                 8);
+    assert_int_equal(f.def->matrix.n_points, 4);
+    for (uint32_t p = 0; p < 4; p++) {
+        const bool is_a = f.def->matrix.points[p].system == 0;
+        struct attempt_row *row = make_trial(
+            &f, p, 0, 40 + p,
+            is_a ? "{\"build\":\"PyTorch 2\"," BOTH ",\"precision\":\"bf16\"}" : "{" BOTH "}");
+        for (size_t k = 0; k < row->replicas.len; k++) {
+            char *placed = placement_add(row->replicas.items[k].environment_json, "vm-1", NULL);
+            free(row->replicas.items[k].environment_json);
+            row->replicas.items[k].environment_json = placed;
+        }
+    }
+    fixture_build(&f, RUN_SUCCEEDED);
+    struct buf out = BUF_INIT;
+    const char *page = page_of(&f, &out);
+    expect(page, "; PyTorch 2; bf16 in this run; loss 2.375 to 2.250 in a trial</dd>");
+    expect(page,
+           "<p>6 replicas of succeeded trials ran on node vm-1, which throttled them for 0.0% of "
+           "their time.</p>");
+    expect(page, "<dl>\n<dt>CPU</dt>\n<dd>X</dd>\n<dt>Kernel</dt>\n<dd>6.1</dd>\n</dl>\n");
+    expect(page, "<th>SYSTEM</th><th class=\"r\">REPLICAS</th><th>BUILD</th></tr>");
+    expect(page, "<td>a</td><td class=\"r\">3</td><td>PyTorch 2</td></tr>");
+    expect(page, "<td>b</td><td class=\"r\">3</td><td>-</td></tr>");
+    assert_null(strstr(page, "<h2>Nodes</h2>"));
+    assert_null(strstr(strstr(page, "<dt>b</dt>"), "in this run"));
+    buf_done(&out);
+    fixture_done(&f);
+}
+
+/* A batch is that of one trainer: of all points in the head, of each where it varies. */
+static void whose_a_batch_is(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct buf out = BUF_INIT;
+    report_run_find("single-node")->make(&f);
+    expect(page_of(&f, &out), " A <dfn>batch_size</dfn> is what one trainer takes in a step.");
+    fixture_done(&f);
+    buf_clear(&out);
+    report_run_find("sweep")->make(&f);
+    const char *page = page_of(&f, &out);
+    expect(page, "; batch_size 16 a trainer; 4 points");
+    assert_null(strstr(page, "<dfn>batch_size</dfn>"));
+    buf_done(&out);
+    fixture_done(&f);
+}
+
+/* A legend has what can be seen. */
+static void a_legend_has_what_is_there(void **state)
+{
+    (void)state;
+    struct fixture f;
+    report_run_find("scaling")->make(&f); /* forward and wait */
+    struct buf out = BUF_INIT;
+    const char *page = page_of(&f, &out);
+    const char *bars = strstr(page, "id=\"phases-title\"");
+    assert_non_null(bars);
+    *strstr(bars, "</svg>") = '\0';
+    expect(bars, ">forward</text>");
+    expect(bars, ">wait</text>");
+    assert_null(strstr(bars, ">send</text>"));
+    assert_null(strstr(bars, ">data</text>"));
+    buf_done(&out);
+    fixture_done(&f);
+}
+
+/* A rule that stands in the definition has no name, and trials are counted. */
+static void notes_say_what_is_so(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(
+        &f, "{grid: {pservers: [1], trainers: [1, 2]}}",
+        "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 4}\n"
+        "  systems: [{name: mine, profile: of-mine, command: [train], log: {lines: [{kind: "
+        "Step, pattern: '(?<rate>) x'}]}}]\n",
+        8);
+    for (uint32_t p = 0; p < 2; p++) {
+        for (uint32_t t = 0; t < 4 - p; t++) {
+            struct attempt_row *row = fixture_throughput(&f, p, t, 40 * (p + 1) + t);
+            fixture_count_by(row, UNIT_SAMPLES, "inline");
+        }
+    }
+    fixture_end(&f, 1, 3, 0, ATTEMPT_FAILED, "exit code 1");
+    fixture_build(&f, RUN_PARTIALLY_FAILED);
+    struct buf out = BUF_INIT;
+    const char *page = page_of(&f, &out);
+    expect(page, "of its log, by a rule in the definition: mean of 8 step lines");
+    expect(page, "Student&#39;s t on log throughput (3 to 4 trials).");
+    buf_done(&out);
+    fixture_done(&f);
+    report_run_find("sweep")->make(&f);
+    expect(page_of(&f, &out), "Student&#39;s t on log throughput (3 trials each).");
+    buf_done(&out);
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cpus_that_were_used),        cmocka_unit_test(equals_of_the_runner_up),
+        cmocka_unit_test(what_trials_cost),           cmocka_unit_test(environments_once),
+        cmocka_unit_test(a_legend_has_what_is_there), cmocka_unit_test(notes_say_what_is_so),
+        cmocka_unit_test(whose_a_batch_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
