@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "worker/comm/client_internal.h"
+#include "worker/comm/param_checksums.h"
 #include "worker/tensor/bf16.h"
 #include "worker/tensor/one_pass.h"
 
@@ -221,24 +222,6 @@ static int on_abort(struct client *c, const struct link *l, const struct frame *
     return err_set(err, ECANCELED, "%s", fault->message);
 }
 
-/* The frame's checksum is that of its bytes: the parser has compared them. */
-static int check_sum(const struct client *c, const struct frame *f, struct err *err)
-{
-    const struct exchange_ps_params *p = &c->params;
-    if (p->checksums == NULL || f->step >= p->n_checksums) {
-        return 0;
-    }
-    const uint32_t want = p->checksums[f->step * p->slices.n + f->slice];
-    if (f->payload_crc != want) {
-        return err_set(err, EPROTO,
-                       "wrong parameters of step %" PRIu64 ", slice %" PRIu32
-                       ": checksum %08" PRIx32 ", expected %08" PRIx32
-                       "; the sum of the gradients is wrong",
-                       f->step, f->slice, f->payload_crc, want);
-    }
-    return 0;
-}
-
 static int on_params(struct client *c, struct link *l, const struct frame *f,
                      const uint8_t *payload, struct err *err)
 {
@@ -255,7 +238,8 @@ static int on_params(struct client *c, struct link *l, const struct frame *f,
     c->n_received++;
     c->is_received[f->slice] = true;
     c->least_version = f->params_version < c->least_version ? f->params_version : c->least_version;
-    return check_sum(c, f, err);
+    return param_checksums_check(c->params.checksums, c->params.n_checksums, c->params.slices.n, f,
+                                 err);
 }
 
 static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const uint8_t *payload,
