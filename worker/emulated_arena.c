@@ -11,6 +11,7 @@
 
 #include "worker/comm/auth.h"
 #include "worker/comm/crc32c.h"
+#include "worker/comm/ring_plan.h"
 #include "worker/model/adam.h"
 #include "worker/tensor/accumulate.h"
 #include "worker/tensor/bf16.h"
@@ -55,9 +56,10 @@ static void key_of(const struct emulated_arena_params *p, uint8_t ret[static AUT
     char text[256];
     (void)snprintf(text, sizeof(text),
                    "1 %s seed=%" PRIu64 " params=%zu trainers=%" PRIu32 " slices=%" PRIu32
-                   " servers=%" PRIu32 " steps=%" PRIu32 " wire=%s",
+                   " servers=%" PRIu32 " steps=%" PRIu32 " wire=%s%s",
                    p->model_name, p->seed, p->slices.n_params, p->n_trainers, p->slices.n,
-                   p->slices.n_servers, p->n_steps, exchange_wire_names[p->wire]);
+                   p->slices.n_servers, p->n_steps, exchange_wire_names[p->wire],
+                   p->is_ring ? " ring" : "");
     auth_sha256(text, strlen(text), ret);
 }
 
@@ -73,13 +75,20 @@ const float *emulated_arena_grads(const struct emulated_arena *a, uint32_t train
 
 /* ---- the content ---- */
 
-/* In trainer order, as a server adds. n <= PART_FLOATS. */
-static void sum_up(const struct emulated_arena_params *p, const float *grads, size_t offset,
-                   size_t n, uint64_t step, float *sum)
+/* Who is first in a sum: in a ring the rank after the slice's owner, which adds last; a server adds in trainer order. */
+static uint32_t first_of(const struct emulated_arena_params *p, const struct slice *slice)
+{
+    return p->is_ring ? ring_next(p->n_trainers, slice->server) : 0;
+}
+
+/* As a server, or a ring, adds. n <= PART_FLOATS. */
+static void sum_up(const struct emulated_arena_params *p, const float *grads, uint32_t first,
+                   size_t offset, size_t n, uint64_t step, float *sum)
 {
     uint16_t narrowed[PART_FLOATS];
     for (uint32_t t = 0; t < p->n_trainers; t++) {
-        const float *grad = grads + place_of(t, step) + offset;
+        const uint32_t from = (first + t) % p->n_trainers;
+        const float *grad = grads + place_of(from, step) + offset;
         if (p->wire == EXCHANGE_WIRE_BF16) {
             bf16_narrow(narrowed, grad, n);
         }
@@ -113,10 +122,12 @@ static void train_alone(const struct emulated_arena_params *p, const float *grad
                         const float *params, uint32_t i, size_t offset, size_t n,
                         uint32_t *checksums)
 {
+    const struct slice slice = slices_get(&p->slices, i);
+    const uint32_t first = first_of(p, &slice);
     float own[PART_FLOATS], sums[PARITIES][PART_FLOATS];
     memcpy(own, params + offset, n * sizeof(float));
     for (uint32_t parity = 0; parity < PARITIES; parity++) {
-        sum_up(p, grads, offset, n, parity, sums[parity]);
+        sum_up(p, grads, first, offset, n, parity, sums[parity]);
     }
     struct adam adam = ADAM_DEFAULT;
     adam_init(&adam, n);
@@ -182,6 +193,16 @@ static int make_room(int fd, size_t bytes, struct err *err)
     return code != 0 ? err_set_errno(err, code, "shared arena: %zu bytes", bytes) : 0;
 }
 
+/* Of a ring: a private copy of the parameters, page by page as they are written. */
+static int own_params(const struct emulated_arena_params *p, int fd, char *at, struct err *err)
+{
+    const struct layout l = layout_of(p);
+    void *own = !p->is_ring ? NULL
+                            : mmap(at + l.params, l.end - l.params, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_FIXED, fd, (off_t)l.params);
+    return own == MAP_FAILED ? err_set_errno(err, errno, "shared arena: own parameters") : 0;
+}
+
 /* Fills it unless that was done. Whoever dies before `is_filled` leaves a file that the next one fills. */
 static int complete(const struct emulated_arena_params *p, char *at, struct err *err)
 {
@@ -215,6 +236,7 @@ static int map(const struct emulated_arena_params *p, int fd, struct emulated_ar
     if (r >= 0 && mprotect(at, l.params, PROT_READ) < 0) {
         r = err_set_errno(err, errno, "shared arena: protect the gradients");
     }
+    r = r < 0 ? r : own_params(p, fd, at, err);
     if (r < 0) {
         (void)munmap(at, l.end); /* nothing to lose */
         return r;

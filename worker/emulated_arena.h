@@ -7,10 +7,14 @@
  * never read: what is checked is the checksum of each frame, against the checksums here, which the first trainer
  * computes alone, slice by slice: the sum in trainer order and Adam, for every step.
  *
+ * The workers of a ring apply the optimiser themselves and pass parameters on, so each has its own: a private copy of those here,
+ * which nobody writes to. Their sums begin at the rank after a slice's owner (ring_plan.h).
+ *
  * So 100 trainers need the memory of one. The first trainer that opens the file fills it, under a lock that its
  * death releases; the others wait. Edge file: maps and locks. Used by emulation.c. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,9 +28,10 @@ struct emulated_arena_params {
     const char *model_name;
     uint64_t seed;
     uint32_t n_trainers;
-    uint32_t n_steps; /* warm-up included */
-    struct slices slices;
+    uint32_t n_steps;     /* warm-up included */
+    struct slices slices; /* is_ring: ring_slices, whose servers are the ranks */
     enum exchange_wire wire;
+    bool is_ring; /* of workers, in Fp32; the n_trainers are its ranks */
 };
 
 struct emulated_arena {
@@ -34,7 +39,8 @@ struct emulated_arena {
     size_t bytes;
     const uint32_t *checksums; /* (n_steps, slices.n) of the parameters after each step */
     const float *grads;
-    float *params; /* (slices.n_params) */
+    /* (slices.n_params). Of a ring: this process's own, at first as they are before the first step. */
+    float *params;
 };
 
 /* `fd`: an empty file, or one that a trainer of the same trial has filled; stays open. -1: a file of this

@@ -25,6 +25,7 @@ int emulation_open(const struct role_env *e, struct emulation *ret, struct err *
         .n_steps = (uint32_t)(e->warmup_steps + e->steps),
         .slices = role_env_slices(e),
         .wire = e->wire,
+        .is_ring = e->exchange == EXCHANGE_ALL_REDUCE,
     };
     return emulated_arena_open(&arena, (int)e->arena_fd, &ret->arena, err);
 }

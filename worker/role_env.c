@@ -96,15 +96,15 @@ static const struct variable {
      ALL, TEXT, offsetof(struct role_env, transport_name), 0, 0, "Auto"},
     {"COMPUTE",
      {"compute", 0, "KIND", "Real, or Emulated: sleep instead of computing (default Real)"},
-     TRAINER, TEXT, offsetof(struct role_env, compute), 0, 0, "Real"},
+     TRAINING, TEXT, offsetof(struct role_env, compute), 0, 0, "Real"},
     {"TRACE",
      {"trace", 0, "TIMES", "Emulated: times of the layers in ns, as conv1_1=310000:640000,..."},
-     TRAINER, TEXT, offsetof(struct role_env, trace), 0, 0, NULL},
+     TRAINING, TEXT, offsetof(struct role_env, trace), 0, 0, NULL},
     {"JITTER",
-     {"jitter", 0, "RATIO", "Emulated: standard deviation of a step's time (default 0)"}, TRAINER,
+     {"jitter", 0, "RATIO", "Emulated: standard deviation of a step's time (default 0)"}, TRAINING,
      TEXT, offsetof(struct role_env, jitter), 0, 0, "0"},
     {"ARENA_FD",
-     {"arena-fd", 0, "N", "Emulated: open file that all trainers of a machine share"}, TRAINER,
+     {"arena-fd", 0, "N", "Emulated: open file that all trainers of a machine share"}, TRAINING,
      NUMBER, offsetof(struct role_env, arena_fd), -1, INT32_MAX, "-1"},
     {"RENDEZVOUS_S",
      {"rendezvous-s", 0, "N", "Seconds to wait until all peers are connected (default 60)"},
@@ -257,7 +257,6 @@ static int check_variables_of_worker(const struct role_env *e, struct err *err)
     } variables_of_others[] = {
         {"WIRE", "wire", "Fp32", "only parameter servers and their trainers send other numbers"},
         {"MODE", "mode", "Sync", "only parameter servers and their trainers have other modes"},
-        {"COMPUTE", "compute", "Real", "only trainers can be emulated"},
     };
     for (size_t i = 0; i < N(variables_of_others); i++) {
         char source[48];
@@ -381,8 +380,9 @@ static int read_exchange(struct role_env *e, struct err *err)
 
 static int check_compute(struct role_env *e, struct err *err)
 {
-    e->is_emulated = e->role == ROLE_TRAINER && str_eq(e->compute, "Emulated");
-    if (e->role != ROLE_TRAINER || str_eq(e->compute, "Real")) {
+    const bool trains = e->role != ROLE_PSERVER;
+    e->is_emulated = trains && str_eq(e->compute, "Emulated");
+    if (!trains || str_eq(e->compute, "Real")) {
         return 0;
     }
     if (!e->is_emulated) {
@@ -394,7 +394,7 @@ static int check_compute(struct role_env *e, struct err *err)
                        "each step",
                        e->mode_name);
     }
-    if (e->transport == EXCHANGE_TRANSPORT_SHARED_MEMORY) {
+    if (e->transport != EXCHANGE_TRANSPORT_AUTO && e->transport != EXCHANGE_TRANSPORT_TCP) {
         return err_set(
             err, EINVAL,
             "transport '%s': compute Emulated takes only Tcp, because its trainers stand "

@@ -35,7 +35,8 @@ struct role_env {
     struct exchange_mode mode;
     enum exchange_wire wire;
     enum exchange_transport transport; /* Nccl: of a worker */
-    bool is_emulated; /* a trainer that sleeps where it would compute; the next three are its own */
+    /* A trainer or worker that sleeps where it would compute; the next three are its own. */
+    bool is_emulated;
     const char *trace;   /* pace.h */
     double jitter_ratio; /* 0 to EMULATED_JITTER_MAX */
     int64_t arena_fd;    /* emulated_arena.h; -1: not given */

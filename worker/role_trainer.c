@@ -70,6 +70,12 @@ static void apply_nothing(void *ctx, uint64_t t, size_t offset, size_t n, float 
     (void)ctx, (void)t, (void)offset, (void)n, (void)params, (void)grad_sum, (void)grad_scale;
 }
 
+/* Emulated trainers and workers stand for machines of their own. */
+static enum exchange_transport transport_of(const struct role_env *e)
+{
+    return e->is_emulated ? EXCHANGE_TRANSPORT_TCP : e->transport;
+}
+
 /* The address of the next worker in the ring, and the socket for the one before. */
 static int open_ring(struct trainer *t, struct err *err)
 {
@@ -77,13 +83,15 @@ static int open_ring(struct trainer *t, struct err *err)
     struct exchange_ring_params p = {
         .self = role_env_id(e),
         .slices = role_env_slices(e),
-        .transport = e->transport,
+        .transport = transport_of(e),
         .listen_fd = -1,
         .window_bytes = RING_WINDOW_BYTES,
         .apply = learner_apply_adam,
         .apply_ctx = &t->adam,
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
-        .watches_main = true,
+        .watches_main = !e->is_emulated, /* it uses no CPU time */
+        .checksums = t->emulation.arena.checksums,
+        .n_checksums = (uint64_t)(e->warmup_steps + e->steps),
         .on_fault = die_of_fault,
         .ctx = t->report,
     };
@@ -134,8 +142,7 @@ static int open_exchange(struct trainer *t, struct err *err)
         .wire = e->wire,
         .mode = e->mode,
         .n_trainers = (uint32_t)e->n_trainers,
-        /* Emulated trainers stand for machines of their own. */
-        .transport = e->is_emulated ? EXCHANGE_TRANSPORT_TCP : e->transport,
+        .transport = transport_of(e),
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
         .watches_main = !e->is_emulated, /* it uses no CPU time */
         .checksums = t->emulation.arena.checksums,

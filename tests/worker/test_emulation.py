@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Emulated trainers: real processes that sleep where they would compute and share one arena. What they send is
-summed by real servers; a sum that is wrong is found, and its server named."""
+"""Emulated trainers and workers: real processes that sleep where they would compute and share one arena. What they send is
+summed by real servers, or by the workers themselves; a sum that is wrong is found, and who sent it named."""
 import math
 import mmap
 import os
@@ -8,7 +8,7 @@ import struct
 import subprocess
 import sys
 
-from gang import WORKER, Gang, Replica
+from gang import WORKER, Gang, Replica, Ring
 from tap import Tap
 
 LAYERS = [f"conv{stack}_{i + 1}" for stack, n in enumerate((2, 2, 3, 3, 3), 1) for i in range(n)] + ["fc1", "fc2", "fc3"]
@@ -20,17 +20,25 @@ N_PARAMS, BYTES = 15254602, 4 * 15254602
 PAGE = 4096
 
 
-class Sharing(Gang):
-    """A gang whose trainers share one file."""
+class Shares:
+    """Of a gang whose trainers or workers share one file."""
 
     def __init__(self, fd, *args):
         self.fd = fd
         super().__init__(*args)
 
     def add(self, role, index, args):
-        more = ["--arena-fd", self.fd] if role == "trainer" else []
+        more = ["--arena-fd", self.fd] if role != "pserver" else []
         name = f"{role}/{index}"
         self.replicas[name] = Replica(name, [role, "--index", index, *args, *more], pass_fds=(self.fd,))
+
+
+class Sharing(Shares, Gang):
+    pass
+
+
+class SharingRing(Shares, Ring):
+    pass
 
 
 def run(fd, n_servers, n_trainers, *more):
@@ -114,6 +122,40 @@ def check_bf16(tap):
         tap.ok("its model, seed, wire, mode or numbers of replicas differ" in said, "another wire: is said", said)
 
 
+def run_ring(fd, n_workers):
+    with SharingRing(fd, n_workers, [*EMULATED, "--steps", 3, "--warmup-steps", 1]) as ring:
+        ends = ring.end()
+        return ends, {name: replica.records for name, replica in ring.replicas.items()}
+
+
+def check_ring(tap):
+    """Workers apply the optimiser themselves, so each sum is checked by the rank after its owner."""
+    fd = os.memfd_create("arena")
+    ends, records = run_ring(fd, 3)
+    tap.equal([(0, None, "")] * 3, list(ends.values()), "a ring of emulated workers ends well")
+    for name in ("worker/0", "worker/2"):
+        summary = records[name][-1]
+        steps = [r for r in records[name] if r["type"] == "step" and not r.get("warmup")]
+        tap.equal("Emulated", records[name][0]["environment"].get("compute"), f"{name}: its first record says what it is")
+        tap.ok(len(steps) == 3 and all(r["step_ns"] >= STEP_NS for r in steps), f"{name}: no step is shorter than its layers", steps)
+        sent = 3 * BYTES * 4 / 3  # 2 (N - 1)/N of the parameters, in 3 steps
+        tap.ok(all(0.99 * sent <= summary[key] <= 1.01 * sent for key in ("bytes_tx", "bytes_rx")), f"{name}: the bytes are real", summary)
+        tap.equal("Tcp", summary["transport"], f"{name}: over TCP, as between machines")
+    grads = 2 * PAGE  # after the head and the checksums of 4 steps and 234 slices
+    flip(fd, grads + 5_000_003)
+    ends, _ = run_ring(fd, 3)
+    blamed = {name: error["peer"] for name, (code, error, _) in ends.items() if error is not None and code == 12}
+    tap.ok(blamed and all(peer.startswith("worker/") and peer != name for name, peer in blamed.items()),
+           "a wrong sum in a ring: a worker blames the one that sent it", ends)
+    tap.ok("; the sum of the gradients is wrong" in " ".join(stderr for _, _, stderr in ends.values()), "a wrong sum in a ring: is said", ends)
+    tap.ok(all(code in (11, 12) for code, _, _ in ends.values()), "a wrong sum in a ring: nobody succeeds", ends)
+    flip(fd, grads + 5_000_003)
+    ends, _ = run_ring(fd, 3)
+    tap.equal([0] * 3, [code for code, _, _ in ends.values()], "mended, the same arena does for the next ring: no worker has written to it")
+    code, _, stderr = run_ring(os.memfd_create("arena"), 1)[0]["worker/0"]
+    tap.equal((0, ""), (code, stderr), "a worker alone")
+
+
 def alone(*args, fds=()):  # its records are not wanted
     done = subprocess.run([WORKER, "trainer", *args], capture_output=True, text=True, pass_fds=fds, check=False)
     return done.returncode, done.stderr
@@ -160,6 +202,7 @@ def main():
     check_wrong_sum(tap, fd)
     check_unfinished(tap, fd)
     check_bf16(tap)
+    check_ring(tap)
     check_refusals(tap, fd)
     check_alone(tap)
     return tap.done()

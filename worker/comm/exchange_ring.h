@@ -36,6 +36,11 @@ struct exchange_ring_params {
     void *apply_ctx;
     int64_t rendezvous_ns; /* time limit for both neighbours to be connected */
     bool watches_main;     /* the caller is the main thread and computes; see watchdog.h */
+    /* (n_checksums, slices.n) CRC-32Cs that the parameters of the first steps must have, kept by the caller; of those that
+     * come over TCP. A rank that sends others is blamed: it owns the slice, or has passed on what it did not check. NULL:
+     * none is known. */
+    const uint32_t *checksums;
+    uint64_t n_checksums;
     void (*on_fault)(void *ctx, const struct exchange_fault *fault, const char *message);
     void *ctx;
 };

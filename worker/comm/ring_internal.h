@@ -164,8 +164,8 @@ void *ring_round_place(struct ring *r, const struct frame *f, struct err *err);
 int ring_round_check_barrier(const struct ring *r, struct err *err);
 /* The first n bytes of the gradient that arrives are there. */
 void ring_round_part(struct ring *r, const struct frame *f, size_t n);
-/* The gradient or the parameters are complete. */
-void ring_round_arrived(struct ring *r, const struct frame *f);
+/* The gradient or the parameters are complete. -EPROTO: they are not those that are expected. */
+int ring_round_arrived(struct ring *r, const struct frame *f, struct err *err);
 /* CREDIT or TAKEN of the next rank. */
 int ring_round_told(struct ring *r, const struct frame *f, struct err *err);
 /* Applies the optimiser to a slice of this rank, whose gradients are added up. */

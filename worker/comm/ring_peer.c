@@ -156,8 +156,7 @@ static int joined_frame(struct ring *r, struct ring_peer *l, const struct frame 
         return 0;
     case FRAME_GRADIENT:
     case FRAME_PARAMS:
-        ring_round_arrived(r, f); /* of the rank before: on_place has seen to it */
-        return 0;
+        return ring_round_arrived(r, f, err); /* of the rank before: on_place has seen to it */
     case FRAME_READY:
     case FRAME_RELEASE:
         return on_barrier_frame(r, l, f, err);

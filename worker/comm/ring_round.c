@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "worker/comm/param_checksums.h"
 #include "worker/comm/ring_internal.h"
 #include "worker/tensor/accumulate.h"
 
@@ -199,16 +200,18 @@ static void note_new(struct ring_round *round, uint32_t slice)
     round->lowest = least(round->lowest, slice);
 }
 
-void ring_round_arrived(struct ring *r, const struct frame *f)
+int ring_round_arrived(struct ring *r, const struct frame *f, struct err *err)
 {
     struct ring_round *round = &r->round;
     if (f->type == FRAME_GRADIENT) {
         slot_of(round, round->n_received++)->state = SLOT_ARRIVED;
-        return;
+        return 0;
     }
     round->crcs[f->slice] = f->payload_crc;
     round->n_came++;
     note_new(round, f->slice);
+    return param_checksums_check(r->params.checksums, r->params.n_checksums, r->params.slices.n, f,
+                                 err);
 }
 
 int ring_round_told(struct ring *r, const struct frame *f, struct err *err)
