@@ -286,10 +286,10 @@ static void add_workload(struct env *env, const struct spec *spec, const struct 
     env_set(env, "BENCHD_STEPS", "%lld", (long long)spec->steps);
 }
 
-/* Only of trainers, and only where they do not compute: pods of other runs stay as they are. */
+/* Only of trainers and workers, and only where they do not compute: pods of other runs stay as they are. */
 static void add_emulation(struct env *env, const struct workload *w, enum role role)
 {
-    if (w->compute == COMPUTE_EMULATED && role == ROLE_TRAINER) {
+    if (w->compute == COMPUTE_EMULATED && (role == ROLE_TRAINER || role == ROLE_WORKER)) {
         _cleanup_(freep) char *trace = trace_text(&w->trace);
         env_set(env, "BENCHD_COMPUTE", "%s", compute_to_string(w->compute));
         env_set(env, "BENCHD_TRACE", "%s", trace);

@@ -102,7 +102,7 @@ static int processes_prepare(struct launcher *launcher, const struct gang_spec *
 
 static bool has_arena(const struct local_gang *g, enum role role)
 {
-    return g->arena_fd >= 0 && role == ROLE_TRAINER;
+    return g->arena_fd >= 0 && (role == ROLE_TRAINER || role == ROLE_WORKER);
 }
 
 /* Where the first trainer is pinned; -1: unknown. */

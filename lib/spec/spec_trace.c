@@ -210,13 +210,9 @@ static void check_systems(struct reading *r)
         if (!str_eq(s->profile, PROFILE_NATIVE) && list.node != NULL) {
             reader_complain(r->diags, &compute,
                             "write 'compute: Real', or measure benchworker alone",
-                            "compute Emulated: only benchworker's trainers can be emulated, and "
-                            "system '%s' has profile '%s'",
+                            "compute Emulated: only benchworker's trainers and workers can be "
+                            "emulated, and system '%s' has profile '%s'",
                             s->name, s->profile);
-        } else if (s->exchange.kind == EXCHANGE_ALL_REDUCE) {
-            reader_complain(r->diags, &compute,
-                            "write 'compute: Real', or exchange: {kind: PServer}",
-                            "compute Emulated: the workers of AllReduce cannot be emulated");
         }
     }
 }

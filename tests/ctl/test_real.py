@@ -7,6 +7,14 @@ import os
 import cli
 
 
+def emulated(kind):
+    """A workload of trainers or workers that sleep 300 ms a step."""
+    names = [f"conv{stack}_{i + 1}" for stack, n in enumerate((2, 2, 3, 3, 3), 1) for i in range(n)] + ["fc1", "fc2", "fc3"]
+    layers = [{"name": name, "forwardMicroseconds": 100, "backwardMicroseconds": 200} for name in names]
+    return {"model": "vgg16-fluid-fc512", "batchSize": 128, "exchange": {"kind": kind}, "compute": "Emulated",
+            "trace": {"stepMilliseconds": 300, "jitter": 0.01, "layers": layers}}
+
+
 class Real(cli.CliCase):
     def test_one_trainer_and_one_pserver(self):
         self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
@@ -92,11 +100,7 @@ class Real(cli.CliCase):
     def test_emulated_trainers(self):
         """Three trainers that sleep where they would compute: the bytes, the sums and the marks are real."""
         self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
-        names = [f"conv{stack}_{i + 1}" for stack, n in enumerate((2, 2, 3, 3, 3), 1) for i in range(n)] + ["fc1", "fc2", "fc3"]
-        layers = [{"name": name, "forwardMicroseconds": 100, "backwardMicroseconds": 200} for name in names]
-        workload = {"model": "vgg16-fluid-fc512", "batchSize": 128, "exchange": {"kind": "PServer"}, "compute": "Emulated",
-                    "trace": {"stepMilliseconds": 300, "jitter": 0.01, "layers": layers}}
-        result = self.run_tiny(pservers=(2,), trainers=(3,), steps=2, repeats=1, extra={"workload": workload})
+        result = self.run_tiny(pservers=(2,), trainers=(3,), steps=2, repeats=1, extra={"workload": emulated("PServer")})
         self.assertEqual((result["phase"], result["rehearsal"]), ("Succeeded", True))
         self.assertEqual([w["code"] for w in result["warnings"] if w["code"] == "Rehearsal"], ["Rehearsal"])
         (baseline,) = result["baselines"]
@@ -113,6 +117,19 @@ class Real(cli.CliCase):
         text = self.ctl("describe", result["run"], "--store", self.store).stdout
         self.assertRegex(text, r"Rehearsal: +yes")
         self.assertRegex(text, r"Compute: +Emulated, 300 ms a step, jitter 0.01")
+
+    def test_emulated_workers(self):
+        """The same of a ring, whose workers share an arena, and one that is alone."""
+        self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
+        spec = {"workload": emulated("AllReduce"), "baseline": {"kind": "Point", "where": {"workers": 1}},
+                "sweep": {"grid": {"workers": [1, 2]}}, "roles": {"worker": {"replicas": {"from": "workers"}}}}
+        result = self.run_tiny(steps=2, repeats=1, extra=spec)
+        self.assertEqual((result["phase"], result["rehearsal"]), ("Succeeded", True))
+        self.assertLess(result["points"][1]["efficiency"]["value"], 1.05)
+        log = self.ctl("logs", result["run"], "--store", self.store, "--point", "1", "--role", "worker").stdout
+        summary = [r for r in map(json.loads, filter(lambda x: x.startswith('{"benchd"'), log.splitlines())) if r["type"] == "summary"][0]
+        self.assertGreater(summary["bytes_tx"], 2 * 61_000_000)
+        self.assertEqual("Tcp", summary["transport"])
 
     def test_two_runs_of_a_shipped_definition_compare(self):
         """Two trials at one point can show nothing, whatever the machine does meanwhile."""

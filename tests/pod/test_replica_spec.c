@@ -111,12 +111,12 @@ static void trainers_are_emulated(void **state)
                          "[{name: fc1, forwardMicroseconds: 2, backwardMicroseconds: 3}]}");
     struct run_def *def = make_run(text, NULL, 0);
     struct gang_addresses unknown = {0};
-    for (int role = ROLE_PSERVER; role <= ROLE_TRAINER; role++) {
+    for (int role = ROLE_PSERVER; role <= ROLE_WORKER; role++) {
         struct replica_id id = {.role = (enum role)role};
         struct replica_spec spec;
         struct err err;
         assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
-        if (role == ROLE_TRAINER) {
+        if (role != ROLE_PSERVER) { /* trainers, or workers */
             assert_env(&spec, "BENCHD_COMPUTE=Emulated");
             assert_env(&spec, "BENCHD_TRACE=fc1=2000:3000");
             assert_env(&spec, "BENCHD_JITTER=0.050000000000000003");

@@ -94,11 +94,13 @@ void fixture_close(struct fixture *f)
 
 void fixture_prepare(struct fixture *f, uint32_t attempt, uint32_t pservers, uint32_t trainers)
 {
-    struct gang_spec gang = {.attempt.number = attempt,
-                             .threads = 1,
-                             .replicas = {[ROLE_PSERVER] = pservers, [ROLE_TRAINER] = trainers},
-                             .is_emulated = f->is_emulated,
-                             .is_probed = f->is_probed};
+    struct gang_spec gang = {
+        .attempt.number = attempt,
+        .threads = 1,
+        .replicas =
+            {[ROLE_PSERVER] = pservers, [ROLE_TRAINER] = trainers, [ROLE_WORKER] = f->workers},
+        .is_emulated = f->is_emulated,
+        .is_probed = f->is_probed};
     struct err err = {0};
     if (f->launcher->ops->prepare(f->launcher, &gang, &f->addresses, &err) < 0) {
         fail_msg("prepare: %s", err.msg);

@@ -13,7 +13,8 @@ struct fixture {
     int is_late;
     int n_fds; /* open before */
     unsigned n_changes, n_records;
-    bool is_emulated, is_probed; /* of the gangs that are prepared from now on */
+    bool is_emulated, is_probed; /* of the gangs that are prepared from now on, like the next one */
+    uint32_t workers;
 };
 
 void fixture_open(struct fixture *f, size_t log_max_bytes);

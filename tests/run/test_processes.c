@@ -246,6 +246,7 @@ static void emulated_trainers_share_an_arena(void **state)
     struct fixture f;
     fixture_open(&f, 0);
     f.is_emulated = true;
+    f.workers = 1;
     fixture_prepare(&f, 0, 1, 2);
     _cleanup_(freep) char *server = arena_of(&f, 0, ROLE_PSERVER, 0);
     _cleanup_(freep) char *first = arena_of(&f, 0, ROLE_TRAINER, 0);
@@ -255,6 +256,8 @@ static void emulated_trainers_share_an_arena(void **state)
     assert_true(str_has_suffix(first, ", 0 bytes\nfds 0 1 2 3 4\nenv BENCHD_ARENA_FD=4\n"
                                       "env BENCHD_RENDEZVOUS_S=600\n"));
     assert_string_equal(first, second);
+    _cleanup_(freep) char *worker = arena_of(&f, 0, ROLE_WORKER, 0);
+    assert_string_equal(first, worker);
     fixture_prepare(&f, 1, 1, 2); /* the next attempt begins with an empty one */
     _cleanup_(freep) char *next = arena_of(&f, 1, ROLE_TRAINER, 0);
     assert_true(str_has_prefix(next, "arena ") && strstr(next, ", 0 bytes\n") != NULL);

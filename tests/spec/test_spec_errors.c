@@ -441,11 +441,8 @@ static void emulation_has_limits(void **state)
          "9}]",
          "spec.sweep.points: batch_size is swept"},
         {"profile: benchworker}]", "profile: benchworker}, {name: other, profile: pytorch}]",
-         "spec.workload.compute: compute Emulated: only benchworker's trainers can be emulated, "
-         "and "
-         "system 'other' has profile 'pytorch'"},
-        {"kind: PServer", "kind: AllReduce",
-         "spec.workload.compute: compute Emulated: the workers of AllReduce cannot be emulated"},
+         "spec.workload.compute: compute Emulated: only benchworker's trainers and workers can be "
+         "emulated, and system 'other' has profile 'pytorch'"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *emulated = definition_with("batchSize: 64\n", EMULATED);
@@ -457,6 +454,36 @@ static void emulation_has_limits(void **state)
         const char *want = rows[i].expected;
         if (want == NULL ? errors[0] != '\0' : strstr(errors, want) == NULL) {
             fail_msg("row %zu\nexpected: %s\ngot:\n%s", i, want == NULL ? "nothing" : want, errors);
+        }
+    }
+}
+
+static void workers_are_emulated(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *transport, *expected; /* "": it can */
+    } rows[] = {
+        {"Auto", ""},
+        {"Tcp", ""},
+        {"Nccl", "spec.workload.compute: compute Emulated exchanges over TCP, because its trainers "
+                 "stand for machines of their own, and system 'benchworker' asks for Nccl"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *text = xasprintf(
+            "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\nspec:\n"
+            "  systems: [{name: benchworker, profile: benchworker}]\n"
+            "  workload: {model: vgg16-fluid-fc512, batchSize: 16,\n"
+            "    exchange: {kind: AllReduce, transport: %s}, compute: Emulated,\n"
+            "    trace: {layers: [{name: conv1_1, forwardMicroseconds: 1, backwardMicroseconds: "
+            "3}]}}\n"
+            "  baseline: {kind: Point, where: {workers: 1}}\n"
+            "  sweep: {grid: {workers: [1, 2]}}\n  roles: {worker: {replicas: {from: workers}}}\n",
+            rows[i].transport);
+        _cleanup_(freep) char *errors = definition_errors(text, NULL);
+        if (rows[i].expected[0] == '\0' ? errors[0] != '\0'
+                                        : strstr(errors, rows[i].expected) == NULL) {
+            fail_msg("row %zu\nexpected: %s\ngot:\n%s", i, rows[i].expected, errors);
         }
     }
 }
@@ -547,9 +574,9 @@ static void wrong_options_name_themselves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reports_what_is_wrong),         cmocka_unit_test(emulation_has_limits),
-        cmocka_unit_test(another_kind_is_one_problem),   cmocka_unit_test(reports_all_at_once),
-        cmocka_unit_test(wrong_options_name_themselves),
+        cmocka_unit_test(reports_what_is_wrong), cmocka_unit_test(emulation_has_limits),
+        cmocka_unit_test(workers_are_emulated),  cmocka_unit_test(another_kind_is_one_problem),
+        cmocka_unit_test(reports_all_at_once),   cmocka_unit_test(wrong_options_name_themselves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
