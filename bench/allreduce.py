@@ -2,12 +2,14 @@
 """script/bench allreduce: all-reduce over loopback TCP beside Gloo, as PyTorch calls it, and Open MPI; through shared memory beside Open MPI
 and MPICH; and what it leaves of training.
 
-Parts (--part NAME, several are possible; default: calls, shm and training):
+Parts (--part NAME, several are possible; default: calls, shm, training and equal):
   calls     over TCP: fp32 sums in place, 4 KB to 100 MB, 2 and 4 ranks: time of a call, CPU time a byte of the message of all ranks together
   shm       the same through shared memory
   ways      over TCP: ring, halving and doubling by size, 2, 4 and 8 ranks: which is the fastest
   training  two workers that train at full speed, over TCP and through shared memory, beside two copies that exchange nothing, at batch 32
             and 128
+  equal     two emulated workers that sleep 450 and 1,600 ms a step in place of computing, and exchange over TCP, beside the same sleep
+            alone
   link      behind links of 1 Gbit/s: 61 MB of two ranks as a call, beside iperf3 over the same; and how much of that two workers of
             batch 128 hide behind their computing. Needs root and iperf3
 
@@ -31,7 +33,7 @@ import tempfile
 import entry
 import peers
 import shaped
-from exchange import Failed, own_addresses, summaries_of
+from exchange import Failed, own_addresses, summaries_of, trace
 from figures import Bar, Spread, check_files, conclude, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -48,6 +50,7 @@ FASTER_FROM = {2: 4096, 4: 65536}                 # ranks: the least size at whi
 SHM_MODEL_MS = 12                                 # between 2 ranks
 BATCHES = {32: 16, 128: 6}                        # batch: measured steps
 SHARES = {"Tcp": {32: 0.85, 128: 0.96}, "SharedMemory": {32: 0.90, 128: 0.97}}  # the least share of two copies
+EQUAL = {450: (16, 0.94), 1600: (8, 0.98)}         # ms of sleep: measured steps, the least share of the same without exchange
 LINK_MBIT, LINK_CALLS, LINK_BATCH, LINK_STEPS = 1000, 10, 128, 6
 LINK_BAR, HIDDEN_BAR = 0.99, 2 / 3                # of what iperf3 carries; of the time that a step's bytes take
 LIMIT_S = 600
@@ -56,8 +59,8 @@ LIMIT_S = 600
 def parse(argv):
     parser = argparse.ArgumentParser(prog="script/bench allreduce", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", action="append", choices=["calls", "shm", "ways", "training", "link"], metavar="NAME",
-                        help="calls, shm, ways, training or link")
+    parser.add_argument("--part", action="append", choices=["calls", "shm", "ways", "training", "equal", "link"], metavar="NAME",
+                        help="calls, shm, ways, training, equal or link")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default 5")
     parser.add_argument("--ranks", action="append", type=int, choices=RANKS, metavar="N", help="only 2, or only 4")
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=list(ITERS), metavar="BYTES,..",
@@ -67,7 +70,7 @@ def parse(argv):
     args = parser.parse_args(argv)
     if args.rounds < 1 or not set(args.sizes) <= set(ITERS):
         parser.error("expected rounds of 1 or more, and sizes of the list")
-    args.part = args.part or ["calls", "shm", "training"]
+    args.part = args.part or ["calls", "shm", "training", "equal"]
     args.ranks = args.ranks or list(RANKS)
     return args
 
@@ -189,6 +192,21 @@ def run_training(batch, steps, transport):
             "bytes": sum(s["bytes_tx"] + s["bytes_rx"] for s in summaries) / steps}
 
 
+def run_equal(step_ms, steps, exchanges):
+    """Seconds of a step of two that sleep a trace, as the slower one has them. Workers check every parameter that comes."""
+    addrs = own_addresses(2)
+    with secret() as (_, key), os.fdopen(os.memfd_create("arena"), "rb") as arena:
+        fd = arena.fileno()
+        common = ["--compute", "Emulated", "--trace", trace(step_ms), "--batch-size", 128, "--steps", steps, "--warmup-steps", 2]
+        gang = ["--run", "gang", "--workers", 2, "--secret-file", key, "--worker-addrs", ",".join(addrs), "--arena-fd", fd]
+        argvs = [[worker(), "worker", "--index", i, "--listen", addr, *gang, *common] if exchanges else
+                 [worker(), "trainer", "--run", f"alone{i}", "--trainers", 1, "--exchange", "None", *common]
+                 for i, addr in enumerate(addrs)]
+        summaries = summaries_of(start(argvs, (fd,)))
+    return {"step_s": max(s["duration_ns"] for s in summaries) / 1e9 / steps,
+            "cpu_s": sum(s["cpu_ns"] for s in summaries) / 1e9 / steps}
+
+
 def cases(args):
     """(name, what measures it) of a round; its value is a dictionary."""
     def by_text(values):
@@ -207,6 +225,10 @@ def cases(args):
             for transport in ("", *SHARES):
                 yield f"batch {batch}, {transport or 'two copies'}", \
                     lambda b=batch, s=steps, t=transport: run_training(b, s, t)
+    if "equal" in args.part:
+        for ms, (steps, _) in EQUAL.items():
+            for name, exchanges in (("alone", False), ("workers", True)):
+                yield f"equal {ms} ms, {name}", lambda m=ms, s=steps, e=exchanges: run_equal(m, s, e)
     if "link" in args.part:
         yield "link, iperf3", lambda: shaped.run_iperf(LINK_MBIT)
         yield "link, call", lambda: shaped.run_call(LINK_MBIT, MODEL_BYTES, LINK_CALLS)
@@ -332,6 +354,18 @@ def report_training(args, done):
     return bars
 
 
+def report_equal(args, done):
+    lines, bars = [], []
+    for ms, (_, least) in EQUAL.items():
+        alone, workers = ([done[f"equal {ms} ms, {name}", n]["values"] for n in range(args.rounds)] for name in ("alone", "workers"))
+        shares = Spread.of([a["step_s"] / w["step_s"] for a, w in zip(alone, workers)])
+        lines.append([f"{ms} ms", *(Spread.of([v["step_s"] for v in values]).text(3) for values in (alone, workers)), shares.text(3),
+                      Spread.of([w["cpu_s"] for w in workers]).text(3)])
+        bars.append(Bar(f"two workers that sleep {ms} ms: share of the same without exchange", shares, least))
+    print(table(["two emulated workers", "STEP ALONE s", "STEP s", "SHARE", "CPU-s A STEP"], lines))
+    return bars
+
+
 def report_link(args, done):
     """What is hidden: of the time that 61 MB take at iperf3's rate, what a step with the exchange is not longer than one without."""
     iperf, call, copies, workers = ([done[f"link, {name}", n]["values"] for n in range(args.rounds)]
@@ -350,7 +384,8 @@ def report_link(args, done):
             Bar(f"two workers, batch {LINK_BATCH}, {LINK_MBIT} Mbit/s: hidden share of the exchange", hidden, HIDDEN_BAR)]
 
 
-REPORTS = {"calls": report_calls, "shm": report_shm, "ways": report_ways, "training": report_training, "link": report_link}
+REPORTS = {"calls": report_calls, "shm": report_shm, "ways": report_ways, "training": report_training,
+           "equal": report_equal, "link": report_link}
 
 
 def report(args, done):

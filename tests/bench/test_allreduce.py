@@ -19,7 +19,8 @@ allreduce*-J*)
     printf '{"rows": [{"way": "doubling", "in_place": {"time_us": %s, "cpu_ns_per_byte": 0.5, "wrong": %s}, "out_of_place": {"time_us": 9}}]}' \\
         "${TIME_US:-8}" "${WRONG:-0}" > "$2" ;;
 allreduce*) ;;
-worker*) echo '{"samples": 90, "duration_ns": 1000000000, "cpu_ns": 5000000000, "bytes_tx": 6, "bytes_rx": 6}' ;;
+worker*--index?0*Emulated*) echo '{"samples": 9, "duration_ns": 1000000000, "cpu_ns": 5, "bytes_tx": 6, "bytes_rx": 6}' ;;
+worker*) echo '{"samples": 90, "duration_ns": '${WORKER_NS:-1000000000}', "cpu_ns": 5000000000, "bytes_tx": 6, "bytes_rx": 6}' ;;
 *) echo '{"samples": 100, "duration_ns": 1000000000, "cpu_ns": 4000000000, "bytes_tx": 0, "bytes_rx": 0}' ;;
 esac
 """
@@ -102,6 +103,16 @@ class Allreduce(unittest.TestCase):
         self.assertIn("MISSED   two workers, batch 128, SharedMemory: share of two copies: 0.90 (0.90-0.90) >= 0.97", done.stdout)
         row = next(line for line in done.stdout.splitlines() if line.startswith("batch 32"))
         self.assertIn("0.125 (0.125-0.125)", row)  # 2 x (5 - 4) CPU-s more, in 16 steps
+
+    def test_equal(self):
+        done = self.run_with("--part", "equal", "--rounds", "1", WORKER_NS="1052631579")
+        # 16 steps in 1.053 s beside 16 in 1 s; the faster of the two does not count.
+        self.assertIn("reached  two workers that sleep 450 ms: share of the same without exchange: 0.95 (0.95-0.95) >= 0.94", done.stdout,
+                      done.stderr)
+        self.assertIn("MISSED   two workers that sleep 1600 ms: share of the same without exchange: 0.95 (0.95-0.95) >= 0.98", done.stdout)
+        runs = [line for line in pathlib.Path(f"{self.worker}.runs").read_text(encoding="utf-8").splitlines() if "Emulated" in line]
+        self.assertEqual((4, 4), (sum("--arena-fd" in run for run in runs), sum("--exchange None" in run for run in runs)))
+        self.assertTrue(all("--trace conv1_1=" in run for run in runs), runs)
 
     def test_link(self):
         """Two copies of batch 128 take 1.28 s a step; iperf3 carries 0.95 Gbit/s, so 61 MB take 0.514 s."""
