@@ -80,7 +80,8 @@ class Images(unittest.TestCase):
             targets, command = start_of(path)
             with self.subTest(name):
                 if name == "open-mpi":
-                    self.assertEqual("/mlbench-logistic", path.read_text(encoding="utf-8").split("--from=build ")[1].split()[0])
+                    programs = [part.split()[0] for part in path.read_text(encoding="utf-8").split("--from=build ")[1:]]
+                    self.assertEqual(["/mlbench-logistic", "/mpi-allreduce"], programs)
                     continue
                 self.assertEqual(f"{name}/", targets[f"/profiles/{name}/"])
                 self.assertEqual("benchd_replica.py", targets["/profiles/benchd_replica.py"])

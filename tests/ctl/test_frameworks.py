@@ -137,6 +137,19 @@ class Frameworks(cli.CliCase):
             self.assertIsNotNone(point["trials"][0]["timeToAccuracy"]["bestAccuracy"])
             self.assertLess(0, point["throughput"]["value"])
 
+    def test_allreduce_systems(self):
+        """Gloo's row: two ranks add up numbers, and print nccl-tests' table."""
+        if not INSTALLED["pytorch"]:
+            self.skipTest("pytorch is not installed: script/bench peers install pytorch")
+        words = ["--systems", "gloo", "--set", "bytes=4096", "--set", "workers=2", "--steps", "3", "--repeats", "1"]
+        result = json.loads(self.ctl("run", "allreduce-systems", "--local", "--store", self.store, "-o", "json", *words).stdout)
+        self.assertEqual("Succeeded", result["phase"])
+        (point,) = result["points"]
+        log = self.ctl("logs", result["run"], "--store", self.store, "--point", "0", "--role", "worker").stdout
+        self.assertIn("# Out of bounds values : 0 OK\n", log)
+        self.assertIn(f"# Avg bus bandwidth    : {point['throughput']['value']:g}\n", log)
+        self.assertEqual("GB/s", point["throughput"]["unit"])
+
     @unittest.skipUnless(shutil.which("mpirun"), "openmpi-bin is not installed")
     def test_the_bench_with_the_row_of_open_mpi(self):
         if not INSTALLED["pytorch"]:

@@ -90,6 +90,28 @@ class OpenMpi(cli.CliCase):
             self.assertEqual((("Reached", reached[0]) if reached else ("NotReached", None)), (trial["state"], trial["seconds"]))
             self.assertEqual(max(accuracies), trial["bestAccuracy"])
 
+    def test_allreduce_systems(self):
+        """The shipped row and its program: a table of nccl-tests, whose bus bandwidth is the figure."""
+        place = self.folder / "bin"
+        place.mkdir()
+        source = cli.ROOT / "benchmarks" / "profiles" / "open-mpi" / "allreduce.c"
+        subprocess.run(["mpicc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", place / "mpi-allreduce", source], check=True)
+        self.env.update(PATH=f"{place}:{self.env.get('PATH', os.defpath)}", BENCHCTL_PATH=str(cli.ROOT / "benchmarks"))
+        words = ("--systems", "open-mpi", "--set", "bytes=4096,65536", "--set", "workers=2", "--steps", "3", "--repeats", "1")
+        result = json.loads(self.ctl("run", "allreduce-systems", "--local", "--store", self.store, "-o", "json", *words).stdout)
+        self.assertEqual("Succeeded", result["phase"])
+        for point, size in zip(result["points"], (4096, 65536), strict=True):
+            self.assertEqual("GB/s", point["throughput"]["unit"])
+            log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(point["point"])).stdout
+            self.assertIn(" allreduce: 2 ranks\n", log)
+            self.assertIn("# Out of bounds values : 0 OK\n", log)
+            (row,) = re.findall(rf"(?m)^ +{size} +{size // 4} +float +sum +-1 +([\d.]+) +([\d.]+) +([\d.]+) +0 +([\d.]+) +([\d.]+) +([\d.]+) +0$", log)
+            us, rate, bus, in_us, in_rate, in_bus = map(float, row)
+            self.assertEqual((rate, in_rate), (bus, in_bus))  # of two ranks: 2 (2 - 1)/2
+            self.assertAlmostEqual(size / us / 1e3, rate, delta=.0006)
+            self.assertAlmostEqual(size / in_us / 1e3, in_rate, delta=.0006)
+            self.assertAlmostEqual((bus + in_bus) / 2, point["throughput"]["value"], delta=.001)
+
     def test_without_a_command(self):
         path = self.define(definition=re.sub(r"    command: .*\n", "", DEFINITION))
         done = self.ctl("validate", path, code=2)

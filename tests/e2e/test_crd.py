@@ -14,7 +14,7 @@ from cluster import Cluster
 CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
 KINDS = ("benchmarks", "benchmarkruns")
 OPEN = ",".join(f"status.phase!={phase}" for phase in ("Succeeded", "PartiallyFailed", "Failed", "Cancelled"))  # bmr_open_selector
-NAMES = {"allreduce-sweep", "fleetx-collective", "fleetx-pserver", "imagenet-2017", "mlbench-logistic", "mlbench-resnet", "vgg16-allreduce-sweep",
+NAMES = {"allreduce-sweep", "allreduce-systems", "fleetx-collective", "fleetx-pserver", "imagenet-2017", "mlbench-logistic", "mlbench-resnet", "vgg16-allreduce-sweep",
          "vgg16-systems-cluster", "vgg16-systems-plan", "vgg16-batch-sweep",
          "vgg16-pserver-sweep", "vgg16-trainer-sweep", "vgg16-single-node",
          "vgg16-systems", "vgg16-batch-2018", "vgg16-acceleration-2018", "vgg16-pserver-2018", "vgg16-rehearsal-2018"}

@@ -2,7 +2,7 @@
 
 train.py [--precision fp32|bf16] [--layout channels_last|nchw]
 
-The model `imagenet` is train_imagenet.py, resnet20 to resnet56 are train_mlbench.py, fleetx is train_fleetx.py. With exchange AllReduce each replica is a rank of DistributedDataParallel over
+The model `imagenet` is train_imagenet.py, resnet20 to resnet56 are train_mlbench.py, fleetx is train_fleetx.py, fp32-sum is allreduce.py. With exchange AllReduce each replica is a rank of DistributedDataParallel over
 gloo, and reads MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE too. A rank alone is the plain network: there is nobody to
 exchange with."""
 import argparse
@@ -64,6 +64,9 @@ def main():
     if os.environ.get("BENCHD_MODEL") == "fleetx":
         import train_fleetx
         return train_fleetx.main()
+    if os.environ.get("BENCHD_MODEL") == "fp32-sum":
+        import allreduce
+        return allreduce.main()
     parser = argparse.ArgumentParser()
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--layout", choices=("channels_last", "nchw"), default="channels_last")
