@@ -441,6 +441,12 @@ static void tell_late_comers(struct ring *r)
 {
     const int64_t end_ns = r->now_ns + LATE_NS;
     struct err ignored;
+    /* Who has joined was told, and what is still read of it, such as its end, would end this. */
+    struct ring_peer *told[2];
+    const size_t n_told = ring_conns(r, told);
+    for (size_t i = 0; i < n_told; i++) {
+        conn_close(&told[i]->conn);
+    }
     while (!ring_all_joined(r) && r->now_ns < end_ns && r->now_ns < r->rendezvous_by_ns) {
         const size_t n_guests = r->guests.len;
         _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, AT_GUESTS + n_guests);
