@@ -162,26 +162,6 @@ static void bytes_are_those_of_the_formula(void **state)
     }
 }
 
-/* What flows has the same two peers in all steps, and sends what it has just received. The others do not. */
-static void what_flows_sends_what_came(void **state)
-{
-    (void)state;
-    for (uint32_t n_ranks = 2; n_ranks <= MAX_RANKS; n_ranks++) {
-        for (int way = WAY_RING; way <= WAY_DOUBLING; way++) {
-            const bool has_way = way == WAY_RING || (n_ranks & (n_ranks - 1)) == 0;
-            const uint32_t n_steps = has_way ? collective_n_steps(way, n_ranks) : 0;
-            bool flows = n_steps > 1;
-            for (uint32_t k = 1; k < n_steps; k++) {
-                const struct collective_step before = step_of(way, n_ranks, 1, 4099, k - 1),
-                                             step = step_of(way, n_ranks, 1, 4099, k);
-                flows = flows && step.to == before.to && step.from == before.from &&
-                        step.send.at == before.receive.at && step.send.n == before.receive.n;
-            }
-            assert_true(!has_way || flows == collective_flows(way, n_ranks));
-        }
-    }
-}
-
 /* Blocks of a long message have their length, in the ring alone. */
 static void a_ring_has_segments(void **state)
 {
@@ -241,7 +221,6 @@ int main(void)
         cmocka_unit_test(a_ring_sums),
         cmocka_unit_test(halving_and_doubling_sum),
         cmocka_unit_test(bytes_are_those_of_the_formula),
-        cmocka_unit_test(what_flows_sends_what_came),
         cmocka_unit_test(a_ring_has_segments),
         cmocka_unit_test(the_way_follows_from_size_and_ranks),
     };

@@ -80,11 +80,6 @@ uint32_t collective_n_steps(enum collective_way way, uint32_t n_ranks)
     return 2 * (n_ranks - 1);
 }
 
-bool collective_flows(enum collective_way way, uint32_t n_ranks)
-{
-    return way == WAY_RING || (way == WAY_HALVING && n_ranks == 2);
-}
-
 static struct collective_step ring_step(uint32_t n_ranks, uint32_t rank, size_t n, uint32_t k)
 {
     const bool adds = k < n_ranks - 1;

@@ -74,9 +74,6 @@ struct collective_step {
 };
 
 uint32_t collective_n_steps(enum collective_way way, uint32_t n_ranks);
-/* True if all steps have the same two peers, and each but the first sends what the one before it received: what has
- * come may go on while this rank's part of the step is still on its way. */
-bool collective_flows(enum collective_way way, uint32_t n_ranks);
 /* k < collective_n_steps. What `rank` receives is what `from` sends in its step k. */
 struct collective_step collective_step_at(enum collective_way way, uint32_t n_ranks, uint32_t rank,
                                           size_t n, uint32_t k);

@@ -20,8 +20,8 @@
 #include "worker/comm/handshake.h"
 #include "worker/comm/mesh_share.h"
 
-/* Numbers of one frame. Measured, docs/bench.md, "script/bench allreduce": 256 KiB cost more CPU time a byte, and so does
- * more than the second-level cache holds. */
+/* Numbers of one frame: the second-level cache holds them while they come, are added to and go on. Half as many cost more CPU
+ * time a byte: docs/bench.md, "script/bench allreduce". */
 #define MESH_CHUNK_BYTES ((size_t)512 << 10)
 #define MESH_TICK_MS 100
 
@@ -42,25 +42,15 @@ struct mesh_peer {
     bool is_refused;     /* it is told why and closes; it is never joined */
 };
 
-/* A call over TCP as a row of steps: those of the plan for its first segment, then for the second, and so on. */
-struct mesh_row {
-    enum collective_way way;
-    uint32_t n_plan;   /* steps of a segment */
-    const float *from; /* (n) */
-    float *to;         /* (n) */
-    size_t n, segment; /* floats of the message, and of a segment but for the last */
-};
-
-/* What comes from one peer in step i of the row: chunks of `n` floats from `at` on. */
+/* What comes from one peer in a step: chunks of `n` floats from `at` on. */
 struct mesh_incoming {
     struct mesh_peer *peer; /* NULL: nothing comes */
-    uint32_t i, end;        /* the steps before `end` are taken, one after another */
     enum frame_type type;
     float *to;        /* (n) where the result is */
     const float *add; /* (n) is added; may be `to`. NULL: nothing is */
     float *landing;   /* where frames land: `to`, or a buffer of one chunk, or of all */
     bool lands_in_chunk, adds_late;
-    size_t at, n;   /* of the segment, for the headers */
+    size_t at, n;   /* of the message, for the headers */
     size_t n_done;  /* in whole chunks */
     size_t n_added; /* of the chunk that arrives */
     uint32_t n_frames;
@@ -74,10 +64,9 @@ struct mesh {
     struct net_listener listener;
     uint32_t n_joined;
     char rejected[192]; /* the last rejected guest: claimed name and reason; "": none */
-    uint64_t step;      /* segments, or rounds (mesh_shm.h), before this call */
-    size_t message;     /* floats of the whole message */
+    uint64_t step;      /* segments, or rounds (mesh_shm.h), before this one, of all calls */
+    size_t message;     /* floats of the whole message, of which this segment is one */
     struct mesh_share share;
-    struct mesh_row row;
     struct mesh_incoming incoming;
     float *landing; /* (landing_floats) owned */
     size_t landing_floats;
@@ -128,15 +117,10 @@ void mesh_tell_fault(struct mesh *m);
 /* Says goodbye to all peers, and closes everything. */
 void mesh_goodbye(struct mesh *m);
 
-/* ---- mesh_incoming.c ---- */
-/* Step i of the row, and the first float of its segment. */
-struct collective_step mesh_step_at(const struct mesh *m, uint32_t i, size_t *ret_at);
-/* Steps i to `end`, which have the same peer, are wanted now: m->incoming. */
-void mesh_expect(struct mesh *m, uint32_t i, uint32_t end);
-/* For conn_handler, of the peer of m->incoming. */
+/* ---- mesh_incoming.c: for conn_handler, of the peer of m->incoming ---- */
 void *mesh_place(struct mesh *m, const struct mesh_peer *p, const struct frame *f, struct err *err);
 void mesh_part(struct mesh *m, size_t n_bytes);
-/* True if that was the last one of all steps. */
+/* True if that was the last one. */
 bool mesh_arrived(struct mesh *m);
 
 /* ---- mesh_transfer.c ---- */

@@ -1,6 +1,5 @@
-/* All-reduce over TCP: numbers go to one rank while others come from one, in chunks, which are added while the cache
- * holds them. Where the plan allows it they flow: a step does not wait until the numbers of the one before have left. None
- * is overwritten before that: what takes its place is made of it, so the next rank has it. See mesh.h. */
+/* All-reduce over TCP, step by step of the plan: numbers go to one rank while others come from one, in chunks, which
+ * are added while the cache holds them. See mesh.h. */
 #include <poll.h>
 #include <sched.h>
 
@@ -21,59 +20,21 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* What goes to one peer: the steps i to `end` of the row, `n` floats of step i. */
 struct outgoing {
     struct mesh_peer *peer;
-    uint32_t i, end;
     enum frame_type type;
     const float *from; /* (n) */
     size_t at, n, n_queued;
     uint32_t n_frames;
 };
 
-static void begin_sending(const struct mesh *m, struct outgoing *out, uint32_t i)
+static void queue(struct mesh *m, struct outgoing *out)
 {
-    size_t at;
-    const struct collective_step step = mesh_step_at(m, i, &at);
-    *out = (struct outgoing){
-        .peer = &m->peers[step.to],
-        .i = i,
-        .end = out->end,
-        .type = step.adds ? FRAME_GRADIENT : FRAME_PARAMS,
-        .from = (step.sends_own ? m->row.from : m->row.to) + at + step.send.at,
-        .at = step.send.at,
-        .n = step.send.n,
-    };
-}
-
-/* True if the numbers of out's step are there: those of a segment's first step are this rank's own, and those of another one
- * are what the step before has received. */
-static bool is_ready(const struct mesh *m, const struct outgoing *out)
-{
-    return out->i % m->row.n_plan == 0 || m->incoming.i >= out->i;
-}
-
-static bool is_queued(const struct outgoing *out)
-{
-    return out->n_queued == out->n && out->i + 1 == out->end;
-}
-
-/* As many chunks as are there, and as the connection takes. */
-static int queue(struct mesh *m, struct outgoing *out, struct err *err)
-{
-    while (!is_queued(out) && conn_n_bulk(&out->peer->conn) < QUEUED_MAX) {
-        if (out->n_queued == out->n) {
-            begin_sending(m, out, out->i + 1);
-            continue;
-        }
-        const int e = mesh_check_gone(m, out->peer, err);
-        if (e < 0 || !is_ready(m, out)) {
-            return e;
-        }
+    while (out->n_queued < out->n && conn_n_bulk(&out->peer->conn) < QUEUED_MAX) {
         const size_t n = least(out->n - out->n_queued, CHUNK_FLOATS);
         const struct frame f = {
             .type = out->type,
-            .step = m->step + out->i / m->row.n_plan,
+            .step = m->step,
             .offset = out->at + out->n_queued,
             .slice = out->n_frames++,
             .message = (uint32_t)m->message,
@@ -81,17 +42,16 @@ static int queue(struct mesh *m, struct outgoing *out, struct err *err)
         conn_send_slice(&out->peer->conn, &f, out->from + out->n_queued, n);
         out->n_queued += n;
     }
-    return 0;
 }
 
 static bool is_sent(const struct outgoing *out)
 {
-    return is_queued(out) && !conn_wants_tx(&out->peer->conn);
+    return out->n_queued == out->n && !conn_wants_tx(&out->peer->conn);
 }
 
 static bool has_arrived(const struct mesh_incoming *in)
 {
-    return in->n_done == in->n; /* it goes on to the next step itself */
+    return in->n_done == in->n;
 }
 
 /* Sleeps until a socket has something to do, MESH_TICK_MS at most. */
@@ -100,7 +60,7 @@ static void sleep_turn(const struct mesh *m, const struct outgoing *out)
     struct pollfd fds[2];
     nfds_t n = 0;
     const struct mesh_incoming *in = &m->incoming;
-    const bool receives = !has_arrived(in), sends = conn_wants_tx(&out->peer->conn);
+    const bool receives = !has_arrived(in), sends = !is_sent(out);
     if (receives) {
         const bool both = sends && in->peer == out->peer;
         fds[n++] = (struct pollfd){.fd = in->peer->conn.fd,
@@ -112,38 +72,28 @@ static void sleep_turn(const struct mesh *m, const struct outgoing *out)
     (void)poll(fds, n, MESH_TICK_MS); /* on an error the turn finds nothing to do */
 }
 
-/* What is ready, as far as the socket goes. */
-static int send_turn(struct mesh *m, struct outgoing *out, struct err *err)
-{
-    struct conn *c = &out->peer->conn;
-    const uint64_t budget_end = c->bytes_tx + TURN_BYTES;
-    bool is_full = false;
-    while (!is_full && c->bytes_tx < budget_end) {
-        int e = queue(m, out, err);
-        if (e < 0 || !conn_wants_tx(c)) {
-            return e;
-        }
-        e = conn_pump_tx(c, MESH_CHUNK_BYTES, err);
-        if (e < 0) {
-            return e;
-        }
-        is_full = conn_wants_tx(c);
-    }
-    return 0;
-}
-
-/* Both directions. */
+/* Both directions, as far as the sockets go. */
 static int one_turn(struct mesh *m, struct outgoing *out, struct err *err)
 {
-    const int e = send_turn(m, out, err);
-    return e < 0 || has_arrived(&m->incoming) ? e : mesh_read(m, m->incoming.peer, TURN_BYTES, err);
+    int e = 0;
+    const uint64_t budget_end = out->peer->conn.bytes_tx + TURN_BYTES;
+    bool is_full = false;
+    while (e >= 0 && !is_full && !is_sent(out) && out->peer->conn.bytes_tx < budget_end) {
+        queue(m, out);
+        e = conn_pump_tx(&out->peer->conn, MESH_CHUNK_BYTES, err);
+        is_full = conn_wants_tx(&out->peer->conn);
+    }
+    if (e < 0) {
+        return e;
+    }
+    return has_arrived(&m->incoming) ? 0 : mesh_read(m, m->incoming.peer, TURN_BYTES, err);
 }
 
 /* Until both are through. Between two looks others of this CPU may run. */
 static int run(struct mesh *m, struct outgoing *out, struct err *err)
 {
     const struct conn *tx = &out->peer->conn, *rx = &m->incoming.peer->conn;
-    const bool is_short = m->row.n * sizeof(float) <= SPIN_BYTES;
+    const bool is_short = m->message * sizeof(float) <= SPIN_BYTES;
     uint64_t moved = UINT64_MAX;
     int64_t idle_since_ns = 0;
     while (!is_sent(out) || !has_arrived(&m->incoming)) {
@@ -168,14 +118,46 @@ static int run(struct mesh *m, struct outgoing *out, struct err *err)
     return 0;
 }
 
-/* Steps i to `end`, all with the same two peers. */
-static int transfer(struct mesh *m, uint32_t i, uint32_t end, struct err *err)
+/* Where the numbers of this step land, and what is added to them. */
+static struct mesh_incoming plan_incoming(struct mesh *m, const struct collective_step *step,
+                                          const float *from, float *to)
 {
-    struct outgoing out = {.end = end};
-    begin_sending(m, &out, i);
-    mesh_expect(m, i, end);
+    const float *own = step->adds_own ? from : to;
+    struct mesh_incoming in = {
+        .peer = &m->peers[step->from],
+        .type = step->adds ? FRAME_GRADIENT : FRAME_PARAMS,
+        .to = to + step->receive.at,
+        .add = step->adds ? own + step->receive.at : NULL,
+        .landing = to + step->receive.at,
+        .at = step->receive.at,
+        .n = step->receive.n,
+    };
+    const bool is_in_place = in.add == in.to;
+    /* What is still being sent must not change (doubling): all of it lands beside. */
+    in.adds_late = is_in_place && step->send.at == step->receive.at && step->send.n > 0;
+    in.lands_in_chunk = is_in_place && !in.adds_late;
+    if (is_in_place) {
+        in.landing = m->landing;
+    }
+    return in;
+}
+
+/* One step. `from` and `to` are whole segments. */
+static int transfer(struct mesh *m, const struct collective_step *step, const float *from,
+                    float *to, struct err *err)
+{
+    struct outgoing out = {
+        .peer = &m->peers[step->to],
+        .type = step->adds ? FRAME_GRADIENT : FRAME_PARAMS,
+        .from = (step->sends_own ? from : to) + step->send.at,
+        .at = step->send.at,
+        .n = step->send.n,
+    };
+    m->incoming = plan_incoming(m, step, from, to);
     struct mesh_incoming *in = &m->incoming;
-    int e = mesh_check_gone(m, in->peer, err);
+    /* Who has nothing more to do with the others may have finished: few numbers leave blocks empty. */
+    int e = in->n > 0 ? mesh_check_gone(m, in->peer, err) : 0;
+    e = e < 0 || out.n == 0 ? e : mesh_check_gone(m, out.peer, err);
     e = e < 0 ? e : run(m, &out, err);
     if (e >= 0 && in->adds_late) {
         grad_add(in->to, in->landing, in->n);
@@ -184,29 +166,29 @@ static int transfer(struct mesh *m, uint32_t i, uint32_t end, struct err *err)
     return e;
 }
 
+/* Of one segment: all steps of the plan. */
+static int reduce_segment(struct mesh *m, enum collective_way way, const float *from, float *to,
+                          size_t n, struct err *err)
+{
+    const uint32_t n_ranks = m->params.n_ranks, n_steps = collective_n_steps(way, n_ranks);
+    int e = 0;
+    for (uint32_t k = 0; k < n_steps && e >= 0; k++) {
+        const struct collective_step step = collective_step_at(way, n_ranks, mesh_self(m), n, k);
+        e = transfer(m, &step, from, to, err);
+    }
+    m->step++;
+    return e;
+}
+
 int mesh_all_reduce(struct mesh *m, const float *from, float *to, size_t n, struct err *err)
 {
     const uint32_t n_ranks = m->params.n_ranks;
     const enum collective_way way = collective_way_of(m->params.algorithm, n_ranks, n);
-    if (n == 0) {
-        return 0;
-    }
-    m->row = (struct mesh_row){
-        .way = way,
-        .n_plan = collective_n_steps(way, n_ranks),
-        .from = from,
-        .to = to,
-        .n = n,
-        .segment = collective_segment(way, n_ranks, n),
-    };
-    const uint32_t n_segments = (uint32_t)((n + m->row.segment - 1) / m->row.segment);
-    const uint32_t n_steps = n_segments * m->row.n_plan;
-    const uint32_t at_once = collective_flows(way, n_ranks) ? n_steps : 1;
+    const size_t most = collective_segment(way, n_ranks, n);
     int e = 0;
     m->message = n;
-    for (uint32_t i = 0; i < n_steps && e >= 0; i += at_once) {
-        e = transfer(m, i, i + at_once, err);
+    for (size_t at = 0; at < n && e >= 0; at += most) {
+        e = reduce_segment(m, way, from + at, to + at, n - at < most ? n - at : most, err);
     }
-    m->step += n_segments;
     return e;
 }
