@@ -19,6 +19,7 @@ import random
 import statistics
 import subprocess
 import sys
+import time
 
 import entry
 from figures import Bar, Spread, conclude, table
@@ -182,7 +183,9 @@ def all_trials(args):
                     print(f"trial {trial['number']}: {kind}: {what}\n  {' '.join(command(trial['words']))}", file=sys.stderr, flush=True)
         except BaseException:  # also SIGTERM; until now the pool has gone on with the next trials
             pool.shutdown(wait=False, cancel_futures=True)
-            entry.end_children()
+            while not all(trial.done() for trial in left):  # one that had been taken may start its program only now
+                entry.end_children()
+                time.sleep(entry.POLL_S)
             raise
     return [trials[number] for number in sorted(trials)]
 

@@ -44,7 +44,7 @@ class OpenMpi(cli.CliCase):
         log = self.ctl("logs", result["run"], "--store", self.store, "--point", "1").stdout  # of the launcher
         self.assertEqual(30, len(re.findall(r"(?m)^step \d+: ", log)), log)  # two processes, one that prints
         table = self.ctl("results", result["run"], "--store", self.store).stdout
-        self.assertIn("mean of 20 step lines, of\n  the whole job.", table)
+        self.assertRegex(table, r"mean of 20 step\s+lines,\s+of\s+the whole job\.")
         self.assertIn("by workers (columns)\n", table)
         silent = self.ctl("logs", result["run"], "--store", self.store, "--point", "1", "--role", "worker")
         self.assertEqual("", silent.stdout)
