@@ -7,10 +7,13 @@
 
 #include <cmocka.h>
 
+#include <linux/sockios.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
@@ -136,7 +139,7 @@ static void read_frame(struct rig *r)
     assert_int_equal(r->seen.n, 1);
 }
 
-/* Rank 0 sends its message, of numbers that are all `x`. */
+/* Rank 0 sends its message, of numbers that are all `x`, and rank 1 takes all of it out of the socket. */
 static void send_message(struct rig *r, float x)
 {
     static float numbers[N];
@@ -153,6 +156,12 @@ static void send_message(struct rig *r, float x)
         assert_true(conn_pump_tx(&r->other, SIZE_MAX, &err) >= 0);
     }
     assert_false(conn_wants_tx(&r->other));
+    int n_left = 1;
+    while (n_left > 0 && clock_monotonic_ns() < until_ns) {
+        assert_int_equal(ioctl(r->other.fd, SIOCOUTQ, &n_left), 0);
+        (void)sched_yield(); /* cannot fail */
+    }
+    assert_int_equal(n_left, 0);
 }
 
 /* Rank 0 reads nothing until all that it sends has come. */
