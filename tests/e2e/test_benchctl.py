@@ -70,7 +70,8 @@ def check_created(t, cluster, ctl):
     for path in tap.SHIPPED:
         has_native = "profile: benchworker" in path.read_text()
         if "profile: pytorch" in path.read_text() and not path.stem.endswith("-cluster"):   # which pods can run
-            fix = "run with --systems benchworker, or with --local" if has_native else "fix: run with --local"
+            others = "benchworker" if has_native else {"allreduce-systems": "benchworker,open-mpi"}.get(path.stem)
+            fix = f"fix: run with --systems {others}, or with --local" if others else "fix: run with --local"
             ctl.expect(f"{path.stem} with systems of this machine", 2, fix, "run", "-f", str(path))
         if not has_native:
             continue
