@@ -14,6 +14,7 @@
  *
  * A stopped one is woken when all others have ended. Prints how each process ended as JSON; whether that is right is the caller's
  * question. After LIMIT_MS whoever is left is killed, and its code is null. Its gang ends with it, also where it is killed. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -263,6 +264,10 @@ static int start_all(struct trial *t)
     (void)sigprocmask(SIG_BLOCK, &ends, NULL);
     t->began_ns = clock_monotonic_ns();
     const pid_t own = getpid();
+    int armed[2];
+    if (pipe2(armed, O_CLOEXEC) < 0) {
+        return -1;
+    }
     for (uint32_t i = 0; i < fault_gang_size(&t->gang); i++) {
         const pid_t pid = fork();
         if (pid == 0) {
@@ -271,6 +276,11 @@ static int start_all(struct trial *t)
             if (getppid() != own) {
                 _exit(EXIT_FAILURE); /* it ended before that */
             }
+            if (write(armed[1], "", 1) != 1) {
+                _exit(EXIT_FAILURE);
+            }
+            (void)close(armed[0]);
+            (void)close(armed[1]);
             (void)sigprocmask(SIG_UNBLOCK, &ends, NULL);
             _exit(fault_gang_run(&t->gang, i));
         }
@@ -280,7 +290,12 @@ static int start_all(struct trial *t)
             kill_all(t);
             return -1;
         }
+        char byte; /* a fault that stops it may come at once: only when it ends with this process */
+        while (read(armed[0], &byte, 1) < 0 && errno == EINTR) {
+        }
     }
+    (void)close(armed[0]);
+    (void)close(armed[1]);
     return 0;
 }
 
