@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 static void reserve(struct buf *b, size_t more)
 {
@@ -68,31 +69,10 @@ void buf_putc(struct buf *b, char c)
     buf_append(b, &c, 1);
 }
 
-/* Length of the UTF-8 sequence at s (its NUL ends every scan), 0 if it is invalid. */
-static size_t utf8_length(const unsigned char *s)
-{
-    size_t len = s[0] < 0x80   ? 1
-                 : s[0] < 0xc2 ? 0
-                 : s[0] < 0xe0 ? 2
-                 : s[0] < 0xf0 ? 3
-                 : s[0] < 0xf5 ? 4
-                               : 0;
-    for (size_t i = 1; i < len; i++) {
-        if ((s[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)) {
-        return 0; /* overlong, surrogate, beyond U+10FFFF */
-    }
-    return len;
-}
-
 void buf_put_utf8(struct buf *b, const char *s, size_t max)
 {
     for (size_t used = 0; *s != '\0';) {
-        const size_t len = utf8_length((const unsigned char *)s);
+        const size_t len = utf8_length(s);
         const size_t step = len == 0 ? 1 : len;
         if (step > max - used) {
             return;

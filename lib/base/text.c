@@ -2,11 +2,69 @@
 #include "base/text.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
-static size_t utf8_length(unsigned char lead)
+#include "base/buf.h"
+#include "base/utf8.h"
+
+#define ESC '\033'
+
+/* What a character that begins so should have. */
+static size_t length_by_lead(unsigned char lead)
 {
     return lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
+
+/* *ret_step: bytes of the character, or of what is none. */
+static bool is_control(const char *s, size_t *ret_step)
+{
+    const unsigned char c = (unsigned char)s[0];
+    const size_t len = utf8_length(s);
+    *ret_step = len == 0 ? 1 : len;
+    return c < ' ' || c == 0x7F || (len == 0 && c < 0xA0) ||
+           (c == 0xC2 && len == 2 && (unsigned char)s[1] < 0xA0);
+}
+
+size_t text_replace_control(char *text, const char *kept, char by)
+{
+    size_t to = 0;
+    for (size_t at = 0, step; text[at] != '\0'; at += step) {
+        if (is_control(text + at, &step) && strchr(kept, text[at]) == NULL) {
+            text[to++] = by;
+        } else {
+            memmove(text + to, text + at, step);
+            to += step;
+        }
+    }
+    text[to] = '\0';
+    return to;
+}
+
+/* Bytes of the colour that begins at `s`, such as ESC [ 1 ; 31 m; 0: none does. */
+static size_t colour_length(const char *s)
+{
+    if (s[0] != ESC || s[1] != '[') {
+        return 0;
+    }
+    const size_t end = 2 + strspn(s + 2, "0123456789;:");
+    return s[end] == 'm' ? end + 1 : 0;
+}
+
+void text_put_shown(struct buf *out, const char *text, size_t len)
+{
+    for (size_t at = 0, step; at < len; at += step) {
+        const char *s = text + at;
+        const bool is_obeyed = is_control(s, &step) && *s != '\n' && *s != '\r' && *s != '\t';
+        const size_t colour = is_obeyed ? colour_length(s) : 0;
+        if (is_obeyed && colour == 0) {
+            buf_putc(out, '?');
+            continue;
+        }
+        step = colour > 0 ? colour : step;
+        buf_append(out, s, step);
+    }
 }
 
 void text_put(char *dst, size_t size, const char *fmt, ...)
@@ -26,14 +84,10 @@ void text_put(char *dst, size_t size, const char *fmt, ...)
         while (lead > 0 && ((unsigned char)dst[lead - 1] & 0xC0) == 0x80) {
             lead--;
         }
-        if (lead > 0 && lead - 1 + utf8_length((unsigned char)dst[lead - 1]) > len) {
+        if (lead > 0 && lead - 1 + length_by_lead((unsigned char)dst[lead - 1]) > len) {
             len = lead - 1;
         }
         dst[len] = '\0';
     }
-    for (size_t i = 0; i < len; i++) {
-        if ((unsigned char)dst[i] < 0x20 || dst[i] == 0x7F) {
-            dst[i] = ' ';
-        }
-    }
+    (void)text_replace_control(dst, "", ' '); /* its length is nobody's */
 }

@@ -2,6 +2,7 @@
 #include "core/phase.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const trial_phases[] = {
@@ -152,6 +153,35 @@ const struct replica_row *attempt_row_find_replica(const struct attempt_row *row
         }
     }
     return NULL;
+}
+
+/* Where `text` names the replica: not trainer/1 in trainer/12. NULL: nowhere. */
+static const char *find_name(const char *text, const struct replica_id *id)
+{
+    char name[32];
+    const size_t len =
+        (size_t)snprintf(name, sizeof(name), "%s/%u", role_to_string(id->role), id->index);
+    const char *at = strstr(text, name);
+    while (at != NULL && at[len] >= '0' && at[len] <= '9') {
+        at = strstr(at + len, name);
+    }
+    return at;
+}
+
+const struct replica_row *attempt_row_find_culprit(const struct attempt_row *row)
+{
+    const struct replica_row *named = NULL, *said = NULL, *ended = NULL;
+    const char *first = NULL;
+    vec_each (const struct replica_row, rep, &row->replicas) {
+        const char *at = row->error == NULL ? NULL : find_name(row->error, &rep->id);
+        if (at != NULL && (first == NULL || at < first)) {
+            first = at;
+            named = rep;
+        }
+        said = said == NULL && rep->failure != NULL ? rep : said;
+        ended = ended == NULL && rep->exit_code != 0 ? rep : ended;
+    }
+    return named != NULL ? named : said != NULL ? said : ended;
 }
 
 bool run_status_is_imported(const struct run_status *status)

@@ -94,6 +94,9 @@ const struct attempt_row *attempt_rows_find(const struct attempt_row *rows, size
  * Borrowed. */
 const struct replica_row *attempt_row_find_replica(const struct attempt_row *row, int role,
                                                    int64_t index);
+/* The replica whose log says most about the attempt's failure: the one that `error` names first, else the first that has a
+ * failure, else the first with another exit code than 0. NULL: there is none. Borrowed. */
+const struct replica_row *attempt_row_find_culprit(const struct attempt_row *row);
 
 /* The run's status: a summary that each reconcile recomputes; written only if it changed. */
 struct run_status {

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
 
 /* Of a source line, at most this many characters are shown, around the caret. */
 #define LINE_SHOWN_MAX 120
@@ -30,10 +31,8 @@ void diags_done(struct diags *d)
 /* What is quoted may be hostile: no escape sequence may reach a terminal, no line break a log. */
 static char *without_control(char *s)
 {
-    for (char *c = s; c != NULL && *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ' || *c == 0x7f) {
-            *c = '?';
-        }
+    if (s != NULL) {
+        (void)text_replace_control(s, "", '?'); /* its length is nobody's */
     }
     return s;
 }
@@ -144,12 +143,13 @@ static bool starts_character(char c)
     return ((unsigned char)c & 0xc0) != 0x80;
 }
 
-/* Prints the line and, below, a caret under its character `column`. Tabs become one space. */
+/* Prints the line and, below, a caret under its character `column`. Tabs become one space, what acts on a terminal '?'. */
 static void format_source(const char *line, size_t len, struct mark mark, struct buf *out)
 {
     unsigned first = mark.column > LINE_BEFORE_CARET ? mark.column - LINE_BEFORE_CARET : 1;
     buf_printf(out, "%5u | %s", mark.line, first > 1 ? "..." : "");
     unsigned column = 0;
+    const size_t begin = out->len;
     for (size_t i = 0; i < len; i++) {
         column += starts_character(line[i]);
         if (column < first) {
@@ -159,9 +159,9 @@ static void format_source(const char *line, size_t len, struct mark mark, struct
             buf_puts(out, "...");
             break;
         }
-        bool control = (unsigned char)line[i] < ' ' || line[i] == 0x7f;
-        buf_putc(out, line[i] == '\t' ? ' ' : control ? '?' : line[i]);
+        buf_putc(out, line[i] == '\t' ? ' ' : line[i]);
     }
+    out->len = begin + text_replace_control(out->data + begin, "", '?');
     buf_printf(out, "\n      | %s", first > 1 ? "   " : "");
     for (unsigned i = first; i < mark.column; i++) {
         buf_putc(out, ' ');

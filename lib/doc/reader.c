@@ -110,8 +110,9 @@ static void put_names(struct buf *out, const char *const *names, size_t n)
     }
 }
 
-static void complain_unknown_key(struct diags *d, const struct place *place,
-                                 const struct field *fields, size_t n)
+/* The name of the field that the key probably means; NULL: none. */
+static const char *complain_unknown_key(struct diags *d, const struct place *place,
+                                        const struct field *fields, size_t n)
 {
     const char **names = xcalloc(n + 1, sizeof(*names));
     size_t n_names = 0;
@@ -131,6 +132,7 @@ static void complain_unknown_key(struct diags *d, const struct place *place,
     reader_complain_key(d, place, buf_cstr(&fix), "unknown field '%s'", place->key);
     buf_done(&fix);
     free(names);
+    return meant;
 }
 
 static const struct field *find_field(const struct field *fields, size_t n, const char *name)
@@ -157,12 +159,16 @@ bool read_map(struct diags *d, const struct place *place, const struct field *fi
                         "must be a map, not %s", node_kind_to_string(place->node->kind));
         return false;
     }
+    _cleanup_(freep) bool *is_meant = xnew_array(bool, n + 1);
     for (size_t i = 0; i < place->node->n_children; i++) {
         struct place child = place_item(place, i);
         child.key = child.node->key;
         const struct field *field = find_field(fields, n, child.key);
         if (field == NULL) {
-            complain_unknown_key(d, &child, fields, n);
+            const char *meant = complain_unknown_key(d, &child, fields, n);
+            for (size_t k = 0; meant != NULL && k < n; k++) {
+                is_meant[k] |= str_eq(fields[k].name, meant);
+            }
         } else if (field->rule == FIELD_UNSUPPORTED) {
             reader_complain_key(d, &child, "remove it", "'%s' is not supported by this version",
                                 child.key);
@@ -170,7 +176,8 @@ bool read_map(struct diags *d, const struct place *place, const struct field *fi
     }
     for (size_t i = 0; i < n; i++) {
         struct place child = place_get(place, fields[i].name);
-        if (fields[i].rule == FIELD_REQUIRED && child.node == NULL) {
+        /* A misspelt one is one mistake. */
+        if (fields[i].rule == FIELD_REQUIRED && child.node == NULL && !is_meant[i]) {
             _cleanup_(freep) char *fix = xasprintf("add '%s: ...'", fields[i].name);
             reader_complain(d, &child, fix, "required field '%s' is missing", fields[i].name);
         }

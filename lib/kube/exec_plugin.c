@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "base/vec.h"
 
 #define LINE_MAX_BYTES ((size_t)1000) /* of standard error; longer ones are cut */
@@ -185,7 +186,9 @@ static void on_timer(uv_timer_t *timer)
 static void on_process_exit(uv_process_t *process, int64_t exit_code, int signal)
 {
     struct kube_plugin *p = process->data;
-    if (p->is_term_sent) { /* what it started may not have obeyed; its group has its number as long as one lives */
+    /* What it started may not have obeyed; its group has its number as long as one lives. Without a group of its own the
+     * number is free again, maybe another process's. */
+    if (p->is_term_sent && !p->params.is_interactive) {
         send_signal(p, SIGKILL);
     }
     p->has_exited = true;
@@ -224,6 +227,7 @@ static void take_line(struct kube_plugin *p)
     }
     free(p->last_line);
     struct buf clean = BUF_INIT;
+    p->line.len = text_replace_control(p->line.data, "", ' ');
     buf_put_utf8(&clean, buf_cstr(&p->line), LINE_MAX_BYTES);
     p->last_line = buf_take(&clean);
     buf_clear(&p->line);
@@ -240,7 +244,7 @@ static void on_err(uv_stream_t *stream, ssize_t n, const uv_buf_t *data)
         if (c == '\n') {
             take_line(p);
         } else if (p->line.len < LINE_MAX_BYTES && c != '\r') {
-            buf_putc(&p->line, (unsigned char)c < ' ' ? ' ' : c);
+            buf_putc(&p->line, c == '\0' ? ' ' : c);
         }
     }
     if (n < 0) {

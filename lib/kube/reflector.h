@@ -23,6 +23,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "kube/cache.h"
+#include "kube/proto.h"
 #include "kube/request.h"
 #include "kube/retry.h"
 #include "kube/status.h"
@@ -34,8 +35,10 @@ struct kube_reflector_params {
     const char *label_selector, *field_selector; /* NULL: all */
     const char *first_field_selector; /* NULL: all at once; with it there is no field_selector */
     const char *skip_list; /* NULL, or the key of lists that nobody reads: emptied before parsing */
-    kube_prune_fn prune;   /* NULL: only managedFields are removed */
-    kube_mark_fn mark;     /* NULL: none, see cache.h */
+    const struct kube_proto_shape
+        *shape; /* NULL, or what to read where the server writes protobuf; it is asked to */
+    kube_prune_fn prune;          /* NULL: only managedFields are removed; of either form */
+    kube_mark_fn mark;            /* NULL: none, see cache.h */
     kube_change_fn on_change;     /* may be NULL */
     void (*on_synced)(void *ctx); /* after each complete list; may be NULL */
     void *ctx;

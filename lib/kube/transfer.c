@@ -288,7 +288,9 @@ static bool add_line(struct curl_slist **list, const char *line)
 static bool add_headers(struct kube_transfer *t)
 {
     const struct kube_transfer_params *p = &t->params;
-    bool is_ok = add_line(&t->headers, "Accept: application/json, */*") &&
+    _cleanup_(freep) char *accept =
+        xasprintf("Accept: %s", p->req->accept == NULL ? "application/json, */*" : p->req->accept);
+    bool is_ok = add_line(&t->headers, accept) &&
                  add_line(&t->headers, "Expect:"); /* no round trip before a body */
     if (is_ok && p->req->content_type != NULL) {
         _cleanup_(freep) char *line = xasprintf("Content-Type: %s", p->req->content_type);

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
 
 #define TEXT_MAX ((size_t)1000)
 #define CODE "299 "
@@ -46,7 +47,7 @@ static const char *unquote(const char *quote, struct buf *text)
         if (*p == '\\' && p[1] != '\0' && p[1] != '\n') {
             p++;
         }
-        buf_putc(text, (unsigned char)*p < ' ' || *p == 0x7f ? ' ' : *p);
+        buf_putc(text, *p);
     }
     return NULL;
 }
@@ -90,7 +91,8 @@ char *kube_warning_next(const char **at)
     }
     *at = p;
     if (text.len > 0) {
-        buf_put_utf8(&clean, buf_cstr(&text), TEXT_MAX);
+        text.len = text_replace_control(text.data, "", ' ');
+        buf_put_utf8(&clean, text.data, TEXT_MAX);
     }
     buf_done(&text);
     return clean.len == 0 ? NULL : buf_take(&clean);

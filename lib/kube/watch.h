@@ -1,5 +1,5 @@
-/* Parses the bytes of a watch into events: one JSON object a line. Does no I/O: bytes may arrive split
- * anywhere. Used by reflector.c. */
+/* Parses the bytes of a watch into events: one JSON object a line, or protobuf in frames (four bytes of
+ * length, then an event). Does no I/O: bytes may arrive split anywhere. Used by reflector.c. */
 #pragma once
 
 #include <stddef.h>
@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "kube/proto.h"
 
 enum kube_event_type { KUBE_ADDED, KUBE_MODIFIED, KUBE_DELETED, KUBE_BOOKMARK, KUBE_ERROR };
 
@@ -17,17 +18,19 @@ typedef int (*kube_event_fn)(void *ctx, enum kube_event_type type, json_t *objec
 #define KUBE_LINE_MAX ((size_t)16 * 1024 * 1024)
 
 struct kube_watch_parser {
-    struct buf line; /* the incomplete line */
+    struct buf line; /* the incomplete line or frame */
     size_t line_max;
-    const char *skip_list; /* as kube_json_load_lean takes it; NULL after init */
+    bool has_begun, is_frames;            /* of the stream, as its first byte says */
+    const char *skip_list;                /* as kube_json_load_lean takes it; NULL after init */
+    const struct kube_proto_shape *shape; /* NULL, also after init: lines only */
     kube_event_fn on_event;
     void *ctx;
 };
 void kube_watch_parser_init(struct kube_watch_parser *p, size_t line_max, kube_event_fn on_event,
                             void *ctx);
 void kube_watch_parser_done(struct kube_watch_parser *p);
-/* Drops an incomplete line: a new stream begins. */
+/* Drops what is incomplete: a new stream begins. */
 void kube_watch_parser_reset(struct kube_watch_parser *p);
-/* -E2BIG a line is too long, -EPROTO not an event, or what on_event returned: the stream is unusable. */
+/* -E2BIG a line or frame is too long, -EPROTO not an event, or what on_event returned: the stream is unusable. */
 int kube_watch_parser_feed(struct kube_watch_parser *p, const char *data, size_t len,
                            struct err *err);

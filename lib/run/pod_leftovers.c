@@ -32,16 +32,19 @@ static bool is_abandoned(const json_t *pod)
            !pod_has_stopped(pod);
 }
 
-/* When its deletion was asked for: the server adds the grace period. "" if nobody asked. */
+/* When its deletion was asked for: the server adds the grace period. "" if nobody asked. Whoever deletes a pod may say any
+ * number; of one that is longer than any date the server's own date is taken as it is. */
 static void deletion_asked_at(const json_t *pod, char ret[static CLOCK_RFC3339_SIZE])
 {
     const char *due = kube_json_metadata(pod, "deletionTimestamp");
-    const json_t *grace_s =
-        json_object_get(json_object_get(pod, "metadata"), "deletionGracePeriodSeconds");
+    const json_int_t grace_s = json_integer_value(
+        json_object_get(json_object_get(pod, "metadata"), "deletionGracePeriodSeconds"));
     int64_t due_ns;
     ret[0] = '\0';
     if (kube_time_parse(due, strlen(due), &due_ns) == 0) {
-        clock_format_rfc3339(due_ns / 1000000 - json_integer_value(grace_s) * 1000, ret);
+        const int64_t due_s = due_ns / 1000000000;
+        const bool is_date = grace_s >= 0 && grace_s <= due_s;
+        clock_format_rfc3339((due_s - (is_date ? grace_s : 0)) * 1000, ret);
     }
 }
 

@@ -61,15 +61,25 @@ bool space_release_reserve(struct sqlite_store *s)
     return true;
 }
 
+/* Waits for nobody: what a reader still reads stays in the WAL until a later deletion. */
 static int give_wal_back(struct sqlite_store *s)
 {
-    return sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    const bool is_wait_shared = s->is_wait_shared;
+    const int64_t wait_left_ms = s->wait_left_ms;
+    s->is_wait_shared = true;
+    s->wait_left_ms = 0;
+    const int r = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    s->is_wait_shared = is_wait_shared;
+    s->wait_left_ms = wait_left_ms;
+    return r;
 }
 
 void space_after_deletion(struct sqlite_store *s)
 {
     /* The file may have to grow first by what only the WAL has: up to 4 MiB and one attempt. */
-    if (give_wal_back(s) != SQLITE_OK && space_release_reserve(s)) {
+    const int r = give_wal_back(s);
+    const bool is_busy = (r & 0xff) == SQLITE_BUSY; /* more space would not help */
+    if (r != SQLITE_OK && !is_busy && space_release_reserve(s)) {
         (void)give_wal_back(s); /* else after the next deletion */
     }
 }

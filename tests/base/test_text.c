@@ -1,4 +1,4 @@
-/* Text for a field of fixed size: cut between characters, without control characters. */
+/* Text for a field of fixed size: cut between characters. Foreign text: without control characters, and as a terminal may show it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "base/text.h"
 
 static void fits_its_field(void **state)
@@ -25,6 +26,10 @@ static void fits_its_field(void **state)
         {"\xe2\x82\xac\xe2\x82\xac", 4, "\xe2\x82\xac"},
         {"\xf0\x9f\x98\x80", 4, ""},
         {"two\nlines\t\x1b[31m\x7f", 20, "two lines  [31m "},
+        {"\xc2\x9b"
+         "2Jx\x9b"
+         "2J\xc2\xa0",
+         20, " 2Jx 2J\xc2\xa0"}, /* CSI of one character */
         {"", 1, ""},
         {"x", 1, ""},
     };
@@ -39,8 +44,67 @@ static void fits_its_field(void **state)
     }
 }
 
+static void without_control_characters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *kept, *expected;
+    } rows[] = {
+        {"", "", ""},
+        {"a\nb\tc", "", "a?b?c"},
+        {"a\nb\tc", "\n", "a\nb?c"},
+        {"\x1b]0;title\a\x7f\x01", "\n", "?]0;title???"},
+        {"\xc2\x80|\xc2\x9f|\xc2\xa0", "", "?|?|\xc2\xa0"}, /* C1 ends at 0x9f */
+        {"\x80|\x9f|\xa0", "", "?|?|\xa0"},                 /* single bytes of C1 */
+        {"\xe2\x9b\x84 \xf0\x9f\x98\x80", "",
+         "\xe2\x9b\x84 \xf0\x9f\x98\x80"}, /* inside of a character */
+        {"\xe2\x9b", "", "\xe2?"},         /* half of one */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char got[40];
+        memcpy(got, rows[i].text, strlen(rows[i].text) + 1);
+        assert_int_equal(text_replace_control(got, rows[i].kept, '?'), strlen(rows[i].expected));
+        assert_string_equal(got, rows[i].expected);
+    }
+}
+
+static void as_a_terminal_may_have_it(void **state)
+{
+    (void)state;
+#define ROW(text, expected)                                                                        \
+    {                                                                                              \
+        text, sizeof(text) - 1, expected                                                           \
+    }
+    static const struct {
+        const char *text;
+        size_t len;
+        const char *expected;
+    } rows[] = {
+        ROW("", ""),
+        ROW("a\tb\r\nc\n", "a\tb\r\nc\n"),
+        ROW("\x1b[1;38:5:9mred\x1b[m", "\x1b[1;38:5:9mred\x1b[m"),
+        ROW("\x1b[2J\x1b[1A\x1b[31", "?[2J?[1A?[31"), /* the last would end in what follows */
+        ROW("\x1b]0;title\a\x1bPq\x1b\\", "?]0;title??Pq?\\"),
+        ROW("\xc2\x9b"
+            "2J\x9b"
+            "2J \xc3\xa9 \xe9",
+            "?2J?2J \xc3\xa9 \xe9"),
+        ROW("a\0b\x7f\b", "a?b??"),
+    };
+#undef ROW
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct buf got = BUF_INIT;
+        text_put_shown(&got, rows[i].text, rows[i].len);
+        assert_string_equal(buf_cstr(&got), rows[i].expected);
+        assert_int_equal(got.len, strlen(rows[i].expected));
+        buf_done(&got);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fits_its_field)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fits_its_field),
+                                       cmocka_unit_test(without_control_characters),
+                                       cmocka_unit_test(as_a_terminal_may_have_it)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,6 +74,42 @@ static void finds_the_replica_that_is_meant(void **state)
     }
 }
 
+static void finds_whose_log_says_most(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *error;
+        const char *failures[3]; /* of pserver/0, trainer/1, trainer/12 */
+        int exit_codes[3];
+        int found; /* -1: none */
+    } rows[] = {
+        {"the one that is named", "trainer/12: killed by signal 9", {"gone"}, {1, 1, -1}, 2},
+        {"named first", "trainer/12: lost trainer/1 and pserver/0", {NULL}, {0}, 2},
+        {"named behind a longer name", "trainer/123: lost trainer/12", {NULL}, {0}, 2},
+        {"a shorter name, behind its longer one", "trainer/120, trainer/1", {NULL}, {0}, 1},
+        {"none is named: who says a failure", "out of room", {NULL, NULL, "evicted"}, {0, 1, 1}, 2},
+        {"nobody says anything: who ended badly", NULL, {NULL}, {0, 7, 7}, 1},
+        {"all went well", NULL, {NULL}, {0}, -1},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct replica_row replicas[] = {{.id = {.role = ROLE_PSERVER, .index = 0}},
+                                         {.id = {.role = ROLE_TRAINER, .index = 1}},
+                                         {.id = {.role = ROLE_TRAINER, .index = 12}}};
+        for (size_t k = 0; k < N_ROWS(replicas); k++) {
+            replicas[k].failure = (char *)rows[i].failures[k];
+            replicas[k].exit_code = rows[i].exit_codes[k];
+        }
+        const struct attempt_row attempt = {
+            .error = (char *)rows[i].error,
+            .replicas = {.items = replicas, .len = N_ROWS(replicas)}};
+        const struct replica_row *found = attempt_row_find_culprit(&attempt);
+        const int at = found == NULL ? -1 : (int)(found - replicas);
+        if (at != rows[i].found) {
+            fail_msg("row '%s': expected replica %d, got %d", rows[i].name, rows[i].found, at);
+        }
+    }
+}
+
 static const struct run_status one_status = {
     .phase = RUN_RUNNING,
     .reason = "Running",
@@ -170,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_the_attempt_that_is_meant),
         cmocka_unit_test(finds_the_replica_that_is_meant),
+        cmocka_unit_test(finds_whose_log_says_most),
         cmocka_unit_test(any_change_of_a_status_is_seen),
         cmocka_unit_test(final_phases),
         cmocka_unit_test(points_given_up),

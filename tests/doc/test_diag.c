@@ -58,11 +58,11 @@ static void quotes_nothing_that_acts_on_a_terminal(void **state)
 {
     (void)state;
     struct diags d = {0};
-    diags_add(&d, (struct mark){1, 2}, "a\nb", "c\rd", "'%s'", "\x1b[31m\n");
-    _cleanup_(freep) char *got = format(&d, "\x1b[2J\x7f");
-    assert_string_equal(got, "f.yaml:1:2: error: a?b: '?[31m?'\n"
-                             "    1 | ?[2J?\n"
-                             "      |  ^\n"
+    diags_add(&d, (struct mark){1, 3}, "a\nb", "c\rd", "'%s'", "\x1b[31m\n");
+    _cleanup_(freep) char *got = format(&d, "\x1b\xc2\x9b" /* CSI, a character of C1 */ "2J\x7f");
+    assert_string_equal(got, "f.yaml:1:3: error: a?b: '?[31m?'\n"
+                             "    1 | ??2J?\n"
+                             "      |   ^\n"
                              "  fix: c?d\n"
                              "1 error in f.yaml\n");
 }

@@ -76,7 +76,7 @@ class FakeApi:
         with self.lock:
             return [r for r in self.requests if r.method == method and r.path.split("?")[0] == path]
 
-    def wait_for(self, method, path, n, wait_s=20):
+    def wait_for(self, method, path, n, wait_s=120):
         """True when n such requests have come."""
         with self.lock:
             return self.lock.wait_for(lambda: len(self.seen_now(method, path)) >= n, wait_s)

@@ -99,7 +99,7 @@ class FakeH2:
             self.lock.notify_all()
             return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
-    def wait_for(self, n, wait_s=20):
+    def wait_for(self, n, wait_s=120):
         """True when n requests have come since the answers were given."""
         with self.lock:
             return self.lock.wait_for(lambda: len(self.requests) >= n, wait_s)

@@ -5,7 +5,9 @@
  *   {"id":1,"op":"get","path":"/version"}                      -> {"id":1,"r":0,"code":200,...}
  *   create update delete apply merge dry_run: "resource", "ns", "object" or "name", "uid"
  *   stream: "path"; opened, data, end events   follow: "pod"; line, end events; "ended"
- *   informer: "resource"; added, updated, removed, synced events, "watching" never
+ *   informer: "resource"; added, updated, removed, synced events, "watching" never; with "as" (json or
+ *     protobuf) its events have the object as benchd keeps a pod
+ *   "as": "protobuf" in any request asks for an answer in that form
  *   cancel: "target"   burst: "n" at once: GETs of "path", or "object" to create   stats   quit */
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +22,8 @@
 #include "kube/client.h"
 #include "kube/follow.h"
 #include "kube/informer.h"
+#include "pod/state.h"
+#include "run/pod_shape.h"
 
 enum kind { NOTHING, CALL, STREAM, INFORMER, FOLLOW };
 
@@ -159,6 +163,14 @@ static void on_change(void *ctx, enum kube_change change, const struct kube_obje
     say(e);
 }
 
+static void on_pod(void *ctx, enum kube_change change, const struct kube_object *o)
+{
+    static const char *const names[] = {"added", "updated", "removed"};
+    json_t *e = event(ctx, names[change]);
+    json_object_set_new(e, "object", json_deep_copy(o->json));
+    say(e);
+}
+
 static void on_synced(void *ctx)
 {
     say(event(ctx, "synced"));
@@ -201,6 +213,9 @@ static bool build(const json_t *command, struct kube_request *req)
         kube_request_merge_patch(res, ns, get(command, "name"), object, req);
     } else {
         return false;
+    }
+    if (strcmp(get(command, "as"), "protobuf") == 0) {
+        req->accept = KUBE_PROTO_ACCEPT;
     }
     if (json_is_true(json_object_get(command, "urgent"))) {
         req->priority = KUBE_URGENT;
@@ -301,15 +316,20 @@ static void quit(struct probe *p)
 
 static void start_long(struct probe *p, struct task *t, const json_t *command)
 {
+    const char *form = get(command, "as");
     if (strcmp(get(command, "op"), "informer") == 0) {
         t->kind = INFORMER;
         t->informer = kube_informer_new(
-            p->client, &(struct kube_reflector_params){.resource = resource_of(command),
-                                                       .ns = get(command, "ns"),
-                                                       .on_change = on_change,
-                                                       .on_synced = on_synced,
-                                                       .ctx = t,
-                                                       .seed = 7});
+            p->client,
+            &(struct kube_reflector_params){.resource = resource_of(command),
+                                            .ns = get(command, "ns"),
+                                            .shape = form[0] == 'p' ? &pod_shape : NULL,
+                                            .skip_list = form[0] == 'j' ? "env" : NULL,
+                                            .prune = form[0] != 0 ? pod_prune : NULL,
+                                            .on_change = form[0] != 0 ? on_pod : on_change,
+                                            .on_synced = on_synced,
+                                            .ctx = t,
+                                            .seed = 7});
     } else {
         t->kind = FOLLOW;
         t->follow =

@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 
-WAIT_S = 30
+WAIT_S = 120  # for what only a crawling machine delays
 
 
 class Probe:

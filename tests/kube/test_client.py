@@ -188,7 +188,7 @@ def tokens(t):
             s.equal((-13, 2), (got.get("r"), len(s.fake.seen("GET", "/z"))), "refused twice: no third")
             s.fake.on("GET", "/s", status(401, "Unauthorized", "old"), stream("x"))
             number = s.probe.start("stream", path="/s")
-            s.equal(["open", "data", "end"], [s.probe.next(number, 5).get("event") for _ in range(3)],
+            s.equal(["open", "data", "end"], [s.probe.next(number).get("event") for _ in range(3)],
                     "a stream: read again")
             s.fake.on("GET", "/t", status(401, "Unauthorized", "never"))
             got = s.probe.ask("stream", path="/t")
@@ -196,7 +196,7 @@ def tokens(t):
             s.fake.on("GET", f"{PODS}/a/log", status(401, "Unauthorized", "old"),
                       stream("2026-11-20T08:52:51.1Z one\n", end="silence"))
             number = s.probe.start("follow", ns="n", pod="a")
-            s.equal("one", s.probe.next(number, 5).get("line"), "a log: read again")
+            s.equal("one", s.probe.next(number).get("line"), "a log: read again")
     with Scene(t, "fixed token", token="t0") as s:
         s.fake.on("GET", "/z", status(401, "Unauthorized", "never"))
         got = s.probe.ask("get", path="/z")
@@ -303,7 +303,7 @@ def server_ends_politely(t):
             new.on("GET", "/x", obj(200, {}))
             new.on("GET", PODS, stream(line("ADDED", item("b", "u2", 6)), end="silence"))
             s.equal(0, s.probe.next(call).get("r"), "the new one answers")
-            s.equal([("added", "b", "6")], changes(s.probe.until(number, "added", wait_s=10)), "and is watched")
+            s.equal([("added", "b", "6")], changes(s.probe.until(number, "added", wait_s=60)), "and is watched")
             s.match("resourceVersion=5", "".join(r.path for r in new.seen("GET", PODS)), "from where the old one was")
             s.probe.send(op="cancel", target=number)
             s.probe.ask("stats")
@@ -340,7 +340,7 @@ def follow(t):
         number = s.probe.start("follow", ns="n", pod="a")
         s.probe.until(number, "line", line="one")
         s.probe.send(op="ended", target=number)
-        s.equal(-5, s.probe.next(number, 5).get("r"), "a few tries, and the reason")
+        s.equal(-5, s.probe.next(number).get("r"), "a few tries, and the reason")
     with Scene(t, "follow a pod that is gone") as s:
         s.fake.on("GET", log, status(404, "NotFound", "gone"))
         s.equal(-2, s.probe.ask("follow", ns="n", pod="a").get("r"), "ENOENT")

@@ -126,7 +126,7 @@ def silences(t, *where):
         s.fake.freeze()
         frozen = time.monotonic()
         s.equal(("end", -110), (lambda e: (e.get("event"), e.get("r")))(s.probe.next(watch)), "its stream ends")
-        s.t.ok(time.monotonic() - frozen < 20 * 0.6, "a black hole under an idle watch: soon", time.monotonic() - frozen)
+        s.t.ok(time.monotonic() - frozen < 60 * 0.6, "a black hole under an idle watch: soon", time.monotonic() - frozen)
         watch = s.probe.start("stream", path="/watch")
         s.t.ok(s.probe.until(watch, "data"), "a black hole under an idle watch: the next stream is answered")
         s.equal(1, s.fake.requests[-1][0], "on a new connection")

@@ -25,7 +25,7 @@
 #include "run/links.h"
 
 #define BYTES ((size_t)5000000)
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 60000
 
 static bool is_root(void)
 {

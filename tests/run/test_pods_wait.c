@@ -79,6 +79,36 @@ static void a_terminating_pod_of_a_deleted_run_is_waited_for(void **state)
     world_close(&w);
 }
 
+/* Whoever deletes a pod says any number of seconds: the server takes it, and its date wraps around. */
+static void any_grace_period_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *grace_s, *since;
+    } rows[] = {
+        {"0", "2026-01-01T00:00:30Z"},
+        {"86400", "2025-12-31T00:00:30Z"},
+        {"9223372036854775807", "2026-01-01T00:00:30Z"}, /* kubectl delete --grace-period=... */
+        {"1000000000000", "2026-01-01T00:00:30Z"},
+        {"-9223372036854775808", "2026-01-01T00:00:30Z"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct world w;
+        world_open(&w, POD_BY_DNS);
+        _cleanup_(freep) char *going = xasprintf(
+            OF_A_RUN
+            ",\"deletionTimestamp\":\"2026-01-01T00:00:30Z\",\"deletionGracePeriodSeconds\":%s",
+            rows[i].grace_s);
+        json_decref(put_pod(&w, "old", going, RUNNING));
+        create_gang(&w, 0);
+        pass_ms(&w, 5100);
+        _cleanup_(freep) char *text =
+            xasprintf("pod 'old' on node 'n1', terminating since %s", rows[i].since);
+        assert_string_equal(wait_of(&w).text, text);
+        world_close(&w);
+    }
+}
+
 static void what_has_ended_is_not_waited_for(void **state)
 {
     (void)state;
@@ -482,6 +512,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_terminating_pod_of_a_deleted_run_is_waited_for),
+        cmocka_unit_test(any_grace_period_is_told),
         cmocka_unit_test(what_has_ended_is_not_waited_for),
         cmocka_unit_test(an_abandoned_pod_is_deleted),
         cmocka_unit_test(what_is_not_ours_to_delete_is_told),

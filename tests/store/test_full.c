@@ -10,10 +10,19 @@
 
 #include <sqlite3.h>
 
+#include "base/clock.h"
 #include "schema_v1.h"
 
 #define DISK "size=20m"
 #define RESERVE_BYTES (6 << 20)
+
+#define NO_WAIT_NS (5 * INT64_C(1000000000)) /* SQLite's is 10 s */
+
+static bool never_stops(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
 
 static char big_log[400000]; /* random, so it does not shrink */
 
@@ -45,6 +54,16 @@ static void fill_disk(const struct fixture *f)
     while (write(fd, big_log, 4096) > 0) {
     }
     assert_int_equal(errno, ENOSPC);
+    assert_int_equal(close(fd), 0);
+}
+
+/* One that takes so much. */
+static void take_space(const struct fixture *f, off_t n_bytes)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/filler", f->folder);
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(posix_fallocate(fd, 0, n_bytes), 0);
     assert_int_equal(close(fd), 0);
 }
 
@@ -150,6 +169,38 @@ static void a_full_disk(void **state)
     unmount_disk(&f);
 }
 
+/* The loop neither waits for somebody who reads a long document, nor gives its reserve for that. */
+static void a_deletion_waits_for_no_reader(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    if (!mount_disk(&f)) {
+        (void)rmdir(f.folder);
+        skip(); /* not root, or no mount namespaces */
+    }
+    struct store *s = fixture_open(&f), *reader = NULL;
+    put(s, UID);
+    put(s, "other");
+    assert_int_equal(s->ops->keep_reserve(s, RESERVE_BYTES, NULL), 0);
+    take_space(&f, RESERVE_BYTES);
+    const uint32_t n_saved = save_until_full(s);
+    empty_disk(&f); /* room for the deletion, and for what only the WAL has */
+    assert_true(is_full(s));
+    assert_int_equal(store_open_reader(f.url, never_stops, NULL, &reader, NULL), 0);
+    assert_int_equal(reader->ops->begin_read(reader, NULL), 0);
+    assert_int_equal(count_attempts(reader, UID), n_saved);
+    const int64_t began_ns = clock_monotonic_ns();
+    assert_int_equal(s->ops->delete_run(s, "other", NULL), 0);
+    assert_true(clock_monotonic_ns() - began_ns < NO_WAIT_NS);
+    assert_true(exists(&f, "results.db.reserve"));
+    assert_int_equal(count_attempts(reader, UID), n_saved);
+    reader->ops->end_read(reader);
+    store_close(reader);
+    store_close(s);
+    unmount_disk(&f);
+}
+
 /* Fills the pages of a run's row, so that an upgrade needs more than what is left anywhere. */
 static void make_old_file(const struct fixture *f, size_t n_bytes)
 {
@@ -212,6 +263,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_disk),
+        cmocka_unit_test(a_deletion_waits_for_no_reader),
         cmocka_unit_test(an_upgrade_without_room_changes_nothing),
     };
     return cmocka_run_group_tests_name("store/full", tests, NULL, NULL);

@@ -1,0 +1,23 @@
+/* See utf8.h. */
+#include "base/utf8.h"
+
+size_t utf8_length(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    size_t len = s[0] < 0x80   ? 1
+                 : s[0] < 0xc2 ? 0
+                 : s[0] < 0xe0 ? 2
+                 : s[0] < 0xf0 ? 3
+                 : s[0] < 0xf5 ? 4
+                               : 0;
+    for (size_t i = 1; i < len; i++) {
+        if ((s[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)) {
+        return 0; /* overlong, surrogate, beyond U+10FFFF */
+    }
+    return len;
+}
