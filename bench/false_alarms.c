@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 #include "base/parse.h"
-#include "base/splitmix.h"
+#include "draws.h"
 #include "result/compare_axis.h"
 #include "spec/spec_load.h"
 
@@ -28,24 +28,13 @@
 enum shape { SHAPE_NORMAL, SHAPE_EXPONENTIAL, SHAPE_STRAGGLERS };
 static const char *const shape_names[] = {"normal", "exponential", "stragglers"};
 
-static double uniform(uint64_t *state)
-{
-    return (double)((splitmix_next(state) >> 11) + 1) / 9007199254740992.0;
-}
-
-static double normal(uint64_t *state)
-{
-    const double radius = sqrt(-2 * log(uniform(state)));
-    return radius * cos(2 * M_PI * uniform(state));
-}
-
 static double draw(enum shape shape, double deviation, uint64_t *state)
 {
     if (shape == SHAPE_EXPONENTIAL) {
-        return deviation * log(uniform(state)); /* times have a tail to the right */
+        return deviation * log(draw_uniform(state)); /* times have a tail to the right */
     }
-    const double noise = deviation * normal(state);
-    const bool straggles = shape == SHAPE_STRAGGLERS && uniform(state) <= STRAGGLERS;
+    const double noise = deviation * draw_normal(state);
+    const bool straggles = shape == SHAPE_STRAGGLERS && draw_uniform(state) <= STRAGGLERS;
     return straggles ? noise - STRAGGLER_LOG : noise;
 }
 
@@ -131,10 +120,10 @@ static void fill(struct point_result *p, const struct row *row, double common, c
 
 static void fill_run(struct made *m, const struct row *row, bool is_candidate, uint64_t *state)
 {
-    const double common = RUN_EFFECT * normal(state);
+    const double common = RUN_EFFECT * draw_normal(state);
     double blocks[MAX_N];
     for (size_t t = 0; t < row->n; t++) {
-        blocks[t] = BLOCK_EFFECT * normal(state);
+        blocks[t] = BLOCK_EFFECT * draw_normal(state);
     }
     const uint32_t n = m->def->matrix.n_points;
     for (uint32_t i = 0; i < n; i++) {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "base/parse.h"
-#include "base/splitmix.h"
+#include "draws.h"
 #include "result/paired.h"
 #include "result/stats.h"
 
@@ -32,34 +32,22 @@ enum shape {
 #define SHAPE_COUNT 4
 static const char *const shape_names[] = {"normal", "skewed", "exponential", "stragglers"};
 
-/* Uniform in (0, 1]. */
-static double uniform(uint64_t *state)
-{
-    return (double)((splitmix_next(state) >> 11) + 1) / 9007199254740992.0;
-}
-
-/* Box and Muller. */
-static double normal(uint64_t *state)
-{
-    const double radius = sqrt(-2 * log(uniform(state)));
-    return radius * cos(2 * M_PI * uniform(state));
-}
-
 /* `deviation` is that of the noise, without stragglers. */
 static double draw(enum shape shape, double deviation, uint64_t *state)
 {
     switch (shape) {
     case SHAPE_NORMAL:
-        return deviation * normal(state);
+        return deviation * draw_normal(state);
     case SHAPE_SKEWED: {
-        const double product = uniform(state) * uniform(state) * uniform(state) * uniform(state);
+        const double product =
+            draw_uniform(state) * draw_uniform(state) * draw_uniform(state) * draw_uniform(state);
         return deviation * log(product) / 2; /* a gamma number of order 4 deviates by 2 */
     }
     case SHAPE_EXPONENTIAL:
-        return deviation * log(uniform(state));
+        return deviation * log(draw_uniform(state));
     case SHAPE_STRAGGLERS: {
-        const double noise = deviation * normal(state);
-        return uniform(state) <= STRAGGLERS ? noise - STRAGGLER_LOG : noise;
+        const double noise = deviation * draw_normal(state);
+        return draw_uniform(state) <= STRAGGLERS ? noise - STRAGGLER_LOG : noise;
     }
     }
     return NAN;

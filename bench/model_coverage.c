@@ -9,25 +9,12 @@
 #include <stdio.h>
 
 #include "base/parse.h"
-#include "base/splitmix.h"
+#include "draws.h"
 #include "result/scaling.h"
 
 #define SEED 20181122
 #define MAX_SIZES 6
 #define MAX_TRIALS 10
-
-/* Uniform in (0, 1]. */
-static double uniform(uint64_t *state)
-{
-    return (double)((splitmix_next(state) >> 11) + 1) / 9007199254740992.0;
-}
-
-/* Box and Muller. */
-static double normal(uint64_t *state)
-{
-    const double radius = sqrt(-2 * log(uniform(state)));
-    return radius * cos(2 * M_PI * uniform(state));
-}
 
 enum shape {
     SHAPE_NORMAL,
@@ -39,7 +26,8 @@ static const char *const shape_names[] = {"normal", "exponential", "unequal"};
 /* The log of a throughput less its mean. */
 static double draw(enum shape shape, double deviation, uint64_t *state)
 {
-    return deviation * (shape == SHAPE_EXPONENTIAL ? 1 + log(uniform(state)) : normal(state));
+    return deviation *
+           (shape == SHAPE_EXPONENTIAL ? 1 + log(draw_uniform(state)) : draw_normal(state));
 }
 
 /* Of the i-th of n sizes. */

@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 #include "base/parse.h"
-#include "base/splitmix.h"
 #include "core/student.h"
+#include "draws.h"
 #include "result/paired.h"
 #include "result/stats.h"
 #include "spec/stop_rule.h"
@@ -35,19 +35,6 @@ static const char *const shape_names[] = {"normal", "skewed", "stragglers"};
 #define SKEWED_MEDIAN                                                                              \
     (-3.672060748850896) /* of its log, before it is divided by its deviation, 2 */
 
-/* Uniform in (0, 1]. */
-static double uniform(uint64_t *state)
-{
-    return (double)((splitmix_next(state) >> 11) + 1) / 9007199254740992.0;
-}
-
-/* Box and Muller. */
-static double normal(uint64_t *state)
-{
-    const double radius = sqrt(-2 * log(uniform(state)));
-    return radius * cos(2 * M_PI * uniform(state));
-}
-
 /* Half of all stragglers and others lie below: by bisection. */
 static double median_with_stragglers(double deviation)
 {
@@ -66,14 +53,15 @@ static double draw(enum shape shape, double deviation, uint64_t *state)
 {
     switch (shape) {
     case SHAPE_NORMAL:
-        return deviation * normal(state);
+        return deviation * draw_normal(state);
     case SHAPE_SKEWED: {
-        const double product = uniform(state) * uniform(state) * uniform(state) * uniform(state);
+        const double product =
+            draw_uniform(state) * draw_uniform(state) * draw_uniform(state) * draw_uniform(state);
         return deviation * (log(product) - SKEWED_MEDIAN) / 2;
     }
     case SHAPE_STRAGGLERS: {
-        const double noise = deviation * normal(state);
-        return uniform(state) <= STRAGGLERS ? noise - STRAGGLER_LOG : noise;
+        const double noise = deviation * draw_normal(state);
+        return draw_uniform(state) <= STRAGGLERS ? noise - STRAGGLER_LOG : noise;
     }
     }
     return NAN;

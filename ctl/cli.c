@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "ctl/terminal.h"
 #include "ctl/usage.h"
 #include "doc/json_path.h"
@@ -81,12 +82,26 @@ static bool is_one_of(const char *word, const char *list)
     return false;
 }
 
+/* Owned. Elsewhere -o names a file, so a user may mean that of a report. */
+static char *fix_of_format(const struct cli *cli)
+{
+    const char *o = cli->output;
+    if (str_eq(o, "jsonpath")) {
+        return xstrdup("for example -o jsonpath='{.items[*].name}'");
+    }
+    if (is_one_of("svg", cli->verb->formats) && str_has_suffix(o, ".svg")) {
+        return xasprintf("-o svg >%s", o);
+    }
+    if (is_one_of("html", cli->verb->formats) && str_has_suffix(o, ".html")) {
+        return xasprintf("--file %s writes the page there", o);
+    }
+    _cleanup_(freep) char *formats = usage_formats(cli->verb);
+    return xasprintf("use -o %s", formats);
+}
+
 static enum exit_code unknown_format(const struct cli *cli)
 {
-    _cleanup_(freep) char *formats = usage_formats(cli->verb);
-    _cleanup_(freep) char *fix = str_eq(cli->output, "jsonpath")
-                                     ? xstrdup("for example -o jsonpath='{.items[*].name}'")
-                                     : xasprintf("use -o %s", formats);
+    _cleanup_(freep) char *fix = fix_of_format(cli);
     return cli_error(EXIT_USAGE, fix, "unknown output format '%s'", cli->output);
 }
 
@@ -185,6 +200,17 @@ static size_t list_options(const struct verb *verb, struct arg_opt ret[CLI_MAX_O
     return n;
 }
 
+/* args.h says what to do after the argument: "unknown option '--locl'; did you mean --local?". */
+static enum exit_code wrong_options(const struct verb *verb, const struct err *err)
+{
+    const char *quote = strrchr(err->msg, '\'');
+    if (quote != NULL && str_has_prefix(quote, "'; ")) {
+        return cli_error(EXIT_USAGE, quote + strlen("'; "), "%s: %.*s", verb->name,
+                         (int)(quote + 1 - err->msg), err->msg);
+    }
+    return cli_error(EXIT_USAGE, NULL, "%s: %s", verb->name, err->msg);
+}
+
 /* `cli` holds the program and its verbs; the rest comes from the command line. */
 static enum exit_code run_verb(struct cli *cli, int argc, char **argv)
 {
@@ -193,7 +219,7 @@ static enum exit_code run_verb(struct cli *cli, int argc, char **argv)
     const size_t n = list_options(verb, opts);
     struct err err = {0};
     if (args_parse(opts, n, argc, argv, &cli->args, &err) < 0) {
-        return cli_error(EXIT_USAGE, NULL, "%s: %s", verb->name, err.msg);
+        return wrong_options(verb, &err);
     }
     enum exit_code code;
     if (args_has(&cli->args, "help")) {
@@ -251,26 +277,51 @@ bool cli_parse_typed(struct cli *cli, int argc, char **argv, struct arg_opt opts
     return true;
 }
 
+static bool has_word(int argc, char **argv, const char *word)
+{
+    for (int i = 0; i < argc; i++) {
+        if (str_eq(argv[i], word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Options alone, or nothing at all. */
+static enum exit_code without_verb(struct cli *cli, int argc, char **argv)
+{
+    if (has_word(argc, argv, "--version")) {
+        cli->verb = find_verb(cli->verbs, cli->n_verbs, "version");
+        return run_verb(cli, 0, NULL);
+    }
+    const bool asked = has_word(argc, argv, "--help") || has_word(argc, argv, "-h");
+    if (argc > 0 && !asked) {
+        struct arg_opt opts[CLI_MAX_OPTS];
+        struct err err = {0};
+        const int r = args_parse(opts, list_options(NULL, opts), argc, argv, &cli->args, &err);
+        args_done(&cli->args);
+        return cli_error(EXIT_USAGE, "list the verbs with: benchctl help", "%s",
+                         r < 0 ? err.msg : "a verb is missing");
+    }
+    struct buf out = BUF_INIT;
+    usage_program(cli->program, cli->verbs, cli->n_verbs, &out);
+    const enum exit_code code = asked ? cli_print(&out) : EXIT_USAGE;
+    if (!asked) {
+        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
+    }
+    buf_done(&out);
+    return code;
+}
+
 enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int argc, char **argv)
 {
     (void)setlocale(LC_CTYPE, ""); /* without a locale the output is ASCII; numbers never change */
     struct cli cli = {
         .program = program_name(argc > 0 ? argv[0] : NULL), .verbs = verbs, .n_verbs = n_verbs};
-    int before = leading_options(argc - 1, argv + 1);
-    if (before == argc - 1) { /* no verb */
-        if (argc > 1 && str_eq(argv[1], "--version")) {
-            cli.verb = find_verb(verbs, n_verbs, "version");
-            return run_verb(&cli, 0, NULL);
-        }
-        struct buf out = BUF_INIT;
-        usage_program(cli.program, verbs, n_verbs, &out);
-        bool asked = argc > 1 && (str_eq(argv[1], "--help") || str_eq(argv[1], "-h"));
-        enum exit_code code = asked ? cli_print(&out) : EXIT_USAGE;
-        if (!asked) {
-            (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-        }
-        buf_done(&out);
-        return code;
+    const int n_words = argc > 0 ? argc - 1 : 0;
+    const int before = leading_options(n_words, argv + 1);
+    if (before == n_words) {
+        return without_verb(&cli, n_words, argv + 1);
     }
     const char *name = argv[1 + before];
     cli.verb = find_verb(verbs, n_verbs, name);
@@ -285,11 +336,7 @@ enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int arg
  * terminal. Line breaks are our own. */
 static void drop_control(char *text)
 {
-    for (char *c = text; *c != '\0'; c++) {
-        if (((unsigned char)*c < ' ' && *c != '\n') || *c == 0x7f) {
-            *c = '?';
-        }
-    }
+    (void)text_replace_control(text, "\n", '?'); /* its length is nobody's */
 }
 
 enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, ...)
@@ -338,7 +385,7 @@ void cli_note_prose(const struct cli *cli, const char *fmt, ...)
     buf_done(&lines);
 }
 
-enum exit_code cli_print(const struct buf *out)
+static enum exit_code print(const struct buf *out)
 {
     if (fwrite(buf_cstr(out), 1, out->len, stdout) != out->len || fflush(stdout) != 0) {
         if (errno == EPIPE) { /* the reader left (| head): end as silently as any tool */
@@ -348,6 +395,19 @@ enum exit_code cli_print(const struct buf *out)
         return cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write to stdout: %s", strerror(errno));
     }
     return EXIT_OK;
+}
+
+/* Logs and texts of servers are among it. Programs get them as they are. */
+enum exit_code cli_print(const struct buf *out)
+{
+    if (out->len == 0 || isatty(STDOUT_FILENO) != 1) {
+        return print(out);
+    }
+    struct buf shown = BUF_INIT;
+    text_put_shown(&shown, out->data, out->len);
+    const enum exit_code code = print(&shown);
+    buf_done(&shown);
+    return code;
 }
 
 enum exit_code cli_show(const struct cli *cli, const struct buf *out)
@@ -365,6 +425,9 @@ enum exit_code cli_show(const struct cli *cli, const struct buf *out)
         code = cli_error(EXIT_USAGE, "write a narrower path", "-o jsonpath: %s", err.msg);
     } else {
         code = cli_print(&text);
+        if (strspn(buf_cstr(&text), " \n") == text.len) {
+            cli_note(cli, "-o jsonpath found nothing; -o json shows what there is");
+        }
     }
     json_decref(document);
     buf_done(&text);

@@ -7,29 +7,42 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ctl/schema.h"
+#include "ctl/show.h"
 #include "ctl/verbs.h"
 #include "doc/reader.h"
 #include "report/json_text.h"
 #include "report/terminal.h"
 
 #define INDENT 4
+#define COLUMNS_MAX 80 /* of prose: longer lines are hard to read */
 
 static void put_wrapped(const char *text, unsigned indent, struct buf *out)
 {
-    const struct terminal t = {.columns = 80};
+    const unsigned columns = show_list_columns();
+    const struct terminal t = {
+        .columns = columns > 0 && columns < COLUMNS_MAX ? columns : COLUMNS_MAX,
+    };
     buf_printf(out, "%*s", (int)indent, "");
     terminal_wrapped(out, &t, text, indent, indent);
 }
 
-/* "name   <string>   required   one of A, B" */
-static void put_head(const struct schema_field *field, const char *name, struct buf *out)
+/* "  name   <string>   required   one of A, B"; on a terminal that is too narrow with its bounds below. */
+static void put_head(const struct schema_field *field, const char *name, unsigned indent,
+                     struct buf *out)
 {
-    buf_printf(out, "%s   <", name);
+    const unsigned columns = show_list_columns();
+    const size_t begin = out->len;
+    buf_printf(out, "%*s%s   <", (int)indent, "", name);
     schema_put_type(field, out);
     buf_puts(out, field->is_required ? ">   required" : ">");
     struct buf bounds = BUF_INIT;
     schema_put_bounds(field, &bounds);
-    buf_printf(out, "%s%s\n", bounds.len == 0 ? "" : "   ", buf_cstr(&bounds));
+    if (bounds.len > 0 && columns > 0 && out->len - begin + 3 + bounds.len > columns) {
+        buf_putc(out, '\n');
+        put_wrapped(buf_cstr(&bounds), indent + INDENT, out);
+    } else {
+        buf_printf(out, "%s%s\n", bounds.len == 0 ? "" : "   ", buf_cstr(&bounds));
+    }
     buf_done(&bounds);
 }
 
@@ -38,8 +51,7 @@ static void put_names(const struct schema *s, const struct schema_field *field, 
 {
     struct schema_field child;
     for (size_t i = 0; schema_child(s, field, i, &child); i++) {
-        buf_printf(out, "%*s", (int)indent, "");
-        put_head(&child, child.name, out);
+        put_head(&child, child.name, indent, out);
         put_names(s, &child, indent + 2, out);
     }
 }
@@ -49,8 +61,7 @@ static void put_children(const struct schema *s, const struct schema_field *fiel
     struct schema_field child;
     for (size_t i = 0; schema_child(s, field, i, &child); i++) {
         buf_puts(out, i == 0 ? "\nFIELDS:\n" : "");
-        buf_puts(out, "  ");
-        put_head(&child, child.name, out);
+        put_head(&child, child.name, 2, out);
         const char *text = schema_description(s, &child);
         if (text[0] != '\0') {
             put_wrapped(text, INDENT, out);
@@ -63,8 +74,10 @@ static void explain(const struct schema *s, const struct schema_field *field, co
 {
     buf_printf(out, "KIND:   %s   (benchd.io/v1alpha1)\n", field->kind);
     if (field->name[0] != '\0') {
-        buf_puts(out, "FIELD:  ");
-        put_head(field, path, out);
+        struct buf label = BUF_INIT;
+        buf_printf(&label, "FIELD:  %s", path);
+        put_head(field, buf_cstr(&label), 0, out);
+        buf_done(&label);
     }
     const char *text = schema_description(s, field);
     if (text[0] != '\0') {

@@ -1,4 +1,7 @@
-/* benchctl get [runs|benchmarks] [NAME...]. */
+/* benchctl get [runs|benchmarks] [NAME...], or as `-o name` prints them: get KIND/NAME... */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -10,7 +13,11 @@
 #include "ctl/show.h"
 #include "ctl/verbs.h"
 
+#define GROUP ".benchd.io" /* of kinds, as kubectl may write it */
+
 struct get {
+    bool is_runs;
+    VEC(const char *) names; /* without their kinds; borrowed */
     struct list_wanted wanted;
     const char *const *columns; /* what the kind can be sorted by */
     int column;                 /* -1: as they are listed */
@@ -33,16 +40,62 @@ static enum exit_code take_order(const struct cli *cli, struct get *g)
     return code;
 }
 
-static enum exit_code take(const struct cli *cli, bool is_runs, struct get *ret)
+/* "run", "benchmarkruns.benchd.io": the first `len` bytes of a word. False: no kind that is listed. */
+static bool read_kind(const char *word, size_t len, bool *ret_is_runs)
 {
-    const bool has_kind = cli->args.n_words > 0;
-    *ret = (struct get){
-        .wanted = {.names = has_kind ? cli->args.words + 1 : NULL,
-                   .n_names = has_kind ? cli->args.n_words - 1 : 0,
-                   .selector = args_get(&cli->args, "selector", NULL),
-                   .is_all_namespaces = args_has(&cli->args, "all-namespaces")},
-        .columns = is_runs ? runs_columns : benchmarks_columns,
+    _cleanup_(freep) char *kind = xstrndup(word, len);
+    if (str_has_suffix(kind, GROUP)) {
+        kind[strlen(kind) - strlen(GROUP)] = '\0';
+    }
+    *ret_is_runs = cli_is_run_kind(kind);
+    return *ret_is_runs || cli_is_benchmark_kind(kind);
+}
+
+/* "KIND NAME..." or "KIND/NAME...". */
+static enum exit_code take_words(const struct cli *cli, struct get *g)
+{
+    const char *const *words = cli->args.words;
+    g->is_runs = true;
+    const bool has_slash = cli->args.n_words > 0 && strchr(words[0], '/') != NULL;
+    for (size_t i = 0; i < cli->args.n_words; i++) {
+        const char *slash = has_slash ? strchr(words[i], '/') : NULL;
+        bool is_runs = g->is_runs;
+        if (has_slash && slash == NULL) {
+            return cli_error(EXIT_USAGE, "write each as KIND/NAME, or KIND once before all names",
+                             "'%s' has no kind, but '%s' has", words[i], words[0]);
+        }
+        if ((i == 0 || has_slash) &&
+            !read_kind(words[i], slash == NULL ? strlen(words[i]) : (size_t)(slash - words[i]),
+                       &is_runs)) {
+            return cli_error(EXIT_USAGE, "list runs or benchmarks, for example: benchctl get runs",
+                             "cannot list '%s'", words[i]);
+        }
+        if (i > 0 && is_runs != g->is_runs) {
+            return cli_error(EXIT_USAGE, "list one kind at a time",
+                             "'%s' and '%s' are of different kinds", words[0], words[i]);
+        }
+        g->is_runs = is_runs;
+        if (i > 0 || has_slash) {
+            *vec_push(&g->names) = has_slash ? slash + 1 : words[i];
+        }
+    }
+    return EXIT_OK;
+}
+
+static enum exit_code take(const struct cli *cli, struct get *ret)
+{
+    const enum exit_code code = take_words(cli, ret);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const bool is_runs = ret->is_runs;
+    ret->wanted = (struct list_wanted){
+        .names = ret->names.items,
+        .n_names = ret->names.len,
+        .selector = args_get(&cli->args, "selector", NULL),
+        .is_all_namespaces = args_has(&cli->args, "all-namespaces"),
     };
+    ret->columns = is_runs ? runs_columns : benchmarks_columns;
     const bool is_here = cli->is_local || cli->store != NULL;
     if (ret->wanted.is_all_namespaces && is_here) {
         return cli_error(EXIT_USAGE, "remove --all-namespaces, or --local and --store",
@@ -124,23 +177,51 @@ static enum exit_code get_benchmarks(struct backend *b, const struct get *g)
 #define WATCH_LOCAL_MS 1000
 #define WATCH_CLUSTER_MS 2000
 
+/* What runs_state_text says of each run, sorted; owned. */
+struct state_texts {
+    VEC(char *) list;
+};
+
 struct watching {
     struct backend *b;
     const struct get *get;
-    struct run_list list; /* as it was shown last */
-    bool is_shown;        /* the header was printed */
+    struct state_texts texts; /* as the runs were shown last */
+    bool is_shown;            /* the header was printed */
 };
 
-static bool has_changed(const struct run_list *before, const struct listed_run *l)
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void state_texts_init(struct state_texts *ret, const struct run_list *list)
+{
+    *ret = (struct state_texts){0};
+    vec_each (const struct listed_run, l, &list->items) {
+        *vec_push(&ret->list) = runs_state_text(l);
+    }
+    if (ret->list.len > 0) {
+        qsort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), by_text);
+    }
+}
+
+static void state_texts_done(struct state_texts *t)
+{
+    vec_each (char *, text, &t->list) {
+        free(*text);
+    }
+    vec_done(&t->list);
+}
+
+static bool has_changed(const struct state_texts *before, const struct listed_run *l)
 {
     _cleanup_(freep) char *now = runs_state_text(l);
-    vec_each (const struct listed_run, other, &before->items) {
-        _cleanup_(freep) char *then = runs_state_text(other);
-        if (str_eq(now, then)) {
-            return false;
-        }
+    const void *same = NULL;
+    if (before->list.len > 0) {
+        same = bsearch(&now, before->list.items, before->list.len, sizeof(before->list.items[0]),
+                       by_text);
     }
-    return true;
+    return same == NULL;
 }
 
 /* Prints the runs of the list that were not shown as they are now. */
@@ -148,7 +229,7 @@ static enum exit_code show_changes(struct watching *w, const struct run_list *li
 {
     struct run_list changed = {0}; /* borrows its rows */
     vec_each (const struct listed_run, l, &list->items) {
-        if (has_changed(&w->list, l)) {
+        if (has_changed(&w->texts, l)) {
             *vec_push(&changed.items) = *l;
         }
     }
@@ -173,9 +254,10 @@ static enum exit_code look_again(void *ctx)
     enum exit_code code = list_runs(w->b, w->get, &list);
     if (code == EXIT_OK) {
         code = show_changes(w, &list);
+        state_texts_done(&w->texts);
+        state_texts_init(&w->texts, &list);
     }
-    run_list_done(&w->list);
-    w->list = list;
+    run_list_done(&list);
     return code;
 }
 
@@ -185,30 +267,25 @@ static enum exit_code watch_runs(struct backend *b, const struct get *g)
     const bool is_here = b->cli->is_local || b->cli->store != NULL;
     const enum exit_code code =
         list_watch(look_again, &w, is_here ? WATCH_LOCAL_MS : WATCH_CLUSTER_MS);
-    run_list_done(&w.list);
+    state_texts_done(&w.texts);
     return code;
 }
 
 static enum exit_code run(struct cli *cli)
 {
-    const char *const *words = cli->args.words;
-    const bool is_runs = cli->args.n_words == 0 || cli_is_run_kind(words[0]);
-    if (!is_runs && !cli_is_benchmark_kind(words[0])) {
-        return cli_error(EXIT_USAGE, "list runs or benchmarks, for example: benchctl get runs",
-                         "cannot list '%s'", words[0]);
-    }
-    struct get get;
+    struct get get = {0};
     struct backend *b = NULL;
-    enum exit_code code = take(cli, is_runs, &get);
+    enum exit_code code = take(cli, &get);
     if (code == EXIT_OK) {
         code = backend_open(cli, &b);
     }
     if (code == EXIT_OK && args_has(&cli->args, "watch")) {
         code = watch_runs(b, &get);
     } else if (code == EXIT_OK) {
-        code = is_runs ? get_runs(b, &get) : get_benchmarks(b, &get);
+        code = get.is_runs ? get_runs(b, &get) : get_benchmarks(b, &get);
     }
     backend_free(b);
+    vec_done(&get.names);
     return code;
 }
 
@@ -229,6 +306,7 @@ const struct verb verb_get = {
                 "  benchctl get runs 7k3fq --store sqlite:results.db -o json\n"
                 "  benchctl get runs --sort-by duration --watch\n"
                 "  benchctl get runs -A -l team=vision\n"
+                "  benchctl get $(benchctl get runs -o name) -o wide\n"
                 "  benchctl get benchmarks --local\n",
     .details = "Benchmarks are those in the cluster, or with --local the shipped ones. A local\n"
                "run whose process died is listed with its last phase and (interrupted); resume\n"

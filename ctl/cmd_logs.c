@@ -1,4 +1,5 @@
 /* benchctl logs RUN: prints the logs of one replica. */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/parse.h"
@@ -96,6 +97,13 @@ static enum exit_code logs(struct backend *b, const struct loaded_run *run, stru
     }
     if (w->attempt.point == NOT_GIVEN) {
         return not_there(run, w, EXIT_USAGE, "several points have logs, choose one with --point");
+    }
+    if (run->def != NULL && w->attempt.point >= run->def->matrix.n_points) {
+        _cleanup_(freep) char *fix = xasprintf("write --point 0 to %" PRIu32 "; benchctl describe "
+                                               "%s lists them",
+                                               run->def->matrix.n_points - 1, run->row.name);
+        return cli_error(EXIT_NOT_FOUND, fix, "run '%s' has no point %lld", run->row.name,
+                         (long long)w->attempt.point);
     }
     const struct attempt_row *row = attempt_rows_find(run->rows, run->n_rows, &w->attempt);
     if (row == NULL) {

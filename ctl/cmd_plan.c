@@ -5,6 +5,7 @@
 #include "ctl/definition.h"
 #include "ctl/preview.h"
 #include "ctl/profiles.h"
+#include "ctl/show.h"
 #include "ctl/verbs.h"
 #include "pod/body.h"
 
@@ -24,7 +25,12 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def)
         free(text);
         json_decref(document);
     } else {
-        struct preview_opts opts = {is_local, cli_output_is(cli, "wide"), cli->no_headers};
+        const struct preview_opts opts = {
+            .is_local = is_local,
+            .is_wide = cli_output_is(cli, "wide"),
+            .no_headers = cli->no_headers,
+            .columns = show_list_columns(),
+        };
         r = preview_text(def, &opts, &out, &err);
     }
     enum exit_code code = r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : cli_show(cli, &out);
@@ -64,7 +70,7 @@ static enum exit_code run(struct cli *cli)
         definition_note_thresholds(cli, def);
     }
     if (code == EXIT_OK && !is_local && pod_check_systems(def->spec, &err) < 0) {
-        cli_note(cli, "note: this cannot run in a cluster: %s", err.msg);
+        cli_note_prose(cli, "note: this cannot run in a cluster: %s", err.msg);
     }
     run_def_free(def);
     definition_file_done(&file);

@@ -118,6 +118,21 @@ static enum exit_code show_page(const struct cli *cli, const struct loaded_runs 
     return code;
 }
 
+/* "choose one that it has: --chart points, trials". */
+static char *charts_there(const struct result *result)
+{
+    struct buf text = BUF_INIT, out = BUF_INIT;
+    for (size_t i = 0; report_chart_names[i] != NULL; i++) {
+        buf_clear(&out);
+        if (report_svg(result, report_chart_names[i], &out) == REPORT_CHART_MADE) {
+            buf_printf(&text, "%s%s", text.len == 0 ? "choose one that it has: --chart " : ", ",
+                       report_chart_names[i]);
+        }
+    }
+    buf_done(&out);
+    return text.len == 0 ? NULL : buf_take(&text);
+}
+
 static enum exit_code show_chart(const struct cli *cli, const struct result *result)
 {
     const char *chart = args_get(&cli->args, "chart", report_chart_names[0]);
@@ -127,10 +142,11 @@ static enum exit_code show_chart(const struct cli *cli, const struct result *res
     case REPORT_CHART_MADE:
         code = cli_print(&out);
         break;
-    case REPORT_CHART_EMPTY:
-        code = cli_error(EXIT_USAGE, "choose another with --chart",
-                         "the run has nothing to show as the chart '%s'", chart);
+    case REPORT_CHART_EMPTY: {
+        _cleanup_(freep) char *fix = charts_there(result);
+        code = cli_error(EXIT_USAGE, fix, "the run has nothing to show as the chart '%s'", chart);
         break;
+    }
     default: {
         struct buf names = BUF_INIT;
         buf_puts(&names, "one of:");

@@ -1,11 +1,44 @@
 /* benchctl simulate NAME: predicts every point of a definition without running it. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/parse.h"
+#include "base/str.h"
 #include "ctl/definition.h"
 #include "ctl/profiles.h"
 #include "ctl/simulate_args.h"
 #include "ctl/verbs.h"
+
+/* --nodes: the parameters that say how many trainers and workers there are get this value. */
+static enum exit_code load_nodes(const struct cli *cli, const struct definition_file *file,
+                                 struct definition_load_params *params, int64_t nodes,
+                                 struct run_def **ret)
+{
+    char *sets[2] = {0};
+    static const enum role roles[] = {ROLE_TRAINER, ROLE_WORKER};
+    const char *before = NULL;
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+        const char *from = (*ret)->spec->roles[roles[i]].replicas.from;
+        if (from != NULL && (before == NULL || !str_eq(from, before))) {
+            sets[params->n_sets++] = xasprintf("%s=%" PRId64, from, nodes);
+            before = from;
+        }
+    }
+    run_def_free(*ret);
+    *ret = NULL;
+    params->sets = (const char *const *)sets;
+    const enum exit_code code =
+        params->n_sets == 0
+            ? cli_error(EXIT_USAGE, NULL,
+                        "--nodes: no parameter of the definition says how many trainers or workers "
+                        "there are")
+            : definition_load(cli, file, params, ret);
+    free(sets[0]);
+    free(sets[1]);
+    return code;
+}
 
 static enum exit_code load(const struct cli *cli, struct run_def **ret)
 {
@@ -20,20 +53,34 @@ static enum exit_code load(const struct cli *cli, struct run_def **ret)
         return code;
     }
     code = definition_open(cli, &file);
+    struct definition_load_params params = {
+        .profiles = &profiles,
+        .is_local = cli->is_local,
+        .created_unix_ms = clock_unix_ms(),
+    };
     if (code == EXIT_OK) {
-        _cleanup_(freep) char *set =
-            nodes == 0 ? NULL : xasprintf("trainers=%lld", (long long)nodes);
-        const struct definition_load_params params = {
-            .profiles = &profiles,
-            .is_local = cli->is_local,
-            .created_unix_ms = clock_unix_ms(),
-            .set = set,
-        };
         code = definition_load(cli, &file, &params, ret);
+    }
+    if (code == EXIT_OK && nodes > 0) {
+        code = load_nodes(cli, &file, &params, nodes, ret);
     }
     definition_file_done(&file);
     profiles_done(&profiles);
     return code;
+}
+
+/* It may take a minute: who waits at a terminal learns why. */
+static void note_size(const struct cli *cli, const struct run_def *def,
+                      const struct predict_params *params)
+{
+    const int64_t runs = params->trace->jitter_ratio == 0 ? 1 : def->spec->repeats;
+    const int64_t steps = def->spec->warmup_steps + def->spec->steps;
+    if (isatty(STDERR_FILENO) == 1) {
+        cli_note_prose(cli,
+                       "simulating %" PRIu32 " points, for each %" PRId64 " run%s of %" PRId64
+                       " steps; fewer --steps and --repeats take less time",
+                       def->matrix.n_points, runs, runs == 1 ? "" : "s", steps);
+    }
 }
 
 static enum exit_code run(struct cli *cli)
@@ -47,6 +94,7 @@ static enum exit_code run(struct cli *cli)
         code = simulate_inputs_read(cli, def, &in);
     }
     if (code == EXIT_OK) {
+        note_size(cli, def, &in.params);
         const int r = prediction_new(def, &in.params, &p, &err);
         code = r < 0 ? cli_error(EXIT_USAGE,
                                  r == -E2BIG ? "simulate fewer replicas, or fewer --steps" : NULL,
@@ -65,12 +113,17 @@ const struct verb verb_simulate = {
     .name = "simulate",
     .args = "NAME [option...]",
     .summary = "Predict the points of a run without running it",
-    .examples = "  benchctl simulate vgg16-trainer-sweep --link 10gbit --layers layers.yaml\n"
+    .examples = "  benchctl simulate vgg16-trainer-sweep --link 10gbit --layers layers.yaml \\\n"
+                "      --steps 20 --repeats 3\n"
                 "  benchctl simulate sweep --nodes 9 --link 1gbit --layers l.yaml --trace x7k2p\n"
+                "  benchctl simulate vgg16-allreduce-sweep --nodes 9 --link 1gbit --layers l.yaml\n"
                 "  benchctl simulate -f my-sweep.yaml --local --layers l.yaml -o json\n",
-    .details = "Simulates trainers and parameter servers with recorded times, and with the code\n"
-               "that plans benchworker's exchange. Every figure is marked as predicted; compare\n"
-               "and gate take runs alone. What it knows and what not: docs/prediction.md.\n\n"
+    .details = "Simulates trainers and parameter servers, or workers that form a ring, with\n"
+               "recorded times, and with the code that plans benchworker's exchange. Every\n"
+               "figure is marked as predicted; compare and gate take runs alone. What it knows\n"
+               "and what not: docs/prediction.md. A long sweep takes a minute: fewer --steps and\n"
+               "--repeats take less time. --trace RUN is a run of the cluster; with --local or\n"
+               "--store one of this machine.\n\n"
                "Record the times of the layers first, unless the definition has a trace:\n"
                "  benchworker bench --batch 64 -o trace >layers.yaml",
     .opts = opts,

@@ -156,11 +156,12 @@ static enum exit_code validate_word(const struct cli *cli, const struct profiles
         code = validate(cli, profiles, &file, files == NULL ? NULL : &f, &out);
         code = code == EXIT_OK && files == NULL ? cli_print(&out) : code;
     } else {
+        _cleanup_(freep) char *fix = r == -ENOENT ? definition_fix(word, false) : NULL;
         code = r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE;
         if (files == NULL) {
-            (void)cli_error(code, NULL, "%s", err.msg);
+            (void)cli_error(code, fix, "%s", err.msg);
         } else {
-            diags_add(&f.problems, (struct mark){0}, "", NULL, "%s", err.msg);
+            diags_add(&f.problems, (struct mark){0}, "", fix, "%s", err.msg);
         }
     }
     if (files != NULL) { /* grows in memory only */

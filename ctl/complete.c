@@ -64,6 +64,7 @@ static const struct source sources[] = {
     {"SET", NULL},
     {"T", NULL},
     {"TEXT", NULL},
+    {"US", NULL},
 };
 
 static const struct source *find_source(const char *value_name)

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "core/role.h"
 #include "ctl/backend.h"
 #include "ctl/benchmarks.h"
@@ -22,13 +23,16 @@
 #include "spec/shipped_profiles.h"
 #include "spec/spec_load.h"
 
+/* A shell shows it to a person: names and descriptions may be anybody's. */
 static void offer(struct typing *t, const char *text, const char *help)
 {
     if (str_has_prefix(text, t->end.text)) {
+        const size_t begin = t->out.len;
         buf_puts(&t->out, text);
         if (help[0] != '\0') {
             buf_printf(&t->out, "\t%.*s", (int)strcspn(help, "\n\t"), help);
         }
+        t->out.len = begin + text_replace_control(t->out.data + begin, "\t", '?');
         buf_putc(&t->out, '\n');
     }
 }

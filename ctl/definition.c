@@ -16,7 +16,10 @@ enum exit_code definition_named(const struct cli *cli)
 {
     const char *file = args_get(&cli->args, "file", NULL);
     if ((file == NULL) == (cli->args.n_words == 0)) {
-        return cli_error(EXIT_USAGE, NULL, "'%s' needs a NAME or -f FILE%s", cli->verb->name,
+        return cli_error(EXIT_USAGE,
+                         file != NULL ? "remove one of the two"
+                                      : "list the names with: benchctl get benchmarks --local",
+                         "'%s' needs a NAME or -f FILE%s", cli->verb->name,
                          file == NULL ? "" : ", not both");
     }
     return EXIT_OK;
@@ -32,10 +35,12 @@ enum exit_code definition_open(const struct cli *cli, struct definition_file *re
     struct err err = {0};
     int r = file != NULL ? definition_read(file, ret, &err)
                          : definition_find(cli->args.words[0], ret, &err);
-    if (r < 0) {
-        return cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    if (r == -ENOENT) {
+        _cleanup_(freep) char *fix =
+            definition_fix(file != NULL ? file : cli->args.words[0], file != NULL);
+        return cli_error(EXIT_NOT_FOUND, fix, "%s", err.msg);
     }
-    return EXIT_OK;
+    return r < 0 ? cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg) : EXIT_OK;
 }
 
 enum exit_code definition_number(const struct cli *cli, const char *option, int64_t max,
@@ -116,9 +121,11 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
         return code;
     }
     _cleanup_(freep) const char **sets = definition_sets(cli, &overrides.n_sets);
-    if (params->set != NULL) {
-        sets = xreallocarray(sets, overrides.n_sets + 1, sizeof(*sets));
-        sets[overrides.n_sets++] = params->set;
+    if (params->n_sets > 0) {
+        sets = xreallocarray(sets, overrides.n_sets + params->n_sets, sizeof(*sets));
+    }
+    for (size_t i = 0; i < params->n_sets; i++) {
+        sets[overrides.n_sets++] = params->sets[i];
     }
     overrides.sets = sets;
     overrides.is_as_written = !params->is_local && overrides.n_sets == 0;

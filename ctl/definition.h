@@ -30,8 +30,9 @@ struct definition_load_params {
     bool is_local;                   /* with its local block merged, on this machine */
     const char *run, *uid;           /* NULL: placeholders, for a plan */
     int64_t created_unix_ms;
-    struct diags *problems; /* NULL: they are printed; else they are moved there */
-    const char *set;        /* one more --set; NULL: none */
+    struct diags *problems;  /* NULL: they are printed; else they are moved there */
+    const char *const *sets; /* (n_sets) more of --set, borrowed */
+    size_t n_sets;
 };
 
 /* Applies --set, --steps and --repeats, checks everything and prints every problem. */

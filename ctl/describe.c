@@ -1,7 +1,6 @@
 /* See describe.h. One function a section, in the order of the text. */
 #include "ctl/describe.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -148,28 +147,32 @@ static void format_definition(const struct describe_params *p, struct buf *out)
          (long long)spec->run_policy.backoff_limit);
 }
 
-/* A worker wrote it: control characters, which a terminal would obey, become '?'. */
+/* "-" for what a machine does not have or does not tell. */
 static void value_text(const json_t *value, struct buf *out)
 {
+    if (json_is_null(value)) {
+        buf_putc(out, '-');
+        return;
+    }
     char *text = json_is_string(value)
                      ? xstrdup(json_string_value(value))
                      : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
-    for (char *p = text; p != NULL && *p != '\0'; p++) {
-        *p = iscntrl((unsigned char)*p) ? '?' : *p;
-    }
     buf_puts(out, text == NULL ? "?" : text);
     free(text);
 }
 
-/* The distinct values of one key over all replicas, in the order in which they appear. */
+/* The distinct values of one key over all replicas, in the order in which they appear. No line where none
+ * has a value. */
 static void format_environment_key(const struct describe_params *p, json_t *const *environments,
                                    size_t n, const char *key, struct buf *out)
 {
     VEC(const json_t *) seen = {0};
+    bool is_known = false;
     struct buf text = BUF_INIT;
     for (size_t i = 0; i < n; i++) {
         const json_t *value = json_object_get(environments[i], key);
         bool is_new = value != NULL;
+        is_known = is_known || (is_new && !json_is_null(value));
         vec_each (const json_t *, old, &seen) {
             is_new = is_new && !json_equal(*old, value);
         }
@@ -179,8 +182,10 @@ static void format_environment_key(const struct describe_params *p, json_t *cons
             *vec_push(&seen) = value;
         }
     }
-    _cleanup_(freep) char *label = xasprintf("  %s:", key);
-    line(p, out, label, "%s", buf_cstr(&text));
+    if (is_known) {
+        _cleanup_(freep) char *label = xasprintf("  %s:", key);
+        line(p, out, label, "%s", buf_cstr(&text));
+    }
     vec_done(&seen);
     buf_done(&text);
 }
@@ -552,24 +557,6 @@ static void format_slow(const struct describe_params *p, struct buf *out)
     }
 }
 
-/* The replica whose log is most useful: the one that the cause names, else the first that
- * failed. */
-static const struct replica_row *culprit(const struct attempt_row *row)
-{
-    const struct replica_row *first = NULL;
-    vec_each (const struct replica_row, rep, &row->replicas) {
-        _cleanup_(freep) char *name =
-            xasprintf("%s/%u:", role_to_string(rep->id.role), rep->id.index);
-        if (row->error != NULL && strstr(row->error, name) != NULL) {
-            return rep;
-        }
-        if (first == NULL && rep->failure != NULL) {
-            first = rep;
-        }
-    }
-    return first;
-}
-
 /* What a log rule says of a failure has lines. */
 static void put_indented(const char *text, struct buf *out)
 {
@@ -596,7 +583,7 @@ static void format_failed_attempt(const struct describe_params *p, const struct 
             put_indented(rep->failure, out);
         }
     }
-    const struct replica_row *rep = culprit(row);
+    const struct replica_row *rep = attempt_row_find_culprit(row);
     if (rep != NULL) {
         buf_printf(out,
                    "    benchctl logs %s %s --point %u --trial %u --attempt %u --role %s "
@@ -642,7 +629,7 @@ static void format_events(const struct describe_params *p, struct buf *out)
     table_free(t);
 }
 
-void describe_format(const struct describe_params *p, struct buf *out)
+static void format_all(const struct describe_params *p, struct buf *out)
 {
     format_identity(p, out);
     if (p->result == NULL) {
@@ -660,4 +647,14 @@ void describe_format(const struct describe_params *p, struct buf *out)
     format_late(p, out);
     format_failures(p, out);
     format_events(p, out);
+}
+
+/* Workers, kubelets and authors of definitions have written a part of it. */
+void describe_format(const struct describe_params *p, struct buf *out)
+{
+    struct buf text = BUF_INIT;
+    format_all(p, &text);
+    (void)text_replace_control(text.data, "\n", '?'); /* its length is nobody's */
+    buf_puts(out, text.data);
+    buf_done(&text);
 }

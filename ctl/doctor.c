@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "report/json_text.h"
 #include "report/terminal.h"
 
@@ -87,11 +88,7 @@ enum exit_code checks_exit_code(const struct checks *c)
 static char *plain_dup(const char *text)
 {
     char *plain = xstrdup(text);
-    for (char *c = plain; *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ' || *c == 0x7f) {
-            *c = ' ';
-        }
-    }
+    (void)text_replace_control(plain, "", ' '); /* its length is nobody's */
     return plain;
 }
 

@@ -2,6 +2,7 @@
 #include "ctl/find.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -162,26 +163,79 @@ void definition_names(struct places *ret)
     places_done(&p);
 }
 
-static int not_found(const char *name, struct err *err)
+/* The name in `folder` that is nearest to `name`, with its folder; NULL: none is near. Owned. */
+static char *near_file(const char *folder, const char *name)
+{
+    struct places names = {0};
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        places_add_take(&names, xstrdup(entry->d_name));
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    const char *hint = str_suggest(name, (const char *const *)names.list.items, names.list.len);
+    char *path = hint == NULL          ? NULL
+                 : str_eq(folder, ".") ? xstrdup(hint)
+                                       : xasprintf("%s/%s", folder, hint);
+    places_done(&names);
+    return path;
+}
+
+/* The shipped definition of that name, or a near one; NULL: none is near. Owned. */
+static char *near_builtin(const char *name)
 {
     struct places names;
     definition_names(&names);
     const char *hint = str_suggest(name, (const char *const *)names.list.items, names.list.len);
-    struct buf text = BUF_INIT;
-    if (hint != NULL) {
-        buf_printf(&text, "; did you mean '%s'?", hint);
-    } else {
-        for (size_t i = 0; i < names.list.len; i++) {
-            buf_printf(&text, "%s%s", i == 0 ? "; available: " : ", ", names.list.items[i]);
-        }
-    }
-    int r = err_set(
-        err, ENOENT,
-        "benchmark '%s' not found: there is no file and no shipped definition of that name%s", name,
-        buf_cstr(&text));
-    buf_done(&text);
+    char *copy = hint == NULL ? NULL : xstrdup(hint);
     places_done(&names);
-    return r;
+    return copy;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* "did you mean 'x.yaml'?"; NULL: no file beside `path` is near. Owned. */
+static char *fix_by_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    _cleanup_(freep) char *folder = slash == NULL   ? xstrdup(".")
+                                    : slash == path ? xstrdup("/")
+                                                    : xstrndup(path, (size_t)(slash - path));
+    _cleanup_(freep) char *file = near_file(folder, last_part(path));
+    return file == NULL ? NULL : xasprintf("did you mean '%s'?", file);
+}
+
+static char *fix_of_file(const char *path)
+{
+    const char *last = last_part(path);
+    char *fix = fix_by_folder(path);
+    if (fix != NULL) {
+        return fix;
+    }
+    _cleanup_(freep) char *stem = xstrndup(last, strcspn(last, "."));
+    _cleanup_(freep) char *builtin = near_builtin(stem);
+    return builtin == NULL ? NULL
+                           : xasprintf("write %s, without -f and without an ending, for the "
+                                       "shipped definition",
+                                       builtin);
+}
+
+char *definition_fix(const char *name, bool is_path)
+{
+    char *fix = NULL;
+    if (is_path || definition_is_file(name)) {
+        fix = fix_of_file(name);
+    } else {
+        _cleanup_(freep) char *builtin = near_builtin(name);
+        fix = builtin == NULL ? NULL : xasprintf("did you mean '%s'?", builtin);
+    }
+    return fix != NULL ? fix : xstrdup("list the names with: benchctl get benchmarks --local");
 }
 
 int definition_find(const char *name, struct definition_file *ret, struct err *err)
@@ -201,8 +255,20 @@ int definition_find(const char *name, struct definition_file *ret, struct err *e
         }
     }
     if (r == -ENOENT) {
-        r = not_found(name, err);
+        (void)err_set(err, ENOENT,
+                      "benchmark '%s' not found: there is no file and no shipped definition of "
+                      "that name",
+                      name);
     }
     places_done(&p);
     return r;
+}
+
+char *file_fix(int r, const char *path, const char *otherwise)
+{
+    if (r != -ENOENT) {
+        return NULL;
+    }
+    char *fix = fix_by_folder(path);
+    return fix != NULL ? fix : xstrdup(otherwise);
 }

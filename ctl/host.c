@@ -18,6 +18,8 @@
 
 extern char **environ;
 
+#define OUTPUT_MAX 65536 /* bytes that host_run() reads */
+
 static int64_t affinity_cpus(void)
 {
     cpu_set_t set;
@@ -132,7 +134,8 @@ int host_run(char **argv, struct buf *ret)
     (void)close(fds[1]);
     char chunk[512];
     ssize_t n = 0;
-    while (r == 0 && ((n = read(fds[0], chunk, sizeof(chunk))) > 0 || (n < 0 && errno == EINTR))) {
+    while (r == 0 && ret->len < OUTPUT_MAX &&
+           ((n = read(fds[0], chunk, sizeof(chunk))) > 0 || (n < 0 && errno == EINTR))) {
         buf_append(ret, chunk, n < 0 ? 0 : (size_t)n);
     }
     (void)close(fds[0]);

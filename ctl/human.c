@@ -61,6 +61,9 @@ void human_millicores(int64_t millicores, char buf[static HUMAN_SIZE])
     }
 }
 
+/* A hundred years fit in nanoseconds, also behind now. */
+#define DURATION_MAX_MS (36500 * INT64_C(86400000))
+
 int human_parse_duration(const char *text, int64_t *ret_ms)
 {
     int64_t total_ms = 0;
@@ -91,7 +94,7 @@ int human_parse_duration(const char *text, int64_t *ret_ms)
         }
         text += digits + 1;
     }
-    if (total_ms == 0) {
+    if (total_ms == 0 || total_ms > DURATION_MAX_MS) {
         return -EINVAL;
     }
     *ret_ms = total_ms;

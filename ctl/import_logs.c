@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -28,6 +29,7 @@
 #include "spec/spec_load.h"
 
 #define NAME_UNKNOWN "unknown"
+#define RULES_FIX "name one of docs/log-rules.md, or a file with one"
 #define STEPS_UNKNOWN 1
 #define LOG_BYTES_MAX ((size_t)64 << 20) /* kept of a log, as of the output of a process */
 #define ALL_BYTES_MAX ((size_t)512 << 20)
@@ -54,7 +56,8 @@ static enum exit_code read_rule_file(struct import *im, const char *path)
     struct err err = {0};
     const int r = definition_read(path, &file, &err);
     if (r < 0) {
-        return cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+        _cleanup_(freep) char *fix = file_fix(r, path, RULES_FIX);
+        return cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
     }
     static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
     struct diags diags = {0};
@@ -81,6 +84,15 @@ static enum exit_code take_rule(struct import *im)
 {
     const char *name = args_get(&im->cli->args, "rules", NULL);
     if (name == NULL) {
+        const char *word = im->cli->args.words[0];
+        const bool is_file =
+            strpbrk(word, "=,") == NULL && !str_eq(word, "-"); /* and no log of a point */
+        if (im->cli->args.n_words == 1 && is_file && access(word, F_OK) < 0) {
+            const int r = -errno;
+            _cleanup_(freep) char *fix =
+                file_fix(r, word, "name an archive of benchctl export, or a log with --rules NAME");
+            return cli_error(EXIT_NOT_FOUND, fix, "%s: %s", word, strerror(-r));
+        }
         return cli_error(EXIT_USAGE, "name a rule of docs/log-rules.md, or a file with one",
                          "write --rules NAME: the log rule by which the figures are found");
     }
@@ -93,9 +105,8 @@ static enum exit_code take_rule(struct import *im)
         return read_rule_file(im, name);
     }
     const char *meant = log_shipped_suggest(name);
-    _cleanup_(freep) char *fix = meant == NULL
-                                     ? xstrdup("name one of docs/log-rules.md, or a file with one")
-                                     : xasprintf("did you mean '%s'?", meant);
+    _cleanup_(freep) char *fix =
+        meant == NULL ? xstrdup(RULES_FIX) : xasprintf("did you mean '%s'?", meant);
     return cli_error(EXIT_USAGE, fix, "no log rule '%s' ships", name);
 }
 
@@ -301,10 +312,11 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
     struct err err = {0};
     const int r = import_file_read(path, on_bytes, l, &file, &fix, &err);
     if (r < 0) {
+        _cleanup_(freep) char *near = file_fix(r, path, "name a file that exists, or - for stdin");
         return cli_error(r == -ENOENT    ? EXIT_NOT_FOUND
                          : r == -EBADMSG ? EXIT_USAGE
                                          : EXIT_LOCAL_RESOURCE,
-                         fix, "%s", err.msg);
+                         near != NULL ? near : fix, "%s", err.msg);
     }
     enum exit_code code = check_new(im, path, &file);
     if (code != EXIT_OK) {

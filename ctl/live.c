@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "ctl/terminal.h"
 #include "report/wrap.h"
 
@@ -135,6 +136,7 @@ struct live *live_new(struct uv_loop_s *loop, const struct live_model *model, bo
 void live_note(struct live *l, const char *reason, const char *note)
 {
     _cleanup_(freep) char *text = xasprintf("%s: %s", reason, note);
+    (void)text_replace_control(text, "", ' '); /* it may quote a process */
     struct buf out = BUF_INIT;
     move_up(l, &out);
     buf_printf(&out, "\033[J%s ", l->ascii ? "!" : "⚠");

@@ -93,9 +93,11 @@ static enum exit_code add_builtin(const struct cli *cli, const char *name, bool 
     spec_free(spec);
     diags_done(&diags);
     definition_file_done(&file);
-    return r >= 0 || !is_needed
-               ? EXIT_OK
-               : cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_USAGE, NULL, "%s", err.msg);
+    if (r >= 0 || !is_needed) {
+        return EXIT_OK;
+    }
+    _cleanup_(freep) char *fix = r == -ENOENT ? definition_fix(name, false) : NULL;
+    return cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_USAGE, fix, "%s", err.msg);
 }
 
 static enum exit_code list_benchmarks(struct backend *b, const struct list_wanted *wanted,
@@ -157,14 +159,18 @@ static enum exit_code follow_logs(struct backend *b, const char *what,
                      "run '%s': --follow works for runs in a cluster only", what);
 }
 
+/* *ret is the caller's, where it is EXIT_OK. */
+static enum exit_code find_run(struct local *l, const char *what, struct run_row *ret)
+{
+    const enum exit_code code = open_store(l);
+    return code == EXIT_OK ? local_store_find_run(l->backend.cli, l->store, what, ret) : code;
+}
+
 static enum exit_code delete_run(struct backend *b, const char *what, char **ret_name)
 {
     struct local *l = (struct local *)b;
     struct run_row row;
-    enum exit_code code = open_store(l);
-    if (code == EXIT_OK) {
-        code = local_store_find_run(b->cli, l->store, what, &row);
-    }
+    enum exit_code code = find_run(l, what, &row);
     if (code != EXIT_OK) {
         return code;
     }
@@ -189,10 +195,7 @@ static enum exit_code undelete_run(struct backend *b, const char *what, char **r
 {
     struct local *l = (struct local *)b;
     struct run_row row;
-    enum exit_code code = open_store(l);
-    if (code == EXIT_OK) {
-        code = local_store_find_run(b->cli, l->store, what, &row);
-    }
+    enum exit_code code = find_run(l, what, &row);
     if (code != EXIT_OK) {
         return code;
     }

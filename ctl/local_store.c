@@ -55,8 +55,24 @@ static enum exit_code cannot_create(int r, const struct err *err)
                      err->msg);
 }
 
+/* A file's name alone is the usual mistake. */
+static enum exit_code check_option(const struct cli *cli)
+{
+    const char *store = cli->store;
+    if (store == NULL || (str_has_prefix(store, "sqlite:") && store[strlen("sqlite:")] != '\0')) {
+        return EXIT_OK;
+    }
+    const bool is_file = store[0] != '\0' && strchr(store, ':') == NULL;
+    _cleanup_(freep) char *fix = xasprintf("write --store sqlite:%s", is_file ? store : "FILE");
+    return cli_error(EXIT_USAGE, fix, "store '%s': not a store", store);
+}
+
 enum exit_code local_store_open(const struct cli *cli, bool create, struct store **ret)
 {
+    const enum exit_code wrong = check_option(cli);
+    if (wrong != EXIT_OK) {
+        return wrong;
+    }
     _cleanup_(freep) char *url = local_store_url(cli);
     if (url == NULL) {
         return cli_error(EXIT_LOCAL_RESOURCE, "choose a file with --store sqlite:FILE",

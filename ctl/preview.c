@@ -2,6 +2,7 @@
 #include "ctl/preview.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -11,12 +12,13 @@
 #include "decide/reconcile.h"
 #include "pod/point_rate.h"
 #include "report/table.h"
-#include "report/terminal.h"
+#include "report/wrap.h"
 
 #define SHOWN_SLOTS 24
 #define SLOTS_A_LINE 12
 #define SHOWN_NAMES 8
 #define WIDTH 80 /* of tables, where they can be parted */
+#define INDENT 2 /* of the lines that a line is broken into */
 
 struct point_sum {
     uint32_t point;
@@ -207,8 +209,15 @@ static struct table *make_points(const struct run_def *def, const struct point_s
     return t;
 }
 
+/* Of a table, before it says less or is parted. */
+static size_t width_of(const struct preview_opts *opts)
+{
+    return opts->columns == 0 || opts->columns > WIDTH ? WIDTH : opts->columns;
+}
+
 /* "In all points: batch_size=2 image_size=96"; nothing if each value varies. */
-static void format_common(const struct run_def *def, struct buf *out)
+static void format_common(const struct run_def *def, const struct preview_opts *opts,
+                          struct buf *out)
 {
     struct buf text = BUF_INIT;
     vec_each (const struct param, param, &def->matrix.points[0].params.list) {
@@ -218,7 +227,7 @@ static void format_common(const struct run_def *def, struct buf *out)
         }
     }
     if (text.len > 0) {
-        terminal_wrapped(out, &(struct terminal){.columns = WIDTH}, buf_cstr(&text), 0, 2);
+        wrap_text(out, buf_cstr(&text), width_of(opts), 0, INDENT);
     }
     buf_done(&text);
 }
@@ -229,15 +238,15 @@ static void format_one_table(const struct run_def *def, const struct point_sum *
 {
     struct table *t =
         make_points(def, sums, opts, system, opts->is_wide ? PARAMS_ALL : PARAMS_NOT_REPLICAS);
-    if (!opts->is_wide && table_width(t) > WIDTH) {
+    if (!opts->is_wide && table_width(t) > width_of(opts)) {
         table_free(t);
         t = make_points(def, sums, opts, system, PARAMS_VARYING);
-        format_common(def, out);
-        if (table_width(t) > WIDTH) {
+        format_common(def, opts, out);
+        if (table_width(t) > width_of(opts)) {
             table_set_gap(t, 2);
         }
     }
-    table_format(t, !opts->no_headers, out);
+    table_format_list(t, 1, !opts->no_headers, opts->is_wide ? 0 : opts->columns, out);
     table_free(t);
 }
 
@@ -245,7 +254,7 @@ static bool is_too_wide(const struct run_def *def, const struct point_sum *sums,
                         const struct preview_opts *opts)
 {
     struct table *all = make_points(def, sums, opts, ALL_SYSTEMS, PARAMS_NOT_REPLICAS);
-    const bool is_wide = table_width(all) > WIDTH;
+    const bool is_wide = table_width(all) > width_of(opts);
     table_free(all);
     return is_wide;
 }
@@ -419,8 +428,10 @@ void preview_rehearsal(const struct run_def *def, struct buf *out)
         return;
     }
     if (def->spec->workload.compute == COMPUTE_EMULATED) {
-        buf_puts(out, "rehearsal: the trainers are emulated, they sleep where others compute:\n"
-                      "  compare the figures within this run only\n");
+        buf_printf(out,
+                   "rehearsal: the %s are emulated, they sleep where others compute:\n"
+                   "  compare the figures within this run only\n",
+                   matrix_training_words(&def->matrix).many);
         return;
     }
     uint32_t worst = 0;
@@ -441,6 +452,19 @@ void preview_rehearsal(const struct run_def *def, struct buf *out)
                def->cpus == 1 ? "" : "s");
 }
 
+/* Each line as it is, or broken at its blanks where it does not fit. */
+static void put_lines(const char *text, size_t columns, struct buf *out)
+{
+    while (columns > 0 && *text != '\0') {
+        const size_t bytes = strcspn(text, "\n"), blanks = strspn(text, " ");
+        _cleanup_(freep) char *line = xstrndup(text + blanks, bytes - blanks);
+        buf_append(out, text, blanks);
+        wrap_text(out, line, columns, blanks, INDENT);
+        text += bytes + (text[bytes] == '\n');
+    }
+    buf_puts(out, text);
+}
+
 int preview_text(const struct run_def *def, const struct preview_opts *opts, struct buf *out,
                  struct err *err)
 {
@@ -450,9 +474,12 @@ int preview_text(const struct run_def *def, const struct preview_opts *opts, str
         return r;
     }
     format_points(def, sums, opts, out);
-    format_totals(def, sums, opts->is_local, out);
-    format_order(def, opts->is_wide, out);
-    format_first(def, opts->is_wide, out);
+    struct buf lines = BUF_INIT;
+    format_totals(def, sums, opts->is_local, &lines);
+    format_order(def, opts->is_wide, &lines);
+    format_first(def, opts->is_wide, &lines);
+    put_lines(buf_cstr(&lines), opts->columns, out);
+    buf_done(&lines);
     free(sums);
     return 0;
 }

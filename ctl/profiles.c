@@ -160,7 +160,10 @@ static enum exit_code cannot_start(const struct system *system, const struct pro
 /* A file in the profile's folder that its commands name and that does not exist; NULL: all do. */
 static const char *missing_file(const struct profile *profile)
 {
-    const size_t len = profile->folder == NULL ? 0 : strlen(profile->folder);
+    if (profile->folder == NULL) {
+        return NULL; /* it is part of this program: it has no files */
+    }
+    const size_t len = strlen(profile->folder);
     for (int role = 0; role < ROLE_COUNT; role++) {
         vec_each (char *const, word, &profile->commands[role].words) {
             if (strncmp(*word, profile->folder, len) == 0 && (*word)[len] == '/' &&

@@ -1,13 +1,8 @@
 /* See reproduce.h. */
 #include "ctl/reproduce.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -15,8 +10,6 @@
 #include "config.h"
 #include "ctl/file.h"
 #include "ctl/host.h"
-
-extern char **environ;
 
 #define TEXT_SIZE 200
 #define UNKNOWN "not known"
@@ -76,42 +69,13 @@ static char *value_in(const struct buf *text, const char *word)
     return xstrdup(UNKNOWN);
 }
 
-#define PROBE_MAX_BYTES 65536
-
-/* What `program --version` prints; nothing if it cannot be started. */
-static void ask_version(const char *program, struct buf *out)
-{
-    int pipes[2];
-    pid_t pid;
-    char *argv[] = {(char *)program, "--version", NULL};
-    posix_spawn_file_actions_t actions;
-    if (pipe(pipes) < 0) {
-        return;
-    }
-    (void)posix_spawn_file_actions_init(&actions); /* these only take memory */
-    (void)posix_spawn_file_actions_adddup2(&actions, pipes[1], STDOUT_FILENO);
-    (void)posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    (void)posix_spawn_file_actions_addclose(&actions, pipes[0]);
-    const int r = posix_spawn(&pid, program, &actions, NULL, argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    (void)close(pipes[1]);
-    char chunk[4096];
-    ssize_t n;
-    while (r == 0 && (n = read(pipes[0], chunk, sizeof(chunk))) > 0 && out->len < PROBE_MAX_BYTES) {
-        buf_append(out, chunk, (size_t)n);
-    }
-    (void)close(pipes[0]);
-    if (r == 0) {
-        (void)waitpid(pid, NULL, 0); /* how it ended says nothing more */
-    }
-}
-
 static void put_worker(const json_t *environments, const char *worker, struct buf *out,
                        size_t *n_differ)
 {
     static const char *const keys[] = {"source", "compiler"};
+    char *argv[] = {(char *)worker, (char *)"--version", NULL};
     struct buf version = BUF_INIT;
-    ask_version(worker, &version);
+    (void)host_run(argv, &version); /* what it does not say is not known */
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         _cleanup_(freep) char *recorded = recorded_of(environments, keys[i]);
         _cleanup_(freep) char *here = value_in(&version, keys[i]);

@@ -1,6 +1,7 @@
 /* See simulate_args.h. */
 #include "ctl/simulate_args.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,16 +13,21 @@
 #include "ctl/backend.h"
 #include "ctl/definition.h"
 #include "ctl/file.h"
+#include "ctl/find.h"
 #include "predict/calibrate.h"
 #include "spec/spec_load.h"
 
 #define COST_NS_MAX 1e6
 #define CORES_MAX 100000
+#define LATENCY_US_MAX 1e6
 #define LAYERS_MAX_BYTES ((size_t)1 << 20)
+#define RECORD_FIX "record them: benchworker bench --batch N -o trace >layers.yaml"
+#define RATE_MIN_BITS 1 /* near 0 a step takes more seconds than a number holds */
+#define RATE_MAX_BITS 1e15
 
 /* ---- options ---- */
 
-/* "10gbit", "2.5gbit", "100mbit": bytes a second. */
+/* "10gbit", "2.5gbit", "100mbit": bytes a second. -EINVAL: it is no rate; -ERANGE: it is too slow or too fast. */
 static int parse_rate(const char *text, double *ret)
 {
     static const struct {
@@ -35,11 +41,11 @@ static int parse_rate(const char *text, double *ret)
         }
         _cleanup_(freep) char *number = xstrndup(text, len - n);
         double value;
-        if (parse_f64(number, &value) < 0 || value <= 0 || value * units[i].bits > 1e15) {
+        if (parse_f64(number, &value) < 0) {
             return -EINVAL;
         }
         *ret = value * units[i].bits / 8;
-        return 0;
+        return *ret * 8 < RATE_MIN_BITS || *ret * 8 > RATE_MAX_BITS ? -ERANGE : 0;
     }
     return -EINVAL;
 }
@@ -47,12 +53,18 @@ static int parse_rate(const char *text, double *ret)
 static enum exit_code take_rate(const struct cli *cli, const char *option, double *ret)
 {
     const char *text = args_get(&cli->args, option, NULL);
-    if (text != NULL && parse_rate(text, ret) < 0) {
-        return cli_error(EXIT_USAGE, "for example --link 10gbit",
-                         "--%s '%s': expected a number with kbit, mbit, gbit or tbit", option,
-                         text);
+    const int r = text == NULL ? 0 : parse_rate(text, ret);
+    if (r >= 0) {
+        return EXIT_OK;
     }
-    return EXIT_OK;
+    _cleanup_(freep) char *fix = xasprintf("for example --%s 10gbit", option);
+    return r == -ERANGE
+               ? cli_error(EXIT_USAGE, fix,
+                           "--%s '%s': expected a rate from 0.001kbit (1 bit/s) to 1000tbit",
+                           option, text)
+               : cli_error(EXIT_USAGE, fix,
+                           "--%s '%s': expected a number with kbit, mbit, gbit or tbit", option,
+                           text);
 }
 
 static enum exit_code take_number(const struct cli *cli, const char *option, double max,
@@ -88,7 +100,10 @@ static enum exit_code take_links(const struct cli *cli, const struct run_def *de
     }
     enum exit_code code = take_rate(cli, "link", &p->trainer_bytes_per_s);
     p->server_bytes_per_s = p->trainer_bytes_per_s;
-    return code != EXIT_OK ? code : take_rate(cli, "server-link", &p->server_bytes_per_s);
+    code = code != EXIT_OK ? code : take_rate(cli, "server-link", &p->server_bytes_per_s);
+    code = code != EXIT_OK ? code : take_rate(cli, "first-link", &p->first_bytes_per_s);
+    return code != EXIT_OK ? code
+                           : take_number(cli, "latency", LATENCY_US_MAX, 1e-6, &p->latency_s);
 }
 
 static enum exit_code take_costs(const struct cli *cli, struct simulate_inputs *in)
@@ -99,9 +114,14 @@ static enum exit_code take_costs(const struct cli *cli, struct simulate_inputs *
     if (both >= 0) {
         c->receive = c->send = both;
     }
-    code = code != EXIT_OK ? code : take_number(cli, "update-cost", COST_NS_MAX, 1e-9, &c->update);
+    double update = -1;
+    code = code != EXIT_OK ? code : take_number(cli, "update-cost", COST_NS_MAX, 1e-9, &update);
+    if (update >= 0) {
+        c->update = c->worker_update = update;
+    }
     code =
         code != EXIT_OK ? code : take_number(cli, "trainer-cost", COST_NS_MAX, 1e-9, &c->trainer);
+    code = code != EXIT_OK ? code : take_number(cli, "worker-cost", COST_NS_MAX, 1e-9, &c->worker);
     code = code != EXIT_OK ? code : take_number(cli, "jitter", EMULATED_JITTER_MAX, 1, &jitter);
     in->trace.jitter_ratio = jitter;
     return code;
@@ -129,9 +149,10 @@ static enum exit_code read_layers(const struct cli *cli, const char *path,
     if (code != EXIT_OK) {
         return code;
     }
-    if (file_read(path, LAYERS_MAX_BYTES, &text, &err) < 0) {
-        code = cli_error(err.code == ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, NULL, "%s",
-                         err.msg);
+    const int r = file_read(path, LAYERS_MAX_BYTES, &text, &err);
+    if (r < 0) {
+        _cleanup_(freep) char *fix = file_fix(r, path, RECORD_FIX);
+        code = cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
     } else if (spec_load_trace(buf_cstr(&text), text.len, &ret->trace, &recorded, &diags) < 0) {
         struct buf out = BUF_INIT;
         diags_format(&diags, path, buf_cstr(&text), &out);
@@ -164,8 +185,8 @@ static void scale_trace(struct trace *t, double forward_s, double backward_s)
 
 /* ---- a stored run ---- */
 
-/* The times are the run's, unless the trainers of both only sleep and the definition says how long. */
-static void use_times(const struct loaded_run *run, const struct calibration *c,
+/* Takes the passes of `c`. The times are the run's, unless the trainers of both only sleep and the definition says how long. */
+static void use_times(const struct loaded_run *run, struct calibration *c,
                       struct simulate_inputs *in)
 {
     const struct workload *w = &run->def->spec->workload;
@@ -178,6 +199,8 @@ static void use_times(const struct loaded_run *run, const struct calibration *c,
     }
     if (w->compute == COMPUTE_REAL) {
         scale_trace(&in->trace, c->forward_s, c->backward_s);
+        in->passes = c->passes;
+        c->passes = (struct passes){0};
         in->trace.jitter_ratio = isnan(c->jitter_ratio)
                                      ? in->trace.jitter_ratio
                                      : fmin(c->jitter_ratio, EMULATED_JITTER_MAX);
@@ -188,6 +211,39 @@ static void use_times(const struct loaded_run *run, const struct calibration *c,
                "times: run %s, point %u: forward %.1f ms, backward %.1f ms, jitter %.1f%%\n",
                run->def->name, c->point, c->forward_s * 1e3, c->backward_s * 1e3,
                in->trace.jitter_ratio * 100);
+    vec_each (const struct pass, it, &in->passes) {
+        if (it->batch_size != c->batch_size) {
+            buf_printf(&in->from, "times of batch %lld: forward %.1f ms, backward %.1f ms\n",
+                       (long long)it->batch_size, it->forward_s * 1e3, it->backward_s * 1e3);
+        }
+    }
+}
+
+static void note_costs(const struct loaded_run *run, const struct calibration *c, struct buf *out)
+{
+    const struct gang_costs *costs = &c->costs;
+    const char *shm = c->shares_memory ? "; through shared memory: over TCP it is more" : "";
+    if (c->server_bytes > 0) {
+        buf_printf(out,
+                   "costs: run %s, %.1f GB: a server receives a byte in %.2f ns and sends one in "
+                   "%.2f, updates in %.2f; a trainer's thread needs %.2f%s\n",
+                   run->def->name, (double)c->server_bytes / 1e9, costs->receive * 1e9,
+                   costs->send * 1e9, costs->update * 1e9, costs->trainer * 1e9, shm);
+    }
+    if (c->worker_bytes > 0) {
+        buf_printf(out,
+                   "costs: run %s, %.1f GB: a worker sends or receives a byte in %.2f ns, updates "
+                   "one in %.2f%s\n",
+                   run->def->name, (double)c->worker_bytes / 1e9, costs->worker * 1e9,
+                   costs->worker_update * 1e9, shm);
+    }
+    if (c->server_bytes == 0 && c->worker_bytes == 0) {
+        buf_printf(
+            out,
+            "costs: run %s has no exchange that is simulated (Sync, Fp32): a byte costs nothing "
+            "but what options say\n",
+            run->def->name);
+    }
 }
 
 static enum exit_code use_run(const struct loaded_run *run, const struct run_def *def,
@@ -201,17 +257,12 @@ static enum exit_code use_run(const struct loaded_run *run, const struct run_def
                          model, def->spec->workload.model);
     }
     if (calibrate(run->result, &c, &err) < 0) {
-        return cli_error(EXIT_USAGE, "name a run of benchworker with parameter servers", "%s",
-                         err.msg);
+        return cli_error(EXIT_USAGE, "name a run of benchworker", "%s", err.msg);
     }
     use_times(run, &c, in);
     in->params.costs = c.costs;
-    buf_printf(&in->from,
-               "costs: run %s, %.1f GB: a server receives a byte in %.2f ns and sends one in "
-               "%.2f, updates in %.2f; a trainer's thread needs %.2f%s\n",
-               run->def->name, (double)c.server_bytes / 1e9, c.costs.receive * 1e9,
-               c.costs.send * 1e9, c.costs.update * 1e9, c.costs.trainer * 1e9,
-               c.shares_memory ? "; through shared memory: over TCP it is more" : "");
+    note_costs(run, &c, &in->from);
+    calibration_done(&c);
     return EXIT_OK;
 }
 
@@ -260,9 +311,7 @@ enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def 
         code = read_run(cli, run, def, ret);
     }
     if (code == EXIT_OK && ret->trace.layers.len == 0) {
-        code = cli_error(EXIT_USAGE,
-                         "record them: benchworker bench --batch N -o trace >layers.yaml; then add "
-                         "--layers layers.yaml",
+        code = cli_error(EXIT_USAGE, RECORD_FIX "; then add --layers layers.yaml",
                          "how long do the layers take? neither the definition nor an option says "
                          "it");
     }
@@ -272,11 +321,13 @@ enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def 
     code = code != EXIT_OK ? code : take_links(cli, def, &ret->params);
     code = code != EXIT_OK ? code : take_costs(cli, ret);
     ret->params.trace = &ret->trace;
+    ret->params.passes = &ret->passes;
     return code;
 }
 
 void simulate_inputs_done(struct simulate_inputs *in)
 {
     trace_done(&in->trace);
+    vec_done(&in->passes);
     buf_done(&in->from);
 }

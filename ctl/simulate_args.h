@@ -7,9 +7,12 @@
 #include "spec/run_def.h"
 
 #define SIMULATE_OPTS                                                                              \
-    {"nodes", 0, "N", "So many trainers at every point: --set trainers=N"},                        \
+    {"nodes", 0, "N", "So many trainers or workers at every point: --set trainers=N"},             \
         {"link", 0, "RATE", "Of each replica's link, each way: 100mbit, 10gbit"},                  \
         {"server-link", 0, "RATE", "Of a server's link, where it is another one"},                 \
+        {"first-link", 0, "RATE",                                                                  \
+         "Of the first trainer's or worker's link, where it is another one"},                      \
+        {"latency", 0, "US", "Microseconds from a replica to another one; default: 0"},            \
         {"cores", 0, "N", "All replicas share a machine with N cores (default with --local)"},     \
         {"trace", 0, "RUN", "Take costs, and how long a step takes, from this run"},               \
         {"layers", 0, "FILE", "Take times from what benchworker bench -o trace prints"},           \
@@ -17,13 +20,15 @@
         {"jitter", 0, "RATIO", "Standard deviation of a step's time, 0 to 0.3"},                   \
         {"server-cost", 0, "NS", "Nanoseconds of a server for a byte received or sent"},           \
         {"update-cost", 0, "NS", "... of the optimiser for a byte of parameters"},                 \
+        {"trainer-cost", 0, "NS", "... of a trainer's communication thread for a byte"},           \
     {                                                                                              \
-        "trainer-cost", 0, "NS", "... of a trainer's communication thread for a byte"              \
+        "worker-cost", 0, "NS", "... of a worker's, which adds up, too"                            \
     }
 
 struct simulate_inputs {
     struct trace trace;           /* owned */
-    struct predict_params params; /* its trace is the one above */
+    struct passes passes;         /* owned: of the run, of each of its batches */
+    struct predict_params params; /* its trace and passes are those above */
     struct buf from;              /* where they are from: lines, for a note */
 };
 /* Reads what the options name. EXIT_OK, or prints the error. Call simulate_inputs_done also on failure. */

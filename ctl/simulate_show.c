@@ -10,22 +10,47 @@
 #include "report/table.h"
 #include "report/terminal.h"
 
-/* What tells points apart: point, trainers, servers, batch. */
-#define POINT_COLUMNS 4
+/* Columns of replicas that the points have. */
+struct columns {
+    bool has_trainers, has_workers;
+};
+
+static struct columns columns_of(const struct prediction *p)
+{
+    struct columns c = {0};
+    for (uint32_t i = 0; i < p->def->matrix.n_points; i++) {
+        const uint32_t *n = p->points[i].point->replicas;
+        c.has_trainers |= n[ROLE_TRAINER] > 0 || n[ROLE_PSERVER] > 0;
+        c.has_workers |= n[ROLE_WORKER] > 0;
+    }
+    return c;
+}
+
+/* What tells points apart: point, trainers, servers, workers, batch. */
+static size_t n_point_columns(const struct prediction *p)
+{
+    const struct columns c = columns_of(p);
+    return 2 + (c.has_trainers ? 2 : 0) + (c.has_workers ? 1 : 0);
+}
 
 static struct figure of(const struct estimate *e, const char *unit)
 {
     return (struct figure){.estimate = *e, .unit = unit, .scope = "job"};
 }
 
-static void add_row(struct table *t, const struct predicted_point *it)
+static void add_row(struct table *t, const struct columns *c, const struct predicted_point *it)
 {
     const struct point *p = it->point;
     const struct figure x = of(&it->throughput, "samples/s"), s = of(&it->speedup, "ratio");
     const struct estimate *e = &it->efficiency;
     table_cell(t, "%u%s", p->index, p->is_baseline ? " (baseline)" : "");
-    table_cell(t, "%u", p->replicas[ROLE_TRAINER]);
-    table_cell(t, "%u", p->replicas[ROLE_PSERVER]);
+    if (c->has_trainers) {
+        table_cell(t, "%u", p->replicas[ROLE_TRAINER]);
+        table_cell(t, "%u", p->replicas[ROLE_PSERVER]);
+    }
+    if (c->has_workers) {
+        table_cell(t, "%u", p->replicas[ROLE_WORKER]);
+    }
     table_cell(t, "%lld%s", (long long)p->batch_size, it->is_scaled ? "*" : "");
     table_figure(t, &x);
     table_interval(t, &x);
@@ -45,18 +70,28 @@ static void add_row(struct table *t, const struct predicted_point *it)
 static struct table *make_table(const struct prediction *p)
 {
     static const char *const titles[] = {
-        "TRAINERS", "PSERVERS", "BATCH",      "PREDICTED SAMPLES/S",
-        "95%",      "SPEEDUP",  "EFFICIENCY", "STEP ms",
-        "FORWARD",  "BACKWARD", "EXPOSED",
+        "BATCH",      "PREDICTED SAMPLES/S",
+        "95%",        "SPEEDUP",
+        "EFFICIENCY", "STEP ms",
+        "FORWARD",    "BACKWARD",
+        "EXPOSED",
     };
+    const struct columns c = columns_of(p);
     struct table *t = table_new();
     table_column(t, "POINT", TABLE_LEFT);
+    if (c.has_trainers) {
+        table_column(t, "TRAINERS", TABLE_RIGHT);
+        table_column(t, "PSERVERS", TABLE_RIGHT);
+    }
+    if (c.has_workers) {
+        table_column(t, "WORKERS", TABLE_RIGHT);
+    }
     for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
         table_column(t, titles[i], TABLE_RIGHT);
     }
     table_column(t, "LIMIT", TABLE_LEFT);
     for (uint32_t i = 0; i < p->def->matrix.n_points; i++) {
-        add_row(t, &p->points[i]);
+        add_row(t, &c, &p->points[i]);
     }
     return t;
 }
@@ -118,12 +153,13 @@ static void put_notes(const struct cli *cli, const struct prediction *p,
 }
 
 /* As the terminal takes it: in parts that begin with the point's own columns. */
-static void put_table(const struct cli *cli, const struct table *t, struct buf *out)
+static void put_table(const struct cli *cli, const struct prediction *p, const struct table *t,
+                      struct buf *out)
 {
     if (cli->no_headers) {
         table_format(t, false, out);
     } else {
-        table_format_parts(t, POINT_COLUMNS, show_opts(cli).columns, out);
+        table_format_parts(t, n_point_columns(p), show_opts(cli).columns, out);
     }
 }
 
@@ -144,7 +180,7 @@ enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
         if (cli_output_is(cli, "markdown")) {
             table_format_markdown(t, &out);
         } else {
-            put_table(cli, t, &out);
+            put_table(cli, p, t, &out);
         }
         table_free(t);
         buf_puts(&out, "\n");

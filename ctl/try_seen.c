@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/text.h"
 #include "logparse/advice.h"
+#include "logparse/rule.h"
 #include "result/number.h"
 #include "spec/log_rule.h"
 
@@ -104,7 +106,9 @@ void try_put_figure(struct buf *out, int64_t steps, double rate, const char *uni
     if (rule[0] == '\0') {
         buf_puts(out, "its records\n");
     } else {
-        buf_printf(out, "the rule %s", rule);
+        const bool is_own = str_eq(rule, LOG_RULE_UNNAMED);
+        buf_printf(out, "%s%s", is_own ? "a rule in the definition" : "the rule ",
+                   is_own ? "" : rule);
         buf_printf(out, "%s%s%s\n", method[0] == 0 ? "" : " (", method, method[0] == 0 ? "" : ")");
     }
 }

@@ -87,14 +87,15 @@ static int complain(const struct diags *diags, bool is_overridden, struct err *e
                    first->fix != NULL ? "; " : "", first->fix != NULL ? first->fix : "", more);
 }
 
-static int load(const json_t *doc, bool is_overridden, struct spec **ret, struct err *err)
+static int load(const json_t *doc, bool is_overridden, bool is_new, struct spec **ret,
+                struct err *err)
 {
     _cleanup_(freep) char *text = json_dumps(doc, JSON_COMPACT);
     if (text == NULL) {
         return err_set(err, EINVAL, "the definition cannot be written as JSON");
     }
     struct diags diags = {0};
-    const struct spec_overrides overrides = {.local = is_overridden};
+    const struct spec_overrides overrides = {.local = is_overridden, .is_new = is_new};
     int r = spec_load(text, strlen(text), &overrides, ret, &diags);
     r = r < 0 ? complain(&diags, is_overridden, err) : 0;
     diags_done(&diags);
@@ -108,6 +109,7 @@ int bmr_load_spec(const json_t *bmr, const json_t *benchmark, struct spec **ret,
     const json_t *spec = json_object_get(bmr, "spec");
     const json_t *definition = json_object_get(json_object_get(bmr, "status"), "definition");
     const json_t *overrides = json_object_get(spec, "overrides");
+    const bool is_new = definition == NULL;
     bool is_overridden = false;
     if (definition == NULL) {
         definition = json_object_get(spec, "definition");
@@ -125,7 +127,7 @@ int bmr_load_spec(const json_t *bmr, const json_t *benchmark, struct spec **ret,
         /* Overrides have the fields of `local` and are merged by the same code. */
         (void)json_object_set(json_object_get(doc, "spec"), "local", (json_t *)overrides);
     }
-    int r = load(doc, is_overridden, ret, err);
+    int r = load(doc, is_overridden, is_new, ret, err);
     json_decref(doc);
     return r;
 }

@@ -31,6 +31,9 @@ static int read_key(int fd, const char *path, unsigned char *ret, struct err *er
                        path);
     }
     const ssize_t n = read(fd, bytes, sizeof(bytes));
+    if (n < 0) { /* not the file's fault: nobody should delete it */
+        return err_set_errno(err, errno, "key file '%s'", path);
+    }
     if (n != KEY_SIZE) {
         return err_set(
             err, EINVAL,

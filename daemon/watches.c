@@ -6,20 +6,23 @@
 #include "pod/body.h"
 #include "pod/state.h"
 #include "run/pod_leftovers.h"
+#include "run/pod_shape.h"
 
 static const struct {
     const struct kube_resource *resource;
     const char *name; /* for people */
     const char *label_selector;
     const char *skip_list;
+    const struct kube_proto_shape *shape;
     kube_prune_fn prune;
     kube_mark_fn mark;
 } kinds[WATCH_COUNT] = {
-    [WATCH_BENCHMARKS] = {&kube_benchmarks, "Benchmarks", NULL, NULL, NULL, NULL},
+    [WATCH_BENCHMARKS] = {&kube_benchmarks, "Benchmarks", NULL, NULL, NULL, NULL, NULL},
     /* Thousands of runs that have ended may be there. */
-    [WATCH_RUNS] = {&kube_benchmark_runs, "BenchmarkRuns", NULL, NULL, bmr_prune, NULL},
+    [WATCH_RUNS] = {&kube_benchmark_runs, "BenchmarkRuns", NULL, NULL, NULL, bmr_prune, NULL},
     /* Each pod's environment has thousands of addresses, and nobody reads them. */
-    [WATCH_PODS] = {&kube_pods, "pods", POD_SELECTOR, "env", pod_prune, pod_leftover_mark},
+    [WATCH_PODS] = {&kube_pods, "pods", POD_SELECTOR, "env", &pod_shape, pod_prune,
+                    pod_leftover_mark},
 };
 
 void watches_start(struct watches *w, const struct watches_params *params)
@@ -32,6 +35,7 @@ void watches_start(struct watches *w, const struct watches_params *params)
             .label_selector = kinds[i].label_selector,
             .first_field_selector = i == WATCH_RUNS ? open_runs : NULL,
             .skip_list = kinds[i].skip_list,
+            .shape = kinds[i].shape,
             .prune = kinds[i].prune,
             .mark = kinds[i].mark,
             .on_change = params->on_change[i],

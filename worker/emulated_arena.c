@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "exchange/ring_plan.h"
 #include "worker/comm/auth.h"
 #include "worker/comm/crc32c.h"
-#include "worker/comm/ring_plan.h"
 #include "worker/model/adam.h"
 #include "worker/tensor/accumulate.h"
 #include "worker/tensor/bf16.h"

@@ -1,7 +1,6 @@
 /* See page.h. */
 #include "daemon/web/page.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -124,23 +123,6 @@ void page_close_table(struct buf *out)
 
 /* ---- attempts ---- */
 
-const struct replica_row *page_find_culprit(const struct attempt_row *row)
-{
-    const struct replica_row *said = NULL, *ended = NULL;
-    vec_each (const struct replica_row, rep, &row->replicas) {
-        char name[32];
-        const int len =
-            snprintf(name, sizeof(name), "%s/%u", role_to_string(rep->id.role), rep->id.index);
-        const char *at = row->error == NULL ? NULL : strstr(row->error, name);
-        if (at != NULL && (at[len] < '0' || at[len] > '9')) { /* trainer/1 is not in trainer/12 */
-            return rep;
-        }
-        said = said == NULL && rep->failure != NULL ? rep : said;
-        ended = ended == NULL && rep->exit_code != 0 ? rep : ended;
-    }
-    return said != NULL ? said : ended;
-}
-
 static void put_log_link(struct buf *out, const char *up, const char *run,
                          const struct replica_row *rep, const char *place, const char *text)
 {
@@ -172,7 +154,7 @@ static void put_attempt(struct buf *out, const char *up, const char *run,
         }
     }
     buf_puts(out, "</td><td>");
-    const struct replica_row *culprit = row->error == NULL ? NULL : page_find_culprit(row);
+    const struct replica_row *culprit = row->error == NULL ? NULL : attempt_row_find_culprit(row);
     if (culprit != NULL) {
         put_log_link(out, up, run, culprit, "#fault", "log line");
     }

@@ -39,6 +39,3 @@ void page_close_table(struct buf *out);
  * relative path to the root, `run` the run's name. */
 void page_attempts(struct buf *out, const char *up, const char *run, const struct attempt_row *rows,
                    size_t n_rows);
-/* The replica from which a failure came: the one that the error names, else the first that says a failure,
- * else the first with another exit code than 0. NULL: none. */
-const struct replica_row *page_find_culprit(const struct attempt_row *row);

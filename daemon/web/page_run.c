@@ -10,7 +10,7 @@
 #include "report/layout.h"
 #include "report/report.h"
 #include "report/table.h"
-#include "result/number.h"
+#include "report/words.h"
 
 /* ---- pieces ---- */
 
@@ -142,22 +142,20 @@ void html_run(struct site *site, const struct web_request *req, const char *name
 
 /* ---- a point ---- */
 
-static void put_figure(struct buf *out, const char *name, const struct figure *f)
+/* "<dt>Throughput</dt><dd>120.7 samples/s (95%: 118.1..122.9)</dd>"; without a unit as a percentage. */
+static void put_figure(struct buf *out, const char *name, const struct estimate *e,
+                       const char *unit)
 {
-    if (!f->estimate.known) {
+    if (!e->known) {
         return;
     }
-    struct buf text = BUF_INIT;
-    figure_format(f, &text);
-    buf_printf(out, "<dt>%s</dt><dd>%s %s", name, buf_cstr(&text), f->unit);
-    if (f->estimate.has_interval) {
-        buf_puts(out, ", 95% interval ");
-        number_format(f->estimate.low, out);
-        buf_puts(out, " to ");
-        number_format(f->estimate.high, out);
+    buf_printf(out, "<dt>%s</dt><dd>", name);
+    if (unit == NULL) {
+        words_put_percent(e, out);
+    } else {
+        words_put_estimate(e, unit, out);
     }
     buf_puts(out, "</dd>\n");
-    buf_done(&text);
 }
 
 /* Each trial beside the median. */
@@ -224,9 +222,9 @@ static void put_point(struct buf *out, const struct site_run *run, uint32_t poin
     page_element(out, "p", buf_cstr(&text));
     buf_done(&text);
     buf_puts(out, "\n<section class=\"verdict\" aria-label=\"Figures\">\n<dl>\n");
-    put_figure(out, "Throughput", &p->throughput);
-    put_figure(out, "Speedup", &p->speedup);
-    put_figure(out, "Efficiency", &p->efficiency);
+    put_figure(out, "Throughput", &p->throughput.estimate, p->throughput.unit);
+    put_figure(out, "Speedup", &p->speedup.estimate, "times its baseline");
+    put_figure(out, "Efficiency", &p->efficiency.estimate, NULL);
     buf_printf(out, "<dt>Trials</dt><dd>%zu of %zu succeeded</dd>\n</dl>\n</section>\n",
                p->n_succeeded, p->n_trials);
     put_trials_chart(out, p);

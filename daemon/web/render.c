@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <uv.h>
 
@@ -79,12 +80,15 @@ static bool must_stop(void *ctx)
     return atomic_load(&r->is_stopping) || clock_monotonic_ns() >= r->give_up_ns;
 }
 
-/* What was asked, as a text: also two arguments of one name are two. */
+/* What was asked, as a text that nothing else has: names and values are decoded, so they may have '=' and '&', and each
+ * says its length. */
 static void print_key(const struct web_request *req, struct buf *out)
 {
     buf_puts(out, req->path);
     for (size_t i = 0; i < req->n_args; i++) {
-        buf_printf(out, "%c%s=%s", i == 0 ? '?' : '&', req->args[i].name, req->args[i].value);
+        const struct web_arg *arg = &req->args[i];
+        buf_printf(out, "%c%zu:%s=%zu:%s", i == 0 ? '?' : '&', strlen(arg->name), arg->name,
+                   strlen(arg->value), arg->value);
     }
 }
 

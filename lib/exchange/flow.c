@@ -37,6 +37,24 @@ void flow_widen(struct flow *f, uint32_t n_links)
     f->max += n_links * f->max_each;
 }
 
+void flow_join(struct flow *f)
+{
+    f->is_joint = f->n_links * f->max_each <= f->max;
+}
+
+/* No link may be sent this slice, counted over all rounds, or one beyond it. */
+static uint64_t joint_end(const struct flow *f)
+{
+    uint64_t end = UINT64_MAX;
+    for (uint32_t i = 0; f->is_joint && i < f->n_links; i++) {
+        const struct flow_link *l = &f->links[i];
+        if (l->ready - l->taken >= f->max_each && l->taken + f->max_each < end) {
+            end = l->taken + f->max_each;
+        }
+    }
+    return end;
+}
+
 bool flow_look(struct flow *f, int64_t now_ns)
 {
     const uint32_t n_before = f->n_stuck_links;
@@ -61,10 +79,11 @@ bool flow_next(struct flow *f, flow_may_fn may, void *ctx, uint32_t *ret_link)
     if (f->n_moving - f->n_stuck >= f->max) {
         return false;
     }
+    const uint64_t end = joint_end(f);
     for (uint32_t i = 0; i < f->n_links; i++) {
         struct flow_link *l = &f->links[i];
-        if (l->sent == l->ready || l->sent - l->taken >= f->max_each || l->is_stuck ||
-            (next != NULL && l->sent >= next->sent)) {
+        if (l->sent == l->ready || l->sent >= end || l->sent - l->taken >= f->max_each ||
+            l->is_stuck || (next != NULL && l->sent >= next->sent)) {
             continue;
         }
         if (may == NULL || may(ctx, i, l->sent)) {

@@ -10,7 +10,11 @@
  *
  * At most `max` slices of all links and `max_each` of one are sent and not taken. The next one is of
  * the link that has sent the fewest, the first of several: so the first slices of all trainers are
- * complete first, in trainer order. */
+ * complete first, in trainer order.
+ *
+ * With so few links that each may have max_each, this alone does not keep them together: one whose slices arrive
+ * sooner gets ahead, and a shared wire carries what nobody can use yet. Where all wait for the last one, the links
+ * are joint: none is sent more than max_each slices beyond those that have arrived of one that has as many to send. */
 #pragma once
 
 #include <stdbool.h>
@@ -40,6 +44,7 @@ struct flow {
     uint64_t n_moving; /* sent and not taken, of all links */
     uint64_t n_stuck;  /* the same of the links that are stuck */
     uint32_t n_stuck_links;
+    bool is_joint;
 };
 
 /* `slice_bytes` is the length of the longest slice; a limit is at least one slice. */
@@ -47,6 +52,8 @@ void flow_init(struct flow *f, uint32_t n_links, size_t slice_bytes);
 /* The limit of one link that flow_init chooses, in slices. */
 uint64_t flow_each(size_t slice_bytes);
 void flow_done(struct flow *f);
+/* All wait for the last link (Sync, gradients): they stay together. With more links the limit of all sees to it. */
+void flow_join(struct flow *f);
 /* What `n_links` links hold up does not count for the others: so many may stand still while all others go on. */
 void flow_widen(struct flow *f, uint32_t n_links);
 

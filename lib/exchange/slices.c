@@ -42,6 +42,16 @@ struct slice slices_get(const struct slices *s, uint32_t i)
     };
 }
 
+size_t slices_longest(const struct slices *s)
+{
+    size_t longest = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const size_t len = slices_get(s, i).len;
+        longest = len > longest ? len : longest;
+    }
+    return longest;
+}
+
 size_t slices_server_params(const struct slices *s, uint32_t server)
 {
     size_t sum = 0;

@@ -28,5 +28,7 @@ struct slice {
 /* `max_bytes` limits the size of a slice; at least 128, two cache lines. */
 struct slices slices_plan(size_t n_params, uint32_t n_servers, size_t max_bytes);
 struct slice slices_get(const struct slices *s, uint32_t i);
+/* Floats of the longest slice. */
+size_t slices_longest(const struct slices *s);
 /* Floats that one server owns. */
 size_t slices_server_params(const struct slices *s, uint32_t server);

@@ -6,28 +6,74 @@
 #include <math.h>
 
 #include "core/summary.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "network/def.h"
+#include "predict/fit.h"
 #include "result/limit.h"
 #include "result/transport.h"
 
 /* ---- computing ---- */
 
-static const struct point_result *find_smallest(const struct result *r)
+static struct phase_times training_times(const struct point_result *p)
+{
+    return phase_times_of(p, point_training_role(p->point));
+}
+
+static double computing_s(const struct phase_times *t)
+{
+    return t->phase_s[PHASE_DATA] + t->phase_s[PHASE_FORWARD] + t->phase_s[PHASE_BACKWARD];
+}
+
+/* With the fewest others; of this batch and these threads, unless they are 0. */
+static const struct point_result *find_smallest(const struct result *r, int64_t batch_size,
+                                                int64_t threads)
 {
     const struct point_result *best = NULL;
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         const struct point_result *p = &r->points[i];
         const struct point *it = p->point;
-        if (it->replicas[ROLE_TRAINER] == 0 || phase_times_of(p, ROLE_TRAINER).n == 0) {
+        const uint32_t n = point_training_replicas(it);
+        if (n == 0 || training_times(p).n == 0 || (threads > 0 && it->threads != threads) ||
+            (batch_size > 0 && it->batch_size != batch_size)) {
             continue;
         }
-        if (best == NULL || it->replicas[ROLE_TRAINER] < best->point->replicas[ROLE_TRAINER] ||
-            (it->replicas[ROLE_TRAINER] == best->point->replicas[ROLE_TRAINER] &&
-             it->replicas[ROLE_PSERVER] < best->point->replicas[ROLE_PSERVER])) {
+        const uint32_t n_best = best == NULL ? UINT32_MAX : point_training_replicas(best->point);
+        if (n < n_best ||
+            (n == n_best && it->replicas[ROLE_PSERVER] < best->point->replicas[ROLE_PSERVER])) {
             best = p;
         }
     }
     return best;
+}
+
+static struct pass pass_of(const struct point_result *p)
+{
+    const struct phase_times t = training_times(p);
+    return (struct pass){p->point->batch_size, t.phase_s[PHASE_DATA] + t.phase_s[PHASE_FORWARD],
+                         t.phase_s[PHASE_BACKWARD]};
+}
+
+static bool has_batch(const struct passes *passes, int64_t batch_size)
+{
+    vec_each (const struct pass, it, passes) {
+        if (it->batch_size == batch_size) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_passes(const struct result *r, int64_t threads, struct passes *ret)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const int64_t batch_size = r->points[i].point->batch_size;
+        const struct point_result *p =
+            has_batch(ret, batch_size) ? NULL : find_smallest(r, batch_size, threads);
+        if (p != NULL) {
+            *vec_push(ret) = pass_of(p);
+        }
+    }
 }
 
 struct spread {
@@ -39,7 +85,7 @@ struct spread {
 static void add_series(struct spread *all, const struct replica_result *r)
 {
     struct summary s;
-    if (summary_read_usable(r->row->summary_json, &r->row->id, &s, NULL) < 0) {
+    if (summary_read(r->row->summary_json, &r->row->id, &s, NULL) < 0) {
         return;
     }
     double mean_us = 0;
@@ -55,11 +101,11 @@ static void add_series(struct spread *all, const struct replica_result *r)
     summary_done(&s);
 }
 
-/* Of the step times of one trainer without others. */
+/* Of the step times of one trainer or worker without others. */
 static double jitter_of(const struct point_result *p)
 {
     struct spread all = {0};
-    if (p->point->replicas[ROLE_TRAINER] != 1 || p->point->replicas[ROLE_PSERVER] != 0) {
+    if (point_training_replicas(p->point) != 1 || p->point->replicas[ROLE_PSERVER] != 0) {
         return NAN;
     }
     for (size_t i = 0; i < p->n_trials; i++) {
@@ -73,6 +119,14 @@ static double jitter_of(const struct point_result *p)
 }
 
 /* ---- costs of the exchange ---- */
+
+/* With another wire or mode a byte costs something else, and is of more parameters or of more updates. */
+static bool exchanges_as_simulated(const struct result *r, const struct point *p)
+{
+    const struct exchange_mode mode = point_mode(r->def->spec, p);
+    return exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC) &&
+           point_wire(r->def->spec, p) == EXCHANGE_WIRE_FP32;
+}
 
 struct exchange_sums { /* CPU seconds and bytes, a step of each replica, over the points */
     double receive_s, send_s, update_s, bytes_rx, bytes_tx, param_bytes;
@@ -120,49 +174,121 @@ static void add_trainers(struct exchange_sums *sums, const struct result *r,
     }
 }
 
-static double ratio(double a, double b)
+/* One worker, or one trainer without servers, with the point's batch; NULL: there is none. */
+static const struct point_result *find_alone(const struct result *r, const struct point *of)
 {
-    return b > 0 ? a / b : 0;
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct point_result *p = &r->points[i];
+        if (point_training_replicas(p->point) == 1 && p->point->exchange != EXCHANGE_PSERVER &&
+            p->point->batch_size == of->batch_size && p->point->threads == of->threads &&
+            training_times(p).n > 0) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* CPU seconds of a step that are no exchange, of one that is alone. A ring of one applies the optimiser in its
+ * communication thread, so its CPU time is more than that of computing: that is taken by the clock. */
+static double compute_cpu_s(const struct point_result *alone)
+{
+    const struct phase_times t = training_times(alone);
+    return alone->point->exchange == EXCHANGE_NONE
+               ? t.cpu_s - t.phase_s[PHASE_UPDATE]
+               : computing_s(&t) * (double)alone->point->threads;
+}
+
+/* What the workers of a point need beyond computing; of emulated ones that is all of their CPU time. False: unknown. */
+static bool read_worker(const struct result *r, const struct point_result *p, double param_bytes,
+                        struct fit_row *ret)
+{
+    const struct phase_times t = phase_times_of(p, ROLE_WORKER);
+    const bool sleeps = r->def->spec->workload.compute == COMPUTE_EMULATED;
+    const struct point_result *alone = sleeps ? NULL : find_alone(r, p->point);
+    if (p->point->exchange != EXCHANGE_ALL_REDUCE || !exchanges_as_simulated(r, p->point) ||
+        t.n == 0 || isnan(t.cpu_s) || (!sleeps && alone == NULL)) {
+        return false;
+    }
+    const double own_s = t.cpu_s - (sleeps ? 0 : compute_cpu_s(alone));
+    if (isnan(own_s)) {
+        return false;
+    }
+    *ret = (struct fit_row){t.bytes_tx + t.bytes_rx, param_bytes / p->point->replicas[ROLE_WORKER],
+                            fmax(own_s, 0)};
+    return true;
+}
+
+/* Sent and received bytes, and updated ones, explain the CPU time of workers at points with several numbers of them: the
+ * more there are, the smaller is the part of each. Returns the bytes of the former. */
+static double add_workers(const struct result *r, double param_bytes, struct gang_costs *ret)
+{
+    _cleanup_(freep) struct fit_row *rows = xnew_array(struct fit_row, r->def->matrix.n_points);
+    size_t n = 0;
+    double bytes = 0;
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        if (read_worker(r, &r->points[i], param_bytes, &rows[n])) {
+            bytes += rows[n].x;
+            n++;
+        }
+    }
+    const struct fit f = fit_costs(rows, n);
+    ret->worker = f.a;
+    ret->worker_update = f.b;
+    return bytes;
 }
 
 int calibrate(const struct result *r, struct calibration *ret, struct err *err)
 {
     struct exchange_sums sums = {0};
     struct transports used = {0};
-    const struct point_result *p = find_smallest(r);
+    const struct point_result *p = find_smallest(r, 0, 0);
     if (p == NULL) {
-        return err_set(err, EINVAL, "run '%s' has no trainer that says how long it computed",
+        return err_set(err, EINVAL,
+                       "run '%s' has no trainer or worker that says how long it computed",
                        r->def->name);
     }
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        if (!exchanges_as_simulated(r, r->points[i].point)) {
+            continue;
+        }
         if (r->points[i].point->replicas[ROLE_PSERVER] > 0) {
             transports_add(&used, &r->points[i]);
             add_servers(&sums, &r->points[i]);
             add_trainers(&sums, r, &r->points[i]);
+        } else if (r->points[i].point->exchange == EXCHANGE_ALL_REDUCE) {
+            transports_add(&used, &r->points[i]);
         }
     }
-    const struct phase_times t = phase_times_of(p, ROLE_TRAINER);
+    const struct pass own = pass_of(p);
     const struct model_def *model = model_def_find(r->def->spec->workload.model);
-    const bool is_alone = p->point->exchange == EXCHANGE_NONE && model != NULL;
+    const double param_bytes =
+        model == NULL ? 0 : (double)model_def_n_params(model) * sizeof(float);
     *ret = (struct calibration){
         .point = p->point->index,
         .batch_size = p->point->batch_size,
         .threads = p->point->threads,
-        .forward_s = t.phase_s[PHASE_DATA] + t.phase_s[PHASE_FORWARD],
-        .backward_s = t.phase_s[PHASE_BACKWARD],
+        .forward_s = own.forward_s,
+        .backward_s = own.backward_s,
         .jitter_ratio = jitter_of(p),
         .costs =
             {
-                .receive = ratio(sums.receive_s, sums.bytes_rx),
-                .send = ratio(sums.send_s, sums.bytes_tx),
-                .update = ratio(sums.update_s, sums.param_bytes),
-                .trainer = ratio(sums.trainer_s, sums.trainer_bytes),
-                .local_update = is_alone ? t.phase_s[PHASE_UPDATE] /
-                                               ((double)model_def_n_params(model) * sizeof(float))
-                                         : 0,
+                .receive = fit_cost(sums.receive_s, sums.bytes_rx),
+                .send = fit_cost(sums.send_s, sums.bytes_tx),
+                .update = fit_cost(sums.update_s, sums.param_bytes),
+                .trainer = fit_cost(sums.trainer_s, sums.trainer_bytes),
+                .local_update = p->point->exchange == EXCHANGE_NONE
+                                    ? fit_cost(training_times(p).phase_s[PHASE_UPDATE], param_bytes)
+                                    : 0,
             },
         .server_bytes = (uint64_t)(sums.bytes_rx + sums.bytes_tx),
         .shares_memory = used.used[EXCHANGE_TRANSPORT_SHARED_MEMORY],
     };
+    ret->worker_bytes = (uint64_t)add_workers(r, param_bytes, &ret->costs);
+    add_passes(r, ret->threads, &ret->passes);
     return 0;
+}
+
+void calibration_done(struct calibration *c)
+{
+    vec_done(&c->passes);
 }

@@ -7,17 +7,22 @@
 
 #include "base/err.h"
 #include "predict/gang.h"
+#include "predict/pass.h"
 #include "result/result.h"
 
 struct calibration {
-    /* Of the trainer that computed with the fewest others, at best alone. */
+    /* Of the trainer or worker that computed with the fewest others, at best alone. */
     uint32_t point;
     int64_t batch_size, threads;
     double forward_s, backward_s; /* of a step, without waiting */
-    double jitter_ratio;          /* of its step times; NaN: it was not alone */
-    struct gang_costs costs;      /* over all points with servers; 0 where there are none */
-    uint64_t server_bytes;        /* that these are from */
-    bool shares_memory;           /* some trainers and servers did: over TCP a byte costs more */
+    struct passes passes; /* owned: the same of each batch that was measured with these threads */
+    double jitter_ratio;  /* of its step times; NaN: it was not alone */
+    /* Over all points with servers, or workers, that exchange as is simulated; 0 where there are none. */
+    struct gang_costs costs;
+    uint64_t server_bytes; /* that those of servers are from */
+    uint64_t worker_bytes; /* the same of workers, sent and received by one of each point */
+    bool shares_memory;    /* some replicas did: over TCP a byte costs more */
 };
-/* `rows` of the result have their summaries. -EINVAL: it has no trainer with phases. */
+/* `rows` of the result have their summaries. -EINVAL: it has no trainer or worker with phases. */
 int calibrate(const struct result *r, struct calibration *ret, struct err *err);
+void calibration_done(struct calibration *c);

@@ -7,9 +7,22 @@
 
 #include "predict/gang_internal.h"
 
+/* Of the step's exchange; there is one. */
+static struct slices plan_of(const struct gang_params *p)
+{
+    return p->is_ring ? ring_slices(p->n_params, p->n_trainers)
+                      : slices_plan(p->n_params, p->n_servers, SLICES_MAX_BYTES);
+}
+
+static double slowest_link(const struct gang_params *p)
+{
+    return fmin(gang_link_of(p, 0), p->n_trainers > 1 ? gang_link_of(p, 1) : INFINITY);
+}
+
 int gang_check(const struct gang_params *p, struct err *err)
 {
     const uint64_t n_steps = (uint64_t)p->n_warmup_steps + p->n_steps;
+    const char *replicas = p->is_ring ? "workers" : "trainers";
     uint64_t n_slices = 0;
     if ((uint64_t)p->n_trainers * p->n_servers > GANG_MAX_CONNECTIONS) {
         return err_set(err, E2BIG,
@@ -17,20 +30,21 @@ int gang_check(const struct gang_params *p, struct err *err)
                        "connections",
                        p->n_trainers, p->n_servers, GANG_MAX_CONNECTIONS);
     }
-    if (p->n_servers > 0) {
-        n_slices = slices_plan(p->n_params, p->n_servers, SLICES_MAX_BYTES).n;
+    if (p->is_ring || p->n_servers > 0) {
+        n_slices = plan_of(p).n;
     }
     if (n_slices * p->n_trainers > GANG_MAX_SLICES) {
         return err_set(err, E2BIG,
-                       "%" PRIu32 " trainers with %" PRIu64 " slices each are more than %d slices",
-                       p->n_trainers, n_slices, GANG_MAX_SLICES);
+                       "%" PRIu32 " %s with %" PRIu64 " slices each are more than %d slices",
+                       p->n_trainers, replicas, n_slices, GANG_MAX_SLICES);
     }
-    const uint64_t n_each = 2 * (n_slices + p->n_layers) * p->n_trainers;
+    const uint64_t n_looks = p->is_ring ? 0 : p->n_trainers / GANG_LOOKS_AN_EVENT;
+    const uint64_t n_each = 2 * (n_slices * (1 + n_looks) + p->n_layers) * p->n_trainers;
     if (n_steps > GANG_MAX_EVENTS / n_each) {
         return err_set(err, E2BIG,
-                       "%" PRIu64 " steps of %" PRIu32 " trainers with %" PRIu32
-                       " layers and %" PRIu64 " slices are more than %d events",
-                       n_steps, p->n_trainers, p->n_layers, n_slices, GANG_MAX_EVENTS);
+                       "%" PRIu64 " steps of %" PRIu32 " %s with %" PRIu32 " layers and %" PRIu64
+                       " slices are more than %d events",
+                       n_steps, p->n_trainers, replicas, p->n_layers, n_slices, GANG_MAX_EVENTS);
     }
     return 0;
 }
@@ -74,8 +88,14 @@ static void act(struct gang *g, uint32_t actor)
         cores_end(&g->cores, g->now_s, thread);
         gang_plan_cores(g);
         actor = thread;
-    } else if (actor > gang_actor_cores(g)) {
-        wire_act(g, actor - gang_actor_cores(g) - 1);
+    } else if (actor >= gang_actor_landing(g, 0)) {
+        wire_land(g, actor - gang_actor_landing(g, 0));
+        return;
+    } else if (actor >= gang_actor_wire(g, 0)) {
+        const uint32_t wire = actor - gang_actor_wire(g, 0), gone = wire_act(g, wire);
+        if (g->p->is_ring) {
+            ring_gone(g, wire, gone);
+        }
         return;
     } else {
         agenda_drop(&g->agenda, actor);
@@ -111,40 +131,44 @@ static void set_links(struct gang *g, struct share *s)
 {
     share_init(s, gang_n_workers(g), g->p->n_trainers * g->p->n_servers);
     for (uint32_t i = 0; i < gang_n_workers(g); i++) {
-        share_limit(s, i,
-                    i < g->p->n_trainers ? g->p->trainer_bytes_per_s : g->p->server_bytes_per_s);
+        share_limit(s, i, i < g->p->n_trainers ? gang_link_of(g->p, i) : g->p->server_bytes_per_s);
     }
 }
 
 static void init_exchange(struct gang *g)
 {
     const struct gang_params *p = g->p;
-    g->slices = slices_plan(p->n_params, p->n_servers, SLICES_MAX_BYTES);
-    g->each = g->slices.n / p->n_servers;
+    g->slices = plan_of(p);
+    g->each = g->slices.n / g->slices.n_servers;
     g->bytes = xnew_array(double, g->slices.n);
     for (uint32_t i = 0; i < g->slices.n; i++) {
         g->bytes[i] = (double)(slices_get(&g->slices, i).len * sizeof(float));
     }
     place_layers(g);
-    g->wires = xnew_array(struct wire, 2 * (size_t)p->n_trainers * p->n_servers);
+    g->wires = xnew_array(struct wire, gang_n_wires(g));
     g->has_arrived = xnew_array(bool, (size_t)p->n_trainers * g->slices.n);
     g->servers = xnew_array(struct server, p->n_servers);
     for (uint32_t i = 0; i < p->n_servers; i++) {
         server_init(g, &g->servers[i]);
     }
+    if (p->is_ring) {
+        ring_init(g);
+    }
 }
 
 static void init(struct gang *g, const struct gang_params *p)
 {
-    *g = (struct gang){.p = p, .finish = finish};
-    const uint32_t n_wires = 2 * p->n_trainers * p->n_servers;
-    agenda_init(&g->agenda, gang_actor_cores(g) + 1 + n_wires);
+    *g = (struct gang){.p = p,
+                       .finish = p->is_ring ? ring_finish : finish,
+                       .arrived = trainer_arrived,
+                       .exchanged = trainer_exchanged};
+    agenda_init(&g->agenda, gang_actor_landing(g, p->latency_s > 0 ? gang_n_wires(g) : 0));
     cores_init(&g->cores, p->n_cores, gang_actor_cores(g));
     g->trainers = xnew_array(struct trainer, p->n_trainers);
     g->workers = xnew_array(struct worker, gang_n_workers(g));
     set_links(g, &g->up);
     set_links(g, &g->down);
-    if (p->n_servers > 0) {
+    if (gang_has_exchange(g)) {
         init_exchange(g);
     }
 }
@@ -154,12 +178,14 @@ static void done(struct gang *g)
     for (uint32_t i = 0; i < gang_n_workers(g); i++) {
         vec_done(&g->workers[i].queue);
     }
-    for (size_t i = 0; i < 2 * (size_t)g->p->n_trainers * g->p->n_servers; i++) {
+    for (uint32_t i = 0; i < gang_n_wires(g); i++) {
         vec_done(&g->wires[i].queue);
+        vec_done(&g->wires[i].landing.queue);
     }
     for (uint32_t i = 0; i < g->p->n_servers; i++) {
         server_done(&g->servers[i]);
     }
+    ring_done(g);
     agenda_done(&g->agenda);
     cores_done(&g->cores);
     share_done(&g->up);
@@ -202,7 +228,7 @@ static double late_s(const struct gang_params *p)
     return nominal_s(p) * sum / p->n_steps;
 }
 
-static void count_exchange(const struct gang *g, double span_s, struct gang_result *r)
+static void count_servers(const struct gang *g, double span_s, struct gang_result *r)
 {
     const struct gang_params *p = g->p;
     const double bytes = (double)p->n_params * sizeof(float) * p->n_steps;
@@ -213,8 +239,19 @@ static void count_exchange(const struct gang *g, double span_s, struct gang_resu
     }
     r->server_share = busiest_s / span_s;
     r->server_link_share = bytes * most * p->n_trainers / p->server_bytes_per_s / span_s;
-    r->trainer_link_share = bytes / p->trainer_bytes_per_s / span_s;
-    r->n_transfers = g->n_transfers;
+    r->trainer_link_share = bytes / slowest_link(p) / span_s;
+}
+
+static void count_ring(const struct gang *g, double span_s, struct gang_result *r)
+{
+    const struct gang_params *p = g->p;
+    const double n = p->n_trainers, bytes = (double)p->n_params * sizeof(float) * p->n_steps;
+    double busiest_s = 0;
+    for (uint32_t i = 0; i < p->n_trainers; i++) {
+        busiest_s = fmax(busiest_s, g->workers[i].busy_s);
+    }
+    r->worker_share = busiest_s / span_s;
+    r->trainer_link_share = bytes * 2 * (n - 1) / n / slowest_link(p) / span_s;
 }
 
 static struct gang_result sum_up(const struct gang *g)
@@ -237,8 +274,11 @@ static struct gang_result sum_up(const struct gang *g)
     r.step_s = sum_s / n;
     r.cores_share = p->n_cores == 0 ? 0 : g->cores.used_s / (end_s - g->barrier_s) / p->n_cores;
     r.late_s = late_s(p);
-    if (p->n_servers > 0) {
-        count_exchange(g, end_s - g->barrier_s, &r);
+    r.n_transfers = g->n_transfers;
+    if (p->is_ring) {
+        count_ring(g, end_s - g->barrier_s, &r);
+    } else if (p->n_servers > 0) {
+        count_servers(g, end_s - g->barrier_s, &r);
     }
     return r;
 }
@@ -263,4 +303,11 @@ struct gang_result gang_run(const struct gang_params *p)
     const struct gang_result r = sum_up(&g);
     done(&g);
     return r;
+}
+
+bool gang_waits_for_latency(const struct gang_params *p, const struct gang_result *r)
+{
+    struct gang_params without = *p;
+    without.latency_s = 0;
+    return p->latency_s > 0 && gang_run(&without).exposed_s <= r->exposed_s / 2;
 }

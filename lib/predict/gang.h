@@ -1,10 +1,12 @@
-/* One trial of trainers and parameter servers, simulated: what docs/prediction.md says in words.
- * Pure: the same parameters, the same result.
+/* One trial of trainers and parameter servers, or of workers that form a ring, simulated: what docs/prediction.md says
+ * in words. Pure: the same parameters, the same result.
  *
- * What decides is the code that benchworker runs: the plan of slices, who may send next, room for early gradients
- * (lib/exchange). What is modelled: layers take recorded times, a step of a trainer is longer or shorter by a factor;
- * links are shared fairly; a server and the communication thread of a trainer do one thing at a time, in the order in
- * which it came, each byte at a cost. */
+ * What decides is the code that benchworker runs: the plan of slices, who may send next, room for early gradients, the
+ * order of a ring (lib/exchange). What is modelled: layers take recorded times, a step of a trainer is longer or
+ * shorter by a factor; links are shared fairly; a server and the communication thread of a trainer do one thing at a
+ * time, in the order in which it came, each byte at a cost.
+ *
+ * A worker is a trainer of a ring: where nothing else is said, "trainer" means both. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,22 +25,27 @@ struct gang_costs {
     double receive, send; /* of a server */
     double update;        /* the optimiser's, for a byte of parameters */
     double trainer;       /* of a trainer's communication thread, sent or received */
-    double local_update;  /* the optimiser's of a trainer without servers */
+    double worker;        /* the same of a worker's, with the additions of what it receives */
+    double worker_update; /* the optimiser's there, for a byte of the worker's own parameters */
+    double local_update;  /* the optimiser's of a trainer without an exchange */
 };
 
 struct gang_params {
     const struct gang_layer *layers; /* (n_layers) in the order of the model */
     uint32_t n_layers;
     size_t n_params;                /* of all layers; the last layer with some ends there */
-    uint32_t n_trainers, n_servers; /* no servers: each trainer is alone */
+    uint32_t n_trainers, n_servers; /* no servers: each trainer is alone, or all are a ring */
+    bool is_ring;                   /* n_servers is 0 */
     uint32_t n_warmup_steps, n_steps;
     double jitter_ratio; /* standard deviation of the factor of a step */
     uint64_t seed;
     struct gang_costs costs;
     double trainer_bytes_per_s,
-        server_bytes_per_s; /* of a link, each way; INFINITY: no link is there */
-    double n_cores;         /* that all share; 0: each thread has a core of its own */
-    bool compute_sleeps;    /* emulated trainers: computing needs no core */
+        server_bytes_per_s;   /* of a link, each way; INFINITY: no link is there */
+    double first_bytes_per_s; /* the same of the first trainer's link; 0: it is as the others' */
+    double latency_s;         /* from when a slice has left a link until it is at its end */
+    double n_cores;           /* that all share; 0: each thread has a core of its own */
+    bool compute_sleeps;      /* emulated trainers: computing needs no core */
 };
 
 /* What limits the size of a simulation: half a GiB of memory for each connection and for each slice of each trainer,
@@ -46,25 +53,35 @@ struct gang_params {
 #define GANG_MAX_CONNECTIONS 2000000
 #define GANG_MAX_SLICES 20000000
 #define GANG_MAX_EVENTS 100000000 /* ends of layers, and slices there and back */
+/* With each slice a server looks at all trainers: so many take as long as an event. */
+#define GANG_LOOKS_AN_EVENT 128
 
 /* Means over the trainers and the measured steps; a share is of the measured time. */
 struct gang_result {
     double steps_per_s;                   /* of one trainer, summed over the trainers */
     double step_s, forward_s, backward_s; /* forward and backward without waiting */
-    double update_s;                      /* of a trainer without servers */
+    double update_s;                      /* of a trainer without an exchange */
     double exposed_s;                     /* waited for the exchange */
     double late_s;       /* the slowest trainer of a step computes longer than the mean by */
     double server_share; /* of time, the busiest server works */
     double server_link_share,
-        trainer_link_share; /* of what the link carries in its busier direction */
-    double cores_share;     /* of the shared cores; 0: none are shared */
-    uint64_t n_transfers;   /* slices that crossed a link, warm-up included */
+        trainer_link_share; /* of what the link carries in its busier direction; of trainers the slowest link */
+    double worker_share;  /* of time, the busiest worker's communication thread works */
+    double cores_share;   /* of the shared cores; 0: none are shared */
+    uint64_t n_transfers; /* slices that crossed a link, warm-up included */
 };
+
+/* Of a trainer's link, each way. In gang_base.c. */
+double gang_link_of(const struct gang_params *p, uint32_t trainer);
 
 /* -E2BIG with a text that says what is too large. */
 int gang_check(const struct gang_params *p, struct err *err);
 /* The parameters have passed gang_check. */
 struct gang_result gang_run(const struct gang_params *p);
+
+/* Is half of what a step waits for the exchange, or more, not waited without the latency? `r` is of these parameters. It simulates
+ * again: what else is waited for hides a latency, or does not. */
+bool gang_waits_for_latency(const struct gang_params *p, const struct gang_result *r);
 
 /* What the times of a step are multiplied with; a mean of 1, cut at three standard deviations. In gang_trainer.c. */
 double gang_factor(uint64_t seed, uint32_t trainer, uint64_t step, double jitter_ratio);

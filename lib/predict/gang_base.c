@@ -21,6 +21,24 @@ uint32_t gang_actor_wire(const struct gang *g, uint32_t wire)
     return gang_actor_cores(g) + 1 + wire;
 }
 
+uint32_t gang_actor_landing(const struct gang *g, uint32_t wire)
+{
+    return gang_actor_wire(g, gang_n_wires(g)) + wire;
+}
+
+uint32_t gang_n_wires(const struct gang *g)
+{
+    if (g->p->is_ring) {
+        return g->p->n_trainers > 1 ? g->p->n_trainers : 0;
+    }
+    return 2 * g->p->n_trainers * g->p->n_servers;
+}
+
+bool gang_has_exchange(const struct gang *g)
+{
+    return g->p->is_ring || g->p->n_servers > 0;
+}
+
 uint32_t gang_worker_of_server(const struct gang *g, uint32_t server)
 {
     return g->p->n_trainers + server;
@@ -55,4 +73,9 @@ void gang_work(struct gang *g, uint32_t thread, double work_s)
 uint32_t gang_server_of(const struct gang *g, uint32_t worker, const struct task *task)
 {
     return worker < g->p->n_trainers ? task->peer : worker - g->p->n_trainers;
+}
+
+double gang_link_of(const struct gang_params *p, uint32_t trainer)
+{
+    return trainer == 0 && p->first_bytes_per_s > 0 ? p->first_bytes_per_s : p->trainer_bytes_per_s;
 }

@@ -1,25 +1,29 @@
-/* Shared by the files of the simulation: from the bottom up gang_base.c (who acts), gang_wire.c (threads
- * and links), gang_server.c (rounds), gang_trainer.c (steps), gang.c (begin, loop, result).
+/* Shared by the files of the simulation: from the bottom up gang_base.c (who acts), gang_plan.c (what goes
+ * round a ring), gang_wire.c (threads and links), gang_server.c (rounds of a server), gang_ring.c (steps of a ring), gang_trainer.c (steps of a trainer),
+ * gang.c (begin, loop, result).
  *
  * A slice goes: ready -> credit -> sent by the trainer's thread -> link -> received by the server's thread, the last
- * trainer's updates it -> sent by the server's thread -> link -> received by the trainer's thread -> arrived. Steps that
- * cost nothing take no time and happen at once. */
+ * trainer's updates it -> sent by the server's thread -> link -> received by the trainer's thread -> arrived. In a
+ * ring: ready -> sent by the thread -> link -> received and added by the next rank's thread, and so on as far as its owner,
+ * whose thread updates it; then its parameters go round. Steps that cost nothing take no time and happen at once. */
 #pragma once
 
 #include "base/vec.h"
 #include "exchange/flow.h"
+#include "exchange/ring_plan.h"
 #include "exchange/slices.h"
 #include "predict/agenda.h"
 #include "predict/cores.h"
 #include "predict/gang.h"
 #include "predict/share.h"
 
+/* A slice is a number among the server's own, in the order of gradients: the last one first. In a ring it says what goes,
+ * see gang_plan.c; TASK_UPDATE there has the slice itself, and as peer the number by which its gradient came. */
 enum task_kind { TASK_RECEIVE, TASK_SEND, TASK_UPDATE };
 struct task {
     enum task_kind kind;
     uint32_t peer; /* of a server the trainer, of a trainer the server */
-    uint32_t
-        slice; /* number among the server's own, in the order of gradients: the last one first */
+    uint32_t slice;
 };
 /* A communication thread, or a server: one task at a time, in order. */
 struct worker {
@@ -30,11 +34,19 @@ struct worker {
     double began_s, busy_s; /* since the barrier */
 };
 
+struct landing { /* what has left a connection is at its end at this time */
+    double at_s;
+    uint32_t slice;
+};
 /* One connection in one direction: slices cross it one by one. */
 struct wire {
-    VEC(uint32_t) queue; /* slices, from `head` on; the first one is moving */
+    VEC(uint32_t) queue; /* slices as of a task, from `head` on; the first one is moving */
     size_t head;
     double left_bytes, at_s, bytes_per_s; /* of the one that moves: left at at_s */
+    struct {
+        VEC(struct landing) queue; /* from `head` on, with a latency */
+        size_t head;
+    } landing;
 };
 
 enum trainer_state {
@@ -42,6 +54,7 @@ enum trainer_state {
     TRAINER_BACKWARD,
     TRAINER_UPDATE,  /* until its time in the agenda */
     TRAINER_NEED,    /* waits for parameters of the layer */
+    TRAINER_PASS,    /* ... of a ring, before backward, until all have gone on, too */
     TRAINER_END,     /* ... for all of them, at the end */
     TRAINER_BARRIER, /* ... for the others */
     TRAINER_DONE,
@@ -71,24 +84,47 @@ struct server {
     bool *is_sent;  /* (n_trainers, each) */
 };
 
+/* A worker's part of the step, counted as worker/comm/ring_internal.h does. */
+struct rank {
+    uint64_t n_begun, n_ended;                     /* steps */
+    size_t ready_offset;                           /* its gradients from here on are final */
+    uint32_t n_sent, n_received, n_added, n_freed; /* gradients */
+    uint32_t n_new, n_passed_on;                   /* parameters */
+    uint32_t n_to_go;                              /* that may be passed on now */
+    uint32_t lowest;                               /* none of these is before it */
+    uint64_t n_params_sent, n_params_taken;        /* to the next rank, over all steps */
+    uint32_t n_queued;                             /* slices that have not left the link */
+    bool *is_free; /* (n_buffers) of hop k % n_buffers: it has gone on, or is applied */
+    bool *is_new, *is_passed_on; /* (slices.n) */
+};
+
 struct gang {
     const struct gang_params *p;
-    struct slices slices;
-    uint32_t each;                      /* slices of a server */
-    double *bytes;                      /* (slices.n) */
+    struct slices slices;       /* of a ring: the servers are its ranks */
+    uint32_t each;              /* slices of a server, or of a rank */
+    uint32_t n_hops, n_buffers; /* of a ring */
+    struct ring_hop *hops;      /* (n_hops) of rank 0; another rank's slices are as far on */
+    uint32_t *owners;           /* (n_hops) of the slices in `hops` */
+    size_t *offsets;            /* (slices.n) of a ring */
+    double *bytes;              /* (slices.n) */
     uint32_t *first_slice, *last_slice; /* (n_layers) that hold its parameters */
     double now_s, barrier_s;
     uint32_t n_at_barrier, n_done;
-    struct agenda agenda; /* trainers, threads, servers, the cores, wires up and down */
+    struct agenda agenda; /* trainers, threads, servers, the cores, wires, their landings */
     struct cores cores;
     struct share up, down;
     struct trainer *trainers;
     struct server *servers;
+    struct rank *ranks;     /* (n_trainers) of a ring */
     struct worker *workers; /* threads of the trainers, then servers */
-    struct wire *wires;     /* up, then down: (server, trainer) */
-    bool *has_arrived;      /* (n_trainers, slices.n) */
+    struct wire *wires; /* up, then down: (server, trainer); of a ring from each rank to the next */
+    bool *has_arrived;  /* (n_trainers, slices.n) */
     uint64_t n_transfers;
-    void (*finish)(struct gang *g, uint32_t worker, const struct task *task); /* in gang.c */
+    /* In gang.c, or ring_finish. */
+    void (*finish)(struct gang *g, uint32_t worker, const struct task *task);
+    /* trainer_arrived, trainer_exchanged: what a rank of a ring has to say to its trainer. */
+    void (*arrived)(struct gang *g, uint32_t t, uint32_t slice);
+    void (*exchanged)(struct gang *g, uint32_t t);
 };
 
 /* ---- gang_base.c: actors of the agenda ---- */
@@ -96,6 +132,9 @@ uint32_t gang_n_workers(const struct gang *g);
 uint32_t gang_actor_worker(const struct gang *g, uint32_t worker);
 uint32_t gang_actor_cores(const struct gang *g);
 uint32_t gang_actor_wire(const struct gang *g, uint32_t wire);
+uint32_t gang_actor_landing(const struct gang *g, uint32_t wire);
+uint32_t gang_n_wires(const struct gang *g);
+bool gang_has_exchange(const struct gang *g);
 uint32_t gang_worker_of_server(const struct gang *g, uint32_t server);
 /* The server that a worker's task is about: itself, or the peer. */
 uint32_t gang_server_of(const struct gang *g, uint32_t worker, const struct task *task);
@@ -106,6 +145,15 @@ void gang_work(struct gang *g, uint32_t thread, double work_s);
 /* The cores act when the next thread's work is done. */
 void gang_plan_cores(struct gang *g);
 
+/* ---- gang_plan.c ---- */
+void ring_plan_init(struct gang *g);
+void ring_plan_done(struct gang *g);
+bool ring_is_gradient(const struct gang *g, uint32_t item);
+/* What `rank` sends as its k-th gradient. */
+struct ring_hop ring_hop(const struct gang *g, uint32_t rank, uint32_t k);
+/* The slice of what it sends. */
+uint32_t ring_slice_of(const struct gang *g, uint32_t rank, uint32_t item);
+
 /* ---- gang_wire.c ---- */
 /* The worker gets a task; one that costs nothing is done at once. */
 void worker_push(struct gang *g, uint32_t worker, struct task task);
@@ -114,7 +162,11 @@ void worker_start(struct gang *g, uint32_t worker, const struct task *task);
 void worker_act(struct gang *g, uint32_t worker);
 void wire_push_up(struct gang *g, uint32_t server, uint32_t t, uint32_t slice);
 void wire_push_down(struct gang *g, uint32_t server, uint32_t t, uint32_t slice);
-void wire_act(struct gang *g, uint32_t wire);
+void wire_push_on(struct gang *g, uint32_t rank, uint32_t item);
+/* Returns what has left it. */
+uint32_t wire_act(struct gang *g, uint32_t wire);
+/* What has left it is at its end. */
+void wire_land(struct gang *g, uint32_t wire);
 /* Finds the rates of all links anew. */
 void wires_settle(struct gang *g);
 
@@ -130,8 +182,24 @@ void server_updated(struct gang *g, uint32_t server);
 /* A trainer has a slice's parameters. */
 void server_taken(struct gang *g, uint32_t server, uint32_t t);
 
+/* ---- gang_ring.c ---- */
+void ring_init(struct gang *g);
+void ring_done(struct gang *g);
+/* The worker has begun backward of a step: it takes part in its exchange. */
+void ring_begin(struct gang *g, uint32_t t);
+/* Its gradients from here on are final. */
+void ring_ready(struct gang *g, uint32_t t, size_t offset);
+/* Everything is here, and has gone on. */
+bool ring_has_ended(const struct gang *g, uint32_t t);
+/* It has left the rank's link. */
+void ring_gone(struct gang *g, uint32_t rank, uint32_t item);
+/* A task of the rank's thread is done. */
+void ring_finish(struct gang *g, uint32_t worker, const struct task *task);
+
 /* ---- gang_trainer.c ---- */
 void trainer_begin(struct gang *g, uint32_t t);
 void trainer_act(struct gang *g, uint32_t t);
 /* New parameters are there. */
 void trainer_arrived(struct gang *g, uint32_t t, uint32_t slice);
+/* Of a ring: the worker's part of the step has ended. */
+void trainer_exchanged(struct gang *g, uint32_t t);

@@ -7,13 +7,10 @@
 void server_init(struct gang *g, struct server *v)
 {
     const uint32_t n_trainers = g->p->n_trainers;
-    size_t max_bytes = 0;
-    for (uint32_t i = 0; i < g->slices.n; i++) {
-        const size_t bytes = slices_get(&g->slices, i).len * sizeof(float);
-        max_bytes = bytes > max_bytes ? bytes : max_bytes;
-    }
+    const size_t max_bytes = slices_longest(&g->slices) * sizeof(float);
     flow_init(&v->up, n_trainers, max_bytes);
     flow_init(&v->down, n_trainers, max_bytes);
+    flow_join(&v->up);
     v->n_buffers = room_buffers(ROOM_EARLY_BYTES, max_bytes);
     v->next = xnew_array(uint32_t, g->each);
     v->is_early = xnew_array(bool, (size_t)g->each *n_trainers);

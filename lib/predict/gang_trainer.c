@@ -31,11 +31,6 @@ static uint64_t n_all_steps(const struct gang *g)
     return (uint64_t)g->p->n_warmup_steps + g->p->n_steps;
 }
 
-static bool has_exchange(const struct gang *g)
-{
-    return g->p->n_servers > 0;
-}
-
 /* The exchange of this step goes on while the next one computes, unless nothing comes after it. */
 static bool hides_exchange(const struct gang *g, uint64_t step)
 {
@@ -82,14 +77,23 @@ static void begin_layer(struct gang *g, uint32_t t)
     }
 }
 
+/* It has all parameters, or of a ring it has passed them on, too. */
+static bool has_exchanged(const struct gang *g, uint32_t t)
+{
+    return g->p->is_ring ? ring_has_ended(g, t) : g->trainers[t].n_arrived == g->slices.n;
+}
+
 static void begin_backward(struct gang *g, uint32_t t)
 {
     struct trainer *r = &g->trainers[t];
     r->layer = g->p->n_layers - 1;
-    if (has_exchange(g)) {
+    if (gang_has_exchange(g)) {
         memset(g->has_arrived + (size_t)t * g->slices.n, 0, g->slices.n * sizeof(bool));
         r->is_exchanging = true;
         r->n_arrived = r->n_ready = 0;
+    }
+    if (g->p->is_ring) {
+        ring_begin(g, t);
     }
     compute(g, t, TRAINER_BACKWARD, g->p->layers[r->layer].backward_s);
 }
@@ -99,6 +103,10 @@ static void ready(struct gang *g, uint32_t t, size_t offset)
 {
     struct trainer *r = &g->trainers[t];
     const uint32_t n = g->slices.n;
+    if (g->p->is_ring) {
+        ring_ready(g, t, offset);
+        return;
+    }
     while (r->n_ready < n && slices_get(&g->slices, n - 1 - r->n_ready).offset >= offset) {
         server_offered(g, (n - 1 - r->n_ready) % g->slices.n_servers, t, 1);
         r->n_ready++;
@@ -149,18 +157,13 @@ static void end_step(struct gang *g, uint32_t t)
     }
 }
 
-static bool has_all(const struct gang *g, const struct trainer *r)
-{
-    return r->n_arrived == g->slices.n;
-}
-
 static void end_backward(struct gang *g, uint32_t t)
 {
     struct trainer *r = &g->trainers[t];
-    if (!has_exchange(g)) {
+    if (!gang_has_exchange(g)) {
         compute(g, t, TRAINER_UPDATE,
                 (double)g->p->n_params * sizeof(float) * g->p->costs.local_update / r->factor);
-    } else if (hides_exchange(g, r->step) || has_all(g, r)) {
+    } else if (hides_exchange(g, r->step) || has_exchanged(g, t)) {
         end_step(g, t);
     } else {
         r->state = TRAINER_END;
@@ -183,13 +186,16 @@ void trainer_act(struct gang *g, uint32_t t)
         r->layer++;
         if (r->layer < g->p->n_layers) {
             begin_layer(g, t);
+        } else if (g->p->is_ring && !ring_has_ended(g, t)) {
+            r->state = TRAINER_PASS;
+            r->waits_at_s = g->now_s;
         } else {
             begin_backward(g, t);
         }
         break;
     case TRAINER_BACKWARD:
         r->backward_s += g->now_s - r->waits_at_s;
-        if (has_exchange(g) && l->n > 0) {
+        if (gang_has_exchange(g) && l->n > 0) {
             ready(g, t, l->offset);
         }
         if (r->layer > 0) {
@@ -216,7 +222,19 @@ void trainer_arrived(struct gang *g, uint32_t t, uint32_t slice)
     if (r->state == TRAINER_NEED && has_params(g, t)) {
         r->exposed_s += g->now_s - r->waits_at_s;
         compute(g, t, TRAINER_FORWARD, g->p->layers[r->layer].forward_s);
-    } else if (r->state == TRAINER_END && has_all(g, r)) {
+    } else if (r->state == TRAINER_END && has_exchanged(g, t)) {
+        r->exposed_s += g->now_s - r->waits_at_s;
+        end_step(g, t);
+    }
+}
+
+void trainer_exchanged(struct gang *g, uint32_t t)
+{
+    struct trainer *r = &g->trainers[t];
+    if (r->state == TRAINER_PASS) {
+        r->exposed_s += g->now_s - r->waits_at_s;
+        begin_backward(g, t);
+    } else if (r->state == TRAINER_END) {
         r->exposed_s += g->now_s - r->waits_at_s;
         end_step(g, t);
     }

@@ -55,12 +55,23 @@ void wires_settle(struct gang *g)
     share_settle(&g->down, on_rate_down, g);
 }
 
+static uint32_t slice_on(const struct gang *g, uint32_t wire, uint32_t slice)
+{
+    return g->p->is_ring ? ring_slice_of(g, wire, slice)
+                         : gang_slice(g, wire % n_pairs(g) / g->p->n_trainers, slice);
+}
+
 static void move_slice(struct gang *g, uint32_t wire)
 {
     struct wire *w = &g->wires[wire];
-    const uint32_t pair = wire % n_pairs(g);
-    w->left_bytes = g->bytes[gang_slice(g, pair / g->p->n_trainers, w->queue.items[w->head])];
+    w->left_bytes = g->bytes[slice_on(g, wire, w->queue.items[w->head])];
     w->at_s = g->now_s;
+}
+
+static void plan_end(struct gang *g, uint32_t wire)
+{
+    const struct wire *w = &g->wires[wire];
+    agenda_set(&g->agenda, gang_actor_wire(g, wire), g->now_s + w->left_bytes / w->bytes_per_s);
 }
 
 /* The slice goes as soon as those before it on the same connection have gone. */
@@ -88,30 +99,94 @@ void wire_push_down(struct gang *g, uint32_t server, uint32_t t, uint32_t slice)
     push(g, n_pairs(g) + server * g->p->n_trainers + t, slice);
 }
 
-void wire_act(struct gang *g, uint32_t wire)
+/* No other connection crosses the two links in this direction, so its rate is always the same. */
+void wire_push_on(struct gang *g, uint32_t rank, uint32_t item)
+{
+    struct wire *w = &g->wires[rank];
+    *vec_push(&w->queue) = item;
+    if (QUEUE_LEN(w) == 1) {
+        move_slice(g, rank);
+        plan_end(g, rank);
+    }
+}
+
+/* It is at the end of the connection. */
+static void arrive(struct gang *g, uint32_t wire, uint32_t slice)
+{
+    const uint32_t n_trainers = g->p->n_trainers;
+    if (g->p->is_ring) {
+        worker_push(g, ring_next(n_trainers, wire), (struct task){TASK_RECEIVE, 0, slice});
+        return;
+    }
+    const uint32_t pair = wire % n_pairs(g), t = pair % n_trainers, server = pair / n_trainers;
+    const bool is_up = wire < n_pairs(g);
+    worker_push(g, is_up ? gang_worker_of_server(g, server) : t,
+                (struct task){TASK_RECEIVE, is_up ? t : server, slice});
+}
+
+static void leave(struct gang *g, uint32_t wire, uint32_t slice)
 {
     struct wire *w = &g->wires[wire];
-    const uint32_t pair = wire % n_pairs(g), n_trainers = g->p->n_trainers;
-    const uint32_t t = pair % n_trainers, server = pair / n_trainers;
-    const bool is_up = wire < n_pairs(g);
+    if (g->p->latency_s == 0) {
+        arrive(g, wire, slice);
+        return;
+    }
+    const double at_s = g->now_s + g->p->latency_s;
+    if (QUEUE_LEN(&w->landing) == 0) {
+        agenda_set(&g->agenda, gang_actor_landing(g, wire), at_s);
+    }
+    *vec_push(&w->landing.queue) = (struct landing){at_s, slice};
+}
+
+void wire_land(struct gang *g, uint32_t wire)
+{
+    struct wire *w = &g->wires[wire];
+    const uint32_t slice = w->landing.queue.items[w->landing.head].slice;
+    QUEUE_POP(&w->landing);
+    if (QUEUE_LEN(&w->landing) > 0) {
+        agenda_set(&g->agenda, gang_actor_landing(g, wire),
+                   w->landing.queue.items[w->landing.head].at_s);
+    } else {
+        agenda_drop(&g->agenda, gang_actor_landing(g, wire));
+    }
+    arrive(g, wire, slice);
+}
+
+uint32_t wire_act(struct gang *g, uint32_t wire)
+{
+    struct wire *w = &g->wires[wire];
     const uint32_t slice = w->queue.items[w->head];
     g->n_transfers++;
     QUEUE_POP(w);
     if (QUEUE_LEN(w) > 0) {
         move_slice(g, wire);
-        agenda_set(&g->agenda, gang_actor_wire(g, wire), g->now_s + w->left_bytes / w->bytes_per_s);
+        plan_end(g, wire);
     } else {
         agenda_drop(&g->agenda, gang_actor_wire(g, wire));
-        share_stop(is_up ? &g->up : &g->down, pair);
+        if (!g->p->is_ring) {
+            share_stop(wire < n_pairs(g) ? &g->up : &g->down, wire % n_pairs(g));
+        }
     }
-    worker_push(g, is_up ? gang_worker_of_server(g, server) : t,
-                (struct task){TASK_RECEIVE, is_up ? t : server, slice});
+    leave(g, wire, slice);
+    return slice;
 }
 
 /* ---- threads ---- */
 
+static double cost_in_ring(const struct gang *g, uint32_t rank, const struct task *task)
+{
+    if (task->kind == TASK_UPDATE) {
+        return g->bytes[task->slice] * g->p->costs.worker_update;
+    }
+    const uint32_t from = task->kind == TASK_SEND ? rank : ring_prev(g->p->n_trainers, rank);
+    return g->bytes[ring_slice_of(g, from, task->slice)] * g->p->costs.worker;
+}
+
 static double cost_of(const struct gang *g, uint32_t worker, const struct task *task)
 {
+    if (g->p->is_ring) {
+        return cost_in_ring(g, worker, task);
+    }
     const struct gang_costs *c = &g->p->costs;
     const double bytes = g->bytes[gang_slice(g, gang_server_of(g, worker, task), task->slice)];
     if (worker < g->p->n_trainers) {

@@ -17,6 +17,8 @@ static const char *const limits[] = {
     [PREDICT_COMPUTE] = "Compute",          [PREDICT_STRAGGLER] = "Straggler",
     [PREDICT_SERVER_CPU] = "ServerCpu",     [PREDICT_SERVER_LINK] = "ServerLink",
     [PREDICT_TRAINER_LINK] = "TrainerLink", [PREDICT_CORES] = "Cores",
+    [PREDICT_WORKER_CPU] = "WorkerCpu",     [PREDICT_WORKER_LINK] = "WorkerLink",
+    [PREDICT_LATENCY] = "Latency",
 };
 
 const char *predict_limit_to_string(enum predict_limit limit)
@@ -26,19 +28,39 @@ const char *predict_limit_to_string(enum predict_limit limit)
 
 /* ---- what cannot be simulated ---- */
 
+static bool has_native(const struct run_def *def)
+{
+    vec_each (const struct system, system, &def->spec->systems) {
+        if (str_eq(system->profile, PROFILE_NATIVE)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int check_point(const struct run_def *def, const struct predict_params *params,
                        const struct point *p, struct err *err)
 {
     const struct system *system = &def->spec->systems.items[p->system];
     if (!str_eq(system->profile, PROFILE_NATIVE)) {
         return err_set(err, EINVAL,
-                       "system '%s' has profile '%s': only benchworker is simulated; choose "
-                       "systems with --systems",
-                       system->name, system->profile);
+                       "system '%s' has profile '%s': only systems with profile '%s' are "
+                       "simulated%s",
+                       system->name, system->profile, PROFILE_NATIVE,
+                       has_native(def) ? "; choose them with --systems" : "");
     }
-    if (p->exchange != EXCHANGE_NONE && p->exchange != EXCHANGE_PSERVER) {
-        return err_set(err, EINVAL, "point %" PRIu32 " exchanges by %s: only PServer is simulated",
+    if (p->exchange == EXCHANGE_OTHER) {
+        return err_set(err, EINVAL,
+                       "point %" PRIu32
+                       " exchanges by %s: only PServer and AllReduce are simulated",
                        p->index, point_exchange_name(def->spec, p));
+    }
+    const enum exchange_transport transport = point_transport(def->spec, p);
+    if (p->exchange == EXCHANGE_ALL_REDUCE && transport != EXCHANGE_TRANSPORT_AUTO &&
+        transport != EXCHANGE_TRANSPORT_TCP) {
+        return err_set(err, EINVAL,
+                       "point %" PRIu32 " has transport %s: a ring is simulated over Tcp alone",
+                       p->index, exchange_transport_names[transport]);
     }
     const struct exchange_mode mode = point_mode(def->spec, p);
     if (!exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC)) {
@@ -121,6 +143,48 @@ static int read_layers(const struct model_def *model, const struct trace *trace,
     return 0;
 }
 
+/* ---- the batch of a point ---- */
+
+static const struct pass *find_pass(const struct predict_params *p, int64_t batch_size)
+{
+    if (p->passes == NULL) {
+        return NULL;
+    }
+    vec_each (const struct pass, it, p->passes) {
+        if (it->batch_size == batch_size) {
+            return it;
+        }
+    }
+    return NULL;
+}
+
+static double over(double a, double b)
+{
+    return b > 0 ? a / b : 0;
+}
+
+/* The times at a batch that was measured, else in proportion to it. False: the latter. */
+static bool scale_layers(const struct predict_params *params, int64_t batch_size,
+                         struct gang_layer *layers, uint32_t n)
+{
+    const struct pass *measured = find_pass(params, batch_size);
+    double forward = (double)batch_size / (double)params->batch_size, backward = forward;
+    if (measured != NULL) {
+        double forward_s = 0, backward_s = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            forward_s += layers[i].forward_s;
+            backward_s += layers[i].backward_s;
+        }
+        forward = over(measured->forward_s, forward_s);
+        backward = over(measured->backward_s, backward_s);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        layers[i].forward_s *= forward;
+        layers[i].backward_s *= backward;
+    }
+    return measured != NULL || batch_size == params->batch_size;
+}
+
 /* ---- one point ---- */
 
 static void add(struct gang_result *sum, const struct gang_result *r, double n)
@@ -135,11 +199,14 @@ static void add(struct gang_result *sum, const struct gang_result *r, double n)
     sum->server_share += r->server_share / n;
     sum->server_link_share += r->server_link_share / n;
     sum->trainer_link_share += r->trainer_link_share / n;
+    sum->worker_share += r->worker_share / n;
     sum->cores_share += r->cores_share / n;
     sum->n_transfers += r->n_transfers;
 }
 
-static enum predict_limit find_limit(const struct gang_result *r)
+/* `r` is the mean over the seeds, `first` is of p. */
+static enum predict_limit find_limit(const struct gang_params *p, const struct gang_result *r,
+                                     const struct gang_result *first)
 {
     if (r->cores_share >= USED_UP) {
         return PREDICT_CORES;
@@ -149,6 +216,12 @@ static enum predict_limit find_limit(const struct gang_result *r)
     }
     if (r->late_s >= r->exposed_s / 2) {
         return PREDICT_STRAGGLER;
+    }
+    if (gang_waits_for_latency(p, first)) {
+        return PREDICT_LATENCY;
+    }
+    if (p->is_ring) {
+        return r->worker_share > r->trainer_link_share ? PREDICT_WORKER_CPU : PREDICT_WORKER_LINK;
     }
     const double link = fmax(r->server_link_share, r->trainer_link_share);
     if (r->server_share > link) {
@@ -167,8 +240,9 @@ static struct gang_params params_of(const struct prediction *p, const struct poi
         .layers = layers,
         .n_layers = model->n_layers,
         .n_params = model_def_n_params(model),
-        .n_trainers = point->replicas[ROLE_TRAINER],
-        .n_servers = point->exchange == EXCHANGE_NONE ? 0 : point->replicas[ROLE_PSERVER],
+        .n_trainers = point_training_replicas(point),
+        .n_servers = point->exchange == EXCHANGE_PSERVER ? point->replicas[ROLE_PSERVER] : 0,
+        .is_ring = point->exchange == EXCHANGE_ALL_REDUCE,
         .n_warmup_steps = (uint32_t)spec->warmup_steps,
         .n_steps = (uint32_t)spec->steps,
         .jitter_ratio = p->params.trace->jitter_ratio,
@@ -176,6 +250,8 @@ static struct gang_params params_of(const struct prediction *p, const struct poi
         .costs = p->params.costs,
         .trainer_bytes_per_s = p->params.trainer_bytes_per_s,
         .server_bytes_per_s = p->params.server_bytes_per_s,
+        .first_bytes_per_s = p->params.first_bytes_per_s,
+        .latency_s = p->params.latency_s,
         .n_cores = p->params.n_cores,
         .compute_sleeps = spec->workload.compute == COMPUTE_EMULATED,
     };
@@ -189,28 +265,29 @@ static int simulate(const struct prediction *p, const struct gang_layer *times,
                     const struct model_def *model, struct predicted_point *ret, struct err *err)
 {
     const struct point *point = ret->point;
-    const double batch = (double)point->batch_size, scale = batch / (double)p->params.batch_size;
+    const double batch = (double)point->batch_size;
     _cleanup_(freep) struct gang_layer *layers = xnew_array(struct gang_layer, model->n_layers);
     for (uint32_t i = 0; i < model->n_layers; i++) {
         layers[i] = times[i];
-        layers[i].forward_s *= scale;
-        layers[i].backward_s *= scale;
     }
-    struct gang_params params = params_of(p, point, layers, model);
-    const int r = gang_check(&params, err);
+    ret->is_scaled = !scale_layers(&p->params, point->batch_size, layers, model->n_layers);
+    const struct gang_params first = params_of(p, point, layers, model);
+    const int r = gang_check(&first, err);
     if (r < 0) {
         return err_wrap(err, r, "point %" PRIu32, point->index);
     }
     _cleanup_(freep) double *throughputs = xnew_array(double, p->n_seeds);
+    struct gang_result first_result = {0};
     for (uint32_t i = 0; i < p->n_seeds; i++) {
+        struct gang_params params = first;
+        params.seed += i;
         const struct gang_result one = gang_run(&params);
         throughputs[i] = one.steps_per_s * batch;
         add(&ret->mean, &one, p->n_seeds);
-        params.seed++;
+        first_result = i == 0 ? one : first_result;
     }
     ret->throughput = stats_median(throughputs, p->n_seeds);
-    ret->limit = find_limit(&ret->mean);
-    ret->is_scaled = point->batch_size != p->params.batch_size;
+    ret->limit = find_limit(&first, &ret->mean, &first_result);
     return 0;
 }
 

@@ -14,23 +14,31 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "predict/gang.h"
+#include "predict/pass.h"
 #include "result/stats.h"
 #include "spec/run_def.h"
 
 struct predict_params {
     const struct trace *trace;   /* borrowed: how long the layers take, and the jitter */
     int64_t batch_size, threads; /* that these times are of */
+    /* Borrowed, NULL: none. At a point with one of these batches the layers take so long together, each its share of the trace. */
+    const struct passes *passes;
     struct gang_costs costs;
-    double trainer_bytes_per_s, server_bytes_per_s; /* as in gang.h, like the next one */
+    /* As in gang.h, like the rest. A worker's link is a trainer's. */
+    double trainer_bytes_per_s, server_bytes_per_s, first_bytes_per_s;
+    double latency_s;
     double n_cores;
 };
 
 enum predict_limit {
     PREDICT_COMPUTE,    /* under a tenth of a step is waiting for the exchange */
     PREDICT_STRAGGLER,  /* half of that, or more, is the slowest trainer of each step */
+    PREDICT_LATENCY,    /* else the same would not be waited without a latency */
     PREDICT_SERVER_CPU, /* else whatever is used most */
     PREDICT_SERVER_LINK,
     PREDICT_TRAINER_LINK,
+    PREDICT_WORKER_CPU, /* its communication thread */
+    PREDICT_WORKER_LINK,
     PREDICT_CORES, /* those that all share */
 };
 const char *predict_limit_to_string(enum predict_limit limit); /* "Compute", ... */
@@ -41,7 +49,7 @@ struct predicted_point {
     struct estimate throughput, speedup, efficiency;
     struct gang_result mean; /* over the seeds */
     enum predict_limit limit;
-    bool is_scaled; /* its batch is not that of the times: they are taken to grow with it */
+    bool is_scaled; /* nobody measured times of its batch: they are taken to grow with it */
 };
 
 /* Points that differ in servers alone. */

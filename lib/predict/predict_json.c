@@ -30,12 +30,14 @@ static json_t *phases(const struct gang_result *r)
     return o;
 }
 
-static json_t *shares(const struct gang_result *r)
+static json_t *shares(const struct gang_result *r, bool is_ring)
 {
     json_t *o = json_object();
     put(o, "serverCpu", r->server_share);
     put(o, "serverLink", r->server_link_share);
-    put(o, "trainerLink", r->trainer_link_share);
+    put(o, "trainerLink", is_ring ? 0 : r->trainer_link_share);
+    put(o, "workerCpu", r->worker_share);
+    put(o, "workerLink", is_ring ? r->trainer_link_share : 0);
     put(o, "cores", r->cores_share);
     return o;
 }
@@ -50,15 +52,29 @@ static json_t *point_json(const struct prediction *p, const struct predicted_poi
     json_object_set_new(o, "baselineIndex", json_integer(point->baseline_index));
     json_object_set_new(o, "trainers", json_integer(point->replicas[ROLE_TRAINER]));
     json_object_set_new(o, "pservers", json_integer(point->replicas[ROLE_PSERVER]));
+    json_object_set_new(o, "workers", json_integer(point->replicas[ROLE_WORKER]));
     json_object_set_new(o, "batchSize", json_integer(point->batch_size));
     json_object_set_new(o, "throughput", figure(&it->throughput, "samples/s"));
     json_object_set_new(o, "speedup", figure(&it->speedup, "ratio"));
     json_object_set_new(o, "efficiency", figure(&it->efficiency, "ratio"));
     json_object_set_new(o, "seconds", phases(&it->mean));
-    json_object_set_new(o, "shares", shares(&it->mean));
+    json_object_set_new(o, "shares", shares(&it->mean, point->exchange == EXCHANGE_ALL_REDUCE));
     json_object_set_new(o, "limit", json_string(predict_limit_to_string(it->limit)));
     json_object_set_new(o, "timesScaledToBatch", json_boolean(it->is_scaled));
     return o;
+}
+
+static json_t *passes_json(const struct passes *passes)
+{
+    json_t *a = json_array();
+    for (size_t i = 0; passes != NULL && i < passes->len; i++) {
+        json_t *o = json_object();
+        json_object_set_new(o, "batchSize", json_integer(passes->items[i].batch_size));
+        put(o, "forwardSeconds", passes->items[i].forward_s);
+        put(o, "backwardSeconds", passes->items[i].backward_s);
+        json_array_append_new(a, o);
+    }
+    return a;
 }
 
 static json_t *inputs_json(const struct prediction *p)
@@ -68,14 +84,20 @@ static json_t *inputs_json(const struct prediction *p)
     json_t *o = json_object();
     json_object_set_new(o, "stepSeconds", json_real((double)trace_step_ns(in->trace) / 1e9));
     json_object_set_new(o, "batchSize", json_integer(in->batch_size));
+    json_object_set_new(o, "passes", passes_json(in->passes));
     put(o, "jitter", in->trace->jitter_ratio);
     put(o, "trainerLinkBytesPerSecond", in->trainer_bytes_per_s);
     put(o, "serverLinkBytesPerSecond", in->server_bytes_per_s);
+    put(o, "firstLinkBytesPerSecond",
+        in->first_bytes_per_s > 0 ? in->first_bytes_per_s : in->trainer_bytes_per_s);
+    put(o, "latencySeconds", in->latency_s);
     put(o, "cores", in->n_cores);
     put(o, "receiveNanosecondsPerByte", c->receive * 1e9);
     put(o, "sendNanosecondsPerByte", c->send * 1e9);
     put(o, "updateNanosecondsPerByte", c->update * 1e9);
     put(o, "trainerNanosecondsPerByte", c->trainer * 1e9);
+    put(o, "workerNanosecondsPerByte", c->worker * 1e9);
+    put(o, "workerUpdateNanosecondsPerByte", c->worker_update * 1e9);
     put(o, "localUpdateNanosecondsPerByte", c->local_update * 1e9);
     json_object_set_new(o, "seeds", json_integer(p->n_seeds));
     json_object_set_new(o, "warmupSteps", json_integer(p->def->spec->warmup_steps));

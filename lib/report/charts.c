@@ -607,7 +607,10 @@ static char *spark_text(const struct spark *spark, const struct trial_result *t,
         high = fmax(high, *value);
     }
     struct buf text = BUF_INIT;
-    buf_printf(&text, "%s/%u of trial %u: ", role_to_string(rep->id.role), rep->id.index, t->trial);
+    /* A launcher computes nothing: its log has the steps of all. */
+    buf_printf(&text,
+               "%s%s/%u of trial %u: ", s->source.is_job ? "the whole job, by the log of " : "",
+               role_to_string(rep->id.role), rep->id.index, t->trial);
     number_format(low, &text);
     buf_puts(&text, " to ");
     number_format(high, &text);

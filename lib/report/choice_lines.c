@@ -50,9 +50,47 @@ static const char *baseline_is_faster(const struct point_result *fastest)
     return speedup->has_interval && speedup->high < 1 ? "is" : "may be";
 }
 
+static const struct point_result *baseline_of(const struct layout *l, const struct choice *c)
+{
+    return &l->result->points[c->fastest->point->baseline_index];
+}
+
+/* A swept one is a point like others, and weighed with them. What is printed as 1.000 is not shown to be more. */
+static bool baseline_may_be_as_fast(const struct layout *l, const struct choice *c)
+{
+    const struct estimate *speedup = &c->fastest->speedup.estimate;
+    return speedup->known && baseline_of(l, c)->point->is_baseline && speedup->has_interval &&
+           speedup->value >= 1 && speedup->low < PRINTS_AS_1;
+}
+
 static const char *plural(size_t n)
 {
     return n == 1 ? "" : "s";
+}
+
+/* ", with 1 replica instead of 3". */
+static void put_fewer_replicas(const struct layout *l, const struct choice *c, struct buf *out)
+{
+    const uint32_t few = resources_pods(baseline_of(l, c)->point);
+    const uint32_t many = resources_pods(c->fastest->point);
+    if (few < many) {
+        buf_printf(out, ", with %" PRIu32 " replica%s instead of %" PRIu32, few, plural(few), many);
+    }
+}
+
+/* Who reads the verdict alone must not pay for replicas that may bring nothing. */
+static void put_baseline(const struct layout *l, const struct choice *c, size_t n_others,
+                         struct buf *out)
+{
+    const char *faster = baseline_is_faster(c->fastest);
+    if (faster != NULL) {
+        buf_printf(out, "%sthe baseline %s faster than %s", n_others > 0 ? "; " : "", faster,
+                   n_others > 0 ? "all of them" : "the only point");
+    } else if (baseline_may_be_as_fast(l, c)) {
+        buf_printf(out, "%s may be as fast",
+                   n_others == 0 ? "the baseline" : "; but the baseline of the fastest");
+        put_fewer_replicas(l, c, out);
+    }
 }
 
 /* Some of the other points are not shown to be slower. */
@@ -76,7 +114,6 @@ static void add_verdict(struct choice_lines *lines, const struct layout *l, cons
 {
     struct buf text = BUF_INIT;
     const size_t n_others = c->ties.len + c->n_unsure + c->n_slower;
-    const char *faster = baseline_is_faster(c->fastest);
     if (n_others > 0 && c->n_slower == n_others) {
         put_point(l, c->fastest, &text);
         buf_printf(&text, " is the fastest of the %zu points compared%s: %s", n_others + 1,
@@ -86,10 +123,7 @@ static void add_verdict(struct choice_lines *lines, const struct layout *l, cons
     } else if (n_others > 0) {
         put_doubt(c, &text);
     }
-    if (faster != NULL) {
-        buf_printf(&text, "%sthe baseline %s faster than %s", n_others > 0 ? "; " : "", faster,
-                   n_others > 0 ? "all of them" : "the only point");
-    }
+    put_baseline(l, c, n_others, &text);
     if (text.len > 0) {
         add(lines, "Verdict", &text);
     }
@@ -124,9 +158,6 @@ static void add_fastest(struct choice_lines *lines, const struct layout *l, cons
         words_put_estimate(speedup, "times its baseline", &text);
         buf_puts(&text, ", at an efficiency of ");
         words_put_percent(&p->efficiency.estimate, &text);
-        if (speedup->has_interval && speedup->value >= 1 && speedup->low < PRINTS_AS_1) {
-            buf_puts(&text, "; that it is faster than its baseline may be chance");
-        }
     }
     add(lines, "Highest throughput", &text);
 }
@@ -175,21 +206,26 @@ static bool is_next_best(const struct choice *c, const struct point_result *base
            (c->second == NULL || x->estimate.value > c->second->throughput.estimate.value);
 }
 
-static void add_next_best(struct choice_lines *lines, const struct layout *l,
-                          const struct choice *c)
+/* What the speedup of the fastest point is against. */
+static void add_baseline(struct choice_lines *lines, const struct layout *l, const struct choice *c)
 {
-    const struct point_result *base = &l->result->points[c->fastest->point->baseline_index];
-    if (!is_next_best(c, base)) {
+    const struct point_result *base = baseline_of(l, c);
+    if (!base->throughput.estimate.known || has_own_baseline(c->fastest)) {
         return;
     }
     struct buf text = BUF_INIT;
-    buf_puts(&text, "its baseline, which is none of the points compared: ");
-    put_slower(c, base, &text);
-    const uint32_t few = resources_pods(base->point), many = resources_pods(c->fastest->point);
-    if (few < many) {
-        buf_printf(&text, ", with %" PRIu32 " replica%s for %" PRIu32, few, plural(few), many);
+    buf_printf(&text, "point %" PRIu32 ": ", base->point->index);
+    result_describe_replicas(l->result, base->point, &text);
+    buf_puts(&text, ": ");
+    words_put_estimate(&base->throughput.estimate, base->throughput.unit, &text);
+    if (is_next_best(c, base)) {
+        buf_puts(&text, ", ");
+        put_slower(c, base, &text);
+        put_fewer_replicas(l, c, &text);
+        buf_puts(&text, "; of all that was measured it comes next, but it is none of the points "
+                        "compared");
     }
-    add(lines, "Next best", &text);
+    add(lines, "Its baseline", &text);
 }
 
 /* Who chooses among the others must know which of them are equals of the runner-up. */
@@ -206,7 +242,7 @@ static void put_equals(const struct layout *l, const struct choice *c, struct bu
         if (!ratio.has_interval || ratio.high < 1 || ++n > MAX_TIES) {
             continue;
         }
-        buf_puts(out, n == 1 ? "; not told apart from " : "; ");
+        buf_puts(out, n == 1 ? "; not shown to differ from " : "; ");
         put_point(l, p, out);
         buf_puts(out, " with ");
         number_format(p->throughput.estimate.value, out);
@@ -316,26 +352,6 @@ static void add_repeats(struct choice_lines *lines, const struct run_def *def,
     }
 }
 
-/* What the speedup of the fastest point is against. */
-static void add_baseline(struct choice_lines *lines, const struct result *r,
-                         const struct point_result *fastest)
-{
-    const struct estimate *e = &r->points[fastest->point->baseline_index].throughput.estimate;
-    if (!e->known || has_own_baseline(fastest)) {
-        return;
-    }
-    struct buf text = BUF_INIT;
-    result_describe_baseline(r, fastest, &text);
-    if (e->has_interval) {
-        buf_puts(&text, " (95%: ");
-        number_format(e->low, &text);
-        buf_puts(&text, "..");
-        number_format(e->high, &text);
-        buf_puts(&text, ")");
-    }
-    add(lines, "Its baseline", &text);
-}
-
 /* The points that the caveat of a rehearsal is about. */
 static void add_shared(struct choice_lines *lines, const struct layout *l)
 {
@@ -375,16 +391,6 @@ static void add_widest(struct choice_lines *lines, const struct layout *l, const
     buf_done(&label);
 }
 
-static bool all_equal(const struct choice_lines *lines)
-{
-    vec_each (const struct choice_line, line, &lines->list) {
-        if (!str_eq(line->text, lines->list.items[0].text)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static const char model_meaning[] =
     "A model is a curve fitted to the trials (the Universal Scalability Law, USL). It predicts the "
     "throughput with other numbers of replicas, and from which number on more of them do not pay.";
@@ -394,15 +400,13 @@ static const char model_meaning[] =
 static void add_scaling(struct choice_lines *lines, const struct layout *l)
 {
     struct choice_lines scaling;
-    const unsigned parts = SCALING_MODEL | SCALING_LOSS | SCALING_SKIP_SMALL;
-    scaling_lines_init(&scaling, l, parts, 0);
-    const bool is_one = all_equal(&scaling);
-    choice_lines_done(&scaling);
-    scaling_lines_init(&scaling, l, parts, SCALING_LINES_MAX);
-    for (size_t i = 0; i < scaling.list.len && (i == 0 || !is_one); i++) {
+    scaling_lines_init(&scaling, l,
+                       SCALING_MODEL | SCALING_LOSS | SCALING_SKIP_SMALL | SCALING_SHARE_REASONS,
+                       SCALING_LINES_MAX);
+    for (size_t i = 0; i < scaling.list.len; i++) {
         const struct choice_line *line = &scaling.list.items[i];
         struct buf text = BUF_INIT;
-        if (!is_one && line->label[0] != '\0') {
+        if (line->label[0] != '\0') {
             buf_printf(&text, "%s: ", line->label);
         }
         buf_puts(&text, line->text);
@@ -440,7 +444,8 @@ static void add_caveat(struct choice_lines *lines, const char *label, struct buf
     add(lines, label, text_take)->is_caveat = true;
 }
 
-static void add_caveats(struct choice_lines *lines, const struct layout *l, const struct choice *c)
+/* What makes all figures something else than what they seem to be. */
+static void add_caveats(struct choice_lines *lines, const struct layout *l)
 {
     const struct result *r = l->result;
     struct buf text = BUF_INIT;
@@ -454,16 +459,26 @@ static void add_caveats(struct choice_lines *lines, const struct layout *l, cons
         add_caveat(lines, "Simulated", &text);
     }
     if (r->def->spec->workload.compute == COMPUTE_EMULATED) {
-        buf_puts(&text, "The trainers are emulated: they sleep where others compute, so figures "
-                        "compare inside this run only.");
-        add_caveat(lines, "Rehearsal", &text);
-    } else if (r->def->rehearsal) {
-        starved_describe(l, c->fastest, &text);
-        add_caveat(lines, "Rehearsal", &text);
+        buf_printf(&text,
+                   "The %s are emulated: they sleep where others compute, so figures compare "
+                   "inside this run only.",
+                   matrix_training_words(&r->def->matrix).many);
+        add_caveat(lines, "Emulated", &text);
     }
     if (!run_phase_is_final(r->phase)) {
         buf_puts(&text, "The run has not ended.");
         add_caveat(lines, "Preliminary", &text);
+    }
+}
+
+/* How far the verdict holds elsewhere, so it comes after the verdict. */
+static void add_starved(struct choice_lines *lines, const struct layout *l, const struct choice *c)
+{
+    const struct run_def *def = l->result->def;
+    if (def->rehearsal && def->spec->workload.compute != COMPUTE_EMULATED) {
+        struct buf text = BUF_INIT;
+        starved_describe(l, c->fastest, &text);
+        add_caveat(lines, "Too few CPUs", &text);
     }
 }
 
@@ -478,22 +493,24 @@ void choice_lines_init(struct choice_lines *lines, const struct layout *l)
     struct choice c;
     choice_init(&c, l->result);
     struct buf text = BUF_INIT;
-    add_caveats(lines, l, &c);
+    add_caveats(lines, l);
     if (c.units_differ) {
         buf_puts(&text, "not known: the points' throughputs have different units");
         add(lines, "Verdict", &text);
+        add_starved(lines, l, &c);
     } else if (c.fastest == NULL) {
         buf_puts(&text, "Nothing has been measured.");
         add(lines, "", &text);
+        add_starved(lines, l, &c);
     } else {
         add_verdict(lines, l, &c);
+        add_starved(lines, l, &c);
         add_fastest(lines, l, &c);
-        add_next_best(lines, l, &c);
+        add_baseline(lines, l, &c);
         add_second(lines, l, &c);
         add_ties(lines, l, &c);
         add_cheapest(lines, l, &c);
         add_repeats(lines, l->result->def, &c);
-        add_baseline(lines, l->result, c.fastest);
         add_shared(lines, l);
     }
     add_widest(lines, l, &c);

@@ -6,13 +6,13 @@
 struct choice_line {
     char *label;         /* "Verdict"; "" for a sentence without one; owned */
     char *text;          /* owned */
-    bool is_caveat;      /* it limits what all figures say: "Rehearsal" */
+    bool is_caveat;      /* it limits what all figures say: "Too few CPUs" */
     const char *meaning; /* what a word in the text means; static; NULL: none needs it */
 };
 struct choice_lines {
     VEC(struct choice_line) list;
 };
-/* For the box of a page: caveats first. */
+/* For the box of a page: what makes all figures something else (simulated, imported), the verdict, how far it holds, then figures. */
 void choice_lines_init(struct choice_lines *lines, const struct layout *l);
 /* Does a caveat say this warning? Then the page does not say it again. */
 bool choice_lines_say(const struct warning *w);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "report/compare_layout.h"
 #include "result/compare_axis.h"
 #include "result/compare_history.h"
@@ -20,11 +21,7 @@ __attribute__((format(printf, 3, 4))) static void add(struct compare_lines *line
     va_start(ap, fmt);
     struct compare_line line = {.kind = kind, .text = xvasprintf(fmt, ap)};
     va_end(ap);
-    for (char *c = line.text; *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ' || *c == 0x7f) { /* the texts come from the machines */
-            *c = ' ';
-        }
-    }
+    (void)text_replace_control(line.text, "", ' '); /* the texts come from the machines */
     *vec_push(&lines->list) = line;
 }
 
@@ -449,7 +446,8 @@ static void say_kind(struct compare_lines *lines, const struct comparison *c)
 {
     if (c->base->def->spec->workload.compute == COMPUTE_EMULATED) {
         add(lines, COMPARE_LINE_WARNING,
-            "rehearsal: trainers slept where others compute; the ratios hold for such runs only");
+            "rehearsal: %s slept where others compute; the ratios hold for such runs only",
+            matrix_training_words(&c->base->def->matrix).many);
     } else if (c->base->def->rehearsal) {
         add(lines, COMPARE_LINE_WARNING,
             "rehearsal: processes waited for CPUs%s; the ratios hold for such runs only",

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/text.h"
 #include "report/report.h"
 #include "report/trial_export.h"
 #include "result/number.h"
@@ -47,11 +48,9 @@ static void put_name(struct buf *out, const struct run_def *def, const struct po
 
 static void put_line(struct buf *out, const char *key, const char *text)
 {
-    buf_printf(out, "%s: ", key);
-    for (const char *c = text; *c != '\0'; c++) {
-        buf_putc(out, iscntrl((unsigned char)*c) ? ' ' : *c);
-    }
-    buf_putc(out, '\n');
+    _cleanup_(freep) char *clean = xstrdup(text);
+    (void)text_replace_control(clean, "", ' '); /* its length is nobody's */
+    buf_printf(out, "%s: %s\n", key, clean);
 }
 
 /* Each text once, in the order of the replicas. */

@@ -17,7 +17,6 @@
 #include "result/number.h"
 
 #define MAX_CHARTED 100 /* swept points; more are not readable as charts */
-#define MAX_WARNINGS 3  /* in the box */
 
 /* ---- pieces ---- */
 
@@ -72,11 +71,16 @@ static void put_summary(struct buf *out, const struct layout *l)
     buf_done(&text);
 }
 
-/* "a system", "a combination of system, pservers and trainers": what tells the points apart. */
+/* "a system", "a value of trainers", "a combination of system, pservers and trainers": what tells the points apart. */
 static void put_names(struct buf *out, const struct layout *l)
 {
     if (layout_has_systems_alone(l)) {
         buf_puts(out, "a system");
+        return;
+    }
+    if (!l->systems && l->names.len == 1) {
+        buf_puts(out, "a value of ");
+        html_escape(l->names.items[0], out);
         return;
     }
     buf_printf(out, "a combination of %s", l->systems ? "system" : "");
@@ -215,7 +219,7 @@ static void put_title(struct buf *out, const struct report_page *page, const str
             run_phase_to_string(r->phase));
     buf_puts(out, "<span class=\"soft\">");
     html_escape(r->def->spec->name, out);
-    buf_printf(out, ", %s</span></p>\n", page->created);
+    buf_printf(out, ", created %s</span></p>\n", page->created);
     put_summary(out, l);
     buf_puts(out, "</header>\n<main>\n");
 }
@@ -225,17 +229,17 @@ static void put_warnings(struct buf *out, const struct result *r)
 {
     size_t n = 0;
     vec_each (const struct warning, w, &r->warnings) {
-        if (!choice_lines_say(w) && n++ < MAX_WARNINGS) {
+        if (!choice_lines_say(w) && n++ < NOTES_IN_BOX) {
             buf_puts(out, "<dt>Warning</dt>\n<dd class=\"bad\">");
             html_escape(w->message, out);
             buf_puts(out, "</dd>\n");
         }
     }
-    if (n > MAX_WARNINGS) {
+    if (n > NOTES_IN_BOX) {
         buf_printf(out,
                    "<dt>Warnings</dt>\n<dd class=\"bad\"><a href=\"#notes\">%zu more</a> to read "
                    "before these figures are used</dd>\n",
-                   n - MAX_WARNINGS);
+                   n - NOTES_IN_BOX);
     }
 }
 
@@ -415,8 +419,9 @@ static void put_steps(struct buf *out, const struct layout *l)
     }
     buf_puts(out,
              "<section>\n<h2>Step times</h2>\n<p class=\"soft\">The measured steps of one "
-             "replica in one trial, which is the one nearest to the median of its point; from "
-             "zero. Other replicas and trials differ, so it need not fit the figures above.</p>\n"
+             "replica (trainer/0 is the first trainer) in the trial that is nearest to the median "
+             "of its point. Heights begin at zero. Other replicas and trials differ, so these "
+             "times need not fit the figures above.</p>\n"
              "<div class=\"sparks\">\n");
     vec_each (struct spark, s, &sparks.list) {
         buf_puts(out, "<figure>");

@@ -219,6 +219,10 @@ void html_put_definition(struct buf *out, const struct report_page *page)
     buf_puts(out, ".json</code>, then:</p>\n<pre>benchctl run -f ");
     html_escape(def->spec->name, out);
     buf_printf(out, ".json%s</pre>\n", is_local ? " --local" : "");
+    if (is_local) {
+        buf_puts(out, "<p>Images and resources of the definition are those of pods in a cluster. "
+                      "This run had none: its processes shared one machine.</p>\n");
+    }
     put_local_files(out, def->spec);
     buf_puts(out, "<details><summary>Definition</summary>\n<pre>");
     html_escape(text, out);

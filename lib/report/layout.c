@@ -572,12 +572,18 @@ static bool counts_steps(const struct spec *spec)
     return false;
 }
 
-/* A parameter that all points share. */
+/* A parameter that all points share. A system without servers has its number of trainers as workers. */
 static void put_shared(const struct layout *l, const struct param *p, struct buf *out)
 {
+    const struct training_words training = matrix_training_words(&l->result->def->matrix);
+    if (l->is_page && p->value.is_int && strcmp(p->name, "trainers") == 0) {
+        buf_printf(out, "%lld %s; ", (long long)p->value.i,
+                   p->value.i == 1 ? training.one : training.many);
+        return;
+    }
     words_put_value(p->name, &p->value, layout_form(l), out);
     if (l->is_page && strcmp(p->name, BATCH_SIZE) == 0) {
-        buf_printf(out, " a %s", matrix_training_words(&l->result->def->matrix).one);
+        buf_printf(out, " a %s", training.one);
     }
     buf_puts(out, "; ");
 }
@@ -610,11 +616,13 @@ void layout_describe_run(const struct layout *l, struct buf *out)
         }
     }
     if (spec->workload.compute == COMPUTE_EMULATED) {
-        buf_printf(out, "emulated trainers, %.6g ms a step; ",
+        buf_printf(out, "emulated %s, %.6g ms a step; ", matrix_training_words(&def->matrix).many,
                    (double)trace_step_ns(&spec->workload.trace) / 1e6);
     }
     buf_printf(out, "%u point%s", n_swept, plural(n_swept));
-    if (n_added > 0) {
+    if (n_added > 0 && l->is_page) {
+        buf_printf(out, " to compare and %u baseline%s", n_added, plural(n_added));
+    } else if (n_added > 0) {
         buf_printf(out, " and %u for the baseline", n_added);
     }
     if (spec->stop.is_set) {

@@ -78,5 +78,5 @@ void layout_describe_point(const struct layout *l, uint32_t point, struct buf *o
 /* "point 3 (trainers 2)"; without the words where nothing tells points apart. */
 void layout_describe_place(const struct layout *l, uint32_t point, struct buf *out);
 /* "batch_size 16; threads 1; 4 points and 1 for the baseline; 3 trials each, ..."; in a page also what varies if the system alone does,
- * whose the batch is, and how long the trials took. */
+ * whose the batch is, "4 points to compare and 1 baseline", and how long the trials took. */
 void layout_describe_run(const struct layout *l, struct buf *out);

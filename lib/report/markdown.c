@@ -53,7 +53,8 @@ static void put_head(struct buf *out, const struct layout *l)
 static void put_scaling(struct buf *out, const struct layout *l)
 {
     struct choice_lines lines;
-    scaling_lines_init(&lines, l, SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS,
+    scaling_lines_init(&lines, l,
+                       SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS | SCALING_SHARE_REASONS,
                        SCALING_LINES_MAX);
     buf_puts(out, lines.list.len > 0 ? "\n" : "");
     vec_each (struct choice_line, line, &lines.list) {

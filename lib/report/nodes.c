@@ -1,6 +1,7 @@
 /* A result by node, see report.h: which machines were slow or throttled. */
 #include <math.h>
 
+#include "base/text.h"
 #include "report/csv.h"
 #include "report/layout.h"
 #include "report/marks.h"
@@ -74,9 +75,7 @@ struct table *layout_nodes(const struct result *r)
 static char *plain(const char *text)
 {
     char *copy = xstrdup(text);
-    for (char *c = copy; *c != '\0'; c++) {
-        *c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
-    }
+    (void)text_replace_control(copy, "", '?'); /* its length is nobody's */
     return copy;
 }
 

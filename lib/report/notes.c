@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/text.h"
 #include "report/choice_lines.h"
 #include "result/number.h"
 #include "result/threshold.h"
@@ -24,11 +25,7 @@ __attribute__((format(printf, 3, 4))) static void add(struct notes *notes, enum 
     va_start(ap, fmt);
     struct note note = {.kind = kind, .text = xvasprintf(fmt, ap)};
     va_end(ap);
-    for (char *c = note.text; *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ' || *c == 0x7f) { /* a cause quotes the output of processes */
-            *c = ' ';
-        }
-    }
+    (void)text_replace_control(note.text, "", ' '); /* a cause quotes the output of processes */
     *vec_push(&notes->list) = note;
 }
 
@@ -38,8 +35,9 @@ static struct training_words training_words(const struct result *r)
 }
 
 /* Says how many trials a point has that this interval is of: as many as all have, or from the least to the most. */
-static void note_student(struct notes *notes, const struct result *r)
+static void note_student(struct notes *notes, const struct layout *l)
 {
+    const struct result *r = l->result;
     size_t least = SIZE_MAX, most = 0;
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         const struct point_result *p = &r->points[i];
@@ -51,10 +49,10 @@ static void note_student(struct notes *notes, const struct result *r)
     }
     struct buf trials = BUF_INIT;
     buf_printf(&trials, least == most ? "%zu trials each" : "%zu to %zu trials", least, most);
-    add(notes, NOTE_INFO,
-        "95%% interval: Student's t on log throughput (%s). Its middle is the geometric mean of "
-        "the trials, so the median may lie beside it.",
-        buf_cstr(&trials));
+    add(notes, NOTE_INFO, "95%% interval: Student's t on log throughput (%s).%s", buf_cstr(&trials),
+        l->is_page ? "" /* the words below the box say it */
+                   : " Its middle is the geometric mean of the trials, so the median may lie "
+                     "beside it.");
     buf_done(&trials);
 }
 
@@ -72,7 +70,7 @@ static void note_throughput(struct notes *notes, const struct layout *l)
     add(notes, NOTE_INFO, "Throughput X: %s of the whole %s (all %s together), median over trials.",
         l->mixed_units ? "in the unit of its row," : f->unit, f->scope, training_words(r).many);
     if (methods[INTERVAL_T_LOG]) {
-        note_student(notes, r);
+        note_student(notes, l);
     }
     if (methods[INTERVAL_ORDER_STATISTICS]) {
         add(notes, NOTE_INFO,
@@ -269,11 +267,7 @@ static void describe_trial(const struct layout *l, const struct point_result *p,
 static char *clean_lines(const char *details)
 {
     char *text = xstrdup(details);
-    for (char *c = text; *c != '\0'; c++) {
-        if (((unsigned char)*c < ' ' && *c != '\n') || *c == 0x7f) {
-            *c = ' ';
-        }
-    }
+    (void)text_replace_control(text, "\n", ' '); /* its length is nobody's */
     return text;
 }
 
@@ -449,8 +443,9 @@ void notes_init(struct notes *notes, const struct layout *l)
     note_failures(notes, l);
     note_thresholds(notes, l);
     note_wide(notes, l);
+    size_t n = 0;
     vec_each (struct warning, w, &l->result->warnings) {
-        if (!l->is_page || !choice_lines_say(w)) { /* the page's box has said it */
+        if (!l->is_page || (!choice_lines_say(w) && n++ >= NOTES_IN_BOX)) {
             add(notes, NOTE_WARNING, "%s", w->message);
         }
     }

@@ -6,6 +6,8 @@
 
 #include "report/layout.h"
 
+#define NOTES_IN_BOX 3 /* warnings that the box of a page has; its notes have the others */
+
 enum note_kind {
     NOTE_INFO,    /* unit, scope, methods, baseline */
     NOTE_FAILED,  /* a trial without a result, and why */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/text.h"
 #include "report/chart_svg.h"
 #include "report/csv.h"
 #include "report/json_text.h"
@@ -99,9 +100,8 @@ static void put_change(const struct run_history *h, const struct run_history_cha
 /* Start records are written by replicas: what a terminal would obey becomes '?'. */
 static void put_plain(struct buf *out)
 {
-    for (size_t i = 0; i < out->len; i++) {
-        const unsigned char c = (unsigned char)out->data[i];
-        out->data[i] = c < ' ' || c == 0x7f ? '?' : out->data[i];
+    if (out->len > 0) {
+        out->len = text_replace_control(out->data, "", '?');
     }
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/str.h"
 #include "result/curves.h"
 #include "result/number.h"
 
@@ -64,10 +65,15 @@ static void put_verdict(const struct curve *c, struct buf *out)
 
 /* ---- the model ---- */
 
+static bool has_model(const struct curve *c)
+{
+    return scaling_fit_holds(&c->fits[SCALING_USL]);
+}
+
+/* "2 numbers of trainers, 3 are needed" */
 static void put_why_not(const struct curve *c, struct buf *out)
 {
     const struct scaling_fit *usl = &c->fits[SCALING_USL];
-    buf_puts(out, "no model: ");
     if (c->n_sizes < SCALING_MIN_SIZES) {
         buf_printf(out, "%zu numbers of %ss, %d are needed", c->n_sizes, role_of(c),
                    SCALING_MIN_SIZES);
@@ -140,11 +146,110 @@ static void put_useful(const struct curve *c, struct buf *out)
 static void put_model(const struct curve *c, struct buf *out)
 {
     begin_part(out);
-    if (scaling_fit_holds(&c->fits[SCALING_USL])) {
+    if (has_model(c)) {
         put_peak(c, out);
         put_useful(c, out);
     } else {
+        buf_puts(out, "no model: ");
         put_why_not(c, out);
+    }
+}
+
+/* ---- why there is no model, said once of the curves that share the reason ---- */
+
+struct reason {
+    char *text;       /* owned */
+    struct buf names; /* "pservers 1; pservers 2", of the first curves */
+    size_t n;         /* curves */
+};
+struct reasons {
+    VEC(struct reason) list;
+};
+
+static struct reason *find_reason(const struct reasons *reasons, const struct curve *c)
+{
+    struct buf text = BUF_INIT;
+    struct reason *found = NULL;
+    put_why_not(c, &text);
+    vec_each (struct reason, r, &reasons->list) {
+        found = str_eq(r->text, buf_cstr(&text)) ? r : found;
+    }
+    buf_done(&text);
+    return found;
+}
+
+static void add_reason(struct reasons *reasons, const struct layout *l, const struct curve *c)
+{
+    struct reason *r = find_reason(reasons, c);
+    if (r == NULL) {
+        struct buf text = BUF_INIT;
+        put_why_not(c, &text);
+        r = vec_push(&reasons->list);
+        *r = (struct reason){.text = buf_take(&text), .names = BUF_INIT};
+    }
+    if (r->n++ < SCALING_LINES_MAX) {
+        _cleanup_(freep) char *name = curve_name(l, c);
+        buf_printf(&r->names, "%s%s", r->n > 1 ? "; " : "", name);
+    }
+}
+
+static void reasons_done(struct reasons *reasons)
+{
+    vec_each (struct reason, r, &reasons->list) {
+        free(r->text);
+        buf_done(&r->names);
+    }
+    vec_done(&reasons->list);
+}
+
+static bool is_skipped(const struct curve *c, unsigned parts)
+{
+    return c->n_sizes < SCALING_MIN_SIZES && (parts & SCALING_SKIP_SMALL) != 0;
+}
+
+/* Reasons are gathered of all curves, those without a line too. Returns the number of curves. */
+static size_t reasons_init(struct reasons *reasons, const struct layout *l, unsigned parts)
+{
+    size_t n = 0;
+    *reasons = (struct reasons){0};
+    vec_each (const struct curve, c, &l->result->curves.list) {
+        if (is_skipped(c, parts)) {
+            continue;
+        }
+        n++;
+        if ((parts & SCALING_MODEL) != 0 && (parts & SCALING_SHARE_REASONS) != 0 && !has_model(c)) {
+            add_reason(reasons, l, c);
+        }
+    }
+    return n;
+}
+
+static bool is_shared(const struct reasons *reasons, const struct curve *c)
+{
+    const struct reason *r = find_reason(reasons, c);
+    return r != NULL && r->n > 1;
+}
+
+/* "no model of pservers 1; pservers 2: 2 numbers of trainers, 3 are needed" */
+static void add_shared(struct choice_lines *lines, const struct reasons *reasons, size_t n_curves)
+{
+    vec_each (const struct reason, r, &reasons->list) {
+        if (r->n < 2) {
+            continue;
+        }
+        struct buf text = BUF_INIT;
+        if (r->n == n_curves) {
+            buf_puts(&text, "no curve has a model: ");
+        } else {
+            buf_printf(&text, "no model of %s", buf_cstr(&r->names));
+            if (r->n > SCALING_LINES_MAX) {
+                buf_printf(&text, "; and %zu more", r->n - SCALING_LINES_MAX);
+            }
+            buf_puts(&text, ": ");
+        }
+        buf_puts(&text, r->text);
+        *vec_push(&lines->list) =
+            (struct choice_line){.label = xstrdup(""), .text = buf_take(&text)};
     }
 }
 
@@ -175,25 +280,30 @@ void scaling_lines_init(struct choice_lines *lines, const struct layout *l, unsi
                         size_t max)
 {
     *lines = (struct choice_lines){0};
-    size_t n = 0;
+    struct reasons reasons;
+    const size_t n = reasons_init(&reasons, l, parts);
+    size_t i = 0;
     vec_each (const struct curve, c, &l->result->curves.list) {
-        const bool is_small = c->n_sizes < SCALING_MIN_SIZES;
-        if ((is_small && (parts & SCALING_SKIP_SMALL) != 0) || (++n > max && max > 0)) {
+        if (is_skipped(c, parts) || (++i > max && max > 0)) {
             continue;
         }
         struct buf text = BUF_INIT;
         if ((parts & SCALING_VERDICT) != 0) {
             put_verdict(c, &text);
         }
-        if ((parts & SCALING_MODEL) != 0) {
+        if ((parts & SCALING_MODEL) != 0 && (has_model(c) || !is_shared(&reasons, c))) {
             put_model(c, &text);
         }
         if ((parts & SCALING_LOSS) != 0) {
             put_loss(c, &text);
         }
-        *vec_push(&lines->list) =
-            (struct choice_line){.label = curve_name(l, c), .text = buf_take(&text)};
+        if (text.len > 0) {
+            *vec_push(&lines->list) =
+                (struct choice_line){.label = curve_name(l, c), .text = buf_take(&text)};
+        }
+        buf_done(&text);
     }
+    add_shared(lines, &reasons, n);
     if (max > 0 && n > max) {
         *vec_push(&lines->list) = (struct choice_line){
             .label = xstrdup(""),
@@ -201,4 +311,5 @@ void scaling_lines_init(struct choice_lines *lines, const struct layout *l, unsi
                               n - max == 1 ? "" : "s"),
         };
     }
+    reasons_done(&reasons);
 }

@@ -235,5 +235,5 @@ void starved_describe(const struct layout *l, const struct point_result *fastest
         put_bend(l, n, out);
         put_ranking(l, fastest, n, out);
     }
-    buf_printf(out, "A run with %lld CPUs does not have this doubt.", (long long)most_busy(def));
+    buf_printf(out, "With %lld CPUs, each thread would have one.", (long long)most_busy(def));
 }

@@ -114,7 +114,8 @@ static void put_precision(const struct result *r, uint32_t system, struct buf *o
     free(precision);
 }
 
-/* "; loss 2.375 to 2.250 in a trial", of the first replica that says it: whoever compares systems sees that all of them learn. */
+/* "; loss 2.375 in the first measured step of a trial, 2.250 in its last", of the first replica that says it: whoever compares systems sees
+ * that all of them compute one. */
 static void put_loss(const struct result *r, uint32_t system, struct buf *out)
 {
     const struct point_result *p = point_of(r, system);
@@ -125,9 +126,9 @@ static void put_loss(const struct result *r, uint32_t system, struct buf *out)
             if (t->replicas[k].has_summary && isfinite(s->loss_first) && isfinite(s->loss_last)) {
                 buf_puts(out, "; loss ");
                 number_format(s->loss_first, out);
-                buf_puts(out, " to ");
+                buf_puts(out, " in the first measured step of a trial, ");
                 number_format(s->loss_last, out);
-                buf_puts(out, " in a trial");
+                buf_puts(out, " in its last");
                 return;
             }
         }
@@ -153,21 +154,78 @@ static void put_exchange(const struct spec *spec, const struct point *point, str
     }
 }
 
+static bool is_same_command(const struct command *a, const struct command *b)
+{
+    for (size_t i = 0; i < a->words.len && i < b->words.len; i++) {
+        if (!str_eq(a->words.items[i], b->words.items[i])) {
+            return false;
+        }
+    }
+    return a->words.len == b->words.len;
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : str_eq(a, b);
+}
+
+static bool is_same_launch(const struct launch *a, const struct launch *b)
+{
+    return is_same_text(a->image, b->image) && is_same_command(&a->command, &b->command) &&
+           is_same_command(&a->args, &b->args);
+}
+
+static bool is_same_env(const struct launch *a, const struct launch *b)
+{
+    bool same = a->env.len == b->env.len;
+    for (size_t i = 0; same && i < a->env.len; i++) {
+        const struct env_var *x = &a->env.items[i], *y = &b->env.items[i];
+        same = str_eq(x->name, y->name) && is_same_text(x->value, y->value);
+    }
+    return same;
+}
+
+/* The first system before this one that runs the same program, and whether with the same environment; NULL: none does. */
+static const struct system *same_program(const struct spec *spec, uint32_t at, bool *ret_with_env)
+{
+    const struct system *system = &spec->systems.items[at];
+    for (const struct system *s = spec->systems.items; s < system; s++) {
+        /* A patch may name another image or command. */
+        bool same = s->patches.len + system->patches.len == 0 &&
+                    str_eq(s->profile, system->profile) &&
+                    is_same_launch(&s->all_roles, &system->all_roles);
+        *ret_with_env = is_same_env(&s->all_roles, &system->all_roles);
+        for (int role = 0; role < ROLE_COUNT; role++) {
+            same = same && is_same_launch(&s->of_role[role], &system->of_role[role]);
+            *ret_with_env = *ret_with_env && is_same_env(&s->of_role[role], &system->of_role[role]);
+        }
+        if (same) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
 static void put_system(const struct layout *l, uint32_t at, struct buf *out)
 {
     const struct result *r = l->result;
     const struct system *system = &r->def->spec->systems.items[at];
+    bool with_env = false;
+    const struct system *twin = same_program(r->def->spec, at, &with_env);
     const char *description = profile_describe(system->profile);
-    if (description != NULL) {
+    if (twin != NULL) {
+        buf_printf(out, "the same program as %s%s", twin->name,
+                   with_env ? "" : ", with other environment variables");
+    } else if (description != NULL) {
         buf_puts(out, description);
     } else {
         buf_printf(out, "the profile %s", system->profile);
     }
-    if (system->all_roles.command.words.len > 0) {
+    if (twin == NULL && system->all_roles.command.words.len > 0) {
         buf_puts(out, "; command: ");
         put_command(&system->all_roles.command, out);
     }
-    if (system->all_roles.image != NULL) {
+    if (twin == NULL && system->all_roles.image != NULL) {
         buf_printf(out, "; image %s", system->all_roles.image);
     }
     const struct point_result *p = point_of(r, at);

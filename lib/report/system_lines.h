@@ -5,7 +5,7 @@
 #include "report/layout.h"
 
 /* A line a system, its name the label: "PyTorch on the CPU, ...; command: mpirun python train.py; gradients by all-reduce; 1 thread a worker; PyTorch
- * 2.15.0". choice_lines_done frees them. */
+ * 2.15.0". What a system before it runs, too, is "the same program as NAME". choice_lines_done frees them. */
 void system_lines_init(struct choice_lines *lines, const struct layout *l);
 
 /* "tensorflow-ps, tensorflow-mwms": the systems whose replicas ran on this entry of the result's hardware. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "report/wrap.h"
 #include "result/number.h"
@@ -67,12 +68,7 @@ void table_cell(struct table *t, const char *fmt, ...)
     va_start(ap, fmt);
     char *text = xvasprintf(fmt, ap);
     va_end(ap);
-    for (char *c = text; *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ' ||
-            *c == 0x7f) { /* control characters must not break the table */
-            *c = ' ';
-        }
-    }
+    (void)text_replace_control(text, "", ' '); /* they must not break the table */
     *vec_push(&t->cells) = (struct cell){text, TABLE_NO_SHADE};
 }
 

@@ -73,12 +73,13 @@ int compare_check_kind(const struct result *base, const struct result *candidate
                                      candidate->def->spec->workload.compute};
     if (computes[0] != computes[1]) {
         const bool is_base = computes[0] == COMPUTE_EMULATED;
+        const struct run_def *emulated = (is_base ? base : candidate)->def;
+        const char *who = matrix_training_words(&emulated->matrix).many;
         *ret_fix = "compare runs with the same spec.workload.compute";
         return err_set(err, EINVAL,
-                       "run/%s is a rehearsal with emulated trainers and run/%s is not: emulated "
-                       "trainers sleep where others compute",
-                       (is_base ? base : candidate)->def->name,
-                       (is_base ? candidate : base)->def->name);
+                       "run/%s is a rehearsal with emulated %s and run/%s is not: emulated %s "
+                       "sleep where others compute",
+                       emulated->name, who, (is_base ? candidate : base)->def->name, who);
     }
     const int r = check_exchanges(base, candidate, ret_fix, err);
     if (r < 0) {

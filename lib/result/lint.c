@@ -99,8 +99,9 @@ static void lint_rehearsal(struct result *r)
     }
     if (def->spec->workload.compute == COMPUTE_EMULATED) {
         warn(r, WARNING_REHEARSAL,
-             "rehearsal: the trainers are emulated, they sleep where others compute; compare its "
-             "numbers only with each other");
+             "rehearsal: the %s are emulated, they sleep where others compute; compare its "
+             "numbers only with each other",
+             matrix_training_words(&def->matrix).many);
         return;
     }
     int64_t most = 0;
@@ -555,8 +556,7 @@ static void lint_noise(struct result *r)
         put_other_noisy(&noisy, &text);
         warn(r, WARNING_NOISY_TRIAL,
              "%s; %s in the figures: run again when nothing else uses the machine (benchctl "
-             "describe "
-             "has the probes)",
+             "describe shows the noise of each trial)",
              buf_cstr(&text), noisy.list.len == 1 ? "it counts" : "they count");
         buf_done(&text);
     }

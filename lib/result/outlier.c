@@ -42,6 +42,18 @@ static size_t collect(const struct point_result *p, struct logged ret[static MAX
     return n;
 }
 
+int outlier_side(const double *sorted, size_t n)
+{
+    if (n < MIN_TRIALS || n > MAX_TRIALS) {
+        return 0;
+    }
+    const double below = sorted[1] - sorted[0], above = sorted[n - 1] - sorted[n - 2];
+    if (!(fmax(below, above) > critical[n - MIN_TRIALS] * (sorted[n - 1] - sorted[0]))) {
+        return 0;
+    }
+    return below > above ? -1 : 1;
+}
+
 struct outlier outlier_find(const struct point_result *p)
 {
     struct logged values[MAX_TRIALS];
@@ -49,17 +61,16 @@ struct outlier outlier_find(const struct point_result *p)
     if (n < MIN_TRIALS) {
         return (struct outlier){0};
     }
-    const double range = values[n - 1].log - values[0].log;
-    const double below = values[1].log - values[0].log;
-    const double above = values[n - 1].log - values[n - 2].log;
-    const bool is_low = below > above;
-    if (!(fmax(below, above) > critical[n - MIN_TRIALS] * range)) {
+    double sorted[MAX_TRIALS];
+    for (size_t i = 0; i < n; i++) {
+        sorted[i] = values[i].log;
+    }
+    const int side = outlier_side(sorted, n);
+    if (side == 0) {
         return (struct outlier){0};
     }
-    double logs[MAX_TRIALS];
-    for (size_t i = 0; i + 1 < n; i++) {
-        logs[i] = values[is_low ? i + 1 : i].log;
-    }
+    const bool is_low = side < 0;
+    const double *logs = is_low ? sorted + 1 : sorted; /* of the others */
     const double change = expm1(values[is_low ? 0 : n - 1].log - stats_middle(logs, n - 1));
     return (struct outlier){
         .found = fabs(change) >= OUTLIER_MIN_CHANGE,

@@ -1,5 +1,7 @@
 /* Reading how gradients are exchanged, and other names that foreign systems may choose freely. See
  * spec_internal.h. */
+#include <strings.h>
+
 #include "base/mem.h"
 #include "base/str.h"
 #include "spec/name.h"
@@ -25,7 +27,9 @@ char *spec_read_free_name(struct diags *d, const struct place *place)
     return xstrdup(name);
 }
 
-/* One of the names we know, or any for a foreign system, which goes to *ret_other. */
+/* One of the names we know, or any for a foreign system, which goes to *ret_other. One of ours in other letters
+ * (Allreduce) is refused: it would be another exchange, with other rules for its roles and its baseline. Runs that
+ * are stored so stay readable. */
 bool spec_read_kind(struct reading *r, const struct place *place, bool is_native,
                     const char *const *names, size_t n, int *ret, char **ret_other)
 {
@@ -33,6 +37,14 @@ bool spec_read_kind(struct reading *r, const struct place *place, bool is_native
         return read_enum(r->diags, place, names, n, NULL, ret);
     }
     char *name = spec_read_free_name(r->diags, place);
+    for (size_t i = 0; r->is_new && name != NULL && i < n; i++) {
+        if (strcasecmp(name, names[i]) == 0 && !str_eq(name, names[i])) {
+            _cleanup_(freep) char *fix = xasprintf("did you mean '%s'?", names[i]);
+            reader_complain(r->diags, place, fix, "'%s' is '%s' in other letters", name, names[i]);
+            free(name);
+            return false;
+        }
+    }
     for (size_t i = 0; name != NULL && i < n; i++) {
         if (str_eq(name, names[i])) {
             *ret = (int)i;

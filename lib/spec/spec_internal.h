@@ -14,6 +14,7 @@ struct reading {
     struct place at; /* spec */
     struct spec *spec;
     const struct profiles *profiles; /* NULL: any profile passes */
+    bool is_new;                     /* as of spec_overrides; of a definition with profiles, too */
     bool is_exchange_wrong;          /* noted: which roles it needs is not known */
 };
 
@@ -24,7 +25,7 @@ void spec_merge_options(struct node *root, const struct spec_overrides *override
 /* spec_keep_systems.c: only the systems of "a,b", and the roles and sweep names that these use. */
 void spec_keep_systems(struct node *root, const char *names, struct diags *diags);
 /* spec_read.c: the whole document. */
-void spec_read(const struct node *root, const struct profiles *profiles, struct spec *spec,
+void spec_read(const struct node *root, const struct spec_overrides *overrides, struct spec *spec,
                struct diags *diags);
 /* spec_launch.c: image, command, args, env, roles and patches of one system. */
 void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system);

@@ -72,12 +72,13 @@ static void check_expansion(const struct node *root, const struct spec *spec, st
 }
 
 /* Reads a merged tree. NULL when something is wrong (noted). */
-static struct spec *read_tree(const struct node *root, const struct profiles *profiles,
+static struct spec *read_tree(const struct node *root, const struct spec_overrides *overrides,
                               struct diags *diags)
 {
+    const struct profiles *profiles = overrides->profiles;
     struct spec *spec = xnew(struct spec);
     struct diags found = diags_beside(diags);
-    spec_read(root, profiles, spec, &found);
+    spec_read(root, overrides, spec, &found);
     if (found.list.len == 0) {
         check_expansion(root, spec, &found);
     }
@@ -94,7 +95,7 @@ static struct spec *read_tree(const struct node *root, const struct profiles *pr
 }
 
 /* A definition must also hold with its `local` block, whichever way it is run now. */
-static void check_with_local(const struct node *root, const struct profiles *profiles,
+static void check_with_local(const struct node *root, const struct spec_overrides *overrides,
                              struct diags *diags)
 {
     if (tree_path(root, "spec", "local", NULL) == NULL) {
@@ -103,7 +104,7 @@ static void check_with_local(const struct node *root, const struct profiles *pro
     struct node *copy = tree_copy(root);
     struct diags found = diags_beside(diags);
     spec_merge_local(copy, &found);
-    spec_free(read_tree(copy, profiles, &found));
+    spec_free(read_tree(copy, overrides, &found));
     diags_move(diags, &found);
     tree_free(copy);
 }
@@ -162,10 +163,10 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
     if (overrides->local) {
         spec_merge_local(root, diags);
     } else {
-        check_with_local(root, overrides->profiles, diags);
+        check_with_local(root, overrides, diags);
     }
     spec_merge_options(root, overrides, diags);
-    struct spec *spec = read_tree(root, overrides->profiles, diags);
+    struct spec *spec = read_tree(root, overrides, diags);
     if (spec != NULL && overrides->is_as_written) {
         check_thresholds(root, spec, diags);
     }

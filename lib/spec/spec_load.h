@@ -31,6 +31,8 @@ struct spec_overrides {
     /* The profiles that systems may name besides the native worker, borrowed. NULL: unknown, as for
      * a stored definition: every profile is accepted, and foreign ones have no command. */
     const struct profiles *profiles;
+    /* Names that only a stored definition may have are refused, also where profiles are unknown. */
+    bool is_new;
 };
 
 /* Reads a definition. Returns 0 and an owned spec; or -EINVAL with diagnostics for every problem

@@ -13,6 +13,7 @@
 #include "spec/profile.h"
 #include "spec/spec_names.h"
 #include "spec/spec_internal.h"
+#include "spec/spec_load.h"
 
 #define ACCURACY_AFTER_S_MAX 8640000 /* 100 days, as core/evaluations.h */
 #define TEXT_MAX 1024
@@ -317,7 +318,7 @@ static void check_constant(struct diags *d, const struct place *root, const char
     (void)read_enum(d, &place, &value, 1, NULL, &known); /* noted */
 }
 
-void spec_read(const struct node *root, const struct profiles *profiles, struct spec *spec,
+void spec_read(const struct node *root, const struct spec_overrides *overrides, struct spec *spec,
                struct diags *diags)
 {
     static const struct field root_fields[] = {
@@ -342,8 +343,11 @@ void spec_read(const struct node *root, const struct profiles *profiles, struct 
     check_constant(diags, &document, "apiVersion", "benchd.io/v1alpha1");
     check_constant(diags, &document, "kind", "Benchmark");
     read_metadata(diags, &document, spec);
-    struct reading r = {
-        .diags = diags, .at = place_get(&document, "spec"), .spec = spec, .profiles = profiles};
+    struct reading r = {.diags = diags,
+                        .at = place_get(&document, "spec"),
+                        .spec = spec,
+                        .profiles = overrides->profiles,
+                        .is_new = overrides->is_new || overrides->profiles != NULL};
     if (!read_map(diags, &r.at, spec_fields, COUNT_OF(spec_fields))) {
         return;
     }

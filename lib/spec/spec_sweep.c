@@ -88,10 +88,12 @@ static bool read_value(struct diags *d, const struct place *place, const char *n
     return true;
 }
 
-/* Built in, or declared in spec.parameters? */
-static bool check_name(struct reading *r, const struct place *place)
+/* Built in, or declared in spec.parameters? *ret_meant: the name that its values are read as, of an unknown name the one that
+ * it looks like: so the mistakes in its values are found in the same
+ * pass. Borrowed. */
+static bool check_name(struct reading *r, const struct place *place, const char **ret_meant)
 {
-    const char *name = place->key;
+    const char *name = *ret_meant = place->key;
     if (builtin_find(name) != NULL || spec_find_parameter(r->spec, name) != NULL) {
         return true;
     }
@@ -112,6 +114,7 @@ static bool check_name(struct reading *r, const struct place *place)
                         "declare '%s' in spec.parameters",
                         name);
     reader_complain_key(r->diags, place, fix, "unknown sweep parameter '%s'", name);
+    *ret_meant = meant != NULL ? meant : name;
     return false;
 }
 
@@ -148,9 +151,25 @@ void spec_read_params(struct reading *r, const struct place *place, struct param
     }
     for (size_t i = 0; i < place->node->n_children; i++) {
         struct place child = named_child(place, i);
+        const char *meant;
         struct value value;
-        if (check_name(r, &child) && read_value(r->diags, &child, child.key, &value)) {
-            params_set(ret, child.key, &value);
+        const bool is_known = check_name(r, &child, &meant);
+        if (read_value(r->diags, &child, meant, &value)) {
+            if (is_known) {
+                params_set(ret, child.key, &value);
+            }
+            free(value.s);
+        }
+    }
+}
+
+/* Of a name that is unknown: for what is wrong with them. */
+static void check_values(struct diags *d, const struct place *list, const char *meant)
+{
+    for (size_t i = 0; i < list->node->n_children; i++) {
+        struct place item = place_item(list, i);
+        struct value value;
+        if (read_value(d, &item, meant, &value)) {
             free(value.s);
         }
     }
@@ -158,7 +177,13 @@ void spec_read_params(struct reading *r, const struct place *place, struct param
 
 static void read_axis(struct reading *r, const struct place *place)
 {
-    if (!check_name(r, place) || !read_list(r->diags, place, AXIS_VALUES_MAX)) {
+    const char *meant;
+    const bool is_known = check_name(r, place, &meant);
+    if (!read_list(r->diags, place, AXIS_VALUES_MAX)) {
+        return;
+    }
+    if (!is_known) {
+        check_values(r->diags, place, meant);
         return;
     }
     struct axis *axis = vec_push(&r->spec->sweep.axes);
@@ -215,27 +240,35 @@ static void read_axes(struct reading *r, const struct place *place)
     }
 }
 
+/* Every point has the names of the first one. One that is no map is noted when it is read. */
+static void check_names(struct diags *d, const struct place *point, const struct node *first)
+{
+    if (point->node->kind != NODE_MAP || first->kind != NODE_MAP) {
+        return;
+    }
+    for (size_t i = 0; i < first->n_children; i++) {
+        if (tree_get(point->node, first->children[i]->key) == NULL) {
+            reader_complain(d, point, "give every point the same parameters",
+                            "'%s' is missing, but points[0] has it", first->children[i]->key);
+        }
+    }
+    if (point->node->n_children > first->n_children) {
+        reader_complain(d, point, "give every point the same parameters",
+                        "has parameters that points[0] does not have");
+    }
+}
+
 static void read_points(struct reading *r, const struct place *place)
 {
     if (!read_list(r->diags, place, POINTS_MAX)) {
         return;
     }
-    const struct node *first = place->node->children[0];
     for (size_t i = 0; i < place->node->n_children; i++) {
         struct place item = place_item(place, i);
         struct params *point = vec_push(&r->spec->sweep.points);
         *point = (struct params){0};
         spec_read_params(r, &item, point);
-        for (size_t k = 0; k < first->n_children && item.node->kind == NODE_MAP; k++) {
-            if (tree_get(item.node, first->children[k]->key) == NULL) {
-                reader_complain(r->diags, &item, "give every point the same parameters",
-                                "'%s' is missing, but points[0] has it", first->children[k]->key);
-            }
-        }
-        if (item.node->kind == NODE_MAP && item.node->n_children > first->n_children) {
-            reader_complain(r->diags, &item, "give every point the same parameters",
-                            "has parameters that points[0] does not have");
-        }
+        check_names(r->diags, &item, place->node->children[0]);
     }
 }
 

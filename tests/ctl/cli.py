@@ -1,13 +1,17 @@
 """What the black-box tests of benchctl share: a folder and a store for each test, definitions that run
 against fake_worker.py (trials cost a moment, not minutes), and TAP on stdout."""
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -74,6 +78,21 @@ def gang_of(parent, n):
     return gang if len(gang) == n else None
 
 
+def read_terminal(master):
+    """What a program writes to a pseudo-terminal until it ends; closes this side of it."""
+    data = b""
+    while True:
+        try:
+            chunk = os.read(master, 65536)
+        except OSError:  # the program has ended
+            break
+        if not chunk:
+            break
+        data += chunk
+    os.close(master)
+    return data
+
+
 class CliCase(unittest.TestCase):
     maxDiff = None
 
@@ -100,6 +119,18 @@ class CliCase(unittest.TestCase):
             self.fail(f"benchctl {' '.join(args)}: expected exit code {code}, got {done.returncode}\n"
                       f"stdout: {done.stdout}\nstderr: {done.stderr}")
         return done
+
+    def bytes_on_terminal(self, columns, *args):
+        """The bytes that benchctl writes to a terminal."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        process = subprocess.Popen([BENCHCTL, *args], env=self.env, cwd=self.folder, stdin=slave, stdout=slave,
+                                   stderr=subprocess.PIPE)
+        os.close(slave)
+        data = read_terminal(master)
+        process.communicate(timeout=WAIT_S)
+        self.assertEqual(process.returncode, 0)
+        return data
 
     def start(self, *args):
         """Starts benchctl; ends it with the test."""

@@ -255,7 +255,7 @@ def state_of(document, progress=None):
                          for a in document["attempts"]]}
 
 
-def wait_until(condition, timeout_s=20):
+def wait_until(condition, timeout_s=90):
     end = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > end:

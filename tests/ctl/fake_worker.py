@@ -8,6 +8,7 @@ FAKE_FAIL        "P.T.A=CODE", comma separated: trainer/0 of that point, trial, 
 FAKE_HANG        "P.T": trainer/0 of that point and trial never ends
 FAKE_FACTOR      "P=F": at that point steps are said to take F times as long (* as in FAKE_FAIL)
 FAKE_SUMMARY     JSON: fields of a trainer's summary that replace the true ones; null: the field is missing
+FAKE_BATCHES     JSON: {B: fields of a trainer's summary at batch B}, after those of FAKE_SUMMARY
 FAKE_STUBBORN    set: ends by SIGKILL only
 FAKE_PIDS        a file: every process writes its pid there"""
 import json
@@ -66,6 +67,7 @@ def train():
         record("step", step=step, t_ns=(step + 1) * step_ns, step_ns=step_ns, samples=batch, loss=2.0)
     summary = {"samples": batch * steps, "steps": steps, "duration_ns": steps * step_ns}
     summary.update(json.loads(ENV.get("FAKE_SUMMARY", "{}")))
+    summary.update(json.loads(ENV.get("FAKE_BATCHES", "{}")).get(str(batch), {}))
     record("summary", **{k: v for k, v in summary.items() if v is not None})
 
 

@@ -497,7 +497,7 @@ class Running(RunCase):
                     self.fake.objects["benchmarkruns"].clear()
                     self.serve_name()
                     self.fake.answer = vanish(again)
-                    done = self.ctl(*words, code=3, timeout=20)
+                    done = self.ctl(*words, code=3, timeout=90)
                     self.assertIn(f"run/{name} was deleted", done.stderr)
 
     def test_a_lost_answer_to_delete(self):
@@ -591,7 +591,7 @@ class Following(ClusterCase):
 
     def test_forbidden_to_look_at_the_run(self):
         self.fake.answers = [("GET", r"/benchmarkruns\?", *status(403, "Forbidden", 'User "u" cannot list resource'))]
-        self.assertIn("cannot list", self.ctl("logs", "tiny-7k3fq", "-f", code=4, timeout=20).stderr)
+        self.assertIn("cannot list", self.ctl("logs", "tiny-7k3fq", "-f", code=4, timeout=90).stderr)
 
     def test_nothing_left_to_follow(self):
         self.fake.set_status("tiny-7k3fq", phase="Succeeded")

@@ -107,13 +107,17 @@ class Cluster(ClusterCase, Case):
         self.assertEqual(self.offered("describe", "", hints=NO_FILES | SORTED), ["latest", name, "older"])
         self.assertEqual(self.offered("compare", "latest", "", hints=NO_FILES | SORTED), [name, "older"])
 
+    def test_a_description_cannot_act_on_the_terminal(self):
+        self.fake.put("benchmarks", {"metadata": {"name": "loud"}, "spec": {"description": "a\x1b]0;title\x07 b\x9bJ é\tc"}})
+        self.assertEqual("loud\ta?]0;title? b?J é\n:4\n", self.ctl("__complete", "get", "benchmarks", "").stdout)
+
     def test_a_silent_cluster_does_not_hold_up_the_person(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
             config = self.folder / "silent"
             text = pathlib.Path(self.env["KUBECONFIG"]).read_text(encoding="utf-8")
             config.write_text(text.replace(self.fake.url, f"http://127.0.0.1:{server.getsockname()[1]}"), encoding="utf-8")
             self.assertNotEqual(config.read_text(encoding="utf-8"), text)
-            done = self.ctl("__complete", "--kubeconfig", str(config), "describe", "", timeout=30)
+            done = self.ctl("__complete", "--kubeconfig", str(config), "describe", "", timeout=90)
         self.assertEqual((done.stdout, done.stderr), ("", ""))
 
 

@@ -14,8 +14,11 @@ static struct attempt_row make_row(uint32_t trial, uint32_t attempt, enum attemp
         *vec_push(&row.replicas) = (struct replica_row){
             .id = {{0, trial, attempt}, i == 0 ? ROLE_PSERVER : ROLE_TRAINER, 0},
             .environment_json = xstrdup(i == 0 ? "{\"host\":\"h\",\"cgroup_cpu_limit\":0.6,"
+                                                 "\"gpu_driver\":null,\"node\":null,"
                                                  "\"cpuset\":\"0\"}"
-                                               : "{\"host\":\"h\",\"cpuset\":\"1\\u001b[2J\"}"),
+                                               : "{\"host\":\"h\",\"gpu_driver\":null,"
+                                                 "\"node\":\"n\",\"cpuset\":\"1\\u001b[2J\","
+                                                 "\"\\u009b3J\":1}"),
         };
     }
     return row;
@@ -70,7 +73,7 @@ static char *describe_on(size_t columns, enum run_phase phase, bool is_interrupt
         make_row(0, 1, ATTEMPT_FAILED, "trainer/0: exit code 12: bad frame"),
     };
     rows[0].replicas.items[0].failure = xstrdup("killed by signal 9");
-    rows[0].replicas.items[1].failure = xstrdup("lost pserver/0");
+    rows[0].replicas.items[1].failure = xstrdup("lost \033[1Apserver/0");
     rows[1].replicas.items[1].summary_json =
         xstrdup("{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,\"attempt\":1,"
                 "\"samples\":1,"
@@ -134,6 +137,7 @@ static void test_a_failed_run(void **state)
     (void)state;
     _cleanup_(freep) char *text = describe(RUN_FAILED, false);
     assert_has(text, "  cgroup_cpu_limit: 0.6\n");
+    assert_null(strstr(text, "gpu_driver")); /* no machine has one */
     static const char *const parts[] = {
         "Name:          tiny-7k3fq\nUID:           uid-1\nBenchmark:     tiny\n"
         "Created:       2025-10-09T08:53:20Z (60s ago)\nPhase:         Failed\n"
@@ -142,7 +146,9 @@ static void test_a_failed_run(void **state)
         /* the same value once, different ones side by side, nothing that a terminal obeys */
         "Environment of 4 replicas:\n",
         "  host:        h\n",
+        "  node:        - | n\n",
         "  cpuset:      0 | 1?[2J\n",
+        "  ?3J:",
         "  Failed               True     TooManyFailedTrials   2 failed\n",
         "  Complete             False    -                     -\n",
         "Trials:\n  POINT   TRIAL   ATTEMPTS   PHASE     SAMPLES/S\n"
@@ -150,7 +156,7 @@ static void test_a_failed_run(void **state)
         "  0           1          0   not run           -\n",
         /* the cause, who else failed, and the log that tells most */
         "  point 0, trial 0, attempt 0: Void: pserver/0: killed by signal 9\n"
-        "    trainer/0: lost pserver/0\n"
+        "    trainer/0: lost ?[1Apserver/0\n"
         "    benchctl logs tiny-7k3fq --local --point 0 --trial 0 --attempt 0 --role pserver "
         "--index 0\n",
         "  point 0, trial 0, attempt 1: Failed: trainer/0: exit code 12: bad frame\n"
@@ -171,6 +177,7 @@ static void test_a_failed_run(void **state)
                "   25.0%        -\n");
     assert_null(strstr(text, "--resume"));
     assert_null(strchr(text, '\033'));
+    assert_null(strstr(text, "\xc2\x9b"));
 }
 
 /* A run of one trial that went well, with a server that says this. Owned. */

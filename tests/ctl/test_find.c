@@ -86,15 +86,30 @@ static void test_the_first_match_wins(void **state)
     }
 }
 
+#define SHIPPED "write second, without -f and without an ending, for the shipped definition"
+
 static void test_the_nearest_name_is_suggested(void **state)
 {
     (void)state;
     set_path("");
-    struct definition_file file = {0};
-    struct err err = {0};
-    assert_int_equal(definition_find("secnd", &file, &err), -ENOENT);
-    if (strstr(err.msg, "did you mean 'second'?") == NULL) {
-        fail_msg("expected a suggestion of 'second', got '%s'", err.msg);
+    static const struct {
+        const char *name, *fix;
+        bool is_path;
+    } rows[] = {
+        {"secnd", "did you mean 'second'?", false},
+        {"./two/bot.yaml", "did you mean './two/both.yaml'?", false},
+        {"two/seconds.json", "did you mean 'two/second.json'?", false},
+        {"second.yaml", SHIPPED, false},
+        {"none/secnd.yaml", SHIPPED, false},
+        {"secnd", SHIPPED, true},
+        {"ther.yaml", "list the names with: benchctl get benchmarks --local", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct definition_file file = {0};
+        struct err err = {0};
+        assert_int_equal(definition_find(rows[i].name, &file, &err), -ENOENT);
+        _cleanup_(freep) char *fix = definition_fix(rows[i].name, rows[i].is_path);
+        assert_string_equal(fix, rows[i].fix);
     }
 }
 

@@ -91,6 +91,27 @@ class Local(cli.CliCase):
         self.assertIn("use -o html|svg\n", self.ctl("report", name, *where, "-o", "jsonpath={.a}", code=2).stderr)
         self.assertIn("fix: for example -o jsonpath='{.items[*].name}'", self.ctl("get", *where, "-o", "jsonpath", code=2).stderr)
 
+        done = self.ctl("get", "runs", *where, "-o", "jsonpath={.items[*].metadata.name}")   # kubectl's place of it
+        self.assertEqual((done.stdout, done.stderr), ("", "-o jsonpath found nothing; -o json shows what there is\n"))
+        self.assertEqual(self.ctl("get", "runs", *where, "-q", "-o", "jsonpath={.items[*].uuid}").stderr, "")
+
+    def test_kinds_and_names_as_o_name_prints_them(self):
+        first = self.make_runs(old=1, older=2)
+        where = ("--store", self.store)
+        printed = self.ctl("get", "runs", *where, "-o", "name").stdout.split()
+        self.assertEqual(printed[0], f"benchmarkrun.benchd.io/{first}")
+        rows = [(printed, [first, "old", "older"]), (["run/old"], ["old"]), (["runs/old", "bmr/older"], ["old", "older"]),
+                (["benchmarkruns.benchd.io", "old"], ["old"]), (["bm/vgg16-single-node", "--local"], ["vgg16-single-node"]),
+                (["benchmark.benchd.io/vgg16-single-node", "--local"], ["vgg16-single-node"])]
+        for words, names in rows:
+            with self.subTest(words):
+                done = self.ctl("get", *words, *(() if "--local" in words else where), "--no-headers")
+                self.assertEqual(sorted(line.split()[0] for line in done.stdout.splitlines()), sorted(names))
+        for words, said in ((["pods/a"], "cannot list 'pods/a'"), (["/a"], "cannot list '/a'"),
+                            (["run/old", "older"], "'older' has no kind, but 'run/old' has\nfix: write each as KIND/NAME"),
+                            (["run/old", "bm/x"], "'run/old' and 'bm/x' are of different kinds\nfix: list one kind at a time")):
+            self.assertIn(said, self.ctl("get", *words, *where, code=2).stderr)
+
     def test_nothing_is_no_error(self):
         for args in ((), ("-o", "name"), ("-o", "wide"), ("--sort-by", "age")):
             done = self.ctl("get", "runs", "--local", *args)

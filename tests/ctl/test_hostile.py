@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs of strangers: one hangs, one crashes, two leave processes behind, one prints without end, one prints NULs. Each is a
+"""Programs of strangers: one hangs, one crashes, two leave processes behind, one prints without end, one prints NULs, one writes what terminals obey. Each is a
 system of one run, beside a good one. The loud one prints 300 MB, with --long 10 GB (script/test --faults), or BENCHD_LOUD_BYTES."""
 import json
 import os
@@ -117,6 +117,16 @@ class Hostile(cli.CliCase):
         trials, _ = self.run_systems({"nuls": f"head -c 1000000 /dev/zero; printf '5 \\000img/s\\n\\000'; {GOOD}", "good": GOOD})
         self.assert_good(trials["nuls"])
         self.assertGreater(self.log_of("nuls").count(b"\0"), 1000000)
+
+    def test_one_writes_for_the_terminal(self):
+        """A title, a cleared screen, CSI in one character: a pipe gets every byte, a terminal text and its colours."""
+        said = b"\x1b]0;title\a\x1b[2J\x1b[31mred\x1b[0m \xc2\x9b2J\n"
+        octal = "".join(f"\\{byte:03o}" for byte in said)
+        trials, _ = self.run_systems({"writing": f"printf '{octal}'; {GOOD}"})
+        self.assert_good(trials["writing"])
+        self.assertIn(said, self.log_of("writing"))
+        shown = self.bytes_on_terminal(80, "logs", self.result["run"], "--store", self.store)
+        self.assertIn(b"?]0;title??[2J\x1b[31mred\x1b[0m ?2J\r\n", shown)
 
 
 if __name__ == "__main__":

@@ -51,59 +51,33 @@ class Live(cli.CliCase):
         process = subprocess.Popen([cli.BENCHCTL, "run", self.define(**keys), "--store", self.store], env=env, cwd=self.folder,
                                    stdin=slave, stdout=subprocess.PIPE, stderr=slave, text=True)
         os.close(slave)
-        data = b""
-        while True:
-            try:
-                chunk = os.read(master, 4096)
-            except OSError:   # the program has ended
-                break
-            if not chunk:
-                break
-            data += chunk
-        os.close(master)
+        data = cli.read_terminal(master)
         process.communicate(timeout=cli.WAIT_S)
         self.assertEqual(process.returncode, code, data)
         return data.decode()
 
-    def on_terminal(self, columns, *args):
-        """What a verb writes to a terminal, line by line."""
-        master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        process = subprocess.Popen([cli.BENCHCTL, *args], env=self.env, cwd=self.folder, stdin=slave, stdout=slave,
-                                   stderr=subprocess.PIPE)
-        os.close(slave)
-        data = b""
-        while True:
-            try:
-                chunk = os.read(master, 65536)
-            except OSError:
-                break
-            if not chunk:
-                break
-            data += chunk
-        os.close(master)
-        process.communicate(timeout=cli.WAIT_S)
-        self.assertEqual(process.returncode, 0)
-        return re.sub(r"\x1b\[\d*m", "", data.decode()).splitlines()
+    def lines_on_terminal(self, columns, *args):
+        """What a person sees of the output, without colours."""
+        return re.sub(r"\x1b\[\d*m", "", self.bytes_on_terminal(columns, *args).decode()).splitlines()
 
     def test_no_list_is_broken_by_the_terminal(self):
         name = self.run_tiny(repeats=1)["run"]
         rows = [("get", "runs", "--store", self.store), ("get", "runs", "--store", self.store, "-o", "wide"),
                 ("get", "benchmarks", "--local"), ("reference",), ("reference", "tf-official-2017"),
+                ("plan", "vgg16-pserver-sweep", "--local"), ("plan", "vgg16-pserver-sweep"),
                 ("describe", name, "--store", self.store), ("history", "tiny", "--store", self.store),
-                ("results", name, "--store", self.store),
+                ("results", name, "--store", self.store), ("explain", "spec.systems"), ("explain", "--recursive"), ("explain", "spec.thresholds.metric"),
                 *(("results", name, "--store", self.store, "--by", what) for what in ("node", "replica", "phase", "curve"))]
         for args in rows:
             for columns in (60, 80, 200):
                 with self.subTest(args=args, columns=columns):
-                    lines = self.on_terminal(columns, *args)
-                    self.assertEqual([line for line in lines if len(line) > columns], [])
-        narrow = self.on_terminal(60, "get", "runs", "--store", self.store, "-o", "wide")
+                    self.assertEqual([line for line in self.lines_on_terminal(columns, *args) if len(line) > columns], [])
+        narrow = self.lines_on_terminal(60, "get", "runs", "--store", self.store, "-o", "wide")
         whole = " ".join(narrow)   # every column is there, each part with the name
         for title in ("NAME", "TRIALS", "DURATION", "CPUS", "UID", "REASON"):
             self.assertIn(title, whole)
         self.assertGreater(sum(line.startswith(name) for line in narrow), 1)
-        self.assertEqual(len(self.on_terminal(60, "get", "runs", "--store", self.store, "--no-headers")), 1)
+        self.assertEqual(len(self.lines_on_terminal(60, "get", "runs", "--store", self.store, "--no-headers")), 1)
         piped = self.ctl("reference").stdout.splitlines()   # for programs a set stays one line
         self.assertEqual(len(piped), 1 + len(list((cli.ROOT / "benchmarks" / "reference").glob("*.yaml"))))
 

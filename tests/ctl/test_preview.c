@@ -49,6 +49,48 @@ static void test_long_plans_are_cut_unless_wide(void **state)
     run_def_free(def);
 }
 
+/* What follows `from`, a blank for each space between words; owned. */
+static char *words_from(const char *text, const char *from)
+{
+    struct buf words = BUF_INIT;
+    for (const char *at = strstr(text, from); at != NULL && *at != '\0';) {
+        const size_t bytes = strcspn(at, " \n");
+        buf_append(&words, at, bytes);
+        at += bytes;
+        at += strspn(at, " \n");
+        buf_putc(&words, ' ');
+    }
+    return buf_take(&words);
+}
+
+static void test_narrow_terminals_break_nothing_but_lines(void **state)
+{
+    (void)state;
+    struct run_def *def = make_def("{trainers: [1, 20], threads: [1, 2, 3, 4, 5, 6, 7]}", 8);
+    struct buf whole = BUF_INIT;
+    assert_int_equal(preview_text(def, &(struct preview_opts){.is_local = true}, &whole, NULL), 0);
+    static const size_t widths[] = {40, 60, 69};
+    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+        const struct preview_opts opts = {.is_local = true, .columns = widths[i]};
+        struct buf out = BUF_INIT;
+        assert_int_equal(preview_text(def, &opts, &out, NULL), 0);
+        for (const char *line = buf_cstr(&out); *line != '\0'; line += strcspn(line, "\n") + 1) {
+            if (strcspn(line, "\n") > widths[i]) {
+                fail_msg("%zu columns: %.*s", widths[i], (int)strcspn(line, "\n"), line);
+            }
+        }
+        char *expected = words_from(buf_cstr(&whole), "28 trials");
+        char *words = words_from(buf_cstr(&out), "28 trials");
+        assert_string_equal(words, expected);
+        free(expected);
+        free(words);
+        buf_done(&out);
+    }
+    assert_non_null(strstr(buf_cstr(&whole), "with its own five characters):\n"));
+    buf_done(&whole);
+    run_def_free(def);
+}
+
 static json_t *template_of(const char *cpu, const char *memory)
 {
     return json_pack("{s:{s:[{s:{s:{s:s, s:s}}}]}}", "spec", "containers", "resources", "requests",
@@ -112,6 +154,12 @@ static void test_emulated(void **state)
     assert_string_equal(buf_cstr(&out),
                         "rehearsal: the trainers are emulated, they sleep where others compute:\n"
                         "  compare the figures within this run only\n");
+    buf_clear(&out);
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        def->matrix.points[i].replicas[ROLE_WORKER] = 1;
+    }
+    preview_rehearsal(def, &out);
+    assert_non_null(strstr(buf_cstr(&out), "rehearsal: the workers are emulated, they sleep"));
     buf_done(&out);
     run_def_free(def);
 }
@@ -138,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_local_text),
         cmocka_unit_test(test_long_plans_are_cut_unless_wide),
+        cmocka_unit_test(test_narrow_terminals_break_nothing_but_lines),
         cmocka_unit_test(test_resources_of_all_replicas),
         cmocka_unit_test(test_rehearsal),
         cmocka_unit_test(test_emulated),

@@ -15,6 +15,9 @@ def emulated(kind):
             "trace": {"stepMilliseconds": 300, "jitter": 0.01, "layers": layers}}
 
 
+FASTEST = 128 / 0.285   # samples/s of one of them, its steps five standard deviations short; a busy machine only makes it slower
+
+
 class Real(cli.CliCase):
     def test_one_trainer_and_one_pserver(self):
         self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
@@ -104,8 +107,8 @@ class Real(cli.CliCase):
         self.assertEqual((result["phase"], result["rehearsal"]), ("Succeeded", True))
         self.assertEqual([w["code"] for w in result["warnings"] if w["code"] == "Rehearsal"], ["Rehearsal"])
         (baseline,) = result["baselines"]
-        self.assertLess(baseline["throughput"]["value"], 128 / 0.285)  # a step of three standard deviations less
-        self.assertLess(result["points"][0]["efficiency"]["value"], 1.05)
+        self.assertLess(baseline["throughput"]["value"], FASTEST)
+        self.assertLess(result["points"][0]["throughput"]["value"], 3 * FASTEST)
         log = self.ctl("logs", result["run"], "--store", self.store, "--point", "0").stdout
         (summary,) = [r for r in map(json.loads, filter(lambda x: x.startswith('{"benchd"'), log.splitlines()))
                       if r["type"] == "summary"]
@@ -125,11 +128,13 @@ class Real(cli.CliCase):
                 "sweep": {"grid": {"workers": [1, 2]}}, "roles": {"worker": {"replicas": {"from": "workers"}}}}
         result = self.run_tiny(steps=2, repeats=1, extra=spec)
         self.assertEqual((result["phase"], result["rehearsal"]), ("Succeeded", True))
-        self.assertLess(result["points"][1]["efficiency"]["value"], 1.05)
+        self.assertLess(result["points"][1]["throughput"]["value"], 2 * FASTEST)
         log = self.ctl("logs", result["run"], "--store", self.store, "--point", "1", "--role", "worker").stdout
         summary = [r for r in map(json.loads, filter(lambda x: x.startswith('{"benchd"'), log.splitlines())) if r["type"] == "summary"][0]
         self.assertGreater(summary["bytes_tx"], 2 * 61_000_000)
         self.assertEqual("Tcp", summary["transport"])
+        text = " ".join(self.ctl("results", result["run"], "--store", self.store).stdout.split())
+        self.assertIn("emulated workers, 300 ms a step;", text)
 
     def test_two_runs_of_a_shipped_definition_compare(self):
         """Two trials at one point can show nothing, whatever the machine does meanwhile."""

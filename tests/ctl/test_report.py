@@ -84,6 +84,11 @@ class Report(cli.CliCase):
         self.assertEqual(len(marks), 4)
         self.assertRegex(marks[0], r"^1 pserver, 1 trainer: [\d.]+ samples/s \(95%: ")
 
+    def test_a_chart_that_is_empty_names_the_others(self):
+        done = self.report(self.name, "-o", "svg", "--chart", "points", code=2)
+        self.assertEqual(done.stderr, "error: the run has nothing to show as the chart 'points'\nfix: choose one that it has: --chart throughput, "
+                         "efficiency, throughput-by-pservers, efficiency-by-pservers, resources, trials\n")
+
     def test_published_figures_stand_beside_the_run(self):
         page = self.report(self.name, "-o", "html", "--reference", "paddle-vgg16-cpu-2018").stdout
         self.assertIn("<h2>Beside ", page)

@@ -270,7 +270,9 @@ class Failures(cli.CliCase):
         self.assertIn("hello from pserver/1", self.ctl(*log, *server).stdout)
         self.assertIn("--point 2 --trial 0 --attempt 0", self.ctl(*log, code=2).stderr)
         self.assertIn("pserver/0 pserver/1 trainer/0", self.ctl(*log, "--point", "1", "--index", "9", code=3).stderr)
-        self.assertIn("no attempt that has ended matches", self.ctl(*log, "--point", "7", code=3).stderr)
+        self.assertIn("no attempt that has ended matches", self.ctl(*log, "--point", "1", "--trial", "7", code=3).stderr)
+        self.assertEqual(self.ctl(*log, "--point", "7", code=3).stderr,
+                         f"error: run '{name}' has no point 7\nfix: write --point 0 to 2; benchctl describe {name} lists them\n")
         self.assertIn("--role 'boss' is unknown", self.ctl(*log, "--point", "1", "--role", "boss", code=2).stderr)
 
     def test_a_damaged_store_is_named(self):
@@ -412,7 +414,7 @@ class Interruptions(cli.CliCase):
         process = self.start("run", path, "--store", self.store)
         cli.wait_for("the first gang", lambda: len(self.worker_pids()) == 2)
         fill()
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=180)
         self.assertEqual((process.returncode, out), (9, ""), err)
         self.assertIn("disk full", err)
         self.assertIn(f"{disk}/results.db", err)
@@ -451,7 +453,7 @@ class Progress(cli.CliCase):
         """benchctl run ... | head: the run is kept, and nobody is told of a broken pipe."""
         process = self.start("run", self.define(repeats=1), "--store", self.store, "-q")
         process.stdout.close()
-        self.assertEqual(process.wait(timeout=60), -cli.signal.SIGPIPE)
+        self.assertEqual(process.wait(timeout=180), -cli.signal.SIGPIPE)
         self.assertEqual(process.stderr.read(), "")
         self.assertRegex(self.ctl("get", "runs", "--store", self.store).stdout, "Succeeded")
         process.stdout = None

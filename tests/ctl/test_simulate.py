@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """benchctl simulate: predicted tables, where times and costs come from, and what is refused."""
+import base64
 import json
 import math
 import os
+import struct
+import subprocess
 
 import cli
 
@@ -27,6 +30,16 @@ def same(a, b, path=""):
     if isinstance(a, float) and isinstance(b, float):
         return None if math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-15) else f"{path}: {a} != {b}"
     return None if a == b else f"{path}: {a!r} != {b!r}"
+
+
+def ring(workers, exchange):
+    """What a definition of workers has in place of trainers and servers."""
+    template = {"spec": {"containers": [{"name": "main"}]}}
+    return {"workload": {"model": "vgg16-fluid-fc512", "dataset": {"kind": "Synthetic"}, "batchSize": 2, "threads": 1, "seed": 1,
+                         "compute": "Real", "exchange": exchange},
+            "sweep": {"grid": {"workers": list(workers)}},
+            "baseline": {"kind": "Point", "where": {"workers": workers[0]}},
+            "roles": {"worker": {"replicas": {"from": "workers"}, "template": template}}}
 
 
 class Simulate(cli.CliCase):
@@ -63,6 +76,10 @@ class Simulate(cli.CliCase):
         cpu = self.points("--link", "10gbit", "--server-cost", "10", pservers=(1,), trainers=(4,))[0]
         self.assertEqual(cpu["limit"], "ServerCpu")
         self.assertGreater(cpu["shares"]["serverCpu"], .9)
+        # 20 trainers send 1.2 GB, and a server gives credit for 8 MiB: each of these windows waits for the latency.
+        for latency, limit in ((1000, "ServerLink"), (10000, "Latency")):
+            far = self.points("--link", "10gbit", "--latency", latency, "--steps", "2", pservers=(1,), trainers=(20,))[0]
+            self.assertEqual(far["limit"], limit)
         late = self.points("--link", "1tbit", "--jitter", "0.3", "--steps", "50", pservers=(1,), trainers=(8,))[0]
         self.assertEqual(late["limit"], "Straggler")
         cores = self.points("--cores", "2", pservers=(1,), trainers=(4,))[0]
@@ -104,10 +121,18 @@ class Simulate(cli.CliCase):
             (["--link", "10", "--layers", self.layers], 2, "--link '10': expected a number with kbit"),
             (["--link", "0gbit", "--layers", self.layers], 2, "--link '0gbit'"),
             (["--link", "-1gbit", "--layers", self.layers], 2, "--link '-1gbit'"),
+            (["--link", "1e-320kbit", "--layers", self.layers], 2, "--link '1e-320kbit': expected a rate from 0.001kbit (1 bit/s) to 1000tbit"),
+            (["--link", "0.0009kbit", "--layers", self.layers], 2, "--link '0.0009kbit': expected a rate from 0.001kbit"),
+            (["--link", "1001tbit", "--layers", self.layers], 2, "to 1000tbit\nfix: for example --link 10gbit"),
+            (["--link", "1gbit", "--server-link", "1e-320gbit", "--layers", self.layers], 2, "fix: for example --server-link 10gbit"),
+            (["--link", "1gbit", "--first-link", "1e-320tbit", "--layers", self.layers], 2, "--first-link '1e-320tbit': expected a rate from 0.001kbit"),
             (["--link", "1gbit", "--layers", self.layers, "--jitter", "0.4"], 2, "--jitter '0.4': expected a number from 0 to 0.3"),
             (["--link", "1gbit", "--layers", self.layers, "--server-cost", "x"], 2, "--server-cost 'x'"),
             (["--link", "1gbit", "--layers", self.layers, "--cores", "0"], 2, "--cores '0'"),
             (["--link", "1gbit", "--layers", self.layers, "--nodes", "0"], 2, "--nodes '0'"),
+            (["--link", "1gbit", "--first-link", "1", "--layers", self.layers], 2, "--first-link '1': expected a number with kbit"),
+            (["--link", "1gbit", "--latency", "-1", "--layers", self.layers], 2, "--latency '-1': expected a number from 0 to"),
+            (["--link", "1gbit", "--worker-cost", "x", "--layers", self.layers], 2, "--worker-cost 'x'"),
             (["--link", "1gbit", "--layers-batch", "3"], 2, "--layers-batch goes with --layers"),
             (["--link", "1gbit", "--layers", self.folder / "none"], 3, "none"),
             (["--link", "1gbit", "--layers", self.layers, "--steps", "1000000"], 2, "fewer replicas, or fewer --steps"),
@@ -135,7 +160,30 @@ class Simulate(cli.CliCase):
                 wrong.write_text(text)
                 self.assertIn(message, self.simulate("--link", "1gbit", "--layers", wrong, code=2).stderr)
 
+    def test_the_slowest_link(self):
+        for name in ("--link", "--server-link", "--first-link"):
+            point = self.points("--link", "1gbit", name, "0.001kbit", pservers=(1,), trainers=(1,))[0]
+            self.assertGreaterEqual(point["seconds"]["step"], 8 * MODEL_BYTES)
+
+    def test_on_a_terminal_it_says_that_it_simulates(self):
+        path = self.define("sim.json", pservers=(1,), trainers=(1, 2))
+        words = [cli.BENCHCTL, "simulate", "-f", path, "--link", "1gbit", "--layers", str(self.layers)]
+        for more, says in (([], True), (["--quiet"], False)):
+            master, slave = os.openpty()
+            process = subprocess.Popen([*words, *more], env=self.env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=slave)
+            os.close(slave)
+            seen = " ".join(cli.read_terminal(master).decode().split())
+            self.assertEqual(process.wait(), 0)
+            self.assertEqual(says, "simulating 3 points, for each 1 run of 4 steps; fewer --steps and --repeats take less time" in seen, seen)
+        self.assertNotIn("simulating", self.ctl(*words[1:]).stderr)
+
     def test_what_is_not_simulated(self):
+        systems = [{"name": "benchworker", "profile": "none", "command": ["benchworker", "allreduce"], "exchange": {"kind": "PServer"}}]
+        done = self.simulate("--layers", self.layers, "--link", "1gbit", code=2, extra={"systems": systems})
+        self.assertIn("system 'benchworker' has profile 'none': only systems with profile 'benchworker' are simulated\n", done.stderr)
+        systems.append({"name": "ours", "profile": "benchworker"})
+        done = self.simulate("--layers", self.layers, "--link", "1gbit", code=2, extra={"systems": systems})
+        self.assertIn("are simulated; choose them with --systems\n", done.stderr)
         workload = {"model": "vgg16-fluid-fc512", "dataset": {"kind": "Synthetic"}, "batchSize": 2, "threads": 1, "seed": 1, "compute": "Real",
                     "exchange": {"kind": "PServer", "mode": "Sync", "wire": "Bf16"}}
         done = self.simulate("--layers", self.layers, "--link", "1gbit", code=2, extra={"workload": workload})
@@ -143,6 +191,71 @@ class Simulate(cli.CliCase):
         workload["exchange"] = {"kind": "PServer", "mode": "Async"}
         done = self.simulate("--layers", self.layers, "--link", "1gbit", code=2, extra={"workload": workload})
         self.assertIn("exchanges by 'Async': only Sync after each step is simulated", done.stderr)
+
+    def ring(self, *args, workers=(1, 4), transport=None, code=0, o="json"):
+        """The points of workers, or what was printed."""
+        exchange = {"kind": "AllReduce", "mode": "Sync", "wire": "Fp32", **({"transport": transport} if transport else {})}
+        path = self.define("ring.json", repeats=1, extra=ring(workers, exchange))
+        done = self.ctl("simulate", "-f", path, "--layers", str(self.layers), "-o", o, *map(str, args), code=code)
+        return json.loads(done.stdout)["points"] if o == "json" and code == 0 else done
+
+    def test_a_ring(self):
+        slow = self.ring("--link", "100mbit")
+        self.assertEqual([p["workers"] for p in slow], [1, 4])
+        self.assertEqual([(p["trainers"], p["pservers"]) for p in slow], [(0, 0)] * 2)
+        self.assertAlmostEqual(slow[0]["seconds"]["step"], STEP_S)
+        self.assertEqual([p["limit"] for p in slow], ["Compute", "WorkerLink"])
+        law = 2 * 3 / 4 * MODEL_BYTES / 12.5e6
+        self.assertTrue(law <= slow[1]["seconds"]["step"] <= law + STEP_S, slow[1])
+        self.assertEqual(slow[1]["throughput"]["predicted"], True)
+        self.assertEqual(slow[1]["shares"]["trainerLink"], 0)
+        self.assertGreater(slow[1]["shares"]["workerLink"], .8)
+        first = self.ring("--link", "10gbit", "--first-link", "100mbit")[1]
+        self.assertGreaterEqual(first["seconds"]["step"], law)
+        cpu = self.ring("--link", "10gbit", "--worker-cost", "10", "--update-cost", "20")
+        self.assertEqual([p["limit"] for p in cpu], ["WorkerCpu"] * 2)
+        self.assertGreater(cpu[1]["shares"]["workerCpu"], .8)
+        far = self.ring("--link", "10gbit", "--latency", "50000")[1]
+        self.assertEqual(far["limit"], "Latency")
+        self.assertGreaterEqual(far["seconds"]["step"], 6 * .05)
+        cpu = self.ring("--link", "10gbit", "--worker-cost", "5", "--latency", "10000")[1]
+        self.assertEqual(cpu["limit"], "WorkerCpu")  # what the threads do hides most of the latency
+        cores = self.ring("--cores", "2", workers=(4,))[0]
+        self.assertEqual(cores["limit"], "Cores")
+
+    def test_a_ring_in_words(self):
+        text = self.ring("--link", "10gbit", "--nodes", "6", o="text").stdout
+        self.assertRegex(text, r"(?m)^POINT +WORKERS +BATCH +PREDICTED SAMPLES/S ")
+        self.assertRegex(text, r"(?m)^0 +6 +2 ")
+        self.assertNotIn("PSERVERS", text)
+        self.assertNotIn("Servers for", text)
+        for transport in ("SharedMemory", "Nccl"):
+            done = self.ring("--link", "1gbit", transport=transport, code=2)
+            self.assertIn(f"has transport {transport}: a ring is simulated over Tcp alone", done.stderr)
+        self.ring("--link", "1gbit", transport="Tcp")
+
+    def test_too_many_workers(self):
+        done = self.ring("--link", "1gbit", "--nodes", "2000", "--steps", "1000000", code=2)
+        self.assertRegex(done.stderr, r"\b2000 workers\b")
+        self.assertNotIn("trainers", done.stderr)
+
+    def test_the_shipped_ring(self):
+        done = self.ctl("simulate", "vgg16-allreduce-sweep", "--nodes", "20", "--link", "10gbit", "--steps", "1", "--layers", str(self.layers))
+        self.assertRegex(done.stdout, r"(?m)^0 +20 +64 ")
+        self.assertRegex(done.stdout, r"(?m)^1 \(baseline\) +1 +64 ")
+
+    def test_both_families_in_one_file(self):
+        exchange = {"kind": "AllReduce", "mode": "Sync", "wire": "Fp32"}
+        worker = ring((2,), exchange)["roles"]["worker"]
+        pair = {name: {**worker, "replicas": {"from": name + "s"}} for name in ("pserver", "trainer", "worker")}
+        path = self.define("both.json", repeats=1, extra={
+            "systems": [{"name": "servers", "profile": "benchworker"}, {"name": "ring", "profile": "benchworker", "exchange": exchange}],
+            "sweep": {"grid": {"pservers": [1, 2], "trainers": [2], "workers": [2]}}, "roles": pair})
+        text = self.ctl("simulate", "-f", path, "--link", "1gbit", "--layers", str(self.layers)).stdout
+        self.assertRegex(text, r"(?m)^POINT +TRAINERS +PSERVERS +WORKERS +BATCH ")
+        points = json.loads(self.ctl("simulate", "-f", path, "--link", "1gbit", "--nodes", "3", "--layers", str(self.layers), "-o", "json").stdout)["points"]
+        kinds = {(p["system"], p["trainers"] + p["workers"], p["pservers"]) for p in points}
+        self.assertTrue({("servers", 3, 1), ("servers", 3, 2), ("ring", 3, 0)} <= kinds, kinds)
 
     def test_a_prediction_is_no_run(self):
         done = self.simulate("--layers", self.layers, "--link", "1gbit", "-o", "json")
@@ -171,6 +284,70 @@ class Simulate(cli.CliCase):
         self.assertAlmostEqual(costs["jitter"], .02)
         self.assertAlmostEqual(costs["stepSeconds"], .006 * len(LAYERS))
         self.simulate("--link", "10gbit", "--store", self.store, "--trace", "nobody", code=3)
+
+    def test_costs_of_another_exchange(self):
+        """A byte of Bf16 costs a server something else, and is of two bytes of parameters: Fp32 alone is simulated."""
+        workload = {"model": "vgg16-fluid-fc512", "dataset": {"kind": "Synthetic"}, "batchSize": 2, "threads": 1, "seed": 1,
+                    "exchange": {"kind": "PServer", "mode": "Sync", "wire": "Bf16"}, "compute": "Emulated",
+                    "trace": {"layers": [{"name": n, "forwardMicroseconds": 2000, "backwardMicroseconds": 4000} for n in LAYERS]}}
+        path = self.define("bf16.json", extra={"workload": workload}, pservers=(1,), steps=2, repeats=1)
+        self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
+        self.ctl("run", path, "--store", self.store)
+        words = ("--link", "10gbit", "--layers", self.layers, "--store", self.store, "--trace", self.run_name())
+        text = self.simulate(*words, pservers=(1,)).stdout
+        self.assertIn("has no exchange that is simulated (Sync, Fp32): a byte costs nothing but what options say", " ".join(text.split()))
+        costs = json.loads(self.simulate(*words, "-o", "json", pservers=(1,)).stdout)["inputs"]
+        self.assertEqual({costs[f"{key}NanosecondsPerByte"] for key in ("receive", "send", "update", "trainer")}, {0})
+
+    def store_trainers(self, batches):
+        """A run of trainers that say {batch: (forward s, backward s)}, each alone, and step times of 9 and 11 ms; its name."""
+        codes = [round(2048 * math.log2(us)) for us in (9000, 11000, 9000, 11000)]
+        series = {"k": 1, "n": 4, "min": min(codes), "data": base64.b64encode(struct.pack("<4H", *(c - min(codes) for c in codes))).decode()}
+        idle = {phase: 0 for phase in ("data", "send", "wait", "update", "receive")}
+        phases = {b: {"phase_ns": {**idle, "forward": round(4e9 * f), "backward": round(4e9 * w)}} for b, (f, w) in batches.items()}
+        path = self.define("trainers.json", env={"FAKE_SUMMARY": json.dumps({"series": series, "cpu_ns": 10**9}), "FAKE_BATCHES": json.dumps(phases)},
+                           extra={"sweep": {"grid": {"pservers": [1], "trainers": [1], "batch_size": list(batches)}}}, steps=4, repeats=2)
+        self.ctl("run", path, "--store", self.store)
+        return self.run_name()
+
+    def test_times_of_real_trainers(self):
+        """The jitter is that of the steps: 10% about their mean, n - 1 of each trial. Every batch has its own times."""
+        name = self.store_trainers({2: (.1, .2), 4: (.15, .25)})
+        words = ("--link", "1tbit", "--store", self.store, "--trace", name, "--layers", self.layers)
+        grid = {"sweep": {"grid": {"pservers": [1], "trainers": [1], "batch_size": [2, 4, 8]}}}
+        done = self.simulate(*words, extra=grid)
+        self.assertIn("forward 100.0 ms, backward 200.0 ms, jitter 11.5%", " ".join(done.stdout.split()))
+        self.assertIn("times of batch 4: forward 150.0 ms, backward 250.0 ms", " ".join(done.stdout.split()))
+        got = json.loads(self.simulate(*words, "-o", "json", extra=grid).stdout)
+        self.assertAlmostEqual(got["inputs"]["jitter"], .1 * math.sqrt(4 / 3), places=4)
+        self.assertEqual(got["inputs"]["passes"], [{"batchSize": 2, "forwardSeconds": .1, "backwardSeconds": .2},
+                                                   {"batchSize": 4, "forwardSeconds": .15, "backwardSeconds": .25}])
+        still = self.simulate(*words, "--jitter", "0", "-o", "json", extra=grid)
+        steps = {p["batchSize"]: (p["seconds"]["forward"], p["seconds"]["backward"], p["timesScaledToBatch"])
+                 for p in json.loads(still.stdout)["points"] if not p["baseline"]}
+        for batch, (forward, backward, scaled) in {2: (.1, .2, False), 4: (.15, .25, False), 8: (.4, .8, True)}.items():
+            self.assertAlmostEqual(steps[batch][0], forward, places=6)
+            self.assertAlmostEqual(steps[batch][1], backward, places=6)
+            self.assertEqual(steps[batch][2], scaled)
+
+    def test_costs_of_stored_workers(self):
+        """Two numbers of them: what a byte costs, and what updating one does."""
+        extra = ring((1, 2), {"kind": "AllReduce", "mode": "Sync", "wire": "Fp32"})
+        extra["workload"] |= {"compute": "Emulated", "trace": {"layers": [{"name": n, "forwardMicroseconds": 2000, "backwardMicroseconds": 4000}
+                                                                          for n in LAYERS]}}
+        path = self.define("emulated.json", extra=extra, steps=4, repeats=1)
+        self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
+        self.ctl("run", path, "--store", self.store)
+        words = ("--link", "10gbit", "--store", self.store, "--trace", self.run_name())
+        text = " ".join(self.ctl("simulate", "-f", path, *words).stdout.split())
+        self.assertRegex(text, r"costs: run \S+, [\d.]+ GB: a worker sends or receives a byte in [\d.]+ ns, updates one in [\d.]+")
+        self.assertNotIn("a server receives", text)
+        costs = json.loads(self.ctl("simulate", "-f", path, *words, "-o", "json").stdout)["inputs"]
+        self.assertTrue(0 < costs["workerNanosecondsPerByte"] < 100, costs)
+        self.assertTrue(0 <= costs["workerUpdateNanosecondsPerByte"] < 100, costs)
+        self.assertEqual(costs["receiveNanosecondsPerByte"], 0)
+        own = json.loads(self.ctl("simulate", "-f", path, *words, "--worker-cost", "3", "-o", "json").stdout)["inputs"]
+        self.assertAlmostEqual(own["workerNanosecondsPerByte"], 3)
 
 
 if __name__ == "__main__":

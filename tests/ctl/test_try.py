@@ -134,7 +134,7 @@ class Try(cli.CliCase):
         self.assertIn("\nworker/1: the program printed nothing for the log rule torch-ddp; where one process prints for all, ", said)
         rule = "{lines: [{kind: Step, scope: Each, pattern: '(?<rate>) images/sec'}]}"
         path = self.make(script, log=rule, grid="{workers: [2]}")
-        self.assertRegex(self.try_it(path), r"^sh \(2 workers\): \d+ steps found, 20.00 samples/s by the rule inline ")
+        self.assertRegex(self.try_it(path), r"^sh \(2 workers\): \d+ steps found, 20.00 samples/s by a rule in the definition ")
 
     def test_each_system_is_tried_at_its_smallest_point(self):
         file = pathlib.Path(self.make("echo $BENCHD_INDEX; exec sleep 1000", log="torch-ddp", grid="{workers: [3, 2]}"))

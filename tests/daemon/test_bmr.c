@@ -23,6 +23,15 @@
     "\"containers\":[{\"name\":\"m\"}]}}},\"trainer\":{\"replicas\":{\"from\":\"trainers\"},"      \
     "\"template\":{\"spec\":{\"containers\":[{\"name\":\"m\"}]}}}}}"
 
+/* Of a system that is not ours. */
+#define FOREIGN(exchange)                                                                          \
+    "{\"systems\":[{\"name\":\"own\",\"profile\":\"none\",\"command\":[\"x\"]}],\"workload\":{"    \
+    "\"model\":\"m\",\"batchSize\":16,\"exchange\":{\"kind\":\"" exchange                          \
+    "\"}},\"sweep\":{\"grid\":{"                                                                   \
+    "\"workers\":[1,2]}},\"baseline\":{\"kind\":\"Point\",\"where\":{\"workers\":1}},"             \
+    "\"measure\":{\"steps\":5},\"roles\":{\"worker\":{\"replicas\":{\"from\":\"workers\"},"        \
+    "\"template\":{\"spec\":{\"containers\":[{\"name\":\"m\"}]}}}}}"
+
 static json_t *parse(const char *text)
 {
     json_error_t error;
@@ -120,6 +129,14 @@ static void definitions(void **state)
         {"a wrong override",
          "{\"benchmarkRef\":{\"name\":\"b\"},\"overrides\":{\"measure\":{\"steps\":0}}}", "{}",
          DEFINITION, -EINVAL, 0, 0, NULL, "measure.steps"},
+        {"an exchange of ours", "{\"definition\":" FOREIGN("AllReduce") "}", "{}", NULL, 0, 5, 5,
+         "r1", NULL},
+        {"in other letters", "{\"definition\":" FOREIGN("Allreduce") "}", "{}", NULL, -EINVAL, 0, 0,
+         NULL, "'Allreduce' is 'AllReduce' in other letters"},
+        {"in other letters, by name", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}",
+         FOREIGN("Allreduce"), -EINVAL, 0, 0, NULL, "did you mean 'AllReduce'?"},
+        {"in other letters, kept before", "{\"definition\":" FOREIGN("AllReduce") "}",
+         "{\"definition\":" FOREIGN("Allreduce") "}", NULL, 0, 5, 5, "r1", NULL},
         {"a wrong definition", "{\"definition\":{\"systems\":[]}}", "{}", NULL, -EINVAL, 0, 0, NULL,
          "more)"},
     };

@@ -61,7 +61,11 @@ static void a_key_is_made_once(void **state)
     for (size_t i = 0; i < sizeof(wrong_sizes) / sizeof(wrong_sizes[0]); i++) {
         assert_int_equal(truncate(path, wrong_sizes[i]), 0);
         assert_int_equal(key_load(path, second, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, "delete it"));
     }
+    /* What cannot be read may be a good one. */
+    assert_int_equal(key_load(dir, second, &err), -EISDIR);
+    assert_null(strstr(err.msg, "delete it"));
 }
 
 /* HMAC-SHA256 by another program (Python): a changed derivation would void every run under way. */

@@ -39,7 +39,7 @@ def main():
         env = {k: v for k, v in os.environ.items() if not k.startswith("KUBERNETES_")}
         print(f"1..{len(rows) + 1}")
         for i, (name, options, code, text) in enumerate(rows, 1):
-            done = subprocess.run([BENCHD, *options], env=env, capture_output=True, text=True, timeout=20, check=False)
+            done = subprocess.run([BENCHD, *options], env=env, capture_output=True, text=True, timeout=90, check=False)
             is_good = done.returncode == code and text in done.stderr
             print(f"{'ok' if is_good else 'not ok'} {i} - {name}")
             if not is_good:

@@ -110,6 +110,50 @@ static void one_slice_there_and_back(void **state)
     assert_near(r.trainer_link_share, ONE_BYTES / 100e6 / r.step_s);
 }
 
+static void latency_and_a_link_of_its_own(void **state)
+{
+    (void)state;
+    struct gang_params p = small(1, 1);
+    p.trainer_bytes_per_s = p.server_bytes_per_s = 100e6;
+    p.first_bytes_per_s = 50e6;
+    p.latency_s = 0.003;
+    struct gang_result r = gang_run(&p);
+    assert_near(r.exposed_s, 2 * (ONE_BYTES / 50e6 + 0.003));
+    assert_near(r.trainer_link_share, ONE_BYTES / 50e6 / r.step_s);
+    p = large(1, 3); /* slices that follow each other wait for it at the same time */
+    p.trainer_bytes_per_s = p.server_bytes_per_s = 1e7;
+    const double without_s = gang_run(&p).step_s;
+    p.latency_s = 0.003;
+    r = gang_run(&p);
+    assert_true(r.step_s >= without_s && r.step_s <= without_s + 2.1 * 0.003);
+}
+
+/* A server gives credit for 8 MiB: with many trainers their slices wait for the latency in turns. */
+static void what_latency_costs_depends_on_the_rest(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t n_trainers, n_servers;
+        double bytes_per_s, latency_s;
+        bool is_waited_for;
+    } rows[] = {
+        {20, 1, 1.25e9, 0.010, true}, /* 150 latencies of 10 ms, and .7 s of the link */
+        {20, 1, 1.25e9, 0.001, false}, {60, 3, 1.25e9, 0.010, true},
+        {60, 3, 1.25e8, 0.010, false}, {20, 10, INFINITY, 0.010, true},
+        {20, 10, INFINITY, 0, false},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct gang_params p = large(rows[i].n_trainers, rows[i].n_servers);
+        p.n_steps = 2;
+        p.trainer_bytes_per_s = p.server_bytes_per_s = rows[i].bytes_per_s;
+        p.latency_s = rows[i].latency_s;
+        const struct gang_result r = gang_run(&p);
+        if (gang_waits_for_latency(&p, &r) != rows[i].is_waited_for) {
+            fail_msg("row %zu", i);
+        }
+    }
+}
+
 /* N equal trainers share the server's link: each direction takes N times as long. */
 static void a_link_is_shared(void **state)
 {
@@ -246,6 +290,14 @@ static void what_is_too_large_is_refused(void **state)
     assert_int_equal(gang_check(&p, &err), -E2BIG);
     p.n_steps = 100;
     assert_int_equal(gang_check(&p, &err), 0);
+    p = large(
+        10000,
+        1); /* 1.4 million slices a step, for each of which the server looks at all trainers */
+    p.n_steps = 30;
+    assert_int_equal(gang_check(&p, &err), -E2BIG);
+    p = large(1000, 10);
+    p.n_steps = 30;
+    assert_int_equal(gang_check(&p, &err), 0);
     p = large(10000, 0); /* nobody exchanges, but all compute */
     p.n_steps = 1000000;
     assert_int_equal(gang_check(&p, &err), -E2BIG);
@@ -262,6 +314,8 @@ int main(void)
         cmocka_unit_test(alone_it_computes),
         cmocka_unit_test(the_slowest_counts),
         cmocka_unit_test(one_slice_there_and_back),
+        cmocka_unit_test(latency_and_a_link_of_its_own),
+        cmocka_unit_test(what_latency_costs_depends_on_the_rest),
         cmocka_unit_test(a_link_is_shared),
         cmocka_unit_test(a_server_serves_one_by_one),
         cmocka_unit_test(all_times_scale),

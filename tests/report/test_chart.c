@@ -417,11 +417,50 @@ static void a_first_step_unlike_the_others_is_said(void **state)
     }
 }
 
+/* The log of one replica may have the steps of the whole job: then they are not those of that replica. */
+static void steps_say_whose_they_are(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"trainer/0 of trial 0: 38.17",
+                                        "the whole job, by the log of trainer/0 of trial 0: 38.17"};
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f;
+        struct layout l;
+        struct sparks sparks;
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
+                     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 8);
+        struct attempt_row *row = fixture_throughput(&f, 0, 0, 100);
+        struct summary s = {.samples = 80,
+                            .steps = 2,
+                            .duration_ns = 80000000,
+                            .loss_first = NAN,
+                            .loss_last = NAN,
+                            .source = {.rule = "mine",
+                                       .method = "mean of 2 step lines",
+                                       .is_job = i == 1,
+                                       .accuracy_last = NAN}};
+        const int64_t step_ns[] = {38170000, 41830000};
+        const struct record_who who = {ROLE_TRAINER, 0, 0};
+        struct buf line = BUF_INIT;
+        record_write_summary(&line, &who, &s, step_ns, 2);
+        free(row->replicas.items[1].summary_json);
+        row->replicas.items[1].summary_json = buf_take(&line);
+        fixture_build(&f, RUN_SUCCEEDED);
+        layout_init(&l, f.result);
+        assert_true(charts_steps(&l, &sparks));
+        assert_memory_equal(sparks.list.items[0].text, texts[i], strlen(texts[i]));
+        sparks_done(&sparks);
+        layout_done(&l);
+        fixture_done(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ticks_are_round_and_hold_the_values),
         cmocka_unit_test(lines_of_a_sweep),
+        cmocka_unit_test(steps_say_whose_they_are),
         cmocka_unit_test(lines_over_servers),
         cmocka_unit_test(servers_have_a_chart_where_it_shows_something),
         cmocka_unit_test(names_along_x),

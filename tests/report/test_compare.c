@@ -265,6 +265,34 @@ static void colors(void **state)
     }
 }
 
+static void who_is_emulated_has_its_name(void **state)
+{
+    (void)state;
+    static const char *const says[] = {"rehearsal: trainers slept where others compute",
+                                       "rehearsal: workers slept where others compute"};
+    for (size_t i = 0; i < N_ROWS(says); i++) {
+        static const double x[] = {35.1, 66.3, 36.4, 70.9, 37.9};
+        struct pair p = {0};
+        init(&p.base, GRID, 3, 8);
+        init(&p.candidate, GRID, 3, 8);
+        struct fixture *const sides[] = {&p.base, &p.candidate};
+        for (size_t side = 0; side < N_ROWS(sides); side++) {
+            sides[side]->def->rehearsal = true;
+            sides[side]->def->spec->workload.compute = COMPUTE_EMULATED;
+            if (i == 1) {
+                fixture_make_workers(sides[side]);
+            }
+            fill(sides[side], 3, x, 0);
+        }
+        compare(&p);
+        struct buf out = BUF_INIT;
+        report_compare_markdown(p.comparison, &out);
+        assert_non_null(strstr(buf_cstr(&out), says[i]));
+        buf_done(&out);
+        done(&p);
+    }
+}
+
 /* Lines fit the terminal as far as the numbered table does, and never end in a blank. */
 static void lines_fit_and_end_clean(void **state)
 {
@@ -288,6 +316,30 @@ static void lines_fit_and_end_clean(void **state)
             buf_done(&out);
             done(&p);
         }
+    }
+}
+
+/* The names above the table take 32 characters; they are broken before the candidate's, and only where they must be. */
+static void names_fit(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned columns;
+        const char *text;
+    } rows[] = {
+        {32, "demo-7k3fq (base) and demo-q2v8n\n"},
+        {31, "demo-7k3fq (base) and\n  demo-q2v8n\n"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct pair p;
+        make(&p, 0);
+        struct buf out = BUF_INIT;
+        report_compare_text(p.comparison, &(struct report_opts){.columns = rows[i].columns}, &out);
+        if (strncmp(buf_cstr(&out), rows[i].text, strlen(rows[i].text)) != 0) {
+            fail_msg("%u columns: %.60s", rows[i].columns, buf_cstr(&out));
+        }
+        buf_done(&out);
+        done(&p);
     }
 }
 
@@ -384,7 +436,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(goldens),
         cmocka_unit_test(colors),
+        cmocka_unit_test(who_is_emulated_has_its_name),
         cmocka_unit_test(lines_fit_and_end_clean),
+        cmocka_unit_test(names_fit),
         cmocka_unit_test(csv_has_the_numbers_of_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -190,9 +190,65 @@ static void curves_beyond_the_first_are_counted(void **state)
     const char *first = strstr(buf_cstr(&page), "<dt>Scaling</dt>");
     assert_non_null(first);
     assert_non_null(
-        strstr(first, "<dd>no model: 0 of 3 numbers of trainers have 3 trials, 3 are needed<br>"));
+        strstr(first, "<dd>no curve has a model: 0 of 3 numbers of trainers have 3 trials, 3 are "
+                      "needed<br>"));
+    assert_null(strstr(strstr(first, "have 3 trials") + 1, "have 3 trials"));
     buf_done(&page);
     fixture_done(&f);
+}
+
+/* What the lines of a run say, one a line; with labels. */
+static void assert_shares(const char *sweep, uint32_t n_points, const char *expected)
+{
+    struct fixture f;
+    fixture_init(&f, sweep, "  baseline: {kind: SingleNode}\n  repeats: {min: 1}\n", 64);
+    for (uint32_t p = 0; p < n_points; p++) {
+        fixture_throughput(&f, p, 0, 100);
+    }
+    fixture_build(&f, RUN_SUCCEEDED);
+    struct layout l;
+    struct choice_lines lines;
+    struct buf text = BUF_INIT;
+    layout_init(&l, f.result);
+    scaling_lines_init(&lines, &l, SCALING_VERDICT | SCALING_MODEL | SCALING_SHARE_REASONS,
+                       SCALING_LINES_MAX);
+    vec_each (struct choice_line, line, &lines.list) {
+        buf_printf(&text, "%s|%s\n", line->label, line->text);
+    }
+    assert_string_equal(buf_cstr(&text), expected);
+    buf_done(&text);
+    choice_lines_done(&lines);
+    layout_done(&l);
+    fixture_done(&f);
+}
+
+static void a_reason_is_said_once_for_the_curves_that_share_it(void **state)
+{
+    (void)state;
+    assert_shares("{grid: {pservers: [1, 2], trainers: [1, 2]}}", 5,
+                  "pservers 1|2 trainers: 1.000x (50.0%)\n"
+                  "pservers 2|2 trainers: 1.000x (50.0%)\n"
+                  "|no curve has a model: 2 numbers of trainers, 3 are needed\n");
+    assert_shares("{grid: {pservers: [1, 2, 3], trainers: [1, 2, 4]}, exclude: [{pservers: 2, "
+                  "trainers: 4}, {pservers: 3, trainers: 4}]}",
+                  8,
+                  "pservers 1|4 trainers: 1.000x (25.0%); no model: 0 of 3 numbers of trainers "
+                  "have 3 trials, 3 are needed\n"
+                  "pservers 2|2 trainers: 1.000x (50.0%)\n"
+                  "pservers 3|2 trainers: 1.000x (50.0%)\n"
+                  "|no model of pservers 2; pservers 3: 2 numbers of trainers, 3 are needed\n");
+    assert_shares(
+        "{grid: {pservers: [1, 2, 3, 4, 5, 6], trainers: [1, 2, 4]}, exclude: [{pservers: "
+        "1, trainers: 4}]}",
+        18,
+        "pservers 1|2 trainers: 1.000x (50.0%); no model: 2 numbers of trainers, 3 are "
+        "needed\n"
+        "pservers 2|4 trainers: 1.000x (25.0%)\n"
+        "pservers 3|4 trainers: 1.000x (25.0%)\n"
+        "pservers 4|4 trainers: 1.000x (25.0%)\n"
+        "|no model of pservers 2; pservers 3; pservers 4; pservers 5; and 1 more: 0 of 3 "
+        "numbers of trainers have 3 trials, 3 are needed\n"
+        "|2 more curves: benchctl results RUN --by curve\n");
 }
 
 /* The legend defines what the table has: nothing without a model, no share where none is known. */
@@ -245,6 +301,7 @@ int main(void)
         cmocka_unit_test(what_is_said_of_a_curve),
         cmocka_unit_test(a_second_trainer_that_adds_little),
         cmocka_unit_test(curves_beyond_the_first_are_counted),
+        cmocka_unit_test(a_reason_is_said_once_for_the_curves_that_share_it),
         cmocka_unit_test(the_legend_is_that_of_the_table),
         cmocka_unit_test(no_curve),
     };

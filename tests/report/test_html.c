@@ -210,7 +210,7 @@ static void the_box_says_which_point_to_choose(void **state)
     }
 }
 
-/* Once, before the verdict, and with what it means; no row, head or warning repeats the word. */
+/* Once, after the verdict, and with what it means; no row, head or warning repeats it. */
 static void a_rehearsal_is_said_once(void **state)
 {
     (void)state;
@@ -220,18 +220,21 @@ static void a_rehearsal_is_said_once(void **state)
     put_page(f.result, &out);
     char *script = strstr(buf_cstr(&out), "<script>");
     *script = '\0';
-    const char *said =
-        strstr(buf_cstr(&out), "Rehearsal</dt>\n<dd>2 of 3 points had more threads ");
+    const char *verdict = strstr(buf_cstr(&out), "\n<dl>\n<dt>Verdict</dt>\n<dd>");
+    assert_non_null(verdict);
+    const char *said = strstr(verdict, "</dd>\n<dt class=\"bad\">Too few CPUs</dt>\n<dd>2 of 3 "
+                                       "points had more threads ");
     assert_non_null(said);
     assert_non_null(strstr(said, "that compute than the 2 CPUs of this machine, so their "));
-    const char *verdict = strstr(said, "A run with 5 CPUs does not have this doubt.</dd>\n"
-                                       "<dt>Verdict</dt>");
-    assert_non_null(verdict);
-    assert_non_null(strstr(verdict,
+    const char *figures = strstr(said, "With 5 CPUs, each thread would have one.</dd>\n"
+                                       "<dt>Highest throughput</dt>");
+    assert_non_null(figures);
+    assert_non_null(strstr(figures,
                            "<dt>Shared CPUs</dt>\n<dd>point 1 (2 trainers) with 3 threads; "
                            "point 2 (4 trainers) with 5 threads</dd>"));
     assert_null(strstr(strstr(buf_cstr(&out), "<body>"), "rehearsal"));
-    assert_null(strstr(said + 1, "Rehearsal"));
+    assert_null(strstr(said, "Rehearsal"));
+    assert_null(strstr(figures, "Too few CPUs"));
     buf_done(&out);
     fixture_done(&f);
 }
@@ -351,28 +354,28 @@ static void systems_are_explained_and_not_ranked(void **state)
     put_page(f.result, &out);
     *strstr(buf_cstr(&out), "<script>") = '\0';
     static const char *const want[] = {
-        "; only the system varies; batch_size 16 a trainer or worker; 2 trainers; 3 points and 3 "
-        "for "
-        "the baseline",
-        /* the box: what limits the figures, the verdict, what comes next, and how to be surer */
+        "; only the system varies; batch_size 16 a trainer or worker; 2 trainers or workers; 3 "
+        "points to compare and 3 baselines",
+        /* the box: the verdict, how far it holds, what comes next, and how to be surer */
+        "own, 1 pserver is the fastest of the 3 points compared, on this machine: every other one "
+        "is slower, each with 95% confidence; but the baseline of the fastest may be as fast, with "
+        "1 replica instead of 3</dd>",
         "1 of 3 points had more threads that compute than the 2 CPUs of this machine, so its "
         "throughput is lower than with enough of them, and "
         "so is its efficiency; the other points had enough. The point with the highest "
         "throughput is the one that waited: more CPUs would make it alone "
-        "faster. A run with 3 CPUs "
-        "does not "
-        "have this doubt.",
-        "own, 1 pserver is the fastest of the 3 points compared, on this machine: every other one "
-        "is slower",
+        "faster. With 3 CPUs, each thread would have one.",
         "own, 1 pserver with 103.8 samples/s (95%: 80.66..155.4), the median of 3 trials from "
         "103.7 to "
         "130.4; ",
-        "<dt>Next best</dt>\n<dd>its baseline, which is none of the points compared: 18.2% slower ",
-        ", with 1 replica for 3</dd>",
+        "<dt>Its baseline</dt>\n<dd>point 3: own, 1 trainer, no pserver, batch_size 16: 84.90 "
+        "samples/s (95%: ",
+        "), 18.2% slower (95%: ",
+        ", with 1 replica instead of 3; of all that was measured it comes next, but it is none of "
+        "the points compared</dd>",
         "<dt>Runner-up</dt>\n<dd>ddp with 37.84 samples/s",
         "% slower (95%: ",
-        "; not told apart from mpi with 37.55</dd>",
-        "<dt>Its baseline</dt>",
+        "; not shown to differ from mpi with 37.55</dd>",
         "<dt>Shared CPUs</dt>\n<dd>point 0 (own, 1 pserver) with 3 threads</dd>",
         "trial 2 of point 0 lies 25.7% above the median of its other trials",
         " A <dfn>worker</dfn> is a trainer without parameter servers",
@@ -400,6 +403,8 @@ static void systems_are_explained_and_not_ranked(void **state)
         "9 replicas of succeeded trials said nothing of CPU, kernel and build: those of mpi.",
         "<dt>System</dt>\n<dd>own, ddp</dd>",
         "<p class=\"printed\">The file that this was printed from",
+        "<p>Images and resources of the definition are those of pods in a cluster. This run had "
+        "none: its processes shared one machine.</p>",
         "change the paths in the commands of: mpi.",
     };
     const char *at = strstr(buf_cstr(&out), "<body>");
@@ -498,7 +503,7 @@ static void what_too_few_cpus_may_change(void **state)
         fixture_build(&f, RUN_SUCCEEDED);
         struct buf out = BUF_INIT;
         put_page(f.result, &out);
-        const char *said = strstr(buf_cstr(&out), "<dt class=\"bad\">Rehearsal</dt>");
+        const char *said = strstr(buf_cstr(&out), "<dt class=\"bad\">Too few CPUs</dt>");
         assert_non_null(said);
         if (strstr(said, rows[i].text) == NULL) {
             fail_msg("expected '%s' in '%.700s'", rows[i].text, said);
@@ -508,7 +513,39 @@ static void what_too_few_cpus_may_change(void **state)
     }
 }
 
-/* Points that are not told apart: how far they differ, which one is cheaper, and what would tell them apart. */
+/* In the box, in the line about the run, and in the warning beside a table. */
+static void who_is_emulated_has_its_name(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"trainers", "workers"};
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f;
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 4]}}",
+                     "  baseline: {kind: Point, where: {trainers: 2}}\n  repeats: {min: 1}\n", 64);
+        f.def->rehearsal = true;
+        f.def->spec->workload.compute = COMPUTE_EMULATED;
+        if (i == 1) {
+            fixture_make_workers(&f);
+        }
+        fixture_throughput(&f, 0, 0, 70);
+        fixture_throughput(&f, 1, 0, 120);
+        fixture_build(&f, RUN_SUCCEEDED);
+        _cleanup_(freep) char *box = xasprintf("The %s are emulated: ", names[i]);
+        _cleanup_(freep) char *run = xasprintf("emulated %s, 0 ms a step", names[i]);
+        _cleanup_(freep) char *warning = xasprintf("rehearsal: the %s are emulated, ", names[i]);
+        struct buf out = BUF_INIT;
+        put_page(f.result, &out);
+        assert_non_null(strstr(buf_cstr(&out), box));
+        assert_non_null(strstr(buf_cstr(&out), run));
+        buf_clear(&out);
+        report_markdown(f.result, &out);
+        assert_non_null(strstr(buf_cstr(&out), warning));
+        buf_done(&out);
+        fixture_done(&f);
+    }
+}
+
+/* Points that are not shown to differ: how far they differ, which one is cheaper, and what would tell them apart. */
 static void equals_are_weighed(void **state)
 {
     (void)state;
@@ -582,6 +619,7 @@ int main(void)
         cmocka_unit_test(words_are_explained),
         cmocka_unit_test(systems_are_explained_and_not_ranked),
         cmocka_unit_test(what_too_few_cpus_may_change),
+        cmocka_unit_test(who_is_emulated_has_its_name),
         cmocka_unit_test(equals_are_weighed),
         cmocka_unit_test(what_comes_from_outside_is_escaped),
         cmocka_unit_test(charts_as_files),

@@ -6,8 +6,12 @@
 
 #include <cmocka.h>
 
+#include "base/str.h"
 #include "core/placement.h"
+#include "report/choice_lines.h"
+#include "report/notes.h"
 #include "report/report.h"
+#include "report/table.h"
 
 #include <math.h>
 #include <string.h>
@@ -79,9 +83,9 @@ static void equals_of_the_runner_up(void **state)
         const char *text; /* NULL: says nothing of it */
     } rows[] = {
         {{200, 100, 90, 80, 70, 60}, NULL},
-        {{200, 100, 99.8, 80, 70, 60}, "; not told apart from 3 trainers with 99.80</dd>"},
+        {{200, 100, 99.8, 80, 70, 60}, "; not shown to differ from 3 trainers with 99.80</dd>"},
         {{200, 100, 99.8, 99.7, 99.6, 99.5},
-         "; not told apart from 3 trainers with 99.80; 4 trainers with 99.70; 5 trainers with "
+         "; not shown to differ from 3 trainers with 99.80; 4 trainers with 99.70; 5 trainers with "
          "99.60; and 1 more</dd>"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -97,7 +101,7 @@ static void equals_of_the_runner_up(void **state)
         const char *page = page_of(&f, &out);
         expect(page, "<dt>Runner-up</dt>\n<dd>2 trainers with 100.0 samples/s");
         if (rows[i].text == NULL) {
-            assert_null(strstr(page, "not told apart"));
+            assert_null(strstr(page, "not shown to differ"));
         } else {
             expect(page, rows[i].text);
         }
@@ -181,7 +185,8 @@ static void environments_once(void **state)
     fixture_build(&f, RUN_SUCCEEDED);
     struct buf out = BUF_INIT;
     const char *page = page_of(&f, &out);
-    expect(page, "; PyTorch 2; bf16 in this run; loss 2.375 to 2.250 in a trial</dd>");
+    expect(page, "; PyTorch 2; bf16 in this run; loss 2.375 in the first measured step of a trial, "
+                 "2.250 in its last</dd>");
     expect(page,
            "<p>6 replicas of succeeded trials ran on node vm-1, which throttled them for 0.0% of "
            "their time.</p>");
@@ -263,13 +268,108 @@ static void notes_say_what_is_so(void **state)
     fixture_done(&f);
 }
 
+/* Systems that run one program differ in what is said of them, and in nothing else: their throughputs compare. */
+static void systems_of_one_program(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *b; /* keys of the second system */
+        const char *text;
+    } rows[] = {
+        {"profile: pytorch, env: [{name: FAST, value: \"0\"}]",
+         "<dt>b</dt>\n<dd>the same program as a; no exchange of gradients"},
+        {"profile: pytorch", "<dt>b</dt>\n<dd>the same program as a, with other environment "},
+        {"profile: pytorch, env: [{name: FAST, value: \"1\"}]",
+         "<dt>b</dt>\n<dd>the same program as a, with other environment variables; no exchange"},
+        {"profile: pytorch, image: mine:2", "<dt>b</dt>\n<dd>PyTorch on the CPU, "},
+        {"profile: pytorch, patches: [{path: /spec/containers/0/image, value: mine:2}]",
+         "<dt>b</dt>\n<dd>PyTorch on the CPU, "},
+        {"profile: tensorflow", "<dt>b</dt>\n<dd>TensorFlow on the CPU, "},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture f;
+        _cleanup_(freep) char *more = xasprintf(
+            SINGLE_NODE "  repeats: {min: 1}\n"
+                        "  systems: [{name: a, profile: pytorch, env: [{name: FAST, value: "
+                        "\"0\"}]}, {name: b, %s}]\n"
+                        "  workload: {model: vgg16-fluid-fc512, exchange: {kind: None}, "
+                        "batchSize: 16}\n"
+                        "  roles: {trainer: {replicas: {from: trainers},\n"
+                        "                    template: {spec: {containers: [{name: main}]}}}}\n",
+            rows[i].b);
+        fixture_init(&f, "{grid: {trainers: [2]}}", more, 8);
+        for (uint32_t p = 0; p < f.def->matrix.n_points; p++) {
+            fixture_throughput(&f, p, 0, 40 + p);
+        }
+        fixture_build(&f, RUN_SUCCEEDED);
+        struct buf out = BUF_INIT;
+        const char *page = page_of(&f, &out);
+        expect(page, "<dt>a</dt>\n<dd>PyTorch on the CPU, ");
+        expect(page, rows[i].text);
+        buf_done(&out);
+        fixture_done(&f);
+    }
+}
+
+static size_t count(const char *text, const char *what)
+{
+    size_t n = 0;
+    for (const char *at = strstr(text, what); at != NULL; at = strstr(at + 1, what)) {
+        n++;
+    }
+    return n;
+}
+
+/* Those of the box are not repeated in the notes, and no warning is lost. */
+static void a_warning_is_said_once(void **state)
+{
+    (void)state;
+    size_t n = 0;
+    for (size_t i = 0; i < REPORT_RUNS; i++) {
+        struct fixture f;
+        report_runs[i].make(&f);
+        struct buf out = BUF_INIT, want = BUF_INIT;
+        const char *page = page_of(&f, &out);
+        vec_each (const struct warning, w, &f.result->warnings) {
+            if (!choice_lines_say(w)) { /* the box says it in other words */
+                html_escape(w->message, &want);
+                assert_int_equal(count(page, buf_cstr(&want)), 1);
+                buf_clear(&want);
+                n++;
+            }
+        }
+        buf_done(&want);
+        buf_done(&out);
+        fixture_done(&f);
+    }
+    assert_true(n > NOTES_IN_BOX);
+}
+
+/* One name that varies is no combination. */
+static void a_single_name_is_no_combination(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct buf out = BUF_INIT;
+    report_run_find("trouble")->make(&f);
+    expect(page_of(&f, &out), "that was measured, here a value of trainers; a ");
+    buf_done(&out);
+    fixture_done(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpus_that_were_used),        cmocka_unit_test(equals_of_the_runner_up),
-        cmocka_unit_test(what_trials_cost),           cmocka_unit_test(environments_once),
-        cmocka_unit_test(a_legend_has_what_is_there), cmocka_unit_test(notes_say_what_is_so),
+        cmocka_unit_test(cpus_that_were_used),
+        cmocka_unit_test(equals_of_the_runner_up),
+        cmocka_unit_test(what_trials_cost),
+        cmocka_unit_test(environments_once),
+        cmocka_unit_test(a_legend_has_what_is_there),
+        cmocka_unit_test(notes_say_what_is_so),
         cmocka_unit_test(whose_a_batch_is),
+        cmocka_unit_test(systems_of_one_program),
+        cmocka_unit_test(a_warning_is_said_once),
+        cmocka_unit_test(a_single_name_is_no_combination),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

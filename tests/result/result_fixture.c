@@ -77,6 +77,15 @@ void fixture_done(struct fixture *f)
     run_def_free(f->def);
 }
 
+void fixture_make_workers(struct fixture *f)
+{
+    for (uint32_t i = 0; i < f->def->matrix.n_points; i++) {
+        uint32_t *replicas = f->def->matrix.points[i].replicas;
+        replicas[ROLE_WORKER] = replicas[ROLE_TRAINER];
+        replicas[ROLE_TRAINER] = replicas[ROLE_PSERVER] = 0;
+    }
+}
+
 struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t trial, uint32_t attempt,
                                 enum attempt_outcome outcome, const char *error)
 {

@@ -15,6 +15,9 @@ struct fixture {
 void fixture_init(struct fixture *f, const char *sweep, const char *more, int64_t cpus);
 void fixture_done(struct fixture *f);
 
+/* Before attempts are added: a ring of workers in the place of all trainers and servers. */
+void fixture_make_workers(struct fixture *f);
+
 /* An attempt with all its replicas and their summaries: trainer or worker i trained 128 samples in
  * seconds[i]. The row may be changed until the next one is added. */
 struct attempt_row *fixture_succeed(struct fixture *f, uint32_t point, uint32_t trial,

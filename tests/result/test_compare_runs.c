@@ -18,20 +18,27 @@ static void emulated_runs_compare_with_each_other(void **state)
     (void)state;
     static const double x[] = {40, 70, 120, 200};
     static const struct {
-        bool a, b;
+        bool a, b, are_workers;
         const char *message; /* NULL: they do */
     } rows[] = {
-        {true, true, NULL},
-        {true, false,
+        {true, true, false, NULL},
+        {true, false, false,
          "run/demo-7k3fq is a rehearsal with emulated trainers and run/demo-q2v8n is not"},
-        {false, true,
+        {false, true, false,
          "run/demo-q2v8n is a rehearsal with emulated trainers and run/demo-7k3fq is not"},
+        {false, true, true,
+         "run/demo-q2v8n is a rehearsal with emulated workers and run/demo-7k3fq is not: emulated "
+         "workers sleep"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct fixture a, b;
         make_run(&a, "demo-7k3fq", 3, x, 0);
         make_run(&b, "demo-q2v8n", 3, x, 0);
         a.def->rehearsal = b.def->rehearsal = true; /* of both kinds */
+        if (rows[i].are_workers) {
+            fixture_make_workers(&a);
+            fixture_make_workers(&b);
+        }
         a.def->spec->workload.compute = rows[i].a ? COMPUTE_EMULATED : COMPUTE_REAL;
         b.def->spec->workload.compute = rows[i].b ? COMPUTE_EMULATED : COMPUTE_REAL;
         b.def->spec->workload.trace.jitter_ratio = 0.1;

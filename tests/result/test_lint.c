@@ -386,8 +386,8 @@ static void a_machine_that_was_not_itself(void **state)
 #define ONE "; it counts" MORE
 #define TWO "; they count" MORE
 #define MORE                                                                                       \
-    " in the figures: run again when nothing else uses the machine (benchctl describe has the "    \
-    "probes)"
+    " in the figures: run again when nothing else uses the machine (benchctl describe shows the "  \
+    "noise of each trial)"
     static const struct {
         const char *name;
         struct look looks[2]; /* of 12 trials; the others are as usual */

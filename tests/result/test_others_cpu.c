@@ -252,7 +252,7 @@ static void trials_of_a_run(void **state)
         {"others took a half", "1", 1, 5, 5, 10, 0.5,
          "trial 1 of point 0: other programs took 50% of its speed: its threads waited for CPUs; "
          "it counts in the figures: run again when nothing else uses the machine "
-         "(benchctl describe has the probes)"},
+         "(benchctl describe shows the noise of each trial)"},
         {"the server took it", "0", 5, 5, 5, 10, 0, NULL},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {

@@ -239,6 +239,9 @@ static const struct {
      "    points: [{pservers: 1, trainers: 1}, {pservers: 1, trainers: 1}]\n", "12:42",
      "spec.sweep.points[1]: point 1 is a duplicate of point 0", NULL},
     {"    grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}\n",
+     "    points: [[1, 2], {pservers: 1, trainers: 1}]\n", "12:14",
+     "spec.sweep.points[0]: must be a map, not a list", NULL},
+    {"    grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}\n",
      "    grid: {pservers: [1], trainers: [1]}\n    exclude: [{trainers: 2}]\n", "13:15",
      "spec.sweep.exclude[0]: excludes no point", NULL},
     {"batch_size: [16]}\n", "batch_size: [16]}\n    exclude: [{cpu: 2}]\n", "13:16",
@@ -512,6 +515,43 @@ static void another_kind_is_one_problem(void **state)
     }
 }
 
+/* A misspelt key is not missing, too; another one is. */
+static void a_misspelt_field_is_one_problem(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to;
+        const char *messages[2];
+        const char *end;
+    } rows[] = {
+        {"\nspec:",
+         "\nspce:",
+         {"error: spce: unknown field 'spce'", "fix: did you mean 'spec'?"},
+         "\n1 error in f.yaml\n"},
+        {"name: sample",
+         "nmae: sample",
+         {"error: metadata.nmae: unknown field 'nmae'", "fix: did you mean 'name'?"},
+         "\n1 error in f.yaml\n"},
+        {"name: sample",
+         "label: sample",
+         {"error: metadata.label: unknown field 'label'",
+          "error: metadata.name: required field 'name' is missing"},
+         "\n2 errors in f.yaml\n"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *text = definition_with(rows[i].from, rows[i].to);
+        _cleanup_(freep) char *errors = definition_errors(text, NULL);
+        for (size_t k = 0; k < 2; k++) {
+            if (strstr(errors, rows[i].messages[k]) == NULL) {
+                fail_msg("'%s' is not in %s", rows[i].messages[k], errors);
+            }
+        }
+        if (strstr(errors, rows[i].end) == NULL) {
+            fail_msg("%s", errors);
+        }
+    }
+}
+
 static void reports_all_at_once(void **state)
 {
     (void)state;
@@ -522,6 +562,33 @@ static void reports_all_at_once(void **state)
     assert_non_null(strstr(errors, "f.yaml:10:5: error: spec.workload.turbo: unknown field"));
     assert_non_null(strstr(errors, "f.yaml:11:11: error: spec.workload.seed: -1 is out"));
     assert_non_null(strstr(errors, "\n3 errors in f.yaml\n"));
+}
+
+/* A name that is not known hides no mistake in its values, nor one that it looks like in those. */
+static void values_of_an_unknown_name_are_checked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *fix, *of_value;
+    } rows[] = {
+        {"trainer: [1, 0]", "did you mean 'trainers'?", "trainer[1]: 0 is out of range"},
+        {"trainer: 4", "did you mean 'trainers'?", "trainer: must be a list"},
+        {"mem: [1.5]", "declare 'mem' in spec.parameters", "mem[0]: a sweep value must be"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *text = definition_with("trainers: [1, 2, 4]", rows[i].name);
+        _cleanup_(freep) char *errors = definition_errors(text, NULL);
+        if (strstr(errors, "unknown sweep parameter") == NULL ||
+            strstr(errors, rows[i].fix) == NULL || strstr(errors, rows[i].of_value) == NULL ||
+            strstr(errors, "\n2 errors in f.yaml\n") == NULL) {
+            fail_msg("row %zu:\n%s", i, errors);
+        }
+    }
+    _cleanup_(freep) char *excluded =
+        definition_with("batch_size: [16]}\n", "batch_size: [16]}\n    exclude: [{trainer: x}]\n");
+    _cleanup_(freep) char *errors = definition_errors(excluded, NULL);
+    assert_non_null(strstr(errors, "unknown sweep parameter 'trainer'"));
+    assert_non_null(strstr(errors, "spec.sweep.exclude[0].trainer: must be a whole number"));
 }
 
 static void wrong_options_name_themselves(void **state)
@@ -574,9 +641,14 @@ static void wrong_options_name_themselves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reports_what_is_wrong), cmocka_unit_test(emulation_has_limits),
-        cmocka_unit_test(workers_are_emulated),  cmocka_unit_test(another_kind_is_one_problem),
-        cmocka_unit_test(reports_all_at_once),   cmocka_unit_test(wrong_options_name_themselves),
+        cmocka_unit_test(reports_what_is_wrong),
+        cmocka_unit_test(emulation_has_limits),
+        cmocka_unit_test(workers_are_emulated),
+        cmocka_unit_test(another_kind_is_one_problem),
+        cmocka_unit_test(a_misspelt_field_is_one_problem),
+        cmocka_unit_test(reports_all_at_once),
+        cmocka_unit_test(values_of_an_unknown_name_are_checked),
+        cmocka_unit_test(wrong_options_name_themselves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

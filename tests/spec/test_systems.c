@@ -624,6 +624,27 @@ static void a_command_must_come_from_somewhere(void **state)
     profiles_done(&profiles);
 }
 
+/* Allreduce would be a name of its own, with other rules than AllReduce; stored runs stay readable. */
+static void our_names_in_other_letters_are_mistakes(void **state)
+{
+    (void)state;
+    static const struct profiles none = {0};
+    static const char *const wrong[] = {"exchange: {kind: Allreduce}",
+                                        "exchange: {kind: AllReduce}, dataset: {kind: synthetic}"};
+    static const char *const fixes[] = {"did you mean 'AllReduce'?", "did you mean 'Synthetic'?"};
+    for (size_t i = 0; i < N_ROWS(wrong); i++) {
+        _cleanup_(freep) char *workload = xasprintf("{model: m, batchSize: 1, %s}", wrong[i]);
+        _cleanup_(freep) char *text = compose(NULL, workload, NULL, NULL);
+        _cleanup_(freep) char *errors =
+            definition_errors(text, &(struct spec_overrides){.profiles = &none});
+        assert_non_null(strstr(errors, fixes[i]));
+        _cleanup_(freep) char *without =
+            definition_errors(text, &(struct spec_overrides){.is_new = true});
+        assert_non_null(strstr(without, fixes[i]));
+        spec_free(definition_load(text, NULL));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -640,6 +661,7 @@ int main(void)
         cmocka_unit_test(reports_what_is_wrong),
         cmocka_unit_test(what_follows_from_a_mistake_is_no_other),
         cmocka_unit_test(a_command_must_come_from_somewhere),
+        cmocka_unit_test(our_names_in_other_letters_are_mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

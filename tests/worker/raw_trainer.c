@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 60000
 
 static void check(bool ok, const char *what, const char *why)
 {

@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 #include "exchange_rig.h"
+#include "exchange/ring_plan.h"
 #include "worker/comm/exchange_ring.h"
-#include "worker/comm/ring_plan.h"
 
 #define RING_MAX 8
 

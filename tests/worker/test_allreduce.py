@@ -12,7 +12,7 @@ from gang import HOST, PATIENCE_S, WORKER, own_ports, seconds_since, signal, tim
 from tap import Tap
 
 ROW = re.compile(r" *(\d+) +(\d+) +float +sum +-1((?: +[\d.]+){3} +\d+){2}$")
-LIMIT_S = {signal.SIGKILL: 2, signal.SIGSTOP: 10}
+LIMIT_S = {signal.SIGKILL: 3, signal.SIGSTOP: 10}
 
 
 class Ranks:

@@ -295,11 +295,11 @@ static void gives_up_in_a_step(void **state)
     const size_t n = 5000;
     rig_init(&rig, n, 1, 2, 4096);
     rig_start_servers(&rig);
-    float *grad = calloc(n, sizeof(float)), *params = calloc(n, sizeof(float));
+    float *grad = calloc(n, sizeof(float)), *params = calloc(2 * n, sizeof(float));
     for (uint32_t i = 0; i < 2; i++) {
         struct exchange_ps_params p = rig_trainer(&rig, i, addrs[i]);
         assert_int_equal(exchange_ps_new(&p, &x[i], &err), 0);
-        assert_int_equal(x[i]->ops->begin(x[i], grad, params, &err), 0);
+        assert_int_equal(x[i]->ops->begin(x[i], grad, params + i * n, &err), 0);
         x[i]->ops->ready(x[i], i == 0 ? 0 : n / 2);
     }
     assert_int_equal(x[1]->ops->need(x[1], n - 1, 1, &err), 0); /* the step is under way */
@@ -447,7 +447,7 @@ static void turned_away_and_back(void **state)
     rig.rendezvous_ns = INT64_C(3000000000);
     start_trainers(&rig, trainers, &at_barrier);
     struct pollfd fd = {.fd = rig.servers[0].listen_fd, .events = POLLIN};
-    assert_int_equal(poll(&fd, 1, 20000), 1);
+    assert_int_equal(poll(&fd, 1, 60000), 1);
     int first = accept(fd.fd, NULL, NULL);
     char hello[200];
     assert_true(recv(first, hello, sizeof(hello), 0) > 0);
@@ -481,7 +481,7 @@ static void a_server_never_comes(void **state)
     rig.servers[1].port = port;
     rig_join_servers(&rig);
     print_message("# after %.1f s\n", took_s);
-    assert_true(took_s >= 1 && took_s < 6);
+    assert_true(took_s >= 1 && took_s < 30);
     for (int i = 0; i < 2; i++) {
         print_message("# %s\n", trainers[i].err.msg);
         assert_int_equal(trainers[i].fault.exit_code, 11);

@@ -74,21 +74,27 @@ static void crc(void **state)
     }
     uint8_t zeros[32] = {0};
     assert_int_equal(crc32c(0, zeros, sizeof(zeros)), 0x8a9136aa); /* RFC 3720, B.4 */
-    enum { MAX = 100000 };
+    enum { MAX = 120000 };
     uint8_t *data = test_malloc(MAX);
     for (size_t i = 0; i < MAX; i++) {
         data[i] = (uint8_t)(i * 2654435761u >> 13);
     }
-    static const size_t lengths[] = {1,   7,    8,     511,   512,   513,   767,   768,
-                                     769, 4096, 24575, 24576, 24577, 49152, 73729, MAX};
+    static const size_t lengths[] = {1,     7,     8,     511,   512,    513,   767,
+                                     768,   769,   4096,  24575, 24576,  24577, 49152,
+                                     57343, 57344, 57345, 73729, 115199, MAX};
     for (size_t i = 0; i < N_ROWS(lengths); i++) {
         print_message("# %zu bytes\n", lengths[i]);
-        uint32_t want = 0, got = 0;
+        uint32_t want = 0, want_behind = 0, got = 0;
         assert_true(crc32c_by(CRC32C_TABLE, 0, data, lengths[i], &want));
+        assert_true(crc32c_by(CRC32C_TABLE, 0x12345678, data + 1, lengths[i] - 1, &want_behind));
         assert_int_equal(crc32c(0, data, lengths[i]), want);
         for (enum crc32c_way way = CRC32C_SSE42; way <= CRC32C_AVX512; way++) {
             if (crc32c_by(way, 0, data, lengths[i], &got)) {
                 assert_int_equal(got, want);
+            }
+            /* What came before counts, and the place in memory does not. */
+            if (crc32c_by(way, 0x12345678, data + 1, lengths[i] - 1, &got)) {
+                assert_int_equal(got, want_behind);
             }
         }
         size_t cut = lengths[i] / 3;

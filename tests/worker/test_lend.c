@@ -518,7 +518,7 @@ static void lend(struct raw_trainer *t, struct lend *l)
     while (t->seen[FRAME_SHARE] == 0 && !t->is_over) {
         struct pollfd fds[] = {{.fd = l->listener.fd, .events = POLLIN},
                                {.fd = t->conn.fd, .events = POLLIN}};
-        assert_true(poll(fds, N_ROWS(fds), 20000) > 0);
+        assert_true(poll(fds, N_ROWS(fds), 60000) > 0);
         if (fds[0].revents != 0) {
             lend_answer(l, 1, clock_monotonic_ns());
         }

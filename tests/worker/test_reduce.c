@@ -337,6 +337,30 @@ static void flows(void **state)
     flow_done(&f);
 }
 
+/* Two links of which one is faster: it waits for the other one, unless that one has little to send. */
+static void joint_links_stay_together(void **state)
+{
+    (void)state;
+    struct flow f;
+    flow_init(&f, 2, FLOW_BYTES / 8);
+    flow_join(&f);
+    f.links[0].ready = f.links[1].ready = 20;
+    assert_int_equal(all_that_go(&f, NULL, NULL), 12121212);
+    flow_take(&f, 0, 3);
+    assert_int_equal(all_that_go(&f, NULL, NULL), 0); /* alone, three would go */
+    flow_take(&f, 1, 2);
+    assert_int_equal(all_that_go(&f, NULL, NULL), 1212);
+    flow_take(&f, 0, 6);
+    f.links[1].ready = 6; /* no more yet: its trainer computes */
+    flow_take(&f, 1, 3);
+    assert_int_equal(all_that_go(&f, NULL, NULL), 1111);
+    flow_done(&f);
+    flow_init(&f, 3, FLOW_BYTES / 8);
+    flow_join(&f);
+    assert_false(f.is_joint); /* the limit of all is less than three times that of one */
+    flow_done(&f);
+}
+
 /* A server asks after each frame: it must not get slow by many trainers that all have to wait. */
 static bool never(void *ctx, uint32_t link, uint64_t number)
 {
@@ -573,6 +597,7 @@ int main(void)
         cmocka_unit_test(a_lent_one_needs_no_memory),
         cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(flows),
+        cmocka_unit_test(joint_links_stay_together),
         cmocka_unit_test(who_takes_nothing_holds_up_nobody),
         cmocka_unit_test(only_so_many_count_as_stuck),
         cmocka_unit_test(many_links_that_wait),

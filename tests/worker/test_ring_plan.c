@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "worker/comm/ring_plan.h"
+#include "exchange/ring_plan.h"
 
 #define MAX_RANKS 64
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
@@ -205,12 +205,51 @@ static void lengths_of_slices(void **state)
     }
 }
 
+/* lib/predict computes the plan of one rank. */
+static void all_ranks_have_one_plan(void **state)
+{
+    (void)state;
+    for (uint32_t n = 2; n <= 9; n++) {
+        const struct slices s = ring_slices(200003, n);
+        for (uint32_t k = 0; k < ring_n_hops(&s); k++) {
+            const struct ring_hop first = ring_hop_at(&s, 0, k);
+            const uint32_t group = first.slice / n, owner = first.slice % n;
+            for (uint32_t rank = 1; rank < n; rank++) {
+                const struct ring_hop hop = ring_hop_at(&s, rank, k);
+                assert_int_equal(hop.slice, group * n + (owner + rank) % n);
+                assert_int_equal(hop.received, first.received);
+                assert_true(hop.is_first == first.is_first);
+            }
+        }
+    }
+}
+
+static void buffers_fill_the_window(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n;
+        uint32_t ranks;
+        size_t window_bytes;
+        uint32_t want;
+    } rows[] = {
+        {15254602, 2, RING_WINDOW_BYTES, 16}, {15254602, 100, RING_WINDOW_BYTES, 116},
+        {15254602, 2, 1, RING_BUFFERS_MIN},   {1000, 2, RING_WINDOW_BYTES, 1}, /* all that come */
+        {15254602, 1, RING_WINDOW_BYTES, 0},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct slices s = ring_slices(rows[i].n, rows[i].ranks);
+        assert_int_equal(ring_buffers(&s, rows[i].window_bytes), rows[i].want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_slice_goes_round_once), cmocka_unit_test(the_last_groups_go_first),
         cmocka_unit_test(few_buffers_are_enough),      cmocka_unit_test(nobody_waits_for_a_turn),
-        cmocka_unit_test(lengths_of_slices),
+        cmocka_unit_test(lengths_of_slices),           cmocka_unit_test(all_ranks_have_one_plan),
+        cmocka_unit_test(buffers_fill_the_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

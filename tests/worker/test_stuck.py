@@ -59,7 +59,7 @@ def server_dies():
     with StuckGang(1, 2, ["--steps", 100000]) as gang:
         wait_until_stuck(gang)
         gang["pserver/0"].signal(signal.SIGKILL)
-        return gang.end(["trainer/0", STUCK], 30)
+        return gang.end(["trainer/0", STUCK])
 
 
 def check_full_stdout(tap):

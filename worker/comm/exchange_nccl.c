@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
+#include "exchange/ring_plan.h"
 #include "worker/comm/nccl_device.h"
 #include "worker/comm/nccl_watch.h"
-#include "worker/comm/ring_plan.h"
 
 struct nccl {
     struct exchange base;

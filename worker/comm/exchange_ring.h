@@ -17,10 +17,7 @@
 #include "worker/comm/exchange.h"
 #include "worker/comm/frame.h"
 #include "worker/comm/net.h"
-#include "exchange/slices.h"
-
-/* What may wait for a rank, of the gradients that are sent to it and of the parameters each. */
-#define RING_WINDOW_BYTES ((size_t)4 << 20)
+#include "exchange/ring_plan.h"
 
 struct exchange_ring_params {
     struct frame_id self;             /* role worker */

@@ -64,6 +64,7 @@ void ps_round_init(struct ps_server *s)
     if (is_single(s)) {
         return;
     }
+    flow_join(&s->up);
     reduce_init(&s->reduce, s->params.n_trainers, s->params.wire, lens, s->n_slices,
                 s->params.early_bytes);
     if (s->params.wire == EXCHANGE_WIRE_BF16) {

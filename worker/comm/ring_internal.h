@@ -5,11 +5,11 @@
 #include <pthread.h>
 
 #include "base/vec.h"
+#include "exchange/ring_plan.h"
 #include "worker/comm/conn.h"
 #include "worker/comm/exchange_ring.h"
 #include "worker/comm/fault.h"
 #include "worker/comm/handshake.h"
-#include "worker/comm/ring_plan.h"
 #include "worker/comm/ring_share.h"
 #include "worker/comm/ring_shm.h"
 #include "worker/comm/watchdog.h"

@@ -9,8 +9,6 @@
 #include "worker/comm/ring_internal.h"
 #include "worker/tensor/accumulate.h"
 
-#define QUEUED_MAX 2 /* slices with the connection: what goes next is decided late */
-
 static struct slice slice_of(const struct ring *r, uint32_t i)
 {
     return slices_get(&r->params.slices, i);
@@ -41,20 +39,18 @@ void ring_round_init(struct ring *r)
 {
     const struct slices *s = &r->params.slices;
     struct ring_round *round = &r->round;
-    size_t longest = 1, own = 0;
+    const size_t longest = slices_longest(s);
+    size_t own = 0;
     round->own_offsets = xnew_array(size_t, n_groups(r));
     for (uint32_t i = 0; i < s->n; i++) {
         const struct slice slice = slices_get(s, i);
-        longest = slice.len > longest ? slice.len : longest;
         if (slice.server == self_rank(r)) {
             round->own_offsets[i / r->n_ranks] = own;
             own += slice.len;
         }
     }
     round->n_hops = ring_n_hops(s);
-    const size_t fit = r->params.window_bytes / (longest * sizeof(float));
-    round->n_slots = fit > RING_BUFFERS_MIN ? (uint32_t)fit : RING_BUFFERS_MIN;
-    round->n_slots = least(round->n_slots, round->n_hops);
+    round->n_slots = ring_buffers(s, r->params.window_bytes);
     round->slots = xnew_array(struct ring_slot, (size_t)round->n_slots + 1);
     for (uint32_t i = 0; i < round->n_slots; i++) {
         round->slots[i].data = xnew_array(float, longest);
@@ -390,7 +386,7 @@ void ring_round_advance(struct ring *r)
     add_arrived(r);
     free_sent(r);
     /* Gradients first: all ranks wait for them, and parameters only for the one that reads them. */
-    while (r->next.state == RING_JOINED && conn_n_bulk(&r->next.conn) < QUEUED_MAX &&
+    while (r->next.state == RING_JOINED && conn_n_bulk(&r->next.conn) < RING_QUEUED_MAX &&
            (send_gradient(r) || send_params(r))) {
     }
     struct ring_times *times = &r->doing_times;

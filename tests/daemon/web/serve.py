@@ -34,7 +34,7 @@ class Server:
         """(code, headers, body as text), also of errors."""
         request = urllib.request.Request(f"http://{self.address}{path}", headers=headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
+            with urllib.request.urlopen(request, timeout=90) as answer:
                 return answer.status, answer.headers, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:
@@ -51,7 +51,7 @@ class Server:
     def end(self):
         """(exit code, stderr): sanitizers speak there."""
         if self.left is None:
-            out, err = self.process.communicate(timeout=30)
+            out, err = self.process.communicate(timeout=90)
             self.late_ns, self.busy_ns = [int(word) for word in out.split()] or (None, None)
             self.left = self.process.returncode, err
         return self.left

@@ -11,7 +11,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import serve
 
-WITHIN_S = 20  # for what must come at all, however busy the machine is
+WITHIN_S = 90  # for what must come at all, however busy the machine is
 MAX = 100      # STREAMS_MAX of daemon/web/stream.h
 
 

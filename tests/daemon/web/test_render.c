@@ -474,6 +474,30 @@ static void test_documents_are_kept(void **state)
     renderer_stop(rig->renderer);
 }
 
+/* A value that has '&' and '=' in it is not two arguments. */
+static void test_arguments_are_told_apart(void **state)
+{
+    struct rig *rig = *state;
+    _cleanup_(freep) char *page = xasprintf("/runs/%s", rig->run.def->name);
+    const struct web_arg one[] = {{"x", "1&part="}}, two[] = {{"x", "1"}, {"part", ""}};
+    struct render_job whole = job_of(page), part = job_of(page);
+    struct render_job *jobs[] = {&whole, &part};
+    whole.req.args = one;
+    whole.req.n_args = N(one);
+    part.req.args = two;
+    part.req.n_args = N(two);
+    for (size_t i = 0; i < N(jobs); i++) {
+        assert_true(renderer_submit(rig->renderer, jobs[i]));
+        assert_ptr_equal(next_done(rig), jobs[i]);
+        assert_int_equal(jobs[i]->code, 200);
+    }
+    assert_ptr_not_equal(part.body, whole.body);
+    assert_true(part.body->len < whole.body->len);
+    body_unref(whole.body);
+    body_unref(part.body);
+    renderer_stop(rig->renderer);
+}
+
 /* One that was deleted and stored again is read anew, also with as much as it had. */
 static void test_a_run_that_came_back(void **state)
 {
@@ -658,6 +682,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stop, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_stop_with_work, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_documents_are_kept, setup_renderer, teardown),
+        cmocka_unit_test_setup_teardown(test_arguments_are_told_apart, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_a_run_that_came_back, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_pages_over_runs_are_kept, setup_renderer, teardown),
         cmocka_unit_test_setup_teardown(test_probes_wait_for_nobody, setup, teardown),

@@ -483,6 +483,11 @@ static void test_html_point_and_log(void **state)
 {
     struct rig *rig = *state;
     assert_page_has(rig, "/runs/" RUN "/point?point=1", "<h1>Point 1 of " RUN "</h1>");
+    assert_page_has(rig, "/runs/" RUN "/point?point=0",
+                    "<dt>Throughput</dt><dd>51.00 samples/s (95%: ");
+    assert_page_has(rig, "/runs/" RUN "/point?point=0",
+                    "<dt>Speedup</dt><dd>0.7183 times its baseline (95%: ");
+    assert_page_has(rig, "/runs/" RUN "/point?point=0", "<dt>Efficiency</dt><dd>71.8% (95%: ");
     assert_page_has(rig, "/runs/" RUN "/point?point=1", "2 of 3 succeeded");
     assert_page_has(rig, "/runs/" RUN "/point?point=1", "&lt;script&gt;alert(1)");
     assert_page_has(rig, "/runs/" RUN "/point?point=2", "a baseline that others divide by");

@@ -36,6 +36,11 @@
 #define RING_TURNS 2u /* groups that take turns */
 #define RING_BUFFERS_MIN (RING_TURNS + 1)
 
+/* What may wait for a rank, of the gradients that are sent to it and of the parameters each. */
+#define RING_WINDOW_BYTES ((size_t)4 << 20)
+/* Slices that a rank has handed to its connection: what goes next is decided late. */
+#define RING_QUEUED_MAX 2u
+
 /* slices.n_servers is the number of ranks, and slices_get tells a slice's owner as its `server`. */
 struct slices ring_slices(size_t n_params, uint32_t n_ranks);
 
@@ -50,6 +55,10 @@ uint32_t ring_n_hops(const struct slices *s);
 /* What `rank` sends as its k-th gradient of a step, k < ring_n_hops. What it receives as the k-th is
  * what the rank before it sends as the k-th. */
 struct ring_hop ring_hop_at(const struct slices *s, uint32_t rank, uint32_t k);
+
+/* Slices that fill the window: so many gradients a rank has buffers for, and so many slices of parameters may be on
+ * their way to it. At least RING_BUFFERS_MIN, at most ring_n_hops. */
+uint32_t ring_buffers(const struct slices *s, size_t window_bytes);
 
 static inline uint32_t ring_next(uint32_t n_ranks, uint32_t rank)
 {

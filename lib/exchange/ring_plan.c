@@ -1,5 +1,5 @@
 /* The plan of a ring, see ring_plan.h. */
-#include "worker/comm/ring_plan.h"
+#include "exchange/ring_plan.h"
 
 #include <assert.h>
 
@@ -33,4 +33,12 @@ struct ring_hop ring_hop_at(const struct slices *s, uint32_t rank, uint32_t k)
         .is_first = hop == 0,
         .received = hop == 0 ? 0 : k - n_turns,
     };
+}
+
+uint32_t ring_buffers(const struct slices *s, size_t window_bytes)
+{
+    const size_t longest = slices_longest(s), n_hops = ring_n_hops(s);
+    const size_t fit = window_bytes / ((longest > 0 ? longest : 1) * sizeof(float));
+    const size_t n = fit > RING_BUFFERS_MIN ? fit : RING_BUFFERS_MIN;
+    return (uint32_t)(n < n_hops ? n : n_hops);
 }
