@@ -53,8 +53,7 @@ static int64_t delay(int64_t min_ns, int64_t max_ns)
     return sim_time(DRAW_NODE, min_ns, max_ns) * (fault_is_on(FAULT_SLOW_NODES, NULL) ? 8 : 1);
 }
 
-/* True: the kubelet is silent, and does this when it is back. */
-static bool must_wait(struct sim_pod *p, void (*happen)(void *ctx))
+bool node_must_wait(struct sim_pod *p, void (*happen)(void *ctx))
 {
     const struct fault *f;
     if (!fault_is_on(FAULT_NODE_LOST, &f)) {
@@ -94,11 +93,55 @@ static const char *phase_of(const struct sim_pod *p)
                                                 : "Failed";
 }
 
-static const char *container_name(const struct sim_pod *p)
+/* Of the worlds above 40, one in sixteen. */
+bool node_has_mesh(void)
 {
-    const json_t *spec = json_object_get(p->object->json, "spec");
-    const json_t *first = json_array_get(json_object_get(spec, "containers"), 0);
-    return json_string_value(json_object_get(first, "name"));
+    return sim.seed > 40 && sim.seed % 16 == 14;
+}
+
+void node_admit(json_t *pod)
+{
+    json_t *containers = json_object_get(json_object_get(pod, "spec"), "containers");
+    if (node_has_mesh()) {
+        json_array_insert_new(containers, 0,
+                              json_pack("{s:s, s:s}", "name", SIM_MESH, "image", "mesh"));
+    }
+}
+
+/* The one that benchd asked for. */
+static const json_t *own_container(const json_t *pod)
+{
+    const json_t *spec = json_object_get(pod, "spec");
+    return json_array_get(json_object_get(spec, "containers"), node_has_mesh() ? 1 : 0);
+}
+
+static json_t *container_status(const struct sim_pod *p, const char *name, json_t *state_take)
+{
+    return json_pack("{s:s, s:s, s:o}", "name", name, "containerID",
+                     p->container.has_started ? "containerd://c" : "", "state", state_take);
+}
+
+/* A mesh that ends well when the container beside it ends, however that does. */
+static json_t *mesh_status(const struct sim_pod *p)
+{
+    json_t *state = container_state(p);
+    if (p->container.has_ended) {
+        json_decref(state);
+        state = json_pack("{s:{s:i, s:s}}", "terminated", "exitCode", 0, "reason", "Completed");
+    }
+    return container_status(p, SIM_MESH, state);
+}
+
+static json_t *container_statuses(const struct sim_pod *p)
+{
+    const json_t *own = own_container(p->object->json);
+    json_t *list = json_array();
+    if (node_has_mesh()) {
+        json_array_append_new(list, mesh_status(p));
+    }
+    json_array_append_new(list, container_status(p, json_string_value(json_object_get(own, "name")),
+                                                 container_state(p)));
+    return list;
 }
 
 /* Owned. */
@@ -115,10 +158,7 @@ static void report(struct sim_pod *p)
     }
     json_t *status = json_pack("{s:s}", "phase", phase_of(p));
     if (p->is_scheduled) {
-        json_object_set_new(status, "containerStatuses",
-                            json_pack("[{s:s, s:s, s:o}]", "name", container_name(p), "containerID",
-                                      p->container.has_started ? "containerd://c" : "", "state",
-                                      container_state(p)));
+        json_object_set_new(status, "containerStatuses", container_statuses(p));
     }
     if (p->container.has_started) {
         _cleanup_(freep) char *ip = ip_of(p);
@@ -142,7 +182,7 @@ static void report(struct sim_pod *p)
 static void tell_phase(void *ctx)
 {
     struct sim_pod *p = ctx;
-    if (must_wait(p, tell_phase)) {
+    if (node_must_wait(p, tell_phase)) {
         return;
     }
     p->is_phase_told = true;
@@ -155,7 +195,7 @@ static void tell_phase(void *ctx)
 static void tell(void *ctx)
 {
     struct sim_pod *p = ctx;
-    if (must_wait(p, tell)) {
+    if (node_must_wait(p, tell)) {
         return;
     }
     report(p);
@@ -167,81 +207,6 @@ static void tell(void *ctx)
 static void tell_later(struct sim_pod *p)
 {
     sim_after(delay(10 * SIM_MS, 1200 * SIM_MS), tell, p);
-}
-
-/* ---- logs ---- */
-
-static char *stamped(const struct sim_line *line)
-{
-    char date[KUBE_TIME_SIZE];
-    kube_time_format_micro(sim_unix_ms_of(line->at_ns), date);
-    return xasprintf("%s %s", date, line->text);
-}
-
-static void feed_later(void *ctx);
-
-/* Sends what a follower has not got yet. */
-static void feed_followers(struct sim_pod *p)
-{
-    if (p->followers.len > 0 && must_wait(p, feed_later)) {
-        return;
-    }
-    for (size_t i = p->followers.len; i > 0; i--) {
-        struct kube_transfer *stream = p->followers.items[i - 1];
-        for (size_t k = p->followed.items[i - 1]; k < p->lines.len; k++) {
-            _cleanup_(freep) char *text = stamped(&p->lines.items[k]);
-            network_send(stream, text, strlen(text));
-        }
-        p->followed.items[i - 1] = p->lines.len;
-        if (p->container.has_ended || !network_is_open(stream)) {
-            network_end(stream);
-            network_drop(stream);
-            p->followers.items[i - 1] = p->followers.items[--p->followers.len];
-            p->followed.items[i - 1] = p->followed.items[--p->followed.len];
-        }
-    }
-}
-
-static void print(struct sim_pod *p, char *text_take)
-{
-    *vec_push(&p->lines) = (struct sim_line){sim.now_ns, text_take};
-    feed_followers(p);
-}
-
-static void feed_later(void *ctx)
-{
-    feed_followers(ctx);
-}
-
-void node_log(struct sim_pod *p, bool is_follow, int64_t since_ns, struct kube_transfer *stream,
-              struct sim_answer *ret)
-{
-    if (fault_is_on(FAULT_NODE_LOST, NULL)) {
-        server_status(ret, 500, "InternalError", "dial tcp 10.0.0.9:10250: i/o timeout");
-        return;
-    }
-    if (!p->container.has_started) {
-        server_status(ret, 400, "BadRequest", "the container is waiting to start");
-        return;
-    }
-    size_t first = 0;
-    while (first < p->lines.len &&
-           sim_unix_ms_of(p->lines.items[first].at_ns) * SIM_MS < since_ns) {
-        first++;
-    }
-    *ret = (struct sim_answer){200, NULL, -1, 0};
-    if (is_follow) {
-        network_hold(stream);
-        *vec_push(&p->followers) = stream;
-        *vec_push(&p->followed) = first;
-        sim_after(SIM_MS, feed_later, p);
-        return;
-    }
-    struct buf text = BUF_INIT;
-    for (size_t i = first; i < p->lines.len; i++) {
-        buf_puts(&text, p->lines.items[i].text);
-    }
-    ret->body = text.len == 0 ? xstrdup("") : buf_take(&text);
 }
 
 static struct record_who who(const struct sim_pod *p)
@@ -267,7 +232,7 @@ static void end(struct sim_pod *p, int exit_code)
     p->container.exit_code = exit_code;
     p->container.ended_ns = sim.now_ns;
     sim_trace("node: %s ends with %d", p->name, exit_code);
-    feed_followers(p);
+    logs_feed(p);
     tell_later(p);
     for (size_t i = 0; i < pods.len && exit_code != 0; i++) {
         if (pods.items[i] != p && is_of_gang(p, pods.items[i]) && runs(pods.items[i])) {
@@ -283,7 +248,7 @@ static void end_saying(struct sim_pod *p, int exit_code, char *line_take)
         return;
     }
     p->message = xstrdup(line_take);
-    print(p, line_take);
+    logs_print(p, line_take);
     end(p, exit_code);
 }
 
@@ -357,7 +322,7 @@ static void step(void *ctx)
         .step = n, .t_ns = (int64_t)(n + 1) * SIM_S, .step_ns = SIM_S, .samples = 16, .loss = 1};
     struct buf line = BUF_INIT;
     record_write_step(&line, &me, &record);
-    print(p, buf_take(&line));
+    logs_print(p, buf_take(&line));
     const int64_t wait_ns = delay(SIM_S / 2, 4 * SIM_S) * (sim.is_slow ? 40 : 1);
     sim_after(wait_ns, n + 1 < N_STEPS ? step : finish_training, p);
 }
@@ -402,7 +367,7 @@ static void train_if_complete(void *ctx)
 static void start(void *ctx)
 {
     struct sim_pod *p = ctx;
-    if (must_wait(p, start)) {
+    if (node_must_wait(p, start)) {
         return;
     }
     if (p->object == NULL || p->is_deleting || p->rejection != NULL) {
@@ -413,14 +378,16 @@ static void start(void *ctx)
     p->container.nonce = ++nonces;
     sim_trace("node: %s starts as container %" PRIu64, p->name, p->container.nonce);
     promise_container_started(p);
-    print(p, xasprintf("container %" PRIu64 " of %s %s\n", p->container.nonce, p->name, p->uid));
+    logs_print(p,
+               xasprintf("container %" PRIu64 " of %s %s\n", p->container.nonce, p->name, p->uid));
     json_t *environment =
         json_pack("{s:s, s:I}", "host", "node-1", "container", (json_int_t)p->container.nonce);
     const struct record_who me = who(p);
     struct buf line = BUF_INIT;
     record_write_start(&line, &me, environment);
     json_decref(environment);
-    print(p, buf_take(&line));
+    logs_print(p, buf_take(&line));
+    logs_shout_perhaps(p);
     tell_later(p);
     train_if_complete(p);
 }
@@ -444,9 +411,7 @@ static void schedule(void *ctx)
 
 static uint32_t env_number(const json_t *pod, const char *name)
 {
-    const json_t *spec = json_object_get(pod, "spec");
-    const json_t *container = json_array_get(json_object_get(spec, "containers"), 0);
-    const json_t *env = json_object_get(container, "env");
+    const json_t *env = json_object_get(own_container(pod), "env");
     for (size_t i = 0; i < json_array_size(env); i++) {
         const json_t *item = json_array_get(env, i);
         if (str_eq(json_string_value(json_object_get(item, "name")), name)) {
@@ -487,7 +452,7 @@ struct sim_pod *node_new_pod(struct sim_object *o)
 static void stop(void *ctx)
 {
     struct sim_pod *p = ctx;
-    if (must_wait(p, stop)) {
+    if (node_must_wait(p, stop)) {
         return;
     }
     end(p, 143);
@@ -496,7 +461,7 @@ static void stop(void *ctx)
 static void remove_pod(void *ctx)
 {
     struct sim_pod *p = ctx;
-    if (must_wait(p, remove_pod)) {
+    if (node_must_wait(p, remove_pod)) {
         return;
     }
     if (p->object != NULL && !runs(p)) {

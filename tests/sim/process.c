@@ -98,6 +98,21 @@ bool process_is_leading(void)
            str_eq(holder, p->identity);
 }
 
+struct sim_process *process_current(void)
+{
+    return processes.current;
+}
+
+bool process_is_frozen(void)
+{
+    return processes.current != NULL && process_frozen_until(processes.current) > 0;
+}
+
+bool process_is_inside(void)
+{
+    return processes.current != NULL && processes.current->is_inside;
+}
+
 bool process_is_running(void)
 {
     return processes.current != NULL;
@@ -163,6 +178,9 @@ static void start(void *ctx)
     disk_check(p->store);
     processes.current = p;
     process_enter(p, start_daemon, p);
+    if (!process_is_gone(p)) {
+        readers_open(p->view);
+    }
 }
 
 void process_start(void)
@@ -219,6 +237,7 @@ static void stopped(void *ctx)
         promise_process_exits(exit_code, failure->msg);
     }
     p->is_ending = true;
+    readers_close();
     process_enter(p, free_daemon, p);
     sim_after(100 * SIM_MS, close_all, p); /* after the close callbacks */
 }
@@ -250,6 +269,7 @@ static void die(struct sim_process *p)
 {
     sim_trace("%s is killed", p->name);
     p->is_killed = true;
+    readers_kill(p);
     if (p->store != NULL) {
         store_close(p->store); /* what the kernel does: locks and descriptors go */
         p->store = NULL;

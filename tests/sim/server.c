@@ -136,6 +136,7 @@ struct sim_object *server_create(enum sim_kind kind, json_t *json_take)
     set_meta(o, "generation", json_integer(1));
     if (kind == KIND_PODS) {
         json_object_set_new(o->json, "status", json_pack("{s:s}", "phase", "Pending"));
+        node_admit(o->json);
     }
     add(o);
     if (kind == KIND_PODS) {
@@ -618,22 +619,6 @@ static void serve_delete(struct sim_object *o, const struct sim_request *req,
     json_decref(body);
 }
 
-/* sinceTime=2026-11-20T08%3A52%3A51Z */
-static int64_t since_of(const char *path)
-{
-    const char *at = strstr(path, "sinceTime=");
-    struct buf text = BUF_INIT;
-    int64_t unix_ns = INT64_MIN;
-    for (at = at == NULL ? "" : at + strlen("sinceTime="); *at != '\0' && *at != '&'; at++) {
-        const bool is_colon = str_has_prefix(at, "%3A");
-        buf_putc(&text, is_colon ? ':' : *at);
-        at += is_colon ? 2 : 0;
-    }
-    (void)kube_time_parse(buf_cstr(&text), text.len, &unix_ns); /* none: from the start */
-    buf_done(&text);
-    return unix_ns;
-}
-
 static void serve_object(const struct target *t, const struct sim_request *req,
                          struct kube_transfer *stream, struct sim_answer *ret)
 {
@@ -643,8 +628,7 @@ static void serve_object(const struct target *t, const struct sim_request *req,
     } else if (o == NULL) {
         server_status(ret, 404, "NotFound", "not found");
     } else if (t->sub != NULL && str_eq(t->sub, "log")) {
-        node_log(o->pod, strstr(req->path, "follow=true") != NULL, since_of(req->path), stream,
-                 ret);
+        logs_serve(o->pod, req->path, stream, ret);
     } else if (req->method == KUBE_GET) {
         answer_object(ret, 200, o);
     } else if (req->method == KUBE_PUT) {

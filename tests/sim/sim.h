@@ -10,9 +10,13 @@
  *   list.c     its lists
  *   watch.c    its watches
  *   node.c     scheduler, kubelets and containers: pods run, print records and end
+ *   logs.c     what containers print, how it is read, and what a stored log must be
  *   process.c  benchd's processes: start, crash, freeze, end, start again
+ *   threads.c  benchd's threads beside its loop, as coroutines       (linked with --wrap)
+ *   readers.c  who reads over HTTP, and what that may cost
  *   disk.c     the store's calls: errors, crashes, and what was acknowledged
  *   user.c     runs, and what people do with them
+ *   hostile.c  somebody who wants to be benchd, and what no pod may have
  *   fault.c    what goes wrong: a plan, drawn from the seed, as text and back
  *   promise.c  what must hold, always and at the end
  *   soon.c     what must be done soon, while nothing goes wrong
@@ -37,7 +41,15 @@
 #define SIM_UNDELETE_S 40 /* benchd --undelete-for */
 
 /* Random numbers are drawn from one stream a purpose, so that less of one does not change the others. */
-enum sim_draw { DRAW_NETWORK, DRAW_NODE, DRAW_USER, DRAW_FAULT, DRAW_COUNT };
+enum sim_draw {
+    DRAW_NETWORK,
+    DRAW_NODE,
+    DRAW_USER,
+    DRAW_FAULT,
+    DRAW_HOSTILE,
+    DRAW_READER,
+    DRAW_COUNT
+};
 
 struct sim_event {
     int64_t at_ns;
@@ -226,8 +238,6 @@ void node_delete_pod(struct sim_pod *p, int64_t grace_s);
 void node_forget_pod(struct sim_pod *p); /* the object is gone */
 struct sim_pod *node_take_pod_back(struct sim_object *o);
 void node_report_all(void); /* the kubelets say how their pods are */
-void node_log(struct sim_pod *p, bool is_follow, int64_t since_ns, struct kube_transfer *stream,
-              struct sim_answer *ret);
 /* Kills the container, as the node would. */
 void node_kill(struct sim_pod *p, int exit_code);
 void node_evict(struct sim_pod *p);
@@ -237,6 +247,25 @@ bool node_is_alive(const struct sim_pod *p); /* its container runs, and the API 
 size_t node_count(void);
 struct sim_pod *node_get(size_t i);
 struct sim_pod *node_find_nonce(uint64_t nonce);
+/* True: the kubelet is silent, and does this when it is back. */
+bool node_must_wait(struct sim_pod *p, void (*happen)(void *ctx));
+/* A webhook puts a container of its own in front of those of each pod. */
+#define SIM_MESH "a-mesh"
+bool node_has_mesh(void);
+void node_admit(json_t *pod);
+
+/* --- logs.c --- */
+
+void logs_print(struct sim_pod *p, char *text_take);
+/* Sends what followers have not got yet. */
+void logs_feed(struct sim_pod *p);
+void logs_shout_perhaps(struct sim_pod *p);
+/* Answers a request for the log of a pod's container; one that follows goes on with network_send(). */
+void logs_serve(struct sim_pod *p, const char *path, struct kube_transfer *stream,
+                struct sim_answer *ret);
+/* What was stored of the log is the head and the tail of what the container printed, with a mark in between that says how
+ * many bytes are missing; in a log that is not whole, the end may be missing without a mark. */
+void logs_check(const struct sim_pod *p, const char *text, bool is_whole);
 
 /* --- process.c --- */
 
@@ -261,10 +290,31 @@ char *process_identity_of(const char *host, const char *place);
 /* Runs a piece of benchd that may crash within. */
 void process_enter(struct sim_process *p, void (*call)(void *ctx), void *ctx);
 bool process_is_running(void);
+bool process_is_frozen(void);
+bool process_is_inside(void); /* its loop's code is on the stack */
+struct sim_process *process_current(void);
 bool process_is_leading(void);  /* as the Lease says */
 const char *process_host(void); /* of the one that runs, or ran last */
 struct store;
 struct store *process_store(void); /* NULL: none runs */
+
+/* --- threads.c --- */
+
+/* The CPU time is used: time passes for a thread. False: no thread runs, and no time has passed. */
+bool thread_use(int64_t cpu_ns);
+/* That runs now; NULL: none. */
+const void *thread_current(void);
+/* The process was killed: its threads stop where they are. */
+void threads_forget(const struct sim_process *p);
+
+/* --- readers.c --- */
+
+struct daemon_view;
+void readers_begin(void);
+/* They can read, as after web_new(), and not any more, as after web_free() or kill -9. */
+void readers_open(const struct daemon_view *view);
+void readers_close(void);
+void readers_kill(const struct sim_process *p);
 
 /* --- disk.c --- */
 
@@ -294,6 +344,7 @@ struct sim_run {
     unsigned wishes;    /* ever */
     bool is_suspended;  /* now */
     bool is_brief;      /* its object expires; then another run gets its name */
+    bool is_hostile;    /* its templates ask for what is benchd's own: it fails */
     bool is_lost;       /* its object went with the definition of its kind */
     bool is_orphaning;  /* its object went without its pods */
     int64_t stop_ns;    /* since then nothing of it shall run; 0: it may */
@@ -333,6 +384,13 @@ bool user_is_done(void); /* every run was created, and none is suspended */
  * the election. */
 void user_rival(int64_t length_ns, bool is_on_same_host);
 bool user_rival_leads(void);
+
+/* --- hostile.c --- */
+
+/* Makes a definition ask for something of benchd. */
+void hostile_spoil(json_t *definition);
+/* A pod that benchd has created: it has nothing of benchd's, no token, and no Secret but its run's key. */
+void hostile_check_pod(const struct sim_pod *p);
 
 /* --- fault.c --- */
 

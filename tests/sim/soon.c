@@ -110,7 +110,8 @@ static bool has_open_run(void)
         const struct sim_object *o = server_get(KIND_RUNS, i);
         const struct sim_run *r = user_find(o->uid);
         int64_t ended_ns;
-        if (r != NULL && r->wishes == 0 && promise_end_of(o->uid, &ended_ns) == NULL) {
+        if (r != NULL && r->wishes == 0 && !r->is_hostile &&
+            promise_end_of(o->uid, &ended_ns) == NULL) {
             return true;
         }
     }

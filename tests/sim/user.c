@@ -73,6 +73,9 @@ static void create(void *ctx)
     }
     _cleanup_(freep) char *text = definition(r);
     json_t *spec = json_loads(text, 0, NULL);
+    if (r->is_hostile) {
+        hostile_spoil(spec);
+    }
     json_t *asked;
     if (sim_one_in(DRAW_USER, 2)) {
         asked = json_pack("{s:o}", "definition", spec);
@@ -126,6 +129,17 @@ static void use_name_again(void *ctx)
     }
 }
 
+/* Of the worlds above 40 one in eight has runs of somebody who wants to be benchd. */
+static void add_strangers(void)
+{
+    const unsigned n = sim.seed > 40 && sim.seed % 8 == 1 ? 2 + sim_below(DRAW_HOSTILE, 3) : 0;
+    for (unsigned i = 0; i < n; i++) {
+        struct sim_run *r = new_run(xasprintf("stranger-%u", i));
+        r->is_hostile = true;
+        sim_after(sim_time(DRAW_HOSTILE, 0, 60 * SIM_S), create, r);
+    }
+}
+
 void user_begin(const struct fault_plan *plan)
 {
     const unsigned n_runs = plan->n_runs;
@@ -137,6 +151,7 @@ void user_begin(const struct fault_plan *plan)
         user.runs[i].is_brief = sim_one_in(DRAW_USER, 4);
         sim_after(sim_time(DRAW_USER, 0, 60 * SIM_S), create, &user.runs[i]);
     }
+    add_strangers();
 }
 
 size_t user_count(void)

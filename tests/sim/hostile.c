@@ -1,0 +1,151 @@
+/* Somebody who may create BenchmarkRuns and wants to be benchd: writes definitions straight to the API server, whose
+ * templates ask for benchd's ServiceAccount, its claim, a Secret, or a token of the API server. benchd refuses them, when it
+ * reads the definition or when it makes the pod; and whatever it creates is looked at here. */
+#include "sim.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#define OWN_ACCOUNT "benchd"
+#define OWN_CLAIM "benchd-data"
+#define OWN_SECRET "benchd-key"
+
+/* ---- what such a definition asks for ---- */
+
+/* In the `spec` of a template. ' stands for ", and @ for the name of a Secret. */
+static const struct {
+    const char *key, *value;
+} demands[] = {
+    {"serviceAccountName", "'" OWN_ACCOUNT "'"},
+    {"serviceAccount", "'" OWN_ACCOUNT "'"},
+    {"automountServiceAccountToken", "true"},
+    {"volumes", "[{'name':'v','persistentVolumeClaim':{'claimName':'" OWN_CLAIM "'}}]"},
+    {"volumes", "[{'name':'v','secret':{'secretName':'@'}}]"},
+    {"volumes", "[{'name':'v','projected':{'sources':[{'serviceAccountToken':{'path':'t'}}]}}]"},
+    {"volumes", "[{'name':'v','projected':{'sources':[{'secret':{'name':'@'}}]}}]"},
+    {"containers", "[{'name':'m','image':'i','env':[{'name':'K','valueFrom':{'secretKeyRef':{"
+                   "'name':'@','key':'key'}}}]}]"},
+    {"containers", "[{'name':'m','image':'i','envFrom':[{'secretRef':{'name':'@'}}]}]"},
+    {"initContainers", "[{'name':'n','image':'i','envFrom':[{'secretRef':{'name':'@'}}]}]"},
+};
+#define N_DEMANDS (sizeof(demands) / sizeof(demands[0]))
+enum { BY_PATCH = N_DEMANDS, BY_SWEEP, N_WAYS }; /* without a word in a template */
+
+/* The key of somebody's run, or benchd's own. Owned. */
+static char *wanted_secret(void)
+{
+    const struct sim_run *other = user_get(0);
+    return other->uid == NULL || sim_one_in(DRAW_HOSTILE, 2)
+               ? xstrdup(OWN_SECRET)
+               : xasprintf("%s-%.8s-key", other->name, other->uid);
+}
+
+static json_t *value_of(const char *text)
+{
+    _cleanup_(freep) char *secret = wanted_secret();
+    struct buf out = BUF_INIT;
+    for (const char *at = text; *at != '\0'; at++) {
+        if (*at == '@') {
+            buf_puts(&out, secret);
+        } else {
+            buf_putc(&out, *at == '\'' ? '"' : *at);
+        }
+    }
+    json_t *value = json_loads(buf_cstr(&out), JSON_DECODE_ANY, NULL);
+    buf_done(&out);
+    return value;
+}
+
+/* Only the second point's pods ask for it; the definition itself does not. */
+static void ask_by_sweep(json_t *definition)
+{
+    json_t *grid = json_object_get(json_object_get(definition, "sweep"), "grid");
+    json_object_set_new(grid, "who", json_pack("[s, s]", "team", OWN_ACCOUNT));
+    json_object_set_new(definition, "parameters",
+                        json_pack("[{s:s, s:[{s:[s], s:[s]}]}]", "name", "who", "targets", "roles",
+                                  "trainer", "paths", "/spec/serviceAccountName"));
+}
+
+void hostile_spoil(json_t *definition)
+{
+    const uint32_t way = sim_below(DRAW_HOSTILE, N_WAYS);
+    if (way == BY_SWEEP) {
+        ask_by_sweep(definition);
+    } else if (way == BY_PATCH) {
+        json_t *system = json_array_get(json_object_get(definition, "systems"), 0);
+        json_object_set_new(system, "patches",
+                            json_pack("[{s:[s], s:s, s:s}]", "roles", "trainer", "path",
+                                      "/spec/serviceAccountName", "value", OWN_ACCOUNT));
+    } else {
+        const char *role = sim_one_in(DRAW_HOSTILE, 2) ? "trainer" : "pserver";
+        json_t *roles = json_object_get(definition, "roles");
+        json_t *template = json_object_get(json_object_get(roles, role), "template");
+        json_object_set_new(json_object_get(template, "spec"), demands[way].key,
+                            value_of(demands[way].value));
+    }
+}
+
+/* ---- what a pod must not have ---- */
+
+static void check_secret(const struct sim_pod *p, const json_t *name)
+{
+    const struct sim_run *run = user_find(p->run_uid);
+    if (!json_is_string(name) || run == NULL) {
+        return;
+    }
+    _cleanup_(freep) char *own = xasprintf("%s-%.8s-key", run->name, run->uid);
+    if (!str_eq(json_string_value(name), own)) {
+        sim_broken("%s has the Secret '%s'", p->name, json_string_value(name));
+    }
+}
+
+static bool is_text(const json_t *value, const char *text)
+{
+    return json_is_string(value) && str_eq(json_string_value(value), text);
+}
+
+static void check_field(const struct sim_pod *p, const char *key, const json_t *value)
+{
+    const bool is_account = str_eq(key, "serviceAccountName") || str_eq(key, "serviceAccount");
+    const bool is_secret =
+        str_eq(key, "secret") || str_eq(key, "secretRef") || str_eq(key, "secretKeyRef");
+    if ((is_account && is_text(value, OWN_ACCOUNT)) ||
+        (str_eq(key, "claimName") && is_text(value, OWN_CLAIM))) {
+        sim_broken("%s has benchd's own %s", p->name, key);
+    }
+    if (str_eq(key, "serviceAccountToken") ||
+        (str_eq(key, "automountServiceAccountToken") && json_is_true(value))) {
+        sim_broken("%s has a token of the API server", p->name);
+    }
+    if (is_secret) {
+        check_secret(p, json_object_get(value, "name"));
+    } else if (str_eq(key, "secretName")) {
+        check_secret(p, value);
+    }
+}
+
+/* Fields are found by their names, wherever they are. */
+static void check_value(const struct sim_pod *p, json_t *value)
+{
+    const char *key;
+    json_t *child;
+    size_t i;
+    json_object_foreach (value, key, child) {
+        check_field(p, key, child);
+        check_value(p, child);
+    }
+    json_array_foreach (value, i, child) {
+        check_value(p, child);
+    }
+}
+
+void hostile_check_pod(const struct sim_pod *p)
+{
+    json_t *spec = json_object_get(p->object->json, "spec");
+    if (!json_is_false(json_object_get(spec, "automountServiceAccountToken"))) {
+        sim_broken("%s gets a token, because nothing says that it does not", p->name);
+    }
+    check_value(p, spec);
+}
