@@ -367,7 +367,8 @@ def report_equal(args, done):
 
 
 def report_link(args, done):
-    """What is hidden: of the time that 61 MB take at iperf3's rate, what a step with the exchange is not longer than one without."""
+    """What is hidden: of the time that 61 MB take at iperf3's rate, what a step with the exchange is not longer than one without. A longer
+    step waits, or computes longer, because the exchange needs CPU time of the same cores."""
     iperf, call, copies, workers = ([done[f"link, {name}", n]["values"] for n in range(args.rounds)]
                                     for name in ("iperf3", "call", "copies", "workers"))
     bytes_s = [MODEL_BYTES * 8 / 1e9 / i["gbit_per_s"] for i in iperf]
@@ -379,6 +380,9 @@ def report_link(args, done):
         ["call of 61 MB, 2 ranks, Gbit/s", Spread.of([c["gbit_per_s"] for c in call]).text(3)],
         [f"step of batch {LINK_BATCH} without exchange, s", Spread.of(alone_s).text(3)],
         ["step of two workers, s", Spread.of([w["step_s"] for w in workers]).text(3)],
+        ["of which a worker waits for the exchange, s", Spread.of([w["wait_s"] for w in workers]).text(3)],
+        ["CPU time of both in a step, beyond that of two copies, s",
+         Spread.of([w["cpu_s"] - c["cpu_s"] for w, c in zip(workers, copies)]).text(3)],
         ["time of its bytes at iperf3's rate, s", Spread.of(bytes_s).text(3)]]))
     return [Bar(f"2 ranks, 61 MB, {LINK_MBIT} Mbit/s: share of iperf3's rate", shares, LINK_BAR),
             Bar(f"two workers, batch {LINK_BATCH}, {LINK_MBIT} Mbit/s: hidden share of the exchange", hidden, HIDDEN_BAR)]

@@ -2,13 +2,15 @@
 """script/bench predict: how fast benchctl simulate is, how near its predictions are, and what it cannot explain.
 
 Parts (--part NAME, several are possible; default: all):
-  speed     100 trainers, 20 servers, 100 steps: CPU time of one simulation
+  speed     100 trainers, 20 servers, 100 steps, and 100 workers of a ring, 10 steps: CPU time of one simulation
   validate  a small run gives times and costs; other runs on this machine are predicted from it, then run
   backcast  the published tables of paddle-vgg16-cpu-2018 (PaddlePaddle Fluid), from one of their points
 
 validate runs benchworker --local with 2 cores: emulated trainers (sleeping 1 s a step; fit: 1 trainer, 1 server) and real ones
-(batch 16; fit the same, so two points). Runs and predictions share no trial. Other work on the machine makes both worse: the
-load is printed, and with more than --quiet of it the bars of validate are not decided.
+(batch 16; fit the same, so two points); emulated workers of a ring (fit: 1 and 2) and real ones (fit: 1 and 2 at batch 16, 1 at batch
+32). Runs and predictions share no trial. How fast a machine computes changes from minute to minute, so real gangs are fitted, predicted
+and measured in --rounds, one trial a point: a difference is the median of those of the rounds. Other work on the machine makes all
+worse: the load is printed, and with more than --quiet of it the bars of validate are not decided.
 
 backcast knows no network: it tries 1 and 10 Gbit/s. What a byte costs a server, and by how much computing is slower than on one
 node, are fitted to 20 trainers with 10 servers at the batches 32 and 256; all other cells are predicted from these two. A cell that
@@ -37,6 +39,10 @@ CORES = 2
 SPEED_BAR_S, MEDIAN_BAR, WORST_BAR, EXPLAINED = 2.0, 5.0, 10.0, 0.10
 EMULATED = [(2, 1), (4, 1), (4, 2), (8, 2)]   # trainers, servers
 REAL = [(2, 1), (2, 2)]
+RING_FIT = [(1, 128), (2, 128)]               # workers, batch
+RING_EMULATED = [(3, 128), (4, 128), (8, 128)]
+RING_REAL_FIT = [(1, 16), (2, 16), (1, 32)]
+RING_REAL = [(2, 32), (3, 16)]
 # PaddlePaddle Fluid, samples/s: benchmarks/reference/paddle-vgg16-cpu-2018.yaml. (trainers, servers, batch)
 SINGLE = {32: 15.44, 64: 16.32, 128: 16.74, 256: 16.79}
 CELLS = {(20, 10, 32): 190.20, (20, 10, 64): 222.15, (20, 10, 128): 247.40, (20, 10, 256): 258.18,
@@ -69,6 +75,20 @@ def definition(points, batch=128, step_ms=None, warmup=1, steps=4, repeats=1, ji
                      "runPolicy": {"activeDeadlineSeconds": 3600, "backoffLimit": 2}}}
 
 
+def ring(points, **keys):
+    """The same of native workers, each point with its batch."""
+    what = definition([(1, 1)], **keys)
+    spec = what["spec"]
+    spec["workload"]["exchange"]["kind"] = "AllReduce"
+    spec["sweep"] = {"points": [{"workers": n, "batch_size": batch} for n, batch in points]}
+    spec["roles"] = {"worker": {"replicas": {"from": "workers"}, "template": spec["roles"]["trainer"]["template"]}}
+    return what
+
+
+def name_of(workers, servers, batch, is_ring):
+    return f"{workers} at batch {batch}" if is_ring else f"{workers}x{servers}"
+
+
 class Bench:
     def __init__(self, folder):
         self.folder = folder
@@ -88,60 +108,87 @@ class Bench:
         return path
 
     def simulate(self, what, *args):
-        """{(trainers, servers): point}"""
-        points = json.loads(self.ctl("simulate", "-f", self.write(what), "-o", "json", *args))["points"]
-        return {(p["trainers"], p["pservers"]): p for p in points}
+        """The predicted points."""
+        return json.loads(self.ctl("simulate", "-f", self.write(what), "-o", "json", *args))["points"]
 
     def run(self, what):
-        """({(trainers, servers): samples/s}, name of the run)"""
+        """({name of a point: samples/s}, name of the run)"""
         before = set(self.ctl("get", "runs", "--store", self.store, "-o", "name").split()) if self.n else set()
         result = json.loads(self.ctl("run", "-f", self.write(what), "--store", self.store, "-o", "json"))
         name, = set(self.ctl("get", "runs", "--store", self.store, "-o", "name").split()) - before
-        measured = {(p["replicas"].get("trainer", 0), p["replicas"].get("pserver", 0)): p["throughput"]["value"] for p in result["points"]}
+        measured = {name_of(r["trainer"] + r["worker"], r["pserver"], p["batchSize"], r["worker"] > 0): p["throughput"]["value"]
+                    for p in result["points"] for r in [p["replicas"]]}
         return measured, name.split("/")[-1]
 
 
-def speed(bench):
-    what = definition([(100, 20)], step_ms=7650, warmup=0, steps=100)
+def cpu_of(bench, what, *args):
+    """CPU seconds of a simulation, and what it predicts for the first point."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    point = bench.simulate(what, "--link", "10gbit", "--server-cost", "0.5", "--update-cost", "1")[(100, 20)]
+    point = bench.simulate(what, "--link", "10gbit", *args)[0]
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    print(f"100 trainers, 20 servers, 100 steps: {cpu_s:.2f} s of CPU time; predicted {point['throughput']['value']:.0f} samples/s")
-    return [Bar("CPU time of a simulation, s", Spread.of([cpu_s]), SPEED_BAR_S, "<")]
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, point["throughput"]["value"]
 
 
-def compare(bench, make, points, *more):
-    """[[trainers, servers, predicted, measured, limit]]"""
-    _, fitted = bench.run(make([(1, 1)]))
-    predicted = bench.simulate(make(points), "--cores", CORES, "--store", bench.store, "--trace", fitted, *more)
-    measured, _ = bench.run(make(points))
-    return [[*key, predicted[key]["throughput"]["value"], measured[key], predicted[key]["limit"]] for key in points]
+def speed(bench):
+    servers_s, predicted = cpu_of(bench, definition([(100, 20)], step_ms=7650, warmup=0, steps=100),
+                                  "--server-cost", "0.5", "--update-cost", "1")
+    print(f"100 trainers, 20 servers, 100 steps: {servers_s:.2f} s of CPU time; predicted {predicted:.0f} samples/s")
+    ring_s, predicted = cpu_of(bench, ring([(100, 128)], step_ms=7650, warmup=0, steps=10), "--worker-cost", "0.5", "--update-cost", "1")
+    print(f"100 workers of a ring, 10 steps: {ring_s:.2f} s of CPU time; predicted {predicted:.0f} samples/s")
+    return [Bar("CPU time of a simulation, s", Spread.of([servers_s]), SPEED_BAR_S, "<")]
+
+
+def compare(bench, make, fit, points, rounds, *more):
+    """[[name, predicted, measured, differences of the rounds in percent, limit]]; what is fitted is run first in each round."""
+    found = {}
+    for _ in range(rounds):
+        _, fitted = bench.run(make(fit))
+        predicted = bench.simulate(make(points), "--cores", CORES, "--store", bench.store, "--trace", fitted, *more)
+        measured, _ = bench.run(make(points))
+        for p in predicted:
+            if not p["baseline"]:
+                name = name_of(p["trainers"] + p["workers"], p["pservers"], p["batchSize"], p["workers"] > 0)
+                found.setdefault(name, []).append((p["throughput"]["value"], measured[name], p["limit"]))
+    return [[name, *(statistics.median(column) for column in list(zip(*rows))[:2]), [100 * (p / m - 1) for p, m, _ in rows], rows[0][2]]
+            for name, rows in found.items()]
+
+
+def keys_of(args):
+    return {"steps": args.steps, "repeats": args.repeats, "rounds": args.rounds}
 
 
 def kept(args):
-    """{kind: line} of FILE, with as many steps and repeats."""
+    """{kind: line} of FILE, with as many steps, repeats and rounds."""
     if not args.json or not os.path.exists(args.json):
         return {}
     lines = [json.loads(line) for line in pathlib.Path(args.json).read_text(encoding="utf-8").splitlines()]
-    return {line["kind"]: line for line in lines if (line["steps"], line["repeats"]) == (args.steps, args.repeats)}
+    return {line["kind"]: line for line in lines if line["keys"] == keys_of(args)}
 
 
 def validate_all(bench, args):
     """[{kind, rows of compare, load}]; what FILE has is not measured again."""
-    keys = {"steps": args.steps, "repeats": args.repeats}
     done = kept(args)
-    kinds = {"emulated": lambda: compare(bench, lambda points: definition(points, step_ms=1000, **keys), EMULATED),
-             "real": lambda: compare(bench, lambda points: definition(points, batch=16, warmup=2, **keys), REAL, "--layers", write_layers(bench))}
+    layers_of = ("--layers", write_layers(bench))
+
+    def emulated(make):
+        return lambda points: make(points, step_ms=1000, steps=args.steps, repeats=args.repeats)
+
+    def real(make):
+        return lambda points: make(points, batch=16, warmup=2, steps=args.steps)
+
+    kinds = {"emulated": lambda: compare(bench, emulated(definition), [(1, 1)], EMULATED, 1),
+             "real": lambda: compare(bench, real(definition), [(1, 1)], REAL, args.rounds, *layers_of),
+             "emulated ring": lambda: compare(bench, emulated(ring), RING_FIT, RING_EMULATED, 1),
+             "real ring": lambda: compare(bench, real(ring), RING_REAL_FIT, RING_REAL, args.rounds, *layers_of)}
     for kind, measure in kinds.items():
-        if kind in done:
+        if kind in done or (args.kind and kind not in args.kind):
             continue
         load = os.getloadavg()[0]
-        done[kind] = {"kind": kind, **keys, "rows": measure(), "load": max(load, os.getloadavg()[0])}
+        done[kind] = {"kind": kind, "keys": keys_of(args), "rows": measure(), "load": max(load, os.getloadavg()[0])}
         if args.json:
             with open(args.json, "a", encoding="utf-8") as f:
                 f.write(json.dumps(done[kind]) + "\n")
-    return [done[kind] for kind in kinds]
+    return [done[kind] for kind in kinds if kind in done]
 
 
 def write_layers(bench):
@@ -155,11 +202,12 @@ def validate(bench, args):
     done = validate_all(bench, args)
     load = max(line["load"] for line in done)
     rows = [(line["kind"], *row) for line in done for row in line["rows"]]
-    errors = [100 * abs(p / m - 1) for _, _, _, p, m, _ in rows]
-    lines = [[f"{kind} {trainers}x{servers}", f"{p:.2f}", f"{m:.2f}", f"{100 * (p / m - 1):+.1f}%", limit]
-             for kind, trainers, servers, p, m, limit in rows]
-    print(table(["VALIDATION (trainers x servers)", "PREDICTED", "MEASURED", "DIFFERENCE", "LIMIT"], lines))
-    print(f"samples/s, median of {args.repeats} trials of {args.steps} steps; load of the machine {load:.1f}, cores {os.cpu_count()}")
+    errors = [abs(statistics.median(differences)) for *_, differences, _ in rows]
+    lines = [[f"{kind} {name}", f"{p:.2f}", f"{m:.2f}", f"{statistics.median(d):+.1f}%", f"{min(d):+.1f} to {max(d):+.1f}" if len(d) > 1 else "", limit]
+             for kind, name, p, m, d, limit in rows]
+    print(table(["VALIDATION (trainers x servers; workers)", "PREDICTED", "MEASURED", "DIFFERENCE", "LEAST TO MOST", "LIMIT"], lines))
+    print(f"samples/s; emulated: median of {args.repeats} trials of {args.steps} steps; real: {args.rounds} rounds of one trial; "
+          f"load of the machine {load:.1f}, cores {os.cpu_count()}")
     decided = load <= args.quiet + CORES
     if not decided:
         print("the machine is too busy to decide")
@@ -173,9 +221,10 @@ def cast(bench, cells, link, cost_ns, slower=1.0):
     for batch in sorted({c[2] for c in cells}):
         points = [c[:2] for c in cells if c[2] == batch]
         what = definition(points, batch=batch, step_ms=1000 * batch / SINGLE[batch] * slower, jitter=0)
-        for key, point in bench.simulate(what, "--link", link, "--server-cost", cost_ns).items():
-            if (*key, batch) in cells:
-                found[(*key, batch)] = point["throughput"]["value"]
+        for point in bench.simulate(what, "--link", link, "--server-cost", cost_ns):
+            cell = (point["trainers"], point["pservers"], batch)
+            if cell in cells:
+                found[cell] = point["throughput"]["value"]
     return found
 
 
@@ -220,8 +269,10 @@ def backcast(bench):
 def main(argv):
     parser = argparse.ArgumentParser(prog="script/bench predict", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", action="append", choices=("speed", "validate", "backcast"))
+    parser.add_argument("--kind", action="append", choices=("emulated", "real", "emulated ring", "real ring"), help="of validate; default: all")
     parser.add_argument("--steps", type=int, default=10, help="measured steps of a trial of validate (10)")
-    parser.add_argument("--repeats", type=int, default=3, help="trials a point of validate (3)")
+    parser.add_argument("--repeats", type=int, default=3, help="trials a point of validate's emulated gangs (3)")
+    parser.add_argument("--rounds", type=int, default=7, help="of its real ones (7)")
     parser.add_argument("--quiet", type=float, default=1.0, help="load of others that validate bears (1.0)")
     parser.add_argument("--json", metavar="FILE", help="validate keeps what it has measured, emulated and real, and goes on after that")
     args = parser.parse_args(argv)

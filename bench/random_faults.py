@@ -11,7 +11,7 @@ With --json FILE each trial is a line of FILE, and trials that are in FILE alrea
 Ends with "reached N of M"; exit 1 where a bar is missed."""
 import argparse
 import collections
-import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
@@ -19,6 +19,7 @@ import random
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import entry
@@ -32,6 +33,7 @@ PROGRAM_S = 120   # the program ends its gang after 60 s itself
 WRONG = 99        # FAULT_GANG_WRONG
 LOST, DATA, RESOURCE = 11, 10, 13  # enum exit_code
 KILLED = -9
+POLL_S = 0.02
 # How often each is drawn, and within how many seconds all others are out.
 FAULTS = {"none": (1, None), "kill": (4, 2), "stop": (2, 10), "pause": (2, None), "cut": (2, 2), "abandon": (2, 2), "stick": (1, 10)}
 HARMLESS = ("none", "pause")
@@ -84,12 +86,44 @@ def command(words):
     return [PROGRAM, *(f"{name}={value}" for name, value in words.items())]
 
 
-def run(words):
-    """How its processes ended."""
-    done = subprocess.run(command(words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PROGRAM_S, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command(words))}: exit code {done.returncode}: {done.stderr.strip()}")
-    return json.loads(done.stdout)
+class Gang:
+    """The program of a trial, while it runs."""
+
+    def __init__(self, words):
+        self.words, self.end_s = words, time.monotonic() + PROGRAM_S
+        self.out, self.err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(command(words), stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err)
+
+    def has_ended(self):
+        if self.process.poll() is None and time.monotonic() > self.end_s:
+            raise RuntimeError(f"{' '.join(command(self.words))}: still runs after {PROGRAM_S} s")
+        return self.process.returncode is not None
+
+    def outcome(self):
+        """How its processes ended."""
+        texts = []
+        for file in (self.out, self.err):
+            file.seek(0)
+            texts.append(file.read())
+            file.close()
+        if self.process.returncode != 0:
+            raise RuntimeError(f"{' '.join(command(self.words))}: exit code {self.process.returncode}: {texts[1].strip()}")
+        return json.loads(texts[0])
+
+
+def outcomes(words_of, jobs=1):
+    """Runs the gangs of WORDS_OF, JOBS at a time; yields the key and the outcome of each that has ended. It has no threads: the exception
+    with which SIGTERM ends a bench comes between any two steps, and a pool of threads is left with its lock held."""
+    left, running = iter(words_of.items()), {}
+    while True:
+        running.update((key, Gang(words)) for key, words in itertools.islice(left, jobs - len(running)))
+        if not running:
+            return
+        ended = [key for key, gang in running.items() if gang.has_ended()]
+        if not ended:
+            time.sleep(POLL_S)
+        for key in ended:
+            yield key, running.pop(key).outcome()
 
 
 # ---- whether that is right ----
@@ -147,9 +181,7 @@ def judge(words, outcome, late_s=0):
 
 # ---- the trials ----
 
-def one(args, number):
-    words = draw(args.seed, number, args.family)
-    outcome = run(words)
+def judged(args, number, words, outcome):
     found = judge(words, outcome, args.late_s)
     return {"seed": args.seed, "families": args.family, "number": number, "words": words, "took_s": lateness_s(words, outcome),
             "is_early": outcome["struck_at_step"] == 0, "found": found, **({"outcome": outcome} if found else {})}
@@ -172,21 +204,13 @@ def keep(args, trial):
 
 def all_trials(args):
     trials = kept(args)
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        left = [pool.submit(one, args, number) for number in range(args.trials) if number not in trials]
-        try:
-            for done in concurrent.futures.as_completed(left):
-                trial = done.result()
-                trials[trial["number"]] = trial
-                keep(args, trial)
-                for kind, what in trial["found"]:
-                    print(f"trial {trial['number']}: {kind}: {what}\n  {' '.join(command(trial['words']))}", file=sys.stderr, flush=True)
-        except BaseException:  # also SIGTERM; until now the pool has gone on with the next trials
-            pool.shutdown(wait=False, cancel_futures=True)
-            while not all(trial.done() for trial in left):  # one that had been taken may start its program only now
-                entry.end_children()
-                time.sleep(entry.POLL_S)
-            raise
+    left = {number: draw(args.seed, number, args.family) for number in range(args.trials) if number not in trials}
+    for number, outcome in outcomes(left, args.jobs):
+        trial = judged(args, number, left[number], outcome)
+        trials[number] = trial
+        keep(args, trial)
+        for kind, what in trial["found"]:
+            print(f"trial {number}: {kind}: {what}\n  {' '.join(command(trial['words']))}", file=sys.stderr, flush=True)
     return [trials[number] for number in sorted(trials)]
 
 
@@ -221,7 +245,7 @@ def main(argv):
         return report(args, all_trials(args))
     words = draw(args.seed, args.trial, args.family)
     print(" ".join(command(words)))
-    outcome = run(words)
+    _, outcome = next(outcomes({args.trial: words}))
     for process in outcome["processes"]:
         print(json.dumps(process))
     found = judge(words, outcome, args.late_s)

@@ -5,6 +5,9 @@ Each run trains one point as two: a parameter that changes nothing has the value
 comparison; and so is each run with the one before it, beside the others. The table says how many name a change, with the 95%
 interval of that share (Clopper and Pearson), and the load of the machine meanwhile.
 
+It also says what such trials would show: how many of the same comparisons inside one run would name b if its throughput were 5, 20 and 50%
+less. The noise of the machine decides that, so there is no bar.
+
 Of two runs it also says how many comparisons were left open because other programs had the CPUs of one of them (MachineBusy), and what others
 took of the trials of both.
 
@@ -35,6 +38,8 @@ ALARMS = ("Slower", "Faster")
 ENDED = ("Succeeded", "PartiallyFailed", "Failed")
 MOST_FAILED = 3   # runs in a row
 BUSY = "MachineBusy"
+LOSSES = (0.05, 0.2, 0.5)
+ALPHA_NAMED = 0.01   # of a change inside one run
 
 
 def definition(repeats):
@@ -84,6 +89,48 @@ def share_interval(count, n):
 def bar_of(n):
     """The largest share of n comparisons that reaches the bar."""
     return ALARM_SHARE + 2 * math.sqrt(ALARM_SHARE * (1 - ALARM_SHARE) / n)
+
+
+def student_p(t, df):
+    """P(|T| >= |t|) for a whole number of degrees of freedom: Abramowitz and Stegun 26.7.3 and 26.7.4."""
+    angle = math.atan2(abs(t), math.sqrt(df))
+    sine, square = math.sin(angle), math.cos(angle)**2
+    if df % 2 == 0:
+        terms = [1.0]
+        for k in range(1, df // 2):
+            terms.append(terms[-1] * square * (2 * k - 1) / (2 * k))
+        return 1 - sine * sum(terms)
+    terms = [math.cos(angle)] if df > 1 else []
+    for k in range(1, (df - 1) // 2):
+        terms.append(terms[-1] * square * 2 * k / (2 * k + 1))
+    return 1 - 2 / math.pi * (angle + sine * sum(terms))
+
+
+def standard_error(comparison):
+    """Of the mean log of the pairs' ratios, of a comparison inside one run; None: too few pairs, or they do not vary."""
+    point, = comparison["points"]
+    paired = point["paired"]
+    return math.log(point["ratio"]["value"]) / paired["t"] if paired and paired["t"] else None
+
+
+def would_name(comparison, loss):
+    """Whether a comparison inside one run would be Slower if all trials of b had that much less throughput."""
+    point, = comparison["points"]
+    ratio = point["ratio"]["value"] * (1 - loss)
+    p = student_p(math.log(ratio) / standard_error(comparison), int(point["paired"]["df"]))
+    return p <= ALPHA_NAMED and ratio * (1 + comparison["threshold"]) <= 1
+
+
+def power_line(inside):
+    """What comparisons inside one run would show."""
+    known = [d for d in inside if standard_error(d) is not None]
+    if not known:
+        return "one run: nothing says what a loss would look like"
+    spread = statistics.median(standard_error(d) * math.sqrt(d["points"][0]["paired"]["pairs"]) for d in known)
+    percents = ", ".join(f"{100 * loss:.0f}" for loss in LOSSES)
+    counts = ", ".join(str(sum(would_name(d, loss) for d in known)) for loss in LOSSES)
+    return (f"one run: with {percents}% less throughput b would be named in {counts} of {len(known)}; "
+            f"pairs deviate by {100 * math.expm1(spread):.1f}% in the median")
 
 
 @dataclasses.dataclass
@@ -211,6 +258,7 @@ class Bench:
         print(table(["COMPARED", "ALARMS", "95%", "INCONCLUSIVE", "LOAD", "LOAD AT ALARMS"], [row.cells() for row in rows]))
         shown = sum(d["whole"]["margin"]["verdict"] == "NotSlower" for d in inside.values())
         print(f"\none run: b shown not to be slower than 2% in {shown} of {len(inside)}")
+        print(power_line(list(inside.values())))
         print("\n".join(busy_lines(list(between.values()))))
         known = [d["history"]["together"]["spread"] for d in between.values() if d["history"]["together"]]
         if known:

@@ -35,8 +35,8 @@ def of_workers(mbit, system, workload, steps):
     return document
 
 
-def samples_per_s(document):
-    """What benchctl measures."""
+def measured(document):
+    """The only point of its results."""
     with tempfile.TemporaryDirectory(prefix="benchd-shaped-") as folder:
         path = pathlib.Path(folder, "shaped.json")
         path.write_text(json.dumps(document), encoding="utf-8")
@@ -44,7 +44,12 @@ def samples_per_s(document):
                               capture_output=True, text=True, check=False)
     if done.returncode:
         raise OSError(f"benchctl run: exit code {done.returncode}: {done.stderr[-600:]}")
-    return json.loads(done.stdout)["points"][0]["throughput"]["value"]
+    return json.loads(done.stdout)["points"][0]
+
+
+def samples_per_s(document):
+    """What benchctl measures."""
+    return measured(document)["throughput"]["value"]
 
 
 def run_exchange(mbit, trainers, steps):
@@ -70,10 +75,13 @@ def run_call(mbit, size, steps):
 
 
 def run_ring(mbit, batch, steps):
-    """Two workers that train at full speed."""
+    """Two workers that train at full speed: a step, how much of it a worker waited for the exchange, and its CPU time, of both."""
     workload = {"model": "vgg16-fluid-fc512", "batchSize": batch, "threads": 1}
-    rate = samples_per_s(of_workers(mbit, {"name": "ours", "profile": "benchworker"}, workload, steps))
-    return {"step_s": 2 * batch / rate}
+    point = measured(of_workers(mbit, {"name": "ours", "profile": "benchworker"}, workload, steps))
+    summaries = [replica["summary"] for replica in point["trials"][0]["replicas"]["items"]]
+    waited_ns = sum(s["phaseNs"][phase] for s in summaries for phase in ("send", "wait", "receive"))
+    return {"step_s": 2 * batch / point["throughput"]["value"], "wait_s": waited_ns / 1e9 / len(summaries) / steps,
+            "cpu_s": sum(s["noise"]["cpuRunNs"] for s in summaries) / 1e9 / steps}
 
 
 def main():

@@ -24,6 +24,9 @@ import kwok  # pylint: disable=wrong-import-position
 
 ALLOCATOR = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}  # as manifests/deployment.yaml
 RUNS = "/apis/benchd.io/v1alpha1/namespaces/benchd/benchmarkruns"
+# What controllers make beside pods, and the garbage collector takes away behind their owners: the API server is busy until then.
+MADE_BESIDE = ("/api/v1/namespaces/benchd/services", "/apis/discovery.k8s.io/v1/namespaces/benchd/endpointslices",
+               "/apis/batch/v1/namespaces/benchd/jobs")
 PODS = "/api/v1/namespaces/benchd/pods"
 AT_ONCE = 8
 BUSY_TRIES = 30
@@ -169,12 +172,16 @@ class Plane:
     def pid(self, server):
         return self.cluster.servers[server].pid
 
+    def left(self):
+        """How many pods there are, and objects that go with them."""
+        return sum(self.api.count(path) for path in (PODS, *MADE_BESIDE))
+
     def empty(self, seconds=300):
-        """No pod, no run; what happened so far is forgotten."""
+        """No pod, nothing that went with one, no run; what happened so far is forgotten."""
         for run in self.api.call("GET", RUNS)["items"]:
             self.api.delete_run(run["metadata"]["name"])
         self.api.delete_pods()
-        wait_for(lambda: self.api.count(PODS) == 0 and self.api.count(RUNS) == 0, "no pod and no run is left", seconds)
+        wait_for(lambda: self.left() == 0 and self.api.count(RUNS) == 0, "no pod, nothing beside it and no run is left", seconds)
         self.audit.forget()
 
 

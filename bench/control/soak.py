@@ -1,4 +1,5 @@
 """soak: runs in a row, whose objects expire: does benchd's memory grow, do its descriptors, do objects stay?"""
+import collections
 import functools
 import json
 import sys
@@ -10,6 +11,8 @@ NAME = "soak"
 WARM_RUNS = 10        # the first sample: caches are full
 SAMPLES = 10          # at most: one for ten runs
 TTL_S = 1
+WATCH_S = 660         # a connection that benchd has left stays until its last watch ends: 5 to 10 min (docs/kube.md)
+LEFT_MOST = 12        # descriptors of such connections: 3 of each, 3 watches and a followed log
 GROWTH_MIB = 0.5      # pages of the allocator that this many runs may leave dirty, however many they are
 KINDS = {"pods": plane.PODS, "runs": plane.RUNS, "services": "/api/v1/namespaces/benchd/services",
          "secrets": "/api/v1/namespaces/benchd/secrets", "config maps": "/api/v1/namespaces/benchd/configmaps",
@@ -31,12 +34,28 @@ def is_over(where, run):
     return status is None or status.get("phase") == "Succeeded"
 
 
-def sample(where, daemon, done):
+def beside(names, first):
+    """What is open and was not in the first sample."""
+    return sorted((collections.Counter(names) - collections.Counter(first)).elements())
+
+
+def settle(daemon, first):
+    """At the end: what comes back at all has come back."""
+    deadline = plane.time.monotonic() + WATCH_S
+    while len(process.descriptors(daemon.pid)) > len(first) and plane.time.monotonic() < deadline:
+        plane.time.sleep(5)
+
+
+def sample(where, daemon, done, first, is_last):
+    """`first`: what was open in the first one; None: this is it."""
     plane.wait_for(lambda: gone(where), "expired runs and what they own are gone", 300, 0.5)
     plane.time.sleep(5)
-    memory = daemon.memory()
+    if is_last and first is not None:
+        settle(daemon, first)
+    memory, names = daemon.memory(), process.descriptors(daemon.pid)
     return {"runs": done, "private_mib": memory["Private_Dirty"] / process.MIB, "rss_mib": memory["Rss"] / process.MIB,
-            "descriptors": process.descriptors(daemon.pid), "objects": {kind: where.api.count(path) for kind, path in KINDS.items()},
+            "descriptors": len(names), "names": names, "beside": [] if first is None else beside(names, first),
+            "objects": {kind: where.api.count(path) for kind, path in KINDS.items()},
             "events": where.api.count(EVENTS), "store_mb": daemon.metric("benchd_store_bytes") / 1e6}
 
 
@@ -55,7 +74,8 @@ def rounds(options, wanted):
                 where.api.create_run(f"run-{i}", definition)
                 plane.wait_for(lambda name=f"run-{i}": is_over(where, name), f"run-{i} succeeds", 120)
                 if i in at:
-                    row["samples"].append(sample(where, daemon, i))
+                    first = row["samples"][0]["names"] if row["samples"] else None
+                    row["samples"].append(sample(where, daemon, i, first, i == options.runs))
                     print(f"soak: {json.dumps(row['samples'][-1])}", file=sys.stderr, flush=True)   # all that one that is ended leaves
             well = sum(run["phase"] == "Succeeded" for run in json.loads(daemon.get("/api/v1/runs"))["items"])
             if well != options.runs:
@@ -71,14 +91,25 @@ def growth(rows, value):
     return Spread.of(grown) if grown else None
 
 
+def left(rows):
+    """Of descriptors: from the first sample to the last, for which they had time to be closed."""
+    grown = [row["samples"][-1]["descriptors"] - row["samples"][0]["descriptors"] for row in rows if len(row["samples"]) > 1]
+    return Spread.of(grown) if grown else None
+
+
+def counted(names):
+    return ", ".join(f"{n} {name}" for name, n in sorted(collections.Counter(names).items()))
+
+
 def bars(rows):
     return [Bar("growth of private memory, MiB", growth(rows, lambda s: s["private_mib"]), GROWTH_MIB, "<="),
-            Bar("growth of descriptors", growth(rows, lambda s: s["descriptors"]), 0, "<="),
+            Bar("growth of descriptors", left(rows), 0, "<="),
+            Bar("descriptors of connections that end with their watches", growth(rows, lambda s: s["descriptors"]), LEFT_MOST, "<="),
             Bar("growth of API objects", growth(rows, lambda s: sum(s["objects"].values())), 0, "<=")]
 
 
 def table(rows):
-    header = ["after runs", "private MiB", "RSS MiB", "descriptors", "API objects", "Events", "store MB"]
+    header = ["after runs", "private MiB", "RSS MiB", "descriptors", "beside the first", "API objects", "Events", "store MB"]
     return header, [[str(s["runs"]), f"{s['private_mib']:.2f}", f"{s['rss_mib']:.2f}", str(s["descriptors"]),
-                     str(sum(s["objects"].values())), str(s["events"]), f"{s['store_mb']:.2f}"]
+                     counted(s.get("beside", [])), str(sum(s["objects"].values())), str(s["events"]), f"{s['store_mb']:.2f}"]
                     for row in rows for s in row["samples"]]

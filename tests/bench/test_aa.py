@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import math
 import os
 import pathlib
 import signal
@@ -54,6 +55,25 @@ class Counts(unittest.TestCase):
                           "others took up to 90% of a side's speed, 30.0% in the median of 3 comparisons that say it"],
                          real_aa.busy_lines(between))
         self.assertEqual(["two runs: 0 of 1 Inconclusive because other programs had the CPUs"], real_aa.busy_lines(between[:1]))
+
+    def test_students_t(self):
+        for t, df, p in ((12.7062, 1, 0.05), (4.30265, 2, 0.05), (3.18245, 3, 0.05), (4.60409, 4, 0.01), (4.03214, 5, 0.01), (3.24984, 9, 0.01),
+                         (2.22814, 10, 0.05), (0, 4, 1), (0, 3, 1)):
+            self.assertAlmostEqual(p, real_aa.student_p(t, df), delta=1e-6, msg=(t, df))
+            self.assertEqual(real_aa.student_p(t, df), real_aa.student_p(-t, df))
+
+    def test_what_a_loss_would_look_like(self):
+        def compared(ratio, error, pairs=5):
+            paired = {"pairs": pairs, "t": math.log(ratio) / error if error else None, "df": pairs - 1.0}
+            return {"threshold": 0.02, "points": [{"ratio": {"value": ratio}, "paired": paired}]}
+
+        # ln 0.95 = -0.0513, and p is 0.01 at 4.604 standard errors: 0.01114 is just small enough, or of a ratio of 1.01 (0.0413) 0.00898.
+        for ratio, error, named in ((1.000001, 0.0111, True), (1.000001, 0.0112, False), (1.01, 0.0089, True), (1.01, 0.0091, False),
+                                    (1.04, 0.0001, False), (1.03, 0.0001, True)):  # 1.04 x 0.95 = 0.988: less than 2% slower
+            self.assertEqual(named, real_aa.would_name(compared(ratio, error), 0.05), (ratio, error))
+        self.assertEqual("one run: with 5, 20, 50% less throughput b would be named in 1, 2, 3 of 3; pairs deviate by 10.5% in the median",
+                         real_aa.power_line([compared(1.01, 0.001), compared(0.99, 0.1 / math.sqrt(5)), compared(1.02, 0.06), compared(1, 0)]))
+        self.assertIn("nothing says", real_aa.power_line([compared(1, 0)]))
 
 
 class Program(unittest.TestCase):
@@ -112,6 +132,7 @@ class Program(unittest.TestCase):
         self.assertEqual(12, len(after))
         self.assertRegex(out, r"(?m)^one run, a beside b +0 of 2   0\.0 to 84\.2% +0   [\d.]+ \([\d.]+ to [\d.]+\) +-$")
         self.assertRegex(out, r"(?m)^a run beside the one before it +0 of 1 ")
+        self.assertRegex(out, r"(?m)^one run: with 5, 20, 50% less throughput b would be named in \d, \d, 2 of 2; pairs deviate by [\d.]+% in the median$")
         self.assertEqual("reached 0 of 1", out.splitlines()[-1])
 
         rows = self.rows()

@@ -125,7 +125,8 @@ case "$text" in
 *'"workers": [2]'*nccl-tests*|*nccl-tests*'"workers": [2]'*) rate=0.118 ;;
 *) rate=180 ;;
 esac
-echo "{\\"points\\": [{\\"throughput\\": {\\"value\\": $rate}}]}"
+worker='{"summary": {"phaseNs": {"forward": 9, "send": 60000000, "wait": 0, "receive": 180000000}, "noise": {"cpuRunNs": 4300000000}}}'
+echo "{\\"points\\": [{\\"throughput\\": {\\"value\\": $rate}, \\"trials\\": [{\\"replicas\\": {\\"items\\": [$worker, $worker]}}]}]}"
 """, encoding="utf-8")
         program.chmod(0o700)
         done = self.run_with("--part", "link", "--rounds", "1", BENCHCTL=str(program), PATH=os.environ["PATH"])
@@ -133,6 +134,8 @@ echo "{\\"points\\": [{\\"throughput\\": {\\"value\\": $rate}}]}"
         # A step of both takes 256 / 180 = 1.422 s: 0.142 s of 0.514 are not hidden.
         self.assertIn("reached  two workers, batch 128, 1000 Mbit/s: hidden share of the exchange: 0.72 (0.72-0.72)", done.stdout)
         self.assertRegex(done.stdout, r"time of its bytes at iperf3's rate, s +0\.514")
+        self.assertRegex(done.stdout, r"a worker waits for the exchange, s +0\.040 ")  # 0.24 s in 6 steps
+        self.assertRegex(done.stdout, r"beyond that of two copies, s +0\.100 ")          # 2 x (4.3 - 4) CPU-s in 6 steps
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 import contextlib
 import io
 import json
+import os
 import pathlib
+import socket
 import sqlite3
 import sys
 import tempfile
@@ -141,6 +143,13 @@ class Bars(unittest.TestCase):
                     header, lines = part.table(rows)
                     self.assertEqual({len(header)}, {len(line) for line in lines})
 
+    def test_each_comes_behind_each(self):
+        for n in (2, 4):
+            rounds = [gang.order(n, number) for number in range(n)]
+            self.assertTrue(all(sorted(row) == list(range(n)) for row in rounds), rounds)
+            self.assertEqual(n * (n - 1), len({pair for row in rounds for pair in zip(row, row[1:])}), rounds)
+        self.assertEqual(gang.order(4, 1), gang.order(4, 5))
+
     def test_gang(self):
         good = gang_row(1.0, bare=0.9, jobset=1.1, training_operator=1.2)
         self.check(gang, [([good], 10, 10), ([gang_row(1.0, bare=0.8, jobset=1.0, training_operator=0.9)], 1, 10),
@@ -177,12 +186,28 @@ class Bars(unittest.TestCase):
         self.check(readers, [([row(0.5, 1.1)], 2, 2), ([row(0.1, 1), row(0.2, 1), row(1.1, 1)], 1, 2), ([row(0.5, 1.2)], 1, 2), ([], 0, 2)])
 
     def test_soak(self):
-        def row(private, descriptors, pods):
-            samples = [{"runs": 1, "private_mib": 2, "rss_mib": 9, "descriptors": 20, "objects": {"pods": 0}, "events": 1, "store_mb": 1},
-                       {"runs": 2, "private_mib": private, "rss_mib": 9, "descriptors": descriptors, "objects": {"pods": pods}, "events": 1,
-                        "store_mb": 1}]
-            return {"load": [1], "samples": [*samples, {**samples[0], "runs": 3}]}
-        self.check(soak, [([row(2.4, 20, 0)], 3, 3), ([row(2.6, 21, 1)], 0, 3), ([], 0, 3)])
+        def row(private, descriptors, pods, last=20):
+            samples = [{"runs": 1, "private_mib": 2, "rss_mib": 9, "descriptors": 20, "beside": [], "objects": {"pods": 0}, "events": 1,
+                        "store_mb": 1},
+                       {"runs": 2, "private_mib": private, "rss_mib": 9, "descriptors": descriptors, "beside": ["pipe"] * (descriptors - 20),
+                        "objects": {"pods": pods}, "events": 1, "store_mb": 1}]
+            return {"load": [1], "samples": [*samples, {**samples[0], "runs": 3, "descriptors": last}]}
+        self.check(soak, [([row(2.4, 20, 0)], 4, 4), ([row(2.6, 21, 1, 21)], 1, 4), ([row(2.4, 32, 0)], 4, 4), ([row(2.4, 33, 0)], 3, 4),
+                          ([row(2.4, 20, 0, 21)], 3, 4), ([], 0, 4)])
+
+    def test_descriptors_have_names(self):
+        before = process.descriptors(os.getpid())
+        with socket.socket() as listening, open(os.devnull, encoding="ascii") as null:
+            listening.bind(("127.0.0.1", 0))
+            listening.listen()
+            with socket.create_connection(listening.getsockname()):
+                self.assertEqual([null.name, f"TCP to port {listening.getsockname()[1]}", "TCP, listening"],
+                                 soak.beside(process.descriptors(os.getpid()), before))
+        self.assertEqual([], soak.beside(process.descriptors(os.getpid()), before))
+        pair = socket.socketpair()
+        self.assertEqual("2 Unix socket", soak.counted(soak.beside(process.descriptors(os.getpid()), before)))
+        for one in pair:
+            one.close()
 
     def test_ahead_is_not_beside(self):
         self.assertFalse(Bar("x", Spread.of([1]), 1, "<").is_reached)

@@ -52,6 +52,56 @@ class Coverage(unittest.TestCase):
             self.assertIn("usage: ", done.stderr)
 
 
+class Methods(unittest.TestCase):
+    """What else intervals could be made with: what follows without chance, and that the last line follows from the rows."""
+
+    PROGRAM = PROGRAM.parent / "interval_methods"
+    PAIRS = ["Welch, Student (printed)", "without OutlierTrial", "without Rosner's outliers", "within 3.5 of the median", "trimmed by a fifth", "ranks"]
+    TWO = [PAIRS[0], "Welch's df of 1947", "Student, one deviation", *PAIRS[1:]]
+    RANKS = PAIRS[-1]
+
+    def tables(self, done):
+        """Of both designs: {method: [(least, most) of each noise]}, {method: [figures], letters}."""
+        parts = re.split(r"(?m)^OF (?:TWO POINTS|PAIRS) .*\n", done.stdout)[1:]
+        self.assertEqual(2, len(parts), done.stdout)
+        for part, names in zip(parts, (self.TWO, self.PAIRS)):
+            lines = part.splitlines()
+            held = {line[:26].strip(): [float(word) for word in line[26:].split()] for line in lines[:len(names)]}
+            costs = {line[:26].strip(): line[26:].split() for line in lines[len(names) + 3:2 * len(names) + 3]}
+            self.assertEqual([names, names], [list(held), list(costs)])
+            self.assertEqual({12}, set(map(len, held.values())))
+            yield {name: list(zip(row[::2], row[1::2])) for name, row in held.items()}, \
+                {name: ([float(word.rstrip("%").replace("-", "nan")) for word in row[:8]], row[8]) for name, row in costs.items()}
+
+    def test_the_tables(self):
+        done = subprocess.run([self.PROGRAM, "1000"], capture_output=True, text=True, check=False)
+        reached = 2
+        for design, (held, costs) in enumerate(self.tables(done)):
+            least, most = held[self.RANKS][0]
+            self.assertGreater(least, 92.5)  # free of the noise's shape: 95%, and the deviation of a figure is 0.7
+            self.assertLess(most, 97.5)
+            self.assertGreater(held[self.PAIRS[0]][0][0], 92.5)
+            for name, ranges in held.items():
+                figures, letters = costs[name]
+                self.assertEqual(any(low < 94 for low, _ in ranges), "b" in letters, name)
+                self.assertEqual(any(ranges[i][1] > 97 for i in (0, 1, 2, 4)), "c" in letters, name)
+                self.assertEqual([figures[6] < 95, figures[7] < 95, name == self.RANKS], ["e" in letters, "f" in letters, "a" in letters], name)
+            self.assertEqual(0, costs[self.RANKS][0][7])  # of 4 trials ranks reach 2 / 70, of 4 pairs 2 / 16
+            if design == 1:
+                self.assertEqual([0] * 5, costs[self.RANKS][0][2:7])  # of 5 pairs 2 / 32
+            reached -= any(len(letters) < len(costs[self.PAIRS[0]][1]) for _, letters in costs.values() if letters != "none") \
+                or (costs[self.PAIRS[0]][1] != "none" and any(letters == "none" for _, letters in costs.values()))
+        self.assertEqual(f"reached {reached} of 2", done.stdout.splitlines()[-1])
+        self.assertEqual(reached < 2, done.returncode == 1)
+        self.assertEqual(2 - reached, done.stdout.count("MISSED  "))
+
+    def test_usage(self):
+        for args in (["0"], ["x"], ["1", "2"]):
+            done = subprocess.run([self.PROGRAM, *args], capture_output=True, text=True, check=False)
+            self.assertEqual(2, done.returncode, args)
+            self.assertIn("usage: ", done.stderr)
+
+
 class Models(unittest.TestCase):
     PROGRAM = PROGRAM.parent / "model_coverage"
 

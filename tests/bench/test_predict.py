@@ -20,20 +20,29 @@ class Fake(predict.Bench):
         super().__init__(None)
         self.measured = measured
 
-    def rate(self, what, key, cost_ns):
+    @staticmethod
+    def rate(what, p, cost_ns):
         trace = what["spec"]["workload"].get("trace", {"stepMilliseconds": 500})
-        step_s = trace["stepMilliseconds"] / 1000 + 122e6 * cost_ns * 1e-9 * key[0] / max(key[1], 1)
-        return key[0] * what["spec"]["workload"]["batchSize"] / step_s
+        n = p["trainers"] + p["workers"]
+        return n * p["batchSize"] / (trace["stepMilliseconds"] / 1000 + 122e6 * cost_ns * 1e-9 * n / max(p["pservers"], 1))
 
-    def keys(self, what):
-        return [(p["trainers"], p["pservers"]) for p in what["spec"]["sweep"]["points"]]
+    @staticmethod
+    def points(what):
+        batch = what["spec"]["workload"]["batchSize"]
+        return [{"trainers": p.get("trainers", 0), "pservers": p.get("pservers", 0), "workers": p.get("workers", 0),
+                 "batchSize": p.get("batch_size", batch), "baseline": False} for p in what["spec"]["sweep"]["points"]]
 
     def simulate(self, what, *args):
         cost_ns = float(args[args.index("--server-cost") + 1]) if "--server-cost" in args else 1.0
-        return {key: {"throughput": {"value": self.rate(what, key, cost_ns)}, "limit": "ServerCpu"} for key in self.keys(what)}
+        return [{**p, "throughput": {"value": self.rate(what, p, cost_ns)}, "limit": "ServerCpu"} for p in self.points(what)]
 
     def run(self, what):
-        return {key: self.measured * self.rate(what, key, 1.0) for key in self.keys(what)}, "predict-abcde"
+        return {predict.name_of(p["trainers"] + p["workers"], p["pservers"], p["batchSize"], p["workers"] > 0): self.measured * self.rate(what, p, 1.0)
+                for p in self.points(what)}, "predict-abcde"
+
+
+def options(**keys):
+    return types.SimpleNamespace(**{"steps": 3, "repeats": 1, "rounds": 2, "quiet": 1.0, "kind": None, "json": None, **keys})
 
 
 class Predict(unittest.TestCase):
@@ -41,6 +50,42 @@ class Predict(unittest.TestCase):
         self.assertEqual(len(predict.layers()), 16)
         self.assertEqual(predict.definition([(2, 1)], step_ms=1000)["spec"]["workload"]["compute"], "Emulated")
         self.assertNotIn("trace", predict.definition([(2, 1)])["spec"]["workload"])
+
+    def test_a_ring_has_workers_alone(self):
+        spec = predict.ring([(1, 16), (2, 32)], batch=16)["spec"]
+        self.assertEqual(spec["sweep"]["points"], [{"workers": 1, "batch_size": 16}, {"workers": 2, "batch_size": 32}])
+        self.assertEqual(list(spec["roles"]), ["worker"])
+        self.assertEqual((spec["workload"]["exchange"]["kind"], spec["workload"]["exchange"]["transport"]), ("AllReduce", "Tcp"))
+
+    def test_a_ring_is_fitted_to_other_points_than_predicted(self):
+        runs = []
+
+        class Noting(Fake):
+            def run(self, what):
+                runs.append([(p["workers"], p["batchSize"]) for p in self.points(what)])
+                return super().run(what)
+
+        fake = Noting()
+        fake.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        with contextlib.redirect_stdout(io.StringIO()):
+            predict.validate(fake, options(kind=["emulated ring", "real ring"]))
+        self.assertEqual(runs, [predict.RING_FIT, predict.RING_EMULATED] + [predict.RING_REAL_FIT, predict.RING_REAL] * 2)
+        self.assertFalse(set(predict.RING_FIT) & set(predict.RING_EMULATED))
+        self.assertFalse(set(predict.RING_REAL_FIT) & set(predict.RING_REAL))
+
+    def test_a_difference_is_that_of_a_round(self):
+        """A machine that is twice as fast in the second round is no difference: prediction and measurement go with it."""
+        class Wandering(Fake):
+            def rate(self, what, p, cost_ns):
+                return Fake.rate(what, p, cost_ns) * (1 + (self.n_runs > 2))
+
+            def run(self, what):
+                self.n_runs = getattr(self, "n_runs", 0) + 1
+                return super().run(what)
+
+        row, = predict.compare(Wandering(), lambda points: predict.definition(points, step_ms=100), [(1, 1)], [(2, 1)], 3)
+        self.assertEqual(row[0], "2x1")
+        self.assertEqual(row[3], [0, 0, 0])
 
     def test_the_fit_finds_what_made_the_figures(self):
         fake = Fake()
@@ -56,7 +101,7 @@ class Predict(unittest.TestCase):
                 fake = Fake(measured)
                 fake.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
                 with contextlib.redirect_stdout(io.StringIO()):
-                    bars = predict.validate(fake, types.SimpleNamespace(steps=3, repeats=1, quiet=1.0, json=None))
+                    bars = predict.validate(fake, options())
                 self.assertEqual([bar.is_reached for bar in bars], expected)
 
     def test_what_is_kept_is_not_measured_again(self):
@@ -66,7 +111,7 @@ class Predict(unittest.TestCase):
             fake = Fake(measured)
             fake.folder = folder
             with contextlib.redirect_stdout(io.StringIO()), unittest.mock.patch.object(os, "getloadavg", lambda: (0, 0, 0)):
-                return [bar.is_reached for bar in predict.validate(fake, types.SimpleNamespace(steps=steps, repeats=1, quiet=1.0, json=folder / "kept"))]
+                return [bar.is_reached for bar in predict.validate(fake, options(steps=steps, json=folder / "kept"))]
 
         self.assertEqual([True, True], bars(1))
         self.assertEqual([True, True], bars(2))  # it would be far off

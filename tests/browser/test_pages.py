@@ -32,8 +32,18 @@ class Pages(serve.ServedCase):
         # server ends before the browser leaves: that is what a restart of benchd looks like
         self.root = f"http://{self.server.address}"
 
-    def wait_for(self, what, expression, within_s=30):
+    def wait_for(self, what, expression, within_s=90):
         return serve.cli.wait_for(what, lambda: self.browser.value_or_none(expression), within_s)
+
+    def show_running(self, path):
+        """A page of the run that goes on. The server may answer before it has read that line: then the page has no events."""
+        self.server.say("phase Running")
+
+        def is_live():
+            self.browser.show(self.root + path)
+            return self.browser.value("document.getElementById('link') !== null")
+
+        serve.cli.wait_for("a live page", is_live, 90)
 
     def look(self, name, path):
         for view, how in VIEWS.items():
@@ -56,8 +66,7 @@ class Pages(serve.ServedCase):
 
     def test_a_page_follows_a_step(self):
         """From the daemon's word to what the page shows."""
-        self.server.say("phase Running")
-        self.browser.show(f"{self.root}/runs/{self.name}")
+        self.show_running(f"/runs/{self.name}")
         self.wait_for("the first event", "document.getElementById('step').textContent.includes('step 4 of')")
         took_s = []
         for step in range(10, 16):
@@ -71,8 +80,7 @@ class Pages(serve.ServedCase):
                          "the page was loaded once")
 
     def test_its_figures_come_anew_and_the_end_is_seen(self):
-        self.server.say("phase Running")
-        self.browser.show(f"{self.root}/runs/{self.name}")
+        self.show_running(f"/runs/{self.name}")
         self.wait_for("live", "document.getElementById('link').textContent.startsWith('Live')")
         self.browser.value("document.querySelector('#part h2').textContent = 'old'")
         self.server.say("phase Failed")
@@ -83,8 +91,7 @@ class Pages(serve.ServedCase):
 
     def test_charts_answer(self):
         """To the keyboard, also after the page has put new charts in their place; a zoom stays."""
-        self.server.say("phase Running")
-        self.browser.show(f"{self.root}/runs/{self.name}")
+        self.show_running(f"/runs/{self.name}")
         self.wait_for("live", "document.getElementById('link').textContent.startsWith('Live')")
         chart = "document.querySelector('.chart')"
         shown = f"[...{chart}.querySelectorAll('[data-ticks^=x] text:not(.o)')].map(e => e.textContent).join(' ')"
@@ -104,8 +111,7 @@ class Pages(serve.ServedCase):
 
     def test_figures_that_could_not_be_read_are_asked_again(self):
         """After the last event no other says that there is something to ask."""
-        self.server.say("phase Running")
-        self.browser.show(f"{self.root}/runs/{self.name}")
+        self.show_running(f"/runs/{self.name}")
         self.wait_for("live", "document.getElementById('link').textContent.startsWith('Live')")
         self.browser.value("document.querySelector('#part h2').textContent = 'old'")
         self.browser.call("Network.setBlockedURLs", urls=["*part=1*"])
@@ -123,16 +129,14 @@ class Pages(serve.ServedCase):
         self.server.say("gone")
 
     def test_a_run_that_is_deleted(self):
-        self.server.say("phase Running")
-        self.browser.show(f"{self.root}/runs/{self.name}")
+        self.show_running(f"/runs/{self.name}")
         self.wait_for("live", "document.getElementById('link').textContent.startsWith('Live')")
         self.delete_the_run()
         self.wait_for("the word", "document.getElementById('link').textContent.includes('does not have this run')")
         self.assertGreater(self.browser.value("document.getElementById('part').textContent.length"), 100)
 
     def test_a_run_that_is_deleted_leaves_the_list(self):
-        self.server.say("phase Running")
-        self.browser.show(self.root + "/")
+        self.show_running("/")
         self.wait_for("live", "document.getElementById('link').textContent.startsWith('Live')")
         self.wait_for("its row", f"document.querySelector('[data-run=\"{self.name}\"]') !== null")
         time.sleep(1)  # the first event has come
@@ -153,8 +157,7 @@ class Pages(serve.ServedCase):
                                                                  '{"code": 404, "message": "there is no run \'none\'"}\n'))
 
     def test_the_list_follows(self):
-        self.server.say("phase Running")
-        self.browser.show(self.root + "/")
+        self.show_running("/")
         cell = f"document.querySelector('[data-run=\"{self.name}\"] [data-is=phase]').textContent"
         self.wait_for("live", "document.getElementById('link').textContent.startsWith('Live')")
         self.server.say("phase Aggregating")

@@ -31,7 +31,7 @@ PICTURES = {"report-light": 1100, "report-dark": 1100, "report-print": 794, "rep
             "page-runs": 1100, "page-point": 1100, "page-compare": 1100, "page-history": 1100,
             "terminal-run": 702, "terminal-results": 702}
 LEAST_PX = 120
-LEAST_BYTES, MOST_BYTES, MOST_BYTES_TOGETHER = 4000, 300000, 1700000
+LEAST_BYTES, MOST_BYTES, MOST_BYTES_TOGETHER = 4000, 320000, 2000000
 # A sweep that two cores can train: 2 x 2 points and the baseline, three times each.
 REAL = ["vgg16-pserver-sweep", "--set", "pservers=1,2", "--set", "trainers=1,2", "--set", "batch_size=4", "--steps", "5", "--repeats", "3"]
 COLUMNS, ROWS = 80, 24
@@ -107,7 +107,7 @@ class Pictures(serve.ServedCase):
     @staticmethod
     def picture_of(screen, command, rows):
         """Of the live view without the notes above it."""
-        above = [i for i, line in enumerate(screen.lines) if re.search(r"\d/\d+ trials", line)]
+        above = [i for i, line in enumerate(screen.lines) if re.search(r"\d/\d+ trials {3}", line)]
         return screen.svg(" ".join(["benchctl", *command[1:3]]), len("\n".join(screen.lines[above[-1]:]).rstrip().splitlines()) if above else rows)
 
     @staticmethod
@@ -161,6 +161,7 @@ class Pictures(serve.ServedCase):
             self.keep(browser, f"page-{name}", most_px=900)
 
     def take_terminals(self, browser):
+        self.assertRegex(self.tables, ">Throughput in samples/s")   # the tables, not what stands below them alone
         for name, svg in (("terminal-run", self.live), ("terminal-results", self.tables)):
             path = self.folder / f"{name}.html"
             path.write_text(f"<!doctype html><html lang=en><body style='margin:0'>{svg.replace('<svg ', '<svg style=display:block ', 1)}",

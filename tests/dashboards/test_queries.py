@@ -43,7 +43,7 @@ class Prometheus:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=90)
         self.log.close()
 
     def query(self, expr):
@@ -59,14 +59,14 @@ class Prometheus:
     def ask(self, what, **args):
         url = f"{self.url}/api/v1/{what}?{urllib.parse.urlencode(args)}"
         try:
-            with urllib.request.urlopen(url, timeout=20) as answer:
+            with urllib.request.urlopen(url, timeout=90) as answer:
                 return json.load(answer)["data"]["result"]
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{args.get('query')}: {error.read().decode()}") from error
 
     def has_scraped(self, times):
         try:
-            urllib.request.urlopen(f"{self.url}/-/ready", timeout=20).close()
+            urllib.request.urlopen(f"{self.url}/-/ready", timeout=90).close()
         except urllib.error.URLError:  # not listening yet, or 503
             return False
         answers = self.query("count_over_time(benchd_series[1m])")
@@ -159,7 +159,7 @@ class Served(serve.ServedCase):
         super().setUp()
         self.prometheus = Prometheus(self.folder, self.server.address)
         self.addCleanup(self.prometheus.stop)
-        cli.wait_for("five scrapes", lambda: self.prometheus.has_scraped(5), 60)
+        cli.wait_for("five scrapes", lambda: self.prometheus.has_scraped(5), 120)
         self.printed, self.printed_real = self.print(self.name), self.print(self.real)
 
 

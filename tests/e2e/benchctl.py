@@ -14,7 +14,7 @@ class Benchctl:
         self.t, self.cluster = t, cluster
         self.env = {**cluster.env(), "BENCHCTL_PATH": str(tap.ROOT / "benchmarks"), "LC_ALL": "C.UTF-8"}
 
-    def __call__(self, *args, timeout=60):
+    def __call__(self, *args, timeout=300):
         return subprocess.run([os.environ["BENCHCTL"], *args], env=self.env, cwd=self.cluster.dir, text=True,
                               capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL, check=False)
 
@@ -36,6 +36,6 @@ class Benchctl:
                 break
         names = set(self.cluster.kubectl("get", "bmr", "-n", NS, "-o", "name").stdout.split()) - before
         process.terminate()
-        _, rest = process.communicate(timeout=30)
+        _, rest = process.communicate(timeout=60)
         self.t.equal(1, len(names), f"run {' '.join(args)}: one run is there")
         return json.loads(self.cluster.kubectl("get", names.pop(), "-n", NS, "-o", "json").stdout)

@@ -22,8 +22,8 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-START_S = 120
-KUBECTL_S = 120
+START_S = 240
+KUBECTL_S = 300
 PORT_TRIES = 5
 API = ("etcd", "kube-apiserver")
 CONTROLLERS = (*API, "kube-controller-manager", "kube-scheduler")

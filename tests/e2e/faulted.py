@@ -115,7 +115,7 @@ class Scene:
     def learn(self, name):
         """How a run ends that nobody disturbs."""
         self.runs.create(name)
-        self.runs.wait_end(name, 60)
+        self.runs.wait_end(name, 180)
         self.undisturbed = self.runs.outcome(name)
         self.t.equal(("Succeeded", [0, 0]), (self.undisturbed["phase"], attempts(self.undisturbed)), f"{name}: nothing is wrong")
 
@@ -151,4 +151,4 @@ class Scene:
         def running():
             return sum(pod["status"]["phase"] == "Running" for pod in list(self.gangs.pods.values())
                        if pod["metadata"]["name"].startswith(f"{name}-p")) >= count
-        return self.t.ok(becomes(running, 30), f"{name}: {count} pods run", self.log())
+        return self.t.ok(becomes(running, 120), f"{name}: {count} pods run", self.log())

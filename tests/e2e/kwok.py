@@ -59,4 +59,4 @@ def make_nodes(cluster, count, cpu="32", memory="128Gi", pods="110"):
                            "labels": {"kubernetes.io/hostname": f"fake-{i}"}},
               "status": {"allocatable": room, "capacity": room}} for i in range(count)]
     cluster.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    cluster.kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=100s")
+    cluster.kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=200s")

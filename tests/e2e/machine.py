@@ -15,8 +15,8 @@ from cluster import ClusterError, die_with_parent, wait_until
 from node_keeper import hierarchies
 
 HERE = pathlib.Path(__file__).resolve().parent
-READY_S = 120
-IMPORT_S = 120
+READY_S = 240
+IMPORT_S = 240
 CNI_PLUGINS = pathlib.Path("/usr/lib/cni")
 NEEDED = ("containerd", "runc", "ctr", "ip", "nsenter", "unshare", "busybox")
 BUSYBOX = "benchd.local/busybox:1"   # what the tests run as a pod beside our own images

@@ -3,6 +3,7 @@
 authority, the machine's clock jumps by hours, a quota comes when half a gang is there. Each time the run goes on in the same process
 and ends as one that nobody disturbed."""
 import datetime
+import functools
 import json
 import os
 import ssl
@@ -14,7 +15,7 @@ import urllib.error
 import urllib.request
 
 import tap
-from benchd import Benchd
+from benchd import Benchd, wait_for
 from cluster import becomes
 from fault_proxy import Fault, FaultProxy
 from faulted import Scene, attempts, cluster_for_runs
@@ -100,8 +101,8 @@ def check_token(scene):
         replace(file, make_token(k, "token-2"))
         k("delete", "secret", "token-1")
         # The API server remembers a good token for 10 s.
-        scene.t.ok(becomes(lambda: is_refused(scene.cluster, old), 40), "token: the old one is revoked")
-    scene.check_end("token", 60, "another token", process)
+        scene.t.ok(becomes(lambda: is_refused(scene.cluster, old), 120), "token: the old one is revoked")
+    scene.check_end("token", 120, "another token", process)
 
 
 def check_authority(scene, proxy):
@@ -115,7 +116,7 @@ def check_authority(scene, proxy):
             proxy.use_certificate(*certificate)
         time.sleep(gap_s)
         replace(scene.daemon.authority, ca.read_text())
-        scene.check_end(name, 60, f"another authority, its file {gap_s} s later", process)
+        scene.check_end(name, 120, f"another authority, its file {gap_s} s later", process)
 
 
 def time_of(text):
@@ -134,13 +135,13 @@ def check_clock(scene):
             scene.wait_pods(name, 2)
             scene.daemon.step(hours * HOUR_S)
             time.sleep(1)
-        scene.check_end(name, 60, f"the clock goes {name}", process)
+        scene.check_end(name, 120, f"the clock goes {name}", process)
     scene.runs.create("after", runPolicy=patience)
-    scene.check_end("after", 60, "a run after that", process)
+    scene.check_end("after", 120, "a run after that", process)
     scene.t.ok(all(scene.runs.status(name) for name in ("back", "ahead")), "no run has expired")
     lease = json.loads(scene.cluster.kubectl("get", "lease", "benchd", "-o", "json").stdout)["spec"]
     off_s = time.time() - time_of(lease["renewTime"])
-    scene.t.ok(abs(off_s) < 15, "the Lease has the API server's time", off_s)
+    scene.t.ok(abs(off_s) < 60, "the Lease has the API server's time", off_s)
 
 
 # ---- quota ----
@@ -159,8 +160,14 @@ class QuotaInTheMiddle(Fault):
         hard = {"pods": str(self.pods)}
         self.api("POST", f"{NS}/resourcequotas", {"metadata": {"name": "few"}, "spec": {"hard": hard}})
         self.api("PATCH", f"{NS}/resourcequotas/few/status", {"status": {"hard": hard, "used": {"pods": "1"}}}, MERGE)
-        time.sleep(0.5)   # until admission knows of it; everything else waits, too
+        time.sleep(2)   # until admission knows of it; everything else waits, too
         return None
+
+
+def refused(runs, name):
+    """The condition while it is true. benchd takes it back for the moment of each next try, so it is read once a look."""
+    found = runs.condition(name, "Waiting")
+    return found if found and found["reason"] == "QuotaExceeded" else None
 
 
 def check_quota(scene, proxy):
@@ -173,16 +180,15 @@ def check_quota(scene, proxy):
         with scene.held():
             proxy.fault = QuotaInTheMiddle(scene.cluster, 3)
             uid = scene.runs.create(name, **alone)
-            waiting = becomes(lambda name=name: (scene.runs.condition(name, "Waiting") or {}).get("reason") == "QuotaExceeded", 20)
+            waiting = wait_for(functools.partial(refused, scene.runs, name))
             scene.t.ok(waiting, f"{name}: the run waits", scene.runs.status(name).get("conditions"))
-            scene.t.match("exceeded quota: few", (scene.runs.condition(name, "Waiting") or {}).get("message", ""),
-                          f"{name}: the condition has the server's words")
+            scene.t.match("exceeded quota: few", (waiting or {}).get("message", ""), f"{name}: the condition has the server's words")
             made = len(scene.gangs.names(uid))
             scene.t.ok(1 <= made < 6, f"{name}: {made} pods of 6 are there")
             time.sleep(seconds)
             proxy.fault = Fault()
             api("DELETE", f"{NS}/resourcequotas/few")
-        scene.t.ok(scene.runs.wait_end(name, 90), f"{name}: lifted after {seconds} s, the run ends", scene.log())
+        scene.t.ok(scene.runs.wait_end(name, 180), f"{name}: lifted after {seconds} s, the run ends", scene.log())
         outcome = scene.runs.outcome(name)
         scene.t.equal(("Succeeded", [attempt], []), (outcome["phase"], attempts(outcome), outcome["left"]), f"{name}: and succeeds")
         scene.check_whole(name, process)

@@ -15,7 +15,7 @@ with Cluster() as cluster:
     print(cluster.dir, *(server.pid for server in cluster.servers.values()), flush=True)
     sys.stdin.read()
 """
-END_S = 10
+END_S = 60
 
 
 def is_running(pid):

@@ -95,7 +95,7 @@ def posts_pod(request):
 
 def check_requests(scene, proxy):
     busy = answer(429, "Too Many Requests", b"slow down", retry_after=1)
-    storm_s = 5 if scene.long else 4   # the Lease lives for 10 s, and was renewed up to 2 s before
+    storm_s = 5 if scene.long else 3   # the Lease lives for 10 s, and was renewed up to 2 s before
     rows = {
         "lost-answers": ("each write loses its answer once", Once()),
         "storm-429": (f"{storm_s} s of 429 for everything, the Lease too", Storm(busy, storm_s, is_any)),
@@ -114,7 +114,7 @@ def check_requests(scene, proxy):
         process = scene.daemon.process
         proxy.fault = fault
         scene.runs.create(name)
-        scene.check_end(name, 90, what, process)
+        scene.check_end(name, 180, what, process)
         proxy.fault = Fault()
         if isinstance(fault, Storm):
             scene.t.ok(fault.count >= 3, f"{what}: {fault.count} requests were refused")
@@ -136,7 +136,7 @@ def check_frozen_pods(scene, proxy):
             frozen.is_frozen = False
         else:
             proxy.fault = Fault()   # for watches that come later; the old one stays frozen
-        scene.check_end(name, 60 if thaws else 240, "pods end behind a frozen watch" if thaws else "a watch is silent for ever", process)
+        scene.check_end(name, 80 if thaws else 240, "pods end behind a frozen watch" if thaws else "a watch is silent for ever", process)
     proxy.fault = Fault()
 
 
@@ -153,7 +153,7 @@ def check_again_behind_frozen(scene, proxy):
         scene.runs.create("again")
         time.sleep(1)
         frozen.is_frozen = False
-    scene.check_end("again", 60, "the same name again behind a frozen watch", process)
+    scene.check_end("again", 120, "the same name again behind a frozen watch", process)
     proxy.fault = Fault()
 
 
@@ -166,12 +166,12 @@ def check_unseen(scene, proxy):
         proxy.fault = NoWatch()
         proxy.cut()
         scene.runs.api("DELETE", f"{NS}/pods/unseen-p0t0a0-trainer-0")
-        scene.t.ok(becomes(lambda: "unseen-p0t0a0-trainer-0" not in scene.gangs.pods, 20), "unseen: a pod is deleted and gone")
+        scene.t.ok(becomes(lambda: "unseen-p0t0a0-trainer-0" not in scene.gangs.pods, 120), "unseen: a pod is deleted and gone")
         time.sleep(1)
         proxy.fault = Fault()
-        scene.t.ok(becomes(lambda: any("-p0t0a1-" in name for name in scene.gangs.names(uid)), 60),
+        scene.t.ok(becomes(lambda: any("-p0t0a1-" in name for name in scene.gangs.names(uid)), 120),
                    "unseen: benchd learns of it, and tries again", scene.log())
-    scene.runs.wait_end("unseen", 60)
+    scene.runs.wait_end("unseen", 120)
     outcome = scene.runs.outcome("unseen")
     scene.t.equal(("Succeeded", [1, 0]), (outcome["phase"], attempts(outcome)), "unseen: one attempt more, and its result")
     scene.t.equal([], outcome["left"], "unseen: no pod is left")
@@ -206,7 +206,7 @@ def check_lists(scene, proxy):
         scene.runs.create(name)
         proxy.fault = fault
         scene.daemon.start()
-        scene.check_end(name, 30, f"benchd starts, and {what}", scene.daemon.process)
+        scene.check_end(name, 90, f"benchd starts, and {what}", scene.daemon.process)
         scene.t.ok(fault.count > 0, f"{what}, {fault.count} times")
         proxy.fault = Fault()
 
@@ -220,14 +220,14 @@ def check_wire(scene, wire):
     for _ in range(cuts):
         time.sleep(0.3)
         wire.cut()
-    scene.check_end("cut", 60, f"all connections are cut {cuts} times", process)
+    scene.check_end("cut", 120, f"all connections are cut {cuts} times", process)
     scene.runs.create("frozen-wire")
     scene.wait_pods("frozen-wire", 1)
     wire.freeze()
     seconds = 6 if scene.long else 3
     time.sleep(seconds)
     wire.thaw()
-    scene.check_end("frozen-wire", 60, f"no byte passes for {seconds} s", process)
+    scene.check_end("frozen-wire", 120, f"no byte passes for {seconds} s", process)
     if scene.long:
         check_lost_lease(scene, wire)
 
@@ -237,10 +237,10 @@ def check_lost_lease(scene, wire):
     with scene.held():
         scene.wait_pods("lost-lease", 2)
         wire.freeze()
-        scene.t.equal(14, scene.daemon.process.wait(timeout=30), "no byte passes for longer than the Lease lives: exit 14")
+        scene.t.equal(14, scene.daemon.process.wait(timeout=90), "no byte passes for longer than the Lease lives: exit 14")
     wire.thaw()
     scene.daemon.start()
-    scene.check_end("lost-lease", 60, "and the next benchd goes on")
+    scene.check_end("lost-lease", 120, "and the next benchd goes on")
 
 
 def check_goaway(scene):
@@ -249,7 +249,7 @@ def check_goaway(scene):
     before, number = connections(scene.cluster), 0
     while connections(scene.cluster) < before + (10 if scene.long else 3) and number < 30:
         scene.runs.create(f"goaway-{number}")
-        scene.check_end(f"goaway-{number}", 60, f"run {number} under GOAWAY", process)
+        scene.check_end(f"goaway-{number}", 120, f"run {number} under GOAWAY", process)
         number += 1
     told = connections(scene.cluster) - before
     scene.t.ok(told >= 3, f"the server said GOAWAY {told} times in {number} runs")
@@ -257,7 +257,7 @@ def check_goaway(scene):
 
 def connections(cluster):
     lease = json.loads(cluster.kubectl("get", "lease", "benchd", "-o", "json").stdout)
-    with urllib.request.urlopen(lease["metadata"]["annotations"]["benchd.io/address"] + "/metrics", timeout=10) as res:
+    with urllib.request.urlopen(lease["metadata"]["annotations"]["benchd.io/address"] + "/metrics", timeout=60) as res:
         return int(re.search(r"(?m)^benchd_api_connections_total (\d+)", res.read().decode())[1])
 
 

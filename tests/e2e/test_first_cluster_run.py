@@ -18,7 +18,7 @@ import typed
 
 PAGE = tap.ROOT / "docs" / "first-cluster-run.md"
 RUN = re.compile(r"run/vgg16-pserver-sweep-([a-z0-9]{5}) created ")
-MOMENT_S = 240   # until the run is where the page shows it
+MOMENT_S = 600   # until the run is where the page shows it
 WAITS = "Waiting for deployment"   # how often kubectl says it depends on the machine
 
 

@@ -37,14 +37,14 @@ def check_pod(t, k):
 def check_store_survives(t, k, folder):
     t.ok((folder / "results.db").exists(), "the store lies on the volume", list(folder.iterdir()))
     k("delete", "pod", "--selector=app.kubernetes.io/component=controller")
-    done = k("rollout", "status", "deployment/benchd", "--timeout=100s", check=False)
+    done = k("rollout", "status", "deployment/benchd", "--timeout=200s", check=False)
     t.equal(0, done.returncode, "a deleted pod is replaced")
     t.ok((folder / "results.db").exists(), "and the store is still there", list(folder.iterdir()))
 
 
 def check_removal(t, k):
     for what in (("-k", MANIFESTS), ("-f", MANIFESTS / "benchmark-crd.yaml")):
-        done = k("delete", *what, "--timeout=100s", check=False)
+        done = k("delete", *what, "--timeout=200s", check=False)
         t.equal((0, ""), (done.returncode, done.stderr), f"kubectl delete {what[0]}")
     left = k("get", "namespaces,customresourcedefinitions", "-o", "name").stdout.split()
     t.equal([], [name for name in left if "benchd" in name], "no namespace and no kind is left")

@@ -15,7 +15,7 @@ from faulted import Runs, attempts, benchd_behind, cluster_for_runs, difference
 from gangs import Gangs
 from rest import port_of
 
-RUN_S = 60
+RUN_S = 180
 SHORT = 5   # every so manyth write
 
 
@@ -64,7 +64,7 @@ def run_under(runs, proxy, name, fault):
     runs.create(name)
     runs.wait_end(name, RUN_S, restart=True)
     # The end is written last of all, but for the Event that reports it.
-    becomes(lambda: any(write.startswith("POST events") for write in fault.writes[-2:]) or fault.killed.is_set(), 1)
+    becomes(lambda: any(write.startswith("POST events") for write in fault.writes[-2:]) or fault.killed.is_set(), 20)
     proxy.fault = Fault()
     if runs.daemon.process.poll() is not None:
         runs.daemon.start()
@@ -76,8 +76,8 @@ def check_kills(t, runs, proxy, long):
     undisturbed = run_under(runs, proxy, "plain", fault)
     print("# its writes: " + ", ".join(fault.writes), flush=True)
     t.equal(("Succeeded", 2 * runs.repeats * [0]), (undisturbed["phase"], attempts(undisturbed)), "undisturbed: each trial at once")
-    killed = 0
-    numbers = range(1, len(fault.writes) + 1)
+    killed, undisturbed_writes = 0, list(fault.writes)
+    numbers = range(1, len(undisturbed_writes) + 1)
     for number in numbers if long else numbers[::SHORT]:
         for with_answer in (False, True) if long else (number // SHORT % 2 == 1,):
             name = f"{'after' if with_answer else 'before'}-{number}"
@@ -91,9 +91,10 @@ def check_kills(t, runs, proxy, long):
                              f"({time.monotonic() - began:.1f} s)", told)
             t.equal([], runs.gangs.broken, "no pod twice, no two attempts at a time")
             runs.gangs.broken.clear()
-    wanted = len(numbers if long else numbers[::SHORT]) * (2 if long else 1)
-    # Statuses are at most one a second, so that another run may have a few writes less.
-    t.ok(killed >= wanted - (6 if long else 1), f"{killed} kills of {wanted}")
+    # Statuses are at most one a second: a run that is faster than the first one has fewer of them, and its last writes may be missed.
+    steady = sum("/status" not in write for write in undisturbed_writes)
+    wanted = len([number for number in (numbers if long else numbers[::SHORT]) if number <= steady]) * (2 if long else 1)
+    t.ok(killed >= wanted - 1 > 0, f"{killed} kills, at least {wanted} but for one")
 
 
 def main():

@@ -11,7 +11,7 @@ from cluster import CONTROLLERS, Cluster, wait_until
 
 PSERVERS, TRAINERS = 60, 100
 NODES = 80
-POINT_S = 180
+POINT_S = 400
 BENCHMARK = tap.ROOT / "benchmarks" / "vgg16-pserver-sweep.yaml"
 
 
@@ -84,20 +84,20 @@ def check_steered(t, k, template):
     for name, phase, code, reason, message in (("oom", "Failed", 137, "OOMKilled", ""),
                                                ("error", "Failed", 11, "Error", "peer lost"),
                                                ("no-summary", "Succeeded", 0, "Completed", "")):
-        k("wait", f"--for=jsonpath={{.status.phase}}={phase}", f"pod/{name}", "--timeout=60s")
+        k("wait", f"--for=jsonpath={{.status.phase}}={phase}", f"pod/{name}", "--timeout=180s")
         end = status(name)["containerStatuses"][0]["state"]["terminated"]
         t.equal((code, reason, message), (end["exitCode"], end["reason"], end.get("message", "")), f"{name}: its end")
     reason = "{.status.containerStatuses[0].state.waiting.reason}"
-    k("wait", f"--for=jsonpath={reason}=ImagePullBackOff", "pod/no-image", "--timeout=60s")
+    k("wait", f"--for=jsonpath={reason}=ImagePullBackOff", "pod/no-image", "--timeout=180s")
     t.equal("Pending", status("no-image")["phase"], "no-image: waits for ever")
 
     huge = copy.deepcopy(template)
     for kind in ("requests", "limits"):
         huge["spec"]["containers"][0]["resources"][kind]["cpu"] = "64"
     create(k, [make_pod("too-big", huge, labels=labels)])
-    k("wait", "--for=condition=PodScheduled=False", "pod/too-big", "--timeout=60s")
+    k("wait", "--for=condition=PodScheduled=False", "pod/too-big", "--timeout=180s")
     t.match("Insufficient cpu", status("too-big")["conditions"][0]["message"], "too-big: fits on no node")
-    k("delete", "pods", "--all", "--timeout=100s")
+    k("delete", "pods", "--all", "--timeout=180s")
     t.equal("", k("get", "pods", "-o", "name").stdout, "all pods go when they are deleted")
 
 
@@ -106,7 +106,7 @@ def main():
     with Cluster(parts=CONTROLLERS, kwok=kwok.configuration) as cluster:
         k = cluster.kubectl
         k("apply", "-f", tap.ROOT / "manifests" / "benchmark-crd.yaml")
-        k("wait", "--for=condition=Established", "--timeout=60s", "crd/benchmarks.benchd.io")
+        k("wait", "--for=condition=Established", "--timeout=180s", "crd/benchmarks.benchd.io")
         k("apply", "-f", BENCHMARK)
         spec = json.loads(k("get", "bm", "vgg16-pserver-sweep", "-o", "json").stdout)["spec"]
         template = spec["roles"]["trainer"]["template"]

@@ -144,7 +144,7 @@ def check_admission(t, k, template):
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": spec}
         return k("create", "-n", "benchd", "--dry-run=server", "-f", "-", *options, stdin=json.dumps(body), check=False)
 
-    wait_until(lambda: create({"serviceAccountName": "benchd"}, f"--as={ACCOUNT}").returncode != 0, 30,
+    wait_until(lambda: create({"serviceAccountName": "benchd"}, f"--as={ACCOUNT}").returncode != 0, 120,
                "the policy is in force")
     done = create({}, f"--as={ACCOUNT}")
     t.equal((0, ""), (done.returncode, done.stderr), "the policy takes a replica as benchd makes it")
@@ -191,7 +191,7 @@ def check_uninstall(t, k):
 
     t.ok(len(named_benchd()) == 5, "before: a namespace, two kinds, a policy and its binding", named_benchd())
     for what in (("-k", MANIFESTS), ("-f", CRD)):
-        done = k("delete", *what, "--timeout=100s", check=False)
+        done = k("delete", *what, "--timeout=200s", check=False)
         t.equal((0, ""), (done.returncode, done.stderr), f"kubectl delete {what[0]}")
     t.equal(set(), named_benchd(), "nothing is left")
 

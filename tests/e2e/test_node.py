@@ -21,7 +21,7 @@ from node import Node
 from second_node import Peer
 
 HERE = pathlib.Path(__file__).resolve().parent
-END_S = 30
+END_S = 120
 POD_S = 240
 SUMMARY_MAX_BYTES = 4096
 RUN = "vgg16-e2e"

@@ -15,7 +15,7 @@ from node import Node
 from user import NS, User, definition
 
 KILLS = 10
-START_S = 60
+START_S = 180
 REGISTRY = "127.0.0.1:5000"   # has no image
 PATIENCE = ["--node-wait", "3", "--image-wait", "3"]   # else 300 s and 120 s
 
@@ -132,7 +132,7 @@ def check_benchd_killed(t, user):
             uids.setdefault(pod["name"], set()).add(pod["uid"])
     t.equal(15, len(uids), "as many pods as the trials need")
     t.equal({}, {name: list(of) for name, of in uids.items() if len(of) > 1}, "no pod was made twice")
-    waited = user.k("wait", "--for=condition=Complete", "--timeout=20s", f"bmr/{run}", "-n", NS, check=False)
+    waited = user.k("wait", "--for=condition=Complete", "--timeout=60s", f"bmr/{run}", "-n", NS, check=False)
     t.equal(0, waited.returncode, "kubectl wait --for=condition=Complete")
     t.equal(6, said.count("outcome=Succeeded"), "benchctl has told of each trial once")
     user.delete(run)

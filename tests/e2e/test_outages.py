@@ -19,7 +19,7 @@ from kubeconfigs import foreign_authority, set_authority, set_server, set_token
 CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
 RBAC = tap.ROOT / "manifests" / "rbac.yaml"
 FINAL = ("Succeeded", "PartiallyFailed", "Failed", "Cancelled")
-SOON_S, LATE_S = 25, 80   # what benchd gives up after 10 s and 60 s, on a loaded machine
+SOON_S, LATE_S = 50, 180   # what benchd gives up after 10 s and 60 s, on a loaded machine
 
 
 # ---- a wrong kubeconfig ----
@@ -55,11 +55,11 @@ class WrongStarts:
 
     def check_warned(self):
         for name, _, daemon, _ in self.soon + self.late:
-            self.t.ok(wait_for(lambda: "level=warn" in daemon.log.read_text(), 5), f"{name}: benchd warns at once")
+            self.t.ok(wait_for(lambda: "level=warn" in daemon.log.read_text()), f"{name}: benchd warns at once")
 
     def check_ended(self, rows, seconds):
         for name, pattern, daemon, began in rows:
-            self.t.equal(5, daemon.process.wait(timeout=90), f"{name}: and ends with exit 5")
+            self.t.equal(5, daemon.process.wait(timeout=200), f"{name}: and ends with exit 5")
             took = daemon.log.stat().st_mtime - began   # its last word
             self.t.ok(took < seconds, f"{name}: within {seconds} s", took)
             self.t.match(f"(?m)^benchd: .*{pattern}", daemon.log.read_text(), f"{name}: message")
@@ -78,13 +78,13 @@ def check_usage(t, cluster):
             ("wrong --context", ("--context", "elsewhere"), "elsewhere")):
         daemon = Benchd(cluster, *options, name="usage")
         daemon.start()
-        t.equal(2, daemon.process.wait(timeout=10), f"{name}: exit 2")
+        t.equal(2, daemon.process.wait(timeout=60), f"{name}: exit 2")
         t.match(f"(?m)^benchd: .*{pattern}", daemon.log.read_text(), f"{name}: message")
 
 
 def check_kinds_missing(t, cluster, daemon):
     daemon.start()
-    t.ok(wait_for(lambda: "level=warn" in daemon.log.read_text(), 20), "kinds missing: benchd says so at once")
+    t.ok(wait_for(lambda: "level=warn" in daemon.log.read_text()), "kinds missing: benchd says so at once")
     t.match("benchd's kinds are not installed: kubectl apply -f manifests/benchmark-crd.yaml", daemon.log.read_text(),
             "kinds missing: what to do")
     cluster.kubectl("apply", "-f", CRD)
@@ -148,6 +148,13 @@ class Runs:
                 (i["metadata"]["uid"], i["metadata"].get("deletionTimestamp")) if i["kind"] == "Pod" else
                 i["metadata"]["resourceVersion"] for i in items}
 
+    def versions_at_rest(self):
+        """The same once nodes have ended what benchd has asked them to end."""
+        def is_at_rest():
+            seen = self.versions()
+            return seen if all(not isinstance(of, tuple) or of[1] is None for of in seen.values()) else None
+        return wait_for(is_at_rest)
+
 
 def check_servers_restart(t, cluster, runs):
     """etcd, then the API server, killed in the middle. While a trial of 2 s runs."""
@@ -162,32 +169,38 @@ def check_servers_restart(t, cluster, runs):
         began = time.monotonic()
         cluster.restart(server)
         wait_for(lambda: cluster.kubectl("get", "bmr", check=False).returncode == 0)
+        renewed = renewals(cluster.kubectl)   # until the next one it may still find that its Lease was too old
+        wait_for(lambda: daemon.process.poll() is not None or renewals(cluster.kubectl) not in ("", renewed))
         print(f"# {server} was away for {time.monotonic() - began:.1f} s", flush=True)
         if daemon.process.poll() is not None:   # longer than its Lease lives: then a kubelet would do this
             t.equal(14, daemon.process.returncode, f"{server} away for long: exit 14")
             daemon.start()
     runs.wait_trials("steady", 3)
     cluster.servers["kube-apiserver"].send_signal(signal.SIGSTOP)
-    t.equal(14, daemon.process.wait(timeout=30), "an API server that hangs for longer than the Lease lives: exit 14")
+    t.equal(14, daemon.process.wait(timeout=90), "an API server that hangs for longer than the Lease lives: exit 14")
     t.match("(?m)^benchd: lease 'benchd' in namespace 'benchd' was lost: .*(not renewed|no answer|connection)",
             daemon.log.read_text().splitlines()[-1], "and says why")
     cluster.servers["kube-apiserver"].send_signal(signal.SIGCONT)
     daemon.start()
     runs.wait_end("steady")
     runs.check_whole("steady", 6)
-    out, err = attached.communicate(timeout=60)
+    out, err = attached.communicate(timeout=180)
     t.equal(0, attached.returncode, "benchctl attach has looked on all the while")
     t.match('"phase": "Succeeded"', out, "and has the result")
     t.ok("error" not in err, "without an error on the way", err)
-    waited = cluster.kubectl("wait", "--for=condition=Complete", "--timeout=10s", "bmr/steady", check=False)
+    waited = cluster.kubectl("wait", "--for=condition=Complete", "--timeout=60s", "bmr/steady", check=False)
     t.equal(0, waited.returncode, "steady: kubectl wait --for=condition=Complete")
     created = re.search(r"(?m)^benchd_pods_created_total (\d+)", metrics(cluster)) if daemon.process.poll() is None else None
     t.ok(created, "its metrics are there", metrics(cluster))
 
 
+def renewals(k):
+    return k("get", "lease", "benchd", "-o", "jsonpath={.spec.renewTime}", check=False).stdout
+
+
 def metrics(cluster):
     lease = json.loads(cluster.kubectl("get", "lease", "benchd", "-o", "json").stdout)
-    with urllib.request.urlopen(lease["metadata"]["annotations"]["benchd.io/address"] + "/metrics", timeout=10) as res:
+    with urllib.request.urlopen(lease["metadata"]["annotations"]["benchd.io/address"] + "/metrics", timeout=60) as res:
         return res.read().decode()
 
 
@@ -204,7 +217,7 @@ def check_lease_deleted(t, k, runs):
     runs.create("unleased")
     runs.wait_trials("unleased", 1)
     k("delete", "lease", "benchd")
-    t.ok(wait_for(lambda: k("get", "lease", "benchd", check=False).returncode == 0, 15), "a deleted Lease is made again")
+    t.ok(wait_for(lambda: k("get", "lease", "benchd", check=False).returncode == 0), "a deleted Lease is made again")
     runs.wait_end("unleased")
     runs.check_whole("unleased")
     t.equal(None, runs.daemon.process.poll(), "by the same process")
@@ -215,26 +228,26 @@ def check_lease_stolen(t, k, runs):
     runs.create("stolen", definition={"repeats": {"min": 3}})
     runs.wait_trials("stolen", 1)
     steal_lease(k)
-    t.equal(14, daemon.process.wait(timeout=20), "the Lease stolen: exit 14")
+    t.equal(14, daemon.process.wait(timeout=60), "the Lease stolen: exit 14")
     t.match("(?m)^benchd: lease 'benchd' in namespace 'benchd' was lost: .*'thief' holds it now", daemon.log.read_text(),
             "the message names the thief")
     k("patch", "lease", "benchd", "--type=merge", "-p", '{"spec":{"leaseDurationSeconds":3600}}')
-    before = runs.versions()
+    before = runs.versions_at_rest()
     daemon.start()
-    t.ok(wait_for(lambda: "waiting for it" in daemon.log.read_text(), 20), "another one waits for it, and says so",
+    t.ok(wait_for(lambda: "waiting for it" in daemon.log.read_text()), "another one waits for it, and says so",
          daemon.log.read_text())
     t.equal(before, runs.versions(), "and touches nothing")
     held = daemon.log.read_text().count("holding the lease")
     free_lease(k)
-    t.ok(wait_for(lambda: daemon.log.read_text().count("holding the lease") > held, 20), "it takes a Lease that is free")
+    t.ok(wait_for(lambda: daemon.log.read_text().count("holding the lease") > held), "it takes a Lease that is free")
     runs.wait_trials("stolen", 2)
     daemon.process.send_signal(signal.SIGSTOP)
     stopped = time.monotonic()
     steal_lease(k)
     wait_for(lambda: time.monotonic() - stopped > 11, 20)
-    before = runs.versions()
+    before = runs.versions_at_rest()
     daemon.process.send_signal(signal.SIGCONT)
-    t.equal(14, daemon.process.wait(timeout=20), "stolen while it was stopped: exit 14")
+    t.equal(14, daemon.process.wait(timeout=60), "stolen while it was stopped: exit 14")
     t.equal(before, runs.versions(), "and nothing was touched after it woke up")
     free_lease(k)
     daemon.start()
@@ -247,7 +260,7 @@ def check_rights_taken(t, k, runs):
     runs.create("banned")
     runs.wait_trials("banned", 1)
     k("delete", "rolebinding", "benchd")
-    t.equal(14, daemon.process.wait(timeout=30), "all rights taken away: exit 14")
+    t.equal(14, daemon.process.wait(timeout=90), "all rights taken away: exit 14")
     t.match("(?m)^benchd: lease 'benchd' in namespace 'benchd' was lost: .*HTTP 403 Forbidden: .*ask an administrator",
             daemon.log.read_text(), "the message says which right")
     k("apply", "-n", "benchd", "-f", RBAC)
@@ -281,12 +294,15 @@ def check_quota(t, k, runs):
     t.ok(wait_for(lambda: '"used"' in k("get", "quota", "few", "-o", "json").stdout), "a quota of one pod is counted")
     runs.create("quota", definition={"failurePolicy": {"onTrialFailure": "Stop"}})
 
-    def waiting():
-        found = [c for c in runs.status("quota").get("conditions", []) if c["type"] == "Waiting"]
-        return found[0] if found and found[0]["status"] == "True" else None
+    def refused():
+        """The condition while it is true. benchd takes it back for the moment of each next try, so it is read once a look."""
+        runs.look()
+        found = [c for c in runs.status("quota").get("conditions", []) if c["type"] == "Waiting" and c["status"] == "True"]
+        return found[0] if found and found[0]["reason"] == "QuotaExceeded" else None
 
-    t.ok(wait_for(lambda: runs.look() and waiting() and waiting()["reason"] == "QuotaExceeded"), "a quota: the run waits")
-    t.match("HTTP 403 Forbidden: .*exceeded quota: few, requested: pods=1", (waiting() or {}).get("message", ""),
+    waited = wait_for(refused)
+    t.ok(waited, "a quota: the run waits")
+    t.match("HTTP 403 Forbidden: .*exceeded quota: few, requested: pods=1", (waited or {}).get("message", ""),
             "a quota: the condition names it")
     k("delete", "quota", "few")
     runs.wait_end("quota")
@@ -297,7 +313,7 @@ def check_kinds_deleted(t, k, runs):
     runs.create("unkind")
     runs.wait_trials("unkind", 1)
     told = len(runs.daemon.log.read_text())
-    k("delete", "-f", CRD, "--timeout=60s")
+    k("delete", "-f", CRD, "--timeout=200s")
     t.ok(wait_for(lambda: "benchd's kinds are not installed" in runs.daemon.log.read_text()[told:]), "kinds deleted: it says so",
          runs.daemon.log.read_text()[told:])
     t.ok(wait_for(lambda: k("get", "pods", "-o", "name").stdout == ""), "kinds deleted: no pod is left")
@@ -311,8 +327,8 @@ def check_kinds_deleted(t, k, runs):
 def check_namespace_deleted(t, k, runs):
     runs.create("doomed")
     runs.wait_trials("doomed", 1)
-    t.equal(0, k("delete", "namespace", "benchd", "--timeout=100s", check=False).returncode, "the namespace goes in the middle")
-    t.equal(14, runs.daemon.process.wait(timeout=30), "its benchd ends with 14")
+    t.equal(0, k("delete", "namespace", "benchd", "--timeout=200s", check=False).returncode, "the namespace goes in the middle")
+    t.equal(14, runs.daemon.process.wait(timeout=90), "its benchd ends with 14")
     t.match("(?m)^benchd: lease 'benchd' in namespace 'benchd' was lost: .*(being terminated|not found|HTTP 40)",
             runs.daemon.log.read_text(), "and says why")
 

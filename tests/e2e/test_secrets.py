@@ -49,7 +49,7 @@ def fetch(address, path, read_key):
     """(code, headers and body)"""
     request = urllib.request.Request(f"{address}{path}", headers={"X-Benchd-Read-Key": read_key})
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, str(answer.headers).encode() + answer.read()
     except urllib.error.HTTPError as error:
         with error:

@@ -55,7 +55,7 @@ def check(t, cluster, daemon, ctl):
     pods = see_pods(cluster)
     k("create", "--validate=strict", "-f", "-", stdin=json.dumps(body))
     t.equal("Succeeded", wait_end(k, "full"), "all points succeed")
-    wait_for(lambda: counts_of(pods) == FULL, 10)   # the watch may be a moment behind
+    wait_for(lambda: counts_of(pods) == FULL, 60)   # the watch may be a moment behind
     t.equal(FULL, counts_of(pods), "pods of each point")
     pod = next(iter(pods["3"].values()))
     size = {"cpu": "10", "memory": "5Gi"}
@@ -81,7 +81,7 @@ def check(t, cluster, daemon, ctl):
     result = daemon.results("full")
     t.equal((True, 4), (result["simulated"], len(result["points"])), "simulated, and says so")
     t.ok(all(p["throughput"]["value"] > 0 for p in result["points"]), "each point has a throughput")
-    t.equal("", k("get", "pods", "-o", "name").stdout, "no pod is left")
+    t.ok(wait_for(lambda: k("get", "pods", "-o", "name").stdout == ""), "no pod is left")
 
 
 def check_marked(t, ctl, name):

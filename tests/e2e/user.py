@@ -12,8 +12,8 @@ import tap
 from cluster import becomes, die_with_parent
 
 NS = "benchd"
-RUN_S = 500
-GONE_S = 60   # a kubelet's grace, and its next look at the pod
+RUN_S = 1000
+GONE_S = 180   # a kubelet's grace, and its next look at the pod
 ROLES = ("pserver", "trainer")
 # What the shipped sweep needs to fit a node of two CPUs.
 SWEEP = ["vgg16-pserver-sweep", "--set", "pservers=1,2", "--set", "trainers=1,2", "--set", "batch_size=16",

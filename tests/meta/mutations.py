@@ -1,12 +1,17 @@
 """Every row of tests/mutations/*.toml fits the code: its text stands in its file once, no two rows overlap, and what is
-replaced is neither a part of a text nor replaced by nothing, which no compiler takes. A row that fits no longer would end
-script/mutate before its first mutation."""
+replaced is neither a part of a text nor replaced by nothing, which no compiler takes. With its rows Python stays Python. A row
+that fits no longer would end script/mutate before its first mutation, and so would a test that is none.
+
+mutations.py ROOT [BUILD_DIR]: with a build the tests' names are checked, too."""
 
 import collections
 import importlib.machinery
 import importlib.util
+import json
 import os
 import pathlib
+import re
+import sys
 
 import csource
 
@@ -27,23 +32,40 @@ def _is_no_code(row, text):
     if line.count('"') % 2 == 1:
         return "replaces a part of a text; replace all of it"
     is_statement = row.old.rstrip().endswith((";", "}"))
+    if not is_statement and (_is_list(row.old) or _is_list(row.put)):
+        return "replaces several arguments, of which C would take the last; replace one, or the whole statement"
     return "puts nothing in place of an expression" if row.put.strip() == "" and not is_statement else None
 
 
-def check(root):
+def _is_list(code):
+    """Does it have a comma outside of texts and brackets?"""
+    depth = 0
+    for c in re.sub(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'', "", code):
+        depth += (c in "([{") - (c in ")]}")
+        if c == "," and depth == 0:
+            return True
+    return False
+
+
+def _unknown_tests(rows, build):
+    known = {test["name"] for test in json.loads(pathlib.Path(build, "meson-info/intro-tests.json").read_text(encoding="utf-8"))}
+    return [f"{row.source}: {row.name}: there is no test '{name}'" for row in rows for name in row.tests if name not in known]
+
+
+def check(root, build=None):
     mutate = _load()
-    findings = []
     by_file = collections.defaultdict(list)
     try:
         rows = mutate.read_rows(root)
     except mutate.Misfit as e:
         return [str(e)]
+    findings = [] if build is None else _unknown_tests(rows, build)
     for row in rows:
         by_file[row.file].append(row)
     for path, mine in sorted(by_file.items()):
         try:
             text = pathlib.Path(root, path).read_text(encoding="utf-8")
-            mutate.mutate(text, mine)
+            mutate.check_python(path, mutate.mutate(text, mine).encode(), mine)
             for row in mine if path.endswith(".c") else []:
                 why = _is_no_code(row, text)
                 findings += [] if why is None else [f"{row.source}: {row.name}: {why}"]
@@ -55,4 +77,4 @@ def check(root):
 
 
 if __name__ == "__main__":
-    csource.main(check)
+    csource.main(lambda root: check(root, *sys.argv[2:]))

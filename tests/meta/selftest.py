@@ -273,12 +273,15 @@ class SelfTest(unittest.TestCase):
         def row(name, find, file="lib/base/add.c"):
             return f'[[row]]\nname = "{name}"\nfile = "{file}"\nfind = "{find}"\nput = "0"\ntests = ["base/add"]\n'
 
-        good = {"lib/base/add.c": "int add(int a)\n{\n    return a + 1;\n}\n",
-                "tests/mutations/base.toml": row("one less", "a + «1»")}
+        good = {"lib/base/add.c": "int add(int a)\n{\n    put(a, 2);\n    return a + 1;\n}\n", "bench/add.py": "def add(a):\n    return a + 1\n",
+                "tests/mutations/base.toml": row("one less", "a + «1»") + row("none", "return «a + 1»", "bench/add.py")}
         self.assert_good(mutations.check, good)
         for bad in (row("gone", "a - 1"), row("elsewhere", "a + 1", "lib/base/sub.c"),
-                    row("a", "return a + 1") + row("b", "a + 1")):
+                    row("a", "return a + 1") + row("b", "a + 1"), row("half", "«a +» 1", "bench/add.py"), row("two", "put(«a, 2»)")):
             self.assertEqual(len(self.findings(mutations.check, {**good, "tests/mutations/base.toml": bad})), 1, bad)
+        for name, n in (("base/add", 0), ("base/sub", 2)):
+            built = {**good, "build/meson-info/intro-tests.json": json.dumps([{"name": name}])}
+            self.assertEqual(len(self.findings(lambda root: mutations.check(root, f"{root}/build"), built)), n, name)
 
     def test_exit_codes(self):
         self.assert_good(exit_codes.check, EXIT_CODES)

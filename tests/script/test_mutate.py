@@ -73,6 +73,12 @@ class MutateTests(unittest.TestCase):
         self.assertIn("lib/sign/sign.c: zero counts as positive: caught by sign (exit 1", "\n".join(lines))
         self.assertIn("lib/sign/sign.c: the loop does not end: caught by sign (time-out", "\n".join(lines))
 
+    def test_what_this_cpu_does_not_run_is_skipped(self):
+        code, lines, _ = self.mutate(row("for another one", "value > 0", "value >= 0", "blind", more="cpu = ['fpu', 'unheard-of']") +
+                                     row("for this one", "value < 0", "value < 9", more="cpu = ['processor']"))
+        self.assertEqual((code, lines[-1]), (0, "caught 1 of 1"))
+        self.assertIn("lib/sign/sign.c: for another one: skipped, this CPU has no ", "\n".join(lines))
+
     def test_a_survivor_is_below_the_bar(self):
         code, lines, _ = self.mutate(row("caught", "value < 0", "value < 9") +
                                      row("seen by none", "value > 0", "value >= 0", "blind", more="short = true"),
@@ -113,6 +119,7 @@ class MutateTests(unittest.TestCase):
                 ("[[row]]\nname = 'bare'\n", "bare: no 'file'"),
                 ("[[row]\n", "small.toml"),
                 (row("no C", "value < 0", "no such name"), "failed:"),
+                (row("no Python", "value «//» 2", "/ /", "half", "half.py"), "half.py is no Python, line 2: "),
                 (row("always", "value < 0", "value < 9", "broken"), "broken fails without a mutation: exit 1")):
             code, _, said = self.mutate(table)
             self.assertEqual(code, 2, said)

@@ -1,0 +1,82 @@
+"""script/bench builds what a bench runs, unless the environment names it, and starts the right one. What it calls is stubs here."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(os.environ["BENCHD_SOURCE_DIR"])
+LIB = """
+need_packages() { echo "packages $*"; }
+build_in() { echo "build $*"; }
+build_kind() { echo "build $*"; build_dir=$root/build-test; }
+"""
+PROGRAM = '#!/bin/sh\necho "${0##*/} $*"\n'
+PYTHON = '#!/bin/sh\nenv | grep -E "^(BENCH[A-Z_]*|CROWD|FAULT_TRIAL|POST_PODS)=" | sort\necho "start $*"\n'
+
+
+class Bench(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        (self.root / "script").mkdir()
+        shutil.copy(ROOT / "script" / "bench", self.root / "script")
+        (self.root / "script" / "lib.sh").write_text(LIB, encoding="utf-8")
+        self.put("bin/python3", PYTHON)
+
+    def put(self, path, text):
+        program = self.root / path
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(text, encoding="utf-8")
+        program.chmod(0o755)
+
+    def bench(self, *args, code=0, **named):
+        env = {"PATH": f"{self.root}/bin:{os.environ['PATH']}", **named}
+        done = subprocess.run(["sh", self.root / "script" / "bench", *args], env=env, capture_output=True, text=True, check=False)
+        self.assertEqual(code, done.returncode, done.stderr)
+        return [line.replace(f"{self.root}/", "") for line in done.stdout.splitlines()]
+
+    def test_what_is_not_named_is_built(self):
+        self.assertEqual(["packages build test", "build build -Dtests=disabled", "BENCHD=build/daemon/benchd",
+                          "POST_PODS=build/bench/post_pods", "start bench/controller.py --pods 10"],
+                         self.bench("controller", "--pods", "10", BENCHD="other"))
+
+    def test_what_is_named_is_used(self):
+        self.assertEqual(["CROWD=a", "FAULT_TRIAL=b", "start bench/faults.py"], self.bench("faults", CROWD="a", FAULT_TRIAL="b"))
+
+    def test_a_build_is_named_without_a_path_below_it(self):
+        self.assertEqual(["packages build", "build build -Dtests=disabled", "BENCHD_BUILD_DIR=build", "start bench/results.py"],
+                         self.bench("results"))
+
+    def test_help_builds_nothing(self):
+        for name in ("worker", "walk", "front", "allreduce"):
+            with self.subTest(name):
+                self.assertEqual([f"start bench/{name}.py link --help"], self.bench(name, "link", "--help"))
+
+    def test_an_option_chooses_another_program(self):
+        self.assertEqual("start bench/random_faults.py --random", self.bench("faults", "--random")[-1])
+        self.assertEqual("start bench/pods.py --pods", self.bench("systems", "--pods")[-1])
+        self.assertEqual("start bench/systems.py", self.bench("systems")[-1])
+
+    def test_each_name_of_the_help_starts_something(self):
+        for program in ("interval_coverage", "interval_methods", "stop_coverage", "model_coverage", "false_alarms", "log_rules"):
+            self.put(f"build/bench/{program}", PROGRAM)
+        names = {line.split()[1] for line in self.bench("--help") if line.startswith("  script/bench ")}
+        self.assertGreater(len(names), 15)
+        for name in sorted(names - {"coverage", "rules"}):
+            with self.subTest(name):
+                word, program = self.bench(name)[-1].split()
+                self.assertEqual("start", word)
+                self.assertTrue((ROOT / program).is_file(), program)
+        self.assertEqual("false_alarms 4", self.bench("coverage", "40")[-1])
+        self.assertEqual("log_rules 8", self.bench("rules", "8")[-1])
+
+    def test_a_name_that_is_none(self):
+        self.assertEqual([], self.bench("odd", code=2))
+        self.assertEqual([], self.bench(code=2))
+
+
+if __name__ == "__main__":
+    unittest.main()
