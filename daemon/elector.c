@@ -42,8 +42,8 @@ static int64_t send_due(struct elector *e)
 {
     struct kube_request req;
     int64_t deadline_ns = INT64_MAX;
-    if (e->call == NULL &&
-        kube_lease_next(e->lease, clock_boottime_ns(), clock_unix_ms(), &req, &deadline_ns)) {
+    if (e->call == NULL && kube_lease_next(e->lease, clock_boottime_ns(), clock_steady_unix_ms(),
+                                           &req, &deadline_ns)) {
         const struct kube_call_options options = {
             .timeout_ns = kube_lease_request_timeout_ns(e->lease), .max_tries = 1};
         e->call = kube_call(e->client, &req, &options, on_answer, e);
@@ -124,9 +124,8 @@ const struct err *elector_error(const struct elector *e)
 
 int64_t elector_careful_unix_ms(const struct elector *e)
 {
-    const int64_t own_ms = clock_steady_unix_ms();
-    const int64_t server_ms = clock_unix_ms() + kube_lease_skew_ms(e->lease);
-    return own_ms < server_ms ? own_ms : server_ms;
+    const int64_t ahead_ms = kube_lease_skew_ms(e->lease);
+    return clock_steady_unix_ms() + (ahead_ms < 0 ? ahead_ms : 0);
 }
 
 void elector_release(struct elector *e, void (*on_done)(void *ctx), void *ctx)

@@ -40,7 +40,8 @@ void kube_lease_free(struct kube_lease *l);
 
 /* True: send *ret_request (owned by the caller; URGENT; time out after kube_lease_request_timeout_ns)
  * and pass the answer to kube_lease_answer. False: nothing to do before *ret_deadline_ns or the answer.
- * unix_ms: the local clock, for the object's dates. */
+ * unix_ms: a local date that nobody sets (clock_steady_unix_ms), for the object's dates: else the renewals
+ * until the next answer would have a wrong one. */
 bool kube_lease_next(struct kube_lease *l, int64_t now_ns, int64_t unix_ms,
                      struct kube_request *ret_request, int64_t *ret_deadline_ns);
 void kube_lease_answer(struct kube_lease *l, int64_t now_ns, const struct kube_response *res);

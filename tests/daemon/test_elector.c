@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "daemon/elector.h"
 #include "fake_kube.h"
+#include "kube/rfc3339.h"
 
 #define S_NS INT64_C(1000000000)
 
@@ -275,9 +276,33 @@ static void test_the_earlier_clock_counts(void **state)
     }
 }
 
+static int64_t renewal_unix_ms(const struct kube_call *call)
+{
+    json_t *lease = json_loads(call->req.body, 0, NULL);
+    const char *text =
+        json_string_value(json_object_get(json_object_get(lease, "spec"), "renewTime"));
+    int64_t unix_ns = 0;
+    assert_non_null(text);
+    assert_int_equal(kube_time_parse(text, strlen(text), &unix_ns), 0);
+    json_decref(lease);
+    return unix_ns / (S_NS / 1000);
+}
+
+/* Else benchctl would take the leader for one with a wrong clock until the next answer. */
+static void test_who_sets_the_clock_moves_no_renewal(void **state)
+{
+    struct world *w = *state;
+    unix_ms = steady_unix_ms = IN_2026;
+    fake_kube.date_unix_ms = IN_2026;
+    answer_write(w, lead(w));
+    unix_ms = IN_2100; /* and no answer has come since */
+    assert_int_equal(renewal_unix_ms(next_call()), IN_2026);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_who_sets_the_clock_moves_no_renewal, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stop_between_renewals, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stop_while_renewing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stop_when_nothing_answers, setup, teardown),
