@@ -36,6 +36,7 @@ class Replica:
                  if not k.startswith("BENCHD_") or k == "BENCHD_MUTANT"}
         self.name = name
         self.records = []
+        self.has_ended = False  # and all that it wrote is in records
         self.changed = threading.Condition()
         self.process = subprocess.Popen([WORKER] + [str(a) for a in args], env={**clean, **(env or {})},
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -44,22 +45,25 @@ class Replica:
         self.reader.start()
 
     def read(self):
-        for line in self.process.stdout:
-            if line.startswith("#"):
-                continue  # of a table
+        try:
+            for line in self.process.stdout:
+                if line.startswith("#"):
+                    continue  # of a table
+                with self.changed:
+                    self.records.append(json.loads(line))
+                    self.changed.notify_all()
+        finally:
             with self.changed:
-                self.records.append(json.loads(line))
+                self.has_ended = True
                 self.changed.notify_all()
 
     def wait_for(self, type_, count=1):
         """The count-th record of a type."""
         def found():
-            return [r for r in self.records if r["type"] == type_][count - 1:] or \
-                self.process.poll() is not None
+            return [r for r in self.records if r["type"] == type_]
         with self.changed:
-            while not self.changed.wait_for(found, 1) and self.process.poll() is None:
-                pass
-            records = [r for r in self.records if r["type"] == type_]
+            self.changed.wait_for(lambda: len(found()) >= count or self.has_ended)
+            records = found()
             if len(records) < count:
                 raise AssertionError(f"{self.name}: expected {count} records of type {type_}, got {self.records[-3:]}")
         return records[count - 1]

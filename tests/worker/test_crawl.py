@@ -38,11 +38,13 @@ def one_crawls(tap):
         crawler = threading.Thread(target=crawl, args=(gang[SLOW], is_over))
         crawler.start()
         ahead = []
-        for name in ("trainer/0", "trainer/1"):
-            gang[name].wait_for("summary")
-            ahead.append(STEPS - len(measured(gang[SLOW])))
-        is_over.set()
-        crawler.join()
+        try:
+            for name in ("trainer/0", "trainer/1"):
+                gang[name].wait_for("summary")
+                ahead.append(STEPS - len(measured(gang[SLOW])))
+        finally:
+            is_over.set()
+            crawler.join()
         ends = gang.end()
         records = {name: gang[name].records for name in ends}
     tap.equal([(0, None)] * 5, [end[:2] for end in ends.values()], "one crawls: all end well")
