@@ -378,25 +378,43 @@ static int check_rendezvous(struct mesh *m, struct err *err)
     return -ETIMEDOUT;
 }
 
+/* Answers go at once: the other side waits for them. */
+static struct pollfd watch(const struct conn *c)
+{
+    return (struct pollfd){.fd = c->fd,
+                           .events = (short)(POLLIN | (conn_wants_tx(c) ? POLLOUT : 0))};
+}
+
+static int timeout_ms(const struct mesh *m)
+{
+    int ms = MESH_TICK_MS;
+    for (uint32_t i = 0; i < mesh_self(m); i++) {
+        const struct mesh_peer *p = &m->peers[i];
+        if (p->state == MESH_DIAL) {
+            const bool is_due = p->dial.state == DIAL_WAIT && m->now_ns >= p->dial.again_ns;
+            ms = is_due ? 0 : ms < DIAL_TICK_MS ? ms : DIAL_TICK_MS;
+        }
+    }
+    return ms;
+}
+
 static void wait_turn(struct mesh *m)
 {
     struct pollfd *fds = xnew_array(struct pollfd, m->params.n_ranks + m->guests.len + 1);
     nfds_t n = 0;
-    bool dials = false;
     for (uint32_t i = 0; i < m->params.n_ranks; i++) {
         const struct mesh_peer *p = &m->peers[i];
-        dials = dials || (i < mesh_self(m) && p->state == MESH_DIAL);
         if (p->state == MESH_DIAL && p->dial.fd >= 0) {
             fds[n++] = (struct pollfd){.fd = p->dial.fd, .events = POLLOUT};
         } else if (p->state == MESH_HANDSHAKE) {
-            fds[n++] = (struct pollfd){.fd = p->conn.fd, .events = POLLIN};
+            fds[n++] = watch(&p->conn);
         } /* those that have joined may have sent numbers already: mesh_beat looks */
     }
     vec_each (struct mesh_peer *, it, &m->guests) {
-        fds[n++] = (struct pollfd){.fd = (*it)->conn.fd, .events = POLLIN};
+        fds[n++] = watch(&(*it)->conn);
     }
     fds[n++] = (struct pollfd){.fd = net_listener_poll(&m->listener, m->now_ns), .events = POLLIN};
-    (void)poll(fds, n, dials ? DIAL_TICK_MS : MESH_TICK_MS); /* an error: it finds nothing to do */
+    (void)poll(fds, n, timeout_ms(m)); /* an error: it finds nothing to do */
     free(fds);
 }
 
