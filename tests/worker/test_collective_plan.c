@@ -46,6 +46,13 @@ static void receive_all(struct rank *ranks, enum collective_way way, uint32_t n_
         assert_int_equal(theirs.to, r);
         assert_int_equal(theirs.send.at, s.receive.at);
         assert_int_equal(theirs.send.n, s.receive.n);
+        assert_int_equal(s.is_passed_on,
+                         way == WAY_RING && k + 1 < collective_n_steps(way, n_ranks));
+        if (s.is_passed_on) {
+            const struct collective_step next = step_of(way, n_ranks, r, n, k + 1);
+            assert_int_equal(next.send.at, s.receive.at);
+            assert_int_equal(next.send.n, s.receive.n);
+        }
         const float *add = s.adds_own ? ranks[r].own : ranks[r].to;
         for (size_t i = s.receive.at; i < s.receive.at + s.receive.n; i++) {
             ranks[r].to[i] = (s.adds ? add[i] : 0) + ranks[s.from].sent[i];

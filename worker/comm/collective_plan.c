@@ -95,6 +95,7 @@ static struct collective_step ring_step(uint32_t n_ranks, uint32_t rank, size_t 
         .adds = adds,
         .sends_own = k == 0,
         .adds_own = adds, /* a rank adds to each block once */
+        .is_passed_on = k + 1 < collective_n_steps(WAY_RING, n_ranks),
     };
 }
 

@@ -68,9 +68,10 @@ struct collective_range collective_block(uint32_t n_ranks, size_t n, uint32_t i)
 struct collective_step {
     uint32_t to, from; /* ranks; the same one but for a ring */
     struct collective_range send, receive;
-    bool adds;      /* what comes is added to what this rank has; else it takes its place */
-    bool sends_own; /* its own numbers; else sums */
-    bool adds_own;  /* the same of what is added to; of adds only */
+    bool adds;         /* what comes is added to what this rank has; else it takes its place */
+    bool sends_own;    /* its own numbers; else sums */
+    bool adds_own;     /* the same of what is added to; of adds only */
+    bool is_passed_on; /* the next step sends what this one receives, all of it and nothing else */
 };
 
 uint32_t collective_n_steps(enum collective_way way, uint32_t n_ranks);

@@ -58,7 +58,7 @@ int mesh_on_frame(struct mesh *m, struct mesh_peer *p, const struct frame *f,
     switch (f->type) {
     case FRAME_GRADIENT:
     case FRAME_PARAMS:
-        return mesh_arrived(m) ? 1 : 0; /* of m->incoming.peer: mesh_place has seen to it */
+        return mesh_arrived(m, f) ? 1 : 0; /* of m->incoming.peer: mesh_place has seen to it */
     case FRAME_HEARTBEAT:
         return 0;
     case FRAME_ABORT:

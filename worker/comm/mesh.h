@@ -50,10 +50,12 @@ struct mesh_incoming {
     const float *add; /* (n) is added; may be `to`. NULL: nothing is */
     float *landing;   /* where frames land: `to`, or a buffer of one chunk, or of all */
     bool lands_in_chunk, adds_late;
-    size_t at, n;   /* of the message, for the headers */
-    size_t n_done;  /* in whole chunks */
-    size_t n_added; /* of the chunk that arrives */
+    bool is_passed_on; /* the next step sends the result, as one frame */
+    size_t at, n;      /* of the message, for the headers */
+    size_t n_done;     /* in whole chunks */
+    size_t n_added;    /* of the chunk that arrives */
     uint32_t n_frames;
+    uint32_t crc; /* of the result, if it is passed on: taken while the cache holds it, as it was */
 };
 
 struct mesh {
@@ -121,7 +123,7 @@ void mesh_goodbye(struct mesh *m);
 void *mesh_place(struct mesh *m, const struct mesh_peer *p, const struct frame *f, struct err *err);
 void mesh_part(struct mesh *m, size_t n_bytes);
 /* True if that was the last one. */
-bool mesh_arrived(struct mesh *m);
+bool mesh_arrived(struct mesh *m, const struct frame *f);
 
 /* ---- mesh_transfer.c ---- */
 /* A call over TCP: all steps of the plan. */

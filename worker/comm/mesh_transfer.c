@@ -26,6 +26,8 @@ struct outgoing {
     const float *from; /* (n) */
     size_t at, n, n_queued;
     uint32_t n_frames;
+    bool has_crc; /* of the only frame */
+    uint32_t crc;
 };
 
 static void queue(struct mesh *m, struct outgoing *out)
@@ -39,7 +41,12 @@ static void queue(struct mesh *m, struct outgoing *out)
             .slice = out->n_frames++,
             .message = (uint32_t)m->message,
         };
-        conn_send_slice(&out->peer->conn, &f, out->from + out->n_queued, n);
+        const float *from = out->from + out->n_queued;
+        if (out->has_crc) {
+            conn_send_payload(&out->peer->conn, &f, from, n * sizeof(float), out->crc);
+        } else {
+            conn_send_slice(&out->peer->conn, &f, from, n);
+        }
         out->n_queued += n;
     }
 }
@@ -152,9 +159,12 @@ static int transfer(struct mesh *m, const struct collective_step *step, const fl
         .from = (step->sends_own ? from : to) + step->send.at,
         .at = step->send.at,
         .n = step->send.n,
+        .has_crc = m->incoming.is_passed_on,
+        .crc = m->incoming.crc,
     };
     m->incoming = plan_incoming(m, step, from, to);
     struct mesh_incoming *in = &m->incoming;
+    in->is_passed_on = step->is_passed_on && !in->adds_late && in->n <= CHUNK_FLOATS;
     /* Who has nothing more to do with the others may have finished: few numbers leave blocks empty. */
     int e = in->n > 0 ? mesh_check_gone(m, in->peer, err) : 0;
     e = e < 0 || out.n == 0 ? e : mesh_check_gone(m, out.peer, err);
@@ -172,6 +182,7 @@ static int reduce_segment(struct mesh *m, enum collective_way way, const float *
 {
     const uint32_t n_ranks = m->params.n_ranks, n_steps = collective_n_steps(way, n_ranks);
     int e = 0;
+    m->incoming.is_passed_on = false;
     for (uint32_t k = 0; k < n_steps && e >= 0; k++) {
         const struct collective_step step = collective_step_at(way, n_ranks, mesh_self(m), n, k);
         e = transfer(m, &step, from, to, err);
