@@ -13,6 +13,7 @@ import ctypes
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -48,9 +49,16 @@ def die_with_parent():
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Below the range from which the kernel gives ports to others: nobody gets it before a server listens there, nor while one restarts."""
+    low = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = random.randrange(low // 2, low)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:   # somebody's
+                pass
 
 
 def programs(*modules):
