@@ -119,11 +119,12 @@ class Runs:
         return [name for name in self.seen]
 
     def wait_trials(self, name, count):
-        """Until so many trials are done and the next has pods."""
+        """Until so many trials are done and the next has pods. Where this test was held up for seconds, the run may be over."""
         def is_there():
             self.look()
             status = self.status(name)
-            return int(status.get("completions", "0/0").partition("/")[0]) >= count and status.get("current")
+            is_over = status.get("phase") in FINAL
+            return int(status.get("completions", "0/0").partition("/")[0]) >= count and (status.get("current") or is_over)
         self.t.ok(wait_for(is_there), f"{name}: {count} trials are done, the next is under way",
                   self.daemon.log.read_text()[-2000:])
 
@@ -169,7 +170,7 @@ def check_servers_restart(t, cluster, runs):
         began = time.monotonic()
         cluster.restart(server)
         wait_for(lambda: cluster.kubectl("get", "bmr", check=False).returncode == 0)
-        renewed = renewals(cluster.kubectl)   # until the next one it may still find that its Lease was too old
+        renewed = wait_for(lambda: renewals(cluster.kubectl))   # until the next one it may still find that its Lease was too old
         wait_for(lambda: daemon.process.poll() is not None or renewals(cluster.kubectl) not in ("", renewed))
         print(f"# {server} was away for {time.monotonic() - began:.1f} s", flush=True)
         if daemon.process.poll() is not None:   # longer than its Lease lives: then a kubelet would do this
