@@ -2,6 +2,7 @@
 """What benchd stands on changes during a run: its token is replaced and the old one revoked, the API server gets a certificate of another
 authority, the machine's clock jumps by hours, a quota comes when half a gang is there. Each time the run goes on in the same process
 and ends as one that nobody disturbed."""
+import collections
 import datetime
 import functools
 import json
@@ -148,20 +149,39 @@ def check_clock(scene):
 
 class QuotaInTheMiddle(Fault):
     """A quota of `pods` as soon as the first pod of a gang is there. There is no quota controller, so this counts."""
+    TRIES = 3   # after so many refusals of one pod its gang waits for the next one, and then makes room
 
     def __init__(self, cluster, pods):
         self.api, self.pods = Api(cluster), pods
         self.is_there = False
+        self.refused = collections.Counter()   # by the pod's name
+
+    def rooms_made(self):
+        """Attempts that have made room: how many were refused too often depends on when the quota is lifted."""
+        return len({name.rsplit("-", 2)[0] for name, times in self.refused.items() if times > self.TRIES})
 
     def after(self, request, status, body):
-        if self.is_there or status != 201 or request.method != "POST" or request.is_dry or "/pods" not in request.path:
+        if request.method != "POST" or request.is_dry or "/pods" not in request.path:
+            return None
+        if status == 403:
+            self.refused[json.loads(request.body)["metadata"]["name"]] += 1
+        if self.is_there or status != 201:
             return None
         self.is_there = True
         hard = {"pods": str(self.pods)}
         self.api("POST", f"{NS}/resourcequotas", {"metadata": {"name": "few"}, "spec": {"hard": hard}})
-        self.api("PATCH", f"{NS}/resourcequotas/few/status", {"status": {"hard": hard, "used": {"pods": "1"}}}, MERGE)
-        time.sleep(2)   # until admission knows of it; everything else waits, too
+        self._use(hard, self.pods)
+        becomes(self._is_known, 60)   # everything else waits, too
+        self._use(hard, 1)
         return None
+
+    def _use(self, hard, used):
+        self.api("PATCH", f"{NS}/resourcequotas/few/status", {"status": {"hard": hard, "used": {"pods": str(used)}}}, MERGE)
+
+    def _is_known(self):
+        """Admission knows of the quota, which is full: it refuses even what would only be tried."""
+        pod = {"metadata": {"name": "one-more"}, "spec": {"containers": [{"name": "main", "image": "none"}]}}
+        return self.api("POST", f"{NS}/pods?dryRun=All", pod)[0] == 403
 
 
 def refused(runs, name):
@@ -175,10 +195,10 @@ def check_quota(scene, proxy):
     has another number."""
     alone = {"sweep": {"grid": {"pservers": [1], "trainers": [5]}}, "baseline": {"kind": "Point", "where": {"trainers": 5}},
              "runPolicy": {"backoffLimit": 0}}
-    for name, seconds, attempt in (("quota", 4, 0), *((("long-quota", 25, 1),) if scene.long else ())):
+    for name, seconds in (("quota", 4), *((("long-quota", 25),) if scene.long else ())):
         process, api = scene.daemon.process, scene.runs.api
         with scene.held():
-            proxy.fault = QuotaInTheMiddle(scene.cluster, 3)
+            proxy.fault = quota = QuotaInTheMiddle(scene.cluster, 3)
             uid = scene.runs.create(name, **alone)
             waiting = wait_for(functools.partial(refused, scene.runs, name))
             scene.t.ok(waiting, f"{name}: the run waits", scene.runs.status(name).get("conditions"))
@@ -186,9 +206,10 @@ def check_quota(scene, proxy):
             made = len(scene.gangs.names(uid))
             scene.t.ok(1 <= made < 6, f"{name}: {made} pods of 6 are there")
             time.sleep(seconds)
-            proxy.fault = Fault()
             api("DELETE", f"{NS}/resourcequotas/few")
         scene.t.ok(scene.runs.wait_end(name, 180), f"{name}: lifted after {seconds} s, the run ends", scene.log())
+        proxy.fault = Fault()
+        attempt = quota.rooms_made()   # 0, or 1 of the long one; of either where this machine stood for 10 s
         outcome = scene.runs.outcome(name)
         scene.t.equal(("Succeeded", [attempt], []), (outcome["phase"], attempts(outcome), outcome["left"]), f"{name}: and succeeds")
         scene.check_whole(name, process)
