@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Each verb of benchctl, and the lines of kubectl that a user types, beside a benchd with runs. The pods are KWOK's."""
+import contextlib
 import json
 import os
 import queue
@@ -74,6 +75,16 @@ class Verbs:
         lines = self.start("run", *args)
         return lines, lines.until(r"run/(\S+) created")[1]
 
+    @contextlib.contextmanager
+    def nodes_stopped(self):
+        """No pod ends until this does. The nodes' Leases live for 40 s."""
+        nodes = self.cluster.servers["kwok"]
+        nodes.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            nodes.send_signal(signal.SIGCONT)
+
     def wait_running(self, name):
         return wait_for(lambda: json.loads(self.k("get", "bmr", name, "-o", "json").stdout).get("status", {}).get("current"))
 
@@ -94,15 +105,11 @@ def check_run(v):
     t, ctl = v.t, v.ctl
     watch = Lines(v.cluster.command(v.cluster.programs["kubectl"], "get", "bmr", "-n", "benchd", "-w"), v.cluster.env(),
                   v.cluster.dir)
-    run, name = v.start_run("-f", v.write("small", repeats={"min": 4}))   # it must go on while others look at it
+    run, name = v.start_run("-f", v.write("small", repeats={"min": 4}))
     t.ok(v.wait_running(name), "run: a trial is under way")
     follow = v.start("logs", "-f", name)
-    run.process.send_signal(signal.SIGINT)
-    code, said = run.end()
-    t.equal(130, code, "run, Ctrl-C: exit 130")
-    t.match(f"benchctl attach {name}", said, "run, Ctrl-C: how to follow it again")
-    t.match(rf"(?m)^{name} +\S+ +Running ", ctl("get", "runs").stdout, "get runs: it goes on")
-    t.match(r"(?m)^Phase: +Running", ctl("describe", name).stdout, "describe: while it runs")
+    with v.nodes_stopped():   # it must go on while others look at it, however long they take
+        check_running(v, run, name)
     done = ctl("attach", name, "-o", "json")
     t.equal(0, done.returncode, "attach: exit 0 at its end")
     result = json.loads(done.stdout)
@@ -114,6 +121,16 @@ def check_run(v):
     check_watch(t, watch, name)
     check_ended(v, name, result)
     return name
+
+
+def check_running(v, run, name):
+    t, ctl = v.t, v.ctl
+    run.process.send_signal(signal.SIGINT)
+    code, said = run.end()
+    t.equal(130, code, "run, Ctrl-C: exit 130")
+    t.match(f"benchctl attach {name}", said, "run, Ctrl-C: how to follow it again")
+    t.match(rf"(?m)^{name} +\S+ +Running ", ctl("get", "runs").stdout, "get runs: it goes on")
+    t.match(r"(?m)^Phase: +Running", ctl("describe", name).stdout, "describe: while it runs")
 
 
 def check_watch(t, watch, name):
