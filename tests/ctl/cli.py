@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import shutil
 import signal
 import struct
@@ -78,9 +79,10 @@ def gang_of(parent, n):
     return gang if len(gang) == n else None
 
 
-def read_terminal(master):
-    """What a program writes to a pseudo-terminal until it ends; closes this side of it."""
-    data = b""
+def read_terminal(master, gates=()):
+    """What a program writes to a pseudo-terminal until it ends; closes this side of it. gates: (file, patterns) one after another; the
+    file is made once all patterns are on the terminal (FAKE_GATES of fake_worker.py)."""
+    data, gates = b"", list(gates)
     while True:
         try:
             chunk = os.read(master, 65536)
@@ -89,6 +91,8 @@ def read_terminal(master):
         if not chunk:
             break
         data += chunk
+        while gates and all(re.search(pattern, data.decode(errors="ignore")) for pattern in gates[0][1]):
+            gates.pop(0)[0].touch()
     os.close(master)
     return data
 

@@ -9,6 +9,8 @@ FAKE_HANG        "P.T": trainer/0 of that point and trial never ends
 FAKE_FACTOR      "P=F": at that point steps are said to take F times as long (* as in FAKE_FAIL)
 FAKE_SUMMARY     JSON: fields of a trainer's summary that replace the true ones; null: the field is missing
 FAKE_BATCHES     JSON: {B: fields of a trainer's summary at batch B}, after those of FAKE_SUMMARY
+FAKE_GATES       "P=FOLDER": at that point (as in FAKE_FAIL) trainer/0 takes its first step when FOLDER/first is there, and
+                 its last one when FOLDER/last is; a test that makes neither goes on after GATE_S
 FAKE_STUBBORN    set: ends by SIGKILL only
 FAKE_PIDS        a file: every process writes its pid there"""
 import json
@@ -19,6 +21,7 @@ import sys
 import time
 
 ENV = os.environ
+GATE_S = 90
 ROLE, INDEX = ENV["BENCHD_ROLE"], int(ENV["BENCHD_INDEX"])
 POINT, TRIAL, ATTEMPT = (ENV["BENCHD_" + k] for k in ("POINT", "TRIAL", "ATTEMPT"))
 
@@ -54,16 +57,26 @@ def connect(addr):
             time.sleep(0.005)  # the server is still starting
 
 
+def pass_gate(name):
+    where, _, folder = ENV.get("FAKE_GATES", "").partition("=")
+    end = time.monotonic() + GATE_S
+    while folder and INDEX == 0 and is_hit(where, POINT) and time.monotonic() < end and not os.path.exists(f"{folder}/{name}"):
+        time.sleep(0.005)
+
+
 def train():
     batch, steps = int(ENV["BENCHD_BATCH_SIZE"]), int(ENV["BENCHD_STEPS"])
     step_ns = 10_000_000 + 1_000_000 * int(POINT) + 100_000 * int(TRIAL)  # so every figure differs
     where, factor = ENV.get("FAKE_FACTOR", "*=1").split("=")
     if is_hit(where, POINT):
         step_ns = int(step_ns * float(factor))
+    pass_gate("first")
     for step in range(int(ENV["BENCHD_WARMUP_STEPS"])):
         record("step", step=step, warmup=True, t_ns=0, step_ns=step_ns, samples=batch, loss=2.3)
     for step in range(steps):
         time.sleep(float(ENV.get("FAKE_STEP_S", "0")))
+        if step == steps - 1:
+            pass_gate("last")
         record("step", step=step, t_ns=(step + 1) * step_ns, step_ns=step_ns, samples=batch, loss=2.0)
     summary = {"samples": batch * steps, "steps": steps, "duration_ns": steps * step_ns}
     summary.update(json.loads(ENV.get("FAKE_SUMMARY", "{}")))

@@ -410,10 +410,12 @@ class Interruptions(cli.CliCase):
                 except OSError:
                     pass
 
-        path = self.define(env={"FAKE_STEP_S": "0.2"}, repeats=2)
+        path = self.define(env={"FAKE_GATES": f"0={self.folder}"}, repeats=2)
         process = self.start("run", path, "--store", self.store)
-        cli.wait_for("the first gang", lambda: len(self.worker_pids()) == 2)
+        cli.wait_for("the first gang", lambda: len(self.worker_pids()) == 2)   # it stays until both files are there
         fill()
+        (self.folder / "first").touch()
+        (self.folder / "last").touch()
         out, err = process.communicate(timeout=180)
         self.assertEqual((process.returncode, out), (9, ""), err)
         self.assertIn("disk full", err)
@@ -462,24 +464,19 @@ class Progress(cli.CliCase):
         """80 columns, and a last frame with every point done."""
         main, sub = pty.openpty()
         self.env.update(TERM="xterm", CI="")
-        path = self.define(env={"FAKE_STEP_S": "0.02"}, steps=10, repeats=1)
+        path = self.define(env={"FAKE_GATES": f"0={self.folder}"}, steps=10, repeats=1)
+        trains = r"▸ \d .*  [\d.]+ samples/s .*step \d+/10"
         process = cli.subprocess.Popen([cli.BENCHCTL, "run", path, "--store", self.store, "-o", "csv"], stderr=sub,
                                        stdout=cli.subprocess.PIPE, env=self.env, cwd=self.folder)
         os.close(sub)
-        text = b""
-        try:
-            while chunk := os.read(main, 65536):
-                text += chunk
-        except OSError:
-            pass  # how Linux says that the other side is closed
-        os.close(main)
+        text = cli.read_terminal(main, [(self.folder / "first", []), (self.folder / "last", [trains])])
         out, _ = process.communicate(timeout=cli.WAIT_S)
         self.assertEqual(process.returncode, 0)
         self.assertNotIn(b"\033", out)
         frames = text.decode().split("\033[J")
         lines = [re.sub(r"\033\[[0-9;]*[A-Za-z]", "", line).strip("\r") for line in text.decode().split("\n")]
         self.assertLessEqual(max(map(len, lines)), 80)
-        self.assertRegex(text.decode(), r"▸ \d .*  [\d.]+ samples/s .*step \d+/10")
+        self.assertRegex(text.decode(), trains)
         self.assertRegex(frames[-2], r"3/3 trials")
         self.assertEqual(frames[-2].count("✓"), 3)
         self.assertEqual(frames[-1], "\r\n", "an empty line before what follows")
