@@ -606,7 +606,7 @@ class Following(ClusterCase):
         process = self.start("logs", "7k3fq", "-f", "-q")
         self.assertEqual(process.stdout.readline(), "a line\n")
         process.stdout.close()
-        self.assertEqual((process.stderr.read(), process.wait(20)), ("", -signal.SIGPIPE))
+        self.assertEqual((process.stderr.read(), process.wait(cli.WAIT_S)), ("", -signal.SIGPIPE))
 
     def test_ctrl_c(self):
         process = self.start("logs", "7k3fq", "-f")
