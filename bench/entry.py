@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-GRACE_S, POLL_S = 10, 0.05
+GRACE_S, KILLED_S, POLL_S = 10, 60, 0.05
 FAILED, INTERRUPTED = 9, 130
 
 
@@ -32,12 +32,13 @@ def send(number, pids):
 
 
 def end_children():
-    """SIGTERM, so that they end what they started; SIGKILL for what is there after GRACE_S."""
-    send(signal.SIGTERM, children())
-    end_s = time.monotonic() + GRACE_S
-    while children() and time.monotonic() < end_s:
-        time.sleep(POLL_S)
-    send(signal.SIGKILL, children())
+    """SIGTERM, so that they end what they started; SIGKILL for what is there after GRACE_S. Returns when they have ended, which takes one
+    that is killed a moment on a busy machine."""
+    for number, seconds in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, KILLED_S)):
+        send(number, children())
+        end_s = time.monotonic() + seconds
+        while children() and time.monotonic() < end_s:
+            time.sleep(POLL_S)
 
 
 def told_to_end(number, _frame):
