@@ -95,7 +95,7 @@ class Program(unittest.TestCase):
 
     def measure(self, runs, **fake):
         process = self.start(runs, **fake)
-        out, err = process.communicate(timeout=100)
+        out, err = process.communicate(timeout=240)
         return process.returncode, out, err
 
     def rows(self):
@@ -112,7 +112,7 @@ class Program(unittest.TestCase):
 
     def test_a_run_that_was_cut_short_goes_on(self):
         process = self.start(2, FAKE_HANG="1.2")  # the last block of the first run
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while self.attempts() < 4 and time.monotonic() < end:
             time.sleep(0.02)
         os.killpg(process.pid, signal.SIGKILL)

@@ -50,11 +50,11 @@ class Rate(unittest.TestCase):
             by_hand.run("x", [{"BENCHD_INDEX": "0"}, {"BENCHD_INDEX": "1"}], 8, 1)
 
     def test_who_waits_for_one_that_failed_is_not_waited_for(self):
-        self.want(_0={"s": 1, "sleep": 60}, _1={"s": 1, "code": 3, "says": "no such device"})
+        self.want(_0={"s": 1, "sleep": 600}, _1={"s": 1, "code": 3, "says": "no such device"})
         began = time.monotonic()
         with self.assertRaisesRegex(OSError, r"x ended with \[None, 3\]: no such device"):
             by_hand.run("x", [{"BENCHD_INDEX": "0"}, {"BENCHD_INDEX": "1"}], 8, 1)
-        self.assertLess(time.monotonic() - began, 30)
+        self.assertLess(time.monotonic() - began, 300)
 
     def test_one_that_does_not_end_has_a_limit(self):
         self.want(_0={"s": 1, "sleep": 60})

@@ -75,12 +75,12 @@ class Measured(unittest.TestCase):
             done = subprocess.run([sys.executable, measured.__file__, "--rounds", "2", "--slices", "4", "--steps", "3",
                                    "--step-us", "20"],
                                   env={**os.environ, "BENCHCTL": str(fake), "TMPDIR": folder}, capture_output=True, text=True,
-                                  timeout=25, check=False)
+                                  timeout=120, check=False)
             self.assertRegex(done.stdout, r"reached [01] of 1\n$", done.stderr)
             self.assertEqual([fake], list(pathlib.Path(folder).iterdir()))
             fake.write_text("#!/bin/sh\necho broken >&2\nexit 9\n", encoding="ascii")
             done = subprocess.run([sys.executable, measured.__file__], env={**os.environ, "BENCHCTL": str(fake)},
-                                  capture_output=True, text=True, timeout=25, check=False)
+                                  capture_output=True, text=True, timeout=120, check=False)
             self.assertIn("benchctl run: exit code 9\nbroken", done.stderr)
 
 
