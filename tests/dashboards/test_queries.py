@@ -1,12 +1,10 @@
 """Every query of the dashboard, executed by a real Prometheus that scraped the HTTP server over finished runs, gives the
 numbers of `benchctl results -o json`. Two runs lie in one store: a grid measured by the fake worker, which is still shown
 live, and a small one that the real benchworker trained."""
-import contextlib
 import json
 import math
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +17,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shared
 import serve
 from serve import cli
+
+sys.path.append(str(cli.ROOT / "tests" / "e2e"))
+from cluster import free_port  # noqa: E402  (its folder is known only now)
 
 X_AXES = ["pservers", "trainers", "batch_size", "threads"]
 CONFIG = """\
@@ -34,8 +35,8 @@ class Prometheus:
 
     def __init__(self, folder, target):
         (folder / "prometheus.yml").write_text(CONFIG.format(target=target), encoding="utf-8")
-        with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as free:
-            self.url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        self.url = f"http://127.0.0.1:{free_port()}"
+        self.at = 0   # the time of all queries, in the past: what was scraped then changes no more
         self.log = open(folder / "prometheus.log", "w+", encoding="utf-8")
         self.process = subprocess.Popen(
             ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
@@ -48,12 +49,11 @@ class Prometheus:
 
     def query(self, expr):
         """An instant query: [(labels, number)]."""
-        return [(item["metric"], float(item["value"][1])) for item in self.ask("query", query=expr)]
+        return [(item["metric"], float(item["value"][1])) for item in self.ask("query", query=expr, time=self.at)]
 
     def query_range(self, expr):
         """The last value of each series: [(labels, number)]."""
-        now = time.time()
-        result = self.ask("query_range", query=expr, start=now - 60, end=now, step="1")
+        result = self.ask("query_range", query=expr, start=self.at - 60, end=self.at, step="1")
         return [(item["metric"], float(item["values"][-1][1])) for item in result]
 
     def ask(self, what, **args):
@@ -65,12 +65,14 @@ class Prometheus:
             raise AssertionError(f"{args.get('query')}: {error.read().decode()}") from error
 
     def has_scraped(self, times):
+        """So often a second ago, the last time with success: a scrape that a busy machine holds up for 250 ms leaves no series at all."""
         try:
             urllib.request.urlopen(f"{self.url}/-/ready", timeout=90).close()
         except urllib.error.URLError:  # not listening yet, or 503
             return False
-        answers = self.query("count_over_time(benchd_series[1m])")
-        return bool(answers) and answers[0][1] >= times
+        self.at = time.time() - 1
+        counts, up = self.query("count_over_time(benchd_series[1m])"), self.query('up{job="benchd"}')
+        return bool(counts and up) and counts[0][1] >= times and up[0][1] == 1
 
 
 def substitute(expr, run, x, base="", candidate=""):
