@@ -9,7 +9,7 @@ import sys
 import time
 
 import tap
-from cluster import becomes, wait_until
+from cluster import becomes
 from machine import why_not
 from node import Node
 from user import NS, User, definition
@@ -65,23 +65,9 @@ def check_permanent(t, user):
         user.delete(run)
 
 
-def wait_until_it_trains(user, run, attempt):
-    """Until trainer 0 of the attempt has measured a step; its pods by role."""
-    pods = {}
-
-    def trains():
-        pods.update((pod["metadata"]["labels"]["benchd.io/role"], pod) for pod in user.pods(run)
-                    if pod["metadata"]["labels"]["benchd.io/attempt"] == str(attempt))
-        name = pods["trainer"]["metadata"]["name"] if len(pods) == 2 else "none"
-        return '"type":"step"' in user.k("logs", name, "-n", NS, "--tail=1", check=False).stdout
-    wait_until(trains, START_S, f"attempt {attempt} of run {run} trains")
-    return pods
-
-
 def check_killed(t, user):
     for role, addressing, message in KILLED:
-        process, run = user.start(definition(f"{role}-killed", steps=12, addressing=addressing))
-        pods = wait_until_it_trains(user, run, 0)
+        process, run, pods = user.start_training(definition(f"{role}-killed", steps=12, addressing=addressing))
         env = {e["name"]: e.get("value") for e in pods["trainer"]["spec"]["containers"][0]["env"]}
         by_ip = pods["pserver"]["status"]["podIP"] + ":7164"
         t.equal(addressing == "Ip", env["BENCHD_PSERVER_ADDRS"] == by_ip,

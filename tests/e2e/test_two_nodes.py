@@ -36,18 +36,6 @@ def spanning(name, peer, steps=STEPS):
     return definition(name, steps=steps, systems=[{"name": "benchworker", "profile": "benchworker", "patches": patches}])
 
 
-def wait_until_it_trains(user, run):
-    """The first attempt's pods by role, once trainer 0 has measured a step."""
-    pods = {}
-
-    def trains():
-        pods.update((pod["metadata"]["labels"]["benchd.io/role"], pod) for pod in user.pods(run))
-        name = pods["trainer"]["metadata"]["name"] if len(pods) == 2 else "none"
-        return '"type":"step"' in user.k("logs", name, "-n", NS, "--tail=1", check=False).stdout
-    wait_until(trains, START_S, f"run {run} trains")
-    return pods
-
-
 def condition(user, run, kind):
     """If it is true."""
     status = json.loads(user.k("get", "bmr", run, "-n", NS, "-o", "json").stdout).get("status", {})
@@ -59,8 +47,7 @@ class Story:
 
     def __init__(self, user, node, peer, name, steps=STEPS):
         self.t, self.user, self.name = user.t, user, name
-        self.process, self.run = user.start(spanning(name, peer, steps))
-        self.pods = wait_until_it_trains(user, self.run)
+        self.process, self.run, self.pods = user.start_training(spanning(name, peer, steps))
         self.server = self.pods["pserver"]["metadata"]["name"]
         where = {role: pod["spec"]["nodeName"] for role, pod in self.pods.items()}
         self.t.equal({"pserver": peer.name, "trainer": node.name}, where, f"{name}: the gang spans both nodes, and trains")

@@ -9,10 +9,11 @@ import subprocess
 import time
 
 import tap
-from cluster import becomes, die_with_parent
+from cluster import ClusterError, becomes, die_with_parent, wait_until
 
 NS = "benchd"
 RUN_S = 1000
+TRAINS_S = 180
 GONE_S = 180   # a kubelet's grace, and its next look at the pod
 ROLES = ("pserver", "trainer")
 # What the shipped sweep needs to fit a node of two CPUs.
@@ -77,6 +78,26 @@ class User:
         process.said = path
         becomes(lambda: process.poll() is not None or "created in" in path.with_suffix(".err").read_text(), GONE_S)
         return process, path.with_suffix(".err").read_text().partition(" created")[0].removeprefix("run/")
+
+    def start_training(self, body):
+        """The same, until trainer 0 of the first attempt has measured a step; with the attempt's pods by role. It trains for some seconds
+        only: where this test is held up for that long, another run is started."""
+        for _ in range(5):
+            process, run = self.start(body)
+            pods = {}
+
+            def trains(run=run, pods=pods):
+                pods.update((pod["metadata"]["labels"]["benchd.io/role"], pod) for pod in self.pods(run)
+                            if pod["metadata"]["labels"]["benchd.io/attempt"] == "0")
+                name = pods["trainer"]["metadata"]["name"] if len(pods) == 2 else "none"
+                return '"type":"step"' in self.k("logs", name, "-n", NS, "--tail=1", check=False).stdout
+            has_ended = process.poll
+            wait_until(lambda trains=trains, has_ended=has_ended: trains() or has_ended() is not None, TRAINS_S, f"run {run} trains")
+            if has_ended() is None:
+                return process, run, pods
+            self.finish(process)
+            self.delete(run)
+        raise ClusterError(f"run {run} has ended before it was seen to train")
 
     def finish(self, process, code=0):
         deadline = time.monotonic() + RUN_S
