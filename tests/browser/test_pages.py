@@ -139,7 +139,8 @@ class Pages(serve.ServedCase):
         self.show_running("/")
         self.wait_for("live", "document.getElementById('link').textContent.startsWith('Live')")
         self.wait_for("its row", f"document.querySelector('[data-run=\"{self.name}\"]') !== null")
-        time.sleep(1)  # the first event has come
+        self.server.say("phase Aggregating")
+        self.wait_for("an event", f"document.querySelector('[data-run=\"{self.name}\"] [data-is=phase]').textContent === 'Aggregating'")
         self.delete_the_run()
         self.wait_for("no row", f"document.querySelector('[data-run=\"{self.name}\"]') === null")
 
