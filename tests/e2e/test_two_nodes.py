@@ -5,7 +5,10 @@ power. The trial counts as infrastructure and is tried again on the other node; 
 With --long the cluster finds out by itself that a kubelet is dead, which takes half a minute.
 
 BENCHD_BUILD_DIR names the build tree whose programs go into the images, BENCHCTL the program."""
+import contextlib
 import json
+import os
+import signal
 import sys
 
 import tap
@@ -51,7 +54,22 @@ class Story:
         self.server = self.pods["pserver"]["metadata"]["name"]
         where = {role: pod["spec"]["nodeName"] for role, pod in self.pods.items()}
         self.t.equal({"pserver": peer.name, "trainer": node.name}, where, f"{name}: the gang spans both nodes, and trains")
-        self.here = node.name
+        self.node, self.here = node, node.name
+
+    @contextlib.contextmanager
+    def held(self):
+        """The trainer stands still, for less than its peers' patience of 10 s: it has some seconds of work left, and must not be through
+        before what happens here has happened."""
+        pids = self.node.processes(self.pods["trainer"]["metadata"]["uid"], "benchworker")
+        self.t.equal(1, len(pids), f"{self.name}: its trainer runs")
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):   # benchd was faster
+                    os.kill(pid, signal.SIGCONT)
 
     def remove_server(self):
         """What a cluster does whose node is gone for good: nobody there confirms the deletion."""
@@ -80,7 +98,8 @@ class Story:
 
 def check_drained(user, node, peer):
     story = Story(user, node, peer, "drained")
-    done = user.k("drain", peer.name, "--force", "--timeout=60s", check=False)
+    with story.held():
+        done = user.k("drain", peer.name, "--force", "--timeout=60s", check=False)
     user.t.equal(0, done.returncode, f"drained: kubectl drain {done.stderr.strip()[-200:]}")
     story.check_end("pserver/0: .*(evicted|drained|[Ee]viction)")
     user.k("uncordon", peer.name)
@@ -89,10 +108,11 @@ def check_drained(user, node, peer):
 def check_kubelet_killed(user, node, peer):
     """Nobody reports what becomes of the pods there: they live on until somebody removes them."""
     story = Story(user, node, peer, "unreported")
-    user.t.equal(1, peer.kill_kubelet(), "unreported: kill -9 of the kubelet")
-    user.t.equal(1, len(peer.processes(story.pods["pserver"]["metadata"]["uid"], "benchworker")), "unreported: the server lives on")
-    user.k("cordon", peer.name)
-    story.remove_server()
+    with story.held():
+        user.t.equal(1, peer.kill_kubelet(), "unreported: kill -9 of the kubelet")
+        user.t.equal(1, len(peer.processes(story.pods["pserver"]["metadata"]["uid"], "benchworker")), "unreported: the server lives on")
+        user.k("cordon", peer.name)
+        story.remove_server()
     story.check_end("pserver/0: .*(vanished|deleted|gone)")
     user.k("uncordon", peer.name)
     restart_kubelet(user, peer)
@@ -130,7 +150,8 @@ def check_not_ready(user, node, peer):
 def check_power_lost(user, node, peer):
     """The trainer misses its server at once; that the server is gone is not known before its node's pods are removed."""
     story = Story(user, node, peer, "power")
-    peer.end()
+    with story.held():
+        peer.end()
     waiting = wait_for(lambda: condition(user, story.run, "Waiting"), START_S) or {}
     user.t.match(story.server, waiting.get("message", ""), "power: the next attempt waits for a pod that may still run, and names it")
     user.k("delete", "node", peer.name)
