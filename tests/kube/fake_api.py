@@ -4,7 +4,7 @@
         fake.on("GET", "/version", fake.json(200, {}), fake.status(429, ...))
 
 Each path has a list of answers; each request takes the next one, the last one stays. An answer is a function
-(connection, request) that writes what it likes; False from it means that the connection is closed."""
+(fake, handler) that writes what it likes; handler.asked is the request. False from it means that the connection is closed."""
 import json
 import socket
 import socketserver
@@ -109,7 +109,8 @@ class FakeApi:
                 name, value = name.lower(), value.strip()
                 headers[name] = f"{headers[name]}, {value}" if name in headers else value
             body = handler.rfile.read(int(headers.get("content-length", 0)))
-            if self.take(Request(method, path, headers, body))(self, handler) is CLOSE:
+            handler.asked = Request(method, path, headers, body)   # the last of self.requests may be another connection's
+            if self.take(handler.asked)(self, handler) is CLOSE:
                 return
 
 

@@ -139,7 +139,8 @@ def pieces(t):
 def time_outs(t):
     with Scene(t, "time-outs") as s:
         s.fake.on("GET", "/silent", nothing("silence"))
-        got = s.probe.ask("get", path="/silent", timeout_ms=300, tries=2)
+        got = s.probe.ask("get", path="/silent", timeout_ms=3000, tries=2)
+        s.fake.wait_for("GET", "/silent", 2)   # a fake that is late has them in its sockets still
         s.equal((-110, 2), (got.get("r"), len(s.fake.seen("GET", "/silent"))), "silence")
         s.fake.on("GET", "/slow", nothing("slow"))
         s.equal(-110, s.probe.ask("get", path="/slow", timeout_ms=700, tries=1).get("r"), "a byte now and then")
@@ -160,10 +161,10 @@ def lost_answer(t):
 
 
 def unreachable(t):
-    with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
-        with fake_api.FakeApi() as gone:
-            url = gone.url
-        probe = Probe(kubeconfig(folder, url))
+    # A port that is bound and not listened at: nobody else gets it meanwhile.
+    with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder, socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        probe = Probe(kubeconfig(folder, f"http://127.0.0.1:{deaf.getsockname()[1]}"))
         got = probe.ask("get", path="/x", tries=2)
         t.equal(-113, got.get("r"), "nobody listens: EHOSTUNREACH")
         t.match("ask: cannot reach the API server: .*is it running", got.get("error", ""), "nobody listens: text")
@@ -231,7 +232,7 @@ class Watched(Scene):
 
         def answer(fake, handler):
             with fake.lock:
-                is_watch = "watch=1" in fake.requests[-1].path
+                is_watch = "watch=1" in handler.asked.path
                 queue = self.watches if is_watch else self.lists
                 chosen = queue.pop(0) if len(queue) > 1 else queue[0]
             return chosen(fake, handler)
@@ -384,7 +385,7 @@ def priorities(t):
     go = threading.Event()
 
     def slowly(fake, handler):
-        go.wait(60)
+        go.wait(600)   # the calls end before that
         obj(201, {})(fake, handler)
 
     with Scene(t, "160 pods in flight") as s:
@@ -399,7 +400,7 @@ def priorities(t):
         for name, op, more in (("a status", "apply", {"resource": "benchmarkruns", "object": run}),
                                ("an event", "create", {"resource": "events", "object": {"metadata": {"name": "e"}}}),
                                ("the Lease", "get", {"path": "/lease", "urgent": True})):
-            s.equal(0, s.probe.next(s.probe.start(op, ns="n", **more), 10).get("r"), f"{name} is sent at once")
+            s.equal(0, s.probe.ask(op, ns="n", **more).get("r"), f"{name} is sent at once")
         stats = s.probe.ask("stats")
         s.equal((32, 128), (stats["in_flight"], stats["queued"]), "the pods wait for each other")
         s.equal(True, s.fake.connections <= 35, f"connections ({s.fake.connections})")

@@ -122,7 +122,7 @@ def refused(t):
     """A 401 first: the plugin runs once more, for all requests of that moment; then it is the server's word."""
     with Scene(t, "401 first", answer(token="token-$N")) as s:
         def judge(fake, handler):
-            is_new = fake.requests[-1].headers.get("authorization") == "Bearer token-2"
+            is_new = handler.asked.headers.get("authorization") == "Bearer token-2"
             (obj(200, {}) if is_new else status(401, "Unauthorized", "old"))(fake, handler)
         s.fake.on("GET", "/x", judge)
         s.equal(0, s.probe.ask("burst", path="/x", n=20).get("r"), "all are answered")
@@ -173,7 +173,7 @@ def slow(t):
     with Scene(t, "quit while it runs", "exec sleep 1000\n") as s:
         s.probe.start("get", path="/x")
         s.probe.ask("stats")
-    t.ok(time.monotonic() - started < 60, "nobody waits for a plugin that hangs")
+    t.ok(time.monotonic() - started < 400, "nobody waits for a plugin that hangs")
 
 
 def failing(t):
