@@ -1,6 +1,7 @@
 /* See launcher_fixture.h. */
 #include "launcher_fixture.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -13,8 +14,10 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
 
-#define LIMIT_MS 60000 /* a sanitizer, beside other tests, takes ten times as long */
+#define LIMIT_MS 120000 /* a sanitizer, beside other tests, takes ten times as long */
 
 static void count_change(void *ctx)
 {
@@ -227,6 +230,22 @@ const char *fixture_wait_log(struct fixture *f, const struct replica_id *id, con
             return at + strlen(text);
         }
         turn(f, text);
+    }
+}
+
+pid_t fixture_pid(struct fixture *f, const struct replica_id *id)
+{
+    const char *text = fixture_wait_log(f, id, "pid ");
+    _cleanup_(freep) char *number = xstrndup(text, strcspn(text, "\n"));
+    int64_t pid = 0;
+    assert_int_equal(parse_i64(number, &pid), 0);
+    return (pid_t)pid;
+}
+
+void fixture_assert_gone(const char *who, pid_t pid)
+{
+    if (kill(pid, 0) == 0 || errno != ESRCH) {
+        fail_msg("%s: process %d is still there", who, pid);
     }
 }
 

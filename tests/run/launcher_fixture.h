@@ -29,13 +29,16 @@ struct replica_id fixture_id(uint32_t attempt, enum role role, uint32_t index);
 void fixture_create(struct fixture *f, const struct replica_id *id, const char *const *argv,
                     const char *listen);
 
-/* All fail the test when it is not so within 10 s. */
+/* All fail the test when it is not so within two minutes. */
 void fixture_wait_state(struct fixture *f, const struct replica_id *id, enum replica_state state);
 void fixture_wait_ended(struct fixture *f, const struct replica_id *id);
 /* Until a process that was started here is reaped. */
 void fixture_wait_gone(struct fixture *f, pid_t pid);
 /* Until the replica's log holds `text`; returns what follows it, borrowed till the next call. */
 const char *fixture_wait_log(struct fixture *f, const struct replica_id *id, const char *text);
+/* Until it has written "pid N"; N. */
+pid_t fixture_pid(struct fixture *f, const struct replica_id *id);
+void fixture_assert_gone(const char *who, pid_t pid);
 /* Until nothing of ours is alive on the loop. */
 void fixture_wait_quiet(struct fixture *f);
 

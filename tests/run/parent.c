@@ -10,7 +10,7 @@
 #include "run/processes.h"
 
 #define SHELL                                                                                      \
-    "trap '' TERM; p=$(setsid -f sh -c 'echo $$; exec sleep 100 >/dev/null 2>&1'); echo pid $p; "  \
+    "trap '' TERM; p=$(setsid -f sh -c 'echo $$; exec sleep 1000 >/dev/null 2>&1'); echo pid $p; " \
     "sh -c 'echo pid $$; while :; do sleep 100; done' & echo pid $$; wait"
 #define N_MEMBERS 3
 
