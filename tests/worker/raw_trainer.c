@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 
-#define PATIENCE_MS 60000
+#define PATIENCE_MS 120000
 
 static void check(bool ok, const char *what, const char *why)
 {
@@ -89,7 +89,7 @@ static void flush(struct raw_trainer *t)
     struct err err;
     while (conn_wants_tx(&t->conn)) {
         check(conn_pump_tx(&t->conn, SIZE_MAX, &err) == 0, "send", err.msg);
-        check(!conn_wants_tx(&t->conn) || wait_for(t, POLLOUT) > 0, "send", "no room for 20 s");
+        check(!conn_wants_tx(&t->conn) || wait_for(t, POLLOUT) > 0, "send", "no room for 120 s");
     }
 }
 
@@ -116,7 +116,7 @@ static bool read_some(struct raw_trainer *t)
 {
     static const struct conn_handler handler = {.place = on_place, .frame = on_frame};
     struct err err;
-    check(wait_for(t, POLLIN) > 0, "read", "the server says nothing for 20 s");
+    check(wait_for(t, POLLIN) > 0, "read", "the server says nothing for 120 s");
     t->is_over = conn_pump_rx(&t->conn, 0, SIZE_MAX, &handler, t, &err) < 0;
     flush(t); /* PROOF, TAKEN */
     return !t->is_over;

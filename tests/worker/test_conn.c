@@ -415,7 +415,7 @@ static void handshake_is_not_signed(void **state)
 static void *say_farewell(void *conn)
 {
     struct conn *conns[] = {conn};
-    conn_farewell(conns, 1, 20 * S);
+    conn_farewell(conns, 1, 240 * S);
     return NULL;
 }
 
@@ -429,7 +429,7 @@ static void farewell_ends_the_stream(void **state)
     open_pair(&p);
     assert_int_equal(pthread_create(&thread, NULL, say_farewell, &p.a), 0);
     struct pollfd fd = {.fd = p.b.fd, .events = POLLIN};
-    const int n_ready = poll(&fd, 1, 15000); /* much less than the farewell waits */
+    const int n_ready = poll(&fd, 1, 120000); /* much less than the farewell waits */
     const int r = read_all(&p, S, &err);
     conn_close(&p.b);
     assert_int_equal(pthread_join(thread, NULL), 0);
@@ -455,7 +455,7 @@ static void farewells(void **state)
     conn_farewell(conns, 2, limit_ns);
     const int64_t took_ns = clock_monotonic_ns() - begin_ns;
     print_message("# a farewell of 0.05 s took %.2f s\n", (double)took_ns / 1e9);
-    assert_true(took_ns >= limit_ns && took_ns < 30 * S);
+    assert_true(took_ns >= limit_ns && took_ns < 120 * S);
     assert_int_equal(p.a.fd, -1);
     assert_int_equal(read_all(&p, S, &err), -ECONNRESET);
     assert_int_equal(p.seen.n, 1);
@@ -468,8 +468,8 @@ static void farewells(void **state)
     assert_int_equal(shutdown(p.b.fd, SHUT_WR), 0);
     struct conn *only[] = {&p.a};
     begin_ns = clock_monotonic_ns();
-    conn_farewell(only, 1, 60 * S);
-    assert_true(clock_monotonic_ns() - begin_ns < 30 * S);
+    conn_farewell(only, 1, 240 * S);
+    assert_true(clock_monotonic_ns() - begin_ns < 120 * S);
     close_pair(&p);
 }
 

@@ -21,7 +21,7 @@
 
 #define CHUNK (MESH_CHUNK_BYTES / sizeof(float))
 #define N (COLLECTIVE_DOUBLING_MOST_BYTES / sizeof(float))
-#define WAIT_NS INT64_C(10000000000)
+#define WAIT_NS INT64_C(120000000000)
 #define FRAMES_MAX 2
 
 static const struct auth_key up = {{1}}, down = {{2}};

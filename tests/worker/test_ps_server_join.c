@@ -165,12 +165,12 @@ static void stranger_that_says_nothing(void **state)
     struct rig rig;
     struct raw_trainer t;
     rig_init(&rig, RAW_PARAMS, 1, 2, RAW_SLICE_BYTES);
-    rig.handshake_ns = INT64_C(300000000);
+    rig.handshake_ns = INT64_C(5000000000); /* those that join have no longer */
     int64_t begin_ns = clock_monotonic_ns();
     rig_start_servers(&rig);
     int silent = dial(&rig);
     raw_join(&t, &rig, 0); /* one that has joined stays */
-    assert_true(is_closed(silent, 20000));
+    assert_true(is_closed(silent, 120000));
     int64_t took_ns = clock_monotonic_ns() - begin_ns;
     print_message("# closed after %.2f s\n", (double)took_ns / 1e9);
     assert_true(took_ns >= rig.handshake_ns);
@@ -193,6 +193,7 @@ static void flood_of_strangers(void **state)
     struct raw_trainer t;
     int strangers[FLOOD];
     rig_init(&rig, RAW_PARAMS, 1, 2, RAW_SLICE_BYTES);
+    rig.handshake_ns = INT64_C(600000000000); /* it ends none of them */
     rig_start_servers(&rig);
     raw_join(&t, &rig, 0);
     for (int i = 0; i < FLOOD; i++) {
@@ -200,7 +201,7 @@ static void flood_of_strangers(void **state)
     }
     for (int i = PLACES; i < FLOOD; i++) {
         print_message("# stranger %d\n", i);
-        assert_true(is_closed(strangers[i], 5000)); /* half the time of a handshake */
+        assert_true(is_closed(strangers[i], 120000)); /* long before the end of a handshake */
     }
     for (int i = 0; i < PLACES; i++) {
         assert_false(is_closed(strangers[i], 0));

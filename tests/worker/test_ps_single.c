@@ -9,7 +9,9 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,6 +27,7 @@
 
 struct gang {
     struct rig rig;
+    atomic_size_t n_applied; /* numbers of gradients, on all servers */
     struct net_addr addrs[2][RIG_MAX];
     struct exchange *x[2];
     uint64_t step[2];
@@ -32,12 +35,29 @@ struct gang {
     uint16_t *narrowed;
 };
 
+static void count_applied(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
+                          const float *grad_sum, float grad_scale)
+{
+    rig_apply(NULL, t, offset, n, params, grad_sum, grad_scale);
+    (void)atomic_fetch_add((atomic_size_t *)ctx, n);
+}
+
+static void wait_until_applied(struct gang *g, size_t n)
+{
+    for (int i = 0; atomic_load(&g->n_applied) < n && i < 60000; i++) {
+        (void)poll(NULL, 0, 2); /* nothing announces it */
+    }
+    assert_int_equal(atomic_load(&g->n_applied), n);
+}
+
 static void start(struct gang *g, const struct exchange_mode *mode, enum exchange_wire wire)
 {
     *g = (struct gang){0};
     rig_init(&g->rig, N_PARAMS, 2, 2, SLICE_BYTES);
     rig_set_wire(&g->rig, wire);
     rig_set_mode(&g->rig, mode);
+    g->rig.apply = count_applied;
+    g->rig.apply_ctx = &g->n_applied;
     rig_start_servers(&g->rig);
     g->grad = calloc(N_PARAMS, sizeof(float));
     g->want = calloc(N_PARAMS, sizeof(float));
@@ -192,7 +212,8 @@ static void one_step_ahead(void **state)
     is_new(&g, 0);
     struct held held = {.gang = &g};
     begin_held(&held, &thread);
-    rig_gradient(g.grad, N_PARAMS, 0, 1); /* the servers have it by now */
+    wait_until_applied(&g, (size_t)2 * N_PARAMS);
+    rig_gradient(g.grad, N_PARAMS, 0, 1);
     rig_apply(NULL, 0, 0, N_PARAMS, g.want, g.grad, 1.0f);
     assert_int_equal(one_step(&g, 1, &err), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
