@@ -140,7 +140,7 @@ def forgotten_by_many(t, *where):
         s.equal(2, len(s.fake.connections), "by one new connection")
 
 
-def silent_watch(t, *where):
+def silences(t, *where):
     """A stream may have nothing to say for minutes; whether its connection lives is asked."""
     with Scene(t, "a black hole under an idle watch", *where, silence_ms=SILENCE_MS) as s:
         s.fake.answer(fake_h2.begun)
@@ -176,16 +176,17 @@ def idle_watch(t, *where):
 
 
 def slow_beside_a_watch(t, *where):
-    with Scene(t, "a request that is slow beside a watch that lives", *where, silence_ms=600000) as s:
+    with Scene(t, "a request that is slow beside a watch that lives", *where, silence_ms=60000) as s:
         s.fake.answer(fake_h2.begun, fake_h2.silent, ok)
         watch = s.probe.start("stream", path="/watch")
         s.probe.until(watch, "data")
         s.equal(0, s.get(timeout_ms=TRY_MS, tries=2), "is answered by another connection")
+        s.equal({}, s.probe.next(watch, 14), "nobody ends the watch")   # silent connections are looked for every 20 s
         more(s.fake.connections[0], 1, b"an event", end=True)
         s.equal("an event", (s.probe.until(watch, "data") or [{}])[-1].get("data"), "the watch goes on")
 
 
-TESTS = (one_connection, goaways, resets, early_answers, forgotten, forgotten_by_many, silent_watch, silent_log, idle_watch,
+TESTS = (one_connection, goaways, resets, early_answers, forgotten, forgotten_by_many, silences, silent_log, idle_watch,
          slow_beside_a_watch)
 
 
