@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Sync with a backup trainer, with real processes: the others go on while one crawls, its late gradients are counted, and one that is
 gone is a lost peer all the same."""
+import contextlib
 import signal
 import sys
 import threading
@@ -15,38 +16,70 @@ WARMUP, STEPS = 1, 8
 SLICES = len(peer.slices(N_PARAMS, 2)) // 2  # of each of two servers
 SLOW = "trainer/2"
 STOPPED_S, AWAKE_S = 2.0, 0.15  # a replica that is silent for 6 s is lost
+LATE_S = 0.5  # a crawler that the machine let wait for so long has let its replica run
+LOST_S = 4.0  # and for so long, has let it be lost
+ATTEMPTS = 5
 
 
 def measured(replica):
     return [r for r in replica.records if r["type"] == "step" and not r.get("warmup")]
 
 
-def crawl(replica, is_over):
-    """Stopped again and again, as on a machine that another program has."""
-    while not is_over.is_set():
-        replica.signal(signal.SIGSTOP)
-        is_over.wait(STOPPED_S)
-        replica.signal(signal.SIGCONT)
-        is_over.wait(AWAKE_S)
+class Crawler:
+    """Stops its replica again and again, as on a machine that another program has."""
+
+    def __init__(self, replica):
+        self.replica = replica
+        self.is_over = threading.Event()
+        self.woken = time.monotonic()
+        self.awake_s = self.stopped_s = 0  # the longest times that the replica ran and did not
+        self.thread = threading.Thread(target=self.crawl, daemon=True)
+
+    def crawl(self):
+        while not self.is_over.is_set():
+            stopped = time.monotonic()
+            self.replica.signal(signal.SIGSTOP)
+            self.awake_s = max(self.awake_s, time.monotonic() - self.woken)
+            self.is_over.wait(STOPPED_S)
+            self.woken = time.monotonic()
+            self.replica.signal(signal.SIGCONT)
+            self.stopped_s = max(self.stopped_s, time.monotonic() - stopped)
+            self.is_over.wait(AWAKE_S)
+
+    def is_late(self):
+        return self.awake_s > LATE_S or self.stopped_s > LOST_S
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.is_over.set()
+        self.thread.join()
 
 
-def one_crawls(tap):
+def crawl_once():
+    """(the ends, the records, by how many steps the others were ahead, whether the machine was too late to show that)"""
     settings = ["--warmup-steps", WARMUP, "--steps", STEPS, "--batch-size", 1, *MODE]
     with Gang(2, 3, settings, MODE) as gang:
         gang[SLOW].wait_for("step", WARMUP + 1)  # nobody crosses the barrier before it
-        is_over = threading.Event()
-        crawler = threading.Thread(target=crawl, args=(gang[SLOW], is_over))
-        crawler.start()
         ahead = []
-        try:
+        with Crawler(gang[SLOW]) as crawler:
+            begun = len(measured(gang[SLOW]))
             for name in ("trainer/0", "trainer/1"):
-                gang[name].wait_for("summary")
+                with contextlib.suppress(AssertionError):  # its end says why it has none
+                    gang[name].wait_for("summary")
                 ahead.append(STEPS - len(measured(gang[SLOW])))
-        finally:
-            is_over.set()
-            crawler.join()
         ends = gang.end()
         records = {name: gang[name].records for name in ends}
+    return ends, records, ahead, begun > 2 or crawler.is_late()
+
+
+def one_crawls(tap):
+    for _ in range(ATTEMPTS):
+        ends, records, ahead, is_late = crawl_once()
+        if not is_late:
+            break
     tap.equal([(0, None)] * 5, [end[:2] for end in ends.values()], "one crawls: all end well")
     tap.ok(min(ahead) >= 2, "one crawls: the others are ahead of it", f"by {ahead} of {STEPS} steps")
     tap.equal([STEPS] * 3, [sum(r["type"] == "step" and not r.get("warmup") for r in records[f"trainer/{i}"]) for i in range(3)],
