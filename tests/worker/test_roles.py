@@ -60,7 +60,7 @@ def occupied_port(tap):
 
 
 def missing_peers(tap):
-    with Gang(1, 2, pserver_args=["--rendezvous-s", 2], trainer_args=["--rendezvous-s", 60]) as gang:
+    with Gang(1, 2, pserver_args=["--rendezvous-s", 8], trainer_args=["--rendezvous-s", 60]) as gang:
         gang["trainer/1"].process.kill()  # before it says anything
         gang["trainer/1"].process.wait()
         ends = gang.end(["pserver/0", "trainer/0"])
@@ -109,14 +109,14 @@ def another_secret(tap):
     with tempfile.NamedTemporaryFile() as other:
         other.write(bytes(32))
         other.flush()
-        with Gang(1, 1, pserver_args=["--rendezvous-s", 2], trainer_args=["--secret-file", other.name]) as gang:
+        with Gang(1, 1, pserver_args=["--rendezvous-s", 8], trainer_args=["--secret-file", other.name]) as gang:
             ends = gang.end()
     code, error, _ = ends["trainer/0"]
     tap.equal((12, "pserver/0"), (code, error["peer"]), "another secret: the trainer exits 12 and names the server")
     tap.match("does not know this run's secret", error["message"], "another secret: and says why")
     code, error, _ = ends["pserver/0"]
     tap.equal((11, "trainer/0"), (code, error["peer"]), "another secret: the server misses the trainer")
-    tap.match(r"did not connect within 2 s \(rejected a connection that claimed to be trainer/0: .*different secret\)", error["message"],
+    tap.match(r"did not connect within 8 s \(rejected a connection that claimed to be trainer/0: .*different secret\)", error["message"],
               "another secret: and says who was turned away")
 
 
