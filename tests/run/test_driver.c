@@ -18,7 +18,7 @@
 #include "run/processes.h"
 #include "test_def.h"
 
-#define END_LIMIT_MS 120000 /* of what only a broken driver does not reach */
+#define END_LIMIT_MS 60000 /* of what only a broken driver does not reach */
 
 struct world {
     uv_loop_t loop;
