@@ -8,10 +8,13 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -412,6 +415,60 @@ static void handshake_is_not_signed(void **state)
     (void)close(fds[1]);
 }
 
+/* A connection over TCP: local sockets know no such mark. */
+static void open_tcp(int ret[static 2])
+{
+    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(addr);
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&addr, len), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&addr, &len), 0);
+    ret[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(ret[0], (struct sockaddr *)&addr, len), 0);
+    ret[1] = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    assert_true(ret[1] >= 0);
+    (void)close(listener);
+}
+
+static void send_bytes(int fd, size_t n)
+{
+    static const uint8_t zeros[4096];
+    assert_int_equal(send(fd, zeros, n, 0), n);
+}
+
+static bool is_readable(int fd, int timeout_ms)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    return poll(&p, 1, timeout_ms) == 1;
+}
+
+static void poll_wakes_when_enough_has_come(void **state)
+{
+    (void)state;
+    static const struct frame_id self;
+    uint8_t byte;
+    int fds[2], n_here = 0;
+    struct conn c;
+    open_tcp(fds);
+    conn_init(&c, fds[1], &self);
+    conn_wake_at(&c, 3000);
+    send_bytes(fds[0], 2999);
+    while (n_here < 2999) {
+        assert_int_equal(ioctl(c.fd, SIOCINQ, &n_here), 0);
+    }
+    assert_false(is_readable(c.fd, 0));
+    assert_int_equal(recv(c.fd, &byte, 1, MSG_DONTWAIT), 1); /* who looks finds it */
+    conn_wake_at(&c, 2999);
+    send_bytes(fds[0], 1);
+    assert_true(is_readable(c.fd, 120000));
+    conn_wake_at(&c, SIZE_MAX);
+    assert_false(is_readable(c.fd, 0));
+    (void)close(fds[0]);
+    assert_true(is_readable(c.fd, 120000));
+    conn_close(&c);
+}
+
 static void *say_farewell(void *conn)
 {
     struct conn *conns[] = {conn};
@@ -487,6 +544,7 @@ int main(void)
         cmocka_unit_test(budget_ends_a_turn),
         cmocka_unit_test(peer_is_gone),
         cmocka_unit_test(handshake_is_not_signed),
+        cmocka_unit_test(poll_wakes_when_enough_has_come),
         cmocka_unit_test(farewell_ends_the_stream),
         cmocka_unit_test(farewells),
     };

@@ -14,6 +14,9 @@
 #include "worker/comm/crc32c.h"
 #include "worker/tensor/bf16.h"
 
+/* The kernel makes room for twice as much. */
+#define WAKE_BYTES_MAX (1 << 20)
+
 void conn_init(struct conn *c, int fd, const struct frame_id *self)
 {
     *c = (struct conn){.fd = fd, .self = *self};
@@ -330,6 +333,16 @@ int conn_pump_rx(struct conn *c, int64_t now_ns, size_t budget, const struct con
         }
     }
     return 0;
+}
+
+void conn_wake_at(struct conn *c, size_t n)
+{
+    if (n != c->wake_bytes) {
+        const int low = n > WAKE_BYTES_MAX ? WAKE_BYTES_MAX : (int)n;
+        /* A socket that cannot wakes for less. */
+        (void)setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
+        c->wake_bytes = n;
+    }
 }
 
 /* Reads and discards. True at the end of the stream. */

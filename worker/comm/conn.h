@@ -57,6 +57,7 @@ struct conn {
     bool secured;            /* the handshake is done */
     enum exchange_wire wire; /* of slices, in both directions; set it after conn_init */
     uint64_t bytes_tx, bytes_rx;
+    size_t wake_bytes; /* conn_wake_at */
     /* Private to conn.c: */
     struct frame_parser rx;
     size_t unheard_bytes; /* received since the last sign of life */
@@ -104,6 +105,10 @@ int conn_pump_tx(struct conn *c, size_t budget, struct err *err);
  * sent something wrong; or what the handler returned. */
 int conn_pump_rx(struct conn *c, int64_t now_ns, size_t budget, const struct conn_handler *handler,
                  void *ctx, struct err *err);
+
+/* From now on poll wakes whoever waits to read when n bytes have come, or the stream has ended; before the first call when
+ * any have. Each wake-up costs more than it takes to read 64 KiB. What is less waits for the caller's next look. */
+void conn_wake_at(struct conn *c, size_t n);
 
 /* Sends what is queued (the caller has queued ABORT or GOODBYE), ends the stream, waits until the
  * peers have ended theirs, at most `limit_ns` for all together, and closes. Skips connections with

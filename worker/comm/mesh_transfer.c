@@ -61,6 +61,13 @@ static bool has_arrived(const struct mesh_incoming *in)
     return in->n_done == in->n;
 }
 
+/* Of the chunk that comes. */
+static size_t missing_bytes(const struct mesh_incoming *in)
+{
+    const size_t all = least(in->n - in->n_done, CHUNK_FLOATS) * sizeof(float);
+    return all - least(all, frame_parser_arrived(&in->peer->conn.rx)); /* or of a control frame */
+}
+
 /* Sleeps until a socket has something to do, MESH_TICK_MS at most. */
 static void sleep_turn(const struct mesh *m, const struct outgoing *out)
 {
@@ -69,6 +76,7 @@ static void sleep_turn(const struct mesh *m, const struct outgoing *out)
     const struct mesh_incoming *in = &m->incoming;
     const bool receives = !has_arrived(in), sends = !is_sent(out);
     if (receives) {
+        conn_wake_at(&in->peer->conn, missing_bytes(in));
         const bool both = sends && in->peer == out->peer;
         fds[n++] = (struct pollfd){.fd = in->peer->conn.fd,
                                    .events = (short)(POLLIN | (both ? POLLOUT : 0))};
