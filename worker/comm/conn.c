@@ -345,6 +345,12 @@ void conn_wake_at(struct conn *c, size_t n)
     }
 }
 
+void conn_wake_at_frame(struct conn *c)
+{
+    const size_t arrived = frame_parser_arrived(&c->rx);
+    conn_wake_at(c, arrived > 0 ? c->rx.frame.payload_len - arrived : 1);
+}
+
 /* Reads and discards. True at the end of the stream. */
 static bool drain(int fd)
 {

@@ -109,6 +109,8 @@ int conn_pump_rx(struct conn *c, int64_t now_ns, size_t budget, const struct con
 /* From now on poll wakes whoever waits to read when n bytes have come, or the stream has ended; before the first call when
  * any have. Each wake-up costs more than it takes to read 64 KiB. What is less waits for the caller's next look. */
 void conn_wake_at(struct conn *c, size_t n);
+/* When the frame that has begun is whole, or the next one begins. Read at each tick all the same: a part is a sign of life. */
+void conn_wake_at_frame(struct conn *c);
 
 /* Sends what is queued (the caller has queued ABORT or GOODBYE), ends the stream, waits until the
  * peers have ended theirs, at most `limit_ns` for all together, and closes. Skips connections with

@@ -302,7 +302,11 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
     fds[AT_ASK] = (struct pollfd){.fd = r->share.ask.fd, .events = POLLIN};
     fds[AT_NEXT] =
         dials ? (struct pollfd){.fd = r->next.dial.fd, .events = POLLOUT} : watch(&r->next.conn);
-    fds[AT_PREV] = r->prev != NULL ? watch(&r->prev->conn) : (struct pollfd){.fd = -1};
+    fds[AT_PREV] = (struct pollfd){.fd = -1};
+    if (r->prev != NULL) {
+        conn_wake_at_frame(&r->prev->conn);
+        fds[AT_PREV] = watch(&r->prev->conn);
+    }
     nfds_t n = AT_GUESTS;
     vec_each (struct ring_peer *, it, &r->guests) {
         fds[n++] = watch(&(*it)->conn);
@@ -322,7 +326,7 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
 
 static int read_all(struct ring *r, const struct pollfd *fds, size_t n_guests, struct err *err)
 {
-    int e = ring_prev_turn(r, fds[AT_PREV].fd >= 0 && fds[AT_PREV].revents != 0, err);
+    int e = ring_prev_turn(r, fds[AT_PREV].fd >= 0, err); /* also what is no whole frame */
     if (e >= 0) {
         e = ring_next_turn(r, fds[AT_NEXT].fd >= 0 && fds[AT_NEXT].revents != 0, err);
     }
