@@ -7,11 +7,16 @@
 
 #include <cmocka.h>
 
-#include <poll.h>
-#include <string.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "ring_rig.h"
 #include "worker/comm/conn.h"
 #include "worker/comm/fault.h"
@@ -194,9 +199,108 @@ static void who_welcomes_late_hears_who_died(void **state)
     x->ops->free(x);
 }
 
+/* ---- a frame that comes slowly ---- */
+
+#define N_PARAMS 100000
+
+/* The first gradient that n has to send, as the bytes of its frame: owned. */
+static uint8_t *first_gradient(struct neighbour *n, const struct ring_rig *rig, size_t *ret_len)
+{
+    static const float zeros[N_PARAMS];
+    const uint32_t id = ring_hop_at(&rig->slices, 0, 0).slice;
+    const struct slice slice = slices_get(&rig->slices, id);
+    const struct frame f = {.type = FRAME_GRADIENT, .slice = id, .offset = slice.offset};
+    const int fd = n->conn.fd;
+    struct err err;
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    n->conn.fd = pair[0];
+    conn_send_slice(&n->conn, &f, zeros, slice.len);
+    assert_true(conn_pump_tx(&n->conn, SIZE_MAX, &err) >= 0);
+    assert_false(conn_wants_tx(&n->conn)); /* it is less than a local socket holds */
+    n->conn.fd = fd;
+    *ret_len = FRAME_HEADER_SIZE + slice.len * sizeof(float);
+    uint8_t *bytes = malloc(*ret_len);
+    assert_int_equal(recv(pair[1], bytes, *ret_len, MSG_WAITALL), *ret_len);
+    (void)close(pair[0]);
+    (void)close(pair[1]);
+    return bytes;
+}
+
+/* The other end of a connection within this process. */
+static int other_end(int fd)
+{
+    struct sockaddr_in self, peer;
+    socklen_t len = sizeof(self);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&self, &len), 0);
+    for (int other = 0; other < 1024; other++) {
+        len = sizeof(peer);
+        if (getpeername(other, (struct sockaddr *)&peer, &len) == 0 && peer.sin_family == AF_INET &&
+            peer.sin_port == self.sin_port) {
+            return other;
+        }
+    }
+    fail_msg("nobody in this process has the other end");
+    return -1;
+}
+
+static void send_part(int fd, const uint8_t *bytes, size_t n)
+{
+    assert_int_equal(send(fd, bytes, n, 0), n);
+    const int other = other_end(fd);
+    int unsent = 1, unread = 1;
+    for (int i = 0; (unsent > 0 || unread > 0) && i < PATIENCE_MS; i++) {
+        assert_int_equal(ioctl(fd, SIOCOUTQ, &unsent), 0);
+        assert_int_equal(ioctl(other, SIOCINQ, &unread), 0);
+        (void)poll(NULL, 0, 1); /* nothing announces it */
+    }
+    assert_int_equal(unread, 0);
+}
+
+#define SOON_NS (HEARTBEAT_SILENCE_NS / 2)
+#define TRIES 5 /* on a machine that stands still */
+
+static int64_t time_to_read_parts(void)
+{
+    struct ring_rig rig;
+    struct exchange *x;
+    struct neighbour prev, next;
+    struct err err = {0};
+    size_t len;
+    ring_rig_init(&rig, N_PARAMS, 3, 0);
+    const struct exchange_ring_params p = ring_rig_params(&rig, 1);
+    assert_int_equal(exchange_ring_new(&p, &x, &err), 0);
+    be_dialled(&next, &rig, 2);
+    dial(&prev, &rig, 0);
+    say(&next, FRAME_WELCOME, NULL, 0);
+    uint8_t *bytes = first_gradient(&prev, &rig, &len);
+    const int64_t begin_ns = clock_monotonic_ns();
+    send_part(prev.conn.fd, bytes, len / 2);
+    send_part(prev.conn.fd, bytes + len / 2, len / 4);
+    const int64_t took_ns = clock_monotonic_ns() - begin_ns;
+    free(bytes);
+    conn_close(&prev.conn);
+    conn_close(&next.conn);
+    assert_true(x->ops->barrier(x, &err) < 0);
+    x->ops->free(x);
+    return took_ns;
+}
+
+/* Nobody wakes for a part of a frame; who does not read it takes a slow neighbour for a silent one. */
+static void parts_of_a_frame_are_read(void **state)
+{
+    (void)state;
+    int64_t took_ns = SOON_NS;
+    for (int i = 0; i < TRIES && took_ns >= SOON_NS; i++) {
+        took_ns = time_to_read_parts();
+    }
+    assert_in_range(took_ns, 0, SOON_NS - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_of_a_frame_are_read),
         cmocka_unit_test(who_welcomes_late_hears_who_died),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
