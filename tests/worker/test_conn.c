@@ -443,6 +443,31 @@ static bool is_readable(int fd, int timeout_ms)
     return poll(&p, 1, timeout_ms) == 1;
 }
 
+static int option(int fd, int name)
+{
+    int value;
+    socklen_t len = sizeof(value);
+    assert_int_equal(getsockopt(fd, SOL_SOCKET, name, &value, &len), 0);
+    return value;
+}
+
+/* Where the kernel makes room for the mark, it never again offers the peer more than the mark. */
+static void a_mark_leaves_the_window_as_it_is(void **state)
+{
+    (void)state;
+    static const struct frame_id self;
+    int fds[2];
+    struct conn c;
+    open_tcp(fds);
+    conn_init(&c, fds[1], &self);
+    const int room = option(c.fd, SO_RCVBUF);
+    conn_wake_at(&c, 1 << 20);
+    assert_int_equal(option(c.fd, SO_RCVBUF), room);
+    assert_in_range(option(c.fd, SO_RCVLOWAT), room / 8, room / 2);
+    (void)close(fds[0]);
+    conn_close(&c);
+}
+
 static void poll_wakes_when_enough_has_come(void **state)
 {
     (void)state;
@@ -545,6 +570,7 @@ int main(void)
         cmocka_unit_test(peer_is_gone),
         cmocka_unit_test(handshake_is_not_signed),
         cmocka_unit_test(poll_wakes_when_enough_has_come),
+        cmocka_unit_test(a_mark_leaves_the_window_as_it_is),
         cmocka_unit_test(farewell_ends_the_stream),
         cmocka_unit_test(farewells),
     };

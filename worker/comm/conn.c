@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,8 +16,10 @@
 #include "worker/comm/crc32c.h"
 #include "worker/tensor/bf16.h"
 
-/* The kernel makes room for twice as much. */
-#define WAKE_BYTES_MAX (1 << 20)
+/* A mark is at most this part of the socket's buffer. For a larger one the kernel makes the buffer larger, and then never offers the
+ * peer more than the mark (tcp_set_rcvlowat of Linux): a link with latency would be empty most of the time. */
+#define ROOM_OF_MARK 4
+#define NEAR_US 1000 /* there and back, the best so far */
 
 void conn_init(struct conn *c, int fd, const struct frame_id *self)
 {
@@ -335,13 +339,30 @@ int conn_pump_rx(struct conn *c, int64_t now_ns, size_t budget, const struct con
     return 0;
 }
 
+/* Of a far peer each part is read at once: with 20 ms there and back, marks made a call longer by half. */
+static bool is_near(struct conn *c)
+{
+    struct tcp_info info = {.tcpi_min_rtt = UINT32_MAX};
+    socklen_t len = sizeof(info);
+    if (!c->is_near && getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0) {
+        c->is_near = info.tcpi_min_rtt < NEAR_US;
+    }
+    return c->is_near;
+}
+
 void conn_wake_at(struct conn *c, size_t n)
 {
-    if (n != c->wake_bytes) {
-        const int low = n > WAKE_BYTES_MAX ? WAKE_BYTES_MAX : (int)n;
-        /* A socket that cannot wakes for less. */
-        (void)setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
-        c->wake_bytes = n;
+    int room;
+    socklen_t len = sizeof(room);
+    if (!is_near(c) || getsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &room, &len) < 0) {
+        return;
+    }
+    const size_t most = (size_t)room / ROOM_OF_MARK;
+    const int low = n < most ? (int)n : (int)most;
+    if (low != c->wake_bytes) {
+        (void)setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &low,
+                         sizeof(low)); /* or it wakes for less */
+        c->wake_bytes = low;
     }
 }
 

@@ -57,7 +57,8 @@ struct conn {
     bool secured;            /* the handshake is done */
     enum exchange_wire wire; /* of slices, in both directions; set it after conn_init */
     uint64_t bytes_tx, bytes_rx;
-    size_t wake_bytes; /* conn_wake_at */
+    bool is_near;   /* the peer answers within a millisecond */
+    int wake_bytes; /* conn_wake_at; 0: nothing was said */
     /* Private to conn.c: */
     struct frame_parser rx;
     size_t unheard_bytes; /* received since the last sign of life */
@@ -106,8 +107,9 @@ int conn_pump_tx(struct conn *c, size_t budget, struct err *err);
 int conn_pump_rx(struct conn *c, int64_t now_ns, size_t budget, const struct conn_handler *handler,
                  void *ctx, struct err *err);
 
-/* From now on poll wakes whoever waits to read when n bytes have come, or the stream has ended; before the first call when
- * any have. Each wake-up costs more than it takes to read 64 KiB. What is less waits for the caller's next look. */
+/* From now on poll wakes whoever waits to read when n bytes have come, or as many as the socket's buffer holds well, or the
+ * stream has ended; before the first call, and where the peer is far away, when any have. A wake-up costs more than to read
+ * 64 KiB. What is less waits for the caller's next look. */
 void conn_wake_at(struct conn *c, size_t n);
 /* When the frame that has begun is whole, or the next one begins. Read at each tick all the same: a part is a sign of life. */
 void conn_wake_at_frame(struct conn *c);
