@@ -272,8 +272,7 @@ static void wait_turn(struct client *c, struct pollfd *fds)
             fds[i] = (struct pollfd){.fd = l->dial.fd, .events = POLLOUT};
             timeout_ms = DIAL_TICK_MS;
         } else {
-            short events = (short)(POLLIN | (conn_wants_tx(&l->conn) ? POLLOUT : 0));
-            fds[i] = (struct pollfd){.fd = l->conn.fd, .events = events};
+            fds[i] = conn_watch(&l->conn);
         }
     }
     fds[n] = (struct pollfd){.fd = c->wake_fd, .events = POLLIN};

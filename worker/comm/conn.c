@@ -339,6 +339,12 @@ int conn_pump_rx(struct conn *c, int64_t now_ns, size_t budget, const struct con
     return 0;
 }
 
+struct pollfd conn_watch(const struct conn *c)
+{
+    return (struct pollfd){.fd = c->fd,
+                           .events = (short)(POLLIN | (conn_wants_tx(c) ? POLLOUT : 0))};
+}
+
 /* Of a far peer each part is read at once: with 20 ms there and back, marks made a call longer by half. */
 static bool is_near(struct conn *c)
 {
@@ -413,8 +419,7 @@ void conn_farewell(struct conn *const *conns, size_t n, int64_t limit_ns)
             if (c->fd >= 0 && !farewell_turn(c, &is_shut[i])) {
                 conn_close(c);
             }
-            short events = (short)(POLLIN | (conn_wants_tx(c) ? POLLOUT : 0));
-            fds[i] = (struct pollfd){.fd = c->fd, .events = events};
+            fds[i] = conn_watch(c);
             n_open += c->fd >= 0;
         }
         int64_t left_ns = end_ns - clock_monotonic_ns();

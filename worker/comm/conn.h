@@ -5,6 +5,7 @@
  * ABORT wait for the rest of at most one slice. Not thread-safe: one thread owns the connection. */
 #pragma once
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -107,6 +108,8 @@ int conn_pump_tx(struct conn *c, size_t budget, struct err *err);
 int conn_pump_rx(struct conn *c, int64_t now_ns, size_t budget, const struct conn_handler *handler,
                  void *ctx, struct err *err);
 
+/* What to poll for: to read, and to send what is queued. */
+struct pollfd conn_watch(const struct conn *c);
 /* From now on poll wakes whoever waits to read when n bytes have come, or as many as the socket's buffer holds well, or the
  * stream has ended; before the first call, and where the peer is far away, when any have. A wake-up costs more than to read
  * 64 KiB. What is less waits for the caller's next look. */

@@ -378,13 +378,6 @@ static int check_rendezvous(struct mesh *m, struct err *err)
     return -ETIMEDOUT;
 }
 
-/* Answers go at once: the other side waits for them. */
-static struct pollfd watch(const struct conn *c)
-{
-    return (struct pollfd){.fd = c->fd,
-                           .events = (short)(POLLIN | (conn_wants_tx(c) ? POLLOUT : 0))};
-}
-
 static int timeout_ms(const struct mesh *m)
 {
     int ms = MESH_TICK_MS;
@@ -407,11 +400,11 @@ static void wait_turn(struct mesh *m)
         if (p->state == MESH_DIAL && p->dial.fd >= 0) {
             fds[n++] = (struct pollfd){.fd = p->dial.fd, .events = POLLOUT};
         } else if (p->state == MESH_HANDSHAKE) {
-            fds[n++] = watch(&p->conn);
+            fds[n++] = conn_watch(&p->conn);
         } /* those that have joined may have sent numbers already: mesh_beat looks */
     }
     vec_each (struct mesh_peer *, it, &m->guests) {
-        fds[n++] = watch(&(*it)->conn);
+        fds[n++] = conn_watch(&(*it)->conn);
     }
     fds[n++] = (struct pollfd){.fd = net_listener_poll(&m->listener, m->now_ns), .events = POLLIN};
     (void)poll(fds, n, timeout_ms(m)); /* an error: it finds nothing to do */

@@ -398,8 +398,7 @@ static void wait_turn(struct ps_server *s, struct pollfd *fds)
 {
     size_t n = 0;
     vec_each (struct ps_peer *, p, &s->peers) {
-        short events = (short)(POLLIN | (conn_wants_tx(&(*p)->conn) ? POLLOUT : 0));
-        fds[n++] = (struct pollfd){.fd = (*p)->conn.fd, .events = events};
+        fds[n++] = conn_watch(&(*p)->conn);
     }
     fds[n++] = (struct pollfd){.fd = net_listener_poll(&s->listener, s->now_ns), .events = POLLIN};
     int timeout_ms = TICK_MS;

@@ -273,12 +273,6 @@ static int check_rendezvous(struct ring *r, struct err *err)
     return -ETIMEDOUT;
 }
 
-static struct pollfd watch(const struct conn *c)
-{
-    return (struct pollfd){.fd = c->fd,
-                           .events = (short)(POLLIN | (conn_wants_tx(c) ? POLLOUT : 0))};
-}
-
 enum { AT_WAKE, AT_BELL, AT_LISTEN, AT_SHARE, AT_ASK, AT_NEXT, AT_PREV, AT_GUESTS };
 
 static int turn_ms(struct ring *r)
@@ -300,16 +294,16 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
     fds[AT_SHARE] =
         (struct pollfd){.fd = net_listener_poll(&r->share.listener, r->now_ns), .events = POLLIN};
     fds[AT_ASK] = (struct pollfd){.fd = r->share.ask.fd, .events = POLLIN};
-    fds[AT_NEXT] =
-        dials ? (struct pollfd){.fd = r->next.dial.fd, .events = POLLOUT} : watch(&r->next.conn);
+    fds[AT_NEXT] = dials ? (struct pollfd){.fd = r->next.dial.fd, .events = POLLOUT}
+                         : conn_watch(&r->next.conn);
     fds[AT_PREV] = (struct pollfd){.fd = -1};
     if (r->prev != NULL) {
         conn_wake_at_frame(&r->prev->conn);
-        fds[AT_PREV] = watch(&r->prev->conn);
+        fds[AT_PREV] = conn_watch(&r->prev->conn);
     }
     nfds_t n = AT_GUESTS;
     vec_each (struct ring_peer *, it, &r->guests) {
-        fds[n++] = watch(&(*it)->conn);
+        fds[n++] = conn_watch(&(*it)->conn);
     }
     (void)poll(fds, n, turn_ms(r)); /* on an error the turn finds nothing */
     if (r->share.is_shared) {
