@@ -6,8 +6,8 @@ Parts (--part NAME, several are possible; default: calls, shm, training and equa
   calls     over TCP: fp32 sums in place, 4 KB to 100 MB, 2 and 4 ranks: time of a call, CPU time a byte of the message of all ranks together
   shm       the same through shared memory
   ways      over TCP: ring, halving and doubling by size, 2, 4 and 8 ranks: which is the fastest
-  training  two workers that train at full speed, over TCP and through shared memory, beside two copies that exchange nothing, at batch 32
-            and 128
+  training  two workers that train at full speed, each on a core, over TCP and through shared memory, beside two copies that exchange
+            nothing, at batch 32 and 128
   equal     two emulated workers that sleep 450 and 1,600 ms a step in place of computing, and exchange over TCP, beside the same sleep
             alone
   link      behind links of 1 Gbit/s: 61 MB of two ranks as a call, beside iperf3 over the same; and how much of that two workers of
@@ -31,6 +31,7 @@ import sys
 import tempfile
 
 import entry
+import machine
 import peers
 import shaped
 from exchange import Failed, own_addresses, summaries_of, trace
@@ -83,10 +84,15 @@ def environment():
     return {key: value for key, value in os.environ.items() if not key.startswith("BENCHD_")}
 
 
-def start(argvs, pass_fds=()):
-    """One process for each command line; each in a session of its own, so that the scheduler groups none of them."""
+def start(argvs, pass_fds=(), cpus=None):
+    """One process for each command line, on its CPU if `cpus` names one; each in a session of its own, so that the scheduler groups
+    none of them."""
+    def pin(cpu):
+        return None if cpu is None else lambda: os.sched_setaffinity(0, {cpu})
+
     return [subprocess.Popen([str(word) for word in argv], env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, text=True, start_new_session=True, pass_fds=pass_fds) for argv in argvs]
+                             stderr=subprocess.PIPE, text=True, start_new_session=True, pass_fds=pass_fds, preexec_fn=pin(cpu))
+            for argv, cpu in zip(argvs, cpus or [None] * len(argvs))]
 
 
 def outputs(processes):
@@ -178,7 +184,8 @@ def run_way(way, ranks):
 
 
 def run_training(batch, steps, transport):
-    """Samples a second of both, and the CPU seconds of a step of both. Transport "": they exchange nothing."""
+    """Samples a second of both, and the CPU seconds of a step of both, each on a core of its own, as benchctl runs them. Transport "":
+    they exchange nothing."""
     addrs = own_addresses(2)
     with secret() as (_, key):
         common = ["--batch-size", batch, "--steps", steps, "--warmup-steps", 2, "--threads", 1]
@@ -186,7 +193,7 @@ def run_training(batch, steps, transport):
         argvs = [[worker(), "worker", "--index", i, "--listen", addr, *gang, *common] if transport else
                  [worker(), "trainer", "--run", f"alone{i}", "--trainers", 1, "--exchange", "None", *common]
                  for i, addr in enumerate(addrs)]
-        summaries = summaries_of(start(argvs))
+        summaries = summaries_of(start(argvs, cpus=machine.one_cpu_each(2)))
     return {"rate": sum(s["samples"] / (s["duration_ns"] / 1e9) for s in summaries),
             "cpu_s": sum(s["cpu_ns"] for s in summaries) / 1e9 / steps,
             "bytes": sum(s["bytes_tx"] + s["bytes_rx"] for s in summaries) / steps}

@@ -2,6 +2,7 @@
 import dataclasses
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import time
@@ -18,6 +19,24 @@ def busy_s():
             user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, ticks[:8])
             busy[int(name[3:])] = (user + nice + system + irq + softirq + steal) / TICKS_A_SECOND
     return busy
+
+
+def first_thread(cpu):
+    """The core of a CPU, as the number of its first hardware thread; without sysfs each CPU counts as a core."""
+    try:
+        text = pathlib.Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text(encoding="ascii")
+    except OSError:
+        return cpu
+    return int(re.split("[,-]", text)[0])
+
+
+def one_cpu_each(n):
+    """A CPU for each of n programs, as benchctl pins them: those of different cores first. None for each if there are fewer CPUs."""
+    usable = sorted(os.sched_getaffinity(0))
+    if len(usable) < n:
+        return [None] * n
+    threads = {cpu: sum(first_thread(other) == first_thread(cpu) for other in usable if other < cpu) for cpu in usable}
+    return sorted(usable, key=lambda cpu: (threads[cpu], cpu))[:n]
 
 
 def cpu_info():

@@ -7,12 +7,16 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import bench_case
 import allreduce
+import machine
 
 WORKER = """#!/bin/sh
-echo "$*" >> "$0.runs"
+while read -r name value; do
+    [ "$name" != Cpus_allowed_list: ] || echo "$* cpus=$value" >> "$0.runs"
+done < /proc/self/status
 case "$*" in
 allreduce*-J*)
     while [ "$1" != -J ]; do shift; done
@@ -103,6 +107,23 @@ class Allreduce(unittest.TestCase):
         self.assertIn("MISSED   two workers, batch 128, SharedMemory: share of two copies: 0.90 (0.90-0.90) >= 0.97", done.stdout)
         row = next(line for line in done.stdout.splitlines() if line.startswith("batch 32"))
         self.assertIn("0.125 (0.125-0.125)", row)  # 2 x (5 - 4) CPU-s more, in 16 steps
+
+    def test_training_is_pinned_as_benchctl_pins(self):
+        cpus = machine.one_cpu_each(2)
+        if None in cpus:
+            self.skipTest("two CPUs are needed")
+        done = self.run_with("--part", "training", "--rounds", "1")
+        runs = pathlib.Path(f"{self.worker}.runs").read_text(encoding="utf-8").splitlines()
+        self.assertEqual(12, len(runs), done.stderr)
+        for cpu in cpus:
+            self.assertEqual(6, sum(run.endswith(f" cpus={cpu}") for run in runs), runs)
+
+    def test_cores_before_their_second_threads(self):
+        """CPUs 0 and 1 are threads of a core, and 2 and 3."""
+        with unittest.mock.patch("os.sched_getaffinity", return_value={0, 1, 2, 3}), \
+                unittest.mock.patch("machine.first_thread", lambda cpu: cpu // 2 * 2):
+            self.assertEqual([0, 2, 1], machine.one_cpu_each(3))
+            self.assertEqual([None] * 5, machine.one_cpu_each(5))
 
     def test_equal(self):
         done = self.run_with("--part", "equal", "--rounds", "1", WORKER_NS="1052631579")
