@@ -111,11 +111,16 @@ class Bench:
         """The predicted points."""
         return json.loads(self.ctl("simulate", "-f", self.write(what), "-o", "json", *args))["points"]
 
+    def runs(self):
+        """Those of the store, which the first one creates."""
+        there = (self.folder / "results.db").exists()
+        return set(self.ctl("get", "runs", "--store", self.store, "-o", "name").split()) if there else set()
+
     def run(self, what):
         """({name of a point: samples/s}, name of the run)"""
-        before = set(self.ctl("get", "runs", "--store", self.store, "-o", "name").split()) if self.n else set()
+        before = self.runs()
         result = json.loads(self.ctl("run", "-f", self.write(what), "--store", self.store, "-o", "json"))
-        name, = set(self.ctl("get", "runs", "--store", self.store, "-o", "name").split()) - before
+        name, = self.runs() - before
         measured = {name_of(r["trainer"] + r["worker"], r["pserver"], p["batchSize"], r["worker"] > 0): p["throughput"]["value"]
                     for p in result["points"] for r in [p["replicas"]]}
         return measured, name.split("/")[-1]

@@ -45,7 +45,35 @@ def options(**keys):
     return types.SimpleNamespace(**{"steps": 3, "repeats": 1, "rounds": 2, "quiet": 1.0, "kind": None, "json": None, **keys})
 
 
+BENCHCTL = """#!/bin/sh
+store=$0.runs
+case "$1" in
+simulate) echo '{"points": [{"throughput": {"value": 7}}]}' ;;
+get) [ -f "$store" ] || { echo "no store" >&2; exit 3; }; cat "$store" ;;
+run)
+    echo "benchmarkrun.benchd.io/predict-$$" >> "$store"
+    touch "$(dirname "$0")/results.db"
+    echo '{"points": [{"batchSize": 16, "replicas": {"trainer": 2, "pserver": 1, "worker": 0}, "throughput": {"value": 9}}]}' ;;
+esac
+"""
+
+
 class Predict(unittest.TestCase):
+    def test_runs_are_told_apart_whatever_was_simulated_before(self):
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        program = folder / "benchctl"
+        program.write_text(BENCHCTL, encoding="utf-8")
+        program.chmod(0o700)
+        bench = predict.Bench(folder)
+        with unittest.mock.patch.dict(os.environ, BENCHCTL=str(program)):
+            self.assertEqual([{"throughput": {"value": 7}}], bench.simulate({}))
+            names = []
+            for _ in range(2):
+                measured, name = bench.run({})
+                self.assertEqual({"2x1": 9}, measured)
+                names.append(f"benchmarkrun.benchd.io/{name}")
+        self.assertEqual(pathlib.Path(f"{program}.runs").read_text(encoding="utf-8").split(), names)
+
     def test_the_layers_are_those_of_the_rehearsal(self):
         self.assertEqual(len(predict.layers()), 16)
         self.assertEqual(predict.definition([(2, 1)], step_ms=1000)["spec"]["workload"]["compute"], "Emulated")
