@@ -494,6 +494,34 @@ static void poll_wakes_when_enough_has_come(void **state)
     conn_close(&c);
 }
 
+/* The peer reads nothing, so that the kernel sends what its window takes, and keeps the rest. */
+static void the_kernel_holds_little_that_is_not_sent(void **state)
+{
+    (void)state;
+    enum { LIMIT = 64 << 10, FLOATS = 256 << 10, N = 16 };
+    static const struct frame_id self;
+    static float data[FLOATS];
+    int fds[2], n_unsent = 0;
+    struct conn c;
+    struct err err;
+    open_tcp(fds);
+    conn_init(&c, fds[1], &self);
+    conn_limit_unsent(&c, LIMIT);
+    for (uint32_t i = 0; i < N; i++) {
+        const struct frame f = {.type = FRAME_GRADIENT, .slice = i};
+        conn_send_slice(&c, &f, data, FLOATS);
+    }
+    int64_t end_ns = clock_monotonic_ns() + S / 5;
+    do { /* its window may still grow */
+        assert_int_equal(conn_pump_tx(&c, SIZE_MAX, &err), 0);
+        assert_true(conn_wants_tx(&c));
+        assert_int_equal(ioctl(c.fd, SIOCOUTQNSD, &n_unsent), 0);
+        assert_in_range(n_unsent, 0, 2 * LIMIT);
+    } while (clock_monotonic_ns() < end_ns);
+    (void)close(fds[0]);
+    conn_close(&c);
+}
+
 static void *say_farewell(void *conn)
 {
     struct conn *conns[] = {conn};
@@ -570,6 +598,7 @@ int main(void)
         cmocka_unit_test(peer_is_gone),
         cmocka_unit_test(handshake_is_not_signed),
         cmocka_unit_test(poll_wakes_when_enough_has_come),
+        cmocka_unit_test(the_kernel_holds_little_that_is_not_sent),
         cmocka_unit_test(a_mark_leaves_the_window_as_it_is),
         cmocka_unit_test(farewell_ends_the_stream),
         cmocka_unit_test(farewells),

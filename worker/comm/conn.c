@@ -378,6 +378,13 @@ void conn_wake_at_frame(struct conn *c)
     conn_wake_at(c, arrived > 0 ? c->rx.frame.payload_len - arrived : 1);
 }
 
+void conn_limit_unsent(struct conn *c, size_t n)
+{
+    const int most = (int)n;
+    (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most,
+                     sizeof(most)); /* or it holds more */
+}
+
 /* Reads and discards. True at the end of the stream. */
 static bool drain(int fd)
 {

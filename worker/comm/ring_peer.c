@@ -264,6 +264,7 @@ static int dial_next(struct ring *r, struct err *err)
     }
     int e = net_tune(fd, err);
     conn_init(&l->conn, fd, &r->params.self);
+    conn_limit_unsent(&l->conn, RING_SLICE_BYTES);
     if (e >= 0) {
         e = auth_nonce(l->handshake.trainer.nonce, err);
     }
