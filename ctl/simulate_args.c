@@ -24,10 +24,12 @@
 #define RECORD_FIX "record them: benchworker bench --batch N -o trace >layers.yaml"
 #define RATE_MIN_BITS 1 /* near 0 a step takes more seconds than a number holds */
 #define RATE_MAX_BITS 1e15
+/* Of 1538 bytes that a full frame takes of an Ethernet, with its preamble and the gap behind it, TCP carries 1448. */
+#define PAYLOAD (1448.0 / 1538)
 
 /* ---- options ---- */
 
-/* "10gbit", "2.5gbit", "100mbit": bytes a second. -EINVAL: it is no rate; -ERANGE: it is too slow or too fast. */
+/* "10gbit", "2.5gbit", "100mbit": bytes of payload a second. -EINVAL: it is no rate; -ERANGE: it is too slow or too fast. */
 static int parse_rate(const char *text, double *ret)
 {
     static const struct {
@@ -44,8 +46,9 @@ static int parse_rate(const char *text, double *ret)
         if (parse_f64(number, &value) < 0) {
             return -EINVAL;
         }
-        *ret = value * units[i].bits / 8;
-        return *ret * 8 < RATE_MIN_BITS || *ret * 8 > RATE_MAX_BITS ? -ERANGE : 0;
+        const double bits = value * units[i].bits;
+        *ret = bits / 8 * PAYLOAD;
+        return bits < RATE_MIN_BITS || bits > RATE_MAX_BITS ? -ERANGE : 0;
     }
     return -EINVAL;
 }
@@ -83,6 +86,17 @@ static enum exit_code take_number(const struct cli *cli, const char *option, dou
     return EXIT_OK;
 }
 
+/* Points that exchange over links which the definition does not shape. */
+static uint32_t n_unshaped(const struct run_def *def)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const struct point *p = &def->matrix.points[i];
+        n += p->exchange != EXCHANGE_NONE && p->link.bits_per_s == 0;
+    }
+    return n;
+}
+
 static enum exit_code take_links(const struct cli *cli, const struct run_def *def,
                                  struct predict_params *p)
 {
@@ -94,7 +108,12 @@ static enum exit_code take_links(const struct cli *cli, const struct run_def *de
                          cores, CORES_MAX);
     }
     p->n_cores = (double)n_cores;
-    if (n_cores == 0 && args_get(&cli->args, "link", NULL) == NULL) {
+    const bool has_link = args_get(&cli->args, "link", NULL) != NULL;
+    if (has_link && n_unshaped(def) == 0) {
+        return cli_error(EXIT_USAGE, "leave --link out",
+                         "--link: the definition says the link of each point that exchanges");
+    }
+    if (n_cores == 0 && !has_link && n_unshaped(def) > 0) {
         return cli_error(EXIT_USAGE, "for example --link 10gbit; or --cores 2, all on one machine",
                          "how fast is the network? --link is missing");
     }

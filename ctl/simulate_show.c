@@ -10,9 +10,9 @@
 #include "report/table.h"
 #include "report/terminal.h"
 
-/* Columns of replicas that the points have. */
+/* Columns of replicas that the points have, and of links that the definition shapes. */
 struct columns {
-    bool has_trainers, has_workers;
+    bool has_trainers, has_workers, has_links;
 };
 
 static struct columns columns_of(const struct prediction *p)
@@ -22,15 +22,16 @@ static struct columns columns_of(const struct prediction *p)
         const uint32_t *n = p->points[i].point->replicas;
         c.has_trainers |= n[ROLE_TRAINER] > 0 || n[ROLE_PSERVER] > 0;
         c.has_workers |= n[ROLE_WORKER] > 0;
+        c.has_links |= p->points[i].point->link.bits_per_s > 0;
     }
     return c;
 }
 
-/* What tells points apart: point, trainers, servers, workers, batch. */
+/* What tells points apart: point, trainers, servers, workers, link, batch. */
 static size_t n_point_columns(const struct prediction *p)
 {
     const struct columns c = columns_of(p);
-    return 2 + (c.has_trainers ? 2 : 0) + (c.has_workers ? 1 : 0);
+    return 2 + (c.has_trainers ? 2 : 0) + (c.has_workers ? 1 : 0) + (c.has_links ? 1 : 0);
 }
 
 static struct figure of(const struct estimate *e, const char *unit)
@@ -50,6 +51,11 @@ static void add_row(struct table *t, const struct columns *c, const struct predi
     }
     if (c->has_workers) {
         table_cell(t, "%u", p->replicas[ROLE_WORKER]);
+    }
+    if (c->has_links) {
+        char text[LINK_TEXT_MAX];
+        link_text(&p->link, text);
+        table_cell(t, "%s", text);
     }
     table_cell(t, "%lld%s", (long long)p->batch_size, it->is_scaled ? "*" : "");
     table_figure(t, &x);
@@ -86,6 +92,9 @@ static struct table *make_table(const struct prediction *p)
     if (c.has_workers) {
         table_column(t, "WORKERS", TABLE_RIGHT);
     }
+    if (c.has_links) {
+        table_column(t, "LINK", TABLE_RIGHT);
+    }
     for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
         table_column(t, titles[i], TABLE_RIGHT);
     }
@@ -113,12 +122,16 @@ static void put_servers(const struct cli *cli, const struct prediction *p, struc
 {
     vec_each (const struct predicted_servers, s, &p->servers) {
         const struct point *best = s->best->point, *fewest = s->fewest->point;
-        put_line(cli, out,
-                 "Servers for %u trainer%s, batch %lld: of %zu numbers %u is the smallest within "
-                 "%.0f%% of the fastest (%u).",
-                 fewest->replicas[ROLE_TRAINER], fewest->replicas[ROLE_TRAINER] == 1 ? "" : "s",
-                 (long long)fewest->batch_size, s->n, fewest->replicas[ROLE_PSERVER],
-                 PREDICT_NEAR * 100, best->replicas[ROLE_PSERVER]);
+        const bool is_shaped = fewest->link.bits_per_s > 0;
+        char link[LINK_TEXT_MAX];
+        link_text(&fewest->link, link);
+        put_line(
+            cli, out,
+            "Servers for %u trainer%s, batch %lld%s%s: of %zu numbers %u is the smallest within "
+            "%.0f%% of the fastest (%u).",
+            fewest->replicas[ROLE_TRAINER], fewest->replicas[ROLE_TRAINER] == 1 ? "" : "s",
+            (long long)fewest->batch_size, is_shaped ? ", link " : "", is_shaped ? link : "", s->n,
+            fewest->replicas[ROLE_PSERVER], PREDICT_NEAR * 100, best->replicas[ROLE_PSERVER]);
     }
 }
 

@@ -12,6 +12,8 @@
 
 #define HIDDEN 0.1   /* as in result/limit.c */
 #define USED_UP 0.95 /* of shared cores */
+/* A link that benchctl shapes counts Ethernet frames of 1514 bytes, of which TCP carries 1448. */
+#define SHAPED_PAYLOAD (1448.0 / 1514)
 
 static const char *const limits[] = {
     [PREDICT_COMPUTE] = "Compute",          [PREDICT_STRAGGLER] = "Straggler",
@@ -231,6 +233,17 @@ static enum predict_limit find_limit(const struct gang_params *p, const struct g
                                                          : PREDICT_TRAINER_LINK;
 }
 
+/* The links of a point that the definition shapes are those that it will have. */
+static void take_link(const struct point *point, struct gang_params *g)
+{
+    if (point->link.bits_per_s > 0) {
+        g->trainer_bytes_per_s = g->server_bytes_per_s =
+            (double)point->link.bits_per_s / 8 * SHAPED_PAYLOAD;
+        g->first_bytes_per_s = 0;
+        g->latency_s = (double)point->link.delay_ns / 1e9;
+    }
+}
+
 /* The simulation of a point's first seed; `layers` is (model->n_layers), scaled to the point's batch. */
 static struct gang_params params_of(const struct prediction *p, const struct point *point,
                                     const struct gang_layer *layers, const struct model_def *model)
@@ -255,6 +268,7 @@ static struct gang_params params_of(const struct prediction *p, const struct poi
         .n_cores = p->params.n_cores,
         .compute_sleeps = spec->workload.compute == COMPUTE_EMULATED,
     };
+    take_link(point, &g);
     if (g.compute_sleeps) {
         g.costs.local_update = 0; /* it has no parameters of its own */
     }
@@ -309,7 +323,7 @@ static void compare_with_baselines(struct prediction *p)
 static bool differ_in_servers(const struct point *a, const struct point *b)
 {
     return a->system == b->system && a->batch_size == b->batch_size && a->exchange == b->exchange &&
-           a->replicas[ROLE_TRAINER] == b->replicas[ROLE_TRAINER] &&
+           link_eq(&a->link, &b->link) && a->replicas[ROLE_TRAINER] == b->replicas[ROLE_TRAINER] &&
            a->replicas[ROLE_PSERVER] != b->replicas[ROLE_PSERVER];
 }
 

@@ -24,7 +24,7 @@ struct predict_params {
     /* Borrowed, NULL: none. At a point with one of these batches the layers take so long together, each its share of the trace. */
     const struct passes *passes;
     struct gang_costs costs;
-    /* As in gang.h, like the rest. A worker's link is a trainer's. */
+    /* As in gang.h, like the rest. A worker's link is a trainer's. Not of points whose links the definition shapes. */
     double trainer_bytes_per_s, server_bytes_per_s, first_bytes_per_s;
     double latency_s;
     double n_cores;

@@ -54,6 +54,11 @@ static json_t *point_json(const struct prediction *p, const struct predicted_poi
     json_object_set_new(o, "pservers", json_integer(point->replicas[ROLE_PSERVER]));
     json_object_set_new(o, "workers", json_integer(point->replicas[ROLE_WORKER]));
     json_object_set_new(o, "batchSize", json_integer(point->batch_size));
+    if (point->link.bits_per_s > 0) {
+        char text[LINK_TEXT_MAX];
+        link_text(&point->link, text);
+        json_object_set_new(o, "link", json_string(text));
+    }
     json_object_set_new(o, "throughput", figure(&it->throughput, "samples/s"));
     json_object_set_new(o, "speedup", figure(&it->speedup, "ratio"));
     json_object_set_new(o, "efficiency", figure(&it->efficiency, "ratio"));

@@ -86,6 +86,43 @@ class Simulate(cli.CliCase):
         self.assertEqual(cores["limit"], "Cores")
         self.assertAlmostEqual(cores["efficiency"]["value"], .5, places=3)
 
+    def test_a_link_carries_the_payload_of_its_frames(self):
+        """A trainer that hides nothing: the model, while it comes back, and the last of 59 slices, at 1448 bytes of each 1538 of a frame."""
+        point, = [p for p in self.points("--link", "1mbit", pservers=(1,)) if p["pservers"] == 1]
+        law = 60 / 59 * MODEL_BYTES / (1e6 / 8 * 1448 / 1538)
+        self.assertAlmostEqual(point["seconds"]["step"], law, delta=1)
+
+    def linked(self, link, *args, code=0, sweep=(), **keys):
+        spec = {"workload": {"model": "vgg16-fluid-fc512", "dataset": {"kind": "Synthetic"}, "batchSize": 2, "threads": 1, "seed": 1,
+                             "compute": "Real", "exchange": {"kind": "PServer", "mode": "Sync", "wire": "Fp32"}, **link}}
+        if sweep:
+            spec["sweep"] = {"grid": {"pservers": [1], "trainers": [1], "link": list(sweep)}}
+        return self.simulate("--layers", self.layers, *args, "-o", "json", extra=spec, code=code, pservers=(1,), **keys)
+
+    def test_the_links_of_a_definition(self):
+        """They are shaped by Ethernet frames of 1514 bytes, on the way of the same bytes; each point has its own."""
+        def step(done, index=0):
+            return json.loads(done.stdout)["points"][index]["seconds"]["step"]
+
+        by_option = step(self.linked({}, "--link", f"{1538 / 1514}mbit", "--latency", "3000"))
+        self.assertAlmostEqual(step(self.linked({"link": {"rate": "1mbit", "delay": "3ms"}})), by_option, places=6)
+        swept = self.linked({}, "--link", "1mbit", sweep=("2mbit", "none"))
+        self.assertEqual(["2mbit", None], [p.get("link") for p in json.loads(swept.stdout)["points"][:2]])
+        self.assertAlmostEqual(step(swept), step(self.linked({"link": {"rate": "2mbit"}})), places=6)
+        self.assertAlmostEqual(step(swept, 1), step(self.linked({}, "--link", "1mbit")), places=6)
+        self.assertIn("--link is missing", self.linked({}, sweep=("2mbit", "none"), code=2).stderr)
+        text = self.linked({"link": {"rate": "1mbit"}}, "--link", "1mbit", code=2).stderr
+        self.assertIn("--link: the definition says the link of each point that exchanges\nfix: leave --link out", text)
+
+    def test_servers_are_compared_behind_the_same_links(self):
+        spec = {"sweep": {"grid": {"pservers": [1, 2], "trainers": [4], "link": ["1gbit", "10gbit"]}}}
+        text = self.simulate("--layers", self.layers, extra=spec).stdout
+        words = " ".join(text.split())
+        for link in ("1gbit", "10gbit"):
+            self.assertRegex(words, f"Servers for 4 trainers, batch 2, link {link}: of 2 numbers")
+        self.assertRegex(text, r"(?m)^POINT +TRAINERS +PSERVERS +LINK +BATCH ")
+        self.assertRegex(text, r"(?m)^\d +4 +1 +10gbit +2 ")
+
     def test_nodes_servers_and_batch(self):
         path = self.define("sweep.json", pservers=(1, 2, 4, 8), trainers=(1,), repeats=1)
         text = self.ctl("simulate", "-f", path, "--nodes", "8", "--link", "10gbit", "--layers", str(self.layers)).stdout
@@ -205,7 +242,7 @@ class Simulate(cli.CliCase):
         self.assertEqual([(p["trainers"], p["pservers"]) for p in slow], [(0, 0)] * 2)
         self.assertAlmostEqual(slow[0]["seconds"]["step"], STEP_S)
         self.assertEqual([p["limit"] for p in slow], ["Compute", "WorkerLink"])
-        law = 2 * 3 / 4 * MODEL_BYTES / 12.5e6
+        law = 2 * 3 / 4 * MODEL_BYTES / (12.5e6 * 1448 / 1538)
         self.assertTrue(law <= slow[1]["seconds"]["step"] <= law + STEP_S, slow[1])
         self.assertEqual(slow[1]["throughput"]["predicted"], True)
         self.assertEqual(slow[1]["shares"]["trainerLink"], 0)
