@@ -8,7 +8,8 @@ Parts (--part NAME, several are possible; default: all):
 
 validate runs benchworker --local with 2 cores: emulated trainers (sleeping 1 s a step; fit: 1 trainer, 1 server) and real ones
 (batch 16; fit the same, so two points); emulated workers of a ring (fit: 1 and 2) and real ones (fit: 1 and 2 at batch 16, 1 at batch
-32). Runs and predictions share no trial. How fast a machine computes changes from minute to minute, so real gangs are fitted, predicted
+32); both emulated behind shaped links (needs root), fitted without links; 100 emulated trainers and 20 servers. Runs and predictions
+share no trial. How fast a machine computes changes from minute to minute, so real gangs are fitted, predicted
 and measured in --rounds, one trial a point: a difference is the median of those of the rounds. Other work on the machine makes all
 worse: the load is printed, and with more than --quiet of it the bars of validate are not decided.
 
@@ -43,11 +44,15 @@ RING_FIT = [(1, 128), (2, 128)]               # workers, batch
 RING_EMULATED = [(3, 128), (4, 128), (8, 128)]
 RING_REAL_FIT = [(1, 16), (2, 16), (1, 32)]
 RING_REAL = [(2, 32), (3, 16)]
+LINK = "500mbit"                              # of each replica: the exchange takes longer than the step without it
+LINKED, RING_LINKED = [(1, 1), (2, 1), (2, 2)], [(2, 128), (3, 128)]
+SCALE, SCALE_STEP_MS, SCALE_STEPS = [(100, 20)], 7650, 4   # as the published one
 # PaddlePaddle Fluid, samples/s: benchmarks/reference/paddle-vgg16-cpu-2018.yaml. (trainers, servers, batch)
 SINGLE = {32: 15.44, 64: 16.32, 128: 16.74, 256: 16.79}
 CELLS = {(20, 10, 32): 190.20, (20, 10, 64): 222.15, (20, 10, 128): 247.40, (20, 10, 256): 258.18,
          (20, 20, 128): 263.29, (40, 20, 128): 518.80, (80, 20, 128): 836.26, (100, 20, 128): 1019.29,
          (60, 3, 128): 589.1, (60, 6, 128): 592.6, (60, 10, 128): 656.4, (60, 20, 128): 655.8}
+KINDS = ("emulated", "real", "emulated ring", "real ring", "behind links", "ring behind links", "scale")
 FIT = (20, 10, 32), (20, 10, 256)
 
 
@@ -82,6 +87,12 @@ def ring(points, **keys):
     spec["workload"]["exchange"]["kind"] = "AllReduce"
     spec["sweep"] = {"points": [{"workers": n, "batch_size": batch} for n, batch in points]}
     spec["roles"] = {"worker": {"replicas": {"from": "workers"}, "template": spec["roles"]["trainer"]["template"]}}
+    return what
+
+
+def linked(what):
+    """The same behind links."""
+    what["spec"]["workload"]["link"] = {"rate": LINK}
     return what
 
 
@@ -143,13 +154,15 @@ def speed(bench):
     return [Bar("CPU time of a simulation, s", Spread.of([servers_s]), SPEED_BAR_S, "<")]
 
 
-def compare(bench, make, fit, points, rounds, *more):
-    """[[name, predicted, measured, differences of the rounds in percent, limit]]; what is fitted is run first in each round."""
+def compare(bench, make, fit, points, rounds, *more, predict=None):
+    """[[name, predicted, measured, differences of the rounds in percent, limit]]; what is fitted is run first in each round. `predict`
+    makes the definition that is predicted and run, if it is another one."""
     found = {}
     for _ in range(rounds):
         _, fitted = bench.run(make(fit))
-        predicted = bench.simulate(make(points), "--cores", CORES, "--store", bench.store, "--trace", fitted, *more)
-        measured, _ = bench.run(make(points))
+        what = (predict or make)(points)
+        predicted = bench.simulate(what, "--cores", CORES, "--store", bench.store, "--trace", fitted, *more)
+        measured, _ = bench.run(what)
         for p in predicted:
             if not p["baseline"]:
                 name = name_of(p["trainers"] + p["workers"], p["pservers"], p["batchSize"], p["workers"] > 0)
@@ -173,6 +186,8 @@ def kept(args):
 def validate_all(bench, args):
     """[{kind, rows of compare, load}]; what FILE has is not measured again."""
     done = kept(args)
+    if os.geteuid() != 0 and any("links" in kind for kind in args.kind or KINDS):
+        sys.exit("script/bench predict: links are shaped as root; --kind chooses what needs none")
     layers_of = ("--layers", write_layers(bench))
 
     def emulated(make):
@@ -184,7 +199,13 @@ def validate_all(bench, args):
     kinds = {"emulated": lambda: compare(bench, emulated(definition), [(1, 1)], EMULATED, 1),
              "real": lambda: compare(bench, real(definition), [(1, 1)], REAL, args.rounds, *layers_of),
              "emulated ring": lambda: compare(bench, emulated(ring), RING_FIT, RING_EMULATED, 1),
-             "real ring": lambda: compare(bench, real(ring), RING_REAL_FIT, RING_REAL, args.rounds, *layers_of)}
+             "real ring": lambda: compare(bench, real(ring), RING_REAL_FIT, RING_REAL, args.rounds, *layers_of),
+             "behind links": lambda: compare(bench, emulated(definition), [(1, 1)], LINKED, 1,
+                                             predict=lambda points: linked(emulated(definition)(points))),
+             "ring behind links": lambda: compare(bench, emulated(ring), RING_FIT, RING_LINKED, 1,
+                                                  predict=lambda points: linked(emulated(ring)(points))),
+             "scale": lambda: compare(bench, emulated(definition), [(1, 1)], SCALE, 1,
+                                      predict=lambda points: definition(points, step_ms=SCALE_STEP_MS, steps=SCALE_STEPS))}
     for kind, measure in kinds.items():
         if kind in done or (args.kind and kind not in args.kind):
             continue
@@ -274,7 +295,7 @@ def backcast(bench):
 def main(argv):
     parser = argparse.ArgumentParser(prog="script/bench predict", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", action="append", choices=("speed", "validate", "backcast"))
-    parser.add_argument("--kind", action="append", choices=("emulated", "real", "emulated ring", "real ring"), help="of validate; default: all")
+    parser.add_argument("--kind", action="append", choices=KINDS, help="of validate: " + ", ".join(KINDS) + "; default: all")
     parser.add_argument("--steps", type=int, default=10, help="measured steps of a trial of validate (10)")
     parser.add_argument("--repeats", type=int, default=3, help="trials a point of validate's emulated gangs (3)")
     parser.add_argument("--rounds", type=int, default=7, help="of its real ones (7)")
