@@ -1,6 +1,7 @@
 /* See describe.h. One function a section, in the order of the text. */
 #include "ctl/describe.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -376,20 +377,35 @@ static const char *trial_words(const struct result *r, const struct point_result
     return t->row == NULL ? "not run" : "not finished";
 }
 
+/* Of the trials' figures, as "SAMPLES/S" or "GB/S". Owned. */
+static char *throughput_title(const char *unit)
+{
+    char *title = xstrdup(unit);
+    for (char *c = title; *c != '\0'; c++) {
+        *c = (char)toupper((unsigned char)*c);
+    }
+    return title;
+}
+
 static void format_trials(const struct describe_params *p, struct buf *out)
 {
     struct table *t = table_new();
+    bool is_mixed; /* each row says its unit */
+    _cleanup_(freep) char *title = throughput_title(result_unit(p->result, &is_mixed));
     table_column(t, "  POINT", TABLE_LEFT);
     table_column(t, "TRIAL", TABLE_RIGHT);
     table_column(t, "ATTEMPTS", TABLE_RIGHT);
     table_column(t, "PHASE", TABLE_LEFT);
-    table_column(t, "SAMPLES/S", TABLE_RIGHT);
+    table_column(t, is_mixed ? "THROUGHPUT" : title, TABLE_RIGHT);
     for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
         const struct point_result *point = &p->result->points[i];
         for (size_t k = 0; k < point->n_trials; k++) {
             const struct trial_result *trial = &point->trials[k];
             struct buf x = BUF_INIT;
             figure_format(&trial->throughput, &x);
+            if (is_mixed && trial->throughput.estimate.known) {
+                buf_printf(&x, " %s", trial->throughput.unit);
+            }
             table_cell(t, "  %u", i);
             table_cell(t, "%u", trial->trial);
             table_cell(t, "%u", trial->row == NULL ? 0 : trial->attempt + 1);

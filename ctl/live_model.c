@@ -33,6 +33,14 @@ double live_model_throughput(const struct live_model *m, const struct attempt_ro
                : NAN;
 }
 
+enum summary_unit live_model_unit(const struct live_model *m, const struct attempt_row *row)
+{
+    const struct matrix *matrix = &m->def->matrix;
+    return row->id.point < matrix->n_points
+               ? throughput_unit_of_attempt(row, matrix->points[row->id.point].replicas)
+               : UNIT_SAMPLES;
+}
+
 uint32_t live_model_trials(const struct live_model *m, uint32_t point)
 {
     const struct live_model_point *p = &m->points[point];
@@ -64,6 +72,7 @@ void live_model_restore(struct live_model *m, const struct attempt_row *row)
     p->failed += isnan(x);
     if (!isnan(x)) {
         *vec_push(&p->throughputs) = x;
+        p->unit = live_model_unit(m, row);
     }
 }
 

@@ -13,7 +13,8 @@
 
 struct live_model_point {
     uint32_t done, failed;   /* trials that have ended */
-    VEC(double) throughputs; /* of succeeded trials, samples/s */
+    VEC(double) throughputs; /* of succeeded trials */
+    enum summary_unit unit;  /* that they count a second */
 };
 
 /* The measured steps of one trainer of the attempt that is running. */
@@ -52,9 +53,11 @@ void live_model_attempt(struct live_model *m, const struct attempt_row *row);
 void live_model_record(struct live_model *m, const struct replica_id *id,
                        const struct record *record);
 
-/* Samples/s of a succeeded attempt, over all its trainers; NaN when one of them left no
- * usable summary (core/throughput.h). */
+/* Of a succeeded attempt, over all its trainers; NaN when one of them left no usable summary
+ * (core/throughput.h). */
 double live_model_throughput(const struct live_model *m, const struct attempt_row *row);
+/* What that counts a second. */
+enum summary_unit live_model_unit(const struct live_model *m, const struct attempt_row *row);
 /* Samples/s of the running attempt over all its trainers; 0: no step was measured. Trainers that do not report
  * count like those that do: then *ret_is_estimate. */
 double live_model_rate(const struct live_model *m, bool *ret_is_estimate);

@@ -141,9 +141,9 @@ static void format_bar(const struct live_model *m, const struct glyphs *g, struc
 }
 
 /* Four digits where it has fewer before the point; no power of ten. */
-static void put_rate(struct buf *out, double samples_per_s)
+static void put_rate(struct buf *out, double per_s, enum summary_unit unit)
 {
-    buf_printf(out, samples_per_s >= 1000 ? "%.0f samples/s" : "%.4g samples/s", samples_per_s);
+    buf_printf(out, per_s >= 1000 ? "%.0f %s/s" : "%.4g %s/s", per_s, summary_unit_names[unit]);
 }
 
 static void format_rate(const struct live_model *m, struct buf *out)
@@ -152,7 +152,7 @@ static void format_rate(const struct live_model *m, struct buf *out)
     const double rate = live_model_rate(m, &is_estimate);
     if (rate > 0) {
         buf_puts(out, is_estimate ? "~" : "");
-        put_rate(out, rate);
+        put_rate(out, rate, UNIT_SAMPLES); /* a step counts nothing else */
     }
 }
 
@@ -236,7 +236,7 @@ static void format_point(const struct live_model *m, const struct live_model_opt
         format_rate(m, &rate);
         format_bar(m, g, &bar, &step);
     } else if (vp->throughputs.len > 0) {
-        put_rate(&rate, stats_median(vp->throughputs.items, vp->throughputs.len).value);
+        put_rate(&rate, stats_median(vp->throughputs.items, vp->throughputs.len).value, vp->unit);
     }
     if (vp->failed > 0) {
         buf_printf(&failed, "%u failed", vp->failed);
@@ -313,7 +313,7 @@ static bool format_news(const struct live_model *m, const struct live_model_opts
     double throughput;
     if (live_model_best(m, &point, &throughput)) {
         buf_puts(&best, "best ");
-        put_rate(&best, throughput);
+        put_rate(&best, throughput, m->points[point].unit);
         buf_printf(&best, " at point %u", point);
     }
     live_model_waits_for(m, &waits);

@@ -147,13 +147,14 @@ void progress_event(struct progress *p, enum event_type type, const char *reason
 static void show_attempt(struct progress *p, const struct attempt_row *row)
 {
     double x = live_model_throughput(&p->model, row);
+    const char *unit = summary_unit_names[live_model_unit(&p->model, row)];
     const char *outcome = attempt_outcome_to_string(row->outcome);
     if (p->mode == PROGRESS_JSON) {
         json_t *o =
-            json_pack("{s:i, s:i, s:i, s:s, s:o, s:o}", "point", (int)row->id.point, "trial",
+            json_pack("{s:i, s:i, s:i, s:s, s:o, s:s, s:o}", "point", (int)row->id.point, "trial",
                       (int)row->id.trial, "attempt", (int)row->id.number, "outcome", outcome,
-                      "samplesPerSecond", isnan(x) ? json_null() : json_real(x), "error",
-                      row->error == NULL ? json_null() : json_string(row->error));
+                      "samplesPerSecond", isnan(x) ? json_null() : json_real(x), "unit", unit,
+                      "error", row->error == NULL ? json_null() : json_string(row->error));
         put_json_take(p, "attempt", o);
         return;
     }
@@ -161,7 +162,7 @@ static void show_attempt(struct progress *p, const struct attempt_row *row)
     buf_printf(&text, "point=%u trial=%u attempt=%u outcome=%s", row->id.point, row->id.trial,
                row->id.number, outcome);
     if (!isnan(x)) {
-        buf_printf(&text, " samples_per_s=%.4g", x);
+        buf_printf(&text, " %s_per_s=%.4g", unit, x);
     }
     if (row->error != NULL) {
         buf_printf(&text, " error: %s", row->error);

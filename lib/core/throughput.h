@@ -4,8 +4,12 @@
 #pragma once
 
 #include "core/phase.h"
+#include "core/record.h"
 
 /* Of an attempt that succeeded. `sizes`: how many replicas of each role the point has. NaN: none, because a
  * replica that leads (role.h) left no usable summary, or their units do not add up. */
 double throughput_of_attempt(const struct attempt_row *row,
                              const uint32_t sizes[static ROLE_COUNT]);
+/* What it counts a second. Samples where there is none. */
+enum summary_unit throughput_unit_of_attempt(const struct attempt_row *row,
+                                             const uint32_t sizes[static ROLE_COUNT]);

@@ -66,9 +66,9 @@ static void note_throughput(struct notes *notes, const struct layout *l)
             methods[e->method] = true;
         }
     }
-    const struct figure *f = &r->points[0].throughput;
     add(notes, NOTE_INFO, "Throughput X: %s of the whole %s (all %s together), median over trials.",
-        l->mixed_units ? "in the unit of its row," : f->unit, f->scope, training_words(r).many);
+        l->mixed_units ? "in the unit of its row," : l->unit, r->points[0].throughput.scope,
+        training_words(r).many);
     if (methods[INTERVAL_T_LOG]) {
         note_student(notes, l);
     }

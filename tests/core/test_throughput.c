@@ -34,6 +34,7 @@ static void what_a_trial_reached(void **state)
         } replicas[4];
         size_t n;
         double expected; /* NaN: none */
+        enum summary_unit unit;
     } rows[] = {
         {"the sum of trainers",
          ATTEMPT_SUCCEEDED,
@@ -95,7 +96,22 @@ static void what_a_trial_reached(void **state)
          {{ROLE_TRAINER, 0, RULE("0", "samples", "replica")},
           {ROLE_TRAINER, 1, RULE("1", "tokens", "replica")}},
          2,
-         NAN},
+         NAN,
+         UNIT_TOKENS},
+        {"bandwidth, of the whole job",
+         ATTEMPT_SUCCEEDED,
+         {0, 2, 0, 0},
+         {{ROLE_TRAINER, 0, RULE("0", "GB", "job")}, {ROLE_TRAINER, 1, NULL}},
+         2,
+         40,
+         UNIT_GB},
+        {"tokens",
+         ATTEMPT_SUCCEEDED,
+         {0, 1, 0, 0},
+         {{ROLE_TRAINER, 0, RULE("0", "tokens", "replica")}},
+         1,
+         40,
+         UNIT_TOKENS},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct attempt_row row = {.outcome = rows[i].outcome};
@@ -108,6 +124,11 @@ static void what_a_trial_reached(void **state)
         const double x = throughput_of_attempt(&row, rows[i].sizes), want = rows[i].expected;
         if (isnan(x) != isnan(want) || (!isnan(x) && fabs(x - want) > 1e-9)) {
             fail_msg("'%s': expected %g, got %g", rows[i].name, want, x);
+        }
+        const enum summary_unit unit = throughput_unit_of_attempt(&row, rows[i].sizes);
+        if (unit != rows[i].unit) {
+            fail_msg("'%s': expected %s, got %s", rows[i].name, summary_unit_names[rows[i].unit],
+                     summary_unit_names[unit]);
         }
         vec_done(&row.replicas);
     }

@@ -95,6 +95,29 @@ static void test_a_run_from_start_to_end(void **state)
     run_def_free(def);
 }
 
+static void test_a_figure_has_its_unit(void **state)
+{
+    (void)state;
+    static const char bandwidth[] =
+        "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,\"attempt\":0,"
+        "\"samples\":32,\"steps\":8,\"duration_ns\":800000000,\"log\":{\"rule\":\"r\","
+        "\"method\":\"m\",\"unit\":\"GB\",\"scope\":\"job\"}}";
+    struct run_def *def = make_def("{trainers: [1]}", 8);
+    struct live_model m;
+    live_model_init(&m, def);
+    const struct live_model_opts opts = {
+        .columns = 80, .rows = 24, .ascii = true, .now_unix_ms = 31000};
+    begin(&m, 0, 0, 1000);
+    attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, bandwidth);
+    attempt(&m, 0, 1, ATTEMPT_SUCCEEDED, bandwidth);
+    assert_live(&m, &opts,
+                "tiny-7k3fq   2/2 trials   30s\n"
+                "best 40 GB/s at point 0\n"
+                " + 0    2/2  40 GB/s\n");
+    live_model_done(&m);
+    run_def_free(def);
+}
+
 static void test_steps_count_for_their_own_attempt(void **state)
 {
     (void)state;
@@ -392,6 +415,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_run_from_start_to_end),
+        cmocka_unit_test(test_a_figure_has_its_unit),
         cmocka_unit_test(test_steps_count_for_their_own_attempt),
         cmocka_unit_test(test_the_time_that_is_left),
         cmocka_unit_test(test_unicode_and_color),

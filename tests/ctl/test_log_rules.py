@@ -107,6 +107,20 @@ class LogRules(cli.CliCase):
         result = self.run_script('echo "# Avg bus bandwidth    : 41.2341"', "nccl-tests", trainers=(1,))
         self.assertEqual(result["points"][0]["throughput"]["unit"], "GB/s")
 
+    def test_each_place_has_the_unit(self):
+        """The first point has no figure, so nothing can take the unit from there."""
+        file = self.define_script('[ "$BENCHD_POINT" = 0 ] || echo "# Avg bus bandwidth    : 41.2341"', "nccl-tests")
+        done = self.ctl("run", file, "--local", "--store", self.store, "--progress", "plain", code=1)
+        self.assertRegex(done.stderr, r"point=1 trial=0 attempt=0 outcome=Succeeded GB_per_s=\d")
+        self.assertIn("Throughput X: GB/s of the whole job", done.stdout)
+        shown = self.ctl("describe", self.run_name(), "--store", self.store).stdout
+        self.assertRegex(shown, r"(?m)^  POINT   TRIAL   ATTEMPTS   PHASE  +GB/S$")
+        for text in (done.stderr, done.stdout, shown):
+            self.assertNotRegex(text.lower(), r"samples(/|_per_)s")
+        again = self.ctl("run", file, "--local", "--store", self.store, "--progress", "json", code=1).stderr
+        ends = [json.loads(line) for line in again.splitlines() if line.startswith("{")]
+        self.assertIn(["Succeeded", "GB"], [[end["outcome"], end["unit"]] for end in ends if end["type"] == "attempt"])
+
     def test_no_line_matched(self):
         script = "for i in 1 2 3 4 5 6; do echo \"line $i, 12 imag/sec\"; done"
         result = self.run_script(script, "torch-ddp", code=1)

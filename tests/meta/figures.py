@@ -16,7 +16,7 @@ NO_FIGURE = {
 NO_FIGURE |= {code: "no figure" for code in ("Rehearsal", "Simulated", "Imported", "OneTrial", "MixedHardware", "MixedUnits",
                                              "EfficiencyUnproven", "NonMonotonicTime")}
 # Rows of the table that are no column and no warning: words of a line, or titles that are made.
-WORDS = {"REACHED", "BEST", "KNOWN", "EFF/POD", "EFF/CPU", "PREDICTED SAMPLES/S", "WARM-UP", "MachineBusy"}
+WORDS = {"REACHED", "BEST", "KNOWN", "EFF/POD", "EFF/CPU", "SAMPLES/S", "PREDICTED SAMPLES/S", "WARM-UP", "MachineBusy"}
 
 _COLUMN = re.compile(r'table_column\(\w+, "([^"]+)", TABLE_RIGHT\)|\{"([^"]+)", TABLE_RIGHT\}')
 _TITLES = re.compile(r"\btitles\[\] = \{([^}]*)\}")
