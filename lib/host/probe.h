@@ -7,7 +7,8 @@
 
 #include "core/record.h"
 
-/* Of one probe. A part begins no piece after its time, so it ends on a machine that stands still, too. */
+/* Of one probe. A part begins no piece after its time, so it ends on a machine that stands still, too; but the clock has
+ * three at least, or the one that another process interrupted could be all there is. */
 struct probe_limits {
     int64_t spin_ns, copy_ns;
     size_t copy_bytes; /* of both buffers together */
