@@ -40,14 +40,15 @@ static void print_page(void)
 {
     struct buf page = BUF_INIT;
     roff_begin(&(struct roff_page){"benchworker", 1,
-                                   "trains VGG16 with synchronous parameter servers",
+                                   "trains VGG16 with parameter servers or a ring all-reduce",
                                    BENCHD_VERSION},
                &page);
     roff_section("SYNOPSIS", &page);
     roff_text("`benchworker` ROLE [option...]", &page);
     roff_section("DESCRIPTION", &page);
     roff_text("benchworker is one process of a training run. `benchctl run --local` and benchd "
-              "start trainers and parameter servers; the other roles are for use by hand. "
+              "start trainers, parameter servers, workers and allreduce; the other roles are for "
+              "use by hand. "
               "`benchworker` ROLE `--help` lists the options of a role, and the environment "
               "variables that an option stands for.",
               &page);

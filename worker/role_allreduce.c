@@ -262,7 +262,12 @@ static int write_json(const struct command *c, struct err *err)
                           collective_algorithm_names[c->algorithm], "warmup", (int)p->warmup,
                           "iters", (int)p->iters, "checks", (int)p->checks, "busbw_mean_gb_per_s",
                           busbw_mean(c), "wrong", (json_int_t)c->n_wrong, "rows", c->rows);
-    const int r = o == NULL ? -1 : json_dump_file(o, c->json_file, JSON_INDENT(2));
+    FILE *file = fopen(c->json_file, "we");
+    int r =
+        file == NULL || json_dumpf(o, file, JSON_INDENT(2)) < 0 || putc('\n', file) == EOF ? -1 : 0;
+    if (file != NULL && fclose(file) != 0) {
+        r = -1;
+    }
     json_decref(o);
     return r < 0 ? err_set_errno(err, errno, "write '%s'", c->json_file) : 0;
 }

@@ -92,6 +92,7 @@ def check_tables(tap, backend, carrier):
         tap.equal(sizes, [int(ROW.match(row).group(1)) if ROW.match(row) else row for row in rows], f"{what}: the sizes")
         tap.match("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : [0-9.e-]+\n", table, f"{what}: the foot")
         found = json.loads(ends[0][2])
+        tap.ok(ends[0][2].endswith("}\n"), f"{n} ranks: the JSON ends its last line")
         used = carrier if n > 1 else backend
         tap.equal(used, found["backend"], f"{what}: the backend in JSON")
         tap.match(f" allreduce: {n} ranks?, backend {used}, ", table, f"{what}: the backend in the table")
@@ -122,7 +123,8 @@ def check_options(tap):
         tap.equal(2, done.returncode, f"{args}: usage")
         tap.match(re.escape(says), done.stderr, f"{args}: says why")
     done = subprocess.run([WORKER, "allreduce", "--help"], capture_output=True, text=True, check=False)
-    tap.match("environment: --workers as BENCHD_WORKERS, --iters as BENCHD_STEPS", done.stdout, "--help names variables")
+    tap.match("value from --run on can also be set in the environment: --workers as BENCHD_WORKERS, --iters as BENCHD_STEPS", done.stdout,
+              "--help names variables")
     done = subprocess.run([WORKER, "allreduce", "-b", "4", "-e", "4", "-J", "/nowhere/x"], capture_output=True, text=True, check=False)
     tap.equal(13, done.returncode, "a file that cannot be written: exit code")
     tap.match("write '/nowhere/x'", done.stderr, "a file that cannot be written: says so")
@@ -130,9 +132,9 @@ def check_options(tap):
 
 def check_disagreements(tap):
     rows = [
-        (2, {1: ["-n", 4]}, "differ; give all replicas"),
-        (3, {2: ["--algorithm", "ring"]}, "differ; give all replicas"),
-        (2, {0: ["--backend", "shm"]}, "differ; give all replicas"),
+        (2, {1: ["-n", 4]}, "its sizes, calls, algorithm, backend or number of ranks differ; give all replicas"),
+        (3, {2: ["--algorithm", "ring"]}, "calls, algorithm, backend or number of ranks differ; give all replicas"),
+        (2, {0: ["--backend", "shm"]}, "calls, algorithm, backend or number of ranks differ; give all replicas"),
     ]
     for n, own, says in rows:
         with Ranks(n, ["-b", "4K", "-e", "4K"], own) as ranks:

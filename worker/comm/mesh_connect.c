@@ -60,6 +60,17 @@ static bool all_joined(const struct mesh *m)
     return m->n_joined == m->params.n_ranks - 1;
 }
 
+/* As handshake_agree, in the words of a rank: its digest is of other settings than a training's. */
+static int agree(const struct handshake_side *self, const struct handshake_side *peer,
+                 struct err *err)
+{
+    const int e = handshake_agree(self, peer, err);
+    return e != -EPROTO ? e
+                        : err_set(err, EPROTO,
+                                  "its sizes, calls, algorithm, backend or number of ranks differ; "
+                                  "give all replicas of a run the same settings");
+}
+
 /* ---- ranks before this one ---- */
 
 static int dial_peer(struct mesh *m, struct mesh_peer *p, struct err *err)
@@ -97,7 +108,7 @@ static int on_challenge(struct mesh *m, struct mesh_peer *p, const struct frame 
     }
     conn_send(&p->conn, FRAME_PROOF, proof, sizeof(proof));
     /* The proof is sent even if the two sides differ, so that the other side also learns the reason. */
-    e = handshake_agree(&p->handshake.trainer, &p->handshake.server, err);
+    e = agree(&p->handshake.trainer, &p->handshake.server, err);
     if (e < 0) {
         return -EPROTO;
     }
@@ -264,7 +275,7 @@ static int join(struct mesh *m, struct mesh_peer *guest, struct err *err)
         refuse(m, guest);
         return 0;
     }
-    int e = handshake_agree(&guest->handshake.server, &guest->handshake.trainer, err);
+    int e = agree(&guest->handshake.server, &guest->handshake.trainer, err);
     if (e < 0) {
         return e;
     }
