@@ -14,6 +14,7 @@
 #include "ctl/definition.h"
 #include "ctl/file.h"
 #include "ctl/find.h"
+#include "ctl/local_store.h"
 #include "predict/calibrate.h"
 #include "spec/spec_load.h"
 
@@ -70,8 +71,9 @@ static enum exit_code take_rate(const struct cli *cli, const char *option, doubl
                            text);
 }
 
-static enum exit_code take_number(const struct cli *cli, const char *option, double max,
-                                  double scale, double *ret)
+/* `of`: what the number counts, "" or " of microseconds". */
+static enum exit_code take_number(const struct cli *cli, const char *option, const char *of,
+                                  double max, double scale, double *ret)
 {
     const char *text = args_get(&cli->args, option, NULL);
     double value;
@@ -79,8 +81,8 @@ static enum exit_code take_number(const struct cli *cli, const char *option, dou
         return EXIT_OK;
     }
     if (parse_f64(text, &value) < 0 || value < 0 || value > max) {
-        return cli_error(EXIT_USAGE, NULL, "--%s '%s': expected a number from 0 to %g", option,
-                         text, max);
+        return cli_error(EXIT_USAGE, NULL, "--%s '%s': expected a number%s from 0 to %.15g", option,
+                         text, of, max);
     }
     *ret = value * scale;
     return EXIT_OK;
@@ -122,26 +124,31 @@ static enum exit_code take_links(const struct cli *cli, const struct run_def *de
     code = code != EXIT_OK ? code : take_rate(cli, "server-link", &p->server_bytes_per_s);
     code = code != EXIT_OK ? code : take_rate(cli, "first-link", &p->first_bytes_per_s);
     return code != EXIT_OK ? code
-                           : take_number(cli, "latency", LATENCY_US_MAX, 1e-6, &p->latency_s);
+                           : take_number(cli, "latency", " of microseconds", LATENCY_US_MAX, 1e-6,
+                                         &p->latency_s);
+}
+
+static enum exit_code take_cost(const struct cli *cli, const char *option, double *ret)
+{
+    return take_number(cli, option, " of nanoseconds a byte", COST_NS_MAX, 1e-9, ret);
 }
 
 static enum exit_code take_costs(const struct cli *cli, struct simulate_inputs *in)
 {
     struct gang_costs *c = &in->params.costs;
     double both = -1, jitter = in->trace.jitter_ratio;
-    enum exit_code code = take_number(cli, "server-cost", COST_NS_MAX, 1e-9, &both);
+    enum exit_code code = take_cost(cli, "server-cost", &both);
     if (both >= 0) {
         c->receive = c->send = both;
     }
     double update = -1;
-    code = code != EXIT_OK ? code : take_number(cli, "update-cost", COST_NS_MAX, 1e-9, &update);
+    code = code != EXIT_OK ? code : take_cost(cli, "update-cost", &update);
     if (update >= 0) {
         c->update = c->worker_update = update;
     }
-    code =
-        code != EXIT_OK ? code : take_number(cli, "trainer-cost", COST_NS_MAX, 1e-9, &c->trainer);
-    code = code != EXIT_OK ? code : take_number(cli, "worker-cost", COST_NS_MAX, 1e-9, &c->worker);
-    code = code != EXIT_OK ? code : take_number(cli, "jitter", EMULATED_JITTER_MAX, 1, &jitter);
+    code = code != EXIT_OK ? code : take_cost(cli, "trainer-cost", &c->trainer);
+    code = code != EXIT_OK ? code : take_cost(cli, "worker-cost", &c->worker);
+    code = code != EXIT_OK ? code : take_number(cli, "jitter", "", EMULATED_JITTER_MAX, 1, &jitter);
     in->trace.jitter_ratio = jitter;
     return code;
 }
@@ -291,6 +298,13 @@ static enum exit_code read_run(const struct cli *cli, const char *name, const st
     struct backend *b = NULL;
     struct loaded_run run = {0};
     enum exit_code code = backend_open(cli, &b);
+    if (code == EXIT_UNREACHABLE && !cli->is_local && cli->store == NULL) {
+        _cleanup_(freep) char *url = local_store_url(cli);
+        cli_note_prose(cli,
+                       "if run %s is one of this machine, add --store %s; --local would predict "
+                       "this machine, too",
+                       name, url == NULL ? "sqlite:FILE" : url);
+    }
     if (code == EXIT_OK) {
         code = b->ops->load_run(b, name, &run);
     }
@@ -332,7 +346,8 @@ enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def 
     if (code == EXIT_OK && ret->trace.layers.len == 0) {
         code = cli_error(EXIT_USAGE, RECORD_FIX "; then add --layers layers.yaml",
                          "how long do the layers take? neither the definition nor an option says "
-                         "it");
+                         "it%s",
+                         run == NULL ? "" : ", and the run has the time of whole steps only");
     }
     if (code == EXIT_OK && trace_step_ns(&ret->trace) == 0) {
         code = cli_error(EXIT_USAGE, NULL, "the layers take no time");

@@ -49,7 +49,9 @@ static int check_point(const struct run_def *def, const struct predict_params *p
                        "system '%s' has profile '%s': only systems with profile '%s' are "
                        "simulated%s",
                        system->name, system->profile, PROFILE_NATIVE,
-                       has_native(def) ? "; choose them with --systems" : "");
+                       has_native(def) ? "; choose them with --systems"
+                                       : "; take a definition that trains with it, such as "
+                                         "vgg16-allreduce-sweep");
     }
     if (p->exchange == EXCHANGE_OTHER) {
         return err_set(err, EINVAL,

@@ -168,8 +168,9 @@ class Simulate(cli.CliCase):
             (["--link", "1gbit", "--layers", self.layers, "--cores", "0"], 2, "--cores '0'"),
             (["--link", "1gbit", "--layers", self.layers, "--nodes", "0"], 2, "--nodes '0'"),
             (["--link", "1gbit", "--first-link", "1", "--layers", self.layers], 2, "--first-link '1': expected a number with kbit"),
-            (["--link", "1gbit", "--latency", "-1", "--layers", self.layers], 2, "--latency '-1': expected a number from 0 to"),
-            (["--link", "1gbit", "--worker-cost", "x", "--layers", self.layers], 2, "--worker-cost 'x'"),
+            (["--link", "1gbit", "--latency", "25us", "--layers", self.layers], 2, "--latency '25us': expected a number of microseconds from 0 to 1000000\n"),
+            (["--link", "1gbit", "--worker-cost", "x", "--layers", self.layers], 2, "--worker-cost 'x': expected a number of nanoseconds a byte from 0 to 1000000\n"),
+            (["--link", "1gbit", "--trace", "x7k2p", "--layers", self.layers], 5, "if run x7k2p is one of this machine, add --store sqlite:"),
             (["--link", "1gbit", "--layers-batch", "3"], 2, "--layers-batch goes with --layers"),
             (["--link", "1gbit", "--layers", self.folder / "none"], 3, "none"),
             (["--link", "1gbit", "--layers", self.layers, "--steps", "1000000"], 2, "fewer replicas, or fewer --steps"),
@@ -217,7 +218,8 @@ class Simulate(cli.CliCase):
     def test_what_is_not_simulated(self):
         systems = [{"name": "benchworker", "profile": "none", "command": ["benchworker", "allreduce"], "exchange": {"kind": "PServer"}}]
         done = self.simulate("--layers", self.layers, "--link", "1gbit", code=2, extra={"systems": systems})
-        self.assertIn("system 'benchworker' has profile 'none': only systems with profile 'benchworker' are simulated\n", done.stderr)
+        self.assertIn("system 'benchworker' has profile 'none': only systems with profile 'benchworker' are simulated; "
+                      "take a definition that trains with it, such as vgg16-allreduce-sweep\n", done.stderr)
         systems.append({"name": "ours", "profile": "benchworker"})
         done = self.simulate("--layers", self.layers, "--link", "1gbit", code=2, extra={"systems": systems})
         self.assertIn("are simulated; choose them with --systems\n", done.stderr)
