@@ -91,6 +91,7 @@ static void points_are_matched_by_what_ran(void **state)
             assert_non_null(strstr(err.msg, "run/demo-7k3fq and run/demo-q2v8n have no point in "
                                             "common"));
             assert_non_null(strstr(fix, "compare runs of one definition"));
+            assert_non_null(strstr(fix, "compare RUN --axis NAME"));
         } else {
             assert_int_equal(r, 0);
             _cleanup_(freep) char *matches = matches_text(c);
