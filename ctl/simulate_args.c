@@ -321,6 +321,19 @@ static enum exit_code read_run(const struct cli *cli, const char *name, const st
 
 /* ---- all of it ---- */
 
+/* What the definition says of its own times. Where the sweep alone has a batch, that of all points; 0: they have several. */
+static int64_t batch_of(const struct run_def *def)
+{
+    const struct workload *w = &def->spec->workload;
+    const struct matrix *m = &def->matrix;
+    for (uint32_t i = 1; w->batch_size == 0 && i < m->n_points; i++) {
+        if (m->points[i].batch_size != m->points[0].batch_size) {
+            return 0;
+        }
+    }
+    return w->batch_size > 0 ? w->batch_size : m->points[0].batch_size;
+}
+
 enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def *def,
                                     struct simulate_inputs *ret)
 {
@@ -329,7 +342,7 @@ enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def 
     const char *run = args_get(&cli->args, "trace", NULL);
     enum exit_code code = EXIT_OK;
     *ret = (struct simulate_inputs){
-        .params = {.batch_size = w->batch_size, .threads = w->threads},
+        .params = {.batch_size = batch_of(def), .threads = w->threads},
         .from = BUF_INIT,
     };
     if (layers == NULL && args_get(&cli->args, "layers-batch", NULL) != NULL) {
@@ -351,6 +364,11 @@ enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def 
     }
     if (code == EXIT_OK && trace_step_ns(&ret->trace) == 0) {
         code = cli_error(EXIT_USAGE, NULL, "the layers take no time");
+    }
+    if (code == EXIT_OK && ret->params.batch_size == 0) {
+        code = cli_error(EXIT_USAGE, "add --layers-batch N",
+                         "of which batch are the times of the layers? neither the file nor "
+                         "workload.batchSize says it");
     }
     code = code != EXIT_OK ? code : take_links(cli, def, &ret->params);
     code = code != EXIT_OK ? code : take_costs(cli, ret);

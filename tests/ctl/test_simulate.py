@@ -145,6 +145,25 @@ class Simulate(cli.CliCase):
         point = self.points("--link", "1tbit", "--layers-batch", "2", pservers=(1,))[-1]
         self.assertAlmostEqual(point["seconds"]["step"], STEP_S)
 
+    def test_a_batch_that_only_the_sweep_says(self):
+        """The times are those of the only batch; of one of several an option says it."""
+        workload = {"model": "vgg16-fluid-fc512", "dataset": {"kind": "Synthetic"}, "threads": 1, "seed": 1, "compute": "Real",
+                    "exchange": {"kind": "PServer", "mode": "Sync", "wire": "Fp32"}}
+        one, two = ({"workload": workload, "sweep": {"grid": {"pservers": [1], "trainers": [1], "batch_size": batches}}} for batches in ([4], [2, 4]))
+        point = self.points("--link", "1tbit", extra=one)[-1]
+        self.assertEqual((point["batchSize"], point["timesScaledToBatch"]), (4, False))
+        self.assertAlmostEqual(point["seconds"]["step"], STEP_S)
+        done = self.simulate("--link", "1tbit", "--layers", self.layers, extra=two, code=2)
+        self.assertIn("of which batch are the times of the layers? neither the file nor workload.batchSize says it", done.stderr)
+        self.assertIn("fix: add --layers-batch N", done.stderr)
+        steps = {p["batchSize"]: p["seconds"]["step"] for p in self.points("--link", "1tbit", "--layers-batch", "2", extra=two) if p["baseline"]}
+        self.assertAlmostEqual(steps[4], 2 * STEP_S)
+        layers = [{"name": n, "forwardMicroseconds": 6250, "backwardMicroseconds": 12500} for n in LAYERS]
+        one["workload"] = workload | {"compute": "Emulated", "trace": {"layers": layers}}
+        path = self.define("sim.json", extra=one)
+        point = json.loads(self.ctl("simulate", "-f", path, "--link", "1tbit", "-o", "json").stdout)["points"][-1]
+        self.assertAlmostEqual(point["seconds"]["step"], STEP_S)
+
     def test_lines_fit_and_name_the_servers(self):
         self.env["COLUMNS"] = "80"
         text = self.simulate("--layers", self.layers, "--link", "1gbit", "--jitter", "0.05", "--layers-batch", "1", pservers=(1, 2), repeats=3).stdout
