@@ -321,17 +321,27 @@ static enum exit_code read_run(const struct cli *cli, const char *name, const st
 
 /* ---- all of it ---- */
 
-/* What the definition says of its own times. Where the sweep alone has a batch, that of all points; 0: they have several. */
+/* Of which batch the definition's own times are. Where the sweep alone has one, that of all points; 0: they have several. */
 static int64_t batch_of(const struct run_def *def)
 {
     const struct workload *w = &def->spec->workload;
     const struct matrix *m = &def->matrix;
-    for (uint32_t i = 1; w->batch_size == 0 && i < m->n_points; i++) {
+    if (w->batch_size > 0 && w->compute == COMPUTE_REAL) {
+        return w->batch_size;
+    }
+    for (uint32_t i = 1; i < m->n_points; i++) {
         if (m->points[i].batch_size != m->points[0].batch_size) {
             return 0;
         }
     }
-    return w->batch_size > 0 ? w->batch_size : m->points[0].batch_size;
+    return m->points[0].batch_size;
+}
+
+/* Emulated trainers sleep as the trace says, whatever they have: all the same (spec_check_compute). */
+static int64_t threads_of(const struct run_def *def)
+{
+    const struct workload *w = &def->spec->workload;
+    return w->compute == COMPUTE_EMULATED ? def->matrix.points[0].threads : w->threads;
 }
 
 enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def *def,
@@ -342,7 +352,7 @@ enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def 
     const char *run = args_get(&cli->args, "trace", NULL);
     enum exit_code code = EXIT_OK;
     *ret = (struct simulate_inputs){
-        .params = {.batch_size = batch_of(def), .threads = w->threads},
+        .params = {.batch_size = batch_of(def), .threads = threads_of(def)},
         .from = BUF_INIT,
     };
     if (layers == NULL && args_get(&cli->args, "layers-batch", NULL) != NULL) {

@@ -164,6 +164,17 @@ class Simulate(cli.CliCase):
         point = json.loads(self.ctl("simulate", "-f", path, "--link", "1tbit", "-o", "json").stdout)["points"][-1]
         self.assertAlmostEqual(point["seconds"]["step"], STEP_S)
 
+    def test_an_emulated_batch(self):
+        """Emulated trainers sleep as the trace says, whatever the batch and the threads are that the sweep has."""
+        workload = {"model": "vgg16-fluid-fc512", "dataset": {"kind": "Synthetic"}, "batchSize": 2, "threads": 1, "seed": 1, "compute": "Emulated",
+                    "trace": {"layers": [{"name": n, "forwardMicroseconds": 6250, "backwardMicroseconds": 12500} for n in LAYERS]},
+                    "exchange": {"kind": "PServer", "mode": "Sync", "wire": "Fp32"}}
+        grid = {"pservers": [1], "trainers": [1], "batch_size": [8], "threads": [2]}
+        path = self.define("sim.json", extra={"workload": workload, "sweep": {"grid": grid}})
+        point = json.loads(self.ctl("simulate", "-f", path, "--link", "1tbit", "-o", "json").stdout)["points"][-1]
+        self.assertEqual((point["batchSize"], point["timesScaledToBatch"]), (8, False))
+        self.assertAlmostEqual(point["seconds"]["step"], STEP_S)
+
     def test_lines_fit_and_name_the_servers(self):
         self.env["COLUMNS"] = "80"
         text = self.simulate("--layers", self.layers, "--link", "1gbit", "--jitter", "0.05", "--layers-batch", "1", pservers=(1, 2), repeats=3).stdout
