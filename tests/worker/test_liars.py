@@ -187,6 +187,37 @@ def lying_rank(row):
     return code, {"peer": "worker/1" if ": worker/1: " in stderr else None, "message": stderr}
 
 
+def check_cut_header(tap):
+    """worker/1 ends within a header while worker/0 waits for worker/2: it has closed its connection, and is not silent."""
+    ports = own_ports(3)
+    addrs = [f"{HOST}:{port}" for port in ports]
+    digest = hashlib.sha256(b"Collective Fp32 workers=3 sizes=4096:4096:0:1048576 calls=5:20:1 algorithm=auto backend=tcp").digest()
+    rank = start("allreduce", ["--workers", 3, "--index", 0, "--listen", addrs[0], "--worker-addrs", ",".join(addrs),
+                               "-b", 4096, "-e", 4096, "-J", "/dev/null", "--backend", "tcp"])
+    others = [connect(ports[0], peer.WORKER, i, digest) for i in (1, 2)]
+    for other in others:
+        other.handshake()
+        other.receive_type("WELCOME")
+    others[0].sock.sendall(b"bnc")
+    others[0].sock.close()
+    ended = threading.Event()
+
+    def live():
+        while not ended.wait(0.5):
+            try:
+                others[1].send("HEARTBEAT")
+            except OSError:
+                return  # it has hung up
+    thread = threading.Thread(target=live, daemon=True)
+    thread.start()
+    code, _, stderr = rank.end()
+    ended.set()
+    thread.join()
+    others[1].sock.close()
+    tap.equal(11, code, "the end within a header: exit code")
+    tap.match("worker/0: worker/1: it closed the connection early", stderr, "the end within a header: says so")
+
+
 def wait_until_delivered(sock):
     """What was sent is in the other side's socket: the kernel may hold it back for a moment."""
     end = time.monotonic() + PATIENCE_S
@@ -220,6 +251,7 @@ def check_last_words(tap):
 def main():
     tap = Tap()
     check_last_words(tap)
+    check_cut_header(tap)
     with ThreadPoolExecutor(2) as pool:
         for rows, run, name in ((TRAINER_LIES, lying_trainer, "trainer/0"),
                                 (SERVER_LIES, lying_server, "pserver/0"),

@@ -125,14 +125,34 @@ static bool is_of_another_call(const struct mesh *m, const uint8_t *head)
            le32toh(message) != (uint32_t)m->message;
 }
 
+#define HEAD_BYTES (FRAME_MESSAGE_AT + sizeof(uint32_t))
+
+static ssize_t peek(const struct conn *c, uint8_t ret[static HEAD_BYTES])
+{
+    return recv(c->fd, ret, HEAD_BYTES, MSG_PEEK | MSG_DONTWAIT);
+}
+
+/* Nothing comes behind what the socket holds. */
+static bool has_ended(const struct conn *c)
+{
+    struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
+    return poll(&p, 1, 0) > 0;
+}
+
 /* It looks at a header before its MAC is checked: who forges it gains that its frame is read later, or now and refused. */
 static enum next look(const struct mesh *m, const struct conn *c)
 {
-    uint8_t head[FRAME_MESSAGE_AT + sizeof(uint32_t)];
+    uint8_t head[HEAD_BYTES];
     if (frame_parser_is_inside(&c->rx)) {
         return NEXT_CONTROL; /* a header begins to be read when its type is known */
     }
-    const ssize_t n = recv(c->fd, head, sizeof(head), MSG_PEEK | MSG_DONTWAIT);
+    ssize_t n = peek(c, head);
+    if (n > 0 && n < (ssize_t)sizeof(head) && has_ended(c)) {
+        n = peek(c, head); /* what came before the end */
+        if (n < (ssize_t)sizeof(head)) {
+            return NEXT_CONTROL;
+        }
+    }
     if (n < 0 ? errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR
               : n > 0 && n < (ssize_t)sizeof(head)) {
         return NEXT_NOTHING; /* what comes from now on may be numbers */
