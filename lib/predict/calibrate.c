@@ -7,11 +7,19 @@
 
 #include "core/summary.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "network/def.h"
 #include "predict/fit.h"
 #include "result/limit.h"
 #include "result/transport.h"
+#include "spec/profile.h"
+
+/* Another system of the run computes and exchanges in its own way. */
+static bool is_native(const struct result *r, const struct point *p)
+{
+    return str_eq(r->def->spec->systems.items[p->system].profile, PROFILE_NATIVE);
+}
 
 /* ---- computing ---- */
 
@@ -34,7 +42,8 @@ static const struct point_result *find_smallest(const struct result *r, int64_t 
         const struct point_result *p = &r->points[i];
         const struct point *it = p->point;
         const uint32_t n = point_training_replicas(it);
-        if (n == 0 || training_times(p).n == 0 || (threads > 0 && it->threads != threads) ||
+        if (!is_native(r, it) || n == 0 || training_times(p).n == 0 ||
+            (threads > 0 && it->threads != threads) ||
             (batch_size > 0 && it->batch_size != batch_size)) {
             continue;
         }
@@ -124,7 +133,7 @@ static double jitter_of(const struct point_result *p)
 static bool exchanges_as_simulated(const struct result *r, const struct point *p)
 {
     const struct exchange_mode mode = point_mode(r->def->spec, p);
-    return exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC) &&
+    return is_native(r, p) && exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC) &&
            point_wire(r->def->spec, p) == EXCHANGE_WIRE_FP32;
 }
 
@@ -179,9 +188,9 @@ static const struct point_result *find_alone(const struct result *r, const struc
 {
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         const struct point_result *p = &r->points[i];
-        if (point_training_replicas(p->point) == 1 && p->point->exchange != EXCHANGE_PSERVER &&
-            p->point->batch_size == of->batch_size && p->point->threads == of->threads &&
-            training_times(p).n > 0) {
+        if (is_native(r, p->point) && point_training_replicas(p->point) == 1 &&
+            p->point->exchange != EXCHANGE_PSERVER && p->point->batch_size == of->batch_size &&
+            p->point->threads == of->threads && training_times(p).n > 0) {
             return p;
         }
     }
@@ -243,9 +252,10 @@ int calibrate(const struct result *r, struct calibration *ret, struct err *err)
     struct transports used = {0};
     const struct point_result *p = find_smallest(r, 0, 0);
     if (p == NULL) {
-        return err_set(err, EINVAL,
-                       "run '%s' has no trainer or worker that says how long it computed",
-                       r->def->name);
+        return err_set(
+            err, EINVAL,
+            "run '%s' has no trainer or worker of benchworker that says how long it computed",
+            r->def->name);
     }
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         if (!exchanges_as_simulated(r, r->points[i].point)) {

@@ -399,6 +399,19 @@ class Simulate(cli.CliCase):
             self.assertAlmostEqual(steps[batch][1], backward, places=6)
             self.assertEqual(steps[batch][2], scaled)
 
+    def test_times_of_benchworker_among_others(self):
+        """A run of several systems, the first of which is another program that says its phases."""
+        def says(forward, backward):
+            idle = {phase: 0 for phase in ("data", "send", "wait", "update", "receive")}
+            summary = {"cpu_ns": 10**9, "phase_ns": {**idle, "forward": round(4e9 * forward), "backward": round(4e9 * backward)}}
+            return {"env": [{"name": "FAKE_SUMMARY", "value": json.dumps(summary)}]}
+        systems = [{"name": "theirs", "profile": "none", "command": [cli.FAKE_WORKER], **says(7, 9)},
+                   {"name": "ours", "profile": "benchworker", **says(.1, .2)}]
+        path = self.define("systems.json", extra={"systems": systems}, pservers=(1,), steps=4, repeats=1)
+        self.ctl("run", path, "--store", self.store)
+        done = self.simulate("--link", "1tbit", "--store", self.store, "--trace", self.run_name(), "--layers", self.layers, pservers=(1,))
+        self.assertIn("point 3: forward 100.0 ms, backward 200.0 ms", " ".join(done.stdout.split()))
+
     def test_costs_of_stored_workers(self):
         """Two numbers of them: what a byte costs, and what updating one does."""
         extra = ring((1, 2), {"kind": "AllReduce", "mode": "Sync", "wire": "Fp32"})
