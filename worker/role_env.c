@@ -422,14 +422,14 @@ static int check_compute(struct role_env *e, struct err *err)
 }
 
 /* The place of this replica among the others. */
-static int check_gang(const struct role_env *e, struct err *err)
+static int check_gang(const struct role_env *e, const char *verb, struct err *err)
 {
     const bool listens = e->role == ROLE_PSERVER || (e->role == ROLE_WORKER && e->n_trainers > 1);
     int64_t count = e->role == ROLE_PSERVER ? e->n_pservers : e->n_trainers;
     const char *role = getenv("BENCHD_ROLE");
     if (role != NULL && !str_eq(role, role_to_string(e->role))) {
         return err_set(err, EINVAL, "BENCHD_ROLE is '%s', but the command is benchworker %s", role,
-                       role_to_string(e->role));
+                       verb);
     }
     if (e->index >= count) {
         return err_set(err, EINVAL,
@@ -520,7 +520,7 @@ int role_env_read(enum role role, int argc, char *const *argv, struct role_env *
         return r;
     }
     r = read_exchange(&e, err);
-    r = r < 0 ? r : check_gang(&e, err);
+    r = r < 0 ? r : check_gang(&e, reader.verb, err);
     r = r < 0 ? r : check_training(&e, err);
     e.prints_digest = args_has(&e.args, "print-digest");
     e.prints_accuracy = args_has(&e.args, "print-accuracy");
@@ -547,7 +547,7 @@ int role_env_read_rank(const char *verb, const char *text, const struct arg_opt 
     }
     e.exchange = EXCHANGE_ALL_REDUCE;
     r = e.n_trainers > 1 ? read_addrs(&e, err) : 0;
-    r = r < 0 ? r : check_gang(&e, err);
+    r = r < 0 ? r : check_gang(&e, reader.verb, err);
     if (r < 0) {
         role_env_done(&e);
         return r;

@@ -122,6 +122,9 @@ def check_options(tap):
         done = subprocess.run([WORKER, "allreduce", *args], capture_output=True, text=True, check=False)
         tap.equal(2, done.returncode, f"{args}: usage")
         tap.match(re.escape(says), done.stderr, f"{args}: says why")
+    done = subprocess.run([WORKER, "allreduce"], env={**os.environ, "BENCHD_ROLE": "trainer"}, capture_output=True, text=True, check=False)
+    tap.equal(2, done.returncode, "another role: usage")
+    tap.match("BENCHD_ROLE is 'trainer', but the command is benchworker allreduce\n", done.stderr, "another role: says what was typed")
     done = subprocess.run([WORKER, "allreduce", "--help"], capture_output=True, text=True, check=False)
     tap.match("value from --run on can also be set in the environment: --workers as BENCHD_WORKERS, --iters as BENCHD_STEPS", done.stdout,
               "--help names variables")
