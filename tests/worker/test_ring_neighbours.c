@@ -199,6 +199,32 @@ static void who_welcomes_late_hears_who_died(void **state)
     x->ops->free(x);
 }
 
+/* The step after the last number is not this one, the first. */
+static void parameters_of_no_step_are_not_taken(void **state)
+{
+    (void)state;
+    struct ring_rig rig;
+    struct exchange *x;
+    struct neighbour prev, next;
+    struct err err = {0};
+    ring_rig_init(&rig, 64, 3, 0);
+    const struct exchange_ring_params p = ring_rig_params(&rig, 1);
+    assert_int_equal(exchange_ring_new(&p, &x, &err), 0);
+    be_dialled(&next, &rig, 2);
+    dial(&prev, &rig, 0);
+    say(&next, FRAME_WELCOME, NULL, 0);
+    conn_send_count(&next.conn, FRAME_TAKEN, UINT64_MAX, 1);
+    assert_true(conn_pump_tx(&next.conn, SIZE_MAX, &err) >= 0);
+    assert_true(hears(&prev, FRAME_ABORT));
+    print_message("# worker/0 is told: %s\n", prev.told.message);
+    assert_non_null(strstr(prev.told.message, "TAKEN of 1 slices of step 18446744073709551615 is"));
+    assert_int_equal(prev.told.peer.index, 2);
+    conn_close(&prev.conn);
+    conn_close(&next.conn);
+    assert_true(x->ops->barrier(x, &err) < 0);
+    x->ops->free(x);
+}
+
 /* ---- a frame that comes slowly ---- */
 
 #define N_PARAMS 100000
@@ -302,6 +328,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_of_a_frame_are_read),
         cmocka_unit_test(who_welcomes_late_hears_who_died),
+        cmocka_unit_test(parameters_of_no_step_are_not_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

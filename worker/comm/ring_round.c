@@ -230,7 +230,8 @@ int ring_round_told(struct ring *r, const struct frame *f, struct err *err)
         round->n_taken = f->slice;
         return 0;
     }
-    if (!is_credit && f->step + 1 == round->step && f->slice <= n_to_pass_on(r)) {
+    if (!is_credit && round->step > 0 && f->step == round->step - 1 &&
+        f->slice <= n_to_pass_on(r)) {
         return 0; /* this step ended first */
     }
     return err_set(err, EPROTO, "%s of %" PRIu32 " slices of step %" PRIu64 " is not expected now",
