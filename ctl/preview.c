@@ -443,12 +443,14 @@ void preview_rehearsal(const struct run_def *def, struct buf *out)
     }
     const struct point *p = &def->matrix.points[worst];
     const uint32_t trainers = point_training_replicas(p), servers = p->replicas[ROLE_PSERVER];
+    _cleanup_(freep) char *and_servers =
+        servers == 0 ? NULL : xasprintf(" + %u pserver%s", servers, servers == 1 ? "" : "s");
     buf_printf(out,
-               "rehearsal: point %u needs %lld busy threads (%u %s%s x %lld + %u pserver%s),\n"
+               "rehearsal: point %u needs %lld busy threads (%u %s%s x %lld%s),\n"
                "  but this machine has %lld CPU%s: compare the figures within this run only\n",
                worst, (long long)point_busy_threads(p), trainers,
                role_to_string(point_training_role(p)), trainers == 1 ? "" : "s",
-               (long long)p->threads, servers, servers == 1 ? "" : "s", (long long)def->cpus,
+               (long long)p->threads, and_servers == NULL ? "" : and_servers, (long long)def->cpus,
                def->cpus == 1 ? "" : "s");
 }
 

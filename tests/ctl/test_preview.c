@@ -141,6 +141,15 @@ static void test_rehearsal(void **state)
         buf_done(&out);
         run_def_free(def);
     }
+    struct run_def *ring = make_def("{trainers: [4]}", 1);
+    for (uint32_t i = 0; i < ring->matrix.n_points; i++) {
+        ring->matrix.points[i].replicas[ROLE_PSERVER] = 0;
+    }
+    struct buf out = BUF_INIT;
+    preview_rehearsal(ring, &out);
+    assert_non_null(strstr(buf_cstr(&out), " busy threads (4 trainers x 1),\n")); /* no servers */
+    buf_done(&out);
+    run_def_free(ring);
 }
 
 static void test_emulated(void **state)
