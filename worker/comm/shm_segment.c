@@ -76,6 +76,18 @@ static int map(struct shm_segment *s, int protection, struct err *err)
     return 0;
 }
 
+/* What is reserved below is there, so more than the machine has would end other processes before it is refused. A private mapping
+ * of as much is refused first, by the machine's own rules. */
+static int check_memory(size_t bytes, struct err *err)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) {
+        return err_set_errno(err, errno, "this machine has no %zu bytes of memory to share", bytes);
+    }
+    (void)munmap(at, bytes); /* it is ours, and was never touched */
+    return 0;
+}
+
 static int reserve(const struct shm_segment *s, size_t at, size_t bytes, struct err *err)
 {
     int code;
@@ -105,6 +117,9 @@ int shm_segment_reserve(struct shm_segment *s, size_t offset, size_t n, struct e
 
 static int make(struct shm_segment *s, struct err *err)
 {
+    if (check_memory(s->layout.bytes, err) < 0) {
+        return -ENOMEM;
+    }
     s->fd = memfd_create("benchworker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (s->fd < 0) {
         return err_set_errno(err, errno, "make shared memory");
