@@ -26,6 +26,8 @@ NOT_OURS = {
     "stdio.h": "libc",
     "cpuid.h": "the compiler",
     "cmocka.h": "a library",
+    "nccl.h": "a library",
+    "cuda.h": "a library",
 }
 
 _PATH = re.compile(rf"(?<![\w./<>$~*{{}}-])((?:[\w*.{{}},-]+/)+[\w*.{{}},-]*[\w*}}])(?![\w(<$]|/[\w*{{])")
