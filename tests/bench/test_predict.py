@@ -132,6 +132,15 @@ class Predict(unittest.TestCase):
                     bars = predict.validate(fake, options())
                 self.assertEqual([bar.is_reached for bar in bars], expected)
 
+    def test_a_large_gang_is_no_load_of_others(self):
+        for kind, expected in (("scale", [True, True]), ("emulated", [False, False])):
+            loads = iter([0, 99])
+            fake = Fake()
+            fake.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+            with self.subTest(kind), unittest.mock.patch.object(os, "getloadavg", lambda loads=loads: (next(loads), 0, 0)), \
+                    contextlib.redirect_stdout(io.StringIO()):
+                self.assertEqual([bar.is_reached for bar in predict.validate(fake, options(kind=[kind]))], expected)
+
     def test_what_is_kept_is_not_measured_again(self):
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
