@@ -25,8 +25,6 @@
 #define RECORD_FIX "record them: benchworker bench --batch N -o trace >layers.yaml"
 #define RATE_MIN_BITS 1 /* near 0 a step takes more seconds than a number holds */
 #define RATE_MAX_BITS 1e15
-/* Of 1538 bytes that a full frame takes of an Ethernet, with its preamble and the gap behind it, TCP carries 1448. */
-#define PAYLOAD (1448.0 / 1538)
 
 /* ---- options ---- */
 
@@ -48,7 +46,7 @@ static int parse_rate(const char *text, double *ret)
             return -EINVAL;
         }
         const double bits = value * units[i].bits;
-        *ret = bits / 8 * PAYLOAD;
+        *ret = bits / 8 * PREDICT_ETHERNET_PAYLOAD;
         return bits < RATE_MIN_BITS || bits > RATE_MAX_BITS ? -ERANGE : 0;
     }
     return -EINVAL;
@@ -88,15 +86,33 @@ static enum exit_code take_number(const struct cli *cli, const char *option, con
     return EXIT_OK;
 }
 
-/* Points that exchange over links which the definition does not shape. */
-static uint32_t n_unshaped(const struct run_def *def)
+/* Does a point exchange over links that the definition does not shape? */
+static bool needs_links(const struct run_def *def)
 {
-    uint32_t n = 0;
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         const struct point *p = &def->matrix.points[i];
-        n += p->exchange != EXCHANGE_NONE && p->link.bits_per_s == 0;
+        if (p->exchange != EXCHANGE_NONE && p->link.bits_per_s == 0) {
+            return true;
+        }
     }
-    return n;
+    return false;
+}
+
+/* An option that would change no point. */
+static enum exit_code check_shaped(const struct cli *cli, const struct run_def *def)
+{
+    static const char *const options[] = {"link", "server-link", "first-link", "latency"};
+    if (!spec_shapes_links(def->spec) || needs_links(def)) {
+        return EXIT_OK;
+    }
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        if (args_get(&cli->args, options[i], NULL) != NULL) {
+            _cleanup_(freep) char *fix = xasprintf("leave --%s out", options[i]);
+            return cli_error(EXIT_USAGE, fix, "--%s: the definition shapes the links of all points",
+                             options[i]);
+        }
+    }
+    return EXIT_OK;
 }
 
 static enum exit_code take_links(const struct cli *cli, const struct run_def *def,
@@ -110,16 +126,13 @@ static enum exit_code take_links(const struct cli *cli, const struct run_def *de
                          cores, CORES_MAX);
     }
     p->n_cores = (double)n_cores;
-    const bool has_link = args_get(&cli->args, "link", NULL) != NULL;
-    if (has_link && n_unshaped(def) == 0) {
-        return cli_error(EXIT_USAGE, "leave --link out",
-                         "--link: the definition says the link of each point that exchanges");
-    }
-    if (n_cores == 0 && !has_link && n_unshaped(def) > 0) {
-        return cli_error(EXIT_USAGE, "for example --link 10gbit; or --cores 2, all on one machine",
+    enum exit_code code = check_shaped(cli, def);
+    if (code == EXIT_OK && n_cores == 0 && args_get(&cli->args, "link", NULL) == NULL &&
+        needs_links(def)) {
+        code = cli_error(EXIT_USAGE, "for example --link 10gbit; or --cores 2, all on one machine",
                          "how fast is the network? --link is missing");
     }
-    enum exit_code code = take_rate(cli, "link", &p->trainer_bytes_per_s);
+    code = code != EXIT_OK ? code : take_rate(cli, "link", &p->trainer_bytes_per_s);
     p->server_bytes_per_s = p->trainer_bytes_per_s;
     code = code != EXIT_OK ? code : take_rate(cli, "server-link", &p->server_bytes_per_s);
     code = code != EXIT_OK ? code : take_rate(cli, "first-link", &p->first_bytes_per_s);

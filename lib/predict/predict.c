@@ -12,8 +12,6 @@
 
 #define HIDDEN 0.1   /* as in result/limit.c */
 #define USED_UP 0.95 /* of shared cores */
-/* A link that benchctl shapes counts Ethernet frames of 1514 bytes, of which TCP carries 1448. */
-#define SHAPED_PAYLOAD (1448.0 / 1514)
 
 static const char *const limits[] = {
     [PREDICT_COMPUTE] = "Compute",          [PREDICT_STRAGGLER] = "Straggler",
@@ -240,7 +238,7 @@ static void take_link(const struct point *point, struct gang_params *g)
 {
     if (point->link.bits_per_s > 0) {
         g->trainer_bytes_per_s = g->server_bytes_per_s =
-            (double)point->link.bits_per_s / 8 * SHAPED_PAYLOAD;
+            (double)point->link.bits_per_s / 8 * PREDICT_SHAPED_PAYLOAD;
         g->first_bytes_per_s = 0;
         g->latency_s = (double)point->link.delay_ns / 1e9;
     }

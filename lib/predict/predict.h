@@ -18,13 +18,19 @@
 #include "result/stats.h"
 #include "spec/run_def.h"
 
+/* What TCP carries of a link's rate. A full frame takes 1538 bytes of an Ethernet, with its preamble and the gap after it. A link that
+ * benchctl shapes counts 1514 bytes of it. The payload is 1448 bytes. */
+#define PREDICT_ETHERNET_PAYLOAD (1448.0 / 1538)
+#define PREDICT_SHAPED_PAYLOAD (1448.0 / 1514)
+
 struct predict_params {
     const struct trace *trace;   /* borrowed: how long the layers take, and the jitter */
     int64_t batch_size, threads; /* that these times are of */
     /* Borrowed, NULL: none. At a point with one of these batches the layers take so long together, each its share of the trace. */
     const struct passes *passes;
     struct gang_costs costs;
-    /* As in gang.h, like the rest. A worker's link is a trainer's. Not of points whose links the definition shapes. */
+    /* As in gang.h, like the rest. A worker's link is a trainer's. Of payload. A point whose links the
+     * definition shapes has those instead. */
     double trainer_bytes_per_s, server_bytes_per_s, first_bytes_per_s;
     double latency_s;
     double n_cores;

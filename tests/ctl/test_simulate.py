@@ -111,8 +111,17 @@ class Simulate(cli.CliCase):
         self.assertAlmostEqual(step(swept), step(self.linked({"link": {"rate": "2mbit"}})), places=6)
         self.assertAlmostEqual(step(swept, 1), step(self.linked({}, "--link", "1mbit")), places=6)
         self.assertIn("--link is missing", self.linked({}, sweep=("2mbit", "none"), code=2).stderr)
-        text = self.linked({"link": {"rate": "1mbit"}}, "--link", "1mbit", code=2).stderr
-        self.assertIn("--link: the definition says the link of each point that exchanges\nfix: leave --link out", text)
+        for option, value in (("link", "1mbit"), ("server-link", "1mbit"), ("first-link", "1mbit"), ("latency", "25")):
+            text = self.linked({"link": {"rate": "1mbit"}}, f"--{option}", value, code=2).stderr
+            self.assertIn(f"--{option}: the definition shapes the links of all points\nfix: leave --{option} out", text)
+
+    def test_a_link_where_nothing_exchanges(self):
+        """It is neither needed nor a contradiction."""
+        path = str(cli.ROOT / "benchmarks" / "vgg16-single-node.yaml")
+        for link in ([], ["--link", "10gbit"]):
+            done = self.ctl("simulate", "-f", path, "--systems", "benchworker", "--layers", str(self.layers), "--layers-batch", "64",
+                            "--steps", "2", *link)
+            self.assertIn("Predicted, not measured", done.stdout)
 
     def test_servers_are_compared_behind_the_same_links(self):
         spec = {"sweep": {"grid": {"pservers": [1, 2], "trainers": [4], "link": ["1gbit", "10gbit"]}}}
