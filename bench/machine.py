@@ -35,8 +35,9 @@ def one_cpu_each(n):
     usable = sorted(os.sched_getaffinity(0))
     if len(usable) < n:
         return [None] * n
-    threads = {cpu: sum(first_thread(other) == first_thread(cpu) for other in usable if other < cpu) for cpu in usable}
-    return sorted(usable, key=lambda cpu: (threads[cpu], cpu))[:n]
+    cores = [first_thread(cpu) for cpu in usable]
+    nth_of_core = {cpu: cores[:i].count(cores[i]) for i, cpu in enumerate(usable)}
+    return sorted(usable, key=nth_of_core.get)[:n]
 
 
 def cpu_info():

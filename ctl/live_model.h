@@ -56,7 +56,7 @@ void live_model_record(struct live_model *m, const struct replica_id *id,
 /* Of a succeeded attempt, over all its trainers; NaN when one of them left no usable summary
  * (core/throughput.h). */
 double live_model_throughput(const struct live_model *m, const struct attempt_row *row);
-/* What that counts a second. */
+/* The unit of that. */
 enum summary_unit live_model_unit(const struct live_model *m, const struct attempt_row *row);
 /* Samples/s of the running attempt over all its trainers; 0: no step was measured. Trainers that do not report
  * count like those that do: then *ret_is_estimate. */

@@ -458,8 +458,7 @@ static void print_help(const struct reader *reader, const struct arg_opt *option
     struct buf text = BUF_INIT;
     args_help(options, n, &text);
     printf("Usage: benchworker %s [OPTION...]\n\n%s\n\nAn option with a value%s can also be set in "
-           "the "
-           "environment: --%s. The option takes precedence.\n\n"
+           "the environment: --%s. The option takes precedence.\n\n"
            "Options:\n%s",
            reader->verb, reader->text, reader->bit == RANK ? " from --run on" : "",
            reader->bit == RANK ? "workers as BENCHD_WORKERS, --iters as BENCHD_STEPS"

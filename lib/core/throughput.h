@@ -10,6 +10,6 @@
  * replica that leads (role.h) left no usable summary, or their units do not add up. */
 double throughput_of_attempt(const struct attempt_row *row,
                              const uint32_t sizes[static ROLE_COUNT]);
-/* What it counts a second. Samples where there is none. */
+/* The unit of that throughput. Where that is NaN, it means nothing. */
 enum summary_unit throughput_unit_of_attempt(const struct attempt_row *row,
                                              const uint32_t sizes[static ROLE_COUNT]);

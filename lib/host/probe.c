@@ -12,7 +12,7 @@
 
 #define PIECES_MAX 192
 #define SPIN_PIECES 64
-#define SPIN_PIECES_LEAST 3 /* so that the median is none in which somebody else had the core */
+#define SPIN_PIECES_LEAST 3 /* one may be interrupted: it is not the median then */
 #define SPINS (1u << 16)    /* a piece: 0.1 ms at 3 GHz, far below the time slice of a scheduler */
 #define COPY_PIECE_BYTES ((size_t)1 << 20)
 #define COPY_PASSES 3

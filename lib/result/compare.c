@@ -279,8 +279,7 @@ static int check_points(const struct comparison *c, const char **ret_fix, struct
     const char *a = c->base->def->name, *b = c->candidate->def->name;
     if (c->points.len == 0) {
         *ret_fix = "compare runs of one definition and the same values, which benchctl describe "
-                   "RUN shows; "
-                   "or sweep both values in one run, and compare RUN --axis NAME";
+                   "RUN shows; or sweep both values in one run, and compare RUN --axis NAME";
         return err_set(err, EINVAL,
                        "run/%s and run/%s have no point in common: none has the same system, "
                        "replicas, batch size, threads and other parameters",

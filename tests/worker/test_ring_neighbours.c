@@ -167,21 +167,30 @@ static void dial(struct neighbour *n, const struct ring_rig *rig, uint32_t index
     assert_true(hears(n, FRAME_WELCOME));
 }
 
+/* worker/1 between two neighbours, of which the one before has joined. */
+static struct exchange *stand_between(struct ring_rig *rig, struct neighbour *prev,
+                                      struct neighbour *next)
+{
+    struct exchange *x;
+    struct err err = {0};
+    ring_rig_init(rig, 64, 3, 0);
+    const struct exchange_ring_params p = ring_rig_params(rig, 1);
+    assert_int_equal(exchange_ring_new(&p, &x, &err), 0);
+    be_dialled(next, rig, 2);
+    dial(prev, rig, 0);
+    return x;
+}
+
 /* A worker whose neighbour dies without a word while the other one has not welcomed it yet: that one would name this worker,
  * which ends. */
 static void who_welcomes_late_hears_who_died(void **state)
 {
     (void)state;
     struct ring_rig rig;
-    struct exchange *x;
     struct neighbour prev, next;
     struct exchange_fault fault;
     struct err err = {0};
-    ring_rig_init(&rig, 64, 3, 0);
-    const struct exchange_ring_params p = ring_rig_params(&rig, 1);
-    assert_int_equal(exchange_ring_new(&p, &x, &err), 0);
-    be_dialled(&next, &rig, 2);
-    dial(&prev, &rig, 0);
+    struct exchange *x = stand_between(&rig, &prev, &next);
     assert_int_equal(shutdown(prev.conn.fd, SHUT_WR), 0);
     hears_the_end(&prev); /* so worker/1 has met it */
     say(&next, FRAME_WELCOME, NULL, 0);
@@ -204,14 +213,9 @@ static void parameters_of_no_step_are_not_taken(void **state)
 {
     (void)state;
     struct ring_rig rig;
-    struct exchange *x;
     struct neighbour prev, next;
     struct err err = {0};
-    ring_rig_init(&rig, 64, 3, 0);
-    const struct exchange_ring_params p = ring_rig_params(&rig, 1);
-    assert_int_equal(exchange_ring_new(&p, &x, &err), 0);
-    be_dialled(&next, &rig, 2);
-    dial(&prev, &rig, 0);
+    struct exchange *x = stand_between(&rig, &prev, &next);
     say(&next, FRAME_WELCOME, NULL, 0);
     conn_send_count(&next.conn, FRAME_TAKEN, UINT64_MAX, 1);
     assert_true(conn_pump_tx(&next.conn, SIZE_MAX, &err) >= 0);

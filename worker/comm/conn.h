@@ -117,8 +117,8 @@ void conn_wake_at(struct conn *c, size_t n);
 /* When the frame that has begun is whole, or the next one begins. Read at each tick all the same: a part is a sign of life. */
 void conn_wake_at_frame(struct conn *c);
 
-/* The kernel takes hardly more than n bytes that it has not sent yet: what it holds nothing can overtake, and behind a slow link that
- * would be megabytes. Not where the peer is to be kept busy whatever comes: each n bytes cost a wake-up. */
+/* From now on the kernel holds little more than n bytes that it has not sent. Without a limit it holds megabytes behind a slow link, and no
+ * frame can overtake them. Each n bytes cost a wake-up, so set no limit where nothing needs to overtake. */
 void conn_limit_unsent(struct conn *c, size_t n);
 
 /* Sends what is queued (the caller has queued ABORT or GOODBYE), ends the stream, waits until the

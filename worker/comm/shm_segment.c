@@ -76,8 +76,8 @@ static int map(struct shm_segment *s, int protection, struct err *err)
     return 0;
 }
 
-/* What is reserved below is there, so more than the machine has would end other processes before it is refused. A private mapping
- * of as much is refused first, by the machine's own rules. */
+/* `reserve` takes page after page, so the kernel would end other processes before it refuses more than the machine has. It refuses a
+ * private mapping of that size at once. */
 static int check_memory(size_t bytes, struct err *err)
 {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
