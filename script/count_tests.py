@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Adds up the logs of `meson test` (testlog.json): names what failed or was skipped and why, and ends
-with the line 'N passed, N failed' (', N skipped' if any).
+"""Adds up the logs of `meson test` (testlog.json): prints the stages and the slowest tests with their seconds, names what
+failed or was skipped and why, and ends with the line 'N passed, N failed' (', N skipped' if any).
 
-Usage: count_tests.py LABEL.json...
+Usage: count_tests.py [--stages FILE] LABEL.json...
+
+FILE has a line 'SECONDS NAME' for each stage of script/test.
 
 A program that speaks TAP counts by its cases, any other as one. A program that crashed or ran out of
 time is a failure whatever its cases said, and so is a log without a single test."""
+import argparse
 import json
 import pathlib
 import re
 import sys
 
+SLOWEST = 20
 TAP = re.compile(r"^(not )?ok\b *\d* *-? *(.*?)(?: *# *(skip|todo)\b *(.*))?$", re.I)
 
 
@@ -31,16 +35,38 @@ def cases_of(test):
         yield "failed", "", test["result"]
 
 
-def main(paths):
+def print_seconds(title, rows):
+    print(title)
+    for seconds, name in rows:
+        print(f"{seconds:7.0f} s  {name}")
+    print()
+
+
+def stages_of(path):
+    rows = [line.split(" ", 1) for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines()]
+    rows = [(float(seconds), name) for seconds, name in rows]
+    return [*rows, (sum(seconds for seconds, _ in rows), "together")]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--stages")
+    parser.add_argument("logs", nargs="+", type=pathlib.Path)
+    options = parser.parse_args()
     lists = {"passed": [], "failed": [], "skipped": []}
-    for path in map(pathlib.Path, paths):
+    durations = []
+    for path in options.logs:
         tests = [json.loads(line) for line in path.read_text().splitlines()]
         if not tests:
             lists["failed"].append(f"{path.stem}: no test ran")
         for test in tests:
+            durations.append((test.get("duration", 0), f"{path.stem}: {test['name']}"))
             for outcome, name, reason in cases_of(test):
                 words = [f"{path.stem}:", test["name"], name, f"({reason})" if reason else ""]
                 lists[outcome].append(" ".join(filter(None, words)))
+    if options.stages is not None:
+        print_seconds("stages", stages_of(options.stages))
+        print_seconds("slowest tests", sorted(durations, reverse=True)[:SLOWEST])
     for outcome in ("skipped", "failed"):
         for line in lists[outcome]:
             print(f"{outcome.upper():8}{line}")
@@ -50,4 +76,4 @@ def main(paths):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
