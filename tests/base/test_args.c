@@ -1,11 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/args.h"
 
 static const struct arg_opt opts[] = {
@@ -20,9 +13,8 @@ static int parse(struct args *a, struct err *err, int n, char *const *argv)
     return args_parse(opts, N_OPTS, n, argv, a, err);
 }
 
-static void options_and_words_mix(void **state)
+TEST(options_and_words_mix)
 {
-    (void)state;
     char *argv[] = {"sweep", "--set", "a=1", "--local", "--set=b=2", "-ojson", "--", "--x"};
     struct args a;
     assert_int_equal(parse(&a, NULL, 8, argv), 0);
@@ -38,9 +30,8 @@ static void options_and_words_mix(void **state)
     args_done(&a);
 }
 
-static void the_last_of_equal_options_counts(void **state)
+TEST(the_last_of_equal_options_counts)
 {
-    (void)state;
     char *argv[] = {"--output=json", "-", "-ocsv", "--", "--output=markdown"};
     struct args a;
     assert_int_equal(parse(&a, NULL, 5, argv), 0);
@@ -52,9 +43,8 @@ static void the_last_of_equal_options_counts(void **state)
     args_done(&a);
 }
 
-static void errors_say_what_to_do(void **state)
+TEST(errors_say_what_to_do)
 {
-    (void)state;
     static const struct {
         char *argv[2];
         int n;
@@ -74,9 +64,8 @@ static void errors_say_what_to_do(void **state)
     }
 }
 
-static void help_lists_the_table(void **state)
+TEST(help_lists_the_table)
 {
-    (void)state;
     struct buf b = BUF_INIT;
     args_help(opts, N_OPTS, &b);
     assert_non_null(strstr(buf_cstr(&b), "-o, --output FORMAT"));
@@ -84,9 +73,8 @@ static void help_lists_the_table(void **state)
     buf_done(&b);
 }
 
-static void help_is_folded_at_80_columns(void **state)
+TEST(help_is_folded_at_80_columns)
 {
-    (void)state;
     static const struct arg_opt rows[] = {
         {"short", 's', NULL, "Fits"},
         {"edge", 0, "FILE", "This text ends with the last column, the next one does"},
@@ -115,9 +103,8 @@ static struct args_end typed(struct args *a, int n, char *const *argv)
     return end;
 }
 
-static void the_last_word_is_what_is_being_typed(void **state)
+TEST(the_last_word_is_what_is_being_typed)
 {
-    (void)state;
     static const struct {
         char *argv[4];
         int n;
@@ -151,9 +138,8 @@ static void the_last_word_is_what_is_being_typed(void **state)
     }
 }
 
-static void what_was_typed_before_is_parsed(void **state)
+TEST(what_was_typed_before_is_parsed)
 {
-    (void)state;
     char *argv[] = {"run", "--set", "a=1", "--nonsense", "--set=b=2", "--local", "x"};
     struct args a;
     (void)typed(&a, 7, argv);
@@ -163,18 +149,4 @@ static void what_was_typed_before_is_parsed(void **state)
     assert_string_equal(args_get_nth(&a, "set", 1), "b=2");
     assert_true(args_has(&a, "local"));
     args_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_and_words_mix),
-        cmocka_unit_test(the_last_of_equal_options_counts),
-        cmocka_unit_test(errors_say_what_to_do),
-        cmocka_unit_test(help_lists_the_table),
-        cmocka_unit_test(help_is_folded_at_80_columns),
-        cmocka_unit_test(the_last_word_is_what_is_being_typed),
-        cmocka_unit_test(what_was_typed_before_is_parsed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,12 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
 #include <errno.h>
 
-static void grows_and_stays_terminated(void **state)
+TEST(grows_and_stays_terminated)
 {
-    (void)state;
     struct buf b = BUF_INIT;
     assert_string_equal(buf_cstr(&b), "");
     for (int i = 0; i < 1000; i++) {
@@ -28,9 +20,8 @@ static void grows_and_stays_terminated(void **state)
     buf_done(&b);
 }
 
-static void limit_is_exact_and_keeps_content(void **state)
+TEST(limit_is_exact_and_keeps_content)
 {
-    (void)state;
     struct buf b;
     buf_init(&b, 8);
     assert_int_equal(buf_try_append(&b, "12345678", 8), 0);
@@ -43,9 +34,8 @@ static void limit_is_exact_and_keeps_content(void **state)
     buf_done(&b);
 }
 
-static void take_hands_over(void **state)
+TEST(take_hands_over)
 {
-    (void)state;
     struct buf b = BUF_INIT;
     _cleanup_(freep) char *empty = buf_take(&b);
     assert_string_equal(empty, "");
@@ -56,9 +46,8 @@ static void take_hands_over(void **state)
     assert_null(b.data);
 }
 
-static void foreign_text_becomes_utf8(void **state)
+TEST(foreign_text_becomes_utf8)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t max;
@@ -87,9 +76,8 @@ static void foreign_text_becomes_utf8(void **state)
     }
 }
 
-static void vec_keeps_order(void **state)
+TEST(vec_keeps_order)
 {
-    (void)state;
     VEC(int) v = {0};
     for (int i = 0; i < 100; i++) {
         *vec_push(&v) = i;
@@ -102,16 +90,4 @@ static void vec_keeps_order(void **state)
     assert_int_equal(v.len, 100);
     vec_done(&v);
     assert_null(v.items);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grows_and_stays_terminated),
-        cmocka_unit_test(limit_is_exact_and_keeps_content),
-        cmocka_unit_test(take_hands_over),
-        cmocka_unit_test(foreign_text_becomes_utf8),
-        cmocka_unit_test(vec_keeps_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* The date that nobody can set. The clocks of the machine are the test's (-Wl,--wrap). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/clock.h"
 
 static int64_t wall_s, boot_s;
@@ -18,9 +13,8 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *ret)
     return 0;
 }
 
-static void test_a_step_of_the_clock(void **state)
+TEST(test_a_step_of_the_clock)
 {
-    (void)state;
     static const struct {
         const char *name;
         int64_t wall_s, boot_s, steady_ms, unix_ms;
@@ -39,10 +33,4 @@ static void test_a_step_of_the_clock(void **state)
                      (long long)clock_unix_ms());
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_step_of_the_clock)};
-    return cmocka_run_group_tests_name("base/clock", tests, NULL, NULL);
 }

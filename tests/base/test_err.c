@@ -1,16 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/err.h"
 
-static void set_formats_and_returns_minus_code(void **state)
+TEST(set_formats_and_returns_minus_code)
 {
-    (void)state;
     struct err err;
     assert_int_equal(err_set(&err, EPROTO, "line of %d bytes", 7), -EPROTO);
     assert_int_equal(err.code, EPROTO);
@@ -18,17 +10,15 @@ static void set_formats_and_returns_minus_code(void **state)
     assert_int_equal(err_set(NULL, EIO, "nobody listens"), -EIO);
 }
 
-static void set_errno_appends_the_reason(void **state)
+TEST(set_errno_appends_the_reason)
 {
-    (void)state;
     struct err err;
     assert_int_equal(err_set_errno(&err, ENOENT, "open '%s'", "x.yaml"), -ENOENT);
     assert_string_equal(err.msg, "open 'x.yaml': No such file or directory");
 }
 
-static void set_errno_cuts_the_text_never_the_reason(void **state)
+TEST(set_errno_cuts_the_text_never_the_reason)
 {
-    (void)state;
     char what[ERR_MSG_SIZE + 100];
     memset(what, 'w', sizeof(what) - 1);
     what[sizeof(what) - 1] = '\0';
@@ -40,9 +30,8 @@ static void set_errno_cuts_the_text_never_the_reason(void **state)
     assert_int_equal(err.msg[0], 'w');
 }
 
-static void wrap_reads_outside_in(void **state)
+TEST(wrap_reads_outside_in)
 {
-    (void)state;
     struct err err;
     int r = err_set(&err, EIO, "disk full");
     r = err_wrap(&err, r, "save attempt %d", 3);
@@ -51,9 +40,8 @@ static void wrap_reads_outside_in(void **state)
     assert_string_equal(err.msg, "run 'a': save attempt 3: disk full");
 }
 
-static void wrap_cuts_context_never_the_cause(void **state)
+TEST(wrap_cuts_context_never_the_cause)
 {
-    (void)state;
     char cause[501], context[101];
     memset(cause, 'c', 500);
     cause[500] = '\0';
@@ -68,16 +56,4 @@ static void wrap_cuts_context_never_the_cause(void **state)
     const struct err full = err;
     assert_int_equal(err_wrap(&err, r, "more"), -EIO);
     assert_string_equal(err.msg, full.msg); /* no room is left */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(set_formats_and_returns_minus_code),
-        cmocka_unit_test(set_errno_appends_the_reason),
-        cmocka_unit_test(set_errno_cuts_the_text_never_the_reason),
-        cmocka_unit_test(wrap_reads_outside_in),
-        cmocka_unit_test(wrap_cuts_context_never_the_cause),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/histogram.h"
 
 #define MS INT64_C(1000000)
 
-static void a_time_is_in_one_bucket(void **state)
+TEST(a_time_is_in_one_bucket)
 {
     static const struct {
         const char *name;
@@ -24,7 +18,6 @@ static void a_time_is_in_one_bucket(void **state)
         {"the last bound", 60000 * MS, 12},
         {"above all", 60000 * MS + 1, 13},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct histogram h = {0};
         histogram_add(&h, rows[i].ns);
@@ -36,9 +29,8 @@ static void a_time_is_in_one_bucket(void **state)
     }
 }
 
-static void sum_count_and_longest(void **state)
+TEST(sum_count_and_longest)
 {
-    (void)state;
     struct histogram h = {0};
     assert_int_equal(histogram_count(&h), 0);
     histogram_add(&h, 70000 * MS);
@@ -49,20 +41,9 @@ static void sum_count_and_longest(void **state)
     assert_int_equal(h.longest_ns, 70000 * MS);
 }
 
-static void bounds_ascend(void **state)
+TEST(bounds_ascend)
 {
-    (void)state;
     for (size_t i = 1; i < HISTOGRAM_N_BOUNDS; i++) {
         assert_true(histogram_bounds_ns[i - 1] < histogram_bounds_ns[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_time_is_in_one_bucket),
-        cmocka_unit_test(sum_count_and_longest),
-        cmocka_unit_test(bounds_ascend),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* Log lines: one line an event whatever its values contain, and only the levels that were asked for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/log.h"
 
 /* What was written to stderr since start_capture(). */
@@ -41,9 +34,8 @@ static const char *end_capture(struct capture *c)
     return c->text;
 }
 
-static void one_line_an_event(void **state)
+TEST(one_line_an_event)
 {
-    (void)state;
     static const struct {
         const char *value, *line;
     } rows[] = {
@@ -64,9 +56,8 @@ static void one_line_an_event(void **state)
 }
 
 /* Everything but the date, which is the machine's. */
-static void one_object_an_event(void **state)
+TEST(one_object_an_event)
 {
-    (void)state;
     static const char head[] = "{\"time\":\"";
     static const char middle[] = "Z\",\"level\":\"warn\",\"msg\":\"port \\\"1\\\"\",";
     static const struct {
@@ -93,9 +84,8 @@ static void one_object_an_event(void **state)
     log_set_format(LOG_FORMAT_LOGFMT);
 }
 
-static void only_the_levels_asked_for(void **state)
+TEST(only_the_levels_asked_for)
 {
-    (void)state;
     static const char *const expected[] = {
         "level=error msg=e\n",
         "level=error msg=e\nlevel=warn msg=w\n",
@@ -112,14 +102,4 @@ static void only_the_levels_asked_for(void **state)
         log_event(LOG_LEVEL_DEBUG, "d", NULL);
         assert_string_equal(end_capture(&c), expected[level]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_line_an_event), /* at the default level */
-        cmocka_unit_test(one_object_an_event),
-        cmocka_unit_test(only_the_levels_asked_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

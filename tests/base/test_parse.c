@@ -1,19 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/parse.h"
 
 #include <errno.h>
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void integers(void **state)
+TEST(integers)
 {
-    (void)state;
     static const struct {
         const char *text;
         int result;
@@ -50,9 +41,8 @@ static void integers(void **state)
     assert_int_equal(v, 1);
 }
 
-static void floats(void **state)
+TEST(floats)
 {
-    (void)state;
     double v = 0;
     assert_int_equal(parse_f64("0.9", &v), 0);
     assert_true(v == 0.9);
@@ -67,9 +57,8 @@ static void floats(void **state)
     assert_true(v == 0);
 }
 
-static void quantities(void **state)
+TEST(quantities)
 {
-    (void)state;
     int64_t v = 0;
     assert_int_equal(parse_cpu_millicores("400m", &v), 0);
     assert_int_equal(v, 400);
@@ -95,9 +84,8 @@ static void quantities(void **state)
     assert_int_equal(parse_mem_bytes("Gi", &v), -EINVAL);
 }
 
-static void ages(void **state)
+TEST(ages)
 {
-    (void)state;
     static const struct {
         const char *text;
         int result;
@@ -117,15 +105,4 @@ static void ages(void **state)
         assert_int_equal(parse_age_ms(rows[i].text, &ms), rows[i].result);
         assert_int_equal(ms, rows[i].result == 0 ? rows[i].ms : 42);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers),
-        cmocka_unit_test(ages),
-        cmocka_unit_test(floats),
-        cmocka_unit_test(quantities),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

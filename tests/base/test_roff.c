@@ -1,16 +1,9 @@
 /* Manual pages: what roff would take for its own is escaped. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/roff.h"
 
-static void text_is_escaped(void **state)
+TEST(text_is_escaped)
 {
-    (void)state;
     static const struct {
         const char *text, *roff;
     } rows[] = {
@@ -29,9 +22,8 @@ static void text_is_escaped(void **state)
     }
 }
 
-static void options_have_their_names_and_values(void **state)
+TEST(options_have_their_names_and_values)
 {
-    (void)state;
     static const struct arg_opt opts[] = {{"output", 'o', "FORMAT", "How"},
                                           {"no-color", 0, NULL, ".Plain"}};
     struct buf out = BUF_INIT;
@@ -42,9 +34,8 @@ static void options_have_their_names_and_values(void **state)
     buf_done(&out);
 }
 
-static void a_page_has_the_exit_codes_of_its_program(void **state)
+TEST(a_page_has_the_exit_codes_of_its_program)
 {
-    (void)state;
     struct buf out = BUF_INIT;
     roff_begin(&(struct roff_page){"a-b", 8, "does it", "1.2"}, &out);
     roff_exit_codes("benchd", &out);
@@ -59,14 +50,4 @@ static void a_page_has_the_exit_codes_of_its_program(void **state)
         ".TP\n\\fB14\\fP\nthe lease was lost\n"
         ".SH SEE ALSO\n\\fBx\\fP(1),\n\\fBy\\-z\\fP(1)\n");
     buf_done(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_is_escaped),
-        cmocka_unit_test(options_have_their_names_and_values),
-        cmocka_unit_test(a_page_has_the_exit_codes_of_its_program),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 /* Random numbers are the same on every machine and in every version: the order of a run's trials and the
  * significance of a comparison depend on them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/splitmix.h"
 
-static void gives_the_published_numbers(void **state)
+TEST(gives_the_published_numbers)
 {
-    (void)state;
     static const uint64_t expected[] = {0xe220a8397b1dcdaf, 0x6e789e6aa1b965f4, 0x06c45d188009454f,
                                         0xf88bb8a8724c81ec};
     uint64_t seed = 0;
@@ -20,9 +13,8 @@ static void gives_the_published_numbers(void **state)
     }
 }
 
-static void below_reaches_each_number_and_no_other(void **state)
+TEST(below_reaches_each_number_and_no_other)
 {
-    (void)state;
     uint64_t seed = 7;
     for (uint32_t n = 1; n <= 10; n++) {
         unsigned seen[10] = {0};
@@ -35,13 +27,4 @@ static void below_reaches_each_number_and_no_other(void **state)
             assert_in_range(seen[x], 1000 / n - 1000 / n / 2, 1000 / n + 1000 / n / 2);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gives_the_published_numbers),
-        cmocka_unit_test(below_reaches_each_number_and_no_other),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/clock.h"
 #include "base/str.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void distances(void **state)
+TEST(distances)
 {
-    (void)state;
     /* clang-format off */
     static const struct {
         const char *a, *b;
@@ -31,9 +21,8 @@ static void distances(void **state)
     }
 }
 
-static void long_words_have_no_distance(void **state)
+TEST(long_words_have_no_distance)
 {
-    (void)state;
     char word[66];
     memset(word, 'x', sizeof(word) - 1);
     word[65] = '\0';
@@ -44,9 +33,8 @@ static void long_words_have_no_distance(void **state)
     assert_int_equal(str_distance("x", word), 63);
 }
 
-static void suggests_only_a_clear_winner(void **state)
+TEST(suggests_only_a_clear_winner)
 {
-    (void)state;
     static const char *const words[] = {"get", "describe", "delete", "results", "run"};
     assert_string_equal(str_suggest("desribe", words, N_ROWS(words)), "describe");
     assert_string_equal(str_suggest("rnu", words, N_ROWS(words)), "run");
@@ -56,9 +44,8 @@ static void suggests_only_a_clear_winner(void **state)
     assert_null(str_suggest("caz", tie, N_ROWS(tie)));
 }
 
-static void affixes_and_dates(void **state)
+TEST(affixes_and_dates)
 {
-    (void)state;
     assert_true(str_has_prefix("sqlite:x", "sqlite:"));
     assert_false(str_has_prefix("sq", "sqlite:"));
     assert_true(str_has_suffix("a.yaml", ".yaml"));
@@ -66,15 +53,4 @@ static void affixes_and_dates(void **state)
     char date[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(1795161171000, date);
     assert_string_equal(date, "2026-11-20T07:52:51Z");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(distances),
-        cmocka_unit_test(long_words_have_no_distance),
-        cmocka_unit_test(suggests_only_a_clear_winner),
-        cmocka_unit_test(affixes_and_dates),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

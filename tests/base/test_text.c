@@ -1,18 +1,10 @@
 /* Text for a field of fixed size: cut between characters. Foreign text: without control characters, and as a terminal may show it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/buf.h"
 #include "base/text.h"
 
-static void fits_its_field(void **state)
+TEST(fits_its_field)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t size;
@@ -44,9 +36,8 @@ static void fits_its_field(void **state)
     }
 }
 
-static void without_control_characters(void **state)
+TEST(without_control_characters)
 {
-    (void)state;
     static const struct {
         const char *text, *kept, *expected;
     } rows[] = {
@@ -68,9 +59,8 @@ static void without_control_characters(void **state)
     }
 }
 
-static void as_a_terminal_may_have_it(void **state)
+TEST(as_a_terminal_may_have_it)
 {
-    (void)state;
 #define ROW(text, expected)                                                                        \
     {                                                                                              \
         text, sizeof(text) - 1, expected                                                           \
@@ -99,12 +89,4 @@ static void as_a_terminal_may_have_it(void **state)
         assert_int_equal(got.len, strlen(rows[i].expected));
         buf_done(&got);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fits_its_field),
-                                       cmocka_unit_test(without_control_characters),
-                                       cmocka_unit_test(as_a_terminal_may_have_it)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ _TOKENS = re.compile(
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 _OPEN = re.compile(r"^\{", re.MULTILINE)
 _CLOSE = re.compile(r"^\}", re.MULTILINE)
-_NAME = re.compile(r"(\w+)\s*\(")
+_NAME = re.compile(r"(?:^TEST\()?(\w+)\s*[()]", re.MULTILINE)  # a test is TEST(name)
 _STATIC = re.compile(r"^static\b", re.MULTILINE)  # not the one of an array parameter
 
 

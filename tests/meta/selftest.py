@@ -140,6 +140,8 @@ class SelfTest(unittest.TestCase):
             self.assert_good(sizes.check, {path: "\n" * 700})
             self.assert_bad(sizes.check, path, "\n" * 701, "701 lines")
         self.assert_bad(sizes.check, "tests/core/x.c", long_function(161), "count: 161 lines")
+        a_test = long_function(161).replace("static int count(int x)", "TEST(count)")
+        self.assert_bad(sizes.check, "tests/core/x.c", a_test, "count: 161 lines")
         self.assert_good(sizes.check, {"tests/core/x.c": long_function(160)})
         reason = "/* size: one table, read top to bottom */\n"
         self.assert_good(sizes.check, {"lib/core/x.c": long_function(100, reason)})

@@ -1,0 +1,36 @@
+/* What each test in C begins with: cmocka, with a list of tests that fills itself. `./test_x NAME`
+ * runs one of them alone. */
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define N_ROWS(array) (sizeof(array) / sizeof((array)[0]))
+
+typedef void (*test_fn)(void);
+
+/* `TEST(name) { ... }` is a test of that name; they run in the order of their file. What a test
+ * needs goes with its scope: `_cleanup_(world_freep) struct world *w = world_new();`. A failed
+ * assertion leaves the test by longjmp, so nothing is cleaned up: its folder in /tmp stays, and
+ * a sanitizer reports leaks after the failure. */
+#define TEST(name)                                                                                 \
+    static void name(void);                                                                        \
+    __attribute__((constructor)) static void name##_add(void)                                      \
+    {                                                                                              \
+        test_add(#name, name);                                                                     \
+    }                                                                                              \
+    static void name(void)
+
+void test_add(const char *name, test_fn run);
+
+/* Runs the test `only`, or all if it is NULL; returns what main() does. A program that needs more
+ * than that has a main() of its own around it. */
+int test_run(const char *only);
