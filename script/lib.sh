@@ -34,6 +34,13 @@ use_ccache() {
     export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
 }
 
+# use_real_python: where python3 is a wrapper, as pyenv's is, each start of it takes longer than most programs that tests write in
+# Python. What is started from here finds the interpreter itself.
+use_real_python() {
+    PATH=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))'):$PATH
+    export PATH
+}
+
 # Which suite a build is for: build_in builds what its tests run, and no more. Empty: all.
 for_suite=
 

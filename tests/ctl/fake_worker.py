@@ -12,11 +12,12 @@ FAKE_BATCHES     JSON: {B: fields of a trainer's summary at batch B}, after thos
 FAKE_GATES       "P=FOLDER": at that point (as in FAKE_FAIL) trainer/0 takes its first step when FOLDER/first is there, and
                  its last one when FOLDER/last is; a test that makes neither goes on after GATE_S
 FAKE_STUBBORN    set: ends by SIGKILL only
-FAKE_PIDS        a file: every process writes its pid there"""
-import json
+FAKE_PIDS        a file: every process writes its pid there
+
+The tests start thousands of these: `json` and `socket` would take three times as long to import as all else together takes."""
+import _socket
 import os
 import signal
-import socket
 import sys
 import time
 
@@ -26,33 +27,59 @@ ROLE, INDEX = ENV["BENCHD_ROLE"], int(ENV["BENCHD_INDEX"])
 POINT, TRIAL, ATTEMPT = (ENV["BENCHD_" + k] for k in ("POINT", "TRIAL", "ATTEMPT"))
 
 
+def to_json(value):
+    """Of what this program prints, which has no text to escape."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f'"{k}": {to_json(v)}' for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(to_json, value)) + "]"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def from_json(text):
+    if text is None:
+        return {}
+    import json
+    return json.loads(text)
+
+
 def record(type_, **fields):
     line = {"benchd": 1, "type": type_, "role": ROLE, "index": INDEX, "attempt": int(ATTEMPT)}
-    print(json.dumps({**line, **fields}), flush=True)
+    print(to_json({**line, **fields}), flush=True)
 
 
 def is_hit(pattern, *have):
     return all(want in ("*", got) for want, got in zip(pattern.split("."), have))
 
 
+def address_of(text):
+    host, port = text.rsplit(":", 1)
+    return host, int(port)
+
+
 def serve():
     """As a native server: there until the last trainer has said goodbye."""
-    host, port = ENV["BENCHD_LISTEN"].rsplit(":", 1)
+    server = _socket.socket()
+    server.setsockopt(_socket.SOL_SOCKET, _socket.SO_REUSEADDR, 1)
     try:
-        server = socket.create_server((host, int(port)))
+        server.bind(address_of(ENV["BENCHD_LISTEN"]))
+        server.listen()
     except OSError:  # somebody took the port since benchctl let go of it: as a native server, tried again
         sys.exit(13)
-    with server:
-        trainers = [server.accept()[0] for _ in range(int(ENV["BENCHD_TRAINERS"]))]
+    trainers = [server._accept()[0] for _ in range(int(ENV["BENCHD_TRAINERS"]))]
+    server.close()
     for trainer in trainers:
-        trainer.recv(1)
+        os.read(trainer, 1)
 
 
 def connect(addr):
-    host, port = addr.rsplit(":", 1)
     while True:
+        peer = _socket.socket()
         try:
-            return socket.create_connection((host, int(port)))
+            peer.connect(address_of(addr))
+            return peer
         except ConnectionRefusedError:
             time.sleep(0.005)  # the server is still starting
 
@@ -79,8 +106,8 @@ def train():
             pass_gate("last")
         record("step", step=step, t_ns=(step + 1) * step_ns, step_ns=step_ns, samples=batch, loss=2.0)
     summary = {"samples": batch * steps, "steps": steps, "duration_ns": steps * step_ns}
-    summary.update(json.loads(ENV.get("FAKE_SUMMARY", "{}")))
-    summary.update(json.loads(ENV.get("FAKE_BATCHES", "{}")).get(str(batch), {}))
+    summary.update(from_json(ENV.get("FAKE_SUMMARY")))
+    summary.update(from_json(ENV.get("FAKE_BATCHES")).get(str(batch), {}))
     record("summary", **{k: v for k, v in summary.items() if v is not None})
 
 
