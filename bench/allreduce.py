@@ -5,7 +5,6 @@ and MPICH; and what it leaves of training.
 Parts (--part NAME, several are possible; default: calls, shm, training and equal):
   calls     over TCP: fp32 sums in place, 4 KB to 100 MB, 2 and 4 ranks: time of a call, CPU time a byte of the message of all ranks together
   shm       the same through shared memory
-  ways      over TCP: ring, halving and doubling by size, 2, 4 and 8 ranks: which is the fastest
   training  two workers that train at full speed, each on a core, over TCP and through shared memory, beside two copies that exchange
             nothing, at batch 32 and 128
   equal     two emulated workers that sleep 450 and 1,600 ms a step in place of computing, and exchange over TCP, beside the same sleep
@@ -42,9 +41,6 @@ OURS, GLOO, MPI = "benchworker", "Gloo", "Open MPI"
 OURS_SHM, MPI_SHM, MPICH = "benchworker shm", "Open MPI shm", "MPICH shm"
 PROGRAMS = {"calls": (OURS, GLOO, MPI), "shm": (OURS_SHM, MPI_SHM, MPICH)}
 MODEL_BYTES = 61018408                            # the gradients of vgg16-fluid-fc512
-WAYS = ("ring", "halving", "doubling")
-WAY_SIZES = {1 << power: max(20, min(1000, (1 << 23) >> power)) for power in range(12, 21)}   # bytes: calls
-WAY_RANKS = (2, 4, 8)
 ITERS = {4096: 1000, 65536: 400, 1 << 20: 100, 16 << 20: 15, MODEL_BYTES: 8, 100 << 20: 6}
 RANKS = (2, 4)
 FASTER_FROM = {2: 4096, 4: 65536}                 # ranks: the least size at which ours must be faster
@@ -60,8 +56,8 @@ LIMIT_S = 600
 def parse(argv):
     parser = argparse.ArgumentParser(prog="script/bench allreduce", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", action="append", choices=["calls", "shm", "ways", "training", "equal", "link"], metavar="NAME",
-                        help="calls, shm, ways, training, equal or link")
+    parser.add_argument("--part", action="append", choices=["calls", "shm", "training", "equal", "link"], metavar="NAME",
+                        help="calls, shm, training, equal or link")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default 5")
     parser.add_argument("--ranks", action="append", type=int, choices=RANKS, metavar="N", help="only 2, or only 4")
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=list(ITERS), metavar="BYTES,..",
@@ -125,15 +121,14 @@ def worker():
     return os.environ.get("BENCHWORKER", str(ROOT / "build" / "worker" / "benchworker"))
 
 
-def run_ours(sizes, ranks, algorithm, backend="tcp", calls=None):
-    """{size: figures}; `calls`: {size: warm-up and measured calls}"""
+def run_ours(sizes, ranks, algorithm, backend="tcp"):
+    """{size: figures}"""
     found = {}
     with secret() as (folder, key):
         for size in sizes:
-            warm, iters = calls[size] if calls else (warmup(size), ITERS[size])
             addrs, file = own_addresses(ranks), os.path.join(folder, "figures")
             common = ["--run", "bench", "--workers", ranks, "--secret-file", key, "--worker-addrs", ",".join(addrs), "-b", size,
-                      "-e", size, "-w", warm, "-n", iters, "--algorithm", algorithm, "--backend", backend]
+                      "-e", size, "-w", warmup(size), "-n", ITERS[size], "--algorithm", algorithm, "--backend", backend]
             outputs(start([[worker(), "allreduce", "--index", i, "--listen", addr, *common, *(["-J", file] if i == 0 else [])]
                            for i, addr in enumerate(addrs)]))
             row = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))["rows"][0]
@@ -178,11 +173,6 @@ RUN = {
 }
 
 
-def run_way(way, ranks):
-    calls = {size: (max(2, iters // 5), iters) for size, iters in WAY_SIZES.items()}
-    return run_ours(WAY_SIZES, ranks, way, calls=calls)
-
-
 def run_training(batch, steps, transport):
     """Samples a second of both, and the CPU seconds of a step of both, each on a core of its own, as benchctl runs them. Transport "":
     they exchange nothing."""
@@ -223,10 +213,6 @@ def cases(args):
         for ranks in args.ranks if part in args.part else ():
             for program in PROGRAMS[part]:
                 yield f"{program}, {ranks} ranks", lambda p=program, n=ranks: by_text(RUN[p](args, n))
-    if "ways" in args.part:
-        for ranks in WAY_RANKS:
-            for way in WAYS:
-                yield f"{way}, {ranks} ranks", lambda w=way, n=ranks: by_text(run_way(w, n))
     if "training" in args.part:
         for batch, steps in BATCHES.items():
             for transport in ("", *SHARES):
@@ -331,20 +317,6 @@ def report_shm(args, done):
     return bars
 
 
-def report_ways(args, done):
-    """Microseconds of each way, and the fastest by the median of the rounds; collective_plan.h has limits of it. No bars."""
-    lines = []
-    for ranks in WAY_RANKS:
-        for size in WAY_SIZES:
-            times = {way: figures(args, done, way, ranks, size) for way in WAYS}
-            spreads = {way: Spread.of([value["time_us"] for value in values]) for way, values in times.items()
-                       if values[0]["way"].startswith(way)}  # beyond its longest message doubling is halving
-            lines.append([str(ranks), str(size), *(spreads[way].text(0) if way in spreads else "" for way in WAYS),
-                          min(spreads, key=lambda way: spreads[way].median)])
-    print(table(["ranks", "BYTES", *(f"{way} us" for way in WAYS), "FASTEST"], lines))
-    return []
-
-
 def report_training(args, done):
     lines, bars = [], []
     for batch in BATCHES:
@@ -395,8 +367,7 @@ def report_link(args, done):
             Bar(f"two workers, batch {LINK_BATCH}, {LINK_MBIT} Mbit/s: hidden share of the exchange", hidden, HIDDEN_BAR)]
 
 
-REPORTS = {"calls": report_calls, "shm": report_shm, "ways": report_ways, "training": report_training,
-           "equal": report_equal, "link": report_link}
+REPORTS = {"calls": report_calls, "shm": report_shm, "training": report_training, "equal": report_equal, "link": report_link}
 
 
 def report(args, done):

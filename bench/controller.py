@@ -3,8 +3,6 @@
 
   gang   160 pods of one point: benchd, a bare loop of libcurl, JobSet and the training operator in turn; the next trial
   scale  10,000 pods, a run of 10,000 points, 10,000 pods of others: memory, etcd's bytes
-  store  10,000 finished runs: restart, idle CPU
-  http   50 clients: the Lease's renewals and the driving meanwhile
   soak   1,000 runs in a row: memory, descriptors, objects
 
 With --json FILE each round is a line of FILE, and rounds that are in FILE already are not measured again.
@@ -17,9 +15,9 @@ import sys
 
 import figures
 import machine
-from control import finished, gang, plane, readers, scale, soak
+from control import gang, plane, scale, soak
 
-PARTS = {part.NAME: part for part in (gang, scale, finished, readers, soak)}
+PARTS = {part.NAME: part for part in (gang, scale, soak)}
 
 
 def parse(argv):
@@ -27,15 +25,13 @@ def parse(argv):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", action="append", choices=PARTS, help="measure this one; may be repeated (default: all)")
     for name, value, text in (("rounds", 5, "of each part but soak, which has one"), ("pods", 10000, "of scale"),
-                              ("points", 10000, "of the run of scale"), ("finished", 10000, "runs of store"),
-                              ("clients", 50, "of http"), ("seconds", 60, "of each look of store and http"),
-                              ("runs", 1000, "of soak")):
+                              ("points", 10000, "of the run of scale"), ("runs", 1000, "of soak")):
         parser.add_argument(f"--{name}", type=int, default=value, metavar="N", help=f"{text} (default {value})")
     parser.add_argument("--look", action="append", choices=scale.LOOKS, help="of scale: only this one; may be repeated (default: all)")
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="gang without JobSet and the training operator")
     parser.add_argument("--json", metavar="FILE", help="keeps every round, and goes on after those that it has")
     options = parser.parse_args(argv)
-    if min(options.rounds, options.pods, options.points, options.finished, options.clients, options.seconds, options.runs) < 1:
+    if min(options.rounds, options.pods, options.points, options.runs) < 1:
         parser.error("expected positive numbers")
     return options
 

@@ -137,36 +137,6 @@ def rows_text(samples, ours, by):
     return table(["ROW", "SAMPLES/S", "SAMPLES/CPU-S", f"OURS / IT ({by})", "PEAK RSS"], lines)
 
 
-PASSES = ("forward", "input_gradient", "weight_gradient")
-
-
-def group(layer):
-    """conv3_2 -> conv3"""
-    return layer.split("_")[0]
-
-
-def group_times(layers):
-    """{layer: {pass: s}} to {group: {pass: s}}; a pass that a layer lacks (the first layer's input gradient) is 0."""
-    sums = {}
-    for name, times in layers.items():
-        total = sums.setdefault(group(name), dict.fromkeys(PASSES, 0.0))
-        for which in PASSES:
-            total[which] += times.get(which, 0.0)
-    return sums
-
-
-def layer_ratios(ours, theirs):
-    """Two lists of {layer: {pass: s}}, a round each: {group: {pass: [their time / our time, ...]}}."""
-    found = {}
-    for mine, other in zip(ours, theirs):
-        a, b = group_times(mine), group_times(other)
-        for name in sorted(a.keys() & b.keys()):
-            for which in PASSES:
-                if a[name][which] > 0 and b[name][which] > 0:
-                    found.setdefault(name, {}).setdefault(which, []).append(b[name][which] / a[name][which])
-    return found
-
-
 def names_of(known):
     """Reads an option's value: some of the known names, with commas between them."""
     def read(text):

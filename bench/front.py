@@ -12,6 +12,7 @@ navigation to the first content; a step is the slowest of --steps, from the daem
 Also prints how large the program is, and how many shared libraries it loads when it starts.
 """
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
@@ -24,15 +25,48 @@ import time
 
 import entry
 import figures
-from results import Bars, MIB, cost_of, least
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests" / "browser"), str(ROOT / "tests" / "ctl")]
 import chromium  # noqa: E402  (their folders are known only now)
 import fake_cluster  # noqa: E402
 
+MIB = 2**20
 VERSION_S, LIST_S = 0.005, 0.015
 COMPLETE_S, REPORT_S, REPORT_MIB, REPORT_BYTES, PAINT_S, FOLLOW_S = 0.3, 1.0, 64, 250000, 0.3, 1.0
+
+
+@dataclasses.dataclass
+class Cost:
+    cpu_s: float
+    wall_s: float
+    max_rss_bytes: int
+
+
+def cost_of(argv):
+    """What one process cost. It must end well."""
+    begin = time.monotonic()
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(map(str, argv))}: exit code {process.returncode}")
+    return Cost(usage.ru_utime + usage.ru_stime, time.monotonic() - begin, usage.ru_maxrss * 1024)
+
+
+def least(costs):
+    """Of several calls of the same: the least time, the most memory."""
+    return Cost(min(c.cpu_s for c in costs), min(c.wall_s for c in costs), max(c.max_rss_bytes for c in costs))
+
+
+class Bars:
+    def __init__(self):
+        self.reached = self.all = 0
+
+    def add(self, value, bar):
+        self.reached += value <= bar
+        self.all += 1
+        return "reached" if value <= bar else "MISSED"
 
 
 def definition():
@@ -102,7 +136,7 @@ def completion(benchctl, folder, args, bars):
 def report(build, folder, args, bars):
     """The page of 44 points of 5 trials, made and opened. Its path, and rows of a table."""
     store, page = folder / "report.db", folder / "page.html"
-    subprocess.run([build / "bench" / "results_store", store, "1", "0", "10"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([build / "bench" / "results_store", store], check=True, stdout=subprocess.DEVNULL)
     cost = least([cost_of([build / "ctl" / "benchctl", "report", "small-sweep-00000", "--store", f"sqlite:{store}", "--file", page])
                   for _ in range(args.rounds)])
     size = page.stat().st_size

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "base/parse.h"
-#include "draws.h"
+#include "base/splitmix.h"
 #include "result/paired.h"
 #include "result/stats.h"
 
@@ -31,6 +31,17 @@ enum shape {
 };
 #define SHAPE_COUNT 4
 static const char *const shape_names[] = {"normal", "skewed", "exponential", "stragglers"};
+
+static double draw_uniform(uint64_t *state)
+{
+    return (double)((splitmix_next(state) >> 11) + 1) / 9007199254740992.0;
+}
+
+static double draw_normal(uint64_t *state)
+{
+    const double radius = sqrt(-2 * log(draw_uniform(state)));
+    return radius * cos(2 * M_PI * draw_uniform(state));
+}
 
 /* `deviation` is that of the noise, without stragglers. */
 static double draw(enum shape shape, double deviation, uint64_t *state)

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""script/bench predict: how fast benchctl simulate is, how near its predictions are, and what it cannot explain.
+"""script/bench predict: how fast benchctl simulate is, and how near its predictions are.
 
 Parts (--part NAME, several are possible; default: all):
   speed     100 trainers, 20 servers, 100 steps, and 100 workers of a ring, 10 steps: CPU time of one simulation
   validate  a small run gives times and costs; other runs on this machine are predicted from it, then run
-  backcast  the published tables of paddle-vgg16-cpu-2018 (PaddlePaddle Fluid), from one of their points
 
 validate runs benchworker --local with 2 cores: emulated trainers (sleeping 1 s a step; fit: 1 trainer, 1 server) and real ones
 (batch 16; fit the same, so two points); emulated workers of a ring (fit: 1 and 2) and real ones (fit: 1 and 2 at batch 16, 1 at batch
@@ -12,10 +11,6 @@ validate runs benchworker --local with 2 cores: emulated trainers (sleeping 1 s 
 share no trial. How fast a machine computes changes from minute to minute, so real gangs are fitted, predicted
 and measured in --rounds, one trial a point: a difference is the median of those of the rounds. Other work on the machine makes all
 worse: the load is printed, and with more than --quiet of it the bars of validate are not decided.
-
-backcast knows no network: it tries 1 and 10 Gbit/s. What a byte costs a server, and by how much computing is slower than on one
-node, are fitted to 20 trainers with 10 servers at the batches 32 and 256; all other cells are predicted from these two. A cell that
-differs by more than 10% is not explained. FREE: servers that cost nothing, and computing as fast as on one node.
 
 Ends with "reached N of M"; exit 1 where a bar is missed."""
 import argparse
@@ -37,7 +32,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 REHEARSAL = ROOT / "benchmarks" / "vgg16-rehearsal-2018.yaml"
 LAYER = re.compile(r"- \{name: (\w+), forwardMicroseconds: (\d+), backwardMicroseconds: (\d+)\}")
 CORES = 2
-SPEED_BAR_S, MEDIAN_BAR, WORST_BAR, EXPLAINED = 2.0, 5.0, 10.0, 0.10
+SPEED_BAR_S, MEDIAN_BAR, WORST_BAR = 2.0, 5.0, 10.0
 EMULATED = [(2, 1), (4, 1), (4, 2), (8, 2)]   # trainers, servers
 REAL = [(2, 1), (2, 2)]
 RING_FIT = [(1, 128), (2, 128)]               # workers, batch
@@ -47,13 +42,7 @@ RING_REAL = [(2, 32), (3, 16)]
 LINK = "500mbit"                              # of each replica: the exchange takes longer than the step without it
 LINKED, RING_LINKED = [(1, 1), (2, 1), (2, 2)], [(2, 128), (3, 128)]
 SCALE, SCALE_STEP_MS, SCALE_STEPS = [(100, 20)], 7650, 4   # as the published one
-# PaddlePaddle Fluid, samples/s: benchmarks/reference/paddle-vgg16-cpu-2018.yaml. (trainers, servers, batch)
-SINGLE = {32: 15.44, 64: 16.32, 128: 16.74, 256: 16.79}
-CELLS = {(20, 10, 32): 190.20, (20, 10, 64): 222.15, (20, 10, 128): 247.40, (20, 10, 256): 258.18,
-         (20, 20, 128): 263.29, (40, 20, 128): 518.80, (80, 20, 128): 836.26, (100, 20, 128): 1019.29,
-         (60, 3, 128): 589.1, (60, 6, 128): 592.6, (60, 10, 128): 656.4, (60, 20, 128): 655.8}
 KINDS = ("emulated", "real", "emulated ring", "real ring", "behind links", "ring behind links", "scale")
-FIT = (20, 10, 32), (20, 10, 256)
 
 
 def layers():
@@ -61,14 +50,14 @@ def layers():
             for n, f, b in LAYER.findall(REHEARSAL.read_text(encoding="utf-8"))]
 
 
-def definition(points, batch=128, step_ms=None, warmup=1, steps=4, repeats=1, jitter=0.02):
+def definition(points, batch=128, step_ms=None, warmup=1, steps=4, repeats=1):
     """A definition of native trainers; step_ms: emulated ones with such a step."""
     template = {"spec": {"containers": [{"name": "main"}]}}
     workload = {"model": "vgg16-fluid-fc512", "dataset": {"kind": "Synthetic"}, "batchSize": batch, "threads": 1, "seed": 1,
                 "exchange": {"kind": "PServer", "mode": "Sync", "wire": "Fp32", "transport": "Tcp"},
                 "compute": "Emulated" if step_ms else "Real"}
     if step_ms:
-        workload["trace"] = {"stepMilliseconds": round(step_ms), "jitter": jitter, "layers": layers()}
+        workload["trace"] = {"stepMilliseconds": round(step_ms), "jitter": 0.02, "layers": layers()}
     return {"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "predict"},
             "spec": {"description": "script/bench predict", "systems": [{"name": "benchworker", "profile": "benchworker"}],
                      "workload": workload, "sweep": {"points": [{"trainers": t, "pservers": s} for t, s in points]},
@@ -244,60 +233,9 @@ def validate(bench, args):
             Bar("worst difference, %", Spread.of([max(errors)]) if decided else None, WORST_BAR, "<=")]
 
 
-def cast(bench, cells, link, cost_ns, slower=1.0):
-    """{cell: samples/s}"""
-    found = {}
-    for batch in sorted({c[2] for c in cells}):
-        points = [c[:2] for c in cells if c[2] == batch]
-        what = definition(points, batch=batch, step_ms=1000 * batch / SINGLE[batch] * slower, jitter=0)
-        for point in bench.simulate(what, "--link", link, "--server-cost", cost_ns):
-            cell = (point["trainers"], point["pservers"], batch)
-            if cell in cells:
-                found[cell] = point["throughput"]["value"]
-    return found
-
-
-def halve(low, high, is_above):
-    """Where is_above begins."""
-    for _ in range(10):
-        middle = (low + high) / 2
-        low, high = (low, middle) if is_above(middle) else (middle, high)
-    return (low + high) / 2
-
-
-def fit(bench, link):
-    """(ns, factor) for which the two cells of FIT come out as published: the small batch says what the exchange costs, the large one
-    how slow computing is."""
-    small, large = FIT
-
-    def cost(slower):
-        return halve(0, 200, lambda ns: cast(bench, [small], link, ns, slower)[small] < CELLS[small])
-
-    slower = halve(1, 2, lambda s: cast(bench, [large], link, cost(s), s)[large] < CELLS[large])
-    return cost(slower), slower
-
-
-def backcast(bench):
-    for link in ("1gbit", "10gbit"):
-        free = cast(bench, list(CELLS), link, 0)
-        cost_ns, slower = fit(bench, link)
-        found = cast(bench, list(CELLS), link, cost_ns, slower)
-        lines, n_explained = [], 0
-        for cell, published in CELLS.items():
-            off = found[cell] / published - 1
-            n_explained += cell not in FIT and abs(off) <= EXPLAINED
-            verdict = "fitted" if cell in FIT else "explained" if abs(off) <= EXPLAINED else "NOT explained"
-            lines.append(["{} trainers, {} servers, batch {}".format(*cell), f"{published:.1f}", f"{free[cell]:.1f}", f"{found[cell]:.1f}",
-                          f"{100 * off:+.0f}%", verdict])
-        print(table([f"BACK-CAST, {link}", "PUBLISHED", "FREE", "FITTED", "DIFFERENCE", "VERDICT"], lines))
-        print(f"a server needs {cost_ns:.1f} ns for a byte, computing {slower:.2f} times as long; "
-              f"{n_explained} of {len(CELLS) - len(FIT)} cells explained\n")
-    return []
-
-
 def main(argv):
     parser = argparse.ArgumentParser(prog="script/bench predict", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", action="append", choices=("speed", "validate", "backcast"))
+    parser.add_argument("--part", action="append", choices=("speed", "validate"))
     parser.add_argument("--kind", action="append", choices=KINDS, help="of validate: " + ", ".join(KINDS) + "; default: all")
     parser.add_argument("--steps", type=int, default=10, help="measured steps of a trial of validate (10)")
     parser.add_argument("--repeats", type=int, default=3, help="trials a point of validate's emulated gangs (3)")
@@ -309,8 +247,8 @@ def main(argv):
     bars = []
     try:
         bench = Bench(folder)
-        for part in args.part or ("speed", "validate", "backcast"):
-            bars += speed(bench) if part == "speed" else validate(bench, args) if part == "validate" else backcast(bench)
+        for part in args.part or ("speed", "validate"):
+            bars += speed(bench) if part == "speed" else validate(bench, args)
     finally:
         shutil.rmtree(folder)
     for bar in bars:

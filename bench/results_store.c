@@ -1,38 +1,41 @@
-/* Makes the store that `script/bench results` reads: runs of 44 points and five trials, written by the code that writes
- * real ones.
+/* Makes the store that `script/bench front` reads: a run of 44 points and five trials, written by the code that
+ * writes real ones.
  *
- *   results_store FILE RUNS LARGE TRAINERS
+ *   results_store FILE
  *
- * FILE must not exist. LARGE of the runs are of TRAINERS trainers with a tenth of that, or three tenths, in servers, all
- * with a summary of their own; the others are of one or two trainers with one or two servers. The figures follow from a
- * seed: trials differ by 1%, runs by 1%, and the newer half of the runs is 5% slower. */
-#include <inttypes.h>
+ * FILE must not exist. One or two trainers have one or two servers. Each replica has a summary with its steps and an
+ * environment with the keys of a real one. The figures follow from a seed; trials differ by 1%. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/splitmix.h"
+#include "core/record.h"
 #include "load/run_result.h"
-#include "made_up.h"
 #include "spec/run_def.h"
 #include "spec/spec_load.h"
 #include "store/store.h"
 
-#define TRIALS 5
-#define FIRST_UNIX_MS INT64_C(1760000000000)
-#define RUN_MS INT64_C(3600000)
+#define NODES 40
+#define STEPS 100
+#define SEED 20181120
+#define CREATED_UNIX_MS INT64_C(1760000000000)
+#define RUN_MS INT64_C(1800000)
 
+/* 44 points. */
 #define DEFINITION                                                                                 \
     "{\"apiVersion\":\"benchd.io/"                                                                 \
-    "v1alpha1\",\"kind\":\"Benchmark\",\"metadata\":{\"name\":\"%s\"},"                            \
+    "v1alpha1\",\"kind\":\"Benchmark\",\"metadata\":{\"name\":\"small-sweep\"},"                   \
     "\"spec\":{\"systems\":[{\"name\":\"benchworker\",\"profile\":\"benchworker\"}],"              \
     "\"workload\":{\"model\":\"vgg16-fluid-fc512\",\"dataset\":{\"kind\":\"Synthetic\"},"          \
     "\"batchSize\":64,\"threads\":1,\"seed\":1,"                                                   \
     "\"exchange\":{\"kind\":\"PServer\"},\"compute\":\"Real\"},"                                   \
-    "\"sweep\":{\"grid\":{%s}},\"baseline\":{\"kind\":\"Point\",\"where\":{%s}},"                  \
+    "\"sweep\":{\"grid\":{\"pservers\":[1,2],\"trainers\":[1,2],"                                  \
+    "\"batch_size\":[8,16,24,32,40,48,56,64,72,80,88]}},"                                          \
+    "\"baseline\":{\"kind\":\"Point\",\"where\":{\"trainers\":1}},"                                \
     "\"roles\":{\"pserver\":{\"replicas\":{\"from\":\"pservers\"},\"template\":" TEMPLATE "},"     \
     "\"trainer\":{\"replicas\":{\"from\":\"trainers\"},\"template\":" TEMPLATE "}},"               \
     "\"measure\":{\"warmupSteps\":2,\"steps\":100},"                                               \
@@ -46,34 +49,68 @@ static double normal(uint64_t *state)
     return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
 }
 
-static void put_batches(struct buf *out, unsigned n)
+static char *environment(const struct replica_id *id, uint64_t *random)
 {
-    buf_puts(out, "\"batch_size\":[");
-    for (unsigned i = 1; i <= n; i++) {
-        buf_printf(out, "%s%u", i == 1 ? "" : ",", 8 * i);
-    }
-    buf_putc(out, ']');
+    return xasprintf(
+        "{\"blas\":\"OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY SkylakeX MAX_THREADS=64\","
+        "\"blas_core\":\"SkylakeX\",\"build\":\"benchworker 0.1.0\",\"build_options\":\"release\","
+        "\"caches\":\"L1d 48K, L1i 32K, L2 1280K, L3 49152K\",\"cgroup_cpu_limit\":10,"
+        "\"cgroup_memory_limit\":5368709120,\"clock_source\":\"tsc\",\"compiler\":\"gcc 12.2.0\","
+        "\"cpu_features\":\"sse4_2 avx2 fma avx512f avx512bw avx512dq avx512vl avx512_vnni\","
+        "\"cpu_governor\":null,\"cpu_mhz\":%u.%06u,\"cpu_model\":\"Intel(R) Xeon(R) Processor @ "
+        "2.80GHz\",\"cpuset\":\"0-63\",\"host\":\"vgg16-pserver-sweep-7k3fq-p%ut%ua%u-%s-%u\","
+        "\"kernel\":\"6.1.0-34-amd64\",\"model\":\"vgg16-fluid-fc512\",\"node\":\"node-%02u\","
+        "\"seed\":1,"
+        "\"source\":\"7070174f2c0b\",\"threads\":1}",
+        2700 + splitmix_below(random, 200), splitmix_below(random, 1000000), id->attempt.point,
+        id->attempt.trial, id->attempt.number, role_to_string(id->role), id->index,
+        id->index % NODES);
 }
 
-/* 44 points of both kinds. */
-static char *definition(bool is_large, uint32_t trainers)
+static char *summary(const struct replica_id *id, double speed, uint64_t *random)
 {
-    struct buf grid = BUF_INIT;
-    _cleanup_(freep) char *where = NULL;
-    if (is_large) {
-        buf_printf(&grid, "\"pservers\":[%u,%u],\"trainers\":[%u],", trainers / 10,
-                   3 * trainers / 10, trainers);
-        put_batches(&grid, 22);
-        where = xasprintf("\"pservers\":%u", trainers / 10);
-    } else {
-        buf_puts(&grid, "\"pservers\":[1,2],\"trainers\":[1,2],");
-        put_batches(&grid, 11);
-        where = xstrdup("\"trainers\":1");
+    int64_t step_ns[STEPS], total_ns = 0;
+    for (size_t i = 0; i < STEPS; i++) {
+        step_ns[i] = (int64_t)((410000000 + splitmix_below(random, 40000000)) / speed);
+        total_ns += step_ns[i];
     }
-    char *text =
-        xasprintf(DEFINITION, is_large ? "large-sweep" : "small-sweep", buf_cstr(&grid), where);
-    buf_done(&grid);
-    return text;
+    const bool is_trainer = id->role == ROLE_TRAINER;
+    struct summary s = {.samples = is_trainer ? STEPS * 64 : 0,
+                        .duration_ns = total_ns,
+                        .steps = STEPS,
+                        .bytes_tx = 6102328800 + splitmix_below(random, 100000),
+                        .bytes_rx = 6102328800 + splitmix_below(random, 100000),
+                        .loss_first = is_trainer ? 2.3 + splitmix_below(random, 1000) / 1e6 : 0,
+                        .loss_last = is_trainer ? 2.1 + splitmix_below(random, 1000) / 1e6 : 0,
+                        .throttled_ns = splitmix_below(random, 1000000000),
+                        .max_rss_bytes = 700000000 + 4096 * (uint64_t)splitmix_below(random, 9999),
+                        .cpu_ns = total_ns - splitmix_below(random, 100000000)};
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        s.phase_ns[i] =
+            (int64_t)((double)total_ns / (PHASE_COUNT + 1)) + splitmix_below(random, 100000000);
+    }
+    for (size_t i = 0; i < sizeof(s.environment_digest) - 1; i++) {
+        s.environment_digest[i] = "0123456789abcdef"[splitmix_below(random, 16)];
+    }
+    struct buf out = BUF_INIT;
+    const struct record_who who = {id->role, id->index, id->attempt.number};
+    record_write_summary(&out, &who, &s, step_ns, STEPS);
+    return buf_take(&out);
+}
+
+/* `speed`: steps take the usual time divided by it. */
+static void add_replicas(struct attempt_row *row, enum role role, uint32_t n, double speed,
+                         uint64_t *random)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct replica_id id = {row->id, role, i};
+        *vec_push(&row->replicas) = (struct replica_row){
+            .id = id,
+            .summary_json = summary(&id, speed, random),
+            .environment_json = environment(&id, random),
+            .log_bytes = 20000,
+        };
+    }
 }
 
 static int put_run(struct store *s, struct run_def *def, struct err *err)
@@ -102,8 +139,8 @@ static int save_trial(struct store *s, const struct run_def *def, const struct s
                               .outcome = ATTEMPT_SUCCEEDED,
                               .started_unix_ms = started_unix_ms,
                               .ended_unix_ms = started_unix_ms + 60000};
-    made_up_replicas(&row, ROLE_PSERVER, point->replicas[ROLE_PSERVER], speed, random);
-    made_up_replicas(&row, ROLE_TRAINER, point->replicas[ROLE_TRAINER], speed, random);
+    add_replicas(&row, ROLE_PSERVER, point->replicas[ROLE_PSERVER], speed, random);
+    add_replicas(&row, ROLE_TRAINER, point->replicas[ROLE_TRAINER], speed, random);
     const int r = s->ops->save_attempt(s, def->uid, &row, NULL, 0, err);
     attempt_row_done(&row);
     return r;
@@ -124,72 +161,47 @@ static int save_run(struct store *s, struct run_def *def, double speed, uint64_t
         .trials_done = def->n_slots,
         .trials_total = def->n_slots,
         .started_unix_ms = def->created_unix_ms,
-        .ended_unix_ms = def->created_unix_ms + RUN_MS / 2,
+        .ended_unix_ms = def->created_unix_ms + RUN_MS,
     };
     r = r < 0 ? r : s->ops->put_status(s, def->uid, &status, err);
     return r < 0 ? r : run_figures_keep(s, def->uid, err);
 }
 
-struct wanted {
-    int64_t runs, large, trainers;
-};
-
-static int make_run(struct store *s, const struct wanted *w, int64_t i, uint64_t *random,
-                    struct err *err)
+static int make(const char *file, struct err *err)
 {
-    /* Spread over the others, so that the newest is a large one. */
-    const bool is_large = w->large > 0 && (i + 1) * w->large / w->runs > i * w->large / w->runs;
-    _cleanup_(freep) char *text = definition(is_large, (uint32_t)w->trainers);
-    _cleanup_(freep) char *name =
-        xasprintf("%s-%05" PRId64, is_large ? "large-sweep" : "small-sweep", i);
-    _cleanup_(freep) char *uid = xasprintf("0c2e4b8e-0000-4000-8000-%012" PRId64, i);
+    _cleanup_(freep) char *url = xasprintf("sqlite:%s", file);
+    const struct run_def_params params = {.name = "small-sweep-00000",
+                                          .uid = "0c2e4b8e-0000-4000-8000-000000000000",
+                                          .cpus = 640,
+                                          .created_unix_ms = CREATED_UNIX_MS};
     struct diags diags = {0};
     struct spec *spec = NULL;
     struct run_def *def = NULL;
-    int r = spec_load(text, strlen(text), NULL, &spec, &diags);
-    r = r < 0 ? r
-              : run_def_new(spec,
-                            &(struct run_def_params){.name = name,
-                                                     .uid = uid,
-                                                     .cpus = 640,
-                                                     .created_unix_ms = FIRST_UNIX_MS + i * RUN_MS},
-                            &def, &diags);
+    struct store *s = NULL;
+    uint64_t random = SEED;
+    int r = spec_load(DEFINITION, strlen(DEFINITION), NULL, &spec, &diags);
+    r = r < 0 ? r : run_def_new(spec, &params, &def, &diags);
     if (r < 0) {
         r = err_set(err, EINVAL, "the definition: %s: %s", diags.list.items[0].path,
                     diags.list.items[0].message);
     } else {
-        const double level = 2 * i >= w->runs ? 0.95 : 1;
-        r = save_run(s, def, level * exp(0.01 * normal(random)), random, err);
+        r = store_open(url, true, &s, err);
+        r = r < 0 ? r : save_run(s, def, 0.95 * exp(0.01 * normal(&random)), &random, err);
+        store_close(s);
     }
     run_def_free(def);
     diags_done(&diags);
     return r;
 }
 
-static int make(const char *file, const struct wanted *w, struct err *err)
-{
-    _cleanup_(freep) char *url = xasprintf("sqlite:%s", file);
-    struct store *s = NULL;
-    uint64_t random = 20181120;
-    int r = store_open(url, true, &s, err);
-    for (int64_t i = 0; i < w->runs && r >= 0; i++) {
-        r = make_run(s, w, i, &random, err);
-    }
-    store_close(s);
-    return r;
-}
-
 int main(int argc, char **argv)
 {
-    struct wanted w;
-    if (argc != 5 || parse_i64_in(argv[2], 1, 1000, &w.runs) < 0 ||
-        parse_i64_in(argv[3], 0, w.runs, &w.large) < 0 ||
-        parse_i64_in(argv[4], 10, 1000, &w.trainers) < 0) {
-        (void)fprintf(stderr, "usage: results_store FILE RUNS LARGE TRAINERS\n");
+    if (argc != 2) {
+        (void)fprintf(stderr, "usage: results_store FILE\n");
         return 2;
     }
     struct err err = {0};
-    if (make(argv[1], &w, &err) < 0) {
+    if (make(argv[1], &err) < 0) {
         (void)fprintf(stderr, "results_store: %s\n", err.msg);
         return 1;
     }

@@ -2,8 +2,8 @@
 """script/bench worker: training VGG16 (vgg16-fluid-fc512) on one core, benchworker against its peers.
 
 Installs the peers (bench/peers.py), then runs every row in turn on the same core, round after round, so that what
-disturbs the machine disturbs all alike; then benchworker with two threads beside one. Prints a table a batch, the
-convolutions by layer group against oneDNN, every figure beside its bar, and what else ran on the machine. Ends with "reached N of M"; exit 1 where a bar is missed.
+disturbs the machine disturbs all alike; then benchworker with two threads beside one. Prints a table a batch, every figure
+beside its bar, and what else ran on the machine. Ends with "reached N of M"; exit 1 where a bar is missed.
 
 A rate is samples a second of wall time where the core was ours, else samples a second of CPU time: decided for each
 batch by the load of others (--quiet), never by a result."""
@@ -35,9 +35,6 @@ BATCH = 128  # of the figures that are asked for at one batch only
 RATIO_BARS = {32: 2.7, 64: 2.9, 128: 3.0, 256: 2.9}
 BF16_BAR, AVX2_BAR, RSS_BAR, THREADS_BAR = 2.1, 1.8, 1.0, 1.85
 THREAD_PAIRS = 3  # a round
-GROUP_BARS = {**{group: {"forward": 2.2, "input_gradient": 2.2, "weight_gradient": 1.9}
-                 for group in ("conv1", "conv2", "conv3", "conv4")},
-              "conv5": dict.fromkeys(figures.PASSES, 2.8)}
 # Limits that make a machine with AVX-512 compute as one without: ours and our OpenBLAS, then oneDNN, ATen, MKL.
 # "avx512" is ours only: what vectors make where tile registers are the default.
 LIMITS = {"": {}, "avx512": {"BENCH_CPU_MASK": "avx512"}, "avx2": {"BENCH_CPU_MASK": "avx2", "OPENBLAS_CORETYPE": "Haswell", "ONEDNN_MAX_CPU_ISA": "AVX2",
@@ -77,7 +74,6 @@ def parse(argv):
     parser.add_argument("--quiet", type=float, default=.05, metavar="SHARE",
                         help="of the core that others may use for wall time to count; default 0.05")
     parser.add_argument("--no-avx2", action="store_true", help="without the rows limited to AVX2")
-    parser.add_argument("--no-layers", action="store_true", help="without the convolutions one by one")
     parser.add_argument("--no-threads", action="store_true", help="without two threads beside one")
     parser.add_argument("--json", metavar="FILE", help="every measurement and bar as JSON")
     args = parser.parse_args(argv)
@@ -110,7 +106,7 @@ class Bench:
     def __init__(self, args):
         self.args = args
         self.worker = os.environ.get("BENCHWORKER", str(ROOT / "build" / "worker" / "benchworker"))
-        self.samples, self.ours, self.onednn, self.threads = [], [], [], []
+        self.samples, self.threads = [], []
         self.pair = {args.core, *sorted(os.sched_getaffinity(0) - {args.core})[-1:]}
         self.worker_facts = {}
 
@@ -137,8 +133,6 @@ class Bench:
             document = json.loads(ran.stdout)
             said, rss = {"samples": batch * steps, **document}, document["peak_rss_bytes"]
             self.worker_facts[isa] = {key: document.get(key) for key in ("build", "kernels", "cpu_features", "blas", "blas_core")}
-            if batch == BATCH and isa == "":
-                self.ours.append(our_layers(document))
         else:
             said = last_summary(ran.stdout)
             rss = said["max_rss_bytes"]
@@ -162,11 +156,6 @@ class Bench:
             say(f"  round {number}  threads batch {BATCH}: {took[1]:.1f} samples/s with one, {took[2]:.1f} with two  "
                 f"others: {took['others']:.2f} of the two cores")
 
-    def run_layers(self):
-        argv = [str(peers.interpreter("pytorch")), str(ROOT / "bench" / "onednn.py"), str(BATCH), "3"]
-        ran = machine.measure({self.args.core}, argv, {})
-        self.onednn.append(json.loads(ran.stdout)["layers"])
-
     def run_round(self, number):
         rows = [row for row in in_turn([OURS, *chosen_peers(self.args)], number)
                 if number == 1 or ABOUT[row.system] >= SLOW]
@@ -181,18 +170,9 @@ class Bench:
                     self.run(row, BATCH, number, "avx2")
         if not self.args.no_threads and BATCH in self.args.batches and len(self.pair) == 2:
             self.run_threads(number)
-        if not self.args.no_layers and BATCH in self.args.batches:
-            self.run_layers()
 
     def of(self, batch, isa=""):
         return [s for s in self.samples if s.batch == batch and s.isa == isa]
-
-
-def our_layers(document):
-    """{layer: {pass: s}} of the convolutions, from what benchworker says of its layers: CPU ms a step."""
-    keys = dict(zip(figures.PASSES, ("forward", "backward_data", "backward_weight")))
-    return {layer["name"]: {which: layer["cpu_ms"][key] / 1e3 for which, key in keys.items() if layer["cpu_ms"].get(key)}
-            for layer in document.get("layers", []) if layer["name"].startswith("conv")}
 
 
 def say(text):
@@ -246,27 +226,6 @@ def thread_bars(bench):
         yield Bar(f"batch {BATCH}: two threads over one, by wall", Spread.of(over), THREADS_BAR)
 
 
-def mean_s(layers, name, which):
-    return sum(figures.group_times(one)[name][which] for one in layers) / len(layers)
-
-
-def layer_bars(bench):
-    """Convolutions by group; CPU time, so that a disturbed machine matters less."""
-    if not bench.onednn:
-        return
-    found = figures.layer_ratios(bench.ours, bench.onednn)
-    lines = []
-    for name, passes in GROUP_BARS.items():
-        for which, bar in passes.items():
-            over = found.get(name, {}).get(which)
-            if over is not None:
-                lines.append([f"{name} {which}", f"{1e3 * mean_s(bench.ours, name, which):.1f}",
-                              f"{1e3 * mean_s(bench.onednn, name, which):.1f}", Spread.of(over).text()])
-            yield Bar(f"{name} {which.replace('_', ' ')} over oneDNN", over and Spread.of(over), bar)
-    print(f"\nConvolutions, batch {BATCH}, CPU ms a step (oneDNN: the better of channels_last and NCHW)\n"
-          + figures.table(["GROUP AND PASS", "OURS", "ONEDNN", "ONEDNN / OURS"], lines))
-
-
 def report(bench):
     facts = machine.describe()
     print(f"{facts['cpu_model']} (family {facts['cpu_family']}, model {facts['cpu_number']}), {facts['cpus']} CPUs, "
@@ -286,7 +245,6 @@ def report(bench):
         print(vectors_text(bench))
     bars += avx2_bars(bench)
     bars += thread_bars(bench)
-    bars += layer_bars(bench)
     print("\nBars")
     for bar in bars:
         print("  " + bar.text())
@@ -303,7 +261,6 @@ def write_json(bench, bars, facts, begin):
         "samples": [{**dataclasses.asdict(s), "row": str(s.row), "system": s.row.system, "precision": s.row.precision}
                     for s in bench.samples],
         "threads": [{str(key): value for key, value in took.items()} for took in bench.threads],
-        "layers": {"ours": bench.ours, "onednn": bench.onednn},
         "bars": [{"what": b.what, **(dataclasses.asdict(b.value) if b.value else {}), "sign": b.sign, "bar": b.bar,
                   "reached": b.is_reached} for b in bars]}
     pathlib.Path(bench.args.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
@@ -327,8 +284,7 @@ def main(argv):
     args = parse(argv)
     begin = time.time()
     figures.check_files(args.json)
-    needed = set(args.peers.split(",")) | (set() if args.no_layers else {"pytorch"})
-    for name in sorted(needed):
+    for name in sorted(set(args.peers.split(","))):
         peers.install(name)
     bench = Bench(args)
     code = measure_all(bench)

@@ -7,8 +7,7 @@
  *   x.f32         the samples of all steps, (N, 3, 32, 32) each step; labels.u8: their labels
  *   steps.u32     the number of samples of each step: the last step of an epoch can have fewer
  *
- * All numbers are in the machine's byte order, little-endian. bench/training_torch.py reads the
- * files. */
+ * All numbers are in the machine's byte order, little-endian. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

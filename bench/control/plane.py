@@ -61,8 +61,8 @@ class Api:
         self.context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
         self.connection, self.used_s = self.connect(), 0
 
-    def connect(self, timeout=120):
-        return http.client.HTTPSConnection(self.host, self.port, context=self.context, timeout=timeout)
+    def connect(self):
+        return http.client.HTTPSConnection(self.host, self.port, context=self.context, timeout=120)
 
     def again(self):
         """The same, for another thread."""
@@ -89,13 +89,6 @@ class Api:
         """Objects under a path: a page of one, and how many remain."""
         page = self.call("GET", f"{path}?limit=1")
         return len(page["items"]) + page["metadata"].get("remainingItemCount", 0)
-
-    def watch(self, path):
-        """Objects as they change, over a connection of its own, until the process that reads ends."""
-        connection = self.connect(timeout=None)
-        connection.request("GET", f"{path}{'&' if '?' in path else '?'}watch=1")
-        for line in connection.getresponse():
-            yield json.loads(line)["object"]
 
     def delete_pods(self, selector=""):
         """The API server gives up on ten thousand after a minute, and hangs up: what is left is deleted by the next call."""
@@ -215,13 +208,12 @@ class Daemon:
     def store(self):
         return self.benchd.store.removeprefix("sqlite:")
 
-    def start(self, is_awaited=True):
+    def start(self):
         self.benchd.start()
-        if is_awaited:
-            try:
-                wait_for(self.is_ready, "benchd is ready")
-            except Failed as error:
-                raise Failed(f"{error}\n{self.words()}") from error
+        try:
+            wait_for(self.is_ready, "benchd is ready")
+        except Failed as error:
+            raise Failed(f"{error}\n{self.words()}") from error
 
     def stop(self):
         if self.benchd.stop() != 0:

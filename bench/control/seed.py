@@ -28,10 +28,10 @@ def tables(db, column):
     return [name for name in names if column in columns(db, name)]
 
 
-def copy(db, table, where, changes, older_ms=0):
-    """Copies the rows that fit, with other values in some columns, and times that are so much earlier."""
+def copy(db, table, where, changes):
+    """Copies the rows that fit, with other values in some columns."""
     kept = [name for name in columns(db, table) if not (table == "event" and name == "id")]
-    values = [f":new_{name}" if name in changes else f"{name} - {older_ms}" if name.endswith("_unix_ms") else name for name in kept]
+    values = [f":new_{name}" if name in changes else name for name in kept]
     fits = " AND ".join(f"{name} = :old_{name}" for name in where)
     db.execute(f"INSERT INTO {table} ({', '.join(kept)}) SELECT {', '.join(values)} FROM {table} WHERE {fits}",
                {**{f"old_{k}": v for k, v in where.items()}, **{f"new_{k}": v for k, v in changes.items()}})
@@ -47,13 +47,3 @@ def points(path, run, wanted):
             for table in tables(db, "point"):
                 copy(db, table, {"run_uid": uid, "point": model}, {"point": point})
     return len(missing)
-
-
-def runs(path, run, copies, older_s):
-    """The stored run once more for each (name, uid), but as long ago."""
-    with opened(path) as db:
-        uid, = db.execute("SELECT uid FROM run WHERE name = ?", (run,)).fetchone()
-        for name, new_uid in copies:
-            copy(db, "run", {"uid": uid}, {"uid": new_uid, "name": name}, older_s * 1000)
-            for table in tables(db, "run_uid"):
-                copy(db, table, {"run_uid": uid}, {"run_uid": new_uid}, older_s * 1000)

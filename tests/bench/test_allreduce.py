@@ -89,18 +89,6 @@ class Allreduce(unittest.TestCase):
             self.assertIn(text, done.stdout, done.stderr)
         self.assertIn("--backend shm", pathlib.Path(f"{self.worker}.runs").read_text(encoding="utf-8"))
 
-    def test_ways(self):
-        for ranks in allreduce.WAY_RANKS:
-            for way, time_us in (("ring", 9), ("halving", 8), ("doubling", 7)):
-                values = {str(size): {"time_us": time_us, "way": "halving-doubling" if way == "doubling" and size > 4096 else way}
-                          for size in allreduce.WAY_SIZES}
-                self.keep(f"{way}, {ranks} ranks", **values)
-        done = self.run_with("--part", "ways", "--rounds", "1", "--json", str(self.file))
-        rows = [line.split() for line in done.stdout.splitlines() if line.startswith("4 ")]
-        self.assertEqual(["4", "4096", "9", "(9-9)", "8", "(8-8)", "7", "(7-7)", "doubling"], rows[0], done.stderr)
-        self.assertEqual(["4", "8192", "9", "(9-9)", "8", "(8-8)", "halving"], rows[1])
-        self.assertEqual(len(allreduce.WAY_SIZES), len(rows))
-
     def test_training(self):
         done = self.run_with("--part", "training", "--rounds", "1")
         self.assertIn("reached  two workers, batch 32, Tcp: share of two copies: 0.90 (0.90-0.90) >= 0.85", done.stdout, done.stderr)

@@ -14,7 +14,7 @@ import unittest
 import bench_case
 
 import controller
-from control import audit, finished, gang, process, readers, rivals, scale, seed, single, soak
+from control import audit, gang, process, rivals, scale, seed, single, soak
 from figures import Bar, Spread
 
 
@@ -80,11 +80,6 @@ class Costs(unittest.TestCase):
         text = "55-7f [rollup]\nRss:               14728 kB\nPrivate_Clean:      400 kB\nPrivate_Dirty:      2276 kB\n"
         self.assertEqual(process.memory(text), {"Rss": 14728 * 1024, "Private_Dirty": 2276 * 1024})
 
-    def test_lateness(self):
-        self.assertEqual(1.5, readers.lateness([9, 11, 14.5, 16], 10, 16))
-        self.assertEqual(4, readers.lateness([10, 12], 10, 18), "the end of the time counts")
-        self.assertEqual(0, readers.lateness([8, 10, 12, 20], 10, 12))
-
     def test_axes(self):
         for points in (1, 7, 64, 400, 4000, 10000):
             a, b, c = single.axes(points)
@@ -112,12 +107,6 @@ class Seed(unittest.TestCase):
     def test_points(self):
         self.assertEqual(2, seed.points(self.path, "r", range(2, 6)))
         self.assertEqual([("u", 2, "Succeeded"), ("u", 3, "Succeeded"), ("u", 4, "Succeeded"), ("u", 5, "Failed")], self.all("attempt"))
-
-    def test_runs(self):
-        seed.runs(self.path, "r", [("s", "v")], 2)
-        self.assertEqual([("u", "r", 9000), ("v", "s", 7000)], self.all("run"))
-        self.assertEqual([("u", 3, "Succeeded"), ("u", 5, "Failed"), ("v", 3, "Succeeded"), ("v", 5, "Failed")], self.all("attempt"))
-        self.assertEqual([(1, "u", "note"), (2, "v", "note")], self.all("event"))
 
 
 def gang_row(ours, **others):
@@ -171,19 +160,6 @@ class Bars(unittest.TestCase):
         self.assertEqual(["rest", "points"], scale.looks(options))
         self.assertNotEqual(scale.settings(options), scale.settings(controller.parse([])))
         self.assertEqual(list(scale.LOOKS), scale.looks(controller.parse([])))
-
-    def test_store(self):
-        def row(deciding_s, idle_cpu, private_mib=3):
-            return {"load": [1], "deciding_s": deciding_s, "idle_cpu": idle_cpu, "private_mib": private_mib}
-        self.check(finished, [([row(2.9, 0.0009)], 3, 3), ([row(3.1, 0.0009)], 2, 3), ([row(2, 0.0011)], 2, 3),
-                              ([row(2, 0.0009, 9)], 2, 3), ([], 0, 3)])
-
-    def test_http(self):
-        def row(late_s, pause_s):
-            return {"load": [1], "quiet": {"late_s": 9, "pause_s": 1, "trials": 3, "cpu": 0.1},
-                    "asked": {"late_s": late_s, "pause_s": pause_s, "trials": 3, "cpu": 0.1, "requests": 1, "failed": 0, "mb": 1,
-                              "median_ms": 1, "slowest_ms": 1}}
-        self.check(readers, [([row(0.5, 1.1)], 2, 2), ([row(0.1, 1), row(0.2, 1), row(1.1, 1)], 1, 2), ([row(0.5, 1.2)], 1, 2), ([], 0, 2)])
 
     def test_soak(self):
         def row(private, descriptors, pods, last=20):
@@ -240,10 +216,10 @@ class Rounds(unittest.TestCase):
             self.assertEqual({}, controller.kept(self.Part, options), "of other settings")
 
     def test_the_end(self):
-        row = {"load": [1], "deciding_s": 1, "idle_cpu": 0, "private_mib": 3}
-        for rows, why, reached, code in (([row], None, "3 of 3", False), ([row], "Failed: x", "3 of 3", True), ([], None, "0 of 3", True)):
+        row = scale_row()
+        for rows, why, reached, code in (([row], None, "10 of 10", False), ([row], "Failed: x", "10 of 10", True), ([], None, "0 of 10", True)):
             with self.subTest(rows=rows, why=why), contextlib.redirect_stdout(io.StringIO()) as out:
-                self.assertEqual(code, controller.report([(finished, rows, why)]))
+                self.assertEqual(code, controller.report([(scale, rows, why)]))
             self.assertTrue(out.getvalue().endswith(f"reached {reached}\n"), out.getvalue())
             self.assertEqual(why is not None, "not finished" in out.getvalue())
 

@@ -66,19 +66,6 @@ class Tables(unittest.TestCase):
             "pytorch fp32       100.0 (100.0-100.0)   100.0 (100.0-100.0)   3.00 (3.00-3.00)    512 MiB"])
 
 
-class Layers(unittest.TestCase):
-    def test_groups_are_sums(self):
-        ours = [{"conv1_1": {"forward": 1.0}, "conv1_2": {"forward": 1.0, "input_gradient": 2.0}}]
-        theirs = [{"conv1_1": {"forward": 2.0}, "conv1_2": {"forward": 4.0, "input_gradient": 5.0}}]
-        self.assertEqual(figures.layer_ratios(ours, theirs), {"conv1": {"forward": [3.0], "input_gradient": [2.5]}})
-
-    def test_what_one_side_lacks_is_no_ratio(self):
-        self.assertEqual(figures.layer_ratios([{}], [{"conv1_1": {"forward": 1.0}}]), {})
-        self.assertEqual(figures.layer_ratios([], [{"conv1_1": {"forward": 1.0}}]), {})
-        self.assertEqual(figures.layer_ratios([{"conv1_1": {"forward": 1.0, "weight_gradient": 1.0}}],
-                                              [{"conv1_1": {"forward": 2.0}}]), {"conv1": {"forward": [2.0]}})
-
-
 class Peers(unittest.TestCase):
     def test_names_are_the_profiles_with_pins(self):
         self.assertEqual(peers.names(), ["jax-cpu", "paddle", "pytorch", "tensorflow"])

@@ -115,14 +115,6 @@ class Predict(unittest.TestCase):
         self.assertEqual(row[0], "2x1")
         self.assertEqual(row[3], [0, 0, 0])
 
-    def test_the_fit_finds_what_made_the_figures(self):
-        fake = Fake()
-        cells = {cell: predict.cast(fake, [cell], "1gbit", 12.0, 1.25)[cell] for cell in predict.FIT}
-        with unittest.mock.patch.dict(predict.CELLS, cells):
-            cost_ns, slower = predict.fit(fake, "1gbit")
-        self.assertAlmostEqual(cost_ns, 12.0, delta=.5)
-        self.assertAlmostEqual(slower, 1.25, delta=.01)
-
     def test_bars(self):
         for measured, load, expected in ((1 / 1.04, 0, [True, True]), (1 / 1.08, 0, [False, True]), (1 / 1.2, 0, [False, False]), (1, 99, [False, False])):
             with self.subTest(measured=measured, load=load), unittest.mock.patch.object(os, "getloadavg", lambda: (load, 0, 0)):

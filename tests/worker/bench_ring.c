@@ -1,4 +1,4 @@
-/* Times an all-reduce through the exchange of workers, each a process of its own, as docs/bench.md says:
+/* Times an all-reduce through the exchange of workers, each a process of its own:
  *
  *     bench_ring RANKS ROUNDS FLOATS TRANSPORT MEMORY
  *

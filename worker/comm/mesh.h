@@ -20,8 +20,8 @@
 #include "worker/comm/handshake.h"
 #include "worker/comm/mesh_share.h"
 
-/* Numbers of one frame: the second-level cache holds them while they come, are added to and go on. Half as many cost more CPU
- * time a byte: docs/bench.md, "script/bench allreduce". */
+/* Numbers of one frame: the second-level cache holds them while they come, are added to and go on. Half as
+ * many cost more CPU time a byte, and so do twice as many. */
 #define MESH_CHUNK_BYTES ((size_t)512 << 10)
 #define MESH_TICK_MS 100
 
