@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts mistakes into benchd, one at a time; the simulation must find each. script/sim --proof runs this.
 
-  script/sim --proof              every row of tests/mutations/*.toml with the key `proof`; writes docs/simulation_proof.md
+  script/sim --proof              every row of tests/mutations/*.toml with the key `proof`
   script/sim --proof --short      the rows with proof = "short", as script/test runs them
   script/sim --proof --row NAME   one row, while you write it; may be repeated
 
@@ -21,19 +21,9 @@ import sys
 import time
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
-TABLE = "docs/simulation_proof.md"
 SEEDS_LONG, SEEDS_SHORT = 1000, 40
 TEST = "sim/seeds"  # its program is the simulation
 FOUND = re.compile(r"^seed (\d+), (\d+) steps: (.*)$", re.MULTILINE)
-HEAD = """# Mistakes that the simulation finds
-
-Written by `script/sim --proof`. Each row is a mistake that was put into benchd, alone: the first seed from 1 on whose world finds
-it, the steps of that world until then, and the promise that is broken. The same worlds keep every promise without the mistake.
-[simulation.md](simulation.md) explains the simulation; `tests/mutations` has the mistakes as code. Seeds change with the simulation.
-
-| mistake | file | seed | steps | found as |
-|---|---|---:|---:|---|
-"""
 
 
 def load_mutate():
@@ -60,15 +50,6 @@ def prove(program, row, n_seeds):
     if found is not None and search(program, 0, found[0], found[0]) is not None:
         return None
     return found
-
-
-def write_table(rows, results):
-    lines = [HEAD]
-    for row, found in zip(rows, results):
-        seed, steps, broken = found if found is not None else ("-", "-", "not found")
-        text = broken.replace("|", "\\|").replace("_", "\\_").replace("*", "\\*")
-        lines.append(f"| {row.name} | `{row.file}` | {seed} | {steps} | {text} |\n")
-    pathlib.Path(ROOT, TABLE).write_text("".join(lines), encoding="utf-8")
 
 
 def write_log(path, rows, results):
@@ -99,8 +80,6 @@ def run(mutate, options):
             where = "NOT FOUND" if found is None else f"seed {found[0]}, {found[1]} steps: {found[2]}"
             print(f"{row.file}: {row.name}: {where}", flush=True)
             results.append(found)
-    if not options.short and not options.row:
-        write_table(mine, results)
     if options.log is not None:
         write_log(options.log, mine, results)
     n_found = sum(found is not None for found in results)
