@@ -1,12 +1,11 @@
-"""docs/numbers.md works each printed figure by hand: each column of numbers and each warning stands in its table "Where each
-figure is", which names sections that are there, and nothing that is printed nowhere."""
+"""docs/numbers.md works each printed figure by hand: each column of numbers and each warning is in the line of names in italics that
+begins a section, and no name is there that nothing prints."""
 
 import re
 
 import csource
 
 PAGE = "docs/numbers.md"
-HEADING = "## Where each figure is"
 # Columns of numbers that are no measured figure.
 NO_FIGURE = {
     "POINT": "a number for a point", "TRIAL": "a number for a trial", "TRIALS": "counted", "ATTEMPTS": "counted",
@@ -15,8 +14,8 @@ NO_FIGURE = {
 # Warnings that say what a run is, and follow from no figure.
 NO_FIGURE |= {code: "no figure" for code in ("Rehearsal", "Simulated", "Imported", "OneTrial", "MixedHardware", "MixedUnits",
                                              "EfficiencyUnproven", "NonMonotonicTime")}
-# Rows of the table that are no column and no warning: words of a line, or titles that are made.
-WORDS = {"REACHED", "BEST", "KNOWN", "EFF/POD", "EFF/CPU", "SAMPLES/S", "PREDICTED SAMPLES/S", "WARM-UP", "MachineBusy"}
+# Names that are not a column and not a warning: words of a line, or titles that are made.
+WORDS = {"REACHED", "BEST", "KNOWN", "EFF/POD", "EFF/CPU", "SAMPLES/S", "WARM-UP", "MachineBusy"}
 
 _COLUMN = re.compile(r'table_column\(\w+, "([^"]+)", TABLE_RIGHT\)|\{"([^"]+)", TABLE_RIGHT\}')
 _TITLES = re.compile(r"\btitles\[\] = \{([^}]*)\}")
@@ -38,23 +37,14 @@ def printed(root):
     return found
 
 
-def slug(heading):
-    return re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
-
-
 def check(root):
-    page = csource.read(root, PAGE)
-    anchors = {slug(h) for h in re.findall(r"^## (.+)$", page, re.MULTILINE)}
-    table = page.partition(HEADING)[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| (.+) \| (.*\]\(.+) \|$", table, re.MULTILINE)
-    here = [name.strip() for names, _ in rows for name in re.split(r"[,;]| of any of them", names)]
+    lines = re.findall(r"^#.*\n\*(.+)\*$", csource.read(root, PAGE), re.MULTILINE)
+    here = [name.strip() for names in lines for name in names.split(",")]
     known = printed(root)
-    findings = [f"{path}: '{name}' is not in the table of {PAGE}" for name, path in sorted(known.items())
+    findings = [f"{path}: no section of {PAGE} has '{name}'" for name, path in sorted(known.items())
                 if name not in here and name not in NO_FIGURE]
     findings += [f"{PAGE}: nothing prints '{name}'" for name in here
                  if name not in known and name not in WORDS and _TITLE.fullmatch(name)]
-    findings += [f"{PAGE}: no section '{anchor}'" for _, where in rows for anchor in re.findall(r"\(#([^)]+)\)", where)
-                 if anchor not in anchors]
     return findings
 
 
