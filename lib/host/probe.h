@@ -1,5 +1,6 @@
-/* A short look at the machine before and after the measured steps: how fast the core's clock is and how fast
- * memory is copied while nobody of the gang computes. Used by role_trainer.c (docs/numbers.md, "Noise"). */
+/* A short look at the machine before and after the measured steps: how fast the core's clock is and
+ * how fast memory is copied while no replica of the gang computes. Used by role_trainer.c
+ * (docs/numbers.md, "Noise of the machine"). */
 #pragma once
 
 #include <stddef.h>

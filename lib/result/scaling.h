@@ -1,5 +1,5 @@
 /* Models of how throughput grows with the number of trainers, fitted to the trials of one curve
- * (docs/contracts/result.md, "Models of scaling"). Pure; called by curves.c.
+ * (docs/contracts/result.md, "Curves"). Pure; called by curves.c.
  *
  * Each model is linear in its coefficients c: of the time that a trainer needs for a sample, N / X, or
  * (Gustafson) of the throughput X itself. The noise of X is a factor, so what is minimised are squares
