@@ -34,7 +34,7 @@ import machine
 import peers
 import shaped
 from exchange import Failed, own_addresses, summaries_of, trace
-from figures import Bar, Spread, check_files, conclude, table
+from figures import Bar, Spread, check_files, conclude, keep, read_kept, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OURS, GLOO, MPI = "benchworker", "Gloo", "Open MPI"
@@ -231,10 +231,7 @@ def cases(args):
 
 def kept(args):
     """{(case, round): line} of FILE, with this algorithm."""
-    if not args.json or not os.path.exists(args.json):
-        return {}
-    lines = [json.loads(line) for line in pathlib.Path(args.json).read_text(encoding="utf-8").splitlines()]
-    return {(line["case"], line["round"]): line for line in lines if line["algorithm"] == args.algorithm}
+    return {(line["case"], line["round"]): line for line in read_kept(args.json) if line["algorithm"] == args.algorithm}
 
 
 def measure_all(args):
@@ -246,9 +243,7 @@ def measure_all(args):
                 continue
             line = {"case": name, "round": number, "algorithm": args.algorithm, "values": run(), "load": os.getloadavg()[0]}
             done[name, number] = line
-            if args.json:
-                with open(args.json, "a", encoding="utf-8") as f:
-                    f.write(json.dumps(line) + "\n")
+            keep(args.json, line)
             print(f"round {number + 1}: {name}", file=sys.stderr, flush=True)
     return done
 

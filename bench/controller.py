@@ -9,8 +9,6 @@ With --json FILE each round is a line of FILE, and rounds that are in FILE alrea
 Ends with "reached N of M"; exit 1 where a bar is missed."""
 import argparse
 import json
-import os
-import pathlib
 import sys
 
 import figures
@@ -42,10 +40,8 @@ def key(part, options, i):
 
 def kept(part, options):
     """{round: row} of FILE with these settings; the last row of a round counts."""
-    if not options.json or not os.path.exists(options.json):
-        return {}
-    rows = [json.loads(line) for line in pathlib.Path(options.json).read_text(encoding="utf-8").splitlines()]
-    return {row["round"]: row for row in rows if row["part"] == part.NAME and row["settings"] == part.settings(options)}
+    return {row["round"]: row for row in figures.read_kept(options.json)
+            if row["part"] == part.NAME and row["settings"] == part.settings(options)}
 
 
 def measure(part, options, found):
@@ -53,11 +49,8 @@ def measure(part, options, found):
     wanted = [i for i in range(1, (1 if part is soak else options.rounds) + 1) if i not in found]
     for i, row in zip(wanted, part.rounds(options, wanted) if wanted else ()):
         found[i] = {**key(part, options, i), **row}
-        line = json.dumps(found[i])
-        print(f"{part.NAME}, round {i}: {line}", file=sys.stderr, flush=True)
-        if options.json:
-            with open(options.json, "a", encoding="utf-8") as file:
-                file.write(line + "\n")
+        print(f"{part.NAME}, round {i}: {json.dumps(found[i])}", file=sys.stderr, flush=True)
+        figures.keep(options.json, found[i])
 
 
 def report(measured):

@@ -32,7 +32,7 @@ import time
 
 import entry
 from faults import CORES, Kernel, two_cores
-from figures import Bar, Spread, check_files, conclude, table
+from figures import Bar, Spread, check_files, conclude, keep, read_kept, table
 from shaped import run_exchange, run_iperf
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -278,10 +278,7 @@ def measure(case, steps, transport):
 
 def kept(args):
     """{(case name, round): values} of FILE, with these steps and this transport."""
-    if not args.json or not os.path.exists(args.json):
-        return {}
-    lines = [json.loads(line) for line in pathlib.Path(args.json).read_text(encoding="utf-8").splitlines()]
-    return {(line["case"], line["round"]): line for line in lines
+    return {(line["case"], line["round"]): line for line in read_kept(args.json)
             if line["asked_steps"] == args.steps and line.get("transport", "Tcp") == args.transport}
 
 
@@ -296,9 +293,7 @@ def measure_all(args):
                     **measure(case, args.steps, args.transport),
                     "load": os.getloadavg()[0]}
             done[case.name, number] = line
-            if args.json:
-                with open(args.json, "a", encoding="utf-8") as f:
-                    f.write(json.dumps(line) + "\n")
+            keep(args.json, line)
             print(f"round {number + 1}: {case.name}: {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
     return done
 

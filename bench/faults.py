@@ -18,7 +18,7 @@ import sys
 import threading
 
 import entry
-from figures import Bar, Spread, conclude, table
+from figures import Bar, Spread, conclude, keep, read_kept, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CORES = 2
@@ -48,10 +48,7 @@ def setting(args):
 
 def kept(args):
     """The trials of FILE with these settings."""
-    if not args.json or not os.path.exists(args.json):
-        return []
-    trials = [json.loads(line) for line in pathlib.Path(args.json).read_text(encoding="utf-8").splitlines()]
-    return [t for t in trials if setting(args).items() <= t.items()][:args.trials]
+    return [t for t in read_kept(args.json) if setting(args).items() <= t.items()][:args.trials]
 
 
 def two_cores():
@@ -135,9 +132,7 @@ def main(argv):
     trials = kept(args)
     while len(trials) < args.trials:
         trials.append(trial(args))
-        if args.json:
-            with open(args.json, "a", encoding="utf-8") as f:
-                f.write(json.dumps(trials[-1]) + "\n")
+        keep(args.json, trials[-1])
         print(f"trial {len(trials)}: {trials[-1]['failed']} failed {trials[-1]['why']}".rstrip(), file=sys.stderr, flush=True)
     return report(args, trials)
 

@@ -1,7 +1,9 @@
-"""From measurements to ratios, bars and text. Pure, but for check_files."""
+"""Measurements that are kept, and from measurements to ratios, bars and text."""
 import argparse
 import dataclasses
+import json
 import operator
+import os
 import statistics
 
 SIGNS = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
@@ -119,6 +121,21 @@ def check_files(*paths):
         if path:
             with open(path, "a", encoding="utf-8"):
                 pass
+
+
+def read_kept(path):
+    """What FILE has from earlier calls, an object of JSON a line. None: not asked for."""
+    if not path or not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def keep(path, measurement):
+    """Adds one. None: not asked for."""
+    if path:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(measurement) + "\n")
 
 
 def mib(value):

@@ -26,7 +26,7 @@ import sys
 import tempfile
 
 import entry
-from figures import Bar, Spread, table
+from figures import Bar, Spread, keep, read_kept, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 REHEARSAL = ROOT / "benchmarks" / "vgg16-rehearsal-2018.yaml"
@@ -166,10 +166,7 @@ def keys_of(args):
 
 def kept(args):
     """{kind: line} of FILE, with as many steps, repeats and rounds."""
-    if not args.json or not os.path.exists(args.json):
-        return {}
-    lines = [json.loads(line) for line in pathlib.Path(args.json).read_text(encoding="utf-8").splitlines()]
-    return {line["kind"]: line for line in lines if line["keys"] == keys_of(args)}
+    return {line["kind"]: line for line in read_kept(args.json) if line["keys"] == keys_of(args)}
 
 
 def validate_all(bench, args):
@@ -203,9 +200,7 @@ def validate_all(bench, args):
         if kind != "scale":  # 120 processes of its own are a load, too
             load = max(load, os.getloadavg()[0])
         done[kind] = {"kind": kind, "keys": keys_of(args), "rows": rows, "load": load}
-        if args.json:
-            with open(args.json, "a", encoding="utf-8") as f:
-                f.write(json.dumps(done[kind]) + "\n")
+        keep(args.json, done[kind])
     return [done[kind] for kind in kinds if kind in done]
 
 

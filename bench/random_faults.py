@@ -23,7 +23,7 @@ import tempfile
 import time
 
 import entry
-from figures import Bar, Spread, conclude, table
+from figures import Bar, Spread, conclude, keep, read_kept, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("FAULT_TRIAL", str(ROOT / "build" / "bench" / "fault_trial"))
@@ -189,17 +189,8 @@ def judged(args, number, words, outcome):
 
 def kept(args):
     """The trials of FILE with this seed and these families, by number."""
-    if not args.json or not os.path.exists(args.json):
-        return {}
-    trials = [json.loads(line) for line in pathlib.Path(args.json).read_text(encoding="utf-8").splitlines()]
-    return {t["number"]: t for t in trials
+    return {t["number"]: t for t in read_kept(args.json)
             if (t["seed"], t["families"]) == (args.seed, args.family) and t["number"] < args.trials}
-
-
-def keep(args, trial):
-    if args.json:
-        with open(args.json, "a", encoding="utf-8") as f:
-            f.write(json.dumps(trial) + "\n")
 
 
 def all_trials(args):
@@ -208,7 +199,7 @@ def all_trials(args):
     for number, outcome in outcomes(left, args.jobs):
         trial = judged(args, number, left[number], outcome)
         trials[number] = trial
-        keep(args, trial)
+        keep(args.json, trial)
         for kind, what in trial["found"]:
             print(f"trial {number}: {kind}: {what}\n  {' '.join(command(trial['words']))}", file=sys.stderr, flush=True)
     return [trials[number] for number in sorted(trials)]
