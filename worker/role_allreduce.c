@@ -305,6 +305,7 @@ static int open_ranks(const struct command *c, struct collective **ret)
         .transport = c->backend->transport,
         .n_max = c->params.max_bytes / sizeof(float),
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
+        .silence_ns = e->peer_timeout_s * INT64_C(1000000000),
     };
     struct err err = {0};
     struct exchange_fault fault = {0};

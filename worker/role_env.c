@@ -109,6 +109,9 @@ static const struct variable {
     {"RENDEZVOUS_S",
      {"rendezvous-s", 0, "N", "Seconds to wait until all peers are connected (default 60)"},
      EVERYBODY, NUMBER, offsetof(struct role_env, rendezvous_s), 1, 86400, "60"},
+    {"PEER_TIMEOUT_S",
+     {"peer-timeout-s", 0, "N", "Seconds of silence after which a peer is lost (default 6)"}, EVERYBODY,
+     NUMBER, offsetof(struct role_env, peer_timeout_s), 3, 86400, "6"},
 };
 /* clang-format on */
 

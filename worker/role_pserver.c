@@ -72,6 +72,7 @@ static int serve(const struct role_env *e, struct report *report, int listen_fd)
         .early_bytes = PS_SERVER_EARLY_BYTES,
         .apply = e->mode.local_steps > 0 ? learner_apply_average : learner_apply_adam,
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
+        .silence_ns = e->peer_timeout_s * INT64_C(1000000000),
         .handshake_ns = PS_SERVER_HANDSHAKE_NS,
     };
     struct err err = {0};

@@ -89,6 +89,7 @@ static int open_ring(struct trainer *t, struct err *err)
         .apply = learner_apply_adam,
         .apply_ctx = &t->adam,
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
+        .silence_ns = e->peer_timeout_s * INT64_C(1000000000),
         .watches_main = !e->is_emulated, /* it uses no CPU time */
         .checksums = t->emulation.arena.checksums,
         .n_checksums = (uint64_t)(e->warmup_steps + e->steps),
@@ -144,6 +145,7 @@ static int open_exchange(struct trainer *t, struct err *err)
         .n_trainers = (uint32_t)e->n_trainers,
         .transport = transport_of(e),
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
+        .silence_ns = e->peer_timeout_s * INT64_C(1000000000),
         .watches_main = !e->is_emulated, /* it uses no CPU time */
         .checksums = t->emulation.arena.checksums,
         .n_checksums = (uint64_t)(e->warmup_steps + e->steps),

@@ -10,7 +10,7 @@
 static const char *const handed_down[] = {
     "PATH",         "HOME",         "USER",         "LOGNAME",       "SHELL",
     "LANG",         "LC_ALL",       "TZ",           "TMPDIR",        "LD_LIBRARY_PATH",
-    "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS",
+    "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "BENCHD_PEER_TIMEOUT_S",
 };
 
 static size_t name_length(const char *entry)

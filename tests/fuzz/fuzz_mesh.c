@@ -307,7 +307,7 @@ static void open_gang(struct gang *g, const uint8_t *head)
     m->landing = landing;
     m->landing_floats = sizeof(landing) / sizeof(*landing);
     m->now_ns = clock_monotonic_ns();
-    heartbeat_begin(&m->self, m->now_ns);
+    heartbeat_begin(&m->self, 0, m->now_ns);
     for (uint32_t r = 0; r < g->n_ranks; r++) {
         int fds[2];
         struct mesh_peer *p = &g->peers[r];

@@ -216,7 +216,7 @@ static void open_gang(struct gang *g, uint32_t rank)
     r->n_ranks = RANKS;
     r->share = RING_SHARE_NONE;
     r->now_ns = clock_monotonic_ns();
-    heartbeat_begin(&r->self, r->now_ns);
+    heartbeat_begin(&r->self, 0, r->now_ns);
     ring_round_init(r);
     must(r->round.n_slots == RING_BUFFERS_MIN && r->round.n_hops > RING_BUFFERS_MIN,
          "buffers for all");

@@ -77,7 +77,7 @@ static struct rig *rig_new(void)
     mesh_peers_init(&r->mesh, nowhere);
     mesh_share_init(&r->mesh);
     r->mesh.landing = calloc(CHUNK, sizeof(float));
-    heartbeat_begin(&r->mesh.self, clock_monotonic_ns());
+    heartbeat_begin(&r->mesh.self, 0, clock_monotonic_ns());
     join(r);
     r->numbers = calloc(N, sizeof(float));
     for (size_t i = 0; i < N; i++) {

@@ -397,10 +397,19 @@ static void life_signs(void **state)
     assert_false(heartbeat_is_due(&h, 11 * S - 1));
     assert_true(heartbeat_is_due(&h, 11 * S));
     assert_false(heartbeat_is_due(&h, 11 * S + 1));
-    assert_false(heartbeat_is_lost(&h, 16 * S - 1));
-    assert_true(heartbeat_is_lost(&h, 16 * S));
-    h.last_heard_ns = 16 * S;
-    assert_false(heartbeat_is_lost(&h, 21 * S));
+    static const int64_t limits_s[][2] = {{0, 6}, {20, 20}}; /* as given, and in force */
+    for (size_t i = 0; i < N_ROWS(limits_s); i++) {
+        struct heartbeat_self self;
+        const int64_t limit_ns = limits_s[i][1] * S;
+        int64_t away_ns;
+        heartbeat_begin(&self, limits_s[i][0] * S, 10 * S);
+        h.last_heard_ns = 16 * S;
+        assert_false(heartbeat_is_lost(&h, &self, 16 * S + limit_ns - 1));
+        assert_true(heartbeat_is_lost(&h, &self, 16 * S + limit_ns));
+        assert_false(heartbeat_may_be_given_up(&self, 10 * S + limit_ns - 2 * S - 1, &away_ns));
+        assert_true(heartbeat_may_be_given_up(&self, 10 * S + limit_ns - 2 * S, &away_ns));
+        assert_true(heartbeat_was_away(&self, 10 * S + limit_ns, &away_ns));
+    }
 }
 
 /* A process whose last turns began at `turns_ns` loses a peer at `lost_ns`. */

@@ -302,7 +302,7 @@ int link_check_life(struct client *c, struct link *l, struct err *err)
     if (!l->conn.secured || l->conn.fd < 0) {
         return 0;
     }
-    if (heartbeat_is_lost(&l->conn.heartbeat, c->now_ns)) {
+    if (heartbeat_is_lost(&l->conn.heartbeat, &c->self, c->now_ns)) {
         double silent_s = (double)(c->now_ns - l->conn.heartbeat.last_heard_ns) / 1e9;
         (void)err_set(err, ETIMEDOUT, "silent for %.1f s: it is stopped, hung or unreachable",
                       silent_s);

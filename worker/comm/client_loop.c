@@ -18,7 +18,6 @@
 #define TICK_MS 250
 #define DIAL_TICK_MS 20
 #define FAREWELL_NS INT64_C(1000000000)
-#define ABANDON_NS INT64_C(3000000000)
 #define GOODBYE_NS INT64_C(2000000000)
 
 static uint32_t n_links(const struct client *c)
@@ -173,7 +172,8 @@ static int work(struct client *c)
     if (!all_joined(c)) {
         /* A server without a handshake cannot be told who gave up: allow the
          * handshakes some time. */
-        bool is_late = c->doing == JOB_ABANDON && c->now_ns - c->job_ns >= ABANDON_NS;
+        bool is_late = c->doing == JOB_ABANDON &&
+                       c->now_ns - c->job_ns >= heartbeat_limit_ns(c->params.silence_ns) / 2;
         return is_late ? -ECANCELED : 0;
     }
     if (c->doing == JOB_ABANDON) {
@@ -373,7 +373,7 @@ void *client_main(void *client)
     struct pollfd *fds = xnew_array(struct pollfd, 2 * n_links(c) + 2);
     c->now_ns = clock_monotonic_ns();
     c->rendezvous_by_ns = c->now_ns + c->params.rendezvous_ns;
-    heartbeat_begin(&c->self, c->now_ns);
+    heartbeat_begin(&c->self, c->params.silence_ns, c->now_ns);
     int r;
     do {
         r = one_turn(c, fds, &err);

@@ -61,6 +61,7 @@ struct collective_params {
     enum exchange_transport transport; /* not Nccl: see collective_nccl.h */
     size_t n_max;                      /* floats of the two arrays of `memory`; 0: none */
     int64_t rendezvous_ns;             /* time limit for all ranks to be connected */
+    int64_t silence_ns;                /* of a peer that is lost; 0: HEARTBEAT_SILENCE_NS */
 };
 
 /* Defined in collective_mesh.c: a TCP connection between any two ranks (mesh.h), and shared memory where the transport

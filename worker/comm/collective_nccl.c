@@ -13,6 +13,7 @@
 #include "base/exit_code.h"
 #include "base/mem.h"
 #include "worker/comm/comm_thread.h"
+#include "worker/comm/heartbeat.h"
 #include "worker/comm/nccl_device.h"
 #include "worker/comm/nccl_watch.h"
 
@@ -32,13 +33,13 @@ struct nccl_ranks {
     bool
         has_failed; /* NCCL may be at work on the arrays, or on connecting, until the process ends */
     char way[WAY_MAX]; /* "NCCL 2.21.5" */
-    int64_t limit_ns, beat_ns;
+    int64_t limit_ns, peer_ns, beat_ns;
     int64_t blamed_ns; /* since when NCCL has reported an error; 0: it has not */
 };
 
 /* ---- waiting ---- */
 
-/* What NCCL says of its work. If it blames its network, a peer may be gone, whom the mesh finds within NCCL_WATCH_PEER_NS. */
+/* What NCCL says of its work. If it blames its network, a peer may be gone, whom the mesh finds within peer_ns. */
 static int ask(struct nccl_ranks *x, int64_t now_ns, const char *what, struct err *err)
 {
     const struct nccl_api *api = &x->gpu.api;
@@ -50,9 +51,8 @@ static int ask(struct nccl_ranks *x, int64_t now_ns, const char *what, struct er
     }
     x->blamed_ns = x->blamed_ns != 0 ? x->blamed_ns : now_ns;
     const bool may_be_peer = result == NCCL_SYSTEM_ERROR || result == NCCL_REMOTE_ERROR;
-    return may_be_peer && now_ns - x->blamed_ns < NCCL_WATCH_PEER_NS
-               ? 0
-               : nccl_check(api, result, what, err);
+    return may_be_peer && now_ns - x->blamed_ns < x->peer_ns ? 0
+                                                             : nccl_check(api, result, what, err);
 }
 
 /* Life signs, if they are due, errors of NCCL, and the limit of what began at since_ns. */
@@ -395,6 +395,7 @@ int collective_nccl_new(const struct collective_params *params, struct collectiv
     x->rank = params->self.index;
     x->n_max = params->n_max;
     x->limit_ns = params->rendezvous_ns;
+    x->peer_ns = heartbeat_limit_ns(params->silence_ns) + HEARTBEAT_PERIOD_NS;
     *ret_fault = (struct exchange_fault){0};
     const int r = open_all(x, params, ret_fault, err);
     if (r < 0) {

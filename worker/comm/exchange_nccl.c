@@ -8,6 +8,7 @@
 #include "base/exit_code.h"
 #include "base/mem.h"
 #include "exchange/ring_plan.h"
+#include "worker/comm/heartbeat.h"
 #include "worker/comm/nccl_device.h"
 #include "worker/comm/nccl_watch.h"
 
@@ -365,6 +366,7 @@ static int open_all(struct nccl *x, struct err *err)
     const struct nccl_watch_params watch = {
         .api = &x->gpu.api,
         .limit_ns = x->params.rendezvous_ns,
+        .peer_ns = heartbeat_limit_ns(x->params.silence_ns) + HEARTBEAT_PERIOD_NS,
         .knows_cause = knows_cause,
         .tell = tell,
         .give_up = give_up,

@@ -29,6 +29,7 @@ struct exchange_ps_params {
      * fails. */
     enum exchange_transport transport;
     int64_t rendezvous_ns; /* time limit for connecting to all servers */
+    int64_t silence_ns;    /* of a peer that is lost; 0: HEARTBEAT_SILENCE_NS */
     bool watches_main;     /* the caller is the main thread and computes; see watchdog.h */
     /* (n_checksums, slices.n) CRC-32Cs that the parameters of the first steps must have, kept by the caller;
      * others are a fault of their server. NULL: nobody knows. */

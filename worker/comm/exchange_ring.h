@@ -32,6 +32,7 @@ struct exchange_ring_params {
                                 * parameters of this rank, of slices_server_params */
     void *apply_ctx;
     int64_t rendezvous_ns; /* time limit for both neighbours to be connected */
+    int64_t silence_ns;    /* of a peer that is lost; 0: HEARTBEAT_SILENCE_NS */
     bool watches_main;     /* the caller is the main thread and computes; see watchdog.h */
     /* (n_checksums, slices.n) CRC-32Cs that the parameters of the first steps must have, kept by the caller; of those that
      * come over TCP. A rank that sends others is blamed: it owns the slice, or has passed on what it did not check. NULL:

@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 #define HEARTBEAT_PERIOD_NS INT64_C(1000000000)
-#define HEARTBEAT_SILENCE_NS INT64_C(6000000000)
-/* An absence from which on peers may have declared this process lost: they count from its last
- * heartbeat, which was sent up to a period before it was stopped. The other period
+#define HEARTBEAT_SILENCE_NS INT64_C(6000000000) /* unless the user sets another limit */
+/* An absence that is shorter than the limit by so much may have made peers declare this process lost: they
+ * count from its last heartbeat, which was sent up to a period before it was stopped. The other period
  * is for delays. */
-#define HEARTBEAT_DOUBT_NS (HEARTBEAT_SILENCE_NS - 2 * HEARTBEAT_PERIOD_NS)
+#define HEARTBEAT_DOUBT_NS (2 * HEARTBEAT_PERIOD_NS)
 /* A peer that declared this process lost just before its next heartbeat takes up to a second to
  * tell the others, and closes the connection after that. */
 #define HEARTBEAT_AFTERMATH_NS (2 * HEARTBEAT_PERIOD_NS)
@@ -19,17 +19,20 @@
  * its peers must, or may, have declared it lost, so that it does not blame them
  * when it continues. */
 struct heartbeat_self {
-    int64_t last_turn_ns;     /* 0: none yet */
-    int64_t woke_ns, away_ns; /* the last absence of HEARTBEAT_DOUBT_NS or more; 0: none yet */
+    int64_t silence_ns;   /* the limit, for this process and its peers; 0: HEARTBEAT_SILENCE_NS */
+    int64_t last_turn_ns; /* 0: none yet */
+    int64_t woke_ns, away_ns; /* the last absence that left doubt; 0: none yet */
 };
+/* The limit, of a setting. */
+int64_t heartbeat_limit_ns(int64_t silence_ns);
 /* Before the first turn, which may wait itself: a process may be stopped in it. */
-void heartbeat_begin(struct heartbeat_self *self, int64_t now_ns);
-/* Call it once in each turn of the loop. True if the turn before was HEARTBEAT_SILENCE_NS ago or
- * more. */
+void heartbeat_begin(struct heartbeat_self *self, int64_t silence_ns, int64_t now_ns);
+/* Call it once in each turn of the loop. True if the turn before was as long ago as the limit, or
+ * longer. */
 bool heartbeat_was_away(struct heartbeat_self *self, int64_t now_ns, int64_t *ret_away_ns);
 /* Call it before a peer is blamed for closing the connection or for silence, with the time of the
- * call, not that of the turn. True if this process was away for HEARTBEAT_DOUBT_NS or more, in this
- * turn or in one that ended at most HEARTBEAT_AFTERMATH_NS ago. */
+ * call, not that of the turn. True if this process was away for the limit less HEARTBEAT_DOUBT_NS or
+ * more, in this turn or in one that ended at most HEARTBEAT_AFTERMATH_NS ago. */
 bool heartbeat_may_be_given_up(const struct heartbeat_self *self, int64_t now_ns,
                                int64_t *ret_away_ns);
 
@@ -40,4 +43,5 @@ struct heartbeat {
 void heartbeat_init(struct heartbeat *h, int64_t now_ns);
 /* True once per period; the caller then sends a heartbeat. */
 bool heartbeat_is_due(struct heartbeat *h, int64_t now_ns);
-bool heartbeat_is_lost(const struct heartbeat *h, int64_t now_ns);
+bool heartbeat_is_lost(const struct heartbeat *h, const struct heartbeat_self *self,
+                       int64_t now_ns);

@@ -256,7 +256,7 @@ static int check_peer(struct mesh *m, struct mesh_peer *p, struct err *err)
     if (e < 0 || p->state != MESH_JOINED) {
         return e;
     }
-    if (heartbeat_is_lost(&p->conn.heartbeat, m->now_ns)) {
+    if (heartbeat_is_lost(&p->conn.heartbeat, &m->self, m->now_ns)) {
         double silent_s = (double)(m->now_ns - p->conn.heartbeat.last_heard_ns) / 1e9;
         (void)err_set(err, ETIMEDOUT, "silent for %.1f s: it is stopped, hung or unreachable",
                       silent_s);

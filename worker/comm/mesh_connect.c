@@ -441,7 +441,7 @@ int mesh_connect(struct mesh *m, struct err *err)
 {
     m->now_ns = clock_monotonic_ns();
     m->rendezvous_by_ns = m->now_ns + m->params.rendezvous_ns;
-    heartbeat_begin(&m->self, m->now_ns);
+    heartbeat_begin(&m->self, m->params.silence_ns, m->now_ns);
     while (!all_joined(m)) {
         int e = one_turn(m, err);
         e = e < 0 ? e : mesh_beat(m, err);

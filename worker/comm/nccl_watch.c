@@ -61,7 +61,7 @@ static void look(struct nccl_watch *w, bool *ret_may_be_peer)
 /* Called with the mutex held. True if whoever watches the peers has found the cause. */
 static bool is_of_peer(struct nccl_watch *w)
 {
-    const int64_t until_ns = clock_monotonic_ns() + NCCL_WATCH_PEER_NS;
+    const int64_t until_ns = clock_monotonic_ns() + w->params.peer_ns;
     while (!w->params.knows_cause(w->params.ctx)) {
         if (w->stops || clock_monotonic_ns() >= until_ns) {
             return false;

@@ -19,15 +19,15 @@
 
 #include "worker/comm/nccl_api.h"
 
-/* A peer's end reaches NCCL before it can be told from a failure of this rank: whoever notices peers must have found
- * one silent by then (heartbeat.h). */
-#define NCCL_WATCH_PEER_NS INT64_C(7000000000)
 /* How long the caller may take to come back when the communicator is being aborted. */
 #define NCCL_WATCH_BACK_NS INT64_C(2000000000)
 
 struct nccl_watch_params {
     const struct nccl_api *api; /* borrowed, like ctx, until nccl_watch_stop */
     int64_t limit_ns;           /* of one call */
+    /* A peer's end reaches NCCL before it can be told from a failure of this rank: whoever notices peers must have found
+     * one silent by then (heartbeat.h). */
+    int64_t peer_ns;
     /* Is a peer's fault known, which ends this rank? Called in the watch's thread, or in nccl_watch_end. */
     bool (*knows_cause)(void *ctx);
     /* Called in the watch's thread. */
@@ -57,7 +57,7 @@ void nccl_watch_stop(struct nccl_watch *w);
 /* A call begins, which people know as `what` (static). `comm`: NULL, or that which it uses. */
 void nccl_watch_begin(struct nccl_watch *w, const char *what, nccl_comm comm);
 /* It has ended with r. Returns r, or with *err what the watch has found; then the communicator is gone. If r is a failure for which
- * NCCL blames its network, it returns when a peer's fault is known, after NCCL_WATCH_PEER_NS at most. */
+ * NCCL blames its network, it returns when a peer's fault is known, after peer_ns at most. */
 int nccl_watch_end(struct nccl_watch *w, int r, struct err *err);
 
 /* Ends the work of `comm`, and frees it. NCCL may hang in that too: it is done in a thread of its own, for which this one waits

@@ -344,7 +344,7 @@ static int check_life(struct ps_server *s, struct err *err)
         if (peer->gone) {
             continue;
         }
-        if (heartbeat_is_lost(&peer->conn.heartbeat, s->now_ns)) {
+        if (heartbeat_is_lost(&peer->conn.heartbeat, &s->self, s->now_ns)) {
             double silent_s = (double)(s->now_ns - peer->conn.heartbeat.last_heard_ns) / 1e9;
             (void)err_set(err, ETIMEDOUT, "silent for %.1f s: it is stopped, hung or unreachable",
                           silent_s);
@@ -506,7 +506,7 @@ int ps_server_run(const struct ps_server_params *params, int listen_fd,
     s.now_ns = s.lap_ns = clock_monotonic_ns();
     s.lap_cpu_ns = clock_thread_cpu_ns();
     s.rendezvous_by_ns = s.now_ns + params->rendezvous_ns;
-    heartbeat_begin(&s.self, s.now_ns);
+    heartbeat_begin(&s.self, params->silence_ns, s.now_ns);
     ps_round_init(&s);
     ps_share_init(&s);
     int r = 0;

@@ -47,6 +47,7 @@ struct ps_server_params {
     exchange_apply_fn apply;           /* `offset` counts in `params` */
     void *apply_ctx;
     int64_t rendezvous_ns; /* time limit for all trainers to join */
+    int64_t silence_ns;    /* of a peer that is lost; 0: HEARTBEAT_SILENCE_NS */
     int64_t handshake_ns;  /* time limit of one connection for its handshake */
 };
 

@@ -15,7 +15,6 @@
 #define TICK_MS 250
 #define DIAL_TICK_MS 20
 #define FAREWELL_NS INT64_C(1000000000)
-#define ABANDON_NS INT64_C(3000000000)
 #define GOODBYE_NS INT64_C(2000000000)
 #define LATE_NS INT64_C(2000000000)
 
@@ -190,7 +189,8 @@ static int work(struct ring *r, struct err *err)
     if (!ring_all_joined(r) || (r->share.is_open && r->doing != RING_ABANDON)) {
         /* A neighbour without a handshake cannot be told who gave up: allow the handshakes some
          * time. */
-        bool is_late = r->doing == RING_ABANDON && r->now_ns - r->job_ns >= ABANDON_NS;
+        bool is_late = r->doing == RING_ABANDON &&
+                       r->now_ns - r->job_ns >= heartbeat_limit_ns(r->params.silence_ns) / 2;
         return is_late ? -ECANCELED : 0;
     }
     if (r->doing == RING_ABANDON) {
@@ -483,7 +483,7 @@ void *ring_main(void *ring)
     struct err err = {0};
     r->now_ns = clock_monotonic_ns();
     r->rendezvous_by_ns = r->now_ns + r->params.rendezvous_ns;
-    heartbeat_begin(&r->self, r->now_ns);
+    heartbeat_begin(&r->self, r->params.silence_ns, r->now_ns);
     int e;
     do {
         e = one_turn(r, &err);

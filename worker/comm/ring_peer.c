@@ -526,7 +526,7 @@ static int check_peer(struct ring *r, struct ring_peer *l, struct err *err)
     if (!l->conn.secured || l->conn.fd < 0) {
         return 0;
     }
-    if (heartbeat_is_lost(&l->conn.heartbeat, r->now_ns)) {
+    if (heartbeat_is_lost(&l->conn.heartbeat, &r->self, r->now_ns)) {
         double silent_s = (double)(r->now_ns - l->conn.heartbeat.last_heard_ns) / 1e9;
         (void)err_set(err, ETIMEDOUT, "silent for %.1f s: it is stopped, hung or unreachable",
                       silent_s);
