@@ -1,6 +1,7 @@
 """What the end-to-end tests share: TAP on stdout, and the files that they read."""
 import pathlib
 import re
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SHIPPED = sorted((ROOT / "benchmarks").glob("*.yaml"))
@@ -8,20 +9,21 @@ WRONG = sorted((ROOT / "tests" / "wrong").glob("*.yaml"))
 
 
 class Tap:
-    """Counts checks and prints each one as it is made."""
+    """Counts checks and prints each one as it is made, of whatever thread."""
 
     def __init__(self):
+        self.lock = threading.Lock()
         self.count = 0
         self.failures = 0
 
     def ok(self, good, name, detail=""):
-        self.count += 1
-        if not good:
-            self.failures += 1
-        print(f"{'ok' if good else 'not ok'} {self.count} - {name}", flush=True)
-        if not good:
-            for line in str(detail).splitlines():
-                print(f"#   {line}", flush=True)
+        with self.lock:
+            self.count += 1
+            print(f"{'ok' if good else 'not ok'} {self.count} - {name}", flush=True)
+            if not good:
+                self.failures += 1
+                for line in str(detail).splitlines():
+                    print(f"#   {line}", flush=True)
         return good
 
     def equal(self, expected, actual, name):

@@ -15,6 +15,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 WORKER = os.environ.get("BENCHWORKER", str(ROOT / "build" / "worker" / "benchworker"))
 PATIENCE_S = 120  # for what only a crawling machine delays
+# A machine that stalls for some seconds makes no peer a lost one. Tests of that limit wait for it, so theirs is as short as it may be.
+HEALTHY = {"BENCHD_PEER_TIMEOUT_S": "60"}
+LOST_S = 15
+SHORT = ["--peer-timeout-s", LOST_S]
 
 
 # A loopback address of this process alone: a port that is only known to be free may be another's by the
@@ -28,17 +32,21 @@ def own_ports(n):
     return list(itertools.islice(PORTS, n))
 
 
+def environment(more=None):
+    """Of a worker: of its own variables it gets only what script/mutate switches on."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("BENCHD_") or k == "BENCHD_MUTANT"}
+    return {**clean, **HEALTHY, **(more or {})}
+
+
 class Replica:
     """One process; its stdout is read as records while it runs."""
 
     def __init__(self, name, args, env=None, pass_fds=()):
-        clean = {k: v for k, v in os.environ.items()  # of these a worker gets only what script/mutate switches on
-                 if not k.startswith("BENCHD_") or k == "BENCHD_MUTANT"}
         self.name = name
         self.records = []
         self.has_ended = False  # and all that it wrote is in records
         self.changed = threading.Condition()
-        self.process = subprocess.Popen([WORKER] + [str(a) for a in args], env={**clean, **(env or {})},
+        self.process = subprocess.Popen([WORKER] + [str(a) for a in args], env=environment(env),
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, pass_fds=pass_fds)
         self.reader = threading.Thread(target=self.read, daemon=True)
@@ -162,4 +170,4 @@ def seconds_since(begin):
     return time.monotonic() - begin
 
 
-__all__ = ["HOST", "PATIENCE_S", "Gang", "Replica", "Ring", "ROOT", "WORKER", "own_ports", "seconds_since", "signal", "time"]
+__all__ = ["HOST", "LOST_S", "PATIENCE_S", "SHORT", "Gang", "Replica", "Ring", "ROOT", "WORKER", "environment", "own_ports", "seconds_since", "signal", "time"]

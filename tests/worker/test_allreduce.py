@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from gang import HOST, PATIENCE_S, WORKER, own_ports, seconds_since, signal, time
+from gang import HOST, PATIENCE_S, SHORT, WORKER, environment, own_ports, seconds_since, signal, time
 from tap import Tap
 
 ROW = re.compile(r" *(\d+) +(\d+) +float +sum +-1((?: +[\d.]+){3} +\d+){2}$")
@@ -26,12 +26,11 @@ class Ranks:
             with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
                 f.write(os.urandom(32))
         addrs = [f"{HOST}:{port}" for port in own_ports(n)]
-        clean = {k: v for k, v in os.environ.items() if not k.startswith("BENCHD_") or k == "BENCHD_MUTANT"}
         self.processes = []
         for i, addr in enumerate(addrs):
             argv = [WORKER, "allreduce", "--run", "ranks", "--workers", n, "--index", i, "--listen", addr, "--worker-addrs",
                     ",".join(addrs), "--secret-file", self.keys[0], *args, *(own or {}).get(i, [])]
-            self.processes.append(subprocess.Popen([str(word) for word in argv], env=clean, stdin=subprocess.DEVNULL,
+            self.processes.append(subprocess.Popen([str(word) for word in argv], env=environment(), stdin=subprocess.DEVNULL,
                                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
 
     def path(self, name):
@@ -154,7 +153,8 @@ def check_disagreements(tap):
 def check_faults(tap, backend):
     for n, victim, number in [(2, 0, signal.SIGKILL), (5, 1, signal.SIGKILL), (4, 1, signal.SIGSTOP)]:
         what = f"{backend}, {number.name} of worker/{victim} of {n}"
-        with Ranks(n, ["-b", "4M", "-e", "4M", "-n", 1000000, "--backend", backend]) as ranks:
+        limit = SHORT if number == signal.SIGSTOP else []
+        with Ranks(n, ["-b", "4M", "-e", "4M", "-n", 1000000, "--backend", backend, *limit]) as ranks:
             tap.match(f"benchworker .* allreduce: .*backend {backend},", ranks.processes[0].stdout.readline(), f"{what}: all are connected")
             begin = time.monotonic()
             ranks.processes[victim].send_signal(number)

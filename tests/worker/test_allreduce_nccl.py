@@ -101,7 +101,7 @@ def check_reported(tap):
     for digit, victim, more in (("3", None, {}), ("6", 1, {}), ("3", None, refused), ("6", 1, refused)):
         with tempfile.TemporaryDirectory() as folder, Env(STAND_IN_NCCL_ASYNC=f"{folder}/error", **more):
             with Ranks(3, ["-b", "1M", "-e", "1M", "-n", 1000000, *NCCL]) as ranks:
-                time.sleep(1)  # nothing is printed before the first size has ended
+                ranks.processes[0].stdout.readline()  # all are connected
                 report_error(f"{folder}/error", digit)
                 if victim is not None:
                     time.sleep(0.5)  # the error comes first

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from gang import HOST, PATIENCE_S, WORKER, Gang, own_ports, seconds_since, signal, time
+from gang import HOST, PATIENCE_S, SHORT, WORKER, Gang, own_ports, seconds_since, signal, time
 from tap import Tap
 
 TRANSPORT = sys.argv[1]
@@ -27,7 +27,8 @@ ROWS = [  # victim, signal
 def fault(row):
     """(seconds to the last exit, the others' ends, the end of a woken victim or None)"""
     victim, number = row
-    with Gang(2, 2, ["--steps", 100000, "--transport", TRANSPORT], ["--transport", TRANSPORT]) as gang:
+    common = ["--transport", TRANSPORT, *(SHORT if number == signal.SIGSTOP else [])]
+    with Gang(2, 2, ["--steps", 100000, *common], common) as gang:
         gang["trainer/0"].wait_for("step", 4)
         begin = time.monotonic()
         gang[victim].signal(number)
@@ -91,7 +92,7 @@ def main():
     tap = Tap()
     check_process_one(tap)
     check_end(tap)
-    with ThreadPoolExecutor(2) as pool:  # a gang that starves loses replicas that nobody killed
+    with ThreadPoolExecutor(len(ROWS)) as pool:
         results = list(pool.map(fault, ROWS))
     for (victim, number), (took_s, others, woken) in zip(ROWS, results):
         what = f"{number.name} of {victim}"

@@ -7,9 +7,11 @@ test_nccl.py FOLDER: the one with the stand-ins."""
 import os
 import sys
 import tempfile
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
-from gang import Ring, seconds_since, signal
+from gang import LOST_S, SHORT, Ring, seconds_since, signal
 from tap import Tap
 
 FOLDER = sys.argv[1]
@@ -32,6 +34,14 @@ class Env:
             os.environ.pop(k, None)
             if v is not None:
                 os.environ[k] = v
+
+
+STARTING = threading.Lock()  # the variables of one ring at a time
+
+
+def started(n, args, **variables):
+    with STARTING, Env(LD_LIBRARY_PATH=FOLDER, **variables):
+        return Ring(n, args)
 
 
 def ends(n, transport, **variables):
@@ -92,7 +102,7 @@ STUCK = [
 ]
 RENDEZVOUS_S = 8  # so long may all need to meet, too
 BACK_S = 2  # NCCL_WATCH_BACK_NS
-PEER_S = 7  # NCCL_WATCH_PEER_NS
+PEER_S = LOST_S + 1  # by then a silent peer has been noticed
 
 
 def check_ends(tap, what, end, says):
@@ -104,15 +114,22 @@ def check_ends(tap, what, end, says):
         tap.equal(1, stderr.count("\n"), f"{what}: {name} says it in one line")
 
 
+def stuck(row):
+    """(the ends, seconds)"""
+    variables, _ = row
+    with tempfile.TemporaryDirectory() as folder:
+        own = {k: folder if v == "." else v for k, v in variables.items()}
+        begin = time.monotonic()
+        with started(2, ["--steps", 5, "--transport", "Nccl", "--rendezvous-s", RENDEZVOUS_S], **own) as ring:
+            return ring.end(), seconds_since(begin)
+
+
 def check_stuck(tap):
-    for variables, says in STUCK:
-        with tempfile.TemporaryDirectory() as folder:
-            own = {k: folder if v == "." else v for k, v in variables.items()}
-            begin = time.monotonic()
-            with Env(LD_LIBRARY_PATH=FOLDER, **own), Ring(2, ["--steps", 5, "--transport", "Nccl", "--rendezvous-s", RENDEZVOUS_S]) as ring:
-                end = ring.end()
+    with ThreadPoolExecutor(len(STUCK)) as pool:  # they mostly wait
+        results = list(pool.map(stuck, STUCK))
+    for (variables, says), (end, took_s) in zip(STUCK, results):
         check_ends(tap, f"{variables}", end, says)
-        tap.ok(seconds_since(begin) < RENDEZVOUS_S + BACK_S + LIMIT_S, f"{variables}: in time", f"after {seconds_since(begin):.1f} s")
+        tap.ok(took_s < RENDEZVOUS_S + BACK_S + LIMIT_S, f"{variables}: in time", f"after {took_s:.1f} s")
 
 
 def report_error(path, digit):
@@ -122,28 +139,38 @@ def report_error(path, digit):
     os.rename(path + ".new", path)
 
 
+REFUSED = {"STAND_IN_NCCL_REFUSES": "1"}
+REPORTED = [("3", None, {}), ("6", "worker/1", {}), ("6", None, {}), ("6", "worker/1", REFUSED), ("6", None, REFUSED)]
+
+
+def reported(row):
+    """(the ends, seconds)"""
+    digit, victim, more = row
+    with tempfile.TemporaryDirectory() as folder:
+        with started(2, ["--steps", 100000, "--transport", "Nccl", *SHORT], STAND_IN_NCCL_ASYNC=f"{folder}/error", **more) as ring:
+            ring["worker/0"].wait_for("step", 2)
+            begin = time.monotonic()
+            report_error(f"{folder}/error", digit)
+            if victim is not None:
+                time.sleep(0.5)  # the error comes first
+                ring[victim].signal(signal.SIGKILL)
+            return ring.end([name for name in ring.replicas if name != victim]), seconds_since(begin)
+
+
 def check_reported(tap):
     """NCCL reports an error of its work, or refuses a call with it. One of its own ends the rank; behind one of the network may be a peer."""
-    refused = {"STAND_IN_NCCL_REFUSES": "1"}
-    for digit, victim, more in (("3", None, {}), ("6", "worker/1", {}), ("6", None, {}), ("6", "worker/1", refused), ("6", None, refused)):
-        with tempfile.TemporaryDirectory() as folder, Env(LD_LIBRARY_PATH=FOLDER, STAND_IN_NCCL_ASYNC=f"{folder}/error", **more):
-            with Ring(2, ["--steps", 100000, "--transport", "Nccl"]) as ring:
-                ring["worker/0"].wait_for("step", 2)
-                begin = time.monotonic()
-                report_error(f"{folder}/error", digit)
-                if victim is not None:
-                    time.sleep(0.5)  # the error comes first
-                    ring[victim].signal(signal.SIGKILL)
-                end = ring.end([name for name in ring.replicas if name != victim])
+    with ThreadPoolExecutor(len(REPORTED)) as pool:  # they mostly wait
+        results = list(pool.map(reported, REPORTED))
+    for (digit, victim, more), (end, took_s) in zip(REPORTED, results):
         what = f"NCCL {'refuses calls with' if more else 'reports'} {digit}, {victim} dies"
         if victim is None and digit == "6":
-            tap.ok(seconds_since(begin) >= PEER_S, f"{what}: a peer has its time", f"after {seconds_since(begin):.1f} s")
+            tap.ok(took_s >= PEER_S, f"{what}: a peer has its time", f"after {took_s:.1f} s")
         if victim is None:
             check_ends(tap, what, end, f"(NCCL {digit})")
         for name, (code, error, stderr) in end.items() if victim is not None else ():
             tap.equal((11, victim, 1), (code, error and error["peer"], stderr.count("\n")), f"{what}: {name} names the cause")
         limit_s = (PEER_S if digit == "6" and victim is None else 0) + BACK_S + LIMIT_S
-        tap.ok(seconds_since(begin) < limit_s, f"{what}: in time", f"after {seconds_since(begin):.1f} s")
+        tap.ok(took_s < limit_s, f"{what}: in time", f"after {took_s:.1f} s")
 
 
 def main():
