@@ -408,6 +408,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                   .key = d->key,
                                   .node_wait_ms = d->options->node_wait_ms,
                                   .image_wait_ms = d->options->image_wait_ms,
+                                  .denied_wait_ms = d->options->lease_ms * 4 / 5,
                                   .undelete_ms = d->options->undelete_ms,
                                   .replica_account = d->options->replica_account,
                                   .has_policies = d->options->has_policies,
@@ -442,6 +443,7 @@ void daemon_start(struct daemon *d, const char *address)
                                             .identity = d->identity,
                                             .address = d->address,
                                             .read_key = d->read_key,
+                                            .duration_ns = d->options->lease_ms * 1000000,
                                             .seed = (uint64_t)clock_monotonic_ns()};
     d->elector = elector_new(d->client, &lease, on_lease, d);
     kube_client_set_guard(d->client, may_write, d);

@@ -11,6 +11,7 @@
 #include "base/roff.h"
 #include "base/str.h"
 #include "config.h"
+#include "kube/lease.h"
 
 /* clang-format off */
 static const struct arg_opt opts[] = {
@@ -22,6 +23,7 @@ static const struct arg_opt opts[] = {
     {"listen", 0, "HOST:PORT", "Address of the HTTP server; default: 127.0.0.1:8080"},
     {"address", 0, "WHERE", "Where benchctl finds benchd: a URL, or 'service' (the default in a cluster)"},
     {"lease-name", 0, "NAME", "Name of the Lease; default: benchd"},
+    {"lease-duration", 0, "SECONDS", "Another benchd takes the Lease after so long without a renewal; this one ends after two thirds; default: 15"},
     {"node-wait", 0, "SECONDS", "Fail a pod that fits no node after this time; default: 300"},
     {"image-wait", 0, "SECONDS", "Fail a pod whose image cannot be pulled after this time; default: 120"},
     {"replica-account", 0, "NAME", "ServiceAccount of pods whose template names none; default: the namespace's"},
@@ -75,14 +77,20 @@ static void print_help(void)
     buf_done(&text);
 }
 
-static int read_seconds(const struct args *a, const char *name, int64_t fallback, int64_t *ret_ms,
+struct seconds {
+    const char *option;
+    int64_t min, max, fallback;
+};
+
+static int read_seconds(const struct args *a, const struct seconds *s, int64_t *ret_ms,
                         struct err *err)
 {
-    const char *text = args_get(a, name, NULL);
-    int64_t seconds = fallback;
-    if (text != NULL && parse_i64_in(text, 1, 86400, &seconds) < 0) {
-        return err_set(err, EINVAL, "--%s '%s': expected seconds from 1 to 86400, such as %lld",
-                       name, text, (long long)fallback);
+    const char *text = args_get(a, s->option, NULL);
+    int64_t seconds = s->fallback;
+    if (text != NULL && parse_i64_in(text, s->min, s->max, &seconds) < 0) {
+        return err_set(err, EINVAL, "--%s '%s': expected seconds from %lld to %lld, such as %lld",
+                       s->option, text, (long long)s->min, (long long)s->max,
+                       (long long)s->fallback);
     }
     *ret_ms = seconds * 1000;
     return 0;
@@ -145,8 +153,12 @@ static int read_all(const struct args *a, struct options *ret, struct err *err)
     if (a->n_words > 0) {
         return err_set(err, EINVAL, "unexpected argument '%s'; see benchd --help", a->words[0]);
     }
-    int r = read_seconds(a, "node-wait", 300, &ret->node_wait_ms, err);
-    r = r < 0 ? r : read_seconds(a, "image-wait", 120, &ret->image_wait_ms, err);
+    static const struct seconds node_wait = {"node-wait", 1, 86400, 300},
+                                image_wait = {"image-wait", 1, 86400, 120},
+                                lease = {"lease-duration", 6, KUBE_LEASE_MAX_S, 15};
+    int r = read_seconds(a, &node_wait, &ret->node_wait_ms, err);
+    r = r < 0 ? r : read_seconds(a, &image_wait, &ret->image_wait_ms, err);
+    r = r < 0 ? r : read_seconds(a, &lease, &ret->lease_ms, err);
     r = r < 0 ? r : read_age(a, "undelete-for", "7d", &ret->undelete_ms, err);
     return r < 0 ? r : read_keep(a, &ret->keep, err);
 }

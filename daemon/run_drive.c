@@ -104,6 +104,7 @@ static struct launcher *make_launcher(const struct run *run,
         .ssh = ssh,
         .node_wait_ms = env->node_wait_ms,
         .image_wait_ms = env->image_wait_ms,
+        .denied_wait_ms = env->denied_wait_ms,
         .counters = env->pod_counters,
         .seed = (uint64_t)clock_monotonic_ns(),
     });

@@ -15,8 +15,7 @@
 #define JITTER 0.2
 #define AT_ONCE_MAX                                                                                \
     3 /* requests in a row without a pause: renew, then create or read again, renew */
-#define SKEW_MIN_MS 2500    /* a Date header has whole seconds, and was on its way */
-#define DURATION_MAX_S 3600 /* longer durations in a record are ignored */
+#define SKEW_MIN_MS 2500 /* a Date header has whole seconds, and was on its way */
 #define ADDRESS "benchd.io/address"
 #define READ_KEY "benchd.io/read-key"
 #define READ_KEY_MAX 128
@@ -50,14 +49,16 @@ struct kube_lease {
 struct kube_lease *kube_lease_new(const struct kube_lease_params *params)
 {
     struct kube_lease *l = xnew(struct kube_lease);
+    const int64_t duration_ns = params->duration_ns == 0 ? 15 * S_NS : params->duration_ns;
     *l = (struct kube_lease){
         .ns = xstrdup(params->ns),
         .name = xstrdup(params->name),
         .identity = xstrdup(params->identity),
         .address = params->address == NULL ? NULL : xstrdup(params->address),
         .read_key = params->read_key == NULL ? NULL : xstrdup(params->read_key),
-        .duration_ns = params->duration_ns == 0 ? 15 * S_NS : params->duration_ns,
-        .renew_deadline_ns = params->renew_deadline_ns == 0 ? 10 * S_NS : params->renew_deadline_ns,
+        .duration_ns = duration_ns,
+        .renew_deadline_ns =
+            params->renew_deadline_ns == 0 ? duration_ns / 3 * 2 : params->renew_deadline_ns,
         .retry_ns = params->retry_ns == 0 ? 2 * S_NS : params->retry_ns,
         .jitter = params->seed,
         .due_ns = INT64_MIN,
@@ -101,7 +102,7 @@ static int64_t duration_s_of(const json_t *lease, int64_t otherwise_s)
 {
     const json_int_t s =
         json_integer_value(json_object_get(spec_of(lease), "leaseDurationSeconds"));
-    return s > 0 && s <= DURATION_MAX_S ? s : otherwise_s;
+    return s > 0 && s <= KUBE_LEASE_MAX_S ? s : otherwise_s;
 }
 
 static bool is_ours(const struct kube_lease *l)
