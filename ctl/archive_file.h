@@ -6,8 +6,8 @@
 
 /* It begins as a file of Zstandard does; false where it cannot be read. */
 bool archive_file_looks_like_one(const char *path);
-/* Reads a file and checks all of it: digests, members, and what follows from the records. EXIT_OK, or prints
- * the error; EXIT_ARCHIVE: it is damaged, or not what it says. */
+/* Reads a file and checks all of it: digests, members, and what follows from the records. EXIT_OK,
+ * or prints the error; EXIT_ARCHIVE: it is damaged, or not what it says. */
 enum exit_code archive_file_open(const char *path, struct archive *ret, struct loaded_run *ret_run);
 /* Does the digest begin with what a user typed, with or without "sha256:"? At least 8 digits. */
 bool archive_digest_matches(const char *digest, const char *typed);

@@ -122,7 +122,8 @@ int archive_run_new(const struct loaded_run *run, const char *program, struct ar
     struct buf text = BUF_INIT;
     put_json(document, &text);
     archive_add_take(&a, RECORDS, &text);
-    /* As a reader will see it: what is stored may have bytes that are not UTF-8, records have not. */
+    /* As a reader will see it: what is stored may have bytes that are not
+     * UTF-8, records have not. */
     struct loaded_run as_read = {0};
     int r = archive_run_load(&a, &as_read, err);
     for (size_t i = 0; i < N_DERIVED && r >= 0; i++) {
@@ -256,8 +257,8 @@ static size_t word_len(const char *text)
     return len == 0 && text[0] != '\0' ? 1 : len;
 }
 
-/* Both end with a NUL behind their bytes, and have none before: they are texts that we made, or compared
- * equal up to there. */
+/* Both end with a NUL behind their bytes, and have none before: they are texts that we made, or
+ * compared equal up to there. */
 static bool is_same_text(const struct buf *ours, const struct buf *theirs)
 {
     const char *a = buf_cstr(ours), *b = buf_cstr(theirs);

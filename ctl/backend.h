@@ -56,8 +56,9 @@ struct backend_ops {
                                       struct benchmark_list *ret);
     /* RUN with everything that is stored about it. */
     enum exit_code (*load_run)(struct backend *b, const char *what, struct loaded_run *ret);
-    /* RUN for its figures alone: without events, and its replicas without their texts. `like`: another run (NULL:
-     * none), whose def the result may borrow in place of an equal one; then ret->def is NULL. */
+    /* RUN for its figures alone: without events, and its replicas without their texts. `like`:
+     * another run (NULL: none), whose def the result may borrow in place of an equal one; then
+     * ret->def is NULL. */
     enum exit_code (*load_figures)(struct backend *b, const char *what, enum figures_of of,
                                    const struct loaded_run *like, struct loaded_run *ret);
     /* Appends the stored log of one replica of an ended attempt. */
@@ -70,8 +71,8 @@ struct backend_ops {
     enum exit_code (*delete_run)(struct backend *b, const char *what, char **ret_name);
     enum exit_code (*cancel_run)(struct backend *b, const char *what, char **ret_name);
     enum exit_code (*undelete_run)(struct backend *b, const char *what, char **ret_name);
-    /* `benchctl run` and `benchctl attach`: with the options of the command line. *ret_name, where it is not
-     * NULL: the run, owned; not written if none was made. */
+    /* `benchctl run` and `benchctl attach`: with the options of the command line. *ret_name, where
+     * it is not NULL: the run, owned; not written if none was made. */
     enum exit_code (*run)(struct backend *b, char **ret_name);
     enum exit_code (*try_small)(struct backend *b); /* `benchctl try` */
     enum exit_code (*attach)(struct backend *b, const char *what);

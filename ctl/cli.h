@@ -62,12 +62,15 @@ enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, 
     __attribute__((format(printf, 3, 4)));
 /* A note on stderr; silent with -q. */
 void cli_note(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same for prose: on a terminal it is broken at blanks, so that it fits. A note with a command, which people copy, is one line. */
+/* The same for prose: on a terminal it is broken at blanks, so that it fits. A note with a command,
+ * which people copy, is one line. */
 void cli_note_prose(const struct cli *cli, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Writes data to stdout; to a terminal as text_put_shown of base/text.h does. EXIT_OK, or EXIT_LOCAL_RESOURCE after printing the error. */
+/* Writes data to stdout; to a terminal as text_put_shown of base/text.h does. EXIT_OK, or
+ * EXIT_LOCAL_RESOURCE after printing the error. */
 enum exit_code cli_print(const struct buf *out);
-/* The same for what -o asked for: of a JSON document, with -o jsonpath, what the template says of it. */
+/* The same for what -o asked for: of a JSON document, with -o jsonpath, what the
+ * template says of it. */
 enum exit_code cli_show(const struct cli *cli, const struct buf *out);
 #define CLI_JSON_PATH "jsonpath=" /* of -o, before the template */
 

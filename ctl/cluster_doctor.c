@@ -1,5 +1,5 @@
-/* What `benchctl doctor` asks a cluster: see doctor.h, cluster_internal.h. Each question is one request;
- * where the right to ask it is missing, the check is skipped and says so. */
+/* What `benchctl doctor` asks a cluster: see doctor.h, cluster_internal.h. Each question is one
+ * request; where the right to ask it is missing, the check is skipped and says so. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -27,7 +27,7 @@ struct cluster {
     char *read_key; /* as the Lease has it; NULL: benchd wants none */
 };
 
-/* --- cluster.c --------------------------------------------------------------------------------- */
+/* --- cluster.c --- */
 
 struct cluster_problem {
     struct err err;
@@ -69,9 +69,10 @@ enum exit_code cluster_find_benchd(struct cluster *c);
 bool cluster_benchd_is_dead(struct cluster *c, struct err *why);
 /* For callers that live long: the request for the Lease. */
 void cluster_lease_request(const struct cluster *c, struct kube_request *ret);
-/* Its answer; after cluster_reach_benchd. Takes the read key of benchd's Lease in any case; true: benchd has another
- * address too, and later requests go there. False with an answer that is no such Lease. It frees the client of the old
- * address, whose calls end without a callback: do not call it from one of them. */
+/* Its answer; after cluster_reach_benchd. Takes the read key of benchd's Lease in any case; true:
+ * benchd has another address too, and later requests go there. False with an answer that is no such
+ * Lease. It frees the client of the old address, whose calls end without a callback: do not call it
+ * from one of them. */
 bool cluster_learn_address(struct cluster *c, const struct kube_response *res);
 /* "/api/v1/runs" + rest, as a request for *ret_client. After cluster_find_benchd. */
 void cluster_api_request(struct cluster *c, const char *rest, struct kube_client **ret_client,
@@ -107,10 +108,10 @@ int cluster_load_document(struct cluster *c, const char *name, const struct run_
 int cluster_take_document(const json_t *document, const struct run_status *status,
                           struct loaded_run *ret, struct err *err);
 
-/* --- cluster_erase.c: results without an object ------------------------------------------------ */
+/* --- cluster_erase.c: results without an object --- */
 
-/* The uid of a run (its full name, or uid) that benchd has results of. Owned; NULL: why not, -ENOENT where
- * benchd has none. */
+/* The uid of a run (its full name, or uid) that benchd has results of. Owned; NULL: why not,
+ * -ENOENT where benchd has none. */
 char *cluster_kept_uid(struct cluster *c, const char *name, struct err *err);
 /* Has benchd erase them, and waits for that. Prints the error. */
 enum exit_code cluster_erase_kept(struct cluster *c, const char *name, const char *uid);
@@ -128,8 +129,9 @@ struct cluster_source {
 /* Zero-initialised; checks everything before anything is created, and prints the errors. */
 enum exit_code cluster_source_open(struct cluster *c, struct cluster_source *ret);
 void cluster_source_done(struct cluster_source *s);
-/* Creates a BenchmarkRun under a new name, and tries another one if a run has it already. `run` without name
- * and request. *ret_name (owned) is also written where it may have been created, but the answer was lost. */
+/* Creates a BenchmarkRun under a new name, and tries another one if a run has it already. `run`
+ * without name and request. *ret_name (owned) is also written where it may have been created, but
+ * the answer was lost. */
 enum exit_code cluster_create_run(struct cluster *c, const struct object_run_params *run,
                                   char **ret_name);
 

@@ -1,8 +1,9 @@
 /* benchctl logs RUN --follow: watches the pods of the run and prints the logs of the selected ones
  * as they come, one pod after another. See cluster_internal.h.
  *
- * It selects trainer or worker 0 (or --role, --index) of every attempt, or of those that --point, --trial and
- * --attempt select. It ends with the run, or with the attempt if exactly one is selected. */
+ * It selects trainer or worker 0 (or --role, --index) of every attempt, or of those that
+ * --point, --trial and --attempt select. It ends with the run, or with the attempt if
+ * exactly one is selected. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

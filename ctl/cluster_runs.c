@@ -340,8 +340,8 @@ static char *where_the_store_is(const struct cluster *c, const char *verb, const
                      verb, name, c->ns, verb, name);
 }
 
-/* cluster_find_object, for a run that is to be deleted or cancelled. Without an object, but with results:
- * EXIT_OK, no object, and its uid (owned). */
+/* cluster_find_object, for a run that is to be deleted or cancelled. Without an object, but with
+ * results: EXIT_OK, no object, and its uid (owned). */
 static enum exit_code find_to_end(struct cluster *c, const char *what, json_t **ret,
                                   char **ret_kept_uid)
 {

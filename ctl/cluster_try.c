@@ -1,6 +1,6 @@
-/* benchctl try FILE in a cluster: for each system of the definition, a BenchmarkRun of its smallest point,
- * whose pods' logs are read again and again until they have a figure. It is deleted then, whatever came of
- * it. See cluster_internal.h. Edge file: libuv. */
+/* benchctl try FILE in a cluster: for each system of the definition, a BenchmarkRun of its smallest
+ * point, whose pods' logs are read again and again until they have a figure. It is deleted then,
+ * whatever came of it. See cluster_internal.h. Edge file: libuv. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* benchctl completion SHELL: prints the script with which a shell completes benchctl. The scripts ask
- * `benchctl __complete` (complete.h) and know nothing of verbs or options themselves. */
+/* benchctl completion SHELL: prints the script with which a shell completes benchctl. The scripts
+ * ask `benchctl __complete` (complete.h) and know nothing of verbs or options themselves. */
 #include "base/str.h"
 #include "ctl/verbs.h"
 

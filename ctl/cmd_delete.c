@@ -1,5 +1,5 @@
-/* benchctl delete RUN..., undelete RUN... and cancel RUN...: the ways in which a person ends a run, and
- * takes that back. */
+/* benchctl delete RUN..., undelete RUN... and cancel RUN...: the ways in which a person ends a run,
+ * and takes that back. */
 #include <stdlib.h>
 
 #include "base/mem.h"

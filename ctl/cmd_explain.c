@@ -26,7 +26,8 @@ static void put_wrapped(const char *text, unsigned indent, struct buf *out)
     terminal_wrapped(out, &t, text, indent, indent);
 }
 
-/* "  name   <string>   required   one of A, B"; on a terminal that is too narrow with its bounds below. */
+/* Prints "  name   <string>   required   one of A, B"; on a terminal that is too narrow, the bounds
+ * are on a line below. */
 static void put_head(const struct schema_field *field, const char *name, unsigned indent,
                      struct buf *out)
 {

@@ -1,5 +1,5 @@
-/* benchctl gate RUN: may this run go in? The verdict of compare, of the thresholds and of the run itself in one, against a
- * base that the stored runs give, for continuous integration. */
+/* benchctl gate RUN: may this run go in? The verdict of compare, of the thresholds and of the run
+ * itself in one, against a base that the stored runs give, for continuous integration. */
 #include "base/str.h"
 #include "ctl/backend.h"
 #include "ctl/history.h"

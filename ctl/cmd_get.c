@@ -40,7 +40,8 @@ static enum exit_code take_order(const struct cli *cli, struct get *g)
     return code;
 }
 
-/* "run", "benchmarkruns.benchd.io": the first `len` bytes of a word. False: no kind that is listed. */
+/* "run", "benchmarkruns.benchd.io": the first `len` bytes of a word. False: no
+ * kind that is listed. */
 static bool read_kind(const char *word, size_t len, bool *ret_is_runs)
 {
     _cleanup_(freep) char *kind = xstrndup(word, len);

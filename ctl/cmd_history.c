@@ -56,7 +56,8 @@ static enum exit_code show(const struct cli *cli, const struct run_history *h)
     return code;
 }
 
-/* One after another, the oldest first: a thousand results at a time would take hundreds of megabytes. */
+/* One after another, the oldest first: a thousand results at a time would take
+ * hundreds of megabytes. */
 static enum exit_code add_runs(struct backend *b, const struct history_names *names,
                                const struct loaded_run *newest, struct run_history *h)
 {

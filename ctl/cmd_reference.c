@@ -1,4 +1,5 @@
-/* benchctl reference [NAME]: figures that others published, with what follows from them and what is wrong in them. */
+/* benchctl reference [NAME]: figures that others published, with what follows from them and
+ * what is wrong in them. */
 #include <math.h>
 
 #include "base/str.h"

@@ -1,9 +1,9 @@
 /* Shell completion: what could come next on a command line.
  *
- * The shells' scripts (cmd_completion.c) call `benchctl __complete WORD...`; the last word is the one
- * that is being typed. It prints a candidate a line, with its description after a tab, and last ":N",
- * where N is a sum of enum completion_hint. That is the protocol of programs made with cobra, so that
- * kubectl completes `kubectl bench` through the plugin kubectl_complete-bench.
+ * The shells' scripts (cmd_completion.c) call `benchctl __complete WORD...`; the last word is the
+ * one that is being typed. It prints a candidate a line, with its description after a tab, and last
+ * ":N", where N is a sum of enum completion_hint. That is the protocol of programs made with cobra,
+ * so that kubectl completes `kubectl bench` through the plugin kubectl_complete-bench.
  *
  * The candidates come from the tables that the parser uses. What an option's value or a word may be
  * follows from its name there: RUN is a run, FILE a file. */

@@ -21,7 +21,8 @@
 
 #define VALUES_AT 15 /* where the values of lines begin */
 
-/* Text that goes on after `used` characters of its line, and ends it; on a terminal, broken at blanks. */
+/* Text that goes on after `used` characters of its line, and ends it; on a
+ * terminal, broken at blanks. */
 static void prose(const struct describe_params *p, const char *text, size_t used, size_t indent,
                   struct buf *out)
 {
@@ -162,8 +163,8 @@ static void value_text(const json_t *value, struct buf *out)
     free(text);
 }
 
-/* The distinct values of one key over all replicas, in the order in which they appear. No line where none
- * has a value. */
+/* The distinct values of one key over all replicas, in the order in which they appear. No line
+ * where none has a value. */
 static void format_environment_key(const struct describe_params *p, json_t *const *environments,
                                    size_t n, const char *key, struct buf *out)
 {
@@ -191,8 +192,8 @@ static void format_environment_key(const struct describe_params *p, json_t *cons
     buf_done(&text);
 }
 
-/* What start records and launchers say about the machines; values that differ between replicas are printed
- * side by side. */
+/* What start records and launchers say about the machines; values that differ between replicas are
+ * printed side by side. */
 static void format_environment(const struct describe_params *p, struct buf *out)
 {
     VEC(json_t *) environments = {0};
@@ -488,7 +489,8 @@ static void format_noise(const struct describe_params *p, struct buf *out)
     table_free(t);
 }
 
-/* Updates between the parameters that a gradient was computed with and those that it was applied to. */
+/* Updates between the parameters that a gradient was computed with and those
+ * that it was applied to. */
 static void format_staleness(const struct describe_params *p, struct buf *out)
 {
     bool any = false;

@@ -18,8 +18,8 @@ struct describe_params { /* all borrowed */
     const char *where;    /* "--local" or "--store URL": for commands that the user can copy */
     const json_t *object; /* the BenchmarkRun in a cluster; NULL: none */
     int64_t now_unix_ms;
-    /* Of the terminal; 0: any width fits. Lines are broken between columns and at blanks, commands that the user can copy and lines
-     * of logs are not. */
+    /* Of the terminal; 0: any width fits. Lines are broken between columns and at blanks, commands
+     * that the user can copy and lines of logs are not. */
     size_t columns;
 };
 void describe_format(const struct describe_params *p, struct buf *out);

@@ -1,5 +1,5 @@
-/* What `benchctl doctor` looks at in a cluster: cluster_doctor.c, or cluster_none.c in a build without
- * Kubernetes. */
+/* What `benchctl doctor` looks at in a cluster: cluster_doctor.c, or cluster_none.c in a build
+ * without Kubernetes. */
 #pragma once
 
 #include "ctl/cli.h"

@@ -33,8 +33,9 @@ bool definition_is_file(const char *name);
 /* NAME: a file (it has a slash or an ending .yaml, .yml, .json, or it is a file here); else
  * NAME.yaml in one of the places. -ENOENT, or why it cannot be read. */
 int definition_find(const char *name, struct definition_file *ret, struct err *err);
-/* What to do about a NAME that was not found, or about a file (is_path): the nearest file, else the nearest shipped
- * definition, else where the names are. Owned by the caller. */
+/* What to do about a NAME that was not found, or about a file (is_path): the nearest file, else the
+ * nearest shipped definition, else where the names are. Owned by the caller. */
 char *definition_fix(const char *name, bool is_path);
-/* The same for a file of another kind: the nearest file, else `otherwise`. NULL where `r`, of reading it, is not -ENOENT. Owned. */
+/* The same for a file of another kind: the nearest file, else `otherwise`. NULL where `r`, of
+ * reading it, is not -ENOENT. Owned. */
 char *file_fix(int r, const char *path, const char *otherwise);

@@ -11,8 +11,8 @@ struct history {
  * those that are of the base's kind. EXIT_OK, or prints the error. */
 enum exit_code history_load(struct backend *b, const struct loaded_run two[static 2],
                             struct history *h);
-/* The newest `max` real runs of a benchmark that succeeded and were made before a date, the oldest first. EXIT_OK, or
- * prints the error. */
+/* The newest `max` real runs of a benchmark that succeeded and were made before a date, the oldest
+ * first. EXIT_OK, or prints the error. */
 enum exit_code history_load_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
                                    size_t max, struct history *h);
 void history_done(struct history *h);

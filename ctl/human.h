@@ -12,7 +12,8 @@ void human_bytes(int64_t bytes, char buf[static HUMAN_SIZE]);
 /* CPUs: 10, 400m, 1600. */
 void human_millicores(int64_t millicores, char buf[static HUMAN_SIZE]);
 
-/* 90s, 10m, 1h30m to milliseconds; -EINVAL for anything else, for 0, and for more than 36500 days. */
+/* 90s, 10m, 1h30m to milliseconds; -EINVAL for anything else, for 0, and for
+ * more than 36500 days. */
 int human_parse_duration(const char *text, int64_t *ret_ms);
 
 /* "2%" or "0.02": a ratio from 0 to below 1; else a negative errno. */

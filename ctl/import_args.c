@@ -85,8 +85,8 @@ static int take_pair(const struct parsing *p, const char *pair, struct params *p
     return r;
 }
 
-/* The length of "NAME=VALUE,..", which a colon ends; 0: the argument has none. A file name may have an
- * equals sign or a colon, but not both like this: "./a=b:c" is one. */
+/* The length of "NAME=VALUE,..", which a colon ends; 0: the argument has none. A file name may have
+ * an equals sign or a colon, but not both like this: "./a=b:c" is one. */
 static size_t values_len(const char *word)
 {
     const char *colon = strchr(word, ':'), *equals = strchr(word, '=');

@@ -1,4 +1,5 @@
-/* The arguments of `benchctl import --rules`: which logs belong to which trial of which point. Pure. */
+/* The arguments of `benchctl import --rules`: which logs belong to which trial
+ * of which point. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,8 +25,8 @@ void import_trials_done(struct import_trials *trials);
 /* One that trains alone, without the servers that others have: the baseline of the others. */
 bool import_trial_is_single(const struct import_trials *trials, const struct import_trial *trial);
 
-/* `sets`: "NAME=VALUE" of all trials. Who trains is counted by the files where no value says it. -EINVAL
- * says what is wrong, *ret_fix (static) what to do. */
+/* `sets`: "NAME=VALUE" of all trials. Who trains is counted by the files where no value says it.
+ * -EINVAL says what is wrong, *ret_fix (static) what to do. */
 int import_trials_parse(const char *const *words, size_t n_words, const char *const *sets,
                         size_t n_sets, struct import_trials *ret, const char **ret_fix,
                         struct err *err);

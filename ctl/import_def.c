@@ -82,7 +82,8 @@ static json_t *points_to_json(const struct import_trials *trials)
     return list;
 }
 
-/* Does every point have its baseline among the logs, if these values of `base` are those of each? */
+/* Does every point have its baseline among the logs, if these values of
+ * `base` are those of each? */
 static bool is_everywhere(const struct import_trials *trials, const struct params *where)
 {
     bool is_known = true;
@@ -98,8 +99,8 @@ static bool is_everywhere(const struct import_trials *trials, const struct param
     return is_known;
 }
 
-/* The fewest who train with the fewest servers, all else as in each point; where some point has no such
- * log, one point is the baseline of all. */
+/* The fewest who train with the fewest servers, all else as in each point; where some point has no
+ * such log, one point is the baseline of all. */
 static json_t *baseline_to_json(const struct import_trials *trials)
 {
     if (has_singles(trials)) {

@@ -18,11 +18,12 @@ struct import_options { /* all borrowed */
     int64_t steps;        /* the most that a log has */
 };
 
-/* A Benchmark whose only system has the profile `imported`, so that no run of it can be started. Owned. */
+/* A Benchmark whose only system has the profile `imported`, so that no run of it
+ * can be started. Owned. */
 json_t *import_definition(const struct import_options *options, const struct import_trials *trials);
 
-/* Where each trial belongs: by trial, owned. -EINVAL: a point has no log, or fewer than another; *ret_fix is
- * owned. */
+/* Where each trial belongs: by trial, owned. -EINVAL: a point has no log, or fewer than another;
+ * *ret_fix is owned. */
 struct import_slot {
     uint32_t point, trial;
 };

@@ -57,7 +57,8 @@ void import_log_feed(struct import_log *l, const char *data, size_t len)
 
 /* ---- no figure ---- */
 
-/* Another rule, another warm-up, or one made from a line. Owned; NULL: nothing looks like a figure. */
+/* Another rule, another warm-up, or one made from a line. Owned; NULL: nothing
+ * looks like a figure. */
 static char *find_fix(struct import_log *l)
 {
     size_t len;

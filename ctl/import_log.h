@@ -1,5 +1,5 @@
-/* One old log: fed byte by byte, it becomes what the store keeps of a trainer that ended well. By the same
- * parser as the output of a live one. Pure. */
+/* One old log: fed byte by byte, it becomes what the store keeps of a trainer that ended well. By
+ * the same parser as the output of a live one. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -49,7 +49,8 @@ struct import {
 
 /* ---- options ---- */
 
-/* A file's rule goes into the definition as it is; the definition's reader says what is wrong with it. */
+/* A file's rule goes into the definition as it is; the definition's reader says
+ * what is wrong with it. */
 static enum exit_code read_rule_file(struct import *im, const char *path)
 {
     struct definition_file file;

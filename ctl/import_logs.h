@@ -1,4 +1,5 @@
-/* `benchctl import --rules NAME LOG...`: old logs become a run in the store, all of them or none. */
+/* `benchctl import --rules NAME LOG...`: old logs become a run in the store,
+ * all of them or none. */
 #pragma once
 
 #include "ctl/cli.h"

@@ -174,8 +174,8 @@ static void put_scalar(struct buf *out, const char *text)
     json_decref(string);
 }
 
-/* The words from i on that are one of torchrun's options about who takes part, which go before the variables
- * by which the profile says it; 0: another word. */
+/* The words from i on that are one of torchrun's options about who takes part, which go before the
+ * variables by which the profile says it; 0: another word. */
 static size_t rendezvous_words(const struct init_params *p, size_t i)
 {
     static const char *const options[] = {"--nnodes",      "--node-rank",   "--rdzv-backend",
@@ -287,7 +287,8 @@ static void put_head(struct buf *out, const char *name)
     buf_puts(out, "\nspec:\n");
 }
 
-/* How many processes torchrun starts in one worker: "4", "gpu"; NULL: one, or another program. Borrowed. */
+/* How many processes torchrun starts in one worker: "4", "gpu"; NULL: one, or
+ * another program. Borrowed. */
 static const char *processes_each(const struct init_params *p)
 {
     static const char *const names[] = {"--nproc_per_node", "--nproc-per-node"};

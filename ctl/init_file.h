@@ -6,8 +6,9 @@
 
 #include "base/buf.h"
 
-/* The profile that a command shows, with the reason for a comment; NULL: nothing shows one. `script`: the
- * text of the Python file that the command names; NULL: it could not be read. Both are static. */
+/* The profile that a command shows, with the reason for a comment; NULL: nothing shows
+ * one. `script`: the text of the Python file that the command names; NULL: it could not be
+ * read. Both are static. */
 const char *init_guess_profile(const char *const *words, size_t n_words, const char *script,
                                const char **ret_why);
 

@@ -58,19 +58,19 @@ void live_model_record(struct live_model *m, const struct replica_id *id,
 double live_model_throughput(const struct live_model *m, const struct attempt_row *row);
 /* The unit of that. */
 enum summary_unit live_model_unit(const struct live_model *m, const struct attempt_row *row);
-/* Samples/s of the running attempt over all its trainers; 0: no step was measured. Trainers that do not report
- * count like those that do: then *ret_is_estimate. */
+/* Samples/s of the running attempt over all its trainers; 0: no step was measured. Trainers that do
+ * not report count like those that do: then *ret_is_estimate. */
 double live_model_rate(const struct live_model *m, bool *ret_is_estimate);
-/* Of the swept points with a result, the one with the highest median; false: none, or several systems, whose
- * units may differ. */
+/* Of the swept points with a result, the one with the highest median; false: none, or several
+ * systems, whose units may differ. */
 bool live_model_best(const struct live_model *m, uint32_t *ret_point, double *ret_throughput);
 /* What the run waits for now, as a sentence without its end; nothing where it is at work. */
 void live_model_waits_for(const struct live_model *m, struct buf *out);
 
 /* How many trials the point has: with a stop rule as many as its trials so far say, at most. */
 uint32_t live_model_trials(const struct live_model *m, uint32_t point);
-/* Milliseconds until the end, from the trials that ended while we watched; -1: not known yet. Where it is not
- * known how many trials a point needs, it counts with the most, or with the least. */
+/* Milliseconds until the end, from the trials that ended while we watched; -1: not known yet. Where
+ * it is not known how many trials a point needs, it counts with the most, or with the least. */
 int64_t live_model_eta_ms(const struct live_model *m, int64_t now_unix_ms);
 int64_t live_model_least_eta_ms(const struct live_model *m, int64_t now_unix_ms);
 

@@ -6,9 +6,9 @@
  *    > 1   pservers=1 trainers=2  0/2  86.2 samples/s  ~~~===------ step 5/16
  *    . 2   pservers=2 trainers=1  0/2
  *
- * The bar is the trial: warm-up (~), measured steps (=), what is left (-). If the points do not fit on the
- * screen, the window follows the current one. No line is cut inside a number: what does not fit whole is left
- * out, the least important first. */
+ * The bar is the trial: warm-up (~), measured steps (=), what is left (-). If the points do not fit
+ * on the screen, the window follows the current one. No line is cut inside a number: what does not
+ * fit whole is left out, the least important first. */
 #include "ctl/live_model.h"
 
 #include <stdlib.h>
@@ -60,8 +60,8 @@ static size_t line_width(const struct live_model_opts *opts)
     return opts->columns > 1 ? opts->columns - 1 : 1;
 }
 
-/* No line may be wider than the terminal: the view counts its lines to draw over them. What is cut here is
- * a terminal too narrow for one number. */
+/* No line may be wider than the terminal: the view counts its lines to draw over them. What is cut
+ * here is a terminal too narrow for one number. */
 static void put_line(struct buf *out, const struct live_model_opts *opts, const char *line)
 {
     buf_append(out, line, utf8_prefix(line, line_width(opts)));
@@ -97,8 +97,8 @@ static void pieces_add_take(struct pieces *p, struct buf *text)
     buf_done(text);
 }
 
-/* As many as fit into `room` characters, those first whose number comes first in `order`; each after
- * `gap`, but without one at the line's start. Frees them. */
+/* As many as fit into `room` characters, those first whose number comes first in `order`; each
+ * after `gap`, but without one at the line's start. Frees them. */
 static void pieces_put(struct pieces *p, const int *order, const char *gap, size_t room,
                        struct buf *line)
 {
@@ -283,7 +283,8 @@ static void format_header(const struct live_model *m, const struct live_model_op
         format_eta(m, opts->now_unix_ms, &eta);
     }
     buf_puts(&rehearsal, m->def->rehearsal ? "rehearsal" : "");
-    /* The name gives way to the trials: it has up to 63 characters, and nobody types it from here. */
+    /* The name gives way to the trials: it has up to 63 characters, and
+     * nobody types it from here. */
     const size_t all = line_width(opts), needed = trials.len + strlen(PIECE_GAP);
     const size_t room = all > needed ? all - needed : 0;
     if (utf8_width(m->def->name) <= room) {
@@ -349,7 +350,8 @@ void live_model_format(const struct live_model *m, const struct live_model_opts 
 {
     const struct glyphs *g = opts->ascii ? &ascii_glyphs : &unicode_glyphs;
     format_header(m, opts, g, out);
-    /* Above the points and below them: the header, what is hidden, the cursor's own line, the news. */
+    /* Above the points and below them: the header, what is hidden, the
+     * cursor's own line, the news. */
     const uint32_t around = opts->rows > 4 && format_news(m, opts, g, out) ? 4 : 3;
     uint32_t n = m->def->matrix.n_points;
     uint32_t room = opts->rows > around ? opts->rows - around : 1;

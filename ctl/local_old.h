@@ -7,6 +7,7 @@
 #include "ctl/cli.h"
 #include "decide/policy_keep.h"
 
-/* Prints each run that it has deleted, or would delete. Runs that a process works with stay, with a note. */
+/* Prints each run that it has deleted, or would delete. Runs that a process works
+ * with stay, with a note. */
 enum exit_code local_delete_old(const struct cli *cli, const struct keep_policy *policy,
                                 bool is_dry_run);

@@ -103,8 +103,8 @@ bool local_store_is_to_come(const struct cli *cli)
     return url != NULL && access(url + strlen("sqlite:"), F_OK) < 0 && errno == ENOENT;
 }
 
-/* The one run whose name ends with "-what", the newest one for "latest", or an error that suggests a near
- * name. */
+/* The one run whose name ends with "-what", the newest one for "latest", or an error that
+ * suggests a near name. */
 static enum exit_code find_in_list(const struct cli *cli, struct store *s, const char *what,
                                    const struct err *not_found, struct run_row *ret)
 {
@@ -182,7 +182,8 @@ static bool has_same_def(const struct run_row *a, const struct run_row *b)
     return a->cpus == b->cpus && str_eq(a->definition_json, b->definition_json);
 }
 
-/* A store that another process writes is not waited for, to keep figures: next time they are made again. */
+/* A store that another process writes is not waited for, to keep figures: next time
+ * they are made again. */
 #define KEEP_WAIT_MS 1000
 
 enum exit_code local_store_load_figures(const struct cli *cli, struct store *s, const char *what,

@@ -23,7 +23,8 @@ enum exit_code local_store_open(const struct cli *cli, bool create, struct store
 /* True: it is the default's place, and no run has created it yet. */
 bool local_store_is_to_come(const struct cli *cli);
 
-/* RUN: a name, a uid, the five characters at a name's end, with or without "benchmarkrun/"; or "latest". */
+/* RUN: a name, a uid, the five characters at a name's end, with or without
+ * "benchmarkrun/"; or "latest". */
 enum exit_code local_store_find_run(const struct cli *cli, struct store *s, const char *what,
                                     struct run_row *ret);
 

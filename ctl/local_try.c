@@ -1,5 +1,6 @@
-/* benchctl try FILE --local: for each system of the definition, one trial of its smallest point in a store
- * that is removed at the end, ended as soon as a figure is known. Edge file: makes and removes a folder. */
+/* benchctl try FILE --local: for each system of the definition, one trial of its smallest point in
+ * a store that is removed at the end, ended as soon as a figure is known. Edge file: makes and
+ * removes a folder. */
 #include "ctl/local_try.h"
 
 #include <dirent.h>

@@ -232,7 +232,8 @@ static void format_common(const struct run_def *def, const struct preview_opts *
     buf_done(&text);
 }
 
-/* One system, or all in one table. What all points have is said once if there is no room for it in each row. */
+/* One system, or all in one table. What all points have is said once if there is no
+ * room for it in each row. */
 static void format_one_table(const struct run_def *def, const struct point_sum *sums,
                              const struct preview_opts *opts, size_t system, struct buf *out)
 {

@@ -12,7 +12,8 @@ struct preview_opts {
     bool is_local;
     bool is_wide; /* everything, nothing cut */
     bool no_headers;
-    /* Of the terminal: lines are broken between words, tables between columns unless `is_wide`. 0: any width fits. */
+    /* Of the terminal: lines are broken between words, tables between columns unless
+     * `is_wide`. 0: any width fits. */
     size_t columns;
 };
 int preview_text(const struct run_def *def, const struct preview_opts *opts, struct buf *out,

@@ -12,7 +12,8 @@ enum progress_mode { PROGRESS_NONE, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_LIVE
 
 #define PROGRESS_MODES "auto|live|plain|json|none"
 
-/* One of PROGRESS_MODES. auto: live on a terminal that supports it, else plain. -EINVAL for an unknown word. */
+/* One of PROGRESS_MODES. auto: live on a terminal that supports it, else plain. -EINVAL
+ * for an unknown word. */
 int progress_mode_choose(const struct cli *cli, const char *word, enum progress_mode *ret);
 
 struct progress_params {

@@ -3,7 +3,8 @@
 
 #include "ctl/archive_file.h"
 
-/* Appends a line a fact: "differs  kernel: 6.1.0-34 -> 6.1.0-37". `worker` is the path of benchworker; NULL: the
- * run is repeated in a cluster, whose machines are known once they have reported. Returns how many differ or are unknown. */
+/* Appends one line per fact: "differs  kernel: 6.1.0-34 -> 6.1.0-37". `worker` is the path of
+ * benchworker, or NULL if the run is repeated in a cluster, whose machines are known once they have
+ * reported. Returns how many facts differ or are unknown. */
 size_t reproduce_describe(const struct archive *a, const struct loaded_run *run, const char *worker,
                           struct buf *out);

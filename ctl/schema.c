@@ -86,8 +86,8 @@ static const struct node *innermost(const struct node *schema)
     return schema;
 }
 
-/* The fields of a log rule are not in the schema of a definition: the field takes a name as well, and
- * there it has no type. */
+/* The fields of a log rule are not in the schema of a definition: the field takes a name as well,
+ * and there it has no type. */
 static const struct node *inside(const struct schema *s, const struct schema_field *field)
 {
     return str_eq(field->name, "log") ? s->rule : innermost(field->node);

@@ -1,5 +1,5 @@
-/* The fields of the two kinds as people read them: the schema of manifests/benchmark-crd.yaml, by which a
- * cluster checks them, and that of a log rule. Compiled in. Pure. */
+/* The fields of the two kinds as people read them: the schema of manifests/benchmark-crd.yaml, by
+ * which a cluster checks them, and that of a log rule. Compiled in. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,9 +24,10 @@ struct schema_field {
     bool is_required;
 };
 
-/* The field at "spec.systems.log", at "bmr.spec" or "benchmarkrun.status" of the other kind, or at "": the
- * kind itself. Indexes of lists may be given or left out: "spec.systems[0].log". -ENOENT: there is none; err
- * names the field that lacks it, *ret the last one on the way, *ret_wrong (owned) the word. */
+/* The field at "spec.systems.log", at "bmr.spec" or "benchmarkrun.status" of the other kind, or at
+ * "": the kind itself. Indexes of lists may be given or left out: "spec.systems[0].log". -ENOENT:
+ * there is none; err names the field that lacks it, *ret the last one on the way, *ret_wrong
+ * (owned) the word. */
 int schema_find(const struct schema *s, const char *path, struct schema_field *ret,
                 char **ret_wrong, struct err *err);
 /* The i-th field in it; false: there are no more. */

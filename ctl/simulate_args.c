@@ -28,7 +28,8 @@
 
 /* ---- options ---- */
 
-/* "10gbit", "2.5gbit", "100mbit": bytes of payload a second. -EINVAL: it is no rate; -ERANGE: it is too slow or too fast. */
+/* "10gbit", "2.5gbit", "100mbit": bytes of payload a second. -EINVAL: it is no rate; -ERANGE: it is
+ * too slow or too fast. */
 static int parse_rate(const char *text, double *ret)
 {
     static const struct {
@@ -224,7 +225,8 @@ static void scale_trace(struct trace *t, double forward_s, double backward_s)
 
 /* ---- a stored run ---- */
 
-/* Takes the passes of `c`. The times are the run's, unless the trainers of both only sleep and the definition says how long. */
+/* Takes the passes of `c`. The times are the run's, unless the trainers of both only sleep and the
+ * definition says how long. */
 static void use_times(const struct loaded_run *run, struct calibration *c,
                       struct simulate_inputs *in)
 {
@@ -334,7 +336,8 @@ static enum exit_code read_run(const struct cli *cli, const char *name, const st
 
 /* ---- all of it ---- */
 
-/* Of which batch the definition's own times are. Where the sweep alone has one, that of all points; 0: they have several. */
+/* Of which batch the definition's own times are. Where the sweep alone has one, that of all points;
+ * 0: they have several. */
 static int64_t batch_of(const struct run_def *def)
 {
     const struct workload *w = &def->spec->workload;
@@ -350,7 +353,8 @@ static int64_t batch_of(const struct run_def *def)
     return m->points[0].batch_size;
 }
 
-/* Emulated trainers sleep as the trace says, whatever they have: all the same (spec_check_compute). */
+/* Emulated trainers sleep as the trace says, whatever they have: all the same
+ * (spec_check_compute). */
 static int64_t threads_of(const struct run_def *def)
 {
     const struct workload *w = &def->spec->workload;

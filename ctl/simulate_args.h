@@ -1,5 +1,5 @@
-/* The options of `benchctl simulate`, and where the times and costs come from that they do not say: the definition's
- * trace, a file, a stored run. */
+/* The options of `benchctl simulate`, and where the times and costs come from that they do not say:
+ * the definition's trace, a file, a stored run. */
 #pragma once
 
 #include "ctl/cli.h"
@@ -31,7 +31,8 @@ struct simulate_inputs {
     struct predict_params params; /* its trace and passes are those above */
     struct buf from;              /* where they are from: lines, for a note */
 };
-/* Reads what the options name. EXIT_OK, or prints the error. Call simulate_inputs_done also on failure. */
+/* Reads what the options name. EXIT_OK, or prints the error. Call
+ * simulate_inputs_done also on failure. */
 enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def *def,
                                     struct simulate_inputs *ret);
 void simulate_inputs_done(struct simulate_inputs *in);

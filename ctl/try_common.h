@@ -14,8 +14,8 @@ struct try_options {
 /* EXIT_OK, or prints the error. */
 enum exit_code try_options_take(const struct cli *cli, struct try_options *ret);
 
-/* The run of one point, of a document of try_definition. NULL: the diagnostics were printed, and the whole
- * definition had none. `profiles` may be NULL. */
+/* The run of one point, of a document of try_definition. NULL: the diagnostics were printed, and
+ * the whole definition had none. `profiles` may be NULL. */
 struct run_def *try_def_new(json_t *document_take, const struct run_def *def,
                             const struct point *point, const struct profiles *profiles);
 

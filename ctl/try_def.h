@@ -7,9 +7,9 @@
 
 #include "spec/run_def.h"
 
-/* The swept point of the system with the fewest replicas, then the fewest busy threads, then the lowest
- * index; NULL: no swept point is of this system. */
+/* The swept point of the system with the fewest replicas, then the fewest busy threads, then the
+ * lowest index; NULL: no swept point is of this system. */
 const struct point *try_smallest_point(const struct run_def *def, uint32_t system);
-/* The definition of a run of that point alone: one trial of so many measured steps, without a warm-up,
- * tried once. It still has all systems: load it with --systems of the point's. Owned. */
+/* The definition of a run of that point alone: one trial of so many measured steps, without a
+ * warm-up, tried once. It still has all systems: load it with --systems of the point's. Owned. */
 json_t *try_definition(const struct run_def *def, const struct point *point, int64_t steps);

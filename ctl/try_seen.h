@@ -27,15 +27,15 @@ struct try_seen {
 void try_seen_init(struct try_seen *seen, const struct run_def *def, int64_t steps);
 void try_seen_done(struct try_seen *seen);
 
-/* A record of any replica. True: enough is known. Each trainer has its steps; or one speaks for all; or
- * one has so many that the others will not come. */
+/* A record of any replica. True: enough is known. Each trainer has its steps; or one speaks for
+ * all; or one has so many that the others will not come. */
 bool try_seen_record(struct try_seen *seen, const struct replica_id *id,
                      const struct record *record);
 void try_seen_output(struct try_seen *seen, const struct replica_id *id,
                      const struct replica_output *output);
 
-/* "3 steps found, 123.4 samples/s by the rule torch-ddp (...)" and a newline: true. Without a figure
- * false, and why, in lines. */
+/* "3 steps found, 123.4 samples/s by the rule torch-ddp (...)" and a newline: true. Without a
+ * figure false, and why, in lines. */
 bool try_seen_format(const struct try_seen *seen, struct buf *out);
 /* The same sentence, of numbers that are known otherwise. `rule` "": of records. */
 void try_put_figure(struct buf *out, int64_t steps, double rate, const char *unit, const char *rule,

@@ -1,12 +1,13 @@
-/* What benchd does about an API server that fails: what it reports, and when it gives up at startup.
- * Pure: daemon.c collects the facts once a look and does what the advice says.
+/* What benchd does about an API server that fails: what it reports, and when it gives up at
+ * startup. Pure: daemon.c collects the facts once a look and does what the advice says.
  *
- * A failure is reported when it begins and when it is over. A failure that lasts is fatal only until
- * the start is over, which takes the lists of all objects and the Lease: a server may be starting, or kinds
- * may not be installed yet, so benchd waits API_START_TIMEOUT_NS; a refusal (certificate, token,
- * rights) does not go away by waiting, so it waits API_REFUSED_TIMEOUT_NS. To wait for a Lease that
- * another benchd holds is no failure. A run may be driven before the start is over. It is fatal all the same:
- * runs are not watched until then, so a cancellation would not be seen, and the next process lists anew. */
+ * A failure is reported when it begins and when it is over. A failure that lasts is fatal only
+ * until the start is over, which takes the lists of all objects and the Lease: a server may be
+ * starting, or kinds may not be installed yet, so benchd waits API_START_TIMEOUT_NS; a refusal
+ * (certificate, token, rights) does not go away by waiting, so it waits API_REFUSED_TIMEOUT_NS. To
+ * wait for a Lease that another benchd holds is no failure. A run may be driven before the start is
+ * over. It is fatal all the same: runs are not watched until then, so a cancellation would not be
+ * seen, and the next process lists anew. */
 #pragma once
 
 #include <stdbool.h>

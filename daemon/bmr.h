@@ -1,5 +1,5 @@
-/* BenchmarkRun objects: reads what they ask for and writes their status. Pure: JSON in, JSON out, and
- * the time is an argument. Used by the files of a run. */
+/* BenchmarkRun objects: reads what they ask for and writes their status. Pure: JSON in, JSON out,
+ * and the time is an argument. Used by the files of a run. */
 #pragma once
 
 #include <stdbool.h>
@@ -39,13 +39,13 @@ int bmr_definition(const struct spec *spec, json_t **ret, struct err *err);
 void bmr_read_status(const json_t *bmr, struct run_status *ret);
 /* Seconds that the object stays after the end, as its own definition says; -1: for ever. */
 int64_t bmr_read_ttl_s(const json_t *bmr);
-/* The final status is written, for the spec as it is, and nobody is about to delete it: it needs no more
- * attention. */
+/* The final status is written, for the spec as it is, and nobody is about to delete it: it
+ * needs no more attention. */
 bool bmr_is_settled(const json_t *bmr);
 /* It is settled, and its status says that its run ended before that moment. */
 bool bmr_ended_before(const json_t *bmr, int64_t unix_ms);
-/* The field selector of objects whose status does not say that their run is over. Needs selectableFields of
- * manifests/benchmark-crd.yaml. Owned. */
+/* The field selector of objects whose status does not say that their run is over. Needs
+ * selectableFields of manifests/benchmark-crd.yaml. Owned. */
 char *bmr_open_selector(void);
 /* Keeps of a settled object what the functions above read, a tenth or less; of another one, all. */
 void bmr_prune(json_t *bmr);

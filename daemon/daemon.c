@@ -23,8 +23,8 @@
 #include "daemon/run_remove.h"
 
 #define LOOK_EVERY_MS 1000
-/* For other processes that write to the store: of all calls from one look to the next, also of those that
- * the driver makes meanwhile. A tenth of the Lease's time. */
+/* For other processes that write to the store: of all calls from one look to the next, also of
+ * those that the driver makes meanwhile. A tenth of the Lease's time. */
 #define STORE_WAIT_MS 1000
 #define SHOW_EVERY_NS (200 * INT64_C(1000000))
 #define TRIM_SOON_NS (2 * INT64_C(1000000000))  /* after a run: its pods must go first */
@@ -43,8 +43,9 @@ static void wake(void *ctx)
     }
 }
 
-/* For who follows a run: a step is published at once, and not only with the next look. Of steps that come faster,
- * the newest is published when SHOW_EVERY_NS are over and another one comes, or with that look. */
+/* For who follows a run: a step is published at once, and not only with the next look. Of
+ * steps that come faster, the newest is published when SHOW_EVERY_NS are over and another one
+ * comes, or with that look. */
 static void show(void *ctx)
 {
     struct daemon *d = ctx;
@@ -155,8 +156,8 @@ static bool check_health(struct daemon *d)
     return !d->is_stopping;
 }
 
-/* Objects say of many runs that they are over. Of those that the store knows otherwise, or that ended a
- * moment ago, somebody has to look after. */
+/* Objects say of many runs that they are over. Of those that the store knows otherwise, or that
+ * ended a moment ago, somebody has to look after. */
 static int wake_open_runs(struct daemon *d, struct err *err)
 {
     char **uids;
@@ -215,8 +216,8 @@ static int learn(struct daemon *d, struct err *err)
     return open_runs_learn(&d->open_runs, d->store, d->ns, &d->queue, err);
 }
 
-/* Erases one run a turn of the loop, then looks again for the next. What cannot be erased now is tried
- * again later, whatever the reason: nobody waits for it. */
+/* Erases one run a turn of the loop, then looks again for the next. What cannot be erased now is
+ * tried again later, whatever the reason: nobody waits for it. */
 static void purge(struct daemon *d)
 {
     const int64_t now_ns = clock_monotonic_ns();
@@ -283,8 +284,8 @@ static void look(struct daemon *d)
     run_queue_rest(&d->queue, &d->run_env, &d->watches);
 }
 
-/* Returns memory to the system while no run is driven: hundreds of pods leave a fragmented heap, which
- * the allocator would keep. */
+/* Returns memory to the system while no run is driven: hundreds of pods leave a fragmented heap,
+ * which the allocator would keep. */
 static void trim_memory(struct daemon *d)
 {
     const int64_t now_ns = clock_monotonic_ns();

@@ -1,8 +1,8 @@
-/* The insides of the daemon, for daemon.c and inspect.c. One loop, one thread: the store is written from
- * it, and read where a decision needs it. HTTP has threads of its own (daemon/web). Calls of the store
- * are short (a status or an event is one row, an attempt a few hundred, once a trial). For other processes
- * that write to the file they wait 1 s a look, all together (STORE_WAIT_MS). Whatever waits for the loop
- * has a longer timeout: the Lease 10 s, watches 90 s. */
+/* The insides of the daemon, for daemon.c and inspect.c. One loop, one thread: the store is written
+ * from it, and read where a decision needs it. HTTP has threads of its own (daemon/web). Calls of
+ * the store are short (a status or an event is one row, an attempt a few hundred, once a trial).
+ * For other processes that write to the file they wait 1 s a look, all together (STORE_WAIT_MS).
+ * Whatever waits for the loop has a longer timeout: the Lease 10 s, watches 90 s. */
 #pragma once
 
 #include <stdbool.h>

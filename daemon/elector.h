@@ -1,5 +1,5 @@
-/* Takes the Lease when it can, and renews it for as long as the process lives. On the loop; the rules
- * are lib/kube/lease.h. Edge file: clocks, a timer. */
+/* Takes the Lease when it can, and renews it for as long as the process lives. On the loop; the
+ * rules are lib/kube/lease.h. Edge file: clocks, a timer. */
 #pragma once
 
 #include "kube/client.h"
@@ -16,11 +16,12 @@ bool elector_may_write(struct elector *e);
 const char *elector_holder(const struct elector *e);
 /* The failure that lasts; NULL: none. */
 const struct err *elector_error(const struct elector *e);
-/* For what cannot be taken back: the earlier of two clocks, this machine's (as this process counts it) and the
- * API server's. Results are old only when both say so. */
+/* For what cannot be taken back: the earlier of two clocks, this machine's (as this process counts
+ * it) and the API server's. Results are old only when both say so. */
 int64_t elector_careful_unix_ms(const struct elector *e);
-/* Gives up the Lease, if it is ours, after any renewal in flight. `on_done` always comes, within 4 s,
- * and never from inside the call. Call it once. */
+/* Gives up the Lease, if it is ours, after any renewal in flight. `on_done` always comes, within
+ * 4 s, and never from inside the call. Call it once. */
 void elector_release(struct elector *e, void (*on_done)(void *ctx), void *ctx);
-/* No callback comes after this; the loop's next turn frees the memory. Free it before the client. */
+/* No callback comes after this; the loop's next turn frees the memory. Free
+ * it before the client. */
 void elector_free(struct elector *e);

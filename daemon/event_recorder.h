@@ -1,5 +1,5 @@
-/* Writes the Events of runs (events.k8s.io/v1) for people. Best effort: nothing depends on an Event,
- * nothing waits for one, and too many are dropped. Edge file: clocks. */
+/* Writes the Events of runs (events.k8s.io/v1) for people. Best effort: nothing depends on an
+ * Event, nothing waits for one, and too many are dropped. Edge file: clocks. */
 #pragma once
 
 #include <stdint.h>

@@ -67,8 +67,8 @@ static void collect_facts(const struct daemon *d, struct daemon_facts *f)
     }
 }
 
-/* The runs as shown; those that did not change are shared with the list before. NULL: the list would be the
- * same. */
+/* The runs as shown; those that did not change are shared with the list before. NULL: the list
+ * would be the same. */
 static struct daemon_runs *list_changes(const struct daemon *d)
 {
     const int64_t now_unix_ms = clock_steady_unix_ms();

@@ -1,6 +1,6 @@
-/* Reads the results of a run that has ended and says what they say, on a thread of its own and from a
- * connection of its own to the store: hundreds of megabytes must not hold up the Lease. One at a time;
- * those asked for meanwhile wait. Edge file: libuv's work queue. */
+/* Reads the results of a run that has ended and says what they say, on a thread of its own and from
+ * a connection of its own to the store: hundreds of megabytes must not hold up the Lease. One at a
+ * time; those asked for meanwhile wait. Edge file: libuv's work queue. */
 #pragma once
 
 #include "base/err.h"
@@ -14,8 +14,8 @@ struct judgement {
 };
 void judgement_done(struct judgement *j);
 
-/* From the loop's thread, once. `r` 0: the judgement, borrowed; -EBADMSG: the rows cannot be read; -ENOENT: the run
- * is not there; any other error may pass. */
+/* From the loop's thread, once. `r` 0: the judgement, borrowed; -EBADMSG: the rows cannot be read;
+ * -ENOENT: the run is not there; any other error may pass. */
 typedef void (*judge_done_fn)(void *ctx, int r, const struct judgement *judgement,
                               const struct err *err);
 

@@ -45,8 +45,8 @@ static int read_key(int fd, const char *path, unsigned char *ret, struct err *er
     return 0;
 }
 
-/* Written to a temporary file and linked: a crash leaves a complete file or none, and of two processes
- * the first wins. */
+/* Written to a temporary file and linked: a crash leaves a complete file or none, and of two
+ * processes the first wins. */
 static int make_key(const char *path, struct err *err)
 {
     unsigned char bytes[KEY_SIZE];

@@ -1,4 +1,5 @@
-/* The key of this benchd, from which each run's secret is derived. Edge file: random numbers, files. */
+/* The key of this benchd, from which each run's secret is derived. Edge file:
+ * random numbers, files. */
 #pragma once
 
 #include "base/err.h"
@@ -6,8 +7,8 @@
 
 #define KEY_SIZE 32
 
-/* Reads `path`, or creates it with random bytes (mode 0600). Refuses a file of another size, and one
- * that every user can read. */
+/* Reads `path`, or creates it with random bytes (mode 0600). Refuses a file of another size, and
+ * one that every user can read. */
 int key_load(const char *path, unsigned char ret[static KEY_SIZE], struct err *err);
 /* HMAC-SHA256 of the run's uid: the same after every restart, so it is not stored. */
 int key_derive(const unsigned char key[static KEY_SIZE], const char *run_uid,
@@ -15,12 +16,12 @@ int key_derive(const unsigned char key[static KEY_SIZE], const char *run_uid,
 /* The pair of SSH keys of a run, from its secret: the same after every restart, too. */
 int key_derive_ssh(const unsigned char secret[static KEY_SIZE], struct ssh_key *ret,
                    struct err *err);
-/* The identity on the Lease, "<host>_<16 hex digits>". `place` is lock_place() of the lock that this
- * process holds: no two living processes have the same identity, also with copies of a key or a store.
- * The next process in the same place has the same, so that after a kill -9 it continues at once
- * instead of waiting until the Lease expires. *ret is owned. */
+/* The identity on the Lease, "<host>_<16 hex digits>". `place` is lock_place() of the lock that
+ * this process holds: no two living processes have the same identity, also with copies of a key or
+ * a store. The next process in the same place has the same, so that after a kill -9 it continues at
+ * once instead of waiting until the Lease expires. *ret is owned. */
 int key_identity(const unsigned char key[static KEY_SIZE], const char *host, const char *place,
                  char **ret, struct err *err);
-/* What a reader must send with --read-key: 32 hexadecimal digits, the same as long as the key is. Nobody
- * learns another key from it. Owned. */
+/* What a reader must send with --read-key: 32 hexadecimal digits, the same as long as the key is.
+ * Nobody learns another key from it. Owned. */
 int key_for_readers(const unsigned char key[static KEY_SIZE], char **ret, struct err *err);

@@ -32,7 +32,8 @@ int lock_take(const char *path, struct err *err)
     return fd;
 }
 
-/* Without a boot id another machine might have the same: then this process has a number of its own. */
+/* Without a boot id another machine might have the same: then this process has
+ * a number of its own. */
 static int read_boot_id(char ret[static BOOT_ID_LEN + 1], struct err *err)
 {
     const int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
-/* See loop_meter.h. libuv calls back for sockets from inside its poll, so the time around the poll would
- * miss them: libuv itself counts the time in which it only waited. */
+/* See loop_meter.h. libuv calls back for sockets from inside its poll, so the time around the poll
+ * would miss them: libuv itself counts the time in which it only waited. */
 #include "daemon/loop_meter.h"
 
 #include "base/clock.h"

@@ -1,6 +1,6 @@
-/* How long each turn of a loop works, and so keeps everything else waiting: the time from one poll for
- * events to the next, without the time in which the poll found nothing. A long turn delays the Lease, the
- * watches and every run. */
+/* How long each turn of a loop works, and so keeps everything else waiting: the time from one poll
+ * for events to the next, without the time in which the poll found nothing. A long turn delays the
+ * Lease, the watches and every run. */
 #pragma once
 
 #include <uv.h>

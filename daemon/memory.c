@@ -1,9 +1,9 @@
 /* See memory.h.
  *
- * The allocator keeps freed small blocks in a cache per thread and counts them as used, so that each
- * pins its page and malloc_trim passes it over. mallopt cannot turn that cache off; the environment
- * can, and manifests/deployment.yaml does. Measured by script/bench controller: with the cache, 1.1 MiB
- * of free memory stay in the heap after 160 pods have come and gone. */
+ * The allocator keeps freed small blocks in a cache per thread and counts them as used, so that
+ * each pins its page and malloc_trim passes it over. mallopt cannot turn that cache off; the
+ * environment can, and manifests/deployment.yaml does. Measured by script/bench controller: with
+ * the cache, 1.1 MiB of free memory stay in the heap after 160 pods have come and gone. */
 #include "daemon/memory.h"
 
 #include <malloc.h>

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* Whom the list of open runs left out is over by its object's word. That decides nothing: the store may have
- * it as one that goes on, and it may even be the one to be driven first. */
+/* Whom the list of open runs left out is over by its object's word. That decides nothing: the store
+ * may have it as one that goes on, and it may even be the one to be driven first. */
 static int ask(enum open_runs *ret, struct store *s, const char *ns, const struct run_queue *q,
                struct err *err)
 {

@@ -1,9 +1,10 @@
-/* Whether it is known who is driven next, while only the objects of runs that are not over are listed (watches.h).
+/* Whether it is known who is driven next, while only the objects of runs that are not over are
+ * listed (watches.h).
  *
  *   NOT_ASKED   the store is asked once which runs go on
  *   KNOWN       each of them has its object in the queue: the next one may be driven
- *   MISSING     an object says of one that it is over, or is gone: that one may be the next. All objects are
- *               waited for, whatever comes meanwhile */
+ *   MISSING     an object says of one that it is over, or is gone: that one may be the next. All
+ *               objects are waited for, whatever comes meanwhile */
 #pragma once
 
 #include "base/err.h"

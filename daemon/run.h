@@ -107,8 +107,8 @@ struct run *run_new(const struct run_env *env, const json_t *bmr);
 void run_free(struct run *run); /* detaches: its pods live on */
 /* Takes in a new state of the object. */
 void run_update(struct run *run, const json_t *bmr);
-/* Moves to the next state, whose data in `at` is zero, and frees that of the last one. False: the event
- * cannot happen in this state; it is logged and changes nothing. */
+/* Moves to the next state, whose data in `at` is zero, and frees that of the last one. False: the
+ * event cannot happen in this state; it is logged and changes nothing. */
 bool run_enter(struct run *run, enum run_life_event event);
 
 bool run_is_final(const struct run *run);
@@ -119,8 +119,8 @@ int64_t run_ttl_s(const struct run *run);
 bool run_ended_lately(const struct run *run);
 /* The object has the final status, and nothing is left to write. */
 bool run_is_settled(const struct run *run);
-/* Leaves the run alone for a while, because of `why`; a change of its object ends that. It must not be
- * driven. */
+/* Leaves the run alone for a while, because of `why`; a change of its object ends that.
+ * It must not be driven. */
 void run_park(struct run *run, const struct err *why);
 bool run_is_parked(const struct run *run);
 /* Not accepted for now: `reason` is static. */

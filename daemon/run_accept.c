@@ -276,8 +276,8 @@ static bool read_verdict(struct run *run)
 
 /* ---- acceptance ---- */
 
-/* The store knows nothing of the run, so the object's status says how far it was. A run that has ended
- * stays as it is; any other starts again, and reconcile() reports what was lost. */
+/* The store knows nothing of the run, so the object's status says how far it was. A run that has
+ * ended stays as it is; any other starts again, and reconcile() reports what was lost. */
 static void take_status_over(struct run *run, const json_t *bmr)
 {
     bmr_read_status(bmr, &run->status);

@@ -6,8 +6,8 @@
 
 /* Its object and its definition are needed now: run_accept would read them. */
 bool run_may_accept(const struct run *run);
-/* Reads, freezes and stores the definition; some steps take a request's time, so it is called again at each
- * look. 1: accepted and stored; 0: not yet, or refused; an error: the store is broken.
+/* Reads, freezes and stores the definition; some steps take a request's time, so it is called again
+ * at each look. 1: accepted and stored; 0: not yet, or refused; an error: the store is broken.
  * `benchmark`: the Benchmark object that it names, NULL: there is none. */
 int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, struct err *err);
 /* Ends a run that is not accepted as Failed. `reason` is static. */

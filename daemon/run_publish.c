@@ -13,7 +13,8 @@
 
 /* ---- the verdict ---- */
 
-/* Before the verdict, which says that nothing is to be read any more. Without them a table reads the rows. */
+/* Before the verdict, which says that nothing is to be read any more. Without them a
+ * table reads the rows. */
 static void put_figures(const struct run *run, const struct run_figures *figures)
 {
     struct err err;
@@ -50,7 +51,8 @@ static void on_judged(void *ctx, int r, const struct judgement *judgement, const
     run_wake(run);
 }
 
-/* True: the verdict is there, or there will be none. Else it is asked for, once: the answer wakes the daemon. */
+/* True: the verdict is there, or there will be none. Else it is asked for, once: the
+ * answer wakes the daemon. */
 static bool is_judged(struct run *run)
 {
     if (run_life_is_claimed(run->life)) { /* a driver's last status comes just before its end */

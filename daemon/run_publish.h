@@ -1,5 +1,5 @@
-/* Writing a run's status into its object, at most once a second and only when it changed. A run that has
- * ended is judged before. */
+/* Writing a run's status into its object, at most once a second and only when it changed. A run
+ * that has ended is judged before. */
 #pragma once
 
 #include "daemon/run.h"

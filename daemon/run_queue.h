@@ -1,5 +1,5 @@
-/* All runs of benchd, and whose turn it is: one is driven at a time, the running one first, then the
- * oldest. daemon.c calls each function once a look, in the order in which they stand here. */
+/* All runs of benchd, and whose turn it is: one is driven at a time, the running one first, then
+ * the oldest. daemon.c calls each function once a look, in the order in which they stand here. */
 #pragma once
 
 #include "base/err.h"
@@ -10,7 +10,8 @@
 #define RUN_QUEUE_SLICE                                                                            \
     64 /* runs that are new, or written, in one turn of the loop: some milliseconds */
 
-/* A run that ended long ago, with nothing left to do before its time to live is over: one small block. */
+/* A run that ended long ago, with nothing left to do before its time to live is
+ * over: one small block. */
 struct resting_run {
     int64_t expires_unix_ms; /* INT64_MAX: never */
     const char *name;        /* in `uid`, after it */
@@ -39,16 +40,16 @@ void run_queue_add(struct run_queue *q, struct run *run_take);
 
 /* Removes the runs whose objects are gone. */
 int run_queue_bury(struct run_queue *q, struct err *err);
-/* Accepts what can be accepted, and passes on what the objects ask for; on a full disk only to the run that
- * is driven. 1: more runs have come than one turn of the loop should look at; nothing is driven before all
- * were seen. */
+/* Accepts what can be accepted, and passes on what the objects ask for; on a full disk only to the
+ * run that is driven. 1: more runs have come than one turn of the loop should look at; nothing is
+ * driven before all were seen. */
 int run_queue_accept(struct run_queue *q, const struct watches *watches, struct err *err);
 /* Stops the active run if its driver is done, and starts the next one. */
 int run_queue_advance(struct run_queue *q, struct err *err);
 /* Writes statuses, and removes objects whose time to live is over. True: more is to be written. */
 bool run_queue_publish(struct run_queue *q);
-/* An object whose final status says that its run ended long ago, in the first list of objects: it rests
- * without ever having been a struct run. The store may know better: run_queue_wake(). */
+/* An object whose final status says that its run ended long ago, in the first list of objects: it
+ * rests without ever having been a struct run. The store may know better: run_queue_wake(). */
 void run_queue_add_ended(struct run_queue *q, const json_t *bmr);
 /* Takes up again those of these runs that rest. */
 void run_queue_wake(struct run_queue *q, const struct run_env *env, const struct watches *watches,

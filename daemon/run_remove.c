@@ -81,8 +81,8 @@ static int erase(const struct run *run, struct err *err)
     return r;
 }
 
-/* Its object went because its time to live was over: this process asked for that, or the one before, which
- * has said so in the store. */
+/* Its object went because its time to live was over: this process asked for that, or the one
+ * before, which has said so in the store. */
 static bool has_expired(const struct run *run)
 {
     struct run_brief brief;

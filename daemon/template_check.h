@@ -2,8 +2,9 @@
  * role, as a dry run. What schema, admission or Pod Security refuse then ends the run with the
  * server's words, and not trial by trial.
  *
- * Only a refusal of the pod itself counts as one of the template. Anything else (an exhausted quota,
- * a missing right, a pod's name) may have changed when the pods are made, so it is left to them. */
+ * Only a refusal of the pod itself counts as one of the template. Anything else (an
+ * exhausted quota, a missing right, a pod's name) may have changed when the pods are made,
+ * so it is left to them. */
 #pragma once
 
 #include "base/err.h"

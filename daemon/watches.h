@@ -28,8 +28,8 @@ void watches_stop(struct watches *w);
 
 /* Each has had its first complete list. */
 bool watches_are_synced(const struct watches *w);
-/* The same, but of BenchmarkRuns perhaps only those whose objects do not say that they are over: the list of all
- * takes seconds where thousands have ended. */
+/* The same, but of BenchmarkRuns perhaps only those whose objects do not say that they are over:
+ * the list of all takes seconds where thousands have ended. */
 bool watches_know_open_runs(const struct watches *w);
 /* The first failure that lasts, NULL: none. Borrowed. */
 const struct err *watches_error(const struct watches *w);

@@ -80,7 +80,8 @@ static float *here(const struct place *p, size_t at)
     return p->piece != NULL ? p->piece : p->array + at;
 }
 
-/* n floats were written from `at` on. Writing an array for the first time takes long: a sign of life. */
+/* n floats were written from `at` on. Writing an array for the first time takes
+ * long: a sign of life. */
 static int put(const struct place *p, size_t at, size_t n, struct err *err)
 {
     const struct collective_ops *ops = p->c->ops;

@@ -1,10 +1,11 @@
-/* Measures all-reduce, message size by message size, as nccl-tests' all_reduce_perf does: the same sizes, columns
- * and formulas (those of the page on performance in NVIDIA/nccl-tests).
+/* Measures all-reduce, message size by message size, as nccl-tests' all_reduce_perf does: the same
+ * sizes, columns and formulas (those of the page on performance in NVIDIA/nccl-tests).
  *
  *     algbw = bytes / time            busbw = algbw x 2 (n - 1) / n
  *
- * A time is the mean of `iters` calls that follow each other, and the mean of all ranks. Every rank checks every
- * number of `checks` more calls; its numbers are small integers, so their sum is exact in any order. */
+ * A time is the mean of `iters` calls that follow each other, and the mean of all ranks. Every
+ * rank checks every number of `checks` more calls; its numbers are small integers, so their sum
+ * is exact in any order. */
 #pragma once
 
 #include <stdbool.h>
@@ -44,8 +45,8 @@ size_t allreduce_next_bytes(const struct allreduce_params *p, size_t bytes);
 struct allreduce_arrays {
     float *from, *to;
     bool is_owned; /* else the collective's */
-    float *
-        piece; /* owned: where parts of them are written and read; NULL: they are memory like any other */
+    /* owned: where parts of them are written and read; NULL: they are memory like any other */
+    float *piece;
 };
 int allreduce_arrays_new(const struct allreduce_params *p, const struct collective *c,
                          struct allreduce_arrays *ret, struct err *err);

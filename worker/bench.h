@@ -21,8 +21,8 @@ struct bench_params {
 struct bench_layer {
     char name[16];
     double cpu_ms[MODEL_PARTS]; /* CPU time per step: the mean over the measured steps */
-    /* Of all parts together: CPU time with one thread, which other processes do not lengthen; with more
-     * threads by the clock. */
+    /* Of all parts together: CPU time with one thread, which other processes do not lengthen; with
+     * more threads by the clock. */
     double forward_ms, backward_ms;
 };
 

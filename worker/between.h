@@ -1,10 +1,10 @@
-/* What a trainer does with its gradients between two exchanges (core/exchange_mode.h), range by range
- * while the model makes them, so that they are still in the caches and can leave at once.
+/* What a trainer does with its gradients between two exchanges (core/exchange_mode.h), range by
+ * range while the model makes them, so that they are still in the caches and can leave at once.
  *
- *     accumulate   the steps before the exchange are added up here; in the last one the average of all
- *                  replaces the gradient of each range that is ready
- *     local_steps  Adam updates each range of the trainer's own parameters; in the last step these are
- *                  what it sends
+ *     accumulate   the steps before the exchange are added up here; in the last one the average of
+ *                  all replaces the gradient of each range that is ready
+ *     local_steps  Adam updates each range of the trainer's own parameters; in the last step these
+ *                  are what it sends
  *
  * Neither: a range is passed on as it is. */
 #pragma once
@@ -30,8 +30,9 @@ void between_init(struct between *b, const struct exchange_mode *mode, struct ad
 void between_done(struct between *b);
 /* A backward pass begins, of this step. */
 void between_begin(struct between *b, uint64_t step, float *grads, float *params);
-/* The gradients from `offset` on are final, and the parameters from there on are not read any more in
- * this pass. Returns whether what is sent after this step is there now, from `offset` on: then it may go. */
+/* The gradients from `offset` on are final, and the parameters from there on are not read
+ * any more in this pass. Returns whether what is sent after this step is there now, from
+ * `offset` on: then it may go. */
 bool between_ready(struct between *b, size_t offset);
 /* What is sent: gradients, or with local steps parameters. */
 const float *between_sends(const struct between *b);

@@ -75,7 +75,8 @@ const float *emulated_arena_grads(const struct emulated_arena *a, uint32_t train
 
 /* ---- the content ---- */
 
-/* Who is first in a sum: in a ring the rank after the slice's owner, which adds last; a server adds in trainer order. */
+/* Who is first in a sum: in a ring the rank after the slice's owner, which adds last; a server adds
+ * in trainer order. */
 static uint32_t first_of(const struct emulated_arena_params *p, const struct slice *slice)
 {
     return p->is_ring ? ring_next(p->n_trainers, slice->server) : 0;
@@ -116,8 +117,8 @@ static uint32_t check_more(const struct emulated_arena_params *p, uint32_t crc, 
     return crc32c(crc, narrowed, n * sizeof(uint16_t));
 }
 
-/* All steps of a part of slice i, which stays in the caches. `params` holds the initial values. Continues the
- * checksums over the parts before it. */
+/* All steps of a part of slice i, which stays in the caches. `params` holds the initial values.
+ * Continues the checksums over the parts before it. */
 static void train_alone(const struct emulated_arena_params *p, const float *grads,
                         const float *params, uint32_t i, size_t offset, size_t n,
                         uint32_t *checksums)
@@ -160,8 +161,8 @@ static void fill(const struct emulated_arena_params *p, char *at)
 
 /* ---- the file ---- */
 
-/* Waits for whoever fills it. A lock of the process: children of one parent share the open file, so flock would
- * not keep them apart. */
+/* Waits for whoever fills it. A lock of the process: children of one parent share the open file, so
+ * flock would not keep them apart. */
 static int lock(int fd, struct err *err)
 {
     const struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -203,7 +204,8 @@ static int own_params(const struct emulated_arena_params *p, int fd, char *at, s
     return own == MAP_FAILED ? err_set_errno(err, errno, "shared arena: own parameters") : 0;
 }
 
-/* Fills it unless that was done. Whoever dies before `is_filled` leaves a file that the next one fills. */
+/* Fills it unless that was done. Whoever dies before `is_filled` leaves a file
+ * that the next one fills. */
 static int complete(const struct emulated_arena_params *p, char *at, struct err *err)
 {
     struct head *head = (struct head *)at;

@@ -26,7 +26,7 @@ double learner_accuracy(struct learner *l, const struct dataset *data, uint32_t 
  * optimiser, with the model, which does not know the exchange. */
 void learner_apply_adam(void *adam, uint64_t t, size_t offset, size_t n, float *params,
                         const float *grad_sum, float grad_scale);
-/* Another one, for local steps: trainers send parameters, and the new ones are their average. `ctx` is
- * not used. */
+/* Another one, for local steps: trainers send parameters, and the new ones are their
+ * average. `ctx` is not used. */
 void learner_apply_average(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
                            const float *sum, float scale);

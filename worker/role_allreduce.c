@@ -1,6 +1,6 @@
-/* `benchworker allreduce`: one rank of a gang that measures all-reduce. Rank 0 prints the table of nccl-tests, which
- * the log rule of that name reads; docs/worker.md explains it. Ranks find each other as workers of a training do:
- * by BENCHD_WORKER_ADDRS, with the run's secret. */
+/* `benchworker allreduce`: one rank of a gang that measures all-reduce. Rank 0 prints the table of
+ * nccl-tests, which the log rule of that name reads; docs/worker.md explains it. Ranks find each
+ * other as workers of a training do: by BENCHD_WORKER_ADDRS, with the run's secret. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

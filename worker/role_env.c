@@ -251,8 +251,8 @@ static int read_addrs(struct role_env *e, struct err *err)
     return 0;
 }
 
-/* What a worker cannot do. It has no such options, but variables may come from a trainer's environment, and
- * what it would do instead is another experiment. */
+/* What a worker cannot do. It has no such options, but variables may come from a trainer's
+ * environment, and what it would do instead is another experiment. */
 static int check_variables_of_worker(const struct role_env *e, struct err *err)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* `benchworker trainer` and `benchworker worker`: warm-up steps, the barrier, measured steps, the summary.
+/* `benchworker trainer` and `benchworker worker`: warm-up steps, the barrier,
+ * measured steps, the summary.
  *
  * A step ends with its backward pass. The new parameters come while the next step computes: forward
  * waits for those of a layer before it reads them. Only the last step, and the last one of the
@@ -6,8 +7,8 @@
  *
  * Trainer i of N takes samples i, i+N, ... of each global batch, and dropout is keyed by (step,
  * trainer), so the result is a pure function of the settings. A worker is a trainer that has other
- * workers in place of servers. On an error it tells its peers, writes an error record and one line to stderr, and exits with a code of
- * base/exit_code.h. */
+ * workers in place of servers. On an error it tells its peers, writes an error record and one line
+ * to stderr, and exits with a code of base/exit_code.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,7 +192,8 @@ static int open_model(struct trainer *t, struct err *err)
         .seed = (uint64_t)e->seed,
         .dropout = true,
     };
-    /* Peers of this host read gradients where they are made; with local steps, they read parameters. */
+    /* Peers of this host read gradients where they are made; with local steps,
+     * they read parameters. */
     if (t->exchange->ops->memory != NULL && e->mode.local_steps == 0) {
         struct exchange_memory memory;
         t->exchange->ops->memory(t->exchange, &memory);
@@ -354,8 +356,8 @@ static void count_step(struct trainer *t, const struct record_step *record)
     s->cpu_ns = clock_process_cpu_ns() - t->barrier_cpu_ns;
 }
 
-/* Trainer 0 alone looks at the machine, while the others of the gang wait: at the barrier, which it has not
- * reached, and after the last step, when all have their parameters. */
+/* Trainer 0 alone looks at the machine, while the others of the gang wait: at the barrier, which it
+ * has not reached, and after the last step, when all have their parameters. */
 static void probe(const struct trainer *t, struct noise_probe *ret)
 {
     const struct role_env *e = t->env;

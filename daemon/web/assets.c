@@ -1,5 +1,6 @@
-/* What pages load from benchd itself: the style sheet and the script. They are made from web.css and live.js of
- * this folder by embed.py; the script of charts, and most of the style, is that of reports. */
+/* What pages load from benchd itself: the style sheet and the script. They are made from
+ * web.css and live.js of this folder by embed.py; the script of charts, and most of the
+ * style, is that of reports. */
 #include "daemon/web/assets.h"
 #include "daemon/web/site.h"
 #include "report/style.h"

@@ -1,4 +1,5 @@
-/* The finished body of a response, which the cache and several connections may share. It does not change. */
+/* The finished body of a response, which the cache and several connections may
+ * share. It does not change. */
 #pragma once
 
 #include <stdatomic.h>

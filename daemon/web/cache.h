@@ -1,6 +1,7 @@
-/* Documents that were made already, by what was asked (the key) and the state of the run that they were
- * made from (the version, see site_run_version). A key has one version: the last. The least recently
- * used go first when CACHE_BYTES or CACHE_ENTRIES are exceeded; all go when nobody asks. Of one thread; takes time as data. */
+/* Documents that were made already, by what was asked (the key) and the state of the run that they
+ * were made from (the version, see site_run_version). A key has one version: the last. The least
+ * recently used go first when CACHE_BYTES or CACHE_ENTRIES are exceeded; all go when nobody asks.
+ * Of one thread; takes time as data. */
 #pragma once
 
 #include <stdint.h>

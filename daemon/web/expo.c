@@ -26,7 +26,8 @@ struct range {
     double q;
 };
 
-/* Copies text[0..len) without the blanks around it; "" if it does not fit, which no known word does. */
+/* Copies text[0..len) without the blanks around it; "" if it does not fit,
+ * which no known word does. */
 static void take_word(const char *text, size_t len, char *ret, size_t size)
 {
     while (len > 0 && strchr(" \t\"", text[0]) != NULL) {

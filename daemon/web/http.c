@@ -1,23 +1,25 @@
-/* The HTTP server, see web.h: libmicrohttpd without threads of its own; its epoll descriptor is in the
- * loop of the HTTP thread.
+/* The HTTP server, see web.h: libmicrohttpd without threads of its own; its epoll descriptor is in
+ * the loop of the HTTP thread.
  *
- * MHD's epoll set is edge-triggered: after every MHD_run its timeout must be read and obeyed (0 means
- * "run again"), or connections hang. The timer does that.
+ * MHD's epoll set is edge-triggered: after every MHD_run its timeout must be read and obeyed (0
+ * means "run again"), or connections hang. The timer does that.
  *
- *   first call of on_request   the headers are complete     NEW
- *   second call                the request is               -> answered at once, or WAITING: suspended
- *   on_wake                    a render thread has done     DONE: resumed
- *   third call                                              answered
- *   on_completed                                            freed
+ *   first call of on_request   the headers are complete    NEW
+ *   second call                the request is complete     answered at once, or WAITING: suspended
+ *   on_wake                    a render thread is done     DONE: resumed
+ *   third call                                             answered
+ *   on_completed                                           freed
  *
- * A stream (stream.h) is answered at once, too, and its connection is then suspended between events.
+ * A stream (stream.h) is answered at once, too, and its connection is then
+ * suspended between events.
  *
- * Limits: CONNECTIONS at once, CONNECTIONS_OF_ONE of an address, HEADER_BYTES for request line and headers (MHD answers 414 or 431),
- * IDLE_S of silence, MAX_ARGS arguments, no body; WAITING requests for documents and SCRAPES for /metrics; those of render.h
- * for what is waited for, and of stream.h. A client that
- * goes away costs its connection only. Responses in flight may have SENDING_BYTES together, except small
- * ones, and one that several clients read counts once: a client that asks for logs and does not read
- * them must not exhaust benchd's memory, nor take it from /metrics, which has SCRAPES_SENDING_BYTES of its own. */
+ * Limits: CONNECTIONS at once, CONNECTIONS_OF_ONE of an address, HEADER_BYTES for request line and
+ * headers (MHD answers 414 or 431), IDLE_S of silence, MAX_ARGS arguments, no body; WAITING
+ * requests for documents and SCRAPES for /metrics; those of render.h for what is waited for, and of
+ * stream.h. A client that goes away costs its connection only. Responses in flight may have
+ * SENDING_BYTES together, except small ones, and one that several clients read counts once: a
+ * client that asks for logs and does not read them must not exhaust benchd's memory, nor take it
+ * from /metrics, which has SCRAPES_SENDING_BYTES of its own. */
 #include "daemon/web/web.h"
 
 #include <stdatomic.h>
@@ -236,7 +238,8 @@ static bool has_read_key(const struct web *w, struct MHD_Connection *connection)
     return difference == 0;
 }
 
-/* Follows a run or the list. What is not there, and what is asked with HEAD, has an answer as others have. */
+/* Follows a run or the list. What is not there, and what is asked with HEAD, has an
+ * answer as others have. */
 static enum MHD_Result follow(struct web *w, const struct request *request)
 {
     struct MHD_Connection *connection = request->connection;
@@ -304,8 +307,8 @@ static enum MHD_Result begin_answer(struct web *w, struct request *request, cons
     return MHD_YES;
 }
 
-/* A response to the first call makes MHD close the connection afterwards. That is right for a client
- * that sends a body; all others are answered in a later call and keep their connection. */
+/* A response to the first call makes MHD close the connection afterwards. That is right for a
+ * client that sends a body; all others are answered in a later call and keep their connection. */
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *body,
                                   size_t *body_len, void **state)

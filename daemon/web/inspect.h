@@ -1,14 +1,14 @@
-/* What daemon/web may see of the running daemon, and how it gets from the daemon's loop to the threads
- * of daemon/web:
+/* What daemon/web may see of the running daemon, and how it gets from the daemon's loop to the
+ * threads of daemon/web:
  *
- *   daemon's loop   makes a list of its runs when one has changed     inspect_publish (daemon/inspect.h)
- *                   publishes it together with the current facts      daemon_view_publish
- *   other threads   copy the facts and take a reference on the list   daemon_view_read
+ *   daemon's loop   makes a list of its runs when one changed    inspect_publish (daemon/inspect.h)
+ *                   publishes it with the current facts          daemon_view_publish
+ *   other threads   copy the facts and reference the list        daemon_view_read
  *
- * A list is never changed after it was published. The mutex guards only the exchange of the pointer and
- * the copy of struct daemon_facts, so nobody waits for another's work. Only plain data crosses: no
- * pointer of the daemon's own is in it. Runs that ended long ago are not here; list_runs of the store has
- * them all. */
+ * A list is never changed after it was published. The mutex guards only the exchange of the pointer
+ * and the copy of struct daemon_facts, so nobody waits for another's work. Only plain data crosses:
+ * no pointer of the daemon's own is in it. Runs that ended long ago are not here; list_runs of the
+ * store has them all. */
 #pragma once
 
 #include <stdatomic.h>
@@ -67,8 +67,8 @@ struct daemon_run {
     bool is_stored;                  /* the store has a row of it */
     struct daemon_progress progress; /* of the active one */
     struct daemon_wait wait;
-    /* When it last got further: a trial was saved, or trainer 0 ended a step. Of the active one, from the
-     * moment when this process began to drive it; else 0. */
+    /* When it last got further: a trial was saved, or trainer 0 ended a step. Of the active one,
+     * from the moment when this process began to drive it; else 0. */
     int64_t advanced_unix_ms;
 };
 /* With one user. `name`, `uid` and `benchmark` are copied. */
@@ -116,8 +116,8 @@ struct daemon_counters {
 /* Copied as a whole at every look of the daemon. */
 struct daemon_facts {
     int64_t look_ns; /* when it looked, CLOCK_MONOTONIC; 0: not started yet */
-    /* All watches have a first list and no lasting failure, and the Lease is ours; else the text says
-     * what is missing. */
+    /* All watches have a first list and no lasting failure, and the Lease is ours; else the text
+     * says what is missing. */
     bool is_ready;
     struct err not_ready;
     /* False once the Lease is lost or the store has failed; the text has the reason. */
@@ -144,8 +144,8 @@ void daemon_view_free(struct daemon_view *v); /* NULL is fine; after its readers
 void daemon_view_publish(struct daemon_view *v, const struct daemon_facts *facts,
                          struct daemon_runs *runs_take);
 
-/* Does anybody follow the runs (stream.h)? Then a step is worth publishing before the next look. Set by
- * the HTTP thread, read by the daemon's loop. */
+/* Does anybody follow the runs (stream.h)? Then a step is worth publishing before the next look.
+ * Set by the HTTP thread, read by the daemon's loop. */
 void daemon_view_set_followed(const struct daemon_view *v, bool is_followed);
 bool daemon_view_is_followed(const struct daemon_view *v);
 
@@ -157,8 +157,8 @@ struct daemon_snapshot {
 void daemon_view_read(const struct daemon_view *v, struct daemon_snapshot *ret);
 void daemon_snapshot_done(struct daemon_snapshot *snapshot);
 
-/* /healthz and /readyz. A snapshot that is older than DAEMON_STALL_NS shows that the daemon's loop does
- * not turn. `why` (may be NULL) gets the reason in one line. */
+/* /healthz and /readyz. A snapshot that is older than DAEMON_STALL_NS shows that the daemon's loop
+ * does not turn. `why` (may be NULL) gets the reason in one line. */
 #define DAEMON_STALL_NS (5 * INT64_C(1000000000))
 bool daemon_facts_are_healthy(const struct daemon_facts *facts, int64_t now_ns, struct err *why);
 bool daemon_facts_are_ready(const struct daemon_facts *facts, int64_t now_ns, struct err *why);

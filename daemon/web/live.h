@@ -1,6 +1,6 @@
-/* What those who follow a run, or the list of runs, are sent: an event of text/event-stream that has the
- * whole state, so that nobody needs the events before it, and a slow reader loses nothing by skipping
- * some. Made from what the daemon shows, never from the store. Pure. */
+/* What those who follow a run, or the list of runs, are sent: an event of text/event-stream that
+ * has the whole state, so that nobody needs the events before it, and a slow reader loses nothing
+ * by skipping some. Made from what the daemon shows, never from the store. Pure. */
 #pragma once
 
 #include "base/buf.h"
@@ -10,7 +10,8 @@
 #define LIVE_ID_SIZE 17 /* 16 hexadecimal digits of the state: the same after a restart of benchd */
 #define LIVE_MAX_LISTED 100 /* runs in an event of the list; the others are in the page */
 
-/* What the figures of a run depend on, as a text: a page that shows those of another text asks for them again. */
+/* What the figures of a run depend on, as a text: a page that shows those of another text
+ * asks for them again. */
 #define LIVE_FIGURES_SIZE 96
 void live_figures(const struct run_status *st, char ret[static LIVE_FIGURES_SIZE]);
 
@@ -21,7 +22,7 @@ struct live_event {
 };
 void live_event_done(struct live_event *e);
 
-/* `run` is a name or uid; "": the list. -ENOENT: the daemon does not show it, so there is nothing to
- * follow. `ret` is an empty event. */
+/* `run` is a name or uid; "": the list. -ENOENT: the daemon does not show it, so there is nothing
+ * to follow. `ret` is an empty event. */
 int live_event_make(const struct daemon_runs *runs, const char *run, struct live_event *ret,
                     struct err *err);

@@ -12,6 +12,7 @@ struct log_window {
     size_t fault;     /* the line of the failure; 0: none */
 };
 
-/* `error` (NULL: none): the cause of the attempt, which may quote lines of the log. The fault is the last line whose text is
- * in it, looked for in the last MiB, else the last line that is not empty. Without a fault the end of the log is shown. */
+/* `error` (NULL: none): the cause of the attempt, which may quote lines of the log. The fault is
+ * the last line whose text is in it, looked for in the last MiB, else the last line that is not
+ * empty. Without a fault the end of the log is shown. */
 void log_window_find(const char *text, size_t len, const char *error, struct log_window *ret);

@@ -1,9 +1,10 @@
 /* What /metrics shows: the registry of all families, and the page made from plain data. Pure;
  * scrape.c collects the data. docs/metrics.md is checked against the registry.
  *
- * Bounded: at most METRICS_MAX_RUNS runs and METRICS_MAX_POINTS points of them, and times for each kind of
- * request that was sent, and METRICS_MAX_NODES nodes: under 3,900 series in all (benchd_series counts them).
- * A run shows all of its points, or none if they do not fit; and so its nodes. */
+ * Bounded: at most METRICS_MAX_RUNS runs and METRICS_MAX_POINTS points of them, and times
+ * for each kind of request that was sent, and METRICS_MAX_NODES nodes: under 3,900 series in
+ * all (benchd_series counts them). A run shows all of its points, or none if they do not
+ * fit; and so its nodes. */
 #pragma once
 
 #include "daemon/web/inspect.h"

@@ -1,7 +1,8 @@
-/* What benchd's pages share: head, foot and cells. A page works without scripts: chart.js (lib/report) shows
- * values and zooms; live.js only follows the events (live.h) and asks for the part that has changed, as `?part=1`, instead of the whole page anew.
- * Everything from outside is escaped; links are relative, so that pages work behind the API server's
- * service proxy. Pure but for the form of dates. */
+/* What benchd's pages share: head, foot and cells. A page works without scripts: chart.js
+ * (lib/report) shows values and zooms; live.js only follows the events (live.h) and asks for the
+ * part that has changed, as `?part=1`, instead of the whole page anew. Everything from outside is
+ * escaped; links are relative, so that pages work behind the API server's service proxy. Pure but
+ * for the form of dates. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,7 +22,8 @@ struct page {
 };
 void page_open(struct buf *out, const struct page *page);
 void page_close(struct buf *out, const struct page *page);
-/* An error (web_fail) of a request that prefers a page to JSON becomes one; others stay as they are. */
+/* An error (web_fail) of a request that prefers a page to JSON becomes one;
+ * others stay as they are. */
 void page_fail(const struct web_request *req, struct web_response *res);
 /* Only the part that changes is asked for, without head and foot. */
 bool page_is_part(const struct web_request *req);
@@ -35,7 +37,7 @@ void page_query(struct buf *out, const char *text);
 void page_open_table(struct buf *out, const char *label, const char *heads);
 void page_close_table(struct buf *out);
 
-/* A table of attempts (of one point, or all) with links to logs, and of a failure to its line. `up`: the
- * relative path to the root, `run` the run's name. */
+/* A table of attempts (of one point, or all) with links to logs, and of a failure to its line.
+ * `up`: the relative path to the root, `run` the run's name. */
 void page_attempts(struct buf *out, const char *up, const char *run, const struct attempt_row *rows,
                    size_t n_rows);

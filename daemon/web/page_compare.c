@@ -11,7 +11,8 @@
 #include "report/table.h"
 #include "result/compare.h"
 
-/* Runs that are read to learn how far runs of the same thing differ, and of a history: each is read anew. */
+/* Runs that are read to learn how far runs of the same thing differ, and of a
+ * history: each is read anew. */
 #define MAX_RUNS 20
 
 /* Results of earlier runs, without what is known of single replicas. */
@@ -29,7 +30,8 @@ static void results_done(struct results *r)
     vec_done(&r->list);
 }
 
-/* The newest MAX_RUNS of the benchmark that succeeded, the oldest first; those of simulated nodes say nothing. */
+/* The newest MAX_RUNS of the benchmark that succeeded, the oldest first; those of
+ * simulated nodes say nothing. */
 static int results_load(const struct site *site, const char *benchmark, struct results *ret,
                         struct err *err)
 {
@@ -67,7 +69,8 @@ static int results_load(const struct site *site, const char *benchmark, struct r
 
 /* ---- two runs ---- */
 
-/* "base" and "candidate", or two of "run": then the older one is the base. False: it was answered. */
+/* "base" and "candidate", or two of "run": then the older one is the base.
+ * False: it was answered. */
 static bool take_names(const struct web_request *req, const char *ret[2], bool *ret_is_ordered,
                        struct web_response *res)
 {

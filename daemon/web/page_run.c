@@ -142,7 +142,8 @@ void html_run(struct site *site, const struct web_request *req, const char *name
 
 /* ---- a point ---- */
 
-/* "<dt>Throughput</dt><dd>120.7 samples/s (95%: 118.1..122.9)</dd>"; without a unit as a percentage. */
+/* "<dt>Throughput</dt><dd>120.7 samples/s (95%: 118.1..122.9)</dd>"; without a
+ * unit as a percentage. */
 static void put_figure(struct buf *out, const char *name, const struct estimate *e,
                        const char *unit)
 {

@@ -1,4 +1,5 @@
-/* The page with the list of runs: found by name, benchmark and phase; two that are ticked are compared. */
+/* The page with the list of runs: found by name, benchmark and phase; two that are
+ * ticked are compared. */
 #include <ctype.h>
 #include <string.h>
 

@@ -80,8 +80,8 @@ static bool must_stop(void *ctx)
     return atomic_load(&r->is_stopping) || clock_monotonic_ns() >= r->give_up_ns;
 }
 
-/* What was asked, as a text that nothing else has: names and values are decoded, so they may have '=' and '&', and each
- * says its length. */
+/* What was asked, as a text that nothing else has: names and values are decoded, so they may have
+ * '=' and '&', and each says its length. */
 static void print_key(const struct web_request *req, struct buf *out)
 {
     buf_puts(out, req->path);
@@ -98,7 +98,8 @@ static struct body *make_body(struct renderer *r, struct render_job *job, struct
     return body_new(&res->body, res->content_type);
 }
 
-/* A request that fails before its version is known fails again in its handler, with the right answer. */
+/* A request that fails before its version is known fails again in its handler,
+ * with the right answer. */
 static struct body *find_or_make_body(struct renderer *r, struct render_job *job,
                                       struct web_response *res)
 {
@@ -186,8 +187,8 @@ static void push_done(struct renderer *r, struct render_job *job)
     r->params.on_done(r->params.ctx);
 }
 
-/* With the mutex held. The first n_before that wait did so before this job was begun: its answer is also that of those
- * which ask for the same. One whose time is over says nothing of theirs. */
+/* With the mutex held. The first n_before that wait did so before this job was begun: its answer is
+ * also that of those which ask for the same. One whose time is over says nothing of theirs. */
 static void share_answer(struct renderer *r, const struct render_job *job, size_t n_before)
 {
     struct queue others;
@@ -233,7 +234,8 @@ static void wait_for_work(struct renderer *r)
     uv_mutex_lock(&r->mutex);
 }
 
-/* With the mutex held: how long the first job in `waiting` must still wait. 0 also where it has timed out: it gets its 503 now. */
+/* With the mutex held: how long the first job in `waiting` must still wait. 0 also where it has
+ * timed out: it gets its 503 now. */
 static int64_t rest_ns(struct renderer *r)
 {
     const int64_t now_ns = clock_monotonic_ns();

@@ -1,5 +1,6 @@
-/* Collects what /metrics shows. A run's figures are read from the store only when it has another trial,
- * and reading takes at most 1/FIGURES_SHARE of the time; in between, the last figures stay. */
+/* Collects what /metrics shows. A run's figures are read from the store only when it
+ * has another trial, and reading takes at most 1/FIGURES_SHARE of the time; in between,
+ * the last figures stay. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +89,8 @@ static int compare_wanted(const void *a, const void *b)
     return at_x != at_y ? (at_x > at_y ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* A run may be deleted and created again with its name: two equal series would make the page invalid. */
+/* A run may be deleted and created again with its name: two equal series would
+ * make the page invalid. */
 static size_t drop_namesakes(const struct daemon_run **runs, size_t n)
 {
     size_t kept = 0;

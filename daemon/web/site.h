@@ -1,6 +1,6 @@
-/* What the handlers answer from: what the daemon shows, and the runs of its store with what is computed
- * from them. A site belongs to one thread. What /metrics needs at each scrape is cached here, whole
- * documents are cached by render.c. */
+/* What the handlers answer from: what the daemon shows, and the runs of its store with what is
+ * computed from them. A site belongs to one thread. What /metrics needs at each scrape is cached
+ * here, whole documents are cached by render.c. */
 #pragma once
 
 #include "daemon/web/inspect.h"
@@ -53,7 +53,8 @@ enum site_depth { SITE_ITEM, SITE_ROWS, SITE_RESULT, SITE_FIGURES };
 /* By name or uid. -ENOENT: no such run. */
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,
                   struct site_run *ret, struct err *err);
-/* SITE_ROWS with the attempts that match alone: of a run of 10,000 points the others are not read. */
+/* SITE_ROWS with the attempts that match alone: of a run of 10,000 points the
+ * others are not read. */
 int site_run_load_wanted(const struct site *site, const char *name,
                          const struct attempt_wanted *wanted, struct site_run *ret,
                          struct err *err);
@@ -77,8 +78,8 @@ typedef int (*site_version_fn)(const struct site *site, const struct web_request
 /* Of one run, but for its progress. -ENOENT: no such run. */
 int site_run_version(const struct site *site, const struct web_request *req, const char *name,
                      struct buf *out, struct err *err);
-/* Of several: the runs that the arguments base, candidate and run name, and all that have ended. -ENOENT:
- * one is not there. */
+/* Of several: the runs that the arguments base, candidate and run name, and all that have ended.
+ * -ENOENT: one is not there. */
 int site_runs_version(const struct site *site, const struct web_request *req, const char *name,
                       struct buf *out, struct err *err);
 #define SITE_MAX_NAME 253 /* bytes of a Kubernetes object's name */

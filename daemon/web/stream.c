@@ -66,7 +66,8 @@ static void topic_refresh(struct topic *t, const struct daemon_runs *runs)
     live_event_done(&event);
 }
 
-/* Reads what the daemon shows; makes the events of what is followed if that is not what was seen. */
+/* Reads what the daemon shows; makes the events of what is followed if that
+ * is not what was seen. */
 static void learn(struct streams *s)
 {
     struct daemon_snapshot now;

@@ -1,13 +1,15 @@
-/* Connections that follow a run, or the list of runs, by server-sent events. All on the HTTP thread:
+/* Connections that follow a run, or the list of runs, by server-sent events.
+ * All on the HTTP thread:
  *
  *   open    -> the newest event is due, unless the client has it (Last-Event-ID)
  *   due     -> MHD asks for bytes and gets them        -> sent
  *   sent    -> nothing is due: the connection sleeps (suspended)
  *   a tick  -> reads what the daemon shows; wakes those for whom something is due
  *
- * A follower has no queue: it is sent the newest state when it can take it, and what lies between is
- * skipped. So a slow one costs one reference, and one that reads nothing is closed by MHD's limit of
- * silence. An event is made once, however many follow the run. Nothing ticks while nobody follows. */
+ * A follower has no queue: it is sent the newest state when it can take it, and what lies
+ * between is skipped. So a slow one costs one reference, and one that reads nothing is closed by
+ * MHD's limit of silence. An event is made once, however many follow the run. Nothing ticks
+ * while nobody follows. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,7 +39,7 @@ void streams_stop(struct streams *s);
 void streams_free(struct streams *s);
 
 size_t streams_count(const struct streams *s);
-/* A response that follows the run ("": the list), for this connection alone. `last_id`: the event that
- * the client has; NULL: none. NULL: too many follow, or there is no memory. */
+/* A response that follows the run ("": the list), for this connection alone. `last_id`: the event
+ * that the client has; NULL: none. NULL: too many follow, or there is no memory. */
 struct MHD_Response *streams_open(struct streams *s, struct MHD_Connection *connection,
                                   const char *run, const char *last_id);

@@ -1,8 +1,10 @@
-/* The HTTP side of benchd: /metrics, /healthz, /readyz, /api/v1 and pages for people. It has three threads of
- * its own, so that the daemon's loop never waits for a client or for what is made for one:
+/* The HTTP side of benchd: /metrics, /healthz, /readyz, /api/v1 and pages for people. It
+ * has three threads of its own, so that the daemon's loop never waits for a client or
+ * for what is made for one:
  *
  *   HTTP thread (http.c)            connections, limits, health
- *   two render threads (render.c)   /metrics; everything else that reads the store. Each has a connection of its own
+ *   two render threads (render.c)   /metrics; everything else that reads the store. Each has a
+ *                                   connection of its own
  *
  * It sees the daemon through inspect.h alone and changes nothing. Implemented in http.c. */
 #pragma once
@@ -24,6 +26,6 @@ struct web;
 int web_new(const struct web_params *params, struct web **ret, struct err *err);
 /* "host:port" that is bound. Borrowed. */
 const char *web_address(const struct web *w);
-/* Stops listening, closes all connections and waits for the threads: for as long as the documents take
- * that are being made. NULL is fine. */
+/* Stops listening, closes all connections and waits for the threads: for as long as the documents
+ * take that are being made. NULL is fine. */
 void web_free(struct web *w);

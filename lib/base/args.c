@@ -54,8 +54,8 @@ static void add_value(struct args *a, const struct arg_opt *opt, const char *val
     a->values[a->n_values++] = (struct arg_value){opt, value};
 }
 
-/* The option that `arg` names ("--name", "--name=value", "-n", "-nvalue"), with the value that is in
- * the same word (else NULL). NULL: there is none. */
+/* The option that `arg` names ("--name", "--name=value", "-n", "-nvalue"), with the value that is
+ * in the same word (else NULL). NULL: there is none. */
 static const struct arg_opt *split_option(const struct arg_opt *opts, size_t n_opts,
                                           const char *arg, const char **ret_value)
 {
@@ -208,8 +208,8 @@ const char *args_get_nth(const struct args *a, const char *name, size_t i)
     return NULL;
 }
 
-/* Appends `text` after `left` characters, wrapped at HELP_WIDTH. Continuation lines are indented like
- * the first one. */
+/* Appends `text` after `left` characters, wrapped at HELP_WIDTH. Continuation lines are indented
+ * like the first one. */
 static void put_folded(const char *text, size_t left, struct buf *out)
 {
     size_t at = 2 + left;

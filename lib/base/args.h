@@ -1,5 +1,5 @@
-/* Table-driven command lines: one table feeds parsing, --help, the hint for a mistyped option, shell
- * completion and man pages.
+/* Table-driven command lines: one table feeds parsing, --help, the hint for a mistyped option,
+ * shell completion and man pages.
  *
  * Accepted: --name value, --name=value, -n value, -nvalue, flags, "--" ends options, options and
  * positional words in any order. Values are borrowed from argv. */
@@ -30,8 +30,8 @@ struct args {
     size_t n_words;
 };
 
-/* Parses argv[0..argc) (without program and verb). -EINVAL with a hint if the line is wrong. "--help" and
- * "-h" are always known: see args_has(a, "help"). */
+/* Parses argv[0..argc) (without program and verb). -EINVAL with a hint if the line is wrong.
+ * "--help" and "-h" are always known: see args_has(a, "help"). */
 int args_parse(const struct arg_opt *opts, size_t n_opts, int argc, char *const *argv,
                struct args *ret, struct err *err);
 void args_done(struct args *a);
@@ -42,7 +42,8 @@ struct args_end {
     const struct arg_opt *opt; /* whose value it is; NULL elsewhere */
     const char *text;          /* typed so far: of the value alone after "--name="; borrowed */
 };
-/* Parses a line whose last argument (argc >= 1) is still being typed. Wrong options are left out. */
+/* Parses a line whose last argument (argc >= 1) is still being typed. Wrong
+ * options are left out. */
 void args_parse_typed(const struct arg_opt *opts, size_t n_opts, int argc, char *const *argv,
                       struct args *ret, struct args_end *ret_end);
 

@@ -1,4 +1,5 @@
-/* See build_info.h. The only file that includes the header of the source, which each build makes. */
+/* See build_info.h. The only file that includes the header of the source,
+ * which each build makes. */
 #include "base/build_info.h"
 
 #include "base/build_source.h"

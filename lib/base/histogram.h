@@ -1,5 +1,6 @@
-/* How often something took how long, in fixed buckets: those of client-go's request durations, and one
- * below for what should not take a millisecond. Plain data of a fixed size, copied as a whole. Pure. */
+/* How often something took how long, in fixed buckets: those of client-go's request
+ * durations, and one below for what should not take a millisecond. Plain data of a fixed
+ * size, copied as a whole. Pure. */
 #pragma once
 
 #include <stdint.h>

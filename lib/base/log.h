@@ -3,8 +3,8 @@
  *     {"time":"2026-11-21T14:25:07Z","level":"warn","msg":"port taken, retrying","run":"x",...}
  *
  * The message is constant, what varies goes into keys. Each event is logged once, at the level that
- * handles it: error = we gave up, warn = degraded but continuing, info = phase change, debug = rest.
- * Never log secrets. */
+ * handles it: error = we gave up, warn = degraded but continuing, info = phase change, debug =
+ * rest. Never log secrets. */
 #pragma once
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };

@@ -1,5 +1,6 @@
-/* Strings to numbers; the whole string must match. Return 0, -EINVAL (not a number) or -ERANGE. The result
- * is written only on success. No locale, no leading white space, no sign for unsigned, no hex. */
+/* Strings to numbers; the whole string must match. Return 0, -EINVAL (not a number) or
+ * -ERANGE. The result is written only on success. No locale, no leading white space, no sign
+ * for unsigned, no hex. */
 #pragma once
 
 #include <stdint.h>

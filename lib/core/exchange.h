@@ -19,7 +19,8 @@ enum exchange_need { EXCHANGE_NEEDS_NONE, EXCHANGE_NEEDS_OPTIONAL, EXCHANGE_NEED
 enum exchange_need exchange_need(enum exchange_kind kind, enum role role);
 int exchange_kind_from_string(const char *s); /* enum exchange_kind, or -EINVAL */
 
-/* The format of gradients and parameters on the network. Sums and the optimiser are always in fp32. */
+/* The format of gradients and parameters on the network. Sums and the
+ * optimiser are always in fp32. */
 enum exchange_wire { EXCHANGE_WIRE_FP32, EXCHANGE_WIRE_BF16 };
 #define EXCHANGE_WIRE_COUNT 2
 extern const char *const exchange_wire_names[EXCHANGE_WIRE_COUNT]; /* "Fp32", "Bf16" */
@@ -27,7 +28,8 @@ int exchange_wire_from_string(const char *s); /* enum exchange_wire, or -EINVAL 
 
 /* How workers reach each other's numbers, or trainers and parameter servers. */
 enum exchange_transport {
-    EXCHANGE_TRANSPORT_AUTO, /* shared memory where all ranks, or a trainer and a server, see the same; else TCP */
+    /* shared memory where all ranks, or a trainer and a server, see the same; else TCP */
+    EXCHANGE_TRANSPORT_AUTO,
     EXCHANGE_TRANSPORT_TCP,
     EXCHANGE_TRANSPORT_SHARED_MEMORY,
     EXCHANGE_TRANSPORT_NCCL, /* from GPU to GPU; never chosen by itself */

@@ -1,6 +1,6 @@
 /* When trainers exchange, and for whom they wait. The worker asks these functions at run time, a
- * definition is checked by them, and a simulation may ask the same ones. Pure. All zero: Sync, after
- * each step. */
+ * definition is checked by them, and a simulation may ask the same ones. Pure. All zero: Sync,
+ * after each step. */
 #pragma once
 
 #include <stdbool.h>
@@ -39,17 +39,19 @@ uint32_t exchange_mode_period(const struct exchange_mode *mode);
 bool exchange_mode_follows(const struct exchange_mode *mode, uint64_t step);
 bool exchange_mode_eq(const struct exchange_mode *a, const struct exchange_mode *b);
 
-/* Has each slice of the parameters a version of its own, in place of rounds that all trainers are in? */
+/* Has each slice of the parameters a version of its own, in place of rounds that
+ * all trainers are in? */
 bool exchange_mode_is_single(const struct exchange_mode *mode);
-/* May a trainer have the parameters after its exchange `own` (from 0), when the slowest trainer has sent all of `slowest`
- * exchanges? In Sync a sum is not complete before all have sent theirs. */
+/* May a trainer have the parameters after its exchange `own` (from 0), when the slowest trainer has
+ * sent all of `slowest` exchanges? In Sync a sum is not complete before all have sent theirs. */
 bool exchange_mode_may_have(const struct exchange_mode *mode, uint64_t own, uint64_t slowest);
 
-/* What cannot be together: NULL, or why, and *ret_field is the field of a definition that should go. */
+/* What cannot be together: NULL, or why, and *ret_field is the field of a
+ * definition that should go. */
 const char *exchange_mode_conflict(const struct exchange_mode *mode, const char **ret_field);
 
-/* "Sync", "Async accumulate=4", "BoundedStaleness staleness=3": the same text in the environment of a replica, in the handshake, in
- * results and in tables. */
+/* "Sync", "Async accumulate=4", "BoundedStaleness staleness=3": the same text in the environment of
+ * a replica, in the handshake, in results and in tables. */
 void exchange_mode_text(const struct exchange_mode *mode, char ret[static EXCHANGE_MODE_TEXT_MAX]);
 /* The reverse. -EINVAL, with the reason in *err. */
 int exchange_mode_parse(const char *text, struct exchange_mode *ret, struct err *err);

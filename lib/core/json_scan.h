@@ -1,8 +1,9 @@
-/* Reads JSON that is written plainly, as our own programs write it, without a tree: some ten times as fast as jansson.
- * Plain is: no white space, strings of printable ASCII without an escape, whole numbers of at most 18 digits. Whatever
- * else is JSON, too, is not read here: every function then answers "not plain", and the caller asks jansson, which also
- * says what is wrong with the rest. What is read here is JSON, and jansson reads the same from it. Pure.
- * Used by record_scan.c and environment.c. */
+/* Reads JSON that is written plainly, as our own programs write it, without a tree: some ten
+ * times as fast as jansson. Plain is: no white space, strings of printable ASCII without an
+ * escape, whole numbers of at most 18 digits. Whatever else is JSON, too, is not read here: every
+ * function then answers "not plain", and the caller asks jansson, which also says what is wrong
+ * with the rest. What is read here is JSON, and jansson reads the same from it. Pure. Used by
+ * record_scan.c and environment.c. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* The link of a replica to the network, where it is shaped: so many bits a second in each direction, and a
- * delay on top of what the machine needs. All zero: it is not shaped. Pure. */
+/* The link of a replica to the network, where it is shaped: so many bits a second in each
+ * direction, and a delay on top of what the machine needs. All zero: it is not shaped. Pure. */
 #pragma once
 
 #include <stdbool.h>

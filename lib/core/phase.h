@@ -34,8 +34,8 @@ const char *run_phase_to_string(enum run_phase phase);
 int run_phase_from_string(const char *s);
 bool run_phase_is_final(enum run_phase phase);
 
-/* How an attempt ended, as the store keeps it. The row that is neither Void nor Invalid decides the trial (the
- * lowest attempt's, if there are two); a trial without one is undecided. */
+/* How an attempt ended, as the store keeps it. The row that is neither Void nor Invalid decides the
+ * trial (the lowest attempt's, if there are two); a trial without one is undecided. */
 enum attempt_outcome {
     ATTEMPT_SUCCEEDED,
     ATTEMPT_VOID,   /* does not count: another attempt at the trial follows */
@@ -49,8 +49,9 @@ bool attempt_outcome_decides(enum attempt_outcome outcome);
 const char *attempt_outcome_to_string(enum attempt_outcome outcome);
 int attempt_outcome_from_string(const char *s);
 
-/* A point is given up once a trial of it has failed for good and none has succeeded: its other trials
- * would most likely fail alike. A point that has succeeded once can, so there the others go on. */
+/* A point is given up once a trial of it has failed for good and none has succeeded: its
+ * other trials would most likely fail alike. A point that has succeeded once can, so
+ * there the others go on. */
 bool point_is_given_up(uint32_t n_succeeded, uint32_t n_failed);
 
 /* Of a threshold, or of all thresholds of a run together. */
@@ -90,12 +91,13 @@ bool attempt_wanted_matches(const struct attempt_wanted *wanted, const struct at
  * trial, attempt. NULL: no row matches. Borrowed. */
 const struct attempt_row *attempt_rows_find(const struct attempt_row *rows, size_t n,
                                             const struct attempt_wanted *wanted);
-/* The replica of a role; role -1: one that leads (role.h), index -1: the first. NULL: there is none.
- * Borrowed. */
+/* The replica of a role; role -1: one that leads (role.h), index -1: the first. NULL:
+ * there is none. Borrowed. */
 const struct replica_row *attempt_row_find_replica(const struct attempt_row *row, int role,
                                                    int64_t index);
-/* The replica whose log says most about the attempt's failure: the one that `error` names first, else the first that has a
- * failure, else the first with another exit code than 0. NULL: there is none. Borrowed. */
+/* The replica whose log says most about the attempt's failure: the one that `error` names
+ * first, else the first that has a failure, else the first with another exit code than 0. NULL:
+ * there is none. Borrowed. */
 const struct replica_row *attempt_row_find_culprit(const struct attempt_row *row);
 
 /* The run's status: a summary that each reconcile recomputes; written only if it changed. */
@@ -111,8 +113,8 @@ struct run_status {
     int64_t started_unix_ms, ended_unix_ms;
 };
 
-/* The reason of a run whose figures were read from old logs: by it a list shows what the run is. Its
- * definition says so, too (spec_is_imported). */
+/* The reason of a run whose figures were read from old logs: by it a list shows what the run is.
+ * Its definition says so, too (spec_is_imported). */
 #define RUN_REASON_IMPORTED "Imported"
 bool run_status_is_imported(const struct run_status *status);
 

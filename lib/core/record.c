@@ -318,7 +318,8 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
     }
     size_t before = out->len;
     write_line(out, o);
-    /* Every number has its longest form in tests/core/test_record_summary.c, which holds this limit. */
+    /* Every number has its longest form in tests/core/test_record_summary.c,
+     * which holds this limit. */
     assert(out->len - before <= SUMMARY_MAX_BYTES);
     (void)before;
 }

@@ -85,15 +85,16 @@ struct summary_last {
     int64_t wait_ns;  /* since all others' gradients were there, of these steps together */
 };
 
-/* Of a parameter server that applies each gradient on its own: how many updates of a slice lay between
- * the parameters that a gradient was computed with and those that it was applied to. */
+/* Of a parameter server that applies each gradient on its own: how many updates of a slice lay
+ * between the parameters that a gradient was computed with and those that it was applied to. */
 struct summary_staleness {
     uint64_t slices; /* gradients of slices in the measured steps; 0: it adds gradients up */
     double mean;     /* over these */
     uint64_t max;
 };
 
-/* Of a parameter server in Sync with backup trainers: gradients of slices from the barrier to the end. */
+/* Of a parameter server in Sync with backup trainers: gradients of slices from
+ * the barrier to the end. */
 struct summary_late {
     uint64_t slices;  /* that came; 0: another mode */
     uint64_t dropped; /* of these, because they came too late */
@@ -101,8 +102,8 @@ struct summary_late {
     uint64_t most;    /* of these, that trainer's */
 };
 
-/* What a probe of the machine found (lib/host/probe.h). Figures of one machine compare with each other
- * only. */
+/* What a probe of the machine found (lib/host/probe.h). Figures of one machine compare
+ * with each other only. */
 struct noise_probe {
     uint64_t spins_per_s; /* of a loop that needs nothing but the core's clock; 0: nobody probed */
     uint64_t copy_bytes_per_s; /* 0: no copy was done in its time, the machine was that busy */
@@ -110,15 +111,15 @@ struct noise_probe {
 /* What else there was on the machine while the steps were measured, or while the attempt ran. */
 struct noise {
     struct noise_probe before, after; /* the measured steps */
-    /* Of the CPUs that the replica may use, in the measured steps: the time in which they had work, and
-     * what of it the hypervisor gave to others. busy_ns 0: not known. */
+    /* Of the CPUs that the replica may use, in the measured steps: the time in which they had work,
+     * and what of it the hypervisor gave to others. busy_ns 0: not known. */
     int64_t busy_ns, steal_ns;
-    /* Of the replica's threads together, in the same time: how long they ran, and how long they were ready to run and
-     * waited for a CPU. cpu_run_ns 0: not known. */
+    /* Of the replica's threads together, in the same time: how long they ran, and how long they
+     * were ready to run and waited for a CPU. cpu_run_ns 0: not known. */
     int64_t cpu_run_ns, cpu_wait_ns;
-    bool
-        by_launcher; /* it probed, before the first replica of the attempt started and after the last that trains had
-                       * ended; and where the replica counted no busy time, it did, in between */
+    /* it probed, before the first replica of the attempt started and after the last that trains had
+     * ended; and where the replica counted no busy time, it did, in between */
+    bool by_launcher;
 };
 
 struct summary {
@@ -144,7 +145,8 @@ struct summary {
     struct summary_staleness staleness;
     struct summary_late late;
     struct noise noise;
-    /* Of a worker with others, or a trainer with servers: how it reached all of them; Auto: not said. */
+    /* Of a worker with others, or a trainer with servers: how it reached all of
+     * them; Auto: not said. */
     enum exchange_transport transport;
 };
 void summary_done(struct summary *s);
@@ -175,10 +177,12 @@ void record_write_step(struct buf *out, const struct record_who *who,
 void record_write_error(struct buf *out, const struct record_who *who, int code, const char *peer,
                         const char *message);
 /* `step_ns` holds the n measured step times (n may be 0); more than 1,000, or 500
- * beside evaluations, become means of k. The series_ members of `s` are not looked at. At most 4,096 bytes with the newline, always. */
+ * beside evaluations, become means of k. The series_ members of `s` are not looked at. At most
+ * 4,096 bytes with the newline, always. */
 void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s,
                           const int64_t *step_ns, size_t n);
-/* The line of a summary with another noise, without a line end. Owned. NULL: the line is no JSON object. */
+/* The line of a summary with another noise, without a line end. Owned. NULL: the
+ * line is no JSON object. */
 char *record_replace_noise(const char *line, const struct noise *noise);
 
 /* Canonical text (sorted keys, no white space) of an environment, for its digest. Owned. */

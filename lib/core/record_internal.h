@@ -1,5 +1,5 @@
-/* What record.c (writing), record_scan.c and record_read.c (reading) share; the functions are in record.c unless it is
- * said. */
+/* What record.c (writing), record_scan.c and record_read.c (reading) share; the functions are in
+ * record.c unless it is said. */
 #pragma once
 
 #include "core/record.h"

@@ -1,6 +1,6 @@
-/* Reading records, see record.h; record.c is the other half, record_scan.c the fast way. Called by the driver and by result.c.
- * Lines come from processes that we did not write: every length, type and range is checked here, so
- * that the rest of the program can believe a struct record. */
+/* Reading records, see record.h; record.c is the other half, record_scan.c the fast way. Called by
+ * the driver and by result.c. Lines come from processes that we did not write: every length, type
+ * and range is checked here, so that the rest of the program can believe a struct record. */
 #include "core/record_internal.h"
 
 #include <math.h>

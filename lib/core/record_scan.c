@@ -1,6 +1,7 @@
-/* Steps and summaries as record.c writes them, read without a tree: a controller reads one for each step of each
- * replica, a table one for each replica of each trial. Everything else is left to record_read.c, and so is every error.
- * The keys must have record.c's order; so none can be there twice. */
+/* Steps and summaries as record.c writes them, read without a tree: a controller reads one
+ * for each step of each replica, a table one for each replica of each trial. Everything else
+ * is left to record_read.c, and so is every error. The keys must have record.c's order; so
+ * none can be there twice. */
 #include "core/record_internal.h"
 
 #include <math.h>

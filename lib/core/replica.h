@@ -15,7 +15,8 @@ bool attempt_id_eq(const struct attempt_id *a, const struct attempt_id *b);
 /* By point, trial, number: < 0, 0, > 0 as qsort wants it. */
 int attempt_id_compare(const struct attempt_id *a, const struct attempt_id *b);
 
-/* Why an attempt ended badly, on one line: the cause, and where a log has no figure its last lines. */
+/* Why an attempt ended badly, on one line: the cause, and where a log has no
+ * figure its last lines. */
 #define ATTEMPT_ERROR_SIZE 1024
 
 /* One replica, within a run. */

@@ -1,8 +1,8 @@
 /* The roles of a replica.
  *
- * A launcher starts the program in its gang's other replicas (mpirun) and prints what comes of it. A gang
- * has one or none. Where there is one, it leads: its end is the attempt's end, its figures are the
- * attempt's figures, and all others are servers, which need not end (sshd). */
+ * A launcher starts the program in its gang's other replicas (mpirun) and prints what comes of it.
+ * A gang has one or none. Where there is one, it leads: its end is the attempt's end, its figures
+ * are the attempt's figures, and all others are servers, which need not end (sshd). */
 #pragma once
 
 #include <stdbool.h>

@@ -15,8 +15,8 @@ struct series {
     int32_t min; /* smallest code, added to every entry */
 };
 
-/* Encodes n_steps step times into `max` entries at most, 1 to SERIES_MAX; appends base64 to `data`. n_steps must
- * not be 0. */
+/* Encodes n_steps step times into `max` entries at most, 1 to SERIES_MAX; appends base64 to `data`.
+ * n_steps must not be 0. */
 void series_encode(const int64_t *step_ns, size_t n_steps, size_t max, struct series *ret,
                    struct buf *data);
 

@@ -1,6 +1,6 @@
-/* What a usable summary is (docs/contracts/summary.md). This is the only rule: by it an attempt has a
- * result or not (the launchers, for lib/decide), a trial has a throughput (lib/result), and the live
- * view shows one (ctl). Pure. */
+/* What a usable summary is (docs/contracts/summary.md). This is the only rule: by it an attempt has
+ * a result or not (the launchers, for lib/decide), a trial has a throughput (lib/result), and the
+ * live view shows one (ctl). Pure. */
 #pragma once
 
 #include "base/err.h"
@@ -24,6 +24,7 @@ bool noise_is_known(const struct noise *n);
  * SUMMARY_REFUSED. */
 int summary_read(const char *line, const struct replica_id *id, struct summary *ret,
                  struct err *err);
-/* The same without its series, and -EPROTO where the summary has a fault. Nothing in it is owned. */
+/* The same without its series, and -EPROTO where the summary has a fault.
+ * Nothing in it is owned. */
 int summary_read_usable(const char *line, const struct replica_id *id, struct summary *ret,
                         struct err *err);

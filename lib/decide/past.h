@@ -1,6 +1,7 @@
 /* What a run has behind it: the attempts with a row, folded into trials one after another. A driver
- * keeps it and adds each row that the store has acknowledged, so that a call of reconcile() costs what
- * has changed and not what is done. Pure. Any order of the same rows gives the same answers. */
+ * keeps it and adds each row that the store has acknowledged, so that a call of
+ * reconcile() costs what has changed and not what is done. Pure. Any order of the same
+ * rows gives the same answers. */
 #pragma once
 
 #include <stdbool.h>
@@ -38,7 +39,8 @@ struct past_row {
     double throughput; /* of one that succeeded; NaN: none, or nothing depends on it */
     int64_t spent_ms;  /* from its start to its end */
 };
-/* A row of the trial counts from now on: here, in the tally of its point, in the counts of the run. */
+/* A row of the trial counts from now on: here, in the tally of its point, in
+ * the counts of the run. */
 void trial_add_row(struct trial *t, const struct past_row *row, const struct spec *spec,
                    struct point_tally *point, struct trial_counts *counts);
 bool point_tally_is_given_up(const struct point_tally *point);

@@ -206,7 +206,8 @@ static size_t members_before(const struct gang *gang, enum role role)
     return n;
 }
 
-/* Whom a survivor names, as a number below members_before(gang, ROLE_COUNT); that itself: nobody of the gang. */
+/* Whom a survivor names, as a number below members_before(gang, ROLE_COUNT); that
+ * itself: nobody of the gang. */
 static size_t number_of_blamed(const struct gang *gang, const struct observed_replica *s)
 {
     return s->blamed_index < gang->size[s->blamed_role]
@@ -220,8 +221,9 @@ static bool names_a_peer(const struct observed_replica *r)
            r->has_blamed;
 }
 
-/* The survivor whose word counts: the first of those that name the peer that most of them name. Both sides of a
- * cut link name each other, and the replica that is cut off may be the first to do so; but all others agree. */
+/* The survivor whose word counts: the first of those that name the peer that most of them name.
+ * Both sides of a cut link name each other, and the replica that is cut off may be the first to do
+ * so; but all others agree. */
 static const struct observed_replica *speaker(const struct findings *f, const struct gang *gang)
 {
     const struct observed_replica *best = f->survivor;
@@ -267,8 +269,8 @@ static void judge_survivor(const struct findings *f, const struct gang *gang, in
     }
 }
 
-/* A replica that succeeded has a message if one of its records was damaged (perhaps the summary), or if
- * its log has no figure. The cause is its first line. */
+/* A replica that succeeded has a message if one of its records was damaged (perhaps the summary),
+ * or if its log has no figure. The cause is its first line. */
 static void say_silent(struct attempt_verdict *ret, const struct observed_replica *r)
 {
     const bool is_refused = r->has_summary;

@@ -5,10 +5,12 @@
  *   1. A failed or vanished member ends the attempt. The cause is the failure that came first; an
  *      exit 11 (a survivor) is never the cause while another failure is known. When survivors are
  *      all there is, the members that still run get three seconds to fail; after that the peer that
- *      most survivors name is the cause (of as many the one that was named first). A launcher is a survivor of all others: when it fails, they
- *      get three seconds to, and then it is the cause itself.
+ *      most survivors name is the cause (of as many the one that was named first). A
+ *      launcher is a survivor of all others: when it fails, they get three seconds to, and
+ *      then it is the cause itself.
  *   2. All trainers and workers succeeded: the attempt ends when the pservers have ended too, or
- *      10 s after the last trainer. With a launcher it ends when that succeeded. A summary that is missing or cannot be used makes it NO_SUMMARY.
+ *      10 s after the last trainer. With a launcher it ends when that succeeded. A summary that is
+ *      missing or cannot be used makes it NO_SUMMARY.
  *   3. All run, and some trainer or worker longer than runPolicy.trialTimeoutSeconds, or all whose
  *      output is seen without any for runPolicy.stallSeconds: it is ended.
  *   4. Otherwise it is alive. */
@@ -21,11 +23,12 @@
 #include "decide/reconcile.h"
 
 #define ATTEMPT_PSERVER_GRACE_MS 10000
-/* The status of a cause may arrive after the status of its consequences. And where a link is cut, one side may
- * miss the other's life signs 1 s before the other misses its own, and takes up to 1 s to tell its peers. */
+/* The status of a cause may arrive after the status of its consequences. And where a link is cut,
+ * one side may miss the other's life signs 1 s before the other misses its own, and takes up to 1 s
+ * to tell its peers. */
 #define ATTEMPT_CONSEQUENCE_GRACE_MS 3000
-/* The same for a launcher, whose program breaks at once when a worker is gone; a kubelet looks at its
- * containers once a second. */
+/* The same for a launcher, whose program breaks at once when a worker is gone; a kubelet looks at
+ * its containers once a second. */
 #define ATTEMPT_LAUNCHER_GRACE_MS 3000
 
 /* What it means if a member of the gang is not observed. */

@@ -1,8 +1,8 @@
 /* What a run may cost (spec.budget): whether another attempt fits. Pure.
  *
- * An attempt costs the time from its start to its end, as its row says, times the CPUs and the replicas of its
- * point. The next one is taken to last as long as the longest of its point so far, or where the point has
- * none, as the longest of the run; the first one of a run is always made. */
+ * An attempt costs the time from its start to its end, as its row says, times the CPUs and the
+ * replicas of its point. The next one is taken to last as long as the longest of its point so far,
+ * or where the point has none, as the longest of the run; the first one of a run is always made. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,10 +1,11 @@
-/* Which finished run of a store is erased next because of its age, the number of runs or the size of the
- * store (benchd --keep, --keep-runs, --keep-bytes; benchctl delete --older-than). Called by daemon/keep.c
- * and ctl/local_old.c, which erase that run and ask again. Pure.
+/* Which finished run of a store is erased next because of its age, the number of runs or the size
+ * of the store (benchd --keep, --keep-runs, --keep-bytes; benchctl delete --older-than). Called by
+ * daemon/keep.c and ctl/local_old.c, which erase that run and ask again. Pure.
  *
  * Always the oldest first. An age is the time from the run's end, as the clock that stored it said,
  * to `now`. A wrong clock must not erase results:
- *   - An end before KEEP_FIRST_DATE_MS is no date (a clock that was not set): callers leave such runs out.
+ *   - An end before KEEP_FIRST_DATE_MS is no date (a clock that was not set):
+ *     callers leave such runs out.
  *   - An end in the future has no age yet; the run counts as a new one.
  *   - benchd passes as `now` the earlier of two clocks, its own and the API server's. */
 #pragma once

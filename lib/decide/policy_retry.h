@@ -12,6 +12,7 @@
  * means that another attempt follows. */
 enum attempt_outcome retry_decide(enum attempt_end end, enum on_trial_failure on_trial_failure,
                                   uint32_t attempts_before, int64_t backoff_limit);
-/* Whether the row is Invalid instead, and another attempt follows: runPolicy.invalidRepeats are left. `invalid_before`
- * counts the run's Invalid rows so far. With none left a noisy trial counts, so a run always ends. */
+/* Whether the row is Invalid instead, and another attempt follows: runPolicy.invalidRepeats are
+ * left. `invalid_before` counts the run's Invalid rows so far. With none left a noisy trial counts,
+ * so a run always ends. */
 bool invalid_decide(enum attempt_end end, uint32_t invalid_before, int64_t invalid_repeats);

@@ -1,5 +1,5 @@
-/* What a run waits for although an attempt is due, and how its status says so: the launcher knows the
- * cause, people read the condition. Pure. */
+/* What a run waits for although an attempt is due, and how its status says so: the launcher knows
+ * the cause, people read the condition. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -131,8 +131,8 @@ static void delete_unknown(struct decision *d)
     }
 }
 
-/* Says that an attempt never ends. A process that finds the rest of it later must not take it for a failure,
- * whoever deletes it then. */
+/* Says that an attempt never ends. A process that finds the rest of it later must not take it for a
+ * failure, whoever deletes it then. */
 static void say_cut_short(struct decision *d, const struct attempt_id *id)
 {
     struct run_status status;
@@ -165,10 +165,11 @@ static void save_stray(struct decision *d, struct observed_gang *g)
     d->awaits_row |= spec_has_budget(d->def->spec); /* what it cost is in the row */
 }
 
-/* A suspended run has no attempt, and one that was cut short is none. What is still seen of the one that the
- * status names is about to go: its pods have a grace period, which may last longer than the suspension, or
- * than the process that deleted them. Whatever else a suspended run has should not exist. The status must not
- * name that instead: it would forget a number, which then is used again. */
+/* A suspended run has no attempt, and one that was cut short is none. What is still seen of
+ * the one that the status names is about to go: its pods have a grace period, which may last
+ * longer than the suspension, or than the process that deleted them. Whatever else a suspended
+ * run has should not exist. The status must not name that instead: it would forget a number,
+ * which then is used again. */
 static void delete_cut_short(struct decision *d)
 {
     const struct run_status *s = &d->o->status;
@@ -283,8 +284,8 @@ static enum attempt_outcome decide_outcome(struct decision *d,
     return outcome;
 }
 
-/* The gang found no room, so it has not measured anything and costs no attempt: it goes, and the next
- * attempt follows. Launchers make a pause before that. */
+/* The gang found no room, so it has not measured anything and costs no attempt: it goes, and the
+ * next attempt follows. Launchers make a pause before that. */
 static void give_way(struct decision *d, struct observed_gang *g,
                      const struct attempt_verdict *verdict)
 {
@@ -352,9 +353,9 @@ static void count_trials(struct decision *d)
     d->status.trials_failed = d->world.counts.failed;
 }
 
-/* Says that the run is no longer suspended, before anything is created: from then on what is seen is
- * not taken for remains of the suspension. The status names the attempt before the next one, whose
- * number so is not used again. */
+/* Says that the run is no longer suspended, before anything is created: from then on what is seen
+ * is not taken for remains of the suspension. The status names the attempt before the next one,
+ * whose number so is not used again. */
 static void leave_suspension(struct decision *d)
 {
     if (d->o->status.phase != RUN_SUSPENDED) {
@@ -450,8 +451,8 @@ static void put_counts(const struct trial_counts *n, char *dst, size_t size)
     text_put(dst, size, "%u of %u trials done, %u failed%s", n->done, n->total, n->failed, not_run);
 }
 
-/* The counts, and the first failure in the order of trials; then the command that shows more of it, if
- * that fits whole. */
+/* The counts, and the first failure in the order of trials; then the command that shows more of it,
+ * if that fits whole. */
 static void describe_end(struct decision *d)
 {
     char *dst = d->status.message;
@@ -526,8 +527,8 @@ static bool end_run(struct decision *d)
     return true;
 }
 
-/* Like an end, but not final: a live gang is deleted without a row, and the status names that attempt, so
- * that the next one gets another number. */
+/* Like an end, but not final: a live gang is deleted without a row, and the status names that
+ * attempt, so that the next one gets another number. */
 static void pause_run(struct decision *d)
 {
     const struct run_status *before = &d->o->status;

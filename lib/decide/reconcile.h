@@ -12,13 +12,13 @@
  *   row saved -- DELETE_REPLICA every live member --> next attempt (Void), next trial, or the end
  * One trial runs at a time. A finished run creates nothing. An ended replica is deleted only after
  * the row of its attempt is stored; the exception is an attempt that a cancellation, a suspension
- * or the deadline interrupts, or that finds no room: it never ended and gets no row. Of a suspension and
- * of one without room the status says so before anything is deleted.
+ * or the deadline interrupts, or that finds no room: it never ended and gets no row. Of a
+ * suspension and of one without room the status says so before anything is deleted.
  *
  * One plan goes as far as can be decided: it saves an ended attempt, deletes its gang and creates
- * the next one. Where points stop early (spec/stop_rule.h), a plan that saves a throughput ends there, and
- * with a budget one that saves any row: what runs next depends on it, and the row that the store has is the
- * only word on it. The driver must keep two promises:
+ * the next one. Where points stop early (spec/stop_rule.h), a plan that saves a throughput ends
+ * there, and with a budget one that saves any row: what runs next depends on it, and the row that
+ * the store has is the only word on it. The driver must keep two promises:
  *   - It applies the actions in order and stops at the first that is not done yet (above all a row
  *     that the store has not acknowledged). The next call plans the rest again.
  *   - A replica is observed, once, from the return of its creation until it was deleted. A member
@@ -51,10 +51,11 @@ struct observed_replica {
     const struct noise *noise; /* of its summary; borrowed; NULL: none */
     bool is_job_summary;       /* its summary is that of all trainers: the others need none */
     bool has_log_rule;         /* its summary is made of its log by a rule */
-    const char *message;       /* for a person; borrowed; NULL: none. Without the replica's name:
-                                  "killed by signal 9"; of a running one: "node 'n4' is not ready". Why a
-                                  log has no figure has several lines, of which the first is the cause */
-    bool has_blamed;           /* its last error record named a peer as the cause: */
+    /* for a person; borrowed; NULL: none. Without the replica's name: "killed by signal 9"; of a
+     * running one: "node 'n4' is not ready". Why a log has no figure has several lines, of which
+     * the first is the cause */
+    const char *message;
+    bool has_blamed; /* its last error record named a peer as the cause: */
     enum role blamed_role;
     uint32_t blamed_index;
 };

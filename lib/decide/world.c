@@ -98,7 +98,8 @@ static bool are_in_order(const struct world *w, const struct observed_replica *r
     return true;
 }
 
-/* There may be ten thousand, and a launcher has them in order: it is only after a restart that they are copied. */
+/* There may be ten thousand, and a launcher has them in order: it is only after a restart
+ * that they are copied. */
 static void sort_replicas(struct world *w)
 {
     const size_t n = w->o->n_replicas;

@@ -1,5 +1,5 @@
-/* The world as one call of reconcile sees it: the past and the replicas folded into trials and gangs, and
- * kept up to date with the actions that the call plans. For reconcile.c alone. Pure.
+/* The world as one call of reconcile sees it: the past and the replicas folded into trials and
+ * gangs, and kept up to date with the actions that the call plans. For reconcile.c alone. Pure.
  *
  * It borrows from `observed` and owns its arrays; it is made and freed within one call. */
 #pragma once

@@ -143,7 +143,8 @@ static bool starts_character(char c)
     return ((unsigned char)c & 0xc0) != 0x80;
 }
 
-/* Prints the line and, below, a caret under its character `column`. Tabs become one space, what acts on a terminal '?'. */
+/* Prints the line and, below, a caret under its character `column`. Tabs become one space, what
+ * acts on a terminal '?'. */
 static void format_source(const char *line, size_t len, struct mark mark, struct buf *out)
 {
     unsigned first = mark.column > LINE_BEFORE_CARET ? mark.column - LINE_BEFORE_CARET : 1;

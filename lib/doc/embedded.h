@@ -1,4 +1,5 @@
-/* Files that are compiled into the programs, as rows of a name and a text; lib/embed.py makes them. */
+/* Files that are compiled into the programs, as rows of a name and a text;
+ * lib/embed.py makes them. */
 #pragma once
 
 #include <stddef.h>

@@ -172,7 +172,8 @@ static bool take_step(const struct path_step *s, size_t k, const json_t *root, c
     return to->list.len <= JSON_PATH_MAX_VALUES;
 }
 
-/* The values of a path; false: too many. Of several names, those of the first come first, as kubectl has it. */
+/* The values of a path; false: too many. Of several names, those of the first come
+ * first, as kubectl has it. */
 static bool find(const struct path *p, const json_t *root, const json_t *here, struct values *ret)
 {
     struct values now = {0};

@@ -476,8 +476,8 @@ static int read_parts(struct reader *r, struct path_part *into, enum end *ret)
     return code;
 }
 
-/* A text without braces is a path, and may lack its first dot. (kubectl reads paths so in --sort-by and in
- * custom-columns; of -o jsonpath it prints such a text as it is.) */
+/* A text without braces is a path, and may lack its first dot. (kubectl reads paths so in --sort-by
+ * and in custom-columns; of -o jsonpath it prints such a text as it is.) */
 static char *complete(const char *template)
 {
     if (strpbrk(template, "{}") != NULL) {

@@ -42,8 +42,8 @@ struct field {
 const char *suggest_name(const char *word, const char *const *candidates, size_t n);
 
 /* Checks that it is a map with these keys only, and with all required ones. Reports unknown,
- * unsupported and missing keys; a missing one not where an unknown one is its misspelling. False: it is not a map (reported) or absent; do not read its
- * fields. */
+ * unsupported and missing keys; a missing one not where an unknown one is its misspelling. False:
+ * it is not a map (reported) or absent; do not read its fields. */
 bool read_map(struct diags *d, const struct place *place, const struct field *fields, size_t n);
 /* Checks that it is a list of 1 to `max` items. False: it is not (reported), or it is absent. */
 bool read_list(struct diags *d, const struct place *place, size_t max);

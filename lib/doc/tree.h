@@ -37,8 +37,8 @@ struct tree_limits {
     size_t bytes; /* of the text */
     size_t nodes; /* after expansion of aliases */
     unsigned depth;
-    bool
-        has_merge_keys; /* '<<' is a key like others, which its reader resolves; else it is an error */
+    /* '<<' is a key like others, which its reader resolves; else it is an error */
+    bool has_merge_keys;
 };
 #define TREE_LIMITS_DEFAULT ((struct tree_limits){1024 * 1024, 100000, 64, false})
 

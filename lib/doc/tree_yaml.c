@@ -307,7 +307,8 @@ static int load_value(struct loader *l, struct node *map, const yaml_event_t *ke
     return 0;
 }
 
-/* "{workers: 1,2,4}" is a map with the keys workers, 2 and 4: what was meant are the values of one. */
+/* "{workers: 1,2,4}" is a map with the keys workers, 2 and 4: what was meant
+ * are the values of one. */
 struct loose {
     const struct node *owner; /* a child of the map; NULL: no such values so far */
     struct mark mark;         /* of the first */

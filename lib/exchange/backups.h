@@ -1,7 +1,7 @@
-/* Sync with backup trainers (Chen et al. 2016): which gradients are in the next update of a slice, and which
- * come too late. Each slice of the parameters has a version, the number of its updates. An update has the
- * gradients of n_trainers - n_backups trainers, the first that come; all were computed with the version that
- * it replaces. Each slice decides for itself. Pure.
+/* Sync with backup trainers (Chen et al. 2016): which gradients are in the next update of a slice,
+ * and which come too late. Each slice of the parameters has a version, the number of its updates.
+ * An update has the gradients of n_trainers - n_backups trainers, the first that come; all were
+ * computed with the version that it replaces. Each slice decides for itself. Pure.
  *
  * A slice, for one trainer:
  *
@@ -11,14 +11,15 @@
  *       '--------------------+---------------------------'
  *          with an older one: dropped     too few still send: dropped
  *
- * A trainer may get the parameters of two slices before and after an update, so it says one version for all of
- * its gradients: the least of those that it computed with, over all servers. This is why the others go on
- * while at most n_backups trainers stand still or have left: let m be the least version of
- * all slices. What was computed with an older one is dropped everywhere, so who waits has m, and is in
- * the sum of a slice that has version m; that sum is complete when all who go on wait.
+ * A trainer may get the parameters of two slices before and after an update, so it says one
+ * version for all of its gradients: the least of those that it computed with, over all servers.
+ * This is why the others go on while at most n_backups trainers stand still or have left: let m
+ * be the least version of all slices. What was computed with an older one is dropped
+ * everywhere, so who waits has m, and is in the sum of a slice that has version m; that sum is
+ * complete when all who go on wait.
  *
- * If more than n_backups trainers have left or wait at the barrier, no sum can be completed: what is in one is
- * dropped, and so is all that still comes, until all go on again. */
+ * If more than n_backups trainers have left or wait at the barrier, no sum can be completed: what
+ * is in one is dropped, and so is all that still comes, until all go on again. */
 #pragma once
 
 #include <stdbool.h>
@@ -43,14 +44,15 @@ struct backups {
 void backups_init(struct backups *b, uint32_t n_trainers, uint32_t n_backups, size_t n_slices);
 void backups_done(struct backups *b);
 
-/* A trainer's gradient of a slice has arrived; it was computed with `version`, at most the slice's. True: it
- * belongs into the sum, whose first one it is if n_in_sum is 1 now; false: it is dropped. */
+/* A trainer's gradient of a slice has arrived; it was computed with `version`, at most the
+ * slice's. True: it belongs into the sum, whose first one it is if n_in_sum is 1 now;
+ * false: it is dropped. */
 bool backups_arrived(struct backups *b, uint32_t trainer, size_t slice, uint32_t version);
 bool backups_is_complete(const struct backups *b, size_t slice);
 /* The complete sum was applied. Returns the slice's new version. */
 uint32_t backups_updated(struct backups *b, size_t slice);
-/* Of the slices that are DUE to the trainer the last one, which is the first in the arena: it is sent. There
- * must be one. */
+/* Of the slices that are DUE to the trainer the last one, which is the first in the arena: it is
+ * sent. There must be one. */
 size_t backups_send(struct backups *b, uint32_t trainer);
 
 /* One more trainer has left or waits at the barrier; none of its gradients is in a sum. */

@@ -1,6 +1,7 @@
-/* How many slices may be on their way between a server and its trainers, in one direction, and which
- * of them goes next. Without a limit a gang fills the kernel's memory for TCP: 100 trainers that send
- * 61 MB each at once need more than a machine gives, and what it drops then looks like silence. Pure.
+/* How many slices may be on their way between a server and its trainers, in one direction, and
+ * which of them goes next. Without a limit a gang fills the kernel's memory for TCP: 100
+ * trainers that send 61 MB each at once need more than a machine gives, and what it drops then
+ * looks like silence. Pure.
  *
  * Slices are counted over all rounds. For each link: taken <= sent <= ready.
  *
@@ -8,13 +9,14 @@
  *     sent    the trainer has the credit for them, or the server has handed them to the connection
  *     taken   they have arrived
  *
- * At most `max` slices of all links and `max_each` of one are sent and not taken. The next one is of
- * the link that has sent the fewest, the first of several: so the first slices of all trainers are
- * complete first, in trainer order.
+ * At most `max` slices of all links and `max_each` of one are sent and not taken. The next one is
+ * of the link that has sent the fewest, the first of several: so the first slices of all trainers
+ * are complete first, in trainer order.
  *
- * With so few links that each may have max_each, this alone does not keep them together: one whose slices arrive
- * sooner gets ahead, and a shared wire carries what nobody can use yet. Where all wait for the last one, the links
- * are joint: none is sent more than max_each slices beyond those that have arrived of one that has as many to send. */
+ * With so few links that each may have max_each, this alone does not keep them together: one whose
+ * slices arrive sooner gets ahead, and a shared wire carries what nobody can use yet. Where all
+ * wait for the last one, the links are joint: none is sent more than max_each slices beyond those
+ * that have arrived of one that has as many to send. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,7 +27,8 @@
 #define FLOW_BYTES ((size_t)8 << 20)
 #define FLOW_EACH_BYTES ((size_t)4 << 20)
 
-/* What a link holds up for so long counts no more, of so many links at a time: 32 MiB more on their way. */
+/* What a link holds up for so long counts no more, of so many links at a time:
+ * 32 MiB more on their way. */
 #define FLOW_STUCK_NS INT64_C(1000000000)
 #define FLOW_STUCK_LINKS 8u
 
@@ -52,20 +55,23 @@ void flow_init(struct flow *f, uint32_t n_links, size_t slice_bytes);
 /* The limit of one link that flow_init chooses, in slices. */
 uint64_t flow_each(size_t slice_bytes);
 void flow_done(struct flow *f);
-/* All wait for the last link (Sync, gradients): they stay together. With more links the limit of all sees to it. */
+/* All wait for the last link (Sync, gradients): they stay together. With more links the
+ * limit of all sees to it. */
 void flow_join(struct flow *f);
-/* What `n_links` links hold up does not count for the others: so many may stand still while all others go on. */
+/* What `n_links` links hold up does not count for the others: so many may stand still
+ * while all others go on. */
 void flow_widen(struct flow *f, uint32_t n_links);
 
-/* Where not all wait for each one (Async, BoundedStaleness, backups), a link that takes nothing must not hold up the others: call
- * it now and then, a few times a second. A link is stuck when it has slices on their way and takes none for FLOW_STUCK_NS, until it
- * takes one. True: more may go now. */
+/* Where not all wait for each one (Async, BoundedStaleness, backups), a link that takes
+ * nothing must not hold up the others: call it now and then, a few times a second. A link is
+ * stuck when it has slices on their way and takes none for FLOW_STUCK_NS, until it takes one.
+ * True: more may go now. */
 bool flow_look(struct flow *f, int64_t now_ns);
 
 /* Says whether the slice with this number may go. It changes nothing: another one may go before. */
 typedef bool (*flow_may_fn)(void *ctx, uint32_t link, uint64_t number);
-/* Counts the next slice as sent and returns true and its link; its number is links[].sent - 1. False:
- * none may go now. `may` NULL: every slice may. */
+/* Counts the next slice as sent and returns true and its link; its number is links[].sent - 1.
+ * False: none may go now. `may` NULL: every slice may. */
 bool flow_next(struct flow *f, flow_may_fn may, void *ctx, uint32_t *ret_link);
 /* Every slice of the link up to this number, at most `sent`, has arrived. */
 void flow_take(struct flow *f, uint32_t link, uint64_t taken);

@@ -327,8 +327,9 @@ static bool has_cpu(const char *list, int64_t cpu)
     return false;
 }
 
-/* Adds a line of /proc/stat, "cpu7 user nice system idle iowait irq softirq steal guest guest_nice", in ticks;
- * guest time is in user and nice. A line that is none of a CPU in `cpus` adds nothing. */
+/* Adds a line of /proc/stat, "cpu7 user nice system idle iowait irq softirq steal guest
+ * guest_nice", in ticks; guest time is in user and nice. A line that is none of a CPU in
+ * `cpus` adds nothing. */
 static void add_cpu_line(const char *line, size_t len, const char *cpus, struct host_cpu_time *sum,
                          int64_t tick_ns)
 {

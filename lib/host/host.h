@@ -6,9 +6,9 @@
 
 #include <jansson.h>
 
-/* Returns a new object (owned) with host, kernel, clock_source, cpu_governor, gpu_driver, cpu_model,
- * cpu_mhz, caches, cpuset, cgroup_cpu_limit and cgroup_memory_limit. What cannot be read is null. `root` is "" for this
- * machine. */
+/* Returns a new object (owned) with host, kernel, clock_source, cpu_governor, gpu_driver,
+ * cpu_model, cpu_mhz, caches, cpuset, cgroup_cpu_limit and cgroup_memory_limit. What cannot be read
+ * is null. `root` is "" for this machine. */
 json_t *host_environment(const char *root);
 
 /* How the cgroup has throttled this process so far; 0 where it does not say. */
@@ -17,8 +17,8 @@ struct host_throttling {
     uint64_t periods; /* scheduling periods in which it was stopped */
 };
 struct host_throttling host_throttling(const char *root);
-/* How long the CPUs that this process may use (its Cpus_allowed_list) have had work so far, and what of it
- * the hypervisor gave to others, by /proc/stat; both 0 where it does not say. */
+/* How long the CPUs that this process may use (its Cpus_allowed_list) have had work so far, and
+ * what of it the hypervisor gave to others, by /proc/stat; both 0 where it does not say. */
 struct host_cpu_time {
     int64_t busy_ns; /* with steal_ns */
     int64_t steal_ns;

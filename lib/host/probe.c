@@ -1,5 +1,5 @@
-/* See probe.h. The figures have no meaning of their own: they are compared with those of the same program on
- * the same machine. */
+/* See probe.h. The figures have no meaning of their own: they are compared with those of the same
+ * program on the same machine. */
 #include "host/probe.h"
 
 #include <stdlib.h>
@@ -45,7 +45,8 @@ static uint64_t median(struct pieces *p)
     return (uint64_t)p->per_s[p->n / 2];
 }
 
-/* Each multiplication waits for the one before, so neither memory nor the rest of the core matters. */
+/* Each multiplication waits for the one before, so neither memory nor the rest
+ * of the core matters. */
 static uint64_t spin(uint64_t x)
 {
     for (uint32_t i = 0; i < SPINS; i++) {
@@ -76,7 +77,8 @@ static uint64_t probe_copy(size_t bytes, int64_t limit_ns)
 {
     const size_t half = bytes / 2 / COPY_PIECE_BYTES * COPY_PIECE_BYTES,
                  n = half / COPY_PIECE_BYTES;
-    /* Not malloc: all of it goes back at the end, and it is not written before a piece comes to it. */
+    /* Not malloc: all of it goes back at the end, and it is not written before
+     * a piece comes to it. */
     char *from =
         n == 0 ? MAP_FAILED
                : mmap(NULL, 2 * half, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

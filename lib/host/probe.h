@@ -8,8 +8,9 @@
 
 #include "core/record.h"
 
-/* Of one probe. A part begins no piece after its time, so it ends on a machine that stands still, too; but the clock has
- * three at least, or the one that another process interrupted could be all there is. */
+/* Of one probe. A part begins no piece after its time, so it ends on a machine that stands
+ * still, too; but the clock has three at least, or the one that another process interrupted
+ * could be all there is. */
 struct probe_limits {
     int64_t spin_ns, copy_ns;
     size_t copy_bytes; /* of both buffers together */
@@ -19,10 +20,10 @@ struct probe_limits {
 #define PROBE_COPY_MIN_BYTES ((size_t)4 << 20)
 #define PROBE_COPY_MAX_BYTES ((size_t)64 << 20)
 
-/* Twice the last cache, but at most PROBE_COPY_MAX_BYTES and 1/32 of the memory that the cgroup of the machine
- * at `root` allows. */
+/* Twice the last cache, but at most PROBE_COPY_MAX_BYTES and 1/32 of the memory that the cgroup of
+ * the machine at `root` allows. */
 struct probe_limits probe_limits_of(const char *root);
-/* Each figure is the median over its pieces, so that a piece in which another process or machine had the
- * core does not count. No copy is known (0) without memory for it, or where its time is over before a first pass:
- * the machine is that busy. */
+/* Each figure is the median over its pieces, so that a piece in which another process or machine
+ * had the core does not count. No copy is known (0) without memory for it, or where its time is
+ * over before a first pass: the machine is that busy. */
 void probe_run(const struct probe_limits *limits, struct noise_probe *ret);

@@ -1,10 +1,12 @@
-/* How long the threads of this process ran, and how long they were ready to run while another thread had the CPU: the
- * run-queue wait of /proc/self/task/TID/schedstat (its first two numbers, ns; Documentation/scheduler/sched-stats of the
- * kernel). /proc/self/schedstat is of the main thread alone, and getrusage() has no such time.
+/* How long the threads of this process ran, and how long they were ready to run while another
+ * thread had the CPU: the run-queue wait of /proc/self/task/TID/schedstat (its first two numbers,
+ * ns; Documentation/scheduler/sched-stats of the kernel). /proc/self/schedstat is of the main
+ * thread alone, and getrusage() has no such time.
  *
- * A thread that ends takes its numbers with it. So a look keeps them by thread, and the time between two looks is known
- * only if all threads of the first are there at the second. Threads that start and end in between are not seen;
- * benchworker has none between the barrier and the last measured step. */
+ * A thread that ends takes its numbers with it. So a look keeps them by thread, and the time
+ * between two looks is known only if all threads of the first are there at the second.
+ * Threads that start and end in between are not seen; benchworker has none between the
+ * barrier and the last measured step. */
 #pragma once
 
 #include <stdint.h>
@@ -22,8 +24,8 @@ struct run_queue_thread {
 struct run_queue_look {
     VEC(struct run_queue_thread) threads; /* by rising tid */
 };
-/* Takes the place of what *look holds. No threads: this kernel does not count (CONFIG_SCHED_INFO), or hides it. `root` is
- * "" for this machine. Reads a file for each thread: about 10 us each. */
+/* Takes the place of what *look holds. No threads: this kernel does not count (CONFIG_SCHED_INFO),
+ * or hides it. `root` is "" for this machine. Reads a file for each thread: about 10 us each. */
 void run_queue_look(const char *root, struct run_queue_look *look);
 void run_queue_look_done(struct run_queue_look *look);
 

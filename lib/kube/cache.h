@@ -2,10 +2,10 @@
  * read by whoever decides. An object of the same name with a new uid is another object: the change
  * is reported as a removal and an addition.
  *
- * There may be ten thousand. So an object is a tree of JSON only for the call that reports its change; in
- * between it is one packed block (packed.h) of what its owner's prune has left, and its readers get a new
- * tree when they ask (kube_cache_json). What a reader asks of all objects again and again is kept beside it
- * as a mark. */
+ * There may be ten thousand. So an object is a tree of JSON only for the call that reports its
+ * change; in between it is one packed block (packed.h) of what its owner's prune has left, and its
+ * readers get a new tree when they ask (kube_cache_json). What a reader asks of all objects again
+ * and again is kept beside it as a mark. */
 #pragma once
 
 #include <stdbool.h>
@@ -68,8 +68,8 @@ json_t *kube_cache_json(const struct kube_cache *c, const struct kube_entry *e);
 /* Prunes the object and keeps a copy. An object without a name is ignored (false). */
 bool kube_cache_put(struct kube_cache *c, json_t *object);
 void kube_cache_remove(struct kube_cache *c, json_t *object);
-/* A complete list: begin, add each object, end. Nothing changes before the end, which puts what is new
- * and removes objects that were not added. Of an unchanged object nothing is kept meanwhile. */
+/* A complete list: begin, add each object, end. Nothing changes before the end, which puts what is
+ * new and removes objects that were not added. Of an unchanged object nothing is kept meanwhile. */
 void kube_cache_begin_list(struct kube_cache *c); /* drops one that has not ended */
 void kube_cache_add_listed(struct kube_cache *c, json_t *object);
 void kube_cache_end_list(struct kube_cache *c);

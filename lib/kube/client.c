@@ -200,8 +200,8 @@ static bool needs_guard(const struct kube_call *call)
     return call->req.priority != KUBE_URGENT && call->req.method != KUBE_GET;
 }
 
-/* Starts the timer for the waiting call that is due first. Calls that wait for room need no timer: an
- * answer makes room. */
+/* Starts the timer for the waiting call that is due first. Calls that wait for room need no timer:
+ * an answer makes room. */
 static void arm(struct kube_client *c)
 {
     if (c->is_closing) {
@@ -442,8 +442,8 @@ static struct kube_stream *next_left_over(const struct kube_client *c)
     return NULL;
 }
 
-/* A server that shuts down stops listening at once, but leaves its streams open and silent for up to a
- * minute. When it is back, or another replaces it, those streams have ended. */
+/* A server that shuts down stops listening at once, but leaves its streams open and silent for up
+ * to a minute. When it is back, or another replaces it, those streams have ended. */
 static void notice_outage(struct kube_client *c, const struct kube_response *res)
 {
     if (res->failure == KUBE_UNREACHABLE) {
@@ -558,7 +558,8 @@ static struct kube_stream *next_stream(const struct kube_client *c)
 
 /* --- silence --- */
 
-/* The timer asks again: after a failure at once (nobody listens, no credentials) the silence goes on. */
+/* The timer asks again: after a failure at once (nobody listens, no credentials)
+ * the silence goes on. */
 static void on_health(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     (void)r; /* any answer is one, and after a time-out the transport has left these connections */
@@ -622,8 +623,8 @@ static void on_timer(uv_timer_t *timer)
 {
     struct kube_client *c = timer->data;
     const int64_t now_ns = now();
-    /* If a request cannot be started, its callback may cancel others or free the client. The client's
-     * memory stays until its handles have closed, with empty lists. */
+    /* If a request cannot be started, its callback may cancel others or free the client. The
+     * client's memory stays until its handles have closed, with empty lists. */
     for (struct kube_call *call; (call = next_call(c, now_ns)) != NULL && may_send(c);) {
         call_start(call);
     }

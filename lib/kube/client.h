@@ -34,13 +34,13 @@ struct kube_client_params {
     const char *user_agent;           /* "benchd/0.1.0"; the machine's kind is added */
     unsigned max_in_flight;           /* of KUBE_NORMAL calls (PROMPT: 8), the rest queues; 0: 32 */
     uint64_t seed;                    /* of back-off jitter */
-    /* For credential plugins: what they inherit (environ; NULL: nothing), and whether a person is at
-     * our standard input. */
+    /* For credential plugins: what they inherit (environ; NULL: nothing), and whether a person is
+     * at our standard input. */
     char *const *environment;
     bool is_interactive;
     uint64_t plugin_timeout_ms; /* 0: a minute, or ten for a person */
-    /* A connection with streams that has said nothing for so long is asked, and its streams end unless
-     * an answer comes in half of that time. 0: 15 s. */
+    /* A connection with streams that has said nothing for so long is asked, and its streams end
+     * unless an answer comes in half of that time. 0: 15 s. */
     int64_t silence_ns;
     /* NULL, or called from the loop; it must not free the client. */
     void (*on_notice)(void *ctx, enum kube_notice notice, const char *text);
@@ -51,8 +51,9 @@ int kube_client_new(const struct kube_client_params *params, struct kube_client 
 void kube_client_free(struct kube_client *c);
 struct uv_loop_s *kube_client_loop(const struct kube_client *c);
 
-/* Called right before a request that changes something is sent, unless it is KUBE_URGENT; while it returns false, the
- * request waits. For a leader that may have lost its Lease while the process was stopped. */
+/* Called right before a request that changes something is sent, unless it is KUBE_URGENT; while
+ * it returns false, the request waits. For a leader that may have lost its Lease while the
+ * process was stopped. */
 void kube_client_set_guard(struct kube_client *c, bool (*may_write)(void *ctx), void *ctx);
 
 /* What goes over the wire, for /metrics. */
@@ -69,14 +70,14 @@ struct kube_call_options {
     size_t max_bytes;   /* of the answer; 0: 16 MiB */
     int64_t timeout_ns; /* of each attempt to send it; 0: 30 s */
     unsigned max_tries; /* 0: KUBE_RETRY_TRIES; 1: no retry, except after a refused token */
-    /* For a body that need not be held: pieces of a 2xx as they come, without a limit; the answer's body is
-     * empty. on_again: the request is sent again, so its body begins anew. Both or none; they get the ctx
-     * of the call, which may be cancelled in on_data. */
+    /* For a body that need not be held: pieces of a 2xx as they come, without a limit; the answer's
+     * body is empty. on_again: the request is sent again, so its body begins anew. Both or none;
+     * they get the ctx of the call, which may be cancelled in on_data. */
     void (*on_data)(void *ctx, const char *data, size_t len);
     void (*on_again)(void *ctx);
 };
-/* r: 0 for 2xx, else the result of kube_check(), with its text in *err (never NULL). `res` is borrowed
- * for the call; its failure is KUBE_ANSWERED if the server responded. */
+/* r: 0 for 2xx, else the result of kube_check(), with its text in *err (never NULL). `res` is
+ * borrowed for the call; its failure is KUBE_ANSWERED if the server responded. */
 typedef void (*kube_done_fn)(void *ctx, int r, const struct kube_response *res,
                              const struct err *err);
 /* Takes *req (empty afterwards). options NULL: the defaults. */
@@ -93,8 +94,8 @@ struct kube_stream_ops {
     /* All but on_end may be NULL. on_open: the headers of a 2xx have arrived. */
     void (*on_open)(void *ctx, const struct kube_response *res);
     void (*on_data)(void *ctx, const char *data, size_t len);
-    /* Last callback. r 0: ended by the server after a 2xx. The client retries a stream only after the
-     * server refused its credentials and there are others to try. */
+    /* Last callback. r 0: ended by the server after a 2xx. The client retries a stream only after
+     * the server refused its credentials and there are others to try. */
     void (*on_end)(void *ctx, int r, const struct kube_response *res, const struct err *err);
 };
 /* No timeout: the owner must detect silence. Takes *req. */

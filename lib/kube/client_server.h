@@ -10,6 +10,6 @@
  * connect to (else NULL); both owned. *ret_is_here: it is "localhost" or a loopback address. */
 int client_server(const struct kube_config *config, char **ret_base_url, char **ret_connect_to,
                   bool *ret_is_here, struct err *err);
-/* The proxy of the configuration as libcurl wants it, owned; *ret is NULL without one. The proxy resolves
- * names, and ports have the defaults that Go's programs use. -EINVAL. */
+/* The proxy of the configuration as libcurl wants it, owned; *ret is NULL without one. The proxy
+ * resolves names, and ports have the defaults that Go's programs use. -EINVAL. */
 int client_proxy(const struct kube_config *config, char **ret, struct err *err);

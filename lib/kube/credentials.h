@@ -17,8 +17,8 @@ struct kube_credentials {
 
 void kube_credentials_init(struct kube_credentials *c, const char *fixed, const char *file);
 void kube_credentials_done(struct kube_credentials *c);
-/* *ret is borrowed until the next call; NULL: send no token. If the file cannot be read any more, the
- * last token stays in use; -Exxx only if there never was one. */
+/* *ret is borrowed until the next call; NULL: send no token. If the file cannot be read any more,
+ * the last token stays in use; -Exxx only if there never was one. */
 int kube_credentials_get(struct kube_credentials *c, int64_t now_ns, const char **ret,
                          struct err *err);
 /* The server refused the token: the next get reads the file. */

@@ -1,8 +1,8 @@
 /* See curl_load.h. Edge file: loads a library.
  *
- * Options and what they are set to: libcurl's functions with an ellipsis take one argument, an integer or a
- * pointer of the size of a register (curl_off_t, long and pointers are, where this is built), so that one
- * pointer passes all of them on. */
+ * Options and what they are set to: libcurl's functions with an ellipsis take one argument, an
+ * integer or a pointer of the size of a register (curl_off_t, long and pointers are, where this is
+ * built), so that one pointer passes all of them on. */
 #define CURL_DISABLE_TYPECHECK 1 /* its macros have the names of functions that are defined here */
 #include "kube/curl_load.h"
 

@@ -186,8 +186,8 @@ static void on_timer(uv_timer_t *timer)
 static void on_process_exit(uv_process_t *process, int64_t exit_code, int signal)
 {
     struct kube_plugin *p = process->data;
-    /* What it started may not have obeyed; its group has its number as long as one lives. Without a group of its own the
-     * number is free again, maybe another process's. */
+    /* What it started may not have obeyed; its group has its number as long as one lives. Without a
+     * group of its own the number is free again, maybe another process's. */
     if (p->is_term_sent && !p->params.is_interactive) {
         send_signal(p, SIGKILL);
     }

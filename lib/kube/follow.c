@@ -84,8 +84,8 @@ static void on_end(void *ctx, int r, const struct kube_response *res, const stru
     if (f->params.on_break != NULL) {
         f->params.on_break(f->params.ctx);
     }
-    /* After the container's end a node that refuses keeps refusing, so there is no reason to wait; a
-     * server that is unreachable may come back. */
+    /* After the container's end a node that refuses keeps refusing, so there is no reason to wait;
+     * a server that is unreachable may come back. */
     wake_in(f, f->has_container_ended && is_answer
                    ? 0
                    : (uint64_t)(kube_backoff_next(&f->backoff) / NS_PER_MS));

@@ -10,8 +10,8 @@ struct kube_follow_params {
     const char *ns, *pod;
     const char *container; /* NULL: the only one */
     kube_line_fn on_line;
-    /* A stream ended too early, or could not be opened, and another follows: lines may have been written
-     * meanwhile. May be NULL. */
+    /* A stream ended too early, or could not be opened, and another follows: lines may have been
+     * written meanwhile. May be NULL. */
     void (*on_break)(void *ctx);
     /* Last callback: the log is complete or cannot be read any more. 0: the container and then the
      * stream have ended; -ENOENT the pod is gone; -EACCES no right; -ETIMEDOUT the stream was still

@@ -14,7 +14,8 @@ void kube_informer_free(struct kube_informer *i);
 const struct kube_reflector *kube_informer_reflector(const struct kube_informer *i);
 const struct kube_cache *kube_informer_cache(const struct kube_informer *i);
 
-/* Since it was made. A watch ends by itself every few minutes, so both grow slowly on a good day. */
+/* Since it was made. A watch ends by itself every few minutes, so both grow
+ * slowly on a good day. */
 struct kube_informer_stats {
     uint64_t lists;   /* begun; each page counts */
     uint64_t watches; /* begun */

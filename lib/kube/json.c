@@ -82,8 +82,8 @@ static size_t array_length(const char *data, size_t len)
 }
 
 /* *ret: the text with every list under `name` emptied; false: there is no such list. Works on the
- * compact JSON that the API server writes. Inside a string the key's quotes would be escaped; after a
- * backslash the match is the end of another key. */
+ * compact JSON that the API server writes. Inside a string the key's quotes would be escaped; after
+ * a backslash the match is the end of another key. */
 static bool empty_lists(const char *data, size_t len, const char *name, struct buf *ret)
 {
     _cleanup_(freep) char *key = xasprintf("\"%s\":[", name);
@@ -129,8 +129,8 @@ int kube_json_load_lean(const char *data, size_t len, const char *skip, json_t *
 
 /* ---- lists ---- */
 
-/* The text between the brackets of the object's own "items"; false: it is not found. Only a key is followed
- * by a colon, and only the object's own are at depth 1. */
+/* The text between the brackets of the object's own "items"; false: it is not found. Only a key is
+ * followed by a colon, and only the object's own are at depth 1. */
 static bool find_items(const char *data, size_t len, size_t *ret_from, size_t *ret_to)
 {
     static const char key[] = "\"items\":[";

@@ -37,8 +37,8 @@ struct kube_lease {
     int64_t skew_ms;      /* by how much the server's clock is ahead of the local one */
     unsigned at_once;     /* requests in a row without a pause */
     int64_t renewed_ns;   /* when the last successful renewal was sent */
-    /* The oldest date that the server can know: of that renewal, and of those sent since, whose answers may be
-     * lost. 0: no renewal has succeeded. */
+    /* The oldest date that the server can know: of that renewal, and of those sent since, whose
+     * answers may be lost. 0: no renewal has succeeded. */
     int64_t oldest_unix_ns;
 
     json_t *seen;        /* the object as last received, NULL: unknown */
@@ -275,9 +275,9 @@ static int64_t renew_time_ns(const json_t *lease)
     return text == NULL || kube_time_parse(text, strlen(text), &unix_ns) < 0 ? 0 : unix_ns;
 }
 
-/* The server has forgotten a renewal that it acknowledged: its state comes from a backup. Versions may have
- * gone back with it, and watches from a version that is not reached again say nothing. A new process
- * lists. */
+/* The server has forgotten a renewal that it acknowledged: its state comes from a backup. Versions
+ * may have gone back with it, and watches from a version that is not reached again say nothing. A
+ * new process lists. */
 static bool is_restored(const struct kube_lease *l)
 {
     const int64_t found_ns = renew_time_ns(l->seen);

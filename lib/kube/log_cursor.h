@@ -1,11 +1,12 @@
 /* A pod's log as lines without duplicates, over any number of connections. Does no I/O. Used by
  * follow.c.
  *
- * A log stream may end while the container runs. The next stream starts at the second of the last line,
- * because the server ignores fractions, so some lines come again. Each line carries the node's time
- * stamp (timestamps=true). Of a reopened stream, lines older than the last one kept are dropped, and as
- * many lines of exactly that time as were kept. If none of those comes again, the log was rotated meanwhile
- * (the kubelet reads the newest file only), and KUBE_LOG_GAP is passed on as a line. */
+ * A log stream may end while the container runs. The next stream starts at the second of the last
+ * line, because the server ignores fractions, so some lines come again. Each line carries the
+ * node's time stamp (timestamps=true). Of a reopened stream, lines older than the last one kept
+ * are dropped, and as many lines of exactly that time as were kept. If none of those comes again,
+ * the log was rotated meanwhile (the kubelet reads the newest file only), and KUBE_LOG_GAP is
+ * passed on as a line. */
 #pragma once
 
 #include <stdbool.h>

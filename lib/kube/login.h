@@ -4,8 +4,8 @@
  *     ^                          |                 | refused, or over
  *     |<-----5 s later---- FAILED <-- failure      '--next request: START--> RUNNING
  *
- * A server that refuses what the plugin has just answered is not a reason to run it in a loop: after a
- * refusal it runs once in 10 s at most. */
+ * A server that refuses what the plugin has just answered is not a reason to run it in a loop:
+ * after a refusal it runs once in 10 s at most. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,6 @@
-/* See packed.h. A value is a head (kind, number), the number in more bytes if it is large, and then as many
- * bytes (a text), values (an array) or pairs of key and value (an object) as the number says. */
+/* See packed.h. A value is a head (kind, number), the number in more bytes if it is
+ * large, and then as many bytes (a text), values (an array) or pairs of key and value (an
+ * object) as the number says. */
 #include "kube/packed.h"
 
 #include <assert.h>

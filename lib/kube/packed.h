@@ -1,10 +1,10 @@
-/* JSON in few bytes, for who keeps thousands of objects and reads one now and then: one block an object
- * instead of a tree of small ones. Pure. Used by cache.c.
+/* JSON in few bytes, for who keeps thousands of objects and reads one now and then: one block an
+ * object instead of a tree of small ones. Pure. Used by cache.c.
  *
- * Objects of one kind say the same again and again (keys, labels, images). Such texts are words: kept
- * once, with a count of their uses, in a struct kube_words that all objects share. A key is a word at
- * once, a value when a second object says it: an object that is packed again has said its own before. What a
- * packed object says in `own` (its name, say) costs a byte. */
+ * Objects of one kind say the same again and again (keys, labels, images). Such texts are words:
+ * kept once, with a count of their uses, in a struct kube_words that all objects share. A key is a
+ * word at once, a value when a second object says it: an object that is packed again has said its
+ * own before. What a packed object says in `own` (its name, say) costs a byte. */
 #pragma once
 
 #include <stdint.h>
@@ -31,7 +31,8 @@ struct kube_words {
 };
 void kube_words_done(struct kube_words *w);
 
-/* Texts that are kept beside the packed object, and are often in it; the first one tells it from others. */
+/* Texts that are kept beside the packed object, and are often in it; the first one
+ * tells it from others. */
 #define KUBE_PACK_OWN 3
 struct kube_pack_own {
     const char *text[KUBE_PACK_OWN];

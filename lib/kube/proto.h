@@ -1,11 +1,13 @@
-/* Objects that the API server has written as protobuf, as the trees that its JSON would be. It has every state
- * of a pod in this form for the nodes, the scheduler and the controllers; JSON it would make for us alone. A
- * shape names the fields that are read; the others are skipped where they stand. Pure.
+/* Objects that the API server has written as protobuf, as the trees that its JSON would be. It
+ * has every state of a pod in this form for the nodes, the scheduler and the controllers; JSON
+ * it would make for us alone. A shape names the fields that are read; the others are skipped
+ * where they stand. Pure.
  *
- * The form: protobuf.dev/programming-guides/encoding. What is in it: generated.proto beside each package of
- * k8s.io/api and k8s.io/apimachinery; numbers of fields never change. An object outside a watch, and each object
- * inside one, is "k8s" and a zero, and then a message Unknown: the kind, and the object's own bytes
- * (kubernetes.io/docs/reference/using-api/api-concepts, "Kubernetes Protobuf encoding"). */
+ * The form: protobuf.dev/programming-guides/encoding. What is in it: generated.proto beside each
+ * package of k8s.io/api and k8s.io/apimachinery; numbers of fields never change. An object outside
+ * a watch, and each object inside one, is "k8s" and a zero, and then a message Unknown: the kind,
+ * and the object's own bytes (kubernetes.io/docs/reference/using-api/api-concepts, "Kubernetes
+ * Protobuf encoding"). */
 #pragma once
 
 #include <stdbool.h>
@@ -22,7 +24,8 @@ enum kube_proto_kind {
     KUBE_PROTO_TEXT,
     KUBE_PROTO_INTEGER,
     KUBE_PROTO_BOOL,
-    KUBE_PROTO_TIME, /* seconds since 1970, "2026-11-20T08:52:51Z"; a date that is not set is left out */
+    /* seconds since 1970, "2026-11-20T08:52:51Z"; a date that is not set is left out */
+    KUBE_PROTO_TIME,
     KUBE_PROTO_OBJECT, /* of `shape` */
     KUBE_PROTO_TEXTS,  /* an object of texts: labels */
     KUBE_PROTO_AMOUNTS /* the same of resource.Quantity: limits */
@@ -50,13 +53,16 @@ extern const struct kube_proto_shape kube_proto_metadata;
 
 /* Does an answer begin as protobuf does? */
 bool kube_proto_is(const char *data, size_t len);
-/* May a watch begin so? JSON begins with '{'. Of a watch the first of four bytes of length is meant. */
+/* May a watch begin so? JSON begins with '{'. Of a watch the first of four
+ * bytes of length is meant. */
 bool kube_proto_is_watch(char first);
 
-/* A message of `shape`, without envelope; *ret is owned. Text that is no UTF-8 has '?' for each wrong byte. -EPROTO. */
+/* A message of `shape`, without envelope; *ret is owned. Text that is no UTF-8 has '?' for each
+ * wrong byte. -EPROTO. */
 int kube_proto_message(const struct kube_proto_shape *shape, const char *data, size_t len,
                        json_t **ret, struct err *err);
-/* An object in its envelope: a Status, or else one of `shape` (NULL: a Status only). It has "kind". -EPROTO. */
+/* An object in its envelope: a Status, or else one of `shape` (NULL: a Status only). It
+ * has "kind". -EPROTO. */
 int kube_proto_object(const struct kube_proto_shape *shape, const char *data, size_t len,
                       json_t **ret, struct err *err);
 /* As kube_json_load_list, of items of `shape`. */

@@ -275,9 +275,9 @@ static bool is_first_refused(const struct kube_reflector *r, int code)
 static void fail_list(struct kube_reflector *r, int64_t now_ns, int code,
                       const struct kube_response *res)
 {
-    /* A 410 for a continue token that is too old, or a page that cannot be read: list from the start.
-     * The back-off applies to the first such failure, too; otherwise a server that always answers so
-     * would be asked in a busy loop. */
+    /* A 410 for a continue token that is too old, or a page that cannot be read: list from the
+     * start. The back-off applies to the first such failure, too; otherwise a server that always
+     * answers so would be asked in a busy loop. */
     free(r->continue_token);
     r->continue_token = NULL;
     if (is_first_refused(r, code)) {

@@ -9,12 +9,13 @@
  *     |  '---- failed -----'                   |  '-- failed, EOF ---'
  *     '---- 410 anywhere, two empty watches, two silences, many failures, time for a fresh list
  *
- * Deletions that no watch reported appear as removals at the end of the next list. A list replaces the
- * cache only when its last page has arrived.
+ * Deletions that no watch reported appear as removals at the end of the next list. A list replaces
+ * the cache only when its last page has arrived.
  *
- * With first_field_selector, a list of those objects alone comes before the first list of all, once: its
- * objects are in the cache, and reported, while thousands of others are still on their way. Nothing is
- * removed by it and nothing watched before the list of all has come. If it fails, it is left out. */
+ * With first_field_selector, a list of those objects alone comes before the first list of all,
+ * once: its objects are in the cache, and reported, while thousands of others are still on their
+ * way. Nothing is removed by it and nothing watched before the list of all has come. If it
+ * fails, it is left out. */
 #pragma once
 
 #include <stdbool.h>
@@ -62,8 +63,9 @@ struct kube_reflector;
 struct kube_reflector *kube_reflector_new(const struct kube_reflector_params *params);
 void kube_reflector_free(struct kube_reflector *r);
 
-/* Call until it returns WAIT: at the start, after each function below, and at the deadline. *ret_request
- * is written for LIST and WATCH only, and owned by the caller; *ret_deadline_ns always (or INT64_MAX). */
+/* Call until it returns WAIT: at the start, after each function below, and at the deadline.
+ * *ret_request is written for LIST and WATCH only, and owned by the caller; *ret_deadline_ns
+ * always (or INT64_MAX). */
 enum kube_reflector_need kube_reflector_next(struct kube_reflector *r, int64_t now_ns,
                                              struct kube_request *ret_request,
                                              int64_t *ret_deadline_ns);
@@ -81,7 +83,8 @@ void kube_reflector_watch_end(struct kube_reflector *r, int64_t now_ns,
 const struct kube_cache *kube_reflector_cache(const struct kube_reflector *r);
 /* A first list is complete. It stays true: an old state is better than none. */
 bool kube_reflector_is_synced(const struct kube_reflector *r);
-/* Of first_field_selector, the list of those objects has come, or else that of all. Stays true, too. */
+/* Of first_field_selector, the list of those objects has come, or else that of
+ * all. Stays true, too. */
 bool kube_reflector_has_first(const struct kube_reflector *r);
 /* The latest failure, NULL after the next success; for readyz and conditions. */
 const struct err *kube_reflector_error(const struct kube_reflector *r);

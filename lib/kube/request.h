@@ -31,8 +31,8 @@ struct kube_request {
     char *header; /* one more line, "Name: value"; owned, NULL: none */
     char *what;   /* "create pod 'x'", for messages; owned */
     enum kube_priority priority;
-    bool
-        is_repeatable; /* may be sent again after the answer was lost: true for all builders below */
+    /* may be sent again after the answer was lost: true for all builders below */
+    bool is_repeatable;
 };
 void kube_request_done(struct kube_request *req);
 
@@ -46,8 +46,8 @@ extern const struct kube_resource kube_pods, kube_services, kube_secrets, kube_c
     kube_events, kube_leases, kube_network_policies, kube_endpoint_slices, kube_benchmarks,
     kube_benchmark_runs;
 
-/* Of a BenchmarkRun: benchctl writes it before it deletes the object, and benchd then erases the run's
- * results at once. */
+/* Of a BenchmarkRun: benchctl writes it before it deletes the object, and benchd then erases the
+ * run's results at once. */
 #define KUBE_ERASE_ANNOTATION "benchd.io/erase"
 #define KUBE_ERASE_NOW "Now"
 /* On a BenchmarkRun that is no run: when it is deleted, the results of the run with this uid go. */
@@ -81,8 +81,8 @@ void kube_request_update(const struct kube_resource *res, const char *ns, const 
 void kube_request_delete(const struct kube_resource *res, const char *ns, const char *name,
                          const char *uid, int64_t grace_s, struct kube_request *ret);
 /* Server-side apply by `manager`, forced. subresource: "status", or NULL for the object itself.
- * `object` needs apiVersion, kind and metadata.name. With metadata.uid an object that is gone or was
- * replaced is not created again: -ESTALE. */
+ * `object` needs apiVersion, kind and metadata.name. With metadata.uid an object that is gone or
+ * was replaced is not created again: -ESTALE. */
 void kube_request_apply(const struct kube_resource *res, const char *ns, const char *subresource,
                         const char *manager, const json_t *object, struct kube_request *ret);
 /* JSON merge patch: changes a field of an object that must exist (-ENOENT). */

@@ -1,5 +1,5 @@
-/* When a request is sent again, and after how long: one table by code. Pure: random numbers come from
- * a seed, and the caller does the waiting.
+/* When a request is sent again, and after how long: one table by code. Pure: random numbers come
+ * from a seed, and the caller does the waiting.
  *
  *   no connection, timeout, broken        repeatable requests: back off
  *   429, 5xx with Retry-After             that long, plus jitter

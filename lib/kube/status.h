@@ -1,8 +1,8 @@
 /* Answers of the API server as errors that a person can act on. Pure.
  *
  * Bodies of failures are not always Status objects: fairness answers 429 as plain text, proxies
- * send HTML, an unreachable kubelet gives a Status without reason. The HTTP code decides; the reason
- * only distinguishes causes that share a code. */
+ * send HTML, an unreachable kubelet gives a Status without reason. The HTTP code decides; the
+ * reason only distinguishes causes that share a code. */
 #pragma once
 
 #include <stdbool.h>
@@ -49,7 +49,8 @@ void kube_status_read(const char *content_type, const char *body, size_t len, in
 /* The same for the object of an ERROR event; its code, 0 if it has none. */
 int kube_status_read_object(const json_t *object, struct kube_status *ret);
 
-/* A 403 of the authoriser: the account lacks a right, whatever was sent. Admission also answers 403. */
+/* A 403 of the authoriser: the account lacks a right, whatever was sent.
+ * Admission also answers 403. */
 bool kube_lacks_right(const struct kube_response *res);
 
 /* 0 for 2xx. Else -Exxx and a text: what was tried, what came back, what to do next.

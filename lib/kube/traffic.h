@@ -1,8 +1,8 @@
-/* What the API server answered, and how long it took, counted for /metrics. Plain data of a fixed size:
- * codes and kinds that are not in the lists count as "other". client.c counts; pure.
+/* What the API server answered, and how long it took, counted for /metrics. Plain data of a fixed
+ * size: codes and kinds that are not in the lists count as "other". client.c counts; pure.
  *
- * A try counts when its answer is there: a request that is sent again counts twice. A watch or a followed
- * log counts when its headers have arrived. What was cancelled does not count. */
+ * A try counts when its answer is there: a request that is sent again counts twice. A watch or a
+ * followed log counts when its headers have arrived. What was cancelled does not count. */
 #pragma once
 
 #include "base/histogram.h"

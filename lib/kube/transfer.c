@@ -159,7 +159,8 @@ static size_t on_write(char *data, size_t size, size_t n, void *ctx)
     return len;
 }
 
-/* On every new socket. Keep-alive alone does not notice a lost peer while data is unacknowledged. */
+/* On every new socket. Keep-alive alone does not notice a lost peer while
+ * data is unacknowledged. */
 static int on_new_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
 {
     (void)purpose;
@@ -173,7 +174,8 @@ static int on_new_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
 
 /* --- options --- */
 
-/* curl 7.88 knows every option below, so this fails only without memory; `code` keeps the failure. */
+/* curl 7.88 knows every option below, so this fails only without memory;
+ * `code` keeps the failure. */
 #define SET(option, value)                                                                         \
     code = code != CURLE_OK ? code : curl_easy_setopt(t->item.easy, option, value)
 
@@ -444,8 +446,8 @@ static void deliver_pieces(struct kube_transfer *t, const bool *is_gone)
 }
 
 /* The server may answer before it has read the request's body (429, 401). If the whole answer has
- * arrived when curl 7.88 has sent the body, curl waits for the socket instead of reading its buffer.
- * Pausing and resuming makes it read the buffer. */
+ * arrived when curl 7.88 has sent the body, curl waits for the socket instead of reading its
+ * buffer. Pausing and resuming makes it read the buffer. */
 static void look_again(struct kube_transfer *t)
 {
     (void)curl_easy_pause(t->item.easy,

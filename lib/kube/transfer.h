@@ -1,7 +1,8 @@
 /* One HTTP request over a transport, and its answer. Used by client.c only, which adds what
  * Kubernetes means: retries, credentials, the queue.
  *
- * A transfer frees itself after on_done; until then kube_transfer_cancel may be called at any time. */
+ * A transfer frees itself after on_done; until then kube_transfer_cancel may
+ * be called at any time. */
 #pragma once
 
 #include <stdbool.h>

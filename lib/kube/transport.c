@@ -1,4 +1,5 @@
-/* curl's multi handles on the loop, see transport.h and transport_internal.h. Edge file: libcurl, libuv. */
+/* curl's multi handles on the loop, see transport.h and transport_internal.h. Edge
+ * file: libcurl, libuv. */
 #include "kube/transport.h"
 
 #include <assert.h>
@@ -90,8 +91,8 @@ static void collect_finished(struct pool *p)
 static void deliver(struct pool *p)
 {
     collect_finished(p);
-    /* A callback may cancel any transfer, or free the transport. So each step starts from the list; the
-     * pool's memory stays until its handles have closed. */
+    /* A callback may cancel any transfer, or free the transport. So each step starts from the list;
+     * the pool's memory stays until its handles have closed. */
     for (struct pool_item *item; (item = TAILQ_FIRST(&p->ready)) != NULL;) {
         TAILQ_REMOVE(&p->ready, item, in_ready);
         item->is_ready = false;

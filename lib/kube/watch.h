@@ -1,5 +1,6 @@
-/* Parses the bytes of a watch into events: one JSON object a line, or protobuf in frames (four bytes of
- * length, then an event). Does no I/O: bytes may arrive split anywhere. Used by reflector.c. */
+/* Parses the bytes of a watch into events: one JSON object a line, or protobuf in frames
+ * (four bytes of length, then an event). Does no I/O: bytes may arrive split anywhere.
+ * Used by reflector.c. */
 #pragma once
 
 #include <stddef.h>
@@ -31,6 +32,7 @@ void kube_watch_parser_init(struct kube_watch_parser *p, size_t line_max, kube_e
 void kube_watch_parser_done(struct kube_watch_parser *p);
 /* Drops what is incomplete: a new stream begins. */
 void kube_watch_parser_reset(struct kube_watch_parser *p);
-/* -E2BIG a line or frame is too long, -EPROTO not an event, or what on_event returned: the stream is unusable. */
+/* -E2BIG a line or frame is too long, -EPROTO not an event, or what on_event returned:
+ * the stream is unusable. */
 int kube_watch_parser_feed(struct kube_watch_parser *p, const char *data, size_t len,
                            struct err *err);

@@ -35,8 +35,8 @@ static void drop_texts(struct attempt_row *row)
     }
 }
 
-/* The replicas of one point's attempts, into rows that were read without: all attempts that these are, in their order.
- * One that has ended since is left out, as if it had not. */
+/* The replicas of one point's attempts, into rows that were read without: all attempts that these
+ * are, in their order. One that has ended since is left out, as if it had not. */
 static int read_point(struct store *s, const char *uid, uint32_t point, struct attempt_row *rows,
                       size_t n_rows, struct err *err)
 {
@@ -101,8 +101,8 @@ static int add_points(struct store *s, const char *uid, const struct run_def *de
     return r;
 }
 
-/* At once, or of many replicas point by point. Without replicas at the end where they are too many to be kept and nobody
- * wants them. */
+/* At once, or of many replicas point by point. Without replicas at the end where they are too many
+ * to be kept and nobody wants them. */
 static int load_rows(struct store *s, const struct run_row *row, const struct run_def *def,
                      enum figures_of of, struct run_result *ret, struct err *err)
 {

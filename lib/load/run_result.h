@@ -1,5 +1,6 @@
-/* The result of a stored run: from the figures that the store keeps since the run ended, or from its rows, with the same
- * outcome. Figures are made by the code that reads them (result/figures_version.h); those of other code are passed over. */
+/* The result of a stored run: from the figures that the store keeps since the run ended, or from
+ * its rows, with the same outcome. Figures are made by the code that reads them
+ * (result/figures_version.h); those of other code are passed over. */
 #pragma once
 
 #include "base/err.h"
@@ -22,11 +23,12 @@ struct run_result {
 };
 void run_result_done(struct run_result *r);
 
-/* `def` is that of the row, or one of a run with the same definition and CPUs; borrowed for the result's life. */
+/* `def` is that of the row, or one of a run with the same definition and CPUs; borrowed
+ * for the result's life. */
 int run_result_load(struct store *s, const struct run_row *row, const struct run_def *def,
                     enum figures_of of, struct run_result *ret, struct err *err);
-/* The same, and stores the figures of a run that has ended where there are none. Where that fails (a store that cannot be
- * written, a run that goes on) they are made again next time. */
+/* The same, and stores the figures of a run that has ended where there are none. Where that fails
+ * (a store that cannot be written, a run that goes on) they are made again next time. */
 int run_result_load_and_keep(struct store *s, const struct run_row *row, const struct run_def *def,
                              enum figures_of of, struct run_result *ret, struct err *err);
 

@@ -1,4 +1,5 @@
-/* Which rule that ships reads an output for which the definition has none, or one that misses. Pure. */
+/* Which rule that ships reads an output for which the definition has none, or
+ * one that misses. Pure. */
 #pragma once
 
 #include <stddef.h>

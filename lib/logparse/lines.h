@@ -28,6 +28,6 @@ void log_lines_feed(struct log_lines *l, const char *data, size_t len);
 void log_lines_end(struct log_lines *l);
 
 /* What launchers put before the lines of many processes: "[1,3]<stdout>:", "[host@1,3]<stderr>: ",
- * "[3]<stdout>:" (Open MPI, Horovod), "[default3]:", "[rank3]:" (torchrun), "[rank3] ", "[Rank 3] ". Returns its length, 0: none;
- * *ret_rank: 3, or unchanged. */
+ * "[3]<stdout>:" (Open MPI, Horovod), "[default3]:", "[rank3]:" (torchrun), "[rank3] ", "[Rank 3]
+ * ". Returns its length, 0: none; *ret_rank: 3, or unchanged. */
 size_t log_prefix_len(const char *line, size_t len, int64_t *ret_rank);

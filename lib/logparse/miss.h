@@ -1,5 +1,5 @@
-/* What to say of a log in which no line matched: its last lines, and the line that came nearest to a
- * pattern. Bounded memory. Pure. */
+/* What to say of a log in which no line matched: its last lines, and the line that came nearest to
+ * a pattern. Bounded memory. Pure. */
 #pragma once
 
 #include <stddef.h>

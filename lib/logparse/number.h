@@ -11,12 +11,12 @@ bool log_number(const char *text, size_t len, double *ret);
 /* "1:02:03.5" and "02:03" in seconds. */
 bool log_clock(const char *text, size_t len, double *ret_s);
 
-/* A time stamp that is only good for differences: its zone and, where the text has no date, its day are
- * unknown. */
+/* A time stamp that is only good for differences: its zone and, where the text has no date,
+ * its day are unknown. */
 struct log_stamp {
     int64_t ns;
     bool has_date; /* false: since midnight */
 };
-/* "2023-07-28T06:42:45.123Z", "2023/07/28 06:42:45", "2021-02-20 14:54:52,490", "0315 05:18:15.651073"
- * (month and day), "06:42:45". */
+/* "2023-07-28T06:42:45.123Z", "2023/07/28 06:42:45", "2021-02-20 14:54:52,490", "0315
+ * 05:18:15.651073" (month and day), "06:42:45". */
 bool log_stamp_read(const char *text, size_t len, struct log_stamp *ret);

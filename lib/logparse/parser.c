@@ -156,8 +156,8 @@ static double covered_steps(struct log_tally *t, const struct log_line_rule *lin
     return v->has[LOG_STEPS] ? v->number[LOG_STEPS] : counted;
 }
 
-/* Units that the line covers, by what it says, by the rule, by what an Info line has said of all epochs,
- * or by its steps; NaN: unknown. */
+/* Units that the line covers, by what it says, by the rule, by what an Info line has said of all
+ * epochs, or by its steps; NaN: unknown. */
 static double covered_units(const struct log_line_rule *line, const struct log_values *v,
                             const struct rank_state *rank, double steps, double units_of_step)
 {
@@ -208,8 +208,8 @@ static void keep_quality(struct log_parser *p, const struct log_figure *f)
     p->accuracy_last = isnan(f->accuracy) ? p->accuracy_last : f->accuracy;
 }
 
-/* Time since training began; NaN: unknown. It begins with the first line that was read, if that is a step or says
- * something of all epochs, unless lines say how long it has gone on. */
+/* Time since training began; NaN: unknown. It begins with the first line that was read, if that is
+ * a step or says something of all epochs, unless lines say how long it has gone on. */
 static double training_s(struct log_parser *p, enum log_kind kind, const struct log_values *v,
                          const struct log_figure *f)
 {

@@ -1,8 +1,9 @@
-/* A stream parser of one replica's log: fed bytes as they are collected, it reports each figure when its
- * line is complete and has the result at the end. Memory is bounded whatever the program prints. Pure:
- * time stamps come with the bytes.
+/* A stream parser of one replica's log: fed bytes as they are collected, it reports each figure
+ * when its line is complete and has the result at the end. Memory is bounded whatever the program
+ * prints. Pure: time stamps come with the bytes.
  *
- *   log_parser_new -> log_parser_feed ... -> log_parser_end -> log_parser_result | log_parser_explain */
+ *   log_parser_new -> log_parser_feed ... -> log_parser_end
+ *                                             -> log_parser_result | log_parser_explain */
 #pragma once
 
 #include <stdbool.h>
@@ -60,7 +61,8 @@ struct log_result {
     uint64_t n_lines;                            /* that were measured */
     unsigned n_ranks;                            /* that printed them; 1: they name none */
     double loss_first, loss_last, accuracy_last; /* NaN: none */
-    /* Of lines that are no steps, with a time since training began; borrowed from the parser; NULL: none. */
+    /* Of lines that are no steps, with a time since training began; borrowed from
+     * the parser; NULL: none. */
     const struct evaluations *evaluations;
     const int64_t *step_ns; /* of measured steps; borrowed from the parser */
     size_t n_step_ns;
@@ -68,11 +70,11 @@ struct log_result {
 };
 /* -ENODATA: no throughput; log_parser_explain says why. */
 int log_parser_result(const struct log_parser *p, struct log_result *ret);
-/* Why there is no result: a line with the reason, then the log's last lines and the nearest miss. Each
- * with its newline. */
+/* Why there is no result: a line with the reason, then the log's last lines and the nearest miss.
+ * Each with its newline. */
 void log_parser_explain(const struct log_parser *p, struct buf *out);
-/* Samples and time of a result as a summary has them. Where the log has no count, they are the smallest
- * whole ones of a second or more with the same quotient. The series is left to record_write_summary. The
- * summary is the caller's: summary_done. */
+/* Samples and time of a result as a summary has them. Where the log has no count, they are the
+ * smallest whole ones of a second or more with the same quotient. The series is left to
+ * record_write_summary. The summary is the caller's: summary_done. */
 void log_result_to_summary(const struct log_result *r, const struct log_rule *rule,
                            struct summary *ret);

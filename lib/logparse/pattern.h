@@ -1,5 +1,5 @@
-/* A compiled pattern (PCRE2, bytes) and what it takes out of a line. Immutable once compiled, so one
- * serves any number of matchers. Pure: the same line gives the same groups. */
+/* A compiled pattern (PCRE2, bytes) and what it takes out of a line. Immutable once compiled, so
+ * one serves any number of matchers. Pure: the same line gives the same groups. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,7 +29,8 @@ struct log_match {
 struct log_matcher;
 struct log_matcher *log_matcher_new(void);
 void log_matcher_free(struct log_matcher *m);
-/* 1: it matches; 0: it does not; -E2BIG: given up, because the pattern tries too much on this line. */
+/* 1: it matches; 0: it does not; -E2BIG: given up, because the pattern tries
+ * too much on this line. */
 int log_matcher_run(struct log_matcher *m, const struct log_pattern *p, const char *line,
                     size_t len, struct log_match *ret);
 /* The same without looking for the pattern's longest literal first: slower, for tests. */

@@ -1,6 +1,6 @@
-/* A log rule: which lines of a program's log are figures, as data (docs/log-rules.md). Rules that ship
- * are YAML files in benchmarks/rules, compiled into the programs (shipped.h); a definition may bring
- * one of its own. Pure: text in, structs out. */
+/* A log rule: which lines of a program's log are figures, as data (docs/log-rules.md). Rules that
+ * ship are YAML files in benchmarks/rules, compiled into the programs (shipped.h); a definition may
+ * bring one of its own. Pure: text in, structs out. */
 #pragma once
 
 #include <stdbool.h>
@@ -67,7 +67,8 @@ struct log_rule {
 
 /* Reads one document. 0 and an owned rule; or -EINVAL with a diagnostic for every problem. */
 int log_rule_load(const char *text, size_t len, struct log_rule **ret, struct diags *diags);
-/* Reads a rule that stands inside another document; its name may be missing. NULL: it has problems. */
+/* Reads a rule that stands inside another document; its name may be missing.
+ * NULL: it has problems. */
 struct log_rule *log_rule_read(struct diags *diags, const struct place *place);
 void log_rule_free(struct log_rule *rule);
 

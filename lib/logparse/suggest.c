@@ -1,8 +1,8 @@
 /* See suggest.h.
  *
- * A line is a candidate if a number in it has a unit behind it ("123.4 img/s", "45 ms/step"), or a name
- * before it ("throughput: 123.4", "step_time=0.25"). The number of the step and the loss are taken
- * along. The pattern is made of these pieces, with anything between them. */
+ * A line is a candidate if a number in it has a unit behind it ("123.4 img/s", "45 ms/step"), or a
+ * name before it ("throughput: 123.4", "step_time=0.25"). The number of the step and the loss are
+ * taken along. The pattern is made of these pieces, with anything between them. */
 #include "logparse/suggest.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* A rule made from the line of an output that looks most like a throughput or a step time: a number with
- * words of a unit. What it suggests was tried on the output. Pure. */
+/* A rule made from the line of an output that looks most like a throughput or a step time: a number
+ * with words of a unit. What it suggests was tried on the output. Pure. */
 #pragma once
 
 #include <stddef.h>

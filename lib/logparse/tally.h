@@ -51,8 +51,8 @@ double log_tally_covered(struct log_tally *t, double step, double said);
 int64_t log_tally_time_ns(struct log_tally *t, const struct log_stamp *stamp);
 /* Whether the next line still is of the warm-up. `now_ns`: of that line. */
 bool log_tally_is_warmup(const struct log_tally *t, const struct log_skip *skip, int64_t now_ns);
-/* Counts a line of the warm-up, or a measured one. Where time stamps count, the measured time begins
- * with the last line of the warm-up. */
+/* Counts a line of the warm-up, or a measured one. Where time stamps count, the measured time
+ * begins with the last line of the warm-up. */
 void log_tally_skip(struct log_tally *t, int64_t now_ns);
 void log_tally_add(struct log_tally *t, const struct log_line_rule *line,
                    const struct log_piece *piece, int64_t now_ns);

@@ -1,5 +1,6 @@
 /* The objects that a run makes in a cluster, as JSON for the API server: the pod of a replica, the
- * headless Service of Dns addressing, the NetworkPolicy, the Secret with the run's key. Pure. Used by run/pods.c.
+ * headless Service of Dns addressing, the NetworkPolicy, the Secret with the run's key.
+ * Pure. Used by run/pods.c.
  *
  * benchd alone sets restartPolicy, names, owner, environment, the secret's volume and its mount; a
  * template that sets one of them otherwise is refused, never silently overruled. */
@@ -25,8 +26,8 @@ struct ssh_key; /* pod/ssh_key.h */
 #define POD_SSH_KEY "id_ed25519" /* of runs with a launcher; with ".pub", its public half */
 #define POD_RENDEZVOUS_S 900     /* pods wait for images and nodes; local processes do not */
 
-/* "<run>-<first 8 of uid>": name of the run's Service and NetworkPolicy; with "-key", of its Secret.
- * Owned. */
+/* "<run>-<first 8 of uid>": name of the run's Service and NetworkPolicy; with "-key",
+ * of its Secret. Owned. */
 char *pod_service_name(const struct run_def *def);
 char *pod_secret_name(const struct run_def *def);
 /* "p0t1a0-trainer-7": the pod's host name, unique among the run's attempts. Owned. */
@@ -68,12 +69,12 @@ void pod_body_renumber(const struct run_def *def, const struct replica_id *id,
                        enum pod_naming naming, json_t *pod);
 /* Headless and without a selector: pod_slice_body() makes its addresses. */
 json_t *pod_service_body(const struct run_def *def);
-/* EndpointSlice `number` of the Service, still without addresses. Host names resolve as soon as a slice
- * has them: whether a pod is ready does not matter. */
+/* EndpointSlice `number` of the Service, still without addresses. Host names resolve as soon as a
+ * slice has them: whether a pod is ready does not matter. */
 json_t *pod_slice_body(const struct run_def *def, unsigned number, bool is_ipv6);
 void pod_slice_add(json_t *slice, const struct replica_id *id, const char *ip);
-/* A NetworkPolicy: the run's pods exchange packets with each other and with DNS, nothing else. Policies add
- * up, so another one may allow more. */
+/* A NetworkPolicy: the run's pods exchange packets with each other and with DNS, nothing else.
+ * Policies add up, so another one may allow more. */
 json_t *pod_policy_body(const struct run_def *def);
 /* `ssh`: the key pair of the run's replicas; NULL: it has none. */
 json_t *pod_secret_body(const struct run_def *def, const unsigned char *secret, size_t len,

@@ -10,8 +10,8 @@ struct point_rate {
     int64_t cpu_millicores; /* all replicas' requests; 0: none given */
     int64_t mem_bytes;      /* the same */
     int64_t n_replicas;
-    /* What a budget counts: locally the busy threads, at most the CPUs of the machine; in a cluster the requests,
-     * or where none is given the busy threads. */
+    /* What a budget counts: locally the busy threads, at most the CPUs of the machine; in a cluster
+     * the requests, or where none is given the busy threads. */
     int64_t counted_millicores;
 };
 /* -EINVAL: a parameter does not fit its template. */

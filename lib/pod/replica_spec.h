@@ -22,7 +22,8 @@ struct gang_addresses {
 #define POD_PORT 7164
 #define REPLICA_VAR_MAX_BYTES                                                                      \
     ((size_t)131071) /* "NAME=value"; with its NUL, Linux' MAX_ARG_STRLEN */
-/* Addresses of a role that are written one by one; of more, a pattern (docs/contracts/environment.md): */
+/* Addresses of a role that are written one by one; of more, a pattern
+ * (docs/contracts/environment.md): */
 #define ADDRESS_LIST_NATIVE_MAX 16            /* for benchworker */
 #define ADDRESS_LIST_MAX_BYTES ((size_t)4096) /* for other programs */
 

@@ -1,4 +1,5 @@
-/* See ssh_key.h. The private format is that of OpenSSH's PROTOCOL.key; all numbers are big-endian. */
+/* See ssh_key.h. The private format is that of OpenSSH's PROTOCOL.key; all
+ * numbers are big-endian. */
 #include "pod/ssh_key.h"
 
 #include <stdint.h>

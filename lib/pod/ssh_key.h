@@ -1,5 +1,5 @@
-/* A pair of Ed25519 keys as OpenSSH writes it: what ssh and sshd of a run's replicas know each other by
- * (daemon/key.h makes it). Pure. */
+/* A pair of Ed25519 keys as OpenSSH writes it: what ssh and sshd of a run's replicas know each
+ * other by (daemon/key.h makes it). Pure. */
 #pragma once
 
 #define SSH_KEY_SIZE 32
@@ -9,8 +9,8 @@ struct ssh_key {
     unsigned char public[SSH_KEY_SIZE];
 };
 
-/* "-----BEGIN OPENSSH PRIVATE KEY-----...", without a passphrase, as ssh-keygen writes it. Owned; the
- * caller clears it. */
+/* "-----BEGIN OPENSSH PRIVATE KEY-----...", without a passphrase, as ssh-keygen writes it. Owned;
+ * the caller clears it. */
 char *ssh_key_private_dup(const struct ssh_key *key);
 /* "ssh-ed25519 AAAA...", with a newline. Owned. */
 char *ssh_key_public_dup(const struct ssh_key *key);

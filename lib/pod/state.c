@@ -102,7 +102,8 @@ static void say(struct pod_state *s, const char *words, const char *detail)
     pod_state_say(s, "%s%s%s", words, *detail == '\0' ? "" : ": ", detail);
 }
 
-/* The same about its node, which is named where it is known: "evicted by node 'n4': low on memory". */
+/* The same about its node, which is named where it is known: "evicted by node
+ * 'n4': low on memory". */
 static void say_of_node(struct pod_state *s, const char *before, const char *after,
                         const char *detail)
 {
@@ -398,8 +399,8 @@ static bool failed_before_its_start(struct pod_state *s, const json_t *status)
     return false;
 }
 
-/* A node that is not ready says nothing more of its pods: the control plane sets their condition Ready to
- * False, and leaves it without a reason, which a kubelet always gives. */
+/* A node that is not ready says nothing more of its pods: the control plane sets their condition
+ * Ready to False, and leaves it without a reason, which a kubelet always gives. */
 static bool is_on_lost_node(const struct pod_state *s, const json_t *status)
 {
     const json_t *ready = condition(status, "Ready");

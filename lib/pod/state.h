@@ -1,9 +1,9 @@
 /* What a pod's status means for its replica. Pure: JSON of a pod in, a verdict out. Used
  * by run/pods.c; docs/benchd.md has the table of failures.
  *
- * It reads phase, reason, conditions and the state of the replica's container; the summary is in the
- * termination message. A pod that waits (for a node, an image) has not failed: the caller decides
- * how long it may wait. */
+ * It reads phase, reason, conditions and the state of the replica's container; the summary is in
+ * the termination message. A pod that waits (for a node, an image) has not failed: the caller
+ * decides how long it may wait. */
 #pragma once
 
 #include <stdbool.h>
@@ -56,8 +56,9 @@ void pod_state_say(struct pod_state *state, const char *fmt, ...)
  * `image_id` and `node`. Owned; NULL if nothing is known. */
 char *pod_state_environment(const struct pod_state *state, const char *environment_json);
 
-/* The replica's container in a pod's spec: the one with the run's key or the variables of the contract,
- * wherever a webhook has put it; the first where none has them. Borrowed; NULL: there is none. */
+/* The replica's container in a pod's spec: the one with the run's key or the variables of
+ * the contract, wherever a webhook has put it; the first where none has them. Borrowed;
+ * NULL: there is none. */
 const json_t *pod_main_container(const json_t *pod);
 
 /* Its phase says that it has ended: nothing of it runs, and its resources are free. The phase
@@ -66,10 +67,10 @@ bool pod_is_over(const json_t *pod);
 /* Every container of it has ended, and its phase is about to change. */
 bool pod_has_stopped(const json_t *pod);
 
-/* Removes what neither this file nor pod_identify nor who waits for a pod's end reads, which is most of a
- * pod: for callers that keep many pods. What stays:
- *   metadata  name, uid, resourceVersion, labels, ownerReferences, the dates of creation and deletion
+/* Removes what neither this file nor pod_identify nor who waits for a pod's end reads, which is
+ * most of a pod: for callers that keep many pods. What stays:
+ *   metadata  name, uid, resourceVersion, labels, ownerReferences, creation and deletion dates
  *   spec      the node; of the container that counts its name and limits
- *   status    phase, reason, message, podIP; the conditions that say why a pod waits, or was disrupted;
- *             of each container its name, image, id, restarts and state */
+ *   status    phase, reason, message, podIP; the conditions that say why a pod waits, or was
+ *             disrupted; of each container its name, image, id, restarts and state */
 void pod_prune(json_t *pod);

@@ -1,6 +1,6 @@
-/* What happens next: actors, each with at most one time at which it acts. A heap whose times may change.
- * Of several at the same time the one with the lowest number is first, so that a simulation is a function
- * of its input. Pure. */
+/* What happens next: actors, each with at most one time at which it acts. A heap whose times may
+ * change. Of several at the same time the one with the lowest number is first, so that a simulation
+ * is a function of its input. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
-/* Times and costs from a measured run, see calibrate.h. A summary has phases by the clock and CPU time of the whole
- * process: the CPU time of a server is dealt to its phases by their share of its work. So what other processes took
- * from it meanwhile is not counted. */
+/* Times and costs from a measured run, see calibrate.h. A summary has phases by the clock and CPU
+ * time of the whole process: the CPU time of a server is dealt to its phases by their share of its
+ * work. So what other processes took from it meanwhile is not counted. */
 #include "predict/calibrate.h"
 
 #include <math.h>
@@ -129,7 +129,8 @@ static double jitter_of(const struct point_result *p)
 
 /* ---- costs of the exchange ---- */
 
-/* With another wire or mode a byte costs something else, and is of more parameters or of more updates. */
+/* With another wire or mode a byte costs something else, and is of more
+ * parameters or of more updates. */
 static bool exchanges_as_simulated(const struct result *r, const struct point *p)
 {
     const struct exchange_mode mode = point_mode(r->def->spec, p);
@@ -160,7 +161,8 @@ static void add_servers(struct exchange_sums *sums, const struct point_result *p
     sums->param_bytes += t.bytes_tx / n_trainers;
 }
 
-/* What the trainers of a point need beyond computing; of emulated ones that is all of their CPU time. */
+/* What the trainers of a point need beyond computing; of emulated ones that is
+ * all of their CPU time. */
 static void add_trainers(struct exchange_sums *sums, const struct result *r,
                          const struct point_result *p)
 {
@@ -197,8 +199,9 @@ static const struct point_result *find_alone(const struct result *r, const struc
     return NULL;
 }
 
-/* CPU seconds of a step that are no exchange, of one that is alone. A ring of one applies the optimiser in its
- * communication thread, so its CPU time is more than that of computing: that is taken by the clock. */
+/* CPU seconds of a step that are no exchange, of one that is alone. A ring of one applies the
+ * optimiser in its communication thread, so its CPU time is more than that of computing: that is
+ * taken by the clock. */
 static double compute_cpu_s(const struct point_result *alone)
 {
     const struct phase_times t = training_times(alone);
@@ -207,7 +210,8 @@ static double compute_cpu_s(const struct point_result *alone)
                : computing_s(&t) * (double)alone->point->threads;
 }
 
-/* What the workers of a point need beyond computing; of emulated ones that is all of their CPU time. False: unknown. */
+/* What the workers of a point need beyond computing; of emulated ones that is all of their CPU
+ * time. False: unknown. */
 static bool read_worker(const struct result *r, const struct point_result *p, double param_bytes,
                         struct fit_row *ret)
 {
@@ -227,8 +231,9 @@ static bool read_worker(const struct result *r, const struct point_result *p, do
     return true;
 }
 
-/* Sent and received bytes, and updated ones, explain the CPU time of workers at points with several numbers of them: the
- * more there are, the smaller is the part of each. Returns the bytes of the former. */
+/* Sent and received bytes, and updated ones, explain the CPU time of workers at points with
+ * several numbers of them: the more there are, the smaller is the part of each. Returns the
+ * bytes of the former. */
 static double add_workers(const struct result *r, double param_bytes, struct gang_costs *ret)
 {
     _cleanup_(freep) struct fit_row *rows = xnew_array(struct fit_row, r->def->matrix.n_points);

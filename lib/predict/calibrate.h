@@ -1,5 +1,5 @@
-/* What a run that was measured says of times that a simulation needs: how long a trainer computes, how much that
- * varies, and what a byte costs a server. Pure. */
+/* What a run that was measured says of times that a simulation needs: how long a trainer computes,
+ * how much that varies, and what a byte costs a server. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,8 @@ struct calibration {
     double forward_s, backward_s; /* of a step, without waiting */
     struct passes passes; /* owned: the same of each batch that was measured with these threads */
     double jitter_ratio;  /* of its step times; NaN: it was not alone */
-    /* Over all points with servers, or workers, that exchange as is simulated; 0 where there are none. */
+    /* Over all points with servers, or workers, that exchange as is simulated; 0
+     * where there are none. */
     struct gang_costs costs;
     uint64_t server_bytes; /* that those of servers are from */
     uint64_t worker_bytes; /* the same of workers, sent and received by one of each point */

@@ -1,8 +1,8 @@
-/* Threads that share the cores of one machine: with more threads than cores each gets an equal part of them all the
- * time, and never more than one core. Pure.
+/* Threads that share the cores of one machine: with more threads than cores each gets an equal part
+ * of them all the time, and never more than one core. Pure.
  *
- * All that run get the same, so one number says how much each of them has got since the beginning: a thread with so
- * much to do ends when that number has grown by it. */
+ * All that run get the same, so one number says how much each of them has got since the beginning:
+ * a thread with so much to do ends when that number has grown by it. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-/* Two costs from what was measured: sum = a x + b y, by least squares, neither of them negative. Pure. */
+/* Two costs from what was measured: sum = a x + b y, by least squares, neither of
+ * them negative. Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -13,6 +14,7 @@ struct fit {
 /* sum = a x: a. 0 where nothing was measured; never negative. */
 double fit_cost(double sum, double x);
 
-/* Rows that have all the same ratio of x to y, or only one of them, tell a and b not apart: then b is 0, or a if all x are
+/* Rows that have all the same ratio of x to y, or only one of them, tell a and b not apart: then b
+ * is 0, or a if all x are
  * 0. No rows: both are 0. */
 struct fit fit_costs(const struct fit_row *rows, size_t n);

@@ -211,7 +211,8 @@ static double nominal_s(const struct gang_params *p)
     return sum_s;
 }
 
-/* How much longer the slowest trainer of a step computes than the mean one; mean over the measured steps. */
+/* How much longer the slowest trainer of a step computes than the mean one; mean
+ * over the measured steps. */
 static double late_s(const struct gang_params *p)
 {
     double sum = 0;

@@ -1,10 +1,11 @@
-/* One trial of trainers and parameter servers, or of workers that form a ring, simulated: what docs/prediction.md says
- * in words. Pure: the same parameters, the same result.
+/* One trial of trainers and parameter servers, or of workers that form a ring, simulated: what
+ * docs/prediction.md says in words. Pure: the same parameters, the same result.
  *
- * What decides is the code that benchworker runs: the plan of slices, who may send next, room for early gradients, the
- * order of a ring (lib/exchange). What is modelled: layers take recorded times, a step of a trainer is longer or
- * shorter by a factor; links are shared fairly; a server and the communication thread of a trainer do one thing at a
- * time, in the order in which it came, each byte at a cost.
+ * What decides is the code that benchworker runs: the plan of slices, who may send next, room for
+ * early gradients, the order of a ring (lib/exchange). What is modelled: layers take recorded
+ * times, a step of a trainer is longer or shorter by a factor; links are shared fairly; a server
+ * and the communication thread of a trainer do one thing at a time, in the order in which it came,
+ * each byte at a cost.
  *
  * A worker is a trainer of a ring: where nothing else is said, "trainer" means both. */
 #pragma once
@@ -48,8 +49,8 @@ struct gang_params {
     bool compute_sleeps;      /* emulated trainers: computing needs no core */
 };
 
-/* What limits the size of a simulation: half a GiB of memory for each connection and for each slice of each trainer,
- * and time, a minute or two. */
+/* What limits the size of a simulation: half a GiB of memory for each connection and for each slice
+ * of each trainer, and time, a minute or two. */
 #define GANG_MAX_CONNECTIONS 2000000
 #define GANG_MAX_SLICES 20000000
 #define GANG_MAX_EVENTS 100000000 /* ends of layers, and slices there and back */
@@ -64,8 +65,8 @@ struct gang_result {
     double exposed_s;                     /* waited for the exchange */
     double late_s;       /* the slowest trainer of a step computes longer than the mean by */
     double server_share; /* of time, the busiest server works */
-    double server_link_share,
-        trainer_link_share; /* of what the link carries in its busier direction; of trainers the slowest link */
+    /* of what the link carries in its busier direction; of trainers the slowest link */
+    double server_link_share, trainer_link_share;
     double worker_share;  /* of time, the busiest worker's communication thread works */
     double cores_share;   /* of the shared cores; 0: none are shared */
     uint64_t n_transfers; /* slices that crossed a link, warm-up included */
@@ -79,9 +80,10 @@ int gang_check(const struct gang_params *p, struct err *err);
 /* The parameters have passed gang_check. */
 struct gang_result gang_run(const struct gang_params *p);
 
-/* Is half of what a step waits for the exchange, or more, not waited without the latency? `r` is of these parameters. It simulates
- * again: what else is waited for hides a latency, or does not. */
+/* Is half of what a step waits for the exchange, or more, not waited without the latency? `r` is of
+ * these parameters. It simulates again: what else is waited for hides a latency, or does not. */
 bool gang_waits_for_latency(const struct gang_params *p, const struct gang_result *r);
 
-/* What the times of a step are multiplied with; a mean of 1, cut at three standard deviations. In gang_trainer.c. */
+/* What the times of a step are multiplied with; a mean of 1, cut at three standard
+ * deviations. In gang_trainer.c. */
 double gang_factor(uint64_t seed, uint32_t trainer, uint64_t step, double jitter_ratio);

@@ -1,11 +1,15 @@
-/* Shared by the files of the simulation: from the bottom up gang_base.c (who acts), gang_plan.c (what goes
- * round a ring), gang_wire.c (threads and links), gang_server.c (rounds of a server), gang_ring.c (steps of a ring), gang_trainer.c (steps of a trainer),
- * gang.c (begin, loop, result).
+/* Shared by the files of the simulation: from the bottom up gang_base.c (who acts), gang_plan.c
+ * (what goes round a ring), gang_wire.c (threads and links), gang_server.c (rounds of a server),
+ * gang_ring.c (steps of a ring), gang_trainer.c (steps of a trainer), gang.c (begin, loop, result).
  *
- * A slice goes: ready -> credit -> sent by the trainer's thread -> link -> received by the server's thread, the last
- * trainer's updates it -> sent by the server's thread -> link -> received by the trainer's thread -> arrived. In a
- * ring: ready -> sent by the thread -> link -> received and added by the next rank's thread, and so on as far as its owner,
- * whose thread updates it; then its parameters go round. Steps that cost nothing take no time and happen at once. */
+ * The way of a slice to a parameter server and back:
+ *   ready -> credit -> sent by the trainer's thread -> link -> received by the server's thread;
+ *   the last trainer's slice updates it -> sent by the server's thread -> link
+ *   -> received by the trainer's thread -> arrived
+ * In a ring:
+ *   ready -> sent by the thread -> link -> received and added by the next rank's thread, and so on
+ *   as far as its owner, whose thread updates it; then its parameters go round.
+ * Steps that cost nothing take no time and happen at once. */
 #pragma once
 
 #include "base/vec.h"
@@ -17,8 +21,9 @@
 #include "predict/gang.h"
 #include "predict/share.h"
 
-/* A slice is a number among the server's own, in the order of gradients: the last one first. In a ring it says what goes,
- * see gang_plan.c; TASK_UPDATE there has the slice itself, and as peer the number by which its gradient came. */
+/* A slice is a number among the server's own, in the order of gradients: the last one first. In a
+ * ring it says what goes, see gang_plan.c; TASK_UPDATE there has the slice itself, and as peer the
+ * number by which its gradient came. */
 enum task_kind { TASK_RECEIVE, TASK_SEND, TASK_UPDATE };
 struct task {
     enum task_kind kind;
@@ -140,7 +145,8 @@ uint32_t gang_worker_of_server(const struct gang *g, uint32_t server);
 uint32_t gang_server_of(const struct gang *g, uint32_t worker, const struct task *task);
 /* The slice of the plan that is a server's i-th. */
 uint32_t gang_slice(const struct gang *g, uint32_t server, uint32_t i);
-/* Computing, or anything else that a thread does: it acts when the work is done. `thread` as in the agenda. */
+/* Computing, or anything else that a thread does: it acts when the work is done.
+ * `thread` as in the agenda. */
 void gang_work(struct gang *g, uint32_t thread, double work_s);
 /* The cores act when the next thread's work is done. */
 void gang_plan_cores(struct gang *g);

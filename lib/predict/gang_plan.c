@@ -1,5 +1,5 @@
-/* What goes from a rank of a ring to the next one has a number: below n_hops that of a gradient in the rank's plan, from
- * there on that of a slice of parameters. */
+/* What goes from a rank of a ring to the next one has a number: below n_hops that of a gradient in
+ * the rank's plan, from there on that of a slice of parameters. */
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -10,8 +10,8 @@ bool ring_is_gradient(const struct gang *g, uint32_t item)
     return item < g->n_hops;
 }
 
-/* ring_hop_at without its divisions, because this is where a simulation spends its time: all ranks have the plan of rank 0,
- * turned by their number (tests/worker/test_ring_plan.c). */
+/* ring_hop_at without its divisions, because this is where a simulation spends its time: all ranks
+ * have the plan of rank 0, turned by their number (tests/worker/test_ring_plan.c). */
 struct ring_hop ring_hop(const struct gang *g, uint32_t rank, uint32_t k)
 {
     const uint32_t n_ranks = g->p->n_trainers;

@@ -63,7 +63,8 @@ static bool is_ready(const struct gang *g, const struct rank *k, uint32_t slice)
 
 /* ---- what goes ---- */
 
-/* True if the next gradient of the plan could go: it is here, and the next rank has a buffer for it in this step. */
+/* True if the next gradient of the plan could go: it is here, and the next rank has a buffer
+ * for it in this step. */
 static bool send_gradient(struct gang *g, uint32_t t)
 {
     struct rank *k = &g->ranks[t];
@@ -108,7 +109,8 @@ static bool send_params(struct gang *g, uint32_t t)
 
 static void advance(struct gang *g, uint32_t t);
 
-/* The step has ended here once everything is here and has gone on; then the rank before may send those of the next one. */
+/* The step has ended here once everything is here and has gone on; then the rank before may send
+ * those of the next one. */
 static void end_if_done(struct gang *g, uint32_t t)
 {
     struct rank *k = &g->ranks[t];
@@ -164,7 +166,8 @@ static void release(struct gang *g, uint32_t t, uint32_t hop)
     advance(g, prev_of(g, t));
 }
 
-/* What has come gets this worker's gradient, in its order, as far as that is ready; the owner updates. */
+/* What has come gets this worker's gradient, in its order, as far as that is
+ * ready; the owner updates. */
 static void add_arrived(struct gang *g, uint32_t t)
 {
     struct rank *k = &g->ranks[t];

@@ -39,7 +39,8 @@ static bool may_come(void *ctx, uint32_t t, uint64_t number)
     return room_is_free(v->n_buffers, v->n_reserved, t, i == v->first && t == v->next[i]);
 }
 
-/* Of the slices of `step` that are complete and that the trainer has not been sent, the first in the arena. */
+/* Of the slices of `step` that are complete and that the trainer has not been sent,
+ * the first in the arena. */
 static uint32_t next_params(const struct gang *g, const struct server *v, uint32_t t, uint64_t step)
 {
     const bool *is_sent = v->is_sent + (size_t)t * g->each;

@@ -1,5 +1,5 @@
-/* The threads that send and receive, and the connections between them. What comes of a task that is done is the
- * business of g->finish. */
+/* The threads that send and receive, and the connections between them. What comes of a task that is
+ * done is the business of g->finish. */
 #include <math.h>
 #include <string.h>
 

@@ -244,7 +244,8 @@ static void take_link(const struct point *point, struct gang_params *g)
     }
 }
 
-/* The simulation of a point's first seed; `layers` is (model->n_layers), scaled to the point's batch. */
+/* The simulation of a point's first seed; `layers` is (model->n_layers), scaled
+ * to the point's batch. */
 static struct gang_params params_of(const struct prediction *p, const struct point *point,
                                     const struct gang_layer *layers, const struct model_def *model)
 {

@@ -1,8 +1,8 @@
-/* What the points of a definition would reach, before anybody runs them: docs/prediction.md. Each point is simulated
- * (gang.h) as often as it has trials, each with another seed. Pure.
+/* What the points of a definition would reach, before anybody runs them: docs/prediction.md. Each
+ * point is simulated (gang.h) as often as it has trials, each with another seed. Pure.
  *
- * A prediction is no result: it has types of its own, so that nothing that compares or judges results can take it for
- * one. */
+ * A prediction is no result: it has types of its own, so that nothing that compares or judges
+ * results can take it for one. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,19 +18,21 @@
 #include "result/stats.h"
 #include "spec/run_def.h"
 
-/* What TCP carries of a link's rate. A full frame takes 1538 bytes of an Ethernet, with its preamble and the gap after it. A link that
- * benchctl shapes counts 1514 bytes of it. The payload is 1448 bytes. */
+/* What TCP carries of a link's rate. A full frame takes 1538 bytes of an Ethernet, with its
+ * preamble and the gap after it. A link that benchctl shapes counts 1514 bytes of it. The
+ * payload is 1448 bytes. */
 #define PREDICT_ETHERNET_PAYLOAD (1448.0 / 1538)
 #define PREDICT_SHAPED_PAYLOAD (1448.0 / 1514)
 
 struct predict_params {
     const struct trace *trace;   /* borrowed: how long the layers take, and the jitter */
     int64_t batch_size, threads; /* that these times are of */
-    /* Borrowed, NULL: none. At a point with one of these batches the layers take so long together, each its share of the trace. */
+    /* Borrowed, NULL: none. At a point with one of these batches the layers take so long together,
+     * each its share of the trace. */
     const struct passes *passes;
     struct gang_costs costs;
-    /* As in gang.h, like the rest. A worker's link is a trainer's. Of payload. A point whose links the
-     * definition shapes has those instead. */
+    /* As in gang.h, like the rest. A worker's link is a trainer's. Of payload. A point whose links
+     * the definition shapes has those instead. */
     double trainer_bytes_per_s, server_bytes_per_s, first_bytes_per_s;
     double latency_s;
     double n_cores;
@@ -51,7 +53,8 @@ const char *predict_limit_to_string(enum predict_limit limit); /* "Compute", ...
 
 struct predicted_point {
     const struct point *point; /* borrowed from the definition */
-    /* Samples/s; the interval is of the median over the seeds, so it holds what jitter does and nothing else. */
+    /* Samples/s; the interval is of the median over the seeds, so it holds what jitter
+     * does and nothing else. */
     struct estimate throughput, speedup, efficiency;
     struct gang_result mean; /* over the seeds */
     enum predict_limit limit;
@@ -74,8 +77,8 @@ struct prediction {
     VEC(struct predicted_servers) servers; /* of each set of two or more such points */
 };
 
-/* -EINVAL: the definition has what cannot be simulated, or the trace does not fit the model; -E2BIG: it is too
- * large. */
+/* -EINVAL: the definition has what cannot be simulated, or the trace does not fit the model;
+ * -E2BIG: it is too large. */
 int prediction_new(const struct run_def *def, const struct predict_params *params,
                    struct prediction **ret, struct err *err);
 void prediction_free(struct prediction *p); /* NULL is fine */

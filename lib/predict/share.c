@@ -1,6 +1,7 @@
-/* Max-min rates, see share.h. The way: a link's level follows from the levels at the other links of its flows, and
- * the links are computed again until no level changes. The level of the tightest link is right after its first turn,
- * whatever the others say, because none can be lower; then that of the second tightest, and so on. */
+/* Max-min rates, see share.h. The way: a link's level follows from the levels at the other links of
+ * its flows, and the links are computed again until no level changes. The level of the tightest
+ * link is right after its first turn, whatever the others say, because none can be lower; then that
+ * of the second tightest, and so on. */
 #include "predict/share.h"
 
 #include <math.h>
@@ -8,7 +9,8 @@
 
 #include "base/mem.h"
 
-/* Levels that differ by less are the same: else two links could answer each other's rounding for ever. */
+/* Levels that differ by less are the same: else two links could answer each
+ * other's rounding for ever. */
 #define SAME_RATIO 1e-12
 
 void share_init(struct share *s, uint32_t n_links, uint32_t n_flows)

@@ -1,9 +1,10 @@
-/* Links that flows share fairly: each flow crosses two of them and gets its max-min rate, as connections of TCP
- * get it, roughly: no flow can be faster unless one that is not faster becomes slower. Pure.
+/* Links that flows share fairly: each flow crosses two of them and gets its max-min rate,
+ * as connections of TCP get it, roughly: no flow can be faster unless one that is not
+ * faster becomes slower. Pure.
  *
- * Each link has a level: what a flow may have that no other link holds back. A flow's rate is the lower level of its
- * two links, and the levels of a link's flows use the link up. Where a link changes, only the links are looked at
- * again that this can change. */
+ * Each link has a level: what a flow may have that no other link holds back. A flow's rate is the
+ * lower level of its two links, and the levels of a link's flows use the link up. Where a link
+ * changes, only the links are looked at again that this can change. */
 #pragma once
 
 #include <stdbool.h>

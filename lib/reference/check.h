@@ -3,8 +3,8 @@
 
 #include "reference/reference.h"
 
-/* Reports each published figure outside the span of what the set's figures give, unless an erratum names it; and each
- * erratum of figures that are all as printed. */
+/* Reports each published figure outside the span of what the set's figures give, unless an erratum
+ * names it; and each erratum of figures that are all as printed. */
 void reference_check(const struct reference *r, struct diags *diags);
 /* The published figure as a ratio (files write efficiencies in percent), NaN: none. */
 double reference_published(const struct reference_row *row, enum reference_figure figure,

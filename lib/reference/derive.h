@@ -1,7 +1,8 @@
-/* What follows from a set's figures: speedup, efficiency, price index, cost, ratios and medians. Pure.
+/* What follows from a set's figures: speedup, efficiency, price index, cost,
+ * ratios and medians. Pure.
  *
- * A printed figure stands for all numbers that round to it, so everything that follows has a span: a printed speedup is
- * right if some numbers within these spans give it. */
+ * A printed figure stands for all numbers that round to it, so everything that follows has a span:
+ * a printed speedup is right if some numbers within these spans give it. */
 #pragma once
 
 #include <stdbool.h>

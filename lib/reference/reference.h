@@ -1,7 +1,7 @@
-/* Figures that others published, as data (docs/references.md): a set has tables, a table has rows and columns. Sets that
- * ship are YAML files in benchmarks/reference, compiled into the programs (shipped.h). A set is read whole or refused:
- * what the source derived from its own figures must follow from them, or an erratum says that it does not (check.h).
- * Pure: text in, structs out. */
+/* Figures that others published, as data (docs/references.md): a set has tables, a table has rows
+ * and columns. Sets that ship are YAML files in benchmarks/reference, compiled into the programs
+ * (shipped.h). A set is read whole or refused: what the source derived from its own figures must
+ * follow from them, or an erratum says that it does not (check.h). Pure: text in, structs out. */
 #pragma once
 
 #include <stdbool.h>
@@ -91,7 +91,8 @@ struct reference_table {
     double overall_median; /* of all cells, as the source prints it; NaN: none */
     size_t ratio_of;       /* index of a table before it; NO_ROW: its rows have values */
     enum reference_figure ratio_figure; /* value, or speedup */
-    /* What speedups divide by: the row of the same name in a table, at a column or at the same one. */
+    /* What speedups divide by: the row of the same name in a table, at a
+     * column or at the same one. */
     enum reference_base base;
     size_t base_table, base_column;
     double scale; /* efficiency = speedup / scale; 0: scale is the column over the base's column */
@@ -109,7 +110,8 @@ struct reference {
     VEC(char *) notes;
 };
 
-/* Reads one document (reference_read.c). 0 and an owned set; or -EINVAL with a diagnostic for every problem. */
+/* Reads one document (reference_read.c). 0 and an owned set; or -EINVAL with a
+ * diagnostic for every problem. */
 int reference_load(const char *text, size_t len, struct reference **ret, struct diags *diags);
 void reference_free(struct reference *r); /* NULL is fine */
 

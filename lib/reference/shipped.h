@@ -1,4 +1,5 @@
-/* The sets of benchmarks/reference, compiled in: they print without a file and without a network. */
+/* The sets of benchmarks/reference, compiled in: they print without a file
+ * and without a network. */
 #pragma once
 
 #include <stddef.h>

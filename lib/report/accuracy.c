@@ -1,4 +1,5 @@
-/* Time to accuracy and accuracy after a time, see layout.h: a table of its own, only if the definition asks for it. */
+/* Time to accuracy and accuracy after a time, see layout.h: a table of its own, only if the
+ * definition asks for it. */
 #include <math.h>
 
 #include "report/layout.h"

@@ -47,8 +47,9 @@ static void put_close(struct buf *out)
     buf_puts(out, "</svg>\n");
 }
 
-/* What chart.js moves when a reader zooms: the axes as "value at the start, at the end, pixel there,
- * pixel there", so that it can tell values by pixels. `y` is NULL where rows are no numbers. */
+/* What chart.js moves when a reader zooms: the axes as "value at the start, at the end,
+ * pixel there, pixel there", so that it can tell values by pixels. `y` is NULL where
+ * rows are no numbers. */
 static void open_plot(struct buf *out, const char *kind, const struct chart_axis *x,
                       const struct chart_axis *y)
 {
@@ -110,7 +111,8 @@ static size_t count_chars(const char *text, size_t *ret_cut)
     return n;
 }
 
-/* At most MAX_LINE characters; a longer text ends with an ellipsis and has the whole in a <title>. */
+/* At most MAX_LINE characters; a longer text ends with an ellipsis and has
+ * the whole in a <title>. */
 static void put_name(struct buf *out, double x, double y, const char *classes, const char *name)
 {
     size_t cut;
@@ -244,8 +246,8 @@ static struct x_values x_values_of(const struct line_chart *c)
     return values;
 }
 
-/* Lines with the same x stand side by side, so that marks and intervals do not hide each other; a whole mark, where it does not reach
- * into the next x. */
+/* Lines with the same x stand side by side, so that marks and intervals do not hide each other; a
+ * whole mark, where it does not reach into the next x. */
 static double dodge_of(const struct line_chart *c, const struct chart_axis *x)
 {
     const double n_steps = (double)c->series.len - 1;
@@ -302,8 +304,8 @@ static void put_y_axis(struct buf *out, const struct line_plot *p)
     close_group(out);
 }
 
-/* Every value of x that was measured has a number. One that would touch the one before is hidden until
- * a reader zooms. */
+/* Every value of x that was measured has a number. One that would touch the one before is hidden
+ * until a reader zooms. */
 static void put_x_axis(struct buf *out, const struct line_plot *p)
 {
     struct x_values values = x_values_of(p->chart);

@@ -76,8 +76,8 @@ static bool is_number(const struct layout *l, const char *name)
     return true;
 }
 
-/* The number of trainers, else the first parameter of numbers, else the first; of those that vary within a system. NULL: none
- * does. */
+/* The number of trainers, else the first parameter of numbers, else the first; of those that vary
+ * within a system. NULL: none does. */
 static const char *x_name(const struct layout *l)
 {
     const char *number = NULL, *first = NULL;
@@ -567,7 +567,8 @@ static double sum_of(const struct spark *spark)
     return sum;
 }
 
-/* A first step that is no step like the others: a program that starts something else in it, or returns before it has ended. */
+/* A first step that is no step like the others: a program that starts something else in it, or
+ * returns before it has ended. */
 static void put_first_step(const struct spark *spark, const struct summary *s, struct buf *out)
 {
     if (spark->steps_each > 1 || spark->values.len < FIRST_STEP_MIN) {

@@ -40,7 +40,8 @@ static bool has_own_baseline(const struct point_result *p)
     return p->point->baseline_index == p->point->index;
 }
 
-/* The baseline is none of the points to choose from, and may be the better choice. "is", "may be"; NULL: neither. */
+/* The baseline is none of the points to choose from, and may be the better choice. "is",
+ * "may be"; NULL: neither. */
 static const char *baseline_is_faster(const struct point_result *fastest)
 {
     const struct estimate *speedup = &fastest->speedup.estimate;
@@ -55,7 +56,8 @@ static const struct point_result *baseline_of(const struct layout *l, const stru
     return &l->result->points[c->fastest->point->baseline_index];
 }
 
-/* A swept one is a point like others, and weighed with them. What is printed as 1.000 is not shown to be more. */
+/* A swept one is a point like others, and weighed with them. What is printed as 1.000 is
+ * not shown to be more. */
 static bool baseline_may_be_as_fast(const struct layout *l, const struct choice *c)
 {
     const struct estimate *speedup = &c->fastest->speedup.estimate;
@@ -167,7 +169,8 @@ static void put_change(double ratio, struct buf *out)
     buf_printf(out, "%.1f%% %s", 100 * fabs(1 - ratio), ratio > 1 ? "faster" : "slower");
 }
 
-/* "63.5% slower (95%: 51.2..72.9%)", "1.2% slower (95%: 3.1% slower to 0.7% faster)": than the fastest. */
+/* "63.5% slower (95%: 51.2..72.9%)", "1.2% slower (95%: 3.1% slower to 0.7%
+ * faster)": than the fastest. */
 static void put_slower(const struct choice *c, const struct point_result *p, struct buf *out)
 {
     const struct estimate ratio = choice_ratio(c, p);
@@ -197,7 +200,8 @@ static void put_other(const struct layout *l, const struct choice *c, const stru
     put_slower(c, p, out);
 }
 
-/* Faster than all other points, with fewer replicas, and none of them: one who looks for the next best must see it. */
+/* Faster than all other points, with fewer replicas, and none of them: one who looks for the next
+ * best must see it. */
 static bool is_next_best(const struct choice *c, const struct point_result *base)
 {
     const struct figure *x = &base->throughput, *best = &c->fastest->throughput;
@@ -395,8 +399,8 @@ static const char model_meaning[] =
     "A model is a curve fitted to the trials (the Universal Scalability Law, USL). It predicts the "
     "throughput with other numbers of replicas, and from which number on more of them do not pay.";
 
-/* A curve's model and loss. Its throughput is said already: of the fastest point, and of the one that
- * still scales. */
+/* A curve's model and loss. Its throughput is said already: of the fastest point, and of the one
+ * that still scales. */
 static void add_scaling(struct choice_lines *lines, const struct layout *l)
 {
     struct choice_lines scaling;

@@ -12,7 +12,8 @@ struct choice_line {
 struct choice_lines {
     VEC(struct choice_line) list;
 };
-/* For the box of a page: what makes all figures something else (simulated, imported), the verdict, how far it holds, then figures. */
+/* For the box of a page: what makes all figures something else (simulated, imported), the verdict,
+ * how far it holds, then figures. */
 void choice_lines_init(struct choice_lines *lines, const struct layout *l);
 /* Does a caveat say this warning? Then the page does not say it again. */
 bool choice_lines_say(const struct warning *w);

@@ -83,8 +83,8 @@ static enum change shown_change(const struct comparison *c)
     return c->margin == MARGIN_NOT_ASKED ? c->change : of_margin[c->margin];
 }
 
-/* "RUN_A (base) and RUN_B", or "RUN: build=old (base) and build=new"; broken before the candidate where the terminal is
- * narrower. Returns the characters of the last line. */
+/* "RUN_A (base) and RUN_B", or "RUN: build=old (base) and build=new"; broken before the candidate
+ * where the terminal is narrower. Returns the characters of the last line. */
 static size_t put_sides(const struct comparison *c, const struct terminal *term, struct buf *out)
 {
     struct buf run = BUF_INIT, base = BUF_INIT, candidate = BUF_INIT;

@@ -1,4 +1,5 @@
-/* A result by curve, see report.h: what each says of scaling, and the models that were fitted to it. */
+/* A result by curve, see report.h: what each says of scaling, and the models
+ * that were fitted to it. */
 #include <math.h>
 
 #include "report/csv.h"
@@ -76,8 +77,8 @@ static struct table *models_of(const struct curve *c)
     return NULL;
 }
 
-/* "Contradicted by the trials: Amdahl (p 0.0007), ... Not fitted: Exchange (SameLoad)." Appends nothing
- * where all hold, or where the curve's sentence says why there are none. */
+/* "Contradicted by the trials: Amdahl (p 0.0007), ... Not fitted: Exchange (SameLoad)." Appends
+ * nothing where all hold, or where the curve's sentence says why there are none. */
 static void put_states(const struct curve *c, struct buf *out)
 {
     if (c->n_trusted < SCALING_MIN_SIZES) {

@@ -1,7 +1,8 @@
-/* A result in Go's benchmark format (golang.org/design/14313-benchmark-format), for benchstat and whatever
- * else reads it; see report.h. One line a succeeded trial, so that a reader has the repeats and makes
- * its own statistics. What differs from run to run is a comment: benchstat makes a table of its own for each
- * combination of configuration lines, and two runs would not meet in one. */
+/* A result in Go's benchmark format (golang.org/design/14313-benchmark-format), for benchstat
+ * and whatever else reads it; see report.h. One line a succeeded trial, so that a reader has
+ * the repeats and makes its own statistics. What differs from run to run is a comment:
+ * benchstat makes a table of its own for each combination of configuration lines, and two runs
+ * would not meet in one. */
 #include <ctype.h>
 #include <string.h>
 
@@ -11,8 +12,8 @@
 #include "report/trial_export.h"
 #include "result/number.h"
 
-/* A value in a name; it is printable ASCII. A blank ends a name, "/" and "=" begin a part of it, and "%" is
- * the escape itself, so no two values look alike. */
+/* A value in a name; it is printable ASCII. A blank ends a name, "/" and "=" begin a part of it,
+ * and "%" is the escape itself, so no two values look alike. */
 static void put_value(struct buf *out, const char *text)
 {
     for (const char *c = text; *c != '\0'; c++) {
@@ -24,8 +25,8 @@ static void put_value(struct buf *out, const char *text)
     }
 }
 
-/* The last part is Go's GOMAXPROCS. Here it is how many threads the trial keeps busy; without it a reader
- * would take a value such as "resnet-50" for it. */
+/* The last part is Go's GOMAXPROCS. Here it is how many threads the trial keeps busy; without it a
+ * reader would take a value such as "resnet-50" for it. */
 static void put_name(struct buf *out, const struct run_def *def, const struct point *point)
 {
     const char *name = def->spec->name;

@@ -71,7 +71,8 @@ static void put_summary(struct buf *out, const struct layout *l)
     buf_done(&text);
 }
 
-/* "a system", "a value of trainers", "a combination of system, pservers and trainers": what tells the points apart. */
+/* "a system", "a value of trainers", "a combination of system, pservers and trainers": what tells
+ * the points apart. */
 static void put_names(struct buf *out, const struct layout *l)
 {
     if (layout_has_systems_alone(l)) {
@@ -150,7 +151,8 @@ static void put_batch(struct buf *out, const struct layout *l)
     }
 }
 
-/* How far the baselines of systems lie apart: what an efficiency divides by says how much it means. */
+/* How far the baselines of systems lie apart: what an efficiency divides by
+ * says how much it means. */
 static void put_baselines_differ(struct buf *out, const struct layout *l)
 {
     const struct result *r = l->result;

@@ -78,8 +78,8 @@ static void add_titled(struct table *t, const char *name, enum table_align align
     table_column(t, title, align);
 }
 
-/* Every row of a rehearsal, a simulated or an imported run carries the words, but in a page, which explains them at its top. Owned;
- * NULL for a plain run. */
+/* Every row of a rehearsal, a simulated or an imported run carries the words, but in a page, which
+ * explains them at its top. Owned; NULL for a plain run. */
 static char *run_word(const struct layout *l)
 {
     struct buf marks = BUF_INIT;
@@ -390,14 +390,16 @@ void layout_add_identity(struct table *t, const struct layout *l, bool by_index)
     }
 }
 
-/* A narrow table with units, or with words in each row, has no room for the lowest and the highest trial. */
+/* A narrow table with units, or with words in each row, has no room for the lowest
+ * and the highest trial. */
 static bool has_range(const struct layout *l, unsigned parts)
 {
     _cleanup_(freep) char *word = run_word(l);
     return (parts & LAYOUT_BY_INDEX) == 0 || (!l->mixed_units && word == NULL);
 }
 
-/* Where the batch varies, samples/s compare across the rows, and mini-batches/s are what papers of 2018 have. */
+/* Where the batch varies, samples/s compare across the rows, and mini-batches/s are what
+ * papers of 2018 have. */
 static bool has_batches(const struct layout *l, unsigned parts)
 {
     return (parts & LAYOUT_BATCHES) != 0 && !l->mixed_units && strcmp(l->unit, "samples/s") == 0 &&
@@ -560,8 +562,8 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
-/* Does some system count its steps in records? A system whose log is read runs as many as its program
- * wants, and a note says how many were found. */
+/* Does some system count its steps in records? A system whose log is read runs as many as its
+ * program wants, and a note says how many were found. */
 static bool counts_steps(const struct spec *spec)
 {
     vec_each (const struct system, system, &spec->systems) {
@@ -572,7 +574,8 @@ static bool counts_steps(const struct spec *spec)
     return false;
 }
 
-/* A parameter that all points share. A system without servers has its number of trainers as workers. */
+/* A parameter that all points share. A system without servers has its number of
+ * trainers as workers. */
 static void put_shared(const struct layout *l, const struct param *p, struct buf *out)
 {
     const struct training_words training = matrix_training_words(&l->result->def->matrix);

@@ -21,10 +21,11 @@ void layout_done(struct layout *l);
 /* Does the system say what this name's value is? Then no two points of a system differ by it. */
 bool layout_follows_system(const struct layout *l, const char *name);
 
-/* Throughput (efficiency) as a grid. NULL where units are mixed, where what varies follows from the system, and unless one or two
- * parameters vary and at least half of the cells have a point. Shaded by efficiency; by throughput where there are several systems,
- * because theirs divide by different baselines, and where each point is its own baseline. One parameter: one row per system. Two: one row
- * per value of the first, one column per value of the second. */
+/* Throughput (efficiency) as a grid. NULL where units are mixed, where what varies follows from the
+ * system, and unless one or two parameters vary and at least half of the cells have a point. Shaded
+ * by efficiency; by throughput where there are several systems, because theirs divide by different
+ * baselines, and where each point is its own baseline. One parameter: one row per system. Two: one
+ * row per value of the first, one column per value of the second. */
 struct table *layout_grid(const struct layout *l);
 bool layout_shades_efficiency(const struct layout *l);
 /* The line above the grid, without its newline; call it only if there is a grid. */
@@ -45,22 +46,24 @@ struct table *layout_points(const struct layout *l, unsigned parts);
 bool layout_says_per_pod(const struct layout *l);
 bool layout_says_per_cpu(const struct layout *l);
 
-/* The columns that say which point a row is, and their cells: its index, or the system and what varies. */
+/* The columns that say which point a row is, and their cells: its index, or the
+ * system and what varies. */
 void layout_add_identity(struct table *t, const struct layout *l, bool by_index);
 void layout_put_identity(struct table *t, const struct layout *l, const struct point *p,
                          bool by_index);
 
-/* In baselines.c. One row for each point that others divide by, with what it is, its figures and the points that divide by it. NULL:
- * each point is its own. */
+/* In baselines.c. One row for each point that others divide by, with what it is, its figures and
+ * the points that divide by it. NULL: each point is its own. */
 struct table *layout_baselines(const struct layout *l);
 
-/* Both in accuracy.c. One row per swept point: time to accuracy, and accuracy after a time. NULL: the definition asks
- * for neither. And the line above it, without its newline. */
+/* Both in accuracy.c. One row per swept point: time to accuracy, and accuracy after a time. NULL:
+ * the definition asks for neither. And the line above it, without its newline. */
 struct table *layout_accuracy(const struct layout *l);
 void layout_accuracy_caption(const struct layout *l, struct buf *out);
 
 /* By node, all in nodes.c: one row a node, NULL if none is known; how times are compared; and
- * "point 2: trainer/1 on node 'b' needs 12.0% more time ...". `l`: to say which point that is; NULL: its index alone. */
+ * "point 2: trainer/1 on node 'b' needs 12.0% more time ...". `l`: to say which point that is;
+ * NULL: its index alone. */
 struct table *layout_nodes(const struct result *r);
 extern const char layout_nodes_method[];
 void layout_describe_slow(const struct layout *l, const struct slow_replica *s, struct buf *out);
@@ -77,6 +80,7 @@ enum words_form layout_form(const struct layout *l);
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out);
 /* "point 3 (trainers 2)"; without the words where nothing tells points apart. */
 void layout_describe_place(const struct layout *l, uint32_t point, struct buf *out);
-/* "batch_size 16; threads 1; 4 points and 1 for the baseline; 3 trials each, ..."; in a page also what varies if the system alone does,
- * whose the batch is, "4 points to compare and 1 baseline", and how long the trials took. */
+/* "batch_size 16; threads 1; 4 points and 1 for the baseline; 3 trials each, ..."; in a page also
+ * what varies if the system alone does, whose the batch is, "4 points to compare and 1 baseline",
+ * and how long the trials took. */
 void layout_describe_run(const struct layout *l, struct buf *out);

@@ -1,4 +1,5 @@
-/* What a run is other than measured: rehearsal, simulated, imported. Every output carries the words. */
+/* What a run is other than measured: rehearsal, simulated, imported. Every
+ * output carries the words. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,7 +1,7 @@
-/* A result as MLPerf log lines, see report.h. Each trial that was tried is a run of its own, from run_start
- * to run_stop, in the order in which they ran. The store keeps when an attempt began and ended, and how
- * long it measured: the measured time is put at the attempt's end, so what run_start and run_stop enclose
- * is what was measured. */
+/* A result as MLPerf log lines, see report.h. Each trial that was tried is a run of its own, from
+ * run_start to run_stop, in the order in which they ran. The store keeps when an attempt began and
+ * ended, and how long it measured: the measured time is put at the attempt's end, so what run_start
+ * and run_stop enclose is what was measured. */
 #include <math.h>
 #include <stdlib.h>
 

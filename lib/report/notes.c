@@ -34,7 +34,8 @@ static struct training_words training_words(const struct result *r)
     return matrix_training_words(&r->def->matrix);
 }
 
-/* Says how many trials a point has that this interval is of: as many as all have, or from the least to the most. */
+/* Says how many trials a point has that this interval is of: as many as all have, or from
+ * the least to the most. */
 static void note_student(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
@@ -127,7 +128,8 @@ static void note_logs(struct notes *notes, const struct result *r)
     }
 }
 
-/* One line for a run whose replicas all took the same way; else one a way, with the points that took it. */
+/* One line for a run whose replicas all took the same way; else one a way, with the
+ * points that took it. */
 static void note_transports(struct notes *notes, const struct result *r)
 {
     struct transports all = {0};
@@ -262,8 +264,8 @@ static void describe_trial(const struct layout *l, const struct point_result *p,
     buf_puts(text, t->error == NULL ? "unknown cause" : t->error);
 }
 
-/* Control characters have left the lines of processes before (logparse/lines.h), but not what benchd
- * did not write. */
+/* Control characters have left the lines of processes before (logparse/lines.h), but not what
+ * benchd did not write. */
 static char *clean_lines(const char *details)
 {
     char *text = xstrdup(details);
@@ -338,7 +340,8 @@ static size_t count_undecided(const struct point_result *p)
     return n;
 }
 
-/* The points whose interval is wider than a stop rule asks for, and those that a budget has cut short. */
+/* The points whose interval is wider than a stop rule asks for, and those that a
+ * budget has cut short. */
 static void note_wide(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;

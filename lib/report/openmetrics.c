@@ -1,6 +1,6 @@
-/* A result as OpenMetrics text, see report.h. Where benchd's /metrics has a family, name, help and labels
- * are the same (docs/metrics.md). Each sample has the time at which what it says had been measured, so that
- * Prometheus can take in an old run with the dates of then. */
+/* A result as OpenMetrics text, see report.h. Where benchd's /metrics has a family, name, help and
+ * labels are the same (docs/metrics.md). Each sample has the time at which what it says had been
+ * measured, so that Prometheus can take in an old run with the dates of then. */
 #include <math.h>
 
 #include "base/str.h"

@@ -1,5 +1,5 @@
-/* A table of one figure over any axes, see report.h. A terminal gets as many tables beside each other as
- * its width needs, each with the heads of the rows; no number is broken. */
+/* A table of one figure over any axes, see report.h. A terminal gets as many tables beside each
+ * other as its width needs, each with the heads of the rows; no number is broken. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -112,7 +112,8 @@ static void put_summary(const struct pivot *p, struct buf *out)
     buf_puts(out, ").");
 }
 
-/* Why cells have no number although their points were measured; nothing where CPUs are not asked for. */
+/* Why cells have no number although their points were measured; nothing where
+ * CPUs are not asked for. */
 static void put_unknown_cpus(const struct pivot *p, struct buf *out)
 {
     const bool is_cost = p->figure == PIVOT_COST && p->price.unit == PIVOT_PRICE_CPU_HOUR;
@@ -165,8 +166,8 @@ static void put_summary_cell(struct table *t, const struct pivot *p, double valu
     buf_done(&text);
 }
 
-/* Which columns, and how their heads stand: the values of all axes in one title, or the first alone and
- * the others in rows of their own. */
+/* Which columns, and how their heads stand: the values of all axes in one title, or the first alone
+ * and the others in rows of their own. */
 struct shape {
     size_t from, to;
     bool with_summaries, with_intervals, is_stacked;

@@ -4,16 +4,16 @@
 #include "reference/reference.h"
 #include "report/report.h"
 
-/* A set: each table with what follows from it, its errata, notes and source. reference.c; reference_data.c has CSV (a
- * line a figure) and the document of docs/references.md. */
+/* A set: each table with what follows from it, its errata, notes and source. reference.c;
+ * reference_data.c has CSV (a line a figure) and the document of docs/references.md. */
 void report_reference_text(const struct reference *r, const struct report_opts *opts,
                            struct buf *out);
 void report_reference_markdown(const struct reference *r, struct buf *out);
 void report_reference_csv(const struct reference *r, struct buf *out);
 void report_reference_json(const struct reference *r, struct buf *out);
 
-/* Beside a run: its points in rows with the figures of the same column, and what may not be compared and why.
- * reference_beside.c. */
+/* Beside a run: its points in rows with the figures of the same column, and what may not be
+ * compared and why. reference_beside.c. */
 struct reference_beside {
     const struct reference *reference;
     const char *asked; /* what benchctl reference finds it by: its name, or the path of its file */

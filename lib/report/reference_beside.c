@@ -1,4 +1,5 @@
-/* Published figures beside a run's, see reference.h: which points share a column, and what may not be compared. */
+/* Published figures beside a run's, see reference.h: which points share a column, and what
+ * may not be compared. */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -13,8 +14,8 @@
 
 /* ---- which points ---- */
 
-/* What a point has for a coordinate of a set; false: the run knows no such thing. `ret_is_other`: the set counts GPUs or
- * nodes where the run counts replicas. */
+/* What a point has for a coordinate of a set; false: the run knows no such thing. `ret_is_other`:
+ * the set counts GPUs or nodes where the run counts replicas. */
 static bool coordinate_of(const struct point *p, const char *name, double *ret, bool *ret_is_other)
 {
     const struct value *v = params_get(&p->params, name);
@@ -77,8 +78,8 @@ static bool varies(const struct result *r, const struct reference_table *t)
     return false;
 }
 
-/* Which points stand beside a table: those at one of its columns with its conditions; where there are none, those at a
- * column, if the run varies it. */
+/* Which points stand beside a table: those at one of its columns with its conditions; where there
+ * are none, those at a column, if the run varies it. */
 enum sharing { SHARES_NOTHING, SHARES_COLUMNS, SHARES_CONDITIONS };
 
 static enum sharing sharing_of(const struct reference_beside *b, const struct reference_table *t)

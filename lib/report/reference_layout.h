@@ -1,12 +1,13 @@
-/* The tables and sentences of a set of published figures; reference.c and reference_beside.c print them. Pure. */
+/* The tables and sentences of a set of published figures; reference.c and
+ * reference_beside.c print them. Pure. */
 #pragma once
 
 #include "base/vec.h"
 #include "reference/reference.h"
 #include "report/table.h"
 
-/* One figure in cells: "263.29", "78.64%", "~1.77", "-"; a '*' behind it where an erratum names it, or where the source
- * prints another one. */
+/* One figure in cells: "263.29", "78.64%", "~1.77", "-"; a '*' behind it where an erratum names it,
+ * or where the source prints another one. */
 void reference_layout_put(const struct reference *r, const struct reference_table *t,
                           enum reference_figure figure, size_t row, size_t column, struct buf *out);
 /* A row a row of the set and one for the median; `is_turned`: a row a column. */

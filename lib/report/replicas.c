@@ -1,5 +1,5 @@
-/* A result by replica, see report.h: how long each worked, how much of its time went to the exchange, and
- * which was the slowest of its role. */
+/* A result by replica, see report.h: how long each worked, how much of its time went to the
+ * exchange, and which was the slowest of its role. */
 #include <math.h>
 
 #include "report/csv.h"

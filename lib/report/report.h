@@ -41,7 +41,8 @@ void report_pivot_text(const struct pivot *p, const struct report_opts *opts, st
 void report_pivot_markdown(const struct pivot *p, struct buf *out);
 void report_pivot_csv(const struct pivot *p, struct buf *out);
 void report_pivot_json(const struct pivot *p, struct buf *out);
-/* Where the time of a step goes: one row a point and role, and what limits each point, in phases.c. */
+/* Where the time of a step goes: one row a point and role, and what limits
+ * each point, in phases.c. */
 void report_phases_text(const struct result *r, const struct report_opts *opts, struct buf *out);
 void report_phases_markdown(const struct result *r, struct buf *out);
 void report_phases_csv(const struct result *r, struct buf *out);
@@ -63,8 +64,8 @@ void report_compare_markdown(const struct comparison *c, struct buf *out);
 void report_compare_csv(const struct comparison *c, struct buf *out);
 void report_compare_json(const struct comparison *c, struct buf *out);
 
-/* A page for a browser: one file of HTML with its charts as SVG. It asks for nothing and runs nothing
- * but page_script (style.h), and its Content-Security-Policy forbids all else. html.c. */
+/* A page for a browser: one file of HTML with its charts as SVG. It asks for nothing and runs
+ * nothing but page_script (style.h), and its Content-Security-Policy forbids all else. html.c. */
 struct reference_beside;
 struct report_page {
     const struct result *result;
@@ -80,7 +81,8 @@ void report_html_sections(const struct result *r, struct buf *out);
 /* The section of a comparison, for the same. */
 void report_html_comparison(const struct comparison *c, struct buf *out);
 
-/* One of its charts as an SVG document (svg.c). `names`: those that there are, up to a NULL; static. */
+/* One of its charts as an SVG document (svg.c). `names`: those that there are,
+ * up to a NULL; static. */
 enum report_chart_answer { REPORT_CHART_MADE, REPORT_CHART_EMPTY, REPORT_CHART_UNKNOWN };
 enum report_chart_answer report_svg(const struct result *r, const char *chart, struct buf *out);
 extern const char *const report_chart_names[];

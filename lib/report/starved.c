@@ -1,8 +1,9 @@
 /* See starved.h.
  *
- * A point whose replicas keep more CPUs busy than there are is slower than it would be with enough of them; the others are as
- * they would be. So more CPUs can only help the starved points, and what that may change is which of them is the fastest. With n times the
- * CPUs a point computes at most n times as fast. */
+ * A point whose replicas keep more CPUs busy than there are is slower than it would be with enough
+ * of them; the others are as they would be. So more CPUs can only help the starved points, and
+ * what that may change is which of them is the fastest. With n times the CPUs a point computes at
+ * most n times as fast. */
 #include "report/starved.h"
 
 #include <inttypes.h>
@@ -45,7 +46,8 @@ static double used_cpus(const struct trial_result *t)
     return t->n_replicas > 0 ? used : NAN;
 }
 
-/* "point 0 (a, 1 pserver) with 3 threads, which used 1.70 CPUs": threads are counted, CPUs are measured. */
+/* "point 0 (a, 1 pserver) with 3 threads, which used 1.70 CPUs": threads are
+ * counted, CPUs are measured. */
 static void put_used(const struct layout *l, const struct point_result *p, struct buf *out)
 {
     _cleanup_(freep) double *used = xnew_array(double, p->n_trials);
@@ -113,8 +115,8 @@ static bool divides_by_another(const struct run_def *def)
     return false;
 }
 
-/* ", but point 0 (1 trainer); point 1 (2 trainers) divide by one that waited, so ...": of the points that had enough. Nothing
- * where none does. */
+/* ", but point 0 (1 trainer); point 1 (2 trainers) divide by one that waited, so ...": of the
+ * points that had enough. Nothing where none does. */
 static void put_lifted(const struct layout *l, struct buf *out)
 {
     const struct run_def *def = l->result->def;

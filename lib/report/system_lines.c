@@ -14,7 +14,8 @@
 
 /* ---- what a system is ---- */
 
-/* Of an absolute path what stands behind its last folder: "train.py" of "/srv/train.py", "data/" of "/srv/data/". */
+/* Of an absolute path what stands behind its last folder: "train.py" of "/srv/train.py",
+ * "data/" of "/srv/data/". */
 static const char *without_folders(const char *word)
 {
     const char *base = word;
@@ -36,7 +37,8 @@ static void put_command(const struct command *command, struct buf *out)
     buf_puts(out, command->words.len > MAX_COMMAND_WORDS ? " ..." : "");
 }
 
-/* The first measured point of the system that exchanges something, else its first; NULL: it has none. */
+/* The first measured point of the system that exchanges something, else its
+ * first; NULL: it has none. */
 static const struct point_result *point_of(const struct result *r, uint32_t system)
 {
     const struct point_result *found = NULL;
@@ -93,7 +95,8 @@ static void put_builds(const struct result *r, uint32_t system, struct buf *out)
     }
 }
 
-/* "; fp32 in this run", as its first replica that says a precision said it; the description has all that the program could. */
+/* "; fp32 in this run", as its first replica that says a precision said it; the description has all
+ * that the program could. */
 static void put_precision(const struct result *r, uint32_t system, struct buf *out)
 {
     static const char *const keys[] = {"precision"};
@@ -114,8 +117,8 @@ static void put_precision(const struct result *r, uint32_t system, struct buf *o
     free(precision);
 }
 
-/* "; loss 2.375 in the first measured step of a trial, 2.250 in its last", of the first replica that says it: whoever compares systems sees
- * that all of them compute one. */
+/* "; loss 2.375 in the first measured step of a trial, 2.250 in its last", of the first replica
+ * that says it: whoever compares systems sees that all of them compute one. */
 static void put_loss(const struct result *r, uint32_t system, struct buf *out)
 {
     const struct point_result *p = point_of(r, system);
@@ -185,7 +188,8 @@ static bool is_same_env(const struct launch *a, const struct launch *b)
     return same;
 }
 
-/* The first system before this one that runs the same program, and whether with the same environment; NULL: none does. */
+/* The first system before this one that runs the same program, and whether with the same
+ * environment; NULL: none does. */
 static const struct system *same_program(const struct spec *spec, uint32_t at, bool *ret_with_env)
 {
     const struct system *system = &spec->systems.items[at];

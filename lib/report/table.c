@@ -162,8 +162,8 @@ static void put_aligned(struct buf *out, const char *text, size_t width, enum ta
     *owed = align == TABLE_RIGHT ? 0 : pad;
 }
 
-/* A line without its end: the first n_heads columns, then those from `from` to before `to`. Row 0 is the header. Returns the
- * blanks that are due before more text. */
+/* A line without its end: the first n_heads columns, then those from `from` to before `to`. Row 0
+ * is the header. Returns the blanks that are due before more text. */
 static size_t put_row(const struct table *t, const size_t *widths, size_t row, size_t n_heads,
                       size_t from, size_t to, struct buf *out)
 {

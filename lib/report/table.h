@@ -28,21 +28,24 @@ void table_set_gap(struct table *t, unsigned gap);
 size_t table_width(const struct table *t);
 /* No trailing blanks; width counted in characters of UTF-8. */
 void table_format(const struct table *t, bool with_header, struct buf *out);
-/* The same in parts where a line has more than `width` characters: tables with an empty line between them, each with the first
- * n_heads columns and as many of the others as fit, at least one. No cell is broken. */
+/* The same in parts where a line has more than `width` characters: tables with an empty line
+ * between them, each with the first n_heads columns and as many of the others as fit, at least one.
+ * No cell is broken. */
 void table_format_parts(const struct table *t, size_t n_heads, size_t width, struct buf *out);
-/* A list for a terminal: as it is where it fits, else with the tight gap, else in parts with the first n_heads
- * columns, so that the terminal breaks no cell. columns 0: it is for a program, and any width fits. Without
- * header it stays in one part. */
+/* A list for a terminal: as it is where it fits, else with the tight gap, else in parts with the
+ * first n_heads columns, so that the terminal breaks no cell. columns 0: it is for a program, and
+ * any width fits. Without header it stays in one part. */
 void table_format_list(struct table *t, size_t n_heads, bool with_header, size_t columns,
                        struct buf *out);
-/* A list whose last column is prose, for a terminal: where it does not fit, the prose is broken at blanks, beside the other columns or,
- * where they leave too little room, below its row and without its title ("-" is left out then). No other cell is broken. */
+/* A list whose last column is prose, for a terminal: where it does not fit, the prose is broken at
+ * blanks, beside the other columns or, where they leave too little room, below its row and without
+ * its title ("-" is left out then). No other cell is broken. */
 void table_format_prose(struct table *t, size_t columns, struct buf *out);
 void table_format_markdown(const struct table *t, struct buf *out);
 /* A <table>, its texts escaped; right-aligned cells have the class "r". */
 void table_format_html(const struct table *t, struct buf *out);
-/* The same in a box with the name `label` that scrolls where the table is too wide, and that the keyboard reaches. */
+/* The same in a box with the name `label` that scrolls where the table is too wide, and that the
+ * keyboard reaches. */
 void table_format_html_scrolled(const struct table *t, const char *label, struct buf *out);
 /* Text with its markup taken for text. */
 void markdown_escape(const char *text, struct buf *out);

@@ -31,6 +31,7 @@ void terminal_wrapped(struct buf *out, const struct terminal *t, const char *tex
 /* An empty line and the table, with the wide gap or the tight one. False: it does not fit, and
  * nothing is written. */
 bool terminal_table(struct buf *out, const struct terminal *t, struct table *table);
-/* The same, but a table that does not fit is written in parts with `gap`, each with the first n_heads columns. */
+/* The same, but a table that does not fit is written in parts with `gap`, each with the first
+ * n_heads columns. */
 void terminal_parts(struct buf *out, const struct terminal *t, struct table *table, size_t n_heads,
                     unsigned gap);

@@ -3,8 +3,8 @@
 
 #include "result/result.h"
 
-/* Of the deciding attempts of all trials together; 0: not known, as of a run whose figures were read from old logs. *ret_n: those
- * trials. */
+/* Of the deciding attempts of all trials together; 0: not known, as of a run whose figures were
+ * read from old logs. *ret_n: those trials. */
 double trial_seconds_sum(const struct result *r, size_t *ret_n);
 /* The median of a point's succeeded trials; 0: not known. */
 double trial_seconds_median(const struct point_result *p);

@@ -17,9 +17,10 @@ struct point_words {
     const char *without; /* one of the names, to be left out; NULL: none */
 };
 enum words_form {
-    WORDS_FULL,    /* "fluid, batch_size 16, pservers 2" */
-    WORDS_COUNTED, /* "fluid, batch_size 16, 2 pservers": for who does not know the definition; a system without servers has no
-                      "0 pservers" */
+    WORDS_FULL, /* "fluid, batch_size 16, pservers 2" */
+    /* "fluid, batch_size 16, 2 pservers": for who does not know the definition; a system without
+     * servers has no "0 pservers" */
+    WORDS_COUNTED,
 };
 /* Nothing where nothing tells points apart; "-" for a parameter that the point does not have. */
 void words_put_point(const struct point_words *words, const struct point *p, enum words_form form,

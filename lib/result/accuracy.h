@@ -1,4 +1,5 @@
-/* Time to accuracy, and accuracy after a time (docs/contracts/result.md, "Accuracy over time"). Pure. */
+/* Time to accuracy, and accuracy after a time (docs/contracts/result.md,
+ * "Accuracy over time"). Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
-/* How far runs of the same thing differ, and whether one more run differs by more: the trials of a run share the hour
- * and the machine, so they do not show it (docs/contracts/compare.md, "Between runs"). Values are means of logs of
- * throughput, one a run. Used by compare.c. Pure. */
+/* How far runs of the same thing differ, and whether one more run differs by more: the trials of a
+ * run share the hour and the machine, so they do not show it (docs/contracts/compare.md, "Between
+ * runs"). Values are means of logs of throughput, one a run. Used by compare.c. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,6 +15,6 @@ struct between {
     double sd;         /* of these, with n - 1 */
     double t, df, p;   /* two-sided, against one more run of the same kind */
 };
-/* A prediction: difference / (sd sqrt(1 + 1 / n)) is Student's t with n - 1 degrees of freedom if the other run is
- * one more of the same kind. */
+/* A prediction: difference / (sd sqrt(1 + 1 / n)) is Student's t with n - 1 degrees of freedom if
+ * the other run is one more of the same kind. */
 struct between between_test(const double *same, size_t n, double other);

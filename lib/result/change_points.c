@@ -1,5 +1,5 @@
-/* See change_points.h. Values are looked at by rank: a Fenwick tree has counts and sums of those left of a split, so that a
- * stretch of n values costs n log n. */
+/* See change_points.h. Values are looked at by rank: a Fenwick tree has counts and sums of those
+ * left of a split, so that a stretch of n values costs n log n. */
 #include "result/change_points.h"
 
 #include <math.h>
@@ -34,7 +34,8 @@ static void tree_below(const struct tree *t, size_t rank, double *ret_count, dou
     }
 }
 
-/* Sum of |value - v| over n values, whose sum is `sum`; n_below of them, with sum_below, are not above it. */
+/* The sum of |value - v| over n values, whose sum is `sum`. n_below of them are not above `value`;
+ * their sum is sum_below. */
 static double distance(double value, double n, double sum, double n_below, double sum_below)
 {
     return value * n_below - sum_below + (sum - sum_below) - value * (n - n_below);
@@ -50,8 +51,9 @@ struct stretch {
     struct tree tree;  /* room */
 };
 
-/* The energy statistic mn / (m + n) (2 E|X - Y| - E|X - X'| - E|Y - Y'|) of the best split; *ret_at: the first value after
- * it. */
+/* The energy statistic of the best split:
+ *   mn / (m + n) (2 E|X - Y| - E|X - X'| - E|Y - Y'|)
+ * *ret_at is the first value after it. */
 static double best_split(struct stretch *s, const size_t *ranks, size_t *ret_at)
 {
     const size_t n = s->n;

@@ -1,5 +1,6 @@
-/* Where a series of figures changes: E-divisive with a permutation test (Matteson and James, J. Am. Stat. Assoc. 109,
- * 2014, 334-345), which asks nothing of the noise but that its order does not matter. Pure; used by run_history.c. */
+/* Where a series of figures changes: E-divisive with a permutation test (Matteson and James, J. Am.
+ * Stat. Assoc. 109, 2014, 334-345), which asks nothing of the noise but that its order does not
+ * matter. Pure; used by run_history.c. */
 #pragma once
 
 #include <stddef.h>

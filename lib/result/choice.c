@@ -165,8 +165,8 @@ void choice_init(struct choice *c, const struct result *r)
     }
 }
 
-/* The least number of trials from 3 on whose interval of +-t sqrt(variance / n) reaches `bound` at most. It falls with n,
- * so the middle of what is left says which half has it. */
+/* The least number of trials from 3 on whose interval of +-t sqrt(variance / n) reaches `bound` at
+ * most. It falls with n, so the middle of what is left says which half has it. */
 static uint32_t least_trials(double variance, uint32_t n_samples, double bound)
 {
     uint32_t low = 3, high = CHOICE_MAX_TRIALS + 1;
@@ -182,7 +182,8 @@ static uint32_t least_trials(double variance, uint32_t n_samples, double bound)
     return low;
 }
 
-/* The variance of one log, of which `logs` has that of the mean; NaN: not known, or a stop rule asks for the trials. */
+/* The variance of one log, of which `logs` has that of the mean; NaN: not known, or a stop rule
+ * asks for the trials. */
 static double variance_of(const struct point_result *p)
 {
     const struct contrast *logs = &p->throughput.estimate.logs;

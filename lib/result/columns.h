@@ -1,10 +1,11 @@
-/* Numbers and texts as bytes that compress well: like stands beside like. Used by figures_pack.c and figures_unpack.c.
- * Pure.
+/* Numbers and texts as bytes that compress well: like stands beside like. Used by figures_pack.c
+ * and figures_unpack.c. Pure.
  *
  *   number  little-endian, of as many bytes as its reader asks for
- *   column  u8 width, 0 to 8; then the lowest bytes of all n numbers, then their second bytes, ... (`width` of them):
- *           the high bytes of like numbers are alike, and only the last ones of a time cannot be compressed
- *   texts   u32 n; n x (u32 length, bytes); a reference to a text is its index + 1, and 0 is none (NULL)
+ *   column  u8 width, 0 to 8; then the lowest bytes of all n numbers, then their second bytes, ...
+ *           (`width` of them): the high bytes of like numbers are alike, and only the last ones of
+ *           a time cannot be compressed
+ *   texts   u32 n; n x (u32 length, bytes); a reference to a text is its index + 1, and 0 is NULL
  */
 #pragma once
 
@@ -30,7 +31,8 @@ uint32_t columns_texts_add(struct columns_texts *t, const char *text);
 /* Writes them to `out` and empties the list. */
 void columns_texts_end(struct columns_texts *t, struct buf *out);
 
-/* What is left to read. All functions below return false, and read nothing, where bytes are missing or wrong. */
+/* What is left to read. All functions below return false, and read nothing, where bytes
+ * are missing or wrong. */
 struct columns_reader {
     const unsigned char *at, *end;
 };

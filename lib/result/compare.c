@@ -131,8 +131,9 @@ static bool is_named(const struct comparison *c, const struct compared_point *p)
            p->p_adjusted <= COMPARE_ALPHA && is_large_enough(c, p);
 }
 
-/* The trials of two runs show a change: is it one of what was compared, or do any two runs differ so? Where this run of
- * the base is unusual itself, both may point in opposite directions. Where the machine was busier, that may be it. */
+/* The trials of two runs show a change: is it one of what was compared, or do any two runs differ
+ * so? Where this run of the base is unusual itself, both may point in opposite directions. Where
+ * the machine was busier, that may be it. */
 static enum change ask_history(const struct comparison *c, const struct between *between,
                                double p_adjusted, const struct compared_busy *busy, double ratio)
 {
@@ -232,7 +233,8 @@ static void judge_points(struct comparison *c)
     count_repeats(c);
 }
 
-/* All points together, where the gate says that the runs differ and the history that no two runs of the base do so. */
+/* All points together, where the gate says that the runs differ and the history that no two
+ * runs of the base do so. */
 static void judge_together(struct comparison *c)
 {
     c->whole_change = CHANGE_NONE;

@@ -31,7 +31,8 @@ enum change {
     CHANGE_NONE,           /* none was shown; the interval says how large one may be */
     CHANGE_TOO_FEW,        /* trials: none could have been shown, or nothing bounds it */
     CHANGE_NOT_MEASURED,   /* a side has no throughput */
-    CHANGE_MACHINE_BUSY, /* the history shows a change, and what other programs took may explain it */
+    /* the history shows a change, and what other programs took may explain it */
+    CHANGE_MACHINE_BUSY,
 };
 #define CHANGE_COUNT 9
 const char *change_to_string(enum change change); /* "Slower", ... */
@@ -45,7 +46,8 @@ enum margin_verdict {
 };
 const char *margin_verdict_to_string(enum margin_verdict verdict); /* "NotSlower", ... */
 
-/* Of two runs: what remains of a difference once the speed that other programs took is given back (compare_busy.h). */
+/* Of two runs: what remains of a difference once the speed that other programs took is given back
+ * (compare_busy.h). */
 struct compared_busy {
     struct between
         alone;         /* as `between`, of throughputs without others; known where all shares are */
@@ -95,7 +97,8 @@ struct comparison {
     size_t repeats_to_decide;
     size_t counts[CHANGE_COUNT];
 
-    /* One run, whose sweep names these two values of the axis (compare_axis.h); axis NULL: two runs. */
+    /* One run, whose sweep names these two values of the axis (compare_axis.h);
+     * axis NULL: two runs. */
     char *axis, *axis_base, *axis_candidate; /* owned */
     size_t n_blocks;
     struct paired whole;        /* the mean over points of each block */
@@ -110,8 +113,9 @@ struct comparison {
 struct compare_params {
     double threshold_ratio; /* a change below it is no change, in either direction */
     bool is_strict;         /* refuse runs that differ */
-    /* Other runs, of which those of the base's definition, machine and build say how far two runs of
-     * the same thing differ; the base and the candidate may be among them. Borrowed for the call. */
+    /* Other runs, of which those of the base's definition, machine and build say how far
+     * two runs of the same thing differ; the base and the candidate may be among them.
+     * Borrowed for the call. */
     const struct result *const *history;
     size_t n_history;
 };

@@ -148,8 +148,8 @@ static bool is_pair(const struct comparison *c, const struct point *a, const str
            has_all_but_axis(c, &b->params, &a->params);
 }
 
-/* Points of one side by their index; the other side's are looked for from where the last one was found, because a
- * sweep lists both sides in the same order. */
+/* Points of one side by their index; the other side's are looked for from where the last one was
+ * found, because a sweep lists both sides in the same order. */
 static void match(struct comparison *c)
 {
     const struct matrix *m = &c->base->def->matrix;
@@ -227,8 +227,8 @@ static void test_point(struct comparison *c, struct compared_point *p, double *s
     p->ratio.estimate = paired_ratio(&p->paired);
 }
 
-/* The mean over points of each block in which all of them have a pair: points of a block may have something in
- * common, so a block counts once. */
+/* The mean over points of each block in which all of them have a pair: points of a block may have
+ * something in common, so a block counts once. */
 static void test_whole(struct comparison *c, double *scratch)
 {
     size_t n = 0;
@@ -248,8 +248,8 @@ static void test_whole(struct comparison *c, double *scratch)
     c->whole = paired_test_staged(scratch, n, first_stage(c, n));
 }
 
-/* One half of alpha for the whole, one half for the points by Holm: a p is adjusted by twice its own. A single point
- * is the whole. */
+/* One half of alpha for the whole, one half for the points by Holm: a p is adjusted by twice its
+ * own. A single point is the whole. */
 static void adjust(struct comparison *c)
 {
     _cleanup_(freep) double *p_values = xnew_array(double, c->points.len + 1);
@@ -315,8 +315,8 @@ static void judge_points(struct comparison *c)
                             : CHANGE_NONE;
 }
 
-/* Every point must show it, so none needs an adjustment; that one point is slower than the margin is looked for at all
- * of them, so there it does. */
+/* Every point must show it, so none needs an adjustment; that one point is slower than the margin
+ * is looked for at all of them, so there it does. */
 static void judge_margin(struct comparison *c)
 {
     const double bound = log1p(-c->margin_ratio);

@@ -1,19 +1,21 @@
-/* Two runs of which other programs of the machine took different shares: is a change that the history shows the
- * machine's doing? The part of compare.c that asks how busy it was (docs/contracts/compare.md, "A busy machine"). Inside one
- * run nobody asks: what the machine did cancels there.
+/* Two runs of which other programs of the machine took different shares: is a change that
+ * the history shows the machine's doing? The part of compare.c that asks how busy it was
+ * (docs/contracts/compare.md, "A busy machine"). Inside one run nobody asks: what the
+ * machine did cancels there.
  *
- * A trial whose gang lost the share s to others (others_cpu.h) would have made X / (1 - s) alone. With y = ln X and
- * z = y - ln(1 - s), of means over trials and, on the base's side, over its runs:
+ * A trial whose gang lost the share s to others (others_cpu.h) would have made X / (1 - s) alone.
+ * With y = ln X and z = y - ln(1 - s), of means over trials and, on the base's side, over its runs:
  *
  *   difference  candidate less base, of y       what was measured
  *   alone       candidate less base, of z       what remains once what others took is given back
  *   explained   difference - alone
  *
- * The change is the machine's doing unless something else is shown: `explained` points in its direction and reaches the
- * threshold, and what remains is either not shown itself (the same test of the same runs, at the same 1%), or smaller than
- * what is explained. The last condition is there because others cost more than CPU time (caches, memory, clock), and that
- * grows with what they took. Under equal load `explained` is about 0, so a slower program stays Slower. Waiting for one's
- * own replicas or threads is none of s. What is not known explains nothing. Pure. */
+ * The change is the machine's doing unless something else is shown: `explained` points in its
+ * direction and reaches the threshold, and what remains is either not shown itself (the same test
+ * of the same runs, at the same 1%), or smaller than what is explained. The last condition is there
+ * because others cost more than CPU time (caches, memory, clock), and that grows with what they
+ * took. Under equal load `explained` is about 0, so a slower program stays Slower. Waiting for
+ * one's own replicas or threads is none of s. What is not known explains nothing. Pure. */
 #pragma once
 
 #include "result/compare.h"

@@ -117,8 +117,8 @@ static void test_whole(struct comparison *c, struct tested *sums, size_t n_point
     test_both(sums, &c->between, &c->busy);
 }
 
-/* As in compare_axis.c: one half of alpha for the whole, one half for the points by Holm. `test_of` and
- * `p_of` choose one of both kinds. */
+/* As in compare_axis.c: one half of alpha for the whole, one half for the points by Holm. `test_of`
+ * and `p_of` choose one of both kinds. */
 static void adjust(struct comparison *c, struct between *(*test_of)(struct compared_point *),
                    double *(*p_of)(struct compared_point *), const struct between *whole,
                    double *ret_whole)

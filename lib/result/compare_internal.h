@@ -1,4 +1,5 @@
-/* What both kinds of comparison share: two runs (compare.c) and one run by an axis (compare_axis.c). */
+/* What both kinds of comparison share: two runs (compare.c) and one run by an axis
+ * (compare_axis.c). */
 #pragma once
 
 #include "result/compare.h"

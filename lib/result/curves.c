@@ -42,8 +42,8 @@ static int by_size(const void *a, const void *b)
     return size != 0 ? size : compare_numbers(x->point->index, y->point->index);
 }
 
-/* Does the number of trainers alone say which value it has? Zipped parameters, as a global batch that
- * is divided by the trainers, belong to a curve and not to its name. */
+/* Does the number of trainers alone say which value it has? Zipped parameters, as a global batch
+ * that is divided by the trainers, belong to a curve and not to its name. */
 static bool follows_size(const struct point_result *const *by_n, uint32_t n, const char *name)
 {
     for (uint32_t i = 1; i < n; i++) {

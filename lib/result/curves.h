@@ -1,5 +1,5 @@
-/* The curves of a result: points that differ in the number of trainers alone, and what they say about
- * scaling. Pure; called by result.c. */
+/* The curves of a result: points that differ in the number of trainers alone, and what they say
+ * about scaling. Pure; called by result.c. */
 #pragma once
 
 #include <stdint.h>
@@ -24,8 +24,8 @@ struct curve_loss {
 struct curve {
     /* Swept points by rising number of trainers, each number once; at least one. */
     VEC(const struct point_result *) points;
-    /* Their baseline, where it is one trainer and no point of the curve is: the first size of the fits.
-     * NULL: none. */
+    /* Their baseline, where it is one trainer and no point of the curve is: the first size of the
+     * fits. NULL: none. */
     const struct point_result *single;
     size_t n_sizes;   /* numbers of trainers that have been measured */
     size_t n_trusted; /* of these, with an interval (3 trials): those in the fits */
@@ -48,7 +48,7 @@ void curves_done(struct curves *curves);
 
 /* The measured point with the most trainers; NULL: none was measured. */
 const struct point_result *curve_widest(const struct curve *c);
-/* What the busiest link of a point's exchange carries, in sizes of the model: a server's N / servers
- * (at least 1, which each trainer's own link carries), each worker's 2 (N - 1) / N in a ring, 0 without an
- * exchange. NaN: not known. Over its batch, in batches of `like`. */
+/* What the busiest link of a point's exchange carries, in sizes of the model: a server's N /
+ * servers (at least 1, which each trainer's own link carries), each worker's 2 (N - 1) / N in a
+ * ring, 0 without an exchange. NaN: not known. Over its batch, in batches of `like`. */
 double curve_load(const struct point_result *p, const struct point_result *like);

@@ -1,4 +1,5 @@
-/* See figures_format.h. Everything of a summary but its series and the digest of its environment, which no figure needs. */
+/* See figures_format.h. Everything of a summary but its series and the digest of its environment,
+ * which no figure needs. */
 #include "result/figures_format.h"
 
 #include <string.h>
@@ -63,7 +64,8 @@ static const struct column {
 _Static_assert(PHASE_COUNT == 7, "a column for each phase");
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-/* After the table. PACE: bits of a median step time; 0: there is none, or the summary says the pace. */
+/* After the table. PACE: bits of a median step time; 0: there is none, or the
+ * summary says the pace. */
 enum { UNIT = N_COLUMNS, HARDWARE, PACE, ALL_COLUMNS };
 
 size_t figures_column_count(void)

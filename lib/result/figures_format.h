@@ -5,7 +5,8 @@
 
 #define FIGURES_FORMAT 3 /* the first byte of both parts */
 
-/* Numbers of a replica's result; a column a number. They are set in their order, for the last ones follow from others. */
+/* Numbers of a replica's result; a column a number. They are set in their order, for the last ones
+ * follow from others. */
 size_t figures_column_count(void);
 uint64_t figures_column_get(const struct replica_result *r, size_t column);
 /* False: nobody has written that. `n_hardware`: how many kinds of machines the result has. */

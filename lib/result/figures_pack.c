@@ -1,11 +1,14 @@
 /* See figures_pack.h.
  *
  * Both parts begin with u8 FIGURES_FORMAT and their texts (columns.h); then
- *   points    u32 points, u8 simulated; for each point its CPUs (bits), u32 m, columns of its m trials that have ended, a
- *             column of how many values each key of its machines has, a column of these
- *   replicas  u32 n, n x kind of machine; u32 n, a column of the n step times that there are; for each point u32 m,
- *             columns of its m trials, columns of all their replicas, a column of the trials' step times
- * A column of step times has their indices: as they are written with two bytes, there are few different ones. */
+ *   points    u32 points, u8 simulated; for each point its CPUs (bits), u32 m, columns of its m
+ *             trials that have ended, a column of how many values each key of its machines has, a
+ *             column of these
+ *   replicas  u32 n, n x kind of machine; u32 n, a column of the n different step times; for each
+ *             point u32 m, columns of its m trials, columns of all their replicas, a column of the
+ *             trials' step times
+ * A column of step times has their indices: as they are written with two bytes, there are few
+ * different ones. */
 #include "result/figures_pack.h"
 
 #include <stdlib.h>

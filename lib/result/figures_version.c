@@ -1,4 +1,5 @@
-/* See figures_version.h. The only file that includes the header of the digest, which each build makes. */
+/* See figures_version.h. The only file that includes the header of the digest,
+ * which each build makes. */
 #include "result/figures_version.h"
 
 #include "result/figures_source.h"

@@ -1,6 +1,7 @@
-/* May this run go in? One verdict out of all that is known of a candidate: did it finish, does it keep its thresholds, is
- * it slower than its base? What is not known is not passed, and neither is a gate that judged nothing. The rules stand in docs/contracts/gate.md. Pure; called by
- * `benchctl gate`. */
+/* May this run go in? One verdict out of all that is known of a candidate: did it finish, does
+ * it keep its thresholds, is it slower than its base? What is not known is not passed, and
+ * neither is a gate that judged nothing. The rules stand in docs/contracts/gate.md. Pure;
+ * called by `benchctl gate`. */
 #pragma once
 
 #include <stddef.h>
@@ -9,12 +10,14 @@
 #include "result/compare.h"
 #include "result/result.h"
 
-enum gate_verdict { /* the first that holds */
-                    GATE_RUN_FAILED,
-                    GATE_THRESHOLD, /* one is missed, or could not be judged; or nothing was judged but the run */
-                    GATE_SLOWER,
-                    GATE_INCONCLUSIVE,
-                    GATE_PASSED,
+/* The first that holds is the verdict. */
+enum gate_verdict {
+    GATE_RUN_FAILED,
+    /* one is missed, or could not be judged; or nothing was judged but the run */
+    GATE_THRESHOLD,
+    GATE_SLOWER,
+    GATE_INCONCLUSIVE,
+    GATE_PASSED,
 };
 const char *gate_verdict_to_string(enum gate_verdict verdict); /* "RunFailed", ... */
 
@@ -56,10 +59,11 @@ size_t gate_count(const struct gate *g, enum gate_outcome outcome); /* checks wi
 /* Whether a threshold that has a point, or the comparison, was judged. */
 bool gate_judges(const struct gate *g);
 
-/* The base out of a history: `runs`, the oldest first, all made before the candidate; those that cannot be compared with it
- * are passed over. Runs are taken as they are until three of a kind are: the same definition, machine and build. From
- * then on a run is taken unless it would be refused against the newest such kind, so that what was refused is no base. Fills `ret_taken` with those of the
- * base's kind, n at most, the newest last; returns their number, 0: there is no base. */
+/* The base out of a history: `runs`, the oldest first, all made before the candidate; those that
+ * cannot be compared with it are passed over. Runs are taken as they are until three of a kind are:
+ * the same definition, machine and build. From then on a run is taken unless it would be refused
+ * against the newest such kind, so that what was refused is no base. Fills `ret_taken` with those
+ * of the base's kind, n at most, the newest last; returns their number, 0: there is no base. */
 #define GATE_MIN_RUNS 3
 size_t gate_find_base(const struct result *candidate, const struct result *const *runs, size_t n,
                       const struct compare_params *params, const struct result **ret_taken);

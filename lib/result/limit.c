@@ -123,7 +123,8 @@ static void add_server(void *ctx, const struct replica_result *r)
     }
 }
 
-/* The busiest server and the latest trainer, each by its mean over the trials, as the table shows them. */
+/* The busiest server and the latest trainer, each by its mean over the trials, as
+ * the table shows them. */
 static void find_worst(const struct server_sums *sums, struct limit_facts *f)
 {
     for (uint32_t i = 0; i < sums->n_servers; i++) {

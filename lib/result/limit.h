@@ -1,8 +1,8 @@
 /* Where the time of a point's steps goes, and what limits it. Pure; called by report/phases.c.
  *
  * The times are means over the steps of all replicas of a role in the point's succeeded trials. A
- * trainer's exchange is hidden behind its computation: only what it waited for (send, wait, receive)
- * makes its step longer. That is the exposed exchange. */
+ * trainer's exchange is hidden behind its computation: only what it waited for (send, wait,
+ * receive) makes its step longer. That is the exposed exchange. */
 #pragma once
 
 #include <stdbool.h>
@@ -50,10 +50,10 @@ struct limit {
     enum limit_kind kind;
     double exposed; /* exposed exchange, of a trainer's step: 0 to 1 */
     double share;   /* of a step: what the limiting replica works, or is waited for; NaN: a link */
-    /* What would help: so many trainers use up the servers (COMPUTE), so many servers bring the busiest
-     * to a quarter of a step (SERVER_CPU), or halve what a link carries (SERVER_LINK), so many times the
-     * batch hides the exchange (TRAINER_LINK), or so much less time a step takes without the wait
-     * (STRAGGLER, 0 to 1). NaN: nothing to advise. */
+    /* What would help: so many trainers use up the servers (COMPUTE), so many servers bring the
+     * busiest to a quarter of a step (SERVER_CPU), or halve what a link carries (SERVER_LINK), so
+     * many times the batch hides the exchange (TRAINER_LINK), or so much less time a step takes
+     * without the wait (STRAGGLER, 0 to 1). NaN: nothing to advise. */
     double advice;
 };
 struct limit limit_find(const struct limit_facts *f);

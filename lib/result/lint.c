@@ -398,7 +398,8 @@ static void warn_never(struct result *r, struct unsettled *never)
     }
 }
 
-/* Of a point that settles in the first half of its steps it is said when, whatever else its steps do. */
+/* Of a point that settles in the first half of its steps it is said when,
+ * whatever else its steps do. */
 static void lint_steady_state(struct result *r)
 {
     const uint32_t n = r->def->matrix.n_points;
@@ -433,8 +434,8 @@ static void lint_steady_state(struct result *r)
     buf_done(&never.points.text);
 }
 
-/* Steps follow one another in the measured time, so together they cannot take longer; and an attempt
- * does not end before it starts. */
+/* Steps follow one another in the measured time, so together they cannot take longer; and an
+ * attempt does not end before it starts. */
 static void lint_time(struct result *r)
 {
     struct replica_cursor c = {0};
@@ -495,7 +496,8 @@ static void lint_units(struct result *r)
     }
 }
 
-/* Trials far from the others of their points, which an interval alone does not show; the furthest one first. */
+/* Trials far from the others of their points, which an interval alone does not show;
+ * the furthest one first. */
 static void lint_outliers(struct result *r)
 {
     struct outlier worst = {0};

@@ -22,7 +22,8 @@ static const struct {
     {"gpu_driver", "GPU driver"}, {"build", "build"}, {"source", "source"},
     {"compiler", "compiler"}, {"build_options", "build options"}, {"image_id", "image"},
 };
-/* The same keys by byte, as environment_each_text wants them, and where each is in the list above. */
+/* The same keys by byte, as environment_each_text wants them, and where each
+ * is in the list above. */
 static const char *const sorted_keys[MACHINE_KEY_COUNT] = {
     "blas", "blas_core", "build", "build_options", "caches", "cgroup_cpu_limit", "clock_source",
     "compiler", "cpu_features", "cpu_governor", "cpu_model", "gpu_driver", "image_id", "kernel",

@@ -1,5 +1,6 @@
-/* On which machines, and by which program, the figures of a point were made: what the start records of its replicas say
- * (docs/contracts/record.md). Two runs that are compared differ where these do. Pure. */
+/* On which machines, and by which program, the figures of a point were made: what the start
+ * records of its replicas say (docs/contracts/record.md). Two runs that are compared differ
+ * where these do. Pure. */
 #pragma once
 
 #include <stdbool.h>

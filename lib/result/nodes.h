@@ -1,5 +1,5 @@
-/* A run's figures by the node that its replicas ran on. Pure; called by result.c, after hardware.c has
- * read the environments. */
+/* A run's figures by the node that its replicas ran on. Pure; called by result.c, after hardware.c
+ * has read the environments. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,8 +8,8 @@
 
 struct result;
 
-/* The replicas of succeeded trials on one node. Their time a step is compared with that of replicas of
- * the same role on other nodes, in the same trial (pace.h). */
+/* The replicas of succeeded trials on one node. Their time a step is compared with that of replicas
+ * of the same role on other nodes, in the same trial (pace.h). */
 struct node_result {
     const char *name;      /* borrowed from a replica's result */
     const char *cpu_model; /* of its first replica that says one; borrowed; NULL: not said */

@@ -1,6 +1,6 @@
-/* Trials on a machine that was not itself: probes before and after each trial (docs/contracts/summary.md) that
- * lie far from the run's median, time that the hypervisor took, and speed that other programs took (others_cpu.h).
- * Pure; called by lint.c. */
+/* Trials on a machine that was not itself: probes before and after each trial
+ * (docs/contracts/summary.md) that lie far from the run's median, time that the hypervisor took,
+ * and speed that other programs took (others_cpu.h). Pure; called by lint.c. */
 #pragma once
 
 #include "base/vec.h"
@@ -26,17 +26,17 @@ struct noisy_trial {
 struct noisy_trials {
     VEC(struct noisy_trial) list; /* one a trial, the worst first */
 };
-/* Of the trials that succeeded. Probes are compared on one node only, because nodes differ, and not those of a replica with
- * those of its launcher. */
+/* Of the trials that succeeded. Probes are compared on one node only, because nodes differ, and not
+ * those of a replica with those of its launcher. */
 void noisy_trials_find(const struct result *r, struct noisy_trials *ret);
 void noisy_trials_done(struct noisy_trials *n);
 /* "trial 2 of point 3: clock 12% below the run's median in the probe before it" */
 void noisy_trial_describe(const struct noisy_trial *t, struct buf *out);
-/* Of the replicas' CPUs' busy time, the share that the hypervisor took, of the replica where it was most; NaN:
- * nobody knows, or there was too little of it. */
+/* Of the replicas' CPUs' busy time, the share that the hypervisor took, of the replica where it was
+ * most; NaN: nobody knows, or there was too little of it. */
 double trial_steal_ratio(const struct trial_result *t);
-/* Of the time in which the replica's threads ran or were ready to, the share that they waited for a CPU, whoever had
- * it; of the replica where it was most; NaN: nobody knows. */
+/* Of the time in which the replica's threads ran or were ready to, the share that they waited for a
+ * CPU, whoever had it; of the replica where it was most; NaN: nobody knows. */
 double trial_wait_ratio(const struct trial_result *t);
 /* The replica that probed; NULL: none. */
 const struct replica_result *trial_prober(const struct trial_result *t);

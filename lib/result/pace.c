@@ -11,8 +11,8 @@
 #include "result/significance.h"
 #include "result/stats.h"
 
-/* A gang of at least this size shows by itself how much its replicas differ. Of a smaller one, trials
- * have to show it. */
+/* A gang of at least this size shows by itself how much its replicas differ. Of a smaller one,
+ * trials have to show it. */
 #define GANG_MIN 4
 #define GANG_DEVIATIONS 4
 #define TRIALS_MIN 3
@@ -135,8 +135,8 @@ static bool look_at_gang(const struct pace_gang *gang, struct slow_replica *ret)
     return true;
 }
 
-/* One trial after another; the slowest of all is named, and the trials are counted in which the slowest
- * was in the same place. */
+/* One trial after another; the slowest of all is named, and the trials are counted in which the
+ * slowest was in the same place. */
 static bool look_at_large(const struct point_result *p, enum role role, struct slow_replica *ret)
 {
     VEC(struct slow_replica) found = {0};

@@ -1,10 +1,10 @@
 /* How much time a replica needs for a step, and which replicas need more than the others of their
  * gang. Pure; called by result.c and nodes.c.
  *
- * A gang makes its steps together: a slow trainer makes the steps of all as long as its own, and shows
- * in what the others wait. So what is compared is a replica's own work in a step, which is data, forward
- * and backward of a trainer or worker, and update of a pserver. A replica that does not say it is
- * compared by its median step time, with others that do not. */
+ * A gang makes its steps together: a slow trainer makes the steps of all as long as its own, and
+ * shows in what the others wait. So what is compared is a replica's own work in a step, which is
+ * data, forward and backward of a trainer or worker, and update of a pserver. A replica that does
+ * not say it is compared by its median step time, with others that do not. */
 #pragma once
 
 #include "core/record.h"

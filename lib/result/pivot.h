@@ -1,8 +1,8 @@
-/* A table of one figure over any axes of a run: what a row is, what a column is, and what divides what
- * (docs/contracts/result.md, "Pivot"). Pure.
+/* A table of one figure over any axes of a run: what a row is, what a column is, and what divides
+ * what (docs/contracts/result.md, "Pivot"). Pure.
  *
- * An axis is "system" or a swept parameter. Axes that are named nowhere and vary become rows, so a cell
- * is one point, or with a ratio two. */
+ * An axis is "system" or a swept parameter. Axes that are named nowhere and vary become rows, so a
+ * cell is one point, or with a ratio two. */
 #pragma once
 
 #include <stdbool.h>
@@ -61,8 +61,8 @@ struct pivot {
     struct pivot_summary *row_summaries; /* owned */
     struct pivot_summary whole;
 };
-/* -EINVAL: an axis or a value that the run does not have, an axis twice, no price; -ERANGE: too many cells.
- * *ret_fix is static. */
+/* -EINVAL: an axis or a value that the run does not have, an axis twice, no price; -ERANGE: too
+ * many cells. *ret_fix is static. */
 int pivot_new(const struct result *r, const struct pivot_params *params, struct pivot **ret,
               const char **ret_fix, struct err *err);
 void pivot_free(struct pivot *p); /* NULL is fine */

@@ -16,8 +16,8 @@ struct gathering {
     VEC(double) work_ns;
     VEC(double) excess;
     double phases_ns, exchange_ns, throttled_ns, measured_ns; /* sums */
-    double
-        watched_ns; /* of it, the time in which throttling was looked for: a log says nothing of it */
+    /* of it, the time in which throttling was looked for: a log says nothing of it */
+    double watched_ns;
 };
 struct gatherings {
     VEC(struct gathering) list;

@@ -40,8 +40,8 @@ static struct figure unknown_throughput(const char *scope)
 
 /* ---- trials ---- */
 
-/* The row that decides a trial (the lowest attempt's, should there be two); with Void and Invalid rows only, the
- * last of them. */
+/* The row that decides a trial (the lowest attempt's, should there be two); with Void and Invalid
+ * rows only, the last of them. */
 static bool decides_over(const struct attempt_row *row, const struct attempt_row *other)
 {
     const bool is_void = !attempt_outcome_decides(row->outcome),
@@ -85,7 +85,8 @@ static void take_evaluations(struct trial_result *t, uint32_t index, const struc
     t->after = accuracy_after(e, spec->accuracy_after_s);
 }
 
-/* `leads` is the trial that it speaks for, NULL: none; its evaluations and, of the first, its steps go there. */
+/* `leads` is the trial that it speaks for, NULL: none; its evaluations and, of the
+ * first, its steps go there. */
 static void read_replica(const struct replica_row *row, struct replica_result *ret,
                          struct trial_result *leads, const struct spec *spec)
 {
@@ -119,8 +120,8 @@ static char *missing_numbers(enum role role, uint32_t index, const struct replic
     return xasprintf("%s/%u %s", role_to_string(role), index, err.msg);
 }
 
-/* Some trainers say the job's throughput (log rules of scope Job): X is the mean of what they say, and
- * the others need no numbers. False: none does. */
+/* Some trainers say the job's throughput (log rules of scope Job): X is the mean of what they say,
+ * and the others need no numbers. False: none does. */
 static bool take_job_figures(struct trial_result *t)
 {
     double sum = 0;
@@ -141,7 +142,8 @@ static bool take_job_figures(struct trial_result *t)
     return n > 0;
 }
 
-/* X = sum over trainers (or workers) of samples / duration. If one has no numbers, there is no X. */
+/* X = sum over trainers (or workers) of samples / duration. If one has no
+ * numbers, there is no X. */
 static void sum_trainers(struct trial_result *t, const struct point *point)
 {
     const enum role role = point_leading_role(point);
@@ -179,8 +181,8 @@ static void sum_trainers(struct trial_result *t, const struct point *point)
     t->throughput.estimate.value = sum;
 }
 
-/* What a launcher says of a log without a figure has several lines (run/replica_log.h); the first one
- * is in the error already, if that was known before the log was read. */
+/* What a launcher says of a log without a figure has several lines (run/replica_log.h); the first
+ * one is in the error already, if that was known before the log was read. */
 static void take_details(struct trial_result *t)
 {
     for (size_t i = 0; i < t->n_replicas && t->details == NULL; i++) {

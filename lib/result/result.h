@@ -53,7 +53,8 @@ struct trial_result {
     size_t n_replicas;
     struct step_series steps; /* of its first trainer or worker; owned */
     double others_share; /* of its speed, that other programs took (others_cpu.h); NaN: not known */
-    /* Of the first trainer, worker or launcher that has evaluations; only if the definition asks for them. */
+    /* Of the first trainer, worker or launcher that has evaluations; only if the
+     * definition asks for them. */
     struct time_to_accuracy to_accuracy;
     struct accuracy_after after;
     uint32_t evaluations_k;    /* every k-th evaluation is known; 0: none is */
@@ -84,7 +85,8 @@ struct point_result {
     double cpus;                           /* of all replicas, see resources.h; NaN: unknown */
     double throughput_min, throughput_max; /* over succeeded trials; NaN: none */
     struct trial_result *trials;           /* by trial; owned */
-    /* n_trials: those that there are to be, fewer than `repeats` where a stop rule has enough of them */
+    /* n_trials: those that there are to be, fewer than `repeats` where a stop
+     * rule has enough of them */
     size_t n_trials, n_succeeded;
     size_t n_required; /* of n_trials; the others may be missing where a budget ended the run */
     struct machines machines; /* of the replicas of succeeded trials */
@@ -135,7 +137,8 @@ struct result {
     bool simulated;
     struct point_result *points; /* matrix.n_points; swept first, then baselines */
     VEC(struct threshold_result) thresholds;
-    /* Those whose `where` no point of this run has, as after `local` or --set: neither passed nor failed. Borrowed. */
+    /* Those whose `where` no point of this run has, as after `local` or --set: neither passed nor
+     * failed. Borrowed. */
     VEC(const struct threshold *) skipped;
     VEC(struct hardware) hardware;
     VEC(struct node_result) nodes;
@@ -149,31 +152,36 @@ struct result {
  * Rows of points or trials that the definition does not have are passed over. */
 struct result *result_build(const struct run_def *def, enum run_phase phase,
                             const struct attempt_row *rows, size_t n_rows);
-/* The same in parts, for who has not all rows with their replicas at a time: for each point once the rows that it has,
- * then the end. After result_add_point nothing here looks at the texts of these rows' replicas again (summaries and
- * environments); only a run's JSON, its page and `describe` do. */
+/* The same in parts, for who has not all rows with their replicas at a time: for each point
+ * once the rows that it has, then the end. After result_add_point nothing here looks at the
+ * texts of these rows' replicas again (summaries and environments); only a run's JSON, its
+ * page and `describe` do. */
 struct result *result_begin(const struct run_def *def, enum run_phase phase);
 void result_add_point(struct result *r, uint32_t point, const struct attempt_row *rows,
                       size_t n_rows);
 void result_end(struct result *r);
-/* The end for who looks at points alone, as comparisons and histories do: no nodes, curves and warnings. */
+/* The end for who looks at points alone, as comparisons and histories do: no nodes,
+ * curves and warnings. */
 void result_end_points(struct result *r);
-/* Drops what is known of single replicas of a point, before the end: result_end_points, not result_end. */
+/* Drops what is known of single replicas of a point, before the end:
+ * result_end_points, not result_end. */
 void result_forget_point(struct result *r, uint32_t point);
-/* Drops what is known of single replicas, and what follows from them: the rows are not borrowed any more, and
- * result_end must not be called. For who compares many runs. */
+/* Drops what is known of single replicas, and what follows from them: the rows are not borrowed any
+ * more, and result_end must not be called. For who compares many runs. */
 void result_forget_replicas(struct result *r);
 void result_free(struct result *r); /* NULL is fine */
 /* Its trials without an attempt are not run: core/phase.h, point_is_given_up. */
 bool point_result_is_given_up(const struct point_result *p);
-/* It has a throughput of every trial that was run, and of as many as the definition asks for at least. */
+/* It has a throughput of every trial that was run, and of as many as the
+ * definition asks for at least. */
 bool point_result_is_complete(const struct point_result *p);
 /* Of all points: those that there are to be. */
 uint32_t result_count_trials(const struct result *r);
 /* The unit of the swept points' throughputs: of the first that is known, else of the first point.
  * *ret_is_mixed: another one has another unit. Static. */
 const char *result_unit(const struct result *r, bool *ret_is_mixed);
-/* "pytorch, 1 trainer, no pserver, batch_size 16": what the replicas of a point are, its system where there are several. */
+/* "pytorch, 1 trainer, no pserver, batch_size 16": what the replicas of a point are, its system
+ * where there are several. */
 void result_describe_replicas(const struct result *r, const struct point *point, struct buf *out);
 /* "SingleNode, point 4: 1 trainer, no pserver, batch_size 16: 61.20 samples/s" for the line under a
  * table; p is any point that divides by it. */

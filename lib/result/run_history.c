@@ -7,7 +7,8 @@
 #include "base/str.h"
 #include "result/compare_runs.h"
 
-/* Sum of the logs of the newest run's points, as another run measured them; NaN: it lacks one, or has another unit. */
+/* Sum of the logs of the newest run's points, as another run measured them; NaN: it lacks one, or
+ * has another unit. */
 static double sum_of_logs(const struct run_history *h, const struct result *r)
 {
     const char *fix;

@@ -1,5 +1,5 @@
-/* One benchmark over time: a figure a run, where it changed, and what else changed there (docs/contracts/history.md).
- * Pure; called by `benchctl history`. */
+/* One benchmark over time: a figure a run, where it changed, and what else changed there
+ * (docs/contracts/history.md). Pure; called by `benchctl history`. */
 #pragma once
 
 #include <stddef.h>
@@ -35,7 +35,8 @@ struct run_history {
     VEC(struct run_history_change) changes;
 };
 
-/* A run as it is added. Its result is looked at and not kept: a thousand results would take hundreds of megabytes. */
+/* A run as it is added. Its result is looked at and not kept: a thousand results would take
+ * hundreds of megabytes. */
 struct run_history_run {
     const char *name, *uid;
     int64_t created_unix_ms;

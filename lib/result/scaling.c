@@ -1,5 +1,5 @@
-/* See scaling.h. Least squares by Gauss and Newton, on logarithms; the ratios of coefficients that a
- * reader wants have the intervals of Fieller, J. R. Statist. Soc. B 16 (1954) 175-185. */
+/* See scaling.h. Least squares by Gauss and Newton, on logarithms; the ratios of coefficients that
+ * a reader wants have the intervals of Fieller, J. R. Statist. Soc. B 16 (1954) 175-185. */
 #include "result/scaling.h"
 
 #include <assert.h>
@@ -61,7 +61,8 @@ static double trials_of(const struct scaling_size *s)
     return s->logs.df + 1;
 }
 
-/* The inverse of a symmetric matrix of n rows, each with a positive diagonal: false where it has none. */
+/* The inverse of a symmetric matrix of n rows, each with a positive diagonal:
+ * false where it has none. */
 static bool invert(double m[MAX][MAX], size_t n, double ret[MAX][MAX])
 {
     double a[MAX][2 * MAX] = {{0}};
@@ -241,8 +242,8 @@ static double covariance_of(const struct scaling_fit *f, const double a[MAX], co
     return sum;
 }
 
-/* Where u c / w c may lie: the roots of (u - x w)^2 = t^2 var(u - x w) in x. Without ends where w is not
- * shown to differ from 0. */
+/* Where u c / w c may lie: the roots of (u - x w)^2 = t^2 var(u - x w) in x. Without ends where w
+ * is not shown to differ from 0. */
 struct fieller {
     double value, a, b, c; /* a x^2 - 2 b x + c <= 0 */
 };
@@ -411,8 +412,8 @@ double scaling_predict(const struct scaling_fit *f, double n, double load)
 
 /* ---- what the USL says ---- */
 
-/* X is highest where c0 - c1 = c2 N^2, so the interval is that of a ratio of sums of coefficients, of
- * N^2. Where c2 is not shown to be above 0 it has a low end at most. */
+/* X is highest where c0 - c1 = c2 N^2, so the interval is that of a ratio of sums of coefficients,
+ * of N^2. Where c2 is not shown to be above 0 it has a low end at most. */
 struct scaling_peak scaling_find_peak(const struct scaling_fit *usl, double largest_n)
 {
     static const double less[MAX] = {1, -1, 0}, second[MAX] = {0, 0, 1};

@@ -1,9 +1,10 @@
 /* Models of how throughput grows with the number of trainers, fitted to the trials of one curve
  * (docs/contracts/result.md, "Curves"). Pure; called by curves.c.
  *
- * Each model is linear in its coefficients c: of the time that a trainer needs for a sample, N / X, or
- * (Gustafson) of the throughput X itself. The noise of X is a factor, so what is minimised are squares
- * of logarithms. Intervals of ratios of coefficients are Fieller's; they may have no end. */
+ * Each model is linear in its coefficients c: of the time that a trainer needs for a sample,
+ * N / X, or (Gustafson) of the throughput X itself. The noise of X is a factor, so what is
+ * minimised are squares of logarithms. Intervals of ratios of coefficients are Fieller's;
+ * they may have no end. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,9 +24,9 @@ const char *scaling_model_to_string(enum scaling_model model); /* "Amdahl", ... 
 /* All trials with one number of trainers. */
 struct scaling_size {
     double n; /* trainers */
-    double
-        load; /* what the busiest link of the exchange carries in a step, for one trainer's batch, in
-                    sizes of the model; NaN: not known */
+    /* what the busiest link of the exchange carries in a step, for one trainer's batch, in sizes of
+     * the model; NaN: not known */
+    double load;
     struct contrast logs; /* mean of ln X over the trials; df: trials - 1 */
 };
 
@@ -39,7 +40,8 @@ enum scaling_gap {
     SCALING_FEW_SIZES, /* fewer than 3 numbers of trainers have enough trials */
     SCALING_NO_LOAD,   /* of SCALING_EXCHANGE: what the exchange carries is not known */
     SCALING_SAME_LOAD, /* ... is the same, or nearly so, everywhere */
-    SCALING_NO_MINIMUM, /* no coefficients make the squares least, or one trainer alone had no time */
+    /* no coefficients make the squares least, or one trainer alone had no time */
+    SCALING_NO_MINIMUM,
 };
 const char *scaling_gap_to_string(enum scaling_gap gap); /* "Fitted", "FewSizes", ... */
 #define SCALING_MIN_SIZES 3

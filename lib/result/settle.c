@@ -73,8 +73,8 @@ static int by_value(const void *a, const void *b)
     return (x->value > y->value) - (x->value < y->value);
 }
 
-/* Adds the standardised sum of the scores left of each split to sums[1..n-1]. Values that are alike share the
- * mean of their scores. */
+/* Adds the standardised sum of the scores left of each split to sums[1..n-1]. Values that are alike
+ * share the mean of their scores. */
 static void add_sums(const double *values, size_t n, double *sums)
 {
     _cleanup_(freep) struct ranked *ranked = xnew_array(struct ranked, n);
@@ -157,8 +157,9 @@ static bool split(const struct search *s, size_t from, size_t to, size_t *ret_at
     return p_of_largest(fabs(sums[best]) / sqrt((double)s->n_trials), n) <= s->alpha;
 }
 
-/* Ranks tell that there is a change better than where: a steady step next to it that is long by chance is as good
- * as a long one. Moves the change past entries that are nearer to the other side, in most trials. */
+/* Ranks tell that there is a change better than where: a steady step next to it that is long by
+ * chance is as good as a long one. Moves the change past entries that are nearer to the other
+ * side, in most trials. */
 static size_t refine(const struct search *s, size_t from, size_t at, size_t to, double change)
 {
     while (at > from + 1 && fabs(change_at(s, at - 1, at, to)) < fabs(change) / 2) {

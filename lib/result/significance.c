@@ -74,7 +74,8 @@ static struct uncertainty own_of(const struct contrast *c)
     return (struct uncertainty){c->variance, c->df};
 }
 
-/* Stein's, which counts beside Welch's if some point stopped by its own spread. False: it does not count. */
+/* Stein's, which counts beside Welch's if some point stopped by its own spread.
+ * False: it does not count. */
 static bool has_common(const struct contrast *c, struct uncertainty *ret)
 {
     *ret = (struct uncertainty){c->common * c->scale, c->common_df};
@@ -113,8 +114,8 @@ struct welch significance_welch_of(const struct contrast *a, const struct contra
     if (!has_common(&d, &common)) {
         return w;
     }
-    /* The wider interval is that of the larger p at 5% only; corrected for many points p is judged at less, where the one
-     * with fewer degrees of freedom may be the larger. */
+    /* The wider interval is that of the larger p at 5% only; corrected for many points p is judged
+     * at less, where the one with fewer degrees of freedom may be the larger. */
     const struct welch c = test_of(d.value, &common);
     return c.p > w.p ? c : w;
 }

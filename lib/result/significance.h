@@ -32,14 +32,17 @@ struct contrast significance_sum(const struct contrast *a, double factor, const 
 struct uncertainty {
     double variance, df;
 };
-/* The contrast's own, or where a stop rule chose the numbers of values the wider of two 95% intervals:
+/* The contrast's own, or where a stop rule chose the numbers of values the
+ * wider of two 95% intervals:
  *
- *   variance, df               Welch's. Right where the numbers do not depend on the deviations; too narrow where they follow them,
- *                              since the side whose deviation is small by chance then has few values.
- *   common * scale, common_df  Stein's (Ann. Math. Statist. 16 (1945) 243-258, of a linear function of means with one deviation). The
- *                              numbers depend on the squares alone, and the standardized value does not depend on these:
- *                              whatever the rule, it is Student's t where both sides deviate alike. Too narrow where they do not and
- *                              the numbers are the same. */
+ *   variance, df               Welch's. Right where the numbers do not depend on the deviations;
+ *                              too narrow where they follow them, since the side with a deviation
+ *                              that is small by chance then has few values.
+ *   common * scale, common_df  Stein's (Ann. Math. Statist. 16 (1945) 243-258, of a linear function
+ *                              of means with one deviation). The numbers depend on the squares
+ *                              alone, and the standardized value does not depend on these:
+ *                              whatever the rule, it is Student's t where both sides deviate alike.
+ *                              Too narrow where they do not and the numbers are the same. */
 struct uncertainty significance_uncertainty(const struct contrast *c);
 
 struct welch {
@@ -50,7 +53,8 @@ struct welch {
 };
 /* Do the means differ? Welch, Biometrika 34 (1947) 28-35; degrees of freedom by Satterthwaite,
  * Biometrics Bulletin 2 (1946) 110-114. Interval: value +- quantile * sqrt(variance) of the
- * contrast's uncertainty holds 0 exactly where p > 0.05. Of a staged contrast p is the larger one of both hypotheses. */
+ * contrast's uncertainty holds 0 exactly where p > 0.05. Of a staged contrast p is the larger one
+ * of both hypotheses. */
 struct welch significance_welch(const struct sample *a, const struct sample *b);
 
 /* The same of the means of both sides; known where both have a variance. */

@@ -56,7 +56,8 @@ struct median_rank stats_median_rank(size_t n)
     if (j == 0) {
         return (struct median_rank){0};
     }
-    /* Coverage falls from 1 - 2 tail at j to 1 - 2 (tail + next) at j + 1; share: how far to 95%. */
+    /* Coverage falls from 1 - 2 tail at j to 1 - 2 (tail + next) at j + 1;
+     * share: how far to 95%. */
     const double share = (TAIL - tail) / next, above = (double)(n - j), below = (double)j;
     const double weight = above * share / (below + (above - below) * share);
     return (struct median_rank){.j = j, .weight = weight, .coverage = 1 - 2 * tail};
@@ -80,9 +81,9 @@ static struct contrast mean_of_logs(const double *sorted, size_t n)
     return significance_mean(&(struct sample){logs, n});
 }
 
-/* Its centre is exp of the mean of the logs, so the value may lie off its centre. Up to 6 trials the
- * median is never outside, because mean and median are less than one standard deviation apart. Of
- * more it may be, where the noise is far from normal: then the interval reaches to it. */
+/* Its centre is exp of the mean of the logs, so the value may lie off its centre. Up to 6 trials
+ * the median is never outside, because mean and median are less than one standard deviation apart.
+ * Of more it may be, where the noise is far from normal: then the interval reaches to it. */
 static void interval_of_logs(struct estimate *e, enum interval_method method)
 {
     const struct uncertainty u = significance_uncertainty(&e->logs);
@@ -123,8 +124,8 @@ struct estimate stats_median(const double *values, size_t n)
     return e;
 }
 
-/* Moves values until the k-th smallest is at k, none before it is greater and none behind it is smaller (Hoare, Algorithm 65,
- * Commun. ACM 4, 1961, 321). */
+/* Moves values until the k-th smallest is at k, none before it is greater and none behind it is
+ * smaller (Hoare, Algorithm 65, Commun. ACM 4, 1961, 321). */
 static void select_kth(double *values, size_t n, size_t k)
 {
     size_t low = 0, high = n - 1;

@@ -33,16 +33,17 @@ struct estimate stats_median(const double *values, size_t n);
 /* Its value alone, without sorting them all; NaN: n is 0. */
 double stats_middle(const double *values, size_t n);
 
-/* The same of a point whose number of trials followed from the first `n_first` of them (spec/stop_rule.h):
- * the interval has the variance that these showed of one log, and n_first - 1 degrees of freedom. With more than
- * n_first values it is around the median. From 3 values on, all positive. */
+/* The same of a point whose number of trials followed from the first `n_first` of them
+ * (spec/stop_rule.h): the interval has the variance that these showed of one log, and
+ * n_first - 1 degrees of freedom. With more than n_first values it is around the median. From
+ * 3 values on, all positive. */
 struct estimate stats_two_stage(const double *values, size_t n, double variance, size_t n_first);
 
 /* a / b of two independent estimates, multiplied by `factor` (exact, positive): the ratio of their
  * values, with the interval of Welch's test on the logs, widened to hold that ratio where it does
- * not. An estimate divided by itself (the same address) is exactly `factor`, with no interval: there
- * is nothing uncertain in it. Unknown unless both are known and positive; no interval unless both
- * have one. */
+ * not. An estimate divided by itself (the same address) is exactly `factor`, with no interval:
+ * there is nothing uncertain in it. Unknown unless both are known and positive; no interval
+ * unless both have one. */
 struct estimate stats_ratio(const struct estimate *a, const struct estimate *b, double factor);
 
 /* The interval of a median from n sorted values (from 1): from X_j + weight (X_j+1 - X_j) to its

@@ -10,7 +10,8 @@
  * measured, or has no interval then, is THRESHOLD_UNKNOWN, never a pass. */
 enum threshold_verdict threshold_judge(const struct threshold *threshold,
                                        const struct estimate *estimate);
-/* Of all thresholds together: Failed if one is, else Unknown if one is or if all of them are skipped, else Passed. */
+/* Of all thresholds together: Failed if one is, else Unknown if one is or if all of them are
+ * skipped, else Passed. */
 enum threshold_verdict threshold_judge_all(const struct result *r);
 /* Whether the definition has thresholds, and this run has a point of none of them. */
 bool threshold_skips_all(const struct result *r);

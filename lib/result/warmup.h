@@ -1,15 +1,16 @@
-/* How many steps a point needs to warm up, found in its step times, beside the number that its definition fixes
- * (measure.warmupSteps). It is a recommendation only; no figure depends on it. Pure; called by result_end, before the
- * linter, which warns where the two disagree. */
+/* How many steps a point needs to warm up, found in its step times, beside the number that its
+ * definition fixes (measure.warmupSteps). It is a recommendation only; no figure depends on it.
+ * Pure; called by result_end, before the linter, which warns where the two disagree. */
 #pragma once
 
 #include "result/result.h"
 
 const char *warmup_state_to_string(enum warmup_state state); /* "Unknown", "Enough", ... */
-/* Fills `warmup` of every point, by settle.h: a change is chance in at most 1% of all runs, and 2% or more. */
+/* Fills `warmup` of every point, by settle.h: a change is chance in at most 1% of all
+ * runs, and 2% or more. */
 void warmup_find(struct result *r);
-/* Steps until the times settle, those of the fixed warm-up among them: of Enough at most so many, of Short exactly. -1: of
- * Unknown and Never. */
+/* Steps until the times settle, those of the fixed warm-up among them: of Enough at most so many,
+ * of Short exactly. -1: of Unknown and Never. */
 int64_t warmup_found(const struct result *r, const struct point_result *p);
 /* "2 (found: 4)", "2 (found: at most 2)", "2 (found: none)"; of Unknown "2". */
 void warmup_format(const struct result *r, const struct point_result *p, struct buf *out);

@@ -21,7 +21,8 @@ struct driver {
     uv_timer_t timer;
     int64_t resync_ms;
     bool is_over;
-    int result; /* 0, or the error that made the driver give up; it is over when nothing of it lives */
+    /* 0, or the error that made the driver give up; it is over when nothing of it lives */
+    int result;
     struct err err;
 };
 

@@ -47,8 +47,8 @@ void driver_cancel(struct driver *d);
  * new driver with that status continues the run. A cancellation is not replaced. May be called
  * before driver_start. */
 void driver_suspend(struct driver *d);
-/* The results of the run are not wanted any more: removes all replicas and writes nothing to the store,
- * which may be full. driver_finish answers -ECANCELED. */
+/* The results of the run are not wanted any more: removes all replicas and writes nothing to the
+ * store, which may be full. driver_finish answers -ECANCELED. */
 void driver_abandon(struct driver *d);
 /* From `done` on, or after the loop: 0 and the final status, or the error that made the driver give
  * up (a full disk, a broken store). Stored rows are complete in any case; --resume continues from

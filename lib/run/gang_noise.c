@@ -5,7 +5,8 @@
 
 #include "host/probe.h"
 
-/* The thread has its CPUs back before it starts a child. Where the kernel refuses, it probes wherever it is. */
+/* The thread has its CPUs back before it starts a child. Where the kernel refuses, it
+ * probes wherever it is. */
 static void probe(int cpu, struct noise_probe *ret)
 {
     cpu_set_t ours, one;

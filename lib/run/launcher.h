@@ -35,8 +35,8 @@ struct gang_spec {
     uint32_t replicas[ROLE_COUNT];
     uint32_t threads; /* busy threads of a trainer or worker; a pserver has one */
     bool is_emulated; /* the trainers sleep, and those of a machine share an arena */
-    bool
-        is_probed; /* a launcher of processes looks at the machine around it, because no replica does */
+    /* a launcher of processes looks at the machine around it, because no replica does */
+    bool is_probed;
     struct link link; /* of each; processes of one machine only */
 };
 
@@ -74,8 +74,8 @@ struct launcher_ops {
     bool (*is_settling)(const struct launcher *l);
     /* Some removal is not confirmed: if the launcher were freed now, the replica could stay. */
     bool (*is_removing)(const struct launcher *l);
-    /* Why the attempt that was asked for is not started, or why a removal is not confirmed; an empty
-     * reason: for nothing that a person should know of. on_change follows when it changes. */
+    /* Why the attempt that was asked for is not started, or why a removal is not confirmed; an
+     * empty reason: for nothing that a person should know of. on_change follows when it changes. */
     void (*wait)(const struct launcher *l, struct run_wait *ret);
     /* create() reads only the id of its spec. */
     bool takes_ids;

@@ -1,5 +1,5 @@
-/* See links.h. Namespaces are made here, all in them by ip and tc, which run in the bridge's namespace and
- * read their commands from a pipe. */
+/* See links.h. Namespaces are made here, all in them by ip and tc, which run in the bridge's
+ * namespace and read their commands from a pipe. */
 #include "run/links.h"
 
 #include <errno.h>
@@ -18,11 +18,12 @@
 #include "run/child.h"
 
 #define MTU 1500
-/* tbf sends this much at full speed before it shapes: what the link carries in 2 ms, and one segment that
- * the kernel has not cut yet at least. */
+/* tbf sends this much at full speed before it shapes: what the link carries in 2 ms, and one
+ * segment that the kernel has not cut yet at least. */
 #define BURST_S 0.002
 #define BURST_MIN_BYTES 65536
-/* What waits for the link: as much as it carries in this time; more is dropped, as a switch does. */
+/* What waits for the link: as much as it carries in this time; more is
+ * dropped, as a switch does. */
 #define QUEUE_S 0.05
 #define OUTPUT_MAX 400 /* kept of what ip or tc says */
 

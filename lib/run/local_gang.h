@@ -1,6 +1,6 @@
-/* What one attempt holds on this machine: its processes, a free port for each, reserved until that process is
- * about to start, or a shaped link for each, and the memory that emulated trainers share. Edge file: binds sockets, makes a file in memory.
- * Used by processes.c only. */
+/* What one attempt holds on this machine: its processes, a free port for each, reserved until that
+ * process is about to start, or a shaped link for each, and the memory that emulated trainers
+ * share. Edge file: binds sockets, makes a file in memory. Used by processes.c only. */
 #pragma once
 
 #include "base/err.h"
@@ -13,7 +13,8 @@ struct process;
 struct local_gang {
     struct gang_spec spec;
     struct gang_addresses addresses; /* owned */
-    int arena_fd; /* an empty file in memory, which the first trainer fills; -1: the trainers compute */
+    /* an empty file in memory, which the first trainer fills; -1: the trainers compute */
+    int arena_fd;
     int *reserved[ROLE_COUNT]; /* [role][index]: a bound socket; -1: released, or it has a link */
     struct gang_noise noise;   /* of a spec that is_probed; kept by processes.c */
     struct links *links; /* owned; NULL: the loopback interface of this machine connects all */

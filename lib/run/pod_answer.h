@@ -30,9 +30,9 @@ struct pod_denial {
 /* True: the same request may succeed later. Notes a denial. */
 bool pod_answer_is_transient(struct pod_denial *denial, int r, const struct kube_response *res,
                              int64_t now_ns);
-/* How long the request waits before it is sent again, after `n_before` such answers in a row. A full
- * quota, a broken webhook and an overloaded server get longer and longer pauses, and Retry-After is
- * obeyed; a server that is away is asked sooner. */
+/* How long the request waits before it is sent again, after `n_before` such answers in a row. A
+ * full quota, a broken webhook and an overloaded server get longer and longer pauses, and
+ * Retry-After is obeyed; a server that is away is asked sooner. */
 int64_t pod_answer_wait_ns(unsigned n_before, int r, const struct kube_response *res);
 /* What people are told: the reason of the condition, CamelCase, static. */
 const char *pod_answer_reason(int r);

@@ -1,6 +1,6 @@
 /* Logs of pods, see pod_logs.h. Records of a followed log go to on_record directly, not through the
- * tick: no decision depends on them. Where a system has a log rule, its reader makes the records, and
- * the summary when the log has ended. */
+ * tick: no decision depends on them. Where a system has a log rule, its reader makes the records,
+ * and the summary when the log has ended. */
 #include "run/pod_logs.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 
 #define ATTEMPT_MAX_BYTES ((size_t)64 << 20) /* shared by its members */
 #define MEMBER_MAX_BYTES ((size_t)10 << 20)
-/* Of a log that is read once. A kubelet rotates at 10 MiB unless it is told otherwise; of more, the head
- * of the newest file is read. */
+/* Of a log that is read once. A kubelet rotates at 10 MiB unless it is told otherwise; of more, the
+ * head of the newest file is read. */
 #define FETCH_MAX_BYTES ((uint64_t)32 << 20)
 #define FETCH_TIMEOUT_NS (120 * INT64_C(1000000000))
 
@@ -333,7 +333,8 @@ int pod_logs_collect(struct pod_member *m)
     return 0;
 }
 
-/* The first trainer's output stands for those of all: trying the rules takes some 10 ms of the loop. */
+/* The first trainer's output stands for those of all: trying the rules takes
+ * some 10 ms of the loop. */
 void pod_logs_explain(struct pod_member *m)
 {
     const bool is_missed = m->log.reader != NULL && m->log.end.why != NULL;

@@ -1,6 +1,7 @@
 /* Logs of pods. That of trainer 0 is followed for the live view; the others are fetched once, after
- * their attempt has ended and before the pods are deleted. Results do not depend on logs. A log that outgrows
- * its member's share keeps its head and its tail (capture.h); what is missing is marked by a line.
+ * their attempt has ended and before the pods are deleted. Results do not depend on logs. A
+ * log that outgrows its member's share keeps its head and its tail (capture.h); what is
+ * missing is marked by a line.
  *
  *   NONE --pod_logs_tick: trainer 0 runs----------------> FOLLOWING --on_follow_end--> THERE
  *     '--pod_logs_collect--> WANTED --pod_logs_tick--> FETCHING --on_fetched-----------> THERE
@@ -9,8 +10,8 @@
 
 #include "run/pod_member.h"
 
-/* Whether the replica's figures are in its log. Such a log is followed, and the replica has not ended
- * for anybody before the log was read. */
+/* Whether the replica's figures are in its log. Such a log is followed, and the replica has not
+ * ended for anybody before the log was read. */
 bool pod_logs_has_figures(const struct pod_member *m);
 bool pod_logs_is_awaited(const struct pod_member *m);
 /* Starts what is due. Not for a dying member. */

@@ -59,8 +59,9 @@
 
 /* How long the watch may take to show a pod that was created, before it is looked up. */
 #define POD_UNSEEN_NS (15 * INT64_C(1000000000))
-/* A deleted pod that is still there after that is looked up, lest the watch has missed its end. It is
- * waited for without limit: something of it may run until the API server says that it is gone. */
+/* A deleted pod that is still there after that is looked up, lest the watch has missed
+ * its end. It is waited for without limit: something of it may run until the API server
+ * says that it is gone. */
 #define POD_GONE_WAIT_NS (30 * INT64_C(1000000000))
 /* How long a pod whose containers have ended may take to report it in its phase. A pod deleted
  * after that goes at once; a pod deleted before takes its kubelet two seconds. */
@@ -178,7 +179,8 @@ struct pod_member *pod_member_new(struct pods *owner, const char *run, const str
 /* A member that is dying from the start: for a pod that nobody else deletes. */
 struct pod_member *pod_member_for_leftover(struct pods *owner, const char *name, const char *uid,
                                            const json_t *pod, int64_t now_ns);
-/* A member that is dying from the start: a second pod of that name may come from a request on its way. */
+/* A member that is dying from the start: a second pod of that name may come from
+ * a request on its way. */
 struct pod_member *pod_member_for_doubt(struct pods *owner, const char *name, int64_t now_ns);
 /* A member for a pod that exists already. */
 struct pod_member *pod_member_adopt(struct pods *owner, const char *run,
@@ -189,7 +191,8 @@ void pod_member_free(struct pod_member *m);
 
 /* To be created: WANTED, UNSURE. */
 bool pod_member_is_wanted(const struct pod_member *m);
-/* Its removal is not confirmed: the API server has not accepted it, or the watch may show the pod yet. */
+/* Its removal is not confirmed: the API server has not accepted it, or the watch
+ * may show the pod yet. */
 bool pod_member_is_removing(const struct pod_member *m);
 /* Succeeded, Failed, Lost. */
 bool pod_member_has_ended(const struct pod_member *m);
@@ -205,14 +208,15 @@ void pod_member_answered(struct pod_member *m, enum member_event answer, int64_t
 void pod_member_try_again(struct pod_member *m, int r, const struct kube_response *res,
                           const char *words, int64_t now_ns);
 void pod_member_found(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns);
-/* A POST or GET failed for good, or there is no POST to send. A pod that may exist all the same is looked
- * for when the member is removed. Unless the member is dying or the
- * watch has shown its pod, it is observed as Failed from now on, with that message. */
+/* A POST or GET failed for good, or there is no POST to send. A pod that may exist all the same is
+ * looked for when the member is removed. Unless the member is dying or the watch has shown its pod,
+ * it is observed as Failed from now on, with that message. */
 void pod_member_refused(struct pod_member *m, const char *message, int64_t now_ns);
 
 /* The pod of its name is somebody else's. */
 void pod_member_is_foreign(struct pod_member *m, const char *message, int64_t now_ns);
-/* Like pod_member_refused, but what it lacks is room: others may end, and the attempt is not to blame. */
+/* Like pod_member_refused, but what it lacks is room: others may end, and the
+ * attempt is not to blame. */
 void pod_member_no_room(struct pod_member *m, const char *message, int64_t now_ns);
 
 void pod_member_seen(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns);

@@ -119,8 +119,8 @@ static struct kube_call *get(struct pod_member *m)
 
 /* ---- DELETE ---- */
 
-/* A pod that the server does not delete, whatever it says, is not left alone: it would run beside the
- * next attempt. People are told why it is still there. */
+/* A pod that the server does not delete, whatever it says, is not left alone: it would run beside
+ * the next attempt. People are told why it is still there. */
 static void on_deleted(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     struct pod_member *m = ctx;
@@ -196,8 +196,9 @@ static bool has_part_of_gang(const struct pod_member *m)
     return false;
 }
 
-/* The watch has shown a pod of that name, and now the server has made one: two, if their uids differ.
- * An earlier POST without an answer made the first, somebody deleted it. Nobody else knows of the second. */
+/* The watch has shown a pod of that name, and now the server has made one: two, if their uids
+ * differ. An earlier POST without an answer made the first, somebody deleted it. Nobody else
+ * knows of the second. */
 static void look_for_second(const struct pod_member *m, const struct kube_response *res)
 {
     struct pods *l = m->owner;

@@ -9,12 +9,12 @@
 
 #include "run/pod_member.h"
 
-/* A quota that refuses a pod so often, while others of its gang exist, ends the attempt: for lack of
- * room. The pauses between are 14 s together. */
+/* A quota that refuses a pod so often, while others of its gang exist, ends the attempt: for lack
+ * of room. The pauses between are 14 s together. */
 #define POD_ROOM_TRIES 3
 
-/* At most that many deletions of pods that are over at a time. Nothing waits for them, and requests are
- * sent in order: the next trial's pods must not queue behind those of the last one. */
+/* At most that many deletions of pods that are over at a time. Nothing waits for them, and requests
+ * are sent in order: the next trial's pods must not queue behind those of the last one. */
 #define DELETIONS_AHEAD 16
 #define DELETIONS_BESIDE_POSTS 2
 /* Sends each GET and DELETE that is due, the latter within these limits. */

@@ -1,5 +1,5 @@
-/* Attempts that found no room on their nodes or in the quota: the next one waits, longer each time, so
- * that pods are not made and deleted again and again. Pure: the time is passed in. */
+/* Attempts that found no room on their nodes or in the quota: the next one waits, longer each time,
+ * so that pods are not made and deleted again and again. Pure: the time is passed in. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-/* What a watch of pods reads where the server writes protobuf: what pod_prune keeps, and what it decides by. */
+/* What a watch of pods reads where the server writes protobuf: what pod_prune keeps,
+ * and what it decides by. */
 #pragma once
 
 #include "kube/proto.h"

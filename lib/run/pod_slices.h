@@ -1,12 +1,12 @@
 /* The EndpointSlices of a run: which host name is which pod's address, for POD_BY_DNS.
  *
  * The run's Service has no selector, so that nobody else writes its addresses. The API server's own
- * controllers write the whole list again for each pod that changes, which costs the square of the gang; here a
- * slice is written for the first address, then for all that were added while the last ones were gathered, and at
- * once when it is complete.
+ * controllers write the whole list again for each pod that changes, which costs the square of the
+ * gang; here a slice is written for the first address, then for all that were added while the last
+ * ones were gathered, and at once when it is complete.
  *
- * A slice only grows during an attempt, and the next attempt replaces what is in it. Every write is an apply of
- * the whole slice: after a restart it is repeated. */
+ * A slice only grows during an attempt, and the next attempt replaces what is in it. Every write is
+ * an apply of the whole slice: after a restart it is repeated. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,8 +19,8 @@
 
 /* The API server takes 1,000. */
 #define POD_SLICE_MAX 500
-/* Addresses are gathered that long for each pod of the slice, so that the bytes written for a gang grow
- * with its pods and not with their square. */
+/* Addresses are gathered that long for each pod of the slice, so that the bytes written for a gang
+ * grow with its pods and not with their square. */
 #define POD_SLICE_GATHER_NS (5 * INT64_C(1000000))
 
 struct pods;
@@ -33,7 +33,8 @@ struct pod_slice {
 
 struct pod_slices {
     struct pods *owner;
-    /* Two for each POD_SLICE_MAX replicas of a gang, in the order of roles and indices: IPv4, then IPv6. */
+    /* Two for each POD_SLICE_MAX replicas of a gang, in the order of roles and
+     * indices: IPv4, then IPv6. */
     VEC(struct pod_slice) list;
     struct kube_call *call;  /* NULL: none */
     size_t asked;            /* while there is a call: which slice, */

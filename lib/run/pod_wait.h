@@ -1,5 +1,5 @@
-/* What the pod launcher waits for, and when people are told: a wait that is usual, for instance for the
- * last attempt's pods to terminate, is not worth a status. Pure: the time is passed in. */
+/* What the pod launcher waits for, and when people are told: a wait that is usual, for instance for
+ * the last attempt's pods to terminate, is not worth a status. Pure: the time is passed in. */
 #pragma once
 
 #include <stdbool.h>

@@ -61,8 +61,9 @@ static void say_which_node_is_lost(const struct pods *l, struct run_wait *ret)
     }
 }
 
-/* The last attempt lacked room, and this one has not found any yet. Said without a break, also while a
- * creation is under way: a wait that came and went with each attempt would look like many. */
+/* The last attempt lacked room, and this one has not found any yet. Said without a
+ * break, also while a creation is under way: a wait that came and went with each attempt
+ * would look like many. */
 static void say_that_room_was_missing(const struct pods *l, struct run_wait *ret)
 {
     size_t n = 0, n_begun = 0;

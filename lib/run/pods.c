@@ -149,8 +149,8 @@ static const struct pod_member *find_alive_dying(const struct pods *l)
     return NULL;
 }
 
-/* Pods of ours that are not of the attempt that is due and may run, and the first of them. Begins to
- * delete those that nobody else deletes. */
+/* Pods of ours that are not of the attempt that is due and may run, and the first of them. Begins
+ * to delete those that nobody else deletes. */
 static size_t look_for_leftovers(struct pods *l, const struct kube_entry **ret_first,
                                  int64_t now_ns)
 {
@@ -171,8 +171,8 @@ static size_t look_for_leftovers(struct pods *l, const struct kube_entry **ret_f
     return n;
 }
 
-/* Nothing in the namespace may run beside the attempt that is due; else *ret_wait says what may. Asked
- * until its first pod is created: nobody else creates any then. */
+/* Nothing in the namespace may run beside the attempt that is due; else *ret_wait says what may.
+ * Asked until its first pod is created: nobody else creates any then. */
 static bool is_namespace_clear(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
 {
     const struct kube_entry *first = NULL;

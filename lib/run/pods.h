@@ -42,6 +42,7 @@ struct pods_params {
 #define POD_SECRET_MAX 64
 
 struct launcher *pods_new(const struct pods_params *params);
-/* Reports a change of any pod of the namespace. A pod of another run matters only while it may run. */
+/* Reports a change of any pod of the namespace. A pod of another run matters
+ * only while it may run. */
 void pods_notify(struct launcher *launcher, enum kube_change change,
                  const struct kube_object *object);

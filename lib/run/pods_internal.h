@@ -12,8 +12,8 @@
  *   pod_leftovers.c   what else may run in the namespace      pod_wait.c    when a wait is told
  *   pod_room.c        pauses of attempts that find no room    pod_words.c   what is waited for
  *
- * The first pod of an attempt waits until no pod of ours can run in the namespace, whatever run it is
- * of, so that no measurement shares its CPUs with the remains of another. */
+ * The first pod of an attempt waits until no pod of ours can run in the namespace, whatever run it
+ * is of, so that no measurement shares its CPUs with the remains of another. */
 #pragma once
 
 #include "base/vec.h"

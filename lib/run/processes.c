@@ -327,7 +327,8 @@ static bool has_trained(const struct local_gang *g)
     return true;
 }
 
-/* The first summary of one that trains carries it: its node stands for all, as that of trainer 0 of benchworker. */
+/* The first summary of one that trains carries it: its node stands for all, as that of
+ * trainer 0 of benchworker. */
 static void end_noise(const struct processes *l, struct local_gang *g)
 {
     if (!g->noise.has_begun || g->noise.has_ended || !has_trained(g)) {

@@ -90,7 +90,8 @@ int reconcile_pass_init(struct reconcile_pass *p, const struct driver_params *pa
         return r < 0 ? r : read_rows(p, NULL, err);
     }
     for (uint32_t i = 0; i < def->matrix.n_points && r == 0; i++) {
-        /* One point at a time: with their replicas the rows of a run may be larger than the memory. */
+        /* One point at a time: with their replicas the rows of a run may be
+         * larger than the memory. */
         r = read_rows(p, &(struct attempt_wanted){.point = i, .trial = -1, .number = -1}, err);
     }
     return r;
@@ -139,7 +140,8 @@ static int observe(struct reconcile_pass *p, struct observed_replica **ret, size
     return 0;
 }
 
-/* Trainer 0 of benchworker looks at the machine where it can; around all other attempts the launcher does. */
+/* Trainer 0 of benchworker looks at the machine where it can; around all other
+ * attempts the launcher does. */
 static bool is_probed(const struct run_def *def, const struct point *point)
 {
     const struct system *system = &def->spec->systems.items[point->system];
@@ -268,8 +270,8 @@ static int save(struct reconcile_pass *p, const struct action *action,
     return 0;
 }
 
-/* The wanted status, except that it names an attempt only when all its members are known to exist, or
- * when it goes. */
+/* The wanted status, except that it names an attempt only when all its members are known to exist,
+ * or when it goes. */
 static struct run_status status_so_far(const struct reconcile_pass *p,
                                        const struct run_status *status)
 {

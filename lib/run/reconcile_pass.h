@@ -26,8 +26,9 @@ struct reconcile_pass {
     struct driver_params params; /* without its loop */
     struct run_status status;    /* as last written */
     enum run_request request;
-    /* Of the rows that the store has acknowledged, without their replicas: reconcile() needs only the
-     * outcomes, with a stop rule the throughputs too, and the driver's memory must not grow with the outputs of a long run. */
+    /* Of the rows that the store has acknowledged, without their replicas: reconcile() needs only
+     * the outcomes, with a stop rule the throughputs too, and the driver's memory must not grow
+     * with the outputs of a long run. */
     struct past past;
     VEC(struct stillborn) stillborn;
     struct { /* the attempt whose replicas were created last */
@@ -48,6 +49,6 @@ enum reconcile_pass_result { PASS_AGAIN, PASS_WAIT, PASS_FINISHED };
  * suspended as requested, and no replica is left. An error: the store or the launcher is broken,
  * and the run cannot continue here. */
 int reconcile_pass_once(struct reconcile_pass *p, int64_t *ret_wait_ms, struct err *err);
-/* Removes every replica, when the driver gives up. False: a removal is not confirmed; call again when
- * something has changed. */
+/* Removes every replica, when the driver gives up. False: a removal is not confirmed; call again
+ * when something has changed. */
 bool reconcile_pass_abandon(struct reconcile_pass *p);

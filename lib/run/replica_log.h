@@ -1,5 +1,6 @@
-/* The log of a replica that does not write records: its rule turns lines into step records for the live
- * view, and into a summary at the end. Used by both launchers. Pure: time comes with the bytes. */
+/* The log of a replica that does not write records: its rule turns lines into step records
+ * for the live view, and into a summary at the end. Used by both launchers. Pure: time
+ * comes with the bytes. */
 #pragma once
 
 #include "core/record.h"
@@ -25,8 +26,8 @@ struct replica_log_end {
 };
 void replica_log_end(struct replica_log *l, int64_t t_ns, struct replica_log_end *ret);
 
-/* The output of a replica that ended well without a summary: what the definition needs so that it has
- * one. `who->rule` NULL: it should have written records. Owned; goes on behind `why_take` (of
+/* The output of a replica that ended well without a summary: what the definition needs so that it
+ * has one. `who->rule` NULL: it should have written records. Owned; goes on behind `why_take` (of
  * replica_log_end; NULL: none). */
 char *replica_log_advise(char *why_take, const char *output, size_t len,
                          const struct log_parser_params *who);

@@ -1,4 +1,5 @@
-/* spec.systems[].log: the log rule of a system, and what its parser must know of a replica. Pure. */
+/* spec.systems[].log: the log rule of a system, and what its parser must
+ * know of a replica. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,13 +9,14 @@
 #include "logparse/parser.h"
 #include "spec/run_def.h"
 
-/* The field `log` of a system: the name of a rule that ships, or a rule. NULL: absent, or wrong, which
- * was reported. Owned. */
+/* The field `log` of a system: the name of a rule that ships, or a rule. NULL: absent, or wrong,
+ * which was reported. Owned. */
 struct log_rule *log_rule_of_system(struct diags *diags, const struct place *system);
 
-/* Does it stand in the definition without a name? Then its summaries say "inline". NULL is no rule. */
+/* Does it stand in the definition without a name? Then its summaries say
+ * "inline". NULL is no rule. */
 bool log_rule_is_unnamed(const struct log_rule *rule);
 
-/* What a parser of this replica's log is made with; rule NULL: the replica writes records. The rule is
- * borrowed from `def`. */
+/* What a parser of this replica's log is made with; rule NULL: the replica writes records. The rule
+ * is borrowed from `def`. */
 struct log_parser_params log_rule_params(const struct run_def *def, const struct replica_id *id);

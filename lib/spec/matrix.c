@@ -283,7 +283,8 @@ static bool takes_count(const struct expansion *e, uint32_t system, const char *
     return false;
 }
 
-/* Numbers of replicas that the system has none of are 0. A declared name may mean more: it stays. */
+/* Numbers of replicas that the system has none of are 0. A declared name may
+ * mean more: it stays. */
 static void clear_unused_counts(struct expansion *e, uint32_t system, struct params *params)
 {
     for (int role = 0; role < ROLE_COUNT; role++) {

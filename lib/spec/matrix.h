@@ -2,8 +2,9 @@
  *
  * Axes expand in a fixed order (docs/contracts/order.md): systems as written, then sweep names by
  * byte order, values as written, the last name fastest. A system takes the numbers of replicas that
- * its exchange has: the others are 0, and points that thus became the same are one. Swept points have the indices 0..n-1;
- * baseline points follow. A baseline point is added only if no swept point can be the baseline. */
+ * its exchange has: the others are 0, and points that thus became the same are one. Swept points
+ * have the indices 0..n-1; baseline points follow. A baseline point is added only if no swept point
+ * can be the baseline. */
 #pragma once
 
 #include <stdbool.h>
@@ -51,14 +52,15 @@ struct exchange_mode point_mode(const struct spec *spec, const struct point *poi
 /* As the definition asks for it. */
 enum exchange_transport point_transport(const struct spec *spec, const struct point *point);
 
-/* What those are called that speedup and efficiency count. Systems may differ: "trainer or worker". */
+/* What those are called that speedup and efficiency count. Systems may differ:
+ * "trainer or worker". */
 struct training_words {
     const char *one, *many;
 };
 struct training_words matrix_training_words(const struct matrix *m);
 
-/* The role that trains, by which speedup and efficiency count: workers, where a point has some, else
- * trainers. */
+/* The role that trains, by which speedup and efficiency count: workers, where a point has
+ * some, else trainers. */
 enum role point_training_role(const struct point *point);
 /* Whose figures are the point's: the launcher, or else whoever trains. */
 enum role point_leading_role(const struct point *point);

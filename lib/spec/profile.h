@@ -14,8 +14,8 @@
 #include "spec/spec.h"
 
 #define PROFILE_NATIVE "benchworker"
-/* Of a run whose figures were read from old logs. No profile can have the name, so such a run is never
- * started; its definition says by it what it is. */
+/* Of a run whose figures were read from old logs. No profile can have the name, so such a run is
+ * never started; its definition says by it what it is. */
 #define PROFILE_IMPORTED "imported"
 
 struct profile { /* all owned */
@@ -51,8 +51,8 @@ bool profile_supports_exchange(const struct profile *profile, enum exchange_kind
  * `interpreter` (NULL: it is kept). */
 void profile_place(struct profile *profile, const char *folder, const char *interpreter);
 
-/* What programs of a profile are, in a line: of benchworker, of an imported run, and of the profiles of benchmarks/profiles, whose
- * files need not be there. Static; NULL: another profile. */
+/* What programs of a profile are, in a line: of benchworker, of an imported run, and of the
+ * profiles of benchmarks/profiles, whose files need not be there. Static; NULL: another profile. */
 const char *profile_describe(const char *name);
 
 const struct profile *profiles_find(const struct profiles *profiles, const char *name);

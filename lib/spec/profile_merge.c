@@ -23,8 +23,8 @@ static struct profile *load_shipped(const char *name)
     return loaded;
 }
 
-/* The map under `key`, made where there is none; NULL: something else is there, which is noted when it
- * is read. */
+/* The map under `key`, made where there is none; NULL: something else is there, which is
+ * noted when it is read. */
 static struct node *map_at(struct node *map, const char *key)
 {
     struct node *found = tree_get(map, key);

@@ -1,5 +1,5 @@
-/* What a definition takes over from the profiles of its systems, so that it is whole without them: in a
- * cluster, and when it is resumed. Pure.
+/* What a definition takes over from the profiles of its systems, so that it is whole without them:
+ * in a cluster, and when it is resumed. Pure.
  *
  * A system without a rendezvous gets that of its profile. A role with an entrypoint gets it as its
  * command, and what the system runs (command and args) as its arguments, unless the system has a

@@ -121,8 +121,8 @@ static bool parse_term(const char **at, struct term *ret)
     return true;
 }
 
-/* The next placeholder of a value; *at moves behind it. False: there is none, *at is at the end, or at
- * a "${" that is none. */
+/* The next placeholder of a value; *at moves behind it. False: there is none, *at is at the end, or
+ * at a "${" that is none. */
 static bool next_term(const char **at, struct term *ret)
 {
     const char *found = strstr(*at, "${");

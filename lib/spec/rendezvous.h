@@ -1,5 +1,5 @@
-/* Rendezvous: the variables by which the processes of a system find each other, as data of a profile
- * or of a system (docs/profiles.md has the vocabulary). Pure.
+/* Rendezvous: the variables by which the processes of a system find each other, as data of a
+ * profile or of a system (docs/profiles.md has the vocabulary). Pure.
  *
  * A value is text with placeholders: "${index}", "${training-1}", "${training.host}",
  * "${pserver.addresses|json}". They are checked when they are read, and filled in for each replica.
@@ -44,8 +44,8 @@ struct rendezvous_member {
 bool rendezvous_applies(const struct rendezvous_var *var, const struct rendezvous_member *member);
 /* Owned. What is not known is left empty. */
 char *rendezvous_value(const struct rendezvous_var *var, const struct rendezvous_member *member);
-/* Does the value need the addresses of a role? The first such role goes to *ret_role. `skip`: a role
- * that does not count, or -1. */
+/* Does the value need the addresses of a role? The first such role goes to *ret_role. `skip`: a
+ * role that does not count, or -1. */
 bool rendezvous_needs_addresses(const struct rendezvous_var *var,
                                 const struct rendezvous_member *member, int skip,
                                 enum role *ret_role);

@@ -38,11 +38,11 @@ struct exchange {
     struct exchange_mode mode;         /* Sync after each step unless it is */
     enum exchange_transport transport; /* Auto unless `kind` is EXCHANGE_ALL_REDUCE or _PSERVER */
 };
-/* "PServer", or the name of a foreign one. `kind` is that of the exchange or of one of its points: a
- * baseline may have None. Borrowed. */
+/* "PServer", or the name of a foreign one. `kind` is that of the exchange or of one of its points:
+ * a baseline may have None. Borrowed. */
 const char *exchange_name(const struct exchange *exchange, enum exchange_kind kind);
-/* "", or " Bf16", " Sync accumulate=4", " Tcp", " SharedMemory", " Nccl" for texts that have the exchange's name:
- * Fp32, Sync after each step and Auto need not be said. */
+/* "", or " Bf16", " Sync accumulate=4", " Tcp", " SharedMemory", " Nccl" for texts that have the
+ * exchange's name: Fp32, Sync after each step and Auto need not be said. */
 #define EXCHANGE_SUFFIX_MAX (EXCHANGE_MODE_TEXT_MAX + 24)
 void exchange_suffix(const struct exchange *exchange, char ret[static EXCHANGE_SUFFIX_MAX]);
 
@@ -158,7 +158,8 @@ struct stop_rule {
     double half_width_ratio; /* half of the 95% interval of throughput, to its centre */
 };
 
-/* What a run may cost; 0: no such bound. No attempt begins that would exceed it (decide/policy_budget.h). */
+/* What a run may cost; 0: no such bound. No attempt begins that would exceed it
+ * (decide/policy_budget.h). */
 struct budget {
     double cpu_hours;
     double cost, per_cpu_hour, per_replica_hour; /* in the same currency, whatever it is */

@@ -27,9 +27,9 @@ char *spec_read_free_name(struct diags *d, const struct place *place)
     return xstrdup(name);
 }
 
-/* One of the names we know, or any for a foreign system, which goes to *ret_other. One of ours in other letters
- * (Allreduce) is refused: it would be another exchange, with other rules for its roles and its baseline. Runs that
- * are stored so stay readable. */
+/* One of the names we know, or any for a foreign system, which goes to *ret_other. One of ours in
+ * other letters (Allreduce) is refused: it would be another exchange, with other rules for its
+ * roles and its baseline. Runs that are stored so stay readable. */
 bool spec_read_kind(struct reading *r, const struct place *place, bool is_native,
                     const char *const *names, size_t n, int *ret, char **ret_other)
 {
@@ -57,8 +57,8 @@ bool spec_read_kind(struct reading *r, const struct place *place, bool is_native
     return name != NULL;
 }
 
-/* Whether the system that exchanges so can send it is checked when that is known: the workload's exchange is
- * perhaps nobody's. */
+/* Whether the system that exchanges so can send it is checked when that is known: the workload's
+ * exchange is perhaps nobody's. */
 static void read_wire(struct diags *d, const struct place *place, enum exchange_wire wire,
                       struct exchange *exchange)
 {
@@ -72,7 +72,8 @@ static void read_wire(struct diags *d, const struct place *place, enum exchange_
     exchange->wire = wire;
 }
 
-/* Whether these exchange by servers of benchworker is checked when that is known, as of the wire. */
+/* Whether these exchange by servers of benchworker is checked when that is
+ * known, as of the wire. */
 static void read_mode(struct diags *d, const struct place *place, struct exchange *exchange)
 {
     const struct place kind_place = place_get(place, "mode");

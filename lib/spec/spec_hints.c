@@ -240,7 +240,8 @@ static bool is_in_seconds(const char *path)
            path_fits(path, "spec.thresholds[*].min") || path_fits(path, "spec.thresholds[*].max");
 }
 
-/* Owned; NULL: no habit that is known. `path` without "local."; is_unknown: no field has that name. */
+/* Owned; NULL: no habit that is known. `path` without "local."; is_unknown: no
+ * field has that name. */
 static char *find_line(const char *path, const struct node *node, bool is_unknown)
 {
     if (!is_unknown && node->kind == NODE_STRING && is_in_seconds(path) &&
@@ -274,7 +275,8 @@ static bool is_about_form(const char *message)
     return str_has_prefix(message, "must be ") || str_has_prefix(message, "unknown field ");
 }
 
-/* The node that the path names in full; NULL: there is none, so what is said is that it is missing. */
+/* The node that the path names in full; NULL: there is none, so what is said
+ * is that it is missing. */
 static const struct node *find_node(const struct node *root, const struct diag *diag)
 {
     const struct node *node = tree_at(root, diag->path);

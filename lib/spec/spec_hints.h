@@ -6,8 +6,8 @@
 #include "doc/diag.h"
 #include "doc/tree.h"
 
-/* True: the document is something else, such as a PyTorchJob; that is one problem, and the rest of it
- * is not looked at. */
+/* True: the document is something else, such as a PyTorchJob; that is one problem, and the rest of
+ * it is not looked at. */
 bool spec_hints_refuse_kind(const struct node *root, struct diags *diags);
 
 /* Replaces the fix of each problem in `found` that is a known habit: `repeats: 5` gets

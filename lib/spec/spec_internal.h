@@ -36,7 +36,8 @@ void spec_check_systems(struct reading *r);
 /* The native worker knows its models, data sets and exchanges; those of other systems
  * are names that are handed on. */
 bool spec_has_native_system(const struct reading *r);
-/* spec_exchange.c: a name that only the systems under test know. Owned; NULL: absent or wrong (noted). */
+/* spec_exchange.c: a name that only the systems under test know. Owned; NULL:
+ * absent or wrong (noted). */
 char *spec_read_free_name(struct diags *d, const struct place *place);
 /* One of the names we know, or any for a foreign system, which goes to *ret_other. */
 bool spec_read_kind(struct reading *r, const struct place *place, bool is_native,
@@ -54,8 +55,8 @@ void spec_read_system_exchanges(struct reading *r);
 void spec_read_budget(struct reading *r);
 /* spec_repeats.c */
 void spec_read_repeats(struct reading *r);
-/* spec_trace.c: whether trainers compute, and how long layers take that they do not; the check compares this
- * with the sweep, the steps and the systems. */
+/* spec_trace.c: whether trainers compute, and how long layers take that they do not; the check
+ * compares this with the sweep, the steps and the systems. */
 void spec_read_compute(struct reading *r, const struct place *workload);
 void spec_check_compute(struct reading *r);
 /* spec_roles.c; parameters must be read first, because the others name them. */

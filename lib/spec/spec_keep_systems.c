@@ -1,8 +1,8 @@
-/* --systems: only these systems of a definition, and nothing that only the others used: their roles,
- * the sweep names that counted those, the targets of parameters. See spec_internal.h.
+/* --systems: only these systems of a definition, and nothing that only the others used: their
+ * roles, the sweep names that counted those, the targets of parameters. See spec_internal.h.
  *
- * Works on the tree, like the other overrides, so that what stays is read and checked as if it had been
- * written so. What is not as it should be is left alone here, and noted when it is read. */
+ * Works on the tree, like the other overrides, so that what stays is read and checked as if it had
+ * been written so. What is not as it should be is left alone here, and noted when it is read. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -133,8 +133,8 @@ static void remove_keys(struct node *map, const struct node *gone)
     }
 }
 
-/* Items about a name that is gone apply to no point of the systems that stay. `field`: where the item has
- * its names, NULL: itself. */
+/* Items about a name that is gone apply to no point of the systems that stay. `field`: where the
+ * item has its names, NULL: itself. */
 static void drop_items(struct node *map, const char *key, const char *field,
                        const struct node *gone)
 {
@@ -206,7 +206,8 @@ static bool is_empty(const struct node *node)
            node->n_children == 0;
 }
 
-/* A sweep of nothing else becomes one of the batch that the workload has, which is its one point. */
+/* A sweep of nothing else becomes one of the batch that the workload has,
+ * which is its one point. */
 static void sweep_batch(const struct node *spec, struct node *sweep)
 {
     const struct node *batch = tree_path(spec, "workload", "batchSize", NULL);

@@ -113,8 +113,8 @@ void spec_read_launches(struct reading *r, const struct place *system_place, str
 
 /* ---- what only shows when everything is read ---- */
 
-/* The template of that role with the system's own on top; what cannot be, or must not be, is noted at
- * the patch or the role. */
+/* The template of that role with the system's own on top; what cannot be, or must not be, is noted
+ * at the patch or the role. */
 static void check_template(struct reading *r, const struct place *item, const struct system *system,
                            enum role role)
 {

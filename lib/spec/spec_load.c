@@ -31,8 +31,8 @@ static const struct node *local_trainers(const struct node *root, const struct s
     return node;
 }
 
-/* The value at the place of `diag`. Backup trainers of the file may be too many for local's sweep alone: then the sweep is the
- * place. */
+/* The value at the place of `diag`. Backup trainers of the file may be too many for local's sweep
+ * alone: then the sweep is the place. */
 static const struct node *node_of(const struct node *root, const struct spec *spec,
                                   struct diag *diag)
 {
@@ -170,7 +170,8 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
     if (spec != NULL && overrides->is_as_written) {
         check_thresholds(root, spec, diags);
     }
-    /* A stored definition has its results, and whoever names systems leaves others out on purpose. */
+    /* A stored definition has its results, and whoever names systems leaves
+     * others out on purpose. */
     if (spec != NULL && overrides->profiles != NULL && overrides->systems == NULL) {
         check_accuracies(root, spec, diags);
     }

@@ -40,7 +40,8 @@ struct spec_overrides {
 int spec_load(const char *text, size_t len, const struct spec_overrides *overrides,
               struct spec **ret, struct diags *diags);
 
-/* Reads what `benchworker bench -o trace` prints: `trace` as in the workload of a definition, and the `batchSize` of
- * its times (0: the text does not say). 0 and an owned trace, or -EINVAL with diagnostics. In spec_trace.c. */
+/* Reads what `benchworker bench -o trace` prints: `trace` as in the workload of a definition, and
+ * the `batchSize` of its times (0: the text does not say). 0 and an owned trace, or -EINVAL with
+ * diagnostics. In spec_trace.c. */
 int spec_load_trace(const char *text, size_t len, struct trace *ret, int64_t *ret_batch_size,
                     struct diags *diags);

@@ -10,8 +10,8 @@
 bool spec_path_is_valid(struct diags *diags, const struct place *place, const char *path);
 /* The words of a list, which may be empty; not a list or not words: noted. */
 bool spec_read_words(struct diags *diags, const struct place *list, struct command *ret);
-/* A name for an environment variable that is not benchd's own; another is noted. NULL: not there, or
- * noted. Borrowed. */
+/* A name for an environment variable that is not benchd's own; another is noted. NULL: not there,
+ * or noted. Borrowed. */
 const char *spec_read_env_name(struct diags *diags, const struct place *place);
 /* The roles of a list as flags. */
 void spec_read_role_names(struct diags *diags, const struct place *list, bool *ret_roles);

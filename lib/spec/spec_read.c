@@ -201,7 +201,8 @@ static bool read_confidence(struct reading *r, const struct place *place)
     return true;
 }
 
-/* Of a metric that is not measured nothing would ever be known. A wrong field of measure has its own error. */
+/* Of a metric that is not measured nothing would ever be known. A wrong field of
+ * measure has its own error. */
 static void check_is_measured(struct reading *r, const struct place *threshold, enum metric metric)
 {
     const bool is_time = metric == METRIC_TIME_TO_ACCURACY;

@@ -1,4 +1,5 @@
-/* Reading how often each point is measured: repeats, with its rule to stop early. See spec_internal.h. */
+/* Reading how often each point is measured: repeats, with its rule to stop early. See
+ * spec_internal.h. */
 #include "base/mem.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_names.h"

@@ -88,9 +88,9 @@ static bool read_value(struct diags *d, const struct place *place, const char *n
     return true;
 }
 
-/* Built in, or declared in spec.parameters? *ret_meant: the name that its values are read as, of an unknown name the one that
- * it looks like: so the mistakes in its values are found in the same
- * pass. Borrowed. */
+/* Built in, or declared in spec.parameters? *ret_meant: the name that its values are read as, of
+ * an unknown name the one that it looks like: so the mistakes in its values are found in the
+ * same pass. Borrowed. */
 static bool check_name(struct reading *r, const struct place *place, const char **ret_meant)
 {
     const char *name = *ret_meant = place->key;

@@ -24,8 +24,8 @@ static void set(json_t *object, const char *key, json_t *value_take)
     (void)json_object_set_new(object, key, value_take); /* as above */
 }
 
-/* A command of its own takes the place of the template's command with its arguments, as a container's
- * command takes that of its image. A role's own goes before that of all roles. */
+/* A command of its own takes the place of the template's command with its arguments, as a
+ * container's command takes that of its image. A role's own goes before that of all roles. */
 static void set_words(json_t *container, const struct launch *launch)
 {
     if (launch->command.words.len > 0) {

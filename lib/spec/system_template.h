@@ -1,5 +1,5 @@
-/* The PodTemplateSpec of a role as one system runs it: the role's template, then what the system has
- * of its own. Pure. */
+/* The PodTemplateSpec of a role as one system runs it: the role's template, then what the system
+ * has of its own. Pure. */
 #pragma once
 
 #include <jansson.h>

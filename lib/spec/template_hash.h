@@ -1,4 +1,5 @@
-/* Which pod template a role has, as a short text: for comparisons, where a whole template is too long. Pure. */
+/* Which pod template a role has, as a short text: for comparisons, where a whole
+ * template is too long. Pure. */
 #pragma once
 
 #include <jansson.h>

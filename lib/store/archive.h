@@ -1,8 +1,8 @@
 /* One file with named members and their SHA-256: what `benchctl export` writes
- * (docs/contracts/archive.md). A tar in one zstd frame; the first member is the manifest, and its SHA-256
- * is the digest of the archive. There is one tar for each list of members, and the reader takes no
- * other: the same members are the same bytes, and nothing can hide between them. Pure but for memory;
- * ctl/archive_run.c says which members a run has. */
+ * (docs/contracts/archive.md). A tar in one zstd frame; the first member is the manifest, and its
+ * SHA-256 is the digest of the archive. There is one tar for each list of members, and the reader
+ * takes no other: the same members are the same bytes, and nothing can hide between them. Pure but
+ * for memory; ctl/archive_run.c says which members a run has. */
 #pragma once
 
 #include <stdbool.h>
@@ -38,13 +38,15 @@ void archive_done(struct archive *a);
 void archive_add_take(struct archive *a, const char *name, struct buf *data_take);
 /* NULL: there is none. Borrowed. */
 const struct buf *archive_find(const struct archive *a, const char *name);
-/* Letters, digits, "._-" and "/" between words; no word begins with ".", so no name leaves a folder. */
+/* Letters, digits, "._-" and "/" between words; no word begins with ".", so no
+ * name leaves a folder. */
 bool archive_name_is_good(const char *name);
 
 /* Appends the file, and sets the digest. -E2BIG: more than ARCHIVE_MAX_BYTES. */
 int archive_write(struct archive *a, struct buf *out, struct err *err);
-/* Reads it whole and checks everything; *ret is written only on success. -EPROTO: no archive, damaged, or
- * not what its manifest says (the text names the first member that differs); -E2BIG: more than `max_bytes`
- * unpacked, whatever the file says; -EPROTONOSUPPORT: a newer version. In archive_read.c. */
+/* Reads it whole and checks everything; *ret is written only on success. -EPROTO: no archive,
+ * damaged, or not what its manifest says (the text names the first member that differs);
+ * -E2BIG: more than `max_bytes` unpacked, whatever the file says; -EPROTONOSUPPORT: a newer
+ * version. In archive_read.c. */
 int archive_read(const void *data, size_t len, size_t max_bytes, struct archive *ret,
                  struct err *err);

@@ -1,7 +1,7 @@
-/* The right to drive a run: a lock file beside the store, FILE-<uid>.lock, with a lock on the open file
- * (fcntl OFD, which unlike flock can be queried without taking it). The kernel releases the lock
- * however the process ends. After a kill -9 the file stays, unlocked, and the next claim takes it over.
- * The file contains the owner's pid. */
+/* The right to drive a run: a lock file beside the store, FILE-<uid>.lock, with a lock on the open
+ * file (fcntl OFD, which unlike flock can be queried without taking it). The kernel releases the
+ * lock however the process ends. After a kill -9 the file stays, unlocked, and the next claim takes
+ * it over. The file contains the owner's pid. */
 #include "store/sqlite_internal.h"
 
 #include <fcntl.h>
@@ -14,7 +14,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* The owner unlinks the file before it releases the lock, so a lock may be taken on a deleted file. */
+/* The owner unlinks the file before it releases the lock, so a lock may be
+ * taken on a deleted file. */
 static bool is_linked(int fd, const char *path)
 {
     struct stat held, named;

@@ -1,5 +1,5 @@
-/* The numbers of a pack as bytes. Used by log_pack.c, log_unpack.c and log_column.c. Pure. A varint has 7 bits a byte, the lowest first; all
- * but its last byte have the bit 0x80. */
+/* The numbers of a pack as bytes. Used by log_pack.c, log_unpack.c and log_column.c. Pure. A varint
+ * has 7 bits a byte, the lowest first; all but its last byte have the bit 0x80. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,5 +37,6 @@ static inline uint64_t log_unfold(uint64_t folded)
     return (folded >> 1) ^ (0 - (folded & 1));
 }
 
-/* Other statistics begin here, unless so little has come since they did last that a block would not pay. */
+/* Other statistics begin here, unless so little has come since they did last that a
+ * block would not pay. */
 void log_break(struct log_packed *p);

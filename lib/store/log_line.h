@@ -1,5 +1,6 @@
-/* A line of a log as its form and its numbers. "loss 0.50, 7 of 12" has the form "loss #, # of #" and the numbers 0.50, 7
- * and 12, where # stands for the byte LOG_LINE_SLOT. A sign is part of the form. Used by log_pack.c and log_unpack.c. Pure. */
+/* A line of a log as its form and its numbers. "loss 0.50, 7 of 12" has the form "loss #, # of #"
+ * and the numbers 0.50, 7 and 12, where # stands for the byte LOG_LINE_SLOT. A sign is part of the
+ * form. Used by log_pack.c and log_unpack.c. Pure. */
 #pragma once
 
 #include <stdbool.h>

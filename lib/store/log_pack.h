@@ -1,9 +1,11 @@
-/* The logs of several replicas as columns of numbers, which compress better than their lines do: what
- * docs/contracts/log-pack.md describes. Any bytes go in, and the same come out. Used by sqlite_logs.c alone. Pure.
+/* The logs of several replicas as columns of numbers, which compress better than their lines do:
+ * what docs/contracts/log-pack.md describes. Any bytes go in, and the same come out. Used by
+ * sqlite_logs.c alone. Pure.
  *
- * Most lines of a log repeat a form ("step 7: 412.5 ms"): each form is kept once, the numbers of one place in it become a
- * column, and a column keeps what a simple rule does not foresee: the difference from the line before, or from other numbers
- * of the line. All other lines are kept as they are. */
+ * Most lines of a log repeat a form ("step 7: 412.5 ms"): each form is kept once, the
+ * numbers of one place in it become a column, and a column keeps what a simple rule does not
+ * foresee: the difference from the line before, or from other numbers of the line. All other
+ * lines are kept as they are. */
 #pragma once
 
 #include <stddef.h>

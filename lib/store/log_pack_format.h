@@ -1,4 +1,5 @@
-/* The limits that both directions of log_pack.h share; docs/contracts/log-pack.md has the format. */
+/* The limits that both directions of log_pack.h share;
+ * docs/contracts/log-pack.md has the format. */
 #pragma once
 
 #define LOG_PACK_VERSION 1

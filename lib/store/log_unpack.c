@@ -1,4 +1,5 @@
-/* See log_pack.h: from bytes to logs. What it allocates follows from the bytes that the logs have, which are bounded first. */
+/* See log_pack.h: from bytes to logs. What it allocates follows from the bytes that the logs have,
+ * which are bounded first. */
 #include <errno.h>
 #include <string.h>
 

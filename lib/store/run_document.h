@@ -28,6 +28,6 @@ json_t *run_document_to_json(const struct run_row *row, const struct attempt_row
 /* -EPROTO says which field is wrong; *ret is written only on success. */
 int run_document_from_json(const json_t *document, struct run_document *ret, struct err *err);
 
-/* Phase, reason, message and counts of a status as the API writes it in all its documents; times and
- * the current trial stay zero, each document has its own form of them. -EPROTO as above. */
+/* Phase, reason, message and counts of a status as the API writes it in all its documents; times
+ * and the current trial stay zero, each document has its own form of them. -EPROTO as above. */
 int run_status_counts_from_json(const json_t *status, struct run_status *ret, struct err *err);

@@ -1,5 +1,5 @@
-/* The tables and their migrations. A released step is never edited: a change is a new step at the end,
- * and SCHEMA_VERSION counts the steps. See docs/store.md for what each column means. */
+/* The tables and their migrations. A released step is never edited: a change is a new step at the
+ * end, and SCHEMA_VERSION counts the steps. See docs/store.md for what each column means. */
 #include "store/sqlite_internal.h"
 
 #include <fcntl.h>
@@ -54,8 +54,8 @@ static const char *const steps[SCHEMA_VERSION] = {
     "  note TEXT NOT NULL"
     ") STRICT;"
     "CREATE INDEX event_run ON event (run_uid);",
-    /* 2: the verdict of a run that has ended; the object that it belongs to, or its tombstone. NULL in
-     * rows of version 1: not judged, and nobody knows whether there is an object. */
+    /* 2: the verdict of a run that has ended; the object that it belongs to, or its tombstone. NULL
+     * in rows of version 1: not judged, and nobody knows whether there is an object. */
     "ALTER TABLE run ADD COLUMN mute_trials INTEGER;"
     "ALTER TABLE run ADD COLUMN thresholds TEXT;"
     "ALTER TABLE run ADD COLUMN ttl_s INTEGER;"
@@ -68,8 +68,8 @@ static const char *const steps[SCHEMA_VERSION] = {
     "DROP INDEX run_ended;"
     "CREATE INDEX run_finished ON run (ended_unix_ms)"
     "  WHERE phase IN ('Succeeded', 'PartiallyFailed', 'Failed', 'Cancelled');",
-    /* 4: the replicas of an attempt in one compressed row; replicas_upgrade fills it and drops the old
-     * table. With a rowid, as log. */
+    /* 4: the replicas of an attempt in one compressed row; replicas_upgrade fills it and drops the
+     * old table. With a rowid, as log. */
     "CREATE TABLE replicas ("
     "  run_uid TEXT NOT NULL, point INTEGER NOT NULL, trial INTEGER NOT NULL,"
     "  attempt INTEGER NOT NULL, zstd BLOB NOT NULL,"
@@ -79,8 +79,8 @@ static const char *const steps[SCHEMA_VERSION] = {
     ") STRICT;",
     /* 5: the current attempt never ends. NULL in rows of older versions: it does. */
     "ALTER TABLE run ADD COLUMN current_cut_short INTEGER;",
-    /* 6: what was computed of a run's attempts when it had ended, and by which code. No row: nothing yet, or what it was
-     * made of has changed since. */
+    /* 6: what was computed of a run's attempts when it had ended, and by which code. No row:
+     * nothing yet, or what it was made of has changed since. */
     "CREATE TABLE figures ("
     "  run_uid TEXT PRIMARY KEY REFERENCES run (uid) ON DELETE CASCADE,"
     "  version TEXT NOT NULL, points BLOB NOT NULL, replicas BLOB NOT NULL"
@@ -98,8 +98,8 @@ static const char *const steps[SCHEMA_VERSION] = {
     "  DELETE FROM figures WHERE run_uid = old.run_uid; END;"
     "CREATE TRIGGER run_redefined AFTER UPDATE OF definition, cpus ON run BEGIN"
     "  DELETE FROM figures WHERE run_uid = old.uid; END;",
-    /* 8: figures of several builds beside each other; what replaces a row of replicas deletes them, too (SQLite runs no
-     * trigger for the row that goes). Those of version 7 have no checksum. */
+    /* 8: figures of several builds beside each other; what replaces a row of replicas deletes them,
+     * too (SQLite runs no trigger for the row that goes). Those of version 7 have no checksum. */
     "DROP TABLE figures;"
     "CREATE TABLE figures ("
     "  run_uid TEXT NOT NULL REFERENCES run (uid) ON DELETE CASCADE,"
@@ -108,10 +108,11 @@ static const char *const steps[SCHEMA_VERSION] = {
     ") STRICT;"
     "CREATE TRIGGER replicas_added AFTER INSERT ON replicas BEGIN"
     "  DELETE FROM figures WHERE run_uid = new.run_uid; END;",
-    /* 9: logs of a role share a row, which is that of the first of them (1: log_pack.h). NULL in rows of older versions: the
-     * bytes of one log. */
+    /* 9: logs of a role share a row, which is that of the first of them (1: log_pack.h). NULL in
+     * rows of older versions: the bytes of one log. */
     "ALTER TABLE log ADD COLUMN packed INTEGER;",
-    /* 10: which storing of a run this is, by a random number. NULL in rows of older versions: the first. */
+    /* 10: which storing of a run this is, by a random number. NULL in rows of older
+     * versions: the first. */
     "ALTER TABLE run ADD COLUMN incarnation INTEGER;",
 };
 /* What a step does beyond SQL, after it; NULL: nothing. */
@@ -160,8 +161,8 @@ static int probe_runs(struct sqlite_store *s, struct err *err)
     return r;
 }
 
-/* A process that has opened the file knows the tables as they were: after an upgrade it could save nothing
- * more. */
+/* A process that has opened the file knows the tables as they were: after an upgrade it
+ * could save nothing more. */
 static int check_unused(struct sqlite_store *s, int64_t version, struct err *err)
 {
     struct err fault;
@@ -199,7 +200,8 @@ static int apply_steps(struct sqlite_store *s, struct err *err)
     return r;
 }
 
-/* Locks the folder while a file is created: SQLite does not wait for others when a new file becomes WAL. */
+/* Locks the folder while a file is created: SQLite does not wait for others when a
+ * new file becomes WAL. */
 static int lock_folder(const struct sqlite_store *s)
 {
     _cleanup_(freep) char *folder = xstrdup(s->path);
@@ -207,9 +209,8 @@ static int lock_folder(const struct sqlite_store *s)
     slash[slash == folder ? 1 : 0] = '\0';
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
-        (void)flock(
-            fd,
-            LOCK_EX); /* without the lock the file is still created correctly, or SQLITE_BUSY is reported */
+        /* Without the lock the file is still created correctly, or SQLITE_BUSY is reported. */
+        (void)flock(fd, LOCK_EX);
     }
     return fd;
 }

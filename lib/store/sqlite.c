@@ -364,8 +364,9 @@ static int open_file(struct sqlite_store *s, bool create, struct err *err)
         return sql_error(s, rc, err);
     }
     (void)sqlite3_busy_handler(s->db, on_busy, s); /* never fails */
-    /* FULL: a committed trial also survives a power cut; a trial writes rarely. secure_delete: Debian's
-     * SQLite fills deleted pages with zeros, which takes as much space as the run that is deleted. */
+    /* FULL: a committed trial also survives a power cut; a trial writes rarely.
+     * secure_delete: Debian's SQLite fills deleted pages with zeros, which takes as much
+     * space as the run that is deleted. */
     return sql_exec(s,
                     "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;"
                     "PRAGMA secure_delete = FAST;"

@@ -128,8 +128,8 @@ static int sync(struct sqlite_store *s, const char *ns, const char *const *uids,
     if (n_deleted < 0) {
         return n_deleted;
     }
-    /* The object of a run whose time to live is over may be there for a moment longer: benchd has asked the
-     * server to delete it. */
+    /* The object of a run whose time to live is over may be there for a moment longer: benchd has
+     * asked the server to delete it. */
     r = sql_run(s, err,
                 "UPDATE run SET object_ns = ?1, deleted_unix_ms = NULL WHERE uid IN (SELECT uid "
                 "FROM live) AND (object_ns IS NOT ?1 OR deleted_unix_ms IS NOT NULL) AND NOT "

@@ -1,4 +1,5 @@
-/* Events in the SQLite store, in the order in which they were added. `benchctl describe` lists them. */
+/* Events in the SQLite store, in the order in which they were added. `benchctl
+ * describe` lists them. */
 #include "store/sqlite_internal.h"
 
 #include "base/mem.h"

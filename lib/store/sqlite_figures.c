@@ -1,5 +1,7 @@
-/* What was computed of a run's attempts when it had ended: bytes that mean nothing here, a row for the build that
- * made them. It lives as long as what it was made of: triggers delete it with the first change, and what was made of fewer attempts, or of a run that has been deleted since, is not taken. */
+/* What was computed of a run's attempts when it had ended: bytes that mean nothing here, a row
+ * for the build that made them. It lives as long as what it was made of: triggers delete it with
+ * the first change, and what was made of fewer attempts, or of a run that has been deleted
+ * since, is not taken. */
 #include "store/sqlite_internal.h"
 
 #include "base/mem.h"
@@ -30,7 +32,8 @@ static int check_run(struct sqlite_store *s, const char *uid, const struct figur
     return 0;
 }
 
-/* Two builds that are used by turns (benchctl and another benchctl) keep theirs; those of builds before them go. */
+/* Two builds that are used by turns (benchctl and another benchctl) keep theirs; those of
+ * builds before them go. */
 #define MAX_VERSIONS INT64_C(2)
 
 static int write_figures(struct sqlite_store *s, const char *uid, const char *version,

@@ -110,8 +110,8 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 #define LOG_PACKS_SINCE_VERSION 9
 #define INCARNATIONS_SINCE_VERSION 10
 #define READABLE_SINCE_VERSION 5 /* the oldest whose tables are read as they are */
-/* Brings a new or older file to SCHEMA_VERSION; refuses newer ones and other programs' files. Where nothing can be
- * written, a file from READABLE_SINCE_VERSION on stays as it is. */
+/* Brings a new or older file to SCHEMA_VERSION; refuses newer ones and other programs' files. Where
+ * nothing can be written, a file from READABLE_SINCE_VERSION on stays as it is. */
 int schema_prepare(struct sqlite_store *s, struct err *err);
 
 /* --- sqlite_status.c --- */
@@ -159,8 +159,8 @@ struct blob {
     const size_t *breaks; /* rising: where a block begins, because other statistics do */
     size_t n_breaks;
 };
-/* Compresses it to a frame behind those of `packed`. With a checksum, so that a byte that changes is an error and no other
- * figure. */
+/* Compresses it to a frame behind those of `packed`. With a checksum, so that a byte that changes
+ * is an error and no other figure. */
 int blob_append(struct packed *packed, const struct blob *blob, struct err *err);
 /* The same as the only frame. */
 int blob_pack(const void *data, size_t len, struct packed *ret, struct err *err);

@@ -1,6 +1,7 @@
-/* Logs in the SQLite store. The logs of a role's replicas share a row, packed (log_pack.h), as long as they fit one pack: a row
- * has a page of its own at least. A longer log has a row for itself, of several packs. A row is found by its first replica.
- * Rows of a file of version 8 or earlier are one log each, as its bytes. */
+/* Logs in the SQLite store. The logs of a role's replicas share a row, packed (log_pack.h), as long
+ * as they fit one pack: a row has a page of its own at least. A longer log has a row for itself, of
+ * several packs. A row is found by its first replica. Rows of a file of version 8 or earlier are
+ * one log each, as its bytes. */
 #include "store/sqlite_internal.h"
 
 #include <string.h>
@@ -9,8 +10,8 @@
 #include "store/log_pack.h"
 
 #define PACKED 1 /* column `packed`: log_pack.h; NULL: plain bytes */
-/* What a pack has at most: a number is 2 bytes with what separates it from the next, and takes up to 10; all else is
- * a part of the logs, or a few bytes a piece. */
+/* What a pack has at most: a number is 2 bytes with what separates it from the next, and takes up
+ * to 10; all else is a part of the logs, or a few bytes a piece. */
 #define PACK_MAX_BYTES (8 * LOG_PACK_MAX_BYTES)
 
 static int by_role_and_index(const void *a, const void *b)
@@ -63,7 +64,8 @@ static int pack_long(const struct replica_log *log, struct packed *out, struct e
     return r;
 }
 
-/* One row of the first of these logs, and those of its role behind it that fit. Returns how many. */
+/* One row of the first of these logs, and those of its role behind it that
+ * fit. Returns how many. */
 static int pack_row(const struct replica_log *const *logs, size_t n, struct packed_logs *ret,
                     struct err *err)
 {
@@ -176,7 +178,8 @@ static int next_pack(struct sqlite_store *s, struct packed_part *rest, struct lo
     return r < 0 ? sql_damaged(s, err, fault.msg) : 0;
 }
 
-/* A pack of few bytes can hold 4 MiB, and a row many packs: they have as much as a log may have, and each has some of it. */
+/* A pack of few bytes can hold 4 MiB, and a row many packs: they have as much as a log may have,
+ * and each has some of it. */
 static int check_growth(struct sqlite_store *s, const struct log_unpacked *logs, bool is_only_pack,
                         size_t *total, struct err *err)
 {

@@ -1,4 +1,5 @@
-/* The replicas of an attempt in the SQLite store: one row, packed (replica_pack.h) and compressed. */
+/* The replicas of an attempt in the SQLite store: one row, packed
+ * (replica_pack.h) and compressed. */
 #include "store/sqlite_internal.h"
 
 #include <string.h>
@@ -70,8 +71,8 @@ static void old_attempt_done(struct old_attempt *old)
     *old = (struct old_attempt){0};
 }
 
-/* One that is damaged becomes a row that cannot be unpacked: the results of its run cannot be read, as
- * before, and nobody takes the attempt for one without replicas. */
+/* One that is damaged becomes a row that cannot be unpacked: the results of its run cannot be read,
+ * as before, and nobody takes the attempt for one without replicas. */
 static int write_old(struct sqlite_store *s, struct old_attempt *old, struct err *err)
 {
     static const struct packed nothing = {"", 0};

@@ -1,5 +1,6 @@
-/* A disk that is full. SQLite needs space to delete rows, so a file beside the store, FILE.reserve, holds
- * some for that: it goes when a deletion needs it, and comes back when there is enough again. */
+/* A disk that is full. SQLite needs space to delete rows, so a file beside the store,
+ * FILE.reserve, holds some for that: it goes when a deletion needs it, and comes back when
+ * there is enough again. */
 #include "store/sqlite_internal.h"
 
 #include <fcntl.h>

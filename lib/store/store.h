@@ -1,5 +1,5 @@
-/* Where runs and their results are kept, behind one vtable, which sqlite.c implements. Calls block: a
- * program with an event loop makes them from a worker thread or accepts the pause. A call that
+/* Where runs and their results are kept, behind one vtable, which sqlite.c implements. Calls block:
+ * a program with an event loop makes them from a worker thread or accepts the pause. A call that
  * returned 0 has committed; a call that failed has changed nothing. */
 #pragma once
 
@@ -23,8 +23,8 @@ struct run_row {
     bool rehearsal, simulated;
     struct run_status status;
     int64_t deleted_unix_ms; /* when its object was found deleted: a tombstone; 0: it was not */
-    /* Another number each time that it is stored: a run that was deleted and came back is not the one that was read. The store's
-     * own, put_run chooses it; 0 in rows of before version 10. */
+    /* Another number each time that it is stored: a run that was deleted and came back is not the
+     * one that was read. The store's own, put_run chooses it; 0 in rows of before version 10. */
     int64_t incarnation;
 };
 void run_row_done(struct run_row *row);
@@ -61,8 +61,8 @@ struct event_row {
 };
 void event_row_done(struct event_row *row);
 
-/* Counts what was added to a run. Rows are added and never changed, so a run with the same row and the same
- * version has the same results, logs and events. */
+/* Counts what was added to a run. Rows are added and never changed, so a run with the same row and
+ * the same version has the same results, logs and events. */
 struct run_version {
     int64_t n_attempts, last_event; /* 0: none */
 };
@@ -91,7 +91,8 @@ struct finished_runs {
 };
 void finished_runs_done(struct finished_runs *runs);
 
-/* Figures of a run's attempts (result/figures_pack.h); what they mean is not the store's business. Owned. */
+/* Figures of a run's attempts (result/figures_pack.h); what they mean is not the
+ * store's business. Owned. */
 struct stored_figures {
     char *points, *replicas;
     size_t points_len, replicas_len;
@@ -124,25 +125,27 @@ struct store_ops {
     /* The run with its attempts, replicas, logs and events; -ENOENT. */
     int (*delete_run)(struct store *s, const char *uid, struct err *err);
 
-    /* The object that a run belongs to: its namespace (NULL: none); and when it was found deleted (0:
-     * it was not). -ENOENT. */
+    /* The object that a run belongs to: its namespace (NULL: none); and when it was found deleted
+     * (0: it was not). -ENOENT. */
     int (*set_object)(struct store *s, const char *uid, const char *ns, int64_t deleted_unix_ms,
                       struct err *err);
-    /* All objects of a namespace, by uid: the runs of others there become tombstones of `now`, and those
-     * of `uids` have an object, but for one without whose time to live is over. */
+    /* All objects of a namespace, by uid: the runs of others there become tombstones of `now`, and
+     * those of `uids` have an object, but for one without whose time to live is over. */
     int (*sync_objects)(struct store *s, const char *ns, const char *const *uids, size_t n,
                         int64_t now_unix_ms, size_t *ret_n_deleted, struct err *err);
-    /* The oldest tombstone of before that time, as an owned uid, and its date; -ENOENT: there is none. */
+    /* The oldest tombstone of before that time, as an owned uid, and its date;
+     * -ENOENT: there is none. */
     int (*find_deleted)(struct store *s, int64_t before_unix_ms, char **ret_uid,
                         int64_t *ret_deleted_unix_ms, struct err *err);
 
-    /* The first `limit` runs that ended at `from_unix_ms` or later and are final, the oldest first; and how
-     * many there are of them. */
+    /* The first `limit` runs that ended at `from_unix_ms` or later and are final, the oldest first;
+     * and how many there are of them. */
     int (*list_finished)(struct store *s, int64_t from_unix_ms, size_t limit,
                          struct finished_runs *ret, struct err *err);
 
-    /* The runs of a namespace's objects that are not over: they have not ended for good, are not judged, or
-     * ended at `from_unix_ms` or later. Their uids; the array and the texts are the caller's. */
+    /* The runs of a namespace's objects that are not over: they have not ended for good,
+     * are not judged, or ended at `from_unix_ms` or later. Their uids; the array and the
+     * texts are the caller's. */
     int (*list_open)(struct store *s, const char *ns, int64_t from_unix_ms, char ***ret,
                      size_t *ret_n, struct err *err);
 
@@ -156,7 +159,8 @@ struct store_ops {
     /* The same of those that match: it reads no others. */
     int (*list_wanted)(struct store *s, const char *uid, const struct attempt_wanted *wanted,
                        struct attempt_row **ret, size_t *ret_n, struct err *err);
-    /* The same of all, without their replicas, for who needs the outcomes alone: it does not read the replicas. */
+    /* The same of all, without their replicas, for who needs the outcomes alone: it does
+     * not read the replicas. */
     int (*list_outcomes)(struct store *s, const char *uid, struct attempt_row **ret, size_t *ret_n,
                          struct err *err);
     /* Their ids alone, in the same order; `*ret` is the caller's. */
@@ -165,12 +169,13 @@ struct store_ops {
     /* Of an unknown run: zero. */
     int (*get_version)(struct store *s, const char *uid, struct run_version *ret, struct err *err);
     /* Figures that code of this version made, in place of those before. An attempt that is
-     * added or changed deletes them. -ESTALE: the run has not ended, or is not what they were made of; -ENOENT. */
+     * added or changed deletes them. -ESTALE: the run has not ended, or is not what they
+     * were made of; -ENOENT. */
     int (*put_figures)(struct store *s, const char *uid, const char *version,
                        const struct figures_source *source, const struct stored_figures *figures,
                        struct err *err);
-    /* Those of all attempts that there are; without `with_replicas` the first part alone is read. -ENOENT: none of
-     * this version. */
+    /* Those of all attempts that there are; without `with_replicas` the first part alone is read.
+     * -ENOENT: none of this version. */
     int (*get_figures)(struct store *s, const char *uid, const char *version, bool with_replicas,
                        struct stored_figures *ret, struct err *err);
     /* Uncompressed, owned; -ENOENT. */
@@ -190,8 +195,9 @@ struct store_ops {
     /* Asks without claiming: -EBUSY as above, or 0. */
     int (*probe_run)(struct store *s, const char *uid, struct err *err);
 
-    /* From now on all calls together wait at most this long for other processes that write, then they
-     * fail with -EBUSY; a next call of this sets the time anew. Without it each call waits for 10 s. */
+    /* From now on all calls together wait at most this long for other processes that write,
+     * then they fail with -EBUSY; a next call of this sets the time anew. Without it each
+     * call waits for 10 s. */
     void (*wait_at_most)(struct store *s, int64_t ms);
 
     /* Calls between these two see one state of the store, whatever others write meanwhile. A reader
@@ -222,13 +228,13 @@ void store_close(struct store *s); /* NULL is fine */
 /* --- store_open.c --- */
 
 /* "sqlite:FILE". A missing file is created if `create`, else -ENOENT. -ENXIO: the folder does not
- * exist; the caller may have mistyped it. -EPROTO: a newer schema version; -EBADMSG: a damaged file;
- * -ENOSPC: the disk is full; -EBUSY: another process writes for long, or works with a file of an older
- * version, which must be upgraded. */
+ * exist; the caller may have mistyped it. -EPROTO: a newer schema version; -EBADMSG: a damaged
+ * file; -ENOSPC: the disk is full; -EBUSY: another process writes for long, or works with a file of
+ * an older version, which must be upgraded. */
 int store_open(const char *url, bool create, struct store **ret, struct err *err);
-/* A second connection to an open store, for a thread of its own; it cannot write, and no writer waits
- * for it. `must_stop` is asked on that thread while a call reads; once it says true, the call fails
- * with -ECANCELED. */
+/* A second connection to an open store, for a thread of its own; it cannot write, and no writer
+ * waits for it. `must_stop` is asked on that thread while a call reads; once it says true, the call
+ * fails with -ECANCELED. */
 int store_open_reader(const char *url, bool (*must_stop)(void *ctx), void *ctx, struct store **ret,
                       struct err *err);
 /* For a store in its default place: creates the folder of the file. */

@@ -1,5 +1,6 @@
 /* Keys and tags of the exchange, see auth.h. */
-/* SHA256_Init and the like: HMAC() looks its provider up at each call, which takes longer than to compute a tag. */
+/* SHA256_Init and the like: HMAC() looks its provider up at each call, which takes longer
+ * than to compute a tag. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "worker/comm/auth.h"
 

@@ -24,9 +24,9 @@ struct link { /* to one parameter server */
     struct conn conn;
     struct handshake handshake;
     bool released; /* RELEASE has arrived */
-    /* Slices of the current round, which go from the last one to the first: gradients that the server
-     * was offered; those that it gave credit for, which are queued or sent; parameters that have
-     * arrived; those of them that the server was told of. */
+    /* Slices of the current round, which go from the last one to the first: gradients that the
+     * server was offered; those that it gave credit for, which are queued or sent; parameters that
+     * have arrived; those of them that the server was told of. */
     uint32_t n_offered, n_sent, n_received, n_told;
     struct lend_pair pair;
     bool is_decided; /* whether it lends; n_decided counts it */
@@ -107,14 +107,16 @@ void link_offer(struct client *c, struct link *l);
 void link_tell_taken(struct client *c, struct link *l);
 int link_check_life(struct client *c, struct link *l, struct err *err);
 
-/* Defined in client_share.c: lend.h, for a trainer. The main thread makes the memory, before the other one starts. */
+/* Defined in client_share.c: lend.h, for a trainer. The main thread makes the memory, before the
+ * other one starts. */
 void client_share_init(struct client *c);
 void client_share_done(struct client *c);
 /* WELCOME has arrived: says whether this trainer lends its gradients. */
 void client_share_begin(struct client *c, struct link *l);
 int client_share_on_frame(struct client *c, struct link *l, const struct frame *f,
                           const uint8_t *payload, struct err *err);
-/* Asks the server, if it is to be asked. -ENOTSUP: the trainer insists on shared memory, and there is none. */
+/* Asks the server, if it is to be asked. -ENOTSUP: the trainer insists on shared
+ * memory, and there is none. */
 int client_share_turn(struct client *c, struct link *l, struct err *err);
 bool client_share_lends(const struct link *l);
 /* Puts a slice of the gradients of the step where the server reads it, if it is not there. */

@@ -102,8 +102,8 @@ static int on_challenge(struct client *c, struct link *l, const struct frame *f,
     return 0;
 }
 
-/* Where a slice of parameters arrives: those in bf16 in the upper half of their place, where they are
- * widened from. */
+/* Where a slice of parameters arrives: those in bf16 in the upper half of their place, where they
+ * are widened from. */
 static void *place_of(const struct client *c, struct slice slice)
 {
     float *to = c->doing_params + slice.offset;

@@ -260,8 +260,8 @@ static int check_rendezvous(struct client *c, struct err *err)
     return -ETIMEDOUT;
 }
 
-/* Sleeps until there is something to do. fds gets the links in order, the mailbox, those who ask for memory, and the
- * servers that are asked. */
+/* Sleeps until there is something to do. fds gets the links in order, the mailbox, those who ask
+ * for memory, and the servers that are asked. */
 static void wait_turn(struct client *c, struct pollfd *fds)
 {
     int timeout_ms = TICK_MS;

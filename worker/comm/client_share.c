@@ -38,7 +38,8 @@ bool client_share_lends(const struct link *l)
     return l->pair.state == LEND_YES;
 }
 
-/* All servers are decided: the transport is shared memory if it is for all of them; else the first reason counts. */
+/* All servers are decided: the transport is shared memory if it is for all of them; else the
+ * first reason counts. */
 static void finish(struct client *c)
 {
     const uint32_t n = c->params.slices.n_servers;

@@ -1,10 +1,12 @@
-/* All-reduce as a call: the sum of one array of every rank, on every rank. It works in the caller's thread and
- * returns when the sum is there, so a small message waits for no other thread. Training uses exchange.h instead,
- * which goes on while the model computes and applies the optimiser on the way.
+/* All-reduce as a call: the sum of one array of every rank, on every rank. It works in the
+ * caller's thread and returns when the sum is there, so a small message waits for no other
+ * thread. Training uses exchange.h instead, which goes on while the model computes and applies
+ * the optimiser on the way.
  *
- * All ranks make the same calls with the same n. A rank that computes between two calls says so with `beat`
- * at least once a second: its peers give up one from which nothing came for 6 s. After a failure every call
- * fails, `fault` names the cause, and the peers know it: all name the same one. */
+ * All ranks make the same calls with the same n. A rank that computes between two calls
+ * says so with `beat` at least once a second: its peers give up one from which nothing came
+ * for 6 s. After a failure every call fails, `fault` names the cause, and the peers know
+ * it: all name the same one. */
 #pragma once
 
 #include <stddef.h>
@@ -17,15 +19,16 @@
 
 struct collective;
 
-/* Two arrays that belong to the collective, until free. Through shared memory peers read numbers that lie there in
- * place; then every rank must call with the same places of them. By NCCL they are on the GPU. Any other memory does as well. */
+/* Two arrays that belong to the collective, until free. Through shared memory peers read numbers
+ * that lie there in place; then every rank must call with the same places of them. By NCCL they are
+ * on the GPU. Any other memory does as well. */
 struct collective_memory {
     float *from, *to; /* (n_max) zeroed, at multiples of a cache line. NULL: it has none */
 };
 
 struct collective_ops {
-    /* to (n) = the sum of `from` (n) over all ranks. `from` and `to` are the same array or do not overlap; both
-     * are on the GPU, or neither is. */
+    /* to (n) = the sum of `from` (n) over all ranks. `from` and `to` are the same array or do not
+     * overlap; both are on the GPU, or neither is. */
     int (*all_reduce)(struct collective *c, const float *from, float *to, size_t n,
                       struct err *err);
     /* Copy n floats into an array of `memory`, and out of it. NULL: it is memory like any other. */
@@ -64,8 +67,9 @@ struct collective_params {
     int64_t silence_ns;                /* of a peer that is lost; 0: HEARTBEAT_SILENCE_NS */
 };
 
-/* Defined in collective_mesh.c: a TCP connection between any two ranks (mesh.h), and shared memory where the transport
- * wants it and all ranks see it (mesh_share.h). Returns when all are there. If it fails, *ret_fault names the cause. -ENOTSUP: the
- * transport is SharedMemory, and a rank does not see it. -EINVAL: there are no ranks, or more than COLLECTIVE_RANKS_MAX. */
+/* Defined in collective_mesh.c: a TCP connection between any two ranks (mesh.h), and shared memory
+ * where the transport wants it and all ranks see it (mesh_share.h). Returns when all are there. If
+ * it fails, *ret_fault names the cause. -ENOTSUP: the transport is SharedMemory, and a rank does
+ * not see it. -EINVAL: there are no ranks, or more than COLLECTIVE_RANKS_MAX. */
 int collective_mesh_new(const struct collective_params *params, struct collective **ret,
                         struct exchange_fault *ret_fault, struct err *err);

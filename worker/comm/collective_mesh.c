@@ -1,5 +1,5 @@
-/* All-reduce on a mesh (mesh.h): the calls of collective.h, over TCP step by step of the plan, or through shared
- * memory (mesh_shm.h). */
+/* All-reduce on a mesh (mesh.h): the calls of collective.h, over TCP step by step of the plan, or
+ * through shared memory (mesh_shm.h). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

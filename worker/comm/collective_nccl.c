@@ -18,7 +18,8 @@
 #include "worker/comm/nccl_watch.h"
 
 #define BEAT_NS INT64_C(100000000)
-/* A call asks without a pause for so long; then it lets others have the CPU between two questions. */
+/* A call asks without a pause for so long; then it lets others have the CPU
+ * between two questions. */
 #define SPIN_NS INT64_C(50000)
 #define WAY_MAX 32
 
@@ -30,8 +31,8 @@ struct nccl_ranks {
     size_t n_max;
     cuda_ptr from, to; /* (n_max) floats */
     nccl_comm comm;    /* NULL: not connected */
-    bool
-        has_failed; /* NCCL may be at work on the arrays, or on connecting, until the process ends */
+    /* NCCL may be at work on the arrays, or on connecting, until the process ends */
+    bool has_failed;
     char way[WAY_MAX]; /* "NCCL 2.21.5" */
     int64_t limit_ns, peer_ns, beat_ns;
     int64_t blamed_ns; /* since when NCCL has reported an error; 0: it has not */
@@ -39,7 +40,8 @@ struct nccl_ranks {
 
 /* ---- waiting ---- */
 
-/* What NCCL says of its work. If it blames its network, a peer may be gone, whom the mesh finds within peer_ns. */
+/* What NCCL says of its work. If it blames its network, a peer may be gone, whom the mesh
+ * finds within peer_ns. */
 static int ask(struct nccl_ranks *x, int64_t now_ns, const char *what, struct err *err)
 {
     const struct nccl_api *api = &x->gpu.api;
@@ -117,7 +119,8 @@ static bool is_on_gpu(const struct nccl_ranks *x, const float *p)
     return (at >= x->from && at < x->from + bytes) || (at >= x->to && at < x->to + bytes);
 }
 
-/* NCCL has refused a call, maybe with an error that it had found before: then it is one like those that it reports while it works. */
+/* NCCL has refused a call, maybe with an error that it had found before: then it is one like those
+ * that it reports while it works. */
 static int wait_refused(struct nccl_ranks *x, const char *what, int refused, struct err *err)
 {
     const int64_t since_ns = clock_monotonic_ns();
@@ -252,8 +255,8 @@ static const struct collective_ops nccl_ops = {
 
 /* ---- the beginning ---- */
 
-/* ncclCommInitRank waits for all ranks. It has a thread of its own, so that this one can beat; it owns this if the
- * other one has given up. */
+/* ncclCommInitRank waits for all ranks. It has a thread of its own, so that this one can beat; it
+ * owns this if the other one has given up. */
 struct connecting {
     struct nccl_device gpu; /* borrowed: as it is in nccl_ranks, whose memory may be gone */
     int n_ranks, rank;

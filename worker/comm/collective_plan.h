@@ -1,21 +1,24 @@
-/* The steps of an all-reduce: what a rank sends and receives, and when. Pure: every rank computes the same plan
- * from the same numbers.
+/* The steps of an all-reduce: what a rank sends and receives, and when. Pure: every rank computes
+ * the same plan from the same numbers.
  *
- * A message of n floats is cut into n_ranks blocks, equal but for rounding to a cache line; block i ends up
- * with rank i, its owner, before all ranks get it.
+ * A message of n floats is cut into n_ranks blocks, equal but for rounding to a cache line; block i
+ * ends up with rank i, its owner, before all ranks get it.
  *
- *     ring               n - 1 steps: each block goes round from the rank after its owner to the owner, and each
- *                        rank adds its own; n - 1 steps: the sums go round. 2 (n - 1)/n of the message is sent
- *                        by each rank, in 2 (n - 1) messages.
- *     halving-doubling   log2 n steps with the rank n/2, n/4, .. 1 away: each pair halves what it is in charge
- *                        of, and adds; log2 n steps back. As many bytes in 2 log2 n messages. A power of two.
- *     doubling           the same pairs exchange the whole message, and both add: log2 n messages, log2 n times the
- *                        message. The additions are those of halving-doubling.
+ *     ring               n - 1 steps: each block goes round from the rank after its owner to the
+ *                        owner, and each rank adds its own; n - 1 steps: the sums go round. Each
+ *                        rank sends 2 (n - 1)/n of the message, in 2 (n - 1) messages.
+ *     halving-doubling   log2 n steps with the rank n/2, n/4, .. 1 away: each pair halves what it
+ *                        is in charge of, and adds; log2 n steps back. The same number of bytes in
+ *                        2 log2 n messages. For a power of two.
+ *     doubling           the same pairs exchange the whole message, and both add: log2 n messages,
+ *                        log2 n times the message. The additions are those of halving-doubling.
  *
- * (Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, 2005.)
+ * (Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH,
+ * 2005.)
  *
- * Every rank has the same bits: a sum is computed by one rank, or by both of a pair from the same two numbers,
- * and a + b = b + a. The order of additions follows from the algorithm, the number of ranks and n alone. */
+ * Every rank has the same bits: a sum is computed by one rank, or by both of a pair from the same
+ * two numbers, and a + b = b + a. The order of additions follows from the algorithm, the number of
+ * ranks and n alone. */
 #pragma once
 
 #include <stdbool.h>
@@ -38,17 +41,18 @@ extern const char *const collective_algorithm_names[COLLECTIVE_ALGORITHMS];
 enum collective_way { WAY_RING, WAY_HALVING, WAY_DOUBLING };
 extern const char *const collective_way_names[3];
 
-/* Messages of at most so many bytes go by doubling, where there are more than two ranks. This limit and the next
- * but one are from the table of docs/bench.md, "Ring, halving or doubling". */
+/* Messages of at most so many bytes go by doubling, where there are more than two ranks. This limit
+ * and the next but one are from the table of docs/bench.md, "Ring, halving or doubling". */
 #define COLLECTIVE_DOUBLING_BYTES ((size_t)64 << 10)
-/* Longer ones cannot: what arrives is kept beside what is sent, until all of it is there. It is also the limit of two
- * ranks, which send as much by doubling as by halving, in one message in place of two. */
+/* Longer ones cannot: what arrives is kept beside what is sent, until all of it is there. It
+ * is also the limit of two ranks, which send as much by doubling as by halving, in one
+ * message in place of two. */
 #define COLLECTIVE_DOUBLING_MOST_BYTES ((size_t)256 << 10)
 /* COLLECTIVE_AUTO: larger messages go by the ring. */
 #define COLLECTIVE_HALVING_BYTES ((size_t)1 << 20)
 
-/* By the ring a long message goes in segments, one after another, each a ring of its own with blocks of this
- * length: sums go on while the caches still hold them. Measured: the same page. */
+/* By the ring a long message goes in segments, one after another, each a ring of its own with
+ * blocks of this length: sums go on while the caches still hold them. Measured: the same page. */
 #define COLLECTIVE_BLOCK_BYTES ((size_t)512 << 10)
 
 /* Where the number of ranks is not a power of two it is the ring, whatever is asked for. */

@@ -38,8 +38,8 @@ static void add_ring(const struct terms *t, uint32_t owner, float *to, float *sc
     add(to, sum, term(t, owner), t->n);
 }
 
-/* What `rank` has after n_steps of the pairs: in step k it has added what the rank n_ranks >> k away had. The
- * result is a term, or in the first of the n_steps blocks of `scratch`. */
+/* What `rank` has after n_steps of the pairs: in step k it has added what the rank n_ranks >> k
+ * away had. The result is a term, or in the first of the n_steps blocks of `scratch`. */
 static const float *add_pairs(const struct terms *t, uint32_t n_steps, uint32_t rank,
                               float *scratch)
 {

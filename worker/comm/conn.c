@@ -16,8 +16,9 @@
 #include "worker/comm/crc32c.h"
 #include "worker/tensor/bf16.h"
 
-/* A mark is at most this part of the socket's buffer. For a larger one the kernel makes the buffer larger, and then never offers the
- * peer more than the mark (tcp_set_rcvlowat of Linux): a link with latency would be empty most of the time. */
+/* A mark is at most this part of the socket's buffer. For a larger one the kernel makes the buffer
+ * larger, and then never offers the peer more than the mark (tcp_set_rcvlowat of Linux): a link
+ * with latency would be empty most of the time. */
 #define ROOM_OF_MARK 4
 #define NEAR_US 1000 /* there and back, the best so far */
 
@@ -345,7 +346,8 @@ struct pollfd conn_watch(const struct conn *c)
                            .events = (short)(POLLIN | (conn_wants_tx(c) ? POLLOUT : 0))};
 }
 
-/* Of a far peer each part is read at once: with 20 ms there and back, marks made a call longer by half. */
+/* Of a far peer each part is read at once: with 20 ms there and back, marks made a
+ * call longer by half. */
 static bool is_near(struct conn *c)
 {
     struct tcp_info info = {.tcpi_min_rtt = UINT32_MAX};

@@ -14,9 +14,9 @@
 #include "worker/comm/handshake.h"
 #include "worker/comm/heartbeat.h"
 
-/* What counts as a sign of life: a whole frame that is authentic, or this much of the payload behind
- * a header that is. Any byte would let a peer hold up everyone; only whole slices would give up a
- * peer behind a slow or crowded link. */
+/* What counts as a sign of life: a whole frame that is authentic, or this much of the payload
+ * behind a header that is. Any byte would let a peer hold up everyone; only whole slices would give
+ * up a peer behind a slow or crowded link. */
 #define CONN_LIFE_BYTES ((size_t)64 << 10)
 
 struct conn;
@@ -28,8 +28,9 @@ struct conn_handler {
      * conn_pump_rx returns it. */
     int (*frame)(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
                  struct err *err);
-    /* More of the payload of this GRADIENT or PARAMS is where `place` said: n bytes by now, not all,
-     * and not verified: a wrong CRC makes conn_pump_rx fail later. NULL: nobody wants to know. */
+    /* More of the payload of this GRADIENT or PARAMS is where `place` said: n bytes by
+     * now, not all, and not verified: a wrong CRC makes conn_pump_rx fail later. NULL:
+     * nobody wants to know. */
     void (*part)(void *ctx, struct conn *c, size_t n);
 };
 
@@ -86,8 +87,9 @@ void conn_secure(struct conn *c, const struct auth_key *tx, const struct auth_ke
 void conn_send(struct conn *c, enum frame_type type, const void *payload, size_t len);
 /* Queues a frame whose `slice` is a number of slices of `step`: OFFER, CREDIT or TAKEN. */
 void conn_send_count(struct conn *c, enum frame_type type, uint64_t step, uint32_t count);
-/* Queues a slice; *f holds step, slice, offset and params_version. `data` is borrowed until conn_has_bulk
- * is false. The numbers of the connection's wire and their CRC are computed when the transmission begins. */
+/* Queues a slice; *f holds step, slice, offset and params_version. `data` is borrowed until
+ * conn_has_bulk is false. The numbers of the connection's wire and their CRC are computed when the
+ * transmission begins. */
 void conn_send_slice(struct conn *c, const struct frame *f, const float *data, size_t n);
 /* The same with a payload that is in the format of the wire already, and its CRC. */
 void conn_send_payload(struct conn *c, const struct frame *f, const void *payload, size_t len,
@@ -110,15 +112,18 @@ int conn_pump_rx(struct conn *c, int64_t now_ns, size_t budget, const struct con
 
 /* What to poll for: to read, and to send what is queued. */
 struct pollfd conn_watch(const struct conn *c);
-/* From now on poll wakes whoever waits to read when n bytes have come, or as many as the socket's buffer holds well, or the
- * stream has ended; before the first call, and where the peer is far away, when any have. A wake-up costs more than to read
- * 64 KiB. What is less waits for the caller's next look. */
+/* From now on poll wakes whoever waits to read when n bytes have come, or as many as the socket's
+ * buffer holds well, or the stream has ended; before the first call, and where the peer is far
+ * away, when any have. A wake-up costs more than to read 64 KiB. What is less waits for the
+ * caller's next look. */
 void conn_wake_at(struct conn *c, size_t n);
-/* When the frame that has begun is whole, or the next one begins. Read at each tick all the same: a part is a sign of life. */
+/* When the frame that has begun is whole, or the next one begins. Read at each tick all the same: a
+ * part is a sign of life. */
 void conn_wake_at_frame(struct conn *c);
 
-/* From now on the kernel holds little more than n bytes that it has not sent. Without a limit it holds megabytes behind a slow link, and no
- * frame can overtake them. Each n bytes cost a wake-up, so set no limit where nothing needs to overtake. */
+/* From now on the kernel holds little more than n bytes that it has not sent. Without a limit it
+ * holds megabytes behind a slow link, and no frame can overtake them. Each n bytes cost a wake-up,
+ * so set no limit where nothing needs to overtake. */
 void conn_limit_unsent(struct conn *c, size_t n);
 
 /* Sends what is queued (the caller has queued ABORT or GOODBYE), ends the stream, waits until the

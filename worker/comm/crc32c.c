@@ -7,12 +7,13 @@
  * once, before anyone reads them.
  *
  * With carry-less products of vectors 256 bytes are 16 polynomials a(x) of 128 bits. A product with
- * x^2048 mod P adds each to the one 256 bytes further on, and the CRC stays the same. So all but the
- * last 256 bytes are folded away, and the instruction above computes the CRC of what is left (Gopal et
- * al., Fast CRC Computation for Generic Polynomials Using PCLMULQDQ, 2009).
+ * x^2048 mod P adds each to the one 256 bytes further on, and the CRC stays the same. So all but
+ * the last 256 bytes are folded away, and the instruction above computes the CRC of what is left
+ * (Gopal et al., Fast CRC Computation for Generic Polynomials Using PCLMULQDQ, 2009).
  *
- * Vectors of 256 bits fold no faster than the instruction computes, but another unit of the CPU does it: three ranges
- * by the instruction and a fourth by folding, of FOLDED bytes, take hardly longer than the longer one. */
+ * Vectors of 256 bits fold no faster than the instruction computes, but another unit of the CPU
+ * does it: three ranges by the instruction and a fourth by folding, of FOLDED bytes, take hardly
+ * longer than the longer one. */
 #include "worker/comm/crc32c.h"
 
 #include <pthread.h>
@@ -32,7 +33,8 @@ static uint32_t byte_table[256];           /* one byte */
 static uint32_t skip_table[4][256];        /* BLOCK zero bytes, by byte of the state */
 static uint32_t skip_folded_table[4][256]; /* FOLDED zero bytes */
 static bool has_sse42, has_avx2, has_avx512;
-/* x^2080 and x^2016 mod P, for the low and the high 64 bits of a polynomial; reflected, so shifted. */
+/* x^2080 and x^2016 mod P, for the low and the high 64 bits of a polynomial;
+ * reflected, so shifted. */
 static uint64_t fold_low, fold_high;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

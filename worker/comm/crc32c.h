@@ -1,6 +1,7 @@
 /* CRC-32C (Castagnoli, reflected, as in iSCSI): guards the payload of a frame against damage, not
  * against an attacker. Runs at memory speed where the CPU has SSE 4.2, up to twice as fast where it
- * also has AVX2 and VPCLMULQDQ, at that of the first-level cache where it has AVX-512 and VPCLMULQDQ. */
+ * also has AVX2 and VPCLMULQDQ, at that of the first-level cache where it has
+ * AVX-512 and VPCLMULQDQ. */
 #pragma once
 
 #include <stdbool.h>

@@ -4,7 +4,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Rings that are read at once: the others wake the owner once more. A hostile process rings without end. */
+/* Rings that are read at once: the others wake the owner once more. A hostile
+ * process rings without end. */
 #define RINGS_MOST 64
 
 int doorbell_new(struct doorbell *b, struct err *err)

@@ -1,10 +1,12 @@
-/* Wakes a process that sleeps until another one has changed memory that both see (mesh_shm.h, ring_shm.h): a pair of
- * local datagram sockets. Its owner sleeps on one end, and hands the other one to those who ring (shm_pass.h).
+/* Wakes a process that sleeps until another one has changed memory that both see (mesh_shm.h,
+ * ring_shm.h): a pair of local datagram sockets. Its owner sleeps on one end, and hands the other
+ * one to those who ring (shm_pass.h).
  *
- * Who rings trusts neither the descriptor that it was handed nor what the owner does with it later. The
- * owner shares the open file, so it could fill it, make it block, or close the other end: a ring never waits and raises no
- * signal. An eventfd cannot promise that: only its own flag keeps a write from waiting, and the owner can clear that.
- * A ring that is lost costs the owner time and nobody else: it sleeps for a limited time only. */
+ * Who rings trusts neither the descriptor that it was handed nor what the owner does with it later.
+ * The owner shares the open file, so it could fill it, make it block, or close the other end: a
+ * ring never waits and raises no signal. An eventfd cannot promise that: only its own flag keeps a
+ * write from waiting, and the owner can clear that. A ring that is lost costs the owner time and
+ * nobody else: it sleeps for a limited time only. */
 #pragma once
 
 #include "base/err.h"
@@ -17,7 +19,8 @@ struct doorbell {
 
 int doorbell_new(struct doorbell *b, struct err *err);
 void doorbell_done(struct doorbell *b);
-/* Call it when awake, before looking at what others have changed: what rings from then on wakes again. */
+/* Call it when awake, before looking at what others have changed: what rings from
+ * then on wakes again. */
 void doorbell_clear(const struct doorbell *b);
 
 /* Of an end that another process has handed over. -EPROTO: it is something else. */

@@ -2,9 +2,9 @@
  * and the constructor of the exchange that it wants: exchange_none_new below, exchange_ps_new of
  * exchange_ps.h.
  *
- * With synchronous parameter servers a trainer pushes its gradients; the gradients of all trainers are
- * added (in trainer order, whatever the order of arrival), averaged and applied; and it pulls the new
- * parameters. Both go while it computes, range by range:
+ * With synchronous parameter servers a trainer pushes its gradients; the gradients of all trainers
+ * are added (in trainer order, whatever the order of arrival), averaged and applied; and it pulls
+ * the new parameters. Both go while it computes, range by range:
  *
  *     begin   ->   ready, ready, ... ready(0)   ->   need, need, ...   ->   end
  *             backward, last layers first            the next forward
@@ -32,8 +32,8 @@ struct exchange_times { /* of one round, for the step record */
     uint64_t bytes_tx, bytes_rx;
 };
 
-/* Memory that belongs to the exchange, until free. Peers read gradients that lie there without a copy, and
- * parameters too. Any other memory does as well; NULL: is as good. */
+/* Memory that belongs to the exchange, until free. Peers read gradients that lie there without a
+ * copy, and parameters too. Any other memory does as well; NULL: is as good. */
 struct exchange_memory {
     float *grads, *params; /* (n) zeroed; cache lines are not shared with anything else */
 };
@@ -58,8 +58,8 @@ struct exchange_ops {
      * name this replica as the cause. */
     void (*abandon)(struct exchange *x, int exit_code, const char *why);
     void (*fault)(const struct exchange *x, struct exchange_fault *ret);
-    /* How numbers reach the peers, known after the first step or barrier; *ret_why (borrowed) says why it is
-     * not shared memory, "": it was not wanted, or it is. NULL: over TCP. */
+    /* How numbers reach the peers, known after the first step or barrier; *ret_why (borrowed) says
+     * why it is not shared memory, "": it was not wanted, or it is. NULL: over TCP. */
     enum exchange_transport (*transport)(const struct exchange *x, const char **ret_why);
     /* NULL: it has none. */
     void (*memory)(const struct exchange *x, struct exchange_memory *ret);
@@ -70,12 +70,14 @@ struct exchange { /* implementations embed this as their first member */
     const struct exchange_ops *ops;
 };
 
-/* A step without anything to compute meanwhile: all gradients are ready. Defined in exchange_none.c. */
+/* A step without anything to compute meanwhile: all gradients are ready. Defined in
+ * exchange_none.c. */
 int exchange_round(struct exchange *x, const float *grads, float *params,
                    struct exchange_times *ret, struct err *err);
 
 /* The exchange of a trainer without peers: barrier and goodbye return immediately, end applies
- * the optimiser in this process, and need is for a step that has ended. Defined in exchange_none.c. */
+ * the optimiser in this process, and need is for a step that has ended. Defined in
+ * exchange_none.c. */
 typedef void (*exchange_apply_fn)(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
                                   const float *grad_sum, float grad_scale);
 int exchange_none_new(exchange_apply_fn apply, void *ctx, size_t n, struct exchange **ret,

@@ -119,7 +119,8 @@ static int client_need(struct exchange *x, size_t offset, size_t n, struct err *
     return r;
 }
 
-/* What the caller has waited for, who has nothing else to do since begin_ns: the rest was hidden. */
+/* What the caller has waited for, who has nothing else to do since begin_ns:
+ * the rest was hidden. */
 static struct exchange_times exposed(const struct client *c, int64_t begin_ns)
 {
     const struct round_times *t = &c->round_times;

@@ -25,19 +25,19 @@ struct exchange_ps_params {
     enum exchange_wire wire;
     struct exchange_mode mode; /* as the servers have it */
     uint32_t n_trainers;
-    /* Auto: shared memory with the servers that see the same (lend.h); Tcp: never; SharedMemory: with all, or it
-     * fails. */
+    /* Auto: shared memory with the servers that see the same (lend.h); Tcp: never; SharedMemory:
+     * with all, or it fails. */
     enum exchange_transport transport;
     int64_t rendezvous_ns; /* time limit for connecting to all servers */
     int64_t silence_ns;    /* of a peer that is lost; 0: HEARTBEAT_SILENCE_NS */
     bool watches_main;     /* the caller is the main thread and computes; see watchdog.h */
-    /* (n_checksums, slices.n) CRC-32Cs that the parameters of the first steps must have, kept by the caller;
-     * others are a fault of their server. NULL: nobody knows. */
+    /* (n_checksums, slices.n) CRC-32Cs that the parameters of the first steps must have, kept by
+     * the caller; others are a fault of their server. NULL: nobody knows. */
     const uint32_t *checksums;
     uint64_t n_checksums;
-    bool
-        discards_params; /* nobody reads what arrives, and others receive the same into the same memory:
-                           * it stays as it was sent */
+    /* nobody reads what arrives, and others receive the same into the same memory: it
+     * stays as it was sent */
+    bool discards_params;
     void (*on_fault)(void *ctx, const struct exchange_fault *fault, const char *message);
     void *ctx;
 };

@@ -1,5 +1,5 @@
-/* The calls of a worker on its exchange. Each call puts one job into the mailbox of the communication
- * thread (ring_loop.c) and waits for it. See exchange_ring.h. */
+/* The calls of a worker on its exchange. Each call puts one job into the mailbox of the
+ * communication thread (ring_loop.c) and waits for it. See exchange_ring.h. */
 #include "worker/comm/exchange_ring.h"
 
 #include <inttypes.h>
@@ -131,7 +131,8 @@ static int worker_need(struct exchange *x, size_t offset, size_t n, struct err *
     return result;
 }
 
-/* What the caller has waited for, who has nothing else to do since begin_ns: the rest was hidden. */
+/* What the caller has waited for, who has nothing else to do since begin_ns:
+ * the rest was hidden. */
 static struct exchange_times exposed(const struct ring *r, int64_t begin_ns)
 {
     const struct ring_times *t = &r->times;

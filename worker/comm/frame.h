@@ -129,6 +129,6 @@ int frame_parser_advance(struct frame_parser *p, size_t n, struct err *err);
 int frame_parser_place(struct frame_parser *p, void *to, struct err *err);
 /* True if a frame has begun and is not complete. */
 bool frame_parser_is_inside(const struct frame_parser *p);
-/* Bytes of the payload of p->frame that have arrived; 0 while a header arrives. Nothing has verified
- * them yet: a wrong CRC is found when the last one is there. */
+/* Bytes of the payload of p->frame that have arrived; 0 while a header arrives. Nothing has
+ * verified them yet: a wrong CRC is found when the last one is there. */
 size_t frame_parser_arrived(const struct frame_parser *p);

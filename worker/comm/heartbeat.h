@@ -7,9 +7,9 @@
 
 #define HEARTBEAT_PERIOD_NS INT64_C(1000000000)
 #define HEARTBEAT_SILENCE_NS INT64_C(6000000000) /* unless the user sets another limit */
-/* An absence that is shorter than the limit by so much may have made peers declare this process lost: they
- * count from its last heartbeat, which was sent up to a period before it was stopped. The other period
- * is for delays. */
+/* An absence that is shorter than the limit by so much may have made peers declare this process
+ * lost: they count from its last heartbeat, which was sent up to a period before it was stopped.
+ * The other period is for delays. */
 #define HEARTBEAT_DOUBT_NS (2 * HEARTBEAT_PERIOD_NS)
 /* A peer that declared this process lost just before its next heartbeat takes up to a second to
  * tell the others, and closes the connection after that. */
@@ -31,8 +31,8 @@ void heartbeat_begin(struct heartbeat_self *self, int64_t silence_ns, int64_t no
  * longer. */
 bool heartbeat_was_away(struct heartbeat_self *self, int64_t now_ns, int64_t *ret_away_ns);
 /* Call it before a peer is blamed for closing the connection or for silence, with the time of the
- * call, not that of the turn. True if this process was away for the limit less HEARTBEAT_DOUBT_NS or
- * more, in this turn or in one that ended at most HEARTBEAT_AFTERMATH_NS ago. */
+ * call, not that of the turn. True if this process was away for the limit less HEARTBEAT_DOUBT_NS
+ * or more, in this turn or in one that ended at most HEARTBEAT_AFTERMATH_NS ago. */
 bool heartbeat_may_be_given_up(const struct heartbeat_self *self, int64_t now_ns,
                                int64_t *ret_away_ns);
 

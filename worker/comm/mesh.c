@@ -11,7 +11,8 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 
-/* Who is answered in one beat: a stranger may ask again and again, and so does a queue that no descriptor is left for. */
+/* Who is answered in one beat: a stranger may ask again and again, and so does a queue that no
+ * descriptor is left for. */
 #define ASKERS_A_BEAT 8
 #define ALL_BYTES ((size_t)16 << 20) /* of control frames, from one peer */
 #define FAREWELL_NS INT64_C(1000000000)
@@ -113,8 +114,8 @@ enum next {
     NEXT_WRONG, /* numbers that are read to be refused */
 };
 
-/* Numbers of this segment, of a message of another length: the ranks make different calls. If these go different ways,
- * each might wait for ever for another one. */
+/* Numbers of this segment, of a message of another length: the ranks make different calls. If these
+ * go different ways, each might wait for ever for another one. */
 static bool is_of_another_call(const struct mesh *m, const uint8_t *head)
 {
     uint64_t step;
@@ -139,7 +140,8 @@ static bool has_ended(const struct conn *c)
     return poll(&p, 1, 0) > 0;
 }
 
-/* It looks at a header before its MAC is checked: who forges it gains that its frame is read later, or now and refused. */
+/* It looks at a header before its MAC is checked: who forges it gains that its frame is read later,
+ * or now and refused. */
 static enum next look(const struct mesh *m, const struct conn *c)
 {
     uint8_t head[HEAD_BYTES];
@@ -162,7 +164,8 @@ static enum next look(const struct mesh *m, const struct conn *c)
     return !has_numbers ? NEXT_CONTROL : is_of_another_call(m, head) ? NEXT_WRONG : NEXT_NUMBERS;
 }
 
-/* Numbers of a later call wait in the socket. Through shared memory there are none: they are read, and refused. */
+/* Numbers of a later call wait in the socket. Through shared memory there are none: they
+ * are read, and refused. */
 static bool is_to_be_read(const struct mesh *m, enum next next)
 {
     return next == NEXT_CONTROL || next == NEXT_WRONG ||
@@ -217,8 +220,8 @@ static int read_any(struct mesh *m, struct mesh_peer *p, size_t budget, struct e
     return e;
 }
 
-/* A peer has closed its connection. Others may have sent an ABORT that names the cause: then the closed
- * connection is a consequence. */
+/* A peer has closed its connection. Others may have sent an ABORT that names the cause: then the
+ * closed connection is a consequence. */
 static int read_last_words(struct mesh *m, const struct mesh_peer *closed, struct err *err)
 {
     for (uint32_t i = 0; i < m->params.n_ranks; i++) {

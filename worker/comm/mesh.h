@@ -1,14 +1,15 @@
-/* A connection between any two ranks of a collective, over TCP, used by one thread. Shared by collective_mesh.c
- * (calls), mesh_connect.c (rendezvous), mesh_transfer.c and mesh_incoming.c (data), mesh_share.c and mesh_shm.c (data
- * through shared memory), mesh.c (control frames, life, faults).
+/* A connection between any two ranks of a collective, over TCP, used by one thread. Shared
+ * by collective_mesh.c (calls), mesh_connect.c (rendezvous), mesh_transfer.c and
+ * mesh_incoming.c (data), mesh_share.c and mesh_shm.c (data through shared memory), mesh.c
+ * (control frames, life, faults).
  *
- * A rank dials those before it, and listens for those after it. Every frame has a MAC, every payload a CRC; the
- * handshake is that of the ring (docs/contracts/frame.md). With a connection to everybody, whoever meets a
- * fault tells all others itself.
+ * A rank dials those before it, and listens for those after it. Every frame has a MAC, every
+ * payload a CRC; the handshake is that of the ring (docs/contracts/frame.md). With a connection to
+ * everybody, whoever meets a fault tells all others itself.
  *
- * While a transfer waits for a peer, the thread polls that peer alone. The others are looked at once in
- * MESH_TICK_MS: their control frames are read, and numbers of a later call are left in the socket until this
- * rank makes that call. */
+ * While a transfer waits for a peer, the thread polls that peer alone. The others are looked at
+ * once in MESH_TICK_MS: their control frames are read, and numbers of a later call are left in the
+ * socket until this rank makes that call. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,8 +21,8 @@
 #include "worker/comm/handshake.h"
 #include "worker/comm/mesh_share.h"
 
-/* Numbers of one frame: the second-level cache holds them while they come, are added to and go on. Half as
- * many cost more CPU time a byte, and so do twice as many. */
+/* Numbers of one frame: the second-level cache holds them while they arrive, are added to and are
+ * sent on. Half or twice the number cost more CPU time per byte. */
 #define MESH_CHUNK_BYTES ((size_t)512 << 10)
 #define MESH_TICK_MS 100
 
@@ -95,16 +96,16 @@ int mesh_connect(struct mesh *m, struct err *err);
 void mesh_tell_late_comers(struct mesh *m);
 
 /* ---- mesh.c: faults go to m->fault ---- */
-/* Reads what has come from a peer, at most about `budget` bytes. Numbers are taken if m->incoming wants them of it,
- * else they stay in the socket. */
+/* Reads what has come from a peer, at most about `budget` bytes. Numbers are taken if m->incoming
+ * wants them of it, else they stay in the socket. */
 int mesh_read(struct mesh *m, struct mesh_peer *p, size_t budget, struct err *err);
 /* -EPROTO, with blame, if p has said goodbye: it takes no part in another call. */
 int mesh_check_gone(struct mesh *m, const struct mesh_peer *p, struct err *err);
 /* A frame of a peer that has joined. 1: the last number that is wanted of it has come. */
 int mesh_on_frame(struct mesh *m, struct mesh_peer *p, const struct frame *f,
                   const uint8_t *payload, struct err *err);
-/* Once in MESH_TICK_MS at least: heartbeats, control frames of all peers, and who is silent. Answers who asks for shared
- * memory. */
+/* Once in MESH_TICK_MS at least: heartbeats, control frames of all peers, and who is silent.
+ * Answers who asks for shared memory. */
 int mesh_beat(struct mesh *m, struct err *err);
 /* True if this process was stopped itself: call it before a peer is blamed for e. */
 bool mesh_were_away(struct mesh *m, int e, struct err *err);

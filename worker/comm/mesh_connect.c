@@ -1,5 +1,6 @@
-/* The rendezvous of a mesh: a rank dials those before it and accepts those after it. Strangers (wrong secret,
- * another run or attempt, garbage, a second process of a rank) are rejected and change nothing. See mesh.h. */
+/* The rendezvous of a mesh: a rank dials those before it and accepts those after it. Strangers
+ * (wrong secret, another run or attempt, garbage, a second process of a rank) are rejected and
+ * change nothing. See mesh.h. */
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -107,7 +108,8 @@ static int on_challenge(struct mesh *m, struct mesh_peer *p, const struct frame 
         return e;
     }
     conn_send(&p->conn, FRAME_PROOF, proof, sizeof(proof));
-    /* The proof is sent even if the two sides differ, so that the other side also learns the reason. */
+    /* The proof is sent even if the two sides differ, so that the other side
+     * also learns the reason. */
     e = agree(&p->handshake.trainer, &p->handshake.server, err);
     if (e < 0) {
         return -EPROTO;

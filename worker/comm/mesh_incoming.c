@@ -1,4 +1,5 @@
-/* What comes from one peer in a step: where it lands, and that it is added while the cache holds it. See mesh.h. */
+/* What comes from one peer in a step: where it lands, and that it is added while the cache
+ * holds it. See mesh.h. */
 #include <inttypes.h>
 
 #include "worker/comm/crc32c.h"

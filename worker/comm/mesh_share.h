@@ -1,9 +1,9 @@
-/* Whether the ranks of a mesh reach each other's numbers through shared memory. All do or none does. They agree on it
- * after the rendezvous, by all-reduces over TCP of what each one can:
+/* Whether the ranks of a mesh reach each other's numbers through shared memory. All do or none
+ * does. They agree on it after the rendezvous, by all-reduces over TCP of what each one can:
  *
- *     can it give?    each rank has a segment (shm_segment.h), and listens for who asks for it
- *     does it see?    each rank asks all others (shm_pass.h), and answers meanwhile
- *     the verdict     all of them do: shared memory; or not, with the reason of the lowest rank: TCP
+ *     can it give?    each rank has a segment (shm_segment.h), and listens for requests for it
+ *     does it see?    each rank asks all others (shm_pass.h), and answers at the same time
+ *     the verdict     all of them do: shared memory; else TCP, with the reason of the lowest rank
  *
  * The TCP connections stay, for life signs, faults and the end.
  *
@@ -51,10 +51,10 @@ struct mesh_share {
     float *scratch;        /* (COLLECTIVE_SUM_SCRATCH) */
 };
 
-/* Makes the segment, unless the transport is Tcp. It says later if it cannot. Call it before mesh_connect: large
- * arrays take a while, in which it gives no signs of life. */
+/* Makes the segment, unless the transport is Tcp. It says later if it cannot. Call it before
+ * mesh_connect: large arrays take a while, in which it gives no signs of life. */
 void mesh_share_init(struct mesh *m);
 void mesh_share_done(struct mesh *m);
-/* Call it when all ranks are connected. -ENOTSUP: the verdict is no, and the transport is SharedMemory: all ranks
- * return that. */
+/* Call it when all ranks are connected. -ENOTSUP: the verdict is no, and the transport is
+ * SharedMemory: all ranks return that. */
 int mesh_share_agree(struct mesh *m, struct err *err);

@@ -11,8 +11,8 @@
 #include "worker/comm/mesh.h"
 #include "worker/tensor/one_pass.h"
 
-/* A rank looks so often without a pause, as long as others have a CPU of their own; then it lets them have this one,
- * for so long; then it sleeps. */
+/* A rank looks so often without a pause, as long as others have a CPU of their own; then it lets
+ * them have this one, for so long; then it sleeps. */
 #define LOOKS 500
 #define SPIN_NS INT64_C(50000)
 /* Shorter messages go by slots, wherever they are. */
@@ -175,7 +175,8 @@ struct segment { /* of the message, as the plan cuts it */
 
 /* ---- by slots ---- */
 
-/* Adds up n floats from `at` on of a segment: of one block after the other. numbers[i] is where those from `at` on are. */
+/* Adds up n floats from `at` on of a segment: of one block after the other. numbers[i] is where
+ * those from `at` on are. */
 static void add_slots(struct mesh *m, const struct segment *s, size_t at, float *to, size_t n)
 {
     const uint32_t n_ranks = m->params.n_ranks;

@@ -1,5 +1,5 @@
-/* All-reduce over TCP, step by step of the plan: numbers go to one rank while others come from one, in chunks, which
- * are added while the cache holds them. See mesh.h. */
+/* All-reduce over TCP, step by step of the plan: numbers go to one rank while others come from one,
+ * in chunks, which are added while the cache holds them. See mesh.h. */
 #include <poll.h>
 #include <sched.h>
 
@@ -8,8 +8,8 @@
 #include "worker/tensor/accumulate.h"
 
 #define TURN_BYTES ((size_t)512 << 10)
-/* A call of a short message polls its sockets for so long before it sleeps: waking takes longer than a small message. In a
- * long one the other side works meanwhile, and the CPU time is lost. */
+/* A call of a short message polls its sockets for so long before it sleeps: waking takes longer
+ * than a small message. In a long one the other side works meanwhile, and the CPU time is lost. */
 #define SPIN_NS INT64_C(50000)
 #define SPIN_BYTES ((size_t)1 << 20)
 #define QUEUED_MAX 2 /* chunks with the connection */
@@ -173,7 +173,8 @@ static int transfer(struct mesh *m, const struct collective_step *step, const fl
     m->incoming = plan_incoming(m, step, from, to);
     struct mesh_incoming *in = &m->incoming;
     in->is_passed_on = step->is_passed_on && !in->adds_late && in->n <= CHUNK_FLOATS;
-    /* Who has nothing more to do with the others may have finished: few numbers leave blocks empty. */
+    /* Who has nothing more to do with the others may have finished: few
+     * numbers leave blocks empty. */
     int e = in->n > 0 ? mesh_check_gone(m, in->peer, err) : 0;
     e = e < 0 || out.n == 0 ? e : mesh_check_gone(m, out.peer, err);
     e = e < 0 ? e : run(m, &out, err);

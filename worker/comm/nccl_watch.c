@@ -13,7 +13,8 @@
 
 #define LOOK_NS INT64_C(100000000)
 
-/* Called with the mutex held: it is free meanwhile. Waits until something changes, LOOK_NS at most. */
+/* Called with the mutex held: it is free meanwhile. Waits until something
+ * changes, LOOK_NS at most. */
 static void wait_a_little(struct nccl_watch *w)
 {
     const int64_t until_ns = clock_monotonic_ns() + LOOK_NS;
@@ -41,8 +42,8 @@ static bool blames_network(int result)
     return result == NCCL_SYSTEM_ERROR || result == NCCL_REMOTE_ERROR;
 }
 
-/* Called with the mutex held, while a call is under way. Sets w->result if it must not go on; *ret_may_be_peer: NCCL
- * blames its network. */
+/* Called with the mutex held, while a call is under way. Sets w->result if it must not go on;
+ * *ret_may_be_peer: NCCL blames its network. */
 static void look(struct nccl_watch *w, bool *ret_may_be_peer)
 {
     struct err err;

@@ -21,8 +21,8 @@ int net_addr_parse(const char *text, struct net_addr *ret, struct err *err);
 int net_listen(const struct net_addr *addr, struct err *err);
 /* The port that a socket is bound to. */
 int net_port(int fd, uint16_t *ret, struct err *err);
-/* A listening socket. While no descriptor (or memory) is free for another connection it rests, because
- * poll would report the one that waits again and again.
+/* A listening socket. While no descriptor (or memory) is free for another connection it rests,
+ * because poll would report the one that waits again and again.
  *
  *             net_accept: none is free           NET_REST_NS later
  *     open -----------------------------> rests --------------------> open */
@@ -32,8 +32,8 @@ struct net_listener {
     bool is_logged;         /* that it has rested, since it accepted one */
 };
 #define NET_REST_NS INT64_C(100000000)
-/* Returns a connection; -EAGAIN: none waits, or the listener rests; -EMFILE, -ENFILE, -ENOMEM or -ENOBUFS: one
- * waits, and there is no room for it. The first of these is logged. */
+/* Returns a connection; -EAGAIN: none waits, or the listener rests; -EMFILE, -ENFILE, -ENOMEM or
+ * -ENOBUFS: one waits, and there is no room for it. The first of these is logged. */
 int net_accept(struct net_listener *l, int64_t now_ns, struct err *err);
 /* What to poll: -1 while it rests. */
 int net_listener_poll(const struct net_listener *l, int64_t now_ns);

@@ -45,8 +45,8 @@ struct ps_server {
     struct reduce reduce; /* all zero in a mode without sums, which has `single` in its place */
     struct ps_single single;
     struct lend_plan plan;
-    /* Made for the first trainer whose memory this server sees. Its parameters are params.params or `narrowed` then,
-     * or the copies of trainers. */
+    /* Made for the first trainer whose memory this server sees. Its parameters are params.params or
+     * `narrowed` then, or the copies of trainers. */
     struct lend lend;
     uint32_t n_lend_open; /* trainers whose pair is not decided, of those that have said LISTEN; */
     uint32_t n_lend_yes;  /* that have decided to lend */
@@ -76,25 +76,27 @@ struct ps_server {
     struct fault fault;
 };
 
-/* The functions below are defined in ps_round.c; those that count, from ps_round_lap on, in ps_stats.c. */
+/* The functions below are defined in ps_round.c; those that count, from
+ * ps_round_lap on, in ps_stats.c. */
 void ps_round_init(struct ps_server *s);
 void ps_round_done(struct ps_server *s);
 /* Once in a turn: finds out who shares memory with this server. */
 void ps_round_share(struct ps_server *s);
-/* Frame handlers of a trainer that has joined, for conn_pump_rx. `peer` is the sender. A server that
- * gets -EPROTO blames the sender, unless s->fault names another. */
+/* Frame handlers of a trainer that has joined, for conn_pump_rx. `peer` is the sender. A server
+ * that gets -EPROTO blames the sender, unless s->fault names another. */
 void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                      struct err *err);
 void ps_round_part(struct ps_server *s, struct ps_peer *peer, size_t n);
 int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                    const uint8_t *payload, struct err *err);
-/* Once in a turn: in a mode in which nobody waits for another trainer, those that are stuck do not hold up the others. */
+/* Once in a turn: in a mode in which nobody waits for another trainer, those that are stuck do not
+ * hold up the others. */
 void ps_round_look(struct ps_server *s);
 /* Counts the time since the last call as time of `phase`, one of s->stats. Every moment from the
  * barrier to the end of the last round is counted once. */
 void ps_round_lap(struct ps_server *s, struct ps_server_time *phase);
-/* Trainer t's gradients of the round are complete. Its round is the current one: nobody offers the next
- * one before it has all parameters of this one. */
+/* Trainer t's gradients of the round are complete. Its round is the current one: nobody offers the
+ * next one before it has all parameters of this one. */
 void ps_round_note_arrival(struct ps_server *s, uint32_t t);
 /* Fills last_trainer, n_last and last_wait_ns. */
 void ps_round_last(const struct ps_server *s, struct ps_server_stats *ret);

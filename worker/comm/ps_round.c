@@ -1,6 +1,6 @@
-/* The rounds of a parameter server: gives credit for gradients while there is room for them, adds each
- * trainer's gradients in order, passes a complete sum to the optimiser and sends the new parameters
- * to all trainers. ps_server.c calls it for each frame. */
+/* The rounds of a parameter server: gives credit for gradients while there is room for them, adds
+ * each trainer's gradients in order, passes a complete sum to the optimiser and sends the new
+ * parameters to all trainers. ps_server.c calls it for each frame. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@
 #include "worker/tensor/accumulate.h"
 #include "worker/tensor/bf16.h"
 
-/* The i-th slice that a trainer sends: they go from the last one to the first, as backward makes them.
- * Everything here counts slices in this order. */
+/* The i-th slice that a trainer sends: they go from the last one to the first, as backward makes
+ * them. Everything here counts slices in this order. */
 static uint32_t own_id(const struct ps_server *s, size_t i)
 {
     return (s->n_slices - 1 - (uint32_t)i) * s->params.slices.n_servers + s->params.self.index;
@@ -156,8 +156,8 @@ static int blame_waiter(struct ps_server *s, struct err *err)
     return blame_idle(s, s->trainers[t], err);
 }
 
-/* In a mode without rounds a trainer that is ahead may have left, or wait at the barrier, while others go
- * on. One that others wait for may not: they would wait for ever. */
+/* In a mode without rounds a trainer that is ahead may have left, or wait at the barrier, while
+ * others go on. One that others wait for may not: they would wait for ever. */
 static int check_held(struct ps_server *s, struct err *err)
 {
     const bool is_closed = is_barrier_closed(s);
@@ -369,8 +369,8 @@ static void add_or_drop(struct ps_server *s, size_t i, uint32_t t, uint32_t vers
     }
 }
 
-/* Of the slices of `step` that are complete and that the trainer has not been sent, the first in the
- * arena: the next forward wants it soonest. */
+/* Of the slices of `step` that are complete and that the trainer has not been sent, the first in
+ * the arena: the next forward wants it soonest. */
 static uint32_t next_params(const struct ps_server *s, const struct ps_peer *peer, uint64_t step)
 {
     const uint64_t complete = is_single(s) ? peer->step : s->round;
@@ -455,8 +455,8 @@ static bool may_come(void *ctx, uint32_t t, uint64_t number)
     return is_single(s) || reduce_has_room(&s->reduce, number % s->n_slices, t);
 }
 
-/* Gives credit for gradients and sends parameters, as far as the limits allow. Called whenever one of
- * them may have moved. */
+/* Gives credit for gradients and sends parameters, as far as the limits allow. Called whenever one
+ * of them may have moved. */
 static void serve(struct ps_server *s)
 {
     uint32_t t;

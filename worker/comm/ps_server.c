@@ -18,8 +18,8 @@
 #include "worker/comm/ps_internal.h"
 #include "worker/comm/ps_share.h"
 
-/* Per connection and direction. Turns are short and fair, and the credits that a slice has freed leave
- * before the next one is read. */
+/* Per connection and direction. Turns are short and fair, and the credits that a slice has freed
+ * leave before the next one is read. */
 #define TURN_BYTES ((size_t)1 << 20)
 #define MAX_STRANGERS 64
 #define FAREWELL_NS INT64_C(1000000000)
@@ -102,8 +102,8 @@ static bool is_name_taken(const struct ps_server *s, const struct frame_id *id)
            id->index < s->params.n_trainers && s->trainers[id->index] != NULL;
 }
 
-/* Sends ABORT in place of WELCOME: the peer's name is taken. It then stops and blames itself, where a
- * closed connection would make it connect again. After a fault it is told that fault. */
+/* Sends ABORT in place of WELCOME: the peer's name is taken. It then stops and blames itself, where
+ * a closed connection would make it connect again. After a fault it is told that fault. */
 static void refuse(struct ps_server *s, struct ps_peer *peer)
 {
     struct fault why = {.exit_code = EXIT_WORKER_PROTOCOL, .has_peer = true};
@@ -248,8 +248,8 @@ static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
     return 0;
 }
 
-/* Sums are made slice by slice and in trainer order: what is added at once need not wait in a buffer,
- * out of the cache. Strangers come last. */
+/* Sums are made slice by slice and in trainer order: what is added at once need not wait in a
+ * buffer, out of the cache. Strangers come last. */
 static int by_order_of_sums(const void *a, const void *b)
 {
     const struct ps_peer *p = *(struct ps_peer *const *)a, *q = *(struct ps_peer *const *)b;
@@ -262,8 +262,8 @@ static int by_order_of_sums(const void *a, const void *b)
     return p->conn.peer.index < q->conn.peer.index ? -1 : 1;
 }
 
-/* Reads what the trainers have sent by now, before one is blamed for the end of its connection: what
- * another one says or does may be the reason, and must not depend on the order of reading. */
+/* Reads what the trainers have sent by now, before one is blamed for the end of its connection:
+ * what another one says or does may be the reason, and must not depend on the order of reading. */
 static int read_last_words(struct ps_server *s, struct err *err)
 {
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
@@ -393,7 +393,8 @@ static int check_self(struct ps_server *s, struct err *err)
     return fault_from_absence(&s->fault, away_ns, &s->params.self, err);
 }
 
-/* Sleeps until there is something to do. fds gets the peers in order, then the listener, then what is shared. */
+/* Sleeps until there is something to do. fds gets the peers in order, then the listener,
+ * then what is shared. */
 static void wait_turn(struct ps_server *s, struct pollfd *fds)
 {
     size_t n = 0;

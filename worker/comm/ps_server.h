@@ -4,13 +4,14 @@
  *               time limit it fails and names the missing trainers.
  *   TRAINING    rounds: receives gradients, adds them in trainer order, applies them and sends the
  *               new parameters to all trainers; in modes without sums (ps_single.h) it applies each
- *               trainer's when they come, and sends the new parameters to that trainer, once the mode
- *               lets it have them. As many gradients as there are trainers count as a round. With backup
- *               trainers (exchange/backups.h) it adds those that are in time, in the order in which they come;
- *               an update of each slice counts as a round. The measured time begins at the barrier. A trainer
- *               offers slices and sends those that it has credit for: so the memory for gradients
- *               that wait and the bytes on their way are limited (reduce.h, flow.h). On one host a trainer's
- *               gradients may stay in its memory, and the parameters in the server's (lend.h).
+ *               trainer's when they come, and sends the new parameters to that trainer, once the
+ *               mode lets it have them. As many gradients as there are trainers count as a round.
+ *               With backup trainers (exchange/backups.h) it adds those that are in time, in the
+ *               order in which they come; an update of each slice counts as a round. The measured
+ *               time begins at the barrier. A trainer offers slices and sends those that it has
+ *               credit for: so the memory for gradients that wait and the bytes on their way are
+ *               limited (reduce.h, flow.h). On one host a trainer's gradients may stay in its
+ *               memory, and the parameters in the server's (lend.h).
  *   DONE        after the last goodbye
  *
  * At the first fault the server tells its peers which replica caused it, and ps_server_run returns.
@@ -39,8 +40,8 @@ struct ps_server_params {
     struct slices slices;
     enum exchange_wire wire;
     struct exchange_mode mode; /* its period is the trainers' affair */
-    /* (slices_server_params) this server's slices in order; borrowed, and not changed if they move to memory that
-     * trainers read (lend.h). */
+    /* (slices_server_params) this server's slices in order; borrowed, and not changed if they move
+     * to memory that trainers read (lend.h). */
     float *params;
     enum exchange_transport transport; /* Tcp: lends nothing. Whether it must lend, trainers say */
     size_t early_bytes;                /* limit of the gradients that wait for those before them */
@@ -67,15 +68,16 @@ struct ps_server_stats {
     uint64_t bytes_tx, bytes_rx; /* from the barrier to the goodbyes */
     int64_t *round_ns;           /* (n_rounds) owned: end of the round before, or barrier, to end */
     size_t n_rounds;
-    /* The trainer that the others waited for longest: in how many measured rounds its gradients were
-     * the last to be complete, and how long those of all others had been there by then. */
+    /* The trainer that the others waited for longest: in how many measured rounds its gradients
+     * were the last to be complete, and how long those of all others had been there by then. */
     uint32_t last_trainer, n_last;
     int64_t last_wait_ns;
     size_t early_peak_bytes; /* the most that waited for gradients before them */
-    /* Of modes that apply each gradient on its own (ps_single.h), over the slices of measured steps. */
+    /* Of modes that apply each gradient on its own (ps_single.h), over the
+     * slices of measured steps. */
     uint64_t staleness_sum, staleness_max, n_stale;
-    /* Of Sync with backup trainers: gradients of slices from the barrier to the goodbyes, and those that came
-     * too late; of the trainer that was late most often. */
+    /* Of Sync with backup trainers: gradients of slices from the barrier to the goodbyes, and those
+     * that came too late; of the trainer that was late most often. */
     uint64_t n_arrived, n_dropped;
     uint32_t latest_trainer;
     uint64_t n_latest;

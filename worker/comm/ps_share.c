@@ -55,8 +55,8 @@ void *ps_share_copy(const struct ps_server *s, uint32_t trainer, uint32_t slice,
     return (uint8_t *)s->lend.own.params + lend_params_at(&s->plan, slice, trainer, number);
 }
 
-/* The parameters as they are sent live there from now on. None has been sent or changed: no sum is complete before all
- * trainers have decided. */
+/* The parameters as they are sent live there from now on. None has been sent or changed: no sum is
+ * complete before all trainers have decided. */
 static void move_params(struct ps_server *s)
 {
     if (s->narrowed == NULL) {

@@ -1,13 +1,13 @@
-/* The modes in which a server applies each trainer's gradients on their own, when they arrive: Async
- * and BoundedStaleness (core/exchange_mode.h). There are no rounds and no sums: a slice of the
- * parameters has a version, the number of gradients that were applied to it. Sync with backup trainers has
- * sums (exchange/backups.h), and uses the buffers and copies of this file.
+/* The modes in which a server applies each trainer's gradients on their own, when they arrive:
+ * Async and BoundedStaleness (core/exchange_mode.h). There are no rounds and no sums: a slice of
+ * the parameters has a version, the number of gradients that were applied to it. Sync with backup
+ * trainers has sums (exchange/backups.h), and uses the buffers and copies of this file.
  *
  * A gradient's staleness is the number of versions between the parameters that its trainer computed
  * with and those that it is applied to.
  *
- * Parameters that are on their way to one trainer may change for another, so each is sent as a copy,
- * which lives until TAKEN. Memory: at most the limits of flow.h in both directions. */
+ * Parameters that are on their way to one trainer may change for another, so each is sent as a
+ * copy, which lives until TAKEN. Memory: at most the limits of flow.h in both directions. */
 #pragma once
 
 #include <stddef.h>

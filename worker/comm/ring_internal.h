@@ -1,5 +1,5 @@
-/* Shared by the files of the ring: exchange_ring.c (calls and mailbox), ring_loop.c (the communication
- * thread), ring_peer.c (connections), ring_round.c (steps). */
+/* Shared by the files of the ring: exchange_ring.c (calls and mailbox), ring_loop.c (the
+ * communication thread), ring_peer.c (connections), ring_round.c (steps). */
 #pragma once
 
 #include <pthread.h>
@@ -14,8 +14,8 @@
 #include "worker/comm/ring_shm.h"
 #include "worker/comm/watchdog.h"
 
-/* Of a connection to a neighbour. The next rank is dialled; the one before dials, and is a guest until
- * it has joined.
+/* Of a connection to a neighbour. The next rank is dialled; the one before dials, and is a guest
+ * until it has joined.
  *
  *     DIAL ---------> HANDSHAKE ---------> JOINED ---------> GONE
  *       ^  ring_dial      |  WELCOME              GOODBYE
@@ -160,7 +160,8 @@ void ring_round_init(struct ring *r);
 void ring_round_done(struct ring *r);
 /* Where the payload of a frame of the rank before goes; NULL and *err to reject it. */
 void *ring_round_place(struct ring *r, const struct frame *f, struct err *err);
-/* Before this rank waits at the barrier: -EPROTO if the rank before has begun the next step already. */
+/* Before this rank waits at the barrier: -EPROTO if the rank before has begun
+ * the next step already. */
 int ring_round_check_barrier(const struct ring *r, struct err *err);
 /* The first n bytes of the gradient that arrives are there. */
 void ring_round_part(struct ring *r, const struct frame *f, size_t n);

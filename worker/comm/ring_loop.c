@@ -1,6 +1,7 @@
 /* The communication thread of a rank. Each turn of its loop connects, reads, sends heartbeats and
- * writes, and works on the one job that the worker waits for. Only this thread uses the connections;
- * the mailbox (job, job_done, ended, fault) is shared with exchange_ring.c under the mutex. */
+ * writes, and works on the one job that the worker waits for. Only this thread uses
+ * the connections; the mailbox (job, job_done, ended, fault) is shared with
+ * exchange_ring.c under the mutex. */
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
@@ -128,8 +129,8 @@ static void send_both(struct ring *r, enum frame_type type, const void *payload,
     }
 }
 
-/* Through shared memory no frame tells that another rank computes on, while this one waits at the barrier. Nobody
- * may before READY has gone round. */
+/* Through shared memory no frame tells that another rank computes on, while this one waits at the
+ * barrier. Nobody may before READY has gone round. */
 static int check_shared_barrier(struct ring *r, struct err *err)
 {
     const bool may_go_on = r->params.self.index == 0 ? r->ready_came : r->ready_sent;
@@ -347,7 +348,8 @@ static void advance(struct ring *r)
     }
 }
 
-/* Sends what the sockets take, slice by slice: what goes next is decided when there is room for it. */
+/* Sends what the sockets take, slice by slice: what goes next is decided when
+ * there is room for it. */
 static int write_all(struct ring *r, struct err *err)
 {
     struct conn *next = &r->next.conn;

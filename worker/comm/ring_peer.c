@@ -1,6 +1,6 @@
-/* The connections of a rank: it dials the next one, and accepts the one before. Strangers (wrong secret,
- * another run or attempt, garbage, a second worker of the same index) are rejected and change nothing.
- * Called by the communication thread only. */
+/* The connections of a rank: it dials the next one, and accepts the one before. Strangers (wrong
+ * secret, another run or attempt, garbage, a second worker of the same index) are rejected and
+ * change nothing. Called by the communication thread only. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -196,7 +196,8 @@ static int on_challenge(struct ring *r, struct ring_peer *l, const struct frame 
         return e;
     }
     conn_send(&l->conn, FRAME_PROOF, proof, sizeof(proof));
-    /* The proof is sent even if the two sides differ, so that the other side also learns the reason. */
+    /* The proof is sent even if the two sides differ, so that the other side
+     * also learns the reason. */
     e = handshake_agree(&l->handshake.trainer, &l->handshake.server, err);
     if (e < 0) {
         return -EPROTO;
@@ -288,8 +289,8 @@ static int read_peer(struct ring *r, struct ring_peer *l, size_t budget,
     return conn_pump_rx(&l->conn, r->now_ns, budget, &handler, &sender, err);
 }
 
-/* One neighbour has closed its connection. The other one may have sent an ABORT that names the cause, after
- * gradients that nobody has read yet: then this neighbour is a consequence. */
+/* One neighbour has closed its connection. The other one may have sent an ABORT that names the
+ * cause, after gradients that nobody has read yet: then this neighbour is a consequence. */
 static int read_last_words(struct ring *r, const struct ring_peer *closed, struct err *err)
 {
     struct ring_peer *other = closed == &r->next ? r->prev : &r->next;
@@ -385,8 +386,8 @@ int ring_accept(struct ring *r, struct err *err)
     }
 }
 
-/* Sends ABORT in place of WELCOME: the name is taken. The peer then stops and blames itself, where a
- * closed connection would make it connect again. After a fault it is told that fault. */
+/* Sends ABORT in place of WELCOME: the name is taken. The peer then stops and blames itself, where
+ * a closed connection would make it connect again. After a fault it is told that fault. */
 static void refuse(struct ring *r, struct ring_peer *guest)
 {
     struct fault why = {.exit_code = EXIT_WORKER_PROTOCOL, .has_peer = true};

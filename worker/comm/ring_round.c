@@ -171,7 +171,8 @@ void *ring_round_place(struct ring *r, const struct frame *f, struct err *err)
     return f->type == FRAME_GRADIENT ? place_gradient(r, f, err) : place_params(r, f, err);
 }
 
-/* Adds this rank's own gradient to the first n floats of what has come, while the cache holds them. */
+/* Adds this rank's own gradient to the first n floats of what has come, while
+ * the cache holds them. */
 static void add_own(struct ring *r, struct ring_slot *slot, size_t n)
 {
     const struct slice slice = slice_of(r, slot->slice);

@@ -1,6 +1,6 @@
-/* Whether the ranks of a ring reach each other's numbers through shared memory. All do or none does, so they
- * agree on it before the first step: a frame goes round three times from rank 0, and each rank that passes
- * it on adds what it cannot do.
+/* Whether the ranks of a ring reach each other's numbers through shared memory. All do or none
+ * does, so they agree on it before the first step: a frame goes round three times from rank 0, and
+ * each rank that passes it on adds what it cannot do.
  *
  *     LISTEN   every rank has a segment and gives it to who asks (shm_pass.h)
  *     ASK      each rank in turn has asked all others, and has mapped their segments
@@ -47,8 +47,8 @@ struct ring_share {
                          .segment = {.fd = -1},                                                    \
                          .ask = SHM_ASK_INIT})
 
-/* Makes the segment, unless the transport is Tcp. If this rank cannot, it says so when the others ask: with
- * SharedMemory all of them then end. */
+/* Makes the segment, unless the transport is Tcp. If this rank cannot, it says so when the others
+ * ask: with SharedMemory all of them then end. */
 void ring_share_init(struct ring *r);
 void ring_share_done(struct ring *r);
 /* SHARE of the rank before. */
@@ -56,7 +56,8 @@ int ring_share_on_frame(struct ring *r, const struct frame *f, const uint8_t *pa
                         struct err *err);
 /* Answers who asks, when the listener is readable. */
 void ring_share_answer(struct ring *r);
-/* True if a rank that was asked has hung up, and is to be asked again soon: no descriptor tells when. */
+/* True if a rank that was asked has hung up, and is to be asked again soon: no
+ * descriptor tells when. */
 bool ring_share_asks_again(const struct ring *r);
 /* Passes on what has come. Call it when both neighbours have joined. */
 int ring_share_turn(struct ring *r, struct err *err);

@@ -9,7 +9,8 @@
 /* Of a slice at a time: the sum stays in the first-level cache while gradients are added. */
 #define BLOCK_FLOATS ((size_t)2048)
 #define TURN_SLICES 8 /* then the turn ends, and the connections are looked at */
-/* Peers that sleep are woken for so many bytes of gradients, such a part of them, or the last ones. */
+/* Peers that sleep are woken for so many bytes of gradients, such a part of
+ * them, or the last ones. */
 #define WAKE_BYTES ((size_t)2 << 20)
 #define WAKE_PART 8
 #define SPIN_NS INT64_C(30000)
@@ -141,7 +142,8 @@ static void finish_own(struct ring *r, uint32_t group)
 
 /* ---- the others' slices ---- */
 
-/* A slice whose new parameters are there, or slices.n. Backward must not read the old ones any more. */
+/* A slice whose new parameters are there, or slices.n. Backward must not read
+ * the old ones any more. */
 static uint32_t next_to_copy(const struct ring *r)
 {
     const struct ring_round *round = &r->round;
@@ -178,7 +180,8 @@ static bool has_work(const struct ring *r)
     return next_to_add(r) < n_groups(r) || next_to_copy(r) < r->params.slices.n;
 }
 
-/* What a peer does takes less than falling asleep and being woken, as long as it has a core: look a little longer. */
+/* What a peer does takes less than falling asleep and being woken, as long as it has a core:
+ * look a little longer. */
 static bool spin(const struct ring *r)
 {
     if (!r->doing_main_waits || r->round.grads == NULL || ring_shm_is_done(r)) {

@@ -1,14 +1,16 @@
-/* A step of the ring through shared memory, in place of ring_round.c's. A rank adds its slices straight out of the
- * others' gradients, applies the optimiser, and the others copy the new parameters out of its memory.
+/* A step of the ring through shared memory, in place of ring_round.c's. A rank adds its slices
+ * straight out of the others' gradients, applies the optimiser, and the others copy the new
+ * parameters out of its memory.
  *
  *     every rank     gradients final -> `ready` grows
  *     owner          all ranks are ready: g1 + g2 + ... + its own, applies -> `done` of the slice
  *     every other    `done` -> copies the parameters
  *
- * The order of the additions is the ring's (ring_plan.h), so the bits are those over TCP. Nobody waits
- * for a turn: there are no buffers in between that could be full. A rank begins a step when it has all
- * parameters of the one before; so who sees its `ready` of a step knows that it reads nothing of an older one,
- * and may overwrite what it has read, and who sees all `done` knows that its gradients were read. */
+ * The order of the additions is the ring's (ring_plan.h), so the bits are those over TCP. Nobody
+ * waits for a turn: there are no buffers in between that could be full. A rank begins a step when
+ * it has all parameters of the one before; so who sees its `ready` of a step knows that it reads
+ * nothing of an older one, and may overwrite what it has read, and who sees all `done` knows that
+ * its gradients were read. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* What SHARE says: whether its sender, or all that it has passed, can read the others' memory. A ring passes it round
- * (ring_share.h), a trainer and a server talk it over (lend.h). Pure. */
+/* What SHARE says: whether its sender, or all that it has passed, can read the others' memory. A
+ * ring passes it round (ring_share.h), a trainer and a server talk it over (lend.h). Pure. */
 #pragma once
 
 #include <stdbool.h>

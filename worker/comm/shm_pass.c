@@ -204,7 +204,8 @@ static size_t take_fds(struct msghdr *msg, int ret[static N_FDS])
     return n;
 }
 
-/* Reads GIVE with its descriptors, which are the caller's then. 1: they are; 0: it has not come; -EPIPE: it does not. */
+/* Reads GIVE with its descriptors, which are the caller's then. 1: they are; 0: it has not come;
+ * -EPIPE: it does not. */
 static int receive(int fd, uint8_t ret[static SHM_GIVE_SIZE], int ret_fds[static N_FDS],
                    struct err *err)
 {
@@ -285,7 +286,8 @@ int64_t shm_ask_until(int64_t now_ns, int64_t rendezvous_by_ns)
     return least_ns > rendezvous_by_ns ? least_ns : rendezvous_by_ns;
 }
 
-/* Connects, and asks. 0: asked, or later: the other rank has no room for another who asks, or has hung up. */
+/* Connects, and asks. 0: asked, or later: the other rank has no room for another who
+ * asks, or has hung up. */
 static int ask(struct shm_ask *a, const struct auth_key *key, uint32_t self, uint32_t to,
                struct err *err)
 {

@@ -76,8 +76,8 @@ static int map(struct shm_segment *s, int protection, struct err *err)
     return 0;
 }
 
-/* `reserve` takes page after page, so the kernel would end other processes before it refuses more than the machine has. It refuses a
- * private mapping of that size at once. */
+/* `reserve` takes page after page, so the kernel would end other processes before it refuses more
+ * than the machine has. It refuses a private mapping of that size at once. */
 static int check_memory(size_t bytes, struct err *err)
 {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,23 +1,24 @@
-/* Memory that the ranks of one host read from each other: the gradients and new parameters of one rank, and
- * what it says about them. Each rank makes one segment, an anonymous file in memory, and writes it alone:
- * seals forbid everyone else to write to it, and everyone to change its size, so what a rank has mapped
- * stays mapped, whatever a peer does. Nothing has a name in the file system, so nothing can be left there:
- * a segment goes with the last process that maps it.
+/* Memory that the ranks of one host read from each other: the gradients and new parameters of one
+ * rank, and what it says about them. Each rank makes one segment, an anonymous file in memory, and
+ * writes it alone: seals forbid everyone else to write to it, and everyone to change its size, so
+ * what a rank has mapped stays mapped, whatever a peer does. Nothing has a name in the file system,
+ * so nothing can be left there: a segment goes with the last process that maps it.
  *
  *     control | gradients (n_grads) | parameters (n_params)
  *
  * What a peer says in its control block is compared, and never used as an index or a length.
  *
- * Who changes a counter rings the doorbells (doorbell.h) of those who sleep; who is about to sleep says so and looks
- * once more:
+ * Who changes a counter rings the doorbells (doorbell.h) of those who sleep; who is about to sleep
+ * says so and looks once more:
  *
  *     changes    1  counter = value          sleeps     3  sleeps = 1
  *                2  sleeps?  1: rings                   4  counter?  value: does not sleep
  *
- * If 2 reads 0 and 4 reads the old value, both wait for ever. All four are sequentially consistent accesses, so they
- * have one order that agrees with that of each process: 2 before 3 and 4 before 1 would be a cycle with 1 before 2
- * and 3 before 4. Release and acquire alone allow it. The accesses stand in place of fences between weaker ones because the
- * thread sanitizer does not know fences. They order the numbers too: who reads a counter sees what was written before it. */
+ * If 2 reads 0 and 4 reads the old value, both wait for ever. All four are sequentially consistent
+ * accesses, so they have one order that agrees with that of each process: 2 before 3 and 4 before 1
+ * would be a cycle with 1 before 2 and 3 before 4. Release and acquire alone allow it. The accesses
+ * stand in place of fences between weaker ones because the thread sanitizer does not know fences.
+ * They order the numbers too: who reads a counter sees what was written before it. */
 #pragma once
 
 #include <stdatomic.h>
@@ -40,7 +41,8 @@ struct shm_control {
      * t * (n_params + 1) + k. Grows only. */
     _Alignas(SHM_LINE_BYTES) _Atomic uint64_t ready;
     _Alignas(SHM_LINE_BYTES) _Atomic uint32_t sleeps; /* 1: ring its doorbell after a change */
-    /* (n_groups) of its own slice of each group: t + 1 when the new parameters of step t are there. */
+    /* (n_groups) of its own slice of each group: t + 1 when the new parameters
+     * of step t are there. */
     _Alignas(SHM_LINE_BYTES) _Atomic uint64_t done[];
 };
 
@@ -62,14 +64,15 @@ struct shm_segment { /* a rank's own, or as a peer sees it */
     float *grads, *params; /* (n_grads), (n_params); a peer's cannot be written */
 };
 
-/* A new segment with a fresh nonce, the memory of its gradients reserved. -ENOSYS: this kernel cannot
- * forbid peers to write; -ENOMEM, -ENOSPC and others: no memory. */
+/* A new segment with a fresh nonce, the memory of its gradients reserved. -ENOSYS: this kernel
+ * cannot forbid peers to write; -ENOMEM, -ENOSPC and others: no memory. */
 int shm_segment_new(struct shm_segment *s, const struct shm_layout *layout, struct err *err);
-/* Reserves the memory of n parameters from `offset` on: a page that cannot be had later is a SIGBUS. Many get huge pages,
- * where the kernel can, as the gradients do. */
+/* Reserves the memory of n parameters from `offset` on: a page that cannot be had later is a
+ * SIGBUS. Many get huge pages, where the kernel can, as the gradients do. */
 int shm_segment_reserve(struct shm_segment *s, size_t offset, size_t n, struct err *err);
-/* Maps a peer's segment, for reading. Takes the descriptor over, also if it fails. -EPROTO: it has another size, or
- * lacks a seal, so that its owner could take it away while this process reads it. */
+/* Maps a peer's segment, for reading. Takes the descriptor over, also if it fails.
+ * -EPROTO: it has another size, or lacks a seal, so that its owner could take it away
+ * while this process reads it. */
 int shm_segment_open(struct shm_segment *s, const struct shm_layout *layout, int fd,
                      struct err *err);
 void shm_segment_done(struct shm_segment *s);

@@ -1,4 +1,5 @@
-/* What follows from a layer table and needs numbers: FLOPs and initial values. Declared in model.h. */
+/* What follows from a layer table and needs numbers: FLOPs and initial values.
+ * Declared in model.h. */
 #include <math.h>
 
 #include "worker/model/model.h"

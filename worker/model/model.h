@@ -4,8 +4,8 @@
  * layers. Gradients lie in a second array of the same shape. BN running statistics are not
  * parameters: each trainer keeps its own, as the original networks do (docs/worker.md).
  *
- * Networks as tables are in lib/network. model_init_params and model_flops_per_sample are defined in def.c,
- * the passes in forward.c and backward.c, the rest in model.c. */
+ * Networks as tables are in lib/network. model_init_params and model_flops_per_sample are defined
+ * in def.c, the passes in forward.c and backward.c, the rest in model.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,8 +26,8 @@ struct model_params {
     uint32_t threads; /* for the kernels */
     uint64_t seed;    /* keys dropout */
     bool dropout;     /* true: as published; tests turn it off */
-    float *
-        grads; /* (n_params) where gradients go, aligned to a cache line; NULL: into memory of its own */
+    /* (n_params) where gradients go, aligned to a cache line; NULL: into memory of its own */
+    float *grads;
 };
 
 struct model;
@@ -57,10 +57,10 @@ void model_backward(struct model *m);
 /* Inference mode (running statistics, no dropout). Returns the number of right answers. Overwrites
  * what model_backward needs. */
 uint32_t model_evaluate(struct model *m, const float *x, const uint8_t *labels, uint32_t n);
-/* Where a step reads parameters and finishes gradients, so that they can be exchanged while it computes.
- * `want` is called before forward reads the n parameters from `offset` on, in layer order. `ready` is
- * called when the gradients from `offset` on are final and backward does not read the parameters from
- * there on any more, each time with a smaller offset, at last with 0. */
+/* Where a step reads parameters and finishes gradients, so that they can be exchanged while it
+ * computes. `want` is called before forward reads the n parameters from `offset` on, in layer
+ * order. `ready` is called when the gradients from `offset` on are final and backward does not read
+ * the parameters from there on any more, each time with a smaller offset, at last with 0. */
 struct model_hooks {
     void (*want)(void *ctx, size_t offset, size_t n);
     void (*ready)(void *ctx, size_t offset);

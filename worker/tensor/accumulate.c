@@ -1,5 +1,5 @@
-/* One loop for each width of vectors. All give the same bits: an element's sum does not depend on its
- * neighbours, and there is nothing to fuse. */
+/* One loop for each width of vectors. All give the same bits: an element's sum does not depend on
+ * its neighbours, and there is nothing to fuse. */
 #include "worker/tensor/accumulate.h"
 
 static void add_baseline(float *restrict sum, const float *restrict grad, size_t n)

@@ -23,8 +23,8 @@ static float widen(uint16_t x)
     return wide;
 }
 
-/* Vectors of `lanes` numbers that may lie anywhere, also over each other; then the rest one by one. A vector
- * is read whole before one is written. */
+/* Vectors of `lanes` numbers that may lie anywhere, also over each other; then the rest one by one.
+ * A vector is read whole before one is written. */
 #define DEFINE_ALL(name, attribute, lanes)                                                         \
     typedef uint16_t name##_half __attribute__((vector_size(2 * (lanes)), aligned(2), may_alias)); \
     typedef uint32_t name##_bits __attribute__((vector_size(4 * (lanes)), aligned(4), may_alias)); \

@@ -1,6 +1,6 @@
-/* bfloat16, the upper half of an fp32: 8 bits of exponent, 7 of mantissa. Numbers are rounded to the nearest,
- * ties to even; what is too large becomes infinite; infinities and NaNs stay what they are. Widening is
- * exact. The bits do not depend on the width of this CPU's vectors. */
+/* bfloat16, the upper half of an fp32: 8 bits of exponent, 7 of mantissa. Numbers are rounded to
+ * the nearest, ties to even; what is too large becomes infinite; infinities and NaNs stay what they
+ * are. Widening is exact. The bits do not depend on the width of this CPU's vectors. */
 #pragma once
 
 #include <stddef.h>
@@ -8,8 +8,8 @@
 
 /* to (n), from (n). They do not overlap. */
 void bf16_narrow(uint16_t *to, const float *from, size_t n);
-/* to (n), from (n). `from` may be the upper half of the memory of the floats, of which n are the first:
- * from = (uint16_t *)to + m, n <= m. */
+/* to (n), from (n). `from` may be the upper half of the memory of the floats, of which n are the
+ * first: from = (uint16_t *)to + m, n <= m. */
 void bf16_widen(float *to, const uint16_t *from, size_t n);
 /* sum (n) += the fp32 of grad (n), one rounded fp32 addition per element. They do not overlap. */
 void bf16_add(float *sum, const uint16_t *grad, size_t n);

@@ -3,8 +3,10 @@
 
 #include <stddef.h>
 
-/* sum (n) = a (n) + b (n): the bits of a copy and grad_add (accumulate.h), with one pass less. `sum` overlaps neither. */
+/* sum (n) = a (n) + b (n): the bits of a copy and grad_add (accumulate.h), with one pass less.
+ * `sum` overlaps neither. */
 void one_pass_add(float *sum, const float *a, const float *b, size_t n);
-/* to (n) = from (n), which do not overlap. Past the caches where this CPU can, so that it evicts nothing and does
- * not first read what it overwrites: for what nobody reads soon. It is complete for whoever is told of it then. */
+/* to (n) = from (n), which do not overlap. Past the caches where this CPU can, so that it evicts
+ * nothing and does not first read what it overwrites: for what nobody reads soon. It is complete
+ * for whoever is told of it then. */
 void one_pass_copy(float *to, const float *from, size_t n);
