@@ -19,7 +19,7 @@ void test_add(const char *name, test_fn run)
     tests[n_tests++] = (struct CMUnitTest){name, call, .initial_state = (void *)run};
 }
 
-int test_run(const char *only)
+int test_run_all(const char *only)
 {
     size_t n = 0;
     for (size_t i = 0; i < n_tests; i++) {
@@ -37,5 +37,5 @@ int test_run(const char *only)
 
 __attribute__((weak)) int main(int argc, char **argv)
 {
-    return test_run(argc > 1 ? argv[1] : NULL);
+    return test_run_all(argc > 1 ? argv[1] : NULL);
 }

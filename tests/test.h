@@ -23,7 +23,7 @@ typedef void (*test_fn)(void);
  * a sanitizer reports leaks after the failure. */
 #define TEST(name)                                                                                 \
     static void name(void);                                                                        \
-    __attribute__((constructor)) static void name##_add(void)                                      \
+    __attribute__((constructor)) static void name##_is_a_test(void)                                \
     {                                                                                              \
         test_add(#name, name);                                                                     \
     }                                                                                              \
@@ -33,4 +33,4 @@ void test_add(const char *name, test_fn run);
 
 /* Runs the test `only`, or all if it is NULL; returns what main() does. A program that needs more
  * than that has a main() of its own around it. */
-int test_run(const char *only);
+int test_run_all(const char *only);
