@@ -1,11 +1,5 @@
 /* See record_fixture.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "record_fixture.h"
 
 const struct record_who trainer_1 = {.role = ROLE_TRAINER, .index = 1};

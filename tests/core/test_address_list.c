@@ -1,20 +1,11 @@
 /* Lists and patterns of addresses, core/address_list.h. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "core/address_list.h"
-
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/vec.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static int put(void *ctx, const char *address, struct err *err)
 {
@@ -26,9 +17,8 @@ static int put(void *ctx, const char *address, struct err *err)
     return 0;
 }
 
-static void patterns(void **state)
+TEST(patterns)
 {
-    (void)state;
     static const struct {
         const char *name, *addresses[8], *pattern;
     } rows[] = {
@@ -75,9 +65,8 @@ static void patterns(void **state)
     }
 }
 
-static void what_people_write(void **state)
+TEST(what_people_write)
 {
-    (void)state;
     static const struct {
         const char *text;
         const char *want; /* NULL: refused, because of `why` */
@@ -118,13 +107,4 @@ static void what_people_write(void **state)
         }
         buf_done(&got);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns),
-        cmocka_unit_test(what_people_write),
-    };
-    return cmocka_run_group_tests_name("core/address_list", tests, NULL, NULL);
 }

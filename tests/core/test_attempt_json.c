@@ -1,15 +1,6 @@
 /* A stored attempt as JSON and back: nothing is lost, and nothing wrong is taken. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "core/attempt_json.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static struct attempt_row failed_row(struct replica_row *replicas, size_t n)
 {
@@ -24,9 +15,8 @@ static struct attempt_row failed_row(struct replica_row *replicas, size_t n)
     };
 }
 
-static void comes_back_without_loss(void **state)
+TEST(comes_back_without_loss)
 {
-    (void)state;
     struct replica_row replicas[] = {
         {.id = {{2, 1, 3}, ROLE_PSERVER, 0},
          .exit_code = 255,
@@ -72,9 +62,8 @@ static void comes_back_without_loss(void **state)
     attempt_row_done(&got);
 }
 
-static void names_what_is_wrong(void **state)
+TEST(names_what_is_wrong)
 {
-    (void)state;
     static const struct {
         const char *key; /* of the first replica if it begins with '/', else of the attempt */
         const char *value, *error;
@@ -110,13 +99,4 @@ static void names_what_is_wrong(void **state)
         }
         json_decref(document);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comes_back_without_loss),
-        cmocka_unit_test(names_what_is_wrong),
-    };
-    return cmocka_run_group_tests_name("core/attempt_json", tests, NULL, NULL);
 }

@@ -1,23 +1,13 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "core/environment.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <jansson.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/splitmix.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static const char *const keys[] = {"a", "cpu_mhz", "kernel"};
 
@@ -49,9 +39,8 @@ static void assert_text(const char *got, const char *expected)
     }
 }
 
-static void values_by_key(void **state)
+TEST(values_by_key)
 {
-    (void)state;
     static const struct {
         const char *name, *text;
         bool is_plain;
@@ -117,9 +106,8 @@ static void values_by_key(void **state)
 }
 
 /* Any damage: what is scanned is what a tree says. */
-static void a_scan_says_what_the_tree_says(void **state)
+TEST(a_scan_says_what_the_tree_says)
 {
-    (void)state;
     static const char text[] =
         "{\"a\":\"x y\",\"b\":null,\"cpu_mhz\":2801.5,\"kernel\":\"6.1.0-34\",\"n\":12}";
     static const char alphabet[] = "{}[]\":,.-+eE019 \\\nnul\x01\xc3"
@@ -162,13 +150,4 @@ static void a_scan_says_what_the_tree_says(void **state)
         json_decref(o);
     }
     assert_true(n_scanned > 15000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_by_key),
-        cmocka_unit_test(a_scan_says_what_the_tree_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,16 @@
 /* Evaluations: what is taken, how many are kept, and that a summary brings them back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "core/evaluations.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/splitmix.h"
 #include "core/record.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void some_are_refused(void **state)
+TEST(some_are_refused)
 {
-    (void)state;
     static const struct {
         const char *name;
         double t_s, accuracy;
@@ -53,9 +42,8 @@ static void some_are_refused(void **state)
     assert_int_equal(e.end_ms, EVALUATION_MAX_MS);
 }
 
-static void training_goes_on(void **state)
+TEST(training_goes_on)
 {
-    (void)state;
     struct evaluations e = {0};
     evaluations_extend(&e, 7);
     assert_int_equal(e.end_ms, 7000);
@@ -68,9 +56,8 @@ static void training_goes_on(void **state)
 }
 
 /* However many there are: the last one is kept, each is the last of its k, and none is made up. */
-static void many_become_every_kth(void **state)
+TEST(many_become_every_kth)
 {
-    (void)state;
     for (uint32_t n = 1; n <= 1000; n++) {
         struct evaluations e = {0};
         for (uint32_t i = 1; i <= n; i++) {
@@ -91,9 +78,8 @@ static void many_become_every_kth(void **state)
 
 static const struct record_who who = {ROLE_TRAINER, 0, 0};
 
-static void a_summary_brings_them_back(void **state)
+TEST(a_summary_brings_them_back)
 {
-    (void)state;
     uint64_t seed = 11;
     int64_t step_ns[2000];
     for (size_t i = 0; i < N_ROWS(step_ns); i++) {
@@ -123,9 +109,8 @@ static void a_summary_brings_them_back(void **state)
     }
 }
 
-static void damaged_ones_are_refused(void **state)
+TEST(damaged_ones_are_refused)
 {
-    (void)state;
     static const struct {
         const char *evaluations, *why; /* NULL: they are fine */
     } rows[] = {
@@ -163,14 +148,4 @@ static void damaged_ones_are_refused(void **state)
             assert_non_null(strstr(err.msg, rows[i].why));
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(some_are_refused),         cmocka_unit_test(training_goes_on),
-        cmocka_unit_test(many_become_every_kth),    cmocka_unit_test(a_summary_brings_them_back),
-        cmocka_unit_test(damaged_ones_are_refused),
-    };
-    return cmocka_run_group_tests_name("core/evaluations", tests, NULL, NULL);
 }

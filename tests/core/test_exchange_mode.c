@@ -1,20 +1,10 @@
 /* The modes of an exchange, core/exchange_mode.h: texts, what cannot be together, and which steps end in
  * one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "core/exchange_mode.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void texts_and_back(void **state)
+TEST(texts_and_back)
 {
-    (void)state;
     static const struct {
         const char *text;
         struct exchange_mode mode;
@@ -43,9 +33,8 @@ static void texts_and_back(void **state)
     }
 }
 
-static void wrong_texts(void **state)
+TEST(wrong_texts)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } rows[] = {
@@ -77,9 +66,8 @@ static void wrong_texts(void **state)
     }
 }
 
-static void which_steps_exchange(void **state)
+TEST(which_steps_exchange)
 {
-    (void)state;
     const struct exchange_mode modes[] = {{0}, {.accumulate = 3}, {.local_steps = 4}};
     static const uint32_t periods[] = {1, 3, 4};
     for (size_t i = 0; i < N_ROWS(modes); i++) {
@@ -92,9 +80,8 @@ static void which_steps_exchange(void **state)
 }
 
 /* When the parameters of a trainer's fourth exchange (3) may come, by what the slowest one has sent. */
-static void who_waits_for_whom(void **state)
+TEST(who_waits_for_whom)
 {
-    (void)state;
     static const struct {
         struct exchange_mode mode;
         uint64_t least; /* of the slowest */
@@ -114,15 +101,4 @@ static void who_waits_for_whom(void **state)
         }
         assert_int_equal(exchange_mode_is_single(&rows[i].mode), i > 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_and_back),
-        cmocka_unit_test(wrong_texts),
-        cmocka_unit_test(which_steps_exchange),
-        cmocka_unit_test(who_waits_for_whom),
-    };
-    return cmocka_run_group_tests_name("core/exchange_mode", tests, NULL, NULL);
 }

@@ -1,18 +1,8 @@
 /* Fields of documents between our own programs: what is read, and how a wrong one is named. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "core/json_field.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <string.h>
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static json_t *parse(const char *text)
 {
@@ -21,9 +11,8 @@ static json_t *parse(const char *text)
     return o;
 }
 
-static void whole_numbers(void **state)
+TEST(whole_numbers)
 {
-    (void)state;
     static const struct {
         const char *json;
         int64_t lo, hi, value;
@@ -54,9 +43,8 @@ static void whole_numbers(void **state)
     }
 }
 
-static void strings(void **state)
+TEST(strings)
 {
-    (void)state;
     static const struct {
         const char *json, *value;    /* value NULL: null */
         const char *error, *or_null; /* of json_field_text, of json_field_text_or_null */
@@ -90,23 +78,12 @@ static void strings(void **state)
     }
 }
 
-static void bytes_become_utf8(void **state)
+TEST(bytes_become_utf8)
 {
-    (void)state;
     json_t *value = json_text_or_null("a\xff");
     assert_string_equal(json_string_value(value), "a?");
     json_decref(value);
     value = json_text_or_null(NULL);
     assert_true(json_is_null(value));
     json_decref(value);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_numbers),
-        cmocka_unit_test(strings),
-        cmocka_unit_test(bytes_become_utf8),
-    };
-    return cmocka_run_group_tests_name("core/json_field", tests, NULL, NULL);
 }

@@ -1,20 +1,11 @@
 /* The texts of links, core/link.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "tests/test.h"
 #include "core/link.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void texts(void **state)
+TEST(texts)
 {
-    (void)state;
     static const struct {
         const char *text;
         struct link link;
@@ -46,9 +37,8 @@ static void texts(void **state)
     }
 }
 
-static void no_links(void **state)
+TEST(no_links)
 {
-    (void)state;
     static const char *const rows[] = {
         "",
         "1",
@@ -78,13 +68,4 @@ static void no_links(void **state)
         assert_int_equal(link_parse(rows[i], &link), -EINVAL);
         assert_int_equal(link.bits_per_s, 7);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts),
-        cmocka_unit_test(no_links),
-    };
-    return cmocka_run_group_tests_name("core/link", tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* What makes a trial invalid: on either side of each bound. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "core/noise.h"
 
-static void rule(void **state)
+TEST(rule)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct noise noise;
@@ -62,9 +55,8 @@ static void rule(void **state)
 }
 
 /* Where trainer 0 would measure its own gang it does not look. */
-static void who_looks(void **state)
+TEST(who_looks)
 {
-    (void)state;
     static const struct {
         const char *name;
         enum exchange_kind exchange;
@@ -89,9 +81,8 @@ static void who_looks(void **state)
 }
 
 /* A replica that looked itself knows better. */
-static void what_is_added(void **state)
+TEST(what_is_added)
 {
-    (void)state;
     static const struct noise seen = {{1, 2}, {3, 4}, 500, 6};
     static const struct {
         const char *name;
@@ -119,14 +110,4 @@ static void what_is_added(void **state)
         assert_int_equal(n.cpu_wait_ns, want->cpu_wait_ns);
         assert_int_equal(n.by_launcher, want->by_launcher);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rule),
-        cmocka_unit_test(who_looks),
-        cmocka_unit_test(what_is_added),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

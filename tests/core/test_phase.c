@@ -1,18 +1,9 @@
 /* Which attempt and which replica a reader means, by the numbers that were given; the names of phases. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "core/phase.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void finds_the_attempt_that_is_meant(void **state)
+TEST(finds_the_attempt_that_is_meant)
 {
-    (void)state;
     /* As a store lists them. */
     static const struct attempt_row attempts[] = {
         {.id = {0, 0, 0}}, {.id = {0, 0, 1}}, {.id = {0, 1, 0}}, {.id = {2, 1, 0}},
@@ -46,9 +37,8 @@ static void finds_the_attempt_that_is_meant(void **state)
     assert_null(attempt_rows_find(NULL, 0, &rows[0].wanted));
 }
 
-static void finds_the_replica_that_is_meant(void **state)
+TEST(finds_the_replica_that_is_meant)
 {
-    (void)state;
     struct replica_row replicas[] = {{.id = {.role = ROLE_PSERVER, .index = 0}},
                                      {.id = {.role = ROLE_PSERVER, .index = 1}},
                                      {.id = {.role = ROLE_TRAINER, .index = 0}},
@@ -74,9 +64,8 @@ static void finds_the_replica_that_is_meant(void **state)
     }
 }
 
-static void finds_whose_log_says_most(void **state)
+TEST(finds_whose_log_says_most)
 {
-    (void)state;
     static const struct {
         const char *name, *error;
         const char *failures[3]; /* of pserver/0, trainer/1, trainer/12 */
@@ -124,9 +113,8 @@ static const struct run_status one_status = {
 };
 
 /* A status is written if it changed: each of its fields counts. */
-static void any_change_of_a_status_is_seen(void **state)
+TEST(any_change_of_a_status_is_seen)
 {
-    (void)state;
     struct run_status other[12];
     static const char *const names[N_ROWS(other)] = {
         "phase",      "reason", "message", "trials done", "trials failed", "trials",
@@ -155,9 +143,8 @@ static void any_change_of_a_status_is_seen(void **state)
     }
 }
 
-static void final_phases(void **state)
+TEST(final_phases)
 {
-    (void)state;
     static const bool is_final[] = {
         [RUN_PENDING] = false,     [RUN_QUEUED] = false,   [RUN_RUNNING] = false,
         [RUN_AGGREGATING] = false, [RUN_SUCCEEDED] = true, [RUN_PARTIALLY_FAILED] = true,
@@ -170,9 +157,8 @@ static void final_phases(void **state)
     }
 }
 
-static void points_given_up(void **state)
+TEST(points_given_up)
 {
-    (void)state;
     assert_false(point_is_given_up(0, 0));
     assert_true(point_is_given_up(0, 1));
     assert_true(point_is_given_up(0, 5));
@@ -180,9 +166,8 @@ static void points_given_up(void **state)
     assert_false(point_is_given_up(1, 4));
 }
 
-static void names_go_both_ways(void **state)
+TEST(names_go_both_ways)
 {
-    (void)state;
     for (int i = 0; i <= TRIAL_METRICS_UNAVAILABLE; i++) {
         assert_int_equal(trial_phase_from_string(trial_phase_to_string((enum trial_phase)i)), i);
     }
@@ -199,18 +184,4 @@ static void names_go_both_ways(void **state)
     assert_true(run_phase_from_string("running") < 0);
     assert_true(trial_phase_from_string("") < 0);
     assert_true(attempt_outcome_from_string("Voids") < 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_the_attempt_that_is_meant),
-        cmocka_unit_test(finds_the_replica_that_is_meant),
-        cmocka_unit_test(finds_whose_log_says_most),
-        cmocka_unit_test(any_change_of_a_status_is_seen),
-        cmocka_unit_test(final_phases),
-        cmocka_unit_test(points_given_up),
-        cmocka_unit_test(names_go_both_ways),
-    };
-    return cmocka_run_group_tests_name("core/phase", tests, NULL, NULL);
 }

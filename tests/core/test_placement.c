@@ -1,15 +1,7 @@
 /* Where a replica ran, core/placement.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "core/placement.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static void same(const char *got, const char *want)
 {
@@ -17,9 +9,8 @@ static void same(const char *got, const char *want)
     assert_string_equal(got == NULL ? "" : got, want == NULL ? "" : want);
 }
 
-static void what_launchers_add(void **state)
+TEST(what_launchers_add)
 {
-    (void)state;
     static const struct {
         const char *name, *environment, *node, *image_id, *want;
     } rows[] = {
@@ -39,9 +30,8 @@ static void what_launchers_add(void **state)
     }
 }
 
-static void what_readers_take(void **state)
+TEST(what_readers_take)
 {
-    (void)state;
     struct placement p;
     placement_read("{\"cpu_model\":\"Fast\",\"cpuset\":\"0-3\",\"host\":\"pod\",\"image_id\":\"r\","
                    "\"kernel\":\"6.1\",\"node\":\"n4\"}",
@@ -61,13 +51,4 @@ static void what_readers_take(void **state)
     same(p.node, NULL);
     placement_read("{damaged", &p);
     same(p.node, NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_launchers_add),
-        cmocka_unit_test(what_readers_take),
-    };
-    return cmocka_run_group_tests_name("core/placement", tests, NULL, NULL);
 }

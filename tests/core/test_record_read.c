@@ -1,25 +1,15 @@
 /* Which lines are read, passed over and refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "core/record.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "record_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
 /* Where a summary came from: as it was written, or refused. */
-static void sources(void **state)
+TEST(sources)
 {
-    (void)state;
     static const struct {
         const char *log, *why;
     } rows[] = {
@@ -72,9 +62,8 @@ static void sources(void **state)
 #define DIGEST_HALF_BUT_ONE "123456789abcdef0123456789abcdef"
 #define DIGEST_HALF "0" DIGEST_HALF_BUT_ONE
 
-static void lines_of_others_pass_and_damaged_ones_are_named(void **state)
+TEST(lines_of_others_pass_and_damaged_ones_are_named)
 {
-    (void)state;
     static const struct {
         const char *name, *line;
         int result;
@@ -200,9 +189,8 @@ static void lines_of_others_pass_and_damaged_ones_are_named(void **state)
     }
 }
 
-static void long_lines(void **state)
+TEST(long_lines)
 {
-    (void)state;
     struct buf line = BUF_INIT;
     buf_puts(&line, STEP ",\"pad\":\"");
     while (line.len < 64 * 1024 - 2) {
@@ -219,14 +207,4 @@ static void long_lines(void **state)
     memset(line.data, '-', 20);
     assert_int_equal(record_read(line.data, line.len, &r, &err), 0); /* not ours: no error */
     buf_done(&line);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sources),
-        cmocka_unit_test(lines_of_others_pass_and_damaged_ones_are_named),
-        cmocka_unit_test(long_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,12 @@
 /* The fast way to read steps and summaries. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "core/record_internal.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "../golden.h"
 #include "base/mem.h"
 #include "base/splitmix.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static double any_number(uint64_t *random)
 {
@@ -128,9 +119,8 @@ static void assert_same_record(const struct record *a, const struct record *b, c
 }
 
 /* Whatever the scan accepts, the tree reads, too, and the same; so what it refuses can go wrong nowhere. */
-static void the_fast_way_reads_the_same(void **state)
+TEST(the_fast_way_reads_the_same)
 {
-    (void)state;
     static const char alphabet[] = "{}[]\":,.-+eE0123456789 \\\nnulltrue\x01\x7f\xc3\xa9"
                                    "abkt_";
     uint64_t random = 20181120;
@@ -165,9 +155,8 @@ static void the_fast_way_reads_the_same(void **state)
     assert_true(n_scanned > n_plain + 100); /* some edits change a number alone */
 }
 
-static void the_fast_way_reads_real_records(void **state)
+TEST(the_fast_way_reads_real_records)
 {
-    (void)state;
     static const char *const files[] = {"docs/contracts/golden/record.jsonl",
                                         "docs/contracts/golden/summary.json"};
     size_t n = 0;
@@ -182,13 +171,4 @@ static void the_fast_way_reads_real_records(void **state)
         }
     }
     assert_int_equal(n, 4); /* three steps and a summary */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fast_way_reads_the_same),
-        cmocka_unit_test(the_fast_way_reads_real_records),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,12 @@
 /* Summaries: their series is small and exact enough, and all of it fits a termination message. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "core/record.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "../golden.h"
 #include "base/mem.h"
 #include "record_fixture.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static struct summary golden_summary(void)
 {
@@ -38,9 +29,8 @@ static struct summary golden_summary(void)
 static const int64_t golden_steps_ns[8] = {412000000, 410000000, 409000000, 411000000,
                                            410000000, 408000000, 410000000, 410000000};
 
-static void golden_summary_is_what_is_written(void **state)
+TEST(golden_summary_is_what_is_written)
 {
-    (void)state;
     _cleanup_(freep) char *text = golden_read("docs/contracts/golden/summary.json");
     struct summary s = golden_summary();
     struct buf out = BUF_INIT;
@@ -69,9 +59,8 @@ static void golden_summary_is_what_is_written(void **state)
     buf_done(&out);
 }
 
-static void series_is_small_and_exact_enough(void **state)
+TEST(series_is_small_and_exact_enough)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t n;
@@ -120,9 +109,8 @@ static void series_is_small_and_exact_enough(void **state)
     }
 }
 
-static void series_saturates(void **state)
+TEST(series_saturates)
 {
-    (void)state;
     int64_t ns[2] = {1, INT64_MAX};
     struct summary s = golden_summary();
     struct buf out = BUF_INIT;
@@ -178,9 +166,8 @@ static struct summary worst_summary(enum writer writer)
     return s;
 }
 
-static void worst_numbers_fit_the_termination_message(void **state)
+TEST(worst_numbers_fit_the_termination_message)
 {
-    (void)state;
     static const size_t counts[] = {0, 1, 999, 1000, 1001, 99999, 100000, 500, 1000};
     for (size_t i = 0; i < WRITER_COUNT * N_ROWS(counts); i++) {
         const enum writer writer = (enum writer)(i / N_ROWS(counts));
@@ -223,9 +210,8 @@ static void worst_numbers_fit_the_termination_message(void **state)
 }
 
 /* A launcher puts what it saw into a summary; all else stays as the replica wrote it. */
-static void another_noise(void **state)
+TEST(another_noise)
 {
-    (void)state;
     const struct record_who who = {ROLE_TRAINER, 3, 1};
     const int64_t step_ns[] = {1000000, 2000000, 3000000};
     const struct summary s = {.samples = 96,
@@ -261,16 +247,4 @@ static void another_noise(void **state)
     record_done(&before);
     record_done(&after);
     buf_done(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_summary_is_what_is_written),
-        cmocka_unit_test(series_is_small_and_exact_enough),
-        cmocka_unit_test(series_saturates),
-        cmocka_unit_test(worst_numbers_fit_the_termination_message),
-        cmocka_unit_test(another_noise),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,12 @@
 /* What is written comes back as it was. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "core/record.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "../golden.h"
 #include "base/mem.h"
 #include "record_fixture.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Writes what was read. Summaries need their step times, which only the writer knew. */
 static void write_again(const struct record *r, struct buf *out)
@@ -35,9 +26,8 @@ static void write_again(const struct record *r, struct buf *out)
     }
 }
 
-static void golden_lines_survive_reading_and_writing(void **state)
+TEST(golden_lines_survive_reading_and_writing)
 {
-    (void)state;
     _cleanup_(freep) char *text = golden_read("docs/contracts/golden/record.jsonl");
     struct buf out = BUF_INIT;
     for (const char *line = text; *line != '\0';) {
@@ -53,9 +43,8 @@ static void golden_lines_survive_reading_and_writing(void **state)
     buf_done(&out);
 }
 
-static void golden_step_has_its_numbers(void **state)
+TEST(golden_step_has_its_numbers)
 {
-    (void)state;
     _cleanup_(freep) char *text = golden_read("docs/contracts/golden/record.jsonl");
     const char *line = strchr(strchr(text, '\n') + 1, '\n') + 1; /* the third */
     struct record r;
@@ -72,9 +61,8 @@ static void golden_step_has_its_numbers(void **state)
     record_done(&r);
 }
 
-static void numbers_come_back_bit_for_bit(void **state)
+TEST(numbers_come_back_bit_for_bit)
 {
-    (void)state;
     uint64_t seed = 7;
     for (int i = 0; i < 2000; i++) {
         uint64_t bits = xorshift_next(&seed);
@@ -99,9 +87,8 @@ static void numbers_come_back_bit_for_bit(void **state)
 }
 
 /* A clock that goes back makes no line that its reader refuses. */
-static void negative_times_are_written_as_0(void **state)
+TEST(negative_times_are_written_as_0)
 {
-    (void)state;
     struct record_step step = {.t_ns = -1, .step_ns = INT64_MIN, .samples = 1, .loss = NAN};
     step.phase_ns[PHASE_WAIT] = -5;
     struct buf out = BUF_INIT;
@@ -115,9 +102,8 @@ static void negative_times_are_written_as_0(void **state)
     buf_done(&out);
 }
 
-static void any_bytes_become_a_message(void **state)
+TEST(any_bytes_become_a_message)
 {
-    (void)state;
     static const struct {
         const char *name, *text, *expected;
     } rows[] = {
@@ -155,9 +141,8 @@ static void any_bytes_become_a_message(void **state)
     buf_done(&out);
 }
 
-static void canonical_environment_ignores_order(void **state)
+TEST(canonical_environment_ignores_order)
 {
-    (void)state;
     json_t *a = json_pack("{s:s, s:{s:i, s:f}}", "b", "x", "a", "z", 1, "y", 0.1);
     json_t *b = json_pack("{s:{s:f, s:i}, s:s}", "a", "y", 0.1, "z", 1, "b", "x");
     _cleanup_(freep) char *ta = record_environment_canonical(a);
@@ -166,17 +151,4 @@ static void canonical_environment_ignores_order(void **state)
     assert_string_equal(ta, tb);
     json_decref(a);
     json_decref(b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_lines_survive_reading_and_writing),
-        cmocka_unit_test(golden_step_has_its_numbers),
-        cmocka_unit_test(numbers_come_back_bit_for_bit),
-        cmocka_unit_test(negative_times_are_written_as_0),
-        cmocka_unit_test(any_bytes_become_a_message),
-        cmocka_unit_test(canonical_environment_ignores_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,15 @@
 /* Identities of attempts and replicas, and what their states mean. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "core/replica.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "core/exchange.h"
 #include "core/role.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void attempts_are_ordered(void **state)
+TEST(attempts_are_ordered)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct attempt_id a, b;
@@ -43,9 +33,8 @@ static void attempts_are_ordered(void **state)
     }
 }
 
-static void replicas_are_told_apart(void **state)
+TEST(replicas_are_told_apart)
 {
-    (void)state;
     const struct replica_id id = {{1, 2, 3}, ROLE_TRAINER, 4};
     struct replica_id other = id;
     assert_true(replica_id_eq(&id, &other));
@@ -61,9 +50,8 @@ static void replicas_are_told_apart(void **state)
     assert_string_equal(name, "demo-7k3fq-p1t2a3-trainer-4");
 }
 
-static void final_states(void **state)
+TEST(final_states)
 {
-    (void)state;
     static const struct {
         enum replica_state state;
         bool is_final;
@@ -78,9 +66,8 @@ static void final_states(void **state)
     }
 }
 
-static void classes_of_exits(void **state)
+TEST(classes_of_exits)
 {
-    (void)state;
     static const struct {
         const char *name;
         int exit_code, signal;
@@ -109,9 +96,8 @@ static void classes_of_exits(void **state)
     }
 }
 
-static void words(void **state)
+TEST(words)
 {
-    (void)state;
     for (int i = 0; i < EXCHANGE_COUNT; i++) {
         const char *word = exchange_kind_to_string((enum exchange_kind)i);
         assert_int_equal(exchange_kind_from_string(word), i);
@@ -123,16 +109,4 @@ static void words(void **state)
         assert_int_equal(role_from_string(role_to_string((enum role)i)), i);
     }
     assert_int_equal(role_from_string("trainers"), -EINVAL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attempts_are_ordered),
-        cmocka_unit_test(replicas_are_told_apart),
-        cmocka_unit_test(final_states),
-        cmocka_unit_test(classes_of_exits),
-        cmocka_unit_test(words),
-    };
-    return cmocka_run_group_tests_name("core/replica", tests, NULL, NULL);
 }

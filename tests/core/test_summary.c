@@ -1,24 +1,16 @@
 /* Which summaries can be used, and what is said of the others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "core/summary.h"
 
 #include <errno.h>
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define LINE(type, index, rest)                                                                    \
     "{\"benchd\":1,\"type\":\"" type "\",\"role\":\"trainer\",\"index\":" index                    \
     ",\"attempt\":2," rest "}"
 #define SUMMARY(rest) LINE("summary", "1", rest)
 
-static void what_can_be_used(void **state)
+TEST(what_can_be_used)
 {
-    (void)state;
     static const struct {
         const char *name, *line;
         int read, usable; /* what the two functions return */
@@ -58,19 +50,9 @@ static void what_can_be_used(void **state)
     }
 }
 
-static void throughput(void **state)
+TEST(throughput)
 {
-    (void)state;
     const struct summary s = {.samples = 32, .duration_ns = 800000000};
     assert_null(summary_fault(&s));
     assert_true(summary_throughput(&s) > 39.999999 && summary_throughput(&s) < 40.000001);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_can_be_used),
-        cmocka_unit_test(throughput),
-    };
-    return cmocka_run_group_tests_name("core/summary", tests, NULL, NULL);
 }

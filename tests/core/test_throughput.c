@@ -1,16 +1,9 @@
 /* The throughput of a trial, of the rows of its replicas. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "core/throughput.h"
 
 #include <math.h>
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define LINE(role, index, rest)                                                                    \
     "{\"benchd\":1,\"type\":\"summary\",\"role\":\"" role "\",\"index\":" index                    \
     ",\"attempt\":0,\"samples\":32,\"steps\":8," rest "}"
@@ -20,9 +13,8 @@
          "\"duration_ns\":800000000,\"log\":{\"rule\":\"r\",\"method\":\"m\",\"unit\":\"" unit     \
          "\",\"scope\":\"" scope "\"}")
 
-static void what_a_trial_reached(void **state)
+TEST(what_a_trial_reached)
 {
-    (void)state;
     static const struct {
         const char *name;
         enum attempt_outcome outcome;
@@ -132,10 +124,4 @@ static void what_a_trial_reached(void **state)
         }
         vec_done(&row.replicas);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_a_trial_reached)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
