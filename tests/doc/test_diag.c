@@ -1,13 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "doc/diag.h"
-
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -20,9 +12,8 @@ static char *format(struct diags *d, const char *text)
     return buf_take(&out);
 }
 
-static void sorts_by_place_and_shows_the_line(void **state)
+TEST(sorts_by_place_and_shows_the_line)
 {
-    (void)state;
     struct diags d = {0};
     diags_add(&d, (struct mark){2, 6}, "b", "write 2", "wrong %d", 1);
     diags_add(&d, (struct mark){1, 1}, "a", NULL, "unknown");
@@ -39,9 +30,8 @@ static void sorts_by_place_and_shows_the_line(void **state)
                              "3 errors in f.yaml\n");
 }
 
-static void names_the_option(void **state)
+TEST(names_the_option)
 {
-    (void)state;
     struct diags d = {0};
     diags_add_from(&d, "--set pservers=x", (struct mark){0}, "spec.sweep", "write 1", "no number");
     _cleanup_(freep) char *got = format(&d, "a: 1\n");
@@ -54,9 +44,8 @@ static void names_the_option(void **state)
     assert_true(str_has_suffix(both, "\n2 errors in f.yaml and on the command line\n"));
 }
 
-static void quotes_nothing_that_acts_on_a_terminal(void **state)
+TEST(quotes_nothing_that_acts_on_a_terminal)
 {
-    (void)state;
     struct diags d = {0};
     diags_add(&d, (struct mark){1, 3}, "a\nb", "c\rd", "'%s'", "\x1b[31m\n");
     _cleanup_(freep) char *got = format(&d, "\x1b\xc2\x9b" /* CSI, a character of C1 */ "2J\x7f");
@@ -67,9 +56,8 @@ static void quotes_nothing_that_acts_on_a_terminal(void **state)
                              "1 error in f.yaml\n");
 }
 
-static void places_behind_the_text_need_no_line(void **state)
+TEST(places_behind_the_text_need_no_line)
 {
-    (void)state;
     struct diags d = {0};
     diags_add(&d, (struct mark){9, 1}, "a", NULL, "gone");
     _cleanup_(freep) char *got = format(&d, "a: 1");
@@ -79,9 +67,8 @@ static void places_behind_the_text_need_no_line(void **state)
     assert_string_equal(without, "f.yaml:1:1: error: a: no text\n1 error in f.yaml\n");
 }
 
-static void cuts_long_lines_around_the_caret(void **state)
+TEST(cuts_long_lines_around_the_caret)
 {
-    (void)state;
     char text[1001];
     memset(text, 'x', 1000);
     text[499] = 'Y';
@@ -96,9 +83,8 @@ static void cuts_long_lines_around_the_caret(void **state)
     assert_int_equal(strcspn(line, "\n"), strlen("    1 | ") + 120 + 2 * strlen("..."));
 }
 
-static void moves_what_is_new(void **state)
+TEST(moves_what_is_new)
 {
-    (void)state;
     struct diags d = {0}, more = {0};
     diags_add(&d, (struct mark){1, 1}, "a", NULL, "one");
     diags_add(&more, (struct mark){1, 1}, "other path, same place", NULL, "one");
@@ -110,9 +96,8 @@ static void moves_what_is_new(void **state)
     diags_done(&d);
 }
 
-static void counts_what_it_does_not_keep(void **state)
+TEST(counts_what_it_does_not_keep)
 {
-    (void)state;
     struct diags d = {0};
     for (unsigned i = 1; i <= DIAGS_MAX + 5; i++) {
         diags_add(&d, (struct mark){i, 1}, "", NULL, "one");
@@ -129,18 +114,4 @@ static void counts_what_it_does_not_keep(void **state)
     assert_int_equal(full.list.len, DIAGS_MAX);
     assert_int_equal(full.n_dropped, DIAGS_MAX);
     diags_done(&full);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sorts_by_place_and_shows_the_line),
-        cmocka_unit_test(names_the_option),
-        cmocka_unit_test(quotes_nothing_that_acts_on_a_terminal),
-        cmocka_unit_test(places_behind_the_text_need_no_line),
-        cmocka_unit_test(cuts_long_lines_around_the_caret),
-        cmocka_unit_test(moves_what_is_new),
-        cmocka_unit_test(counts_what_it_does_not_keep),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* What templates say of a document, and what is wrong with others. The first rows are what the pages of kubectl
  * document; the others are beyond it, or where it fails. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "doc/json_path.h"
 
@@ -21,9 +13,8 @@ static const char document[] =
     "\"x\",\"list\":[4,5,6]},"
     "{\"name\":\"c\",\"phase\":\"Running\",\"trials\":{\"done\":6,\"of\":6}}]}";
 
-static void prints(void **state)
+TEST(prints)
 {
-    (void)state;
     static const struct {
         const char *template, *expected;
     } rows[] = {
@@ -107,9 +98,8 @@ static void prints(void **state)
     json_decref(root);
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
-    (void)state;
     static const struct {
         const char *template, *error;
     } rows[] = {
@@ -151,9 +141,8 @@ static void refuses(void **state)
 }
 
 /* What a template may cost. */
-static void limits(void **state)
+TEST(limits)
 {
-    (void)state;
     struct json_path *path = NULL;
     struct err err = {0};
     struct buf text = BUF_INIT;
@@ -189,14 +178,4 @@ static void limits(void **state)
     buf_done(&out);
     json_path_free(path);
     json_decref(root);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prints),
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(limits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

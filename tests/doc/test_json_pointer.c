@@ -1,18 +1,9 @@
 /* Where a JSON pointer puts a value, and where it leads nowhere. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "doc/json_pointer.h"
 
-static void sets(void **state)
+TEST(sets)
 {
-    (void)state;
     static const struct {
         const char *name, *before, *pointer;
         const char *after; /* NULL: refused, with this end of the error: */
@@ -56,10 +47,4 @@ static void sets(void **state)
         free(got);
         json_decref(root);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sets)};
-    return cmocka_run_group_tests_name("doc/json_pointer", tests, NULL, NULL);
 }

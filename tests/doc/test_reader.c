@@ -1,20 +1,11 @@
 /* The small questions behind the messages. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "doc/reader.h"
-
-#include <string.h>
 
 #include "base/mem.h"
 
-static void digits_behind_letters(void **state)
+TEST(digits_behind_letters)
 {
-    (void)state;
     static const struct {
         const char *text, *guess;
     } rows[] = {{"10O", "100"}, {"1o", "10"}, {"l0", "10"}, {"I2", "12"},  {"-1O", "-10"},
@@ -29,9 +20,8 @@ static void digits_behind_letters(void **state)
     }
 }
 
-static void suggestions(void **state)
+TEST(suggestions)
 {
-    (void)state;
     static const char *const known[] = {"batchSize", "threads", "Sync"};
     assert_string_equal(suggest_name("batchsize", known, 3), "batchSize");
     assert_string_equal(suggest_name("BATCHSIZE", known, 3), "batchSize");
@@ -41,9 +31,8 @@ static void suggestions(void **state)
     assert_null(suggest_name("model", known, 3));
 }
 
-static void paths(void **state)
+TEST(paths)
 {
-    (void)state;
     static const char text[] = "spec: {sweep: {grid: {a: [1, 2]}}}";
     static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
     struct node *root;
@@ -79,9 +68,8 @@ static void paths(void **state)
     tree_free(root);
 }
 
-static void numbers_at_their_bounds(void **state)
+TEST(numbers_at_their_bounds)
 {
-    (void)state;
     static const struct {
         int64_t value;
         bool is_good;
@@ -99,15 +87,4 @@ static void numbers_at_their_bounds(void **state)
         assert_int_equal(diags.list.len, rows[i].is_good ? 0 : 2);
         diags_done(&diags);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digits_behind_letters),
-        cmocka_unit_test(suggestions),
-        cmocka_unit_test(paths),
-        cmocka_unit_test(numbers_at_their_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

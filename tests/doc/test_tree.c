@@ -1,19 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "doc/tree.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
 
@@ -43,9 +34,8 @@ static char *parse(const char *text)
     return parse_limited(text, strlen(text), &limits);
 }
 
-static void plain_scalars_are_what_kubernetes_takes_them_for(void **state)
+TEST(plain_scalars_are_what_kubernetes_takes_them_for)
 {
-    (void)state;
     static const struct {
         const char *yaml, *json;
     } rows[] = {
@@ -95,9 +85,8 @@ static void plain_scalars_are_what_kubernetes_takes_them_for(void **state)
     }
 }
 
-static void traps_are_errors(void **state)
+TEST(traps_are_errors)
 {
-    (void)state;
     /* clang-format off */
     static const char *const traps[] = {
         "y", "Yes", "NO", "on", "Off", "n", "012", "0x1f", "0o17", "0b11", "-012", "1_000", "1_0.5",
@@ -118,9 +107,8 @@ static void traps_are_errors(void **state)
 }
 
 /* In a sweep `true` would be wrong as well: quotes come first. */
-static void truth_words_want_quotes(void **state)
+TEST(truth_words_want_quotes)
 {
-    (void)state;
     _cleanup_(freep) char *got = parse("pservers: [no]");
     static const char expected[] =
         "  fix: put quotes around it to make it a string, or write true or false for a boolean\n";
@@ -129,9 +117,8 @@ static void truth_words_want_quotes(void **state)
     }
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
-    (void)state;
     static const struct {
         const char *yaml, *expected;
     } rows[] = {
@@ -173,16 +160,14 @@ static void refuses(void **state)
     }
 }
 
-static void finds_all_at_once(void **state)
+TEST(finds_all_at_once)
 {
-    (void)state;
     _cleanup_(freep) char *got = parse("a: no\nb: 012\na: 1e3\n");
     assert_true(str_has_suffix(got, "\n4 errors in f\n"));
 }
 
-static void limits_hold(void **state)
+TEST(limits_hold)
 {
-    (void)state;
     struct tree_limits small = {.bytes = 60, .nodes = 7, .depth = 3};
     static const struct {
         const char *yaml, *expected;
@@ -206,9 +191,8 @@ static void limits_hold(void **state)
     }
 }
 
-static void aliases_are_paid_for_by_the_byte(void **state)
+TEST(aliases_are_paid_for_by_the_byte)
 {
-    (void)state;
     static const struct tree_limits small = {.bytes = 60, .nodes = 100, .depth = 3};
     static const char five[] = "[&a x12345678901234567890123456789012345,*a,*a,*a,*a]";
     static const char seven[] = "[&a x12345678901234567890123456789012345,*a,*a,*a,*a,*a,*a]";
@@ -219,9 +203,8 @@ static void aliases_are_paid_for_by_the_byte(void **state)
         strstr(bad, "error: [6]: the file has more than 240 bytes with its aliases expanded"));
 }
 
-static void a_map_has_at_most_1000_keys(void **state)
+TEST(a_map_has_at_most_1000_keys)
 {
-    (void)state;
     struct buf text = BUF_INIT;
     for (int i = 0; i <= 1000; i++) {
         buf_printf(&text, "k%d: 1\n", i);
@@ -231,9 +214,8 @@ static void a_map_has_at_most_1000_keys(void **state)
     assert_non_null(strstr(got, "f:1001:1: error: k1000: the map has more than 1000 keys"));
 }
 
-static void keeps_places(void **state)
+TEST(keeps_places)
 {
-    (void)state;
     static const char text[] = "a: 1\nb:\n  - \xc3\xa9: x\n    c: *y\n";
     _cleanup_(freep) char *with_anchor = xasprintf("z: &y {d: 1}\n%s", text);
     struct node *root;
@@ -254,9 +236,8 @@ static void keeps_places(void **state)
 }
 
 /* A path as errors print it leads back to its node, or to the last one on the way. */
-static void paths_lead_to_nodes(void **state)
+TEST(paths_lead_to_nodes)
 {
-    (void)state;
     static const char text[] = "a: 1\nb:\n- c: 2\n  d.e/f: {g: 3}\n- [4,\n   5]\n";
     static const struct {
         const char *path;
@@ -283,9 +264,8 @@ static void paths_lead_to_nodes(void **state)
     tree_free(root);
 }
 
-static void trees_can_be_changed(void **state)
+TEST(trees_can_be_changed)
 {
-    (void)state;
     static const char text[] = "{a: 1, b: [1, 2, 3], c: x}";
     struct node *root;
     struct diags diags = {0};
@@ -306,22 +286,4 @@ static void trees_can_be_changed(void **state)
     json_decref(json);
     tree_free(copy);
     tree_free(root);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_scalars_are_what_kubernetes_takes_them_for),
-        cmocka_unit_test(traps_are_errors),
-        cmocka_unit_test(truth_words_want_quotes),
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(finds_all_at_once),
-        cmocka_unit_test(limits_hold),
-        cmocka_unit_test(aliases_are_paid_for_by_the_byte),
-        cmocka_unit_test(a_map_has_at_most_1000_keys),
-        cmocka_unit_test(keeps_places),
-        cmocka_unit_test(paths_lead_to_nodes),
-        cmocka_unit_test(trees_can_be_changed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
