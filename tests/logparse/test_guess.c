@@ -1,17 +1,8 @@
 /* Which rule that ships reads an output. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "logparse/guess.h"
 
 #include <math.h>
-#include <string.h>
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* clang-format off */
 static const struct {
@@ -40,9 +31,8 @@ static const struct {
 };
 /* clang-format on */
 
-static void each_log_has_its_rule(void **state)
+TEST(each_log_has_its_rule)
 {
-    (void)state;
     static const struct log_parser_params who = {
         .role = ROLE_WORKER, .batch_size = 32, .warmup_steps = 100};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -56,10 +46,4 @@ static void each_log_has_its_rule(void **state)
             assert_true(fabs(guess.rate - rows[i].rate) < 1e-5 * rows[i].rate);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_log_has_its_rule)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

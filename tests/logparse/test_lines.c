@@ -1,18 +1,8 @@
 /* Bytes to lines, however they are cut. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "logparse/lines.h"
 
-#include <string.h>
-
 #include "base/mem.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static void on_line(void *ctx, const char *line, size_t len)
 {
@@ -39,9 +29,8 @@ static char *split(const char *text, size_t len, size_t piece)
     return buf_take(&out);
 }
 
-static void lines_are_split_and_cleaned(void **state)
+TEST(lines_are_split_and_cleaned)
 {
-    (void)state;
     static const struct {
         const char *name, *text, *lines;
         size_t len; /* 0: strlen */
@@ -73,9 +62,8 @@ static void lines_are_split_and_cleaned(void **state)
     }
 }
 
-static void long_lines_are_cut(void **state)
+TEST(long_lines_are_cut)
 {
-    (void)state;
     const size_t len = 3 * LOG_LINE_MAX;
     char *text = xmalloc(len + 3);
     memset(text, 'x', len);
@@ -99,9 +87,8 @@ static void long_lines_are_cut(void **state)
     free(text);
 }
 
-static void prefixes(void **state)
+TEST(prefixes)
 {
-    (void)state;
     static const struct {
         const char *line;
         size_t len;
@@ -133,14 +120,4 @@ static void prefixes(void **state)
         assert_int_equal(log_prefix_len(rows[i].line, strlen(rows[i].line), &rank), rows[i].len);
         assert_int_equal(rank, rows[i].rank);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_split_and_cleaned),
-        cmocka_unit_test(long_lines_are_cut),
-        cmocka_unit_test(prefixes),
-    };
-    return cmocka_run_group_tests_name("logparse/lines", tests, NULL, NULL);
 }

@@ -1,23 +1,11 @@
 /* Numbers, durations and dates as programs print them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "logparse/number.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void numbers(void **state)
+TEST(numbers)
 {
-    (void)state;
     static const struct {
         const char *text;
         double value;
@@ -59,9 +47,8 @@ static void numbers(void **state)
 }
 
 /* The short way of reading gives the bits of strtod. */
-static void short_numbers_are_exact(void **state)
+TEST(short_numbers_are_exact)
 {
-    (void)state;
     for (unsigned i = 0; i < 200000; i++) {
         char text[32];
         const unsigned digits = i * 2654435761U;
@@ -72,9 +59,8 @@ static void short_numbers_are_exact(void **state)
     }
 }
 
-static void clocks(void **state)
+TEST(clocks)
 {
-    (void)state;
     double s;
     assert_true(log_clock("1:02:03.5", 9, &s) && s == 3723.5);
     assert_true(log_clock("02:03", 5, &s) && s == 123);
@@ -84,9 +70,8 @@ static void clocks(void **state)
     }
 }
 
-static void stamps(void **state)
+TEST(stamps)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t unix_ms; /* as `date -ud TEXT +%s%3N` says */
@@ -124,15 +109,4 @@ static void stamps(void **state)
         print_message("# wrong '%s'\n", wrong[i]);
         assert_false(log_stamp_read(wrong[i], strlen(wrong[i]), &stamp));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(short_numbers_are_exact),
-        cmocka_unit_test(clocks),
-        cmocka_unit_test(stamps),
-    };
-    return cmocka_run_group_tests_name("logparse/number", tests, NULL, NULL);
 }

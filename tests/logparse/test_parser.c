@@ -1,22 +1,12 @@
 /* The stream parser: warm-up, how figures become one, ranks, time stamps, and what is said when there is
  * no figure. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "logparse/parser.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define S INT64_C(1000000000)
 
 static struct log_rule *rule_of(const char *lines)
@@ -106,9 +96,8 @@ static void check_result(const struct row *row, const struct log_parser *p)
 }
 
 /* However the bytes are cut. */
-static void figures_become_one(void **state)
+TEST(figures_become_one)
 {
-    (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         struct log_rule *rule = rule_of(rows[i].lines);
@@ -128,9 +117,8 @@ static void figures_become_one(void **state)
 }
 
 /* Lines without a stamp of their own have that of their arrival. */
-static void arrival_counts(void **state)
+TEST(arrival_counts)
 {
-    (void)state;
     struct log_rule *rule = rule_of("- {kind: Step, pattern: 'step (?<step>) loss (?<loss>)'}\n");
     const struct row row = {.batch = 32};
     struct log_parser *p = parser_of(&row, rule);
@@ -150,9 +138,8 @@ static void arrival_counts(void **state)
 
 /* ---- no figure ---- */
 
-static void why_there_is_no_figure(void **state)
+TEST(why_there_is_no_figure)
 {
-    (void)state;
     static const struct {
         const char *name, *lines, *log, *said;
         int64_t warmup;
@@ -211,9 +198,8 @@ static void why_there_is_no_figure(void **state)
 }
 
 /* A summary keeps the quotient to six digits, whether the log counts or not. */
-static void summaries(void **state)
+TEST(summaries)
 {
-    (void)state;
     static const double rates[] = {1e-9, 0.0000266, 0.5, 1, 123.4, 1e6, 123456789, 1e15};
     static const double units[] = {NAN, 1, 5e6, 8e15};
     for (size_t k = 0; k < N_ROWS(rates) * N_ROWS(units); k++) {
@@ -251,9 +237,8 @@ static void summaries(void **state)
     "- {kind: Info, pattern: '^(?<stamp>) test (?<accuracy>)'}\n"
 
 /* Evaluations and their times. A '@N' in a log is no text: what follows comes N seconds after the begin. */
-static void evaluations_have_times(void **state)
+TEST(evaluations_have_times)
 {
-    (void)state;
     static const struct {
         const char *name, *rule, *log;
         uint32_t n;
@@ -364,9 +349,8 @@ static void evaluations_have_times(void **state)
 }
 
 /* A median over more lines than are kept, and more steps than are kept. */
-static void long_logs_stay_small(void **state)
+TEST(long_logs_stay_small)
 {
-    (void)state;
     struct log_rule *rule =
         rule_of("- {kind: Step, aggregate: Median, unit: steps, pattern: '^(?<rate>) img/s'}\n");
     const struct row row = {0};
@@ -383,14 +367,4 @@ static void long_logs_stay_small(void **state)
     assert_int_equal(r.n_step_ns, 0);
     log_parser_free(p);
     log_rule_free(rule);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_become_one),     cmocka_unit_test(arrival_counts),
-        cmocka_unit_test(why_there_is_no_figure), cmocka_unit_test(summaries),
-        cmocka_unit_test(long_logs_stay_small),   cmocka_unit_test(evaluations_have_times),
-    };
-    return cmocka_run_group_tests_name("logparse/parser", tests, NULL, NULL);
 }

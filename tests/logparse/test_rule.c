@@ -1,20 +1,9 @@
 /* Rules out of YAML: what they become, and every problem with its place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "logparse/rule.h"
 
-#include <string.h>
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void a_rule_and_its_defaults(void **state)
+TEST(a_rule_and_its_defaults)
 {
-    (void)state;
     static const char text[] = "name: mine\n"
                                "lines:\n"
                                "- kind: Step\n"
@@ -54,9 +43,8 @@ static void a_rule_and_its_defaults(void **state)
 #define HEAD "name: mine\nlines:\n"
 #define GOOD "- {kind: Step, pattern: '(?<rate>) x'}\n"
 
-static void every_problem_has_its_place(void **state)
+TEST(every_problem_has_its_place)
 {
-    (void)state;
     static const struct {
         const char *text, *said;
     } rows[] = {
@@ -106,13 +94,4 @@ static void every_problem_has_its_place(void **state)
         buf_done(&out);
         diags_done(&diags);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rule_and_its_defaults),
-        cmocka_unit_test(every_problem_has_its_place),
-    };
-    return cmocka_run_group_tests_name("logparse/rule", tests, NULL, NULL);
 }

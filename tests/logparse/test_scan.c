@@ -1,22 +1,11 @@
 /* The two walks over a pattern's text, and what compiling makes of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "logparse/scan.h"
-
-#include <string.h>
 
 #include "logparse/pattern.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void literals(void **state)
+TEST(literals)
 {
-    (void)state;
     static const struct {
         const char *pattern, *literals; /* each with a '|' behind it */
     } rows[] = {
@@ -63,9 +52,8 @@ static void literals(void **state)
     }
 }
 
-static void filled_groups(void **state)
+TEST(filled_groups)
 {
-    (void)state;
     struct buf out = BUF_INIT;
     scan_fill_groups("a(?<epoch>)b\\(?<step>)[(?<rate>)](?<loss>x)(?<other>)", &out);
     assert_string_equal(buf_cstr(&out),
@@ -79,9 +67,8 @@ static void filled_groups(void **state)
     assert_int_equal(scan_written_offset("a(?<epoch>)x", 11 + body), 11);
 }
 
-static void patterns(void **state)
+TEST(patterns)
 {
-    (void)state;
     static const struct {
         const char *pattern, *why;
         size_t offset;
@@ -111,9 +98,8 @@ static void patterns(void **state)
 }
 
 /* What would run for hours is given up. */
-static void a_bad_pattern_is_given_up(void **state)
+TEST(a_bad_pattern_is_given_up)
 {
-    (void)state;
     struct log_pattern *p;
     struct err err;
     size_t offset;
@@ -128,15 +114,4 @@ static void a_bad_pattern_is_given_up(void **state)
     assert_int_equal(match.len[LOG_RATE], 1);
     log_matcher_free(m);
     log_pattern_free(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(literals),
-        cmocka_unit_test(filled_groups),
-        cmocka_unit_test(patterns),
-        cmocka_unit_test(a_bad_pattern_is_given_up),
-    };
-    return cmocka_run_group_tests_name("logparse/scan", tests, NULL, NULL);
 }

@@ -1,21 +1,13 @@
 /* The rules that ship, on lines of the programs that they are for: which number each line must give.
  * Lines are in the form of their sources; where a source gives a format only, the numbers are ours. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "logparse/shipped.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "logparse/parser.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define NONE NAN
 #define BATCH 32 /* of the definition */
 
@@ -207,9 +199,8 @@ static const struct line_row lines[] = {
 };
 /* clang-format on */
 
-static void each_line_gives_its_number(void **state)
+TEST(each_line_gives_its_number)
 {
-    (void)state;
     for (size_t i = 0; i < N_ROWS(lines); i++) {
         const struct line_row *row = &lines[i];
         print_message("# %s: %s\n", row->rule, row->line);
@@ -324,9 +315,8 @@ static const struct log_row logs[] = {
 };
 /* clang-format on */
 
-static void each_log_gives_its_result(void **state)
+TEST(each_log_gives_its_result)
 {
-    (void)state;
     for (size_t i = 0; i < N_ROWS(logs); i++) {
         const struct log_row *row = &logs[i];
         print_message("# %s\n", row->name);
@@ -352,9 +342,8 @@ static void each_log_gives_its_result(void **state)
 }
 
 /* Lines of these programs that are no figures. */
-static void other_lines_give_nothing(void **state)
+TEST(other_lines_give_nothing)
 {
-    (void)state;
     static const char *const others[] = {
         "-----------  Configuration Arguments -----------",
         "learning_rate: 0.001",
@@ -421,9 +410,8 @@ static void other_lines_give_nothing(void **state)
     }
 }
 
-static void names(void **state)
+TEST(names)
 {
-    (void)state;
     for (size_t i = 0; i < log_shipped_count; i++) {
         struct log_rule *rule = log_shipped_load(log_shipped[i].name);
         assert_non_null(rule);
@@ -433,15 +421,4 @@ static void names(void **state)
     }
     assert_null(log_shipped_load("torch"));
     assert_string_equal(log_shipped_suggest("torch-dpd"), "torch-ddp");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_line_gives_its_number),
-        cmocka_unit_test(each_log_gives_its_result),
-        cmocka_unit_test(other_lines_give_nothing),
-        cmocka_unit_test(names),
-    };
-    return cmocka_run_group_tests_name("logparse/shipped", tests, NULL, NULL);
 }

@@ -1,19 +1,11 @@
 /* A rule made from a line of anybody's log: what it reads in that very line, and lines that are none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "logparse/suggest.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "logparse/advice.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define BATCH 32
 
 /* clang-format off */
@@ -72,9 +64,8 @@ static const struct {
 static const struct log_parser_params who = {
     .role = ROLE_TRAINER, .batch_size = BATCH, .warmup_steps = 100};
 
-static void each_line_gives_its_rule(void **state)
+TEST(each_line_gives_its_rule)
 {
-    (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# %s\n", rows[i].line);
         struct log_suggestion s;
@@ -93,9 +84,8 @@ static void each_line_gives_its_rule(void **state)
 }
 
 /* Of many lines, the one that says most; of equal ones the last. */
-static void the_best_line_of_a_log(void **state)
+TEST(the_best_line_of_a_log)
 {
-    (void)state;
     static const char log[] =
         "loading 100 files\nstep 1: 0.50 s\nstep 2 took 0.25 s, 100 things/s\n"
         "step 3 took 0.25 s, 300 things/s\n4 things/s\nbye\n";
@@ -110,9 +100,8 @@ static void the_best_line_of_a_log(void **state)
     buf_done(&out);
 }
 
-static void advice(void **state)
+TEST(advice)
 {
-    (void)state;
     static const struct {
         const char *name, *log, *said;
     } logs[] = {
@@ -151,9 +140,8 @@ static void advice(void **state)
 }
 
 /* A long output is looked at from its end, from the beginning of a line. */
-static void a_long_output(void **state)
+TEST(a_long_output)
 {
-    (void)state;
     struct buf log = BUF_INIT, out = BUF_INIT;
     while (log.len < 2 * LOG_ADVICE_BYTES) {
         buf_puts(&log, "123.4 images/sec\n");
@@ -164,15 +152,4 @@ static void a_long_output(void **state)
                         "of this output; write in the system:\n  log: torch-ddp\n");
     buf_done(&log);
     buf_done(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_line_gives_its_rule),
-        cmocka_unit_test(the_best_line_of_a_log),
-        cmocka_unit_test(advice),
-        cmocka_unit_test(a_long_output),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
