@@ -1,22 +1,13 @@
 /* Sets out of YAML: what they become, and every problem with its place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "reference/reference.h"
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "reference/derive.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 #define HEAD "name: mine\ntitle: T\nyear: 2020\nmodel: M\nsources:\n- {id: s, title: S}\ntables:\n"
 #define TABLE                                                                                      \
@@ -36,9 +27,8 @@ static struct reference *load(const char *text)
     return r;
 }
 
-static void a_set_and_its_defaults(void **state)
+TEST(a_set_and_its_defaults)
 {
-    (void)state;
     struct reference *r =
         load(HEAD TABLE COLUMNS "  at: {batch_size: 32}\n  baseline: {column: 1}\n"
                                 "  efficiency: Columns\n" ROW
@@ -60,9 +50,8 @@ static void a_set_and_its_defaults(void **state)
     reference_free(r);
 }
 
-static void times_divide_the_other_way(void **state)
+TEST(times_divide_the_other_way)
 {
-    (void)state;
     struct reference *r =
         load(HEAD TABLE COLUMNS "  measure: Time\n  baseline: {column: 1}\n  efficiency: Columns\n"
                                 "  priceIndex: true\n  median: {}\n"
@@ -78,9 +67,8 @@ static void times_divide_the_other_way(void **state)
 }
 
 /* A figure stands for all that round to it. */
-static void what_rounds_to_it_is_right(void **state)
+TEST(what_rounds_to_it_is_right)
 {
-    (void)state;
     reference_free(load(HEAD TABLE COLUMNS
                         "  measure: Ratio\n  priceIndex: true\n  rows:\n"
                         "  - {name: a, digits: 2, values: [1, 0.66, 0.98],"
@@ -93,9 +81,8 @@ static void what_rounds_to_it_is_right(void **state)
     assert_int_equal(reference_decimals(7, -1), 0);
 }
 
-static void every_problem_has_its_place(void **state)
+TEST(every_problem_has_its_place)
 {
-    (void)state;
     static const struct {
         const char *text, *said;
     } rows[] = {
@@ -149,15 +136,4 @@ static void every_problem_has_its_place(void **state)
         buf_done(&out);
         diags_done(&diags);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_set_and_its_defaults),
-        cmocka_unit_test(times_divide_the_other_way),
-        cmocka_unit_test(what_rounds_to_it_is_right),
-        cmocka_unit_test(every_problem_has_its_place),
-    };
-    return cmocka_run_group_tests_name("reference/read", tests, NULL, NULL);
 }

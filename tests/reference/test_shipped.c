@@ -1,16 +1,8 @@
 /* The sets that ship: each is read, and what the sources derived follows from their figures. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "reference/shipped.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "reference/check.h"
@@ -27,9 +19,8 @@ static const struct reference_table *table_of(const struct reference *r, const c
     return NULL;
 }
 
-static void each_is_read(void **state)
+TEST(each_is_read)
 {
-    (void)state;
     size_t n_figures = 0;
     struct buf problems = BUF_INIT;
     assert_true(reference_shipped_count >= 10);
@@ -65,9 +56,8 @@ static void each_is_read(void **state)
     assert_string_equal(reference_shipped_suggest("tf-shet-2017"), "tf-sheet-2017");
 }
 
-static void eight_percentages_of_vgg16(void **state)
+TEST(eight_percentages_of_vgg16)
 {
-    (void)state;
     static const double printed[2][4] = {{78.64, 77.47, 62.44, 60.89},
                                          {92.85, 75.93, 60.60, 59.20}};
     struct reference *r = reference_shipped_load("paddle-vgg16-cpu-2018");
@@ -90,9 +80,8 @@ static void eight_percentages_of_vgg16(void **state)
     reference_free(r);
 }
 
-static void medians_of_the_sheet(void **state)
+TEST(medians_of_the_sheet)
 {
-    (void)state;
     static const double right[] = {100, 96.36, 96.04, 93.03};
     struct reference *r = reference_shipped_load("tf-sheet-2017");
     const struct reference_table *t = table_of(r, "throughput");
@@ -114,9 +103,8 @@ static void medians_of_the_sheet(void **state)
     reference_free(r);
 }
 
-static void a_cost_is_60_times_too_high(void **state)
+TEST(a_cost_is_60_times_too_high)
 {
-    (void)state;
     struct reference *r = reference_shipped_load("mlbench-charts-2019");
     const struct reference_table *t = table_of(r, "1a-baselines");
     assert_true(fabs(reference_derive(r, t, REFERENCE_COST, 0, 0).value - 0.0655) < 5e-5);
@@ -126,9 +114,8 @@ static void a_cost_is_60_times_too_high(void **state)
     reference_free(r);
 }
 
-static void price_indices(void **state)
+TEST(price_indices)
 {
-    (void)state;
     struct reference *r = reference_shipped_load("mlbench-raw-2021");
     const struct reference_table *t = table_of(r, "tasks-4");
     static const double right[2][5] = {{1, 0.66, 0.78, 1.16, 2.08}, {1, 0.93, 0.73, 1.00, 1.83}};
@@ -139,14 +126,4 @@ static void price_indices(void **state)
         }
     }
     reference_free(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_is_read),         cmocka_unit_test(eight_percentages_of_vgg16),
-        cmocka_unit_test(medians_of_the_sheet), cmocka_unit_test(a_cost_is_60_times_too_high),
-        cmocka_unit_test(price_indices),
-    };
-    return cmocka_run_group_tests_name("reference/shipped", tests, NULL, NULL);
 }
