@@ -1,22 +1,12 @@
 /* The environment of made-up machines: cgroup v2 and v1, in and out of containers, and none at all. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "tests/test.h"
 #include "host/host.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX_FILES 8
 
 struct machine {
@@ -130,9 +120,8 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
     return remove(path);
 }
 
-static void machines(void **state)
+TEST(machines)
 {
-    (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         char root[] = "/tmp/benchd-host-XXXXXX";
         assert_non_null(mkdtemp(root));
@@ -164,9 +153,8 @@ static void machines(void **state)
     }
 }
 
-static void between_two_looks(void **state)
+TEST(between_two_looks)
 {
-    (void)state;
     static const struct {
         struct host_cpu_time begin, end, want;
     } looks[] = {
@@ -181,9 +169,8 @@ static void between_two_looks(void **state)
     }
 }
 
-static void digest_and_memory(void **state)
+TEST(digest_and_memory)
 {
-    (void)state;
     json_t *a = json_pack("{s:s, s:i}", "model", "x", "seed", 1);
     json_t *b = json_pack("{s:i, s:s}", "seed", 1, "model", "x");
     char da[65], db[65];
@@ -198,9 +185,8 @@ static void digest_and_memory(void **state)
 }
 
 /* What is aside of the training is no part of its peak. */
-static void forgotten_peak(void **state)
+TEST(forgotten_peak)
 {
-    (void)state;
     const size_t aside = (size_t)256 << 20;
     char *p = mmap(NULL, aside, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(p != MAP_FAILED);
@@ -210,15 +196,4 @@ static void forgotten_peak(void **state)
     assert_true(with_bytes > aside);
     host_forget_max_rss();
     assert_true(host_max_rss_bytes() < with_bytes - aside / 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(machines),
-        cmocka_unit_test(between_two_looks),
-        cmocka_unit_test(digest_and_memory),
-        cmocka_unit_test(forgotten_peak),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

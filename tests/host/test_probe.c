@@ -1,16 +1,8 @@
 /* The probe of the machine: what it costs, where it stops, and what it says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/test.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "host/probe.h"
@@ -18,9 +10,8 @@
 #define S_NS 1e9
 
 /* CPU time, so that a busy machine does not matter: what a replica spends on both of its probes. */
-static void two_cost_less_than_half_a_second(void **state)
+TEST(two_cost_less_than_half_a_second)
 {
-    (void)state;
     const struct probe_limits limits = probe_limits_of("");
     assert_true(2 * (limits.spin_ns + limits.copy_ns) < (int64_t)(S_NS / 2));
     assert_true(limits.copy_bytes <= PROBE_COPY_MAX_BYTES);
@@ -37,9 +28,8 @@ static void two_cost_less_than_half_a_second(void **state)
 }
 
 /* With time enough there is a figure for both, on a busy machine too. */
-static void both_figures(void **state)
+TEST(both_figures)
 {
-    (void)state;
     struct noise_probe p = {0};
     const struct probe_limits limits = {(int64_t)(60 * S_NS), (int64_t)(60 * S_NS),
                                         PROBE_COPY_MIN_BYTES};
@@ -49,9 +39,8 @@ static void both_figures(void **state)
 }
 
 /* A machine that does not get on: each part ends with its time, whatever is left. */
-static void no_part_outlasts_its_time(void **state)
+TEST(no_part_outlasts_its_time)
 {
-    (void)state;
     const struct probe_limits limits = {
         .spin_ns = 0, .copy_ns = 0, .copy_bytes = (size_t)512 << 20};
     struct noise_probe p = {1, 1};
@@ -63,9 +52,8 @@ static void no_part_outlasts_its_time(void **state)
 
 /* A piece that was interrupted for longer than the whole probe may take is not the figure: others follow it. On a
  * busy machine one try may be interrupted more often than it can tell. */
-static void one_piece_is_no_clock(void **state)
+TEST(one_piece_is_no_clock)
 {
-    (void)state;
     const struct probe_limits limits = {.spin_ns = 0, .copy_ns = 0, .copy_bytes = 100};
     double most = 0;
     for (int i = 0; i < 20; i++) {
@@ -79,9 +67,8 @@ static void one_piece_is_no_clock(void **state)
     assert_true(most > 2 * (1 << 16)); /* of three pieces */
 }
 
-static void nothing_to_copy(void **state)
+TEST(nothing_to_copy)
 {
-    (void)state;
     const struct probe_limits limits = {.spin_ns = 1000, .copy_ns = 1000, .copy_bytes = 100};
     struct noise_probe p = {1, 1};
     probe_run(&limits, &p);
@@ -89,9 +76,8 @@ static void nothing_to_copy(void **state)
 }
 
 /* A container with little memory is not killed for the probe. */
-static void little_memory(void **state)
+TEST(little_memory)
 {
-    (void)state;
     char root[] = "/tmp/benchd-probe-XXXXXX";
     assert_non_null(mkdtemp(root));
     const char *const folders[] = {"sys", "sys/fs", "sys/fs/cgroup"};
@@ -111,17 +97,4 @@ static void little_memory(void **state)
         assert_int_equal(rmdir(folder), 0);
     }
     assert_int_equal(rmdir(root), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_cost_less_than_half_a_second),
-        cmocka_unit_test(both_figures),
-        cmocka_unit_test(no_part_outlasts_its_time),
-        cmocka_unit_test(one_piece_is_no_clock),
-        cmocka_unit_test(nothing_to_copy),
-        cmocka_unit_test(little_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

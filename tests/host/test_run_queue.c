@@ -1,28 +1,18 @@
 /* How long threads ran and waited: made-up processes, and this one beside a program that takes its CPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <ftw.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/test.h"
 #include "base/clock.h"
 #include "host/run_queue.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX_THREADS 4
 #define MS INT64_C(1000000)
 
@@ -68,9 +58,8 @@ static void look_at(const struct thread_file *files, struct run_queue_look *look
     assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-static void made_up(void **state)
+TEST(made_up)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct thread_file begin[MAX_THREADS], end[MAX_THREADS];
@@ -145,9 +134,8 @@ static void *run_a_little(void *unused)
     return unused;
 }
 
-static void threads_of_this_process(void **state)
+TEST(threads_of_this_process)
 {
-    (void)state;
     skip_without_counts();
     struct run_queue_look before = {0}, with = {0}, after = {0};
     pthread_t thread;
@@ -179,9 +167,8 @@ static _Noreturn void compete(int ready_fd)
 }
 
 /* Two that never sleep share one CPU, so each waits while the other runs, however loaded the machine is. */
-static void another_program_has_the_cpu(void **state)
+TEST(another_program_has_the_cpu)
 {
-    (void)state;
     skip_without_counts();
     cpu_set_t all, one;
     assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
@@ -219,14 +206,4 @@ static void another_program_has_the_cpu(void **state)
     (void)close(fds[1]);
     run_queue_look_done(&begin);
     run_queue_look_done(&end);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(made_up),
-        cmocka_unit_test(threads_of_this_process),
-        cmocka_unit_test(another_program_has_the_cpu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
