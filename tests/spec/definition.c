@@ -1,15 +1,6 @@
 /* Helpers for tests that need a definition, see definition.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "definition.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"

@@ -1,20 +1,10 @@
 /* --systems: what only the systems used that are left out is left out, too, and nothing else. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "definition.h"
-
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "spec/spec_load.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Parameter servers, AllReduce, and one trainer alone; `rest`: the sweep and what depends on it. Owned. */
 static char *compose(const char *rest)
@@ -53,9 +43,8 @@ static char *part(const struct spec *spec, const char *name)
 #define JUST_TRAINERS "{\"grid\":{\"trainers\":[1,4]}}"
 #define OF_WORKERS "{\"worker\":{\"replicas\":{\"from\":\"trainers\"}}}"
 
-static void what_only_others_used_is_gone(void **state)
+TEST(what_only_others_used_is_gone)
 {
-    (void)state;
     static const struct {
         const char *systems, *rest, *name, *expected;
     } rows[] = {
@@ -118,9 +107,8 @@ static void what_only_others_used_is_gone(void **state)
 }
 
 /* What was wrong before stays an error: a role that no system of the definition ever used. */
-static void a_mistake_is_not_hidden(void **state)
+TEST(a_mistake_is_not_hidden)
 {
-    (void)state;
     static const struct {
         const char *systems, *rest, *error;
     } rows[] = {
@@ -140,13 +128,4 @@ static void a_mistake_is_not_hidden(void **state)
             fail_msg("expected '%s', got\n%s", rows[i].error, errors);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_only_others_used_is_gone),
-        cmocka_unit_test(a_mistake_is_not_hidden),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

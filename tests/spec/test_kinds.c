@@ -1,16 +1,7 @@
 /* Whatever stands in a definition in the place of a value of another kind is an error with a place, or is as good: nothing
  * reads a list as a map, or a text that is none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "definition.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #include <jansson.h>
 
@@ -25,7 +16,6 @@ static const struct spec_overrides ways[] = {
     {.local = true},
     {.local = true, .systems = "w", .sets = sets, .n_sets = 1, .steps = 3, .repeats = 2},
 };
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /* As every program writes a definition that it has changed. */
 static json_t *read_definition(const char *text)
@@ -45,7 +35,7 @@ static size_t load(const json_t *definition)
 {
     _cleanup_(freep) char *text = json_dumps(definition, 0);
     size_t n_refused = 0;
-    for (size_t i = 0; i < N(ways); i++) {
+    for (size_t i = 0; i < N_ROWS(ways); i++) {
         _cleanup_(freep) char *errors = definition_errors(text, &ways[i]);
         n_refused += errors[0] != '\0';
     }
@@ -70,7 +60,7 @@ static size_t try_at(json_t *root, json_t *parent, const char *key, size_t at)
 {
     json_t *own = json_incref(get(parent, key, at));
     size_t n_refused = 0;
-    for (size_t i = 0; i < N(values); i++) {
+    for (size_t i = 0; i < N_ROWS(values); i++) {
         json_t *other = json_loads(values[i], JSON_DECODE_ANY, NULL);
         put(parent, key, at, other);
         n_refused += load(root);
@@ -123,9 +113,8 @@ static const char head[] = "apiVersion: benchd.io/v1alpha1\n"
                            "  roles: {pserver: {replicas: {from: pservers}}, trainer: {replicas: "
                            "{from: trainers}}}\n";
 
-static void of_a_grid(void **state)
+TEST(of_a_grid)
 {
-    (void)state;
     _cleanup_(freep) char *text = xasprintf(
         "%s  sweep: {grid: {pservers: [1, 2], trainers: [1, 2]}, exclude: [{trainers: 2}]}\n"
         "  local: {sweep: {grid: {trainers: [1, 2, 3]}}, measure: {steps: 2}, repeats: {min: 1}}\n"
@@ -134,9 +123,8 @@ static void of_a_grid(void **state)
     try_all(text, 900);
 }
 
-static void of_a_list_of_points(void **state)
+TEST(of_a_list_of_points)
 {
-    (void)state;
     _cleanup_(freep) char *text =
         xasprintf("%s  sweep: {points: [{pservers: 1, trainers: 2}, {pservers: 2, trainers: 2}]}\n"
                   "  local: {sweep: {points: [{pservers: 1, trainers: 1}]}}\n"
@@ -145,9 +133,8 @@ static void of_a_list_of_points(void **state)
     try_all(text, 900);
 }
 
-static void of_a_zip(void **state)
+TEST(of_a_zip)
 {
-    (void)state;
     _cleanup_(freep) char *text = xasprintf(
         "%s  sweep: {zip: {pservers: [1, 2], trainers: [1, 2]}, exclude: [{trainers: 2}]}\n"
         "  parameters: [{name: cpu, targets: [{roles: [trainer], env: [CPU]}]}]\n"
@@ -158,9 +145,8 @@ static void of_a_zip(void **state)
 }
 
 /* Two systems, one of them somebody else's, with all that such a one may say. */
-static void of_systems(void **state)
+TEST(of_systems)
 {
-    (void)state;
     static const char text[] =
         "apiVersion: benchd.io/v1alpha1\n"
         "kind: Benchmark\n"
@@ -184,15 +170,4 @@ static void of_systems(void **state)
         "env: [{name: V, value: v}], resources: {limits: {cpu: 1}}}]}}}}\n"
         "  repeats: {min: 3, max: 4, stopWhen: {relativeHalfWidth: 0.02}}\n";
     try_all(text, 1500);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_a_grid),
-        cmocka_unit_test(of_a_list_of_points),
-        cmocka_unit_test(of_a_zip),
-        cmocka_unit_test(of_systems),
-    };
-    return cmocka_run_group_tests_name("spec/kinds", tests, NULL, NULL);
 }

@@ -1,16 +1,6 @@
 /* spec.systems[].log: a name, a rule, or an error with its place; and what a replica's parser gets. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "spec/log_rule.h"
-
-#include <string.h>
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The rule of {name: x, log: ...}; what is said goes to `said`. */
 static struct log_rule *read_log(const char *text, struct buf *said)
@@ -31,9 +21,8 @@ static struct log_rule *read_log(const char *text, struct buf *said)
     return rule;
 }
 
-static void names_and_rules(void **state)
+TEST(names_and_rules)
 {
-    (void)state;
     static const struct {
         const char *text, *name, *said;
     } rows[] = {
@@ -70,10 +59,4 @@ static void names_and_rules(void **state)
         log_rule_free(rule);
         buf_done(&said);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names_and_rules)};
-    return cmocka_run_group_tests_name("spec/log_rule", tests, NULL, NULL);
 }

@@ -1,20 +1,11 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "definition.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "spec/order.h"
 #include "spec/run_def.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static const char sample_grid[] = "grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}";
 
@@ -52,9 +43,8 @@ static char *expand(const char *text)
     return got;
 }
 
-static void expands(void **state)
+TEST(expands)
 {
-    (void)state;
     static const struct {
         const char *name, *sweep, *baseline, *expected;
     } rows[] = {
@@ -139,9 +129,8 @@ static const char alone[] =
     "  roles: {trainer: {replicas: {%s}}}\n"
     "  measure: {steps: 5}\n";
 
-static void points_without_server_serve_as_their_baseline(void **state)
+TEST(points_without_server_serve_as_their_baseline)
 {
-    (void)state;
     static const struct {
         const char *sweep, *replicas, *expected;
     } rows[] = {
@@ -172,9 +161,8 @@ static void points_without_server_serve_as_their_baseline(void **state)
     }
 }
 
-static void replicas_may_come_from_a_declared_name(void **state)
+TEST(replicas_may_come_from_a_declared_name)
 {
-    (void)state;
     static const struct {
         const char *values, *expected;
     } rows[] = {
@@ -199,9 +187,8 @@ static void replicas_may_come_from_a_declared_name(void **state)
     }
 }
 
-static void the_largest_sweep_is_quick(void **state)
+TEST(the_largest_sweep_is_quick)
 {
-    (void)state;
     struct buf grid = BUF_INIT;
     static const struct {
         const char *name;
@@ -239,9 +226,8 @@ static void put_axis(struct buf *out, const char *name, int from, int to)
 }
 
 /* At most 10,000 points, with the baselines that are added. */
-static void the_limit_counts_added_baselines(void **state)
+TEST(the_limit_counts_added_baselines)
 {
-    (void)state;
     static const struct {
         const char *name;
         int batch_sizes, threads, trainers_from, trainers_to; /* of two systems */
@@ -273,9 +259,8 @@ static void the_limit_counts_added_baselines(void **state)
     }
 }
 
-static void a_baseline_belongs_to_the_system_of_its_point(void **state)
+TEST(a_baseline_belongs_to_the_system_of_its_point)
 {
-    (void)state;
     const char *sweep = strstr(alone, "%s"), *replicas = strstr(sweep + 2, "%s");
     _cleanup_(freep) char *text = xasprintf("%.*strainers: [2, 4]%.*sfrom: trainers%s"
                                             "  baseline: {kind: Point, where: {trainers: 1}}\n",
@@ -290,9 +275,8 @@ static void a_baseline_belongs_to_the_system_of_its_point(void **state)
                              "5* 1: trainers=1 | 0p 1t None b8 t1 -> 5\n");
 }
 
-static void a_run_of_emulated_trainers_is_a_rehearsal(void **state)
+TEST(a_run_of_emulated_trainers_is_a_rehearsal)
 {
-    (void)state;
     static const int64_t cpus[] = {0, 6, 5};
     _cleanup_(freep) char *text = definition_with(
         "batchSize: 64", "batchSize: 64\n    compute: Emulated\n    trace: {layers: [{name: fc1, "
@@ -310,9 +294,8 @@ static void a_run_of_emulated_trainers_is_a_rehearsal(void **state)
 }
 
 /* The link is the workload's, or a value of the sweep in its one form. */
-static void links_are_an_axis(void **state)
+TEST(links_are_an_axis)
 {
-    (void)state;
     _cleanup_(freep) char *fixed =
         definition_with("batchSize: 64", "batchSize: 64\n    link: {rate: 1gbit, delay: 1ms}");
     _cleanup_(freep) char *swept =
@@ -342,9 +325,8 @@ static void links_are_an_axis(void **state)
     spec_free(spec);
 }
 
-static void a_run_is_frozen_with_its_order(void **state)
+TEST(a_run_is_frozen_with_its_order)
 {
-    (void)state;
     static const struct {
         int64_t cpus;
         bool rehearsal;
@@ -368,9 +350,8 @@ static void a_run_is_frozen_with_its_order(void **state)
     run_def_free(NULL);
 }
 
-static void a_run_of_a_wrong_spec_is_refused(void **state)
+TEST(a_run_of_a_wrong_spec_is_refused)
 {
-    (void)state;
     struct run_def_params params = {.name = "n", .uid = "u"};
     struct run_def *def = NULL;
     struct diags diags = {0};
@@ -384,21 +365,4 @@ static void a_run_of_a_wrong_spec_is_refused(void **state)
     assert_int_equal(diags.list.len, 1);
     assert_string_equal(diags.list.items[0].path, "spec.sweep.exclude[0]");
     diags_done(&diags);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(expands),
-        cmocka_unit_test(points_without_server_serve_as_their_baseline),
-        cmocka_unit_test(replicas_may_come_from_a_declared_name),
-        cmocka_unit_test(the_largest_sweep_is_quick),
-        cmocka_unit_test(the_limit_counts_added_baselines),
-        cmocka_unit_test(a_baseline_belongs_to_the_system_of_its_point),
-        cmocka_unit_test(a_run_of_emulated_trainers_is_a_rehearsal),
-        cmocka_unit_test(links_are_an_axis),
-        cmocka_unit_test(a_run_is_frozen_with_its_order),
-        cmocka_unit_test(a_run_of_a_wrong_spec_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

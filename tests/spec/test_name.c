@@ -1,16 +1,9 @@
 /* Which names are valid. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "spec/name.h"
 
-static void rules(void **state)
+TEST(rules)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool is_object, is_sweep;
@@ -37,12 +30,4 @@ static void rules(void **state)
                      sweep_name_is_valid(rows[i].text));
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules),
-    };
-    return cmocka_run_group_tests_name("spec/name", tests, NULL, NULL);
 }

@@ -1,15 +1,6 @@
 /* docs/contracts/golden/order.txt, and what any order must be. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "definition.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "spec/matrix.h"
@@ -32,9 +23,8 @@ static char *describe(unsigned n_points, unsigned repeats, enum order_kind order
     return buf_take(&out);
 }
 
-static void is_what_the_contract_says(void **state)
+TEST(is_what_the_contract_says)
 {
-    (void)state;
     _cleanup_(freep) char *golden = source_file_read("docs/contracts/golden/order.txt");
     struct buf got = BUF_INIT;
     unsigned n = 0;
@@ -56,9 +46,8 @@ static void is_what_the_contract_says(void **state)
     buf_done(&got);
 }
 
-static void every_trial_runs_once(void **state)
+TEST(every_trial_runs_once)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 50; seed++) {
         enum { POINTS = 13, REPEATS = 4 };
         bool seen[POINTS][REPEATS] = {{false}};
@@ -72,9 +61,8 @@ static void every_trial_runs_once(void **state)
 }
 
 /* Each point is equally often first: a chi-squared test with a fixed seed, so never by chance. */
-static void the_first_place_is_fair(void **state)
+TEST(the_first_place_is_fair)
 {
-    (void)state;
     enum { POINTS = 5, REPEATS = 5000 };
     unsigned first[POINTS] = {0};
     struct slot *slots = order_slots(POINTS, REPEATS, ORDER_INTERLEAVED, 1);
@@ -87,14 +75,4 @@ static void the_first_place_is_fair(void **state)
         chi2 += (first[i] - expected) * (first[i] - expected) / expected;
     }
     assert_true(chi2 < 18.47); /* 4 degrees of freedom, p = 0.001 */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_what_the_contract_says),
-        cmocka_unit_test(every_trial_runs_once),
-        cmocka_unit_test(the_first_place_is_fair),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* Profiles: what profile.yaml may say, and what definitions may then ask of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "definition.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -52,9 +45,8 @@ static struct profile *load(const char *text)
     return profile;
 }
 
-static void reads_every_field(void **state)
+TEST(reads_every_field)
 {
-    (void)state;
     struct profile *p = load(good);
     assert_string_equal(p->name, "torch");
     assert_string_equal(p->description, "a peer");
@@ -71,9 +63,8 @@ static void reads_every_field(void **state)
     profile_free(p);
 }
 
-static void refuses_what_is_wrong(void **state)
+TEST(refuses_what_is_wrong)
 {
-    (void)state;
     static const struct {
         const char *name, *from, *to, *expected;
     } rows[] = {
@@ -120,9 +111,8 @@ static void refuses_what_is_wrong(void **state)
     assert_int_equal(n_failed, 0);
 }
 
-static void placing_names_files_and_interpreter(void **state)
+TEST(placing_names_files_and_interpreter)
 {
-    (void)state;
     static const struct {
         const char *interpreter, *expected[4];
     } rows[] = {
@@ -139,9 +129,8 @@ static void placing_names_files_and_interpreter(void **state)
     }
 }
 
-static void placing_makes_paths_of_the_installer(void **state)
+TEST(placing_makes_paths_of_the_installer)
 {
-    (void)state;
     static const struct {
         const char *install, *folder, *expected;
     } rows[] = {
@@ -192,9 +181,8 @@ static char *two_systems(const char *profile, const char *from, const char *to)
     return xasprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
 }
 
-static void a_definition_asks_what_the_profile_has(void **state)
+TEST(a_definition_asks_what_the_profile_has)
 {
-    (void)state;
     static const struct {
         const char *name, *profile, *from, *to, *expected;
     } rows[] = {
@@ -246,9 +234,8 @@ static char *command_of(struct spec *spec_take, uint32_t point)
     return buf_take(&out);
 }
 
-static void each_system_runs_its_own_command(void **state)
+TEST(each_system_runs_its_own_command)
 {
-    (void)state;
     struct profiles profiles = one_profile();
     struct spec_overrides overrides = {.profiles = &profiles};
     _cleanup_(freep) char *text = two_systems("torch", "", "");
@@ -260,9 +247,8 @@ static void each_system_runs_its_own_command(void **state)
 }
 
 /* As a run is gone on with: its stored definition knows no profile, the shell brings them. */
-static void a_stored_definition_gets_its_commands(void **state)
+TEST(a_stored_definition_gets_its_commands)
 {
-    (void)state;
     struct profiles profiles = one_profile(), none = {0};
     struct err err;
     _cleanup_(freep) char *text = two_systems("torch", "", "");
@@ -277,9 +263,8 @@ static void a_stored_definition_gets_its_commands(void **state)
     profiles_done(&profiles);
 }
 
-static void systems_can_be_left_out(void **state)
+TEST(systems_can_be_left_out)
 {
-    (void)state;
     static const struct {
         const char *systems, *first;
         size_t n;
@@ -313,9 +298,8 @@ static void systems_can_be_left_out(void **state)
 }
 
 /* The profiles that are shipped can be read, and have what the shipped definition asks for. */
-static void shipped_profiles_are_good(void **state)
+TEST(shipped_profiles_are_good)
 {
-    (void)state;
     static const char *const names[] = {"paddle", "pytorch", "tensorflow"};
     struct profiles profiles = {0};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -345,21 +329,4 @@ static void shipped_profiles_are_good(void **state)
         spec_free(spec);
     }
     profiles_done(&profiles);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_field),
-        cmocka_unit_test(refuses_what_is_wrong),
-        cmocka_unit_test(placing_names_files_and_interpreter),
-        cmocka_unit_test(placing_makes_paths_of_the_installer),
-        cmocka_unit_test(a_definition_asks_what_the_profile_has),
-        cmocka_unit_test(each_system_runs_its_own_command),
-        cmocka_unit_test(a_stored_definition_gets_its_commands),
-        cmocka_unit_test(systems_can_be_left_out),
-        cmocka_unit_test(shipped_profiles_are_good),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "definition.h"
-
-#include <string.h>
 
 #include <jansson.h>
 
@@ -16,8 +8,6 @@
 #include "spec/profile.h"
 #include "spec/profile_descriptions.h"
 #include "spec/shipped_profiles.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* A gang: two servers with three trainers, or three workers. */
 static char *servers[] = {"10.0.0.1:7164", "[fd00::2]:7165"};
@@ -41,9 +31,8 @@ static struct rendezvous_member member_of(enum role role, uint32_t index)
     };
 }
 
-static void fills_in(void **state)
+TEST(fills_in)
 {
-    (void)state;
     static const struct {
         const char *value;
         enum role role;
@@ -82,9 +71,8 @@ static void fills_in(void **state)
     }
 }
 
-static void not_yet_known_is_empty(void **state)
+TEST(not_yet_known_is_empty)
 {
-    (void)state;
     const struct rendezvous_var var = {.value = (char *)"<${training.host}${training.ports|json}>"};
     struct rendezvous_member member = member_of(ROLE_WORKER, 1);
     member.of_role = no_addresses;
@@ -109,9 +97,8 @@ static struct profile *load(const char *text, const char **ret_errors)
     return profile;
 }
 
-static void refuses_what_it_does_not_know(void **state)
+TEST(refuses_what_it_does_not_know)
 {
-    (void)state;
     static const struct {
         const char *list, *expected;
     } rows[] = {
@@ -171,9 +158,8 @@ static char *variables(const char *profile, const struct rendezvous_member *memb
     return out.data == NULL ? xstrdup("") : buf_take(&out);
 }
 
-static void shipped_profiles_say_what_frameworks_read(void **state)
+TEST(shipped_profiles_say_what_frameworks_read)
 {
-    (void)state;
     static const struct {
         const char *profile;
         enum role role;
@@ -241,9 +227,8 @@ static void shipped_profiles_say_what_frameworks_read(void **state)
 }
 
 /* Also the JSON that they make. */
-static void shipped_profiles_are_the_files(void **state)
+TEST(shipped_profiles_are_the_files)
 {
-    (void)state;
     size_t n = 0;
     for (; n < shipped_profiles_count; n++) {
         const struct embedded *shipped = &shipped_profiles[n];
@@ -264,9 +249,8 @@ static void shipped_profiles_are_the_files(void **state)
 }
 
 /* Each folder of benchmarks/profiles has its line, as its profile.yaml has it. */
-static void every_profile_says_what_it_is(void **state)
+TEST(every_profile_says_what_it_is)
 {
-    (void)state;
     for (size_t i = 0; i < profile_descriptions_count; i++) {
         const struct embedded *row = &profile_descriptions[i];
         _cleanup_(freep) char *path = xasprintf("benchmarks/profiles/%s/profile.yaml", row->name);
@@ -283,9 +267,8 @@ static void every_profile_says_what_it_is(void **state)
 }
 
 /* A run must not need the profile again: the definition that is stored has the variables. */
-static void a_definition_takes_the_profiles_variables_over(void **state)
+TEST(a_definition_takes_the_profiles_variables_over)
 {
-    (void)state;
     static const char text[] =
         "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"
         "spec:\n"
@@ -311,9 +294,8 @@ static void a_definition_takes_the_profiles_variables_over(void **state)
     spec_free(spec);
 }
 
-static void knows_what_it_needs(void **state)
+TEST(knows_what_it_needs)
 {
-    (void)state;
     static const struct {
         const char *value;
         enum role role;
@@ -336,19 +318,4 @@ static void knows_what_it_needs(void **state)
                          rows[i].needs);
         assert_int_equal(of, rows[i].of);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fills_in),
-        cmocka_unit_test(not_yet_known_is_empty),
-        cmocka_unit_test(refuses_what_it_does_not_know),
-        cmocka_unit_test(shipped_profiles_say_what_frameworks_read),
-        cmocka_unit_test(shipped_profiles_are_the_files),
-        cmocka_unit_test(every_profile_says_what_it_is),
-        cmocka_unit_test(a_definition_takes_the_profiles_variables_over),
-        cmocka_unit_test(knows_what_it_needs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,12 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "definition.h"
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "spec/matrix.h"
 #include "spec/spec_load.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static void assert_axis(const struct spec *spec, size_t i, const char *expected)
 {
@@ -30,9 +21,8 @@ static void assert_axis(const struct spec *spec, size_t i, const char *expected)
     buf_done(&text);
 }
 
-static void reads_every_field(void **state)
+TEST(reads_every_field)
 {
-    (void)state;
     struct spec *s = definition_load(definition_text, NULL);
     assert_string_equal(s->name, "sample");
     assert_string_equal(s->description, "");
@@ -57,9 +47,8 @@ static void reads_every_field(void **state)
     spec_free(s);
 }
 
-static void has_defaults(void **state)
+TEST(has_defaults)
 {
-    (void)state;
     _cleanup_(freep) char *text = definition_with("  measure: {warmupSteps: 1, steps: 5}\n"
                                                   "  repeats: {min: 2, order: Interleaved}\n",
                                                   "  measure: {steps: 5}\n");
@@ -88,9 +77,8 @@ static void has_defaults(void **state)
     "forwardMicroseconds: 0, backwardMicroseconds: 1}]"
 
 /* Times stay as they are, or all are scaled to a step of that length. */
-static void reads_a_trace(void **state)
+TEST(reads_a_trace)
 {
-    (void)state;
     static const struct {
         const char *trace, *text;
         double jitter;
@@ -118,9 +106,8 @@ static void reads_a_trace(void **state)
     spec_free(plain);
 }
 
-static void reads_cluster_fields(void **state)
+TEST(reads_cluster_fields)
 {
-    (void)state;
     _cleanup_(freep) char *text = definition_with(
         "  measure:", "  addressing: Ip\n"
                       "  runPolicy: {ttlSecondsAfterFinished: 0, cleanPodPolicy: None}\n"
@@ -170,9 +157,8 @@ static void assert_round_trip(const struct spec *spec)
     spec_free(again);
 }
 
-static void accepts_shipped_files(void **state)
+TEST(accepts_shipped_files)
 {
-    (void)state;
     for (size_t i = 0; i < N_ROWS(shipped); i++) {
         _cleanup_(freep) char *path = xasprintf("benchmarks/%s.yaml", shipped[i]);
         print_message("# file %s\n", path);
@@ -192,9 +178,8 @@ static void accepts_shipped_files(void **state)
 }
 
 /* Whichever systems of a shipped definition are chosen, the rest of it fits them. */
-static void any_systems_of_a_shipped_file_can_be_chosen(void **state)
+TEST(any_systems_of_a_shipped_file_can_be_chosen)
 {
-    (void)state;
     static const char *const names[] = {"benchworker",     "pytorch-ddp", "tensorflow-ps",
                                         "tensorflow-mwms", "jax",         "paddle-collective"};
     _cleanup_(freep) char *text = source_file_read("benchmarks/vgg16-systems.yaml");
@@ -218,9 +203,8 @@ static void any_systems_of_a_shipped_file_can_be_chosen(void **state)
 }
 
 /* A machine of one's own shows an interval with few trials; a cluster can afford what compare needs. */
-static void repeats_by_default(void **state)
+TEST(repeats_by_default)
 {
-    (void)state;
     static const struct {
         const char *name, *repeats, *local;
         int64_t option;
@@ -252,9 +236,8 @@ static void repeats_by_default(void **state)
     }
 }
 
-static void points_may_stop_early(void **state)
+TEST(points_may_stop_early)
 {
-    (void)state;
 #define RULE "stopWhen: {relativeHalfWidth: 0.02}"
     static const struct {
         const char *name, *repeats, *local;
@@ -293,9 +276,8 @@ static void points_may_stop_early(void **state)
     }
 }
 
-static void merges_local(void **state)
+TEST(merges_local)
 {
-    (void)state;
     _cleanup_(freep) char *text = definition_with(
         "  repeats:", "  local:\n"
                       "    workload: {batchSize: 8, dataset: {kind: Idx, path: /d}}\n"
@@ -322,9 +304,8 @@ static void merges_local(void **state)
     spec_free(s);
 }
 
-static void local_of_another_kind_replaces(void **state)
+TEST(local_of_another_kind_replaces)
 {
-    (void)state;
     _cleanup_(freep) char *text = definition_with(
         "batch_size: [16]}\n", "batch_size: [16]}\n    exclude: [{trainers: 4}]\n"
                                "  local: {sweep: {zip: {pservers: [1, 2], trainers: [3, 5]}}}\n");
@@ -348,9 +329,8 @@ static void local_of_another_kind_replaces(void **state)
 }
 
 /* Of all systems without an exchange of their own, and of no baseline: it sends nothing. */
-static void bf16_on_the_wire(void **state)
+TEST(bf16_on_the_wire)
 {
-    (void)state;
     _cleanup_(freep) char *text = definition_with("wire: Fp32", "wire: Bf16");
     struct spec *s = definition_load(text, NULL);
     assert_int_equal(s->workload.exchange.wire, EXCHANGE_WIRE_BF16);
@@ -374,9 +354,8 @@ static void bf16_on_the_wire(void **state)
 }
 
 /* A baseline adds gradients up as the others do; it has nobody to average parameters with. */
-static void modes_of_an_exchange(void **state)
+TEST(modes_of_an_exchange)
 {
-    (void)state;
     static const struct {
         const char *field, *text, *baseline;
     } rows[] = {
@@ -411,9 +390,8 @@ static void modes_of_an_exchange(void **state)
 }
 
 /* What texts say beside the name of an exchange. */
-static void suffixes_of_an_exchange(void **state)
+TEST(suffixes_of_an_exchange)
 {
-    (void)state;
     static const struct {
         struct exchange exchange;
         const char *text;
@@ -435,9 +413,8 @@ static void suffixes_of_an_exchange(void **state)
     }
 }
 
-static void overridden_values_drop_dead_excludes(void **state)
+TEST(overridden_values_drop_dead_excludes)
 {
-    (void)state;
     _cleanup_(freep) char *text = definition_with(
         "batch_size: [16]}\n",
         "batch_size: [16]}\n    exclude: [{trainers: 4}, {trainers: 1, pservers: 2}]\n");
@@ -449,9 +426,8 @@ static void overridden_values_drop_dead_excludes(void **state)
     spec_free(s);
 }
 
-static void options_come_on_top(void **state)
+TEST(options_come_on_top)
 {
-    (void)state;
     _cleanup_(freep) char *text = definition_with(
         "  repeats:", "  local: {sweep: {grid: {pservers: [1]}}, measure: {steps: 2}}\n  repeats:");
     static const char *const sets[] = {"trainers=3", "cpu=400m,2,010,-3,0", "batch_size=8,32"};
@@ -468,9 +444,8 @@ static void options_come_on_top(void **state)
     spec_free(s);
 }
 
-static void systems_are_chosen_by_their_whole_names(void **state)
+TEST(systems_are_chosen_by_their_whole_names)
 {
-    (void)state;
     _cleanup_(freep) char *text =
         definition_with("systems: [{name: benchworker, profile: benchworker}]",
                         "systems: [{name: ab, profile: benchworker}, {name: a, profile: "
@@ -491,9 +466,8 @@ static void systems_are_chosen_by_their_whole_names(void **state)
     }
 }
 
-static void leaves_the_result_alone_on_failure(void **state)
+TEST(leaves_the_result_alone_on_failure)
 {
-    (void)state;
     struct diags diags = {0};
     struct spec *spec = (struct spec *)&diags;
     assert_int_equal(spec_load("", 0, NULL, &spec, &diags), -EINVAL);
@@ -501,28 +475,4 @@ static void leaves_the_result_alone_on_failure(void **state)
     assert_int_equal(spec_load("- 1", 3, NULL, &spec, &diags), -EINVAL);
     assert_int_equal(diags.list.len, 2);
     diags_done(&diags);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_field),
-        cmocka_unit_test(has_defaults),
-        cmocka_unit_test(reads_a_trace),
-        cmocka_unit_test(reads_cluster_fields),
-        cmocka_unit_test(accepts_shipped_files),
-        cmocka_unit_test(any_systems_of_a_shipped_file_can_be_chosen),
-        cmocka_unit_test(repeats_by_default),
-        cmocka_unit_test(points_may_stop_early),
-        cmocka_unit_test(merges_local),
-        cmocka_unit_test(local_of_another_kind_replaces),
-        cmocka_unit_test(bf16_on_the_wire),
-        cmocka_unit_test(modes_of_an_exchange),
-        cmocka_unit_test(suffixes_of_an_exchange),
-        cmocka_unit_test(overridden_values_drop_dead_excludes),
-        cmocka_unit_test(options_come_on_top),
-        cmocka_unit_test(systems_are_chosen_by_their_whole_names),
-        cmocka_unit_test(leaves_the_result_alone_on_failure),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

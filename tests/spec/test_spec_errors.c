@@ -1,18 +1,8 @@
 /* What is wrong with a definition is said at its place, once, with a fix. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "definition.h"
 
-#include <string.h>
-
 #include "base/mem.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* One change of the sample definition each, and what the message must say. */
 static const struct {
@@ -389,9 +379,8 @@ static const struct {
      "spec.local.measure.steps: 0 is out of range", NULL},
 };
 
-static void reports_what_is_wrong(void **state)
+TEST(reports_what_is_wrong)
 {
-    (void)state;
     size_t n_failed = 0;
     for (size_t i = 0; i < N_ROWS(mistakes); i++) {
         _cleanup_(freep) char *text = definition_with(mistakes[i].from, mistakes[i].to);
@@ -418,9 +407,8 @@ static void reports_what_is_wrong(void **state)
     "forwardMicroseconds: 1000, backwardMicroseconds: 3000}]}\n"
 
 /* What an emulated trainer cannot be combined with. */
-static void emulation_has_limits(void **state)
+TEST(emulation_has_limits)
 {
-    (void)state;
     static const struct {
         const char *from, *to, *expected; /* NULL: it can */
     } rows[] = {
@@ -461,9 +449,8 @@ static void emulation_has_limits(void **state)
     }
 }
 
-static void workers_are_emulated(void **state)
+TEST(workers_are_emulated)
 {
-    (void)state;
     static const struct {
         const char *transport, *expected; /* "": it can */
     } rows[] = {
@@ -491,9 +478,8 @@ static void workers_are_emulated(void **state)
     }
 }
 
-static void another_kind_is_one_problem(void **state)
+TEST(another_kind_is_one_problem)
 {
-    (void)state;
     static const struct {
         const char *head, *message, *fix;
     } rows[] = {
@@ -516,9 +502,8 @@ static void another_kind_is_one_problem(void **state)
 }
 
 /* A misspelt key is not missing, too; another one is. */
-static void a_misspelt_field_is_one_problem(void **state)
+TEST(a_misspelt_field_is_one_problem)
 {
-    (void)state;
     static const struct {
         const char *from, *to;
         const char *messages[2];
@@ -552,9 +537,8 @@ static void a_misspelt_field_is_one_problem(void **state)
     }
 }
 
-static void reports_all_at_once(void **state)
+TEST(reports_all_at_once)
 {
-    (void)state;
     _cleanup_(freep) char *text =
         definition_with("batchSize: 64", "batchSize: 0\n    turbo: 1\n    seed: -1");
     _cleanup_(freep) char *errors = definition_errors(text, NULL);
@@ -565,9 +549,8 @@ static void reports_all_at_once(void **state)
 }
 
 /* A name that is not known hides no mistake in its values, nor one that it looks like in those. */
-static void values_of_an_unknown_name_are_checked(void **state)
+TEST(values_of_an_unknown_name_are_checked)
 {
-    (void)state;
     static const struct {
         const char *name, *fix, *of_value;
     } rows[] = {
@@ -591,9 +574,8 @@ static void values_of_an_unknown_name_are_checked(void **state)
     assert_non_null(strstr(errors, "spec.sweep.exclude[0].trainer: must be a whole number"));
 }
 
-static void wrong_options_name_themselves(void **state)
+TEST(wrong_options_name_themselves)
 {
-    (void)state;
     static const char grid[] = "grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}";
     static const char zip[] = "zip: {pservers: [1, 2], trainers: [1, 2]}";
     static const struct {
@@ -636,19 +618,4 @@ static void wrong_options_name_themselves(void **state)
             fail_msg("row %zu\nexpected: %s\ngot:\n%s", i, rows[i].expected, errors);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reports_what_is_wrong),
-        cmocka_unit_test(emulation_has_limits),
-        cmocka_unit_test(workers_are_emulated),
-        cmocka_unit_test(another_kind_is_one_problem),
-        cmocka_unit_test(a_misspelt_field_is_one_problem),
-        cmocka_unit_test(reports_all_at_once),
-        cmocka_unit_test(values_of_an_unknown_name_are_checked),
-        cmocka_unit_test(wrong_options_name_themselves),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,11 @@
 /* How many trials a point needs, by numbers that were worked out apart from the code. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "spec/stop_rule.h"
 
 #include <math.h>
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void trials_that_are_needed(void **state)
+TEST(trials_that_are_needed)
 {
-    (void)state;
     /* t(0.975, 2) = 4.3027, t(0.975, 4) = 2.7764; s of the logs of 98, 100, 102 is 0.020003, of 100,
      * 100.5, 101 0.004975, of 95, 98, 100, 102, 105 0.038112. */
     static const struct {
@@ -68,9 +59,8 @@ static void trials_that_are_needed(void **state)
     assert_int_equal(stop_rule_first_stage(&fixed, rows[9].values, 5).n, 0);
 }
 
-static void the_first_stage(void **state)
+TEST(the_first_stage)
 {
-    (void)state;
     const struct spec spec = {.repeats = 10, .min_repeats = 3, .stop = {true, 0.05}};
     const double values[] = {98, 100, 102, 500};
     const struct first_stage stage = stop_rule_first_stage(&spec, values, 4);
@@ -81,9 +71,8 @@ static void the_first_stage(void **state)
 
 /* Of the median of n normal numbers: the roots of 0.44867, 0.28683 and 0.16610, by integration of x^2 times the density of the
  * middle one; of 10 the root of 0.1383, by 2,000,000 draws. */
-static void medians_deviate(void **state)
+TEST(medians_deviate)
 {
-    (void)state;
     static const struct {
         size_t n;
         double exact;
@@ -97,9 +86,8 @@ static void medians_deviate(void **state)
     assert_true(fabs(stop_rule_deviation(1000000, 3) * 1000 - sqrt(M_PI / 2)) < 1e-5);
 }
 
-static void trials_in_the_end(void **state)
+TEST(trials_in_the_end)
 {
-    (void)state;
     static const struct {
         const char *name;
         uint32_t needed, decided, values, trials;
@@ -118,15 +106,4 @@ static void trials_in_the_end(void **state)
             fail_msg("'%s': expected %u, got %u", rows[i].name, rows[i].trials, n);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trials_that_are_needed),
-        cmocka_unit_test(the_first_stage),
-        cmocka_unit_test(medians_deviate),
-        cmocka_unit_test(trials_in_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* Systems that are not the native worker: what a definition may say of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "definition.h"
-
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -16,8 +8,6 @@
 #include "spec/profile.h"
 #include "spec/spec_load.h"
 #include "spec/system_template.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* A definition of a foreign system; NULL of a part: as here. Owned. */
 static char *compose(const char *systems, const char *workload, const char *sweep,
@@ -51,9 +41,8 @@ static char *describe(const struct spec *spec, const struct matrix *m)
     return buf_take(&out);
 }
 
-static void roles_follow_the_exchange(void **state)
+TEST(roles_follow_the_exchange)
 {
-    (void)state;
     static const struct {
         const char *name, *workload, *sweep, *roles, *expected;
     } rows[] = {
@@ -89,9 +78,8 @@ static void roles_follow_the_exchange(void **state)
     "{name: reduced, profile: other, exchange: {kind: AllReduce}}]"
 #define SERVED "{model: m, batchSize: 1}"
 
-static void a_system_has_an_exchange_of_its_own(void **state)
+TEST(a_system_has_an_exchange_of_its_own)
 {
-    (void)state;
     static const struct {
         const char *name, *systems, *sweep, *roles, *expected, *words;
     } rows[] = {
@@ -150,9 +138,8 @@ static void a_system_has_an_exchange_of_its_own(void **state)
 }
 
 /* A table has a value in each column: what a system has none of is 0. */
-static void what_a_system_has_none_of_is_0(void **state)
+TEST(what_a_system_has_none_of_is_0)
 {
-    (void)state;
     _cleanup_(freep) char *text =
         compose(SERVED_AND_REDUCED, SERVED, "{zip: {trainers: [2], workers: [3], pservers: [1]}}",
                 "{trainer: {replicas: {from: trainers}}, worker: {replicas: {from: workers}}, "
@@ -176,9 +163,8 @@ static void what_a_system_has_none_of_is_0(void **state)
     spec_free(spec);
 }
 
-static void who_trains_is_counted(void **state)
+TEST(who_trains_is_counted)
 {
-    (void)state;
     const struct point workers = {.replicas = {[ROLE_WORKER] = 3}, .threads = 2};
     const struct point trainers = {.replicas = {[ROLE_TRAINER] = 4, [ROLE_PSERVER] = 2},
                                    .threads = 3};
@@ -190,9 +176,8 @@ static void who_trains_is_counted(void **state)
     assert_int_equal(point_busy_threads(&trainers), 14);
 }
 
-static void names_of_foreign_systems_are_free(void **state)
+TEST(names_of_foreign_systems_are_free)
 {
-    (void)state;
     _cleanup_(freep) char *text =
         compose(NULL,
                 "{model: ResNet-50_v1.5, batchSize: 1, dataset: {kind: ImageNet, path: /data}, "
@@ -213,9 +198,8 @@ static void names_of_foreign_systems_are_free(void **state)
     spec_free(s);
 }
 
-static void a_launcher_leads(void **state)
+TEST(a_launcher_leads)
 {
-    (void)state;
     const struct point led = {.replicas = {[ROLE_WORKER] = 3, [ROLE_LAUNCHER] = 1}, .threads = 2};
     assert_int_equal(point_training_role(&led), ROLE_WORKER);
     assert_int_equal(point_leading_role(&led), ROLE_LAUNCHER);
@@ -240,9 +224,8 @@ static char *container_of(const struct spec *spec, size_t system, enum role role
     return text;
 }
 
-static void a_system_has_its_own(void **state)
+TEST(a_system_has_its_own)
 {
-    (void)state;
     static const struct {
         const char *name, *system, *template, *expected;
     } rows[] = {
@@ -467,9 +450,8 @@ static const struct {
 };
 
 /* open-mpi beside a system without a launcher, in one definition. */
-static void a_launcher_is_of_its_system(void **state)
+TEST(a_launcher_is_of_its_system)
 {
-    (void)state;
     _cleanup_(freep) char *text =
         compose("[{name: mpi, profile: open-mpi, command: [mpirun, ./train], args: [-v]}, "
                 "{name: ddp, profile: torchrun, command: [train.py]}]",
@@ -500,9 +482,8 @@ static void a_launcher_is_of_its_system(void **state)
     spec_free(spec);
 }
 
-static void a_role_s_own_command_replaces_the_entrypoint(void **state)
+TEST(a_role_s_own_command_replaces_the_entrypoint)
 {
-    (void)state;
     _cleanup_(freep) char *text =
         compose("[{name: mpi, profile: open-mpi, command: [mpirun, ./train], "
                 "roles: {worker: {command: [serve]}, launcher: {args: [other]}}}]",
@@ -520,9 +501,8 @@ static void a_role_s_own_command_replaces_the_entrypoint(void **state)
 }
 
 /* Nobody exchanges as the workload does, once the system that did is left out. */
-static void the_format_of_nobody(void **state)
+TEST(the_format_of_nobody)
 {
-    (void)state;
     _cleanup_(freep) char *text =
         compose("[{name: ours, profile: benchworker}, "
                 "{name: mine, profile: none, command: [a], exchange: {kind: None}}]",
@@ -541,9 +521,8 @@ static void the_format_of_nobody(void **state)
     }
 }
 
-static void reports_what_is_wrong(void **state)
+TEST(reports_what_is_wrong)
 {
-    (void)state;
     size_t n_failed = 0;
     for (size_t i = 0; i < N_ROWS(mistakes); i++) {
         _cleanup_(freep) char *text = compose(mistakes[i].systems, mistakes[i].workload,
@@ -560,9 +539,8 @@ static void reports_what_is_wrong(void **state)
     assert_int_equal(n_failed, 0);
 }
 
-static void what_follows_from_a_mistake_is_no_other(void **state)
+TEST(what_follows_from_a_mistake_is_no_other)
 {
-    (void)state;
     static const struct {
         const char *systems, *workload, *error;
     } rows[] = {
@@ -589,9 +567,8 @@ static void what_follows_from_a_mistake_is_no_other(void **state)
     profiles_done(&profiles);
 }
 
-static void a_command_must_come_from_somewhere(void **state)
+TEST(a_command_must_come_from_somewhere)
 {
-    (void)state;
     static const char bare[] = "name: bare\n";
     static const struct {
         const char *name, *systems, *roles, *error;
@@ -625,9 +602,8 @@ static void a_command_must_come_from_somewhere(void **state)
 }
 
 /* Allreduce would be a name of its own, with other rules than AllReduce; stored runs stay readable. */
-static void our_names_in_other_letters_are_mistakes(void **state)
+TEST(our_names_in_other_letters_are_mistakes)
 {
-    (void)state;
     static const struct profiles none = {0};
     static const char *const wrong[] = {"exchange: {kind: Allreduce}",
                                         "exchange: {kind: AllReduce}, dataset: {kind: synthetic}"};
@@ -643,25 +619,4 @@ static void our_names_in_other_letters_are_mistakes(void **state)
         assert_non_null(strstr(without, fixes[i]));
         spec_free(definition_load(text, NULL));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(roles_follow_the_exchange),
-        cmocka_unit_test(a_system_has_an_exchange_of_its_own),
-        cmocka_unit_test(what_a_system_has_none_of_is_0),
-        cmocka_unit_test(who_trains_is_counted),
-        cmocka_unit_test(a_launcher_leads),
-        cmocka_unit_test(a_launcher_is_of_its_system),
-        cmocka_unit_test(a_role_s_own_command_replaces_the_entrypoint),
-        cmocka_unit_test(names_of_foreign_systems_are_free),
-        cmocka_unit_test(a_system_has_its_own),
-        cmocka_unit_test(the_format_of_nobody),
-        cmocka_unit_test(reports_what_is_wrong),
-        cmocka_unit_test(what_follows_from_a_mistake_is_no_other),
-        cmocka_unit_test(a_command_must_come_from_somewhere),
-        cmocka_unit_test(our_names_in_other_letters_are_mistakes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,12 @@
 /* What a pod template may not have, and what only looks like it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "spec/template_rules.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
 #include "doc/tree.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* "path: message; fix", "" for a good template. */
 static const char *check(const char *metadata, const char *spec, const char *container)
@@ -40,9 +31,8 @@ static const char *check(const char *metadata, const char *spec, const char *con
     return said;
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
-    (void)state;
     static const struct {
         const char *metadata, *spec, *container, *message;
     } cases[] = {
@@ -99,9 +89,8 @@ static void refuses(void **state)
     }
 }
 
-static void needs_a_container(void **state)
+TEST(needs_a_container)
 {
-    (void)state;
     json_t *template = json_pack("{s:{s:[]}}", "spec", "containers");
     struct template_problem problem;
     assert_int_equal(template_rules_check(template, &problem), -EINVAL);
@@ -109,9 +98,8 @@ static void needs_a_container(void **state)
     json_decref(template);
 }
 
-static void takes_what_only_looks_like_it(void **state)
+TEST(takes_what_only_looks_like_it)
 {
-    (void)state;
     static const char *const specs[] = {
         "restartPolicy: Never, automountServiceAccountToken: false, enableServiceLinks: false,",
         "restartPolicy: , hostname: , volumes: , securityContext: ,",
@@ -131,14 +119,4 @@ static void takes_what_only_looks_like_it(void **state)
         assert_string_equal(check("labels: {app.kubernetes.io/managed-by: benchd}", specs[i], ""),
                             "");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(needs_a_container),
-        cmocka_unit_test(takes_what_only_looks_like_it),
-    };
-    return cmocka_run_group_tests_name("spec/template_rules", tests, NULL, NULL);
 }

@@ -1,17 +1,9 @@
 /* Every file of tests/wrong is rejected, with the message and the place its head asks for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "definition.h"
 
 #include <dirent.h>
 #include <regex.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -70,9 +62,8 @@ static size_t check_file(const char *name)
     return !is_good;
 }
 
-static void rejects_every_wrong_file(void **state)
+TEST(rejects_every_wrong_file)
 {
-    (void)state;
     _cleanup_(freep) char *path = xasprintf("%s/tests/wrong", getenv("BENCHD_SOURCE_DIR"));
     DIR *dir = opendir(path);
     assert_non_null(dir);
@@ -90,9 +81,8 @@ static void rejects_every_wrong_file(void **state)
 
 /* An accuracy that benchworker never has: a stored definition has its results, and whoever names
  * systems left out the one that has it. One log rule is enough. */
-static void an_accuracy_may_be_unknown(void **state)
+TEST(an_accuracy_may_be_unknown)
 {
-    (void)state;
     static const struct profiles none = {0};
     _cleanup_(freep) char *text = source_file_read("tests/wrong/accuracy-unknown.yaml");
     const char *profile = strstr(text, "profile: benchworker}");
@@ -104,13 +94,4 @@ static void an_accuracy_may_be_unknown(void **state)
     spec_free(definition_load(
         text, &(struct spec_overrides){.profiles = &none, .systems = "benchworker"}));
     spec_free(definition_load(with_log, &(struct spec_overrides){.profiles = &none}));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rejects_every_wrong_file),
-        cmocka_unit_test(an_accuracy_may_be_unknown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
