@@ -1,11 +1,5 @@
 /* The small policies of reconcile that docs/contracts/retries.md has no table for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/text.h"
 #include "decide/policy_attempt.h"
 #include "decide/policy_budget.h"
@@ -13,13 +7,8 @@
 #include "decide/policy_deadline.h"
 #include "decide/policy_failure.h"
 
-#include <string.h>
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void deadline(void **state)
+TEST(deadline)
 {
-    (void)state;
     static const struct {
         const char *name;
         int64_t started_unix_ms, deadline_s, now_unix_ms, remaining_ms;
@@ -42,9 +31,8 @@ static void deadline(void **state)
     }
 }
 
-static void keeps_ended(void **state)
+TEST(keeps_ended)
 {
-    (void)state;
     /* clang-format off */
     static const struct {
         enum clean_pod_policy policy;
@@ -65,9 +53,8 @@ static void keeps_ended(void **state)
     }
 }
 
-static void cleanup(void **state)
+TEST(cleanup)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct cleanup_facts facts;
@@ -88,9 +75,8 @@ static void cleanup(void **state)
     }
 }
 
-static void replica_class(void **state)
+TEST(replica_class)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct observed_replica replica;
@@ -114,9 +100,8 @@ static void replica_class(void **state)
     }
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct attempt_seen seen;
@@ -138,9 +123,8 @@ static void numbers(void **state)
     }
 }
 
-static void texts(void **state)
+TEST(texts)
 {
-    (void)state;
     static const struct {
         const char *name, *in, *out;
     } rows[] = {
@@ -160,9 +144,8 @@ static void texts(void **state)
     }
 }
 
-static void budget(void **state)
+TEST(budget)
 {
-    (void)state;
     /* Two CPUs in one replica; an hour is 3,600,000 ms. */
     static const struct {
         const char *name;
@@ -220,14 +203,4 @@ static void budget(void **state)
             assert_string_equal(says, rows[i].says);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(deadline),      cmocka_unit_test(cleanup), cmocka_unit_test(keeps_ended),
-        cmocka_unit_test(replica_class), cmocka_unit_test(numbers), cmocka_unit_test(texts),
-        cmocka_unit_test(budget),
-    };
-    return cmocka_run_group_tests_name("decide/policies", tests, NULL, NULL);
 }

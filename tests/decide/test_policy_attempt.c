@@ -1,19 +1,9 @@
 /* How one gang is judged: a gang is written as one word a member, "pserver/0=run". */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "decide/policy_attempt.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #include "base/str.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define NOW 100000
 
 /* clang-format off */
@@ -87,9 +77,8 @@ static size_t read_members(const char *text, struct observed_replica *ret)
     return n;
 }
 
-static void verdicts(void **state)
+TEST(verdicts)
 {
-    (void)state;
     /* clang-format off */
     static const struct {
         const char *name;
@@ -238,9 +227,8 @@ static void verdicts(void **state)
 }
 
 /* Of two servers' and trainers' gangs: started and last output, in seconds before now; -1: none. */
-static void limits(void **state)
+TEST(limits)
 {
-    (void)state;
     static const struct {
         const char *name;
         int64_t timeout_s, stall_s;
@@ -319,9 +307,8 @@ static void limits(void **state)
 }
 
 /* The time that benchd takes to read a log to its end is not the trial's. */
-static void who_has_exited_is_not_late(void **state)
+TEST(who_has_exited_is_not_late)
 {
-    (void)state;
     static const uint32_t size[ROLE_COUNT] = {0, 2, 0};
     struct observed_replica members[2] = {
         {.id.role = ROLE_TRAINER, .started_unix_ms = NOW - 90000, .output_unix_ms = NOW - 40000},
@@ -342,11 +329,4 @@ static void who_has_exited_is_not_late(void **state)
     attempt_judge(&gang, NOW, &v);
     assert_string_equal(v.error,
                         "trainer/0: still running after 60 s (runPolicy.trialTimeoutSeconds)");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(limits),
-                                       cmocka_unit_test(who_has_exited_is_not_late)};
-    return cmocka_run_group_tests_name("decide/policy_attempt", tests, NULL, NULL);
 }

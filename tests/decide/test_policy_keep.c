@@ -1,21 +1,13 @@
 /* Which finished run goes next: by age, count and size, and whatever a clock says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/splitmix.h"
 #include "decide/policy_keep.h"
 
 #define DAY_MS INT64_C(86400000)
 #define NOW INT64_C(1800000000000) /* 2027 */
 
-static void one_decision(void **state)
+TEST(one_decision)
 {
-    (void)state;
     /* Three finished runs, which ended 100, 50 and 1 days ago; `used`: bits of those in use. */
     static const struct {
         const char *name;
@@ -55,9 +47,8 @@ static void one_decision(void **state)
     }
 }
 
-static void dates_that_are_none(void **state)
+TEST(dates_that_are_none)
 {
-    (void)state;
     const struct keep_policy policy = {.age_ms = DAY_MS};
     static const struct {
         const char *name;
@@ -81,9 +72,8 @@ static void dates_that_are_none(void **state)
 }
 
 /* Erasing what it says until it says nothing more ends, keeps the limits, and takes only the oldest. */
-static void until_nothing_more(void **state)
+TEST(until_nothing_more)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct keep_run runs[40];
         uint64_t random = seed;
@@ -116,14 +106,4 @@ static void until_nothing_more(void **state)
         assert_true(policy.age_ms == 0 || left == 0 ||
                     now - runs[gone].ended_unix_ms <= policy.age_ms);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_decision),
-        cmocka_unit_test(dates_that_are_none),
-        cmocka_unit_test(until_nothing_more),
-    };
-    return cmocka_run_group_tests_name("decide/policy_keep", tests, NULL, NULL);
 }

@@ -1,19 +1,10 @@
 /* Reads every tests/golden/reconcile/NAME.txt and compares the plan. With BENCHD_UPDATE_GOLDEN=1
  * the expected part is written anew: read the difference before it is committed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "decide/reconcile.h"
 #include "scenario.h"
 
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/str.h"
 
@@ -88,9 +79,8 @@ static int is_scenario(const struct dirent *entry)
     return str_has_suffix(entry->d_name, ".txt");
 }
 
-static void scenarios(void **state)
+TEST(scenarios)
 {
-    (void)state;
     const char *root = getenv("BENCHD_SOURCE_DIR");
     assert_non_null(root);
     char *dir = xasprintf("%s/tests/golden/reconcile", root);
@@ -109,10 +99,4 @@ static void scenarios(void **state)
     free(dir);
     assert_int_equal(n_bad, 0);
     assert_true(n >= MIN_SCENARIOS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scenarios)};
-    return cmocka_run_group_tests_name("decide/reconcile_golden", tests, NULL, NULL);
 }

@@ -1,18 +1,8 @@
 /* Compares the golden tables of docs/contracts/retries.md with the policies. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "decide/policy_end.h"
 #include "decide/policy_failure.h"
 #include "decide/policy_retry.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/parse.h"
@@ -153,37 +143,22 @@ static void check_end(const struct row *row)
     assert_int_equal(actual.is_end, run_phase_is_final(actual.phase));
 }
 
-static void classes(void **state)
+TEST(classes)
 {
-    (void)state;
     each_row("| exit code | signal |", 20, check_class);
 }
 
-static void outcomes(void **state)
+TEST(outcomes)
 {
-    (void)state;
     each_row("| attempt ended |", 15, check_outcome);
 }
 
-static void ends(void **state)
+TEST(ends)
 {
-    (void)state;
     each_row("| trials | done |", 10, check_end);
 }
 
-static void invalid(void **state)
+TEST(invalid)
 {
-    (void)state;
     each_row("| ended | invalid before |", 4, check_invalid);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes),
-        cmocka_unit_test(outcomes),
-        cmocka_unit_test(ends),
-        cmocka_unit_test(invalid),
-    };
-    return cmocka_run_group_tests_name("decide/retries", tests, NULL, NULL);
 }

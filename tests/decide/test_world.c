@@ -1,18 +1,10 @@
 /* How rows and replicas fold into trials and gangs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "decide/world.h"
 
 #include "../spec/run_def_builder.h"
 
 #include <math.h>
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* One point of 1 pserver and 2 trainers, two trials. */
 static void make_run(struct test_run *run)
@@ -31,9 +23,8 @@ static void make_past(struct past *past, const struct test_run *run, const struc
     }
 }
 
-static void rows_decide_trials(void **state)
+TEST(rows_decide_trials)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct attempt_row rows[3];
@@ -114,9 +105,8 @@ static void rows_decide_trials(void **state)
     }
 }
 
-static void replicas_become_gangs(void **state)
+TEST(replicas_become_gangs)
 {
-    (void)state;
     const struct observed_replica replicas[] = {
         {.id = {{0, 1, 0}, ROLE_TRAINER, 1}}, /* the current attempt, in no order */
         {.id = {{0, 1, 0}, ROLE_PSERVER, 0}},
@@ -163,9 +153,8 @@ static void replicas_become_gangs(void **state)
 }
 
 /* A list of ten thousand is not copied when it is in order, whatever it is otherwise. */
-static void replicas_in_order_are_borrowed(void **state)
+TEST(replicas_in_order_are_borrowed)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct observed_replica replicas[2];
@@ -205,9 +194,8 @@ static void replicas_in_order_are_borrowed(void **state)
 }
 
 /* A point with a failed trial and none that succeeded is not tried again, whatever order the rows come in. */
-static void failed_points_are_given_up(void **state)
+TEST(failed_points_are_given_up)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct attempt_row rows[3];
@@ -266,9 +254,8 @@ static void failed_points_are_given_up(void **state)
 }
 
 /* A call costs what lives, not what is done: of 2,000 trials that are done it touches none. */
-static void what_is_done_costs_nothing(void **state)
+TEST(what_is_done_costs_nothing)
 {
-    (void)state;
     struct test_run run;
     make_run(&run);
     struct point points[1001] = {0};
@@ -311,16 +298,4 @@ static void what_is_done_costs_nothing(void **state)
     past_done(&past);
     free(run.def.slots);
     run.def.slots = before;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_decide_trials),
-        cmocka_unit_test(replicas_in_order_are_borrowed),
-        cmocka_unit_test(failed_points_are_given_up),
-        cmocka_unit_test(what_is_done_costs_nothing),
-        cmocka_unit_test(replicas_become_gangs),
-    };
-    return cmocka_run_group_tests_name("decide/world", tests, NULL, NULL);
 }
