@@ -1,14 +1,6 @@
 /* See compare_fixture.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "compare_fixture.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 const struct compare_params defaults = {.threshold_ratio = COMPARE_THRESHOLD_RATIO};
 const double spread[8] = {1, 1.004, 0.997, 1.002, 0.999, 1.003, 0.996, 1.001};

@@ -1,18 +1,11 @@
 /* See result_fixture.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result_fixture.h"
 #include "core/placement.h"
 #include "core/summary.h"
 #include "spec/spec_load.h"
 
 #include <math.h>
-#include <string.h>
 
 static const char environment[] =
     "{\"blas_core\":\"HASWELL\",\"cpu_model\":\"Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz\","

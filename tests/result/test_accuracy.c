@@ -1,18 +1,10 @@
 /* Time to accuracy and accuracy after a time: of a trial, and of a point with good and bad trials. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result_fixture.h"
 #include "result/accuracy.h"
 #include "result/figures_unpack.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/parse.h"
 #include "base/splitmix.h"
@@ -20,7 +12,6 @@
 #include "result/result_json.h"
 #include "result/threshold.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define CURVE_MAX 6
 
 struct curve_row { /* (t_s, accuracy), ended by a negative time */
@@ -41,9 +32,8 @@ static const struct curve_row rising = {{10, 20, 30, 40, -1}, {0.5, 0.7, 0.8, 0.
 static const struct curve_row dipping = {{10, 20, 30, 40, -1}, {0.5, 0.9, 0.6, 0.7}};
 static const struct curve_row none = {{-1}, {0}};
 
-static void times_to_accuracy(void **state)
+TEST(times_to_accuracy)
 {
-    (void)state;
     static const struct {
         const char *name;
         const struct curve_row *curve;
@@ -69,9 +59,8 @@ static void times_to_accuracy(void **state)
     assert_int_equal(accuracy_time_to(NULL, 0.5).state, TARGET_UNKNOWN);
 }
 
-static void accuracies_after_a_time(void **state)
+TEST(accuracies_after_a_time)
 {
-    (void)state;
     static const struct {
         const char *name;
         const struct curve_row *curve;
@@ -109,9 +98,8 @@ static double unit_of(uint64_t *seed)
 
 /* What holds for every curve: the time is that of an evaluation that is good enough, none before it is; a higher
  * target never takes less time; and who asks for the accuracy at that time gets one that is good enough. */
-static void what_always_holds(void **state)
+TEST(what_always_holds)
 {
-    (void)state;
     const char *text = getenv("BENCHD_PROP_SEED");
     int64_t first = 1;
     if (text != NULL) {
@@ -173,9 +161,8 @@ static void asked(struct fixture *f)
     fixture_init(f, "{grid: {trainers: [1]}}", one_trainer, 2);
 }
 
-static void points(void **state)
+TEST(points)
 {
-    (void)state;
     static const struct curve_row slow = {{40, 44, -1}, {0.3, 0.8}};
     static const struct curve_row bad = {{10, 40, -1}, {0.3, 0.4}};
     static const struct {
@@ -236,9 +223,8 @@ static void points(void **state)
 }
 
 /* Of several trainers the first one that has evaluations speaks, in whatever order the rows come. */
-static void one_trainer_speaks(void **state)
+TEST(one_trainer_speaks)
 {
-    (void)state;
     for (size_t first = 0; first < 2; first++) {
         struct fixture f;
         fixture_init(
@@ -264,9 +250,8 @@ static void one_trainer_speaks(void **state)
 }
 
 /* As the store keeps them. */
-static void stored_ones_come_back(void **state)
+TEST(stored_ones_come_back)
 {
-    (void)state;
     struct fixture f;
     asked(&f);
     evaluate(fixture_throughput(&f, 0, 0, 40), 0, &rising);
@@ -293,9 +278,8 @@ static void stored_ones_come_back(void **state)
     fixture_done(&f);
 }
 
-static void documents(void **state)
+TEST(documents)
 {
-    (void)state;
     struct fixture f;
     asked(&f);
     evaluate(fixture_throughput(&f, 0, 0, 40), 0, &rising);
@@ -319,15 +303,4 @@ static void documents(void **state)
     }
     json_decref(o);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_to_accuracy),     cmocka_unit_test(accuracies_after_a_time),
-        cmocka_unit_test(what_always_holds),     cmocka_unit_test(points),
-        cmocka_unit_test(one_trainer_speaks),    cmocka_unit_test(documents),
-        cmocka_unit_test(stored_ones_come_back),
-    };
-    return cmocka_run_group_tests_name("result/accuracy", tests, NULL, NULL);
 }

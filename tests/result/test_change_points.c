@@ -1,15 +1,8 @@
 /* Changes in made-up series: what is found, how often nothing is called a change, and how often a change is missed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/change_points.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 #include "base/splitmix.h"
 
@@ -56,9 +49,8 @@ static size_t best_by_hand(const double *x, size_t n)
     return at;
 }
 
-static void steps_are_found_where_they_are(void **state)
+TEST(steps_are_found_where_they_are)
 {
-    (void)state;
     static const double rows[][12] = {
         {1, 1.1, 0.9, 1, 1.05, 0.95, 2, 2.1, 1.9, 2, 2.05, 1.95}, /* at 6 */
         {1, 1.1, 0.9, 1, 1.05, 0.95, 1.02, 0.98, 1.01, 3, 3.1, 2.9},
@@ -79,9 +71,8 @@ static void steps_are_found_where_they_are(void **state)
     }
 }
 
-static void the_best_split_is_that_of_the_definition(void **state)
+TEST(the_best_split_is_that_of_the_definition)
 {
-    (void)state;
     uint64_t s = 7;
     for (size_t round = 0; round < 50; round++) {
         double x[30];
@@ -101,9 +92,8 @@ static void the_best_split_is_that_of_the_definition(void **state)
     }
 }
 
-static void two_steps_and_none(void **state)
+TEST(two_steps_and_none)
 {
-    (void)state;
     double x[60];
     uint64_t s = 1;
     struct change_points c;
@@ -148,9 +138,8 @@ static double share_named(double (*noise)(uint64_t *), size_t n, double shift, s
     return (double)named / (double)rounds;
 }
 
-static void false_alarms_and_power(void **state)
+TEST(false_alarms_and_power)
 {
-    (void)state;
     static const struct {
         double (*noise)(uint64_t *);
         size_t n;
@@ -170,15 +159,4 @@ static void false_alarms_and_power(void **state)
         }
         print_message("# n %zu, shift %g: %.2f%% named\n", rows[i].n, rows[i].shift, 100 * share);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_are_found_where_they_are),
-        cmocka_unit_test(the_best_split_is_that_of_the_definition),
-        cmocka_unit_test(two_steps_and_none),
-        cmocka_unit_test(false_alarms_and_power),
-    };
-    return cmocka_run_group_tests_name("result/change_points", tests, NULL, NULL);
 }

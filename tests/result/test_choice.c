@@ -1,10 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/choice.h"
 
 #include "result_fixture.h"
@@ -26,9 +20,8 @@ static void make(struct fixture *f, const char *sweep, const double *x, uint32_t
 
 #define FOUR "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}"
 
-static void the_fastest_and_who_is_like_it(void **state)
+TEST(the_fastest_and_who_is_like_it)
 {
-    (void)state;
     static const double x[5] = {90, 170, 350, 352, 100};
     struct fixture f;
     struct choice c;
@@ -44,9 +37,8 @@ static void the_fastest_and_who_is_like_it(void **state)
 }
 
 /* The baseline point is the fastest of all here, but nobody swept it. */
-static void a_baseline_is_no_choice(void **state)
+TEST(a_baseline_is_no_choice)
 {
-    (void)state;
     static const double x[5] = {90, 91, 92, 93, 500};
     struct fixture f;
     struct choice c;
@@ -58,9 +50,8 @@ static void a_baseline_is_no_choice(void **state)
     fixture_done(&f);
 }
 
-static void most_trainers_that_still_scale(void **state)
+TEST(most_trainers_that_still_scale)
 {
-    (void)state;
     static const double x[5] = {95, 185, 365, 600, 100};
     struct fixture f;
     struct choice c;
@@ -80,9 +71,8 @@ static void most_trainers_that_still_scale(void **state)
 }
 
 /* Two points have four trainers and 90%: the faster one stands for both. */
-static void of_several_as_wide_the_fastest(void **state)
+TEST(of_several_as_wide_the_fastest)
 {
-    (void)state;
     static const double x[5] = {190, 365, 192, 372, 100};
     struct fixture f;
     struct choice c;
@@ -95,9 +85,8 @@ static void of_several_as_wide_the_fastest(void **state)
 }
 
 /* One trainer is no more than its baseline, however efficient it is. */
-static void none_scales(void **state)
+TEST(none_scales)
 {
-    (void)state;
     static const double x[5] = {99, 150, 280, 500, 100};
     struct fixture f;
     struct choice c;
@@ -110,9 +99,8 @@ static void none_scales(void **state)
 }
 
 /* Systems divide by baselines of their own, and one number of trainers is no choice of them. */
-static void efficiencies_rank_numbers_of_trainers_alone(void **state)
+TEST(efficiencies_rank_numbers_of_trainers_alone)
 {
-    (void)state;
     static const struct {
         const char *name, *sweep, *systems;
         bool ranks;
@@ -141,9 +129,8 @@ static void efficiencies_rank_numbers_of_trainers_alone(void **state)
 }
 
 /* Of points that are not told apart the one that needs less. */
-static void the_cheaper_of_equals(void **state)
+TEST(the_cheaper_of_equals)
 {
-    (void)state;
     static const struct {
         const char *name;
         double x[5];          /* pservers 1, 2 x trainers 2, 4; the baseline */
@@ -169,9 +156,8 @@ static void the_cheaper_of_equals(void **state)
 
 /* By hand: logs of the trials deviate by s = 0.02 (three evenly spaced values a spread of 2%), so the variance of both is 2 s^2.
  * t sqrt(2 s^2 / n) <= ln(352 / 350) = 0.0057: with 1.96 for t, n = 95; with the t of 2 (n - 1) degrees of freedom one or two more. */
-static void how_many_trials_it_takes(void **state)
+TEST(how_many_trials_it_takes)
 {
-    (void)state;
     static const double x[5] = {90, 170, 350, 352, 100}, same[5] = {90, 170, 352, 352, 100};
     struct fixture f;
     struct choice c;
@@ -198,9 +184,8 @@ static void how_many_trials_it_takes(void **state)
     fixture_done(&f);
 }
 
-static void one_trial_says_nothing_about_the_others(void **state)
+TEST(one_trial_says_nothing_about_the_others)
 {
-    (void)state;
     struct fixture f;
     struct choice c;
     fixture_init(&f, FOUR, SINGLE_NODE "  repeats: {min: 1}\n", 64);
@@ -218,9 +203,8 @@ static void one_trial_says_nothing_about_the_others(void **state)
     fixture_done(&f);
 }
 
-static void nothing_was_measured(void **state)
+TEST(nothing_was_measured)
 {
-    (void)state;
     struct fixture f;
     struct choice c;
     fixture_init(&f, FOUR, SINGLE_NODE, 64);
@@ -232,9 +216,8 @@ static void nothing_was_measured(void **state)
     fixture_done(&f);
 }
 
-static void units_are_not_compared(void **state)
+TEST(units_are_not_compared)
 {
-    (void)state;
     static const double x[5] = {95, 185, 365, 600, 100};
     struct fixture f;
     struct choice c;
@@ -246,22 +229,4 @@ static void units_are_not_compared(void **state)
     assert_int_equal(c.ties.len, 0);
     choice_done(&c);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fastest_and_who_is_like_it),
-        cmocka_unit_test(a_baseline_is_no_choice),
-        cmocka_unit_test(most_trainers_that_still_scale),
-        cmocka_unit_test(of_several_as_wide_the_fastest),
-        cmocka_unit_test(none_scales),
-        cmocka_unit_test(efficiencies_rank_numbers_of_trainers_alone),
-        cmocka_unit_test(the_cheaper_of_equals),
-        cmocka_unit_test(how_many_trials_it_takes),
-        cmocka_unit_test(one_trial_says_nothing_about_the_others),
-        cmocka_unit_test(nothing_was_measured),
-        cmocka_unit_test(units_are_not_compared),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

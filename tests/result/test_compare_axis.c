@@ -1,20 +1,12 @@
 /* One run, compared by an axis of its sweep. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/compare_axis.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/splitmix.h"
 #include "result_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define POINT_BASELINE "  baseline: {kind: Point, where: {trainers: 1}}\n"
 /* Points in turn: pservers 1 with trainers 1, 2, then pservers 2 with both. */
 #define GRID "{grid: {pservers: [1, 2], trainers: [1, 2]}}"
@@ -99,9 +91,8 @@ static const struct {
 };
 /* clang-format on */
 
-static void verdicts(void **state)
+TEST(verdicts)
 {
-    (void)state;
     for (size_t i = 0; i < N_ROWS(verdict_rows); i++) {
         struct fixture f;
         make(&f, GRID, verdict_rows[i].n, "");
@@ -127,9 +118,8 @@ static void verdicts(void **state)
 }
 
 /* The example of docs/numbers.md, worked by hand there. */
-static void figures_by_hand(void **state)
+TEST(figures_by_hand)
 {
-    (void)state;
     static const double a[] = {100, 104, 98}, b[] = {97, 101.5, 95.2};
     struct fixture f;
     make(&f, "{grid: {pservers: [1, 2], trainers: [1]}}", 3, "");
@@ -159,9 +149,8 @@ static void figures_by_hand(void **state)
 }
 
 /* A trial without a number takes its pair out, not the block of other points. */
-static void pairs_are_of_blocks(void **state)
+TEST(pairs_are_of_blocks)
 {
-    (void)state;
     static const double x[] = {100, 180, 95, 171};
     struct fixture f;
     make(&f, GRID, 5, "");
@@ -178,9 +167,8 @@ static void pairs_are_of_blocks(void **state)
     fixture_done(&f);
 }
 
-static void what_is_a_pair(void **state)
+TEST(what_is_a_pair)
 {
-    (void)state;
     struct fixture f;
     static const double x[] = {100, 110, 120, 130, 140, 150, 160, 170};
     make(&f,
@@ -215,9 +203,8 @@ static void what_is_a_pair(void **state)
     fixture_done(&f);
 }
 
-static void systems_are_an_axis(void **state)
+TEST(systems_are_an_axis)
 {
-    (void)state;
     struct fixture f;
     make(&f, "{grid: {pservers: [1], trainers: [1, 2]}}", 3,
          "  systems: [{name: old, profile: benchworker}, {name: new, profile: benchworker}]\n");
@@ -232,9 +219,8 @@ static void systems_are_an_axis(void **state)
     fixture_done(&f);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
-    (void)state;
     static const struct {
         const char *sweep, *more, *axis, *message;
         bool simulated, measured;
@@ -277,17 +263,4 @@ static void refusals(void **state)
     assert_int_equal(comparison_new_axis(f.result, &by_pservers, &c, &fix, &err), -EINVAL);
     assert_non_null(strstr(err.msg, "one point after the other"));
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verdicts),
-        cmocka_unit_test(figures_by_hand),
-        cmocka_unit_test(pairs_are_of_blocks),
-        cmocka_unit_test(what_is_a_pair),
-        cmocka_unit_test(systems_are_an_axis),
-        cmocka_unit_test(refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,28 +1,19 @@
 /* Two runs on a machine that was not equally busy: what it may explain is no verdict, and what it does not stays one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/compare_busy.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "result/gate.h"
 #include "result_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define N_POINTS 4
 #define N_TRIALS 5
 
 /* ---- the decision, by its numbers ---- */
 
-static void causes(void **state)
+TEST(causes)
 {
-    (void)state;
     static const struct {
         const char *name;
         double measured, alone; /* ratios */
@@ -65,9 +56,8 @@ static void causes(void **state)
 }
 
 /* Of a quiet base others took nothing, and not "-0%", whatever is rounded. */
-static void a_quiet_base(void **state)
+TEST(a_quiet_base)
 {
-    (void)state;
     for (int percent = 1; percent < 100; percent++) {
         const double lost = -log1p(-percent / 100.0), base = log(100), candidate = log(50);
         const struct between between = {.known = true, .difference = candidate - base};
@@ -129,9 +119,8 @@ static enum gate_verdict judge(const struct comparison *c)
     return verdict;
 }
 
-static void runs(void **state)
+TEST(runs)
 {
-    (void)state;
     static const struct {
         const char *name;
         double base_share, x, share; /* the base has 100 of any share */
@@ -192,9 +181,8 @@ static void runs(void **state)
 
 /* Runs of the base that differ because the machine was busy do not hide what remains once that is given back: here
  * nothing does. */
-static void a_history_of_busy_runs(void **state)
+TEST(a_history_of_busy_runs)
 {
-    (void)state;
     static const double shares[FIXTURE_HISTORY] = {0.02, 0.01, 0.04, 0, 0.03};
     struct fixture a, b;
     struct fixture_history history;
@@ -236,9 +224,8 @@ static void a_history_of_busy_runs(void **state)
 }
 
 /* Runs of the base differ at each point by more than the candidate does, and hardly at all together. */
-static void all_points_together(void **state)
+TEST(all_points_together)
 {
-    (void)state;
     static const double moves[FIXTURE_HISTORY] = {-0.06, -0.03, 0.03, 0.06, 0};
     static const double same[FIXTURE_HISTORY] = {1, 1, 1, 1, 1};
     for (int is_busy = 0; is_busy <= 1; is_busy++) {
@@ -273,9 +260,8 @@ static double number_at(const json_t *o, const char *key)
     return json_number_value(value);
 }
 
-static void document(void **state)
+TEST(document)
 {
-    (void)state;
     struct fixture a, b;
     struct fixture_history history;
     make_run(&a, "demo-7k3fq", 100, 0.1, 0);
@@ -299,17 +285,4 @@ static void document(void **state)
     fixture_history_done(&history);
     fixture_done(&a);
     fixture_done(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(causes),
-        cmocka_unit_test(a_quiet_base),
-        cmocka_unit_test(runs),
-        cmocka_unit_test(a_history_of_busy_runs),
-        cmocka_unit_test(all_points_together),
-        cmocka_unit_test(document),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

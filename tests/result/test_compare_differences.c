@@ -1,21 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/compare_runs.h"
-
-#include <string.h>
 
 #include "compare_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void differences(void **state)
+TEST(differences)
 {
-    (void)state;
     static const double x[] = {40, 70, 120, 200};
     struct fixture a, b;
     make_run(&a, "demo-7k3fq", 3, x, 0);
@@ -84,9 +73,8 @@ static void set_environments(struct fixture *f, const char *json)
 }
 
 /* Whatever made the numbers: each is seen, and --strict names each, however many there are (below). */
-static void provenance(void **state)
+TEST(provenance)
 {
-    (void)state;
     static const struct {
         const char *base, *candidate, *difference; /* NULL: none */
     } rows[] = {
@@ -139,9 +127,8 @@ static void provenance(void **state)
 }
 
 /* A comparison needs no replica, nor a row: histories of many runs are compared without. */
-static void replicas_may_be_forgotten(void **state)
+TEST(replicas_may_be_forgotten)
 {
-    (void)state;
     static const double x[] = {40, 70, 120, 200};
     struct fixture runs[2];
     for (size_t side = 0; side < 2; side++) {
@@ -170,9 +157,8 @@ static void replicas_may_be_forgotten(void **state)
     fixture_done(&runs[1]);
 }
 
-static void long_differences_are_named(void **state)
+TEST(long_differences_are_named)
 {
-    (void)state;
     static const double x[] = {40, 70, 120, 200};
     struct fixture runs[2];
     for (size_t side = 0; side < 2; side++) {
@@ -198,9 +184,8 @@ static void long_differences_are_named(void **state)
 }
 
 /* Of runs in a cluster: processes of one machine do not read templates. */
-static void templates(void **state)
+TEST(templates)
 {
-    (void)state;
     static const double x[] = {40, 70, 120, 200};
     static const struct {
         const char *base, *candidate;
@@ -233,16 +218,4 @@ static void templates(void **state)
         fixture_done(&runs[0]);
         fixture_done(&runs[1]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(differences),
-        cmocka_unit_test(provenance),
-        cmocka_unit_test(long_differences_are_named),
-        cmocka_unit_test(replicas_may_be_forgotten),
-        cmocka_unit_test(templates),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

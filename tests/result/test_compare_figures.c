@@ -1,10 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/compare.h"
 
 #include <math.h>
@@ -27,9 +21,8 @@ static void near(const char *what, double expected, double actual)
 }
 
 /* Exchanging base and candidate turns ratios over and verdicts round; p-values stay. */
-static void exchanging_mirrors(void **state)
+TEST(exchanging_mirrors)
 {
-    (void)state;
     uint64_t seed = 99;
     size_t flagged = 0;
     for (int round = 0; round < 60; round++) {
@@ -66,9 +59,8 @@ static void exchanging_mirrors(void **state)
 
 /* The interval of a ratio is the one of the test that names changes: where p of a point is at most
  * 5%, the interval lies on one side of 1, and nowhere else. */
-static void verdicts_and_intervals_agree(void **state)
+TEST(verdicts_and_intervals_agree)
 {
-    (void)state;
     uint64_t seed = 20181120;
     size_t n_named = 0, n_near = 0;
     for (size_t run = 0; run < 60; run++) {
@@ -111,9 +103,8 @@ static void verdicts_and_intervals_agree(void **state)
     assert_true(n_named > 100 && n_near > 10);
 }
 
-static void figures_by_hand(void **state)
+TEST(figures_by_hand)
 {
-    (void)state;
     static const double x[] = {40, 70, 120, 200}, y[] = {50, 70, 60, 200};
     struct fixture a, b;
     make_run(&a, "demo-7k3fq", 1, x, 0);
@@ -148,9 +139,8 @@ static void figures_by_hand(void **state)
 
 /* A point stops when its own trials say so: three here, six there. The p of a point and its interval have one
  * method, which knows the rule. */
-static void unequal_numbers_of_trials(void **state)
+TEST(unequal_numbers_of_trials)
 {
-    (void)state;
     static const char repeats[] =
         POINT_BASELINE "  repeats: {min: 3, max: 6, stopWhen: {relativeHalfWidth: 0.02}}\n";
     static const double calm[] = {1, 1.004, 0.997}, wild[] = {1, 1.03, 0.97, 1.01, 0.99, 1};
@@ -180,15 +170,4 @@ static void unequal_numbers_of_trials(void **state)
         fixture_done(&f[0]);
         fixture_done(&f[1]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exchanging_mirrors),
-        cmocka_unit_test(verdicts_and_intervals_agree),
-        cmocka_unit_test(figures_by_hand),
-        cmocka_unit_test(unequal_numbers_of_trials),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

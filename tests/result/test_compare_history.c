@@ -1,22 +1,13 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/compare_history.h"
 
 #include "compare_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
 static const double wide[FIXTURE_HISTORY] = {1.12, 0.9, 1.07, 0.94, 1.1};
 
 /* What the trials show is asked of the history. */
-static void a_change_is_beyond_the_usual_spread(void **state)
+TEST(a_change_is_beyond_the_usual_spread)
 {
-    (void)state;
     static const double x[] = {40, 70, 120, 200};
     static const struct {
         const char *name;
@@ -107,9 +98,8 @@ static void a_change_is_beyond_the_usual_spread(void **state)
 }
 
 /* The history of the base: its definition, machine and build, and neither of the two runs. */
-static void which_runs_are_the_base_s(void **state)
+TEST(which_runs_are_the_base_s)
 {
-    (void)state;
     static const double x[] = {40, 70, 120, 200};
     struct fixture a, b, other;
     make_run(&a, "demo-7k3fq", 3, x, 0);
@@ -144,13 +134,4 @@ static void which_runs_are_the_base_s(void **state)
     fixture_done(&a);
     fixture_done(&b);
     fixture_done(&other);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_change_is_beyond_the_usual_spread),
-        cmocka_unit_test(which_runs_are_the_base_s),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/compare.h"
 
 #include "../golden_json.h"
@@ -12,9 +6,8 @@
 
 /* Also the example of docs/contracts/compare.md: a change, a point without a number, points of one
  * side only, another kernel. */
-static void golden_document(void **state)
+TEST(golden_document)
 {
-    (void)state;
     struct fixture a, b;
     fixture_init(&a, "{grid: {pservers: [1], trainers: [2, 4]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 4}\n", 8);
@@ -42,12 +35,4 @@ static void golden_document(void **state)
     comparison_free(c);
     fixture_done(&a);
     fixture_done(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_document),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/compare_runs.h"
 
-#include <string.h>
-
 #include "compare_fixture.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static void add_trials(struct fixture *f)
 {
@@ -44,9 +34,8 @@ static char *matches_text(const struct comparison *c)
     "  systems: [{name: " first ", profile: benchworker}, {name: " second                          \
     ", profile: benchworker}]\n"
 
-static void points_are_matched_by_what_ran(void **state)
+TEST(points_are_matched_by_what_ran)
 {
-    (void)state;
     static const struct {
         const char *name, *sweep_a, *more_a, *sweep_b, *more_b, *matches;
     } rows[] = {
@@ -101,12 +90,4 @@ static void points_are_matched_by_what_ran(void **state)
         fixture_done(&a);
         fixture_done(&b);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(points_are_matched_by_what_ran),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

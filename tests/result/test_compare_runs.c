@@ -1,21 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/compare_runs.h"
-
-#include <string.h>
 
 #include "compare_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void emulated_runs_compare_with_each_other(void **state)
+TEST(emulated_runs_compare_with_each_other)
 {
-    (void)state;
     static const double x[] = {40, 70, 120, 200};
     static const struct {
         bool a, b, are_workers;
@@ -66,9 +55,8 @@ static void emulated_runs_compare_with_each_other(void **state)
 }
 
 /* The same system with other numbers on the network is another one. */
-static void other_wires_do_not_compare(void **state)
+TEST(other_wires_do_not_compare)
 {
-    (void)state;
     static const double x[] = {40, 70, 120, 200};
     for (int same = 0; same < 2; same++) {
         struct fixture a, b;
@@ -95,9 +83,8 @@ static void other_wires_do_not_compare(void **state)
 }
 
 /* Nor does one that exchanges at other times. */
-static void other_modes_do_not_compare(void **state)
+TEST(other_modes_do_not_compare)
 {
-    (void)state;
     static const double x[] = {40, 70, 120, 200};
     static const struct {
         struct exchange_mode mode;
@@ -129,9 +116,8 @@ static void other_modes_do_not_compare(void **state)
 }
 
 /* Nor runs over other links. */
-static void other_links_do_not_compare(void **state)
+TEST(other_links_do_not_compare)
 {
-    (void)state;
     static const double x[] = {40, 70, 120, 200};
     for (uint32_t same = 0; same < 2; same++) {
         struct fixture a, b;
@@ -157,9 +143,8 @@ static void other_links_do_not_compare(void **state)
 }
 
 /* What the definitions ask for, and what the workers say they had. */
-static void other_transports_do_not_compare(void **state)
+TEST(other_transports_do_not_compare)
 {
-    (void)state;
     static const double x[] = {40, 70, 120, 200};
     enum { ASKED, ASKED_THE_SAME, USED, USED_THE_SAME, ONE_IS_SILENT, KINDS };
     for (int kind = 0; kind < KINDS; kind++) {
@@ -197,9 +182,8 @@ static void other_transports_do_not_compare(void **state)
     }
 }
 
-static void some_runs_do_not_compare(void **state)
+TEST(some_runs_do_not_compare)
 {
-    (void)state;
     static const double x[] = {40, 70, 120, 200}, none[] = {0, 0, 0, 0};
     static const struct {
         const char *name;
@@ -247,17 +231,4 @@ static void some_runs_do_not_compare(void **state)
         fixture_done(&a);
         fixture_done(&b);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(emulated_runs_compare_with_each_other),
-        cmocka_unit_test(other_wires_do_not_compare),
-        cmocka_unit_test(other_modes_do_not_compare),
-        cmocka_unit_test(other_links_do_not_compare),
-        cmocka_unit_test(other_transports_do_not_compare),
-        cmocka_unit_test(some_runs_do_not_compare),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,13 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/compare.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/splitmix.h"
 #include "compare_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void verdicts(void **state)
+TEST(verdicts)
 {
-    (void)state;
     /* clang-format off */
     static const struct {
         const char *name;
@@ -106,9 +96,8 @@ static void verdicts(void **state)
 }
 
 /* A run beside one with the same trials: every ratio is 1, nothing is flagged, p is 1. */
-static void the_same_trials_twice(void **state)
+TEST(the_same_trials_twice)
 {
-    (void)state;
     static const double x[] = {40, 70, 120, 200};
     for (size_t n = 1; n <= 8; n++) {
         struct fixture a, b;
@@ -131,9 +120,8 @@ static void the_same_trials_twice(void **state)
 }
 
 /* The promise behind the gate: of comparisons without any change, at most about 5% flag a point. */
-static void without_change_few_are_flagged(void **state)
+TEST(without_change_few_are_flagged)
 {
-    (void)state;
     uint64_t seed = 20181120;
     const int experiments = 300;
     int flagged = 0, inconclusive = 0;
@@ -167,9 +155,8 @@ static void without_change_few_are_flagged(void **state)
 
 /* Medians rise by 3%, means of logs fall by a third, and both tests are sure of a difference: a
  * verdict of either direction would be wrong. */
-static void skewed_trials_have_no_direction(void **state)
+TEST(skewed_trials_have_no_direction)
 {
-    (void)state;
     static const double trials[2][9] = {
         {100, 100.1, 99.9, 100.2, 99.8, 150, 151, 149, 152},
         {103, 103.1, 102.9, 103.2, 102.8, 60, 61, 59, 62},
@@ -194,15 +181,4 @@ static void skewed_trials_have_no_direction(void **state)
     }
     fixture_done(&f[0]);
     fixture_done(&f[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verdicts),
-        cmocka_unit_test(the_same_trials_twice),
-        cmocka_unit_test(without_change_few_are_flagged),
-        cmocka_unit_test(skewed_trials_have_no_direction),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

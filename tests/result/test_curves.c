@@ -1,10 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/curves.h"
 #include "result/phases.h"
 
@@ -12,7 +6,6 @@
 
 #include <math.h>
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define SINGLE_NODE "  baseline: {kind: SingleNode}\n  repeats: {min: 3}\n"
 
 /* Every point makes what this says of its trainers, in three trials that differ by 0.1%. */
@@ -33,9 +26,8 @@ static double usl(const struct point *p)
     return 100 * n / (1 + 0.05 * (n - 1) + 0.01 * n * (n - 1));
 }
 
-static void a_curve_for_each_value_of_the_others(void **state)
+TEST(a_curve_for_each_value_of_the_others)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [2, 1], trainers: [4, 1, 2], batch_size: [16]}}",
                  SINGLE_NODE, 64);
@@ -64,9 +56,8 @@ static void a_curve_for_each_value_of_the_others(void **state)
 
 /* What is zipped with the trainers does not tell curves apart; a curve without a single trainer takes its
  * baseline for one. */
-static void zipped_parameters_belong_to_the_curve(void **state)
+TEST(zipped_parameters_belong_to_the_curve)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{zip: {pservers: [1, 2, 4], trainers: [2, 4, 8]}}", SINGLE_NODE, 64);
     measure(&f, usl);
@@ -81,9 +72,8 @@ static void zipped_parameters_belong_to_the_curve(void **state)
 }
 
 /* Without another number of trainers nothing scales. */
-static void no_curve_of_one_size(void **state)
+TEST(no_curve_of_one_size)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1, 2], trainers: [1]}}", SINGLE_NODE, 64);
     measure(&f, usl);
@@ -97,9 +87,8 @@ static void no_curve_of_one_size(void **state)
 }
 
 /* Points of a single trial are no part of a fit, but of the curve. */
-static void a_size_without_an_interval_is_not_fitted(void **state)
+TEST(a_size_without_an_interval_is_not_fitted)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4]}}", SINGLE_NODE, 64);
     for (uint32_t p = 0; p < 3; p++) {
@@ -117,9 +106,8 @@ static void a_size_without_an_interval_is_not_fitted(void **state)
 }
 
 /* From 1 to 2 trainers each keeps 95%, from 2 to 4 80%, from 4 to 8 90%. */
-static void the_biggest_loss_and_its_phase(void **state)
+TEST(the_biggest_loss_and_its_phase)
 {
-    (void)state;
     static const double x[] = {100, 190, 304, 547.2, 100};
     static const double forward[] = {50, 51, 52, 53, 50}, wait[] = {1, 3, 20, 22, 0};
     struct fixture f;
@@ -143,9 +131,8 @@ static void the_biggest_loss_and_its_phase(void **state)
 }
 
 /* From 2 to 4 trainers: what the groups of phases grew by, not single ones, which are many or few. */
-static void the_group_that_grew_most(void **state)
+TEST(the_group_that_grew_most)
 {
-    (void)state;
     static const struct {
         int64_t data_ms, forward_ms, backward_ms, update_ms, send_ms, wait_ms;
         const char *phase;
@@ -188,9 +175,8 @@ static void the_group_that_grew_most(void **state)
     }
 }
 
-static void nothing_is_lost_where_each_keeps_all(void **state)
+TEST(nothing_is_lost_where_each_keeps_all)
 {
-    (void)state;
     static const double x[] = {100, 200, 400, 800, 100};
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}", SINGLE_NODE, 64);
@@ -204,9 +190,8 @@ static void nothing_is_lost_where_each_keeps_all(void **state)
 
 /* Two servers carry four trainers' models twice each; a ring of 4 sends 1.5 models; in a batch half as
  * large the same exchange weighs twice as much. */
-static void the_load_of_an_exchange(void **state)
+TEST(the_load_of_an_exchange)
 {
-    (void)state;
     const struct point base = {.replicas = {[ROLE_PSERVER] = 2, [ROLE_TRAINER] = 4},
                                .batch_size = 16,
                                .exchange = EXCHANGE_PSERVER};
@@ -228,19 +213,4 @@ static void the_load_of_an_exchange(void **state)
         assert_true(fabs(curve_load(&p, &like) - rows[i].load) < 1e-12);
     }
     assert_true(isnan(curve_load(&(struct point_result){.point = &other}, &like)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_curve_for_each_value_of_the_others),
-        cmocka_unit_test(zipped_parameters_belong_to_the_curve),
-        cmocka_unit_test(no_curve_of_one_size),
-        cmocka_unit_test(a_size_without_an_interval_is_not_fitted),
-        cmocka_unit_test(the_biggest_loss_and_its_phase),
-        cmocka_unit_test(the_group_that_grew_most),
-        cmocka_unit_test(nothing_is_lost_where_each_keeps_all),
-        cmocka_unit_test(the_load_of_an_exchange),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

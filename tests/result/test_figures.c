@@ -1,19 +1,11 @@
 /* Figures as bytes and back (result/figures_pack.h): a result from them is the one from the rows, whatever the rows were. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/figures_format.h"
 #include "result/figures_unpack.h"
 #include "result/figures_version.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/splitmix.h"
 #include "base/str.h"
@@ -326,9 +318,8 @@ static void make_run(uint64_t seed, struct fixture *f)
     add_rows(f, &random);
 }
 
-static void figures_come_back(void **state)
+TEST(figures_come_back)
 {
-    (void)state;
     const char *wanted = getenv("BENCHD_PROP_SEED");
     const uint64_t first = wanted == NULL ? 1 : strtoull(wanted, NULL, 10);
     for (uint64_t seed = first; seed < first + (wanted == NULL ? N_RUNS : 1); seed++) {
@@ -363,9 +354,8 @@ static void look_at_trial(struct seen *seen, const struct trial_result *t)
     }
 }
 
-static void random_runs_show_every_field(void **state)
+TEST(random_runs_show_every_field)
 {
-    (void)state;
     struct seen seen = {.first = xnew_array(uint64_t, figures_column_count()),
                         .varies = xnew_array(bool, figures_column_count())};
     for (uint64_t seed = 1; seed <= N_RUNS; seed++) {
@@ -396,9 +386,8 @@ static void random_runs_show_every_field(void **state)
 }
 
 /* A run of which nothing has ended, and one without replicas. */
-static void nothing_comes_back(void **state)
+TEST(nothing_comes_back)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, shapes[0].sweep, shapes[0].more, shapes[0].cpus);
     check_run(&f, fixture_build(&f, RUN_CANCELLED), 0);
@@ -422,9 +411,8 @@ static int unpack_both(const struct fixture *f, const struct figures_bytes *byte
 }
 
 /* Each cut of both parts is refused, and a changed byte is refused or gives a result; nothing is read beyond an end. */
-static void damaged_bytes_are_refused(void **state)
+TEST(damaged_bytes_are_refused)
 {
-    (void)state;
     struct fixture f;
     struct figures_bytes bytes;
     make_run(3, &f);
@@ -461,9 +449,8 @@ static void damaged_bytes_are_refused(void **state)
 }
 
 /* Rows that were added or that are missing: these figures are of other rows. */
-static void other_rows_are_refused(void **state)
+TEST(other_rows_are_refused)
 {
-    (void)state;
     struct fixture f;
     struct figures_bytes bytes;
     fixture_init(&f, shapes[0].sweep, shapes[0].more, shapes[0].cpus);
@@ -489,19 +476,8 @@ static void other_rows_are_refused(void **state)
     fixture_done(&f);
 }
 
-static void a_version_is_a_digest(void **state)
+TEST(a_version_is_a_digest)
 {
-    (void)state;
     assert_int_equal(strlen(figures_version()), 32);
     assert_int_equal(strspn(figures_version(), "0123456789abcdef"), 32);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_come_back),      cmocka_unit_test(random_runs_show_every_field),
-        cmocka_unit_test(nothing_comes_back),     cmocka_unit_test(damaged_bytes_are_refused),
-        cmocka_unit_test(other_rows_are_refused), cmocka_unit_test(a_version_is_a_digest),
-    };
-    return cmocka_run_group_tests_name("result/figures", tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* The verdict of a gate, and which of the earlier runs is its base. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/gate.h"
 
 #include "result_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define GRID "{grid: {pservers: [1], trainers: [1, 2]}}"
 #define MORE                                                                                       \
     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 4}\n"                       \
@@ -42,9 +35,8 @@ static enum gate_verdict judge(const struct fixture *candidate, const struct com
     return v;
 }
 
-static void the_first_that_holds(void **state)
+TEST(the_first_that_holds)
 {
-    (void)state;
     struct fixture whole, part, low;
     size_t n;
     make(&whole, 1, 4);
@@ -68,9 +60,8 @@ static void the_first_that_holds(void **state)
 }
 
 /* A threshold without a point is neither passed nor missed, and a gate that judges nothing else does not pass. */
-static void skipped_thresholds(void **state)
+TEST(skipped_thresholds)
 {
-    (void)state;
     struct fixture f;
     size_t n;
     make(&f, 1, 4);
@@ -101,9 +92,8 @@ static void skipped_thresholds(void **state)
 }
 
 /* Every verdict of a comparison: what is not known is not passed. */
-static void changes_and_margins(void **state)
+TEST(changes_and_margins)
 {
-    (void)state;
     static const struct {
         enum change change;
         enum gate_verdict verdict;
@@ -151,9 +141,8 @@ static void changes_and_margins(void **state)
     fixture_done(&f);
 }
 
-static void what_was_refused_is_no_base(void **state)
+TEST(what_was_refused_is_no_base)
 {
-    (void)state;
     static const struct {
         double factors[FIXTURE_HISTORY];
         size_t n, n_base, newest;
@@ -177,15 +166,4 @@ static void what_was_refused_is_no_base(void **state)
         fixture_history_done(&h);
     }
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_that_holds),
-        cmocka_unit_test(skipped_thresholds),
-        cmocka_unit_test(changes_and_margins),
-        cmocka_unit_test(what_was_refused_is_no_base),
-    };
-    return cmocka_run_group_tests_name("result/gate", tests, NULL, NULL);
 }

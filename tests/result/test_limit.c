@@ -1,21 +1,12 @@
 /* What limits a point, and where its time goes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 
+#include "tests/test.h"
 #include "result/limit.h"
 #include "result_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void rule(void **state)
+TEST(rule)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct limit_facts facts; /* trainers, servers, step, exposed, busy, server, late, who */
@@ -50,9 +41,8 @@ static void rule(void **state)
 }
 
 /* Phases of the fixture: 1 to 7 ms, in their order, over 8 steps. */
-static void times(void **state)
+TEST(times)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [2], trainers: [2]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
@@ -88,9 +78,8 @@ static void times(void **state)
 }
 
 /* A server that has one round for two steps of its trainers works half as long in a step. */
-static void fewer_rounds_than_steps(void **state)
+TEST(fewer_rounds_than_steps)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
@@ -104,9 +93,8 @@ static void fewer_rounds_than_steps(void **state)
 }
 
 /* Trainer 0 is the worst of one trial, trainer 1 a little late in three: of the means trainer 1 has more. */
-static void late_in_the_mean(void **state)
+TEST(late_in_the_mean)
 {
-    (void)state;
     static const struct last_gradients {
         uint32_t trainer;
         int64_t wait_ms;
@@ -129,15 +117,4 @@ static void late_in_the_mean(void **state)
     assert_int_equal(facts.late_trainer, 1);
     assert_true(fabs(facts.late_s - 0.1 / 4) < 1e-12);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rule),
-        cmocka_unit_test(times),
-        cmocka_unit_test(fewer_rounds_than_steps),
-        cmocka_unit_test(late_in_the_mean),
-    };
-    return cmocka_run_group_tests_name("result/limit", tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/lint.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/splitmix.h"
 #include "core/placement.h"
@@ -16,7 +9,6 @@
 #include "result/warmup.h"
 #include "result_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define GRID "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}"
 #define POINT_BASELINE "  baseline: {kind: Point, where: {trainers: 1}}\n"
 #define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
@@ -55,9 +47,8 @@ static void fill(struct fixture *f, double x[4][4])
     }
 }
 
-static void efficiency_above_one_without_an_interval(void **state)
+TEST(efficiency_above_one_without_an_interval)
 {
-    (void)state;
     struct {
         const char *name;
         double x[4][4];
@@ -82,9 +73,8 @@ static void efficiency_above_one_without_an_interval(void **state)
     }
 }
 
-static void a_spread_far_above_the_others(void **state)
+TEST(a_spread_far_above_the_others)
 {
-    (void)state;
     struct {
         const char *name;
         double x[4][4];
@@ -141,9 +131,8 @@ static void set_steps(struct attempt_row *row, const int64_t *step_ns, size_t n,
     }
 }
 
-static void steps_that_still_fall(void **state)
+TEST(steps_that_still_fall)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t n_trials, n_steps;
@@ -208,9 +197,8 @@ static void check_found(const struct result *r, uint32_t point, const char *text
 }
 
 /* Three trials of four points, 1% noise; point 2 is slower up to a step, point 1 in trial 1 alone. */
-static void a_warm_up_that_is_too_short(void **state)
+TEST(a_warm_up_that_is_too_short)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t n_steps, until;
@@ -280,9 +268,8 @@ static void a_warm_up_that_is_too_short(void **state)
     }
 }
 
-static void time_that_runs_backwards(void **state)
+TEST(time_that_runs_backwards)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t n_steps;
@@ -327,9 +314,8 @@ static void time_that_runs_backwards(void **state)
 }
 
 /* A point in tokens has no speedup over one in samples; the others keep theirs. */
-static void units_that_differ(void **state)
+TEST(units_that_differ)
 {
-    (void)state;
     struct fixture f;
     double x[4][4] = {{50, 50, 50}, {99, 99, 99}, {9000, 9001, 9002}, {300, 300, 300}};
     fill(&f, x);
@@ -380,9 +366,8 @@ static void put_noise(struct attempt_row *row, const struct look *look, const ch
     }
 }
 
-static void a_machine_that_was_not_itself(void **state)
+TEST(a_machine_that_was_not_itself)
 {
-    (void)state;
 #define ONE "; it counts" MORE
 #define TWO "; they count" MORE
 #define MORE                                                                                       \
@@ -471,9 +456,8 @@ static void a_machine_that_was_not_itself(void **state)
 }
 
 /* All trials of all points are noisy: so many are named. */
-static void noisy_trials_are_named(void **state)
+TEST(noisy_trials_are_named)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 3}\n", 16);
     for (uint32_t p = 0; p < 4; p++) {
@@ -492,9 +476,8 @@ static void noisy_trials_are_named(void **state)
 }
 
 /* The three trials of the second point: one far off, and two that agree. */
-static void trials_far_from_the_others(void **state)
+TEST(trials_far_from_the_others)
 {
-    (void)state;
     static const struct {
         double x[4];
         const char *message;
@@ -532,9 +515,8 @@ static void trials_far_from_the_others(void **state)
 }
 
 /* An attempt that was repeated counts nowhere, and is named. */
-static void attempts_that_were_invalid(void **state)
+TEST(attempts_that_were_invalid)
 {
-    (void)state;
     struct fixture f;
     double x[4][4] = {{50, 50, 50}, {99, 99, 99}, {180, 180, 180}, {300, 300, 300}};
     fill(&f, x);
@@ -570,9 +552,8 @@ static void throttle(struct fixture *f, size_t row, int ms)
         ms);
 }
 
-static void warnings_of_the_linter(void **state)
+TEST(warnings_of_the_linter)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 4]}}",
                  SINGLE_NODE "  repeats: {min: 3}\n", 8);
@@ -618,9 +599,8 @@ static void warnings_of_the_linter(void **state)
     fixture_done(&f);
 }
 
-static void efficiency_above_one_beyond_its_interval(void **state)
+TEST(efficiency_above_one_beyond_its_interval)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 4]}}",
                  SINGLE_NODE "  repeats: {min: 3}\n", 8);
@@ -637,9 +617,8 @@ static void efficiency_above_one_beyond_its_interval(void **state)
     fixture_done(&f);
 }
 
-static void many_points_are_counted(void **state)
+TEST(many_points_are_counted)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1, 2, 3, 4, 5, 6, 7], trainers: [1]}}",
                  SINGLE_NODE "  repeats: {min: 1}\n", 0);
@@ -654,24 +633,4 @@ static void many_points_are_counted(void **state)
     assert_string_equal(warning_text(fixture_build(&f, RUN_SUCCEEDED), WARNING_ONE_TRIAL),
                         "only one trial at points 0, 1, 2, 3, 4 and 3 more: the spread is unknown");
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(efficiency_above_one_without_an_interval),
-        cmocka_unit_test(a_spread_far_above_the_others),
-        cmocka_unit_test(steps_that_still_fall),
-        cmocka_unit_test(a_warm_up_that_is_too_short),
-        cmocka_unit_test(time_that_runs_backwards),
-        cmocka_unit_test(units_that_differ),
-        cmocka_unit_test(a_machine_that_was_not_itself),
-        cmocka_unit_test(noisy_trials_are_named),
-        cmocka_unit_test(trials_far_from_the_others),
-        cmocka_unit_test(attempts_that_were_invalid),
-        cmocka_unit_test(warnings_of_the_linter),
-        cmocka_unit_test(efficiency_above_one_beyond_its_interval),
-        cmocka_unit_test(many_points_are_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,13 @@
 /* Figures by node, result/nodes.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/nodes.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/str.h"
 #include "result/lint.h"
 #include "result_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX_POINTS 6
 
 /* Points of two trainers, of which the first ran on "fast" for 100 ms, the second on "n4". */
@@ -60,9 +52,8 @@ static void build(struct fixture *f, const struct row *row)
     }
 }
 
-static void slow_nodes(void **state)
+TEST(slow_nodes)
 {
-    (void)state;
     static const struct row rows[] = {
         {"12% in 5 of 6 points",
          6,
@@ -105,9 +96,8 @@ static void slow_nodes(void **state)
     }
 }
 
-static void a_node_alone_is_not_compared(void **state)
+TEST(a_node_alone_is_not_compared)
 {
-    (void)state;
     const struct row row = {"", 3, {120, 120, 120}, "fast", "", ""};
     struct fixture f;
     build(&f, &row);
@@ -123,23 +113,12 @@ static void a_node_alone_is_not_compared(void **state)
 }
 
 /* The pservers of the fixture say no node. */
-static void unknown_nodes(void **state)
+TEST(unknown_nodes)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n", 16);
     fixture_throughput(&f, 0, 0, 100);
     assert_int_equal(fixture_build(&f, RUN_SUCCEEDED)->nodes.len, 0);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slow_nodes),
-        cmocka_unit_test(a_node_alone_is_not_compared),
-        cmocka_unit_test(unknown_nodes),
-    };
-    return cmocka_run_group_tests_name("result/nodes", tests, NULL, NULL);
 }

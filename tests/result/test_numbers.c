@@ -1,13 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
-#include <string.h>
 
+#include "tests/test.h"
 #include "../golden.h"
 #include "base/buf.h"
 #include "base/mem.h"
@@ -361,9 +354,8 @@ static void contradicted(const char *page)
     on_the_page(page, xasprintf("sqrt(%.1f) = %.3f with 6: p = %.4f, at most 0.01", f, sqrt(f), p));
 }
 
-static void the_page_is_worked_right(void **state)
+TEST(the_page_is_worked_right)
 {
-    (void)state;
     _cleanup_(freep) char *numbers = golden_read("docs/numbers.md");
     _cleanup_(freep) char *more = golden_read("tests/result/worked.txt");
     _cleanup_(freep) char *page = xasprintf("%s%s", numbers, more);
@@ -384,12 +376,4 @@ static void the_page_is_worked_right(void **state)
     trials_that_stand_out(page);
     slower_beyond_chance(page);
     contradicted(page);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_is_worked_right),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,13 @@
 /* What other programs took of a trial: numbers of made-up machines, worked by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/others_cpu.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "result/noise.h"
 #include "result/result_json.h"
 #include "result_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX_USERS 4
 #define S 1e9
 #define UNKNOWN (-1) /* in rows */
@@ -38,9 +30,8 @@
         }                                                                                          \
     }
 
-static void shares(void **state)
+TEST(shares)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct cpu_user users[MAX_USERS];
@@ -161,9 +152,8 @@ static void shares(void **state)
     }
 }
 
-static void lists(void **state)
+TEST(lists)
 {
-    (void)state;
     static const struct {
         const char *a, *b;
         bool meet;
@@ -236,9 +226,8 @@ static void check_document(const struct result *r, double share, double waited_s
     json_decref(o);
 }
 
-static void trials_of_a_run(void **state)
+TEST(trials_of_a_run)
 {
-    (void)state;
     static const struct {
         const char *name;
         const char *server_cpus;
@@ -291,14 +280,4 @@ static void trials_of_a_run(void **state)
         check_document(r, rows[i].share, rows[i].trainer_waited);
         fixture_done(&f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares),
-        cmocka_unit_test(lists),
-        cmocka_unit_test(trials_of_a_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

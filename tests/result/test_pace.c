@@ -1,25 +1,16 @@
 /* Which replicas are slower than the others of their gang, result/pace.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/pace.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "result_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define POINT_BASELINE "  baseline: {kind: Point, where: {trainers: 1}}\n"
 #define TRIALS 3
 
-static void what_is_compared(void **state)
+TEST(what_is_compared)
 {
-    (void)state;
     double series_us[] = {10, 30, 20};
     struct summary s = {.steps = 4, .series_us = series_us, .n_series = 3, .series_k = 1};
     s.phase_ns[PHASE_WAIT] = 8000;
@@ -61,9 +52,8 @@ static void describe(const struct result *r, struct buf *out)
     }
 }
 
-static void who_is_slow(void **state)
+TEST(who_is_slow)
 {
-    (void)state;
     static const struct gang_row rows[] = {
         {"alike",
          5,
@@ -123,9 +113,8 @@ static void who_is_slow(void **state)
     }
 }
 
-static void servers_are_compared_with_servers(void **state)
+TEST(servers_are_compared_with_servers)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [4], trainers: [1]}}", POINT_BASELINE, 16);
     struct attempt_row *row = fixture_throughput(&f, 0, 0, 100);
@@ -142,9 +131,8 @@ static void servers_are_compared_with_servers(void **state)
 
 /* A trial that failed says nothing of its replicas, and neither does one that does not say its work
  * beside some that do. */
-static void who_is_left_out(void **state)
+TEST(who_is_left_out)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [4]}}",
                  "  baseline: {kind: Point, where: {trainers: 4}}\n", 16);
@@ -159,15 +147,4 @@ static void who_is_left_out(void **state)
     row->outcome = ATTEMPT_FAILED;
     assert_int_equal(fixture_build(&f, RUN_FAILED)->slow.len, 0);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_compared),
-        cmocka_unit_test(who_is_slow),
-        cmocka_unit_test(servers_are_compared_with_servers),
-        cmocka_unit_test(who_is_left_out),
-    };
-    return cmocka_run_group_tests_name("result/pace", tests, NULL, NULL);
 }

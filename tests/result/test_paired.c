@@ -1,17 +1,9 @@
 /* Paired tests against constants of SciPy 1.x (ttest_1samp, t.ppf) and all signs by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/between.h"
 #include "result/paired.h"
 
 #include <math.h>
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static void near(const char *what, double expected, double actual)
 {
@@ -20,9 +12,8 @@ static void near(const char *what, double expected, double actual)
     }
 }
 
-static void as_scipy(void **state)
+TEST(as_scipy)
 {
-    (void)state;
     /* clang-format off */
     static const struct {
         size_t n;
@@ -59,9 +50,8 @@ static void as_scipy(void **state)
     }
 }
 
-static void few_or_equal(void **state)
+TEST(few_or_equal)
 {
-    (void)state;
     static const double d[] = {0.05, 0.05, 0.05, 0.05}, zero[] = {0, 0, 0};
     struct paired p = paired_test(d, 0);
     assert_false(p.known || paired_ratio(&p).known);
@@ -86,9 +76,8 @@ static void few_or_equal(void **state)
 }
 
 /* As SciPy's t.sf says of the formula. */
-static void one_more_run(void **state)
+TEST(one_more_run)
 {
-    (void)state;
     static const double same[] = {4.60, 4.62, 4.59, 4.61};
     struct between b = between_test(same, 4, 4.55);
     assert_true(b.known);
@@ -102,9 +91,8 @@ static void one_more_run(void **state)
     near("and so is the other", 1, between_test(equal, 3, 1).p);
 }
 
-static void pairs_needed(void **state)
+TEST(pairs_needed)
 {
-    (void)state;
     struct paired p = {.known = true, .n = 3, .mean = 0, .sd = 0.01, .df = 2};
     /* t(0.95, n - 1) 0.01 / sqrt(n) < 0.0202: 1.686% at n = 3; 0.0102: 1.177% at 4, 0.953% at 5. */
     assert_int_equal(paired_n_above(&p, log(0.98)), 3);
@@ -113,9 +101,8 @@ static void pairs_needed(void **state)
     assert_int_equal(paired_n_above(&p, log(0.98)), 0);
 }
 
-static void adjusted_by_holm(void **state)
+TEST(adjusted_by_holm)
 {
-    (void)state;
     static const double p[] = {0.01, 0.04, 0.03, 0.005, 0.9};
     static const double expected[] = {0.04, 0.09, 0.09, 0.025, 0.9}; /* R: p.adjust(p, "holm") */
     double got[5];
@@ -132,9 +119,8 @@ static void adjusted_by_holm(void **state)
 }
 
 /* Where a stop rule chose how many pairs there are, the first stage alone says how they vary. */
-static void pairs_of_two_stages(void **state)
+TEST(pairs_of_two_stages)
 {
-    (void)state;
     const double d[] = {-0.05, -0.045, -0.062, -0.1, -0.2};
     const struct paired p = paired_test_staged(d, 5, 3), first = paired_test(d, 3);
     const double deviation = sqrt(M_PI / (10 + M_PI - 2)); /* of a median of five */
@@ -144,14 +130,4 @@ static void pairs_of_two_stages(void **state)
     near("t", -0.062 / (first.sd * deviation), p.t);
     near("all pairs are the first stage", paired_test(d, 3).t, paired_test_staged(d, 3, 5).t);
     assert_false(paired_test_staged(d, 2, 3).known);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_of_two_stages), cmocka_unit_test(as_scipy),
-        cmocka_unit_test(few_or_equal),        cmocka_unit_test(one_more_run),
-        cmocka_unit_test(pairs_needed),        cmocka_unit_test(adjusted_by_holm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,26 +1,17 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/result.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "result/result_json.h"
 #include "result/threshold.h"
 #include "result_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define ONE_POINT "{grid: {pservers: [1], trainers: [2], batch_size: [16]}}"
 #define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
 
-static void single_node_efficiency_is_the_seeds(void **state)
+TEST(single_node_efficiency_is_the_seeds)
 {
-    (void)state;
     /* The acceleration table of 2018: batch 128, 20 servers, one trainer without server 16.74. */
     static const struct {
         double samples_per_s, percent;
@@ -67,9 +58,8 @@ static void set_cpu_limits(struct attempt_row *row, const char *limit, size_t bu
 }
 
 /* 100 trainers that are 90 times as fast as one, with 60 servers: 90% a trainer, 56% a pod. */
-static void servers_are_not_free(void **state)
+TEST(servers_are_not_free)
 {
-    (void)state;
     static const struct {
         const char *name;
         int64_t cpus;
@@ -109,9 +99,8 @@ static void servers_are_not_free(void **state)
     }
 }
 
-static void a_point_as_baseline(void **state)
+TEST(a_point_as_baseline)
 {
-    (void)state;
     /* T1/TN at the same servers: E = S x trainers of the baseline / trainers. */
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [2], trainers: [2, 4, 8]}}",
@@ -138,9 +127,8 @@ static void a_point_as_baseline(void **state)
 }
 
 /* One global batch, as docs/numbers.md sweeps it: all points divide by the trainer that has it alone. */
-static void one_global_batch(void **state)
+TEST(one_global_batch)
 {
-    (void)state;
     struct fixture f;
     fixture_init(
         &f, "{zip: {pservers: [1, 1, 1], trainers: [1, 2, 4], batch_size: [64, 32, 16]}}",
@@ -162,9 +150,8 @@ static void one_global_batch(void **state)
 }
 
 /* Two baselines that differ in a declared parameter only must not read the same. */
-static void a_baseline_names_its_parameters(void **state)
+TEST(a_baseline_names_its_parameters)
 {
-    (void)state;
     static const char *const expected[] = {
         "SingleNode, point 2: 1 trainer, no pserver, batch_size 16, cpu 400m: 40.00 samples/s",
         "SingleNode, point 3: 1 trainer, no pserver, batch_size 16, cpu 4: 50.00 samples/s",
@@ -187,9 +174,8 @@ static void a_baseline_names_its_parameters(void **state)
     fixture_done(&f);
 }
 
-static void no_baseline_no_ratio(void **state)
+TEST(no_baseline_no_ratio)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, ONE_POINT,
                  SINGLE_NODE "  repeats: {min: 1}\n"
@@ -226,9 +212,8 @@ static void no_baseline_no_ratio(void **state)
 
 /* A point divided by itself is exactly 1: it holds a bound with confidence, though it has no
  * interval of its own. */
-static void a_baseline_is_judged_with_confidence(void **state)
+TEST(a_baseline_is_judged_with_confidence)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
                  "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n"
@@ -241,18 +226,4 @@ static void a_baseline_is_judged_with_confidence(void **state)
     assert_int_equal(r->thresholds.items[0].verdict, THRESHOLD_PASSED);
     assert_int_equal(r->thresholds.items[1].verdict, THRESHOLD_UNKNOWN); /* one trial */
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(single_node_efficiency_is_the_seeds),
-        cmocka_unit_test(servers_are_not_free),
-        cmocka_unit_test(a_point_as_baseline),
-        cmocka_unit_test(one_global_batch),
-        cmocka_unit_test(a_baseline_names_its_parameters),
-        cmocka_unit_test(no_baseline_no_ratio),
-        cmocka_unit_test(a_baseline_is_judged_with_confidence),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

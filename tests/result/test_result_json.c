@@ -1,19 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/result_json.h"
-
-#include <string.h>
 
 #include "../golden_json.h"
 #include "core/placement.h"
 #include "result_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define ONE_POINT "{grid: {pservers: [1], trainers: [2], batch_size: [16]}}"
 #define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
 
@@ -29,9 +20,8 @@ static void place(struct attempt_row *row)
     }
 }
 
-static void golden_document(void **state)
+TEST(golden_document)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, ONE_POINT,
                  SINGLE_NODE "  repeats: {min: 3, order: Interleaved}\n"
@@ -64,9 +54,8 @@ static void golden_document(void **state)
 }
 
 /* Absent is Fp32, which is what a baseline without servers has: it sends nothing. */
-static void the_format_of_numbers(void **state)
+TEST(the_format_of_numbers)
 {
-    (void)state;
     for (int is_bf16 = 0; is_bf16 < 2; is_bf16++) {
         struct fixture f;
         fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
@@ -85,9 +74,8 @@ static void the_format_of_numbers(void **state)
     }
 }
 
-static void foreign_bytes_in_causes(void **state)
+TEST(foreign_bytes_in_causes)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
     struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
@@ -106,9 +94,8 @@ static void foreign_bytes_in_causes(void **state)
     fixture_done(&f);
 }
 
-static void ends_of_replicas_in_the_document(void **state)
+TEST(ends_of_replicas_in_the_document)
 {
-    (void)state;
     static const struct {
         int exit_code, signal;
         const char *text;
@@ -135,15 +122,4 @@ static void ends_of_replicas_in_the_document(void **state)
         json_decref(o);
         fixture_done(&f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_document),
-        cmocka_unit_test(the_format_of_numbers),
-        cmocka_unit_test(foreign_bytes_in_causes),
-        cmocka_unit_test(ends_of_replicas_in_the_document),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

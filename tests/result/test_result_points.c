@@ -1,10 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/result.h"
 
 #include <math.h>
@@ -13,13 +7,11 @@
 #include "result/result_json.h"
 #include "result_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define ONE_POINT "{grid: {pservers: [1], trainers: [2], batch_size: [16]}}"
 #define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
 
-static void phases_of_a_point(void **state)
+TEST(phases_of_a_point)
 {
-    (void)state;
     static const struct {
         const char *name;
         int succeeded, failed, unavailable;
@@ -55,9 +47,8 @@ static void phases_of_a_point(void **state)
 }
 
 /* Of at most ten trials as many as the first three ask for; a budget or a cancellation may end the run before. */
-static void points_that_stop_early(void **state)
+TEST(points_that_stop_early)
 {
-    (void)state;
     static const struct {
         const char *name;
         double x[6]; /* of the trials; 0: it failed */
@@ -113,13 +104,4 @@ static void points_that_stop_early(void **state)
         json_decref(o);
         fixture_done(&f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(phases_of_a_point),
-        cmocka_unit_test(points_that_stop_early),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

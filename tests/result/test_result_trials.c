@@ -1,24 +1,15 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/result.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "result_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define ONE_POINT "{grid: {pservers: [1], trainers: [2], batch_size: [16]}}"
 #define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
 
-static void the_row_that_decides(void **state)
+TEST(the_row_that_decides)
 {
-    (void)state;
     struct
     try {
         uint32_t attempt;
@@ -82,9 +73,8 @@ enum damage {
     PSERVER_SILENT,
 };
 
-static void a_trial_needs_every_trainers_summary(void **state)
+TEST(a_trial_needs_every_trainers_summary)
 {
-    (void)state;
     static const struct {
         const char *name;
         enum damage damage;
@@ -150,9 +140,8 @@ static void a_trial_needs_every_trainers_summary(void **state)
 }
 
 /* Trainers whose log has the job's throughput: one is enough, and what several say is one figure. */
-static void a_trainer_may_speak_for_the_job(void **state)
+TEST(a_trainer_may_speak_for_the_job)
 {
-    (void)state;
 #define LOG(samples, unit, scope)                                                                  \
     "\"samples\":" samples ",\"duration_ns\":1000000000,\"steps\":1,\"log\":{\"rule\":\"r\","      \
     "\"method\":\"m\",\"unit\":\"" unit "\",\"scope\":\"" scope "\"}"
@@ -208,9 +197,8 @@ static void a_trainer_may_speak_for_the_job(void **state)
     }
 }
 
-static void rows_of_other_points_are_passed_over(void **state)
+TEST(rows_of_other_points_are_passed_over)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
     fixture_end(&f, 2, 0, 0, ATTEMPT_FAILED, NULL);
@@ -218,15 +206,4 @@ static void rows_of_other_points_are_passed_over(void **state)
     struct result *r = fixture_build(&f, RUN_RUNNING);
     assert_int_equal(r->points[0].phase, TRIAL_PENDING);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_row_that_decides),
-        cmocka_unit_test(a_trial_needs_every_trainers_summary),
-        cmocka_unit_test(a_trainer_may_speak_for_the_job),
-        cmocka_unit_test(rows_of_other_points_are_passed_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* A benchmark over time, result/run_history.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/run_history.h"
 
 #include <math.h>
@@ -13,9 +7,8 @@
 #include "result_fixture.h"
 
 /* Points of 60 and 90 samples/s, times a factor: of one point its figure, of both sqrt(60 * 90). */
-static void figures_of_runs(void **state)
+TEST(figures_of_runs)
 {
-    (void)state;
     static const double factors[FIXTURE_HISTORY] = {1, 1.1, 0.9, 2, 0.5};
     static const uint32_t second = 1;
     struct fixture f;
@@ -44,12 +37,4 @@ static void figures_of_runs(void **state)
     }
     fixture_history_done(&history);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_of_runs),
-    };
-    return cmocka_run_group_tests_name("result/run_history", tests, NULL, NULL);
 }

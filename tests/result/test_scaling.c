@@ -1,11 +1,5 @@
 /* The table scipy_rows is what scaling_scipy.py prints. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/splitmix.h"
 #include "base/str.h"
 #include "result/scaling.h"
@@ -93,9 +87,8 @@ static void assert_range(const char *what, const struct scaling_range *expected,
     assert_near(what, expected->high, actual->high, 1e-6);
 }
 
-static void fits_of_scipy(void **state)
+TEST(fits_of_scipy)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(scipy_rows) / sizeof(scipy_rows[0]); i++) {
         const struct row *row = &scipy_rows[i];
         const struct curve_data d = data_of(row->data);
@@ -130,9 +123,8 @@ static double usl(double n, double s, double k)
     return 100 * n / (1 + s * (n - 1) + k * n * (n - 1));
 }
 
-static void exact_data_gives_the_truth_back(void **state)
+TEST(exact_data_gives_the_truth_back)
 {
-    (void)state;
     static const double n[] = {1, 2, 4, 8, 16};
     struct curve_data d[SCALING_MODEL_COUNT] = {0};
     for (size_t i = 0; i < 5; i++) {
@@ -163,9 +155,8 @@ static void exact_data_gives_the_truth_back(void **state)
 }
 
 /* Each further trainer adds 50% of what one makes alone, or more, up to the n that is counted here. */
-static void useful_up_to_the_last_gain(void **state)
+TEST(useful_up_to_the_last_gain)
 {
-    (void)state;
     struct curve_data d = {0};
     for (double n = 1; n <= 8; n *= 2) {
         const double x = usl(n, 0.05, 0.01);
@@ -184,9 +175,8 @@ static void useful_up_to_the_last_gain(void **state)
 }
 
 /* Throughput that only rises has no peak; one that rises as it should has none within what is believed. */
-static void no_peak_where_there_is_none(void **state)
+TEST(no_peak_where_there_is_none)
 {
-    (void)state;
     struct curve_data up = {0}, far = {0};
     for (double n = 1; n <= 16; n *= 2) {
         const double more = usl(n, 0, -0.0005), x = usl(n, 0.01, 0.0004);
@@ -205,9 +195,8 @@ static void no_peak_where_there_is_none(void **state)
 }
 
 /* Trials that scatter by a third show no coherency: the peak's interval has no upper end. */
-static void what_is_not_known_has_no_end(void **state)
+TEST(what_is_not_known_has_no_end)
 {
-    (void)state;
     struct curve_data d = {0};
     for (double n = 1; n <= 4; n *= 2) {
         const double x = usl(n, 0.05, 0.01);
@@ -223,9 +212,8 @@ static void what_is_not_known_has_no_end(void **state)
 }
 
 /* docs/numbers.md, "Models of scaling". */
-static void the_worked_example(void **state)
+TEST(the_worked_example)
 {
-    (void)state;
     struct curve_data d = {0};
     add(&d, 1, (double[]){99.8, 100, 100.2}, 3);
     add(&d, 2, (double[]){179.64, 180, 180.36}, 3);
@@ -247,9 +235,8 @@ static void the_worked_example(void **state)
 
 /* ---- what cannot be fitted ---- */
 
-static void says_why_nothing_is_fitted(void **state)
+TEST(says_why_nothing_is_fitted)
 {
-    (void)state;
     struct curve_data two = {0}, same = {0}, unknown = {0};
     for (double n = 1; n <= 4; n *= 2) {
         if (n < 4) {
@@ -275,9 +262,8 @@ static bool is_range_sound(const struct scaling_range *x)
 }
 
 /* Whatever the trials say: no NaN where something is fitted, and an interval holds its value. */
-static void never_nan(void **state)
+TEST(never_nan)
 {
-    (void)state;
     uint64_t random = 20181123;
     for (int i = 0; i < 2000; i++) {
         struct curve_data d = {0};
@@ -315,27 +301,10 @@ static void never_nan(void **state)
     }
 }
 
-static void names(void **state)
+TEST(names)
 {
-    (void)state;
     assert_string_equal(scaling_model_to_string(SCALING_USL), "USL");
     assert_string_equal(scaling_model_to_string(SCALING_EXCHANGE), "Exchange");
     assert_string_equal(scaling_gap_to_string(SCALING_FITTED), "Fitted");
     assert_string_equal(scaling_gap_to_string(SCALING_NO_MINIMUM), "NoMinimum");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fits_of_scipy),
-        cmocka_unit_test(exact_data_gives_the_truth_back),
-        cmocka_unit_test(useful_up_to_the_last_gain),
-        cmocka_unit_test(no_peak_where_there_is_none),
-        cmocka_unit_test(what_is_not_known_has_no_end),
-        cmocka_unit_test(the_worked_example),
-        cmocka_unit_test(says_why_nothing_is_fitted),
-        cmocka_unit_test(never_nan),
-        cmocka_unit_test(names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

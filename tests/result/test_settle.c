@@ -1,20 +1,12 @@
 /* Where made-up step times settle: how often steady ones are said to change, what is found, and what is not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/settle.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/splitmix.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define TRIALS_MAX 8
 #define STEPS_MAX 256
 #define ALPHA 0.01
@@ -60,9 +52,8 @@ static void make(enum shape shape, double deviation, size_t n_trials, size_t n, 
     }
 }
 
-static void quantiles(void **state)
+TEST(quantiles)
 {
-    (void)state;
     for (double p = 1e-12; p < 1; p += p < 0.01 ? p / 2 : 0.001) {
         const double x = settle_normal_quantile(p);
         assert_true(fabs(erfc(-x / sqrt(2)) / 2 - p) <= 1e-6 * fmin(p, 1 - p) + 1e-9);
@@ -71,9 +62,8 @@ static void quantiles(void **state)
 }
 
 /* No change is too small to count here, so this is the test itself, at the level of a run of one point. */
-static void steady_times_are_steady(void **state)
+TEST(steady_times_are_steady)
 {
-    (void)state;
     static const struct {
         const char *name;
         enum shape shape;
@@ -108,9 +98,8 @@ static void steady_times_are_steady(void **state)
 
 /* Steps whose noise is half that of the step before are not in any order, which the test asks for; the size of a
  * change that counts, and the median over trials, keep most alarms away. */
-static void neighbours_that_are_alike(void **state)
+TEST(neighbours_that_are_alike)
 {
-    (void)state;
     uint64_t random = 77;
     unsigned n_alarms = 0;
     for (unsigned k = 0; k < 1000; k++) {
@@ -128,9 +117,8 @@ static void neighbours_that_are_alike(void **state)
     assert_true(n_alarms <= 10);
 }
 
-static void a_change_is_found_where_it_is(void **state)
+TEST(a_change_is_found_where_it_is)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t n_trials, n, at;
@@ -164,9 +152,8 @@ static void a_change_is_found_where_it_is(void **state)
 }
 
 /* What one trial met is no habit of the point; and it does not hide one that is. */
-static void one_trial_alone(void **state)
+TEST(one_trial_alone)
 {
-    (void)state;
     uint64_t random = 5;
     make(NORMAL, 0.01, 3, 100, &random);
     for (size_t j = 40; j < 100; j++) {
@@ -183,9 +170,8 @@ static void one_trial_alone(void **state)
     assert_int_equal(s.at, 6);
 }
 
-static void too_little_to_say(void **state)
+TEST(too_little_to_say)
 {
-    (void)state;
     for (size_t t = 0; t < TRIALS_MAX; t++) {
         trials[t] = made_up[t];
         for (size_t i = 0; i < STEPS_MAX; i++) {
@@ -204,9 +190,8 @@ static void too_little_to_say(void **state)
     assert_false(settle_find(trials, 0, 0, ALPHA, 0.02).has_change);
 }
 
-static void means(void **state)
+TEST(means)
 {
-    (void)state;
     double us[600];
     for (size_t i = 0; i < 600; i++) {
         us[i] = (double)i;
@@ -225,18 +210,4 @@ static void means(void **state)
     m = step_series_of(&s);
     assert_int_equal(m.n, 0);
     assert_null(m.us);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles),
-        cmocka_unit_test(steady_times_are_steady),
-        cmocka_unit_test(neighbours_that_are_alike),
-        cmocka_unit_test(a_change_is_found_where_it_is),
-        cmocka_unit_test(one_trial_alone),
-        cmocka_unit_test(too_little_to_say),
-        cmocka_unit_test(means),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,13 @@
 /* Constants named "scipy" were made with SciPy 1.17.1: special.betainc, stats.t.sf, stats.ttest_ind
  * (equal_var=False), stats.false_discovery_control; those of permutations by going through all
  * arrangements in Python, with the statistic from stats.ttest_ind. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/splitmix.h"
 #include "core/student.h"
 #include "result/significance.h"
 
 #include <math.h>
-#include <string.h>
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define SEED 7
 
 static void near(const char *what, double expected, double actual, double relative)
@@ -27,9 +19,8 @@ static void near(const char *what, double expected, double actual, double relati
 
 /* ---- one point ---- */
 
-static void incomplete_betas_of_scipy(void **state)
+TEST(incomplete_betas_of_scipy)
 {
-    (void)state;
     static const struct {
         double a, b, x, value;
     } rows[] = {
@@ -57,9 +48,8 @@ static void incomplete_betas_of_scipy(void **state)
     }
 }
 
-static void students_t_of_scipy(void **state)
+TEST(students_t_of_scipy)
 {
-    (void)state;
     static const struct {
         double t, df, p;
     } rows[] = {
@@ -83,9 +73,8 @@ static void students_t_of_scipy(void **state)
     }
 }
 
-static void t_quantiles(void **state)
+TEST(t_quantiles)
 {
-    (void)state;
     /* NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2, column 0.975. */
     static const struct {
         double df, t;
@@ -108,9 +97,8 @@ static void t_quantiles(void **state)
     }
 }
 
-static void welch_of_scipy(void **state)
+TEST(welch_of_scipy)
 {
-    (void)state;
     /* clang-format off */
     static const struct {
         const char *name;
@@ -150,9 +138,8 @@ static void welch_of_scipy(void **state)
     assert_false(significance_welch(&(struct sample){two, 2}, &(struct sample){NULL, 0}).known);
 }
 
-static void adjusted_as_by_scipy(void **state)
+TEST(adjusted_as_by_scipy)
 {
-    (void)state;
     /* clang-format off */
     static const struct {
         size_t n;
@@ -191,9 +178,8 @@ static double uniform(uint64_t *state)
 
 /* Adjusting keeps the order, raises nothing beyond 1 and lowers nothing; a smaller p elsewhere
  * never raises mine. */
-static void adjusting_is_monotone(void **state)
+TEST(adjusting_is_monotone)
 {
-    (void)state;
     uint64_t seed = 20181120;
     for (int round = 0; round < 200; round++) {
         double p[12], adjusted[12], lowered[12];
@@ -278,9 +264,8 @@ static void take_strata(const struct world *w, bool mirrored, bool backwards, st
     }
 }
 
-static void exact_permutations(void **state)
+TEST(exact_permutations)
 {
-    (void)state;
     for (size_t i = 0; i < N_ROWS(worlds); i++) {
         const struct world *w = &worlds[i];
         print_message("# world '%s'\n", w->name);
@@ -302,9 +287,8 @@ static void exact_permutations(void **state)
 }
 
 /* Three strata of 5 + 5: 16,003,008 arrangements, of which this many reach the observed sum. */
-static void drawn_permutations_agree_with_all(void **state)
+TEST(drawn_permutations_agree_with_all)
 {
-    (void)state;
     static const struct world w = {
         "",
         3,
@@ -345,9 +329,8 @@ static void drawn_permutations_agree_with_all(void **state)
 }
 
 /* Without any change p is no smaller than chance would have it, drawn or not. */
-static void under_the_null_p_is_even(void **state)
+TEST(under_the_null_p_is_even)
 {
-    (void)state;
     static const double levels[] = {0.05, 0.2, 0.5, 0.8};
     uint64_t seed = 4711;
     for (int drawn = 0; drawn < 2; drawn++) {
@@ -379,9 +362,8 @@ static void under_the_null_p_is_even(void **state)
     }
 }
 
-static void values_needed(void **state)
+TEST(values_needed)
 {
-    (void)state;
     static const struct {
         size_t strata, values;
     } rows[] = {{1, 4}, {2, 3}, {3, 2}, {10, 2}, {0, 2}};
@@ -400,9 +382,8 @@ static void values_needed(void **state)
 
 /* Corrected for many points p is judged at less than 5%: there the hypothesis with the wider interval at 95% may be the one
  * with the smaller p. */
-static void a_staged_p_is_the_larger_of_both(void **state)
+TEST(a_staged_p_is_the_larger_of_both)
 {
-    (void)state;
     const struct contrast a = {.value = 0.11,
                                .variance = 0.03 * 0.03 / 20,
                                .df = 2,
@@ -429,22 +410,4 @@ static void a_staged_p_is_the_larger_of_both(void **state)
                                                             .common_df = 4,
                                                             .scale = a.scale + b.scale})
                     .df == 4); /* though its 95% interval is wider */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(incomplete_betas_of_scipy),
-        cmocka_unit_test(students_t_of_scipy),
-        cmocka_unit_test(t_quantiles),
-        cmocka_unit_test(welch_of_scipy),
-        cmocka_unit_test(adjusted_as_by_scipy),
-        cmocka_unit_test(adjusting_is_monotone),
-        cmocka_unit_test(exact_permutations),
-        cmocka_unit_test(drawn_permutations_agree_with_all),
-        cmocka_unit_test(under_the_null_p_is_even),
-        cmocka_unit_test(values_needed),
-        cmocka_unit_test(a_staged_p_is_the_larger_of_both),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

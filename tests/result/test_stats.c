@@ -1,17 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/splitmix.h"
 
 #include "result/stats.h"
 
 #include <math.h>
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static void near(const char *what, double expected, double actual, double relative)
 {
@@ -20,9 +12,8 @@ static void near(const char *what, double expected, double actual, double relati
     }
 }
 
-static void ranks_of_the_median(void **state)
+TEST(ranks_of_the_median)
 {
-    (void)state;
     /* Coverage, exact: 1 - 2 * sum of C(n, i) for i < j, over 2^n. The weight by hand for 6:
      * coverages 62/64 and 50/64, so 0.1 of the way to 95%; 5 * 0.1 / (1 + 4 * 0.1). */
     static const struct {
@@ -56,9 +47,8 @@ static void ranks_of_the_median(void **state)
     }
 }
 
-static void medians_by_hand(void **state)
+TEST(medians_by_hand)
 {
-    (void)state;
     /* clang-format off */
     static const struct {
         const char *name;
@@ -108,9 +98,8 @@ static void medians_by_hand(void **state)
 }
 
 /* The example of docs/numbers.md, and a ratio of it to a point without a stop rule. */
-static void two_stages_by_hand(void **state)
+TEST(two_stages_by_hand)
 {
-    (void)state;
     const double values[] = {98, 100, 102, 101, 99}, base[] = {50, 51, 52, 51, 50};
     const double variance = 0.0004001200380571163; /* of the logs of the first three */
     const struct estimate e = stats_two_stage(values, 5, variance, 3);
@@ -134,9 +123,8 @@ static void two_stages_by_hand(void **state)
 }
 
 /* The second example: few trials of a side that deviates little, many of the other. One deviation for both is wider. */
-static void ratios_of_two_stages_by_hand(void **state)
+TEST(ratios_of_two_stages_by_hand)
 {
-    (void)state;
     double many[44];
     for (size_t i = 0; i < N_ROWS(many); i++) {
         many[i] = 50;
@@ -165,9 +153,8 @@ static struct estimate exactly(double value)
     return (struct estimate){.known = true, .value = value};
 }
 
-static void the_seeds_eight_percentages(void **state)
+TEST(the_seeds_eight_percentages)
 {
-    (void)state;
     /* Throughput of N trainers over N times that of one without server, batch 128, 2018. */
     static const struct {
         const char *system;
@@ -189,9 +176,8 @@ static void the_seeds_eight_percentages(void **state)
     }
 }
 
-static void ratios_by_hand(void **state)
+TEST(ratios_by_hand)
 {
-    (void)state;
     /* Logs -0.03, 0, 0.03 about ln 100 and ln 50: each variance 0.0009 / 3, together 0.0006, 4
      * degrees of freedom; half = 2.776445 * 0.0244949 = 0.0680087. */
     const double x[] = {100 * exp(0.03), 100, 100 * exp(-0.03)};
@@ -226,9 +212,8 @@ static void ratios_by_hand(void **state)
     assert_false(stats_ratio(&a, &b, 1).has_interval);
 }
 
-static void geometric_means_by_hand(void **state)
+TEST(geometric_means_by_hand)
 {
-    (void)state;
     /* Two ratios with a variance of 0.0006 and 4 degrees of freedom each: their mean has a quarter
      * of 0.0012 and 8; half = 2.306004 * 0.0173205 = 0.0399412. */
     const double x[] = {100 * exp(0.03), 100, 100 * exp(-0.03)};
@@ -270,9 +255,8 @@ static double normal(uint64_t *s)
 }
 
 /* What the contract promises: the intervals hold the truth in about 95% of all experiments. */
-static void intervals_cover_the_truth(void **state)
+TEST(intervals_cover_the_truth)
 {
-    (void)state;
     static const size_t counts[] = {3, 5, 6, 8, 9, 10};
     uint64_t seed = 20181120;
     for (size_t c = 0; c < N_ROWS(counts); c++) {
@@ -342,9 +326,8 @@ static double half_width_simulated(size_t n)
 }
 
 /* The interval of n + 1 trials is on average narrower than that of n, up to 31 trials. */
-static void more_trials_never_widen(void **state)
+TEST(more_trials_never_widen)
 {
-    (void)state;
     double last = INFINITY;
     for (size_t n = 3; n <= 31; n++) {
         const double half = n < 6 ? half_width_simulated(n) : half_width_of_ranks(n);
@@ -357,9 +340,8 @@ static void more_trials_never_widen(void **state)
     near("6 by both ways", half_width_of_ranks(6), half_width_simulated(6), 0.01);
 }
 
-static void the_middle_is_the_median(void **state)
+TEST(the_middle_is_the_median)
 {
-    (void)state;
     uint64_t random = 20181120;
     for (size_t i = 0; i < 3000; i++) {
         double values[40];
@@ -371,21 +353,4 @@ static void the_middle_is_the_median(void **state)
         assert_true(stats_middle(values, n) == stats_median(values, n).value);
     }
     assert_true(isnan(stats_middle(NULL, 0)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_of_the_median),
-        cmocka_unit_test(medians_by_hand),
-        cmocka_unit_test(two_stages_by_hand),
-        cmocka_unit_test(ratios_of_two_stages_by_hand),
-        cmocka_unit_test(the_seeds_eight_percentages),
-        cmocka_unit_test(ratios_by_hand),
-        cmocka_unit_test(geometric_means_by_hand),
-        cmocka_unit_test(intervals_cover_the_truth),
-        cmocka_unit_test(more_trials_never_widen),
-        cmocka_unit_test(the_middle_is_the_median),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "result/threshold.h"
 
 #include <math.h>
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void verdicts(void **state)
+TEST(verdicts)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct threshold threshold;
@@ -41,9 +32,8 @@ static void verdicts(void **state)
 }
 
 /* With a confidence the whole interval counts, and without an interval nothing is known. */
-static void intervals(void **state)
+TEST(intervals)
 {
-    (void)state;
     static const struct {
         const char *name;
         double min, max; /* NaN: not given */
@@ -78,9 +68,8 @@ static void intervals(void **state)
     }
 }
 
-static void all_together(void **state)
+TEST(all_together)
 {
-    (void)state;
     static const struct {
         enum threshold_verdict verdicts[3];
         size_t n, n_skipped;
@@ -109,9 +98,8 @@ static void all_together(void **state)
     }
 }
 
-static void in_words(void **state)
+TEST(in_words)
 {
-    (void)state;
     struct buf text = BUF_INIT;
     struct threshold t = {.metric = METRIC_EFFICIENCY, .has_min = true, .min = 0.9};
     const struct value n = {.is_int = true, .i = 100}, net = {.s = (char *)"slow"};
@@ -133,15 +121,4 @@ static void in_words(void **state)
     assert_string_equal(buf_cstr(&text), "no such point: net=slow, trainers=100");
     params_done(&t.where);
     buf_done(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verdicts),
-        cmocka_unit_test(intervals),
-        cmocka_unit_test(all_together),
-        cmocka_unit_test(in_words),
-    };
-    return cmocka_run_group_tests_name("result/threshold", tests, NULL, NULL);
 }
