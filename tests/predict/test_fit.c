@@ -1,15 +1,8 @@
 /* Two costs out of measured sums. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "predict/fit.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct {
     const char *name;
@@ -29,9 +22,8 @@ static const struct {
     {"nothing was needed", {{1, 1, 0}, {2, 1, 0}}, 2, {0, 0}},
 };
 
-static void costs_are_fitted(void **state)
+TEST(costs_are_fitted)
 {
-    (void)state;
     for (size_t i = 0; i < N_ROWS(cases); i++) {
         const struct fit got = fit_costs(cases[i].rows, cases[i].n);
         if (!(fabs(got.a - cases[i].want.a) < 1e-12 && fabs(got.b - cases[i].want.b) < 1e-12)) {
@@ -39,10 +31,4 @@ static void costs_are_fitted(void **state)
                      cases[i].want.a, cases[i].want.b);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(costs_are_fitted)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* Laws that the simulation keeps exactly, whatever the numbers. docs/prediction.md works two of them out by hand. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "exchange/slices.h"
 #include "predict/gang.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define EXACT 1e-9
 #define MODEL 15254602
 
@@ -57,9 +51,8 @@ static struct gang_params large(uint32_t n_trainers, uint32_t n_servers)
     return p;
 }
 
-static void alone_it_computes(void **state)
+TEST(alone_it_computes)
 {
-    (void)state;
     struct gang_params p = large(1, 0);
     p.n_warmup_steps = 3;
     struct gang_result r = gang_run(&p);
@@ -74,9 +67,8 @@ static void alone_it_computes(void **state)
 }
 
 /* Without links and costs every step lasts as long as its slowest trainer. */
-static void the_slowest_counts(void **state)
+TEST(the_slowest_counts)
 {
-    (void)state;
     struct gang_params p = large(7, 3);
     p.n_warmup_steps = 2;
     p.jitter_ratio = 0.1;
@@ -95,9 +87,8 @@ static void the_slowest_counts(void **state)
     assert_int_equal(r.n_transfers, 2 * 7 * slices_plan(MODEL, 3, SLICES_MAX_BYTES).n * 12);
 }
 
-static void one_slice_there_and_back(void **state)
+TEST(one_slice_there_and_back)
 {
-    (void)state;
     struct gang_params p = small(1, 1);
     p.trainer_bytes_per_s = 100e6;
     p.server_bytes_per_s = 80e6; /* the slower one counts */
@@ -110,9 +101,8 @@ static void one_slice_there_and_back(void **state)
     assert_near(r.trainer_link_share, ONE_BYTES / 100e6 / r.step_s);
 }
 
-static void latency_and_a_link_of_its_own(void **state)
+TEST(latency_and_a_link_of_its_own)
 {
-    (void)state;
     struct gang_params p = small(1, 1);
     p.trainer_bytes_per_s = p.server_bytes_per_s = 100e6;
     p.first_bytes_per_s = 50e6;
@@ -129,9 +119,8 @@ static void latency_and_a_link_of_its_own(void **state)
 }
 
 /* A server gives credit for 8 MiB: with many trainers their slices wait for the latency in turns. */
-static void what_latency_costs_depends_on_the_rest(void **state)
+TEST(what_latency_costs_depends_on_the_rest)
 {
-    (void)state;
     static const struct {
         uint32_t n_trainers, n_servers;
         double bytes_per_s, latency_s;
@@ -155,9 +144,8 @@ static void what_latency_costs_depends_on_the_rest(void **state)
 }
 
 /* N equal trainers share the server's link: each direction takes N times as long. */
-static void a_link_is_shared(void **state)
+TEST(a_link_is_shared)
 {
-    (void)state;
     for (uint32_t n = 1; n <= 10; n++) {
         struct gang_params p = small(n, 1);
         p.server_bytes_per_s = 100e6;
@@ -170,9 +158,8 @@ static void a_link_is_shared(void **state)
 
 /* The server receives one after another: N gradients, one update, N parameters, of which the trainers wait for
  * theirs. The last step ends with the last trainer's, the others begin earlier. */
-static void a_server_serves_one_by_one(void **state)
+TEST(a_server_serves_one_by_one)
 {
-    (void)state;
     struct gang_params p = small(2, 1);
     p.n_steps = 1;
     p.costs = (struct gang_costs){.receive = 1e-8, .send = 2e-8, .update = 5e-8};
@@ -184,9 +171,8 @@ static void a_server_serves_one_by_one(void **state)
 }
 
 /* Half of everything's speed is half of the gang's. */
-static void all_times_scale(void **state)
+TEST(all_times_scale)
 {
-    (void)state;
     struct gang_params p = large(5, 2);
     p.jitter_ratio = 0.05;
     p.n_warmup_steps = 1;
@@ -210,9 +196,8 @@ static void all_times_scale(void **state)
     assert_near(slow.server_share, fast.server_share);
 }
 
-static void faster_links_never_harm(void **state)
+TEST(faster_links_never_harm)
 {
-    (void)state;
     for (uint32_t servers = 1; servers <= 4; servers++) {
         double before = 0;
         for (double rate = 1e7; rate < 1e11; rate *= 1.5) {
@@ -227,9 +212,8 @@ static void faster_links_never_harm(void **state)
     }
 }
 
-static void cores_are_shared(void **state)
+TEST(cores_are_shared)
 {
-    (void)state;
     struct gang_params p = large(4, 0);
     p.n_cores = 2;
     assert_near(gang_run(&p).steps_per_s, 2 / FOUR_S);
@@ -245,9 +229,8 @@ static void cores_are_shared(void **state)
     assert_near(gang_run(&p).step_s, 0.050 + ONE_BYTES * 14e-9);
 }
 
-static void the_seed_decides(void **state)
+TEST(the_seed_decides)
 {
-    (void)state;
     struct gang_params p = large(8, 3);
     p.jitter_ratio = 0.1;
     p.trainer_bytes_per_s = p.server_bytes_per_s = 1.25e8;
@@ -258,9 +241,8 @@ static void the_seed_decides(void **state)
     assert_true(gang_run(&p).step_s != a.step_s);
 }
 
-static void factors_have_their_spread(void **state)
+TEST(factors_have_their_spread)
 {
-    (void)state;
     double sum = 0, squares = 0;
     for (uint64_t i = 0; i < 100000; i++) {
         const double f = gang_factor(5, (uint32_t)(i % 100), i / 100, 0.1);
@@ -273,9 +255,8 @@ static void factors_have_their_spread(void **state)
     assert_true(gang_factor(5, 1, 1, 0) == 1);
 }
 
-static void what_is_too_large_is_refused(void **state)
+TEST(what_is_too_large_is_refused)
 {
-    (void)state;
     struct err err = {0};
     struct gang_params p = large(10000, 10000);
     assert_int_equal(gang_check(&p, &err), -E2BIG);
@@ -306,24 +287,4 @@ static void what_is_too_large_is_refused(void **state)
     const struct gang_layer tiny[] = {{0, 200, 0.1, 0.2}};
     p.layers = tiny;
     assert_near(gang_run(&p).step_s, 0.3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alone_it_computes),
-        cmocka_unit_test(the_slowest_counts),
-        cmocka_unit_test(one_slice_there_and_back),
-        cmocka_unit_test(latency_and_a_link_of_its_own),
-        cmocka_unit_test(what_latency_costs_depends_on_the_rest),
-        cmocka_unit_test(a_link_is_shared),
-        cmocka_unit_test(a_server_serves_one_by_one),
-        cmocka_unit_test(all_times_scale),
-        cmocka_unit_test(faster_links_never_harm),
-        cmocka_unit_test(cores_are_shared),
-        cmocka_unit_test(the_seed_decides),
-        cmocka_unit_test(factors_have_their_spread),
-        cmocka_unit_test(what_is_too_large_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* Laws of a simulated ring, whatever the numbers. docs/prediction.md works one out by hand. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "exchange/ring_plan.h"
 #include "predict/gang.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define EXACT 1e-9
 #define MODEL 15254602
 #define MODEL_BYTES (4.0 * MODEL)
@@ -63,9 +57,8 @@ static struct gang_params large(uint32_t n)
 }
 
 /* Each rank sends 2 (N - 1)/N of the parameters, and no link is ever idle. */
-static void a_link_carries_all_but_two_parts(void **state)
+TEST(a_link_carries_all_but_two_parts)
 {
-    (void)state;
     for (uint32_t n = 2; n <= 12; n++) {
         struct gang_layer layer;
         const struct gang_params p = bare(n, &layer);
@@ -80,9 +73,8 @@ static void a_link_carries_all_but_two_parts(void **state)
 }
 
 /* With as many slices as the model has: nearly. */
-static void so_does_a_model(void **state)
+TEST(so_does_a_model)
 {
-    (void)state;
     for (uint32_t n = 2; n <= 9; n += 3) {
         struct gang_params p = large(n);
         p.trainer_bytes_per_s = 1e7;
@@ -98,9 +90,8 @@ static void so_does_a_model(void **state)
 }
 
 /* Each of the 2 (N - 1) hops that a slice makes waits for the latency, the thread that sends and the one that receives. */
-static void each_hop_waits(void **state)
+TEST(each_hop_waits)
 {
-    (void)state;
     for (uint32_t n = 1; n <= 8; n++) {
         struct gang_layer layer;
         struct gang_params p = bare(n, &layer);
@@ -116,9 +107,8 @@ static void each_hop_waits(void **state)
 
 /* Two groups take turns: all hops of the two but the first and the last wait for each other. With two ranks there is but
  * one hop, and the window of 16 slices is what waits: 117 are 8 of them. */
-static void a_long_latency_is_waited_for_in_turns(void **state)
+TEST(a_long_latency_is_waited_for_in_turns)
 {
-    (void)state;
     static const struct {
         uint32_t n, latencies;
     } rows[] = {{2, 8 + 1}, {3, 39 + 3}, {4, 2 * 30 + 4}, {5, 3 * 24 + 5}, {10, 8 * 12 + 10}};
@@ -141,9 +131,8 @@ static void a_long_latency_is_waited_for_in_turns(void **state)
     }
 }
 
-static void a_slow_link_limits_all(void **state)
+TEST(a_slow_link_limits_all)
 {
-    (void)state;
     for (uint32_t n = 2; n <= 9; n++) {
         struct gang_layer layer;
         struct gang_params p = bare(n, &layer);
@@ -161,9 +150,8 @@ static void a_slow_link_limits_all(void **state)
 }
 
 /* Without links and costs every step lasts as long as its slowest worker. */
-static void a_straggler_delays_all(void **state)
+TEST(a_straggler_delays_all)
 {
-    (void)state;
     struct gang_params p = large(7);
     p.n_warmup_steps = 2;
     p.n_steps = 10;
@@ -183,9 +171,8 @@ static void a_straggler_delays_all(void **state)
 }
 
 /* A rank of one updates in its thread, while it computes: what is left is the part of the first layer. */
-static void alone_it_updates(void **state)
+TEST(alone_it_updates)
 {
-    (void)state;
     struct gang_params p = large(1);
     p.costs.worker_update = 1e-9;
     const struct gang_result r = gang_run(&p);
@@ -194,9 +181,8 @@ static void alone_it_updates(void **state)
     assert_near(r.worker_share, MODEL_BYTES * 1e-9 / r.step_s);
 }
 
-static void all_times_scale(void **state)
+TEST(all_times_scale)
 {
-    (void)state;
     struct gang_params p = large(5);
     p.jitter_ratio = 0.05;
     p.trainer_bytes_per_s = 1.25e8;
@@ -221,9 +207,8 @@ static void all_times_scale(void **state)
 }
 
 /* One core does all that its workers and their threads do, and is never idle. */
-static void cores_are_shared(void **state)
+TEST(cores_are_shared)
 {
-    (void)state;
     struct gang_layer layer;
     struct gang_params p = bare(4, &layer);
     layer.forward_s = layer.backward_s = 0.005;
@@ -240,9 +225,8 @@ static void cores_are_shared(void **state)
     assert_near(r.step_s, 0.010 + 4 * exchange_s);
 }
 
-static void what_is_too_large_is_refused(void **state)
+TEST(what_is_too_large_is_refused)
 {
-    (void)state;
     struct err err = {0};
     struct gang_params p = large(10000);
     assert_int_equal(gang_check(&p, &err), -E2BIG);
@@ -257,21 +241,4 @@ static void what_is_too_large_is_refused(void **state)
     layer.forward_s = 0.1;
     p.trainer_bytes_per_s = INFINITY;
     assert_near(gang_run(&p).step_s, 0.1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_link_carries_all_but_two_parts),
-        cmocka_unit_test(so_does_a_model),
-        cmocka_unit_test(each_hop_waits),
-        cmocka_unit_test(a_long_latency_is_waited_for_in_turns),
-        cmocka_unit_test(a_slow_link_limits_all),
-        cmocka_unit_test(a_straggler_delays_all),
-        cmocka_unit_test(alone_it_updates),
-        cmocka_unit_test(all_times_scale),
-        cmocka_unit_test(cores_are_shared),
-        cmocka_unit_test(what_is_too_large_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

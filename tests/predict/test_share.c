@@ -1,13 +1,7 @@
 /* Max-min rates: known cases, and random ones against filling all links from zero up. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/splitmix.h"
 #include "predict/share.h"
 
@@ -24,9 +18,8 @@ static void note(void *ctx, uint32_t flow, double bytes_per_s)
     r->of[flow] = bytes_per_s;
 }
 
-static void known_cases(void **state)
+TEST(known_cases)
 {
-    (void)state;
     struct share s;
     struct rates r = {{0}};
     share_init(&s, 4, 4);
@@ -88,9 +81,8 @@ static void fill(const struct share *s, double rate[FLOWS])
     }
 }
 
-static void as_filling_does(void **state)
+TEST(as_filling_does)
 {
-    (void)state;
     uint64_t rng = 7;
     for (int round = 0; round < 200; round++) {
         struct share s;
@@ -123,13 +115,4 @@ static void as_filling_does(void **state)
         }
         share_done(&s);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_cases),
-        cmocka_unit_test(as_filling_does),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
