@@ -1,14 +1,6 @@
 /* See body_fixture.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "body_fixture.h"
-
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"

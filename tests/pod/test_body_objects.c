@@ -1,25 +1,14 @@
 /* The objects of a run beside its pods. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "pod/body.h"
-
-#include <string.h>
 
 #include "base/base64.h"
 #include "pod/ssh_key.h"
 #include "body_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
 /* The whole of it: a selector that is too wide would be accepted, too. */
-static void policy(void **state)
+TEST(policy)
 {
-    (void)state;
     static const char selector[] = "{\"matchLabels\":{\"app.kubernetes.io/managed-by\":\"benchd\","
                                    "\"benchd.io/run\":\"sample-1\"}}";
     struct run_def *def = make_run("spec:", "spec:");
@@ -42,9 +31,8 @@ static void policy(void **state)
 }
 
 /* What DNS needs to answer for p0t0a1-trainer-1.<service>. */
-static void slice(void **state)
+TEST(slice)
 {
-    (void)state;
     struct run_def *def = make_run("spec:", "spec:");
     json_t *slice = pod_slice_body(def, 0, false);
     const struct replica_id id = {{.number = 1}, ROLE_TRAINER, 1};
@@ -70,9 +58,8 @@ static void slice(void **state)
     run_def_free(def);
 }
 
-static void service_and_secret(void **state)
+TEST(service_and_secret)
 {
-    (void)state;
     struct run_def *def = make_run("spec:", "spec:");
     json_t *service = pod_service_body(def);
     expect(service, "metadata/name", "sample-1-0f4c1de2");
@@ -98,9 +85,8 @@ static void service_and_secret(void **state)
 }
 
 /* The keys of runs with a launcher, and where pods find them. */
-static void a_run_with_a_launcher_has_ssh_keys(void **state)
+TEST(a_run_with_a_launcher_has_ssh_keys)
 {
-    (void)state;
     static const struct ssh_key ssh = {.seed = {1}, .public = {2}};
     struct run_def *def = make_run("spec:", "spec:");
     json_t *secret = pod_secret_body(def, (const unsigned char *)"f", 1, &ssh);
@@ -127,15 +113,4 @@ static void a_run_with_a_launcher_has_ssh_keys(void **state)
         json_decref(pod);
     }
     run_def_free(def);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(policy),
-        cmocka_unit_test(slice),
-        cmocka_unit_test(service_and_secret),
-        cmocka_unit_test(a_run_with_a_launcher_has_ssh_keys),
-    };
-    return cmocka_run_group_tests_name("pod/body_objects", tests, NULL, NULL);
 }

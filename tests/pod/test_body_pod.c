@@ -1,22 +1,11 @@
 /* The pod of a replica: what benchd sets, who it is, where others find it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "pod/body.h"
-
-#include <string.h>
 
 #include "body_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void pod_by_dns(void **state)
+TEST(pod_by_dns)
 {
-    (void)state;
     struct run_def *def = make_run("spec:", "spec:");
     json_t *pod = make_pod(def, POD_BY_DNS);
     static const struct {
@@ -70,9 +59,8 @@ static void pod_by_dns(void **state)
     run_def_free(def);
 }
 
-static void pod_by_ip(void **state)
+TEST(pod_by_ip)
 {
-    (void)state;
     struct run_def *def = make_run("spec:", "spec:");
     json_t *pod = make_pod(def, POD_BY_IP);
     expect(pod, "spec/hostname", "");
@@ -83,9 +71,8 @@ static void pod_by_ip(void **state)
     run_def_free(def);
 }
 
-static void another_number_is_the_same_as_another_pod(void **state)
+TEST(another_number_is_the_same_as_another_pod)
 {
-    (void)state;
     struct run_def *def = make_run("spec:", "spec:");
     static char *list[] = {"p0.s:7164"};
     struct gang_addresses addresses = {.of_role = {list, list}, .is_pods = true};
@@ -108,9 +95,8 @@ static void another_number_is_the_same_as_another_pod(void **state)
 }
 
 /* The pod says which replica it is; another run's uid, or a missing label, and it is none of ours. */
-static void identity_comes_back(void **state)
+TEST(identity_comes_back)
 {
-    (void)state;
     struct run_def *def = make_run("spec:", "spec:");
     json_t *pod = make_pod(def, POD_BY_DNS);
     struct replica_id id;
@@ -129,9 +115,8 @@ static void identity_comes_back(void **state)
     run_def_free(def);
 }
 
-static void addresses(void **state)
+TEST(addresses)
 {
-    (void)state;
     struct run_def *def = make_run("spec:", "spec:");
     _cleanup_(freep) char *dns = pod_dns_address(def, &trainer);
     _cleanup_(freep) char *v4 = pod_ip_address("10.0.0.7");
@@ -140,16 +125,4 @@ static void addresses(void **state)
     assert_string_equal(v4, "10.0.0.7:7164");
     assert_string_equal(v6, "[fd00::7]:7164");
     run_def_free(def);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pod_by_dns),
-        cmocka_unit_test(pod_by_ip),
-        cmocka_unit_test(another_number_is_the_same_as_another_pod),
-        cmocka_unit_test(identity_comes_back),
-        cmocka_unit_test(addresses),
-    };
-    return cmocka_run_group_tests_name("pod/body_pod", tests, NULL, NULL);
 }

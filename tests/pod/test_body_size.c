@@ -1,17 +1,9 @@
 /* How large the pods of large gangs are. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "pod/body.h"
 
 #include "definition.h"
 #include "body_fixture.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 enum kind { NATIVE, OWN_COMMAND, OWN_PROGRAM };
 
@@ -104,9 +96,8 @@ static size_t bytes_of_gang(enum kind kind, uint32_t n, size_t *ret_longest)
 }
 
 /* Each replica costs the same, in a gang of a hundred and of thousands. */
-static void bodies_are_linear_in_replicas(void **state)
+TEST(bodies_are_linear_in_replicas)
 {
-    (void)state;
     static const uint32_t sizes[] = {100, 200, 400, 2000, 2200};
     size_t longest = 0;
     const double each = (double)bytes_of_gang(NATIVE, sizes[0], &longest) / sizes[0];
@@ -119,9 +110,8 @@ static void bodies_are_linear_in_replicas(void **state)
 }
 
 /* Another program reads lists; one that is too long for it becomes a pattern. */
-static void lists_of_other_programs_are_bounded(void **state)
+TEST(lists_of_other_programs_are_bounded)
 {
-    (void)state;
     static const uint32_t sizes[] = {30, 50, 100, 400, 2200, 10000};
     for (size_t i = 0; i < N_ROWS(sizes); i++) {
         size_t longest = 0;
@@ -134,13 +124,4 @@ static void lists_of_other_programs_are_bounded(void **state)
             assert_true((longest > 2000) == (sizes[i] <= 50)); /* a list, or a pattern */
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bodies_are_linear_in_replicas),
-        cmocka_unit_test(lists_of_other_programs_are_bounded),
-    };
-    return cmocka_run_group_tests_name("pod/body_size", tests, NULL, NULL);
 }

@@ -1,24 +1,13 @@
 /* What a system runs in its pods: its words and variables, and which systems cannot run there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "pod/body.h"
-
-#include <string.h>
 
 #include "base/str.h"
 #include "definition.h"
 #include "body_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void foreign_systems_need_a_command(void **state)
+TEST(foreign_systems_need_a_command)
 {
-    (void)state;
     struct run_def *def = make_run("spec:", "spec:");
     struct err err = {0};
     assert_int_equal(pod_check_systems(def->spec, &err), 0);
@@ -42,9 +31,8 @@ static void foreign_systems_need_a_command(void **state)
 }
 
 /* Only processes of one machine have links of their own. */
-static void pods_have_no_shaped_links(void **state)
+TEST(pods_have_no_shaped_links)
 {
-    (void)state;
     struct run_def *def = make_run("spec:", "spec:");
     struct err err = {0};
     def->spec->workload.link.bits_per_s = 1000000000;
@@ -54,9 +42,8 @@ static void pods_have_no_shaped_links(void **state)
 }
 
 /* Our own values are data: Kubernetes must not expand them. */
-static void values_are_not_expanded(void **state)
+TEST(values_are_not_expanded)
 {
-    (void)state;
     struct run_def *def = make_run("dataset: {kind: Synthetic}", "dataset: {kind: Cifar10, path: "
                                                                  "/d/$(BENCHD_RUN)/$$/$x}");
     json_t *pod = make_pod(def, POD_BY_DNS);
@@ -66,9 +53,8 @@ static void values_are_not_expanded(void **state)
 }
 
 /* Kubernetes expands a system's words and variables itself; benchd's own values must stay. */
-static void a_system_in_a_pod(void **state)
+TEST(a_system_in_a_pod)
 {
-    (void)state;
     static const char text[] =
         "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"
         "spec:\n"
@@ -121,9 +107,8 @@ static void expect_with(const json_t *pod, const char *path, const char *expecte
 }
 
 /* A declared value goes in last: over the image of a system and of a role, and over patches. */
-static void swept_images_and_nodes(void **state)
+TEST(swept_images_and_nodes)
 {
-    (void)state;
     static const char text[] =
         "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"
         "spec:\n"
@@ -172,9 +157,8 @@ static void swept_images_and_nodes(void **state)
 }
 
 /* Of one system the variables differ by more than the index: each pod has a body of its own. */
-static void rendezvous_in_pods(void **state)
+TEST(rendezvous_in_pods)
 {
-    (void)state;
     static const char text[] =
         "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"
         "spec:\n"
@@ -213,9 +197,8 @@ static void rendezvous_in_pods(void **state)
 }
 
 /* A ring of benchworker's own workers needs addresses before its pods run; one worker alone does not. */
-static void workers_by_ip(void **state)
+TEST(workers_by_ip)
 {
-    (void)state;
     static const char text[] =
         "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"
         "spec:\n"
@@ -245,18 +228,4 @@ static void workers_by_ip(void **state)
     assert_string_equal(err.msg, "system 'ours': a worker needs the address of the next one, which "
                                  "addressing Ip does not give; write addressing: Dns");
     run_def_free(def);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(foreign_systems_need_a_command),
-        cmocka_unit_test(pods_have_no_shaped_links),
-        cmocka_unit_test(values_are_not_expanded),
-        cmocka_unit_test(a_system_in_a_pod),
-        cmocka_unit_test(swept_images_and_nodes),
-        cmocka_unit_test(rendezvous_in_pods),
-        cmocka_unit_test(workers_by_ip),
-    };
-    return cmocka_run_group_tests_name("pod/body_systems", tests, NULL, NULL);
 }

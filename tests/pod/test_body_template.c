@@ -1,23 +1,14 @@
 /* What of a template stays in its pods, and what it may not say. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "pod/body.h"
 
 #include "body_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
 #define OLD_TRAINER "    trainer: {replicas: {from: trainers}, template: *pod}\n"
 #define NEW_TRAINER "    trainer:\n      replicas: {from: trainers}\n"
 
-static void template_stays(void **state)
+TEST(template_stays)
 {
-    (void)state;
     struct run_def *def =
         make_run(OLD_TRAINER, NEW_TRAINER
                  "      template:\n"
@@ -57,9 +48,8 @@ static void template_stays(void **state)
 }
 
 /* A key with nothing behind it is YAML's way to say nothing; our own things must come in. */
-static void nothing_behind_a_key(void **state)
+TEST(nothing_behind_a_key)
 {
-    (void)state;
     struct run_def *def =
         make_run(OLD_TRAINER, NEW_TRAINER "      template:\n"
                                           "        metadata: {labels: , annotations: }\n"
@@ -80,9 +70,8 @@ static void nothing_behind_a_key(void **state)
 }
 
 /* Without a group of its own, a volume's files belong to the group that the container runs as. */
-static void the_key_belongs_to_the_templates_group(void **state)
+TEST(the_key_belongs_to_the_templates_group)
 {
-    (void)state;
     struct run_def *def =
         make_run(OLD_TRAINER, NEW_TRAINER "      template:\n"
                                           "        spec:\n"
@@ -95,9 +84,8 @@ static void the_key_belongs_to_the_templates_group(void **state)
     run_def_free(def);
 }
 
-static void account_of_the_template_stays(void **state)
+TEST(account_of_the_template_stays)
 {
-    (void)state;
     static const struct {
         const char *spec, *account, *expected;
     } rows[] = {
@@ -120,9 +108,8 @@ static void account_of_the_template_stays(void **state)
 }
 
 /* A parameter may write anywhere: the pod that it makes is checked too. */
-static void parameters_cannot_break_rules(void **state)
+TEST(parameters_cannot_break_rules)
 {
-    (void)state;
     struct run_def *def =
         make_run("batch_size: [16]}\n  parameters:\n  - name: cpu\n    targets: [{roles: [pserver, "
                  "trainer], paths: [/spec/containers/0/resources/requests/cpu]}]\n",
@@ -135,16 +122,4 @@ static void parameters_cannot_break_rules(void **state)
     assert_string_equal(err.msg, "template of trainer: spec.serviceAccountName: 'benchd' is "
                                  "benchd's own; use another one");
     run_def_free(def);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(template_stays),
-        cmocka_unit_test(the_key_belongs_to_the_templates_group),
-        cmocka_unit_test(nothing_behind_a_key),
-        cmocka_unit_test(account_of_the_template_stays),
-        cmocka_unit_test(parameters_cannot_break_rules),
-    };
-    return cmocka_run_group_tests_name("pod/body_template", tests, NULL, NULL);
 }

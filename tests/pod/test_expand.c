@@ -1,14 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "pod/expand.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The rows of Kubernetes' own test of its expansion, and some more. */
 static const struct {
@@ -52,9 +44,8 @@ static struct expand_env make_env(void)
     return env;
 }
 
-static void as_kubernetes(void **state)
+TEST(as_kubernetes)
 {
-    (void)state;
     struct expand_env env = make_env();
     assert_int_equal(env.list.len, 5);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -65,9 +56,8 @@ static void as_kubernetes(void **state)
     expand_env_done(&env);
 }
 
-static void what_is_escaped_stays(void **state)
+TEST(what_is_escaped_stays)
 {
-    (void)state;
     struct expand_env env = make_env();
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *escaped = expand_escape(rows[i].text);
@@ -76,13 +66,4 @@ static void what_is_escaped_stays(void **state)
         assert_string_equal(got, rows[i].text);
     }
     expand_env_done(&env);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_kubernetes),
-        cmocka_unit_test(what_is_escaped_stays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

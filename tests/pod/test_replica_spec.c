@@ -1,14 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "definition.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -16,8 +9,6 @@
 #include "pod/point_rate.h"
 #include "pod/replica_spec.h"
 #include "spec/spec_load.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The definition behind the example of docs/contracts/environment.md. */
 static struct run_def *make_run(const char *text, const char *const *sets, size_t n_sets)
@@ -57,9 +48,8 @@ static struct gang_addresses example_addresses(void)
 }
 
 /* The example of the contract, but for the line the launcher adds. */
-static void environment_is_what_the_contract_says(void **state)
+TEST(environment_is_what_the_contract_says)
 {
-    (void)state;
     _cleanup_(freep) char *contract = source_file_read("docs/contracts/environment.md");
     char *start = strstr(contract, "```\n") + strlen("```\n");
     char *secret = strstr(start, "BENCHD_SECRET_FD=3\n");
@@ -103,9 +93,8 @@ static bool has_env(const struct replica_spec *spec, const char *start)
     return false;
 }
 
-static void trainers_are_emulated(void **state)
+TEST(trainers_are_emulated)
 {
-    (void)state;
     _cleanup_(freep) char *text = definition_with(
         "batchSize: 64", "batchSize: 64\n    compute: Emulated\n    trace: {jitter: 0.05, layers: "
                          "[{name: fc1, forwardMicroseconds: 2, backwardMicroseconds: 3}]}");
@@ -138,9 +127,8 @@ static void trainers_are_emulated(void **state)
 }
 
 /* Servers and trainers are told; baselines send nothing, and others are not told of what is the default. */
-static void bf16_on_the_wire(void **state)
+TEST(bf16_on_the_wire)
 {
-    (void)state;
     struct run_def *def = make_example_run();
     struct gang_addresses unknown = {0};
     struct err err;
@@ -164,9 +152,8 @@ static void bf16_on_the_wire(void **state)
 }
 
 /* Those who exchange are told when; a baseline what is left of it. */
-static void modes_of_an_exchange(void **state)
+TEST(modes_of_an_exchange)
 {
-    (void)state;
     struct run_def *def = make_example_run();
     struct gang_addresses unknown = {0};
     const struct exchange_mode modes[] = {{0}, {.accumulate = 2}, {.local_steps = 2}};
@@ -192,9 +179,8 @@ static void modes_of_an_exchange(void **state)
 }
 
 /* Workers are told what the definition asks for; who has nobody beside is not. */
-static void transports_of_workers(void **state)
+TEST(transports_of_workers)
 {
-    (void)state;
     struct run_def *def = make_example_run();
     struct gang_addresses unknown = {0};
     def->matrix.points[0].exchange = EXCHANGE_ALL_REDUCE;
@@ -218,9 +204,8 @@ static void transports_of_workers(void **state)
     run_def_free(def);
 }
 
-static void baselines_run_without_server(void **state)
+TEST(baselines_run_without_server)
 {
-    (void)state;
     struct run_def *def = make_example_run();
     struct replica_id id = {.attempt.point = 3, .role = ROLE_TRAINER};
     struct gang_addresses unknown = {0};
@@ -245,9 +230,8 @@ static const char full_container[] =
     "{name: BENCHD_OTHER, value: x}, {name: POD, valueFrom: {fieldRef: {}}}, {name: EMPTY}], "
     "resources: {requests: {cpu: 1500m, memory: 2Gi}}}";
 
-static void templates_give_command_environment_and_requests(void **state)
+TEST(templates_give_command_environment_and_requests)
 {
-    (void)state;
     _cleanup_(freep) char *text = definition_with("{name: main}", full_container);
     struct run_def *def = make_run(text, NULL, 0);
     struct replica_id id = {.attempt.point = 0, .role = ROLE_PSERVER};
@@ -291,9 +275,8 @@ static const char foreign[] =
     "[{env: [{name: BATCH, value: t}, {name: OWN, value: o}]}]}}}}\n"
     "  measure: {steps: 5}\n";
 
-static void a_system_runs_its_own_command(void **state)
+TEST(a_system_runs_its_own_command)
 {
-    (void)state;
     struct run_def *def = make_run(foreign, NULL, 0);
     struct replica_id id = {.attempt.point = 1, .role = ROLE_WORKER, .index = 1};
     struct gang_addresses unknown = {0};
@@ -324,9 +307,8 @@ static void a_system_runs_its_own_command(void **state)
 }
 
 /* As Kubernetes does it: a limit without a request is a request too. */
-static void limits_stand_in_for_requests(void **state)
+TEST(limits_stand_in_for_requests)
 {
-    (void)state;
     static const struct {
         const char *resources;
         int64_t cpu_millicores, mem_bytes;
@@ -355,9 +337,8 @@ static void limits_stand_in_for_requests(void **state)
     }
 }
 
-static void data_and_arguments_without_command(void **state)
+TEST(data_and_arguments_without_command)
 {
-    (void)state;
     _cleanup_(freep) char *text =
         definition_with("dataset: {kind: Synthetic}", "dataset: {kind: Idx, path: /data/fashion}");
     char *at = strstr(text, "{name: main}");
@@ -377,9 +358,8 @@ static void data_and_arguments_without_command(void **state)
     run_def_free(def);
 }
 
-static void parameters_reach_the_template_by_path(void **state)
+TEST(parameters_reach_the_template_by_path)
 {
-    (void)state;
     static const char *const sets[] = {"cpu=400m,4"};
     struct run_def *def = make_run(definition_text, sets, 1);
     static const char *const expected[] = {"\"400m\"", "4"};
@@ -415,9 +395,8 @@ static void parameters_reach_the_template_by_path(void **state)
     run_def_free(def);
 }
 
-static void parameters_change_the_roles_that_they_name(void **state)
+TEST(parameters_change_the_roles_that_they_name)
 {
-    (void)state;
     _cleanup_(freep) char *text = definition_with("roles: [pserver, trainer]", "roles: [trainer]");
     static const char *const sets[] = {"cpu=400m"};
     struct run_def *def = make_run(text, sets, 1);
@@ -441,9 +420,8 @@ static void parameters_change_the_roles_that_they_name(void **state)
     run_def_free(def);
 }
 
-static void roles_without_template_have_an_empty_container(void **state)
+TEST(roles_without_template_have_an_empty_container)
 {
-    (void)state;
     _cleanup_(freep) char *text =
         definition_with("  parameters:\n"
                         "  - name: cpu\n"
@@ -464,9 +442,8 @@ static void roles_without_template_have_an_empty_container(void **state)
     run_def_free(def);
 }
 
-static void bad_values_are_errors(void **state)
+TEST(bad_values_are_errors)
 {
-    (void)state;
     static const struct {
         const char *path, *set, *expected;
     } rows[] = {
@@ -499,9 +476,8 @@ static void bad_values_are_errors(void **state)
     }
 }
 
-static void names_replicas(void **state)
+TEST(names_replicas)
 {
-    (void)state;
     struct replica_id a = {.attempt.point = 3,
                            .attempt.trial = 1,
                            .attempt.number = 2,
@@ -518,9 +494,8 @@ static void names_replicas(void **state)
     assert_false(replica_id_eq(&a, &b));
 }
 
-static void json_pointers_set(void **state)
+TEST(json_pointers_set)
 {
-    (void)state;
     static const struct {
         const char *doc, *pointer, *expected; /* JSON, or the error */
     } rows[] = {
@@ -585,9 +560,8 @@ static int build_large(const char *system, uint32_t n, struct replica_spec *ret,
     return r;
 }
 
-static void large_gangs_can_be_started(void **state)
+TEST(large_gangs_can_be_started)
 {
-    (void)state;
     static const uint32_t sizes[] = {2200, 9000, 10000};
     for (size_t i = 0; i < N_ROWS(sizes); i++) {
         struct replica_spec spec;
@@ -603,9 +577,8 @@ static void large_gangs_can_be_started(void **state)
 }
 
 /* What a framework wants is not ours to change. */
-static void a_list_that_no_program_can_have(void **state)
+TEST(a_list_that_no_program_can_have)
 {
-    (void)state;
     struct replica_spec spec = {0};
     struct err err;
     size_t longest;
@@ -621,9 +594,8 @@ static void a_list_that_no_program_can_have(void **state)
 }
 
 /* What a point takes, and what of it a budget counts. */
-static void rates_of_a_point(void **state)
+TEST(rates_of_a_point)
 {
-    (void)state;
     static const struct {
         const char *name, *resources; /* of the trainers' container */
         int64_t cpus;                 /* of the machine; 0: a cluster */
@@ -660,30 +632,4 @@ static void rates_of_a_point(void **state)
         assert_int_equal(rate.n_replicas, 4);
         run_def_free(def);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rates_of_a_point),
-        cmocka_unit_test(environment_is_what_the_contract_says),
-        cmocka_unit_test(trainers_are_emulated),
-        cmocka_unit_test(bf16_on_the_wire),
-        cmocka_unit_test(modes_of_an_exchange),
-        cmocka_unit_test(transports_of_workers),
-        cmocka_unit_test(baselines_run_without_server),
-        cmocka_unit_test(templates_give_command_environment_and_requests),
-        cmocka_unit_test(a_system_runs_its_own_command),
-        cmocka_unit_test(limits_stand_in_for_requests),
-        cmocka_unit_test(data_and_arguments_without_command),
-        cmocka_unit_test(parameters_reach_the_template_by_path),
-        cmocka_unit_test(parameters_change_the_roles_that_they_name),
-        cmocka_unit_test(roles_without_template_have_an_empty_container),
-        cmocka_unit_test(bad_values_are_errors),
-        cmocka_unit_test(names_replicas),
-        cmocka_unit_test(large_gangs_can_be_started),
-        cmocka_unit_test(a_list_that_no_program_can_have),
-        cmocka_unit_test(json_pointers_set),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

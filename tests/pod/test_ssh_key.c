@@ -1,12 +1,6 @@
 /* Keys as OpenSSH writes them. The expected texts are of OpenSSH: `ssh-keygen -y` of the private one prints
  * the public one, and `ssh-keygen -l` its fingerprint. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "pod/ssh_key.h"
 
@@ -18,9 +12,8 @@ static const struct ssh_key key = {
               "\x0e\xe1\x72\xf3\xda\xa6\x23\x25\xaf\x02\x1a\x68\xf7\x07\x51\x1a",
 };
 
-static void private_key(void **state)
+TEST(private_key)
 {
-    (void)state;
     _cleanup_(freep) char *text = ssh_key_private_dup(&key);
     assert_string_equal(text,
                         "-----BEGIN OPENSSH PRIVATE KEY-----\n"
@@ -32,19 +25,9 @@ static void private_key(void **state)
                         "-----END OPENSSH PRIVATE KEY-----\n");
 }
 
-static void public_key(void **state)
+TEST(public_key)
 {
-    (void)state;
     _cleanup_(freep) char *text = ssh_key_public_dup(&key);
     assert_string_equal(
         text, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(private_key),
-        cmocka_unit_test(public_key),
-    };
-    return cmocka_run_group_tests_name("pod/ssh_key", tests, NULL, NULL);
 }

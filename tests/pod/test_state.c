@@ -1,21 +1,11 @@
 /* Every way in which a pod can look, and what it means: the table of docs/pods.md. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "pod/state.h"
-
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/record.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* A container's status. */
 #define MAIN(state)                                                                                \
@@ -197,16 +187,14 @@ static void check_every_class(bool is_pruned)
     }
 }
 
-static void every_class(void **state)
+TEST(every_class)
 {
-    (void)state;
     check_every_class(false);
     check_every_class(true);
 }
 
-static void pruned_of_all_else(void **state)
+TEST(pruned_of_all_else)
 {
-    (void)state;
     json_t *pod = json_loads(
         "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"annotations\":{\"a\":\"b\"}},\"spec\":{"
         "\"hostname\":\"h\",\"nodeName\":\"n\",\"containers\":[{\"name\":\"main\",\"image\":\"i\"},"
@@ -229,9 +217,8 @@ static void pruned_of_all_else(void **state)
     json_decref(pod);
 }
 
-static void deleted_by_somebody(void **state)
+TEST(deleted_by_somebody)
 {
-    (void)state;
     const char *deleted = "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"";
     static const struct {
         const char *status, *message;
@@ -256,9 +243,8 @@ static void deleted_by_somebody(void **state)
 #define ALONE(state) "\"containerStatuses\":[{\"name\":\"main\",\"state\":" state "}]"
 
 /* What nothing of runs any more, and what is about to be so. */
-static void over_and_stopped(void **state)
+TEST(over_and_stopped)
 {
-    (void)state;
     /* clang-format off */
     static const struct {
         const char *name, *status;
@@ -288,9 +274,8 @@ static void over_and_stopped(void **state)
     }
 }
 
-static void killed_for_memory_without_a_limit(void **state)
+TEST(killed_for_memory_without_a_limit)
 {
-    (void)state;
     json_t *pod = make_pod("", "\"phase\":\"Failed\"," ENDED(137, ",\"reason\":\"OOMKilled\""));
     json_object_del(json_array_get(json_object_get(json_object_get(pod, "spec"), "containers"), 0),
                     "resources");
@@ -337,9 +322,8 @@ static void check_container_in_front(const char *mark)
     json_decref(pod);
 }
 
-static void another_container_in_front(void **state)
+TEST(another_container_in_front)
 {
-    (void)state;
     check_container_in_front("\"env\":[{\"name\":\"A\"},{\"name\":\"BENCHD_ROLE\"}]");
     check_container_in_front(
         "\"env\":[],\"volumeMounts\":[{\"name\":\"tmp\"},{\"name\":\"benchd-key\"}]");
@@ -357,9 +341,8 @@ static json_t *make_ended(int code, const char *message)
     return pod;
 }
 
-static void summary_in_message(void **state)
+TEST(summary_in_message)
 {
-    (void)state;
     struct buf line = BUF_INIT;
     const struct record_who who = {ROLE_TRAINER, 1, 0};
     const struct summary summary = {
@@ -389,9 +372,8 @@ static void summary_in_message(void **state)
     buf_done(&line);
 }
 
-static void why_a_summary_cannot_be_used(void **state)
+TEST(why_a_summary_cannot_be_used)
 {
-    (void)state;
 #define HEAD "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":1,\"attempt\":0,"
     static const struct {
         const char *text, *fault, *message;
@@ -416,9 +398,8 @@ static void why_a_summary_cannot_be_used(void **state)
     }
 }
 
-static void error_record_in_message(void **state)
+TEST(error_record_in_message)
 {
-    (void)state;
     struct buf line = BUF_INIT;
     const struct record_who who = {ROLE_TRAINER, 1, 0};
     buf_puts(&line, "loading\n");
@@ -436,9 +417,8 @@ static void error_record_in_message(void **state)
     buf_done(&line);
 }
 
-static void without_container_it_is_simulated(void **state)
+TEST(without_container_it_is_simulated)
 {
-    (void)state;
     static const struct {
         const char *status;
         bool is_simulated, has_started;
@@ -464,9 +444,8 @@ static void without_container_it_is_simulated(void **state)
     }
 }
 
-static void address(void **state)
+TEST(address)
 {
-    (void)state;
     json_t *pod = make_pod("", "\"phase\":\"Running\",\"podIP\":\"10.0.0.7\"");
     struct pod_state s;
     pod_state_read(pod, &trainer_1, &s);
@@ -475,9 +454,8 @@ static void address(void **state)
     json_decref(pod);
 }
 
-static void image(void **state)
+TEST(image)
 {
-    (void)state;
     static const struct {
         const char *name, *container, *image_id, *environment, *collected;
     } cases[] = {
@@ -511,9 +489,8 @@ static void image(void **state)
     }
 }
 
-static void node(void **state)
+TEST(node)
 {
-    (void)state;
     json_t *pod = json_loads("{\"metadata\":{},\"spec\":{\"nodeName\":\"n4\"},\"status\":{"
                              "\"phase\":\"Pending\"}}",
                              0, NULL);
@@ -528,9 +505,8 @@ static void node(void **state)
 }
 
 /* People look for the node first. */
-static void failures_name_the_node(void **state)
+TEST(failures_name_the_node)
 {
-    (void)state;
 #define READY_FALSE "\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\"}]"
     static const struct {
         const char *metadata, *status, *message;
@@ -567,25 +543,4 @@ static void failures_name_the_node(void **state)
         pod_state_done(&s);
         json_decref(pod);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_class),
-        cmocka_unit_test(pruned_of_all_else),
-        cmocka_unit_test(deleted_by_somebody),
-        cmocka_unit_test(over_and_stopped),
-        cmocka_unit_test(killed_for_memory_without_a_limit),
-        cmocka_unit_test(another_container_in_front),
-        cmocka_unit_test(summary_in_message),
-        cmocka_unit_test(why_a_summary_cannot_be_used),
-        cmocka_unit_test(error_record_in_message),
-        cmocka_unit_test(without_container_it_is_simulated),
-        cmocka_unit_test(address),
-        cmocka_unit_test(image),
-        cmocka_unit_test(node),
-        cmocka_unit_test(failures_name_the_node),
-    };
-    return cmocka_run_group_tests_name("pod/state", tests, NULL, NULL);
 }
