@@ -1,8 +1,6 @@
 /* See fake_client.h. */
 #include "fake_client.h"
 
-#include <string.h>
-
 #define NS_PER_MS 1000000
 
 struct fake_client fake_client;
@@ -57,16 +55,14 @@ void fake_client_pass(int64_t ns)
     fake_client.now_ns = end_ns;
 }
 
-int fake_client_setup(void **state)
+void fake_client_init(void)
 {
-    (void)state;
     fake_client = (struct fake_client){.now_ns = 100 * S_NS};
-    return uv_loop_init(&fake_client.loop);
+    assert_int_equal(uv_loop_init(&fake_client.loop), 0);
 }
 
-int fake_client_teardown(void **state)
+void fake_client_done(void)
 {
-    (void)state;
     for (size_t i = 0; i < fake_client.n_calls; i++) {
         assert_false(fake_client.calls[i].is_open);
         kube_request_done(&fake_client.calls[i].req);
@@ -76,7 +72,7 @@ int fake_client_teardown(void **state)
         kube_request_done(&fake_client.streams[i].req);
     }
     (void)uv_run(&fake_client.loop, UV_RUN_DEFAULT); /* close callbacks */
-    return uv_loop_close(&fake_client.loop);
+    assert_int_equal(uv_loop_close(&fake_client.loop), 0);
 }
 
 /* --- the client --- */

@@ -5,8 +5,6 @@
 
 #include "cmocka_kube.h"
 
-#include <stdbool.h>
-
 #include <uv.h>
 
 #include "kube/client.h"
@@ -41,9 +39,9 @@ struct fake_client {
 };
 extern struct fake_client fake_client;
 
-int fake_client_setup(void **state);
+void fake_client_init(void);
 /* Nothing may be open. */
-int fake_client_teardown(void **state);
+void fake_client_done(void);
 /* Lets `ns` go by, with the timers that fall due. */
 void fake_client_pass(int64_t ns);
 /* The one stream that is open; fails the test if there is none, or more. */

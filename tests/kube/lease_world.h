@@ -4,9 +4,6 @@
 
 #include "cmocka_kube.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "kube/json.h"
 #include "kube/lease.h"

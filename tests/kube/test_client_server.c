@@ -2,15 +2,11 @@
 #include "cmocka_kube.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kube/client_server.h"
 
-static void good_ones(void **state)
+TEST(good_ones)
 {
-    (void)state;
     static const struct {
         const char *server, *tls_server_name, *base_url, *connect_to; /* NULL: none */
         bool is_here;
@@ -28,7 +24,7 @@ static void good_ones(void **state)
         {"https://128.0.0.1:6443", NULL, "https://128.0.0.1:6443", NULL, false},
         {"https://localhost.example.com", NULL, "https://localhost.example.com", NULL, false},
     };
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct kube_config config = {.server = (char *)(uintptr_t)rows[i].server,
                                            .tls_server_name =
                                                (char *)(uintptr_t)rows[i].tls_server_name};
@@ -51,11 +47,10 @@ static void good_ones(void **state)
     }
 }
 
-static void wrong_ones(void **state)
+TEST(wrong_ones)
 {
-    (void)state;
     static const char *const servers[] = {"https://", "https://h:port", "https://h:70000", ""};
-    for (size_t i = 0; i < LEN(servers); i++) {
+    for (size_t i = 0; i < N_ROWS(servers); i++) {
         const struct kube_config config = {.server = (char *)(uintptr_t)servers[i]};
         char *base_url = NULL, *connect_to = NULL;
         bool is_here = false;
@@ -65,13 +60,4 @@ static void wrong_ones(void **state)
             fail_msg("'%s': expected %d, got %d '%s'", servers[i], -EINVAL, r, err.msg);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_ones),
-        cmocka_unit_test(wrong_ones),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,6 @@
 #include "cmocka_kube.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,7 +31,7 @@ static char *shown(const struct kube_config *c)
         {"token", c->token},     {"token_file", c->token_file},
         {"proxy", c->proxy_url},
     };
-    for (size_t i = 0; i < LEN(fields); i++) {
+    for (size_t i = 0; i < N_ROWS(fields); i++) {
         if (fields[i].value != NULL) {
             buf_printf(&b, "%s=%s ", fields[i].name, fields[i].value);
         }
@@ -63,9 +61,8 @@ static int parse(const char *path, const char *text, const char *context, struct
     return kube_config_parse(&one, 1, context, ret, err);
 }
 
-static void good_ones(void **state)
+TEST(good_ones)
 {
-    (void)state;
     static const struct {
         const char *name, *context, *text, *shown;
     } rows[] = {
@@ -131,7 +128,7 @@ static void good_ones(void **state)
          "- name: u\n  user:\n    token: a.b-c_d\n",
          "server=https://127.0.0.1:6443 context=c token=a.b-c_d checked"},
     };
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct kube_config c;
         struct err err = {0};
         if (parse("/home/u/.kube/config", rows[i].text, rows[i].context, &c, &err) < 0) {
@@ -147,9 +144,8 @@ static void good_ones(void **state)
     }
 }
 
-static void wrong_ones(void **state)
+TEST(wrong_ones)
 {
-    (void)state;
     static const struct {
         const char *name, *text, *error;
     } rows[] = {
@@ -233,7 +229,7 @@ static void wrong_ones(void **state)
          "control characters are not allowed"},
         {"an entry without a body", CONTEXT "clusters: [{name: k}]", "has no 'cluster'"},
     };
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct kube_config c;
         struct err err = {0};
         const int r = parse("/k", rows[i].text, NULL, &c, &err);
@@ -247,9 +243,8 @@ static void wrong_ones(void **state)
 
 #define ENTRY(list, key, name, fields) list ": [{name: " name ", " key ": {" fields "}}]\n"
 
-static void merged_ones(void **state)
+TEST(merged_ones)
 {
-    (void)state;
     static const struct {
         const char *name, *context, *texts[3], *result; /* what is shown, or the error */
     } rows[] = {
@@ -289,7 +284,7 @@ static void merged_ones(void **state)
         {"a damaged file", NULL, {"current-context: c", "a: [", ""}, "/f1/config:"},
     };
     static const char *const paths[] = {"/f0/config", "/f1/config", "/f2/config"};
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct kube_config_text texts[3];
         for (size_t k = 0; k < 3; k++) {
             texts[k] =
@@ -317,12 +312,12 @@ struct folder {
     char path[32];
 };
 
-static int make_folder(void **state)
+static struct folder *folder_new(void)
 {
     struct folder *f = xnew(struct folder);
     (void)snprintf(f->path, sizeof(f->path), "/tmp/benchd-config-XXXXXX");
-    *state = f;
-    return mkdtemp(f->path) == NULL ? -1 : 0;
+    assert_non_null(mkdtemp(f->path));
+    return f;
 }
 
 static char *in(const struct folder *f, const char *name)
@@ -339,22 +334,21 @@ static void put(const struct folder *f, const char *name, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static int remove_folder(void **state)
+static void folder_freep(struct folder **p)
 {
     static const char *const names[] = {"config", "token", "ca.crt", "namespace", "c.crt", "c.key"};
-    struct folder *f = *state;
-    for (size_t i = 0; i < LEN(names); i++) {
+    struct folder *f = *p;
+    for (size_t i = 0; i < N_ROWS(names); i++) {
         _cleanup_(freep) char *path = in(f, names[i]);
         (void)unlink(path); /* not every test makes all */
     }
-    const int r = rmdir(f->path);
+    assert_int_equal(rmdir(f->path), 0);
     free(f);
-    return r;
 }
 
-static void loads_the_files_that_it_names(void **state)
+TEST(loads_the_files_that_it_names)
 {
-    const struct folder *f = *state;
+    _cleanup_(folder_freep) struct folder *f = folder_new();
     struct kube_config c;
     struct err err = {0};
     _cleanup_(freep) char *path = in(f, "config");
@@ -396,9 +390,9 @@ static int load_list(const struct folder *f, const char *const names[2], struct 
     return kube_config_load_list(list, NULL, ret, err);
 }
 
-static void loads_a_list(void **state)
+TEST(loads_a_list)
 {
-    const struct folder *f = *state;
+    _cleanup_(folder_freep) struct folder *f = folder_new();
     struct kube_config c;
     struct err err = {0};
     assert_int_equal(kube_config_load_list(":", NULL, &c, &err), -ENOENT);
@@ -407,7 +401,7 @@ static void loads_a_list(void **state)
     put(f, "token", CLUSTER("") "users: [{name: u, user: {token: t}}]\n");
     put(f, "config", CONTEXT);
     static const char *const rows[][2] = {{"token", "config"}, {"config", "token"}};
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(load_list(f, rows[i], &c, &err), 0);
         _cleanup_(freep) char *got = shown(&c);
         kube_config_done(&c);
@@ -419,9 +413,9 @@ static void loads_a_list(void **state)
 }
 
 /* A path may name anything, such as a log or a device. */
-static void reads_no_more_than_its_limit(void **state)
+TEST(reads_no_more_than_its_limit)
 {
-    const struct folder *f = *state;
+    _cleanup_(folder_freep) struct folder *f = folder_new();
     _cleanup_(freep) char *path = in(f, "token");
     char *large = xmalloc(KUBE_FILE_MAX + 2);
     memset(large, 'x', KUBE_FILE_MAX + 1);
@@ -440,9 +434,9 @@ static void reads_no_more_than_its_limit(void **state)
     free(large);
 }
 
-static void in_a_pod(void **state)
+TEST(in_a_pod)
 {
-    const struct folder *f = *state;
+    _cleanup_(folder_freep) struct folder *f = folder_new();
     struct kube_config c;
     struct err err = {0};
     assert_int_equal(kube_config_in_cluster(f->path, NULL, NULL, &c, &err), -ENOENT);
@@ -468,9 +462,9 @@ static void expect_token(struct kube_credentials *c, int64_t now_ns, const char 
     assert_string_equal(token, wanted);
 }
 
-static void tokens(void **state)
+TEST(tokens)
 {
-    const struct folder *f = *state;
+    _cleanup_(folder_freep) struct folder *f = folder_new();
     _cleanup_(freep) char *path = in(f, "token");
     struct kube_credentials c;
     const char *token;
@@ -503,19 +497,4 @@ static void tokens(void **state)
     assert_int_equal(kube_credentials_get(&c, 0, &token, &err), 0);
     assert_null(token);
     kube_credentials_done(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_ones),
-        cmocka_unit_test(wrong_ones),
-        cmocka_unit_test(merged_ones),
-        cmocka_unit_test_setup_teardown(loads_the_files_that_it_names, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(loads_a_list, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(reads_no_more_than_its_limit, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(in_a_pod, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(tokens, make_folder, remove_folder),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,6 @@
 #include "fake_client.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -46,6 +45,7 @@ static void on_break(void *ctx)
 static struct reader *start(void)
 {
     struct reader *r = xnew(struct reader);
+    fake_client_init();
     r->follow = kube_follow_new(NULL, &(struct kube_follow_params){.ns = "n",
                                                                    .pod = "a",
                                                                    .on_line = on_line,
@@ -62,6 +62,7 @@ static void finish(struct reader *r, const char *lines)
     kube_follow_free(r->follow);
     buf_done(&r->lines);
     free(r);
+    fake_client_done();
 }
 
 /* Ends the open stream; returns how long no other was open. */
@@ -76,9 +77,8 @@ static int64_t pause_after_end(int http_code)
     return fake_client.now_ns - began_ns;
 }
 
-static void goes_on_where_a_stream_ended(void **state)
+TEST(goes_on_where_a_stream_ended)
 {
-    (void)state;
     struct reader *r = start();
     const char *path = fake_client_stream()->req.path;
     assert_string_equal(path, "/api/v1/namespaces/n/pods/a/log?follow=true&timestamps=true");
@@ -99,9 +99,8 @@ static void goes_on_where_a_stream_ended(void **state)
 }
 
 /* The server is away when the container ends: the rest of the log is not lost. */
-static void the_end_of_a_container_is_not_the_end_of_its_log(void **state)
+TEST(the_end_of_a_container_is_not_the_end_of_its_log)
 {
-    (void)state;
     struct reader *r = start();
     fake_client_data(fake_client_stream(), ONE);
     fake_client_end(fake_client_stream(), 0);
@@ -119,9 +118,8 @@ static void the_end_of_a_container_is_not_the_end_of_its_log(void **state)
 }
 
 /* A node that is lost leaves the stream open, or no server answers: 10 s, then it is over. */
-static void gives_up_ten_seconds_after_the_container(void **state)
+TEST(gives_up_ten_seconds_after_the_container)
 {
-    (void)state;
     for (int is_away = 0; is_away <= 1; is_away++) {
         struct reader *r = start();
         fake_client_data(fake_client_stream(), ONE "2026-11-20T08:52:51.3Z half");
@@ -144,9 +142,8 @@ static void gives_up_ten_seconds_after_the_container(void **state)
     }
 }
 
-static void a_node_that_refuses_is_asked_five_times(void **state)
+TEST(a_node_that_refuses_is_asked_five_times)
 {
-    (void)state;
     struct reader *r = start();
     fake_client_data(fake_client_stream(), ONE);
     kube_follow_container_ended(r->follow);
@@ -160,13 +157,12 @@ static void a_node_that_refuses_is_asked_five_times(void **state)
     finish(r, "one\n");
 }
 
-static void what_cannot_change_ends_it(void **state)
+TEST(what_cannot_change_ends_it)
 {
-    (void)state;
     static const struct {
         int http_code, r;
     } rows[] = {{404, -ENOENT}, {403, -EACCES}};
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct reader *r = start();
         fake_client_end(fake_client_stream(), rows[i].http_code);
         assert_int_equal(r->n_ends, 1);
@@ -176,9 +172,8 @@ static void what_cannot_change_ends_it(void **state)
     }
 }
 
-static void waits_longer_until_data_comes(void **state)
+TEST(waits_longer_until_data_comes)
 {
-    (void)state;
     struct reader *r = start();
     int64_t pause_ns = 0;
     for (int i = 0; i < 6; i++) { /* such as a pod that is not ready */
@@ -188,20 +183,5 @@ static void waits_longer_until_data_comes(void **state)
     fake_client_data(fake_client_stream(), ONE);
     assert_in_range(pause_after_end(200), 100 * MS_NS, 210 * MS_NS);
     fake_client_data(fake_client_stream(), ONE TWO);
-    finish(r, "one\ntwo\n"); /* in the middle of a stream: teardown sees that it was cancelled */
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_client_setup, fake_client_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(goes_on_where_a_stream_ended),
-        TEST(the_end_of_a_container_is_not_the_end_of_its_log),
-        TEST(gives_up_ten_seconds_after_the_container),
-        TEST(a_node_that_refuses_is_asked_five_times),
-        TEST(what_cannot_change_ends_it),
-        TEST(waits_longer_until_data_comes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    finish(r, "one\ntwo\n"); /* in the middle of a stream: finish() sees that it was cancelled */
 }

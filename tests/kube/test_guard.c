@@ -30,7 +30,7 @@ static void on_done(void *ctx, int r, const struct kube_response *res, const str
     w->r = r;
 }
 
-static int set_up(void **state)
+static struct world *world_new(void)
 {
     static struct world w;
     w = (struct world){0};
@@ -42,17 +42,15 @@ static int set_up(void **state)
     assert_int_equal(0, uv_loop_init(&w.loop));
     assert_int_equal(0, kube_client_new(&params, &w.client, &err));
     kube_client_set_guard(w.client, ask, &w);
-    *state = &w;
-    return 0;
+    return &w;
 }
 
-static int tear_down(void **state)
+static void world_done(struct world **p)
 {
-    struct world *w = *state;
+    struct world *w = *p;
     kube_client_free(w->client);
     (void)uv_run(&w->loop, UV_RUN_DEFAULT);
     assert_int_equal(0, uv_loop_close(&w->loop));
-    return 0;
 }
 
 static void on_deadline(uv_timer_t *timer)
@@ -76,9 +74,9 @@ static void send_once(struct world *w, struct kube_request *req)
     (void)kube_call(w->client, req, &once, on_done, w);
 }
 
-static void test_a_write_waits(void **state)
+TEST(test_a_write_waits)
 {
-    struct world *w = *state;
+    _cleanup_(world_done) struct world *w = world_new();
     struct kube_request req;
     kube_request_delete(&kube_pods, "benchd", "a", "uid", -1, &req);
     send_once(w, &req);
@@ -96,9 +94,9 @@ static void test_a_write_waits(void **state)
     assert_int_equal(1, stats.traffic.answers[KUBE_DELETE][KUBE_N_CODES - 1]); /* none came */
 }
 
-static void test_a_read_does_not(void **state)
+TEST(test_a_read_does_not)
 {
-    struct world *w = *state;
+    _cleanup_(world_done) struct world *w = world_new();
     struct kube_request req;
     kube_request_delete(&kube_pods, "benchd", "a", "uid", -1, &req);
     send_once(w, &req); /* nor is it in the way */
@@ -108,9 +106,9 @@ static void test_a_read_does_not(void **state)
     assert_int_equal(1, w->n_ended);
 }
 
-static void test_the_lease_does_not(void **state)
+TEST(test_the_lease_does_not)
 {
-    struct world *w = *state;
+    _cleanup_(world_done) struct world *w = world_new();
     struct kube_request req;
     json_t *lease = json_pack("{s:{s:s}}", "metadata", "name", "benchd");
     kube_request_update(&kube_leases, "benchd", lease, &req);
@@ -119,15 +117,4 @@ static void test_the_lease_does_not(void **state)
     send_once(w, &req);
     run_for(w, 1000);
     assert_int_equal(1, w->n_ended);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_write_waits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_read_does_not, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_lease_does_not, set_up, tear_down),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

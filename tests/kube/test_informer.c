@@ -2,8 +2,6 @@
  * reflector wants: test_reflector.c. */
 #include "fake_client.h"
 
-#include <string.h>
-
 #include "kube/informer.h"
 
 #define LIST(version) "{\"metadata\":{\"resourceVersion\":\"" version "\"},\"items\":[]}"
@@ -15,6 +13,7 @@
 /* An informer whose first list has come. */
 static struct kube_informer *start(void)
 {
+    fake_client_init();
     struct kube_informer *i = kube_informer_new(
         NULL, &(struct kube_reflector_params){.resource = &kube_pods, .ns = "n", .seed = 1});
     assert_int_equal(fake_client.n_calls, 1);
@@ -24,6 +23,12 @@ static struct kube_informer *start(void)
     return i;
 }
 
+static void finish(struct kube_informer *i)
+{
+    kube_informer_free(i);
+    fake_client_done();
+}
+
 static void open_watch(void)
 {
     const struct kube_stream *s = fake_client_stream();
@@ -31,9 +36,8 @@ static void open_watch(void)
     s->ops.on_open(s->ctx, &res);
 }
 
-static void a_silent_watch_is_abandoned(void **state)
+TEST(a_silent_watch_is_abandoned)
 {
-    (void)state;
     struct kube_informer *i = start();
     struct kube_stream *first = fake_client_stream();
     open_watch();
@@ -44,12 +48,11 @@ static void a_silent_watch_is_abandoned(void **state)
     fake_client_pass(S_NS);
     assert_true(first->is_abandoned); /* its connection may be dead */
     assert_non_null(strstr(fake_client_stream()->req.path, "resourceVersion=6"));
-    kube_informer_free(i);
+    finish(i);
 }
 
-static void a_watch_that_is_due_for_a_list_is_cancelled(void **state)
+TEST(a_watch_that_is_due_for_a_list_is_cancelled)
 {
-    (void)state;
     struct kube_informer *i = start();
     struct kube_stream *first = fake_client_stream();
     open_watch();
@@ -62,12 +65,11 @@ static void a_watch_that_is_due_for_a_list_is_cancelled(void **state)
     assert_false(first->is_open);
     assert_false(first->is_abandoned); /* its connection is good */
     assert_int_equal(fake_client.n_calls, 2);
-    kube_informer_free(i); /* with the list open */
+    finish(i); /* with the list open */
 }
 
-static void nonsense_ends_a_watch(void **state)
+TEST(nonsense_ends_a_watch)
 {
-    (void)state;
     struct kube_informer *i = start();
     struct kube_stream *first = fake_client_stream();
     open_watch();
@@ -84,17 +86,5 @@ static void nonsense_ends_a_watch(void **state)
     assert_int_equal(stats.watches, 2);
     fake_client_answer(&fake_client.calls[1], 200, LIST("9"));
     assert_non_null(strstr(fake_client_stream()->req.path, "resourceVersion=9"));
-    kube_informer_free(i);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_client_setup, fake_client_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_silent_watch_is_abandoned),
-        TEST(a_watch_that_is_due_for_a_list_is_cancelled),
-        TEST(nonsense_ends_a_watch),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    finish(i);
 }

@@ -2,9 +2,8 @@
  * Nothing is asked of the dates inside. */
 #include "lease_world.h"
 
-static void takes_what_nobody_has(void **state)
+TEST(takes_what_nobody_has)
 {
-    (void)state;
     struct server s = {0};
     struct member a = member_new("a");
     assert_int_equal(kube_lease_state(a.lease, a.now_ns), KUBE_LEASE_FOLLOWER);
@@ -29,9 +28,8 @@ static void takes_what_nobody_has(void **state)
     end(&s, &a, NULL);
 }
 
-static void waits_for_another_by_its_own_clock(void **state)
+TEST(waits_for_another_by_its_own_clock)
 {
-    (void)state;
     struct server s = {0};
     struct member a = member_new("a"), b = member_new("b");
     settle(&a, &s);
@@ -59,11 +57,10 @@ static void waits_for_another_by_its_own_clock(void **state)
     end(&s, &a, &b);
 }
 
-static void loses_it_when_it_cannot_renew(void **state)
+TEST(loses_it_when_it_cannot_renew)
 {
-    (void)state;
     static const int codes[] = {-1, 500, 403, 429};
-    for (size_t i = 0; i < LEN(codes); i++) {
+    for (size_t i = 0; i < N_ROWS(codes); i++) {
         struct server s = {0};
         struct member a = member_new("a");
         settle(&a, &s);
@@ -80,9 +77,8 @@ static void loses_it_when_it_cannot_renew(void **state)
     }
 }
 
-static void an_answer_after_the_deadline_counts_nothing(void **state)
+TEST(an_answer_after_the_deadline_counts_nothing)
 {
-    (void)state;
     struct server s = {0};
     struct member a = member_new("a");
     settle(&a, &s);
@@ -105,9 +101,8 @@ static void an_answer_after_the_deadline_counts_nothing(void **state)
 }
 
 /* A slow answer prolongs nothing: others count from the time at which the server had the request. */
-static void a_renewal_counts_from_its_request(void **state)
+TEST(a_renewal_counts_from_its_request)
 {
-    (void)state;
     struct server s = {0};
     struct member a = member_new("a");
     settle(&a, &s);
@@ -146,9 +141,8 @@ static void annotate(struct server *s)
     json_object_set_new(metadata, "annotations", json_pack("{s:s}", "example.com/seen", version));
 }
 
-static void anothers_annotations_keep_no_holder_alive(void **state)
+TEST(anothers_annotations_keep_no_holder_alive)
 {
-    (void)state;
     struct server s = {0};
     struct member a = member_new("a"), b = member_new("b");
     settle(&a, &s);
@@ -159,9 +153,8 @@ static void anothers_annotations_keep_no_holder_alive(void **state)
 }
 
 /* Many replicas that start at the same time must not ask the server in step for ever. */
-static void asks_at_its_own_times(void **state)
+TEST(asks_at_its_own_times)
 {
-    (void)state;
     int64_t first_ns = 0;
     unsigned n_different = 0;
     for (uint64_t seed = 0; seed < 20; seed++) {
@@ -183,9 +176,8 @@ static void asks_at_its_own_times(void **state)
 }
 
 /* Each time that another overtakes a renewal, it is repaired at once, however often it happened. */
-static void each_conflict_is_repaired_at_once(void **state)
+TEST(each_conflict_is_repaired_at_once)
 {
-    (void)state;
     struct server s = {0};
     struct member a = member_new("a");
     settle(&a, &s);
@@ -201,9 +193,8 @@ static void each_conflict_is_repaired_at_once(void **state)
     end(&s, &a, NULL);
 }
 
-static void foreign_hands(void **state)
+TEST(foreign_hands)
 {
-    (void)state;
     struct server s = {0};
     struct member a = member_new("a");
     settle(&a, &s);
@@ -232,9 +223,8 @@ static void foreign_hands(void **state)
 
 /* A backup of etcd is restored: renewals that were acknowledged never were, and versions go back. Watches may
  * be blind then, so that the process ends, as if it had lost the Lease. */
-static void a_server_that_forgets(void **state)
+TEST(a_server_that_forgets)
 {
-    (void)state;
     struct server s = {0};
     struct member a = member_new("a");
     settle(&a, &s);
@@ -257,9 +247,8 @@ static void a_server_that_forgets(void **state)
 
 /* Our clock is set back, and the answer to the next renewal is lost: what is found then is older by its date, but
  * nothing was forgotten. */
-static void a_clock_that_goes_back_is_no_backup(void **state)
+TEST(a_clock_that_goes_back_is_no_backup)
 {
-    (void)state;
     struct server s = {0};
     struct member a = member_new("a");
     settle(&a, &s);
@@ -279,11 +268,10 @@ static void a_clock_that_goes_back_is_no_backup(void **state)
 }
 
 /* The server answers each write like that, and each read truthfully. */
-static void writes_that_never_go_through(void **state)
+TEST(writes_that_never_go_through)
 {
-    (void)state;
     static const int codes[] = {409, 404, 500, 403};
-    for (size_t i = 0; i < LEN(codes); i++) {
+    for (size_t i = 0; i < N_ROWS(codes); i++) {
         struct server s = {0};
         struct member a = member_new("a");
         settle(&a, &s);
@@ -297,9 +285,8 @@ static void writes_that_never_go_through(void **state)
 }
 
 /* One request is lost without a word: there must be time for the next, also on a slow server. */
-static void survives_one_silence(void **state)
+TEST(survives_one_silence)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct server s = {0};
         struct member a = {.now_ns = 100 * S_NS};
@@ -337,14 +324,13 @@ static void survives_one_silence(void **state)
 }
 
 /* The record says how long its holder may be silent, not who waits for it. */
-static void waits_as_long_as_the_holder_said(void **state)
+TEST(waits_as_long_as_the_holder_said)
 {
-    (void)state;
     static const struct {
         json_int_t duration_s;
         unsigned min, max;
     } rows[] = {{40, 38, 43}, {5, 4, 8}, {0, 14, 18}, {-7, 14, 18}, {INT64_MAX, 14, 18}};
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct server s = {.version = 7,
                            .lease =
                                json_pack("{s:{s:s,s:s}, s:{s:s,s:I}}", "metadata", "name", "benchd",
@@ -364,11 +350,10 @@ static void waits_as_long_as_the_holder_said(void **state)
 }
 
 /* Whoever reads it compares with the server's clock: what is written must be by that clock. */
-static void dates_by_the_servers_clock(void **state)
+TEST(dates_by_the_servers_clock)
 {
-    (void)state;
     static const int64_t ahead_ms[] = {0, 1500, -1500, 3600000, -3600000, 86400000};
-    for (size_t i = 0; i < LEN(ahead_ms); i++) {
+    for (size_t i = 0; i < N_ROWS(ahead_ms); i++) {
         struct server s = {.date_ms = UNIX_MS};
         struct member a = member_new("a");
         a.ahead_ms = ahead_ms[i];
@@ -393,9 +378,8 @@ static const char *holder_on(const struct server *s)
     return json_string_value(json_object_get(json_object_get(s->lease, "spec"), "holderIdentity"));
 }
 
-static void a_clean_exit_hands_it_over(void **state)
+TEST(a_clean_exit_hands_it_over)
 {
-    (void)state;
     struct server s = {0};
     struct member a = member_new("a"), b = member_new("b");
     settle(&a, &s);
@@ -423,9 +407,8 @@ static void a_clean_exit_hands_it_over(void **state)
 }
 
 /* A release that comes while a request of `a` is under way. */
-static void a_release_waits_for_the_answer(void **state)
+TEST(a_release_waits_for_the_answer)
 {
-    (void)state;
     static const struct {
         const char *name;
         bool was_leader;    /* the request renews; else it takes the Lease */
@@ -440,7 +423,7 @@ static void a_release_waits_for_the_answer(void **state)
         {"being made", false, 0, NULL, ""},
         {"being made, by another too", false, 0, "b", "b"},
     };
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct server s = {0};
         struct member a = member_new("a");
         struct kube_request req;
@@ -480,9 +463,8 @@ static void a_release_waits_for_the_answer(void **state)
     }
 }
 
-static void a_release_of_what_is_gone(void **state)
+TEST(a_release_of_what_is_gone)
 {
-    (void)state;
     struct server s = {0};
     struct member a = member_new("a");
     settle(&a, &s);
@@ -495,9 +477,8 @@ static void a_release_of_what_is_gone(void **state)
     end(&s, &a, NULL);
 }
 
-static void read_by_others(void **state)
+TEST(read_by_others)
 {
-    (void)state;
     /* clang-format off */
     static const struct {
         const char *name, *json;
@@ -527,7 +508,7 @@ static void read_by_others(void **state)
          "never renewed"},
     };
     /* clang-format on */
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         json_t *lease = json_loads(rows[i].json, 0, NULL);
         struct err err = {0};
         _cleanup_(freep) char *address = NULL;
@@ -542,9 +523,8 @@ static void read_by_others(void **state)
 }
 
 /* The key goes into the Lease, and out of it once the next holder wants none. */
-static void the_key_of_readers(void **state)
+TEST(the_key_of_readers)
 {
-    (void)state;
     static const struct {
         const char *key, *read;
     } rows[] = {{"0123abcd", "0123abcd"},
@@ -554,7 +534,7 @@ static void the_key_of_readers(void **state)
                 {"AB", NULL}};
     struct server s = {0};
     struct member a = {.now_ns = S_NS};
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         a.lease = kube_lease_new(&(struct kube_lease_params){
             .ns = "n", .name = "benchd", .identity = "a", .read_key = rows[i].key});
         settle(&a, &s);
@@ -567,31 +547,4 @@ static void the_key_of_readers(void **state)
         a.now_ns += 60 * S_NS;
     }
     json_decref(s.lease);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_what_nobody_has),
-        cmocka_unit_test(waits_for_another_by_its_own_clock),
-        cmocka_unit_test(loses_it_when_it_cannot_renew),
-        cmocka_unit_test(an_answer_after_the_deadline_counts_nothing),
-        cmocka_unit_test(a_renewal_counts_from_its_request),
-        cmocka_unit_test(anothers_annotations_keep_no_holder_alive),
-        cmocka_unit_test(asks_at_its_own_times),
-        cmocka_unit_test(each_conflict_is_repaired_at_once),
-        cmocka_unit_test(foreign_hands),
-        cmocka_unit_test(a_server_that_forgets),
-        cmocka_unit_test(a_clock_that_goes_back_is_no_backup),
-        cmocka_unit_test(writes_that_never_go_through),
-        cmocka_unit_test(survives_one_silence),
-        cmocka_unit_test(waits_as_long_as_the_holder_said),
-        cmocka_unit_test(dates_by_the_servers_clock),
-        cmocka_unit_test(the_key_of_readers),
-        cmocka_unit_test(a_clean_exit_hands_it_over),
-        cmocka_unit_test(a_release_waits_for_the_answer),
-        cmocka_unit_test(a_release_of_what_is_gone),
-        cmocka_unit_test(read_by_others),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

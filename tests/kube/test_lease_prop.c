@@ -87,9 +87,8 @@ static void node_turn(struct node *n, struct server *s, int64_t now_ns, bool is_
     }
 }
 
-static void never_two_at_once(void **state)
+TEST(never_two_at_once)
 {
-    (void)state;
     unsigned takeovers = 0;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         uint64_t random = seed;
@@ -101,7 +100,7 @@ static void never_two_at_once(void **state)
         const struct node *leader = NULL;
         for (int64_t now_ns = 0; now_ns < FAULTS_NS + 60 * S_NS; now_ns += STEP_NS) {
             const struct node *writer = NULL;
-            for (size_t i = 0; i < LEN(nodes); i++) {
+            for (size_t i = 0; i < N_ROWS(nodes); i++) {
                 node_turn(&nodes[i], &s, now_ns, now_ns < FAULTS_NS, &random);
                 if (kube_lease_may_write(nodes[i].lease, now_ns + nodes[i].offset_ns)) {
                     if (writer != NULL) {
@@ -118,7 +117,7 @@ static void never_two_at_once(void **state)
         if (led_ns < FAULTS_NS + 59 * S_NS) {
             fail_msg("seed %d: nobody leads a minute after the last fault", (int)seed);
         }
-        for (size_t i = 0; i < LEN(nodes); i++) {
+        for (size_t i = 0; i < N_ROWS(nodes); i++) {
             kube_lease_free(nodes[i].lease);
             kube_request_done(&nodes[i].req);
             free(nodes[i].body);
@@ -126,10 +125,4 @@ static void never_two_at_once(void **state)
         json_decref(s.lease);
     }
     assert_true(takeovers > 60); /* the faults were faults */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(never_two_at_once)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

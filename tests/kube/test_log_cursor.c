@@ -4,7 +4,6 @@
 #include "kube/log_cursor.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "kube/rfc3339.h"
@@ -23,9 +22,8 @@ static const char log_text[] = T("1") "a\n" T("100000001") "b\n" T(
 static const char log_lines[] = "a\nb\nc\nd\n\nf\n";
 
 /* The server's second answer holds everything again: all times are in the same second. */
-static void none_twice_none_lost(void **state)
+TEST(none_twice_none_lost)
 {
-    (void)state;
     const size_t len = sizeof(log_text) - 1;
     for (size_t first = 0; first <= len; first++) {
         for (size_t second = 0; second <= len; second += 7) {
@@ -56,9 +54,8 @@ static void none_twice_none_lost(void **state)
     }
 }
 
-static void odd_streams(void **state)
+TEST(odd_streams)
 {
-    (void)state;
     static const struct {
         const char *name, *text, *again, *lines;
     } rows[] = {
@@ -82,7 +79,7 @@ static void odd_streams(void **state)
         {"just as long as it may be", T("1") "0123456789ab\n" T("2") "x\n", "",
          "0123456789ab\nx\n"},
     };
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct buf seen = BUF_INIT;
         struct kube_log_cursor c;
         char since[KUBE_LOG_SINCE_SIZE];
@@ -99,9 +96,8 @@ static void odd_streams(void **state)
     }
 }
 
-static void unfinished_line_at_the_end(void **state)
+TEST(unfinished_line_at_the_end)
 {
-    (void)state;
     struct buf seen = BUF_INIT;
     struct kube_log_cursor c;
     kube_log_cursor_init(&c, 0, note, &seen);
@@ -113,9 +109,8 @@ static void unfinished_line_at_the_end(void **state)
     buf_done(&seen);
 }
 
-static void times(void **state)
+TEST(times)
 {
-    (void)state;
     static const struct {
         const char *text;
         int r;
@@ -138,7 +133,7 @@ static void times(void **state)
         {"9999-13-20T08:52:51Z", -EINVAL, 0},
         {"", -EINVAL, 0},
     };
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         int64_t got = 0;
         const int r = kube_time_parse(rows[i].text, strlen(rows[i].text), &got);
         if (r != rows[i].r || got != rows[i].ns) {
@@ -149,15 +144,4 @@ static void times(void **state)
     char text[KUBE_TIME_SIZE];
     kube_time_format_micro(INT64_C(1795164771007), text);
     assert_string_equal(text, "2026-11-20T08:52:51.007000Z");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(none_twice_none_lost),
-        cmocka_unit_test(odd_streams),
-        cmocka_unit_test(unfinished_line_at_the_end),
-        cmocka_unit_test(times),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,6 @@
 #include "cmocka_kube.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "kube/exec_credential.h"
@@ -24,9 +23,8 @@ static void expect(const struct kube_login *l, int64_t now_s, enum kube_login_ad
     assert_int_equal(kube_login_look(l, now_s * S_NS), wanted);
 }
 
-static void renewed_before_it_is_over(void **state)
+TEST(renewed_before_it_is_over)
 {
-    (void)state;
     struct kube_login l = {0};
     expect(&l, 1, KUBE_LOGIN_START);
     kube_login_started(&l);
@@ -48,9 +46,8 @@ static void renewed_before_it_is_over(void **state)
     kube_login_done(&l);
 }
 
-static void a_wrong_clock(void **state)
+TEST(a_wrong_clock)
 {
-    (void)state;
     struct kube_login l = {0};
     struct kube_exec_credential over = {.token = xstrdup("t"), .expires_unix_ms = WALL_MS - 5000};
     kube_login_started(&l);
@@ -60,9 +57,8 @@ static void a_wrong_clock(void **state)
     kube_login_done(&l);
 }
 
-static void failures(void **state)
+TEST(failures)
 {
-    (void)state;
     struct kube_login l = {0};
     struct err err = {.code = EIO};
     kube_login_started(&l);
@@ -80,9 +76,8 @@ static void failures(void **state)
     kube_login_done(&l);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
-    (void)state;
     struct kube_login l = {0};
     answer(&l, 0, 900);
     assert_true(kube_login_refused(&l, 1 * S_NS, 1));
@@ -102,9 +97,8 @@ static void refusals(void **state)
 
 #define V1 "client.authentication.k8s.io/v1"
 
-static void documents(void **state)
+TEST(documents)
 {
-    (void)state;
     char *argv[] = {(char *)"x", NULL};
     const struct kube_exec exec = {.argv = argv, .api_version = (char *)V1};
 #define HEAD "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1 "\",\"status\":"
@@ -142,7 +136,7 @@ static void documents(void **state)
         {"no date", HEAD "{\"token\":\"a\",\"expirationTimestamp\":\"soon\"}}", "is not a date",
          NULL, 0},
     };
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct kube_exec_credential c = {0};
         struct err err = {0};
         const int r =
@@ -164,9 +158,8 @@ static void documents(void **state)
     }
 }
 
-static void info(void **state)
+TEST(info)
 {
-    (void)state;
     char *argv[] = {(char *)"x", NULL};
     struct kube_exec exec = {.argv = argv, .api_version = (char *)V1};
     struct kube_config config = {.server = (char *)"https://h", .exec = &exec};
@@ -185,17 +178,4 @@ static void info(void **state)
         "\"cluster\":{\"server\":\"https://h\",\"tls-server-name\":\"kube\",\"proxy-url\":"
         "\"http://p\",\"certificate-authority-data\":\"LS0tLS1CRUdJTiBYLS0tLS0KYQo=\",\"config\":"
         "{\"audience\":\"a\"}}}}");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(renewed_before_it_is_over),
-        cmocka_unit_test(a_wrong_clock),
-        cmocka_unit_test(failures),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(documents),
-        cmocka_unit_test(info),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,6 @@
 #include "cmocka_kube.h"
 
 #include <malloc.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -21,7 +19,7 @@ static size_t n_words(const struct kube_words *w)
     return n;
 }
 
-static void what_goes_in_comes_out(void **state)
+TEST(what_goes_in_comes_out)
 {
     static const char *const rows[] = {
         "{}",
@@ -34,7 +32,6 @@ static void what_goes_in_comes_out(void **state)
         "[\"same\",\"same\",\"same\",{\"same\":\"same\"}]",
         "[\"nul \\u0000 inside\",\"nul \\u0000 inside\",\"\\u00e9\\ud83d\\ude00\"]",
     };
-    (void)state;
     struct kube_words w = {0};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         json_t *in = json_loads(rows[i], JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
@@ -64,9 +61,8 @@ static void what_goes_in_comes_out(void **state)
     kube_words_done(&w);
 }
 
-static void long_texts_and_many_members(void **state)
+TEST(long_texts_and_many_members)
 {
-    (void)state;
     struct kube_words w = {0};
     json_t *in = json_object();
     for (unsigned i = 0; i < 300; i++) {
@@ -112,9 +108,8 @@ static json_t *make_pod(unsigned i, unsigned version)
 }
 
 /* Each pod changes a few times in a row; its address is said by nobody else. */
-static void what_one_object_repeats_is_no_word(void **state)
+TEST(what_one_object_repeats_is_no_word)
 {
-    (void)state;
     struct kube_cache c;
     kube_cache_init(&c, &(struct kube_cache_params){0});
     size_t n_first = 0;
@@ -133,9 +128,8 @@ static void what_one_object_repeats_is_no_word(void **state)
 
 #define N_PODS 10000
 
-static void ten_thousand_pods_take_few_bytes(void **state)
+TEST(ten_thousand_pods_take_few_bytes)
 {
-    (void)state;
     struct kube_cache c;
     kube_cache_init(&c, &(struct kube_cache_params){0});
     (void)malloc_trim(0);
@@ -164,15 +158,4 @@ static void ten_thousand_pods_take_few_bytes(void **state)
     if (a_pod_bytes > 330) { /* under a sanitizer: always 0 */
         fail_msg("%zu bytes a pod", a_pod_bytes);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_goes_in_comes_out),
-        cmocka_unit_test(long_texts_and_many_members),
-        cmocka_unit_test(what_one_object_repeats_is_no_word),
-        cmocka_unit_test(ten_thousand_pods_take_few_bytes),
-    };
-    return cmocka_run_group_tests_name("kube/packed", tests, NULL, NULL);
 }

@@ -4,8 +4,6 @@
 
 #include "kube/proto.h"
 
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/mem.h"
 #include "kube/status.h"
@@ -147,18 +145,16 @@ static void assert_reads(const struct buf *b, const char *wanted)
     json_decref(got);
 }
 
-static void reads_each_kind_of_field(void **state)
+TEST(reads_each_kind_of_field)
 {
-    (void)state;
     struct buf b = BUF_INIT;
     put_all(&b);
     assert_reads(&b, all);
     buf_done(&b);
 }
 
-static void leaves_out_what_json_leaves_out(void **state)
+TEST(leaves_out_what_json_leaves_out)
 {
-    (void)state;
     struct buf b = BUF_INIT;
     put_text(&b, 1, "");
     put_number(&b, 3, 0);
@@ -167,9 +163,8 @@ static void leaves_out_what_json_leaves_out(void **state)
     buf_done(&b);
 }
 
-static void text_that_is_none_has_question_marks(void **state)
+TEST(text_that_is_none_has_question_marks)
 {
-    (void)state;
     struct buf b = BUF_INIT;
     put_text(&b, 1, "cut \xe2\x82");
     put_entry(&b, 8, "k", "\xff", false);
@@ -178,9 +173,8 @@ static void text_that_is_none_has_question_marks(void **state)
 }
 
 /* Cut at any byte it is refused, or a whole number of fields. */
-static void refuses_what_is_cut_off(void **state)
+TEST(refuses_what_is_cut_off)
 {
-    (void)state;
     struct buf b = BUF_INIT;
     size_t n_whole = 0;
     put_all(&b);
@@ -198,9 +192,8 @@ static void refuses_what_is_cut_off(void **state)
     buf_done(&b);
 }
 
-static void refuses_what_is_no_protobuf_of_the_api(void **state)
+TEST(refuses_what_is_no_protobuf_of_the_api)
 {
-    (void)state;
 #define ROW(text, words)                                                                           \
     {                                                                                              \
         text, sizeof(text) - 1, words                                                              \
@@ -222,7 +215,7 @@ static void refuses_what_is_no_protobuf_of_the_api(void **state)
         ROW("\x42\x05\x0a\x01\xff\x12\x00", "a key is no text"),
         ROW("\x32\x02\x08\x01", "'text' is of another kind"), /* inside */
     };
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         json_t *got = NULL;
         struct err err = {0};
         const int r = kube_proto_message(&outer, rows[i].data, rows[i].len, &got, &err);
@@ -266,9 +259,8 @@ static void note_item(void *ctx, json_t *item)
                kube_json_metadata(item, "resourceVersion"));
 }
 
-static void reads_a_list(void **state)
+TEST(reads_a_list)
 {
-    (void)state;
     struct buf b = BUF_INIT, list = BUF_INIT, item = BUF_INIT, seen = BUF_INIT;
     json_t *got = NULL;
     put_text(&item, 2, "9");
@@ -297,9 +289,8 @@ static void reads_a_list(void **state)
     buf_done(&seen);
 }
 
-static void reads_a_status(void **state)
+TEST(reads_a_status)
 {
-    (void)state;
     struct buf b = BUF_INIT;
     struct kube_status status;
     put_status(&b, 410, "Expired");
@@ -369,7 +360,7 @@ static int feed(struct kube_watch_parser *p, const struct buf *b, size_t cut, si
 {
     const size_t cuts[] = {0, cut, again, b->len};
     int r = 0;
-    for (size_t i = 0; r == 0 && i + 1 < LEN(cuts); i++) {
+    for (size_t i = 0; r == 0 && i + 1 < N_ROWS(cuts); i++) {
         const size_t len = cuts[i + 1] - cuts[i];
         char *piece = xmalloc(len + 1);
         memcpy(piece, b->data + cuts[i], len);
@@ -379,9 +370,8 @@ static int feed(struct kube_watch_parser *p, const struct buf *b, size_t cut, si
     return r;
 }
 
-static void same_events_however_split(void **state)
+TEST(same_events_however_split)
 {
-    (void)state;
     struct buf b = BUF_INIT, seen = BUF_INIT, first = BUF_INIT;
     put_stream(&b);
     for (size_t cut = 0; cut <= b.len; cut++) {
@@ -407,9 +397,8 @@ static void same_events_however_split(void **state)
 }
 
 /* After the end of a stream the next may have the other form. */
-static void the_next_stream_may_be_lines(void **state)
+TEST(the_next_stream_may_be_lines)
 {
-    (void)state;
     struct buf b = BUF_INIT, seen = BUF_INIT;
     struct kube_watch_parser p;
     static const char line[] = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"l\"}}}\n";
@@ -428,9 +417,8 @@ static void the_next_stream_may_be_lines(void **state)
     buf_done(&seen);
 }
 
-static void refuses_frames_that_are_no_events(void **state)
+TEST(refuses_frames_that_are_no_events)
 {
-    (void)state;
     static const struct {
         const char *data;
         size_t len;
@@ -442,7 +430,7 @@ static void refuses_frames_that_are_no_events(void **state)
         {"\0\0\0\x02\x0a\x07", 6, -EPROTO, "cut off"},
         {"\0\0\0\x0d\x0a\x01X\x12\x08\x0a\x06k8s\0\x12\0", 17, -EPROTO, "is not an event"},
     };
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct buf seen = BUF_INIT;
         struct kube_watch_parser p;
         struct err err = {0};
@@ -460,9 +448,8 @@ static void refuses_frames_that_are_no_events(void **state)
 }
 
 /* Who has no shape has not asked for it. */
-static void a_watch_without_a_shape_takes_lines_only(void **state)
+TEST(a_watch_without_a_shape_takes_lines_only)
 {
-    (void)state;
     struct buf b = BUF_INIT, seen = BUF_INIT;
     struct kube_watch_parser p;
     kube_watch_parser_init(&p, KUBE_LINE_MAX, note_event, &seen);
@@ -473,22 +460,4 @@ static void a_watch_without_a_shape_takes_lines_only(void **state)
     kube_watch_parser_done(&p);
     buf_done(&b);
     buf_done(&seen);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_each_kind_of_field),
-        cmocka_unit_test(leaves_out_what_json_leaves_out),
-        cmocka_unit_test(text_that_is_none_has_question_marks),
-        cmocka_unit_test(refuses_what_is_cut_off),
-        cmocka_unit_test(refuses_what_is_no_protobuf_of_the_api),
-        cmocka_unit_test(reads_a_list),
-        cmocka_unit_test(reads_a_status),
-        cmocka_unit_test(same_events_however_split),
-        cmocka_unit_test(the_next_stream_may_be_lines),
-        cmocka_unit_test(refuses_frames_that_are_no_events),
-        cmocka_unit_test(a_watch_without_a_shape_takes_lines_only),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

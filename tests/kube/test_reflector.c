@@ -21,9 +21,6 @@
 
 #include "kube/reflector.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -355,10 +352,9 @@ static const struct {
 };
 /* clang-format on */
 
-static void tells_its_stories(void **state)
+TEST(tells_its_stories)
 {
-    (void)state;
-    for (size_t i = 0; i < LEN(stories); i++) {
+    for (size_t i = 0; i < N_ROWS(stories); i++) {
         struct story s = {
             .name = stories[i].name, .text = stories[i].text, .now_ns = S_NS, .retry_after_s = -1};
         const bool has_first = strstr(s.text, "first\n") != NULL;
@@ -397,9 +393,8 @@ static void check_accept(const struct kube_request *req, bool has_shape)
     }
 }
 
-static void asks_for_protobuf_with_a_shape_alone(void **state)
+TEST(asks_for_protobuf_with_a_shape_alone)
 {
-    (void)state;
     static const char list[] = "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}";
     static const char proto[] = "k8s\0\x12\x05\x0a\x03\x12\x01"
                                 "1";
@@ -437,9 +432,8 @@ static void prune_kind(json_t *object)
     (void)json_object_del(object, "kind");
 }
 
-static void keeps_only_what_is_needed(void **state)
+TEST(keeps_only_what_is_needed)
 {
-    (void)state;
     struct kube_cache c;
     kube_cache_init(&c, &(struct kube_cache_params){.prune = prune_kind});
     json_t *object = json_loads("{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"managedFields\":"
@@ -454,14 +448,4 @@ static void keeps_only_what_is_needed(void **state)
     free(text);
     assert_null(kube_cache_get(&c, "b"));
     kube_cache_done(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_its_stories),
-        cmocka_unit_test(keeps_only_what_is_needed),
-        cmocka_unit_test(asks_for_protobuf_with_a_shape_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,6 @@
 #include "kube/reflector.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/parse.h"
@@ -110,7 +108,7 @@ static void answer_list(struct world *w, const struct kube_request *req)
 {
     static const int codes[] = {0, 400, 410, 429, 500, 503, 504};
     if (fault(w, 4)) {
-        const struct kube_response res = response(codes[below(w, LEN(codes))], "no");
+        const struct kube_response res = response(codes[below(w, N_ROWS(codes))], "no");
         kube_reflector_list_done(w->reflector, w->now_ns, &res);
         return;
     }
@@ -152,7 +150,7 @@ static void open_watch(struct world *w, const struct kube_request *req)
     w->watched = (unsigned)version;
     const bool is_too_old = version < w->compacted;
     if (fault(w, 5) || (is_too_old && below(w, 2) == 0)) {
-        const int code = is_too_old ? 410 : codes[below(w, LEN(codes))];
+        const int code = is_too_old ? 410 : codes[below(w, N_ROWS(codes))];
         const struct kube_response res = response(code, "no");
         kube_reflector_watch_end(w->reflector, w->now_ns, &res);
         return;
@@ -295,9 +293,8 @@ static void run_world(uint64_t seed)
     free(w);
 }
 
-static void follows_every_server(void **state)
+TEST(follows_every_server)
 {
-    (void)state;
     uint64_t one;
     const char *wanted = getenv("BENCHD_PROP_SEED");
     if (wanted != NULL && parse_u64(wanted, &one) == 0) {
@@ -307,10 +304,4 @@ static void follows_every_server(void **state)
     for (uint64_t seed = 1; seed <= WORLDS; seed++) {
         run_world(seed);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(follows_every_server)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

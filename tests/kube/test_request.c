@@ -18,9 +18,8 @@ static void assert_request(struct kube_request *req, const char *line, const cha
     assert_null(req->path);
 }
 
-static void reading(void **state)
+TEST(reading)
 {
-    (void)state;
     struct kube_request req;
     kube_request_list(&kube_pods, "benchd", &(struct kube_list_options){0}, &req);
     assert_request(&req, "GET /api/v1/namespaces/benchd/pods", "", "", "list pods in 'benchd'");
@@ -54,9 +53,8 @@ static void reading(void **state)
     assert_request(&req, "GET /api/v1/namespaces/..%2Fx/pods/a%2Fb%3Fc", "", "", "get pod 'a/b?c'");
 }
 
-static void logs_and_others(void **state)
+TEST(logs_and_others)
 {
-    (void)state;
     struct kube_request req;
     kube_request_log("n", "p", &(struct kube_log_options){0}, &req);
     assert_request(&req, "GET /api/v1/namespaces/n/pods/p/log", "", "", "read the log of pod 'p'");
@@ -80,9 +78,8 @@ static void logs_and_others(void **state)
     assert_request(&req, "GET /version", "", "", "get the version");
 }
 
-static void writing(void **state)
+TEST(writing)
 {
-    (void)state;
     struct kube_request req;
     json_t *object = json_pack("{s:s, s:{s:s}}", "kind", "Pod", "metadata", "name", "a");
     static const char body[] = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}";
@@ -114,9 +111,8 @@ static void writing(void **state)
     json_decref(object);
 }
 
-static void deleting(void **state)
+TEST(deleting)
 {
-    (void)state;
     struct kube_request req;
     kube_request_delete(&kube_pods, "n", "a", "u-1", 5, &req);
     assert_request(&req, "DELETE /api/v1/namespaces/n/pods/a", "application/json",
@@ -134,15 +130,4 @@ static void deleting(void **state)
                    "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
                    "\"propagationPolicy\":\"Background\"}",
                    "delete pod 'a'");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reading),
-        cmocka_unit_test(logs_and_others),
-        cmocka_unit_test(writing),
-        cmocka_unit_test(deleting),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,6 @@
 #include "kube/retry.h"
 #include "kube/status.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 
 #define STATUS(code, reason, message)                                                              \
@@ -108,10 +106,9 @@ static struct kube_response response_of(const struct row *row)
                                   .warning = ""};
 }
 
-static void codes_and_texts(void **state)
+TEST(codes_and_texts)
 {
-    (void)state;
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct kube_request req = {.what = (char *)"create pod 'a'",
                                          .path = (char *)"/api/v1/namespaces/n/pods"};
         const struct kube_response res = response_of(&rows[i]);
@@ -128,9 +125,8 @@ static void codes_and_texts(void **state)
     }
 }
 
-static void missing_definition_says_what_to_do(void **state)
+TEST(missing_definition_says_what_to_do)
 {
-    (void)state;
     const struct kube_request req = {.what = (char *)"list benchmarks in 'n'",
                                      .path = (char *)"/apis/benchd.io/v1alpha1/namespaces/n/x"};
     const struct kube_response res = {.http_code = 404,
@@ -144,9 +140,8 @@ static void missing_definition_says_what_to_do(void **state)
                                  "manifests/benchmark-crd.yaml");
 }
 
-static void long_messages_leave_room_for_the_advice(void **state)
+TEST(long_messages_leave_room_for_the_advice)
 {
-    (void)state;
     char body[2000] = "{\"kind\":\"Status\",\"reason\":\"Unauthorized\",\"message\":\"";
     memset(body + strlen(body), 'x', 1200);
     memcpy(body + strlen(body), "\"}", 3);
@@ -162,10 +157,9 @@ static void long_messages_leave_room_for_the_advice(void **state)
                                     "another context"));
 }
 
-static void verdicts(void **state)
+TEST(verdicts)
 {
-    (void)state;
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         for (int repeatable = 0; repeatable <= 1; repeatable++) {
             const struct kube_request req = {.is_repeatable = repeatable};
             const struct kube_response res = response_of(&rows[i]);
@@ -187,9 +181,8 @@ static void verdicts(void **state)
     }
 }
 
-static void gives_up_in_the_end(void **state)
+TEST(gives_up_in_the_end)
 {
-    (void)state;
     const struct kube_request req = {.is_repeatable = true};
     const struct kube_response res = {
         .http_code = 503, .retry_after_s = -1, .body = "", .content_type = ""};
@@ -205,9 +198,8 @@ static void gives_up_in_the_end(void **state)
     assert_int_equal(kube_retry_decide(&retry, &req, &res, &wait_ns), KUBE_RETRY_NO);
 }
 
-static void refreshes_once(void **state)
+TEST(refreshes_once)
 {
-    (void)state;
     const struct kube_request req = {.is_repeatable = true};
     const struct kube_response res = {
         .http_code = 401, .retry_after_s = -1, .body = "", .content_type = ""};
@@ -218,9 +210,8 @@ static void refreshes_once(void **state)
     assert_int_equal(kube_retry_decide(&retry, &req, &res, &wait_ns), KUBE_RETRY_NO);
 }
 
-static void backoff_grows_to_its_limit(void **state)
+TEST(backoff_grows_to_its_limit)
 {
-    (void)state;
     struct kube_backoff b;
     kube_backoff_init(&b, 100, 1000, 3);
     for (int round = 0; round < 2; round++) {
@@ -235,9 +226,8 @@ static void backoff_grows_to_its_limit(void **state)
 }
 
 /* 0 never means at once, and an hour is not obeyed. */
-static void retry_after_has_bounds(void **state)
+TEST(retry_after_has_bounds)
 {
-    (void)state;
     static const struct {
         int64_t after_s, min_ns, max_ns;
     } waits[] = {
@@ -246,7 +236,7 @@ static void retry_after_has_bounds(void **state)
         {300, 300 * S_NS, 375 * S_NS},  {301, 300 * S_NS, 375 * S_NS},
         {3600, 300 * S_NS, 375 * S_NS}, {INT32_MAX, 300 * S_NS, 375 * S_NS},
     };
-    for (size_t i = 0; i < LEN(waits); i++) {
+    for (size_t i = 0; i < N_ROWS(waits); i++) {
         const struct kube_request req = {.is_repeatable = true};
         const struct kube_response res = {
             .http_code = 429, .retry_after_s = waits[i].after_s, .body = "", .content_type = ""};
@@ -260,19 +250,4 @@ static void retry_after_has_bounds(void **state)
                      (long long)waits[i].max_ns, (long long)wait_ns);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(codes_and_texts),
-        cmocka_unit_test(missing_definition_says_what_to_do),
-        cmocka_unit_test(long_messages_leave_room_for_the_advice),
-        cmocka_unit_test(verdicts),
-        cmocka_unit_test(gives_up_in_the_end),
-        cmocka_unit_test(refreshes_once),
-        cmocka_unit_test(backoff_grows_to_its_limit),
-        cmocka_unit_test(retry_after_has_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* Which verb and kind a request is of, as /metrics names them, and what its answer counts as. */
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmocka_kube.h"
 #include "kube/traffic.h"
 
-#define N(array) (sizeof(array) / sizeof((array)[0]))
-
-static void a_request_has_a_verb_and_a_kind(void **state)
+TEST(a_request_has_a_verb_and_a_kind)
 {
     static const struct {
         const char *name;
@@ -43,8 +39,7 @@ static void a_request_has_a_verb_and_a_kind(void **state)
         {"a namespace in a query", KUBE_GET, "/version?a=/namespaces/x/pods", "GET", "other"},
         {"the namespace itself", KUBE_GET, "/api/v1/namespaces/x", "GET", "other"},
     };
-    (void)state;
-    for (size_t i = 0; i < N(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *path = xstrdup(rows[i].path);
         const struct kube_request req = {.method = rows[i].method, .path = path};
         const char *verb = kube_verb_to_string(kube_verb_of(&req));
@@ -56,7 +51,7 @@ static void a_request_has_a_verb_and_a_kind(void **state)
     }
 }
 
-static void an_answer_counts_as_its_code(void **state)
+TEST(an_answer_counts_as_its_code)
 {
     static const struct {
         const char *name;
@@ -71,8 +66,7 @@ static void an_answer_counts_as_its_code(void **state)
         {"no answer in time", KUBE_TIMED_OUT, 0, "<error>"},
         {"lost after its headers", KUBE_BROKEN, 200, "200"},
     };
-    (void)state;
-    for (size_t i = 0; i < N(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         char path[] = "/api/v1/namespaces/x/pods";
         const struct kube_request req = {.method = KUBE_POST, .path = path};
         const struct kube_response res = {.failure = rows[i].failure,
@@ -90,13 +84,4 @@ static void an_answer_counts_as_its_code(void **state)
         assert_int_equal(histogram_count(h), 1);
         assert_int_equal(h->sum_ns, 2000000);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_has_a_verb_and_a_kind),
-        cmocka_unit_test(an_answer_counts_as_its_code),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

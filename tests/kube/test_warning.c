@@ -1,16 +1,12 @@
 /* Warning headers of the API server as texts, each once. */
 #include "cmocka_kube.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/mem.h"
 #include "kube/warning.h"
 
-static void texts(void **state)
+TEST(texts)
 {
-    (void)state;
     static const struct {
         const char *header, *texts; /* each in [] */
     } rows[] = {
@@ -29,7 +25,7 @@ static void texts(void **state)
         {",,, \"\" , 299 - \"a\"", "[a]"},
         {"299 - \"a\033[31mb\"", "[a [31mb]"},
     };
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct buf got = BUF_INIT;
         const char *at = rows[i].header;
         for (char *text; (text = kube_warning_next(&at)) != NULL; free(text)) {
@@ -43,9 +39,8 @@ static void texts(void **state)
     }
 }
 
-static void each_once(void **state)
+TEST(each_once)
 {
-    (void)state;
     struct kube_warnings w = {0};
     char text[16];
     assert_true(kube_warnings_add(&w, "a"));
@@ -58,10 +53,4 @@ static void each_once(void **state)
     assert_true(kube_warnings_add(&w, "a")); /* the oldest is forgotten */
     assert_int_equal(w.n, KUBE_WARNINGS_MAX);
     kube_warnings_done(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(texts), cmocka_unit_test(each_once)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

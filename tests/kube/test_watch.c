@@ -3,9 +3,6 @@
 
 #include "kube/watch.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "kube/json.h"
 
@@ -34,7 +31,7 @@ static void assert_events(size_t first, size_t second)
     struct kube_watch_parser p;
     kube_watch_parser_init(&p, KUBE_LINE_MAX, note_event, &seen);
     const size_t cuts[] = {0, first, second, sizeof(stream) - 1};
-    for (size_t i = 0; i + 1 < LEN(cuts); i++) {
+    for (size_t i = 0; i + 1 < N_ROWS(cuts); i++) {
         struct err err = {0};
         /* A copy of exactly these bytes: a read beyond them is seen by the sanitizer. */
         const size_t len = cuts[i + 1] - cuts[i];
@@ -50,18 +47,16 @@ static void assert_events(size_t first, size_t second)
     kube_watch_parser_done(&p);
 }
 
-static void same_events_however_split(void **state)
+TEST(same_events_however_split)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(stream); i++) {
         assert_events(i, i);
         assert_events(i, i + (sizeof(stream) - 1 - i) / 2);
     }
 }
 
-static void same_events_byte_by_byte(void **state)
+TEST(same_events_byte_by_byte)
 {
-    (void)state;
     struct buf seen = BUF_INIT;
     struct kube_watch_parser p;
     kube_watch_parser_init(&p, KUBE_LINE_MAX, note_event, &seen);
@@ -73,9 +68,8 @@ static void same_events_byte_by_byte(void **state)
     kube_watch_parser_done(&p);
 }
 
-static void refuses_what_is_no_event(void **state)
+TEST(refuses_what_is_no_event)
 {
-    (void)state;
     static const struct {
         const char *name, *line;
         int code;
@@ -91,7 +85,7 @@ static void refuses_what_is_no_event(void **state)
          EVENT("ADDED", POD("0123456789012345678901234567890123456789", "1")), -E2BIG,
          "exceeds 80"},
     };
-    for (size_t i = 0; i < LEN(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         for (size_t cut = 0; cut <= strlen(rows[i].line); cut++) {
             struct buf seen = BUF_INIT;
             struct kube_watch_parser p;
@@ -113,9 +107,8 @@ static void refuses_what_is_no_event(void **state)
 }
 
 /* A line that never ends is refused at the limit, not when memory is out. */
-static void refuses_an_endless_line(void **state)
+TEST(refuses_an_endless_line)
 {
-    (void)state;
     struct buf seen = BUF_INIT;
     struct kube_watch_parser p;
     struct err err = {0};
@@ -130,9 +123,8 @@ static void refuses_an_endless_line(void **state)
 }
 
 /* The project's limit: a line of 16 MiB is read, one byte more is not, and never kept. */
-static void holds_the_real_limit(void **state)
+TEST(holds_the_real_limit)
 {
-    (void)state;
     static const char head[] =
         "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"big\",\"x\":\"";
     static const char tail[] = "\"}}}";
@@ -162,9 +154,8 @@ static void holds_the_real_limit(void **state)
     }
 }
 
-static void reset_forgets_half_a_line(void **state)
+TEST(reset_forgets_half_a_line)
 {
-    (void)state;
     struct buf seen = BUF_INIT;
     struct kube_watch_parser p;
     kube_watch_parser_init(&p, KUBE_LINE_MAX, note_event, &seen);
@@ -177,9 +168,8 @@ static void reset_forgets_half_a_line(void **state)
 }
 
 /* A user may put 10^20 into a free-form field: the API server prints it, the rest stays readable. */
-static void large_integers_do_not_spoil_the_rest(void **state)
+TEST(large_integers_do_not_spoil_the_rest)
 {
-    (void)state;
     static const char text[] = "{\"a\":100000000000000000000,\"b\":[1,2.5,{\"c\":-7}],\"d\":1e3}";
     json_t *json;
     assert_int_equal(kube_json_load(text, sizeof(text) - 1, &json, NULL), 0);
@@ -191,9 +181,8 @@ static void large_integers_do_not_spoil_the_rest(void **state)
     json_decref(json);
 }
 
-static void managed_fields_are_not_parsed(void **state)
+TEST(managed_fields_are_not_parsed)
 {
-    (void)state;
     static const struct {
         const char *name, *text, *expected; /* NULL: no JSON */
         const char *skip;
@@ -238,9 +227,8 @@ static void note_item(void *ctx, json_t *item)
     buf_printf(ctx, "%s;", text);
 }
 
-static void lists_are_read_item_by_item(void **state)
+TEST(lists_are_read_item_by_item)
 {
-    (void)state;
     static const struct {
         const char *name, *text, *items, *rest; /* rest NULL: -EPROTO */
     } rows[] = {
@@ -285,20 +273,4 @@ static void lists_are_read_item_by_item(void **state)
         json_decref(rest);
         buf_done(&items);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(managed_fields_are_not_parsed),
-        cmocka_unit_test(lists_are_read_item_by_item),
-        cmocka_unit_test(same_events_however_split),
-        cmocka_unit_test(same_events_byte_by_byte),
-        cmocka_unit_test(refuses_what_is_no_event),
-        cmocka_unit_test(refuses_an_endless_line),
-        cmocka_unit_test(holds_the_real_limit),
-        cmocka_unit_test(reset_forgets_half_a_line),
-        cmocka_unit_test(large_integers_do_not_spoil_the_rest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
