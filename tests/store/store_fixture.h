@@ -2,16 +2,9 @@
  * each test program of the store once. */
 #pragma once
 
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"

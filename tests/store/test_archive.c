@@ -1,23 +1,11 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "store/archive.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <openssl/sha.h>
 #include <zstd.h>
 
 #include "base/mem.h"
 #include "store/archive_tar.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static void add(struct archive *a, const char *name, const char *text)
 {
@@ -47,9 +35,8 @@ static void write_one(struct buf *out, char digest[static ARCHIVE_SHA256_SIZE])
     archive_done(&a);
 }
 
-static void what_is_written_is_read(void **state)
+TEST(what_is_written_is_read)
 {
-    (void)state;
     struct buf file = BUF_INIT, again = BUF_INIT;
     char digest[ARCHIVE_SHA256_SIZE];
     write_one(&file, digest);
@@ -75,9 +62,8 @@ static void what_is_written_is_read(void **state)
     buf_done(&again);
 }
 
-static void names(void **state)
+TEST(names)
 {
-    (void)state;
     static const char *const good[] = {"a", "a/b", "p0t0a0-trainer-0.log", "A_9/b..c/d."};
     static const char *const bad[] = {"",    "/",     "/etc/passwd", "../a", "a/../b", "a/..",
                                       ".",   ".a",    "a//b",        "a/",   "a b",    "a\\b",
@@ -220,9 +206,8 @@ static void build_tar(const struct hostile_row *row, struct buf *tar)
     tar_put_end(tar);
 }
 
-static void hostile(void **state)
+TEST(hostile)
 {
-    (void)state;
     for (size_t i = 0; i < N_ROWS(hostile_rows); i++) {
         struct buf tar = BUF_INIT, file = BUF_INIT;
         build_tar(&hostile_rows[i], &tar);
@@ -235,9 +220,8 @@ static void hostile(void **state)
 }
 
 /* The rows above fail for the reason that they name: this one is as they are, and is taken. */
-static void an_honest_stranger(void **state)
+TEST(an_honest_stranger)
 {
-    (void)state;
     const struct hostile_row row = {"", A_AND_B, {"a", "b"}, 0, ""};
     struct buf tar = BUF_INIT, file = BUF_INIT;
     struct archive a;
@@ -253,9 +237,8 @@ static void an_honest_stranger(void **state)
 }
 
 /* Bytes of the tar that no member shows. */
-static void hidden(void **state)
+TEST(hidden)
 {
-    (void)state;
     static const struct {
         const char *what;
         size_t at; /* in the header of the first member, or behind it */
@@ -285,9 +268,8 @@ static void hidden(void **state)
 }
 
 /* A header with a good checksum and a size that is not there. */
-static void a_size_that_is_not_there(void **state)
+TEST(a_size_that_is_not_there)
 {
-    (void)state;
     struct buf tar = BUF_INIT, file = BUF_INIT;
     char *zeros = xnew_array(char, 1000000);
     tar_put(&tar, ARCHIVE_MANIFEST, zeros, 1000000);
@@ -299,9 +281,8 @@ static void a_size_that_is_not_there(void **state)
     buf_done(&file);
 }
 
-static void every_prefix_and_every_byte(void **state)
+TEST(every_prefix_and_every_byte)
 {
-    (void)state;
     struct buf file = BUF_INIT;
     char digest[ARCHIVE_SHA256_SIZE];
     write_one(&file, digest);
@@ -332,9 +313,8 @@ static void every_prefix_and_every_byte(void **state)
 }
 
 /* A few kilobytes that unpack to very many, whether they say so or not. */
-static void bombs(void **state)
+TEST(bombs)
 {
-    (void)state;
     struct buf tar = BUF_INIT;
     const size_t len = MAX_BYTES + ARCHIVE_OVERHEAD_BYTES + 1;
     char *zeros = xnew_array(char, len);
@@ -352,9 +332,8 @@ static void bombs(void **state)
     buf_done(&tar);
 }
 
-static void too_much_to_write(void **state)
+TEST(too_much_to_write)
 {
-    (void)state;
     struct archive a;
     make(&a);
     struct buf out = BUF_INIT, *data = &a.members.items[2].data;
@@ -365,20 +344,4 @@ static void too_much_to_write(void **state)
     assert_int_equal(out.len, 0);
     data->len = 0;
     archive_done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(names),
-        cmocka_unit_test(hostile),
-        cmocka_unit_test(an_honest_stranger),
-        cmocka_unit_test(hidden),
-        cmocka_unit_test(a_size_that_is_not_there),
-        cmocka_unit_test(every_prefix_and_every_byte),
-        cmocka_unit_test(bombs),
-        cmocka_unit_test(too_much_to_write),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

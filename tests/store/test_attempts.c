@@ -13,9 +13,8 @@ static void exec_in(const struct fixture *f, const char *sql)
     sqlite3_close(db);
 }
 
-static void test_only_those_wanted(void **state)
+TEST(test_only_those_wanted)
 {
-    (void)state;
     static const uint32_t keys[][3] = {{2, 0, 0}, {2, 0, 1}, {2, 1, 0}, {3, 0, 1}, {10, 0, 0}};
     static const struct {
         struct attempt_wanted wanted;
@@ -54,9 +53,8 @@ static void test_only_those_wanted(void **state)
     fixture_done(&f);
 }
 
-static void test_attempts_come_back_in_order(void **state)
+TEST(test_attempts_come_back_in_order)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -83,9 +81,8 @@ static void test_attempts_come_back_in_order(void **state)
     fixture_done(&f);
 }
 
-static void test_saving_again_changes_nothing(void **state)
+TEST(test_saving_again_changes_nothing)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -103,9 +100,8 @@ static void test_saving_again_changes_nothing(void **state)
 }
 
 /* An attempt is there with all its replicas and logs, or not at all. */
-static void test_an_attempt_that_fails_half_way_leaves_nothing(void **state)
+TEST(test_an_attempt_that_fails_half_way_leaves_nothing)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -134,9 +130,8 @@ static void test_an_attempt_that_fails_half_way_leaves_nothing(void **state)
 }
 
 /* One attempt that fake pods answered makes the run simulated, and it stays so. */
-static void test_a_simulated_attempt_marks_its_run(void **state)
+TEST(test_a_simulated_attempt_marks_its_run)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -155,16 +150,4 @@ static void test_a_simulated_attempt_marks_its_run(void **state)
     }
     store_close(s);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_only_those_wanted),
-        cmocka_unit_test(test_attempts_come_back_in_order),
-        cmocka_unit_test(test_saving_again_changes_nothing),
-        cmocka_unit_test(test_an_attempt_that_fails_half_way_leaves_nothing),
-        cmocka_unit_test(test_a_simulated_attempt_marks_its_run),
-    };
-    return cmocka_run_group_tests_name("store/attempts", tests, NULL, NULL);
 }

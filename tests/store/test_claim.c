@@ -3,9 +3,8 @@
 
 #include <fcntl.h>
 
-static void test_claim_belongs_to_one(void **state)
+TEST(test_claim_belongs_to_one)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *a = fixture_open(&f), *b = fixture_open(&f);
@@ -53,9 +52,8 @@ int __wrap_fcntl64(int fd, int command, ...)
     return __real_fcntl64(fd, command, arg);
 }
 
-static void test_a_lock_on_a_deleted_file_is_no_claim(void **state)
+TEST(test_a_lock_on_a_deleted_file_is_no_claim)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *a = fixture_open(&f), *b = fixture_open(&f), *c = fixture_open(&f);
@@ -71,9 +69,8 @@ static void test_a_lock_on_a_deleted_file_is_no_claim(void **state)
     fixture_done(&f);
 }
 
-static void test_a_link_is_the_same_store(void **state)
+TEST(test_a_link_is_the_same_store)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *a = fixture_open(&f), *b = NULL;
@@ -88,14 +85,4 @@ static void test_a_link_is_the_same_store(void **state)
     store_close(a);
     assert_int_equal(unlink(link), 0);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_claim_belongs_to_one),
-        cmocka_unit_test(test_a_lock_on_a_deleted_file_is_no_claim),
-        cmocka_unit_test(test_a_link_is_the_same_store),
-    };
-    return cmocka_run_group_tests_name("store claim", tests, NULL, NULL);
 }

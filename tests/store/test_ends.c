@@ -28,9 +28,8 @@ static struct run_brief brief_of(struct store *s, const char *uid)
     return brief;
 }
 
-static void a_verdict_comes_back(void **state)
+TEST(a_verdict_comes_back)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -64,9 +63,8 @@ static void a_verdict_comes_back(void **state)
 }
 
 /* The rows of an earlier version stay, and are not judged. */
-static void a_file_of_version_1_is_upgraded(void **state)
+TEST(a_file_of_version_1_is_upgraded)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     sqlite3 *db = NULL;
@@ -119,9 +117,8 @@ static char *dump(struct store *s, const char *uid)
     return buf_take(&out);
 }
 
-static void a_file_of_version_2_keeps_its_results(void **state)
+TEST(a_file_of_version_2_keeps_its_results)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     sqlite3 *db = NULL;
@@ -165,9 +162,8 @@ static void exec_in(const struct fixture *f, const char *sql)
 }
 
 /* A process of the older version that works with the file could not save any more. */
-static void a_file_in_use_is_not_upgraded(void **state)
+TEST(a_file_in_use_is_not_upgraded)
 {
-    (void)state;
     static const char *const locks[] = {"-old.lock", ".lock"}; /* of a run; of a benchd */
     for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
         struct fixture f;
@@ -194,9 +190,8 @@ static void a_file_in_use_is_not_upgraded(void **state)
 }
 
 /* Rows without their attempt: of a file whose rows were deleted by hand. */
-static void orphans_do_not_stop_an_upgrade(void **state)
+TEST(orphans_do_not_stop_an_upgrade)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     exec_in(&f, schema_v1);
@@ -216,9 +211,8 @@ static void orphans_do_not_stop_an_upgrade(void **state)
 }
 
 /* A row that cannot be read costs its own run's results, as it did before the upgrade; it stays in the file. */
-static void a_damaged_row_costs_its_run_alone(void **state)
+TEST(a_damaged_row_costs_its_run_alone)
 {
-    (void)state;
     static const char *const damages[] = {
         "UPDATE replica SET role = 'x' WHERE run_uid = 'second' AND replica_index = 9",
         "UPDATE replica SET replica_index = -1 WHERE run_uid = 'second' AND replica_index = 10",
@@ -262,9 +256,8 @@ static void a_damaged_row_costs_its_run_alone(void **state)
 }
 
 /* A row and what it looks like after all objects of "ns" were found to be those of `live`. */
-static void objects_that_are_gone_leave_tombstones(void **state)
+TEST(objects_that_are_gone_leave_tombstones)
 {
-    (void)state;
     static const struct {
         const char *uid, *ns; /* the namespace in its row */
         int64_t deleted_unix_ms, after_unix_ms;
@@ -338,9 +331,8 @@ static void put_end(struct store *s, const char *uid, const char *ns, enum run_p
     run_row_done(&run);
 }
 
-static void finished_runs_are_listed_by_age(void **state)
+TEST(finished_runs_are_listed_by_age)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -377,9 +369,8 @@ static void finished_runs_are_listed_by_age(void **state)
     fixture_done(&f);
 }
 
-static void runs_that_are_not_over_are_listed(void **state)
+TEST(runs_that_are_not_over_are_listed)
 {
-    (void)state;
     static const struct run_verdict verdict = {.is_judged = true, .ttl_s = -1};
     struct fixture f;
     fixture_init(&f);
@@ -420,20 +411,4 @@ static void runs_that_are_not_over_are_listed(void **state)
     free(uids);
     store_close(s);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_verdict_comes_back),
-        cmocka_unit_test(finished_runs_are_listed_by_age),
-        cmocka_unit_test(runs_that_are_not_over_are_listed),
-        cmocka_unit_test(a_file_of_version_1_is_upgraded),
-        cmocka_unit_test(a_file_of_version_2_keeps_its_results),
-        cmocka_unit_test(a_file_in_use_is_not_upgraded),
-        cmocka_unit_test(orphans_do_not_stop_an_upgrade),
-        cmocka_unit_test(a_damaged_row_costs_its_run_alone),
-        cmocka_unit_test(objects_that_are_gone_leave_tombstones),
-    };
-    return cmocka_run_group_tests_name("store/ends", tests, NULL, NULL);
 }

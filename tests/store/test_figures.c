@@ -66,9 +66,8 @@ static void save_late(struct store *s)
     attempt_row_done(&row);
 }
 
-static void figures_come_back(void **state)
+TEST(figures_come_back)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -92,9 +91,8 @@ static void figures_come_back(void **state)
 }
 
 /* Two builds that are used by turns do not take each other's away; those of builds that are gone do not stay for ever. */
-static void two_builds_keep_theirs(void **state)
+TEST(two_builds_keep_theirs)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -119,9 +117,8 @@ static void two_builds_keep_theirs(void **state)
 }
 
 /* Of a run that another process has deleted and stored again meanwhile, with as many attempts. */
-static void those_of_a_run_before_are_not_taken(void **state)
+TEST(those_of_a_run_before_are_not_taken)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -148,9 +145,8 @@ static void those_of_a_run_before_are_not_taken(void **state)
 }
 
 /* They are those of all attempts of a run that has ended, or there are none. */
-static void a_late_attempt_deletes_them(void **state)
+TEST(a_late_attempt_deletes_them)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -181,9 +177,8 @@ static void a_late_attempt_deletes_them(void **state)
 static void exec_all(struct fixture *f, const char *const *texts, size_t n);
 
 /* Whoever changes what they were made of: a person with an editor of SQLite files, too. */
-static void a_change_by_hand_deletes_them(void **state)
+TEST(a_change_by_hand_deletes_them)
 {
-    (void)state;
     static const struct {
         const char *sql;
         bool stay;
@@ -223,9 +218,8 @@ static bool keep_on(void *ctx)
     return false;
 }
 
-static void a_reader_reads_and_does_not_write(void **state)
+TEST(a_reader_reads_and_does_not_write)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f), *reader = NULL;
@@ -239,9 +233,8 @@ static void a_reader_reads_and_does_not_write(void **state)
     fixture_done(&f);
 }
 
-static void damaged_ones_are_told(void **state)
+TEST(damaged_ones_are_told)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -263,9 +256,8 @@ static void damaged_ones_are_told(void **state)
 }
 
 /* Whatever byte of them is another one: what comes back is what was stored, or an error. */
-static void a_changed_byte_is_told(void **state)
+TEST(a_changed_byte_is_told)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -300,9 +292,8 @@ static void a_changed_byte_is_told(void **state)
 }
 
 /* A run whose object is deleted, and back: nothing that they were made of has changed. */
-static void a_tombstone_keeps_them(void **state)
+TEST(a_tombstone_keeps_them)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -336,9 +327,8 @@ static int write_figures(const struct fixture *f, int writer)
     return 0;
 }
 
-static void processes_store_them_at_the_same_time(void **state)
+TEST(processes_store_them_at_the_same_time)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -395,9 +385,8 @@ static void exec_all(struct fixture *f, const char *const *texts, size_t n)
     sqlite3_close(db);
 }
 
-static void files_of_all_versions_get_them(void **state)
+TEST(files_of_all_versions_get_them)
 {
-    (void)state;
     static const struct {
         const char *texts[5];
         const char *uid;
@@ -462,9 +451,8 @@ static int read_version_5(const struct fixture *f)
     return 0;
 }
 
-static void an_older_file_is_read_where_nothing_can_be_written(void **state)
+TEST(an_older_file_is_read_where_nothing_can_be_written)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     exec_all(&f, (const char *const[]){schema_v4, schema_v5}, 2);
@@ -479,23 +467,4 @@ static void an_older_file_is_read_where_nothing_can_be_written(void **state)
     assert_int_equal(chmod(f.folder, 0755), 0);
     assert_int_equal(status, 0);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_come_back),
-        cmocka_unit_test(two_builds_keep_theirs),
-        cmocka_unit_test(those_of_a_run_before_are_not_taken),
-        cmocka_unit_test(a_changed_byte_is_told),
-        cmocka_unit_test(a_tombstone_keeps_them),
-        cmocka_unit_test(processes_store_them_at_the_same_time),
-        cmocka_unit_test(a_late_attempt_deletes_them),
-        cmocka_unit_test(a_change_by_hand_deletes_them),
-        cmocka_unit_test(a_reader_reads_and_does_not_write),
-        cmocka_unit_test(damaged_ones_are_told),
-        cmocka_unit_test(files_of_all_versions_get_them),
-        cmocka_unit_test(an_older_file_is_read_where_nothing_can_be_written),
-    };
-    return cmocka_run_group_tests_name("store/figures", tests, NULL, NULL);
 }

@@ -111,9 +111,8 @@ static uint32_t save_until_full(struct store *s)
     return 0;
 }
 
-static void a_full_disk(void **state)
+TEST(a_full_disk)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     if (!mount_disk(&f)) {
@@ -177,9 +176,8 @@ static void a_full_disk(void **state)
 }
 
 /* The loop neither waits for somebody who reads a long document, nor gives its reserve for that. */
-static void a_deletion_waits_for_no_reader(void **state)
+TEST(a_deletion_waits_for_no_reader)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     if (!mount_disk(&f)) {
@@ -234,9 +232,8 @@ static int version_of(const struct fixture *f)
     return version;
 }
 
-static void an_upgrade_without_room_changes_nothing(void **state)
+TEST(an_upgrade_without_room_changes_nothing)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     if (!mount_disk(&f)) {
@@ -268,10 +265,5 @@ int main(void)
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
         big_log[i] = (char)x;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_disk),
-        cmocka_unit_test(a_deletion_waits_for_no_reader),
-        cmocka_unit_test(an_upgrade_without_room_changes_nothing),
-    };
-    return cmocka_run_group_tests_name("store/full", tests, NULL, NULL);
+    return test_run_all(NULL);
 }

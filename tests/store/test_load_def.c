@@ -20,9 +20,8 @@ static const char text[] =
     "  repeats: {min: 3, order: Interleaved}\n"
     "  local: {measure: {steps: 5}}\n";
 
-static void test_a_frozen_run_comes_back(void **state)
+TEST(test_a_frozen_run_comes_back)
 {
-    (void)state;
     const char *const sets[] = {"pservers=1,2,3", "trainers=2,4"};
     struct spec_overrides overrides = {.local = true, .sets = sets, .n_sets = 2, .repeats = 5};
     struct run_def_params params = {.name = RUN_NAME, .uid = UID, .created_unix_ms = 42, .cpus = 4};
@@ -63,9 +62,8 @@ static void test_a_frozen_run_comes_back(void **state)
     diags_done(&diags);
 }
 
-static void test_a_damaged_definition_is_named(void **state)
+TEST(test_a_damaged_definition_is_named)
 {
-    (void)state;
     static const char *const texts[] = {"", "{", "{\"kind\": \"Benchmark\"}", "[1, 2]"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct run_row row = make_run(UID, RUN_NAME, 1);
@@ -79,13 +77,4 @@ static void test_a_damaged_definition_is_named(void **state)
             strstr(err.msg, "run '" RUN_NAME "': its stored definition cannot be read: "));
         run_row_done(&row);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_frozen_run_comes_back),
-        cmocka_unit_test(test_a_damaged_definition_is_named),
-    };
-    return cmocka_run_group_tests_name("load_def", tests, NULL, NULL);
 }

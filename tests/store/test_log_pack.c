@@ -1,16 +1,9 @@
 /* Logs as columns: any bytes come back as they were, the sizes are what the format promises, and damaged bytes are an error. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
 #include <zstd.h>
 
+#include "tests/test.h"
 #include "base/mem.h"
 #include "base/splitmix.h"
 #include "store/log_line.h"
@@ -62,9 +55,8 @@ static size_t text_comes_back(const char *text)
 }
 
 /* Ten lines of each, so that they have a form of their own. */
-static void numbers_are_printed_as_they_were(void **state)
+TEST(numbers_are_printed_as_they_were)
 {
-    (void)state;
     static const char *const lines[] = {
         "0",
         "00",
@@ -109,9 +101,8 @@ static void numbers_are_printed_as_they_were(void **state)
     }
 }
 
-static void any_end_of_a_log_comes_back(void **state)
+TEST(any_end_of_a_log_comes_back)
 {
-    (void)state;
     static const char *const texts[] = {"", "\n", "a", "a\n", "\n\n", "a\n\n", "1\n2", "\n1"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         (void)text_comes_back(texts[i]); /* its length is asked for elsewhere */
@@ -127,9 +118,8 @@ static void any_end_of_a_log_comes_back(void **state)
 }
 
 /* A number without a common scale, and columns whose numbers jump over the whole range. */
-static void numbers_of_all_sizes_share_a_column(void **state)
+TEST(numbers_of_all_sizes_share_a_column)
 {
-    (void)state;
     static const char *const numbers[] = {"999999999999999999",  "0.00000000000000001", "0", "1",
                                           "99999999999999999.9", "0000000000000000.1"};
     uint64_t random = 1;
@@ -143,9 +133,8 @@ static void numbers_of_all_sizes_share_a_column(void **state)
 }
 
 /* Too many numbers in a line, too many digits, too many forms: kept as they are. */
-static void what_has_no_form_is_kept(void **state)
+TEST(what_has_no_form_is_kept)
 {
-    (void)state;
     struct buf text = BUF_INIT;
     for (int i = 0; i < 10; i++) {
         for (int k = 0; k < LOG_LINE_MAX_NUMBERS + i / 5; k++) {
@@ -162,9 +151,8 @@ static void what_has_no_form_is_kept(void **state)
 }
 
 /* What a rule foresees takes no bytes: of 1,000 lines stay their random numbers, and what describes the columns. */
-static void what_is_foreseen_takes_nothing(void **state)
+TEST(what_is_foreseen_takes_nothing)
 {
-    (void)state;
     static const struct {
         const char *name, *format; /* of i, of a random number, of another, of their sums so far */
         size_t random_bytes;       /* a line */
@@ -230,9 +218,8 @@ static void put_random_line(struct buf *out, uint64_t *random, unsigned kind)
     buf_putc(out, '\n');
 }
 
-static void any_bytes_come_back(void **state)
+TEST(any_bytes_come_back)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
         uint64_t random = seed;
         struct buf text = BUF_INIT;
@@ -295,9 +282,8 @@ static int unpack_exact(const char *data, size_t len, struct err *err)
 }
 
 /* Cut at any byte, with a byte too many, and with any bit changed: an error, or logs, and no more. */
-static void damaged_bytes_are_an_error(void **state)
+TEST(damaged_bytes_are_an_error)
 {
-    (void)state;
     struct log_packed packed = make();
     struct err err;
     for (size_t len = 0; len < packed.bytes.len; len++) {
@@ -321,9 +307,8 @@ static void damaged_bytes_are_an_error(void **state)
 }
 
 /* Few bytes that say there are many: refused before anything is allocated for them. */
-static void bytes_that_promise_too_much_are_refused(void **state)
+TEST(bytes_that_promise_too_much_are_refused)
 {
-    (void)state;
     static const struct {
         const char *name;
         unsigned char bytes[24];
@@ -355,19 +340,4 @@ static void bytes_that_promise_too_much_are_refused(void **state)
             fail_msg("%s: %d '%s'", rows[i].name, r, err.msg);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_printed_as_they_were),
-        cmocka_unit_test(any_end_of_a_log_comes_back),
-        cmocka_unit_test(numbers_of_all_sizes_share_a_column),
-        cmocka_unit_test(what_has_no_form_is_kept),
-        cmocka_unit_test(what_is_foreseen_takes_nothing),
-        cmocka_unit_test(any_bytes_come_back),
-        cmocka_unit_test(damaged_bytes_are_an_error),
-        cmocka_unit_test(bytes_that_promise_too_much_are_refused),
-    };
-    return cmocka_run_group_tests_name("store/log_pack", tests, NULL, NULL);
 }

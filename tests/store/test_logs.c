@@ -54,9 +54,8 @@ static void assert_none(struct store *s, const char *uid, const struct replica_i
     assert_has(err.msg, "there is no log of ");
 }
 
-static void test_logs_are_kept_byte_by_byte(void **state)
+TEST(test_logs_are_kept_byte_by_byte)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -137,9 +136,8 @@ static int64_t count_rows(const struct fixture *f, const char *sql)
     return n;
 }
 
-static void test_logs_of_gangs_share_rows(void **state)
+TEST(test_logs_of_gangs_share_rows)
 {
-    (void)state;
     struct fixture f;
     struct store *s = open_with_run(&f);
     save_gang(s, 0);
@@ -171,9 +169,8 @@ static void test_logs_of_gangs_share_rows(void **state)
 }
 
 /* Longer than a pack: with lines, without any, and beside short ones. */
-static void test_a_long_log_is_cut_and_put_together(void **state)
+TEST(test_a_long_log_is_cut_and_put_together)
 {
-    (void)state;
     struct fixture f;
     struct store *s = open_with_run(&f);
     const size_t len = ((size_t)9 << 20) + 11;
@@ -199,9 +196,8 @@ static void test_a_long_log_is_cut_and_put_together(void **state)
     fixture_done(&f);
 }
 
-static void test_damaged_packs_are_named(void **state)
+TEST(test_damaged_packs_are_named)
 {
-    (void)state;
     static const struct {
         const char *sql, *text;
     } rows[] = {
@@ -253,9 +249,8 @@ static void check_version_8(struct store *s)
     assert_none(s, "fourth", &(struct replica_id){attempt, ROLE_TRAINER, 3});
 }
 
-static void test_logs_of_version_8_stay_as_they_are(void **state)
+TEST(test_logs_of_version_8_stay_as_they_are)
 {
-    (void)state;
     struct fixture f;
     make_version_8(&f);
     for (int i = 0; i < 2; i++) {
@@ -272,9 +267,8 @@ static void test_logs_of_version_8_stay_as_they_are(void **state)
     fixture_done(&f);
 }
 
-static void test_they_are_read_where_nothing_can_be_written(void **state)
+TEST(test_they_are_read_where_nothing_can_be_written)
 {
-    (void)state;
     struct fixture f;
     make_version_8(&f);
     assert_int_equal(chmod(f.path, 0444), 0);
@@ -297,17 +291,4 @@ static void test_they_are_read_where_nothing_can_be_written(void **state)
     assert_int_equal(status, 0);
     assert_int_equal(count_rows(&f, "PRAGMA user_version"), 8);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_logs_are_kept_byte_by_byte),
-        cmocka_unit_test(test_logs_of_gangs_share_rows),
-        cmocka_unit_test(test_a_long_log_is_cut_and_put_together),
-        cmocka_unit_test(test_damaged_packs_are_named),
-        cmocka_unit_test(test_logs_of_version_8_stay_as_they_are),
-        cmocka_unit_test(test_they_are_read_where_nothing_can_be_written),
-    };
-    return cmocka_run_group_tests_name("store/logs", tests, NULL, NULL);
 }

@@ -88,9 +88,8 @@ static int read_all(const struct fixture *f, struct err *err)
     return r;
 }
 
-static void test_damaged_files_are_named(void **state)
+TEST(test_damaged_files_are_named)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(open_rows) / sizeof(open_rows[0]); i++) {
         const struct open_row *row = &open_rows[i];
         struct fixture f;
@@ -114,9 +113,8 @@ static void test_damaged_files_are_named(void **state)
     }
 }
 
-static void test_places_that_cannot_hold_a_store(void **state)
+TEST(test_places_that_cannot_hold_a_store)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = NULL;
@@ -160,13 +158,4 @@ static void test_places_that_cannot_hold_a_store(void **state)
     (void)snprintf(deep, sizeof(deep), "%s/a", f.folder);
     assert_int_equal(rmdir(deep), 0);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_damaged_files_are_named),
-        cmocka_unit_test(test_places_that_cannot_hold_a_store),
-    };
-    return cmocka_run_group_tests_name("store/open", tests, NULL, NULL);
 }

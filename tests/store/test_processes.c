@@ -29,9 +29,8 @@ static int write_run(const struct fixture *f, int writer)
     return r < 0 ? 2 : 0;
 }
 
-static void test_writers_at_the_same_time(void **state)
+TEST(test_writers_at_the_same_time)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     pid_t pids[N_WRITERS];
@@ -74,9 +73,8 @@ int __wrap_sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret,
 }
 
 /* What a transaction has read stays true until it writes; else SQLite would refuse its write. */
-static void test_nobody_writes_between_a_read_and_its_write(void **state)
+TEST(test_nobody_writes_between_a_read_and_its_write)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -112,9 +110,8 @@ static void write_for_ever(const struct fixture *f, int tell)
     }
 }
 
-static void test_kill_in_the_middle(void **state)
+TEST(test_kill_in_the_middle)
 {
-    (void)state;
     for (int round = 1; round <= 8; round++) {
         struct fixture f;
         fixture_init(&f);
@@ -156,10 +153,5 @@ static void test_kill_in_the_middle(void **state)
 int main(void)
 {
     (void)signal(SIGPIPE, SIG_DFL);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_writers_at_the_same_time),
-        cmocka_unit_test(test_nobody_writes_between_a_read_and_its_write),
-        cmocka_unit_test(test_kill_in_the_middle),
-    };
-    return cmocka_run_group_tests_name("store processes", tests, NULL, NULL);
+    return test_run_all(NULL);
 }

@@ -13,9 +13,8 @@ int __wrap_sqlite3_sleep(int ms)
 }
 
 /* Another process writes and does not end: a call waits 10 s for it, or all together as long as they may. */
-static void test_how_long_a_writer_waits(void **state)
+TEST(test_how_long_a_writer_waits)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -50,9 +49,8 @@ static void test_how_long_a_writer_waits(void **state)
 }
 
 /* A statement counts once, however many rows it has. */
-static void test_statements_are_timed(void **state)
+TEST(test_statements_are_timed)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -93,9 +91,8 @@ static bool says(void *ctx)
 
 /* A second connection: it sees what is committed, one state between begin_read and end_read, and ends a
  * read when it is told to. */
-static void test_a_reader(void **state)
+TEST(test_a_reader)
 {
-    (void)state;
     struct fixture f;
     struct store *reader = NULL;
     struct err err = {0};
@@ -153,14 +150,4 @@ static void test_a_reader(void **state)
     store_close(s);
     run_row_done(&run);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_how_long_a_writer_waits),
-        cmocka_unit_test(test_statements_are_timed),
-        cmocka_unit_test(test_a_reader),
-    };
-    return cmocka_run_group_tests_name("store/reader", tests, NULL, NULL);
 }

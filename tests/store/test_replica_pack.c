@@ -1,14 +1,7 @@
 /* The replicas of an attempt as bytes: what went in comes out, and damaged bytes are an error. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "store/replica_pack.h"
 
@@ -46,9 +39,8 @@ static void assert_text(const char *got, const char *expected)
     }
 }
 
-static void what_goes_in_comes_out_in_order(void **state)
+TEST(what_goes_in_comes_out_in_order)
 {
-    (void)state;
     struct attempt_row row = make();
     struct buf bytes = BUF_INIT;
     assert_int_equal(replica_pack(&row, &bytes, NULL), 0);
@@ -76,9 +68,8 @@ static void what_goes_in_comes_out_in_order(void **state)
 }
 
 /* Cut at any byte, with a byte too many, and with any byte changed: an error or rows, and no more. */
-static void damaged_bytes_are_an_error(void **state)
+TEST(damaged_bytes_are_an_error)
 {
-    (void)state;
     struct attempt_row row = make();
     struct buf bytes = BUF_INIT;
     assert_int_equal(replica_pack(&row, &bytes, NULL), 0);
@@ -114,9 +105,8 @@ static void damaged_bytes_are_an_error(void **state)
     buf_done(&bytes);
 }
 
-static void a_replica_is_there_once(void **state)
+TEST(a_replica_is_there_once)
 {
-    (void)state;
     struct attempt_row row = make();
     add(&row, ROLE_TRAINER, 9, 0, 0, (const char *[]){NULL, NULL, NULL}, 0);
     struct buf bytes = BUF_INIT;
@@ -125,14 +115,4 @@ static void a_replica_is_there_once(void **state)
     assert_string_equal(err.msg, "trainer/9 is there twice");
     attempt_row_done(&row);
     buf_done(&bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_goes_in_comes_out_in_order),
-        cmocka_unit_test(damaged_bytes_are_an_error),
-        cmocka_unit_test(a_replica_is_there_once),
-    };
-    return cmocka_run_group_tests_name("store/replica_pack", tests, NULL, NULL);
 }

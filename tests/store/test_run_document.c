@@ -38,9 +38,8 @@ static json_t *make_document(void)
     return document;
 }
 
-static void test_comes_back_unchanged(void **state)
+TEST(test_comes_back_unchanged)
 {
-    (void)state;
     json_t *document = make_document();
     char *text = json_dumps(document, JSON_INDENT(2));
     json_t *again = json_loads(text, 0, NULL); /* as it travels */
@@ -84,9 +83,8 @@ static void test_comes_back_unchanged(void **state)
     free(text);
 }
 
-static void test_a_run_without_definition(void **state)
+TEST(test_a_run_without_definition)
 {
-    (void)state;
     struct run_row row = make_run(UID, RUN_NAME, 42);
     free(row.definition_json);
     row.definition_json = NULL;
@@ -118,9 +116,8 @@ static json_t *at(json_t *document, const char *path)
     return document;
 }
 
-static void test_wrong_documents_are_refused_by_field(void **state)
+TEST(test_wrong_documents_are_refused_by_field)
 {
-    (void)state;
     static const struct {
         const char *path, *key, *value, *text;
     } rows[] = {
@@ -154,14 +151,4 @@ static void test_wrong_documents_are_refused_by_field(void **state)
         }
         json_decref(document);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_comes_back_unchanged),
-        cmocka_unit_test(test_a_run_without_definition),
-        cmocka_unit_test(test_wrong_documents_are_refused_by_field),
-    };
-    return cmocka_run_group_tests_name("run_document", tests, NULL, NULL);
 }

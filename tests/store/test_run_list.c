@@ -3,9 +3,8 @@
 
 #include "store/run_list.h"
 
-static void test_document(void **state)
+TEST(test_document)
 {
-    (void)state;
     struct run_row row = make_run(UID, RUN_NAME, 1000);
     row.status = (struct run_status){.phase = RUN_FAILED,
                                      .reason = "TooManyFailedTrials",
@@ -32,10 +31,4 @@ static void test_document(void **state)
     json_decref(expected);
     json_decref(document);
     run_row_done(&row);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_document)};
-    return cmocka_run_group_tests_name("store/run_list", tests, NULL, NULL);
 }

@@ -53,9 +53,8 @@ static struct buf write_log(uint32_t index, uint64_t *random, char **ret_summary
     return log;
 }
 
-static void a_gang_takes_a_tenth_of_its_json(void **state)
+TEST(a_gang_takes_a_tenth_of_its_json)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -94,10 +93,4 @@ static void a_gang_takes_a_tenth_of_its_json(void **state)
     attempt_row_done(&row);
     store_close(s);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_gang_takes_a_tenth_of_its_json)};
-    return cmocka_run_group_tests_name("store/step_records", tests, NULL, NULL);
 }

@@ -3,9 +3,8 @@
 
 #include <sqlite3.h>
 
-static void test_run_comes_back(void **state)
+TEST(test_run_comes_back)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -48,9 +47,8 @@ static void test_run_comes_back(void **state)
     fixture_done(&f);
 }
 
-static void test_status_is_replaced(void **state)
+TEST(test_status_is_replaced)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -82,9 +80,8 @@ static void test_status_is_replaced(void **state)
     fixture_done(&f);
 }
 
-static void test_runs_are_listed_newest_first(void **state)
+TEST(test_runs_are_listed_newest_first)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -111,9 +108,8 @@ static void test_runs_are_listed_newest_first(void **state)
     fixture_done(&f);
 }
 
-static void test_a_run_is_renamed(void **state)
+TEST(test_a_run_is_renamed)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -136,9 +132,8 @@ static void test_a_run_is_renamed(void **state)
     fixture_done(&f);
 }
 
-static void test_events_keep_their_order(void **state)
+TEST(test_events_keep_their_order)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -168,9 +163,8 @@ static void test_events_keep_their_order(void **state)
     fixture_done(&f);
 }
 
-static void test_delete_removes_everything(void **state)
+TEST(test_delete_removes_everything)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
@@ -204,22 +198,7 @@ static void test_delete_removes_everything(void **state)
     fixture_done(&f);
 }
 
-static void test_store_close_takes_null(void **state)
+TEST(test_store_close_takes_null)
 {
-    (void)state;
     store_close(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_run_comes_back),
-        cmocka_unit_test(test_status_is_replaced),
-        cmocka_unit_test(test_runs_are_listed_newest_first),
-        cmocka_unit_test(test_a_run_is_renamed),
-        cmocka_unit_test(test_events_keep_their_order),
-        cmocka_unit_test(test_delete_removes_everything),
-        cmocka_unit_test(test_store_close_takes_null),
-    };
-    return cmocka_run_group_tests_name("store/store", tests, NULL, NULL);
 }

@@ -186,22 +186,19 @@ static void torture(enum fail_kind kind)
     }
 }
 
-static void test_full_disk(void **state)
+TEST(test_full_disk)
 {
-    (void)state;
     torture(FAIL_FULL);
 }
 
-static void test_broken_disk(void **state)
+TEST(test_broken_disk)
 {
-    (void)state;
     torture(FAIL_IO);
 }
 
 /* What a call has said is kept, a power cut does not take away. */
-static void test_a_call_that_returned_is_on_the_disk(void **state)
+TEST(test_a_call_that_returned_is_on_the_disk)
 {
-    (void)state;
     fail_vfs_arm(0, FAIL_IO);
     for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++) {
         struct fixture f;
@@ -227,10 +224,5 @@ int main(void)
         big_log[i] = (char)(i % 2 == 0 ? x : 'a');
     }
     fail_vfs_register();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_call_that_returned_is_on_the_disk),
-        cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_broken_disk),
-    };
-    return cmocka_run_group_tests_name("store torture", tests, NULL, NULL);
+    return test_run_all(NULL);
 }
