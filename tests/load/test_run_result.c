@@ -1,16 +1,8 @@
 /* Results of stored runs, from rows and from figures (load/run_result.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "load/run_result.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "result/figures_version.h"
@@ -115,9 +107,8 @@ static bool is_from_rows(struct stored *s, enum figures_of of, bool keeps)
     return from_rows;
 }
 
-static void rows_are_read_once(void **state)
+TEST(rows_are_read_once)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         const enum figures_of first = i == 0 ? FIGURES_OF_POINTS : FIGURES_OF_REPLICAS;
         struct stored s = {0};
@@ -130,9 +121,8 @@ static void rows_are_read_once(void **state)
     }
 }
 
-static void a_run_that_goes_on_is_read_from_rows(void **state)
+TEST(a_run_that_goes_on_is_read_from_rows)
 {
-    (void)state;
     struct stored s = {0};
     init(&s);
     assert_int_equal(run_figures_keep(s.store, s.f.def->uid, NULL), 0);
@@ -167,9 +157,8 @@ static void put_bytes(struct stored *s, const char *version, const char *points,
         s->store->ops->put_figures(s->store, s->f.def->uid, version, &source, &figures, NULL), 0);
 }
 
-static void others_and_damaged_ones_are_passed_over(void **state)
+TEST(others_and_damaged_ones_are_passed_over)
 {
-    (void)state;
     struct stored s = {0};
     init(&s);
     put_bytes(&s, "another", "?", "?");
@@ -183,9 +172,8 @@ static void others_and_damaged_ones_are_passed_over(void **state)
 
 /* So many replicas as there might be are not kept in memory for a comparison; its figures do not say that there were
  * none. */
-static void a_huge_run_has_figures_of_its_points(void **state)
+TEST(a_huge_run_has_figures_of_its_points)
 {
-    (void)state;
     struct stored s = {0};
     fixture_init(&s.f, "{grid: {pservers: [1], trainers: [1000]}}",
                  "  baseline: {kind: Point, where: {trainers: 1000}}\n  repeats: {min: 320}\n", 0);
@@ -196,15 +184,4 @@ static void a_huge_run_has_figures_of_its_points(void **state)
     assert_false(is_from_rows(&s, FIGURES_OF_POINTS, true));
     assert_true(is_from_rows(&s, FIGURES_OF_REPLICAS, false));
     stored_done(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_read_once),
-        cmocka_unit_test(a_run_that_goes_on_is_read_from_rows),
-        cmocka_unit_test(others_and_damaged_ones_are_passed_over),
-        cmocka_unit_test(a_huge_run_has_figures_of_its_points),
-    };
-    return cmocka_run_group_tests_name("load/run_result", tests, NULL, NULL);
 }
