@@ -1,15 +1,8 @@
 /* See report_runs.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "report_runs.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Two names vary, three trials: the sweep of the README. */
 static void sweep(struct fixture *f)

@@ -1,22 +1,14 @@
 /* Charts as data, and their axes. How they look is in test_html.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "report/charts.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "report/chart_axis.h"
 #include "report_runs.h"
 
-static void ticks_are_round_and_hold_the_values(void **state)
+TEST(ticks_are_round_and_hold_the_values)
 {
-    (void)state;
     static const struct {
         double low, high;
         unsigned n;
@@ -45,9 +37,8 @@ static void ticks_are_round_and_hold_the_values(void **state)
 }
 
 /* A line for each number of servers, over the number of trainers, each with its ideal. */
-static void lines_of_a_sweep(void **state)
+TEST(lines_of_a_sweep)
 {
-    (void)state;
     struct fixture f;
     struct layout l;
     struct line_chart c;
@@ -71,9 +62,8 @@ static void lines_of_a_sweep(void **state)
 }
 
 /* Over the number of servers: a line for each number of trainers, and its ideal is level. */
-static void lines_over_servers(void **state)
+TEST(lines_over_servers)
 {
-    (void)state;
     struct fixture f;
     struct layout l;
     struct line_chart c;
@@ -98,9 +88,8 @@ static void lines_over_servers(void **state)
 }
 
 /* One number of servers; servers on the first chart's x axis already; no two points that differ in their servers alone. */
-static void servers_have_a_chart_where_it_shows_something(void **state)
+TEST(servers_have_a_chart_where_it_shows_something)
 {
-    (void)state;
     static const struct {
         const char *sweep;
         bool has;
@@ -132,9 +121,8 @@ static void servers_have_a_chart_where_it_shows_something(void **state)
 }
 
 /* A name varies that is no number: x counts its values. */
-static void names_along_x(void **state)
+TEST(names_along_x)
 {
-    (void)state;
     struct fixture f;
     struct layout l;
     struct line_chart c;
@@ -160,9 +148,8 @@ static void names_along_x(void **state)
 }
 
 /* The ideal belongs to its own point, also where the baseline of another was not measured. */
-static void ideals_stand_at_their_points(void **state)
+TEST(ideals_stand_at_their_points)
 {
-    (void)state;
     struct fixture f;
     struct layout l;
     struct line_chart c;
@@ -192,9 +179,8 @@ static void ideals_stand_at_their_points(void **state)
 }
 
 /* The first point has no figure: the unit is that of those that have one. */
-static void the_unit_is_that_of_a_measured_point(void **state)
+TEST(the_unit_is_that_of_a_measured_point)
 {
-    (void)state;
     struct fixture f;
     struct layout l;
     struct line_chart c;
@@ -216,9 +202,8 @@ static void the_unit_is_that_of_a_measured_point(void **state)
     fixture_done(&f);
 }
 
-static void lines_that_are_too_many_are_counted(void **state)
+TEST(lines_that_are_too_many_are_counted)
 {
-    (void)state;
     struct fixture f;
     struct layout l;
     struct line_chart c;
@@ -238,9 +223,8 @@ static void lines_that_are_too_many_are_counted(void **state)
 }
 
 /* Each point is its own baseline, or nothing varies: there is nothing to draw. */
-static void no_chart_without_something_to_show(void **state)
+TEST(no_chart_without_something_to_show)
 {
-    (void)state;
     struct fixture f;
     struct layout l;
     struct line_chart c;
@@ -260,9 +244,8 @@ static void no_chart_without_something_to_show(void **state)
 }
 
 /* The system says the number of servers, so there is no axis: a row a point, with its own ideal. */
-static void systems_have_rows(void **state)
+TEST(systems_have_rows)
 {
-    (void)state;
     struct fixture f;
     struct layout l;
     struct line_chart c;
@@ -302,9 +285,8 @@ static void systems_have_rows(void **state)
 }
 
 /* Throughputs of different units share no axis. */
-static void units_share_no_axis(void **state)
+TEST(units_share_no_axis)
 {
-    (void)state;
     struct fixture f;
     struct layout l;
     struct line_chart c;
@@ -316,9 +298,8 @@ static void units_share_no_axis(void **state)
     fixture_done(&f);
 }
 
-static void trials_stand_around_their_median(void **state)
+TEST(trials_stand_around_their_median)
 {
-    (void)state;
     struct fixture f;
     struct layout l;
     struct dot_chart c;
@@ -337,9 +318,8 @@ static void trials_stand_around_their_median(void **state)
 }
 
 /* The fixture's phases are 1 to 7 ms over 8 steps. */
-static void phases_are_those_of_one_step(void **state)
+TEST(phases_are_those_of_one_step)
 {
-    (void)state;
     struct fixture f;
     struct layout l;
     struct bar_chart c;
@@ -357,9 +337,8 @@ static void phases_are_those_of_one_step(void **state)
 }
 
 /* The first step of a program that only starts something in it, or that starts everything in it. */
-static void a_first_step_unlike_the_others_is_said(void **state)
+TEST(a_first_step_unlike_the_others_is_said)
 {
-    (void)state;
     static const struct {
         int64_t ms[5], rest_ms; /* the steps, and what the throughput counts besides */
         const char *text;       /* of the spark; NULL: nothing about its first step */
@@ -418,9 +397,8 @@ static void a_first_step_unlike_the_others_is_said(void **state)
 }
 
 /* The log of one replica may have the steps of the whole job: then they are not those of that replica. */
-static void steps_say_whose_they_are(void **state)
+TEST(steps_say_whose_they_are)
 {
-    (void)state;
     static const char *const texts[] = {"trainer/0 of trial 0: 38.17",
                                         "the whole job, by the log of trainer/0 of trial 0: 38.17"};
     for (size_t i = 0; i < 2; i++) {
@@ -453,26 +431,4 @@ static void steps_say_whose_they_are(void **state)
         layout_done(&l);
         fixture_done(&f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ticks_are_round_and_hold_the_values),
-        cmocka_unit_test(lines_of_a_sweep),
-        cmocka_unit_test(steps_say_whose_they_are),
-        cmocka_unit_test(lines_over_servers),
-        cmocka_unit_test(servers_have_a_chart_where_it_shows_something),
-        cmocka_unit_test(names_along_x),
-        cmocka_unit_test(ideals_stand_at_their_points),
-        cmocka_unit_test(the_unit_is_that_of_a_measured_point),
-        cmocka_unit_test(lines_that_are_too_many_are_counted),
-        cmocka_unit_test(no_chart_without_something_to_show),
-        cmocka_unit_test(systems_have_rows),
-        cmocka_unit_test(units_share_no_axis),
-        cmocka_unit_test(trials_stand_around_their_median),
-        cmocka_unit_test(phases_are_those_of_one_step),
-        cmocka_unit_test(a_first_step_unlike_the_others_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

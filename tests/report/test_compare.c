@@ -1,20 +1,12 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "report/report.h"
 #include "result/compare.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "../golden_csv.h"
 #include "../result/result_fixture.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
 
 /* ---- the pairs, made by hand ---- */
@@ -217,9 +209,8 @@ static void done(struct pair *p)
 
 /* ---- the outputs ---- */
 
-static void goldens(void **state)
+TEST(goldens)
 {
-    (void)state;
     for (size_t i = 0; i < N_ROWS(pairs); i++) {
         struct pair p;
         make(&p, i);
@@ -240,9 +231,8 @@ static void goldens(void **state)
     }
 }
 
-static void colors(void **state)
+TEST(colors)
 {
-    (void)state;
     static const struct {
         size_t pair;
         const char *text;
@@ -265,9 +255,8 @@ static void colors(void **state)
     }
 }
 
-static void who_is_emulated_has_its_name(void **state)
+TEST(who_is_emulated_has_its_name)
 {
-    (void)state;
     static const char *const says[] = {"rehearsal: trainers slept where others compute",
                                        "rehearsal: workers slept where others compute"};
     for (size_t i = 0; i < N_ROWS(says); i++) {
@@ -294,9 +283,8 @@ static void who_is_emulated_has_its_name(void **state)
 }
 
 /* Lines fit the terminal as far as the numbered table does, and never end in a blank. */
-static void lines_fit_and_end_clean(void **state)
+TEST(lines_fit_and_end_clean)
 {
-    (void)state;
     static const unsigned widths[] = {40, 50, 60, 80, 100, 200};
     for (size_t i = 0; i < N_ROWS(pairs); i++) {
         for (size_t w = 0; w < N_ROWS(widths); w++) {
@@ -320,9 +308,8 @@ static void lines_fit_and_end_clean(void **state)
 }
 
 /* The names above the table take 32 characters; they are broken before the candidate's, and only where they must be. */
-static void names_fit(void **state)
+TEST(names_fit)
 {
-    (void)state;
     static const struct {
         unsigned columns;
         const char *text;
@@ -368,9 +355,8 @@ static const json_t *at(const json_t *o, const char *path)
     return o;
 }
 
-static void csv_has_the_numbers_of_json(void **state)
+TEST(csv_has_the_numbers_of_json)
 {
-    (void)state;
     static const struct {
         const char *column, *path;
     } rows[] = {
@@ -429,17 +415,4 @@ static void csv_has_the_numbers_of_json(void **state)
         buf_done(&json);
         done(&p);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(goldens),
-        cmocka_unit_test(colors),
-        cmocka_unit_test(who_is_emulated_has_its_name),
-        cmocka_unit_test(lines_fit_and_end_clean),
-        cmocka_unit_test(names_fit),
-        cmocka_unit_test(csv_has_the_numbers_of_json),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

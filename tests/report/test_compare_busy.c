@@ -1,14 +1,5 @@
 /* What the lines under a comparison say of a machine that was busy. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/test.h"
 #include "../result/result_fixture.h"
 #include "report/compare_lines.h"
 
@@ -39,9 +30,8 @@ static const char *line_of(const struct compare_lines *lines, enum compare_line_
     return text;
 }
 
-static void says_why_and_what_to_do(void **state)
+TEST(says_why_and_what_to_do)
 {
-    (void)state;
     static const struct {
         double x, share;
         const char *warning, *verdict;
@@ -85,12 +75,4 @@ static void says_why_and_what_to_do(void **state)
         fixture_done(&a);
         fixture_done(&b);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_why_and_what_to_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,13 @@
 /* The models of each curve, report/curves.c, and the sentences about them, report/scaling_lines.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "report/report.h"
 #include "report/scaling_lines.h"
-
-#include <string.h>
 
 #include "../golden_csv.h"
 #include "report_runs.h"
 
-static void three_forms(void **state)
+TEST(three_forms)
 {
-    (void)state;
     struct fixture f;
     report_run_find("scaling")->make(&f);
     struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
@@ -33,9 +24,8 @@ static void three_forms(void **state)
 }
 
 /* Sixty columns hold every row of a curve's table, 46 its parts. */
-static void narrow_tables_are_not_wrapped(void **state)
+TEST(narrow_tables_are_not_wrapped)
 {
-    (void)state;
     struct fixture f;
     report_run_find("scaling")->make(&f);
     for (unsigned columns = 46; columns <= 60; columns += 14) {
@@ -88,9 +78,8 @@ static void assert_says(const double *x, uint32_t n, double spread, int64_t repe
     fixture_done(&f);
 }
 
-static void what_is_said_of_a_curve(void **state)
+TEST(what_is_said_of_a_curve)
 {
-    (void)state;
     static const double two[] = {100, 150}, peak[] = {100, 171.4, 248.4, 259.7, 177.8};
     static const double linear[] = {100, 200, 400, 800, 1600}, odd[] = {100, 100, 400, 100, 400};
     assert_says(two, 2, 0.01, 3,
@@ -146,9 +135,8 @@ static void what_is_said_of_a_curve(void **state)
 }
 
 /* Where no second trainer is worth half of the first, no range "up to 1" is printed. */
-static void a_second_trainer_that_adds_little(void **state)
+TEST(a_second_trainer_that_adds_little)
 {
-    (void)state;
     static const double least[] = {100, 111.1, 117.6, 121.2}, little[] = {100, 145, 188, 220};
     assert_says(least, 4, 0.01, 3,
                 "8 trainers: 1.212x (15.2%; 95%: 14.8..15.5%); no peak up to 16 trainers, but one "
@@ -162,9 +150,8 @@ static void a_second_trainer_that_adds_little(void **state)
                 "41.5% of each one's throughput (95%: 34.5..47.8%)");
 }
 
-static void curves_beyond_the_first_are_counted(void **state)
+TEST(curves_beyond_the_first_are_counted)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1, 2, 3, 4, 5, 6], trainers: [1, 2, 4]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 1}\n", 64);
@@ -222,9 +209,8 @@ static void assert_shares(const char *sweep, uint32_t n_points, const char *expe
     fixture_done(&f);
 }
 
-static void a_reason_is_said_once_for_the_curves_that_share_it(void **state)
+TEST(a_reason_is_said_once_for_the_curves_that_share_it)
 {
-    (void)state;
     assert_shares("{grid: {pservers: [1, 2], trainers: [1, 2]}}", 5,
                   "pservers 1|2 trainers: 1.000x (50.0%)\n"
                   "pservers 2|2 trainers: 1.000x (50.0%)\n"
@@ -252,9 +238,8 @@ static void a_reason_is_said_once_for_the_curves_that_share_it(void **state)
 }
 
 /* The legend defines what the table has: nothing without a model, no share where none is known. */
-static void the_legend_is_that_of_the_table(void **state)
+TEST(the_legend_is_that_of_the_table)
 {
-    (void)state;
     static const double x[] = {100, 180, 240};
     static const struct {
         int64_t repeats;
@@ -278,9 +263,8 @@ static void the_legend_is_that_of_the_table(void **state)
     }
 }
 
-static void no_curve(void **state)
+TEST(no_curve)
 {
-    (void)state;
     struct fixture f;
     report_run_find("single-node")->make(&f);
     struct buf text = BUF_INIT;
@@ -291,19 +275,4 @@ static void no_curve(void **state)
     assert_non_null(strstr(buf_cstr(&text), "No curve: no system was measured with two numbers"));
     buf_done(&text);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_forms),
-        cmocka_unit_test(narrow_tables_are_not_wrapped),
-        cmocka_unit_test(what_is_said_of_a_curve),
-        cmocka_unit_test(a_second_trainer_that_adds_little),
-        cmocka_unit_test(curves_beyond_the_first_are_counted),
-        cmocka_unit_test(a_reason_is_said_once_for_the_curves_that_share_it),
-        cmocka_unit_test(the_legend_is_that_of_the_table),
-        cmocka_unit_test(no_curve),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

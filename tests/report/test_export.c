@@ -1,14 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "report/report.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "../golden.h"
 #include "logparse/parser.h"
@@ -42,9 +35,8 @@ static void date(struct fixture *f)
     fixture_build(f, f->result->phase);
 }
 
-static void goldens(void **state)
+TEST(goldens)
 {
-    (void)state;
     for (size_t i = 0; i < N_RUNS * N_FORMS; i++) {
         const char *run = runs[i / N_FORMS];
         const struct form *form = &forms[i % N_FORMS];
@@ -61,9 +53,8 @@ static void goldens(void **state)
 }
 
 /* Nothing was measured, nothing was tried: each form says so and is whole. */
-static void nothing(void **state)
+TEST(nothing)
 {
-    (void)state;
     static const char *const expected[] = {
         ("benchmark: demo\nmode: measured\n# run: demo-7k3fq\n# phase: Running\n"
          "# point 0: 0 of 1 trials succeeded\n"),
@@ -87,9 +78,8 @@ static void nothing(void **state)
 }
 
 /* Texts that a definition or a machine may have, and that a format gives a meaning of its own. */
-static void hostile_texts(void **state)
+TEST(hostile_texts)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f,
                  "{points: [{pservers: 1, trainers: 1, p: \"a b/c=d%-3\"},\n"
@@ -129,9 +119,8 @@ static void hostile_texts(void **state)
 }
 
 /* What was not simply measured is never taken for it. */
-static void modes(void **state)
+TEST(modes)
 {
-    (void)state;
     static const struct {
         bool is_rehearsal, is_simulated, is_emulated;
         const char *expected[N_FORMS];
@@ -173,9 +162,8 @@ static void modes(void **state)
 }
 
 /* One process speaks for all: what the others count is the same work again. */
-static void job_figures_count_once(void **state)
+TEST(job_figures_count_once)
 {
-    (void)state;
     for (int is_job = 0; is_job < 2; is_job++) {
         struct fixture f;
         fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
@@ -233,9 +221,8 @@ static double next_trial(const char **at)
     return read_back(start, (size_t)(stop - start));
 }
 
-static void mllog_reads_back(void **state)
+TEST(mllog_reads_back)
 {
-    (void)state;
     for (size_t i = 0; i < REPORT_RUNS; i++) {
         struct fixture f;
         report_runs[i].make(&f);
@@ -263,17 +250,4 @@ static void mllog_reads_back(void **state)
         buf_done(&out);
         fixture_done(&f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(goldens),
-        cmocka_unit_test(nothing),
-        cmocka_unit_test(hostile_texts),
-        cmocka_unit_test(modes),
-        cmocka_unit_test(job_figures_count_once),
-        cmocka_unit_test(mllog_reads_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

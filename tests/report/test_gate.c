@@ -1,21 +1,12 @@
 /* What a gate prints, report/gate.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "report/gate.h"
-
-#include <string.h>
 
 #include "../result/result_fixture.h"
 
 /* Two points failed: each says why, and a reader sees where one ends. */
-static void reasons_stand_apart(void **state)
+TEST(reasons_stand_apart)
 {
-    (void)state;
     struct fixture f;
     struct gate g;
     struct buf text = BUF_INIT, markdown = BUF_INIT;
@@ -60,9 +51,8 @@ static void assert_has(const struct buf *text, const char *part)
 }
 
 /* What was not judged stands in every form, and the verdict says how much of it there is. */
-static void skipped_thresholds_are_named(void **state)
+TEST(skipped_thresholds_are_named)
 {
-    (void)state;
     static const char *const skipped = "throughput >= 1: no such point: pservers=2, trainers=9";
     static const struct {
         const char *thresholds, *verdict, *sentence, *counts;
@@ -110,9 +100,8 @@ static void skipped_thresholds_are_named(void **state)
 }
 
 /* The tables of a run have a line for it in each form. */
-static void tables_name_what_was_skipped(void **state)
+TEST(tables_name_what_was_skipped)
 {
-    (void)state;
     struct fixture f;
     struct buf text = BUF_INIT, markdown = BUF_INIT, html = BUF_INIT;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
@@ -133,14 +122,4 @@ static void tables_name_what_was_skipped(void **state)
     buf_done(&markdown);
     buf_done(&html);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reasons_stand_apart),
-        cmocka_unit_test(skipped_thresholds_are_named),
-        cmocka_unit_test(tables_name_what_was_skipped),
-    };
-    return cmocka_run_group_tests_name("report/gate", tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* The page: its body of each run is in golden/NAME.html; what must hold of every page is checked by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "report/report.h"
-
-#include <string.h>
 
 #include "../golden.h"
 #include "report/style.h"
@@ -65,9 +57,8 @@ static void check_closed(const char *page)
     check_own(page, "script", page_script);
 }
 
-static void pages(void **state)
+TEST(pages)
 {
-    (void)state;
     for (size_t i = 0; i < REPORT_RUNS; i++) {
         print_message("# run '%s'\n", report_runs[i].name);
         struct fixture f;
@@ -86,9 +77,8 @@ static void pages(void **state)
 }
 
 /* What failed is not hidden behind what did not: the box says which points have no figures. */
-static void the_box_names_points_without_figures(void **state)
+TEST(the_box_names_points_without_figures)
 {
-    (void)state;
     static const struct {
         enum run_phase phase;
         uint32_t n_measured; /* of four */
@@ -126,9 +116,8 @@ static void the_box_names_points_without_figures(void **state)
 }
 
 /* Who reads the box alone must not choose a point that its baseline beats. */
-static void the_box_says_that_a_baseline_is_faster(void **state)
+TEST(the_box_says_that_a_baseline_is_faster)
 {
-    (void)state;
     static const struct {
         double baseline[3], points[3]; /* of each trial */
         const char *text;              /* NULL: says nothing of it */
@@ -159,9 +148,8 @@ static void the_box_says_that_a_baseline_is_faster(void **state)
 }
 
 /* The first line says whether there is a point to choose, and not only which figure is the highest. */
-static void the_box_says_which_point_to_choose(void **state)
+TEST(the_box_says_which_point_to_choose)
 {
-    (void)state;
     static const struct {
         double trials[3][3]; /* of each point: trainers 1, 2, 4 */
         uint32_t n;          /* trials of each */
@@ -211,9 +199,8 @@ static void the_box_says_which_point_to_choose(void **state)
 }
 
 /* Once, after the verdict, and with what it means; no row, head or warning repeats it. */
-static void a_rehearsal_is_said_once(void **state)
+TEST(a_rehearsal_is_said_once)
 {
-    (void)state;
     struct fixture f;
     report_run_find("trouble")->make(&f);
     struct buf out = BUF_INIT;
@@ -240,9 +227,8 @@ static void a_rehearsal_is_said_once(void **state)
 }
 
 /* Who gets the page alone reads what its words mean where they come first. */
-static void words_are_explained(void **state)
+TEST(words_are_explained)
 {
-    (void)state;
     struct fixture f;
     report_run_find("sweep")->make(&f);
     struct buf out = BUF_INIT;
@@ -284,9 +270,8 @@ static void words_are_explained(void **state)
 }
 
 /* Words of the definition and of replicas' output are text. */
-static void what_comes_from_outside_is_escaped(void **state)
+TEST(what_comes_from_outside_is_escaped)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2], tag: [\"<b>&\\\"'\"]}}",
                  "  description: \"<script>alert(1)</script>\"\n  repeats: {min: 1}\n"
@@ -305,9 +290,8 @@ static void what_comes_from_outside_is_escaped(void **state)
 }
 
 /* A chart as a file of its own names its namespace and brings its style. */
-static void charts_as_files(void **state)
+TEST(charts_as_files)
 {
-    (void)state;
     struct fixture f;
     report_run_find("sweep")->make(&f);
     for (size_t i = 0; report_chart_names[i] != NULL; i++) {
@@ -345,9 +329,8 @@ static void charts_as_files(void **state)
 }
 
 /* The page of several systems, read alone: each line answers a question that a reader had. */
-static void systems_are_explained_and_not_ranked(void **state)
+TEST(systems_are_explained_and_not_ranked)
 {
-    (void)state;
     struct fixture f;
     report_run_find("systems")->make(&f);
     struct buf out = BUF_INIT;
@@ -434,9 +417,8 @@ static void systems_are_explained_and_not_ranked(void **state)
 }
 
 /* Which way too few CPUs bend the figures depends on who had too few. */
-static void what_too_few_cpus_may_change(void **state)
+TEST(what_too_few_cpus_may_change)
 {
-    (void)state;
     static const struct {
         const char *sweep, *baseline;
         int64_t cpus;
@@ -514,9 +496,8 @@ static void what_too_few_cpus_may_change(void **state)
 }
 
 /* In the box, in the line about the run, and in the warning beside a table. */
-static void who_is_emulated_has_its_name(void **state)
+TEST(who_is_emulated_has_its_name)
 {
-    (void)state;
     static const char *const names[] = {"trainers", "workers"};
     for (size_t i = 0; i < 2; i++) {
         struct fixture f;
@@ -546,9 +527,8 @@ static void who_is_emulated_has_its_name(void **state)
 }
 
 /* Points that are not shown to differ: how far they differ, which one is cheaper, and what would tell them apart. */
-static void equals_are_weighed(void **state)
+TEST(equals_are_weighed)
 {
-    (void)state;
     static const double x[5] = {349, 350, 351, 352, 100};
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1, 2], trainers: [2, 4]}}",
@@ -587,9 +567,8 @@ static void equals_are_weighed(void **state)
 }
 
 /* 44 points of 5 trials. */
-static void a_large_page_is_small(void **state)
+TEST(a_large_page_is_small)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f,
                  "{grid: {pservers: [1, 2, 4, 8], trainers: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12]}}",
@@ -606,24 +585,4 @@ static void a_large_page_is_small(void **state)
     assert_in_range(out.len, 30000, 250000);
     buf_done(&out);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pages),
-        cmocka_unit_test(the_box_names_points_without_figures),
-        cmocka_unit_test(the_box_says_that_a_baseline_is_faster),
-        cmocka_unit_test(the_box_says_which_point_to_choose),
-        cmocka_unit_test(a_rehearsal_is_said_once),
-        cmocka_unit_test(words_are_explained),
-        cmocka_unit_test(systems_are_explained_and_not_ranked),
-        cmocka_unit_test(what_too_few_cpus_may_change),
-        cmocka_unit_test(who_is_emulated_has_its_name),
-        cmocka_unit_test(equals_are_weighed),
-        cmocka_unit_test(what_comes_from_outside_is_escaped),
-        cmocka_unit_test(charts_as_files),
-        cmocka_unit_test(a_large_page_is_small),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

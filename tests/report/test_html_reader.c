@@ -1,11 +1,5 @@
 /* What readers of a page alone asked of it, each with a run of its own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/str.h"
 #include "core/placement.h"
 #include "report/choice_lines.h"
@@ -14,7 +8,6 @@
 #include "report/table.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "report_runs.h"
 
@@ -39,9 +32,8 @@ static void expect(const char *page, const char *text)
 }
 
 /* How many CPUs threads kept busy is measured, where all replicas say their CPU time, and not told by their number. */
-static void cpus_that_were_used(void **state)
+TEST(cpus_that_were_used)
 {
-    (void)state;
     static const struct {
         int64_t cpu_ns[2]; /* of the server, of each trainer, in 2 s */
         const char *text;
@@ -75,9 +67,8 @@ static void cpus_that_were_used(void **state)
 }
 
 /* Who takes the second best must know whether it is one: equals of the runner-up are named, three at most. */
-static void equals_of_the_runner_up(void **state)
+TEST(equals_of_the_runner_up)
 {
-    (void)state;
     static const struct {
         double x[6];      /* of each number of trainers */
         const char *text; /* NULL: says nothing of it */
@@ -111,9 +102,8 @@ static void equals_of_the_runner_up(void **state)
 }
 
 /* What more trials would cost stands beside their number. */
-static void what_trials_cost(void **state)
+TEST(what_trials_cost)
 {
-    (void)state;
     static const struct {
         int64_t ms; /* of each trial */
         const char *all, *one;
@@ -157,9 +147,8 @@ static struct attempt_row *make_trial(struct fixture *f, uint32_t point, uint32_
 #define BOTH "\"cpu_model\":\"X\",\"kernel\":\"6.1\""
 
 /* What all replicas share is said once, the rest in a row for each kind; a precision is that of this run; one node has no table. */
-static void environments_once(void **state)
+TEST(environments_once)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {trainers: [2]}}",
                  SINGLE_NODE
@@ -201,9 +190,8 @@ static void environments_once(void **state)
 }
 
 /* A batch is that of one trainer: of all points in the head, of each where it varies. */
-static void whose_a_batch_is(void **state)
+TEST(whose_a_batch_is)
 {
-    (void)state;
     struct fixture f;
     struct buf out = BUF_INIT;
     report_run_find("single-node")->make(&f);
@@ -219,9 +207,8 @@ static void whose_a_batch_is(void **state)
 }
 
 /* A legend has what can be seen. */
-static void a_legend_has_what_is_there(void **state)
+TEST(a_legend_has_what_is_there)
 {
-    (void)state;
     struct fixture f;
     report_run_find("scaling")->make(&f); /* forward and wait */
     struct buf out = BUF_INIT;
@@ -238,9 +225,8 @@ static void a_legend_has_what_is_there(void **state)
 }
 
 /* A rule that stands in the definition has no name, and trials are counted. */
-static void notes_say_what_is_so(void **state)
+TEST(notes_say_what_is_so)
 {
-    (void)state;
     struct fixture f;
     fixture_init(
         &f, "{grid: {pservers: [1], trainers: [1, 2]}}",
@@ -269,9 +255,8 @@ static void notes_say_what_is_so(void **state)
 }
 
 /* Systems that run one program differ in what is said of them, and in nothing else: their throughputs compare. */
-static void systems_of_one_program(void **state)
+TEST(systems_of_one_program)
 {
-    (void)state;
     static const struct {
         const char *b; /* keys of the second system */
         const char *text;
@@ -321,9 +306,8 @@ static size_t count(const char *text, const char *what)
 }
 
 /* Those of the box are not repeated in the notes, and no warning is lost. */
-static void a_warning_is_said_once(void **state)
+TEST(a_warning_is_said_once)
 {
-    (void)state;
     size_t n = 0;
     for (size_t i = 0; i < REPORT_RUNS; i++) {
         struct fixture f;
@@ -346,30 +330,12 @@ static void a_warning_is_said_once(void **state)
 }
 
 /* One name that varies is no combination. */
-static void a_single_name_is_no_combination(void **state)
+TEST(a_single_name_is_no_combination)
 {
-    (void)state;
     struct fixture f;
     struct buf out = BUF_INIT;
     report_run_find("trouble")->make(&f);
     expect(page_of(&f, &out), "that was measured, here a value of trainers; a ");
     buf_done(&out);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpus_that_were_used),
-        cmocka_unit_test(equals_of_the_runner_up),
-        cmocka_unit_test(what_trials_cost),
-        cmocka_unit_test(environments_once),
-        cmocka_unit_test(a_legend_has_what_is_there),
-        cmocka_unit_test(notes_say_what_is_so),
-        cmocka_unit_test(whose_a_batch_is),
-        cmocka_unit_test(systems_of_one_program),
-        cmocka_unit_test(a_warning_is_said_once),
-        cmocka_unit_test(a_single_name_is_no_combination),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* The tables by node, report/nodes.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "report/report.h"
-
-#include <string.h>
 
 #include "../golden_csv.h"
 #include "../result/result_fixture.h"
@@ -32,9 +24,8 @@ static void make(struct fixture *f)
     fixture_build(f, RUN_SUCCEEDED);
 }
 
-static void three_forms(void **state)
+TEST(three_forms)
 {
-    (void)state;
     struct fixture f;
     make(&f);
     struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
@@ -51,9 +42,8 @@ static void three_forms(void **state)
 }
 
 /* A replica writes its start record. */
-static void a_hostile_start_record(void **state)
+TEST(a_hostile_start_record)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
@@ -72,9 +62,8 @@ static void a_hostile_start_record(void **state)
     fixture_done(&f);
 }
 
-static void no_node_is_known(void **state)
+TEST(no_node_is_known)
 {
-    (void)state;
     static const char words[] = "No replica of a succeeded trial says on which node it ran.\n";
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
@@ -92,14 +81,4 @@ static void no_node_is_known(void **state)
     buf_done(&markdown);
     buf_done(&csv);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_forms),
-        cmocka_unit_test(a_hostile_start_record),
-        cmocka_unit_test(no_node_is_known),
-    };
-    return cmocka_run_group_tests_name("report/nodes", tests, NULL, NULL);
 }

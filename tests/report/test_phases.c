@@ -1,15 +1,8 @@
 /* The tables by phase, report/phases.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "report/report.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "../golden_csv.h"
 #include "../result/result_fixture.h"
@@ -75,9 +68,8 @@ static void make(struct fixture *f)
     fixture_build(f, RUN_SUCCEEDED);
 }
 
-static void three_forms(void **state)
+TEST(three_forms)
 {
-    (void)state;
     struct fixture f;
     make(&f);
     struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
@@ -94,9 +86,8 @@ static void three_forms(void **state)
 }
 
 /* Where no limit is known, as without a server, the row's point is told all the same. */
-static void every_point_is_told(void **state)
+TEST(every_point_is_told)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 4]}}",
                  "  baseline: {kind: SingleNode}\n", 0);
@@ -115,9 +106,8 @@ static void every_point_is_told(void **state)
     fixture_done(&f);
 }
 
-static void a_narrow_terminal_breaks_no_number(void **state)
+TEST(a_narrow_terminal_breaks_no_number)
 {
-    (void)state;
     struct fixture f;
     struct buf text = BUF_INIT;
     make(&f);
@@ -133,9 +123,8 @@ static void a_narrow_terminal_breaks_no_number(void **state)
     fixture_done(&f);
 }
 
-static void no_phases_are_known(void **state)
+TEST(no_phases_are_known)
 {
-    (void)state;
     static const char words[] = "No replica of a succeeded trial says how its time was spent.";
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
@@ -153,15 +142,4 @@ static void no_phases_are_known(void **state)
     buf_done(&markdown);
     buf_done(&csv);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_forms),
-        cmocka_unit_test(every_point_is_told),
-        cmocka_unit_test(a_narrow_terminal_breaks_no_number),
-        cmocka_unit_test(no_phases_are_known),
-    };
-    return cmocka_run_group_tests_name("report/phases", tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 /* Tables over any axes, result/pivot.c and report/pivot.c: the whole of a published sheet of 2017, as it was
  * typed and as its source has it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "report/report.h"
 #include "result/pivot.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "../golden_csv.h"
 #include "report_runs.h"
@@ -80,9 +73,8 @@ static void assert_rounds_to(double expected, double actual)
 }
 
 /* Efficiency by GPUs over 16 columns; its last column is the median. */
-static void medians_of_the_sheet(void **state)
+TEST(medians_of_the_sheet)
 {
-    (void)state;
     static const double medians[2][3] = {{96.36, 96.04, 93.03}, {96.42, 96.84, 93.02}};
     static const double geomeans[] = {96.51, 96.15, 93.77};
     const struct pivot_params params = {.rows = "trainers",
@@ -110,9 +102,8 @@ static void medians_of_the_sheet(void **state)
 }
 
 /* The sheet's blocks of ratios, with the medians that it prints: of each number of GPUs, or of all. */
-static void ratios_of_the_sheet(void **state)
+TEST(ratios_of_the_sheet)
 {
-    (void)state;
     static const struct {
         const char *ratio;
         enum pivot_figure figure;
@@ -142,9 +133,8 @@ static void ratios_of_the_sheet(void **state)
 }
 
 /* A system beside another at equal points; what only one has stays empty. */
-static void any_system_beside_any_other(void **state)
+TEST(any_system_beside_any_other)
 {
-    (void)state;
     struct fixture f;
     report_run_find("acceleration")->make(&f);
     struct pivot *p = make(&f, &(struct pivot_params){.ratio = "system=fluid/v2"});
@@ -177,9 +167,8 @@ static double first_cell(const struct fixture *f, enum pivot_figure figure, cons
 }
 
 /* 8 trainers, 1 server: S = 301.5 / 100.4, nearly; one of 9 pods is 1 CPU. */
-static void figures_by_hand(void **state)
+TEST(figures_by_hand)
 {
-    (void)state;
     struct fixture f;
     report_run_find("scaling")->make(&f);
     const double x = first_cell(&f, PIVOT_THROUGHPUT, NULL);
@@ -200,9 +189,8 @@ static void figures_by_hand(void **state)
 }
 
 /* Cells without a number say why, and what has one. */
-static void cpus_that_are_not_known(void **state)
+TEST(cpus_that_are_not_known)
 {
-    (void)state;
     static const struct {
         enum pivot_figure figure;
         const char *price, *text; /* NULL: nothing is said */
@@ -246,9 +234,8 @@ static void cpus_that_are_not_known(void **state)
     fixture_done(&f);
 }
 
-static void prices(void **state)
+TEST(prices)
 {
-    (void)state;
     static const char *const wrong[] = {"",           "5",      "0/cpu-hour",  "-1/cpu-hour",
                                         "x/cpu-hour", "1/hour", "1/cpu-hours", "1 /pod-hour"};
     struct pivot_price price;
@@ -261,9 +248,8 @@ static void prices(void **state)
 
 /* ---- wrong questions ---- */
 
-static void what_is_refused(void **state)
+TEST(what_is_refused)
 {
-    (void)state;
     static const struct {
         struct pivot_params params;
         const char *text;
@@ -299,9 +285,8 @@ static void what_is_refused(void **state)
 
 /* ---- forms ---- */
 
-static void forms(void **state)
+TEST(forms)
 {
-    (void)state;
     struct fixture f;
     make_sheet(&f, false);
     struct pivot *p =
@@ -326,9 +311,8 @@ static void forms(void **state)
 
 /* 16 columns stand in blocks in 60 columns, each with the heads of its rows; wide, in one table with
  * intervals. */
-static void narrow_and_wide(void **state)
+TEST(narrow_and_wide)
 {
-    (void)state;
     struct fixture f;
     make_sheet(&f, false);
     struct pivot *p =
@@ -352,20 +336,4 @@ static void narrow_and_wide(void **state)
     buf_done(&text);
     pivot_free(p);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(medians_of_the_sheet),
-        cmocka_unit_test(ratios_of_the_sheet),
-        cmocka_unit_test(any_system_beside_any_other),
-        cmocka_unit_test(figures_by_hand),
-        cmocka_unit_test(prices),
-        cmocka_unit_test(cpus_that_are_not_known),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(forms),
-        cmocka_unit_test(narrow_and_wide),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

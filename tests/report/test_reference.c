@@ -1,14 +1,6 @@
 /* Published figures: whole outputs in golden/, and what may not be compared with a run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "report/reference.h"
-
-#include <string.h>
 
 #include "../golden_csv.h"
 #include "../golden_json.h"
@@ -17,9 +9,8 @@
 #include "reference/shipped.h"
 #include "report_runs.h"
 
-static void the_first_of_the_seeds_on_a_terminal(void **state)
+TEST(the_first_of_the_seeds_on_a_terminal)
 {
-    (void)state;
     struct reference *r = reference_shipped_load("paddle-vgg16-cpu-2018");
     struct buf out = BUF_INIT;
     report_reference_text(r, &(struct report_opts){.columns = 80}, &out);
@@ -29,9 +20,8 @@ static void the_first_of_the_seeds_on_a_terminal(void **state)
 }
 
 /* No line of any set is wider than the terminal: tables turn, and numbers do not break. */
-static void every_set_fits_a_terminal(void **state)
+TEST(every_set_fits_a_terminal)
 {
-    (void)state;
     for (size_t i = 0; i < reference_shipped_count; i++) {
         struct reference *r = reference_shipped_load(reference_shipped[i].name);
         struct buf out = BUF_INIT;
@@ -48,9 +38,8 @@ static void every_set_fits_a_terminal(void **state)
     }
 }
 
-static void other_forms(void **state)
+TEST(other_forms)
 {
-    (void)state;
     struct reference *r = reference_shipped_load("mlbench-charts-2019");
     struct buf out = BUF_INIT;
     report_reference_markdown(r, &out);
@@ -88,22 +77,19 @@ static void beside(const char *run, const char *set, const char *golden)
     fixture_done(&f);
 }
 
-static void the_run_of_the_same_points(void **state)
+TEST(the_run_of_the_same_points)
 {
-    (void)state;
     beside("acceleration", "paddle-vgg16-cpu-2018", "tests/report/golden/beside.txt");
 }
 
-static void a_run_of_another_kind(void **state)
+TEST(a_run_of_another_kind)
 {
-    (void)state;
     beside("sweep", "mlbench-charts-2019", "tests/report/golden/beside.md");
 }
 
 /* In a page: tables that the keyboard reaches, sentences, and points as the rest of the page names them. */
-static void beside_a_run_in_its_page(void **state)
+TEST(beside_a_run_in_its_page)
 {
-    (void)state;
     struct reference *r = reference_shipped_load("paddle-vgg16-cpu-2018");
     struct fixture f;
     report_run_find("acceleration")->make(&f);
@@ -133,9 +119,8 @@ static void beside_a_run_in_its_page(void **state)
 }
 
 /* Hardware, model, unit, batch, year: of each that is the same nothing is said. */
-static void what_is_the_same_is_not_listed(void **state)
+TEST(what_is_the_same_is_not_listed)
 {
-    (void)state;
     static const char text[] =
         "name: mine\ntitle: T\nyear: 2026\nmodel: M\n"
         "hardware: Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz\n"
@@ -190,18 +175,4 @@ static void what_is_the_same_is_not_listed(void **state)
     buf_done(&out);
     reference_free(r);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_of_the_seeds_on_a_terminal),
-        cmocka_unit_test(every_set_fits_a_terminal),
-        cmocka_unit_test(other_forms),
-        cmocka_unit_test(the_run_of_the_same_points),
-        cmocka_unit_test(a_run_of_another_kind),
-        cmocka_unit_test(beside_a_run_in_its_page),
-        cmocka_unit_test(what_is_the_same_is_not_listed),
-    };
-    return cmocka_run_group_tests_name("report/reference", tests, NULL, NULL);
 }

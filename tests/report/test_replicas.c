@@ -1,16 +1,9 @@
 /* The tables by replica, result/replicas.c and report/replicas.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "report/report.h"
 #include "result/replicas.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "../golden_csv.h"
 #include "report_runs.h"
@@ -61,9 +54,8 @@ static void assert_near(double expected, double actual)
 }
 
 /* A page names the point as its tables do, also where nobody says on which node a replica ran. */
-static void the_page_names_slow_replicas(void **state)
+TEST(the_page_names_slow_replicas)
 {
-    (void)state;
     struct fixture f;
     make(&f);
     const size_t n_nodes = f.result->nodes.len;
@@ -80,9 +72,8 @@ static void the_page_names_slow_replicas(void **state)
     fixture_done(&f);
 }
 
-static void each_replica_by_hand(void **state)
+TEST(each_replica_by_hand)
 {
-    (void)state;
     struct fixture f;
     struct replica_lines lines;
     make(&f);
@@ -113,9 +104,8 @@ static void each_replica_by_hand(void **state)
     fixture_done(&f);
 }
 
-static void forms(void **state)
+TEST(forms)
 {
-    (void)state;
     struct fixture f;
     make(&f);
     struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT, narrow = BUF_INIT;
@@ -141,9 +131,8 @@ static void forms(void **state)
     fixture_done(&f);
 }
 
-static void nothing_has_succeeded(void **state)
+TEST(nothing_has_succeeded)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
                  "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 0);
@@ -157,15 +146,4 @@ static void nothing_has_succeeded(void **state)
     assert_non_null(strstr(buf_cstr(&out), "No trial has succeeded.\n"));
     buf_done(&out);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_names_slow_replicas),
-        cmocka_unit_test(each_replica_by_hand),
-        cmocka_unit_test(forms),
-        cmocka_unit_test(nothing_has_succeeded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,12 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "report/report.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "../golden_csv.h"
 #include "report_runs.h"
 #include "base/parse.h"
 #include "report/csv.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* A log without a figure: what it says is shown as it is, once for a system. */
 static void missed(struct fixture *f)
@@ -41,9 +32,8 @@ static void check_golden(const char *run, const char *kind, const struct buf *ou
     golden_check(path, buf_cstr(out));
 }
 
-static void texts(void **state)
+TEST(texts)
 {
-    (void)state;
     for (size_t i = 0; i < REPORT_RUNS; i++) {
         struct fixture f;
         report_runs[i].make(&f);
@@ -55,9 +45,8 @@ static void texts(void **state)
     }
 }
 
-static void texts_in_ascii_color_and_wide(void **state)
+TEST(texts_in_ascii_color_and_wide)
 {
-    (void)state;
     struct fixture f;
     report_run_find("trouble")->make(&f);
     struct buf out = BUF_INIT;
@@ -73,9 +62,8 @@ static void texts_in_ascii_color_and_wide(void **state)
     fixture_done(&f);
 }
 
-static void markdown(void **state)
+TEST(markdown)
 {
-    (void)state;
     for (size_t i = 0; i < REPORT_RUNS; i++) {
         struct fixture f;
         report_runs[i].make(&f);
@@ -87,9 +75,8 @@ static void markdown(void **state)
     }
 }
 
-static void details_are_shown_as_they_are(void **state)
+TEST(details_are_shown_as_they_are)
 {
-    (void)state;
     struct fixture f;
     missed(&f);
     struct buf out = BUF_INIT;
@@ -103,9 +90,8 @@ static void details_are_shown_as_they_are(void **state)
 }
 
 /* Lines fit the terminal as far as one word does, and never end in a blank. */
-static void lines_fit_and_end_clean(void **state)
+TEST(lines_fit_and_end_clean)
 {
-    (void)state;
     static const unsigned widths[] = {60, 80, 100, 200};
     for (size_t i = 0; i < REPORT_RUNS; i++) {
         for (size_t w = 0; w < N_ROWS(widths); w++) {
@@ -133,9 +119,8 @@ static void lines_fit_and_end_clean(void **state)
 }
 
 /* A line of the table of points that does not fit would be broken by the terminal, perhaps inside a number. */
-static void a_narrow_terminal_breaks_no_number(void **state)
+TEST(a_narrow_terminal_breaks_no_number)
 {
-    (void)state;
     size_t rows = 0;
     for (size_t i = 0; i < REPORT_RUNS; i++) {
         struct fixture f;
@@ -156,9 +141,8 @@ static void a_narrow_terminal_breaks_no_number(void **state)
     assert_true(rows > REPORT_RUNS);
 }
 
-static void csv_goldens(void **state)
+TEST(csv_goldens)
 {
-    (void)state;
     for (size_t i = 0; i < REPORT_RUNS; i++) {
         struct fixture f;
         report_runs[i].make(&f);
@@ -211,9 +195,8 @@ static void same_number(const char *csv, size_t row, const char *column, const j
     }
 }
 
-static void csv_has_the_numbers_of_json(void **state)
+TEST(csv_has_the_numbers_of_json)
 {
-    (void)state;
     static const struct {
         const char *column, *figure, *part;
     } rows[] = {
@@ -273,9 +256,8 @@ static void csv_has_the_numbers_of_json(void **state)
     }
 }
 
-static void csv_quotes_what_it_must(void **state)
+TEST(csv_quotes_what_it_must)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{points: [{pservers: 1, trainers: 1, phase: 'a,\"b\"'}]}",
                  SINGLE_NODE "  repeats: {min: 1}\n"
@@ -292,9 +274,8 @@ static void csv_quotes_what_it_must(void **state)
     fixture_done(&f);
 }
 
-static void csv_texts(void **state)
+TEST(csv_texts)
 {
-    (void)state;
     static const struct {
         const char *text, *csv;
     } rows[] = {
@@ -309,9 +290,8 @@ static void csv_texts(void **state)
     }
 }
 
-static void many_failures_are_counted(void **state)
+TEST(many_failures_are_counted)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}", SINGLE_NODE "  repeats: {min: 12}\n",
                  0);
@@ -334,9 +314,8 @@ static void many_failures_are_counted(void **state)
 }
 
 /* An excluded combination leaves a hole in the grid; a run that goes on says so. */
-static void holes_and_trials_to_come(void **state)
+TEST(holes_and_trials_to_come)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f,
                  "{grid: {pservers: [1, 2], trainers: [1, 2]},\n"
@@ -354,9 +333,8 @@ static void holes_and_trials_to_come(void **state)
     fixture_done(&f);
 }
 
-static void trials_of_given_up_points(void **state)
+TEST(trials_of_given_up_points)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1, 2], trainers: [1]}}",
                  SINGLE_NODE "  repeats: {min: 3}\n", 0);
@@ -368,24 +346,4 @@ static void trials_of_given_up_points(void **state)
     assert_non_null(strstr(buf_cstr(&out), "5 trials pending; the figures are preliminary"));
     buf_done(&out);
     fixture_done(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts),
-        cmocka_unit_test(texts_in_ascii_color_and_wide),
-        cmocka_unit_test(markdown),
-        cmocka_unit_test(csv_goldens),
-        cmocka_unit_test(details_are_shown_as_they_are),
-        cmocka_unit_test(lines_fit_and_end_clean),
-        cmocka_unit_test(a_narrow_terminal_breaks_no_number),
-        cmocka_unit_test(csv_has_the_numbers_of_json),
-        cmocka_unit_test(csv_quotes_what_it_must),
-        cmocka_unit_test(csv_texts),
-        cmocka_unit_test(many_failures_are_counted),
-        cmocka_unit_test(trials_of_given_up_points),
-        cmocka_unit_test(holes_and_trials_to_come),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

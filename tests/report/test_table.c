@@ -1,17 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 
+#include "tests/test.h"
 #include "base/parse.h"
 #include "report/table.h"
 #include "result/number.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static void check(const struct buf *out, const char *expected)
 {
@@ -33,9 +25,8 @@ static struct table *sample(void)
     return t;
 }
 
-static void columns_are_aligned_in_characters(void **state)
+TEST(columns_are_aligned_in_characters)
 {
-    (void)state;
     struct table *t = sample();
     struct buf out = BUF_INIT;
     table_format(t, true, &out);
@@ -52,9 +43,8 @@ static void columns_are_aligned_in_characters(void **state)
     table_free(t);
 }
 
-static void a_wide_table_has_parts(void **state)
+TEST(a_wide_table_has_parts)
 {
-    (void)state;
     static const struct {
         size_t n_heads, width;
         const char *expected;
@@ -77,9 +67,8 @@ static void a_wide_table_has_parts(void **state)
     }
 }
 
-static void prose_is_broken_at_blanks(void **state)
+TEST(prose_is_broken_at_blanks)
 {
-    (void)state;
     static const struct {
         size_t columns;
         const char *expected;
@@ -109,9 +98,8 @@ static void prose_is_broken_at_blanks(void **state)
     }
 }
 
-static void a_header_alone(void **state)
+TEST(a_header_alone)
 {
-    (void)state;
     struct table *t = table_new();
     table_column(t, "NAME", TABLE_LEFT);
     table_column(t, "PHASE", TABLE_RIGHT);
@@ -126,9 +114,8 @@ static void a_header_alone(void **state)
     table_free(NULL);
 }
 
-static void foreign_text_cannot_break_a_table(void **state)
+TEST(foreign_text_cannot_break_a_table)
 {
-    (void)state;
     struct table *t = table_new();
     table_column(t, "A|B", TABLE_LEFT);
     table_column(t, "C", TABLE_RIGHT);
@@ -147,9 +134,8 @@ static void foreign_text_cannot_break_a_table(void **state)
     table_free(t);
 }
 
-static void numbers_have_four_digits(void **state)
+TEST(numbers_have_four_digits)
 {
-    (void)state;
     static const struct {
         double value;
         const char *text;
@@ -169,9 +155,8 @@ static void numbers_have_four_digits(void **state)
     }
 }
 
-static void exact_numbers_read_back(void **state)
+TEST(exact_numbers_read_back)
 {
-    (void)state;
     static const struct {
         double value;
         const char *text;
@@ -196,9 +181,8 @@ static void exact_numbers_read_back(void **state)
     }
 }
 
-static void figures(void **state)
+TEST(figures)
 {
-    (void)state;
     struct figure f = {.unit = "samples/s", .scope = "job"};
     struct buf out = BUF_INIT;
     figure_format(&f, &out);
@@ -208,9 +192,8 @@ static void figures(void **state)
     buf_done(&out);
 }
 
-static void html_is_escaped(void **state)
+TEST(html_is_escaped)
 {
-    (void)state;
     struct table *t = table_new();
     struct buf out = BUF_INIT;
     table_column(t, "A&B", TABLE_LEFT);
@@ -225,20 +208,4 @@ static void html_is_escaped(void **state)
                 "<tr><td>a?</td><td class=\"r\"></td></tr>\n</tbody>\n</table>\n");
     buf_done(&out);
     table_free(t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_are_aligned_in_characters),
-        cmocka_unit_test(a_wide_table_has_parts),
-        cmocka_unit_test(prose_is_broken_at_blanks),
-        cmocka_unit_test(a_header_alone),
-        cmocka_unit_test(foreign_text_cannot_break_a_table),
-        cmocka_unit_test(html_is_escaped),
-        cmocka_unit_test(numbers_have_four_digits),
-        cmocka_unit_test(exact_numbers_read_back),
-        cmocka_unit_test(figures),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
