@@ -1,13 +1,7 @@
 /* See fake_kube.h. */
+#include "tests/test.h"
+
 #include "fake_kube.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 struct fake_kube fake_kube;
 struct kube_follow {

@@ -1,14 +1,6 @@
 #include "pods_world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "core/record.h"
 #include "run/pod_leftovers.h"
 #include "test_def.h"

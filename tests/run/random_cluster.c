@@ -1,19 +1,10 @@
 /* See random_cluster.h. */
 #include "random_cluster.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "tests/test.h"
 #include "base/mem.h"
 #include "base/splitmix.h"
 #include "base/str.h"

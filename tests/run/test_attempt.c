@@ -1,12 +1,5 @@
 /* What is stored of an attempt: its own replicas in their order, and only when all outputs are there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "run/attempt.h"
 
 #define N_SEEN 5
@@ -66,9 +59,8 @@ static void assert_stored(const char *name, const struct attempt_output *output)
     }
 }
 
-static void an_attempt_is_stored_with_its_own_replicas(void **state)
+TEST(an_attempt_is_stored_with_its_own_replicas)
 {
-    (void)state;
     static const struct {
         const char *name;
         int vanished; /* the index of one without an output; -1: none */
@@ -104,9 +96,8 @@ static void an_attempt_is_stored_with_its_own_replicas(void **state)
 }
 
 /* Asked one after another, the logs of a gang would be read one after another. */
-static void all_outputs_are_asked_for_and_waited_for(void **state)
+TEST(all_outputs_are_asked_for_and_waited_for)
 {
-    (void)state;
     for (size_t late = 0; late < 4; late++) {
         struct outputs o = {0};
         struct attempt_output output;
@@ -119,22 +110,11 @@ static void all_outputs_are_asked_for_and_waited_for(void **state)
     }
 }
 
-static void an_output_that_cannot_be_read_is_an_error(void **state)
+TEST(an_output_that_cannot_be_read_is_an_error)
 {
-    (void)state;
     struct outputs o = {.codes = {0, EIO, 0, EAGAIN}};
     struct attempt_output output;
     struct err err = {0};
     assert_int_equal(collect_attempt(&o, &output, &err), -EIO);
     assert_string_equal(err.msg, "collect trainer/1: no output");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_attempt_is_stored_with_its_own_replicas),
-        cmocka_unit_test(all_outputs_are_asked_for_and_waited_for),
-        cmocka_unit_test(an_output_that_cannot_be_read_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

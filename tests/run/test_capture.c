@@ -1,14 +1,5 @@
 /* The bounded log of a replica. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -46,9 +37,8 @@ static const struct feed_row {
 /* clang-format on */
 
 /* Whoever asks after the end gets the same text again, and the parts are gone. */
-static void an_ended_log_is_held_once(void **state)
+TEST(an_ended_log_is_held_once)
 {
-    (void)state;
     struct capture c;
     capture_init(&c, 1000, NULL, NULL);
     for (int i = 0; i < 100; i++) {
@@ -70,9 +60,8 @@ static void an_ended_log_is_held_once(void **state)
     capture_done(&c);
 }
 
-static void lines_become_whole(void **state)
+TEST(lines_become_whole)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(feed_rows) / sizeof(*feed_rows); i++) {
         const struct feed_row *row = &feed_rows[i];
         struct capture c;
@@ -106,9 +95,8 @@ static void feed_numbers(struct capture *c, int n)
     }
 }
 
-static void both_ends_are_kept(void **state)
+TEST(both_ends_are_kept)
 {
-    (void)state;
     static const struct {
         const char *name;
         int n;
@@ -139,9 +127,8 @@ static void both_ends_are_kept(void **state)
     }
 }
 
-static void a_line_without_end_is_no_record(void **state)
+TEST(a_line_without_end_is_no_record)
 {
-    (void)state;
     struct capture c;
     struct buf lines = BUF_INIT;
     capture_init(&c, 1 << 20, keep_line, &lines);
@@ -160,9 +147,8 @@ static void a_line_without_end_is_no_record(void **state)
 }
 
 /* However the same bytes are cut into pieces, the log and the lines are the same. */
-static void pieces_make_no_difference(void **state)
+TEST(pieces_make_no_difference)
 {
-    (void)state;
     const uint64_t seed = 20261120;
     uint64_t x = seed;
     char text[4096];
@@ -197,16 +183,4 @@ static void pieces_make_no_difference(void **state)
     }
     buf_done(&expected);
     buf_done(&expected_log);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_become_whole),
-        cmocka_unit_test(both_ends_are_kept),
-        cmocka_unit_test(a_line_without_end_is_no_record),
-        cmocka_unit_test(an_ended_log_is_held_once),
-        cmocka_unit_test(pieces_make_no_difference),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

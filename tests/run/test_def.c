@@ -1,12 +1,7 @@
 /* See test_def.h. */
 #include "test_def.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/buf.h"
 #include "spec/spec_load.h"
 

@@ -1,15 +1,10 @@
 /* The driver on a real event loop: over fakes for its timer, over real processes as a whole. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
 #include <uv.h>
 
+#include "tests/test.h"
 #include "core/record.h"
 #include "base/mem.h"
 #include "base/parse.h"
@@ -137,9 +132,8 @@ static void on_succeed(uv_timer_t *timer)
     }
 }
 
-static void many_changes_are_one_look(void **state)
+TEST(many_changes_are_one_look)
 {
-    (void)state;
     struct world w;
     world_open(&w,
                &(struct test_def_params){.grid = "{pservers: [1], trainers: [1, 2]}", .repeats = 5},
@@ -160,9 +154,8 @@ static void many_changes_are_one_look(void **state)
     world_close(&w);
 }
 
-static void a_full_disk_is_told(void **state)
+TEST(a_full_disk_is_told)
 {
-    (void)state;
     struct world w;
     world_open(&w,
                &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
@@ -182,9 +175,8 @@ static void a_full_disk_is_told(void **state)
 }
 
 /* Whoever gives up leaves nothing running. */
-static void a_driver_that_gives_up_removes_its_replicas(void **state)
+TEST(a_driver_that_gives_up_removes_its_replicas)
 {
-    (void)state;
     struct world w;
     world_open(&w,
                &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
@@ -218,9 +210,8 @@ static void on_removed(uv_timer_t *timer)
 }
 
 /* Its owner frees the launcher then, and another run may follow: first its pods must be gone. */
-static void a_driver_that_gives_up_waits_for_its_removals(void **state)
+TEST(a_driver_that_gives_up_waits_for_its_removals)
 {
-    (void)state;
     struct world w;
     world_open(&w,
                &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
@@ -253,9 +244,8 @@ static void on_observed_often(uv_check_t *check)
 }
 
 /* The run's deadline is an hour away, and nobody reports a change. */
-static void the_driver_looks_again_without_being_told(void **state)
+TEST(the_driver_looks_again_without_being_told)
 {
-    (void)state;
     struct world w;
     world_open_resync(&w,
                       &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}",
@@ -277,9 +267,8 @@ static void the_driver_looks_again_without_being_told(void **state)
 }
 
 /* Neither the work that a pass left nor a request waits for a time. */
-static void what_is_to_be_done_is_done_at_once(void **state)
+TEST(what_is_to_be_done_is_done_at_once)
 {
-    (void)state;
     struct world w;
     world_open(&w,
                &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
@@ -302,9 +291,8 @@ static void what_is_to_be_done_is_done_at_once(void **state)
     world_close(&w);
 }
 
-static void a_cancellation_is_not_replaced(void **state)
+TEST(a_cancellation_is_not_replaced)
 {
-    (void)state;
     struct world w;
     world_open(&w,
                &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
@@ -322,9 +310,8 @@ static void a_cancellation_is_not_replaced(void **state)
 }
 
 /* What is not wanted any more needs no space in the store. */
-static void an_abandoned_run_leaves_no_replica_and_no_word(void **state)
+TEST(an_abandoned_run_leaves_no_replica_and_no_word)
 {
-    (void)state;
     struct world w;
     world_open(&w,
                &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
@@ -352,9 +339,8 @@ static void on_stop(uv_timer_t *timer)
     uv_stop(timer->loop);
 }
 
-static void a_stopped_loop_is_no_end(void **state)
+TEST(a_stopped_loop_is_no_end)
 {
-    (void)state;
     struct world w;
     world_open(&w,
                &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
@@ -367,9 +353,8 @@ static void a_stopped_loop_is_no_end(void **state)
     world_close(&w);
 }
 
-static void real_processes_run_to_the_end(void **state)
+TEST(real_processes_run_to_the_end)
 {
-    (void)state;
     struct world w;
     world_open(&w,
                &(struct test_def_params){.grid = "{pservers: [1], trainers: [1, 2]}",
@@ -422,9 +407,8 @@ static void on_kill(uv_timer_t *timer)
     }
 }
 
-static void a_killed_trainer_is_named(void **state)
+TEST(a_killed_trainer_is_named)
 {
-    (void)state;
     struct world w;
     world_open(&w,
                &(struct test_def_params){.grid = "{pservers: [1], trainers: [2]}",
@@ -457,9 +441,8 @@ static void on_cancel(uv_timer_t *timer)
     }
 }
 
-static void cancel_waits_for_the_last_process(void **state)
+TEST(cancel_waits_for_the_last_process)
 {
-    (void)state;
     struct world w;
     world_open(&w,
                &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}",
@@ -477,23 +460,4 @@ static void cancel_waits_for_the_last_process(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* all were reaped */
     assert_int_equal(errno, ECHILD);
     world_close(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_changes_are_one_look),
-        cmocka_unit_test(a_full_disk_is_told),
-        cmocka_unit_test(a_driver_that_gives_up_removes_its_replicas),
-        cmocka_unit_test(a_driver_that_gives_up_waits_for_its_removals),
-        cmocka_unit_test(the_driver_looks_again_without_being_told),
-        cmocka_unit_test(what_is_to_be_done_is_done_at_once),
-        cmocka_unit_test(a_cancellation_is_not_replaced),
-        cmocka_unit_test(an_abandoned_run_leaves_no_replica_and_no_word),
-        cmocka_unit_test(a_stopped_loop_is_no_end),
-        cmocka_unit_test(real_processes_run_to_the_end),
-        cmocka_unit_test(a_killed_trainer_is_named),
-        cmocka_unit_test(cancel_waits_for_the_last_process),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,26 +1,17 @@
 /* Shaped links between processes of this machine, run/links.h. They need root, which the test says where it
  * is not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/test.h"
 #include "base/clock.h"
 #include "run/links.h"
 
@@ -86,9 +77,8 @@ static void wait_for(pid_t pid)
 }
 
 /* 5 MB over 100 Mbit/s take 0.38 s at least: 4.7 MB behind the burst. Without the shaper they take 5 ms. */
-static void carries_no_more_than_its_rate(void **state)
+TEST(carries_no_more_than_its_rate)
 {
-    (void)state;
     if (!is_root()) {
         return;
     }
@@ -119,9 +109,8 @@ static void carries_no_more_than_its_rate(void **state)
 }
 
 /* The namespaces live as long as somebody holds them: this process alone. */
-static void this_namespace_stays(void **state)
+TEST(this_namespace_stays)
 {
-    (void)state;
     struct stat before, after;
     const struct link link = {.bits_per_s = 1000000000};
     struct links *l = NULL;
@@ -145,9 +134,8 @@ static void this_namespace_stays(void **state)
 }
 
 /* A kernel without netem says so; one that has it delays. */
-static void delay_is_netem(void **state)
+TEST(delay_is_netem)
 {
-    (void)state;
     if (!is_root()) {
         return;
     }
@@ -158,9 +146,8 @@ static void delay_is_netem(void **state)
     assert_true(r == 0 || (r == -EOPNOTSUPP && strstr(err.msg, "no netem") != NULL));
 }
 
-static void addresses(void **state)
+TEST(addresses)
 {
-    (void)state;
     static const struct {
         uint32_t i;
         const char *want;
@@ -170,15 +157,4 @@ static void addresses(void **state)
         assert_string_equal(address, rows[i].want);
         free(address);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(carries_no_more_than_its_rate),
-        cmocka_unit_test(this_namespace_stays),
-        cmocka_unit_test(delay_is_netem),
-        cmocka_unit_test(addresses),
-    };
-    return cmocka_run_group_tests_name("run/links", tests, NULL, NULL);
 }

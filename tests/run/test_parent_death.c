@@ -1,20 +1,12 @@
 /* Whatever ends the program, its replicas and all that they have started end. */
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/parse.h"
@@ -108,9 +100,8 @@ static void quit_while_stopped(const struct family *f)
     assert_int_equal(kill(-f->parent, SIGKILL), 0);
 }
 
-static void nothing_outlives_the_program(void **state)
+TEST(nothing_outlives_the_program)
 {
-    (void)state;
     static const struct {
         const char *name;
         void (*end)(const struct family *f);
@@ -127,12 +118,4 @@ static void nothing_outlives_the_program(void **state)
         assert_all_end(rows[i].name, &f);
         assert_int_equal(waitpid(f.parent, NULL, 0), f.parent);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_outlives_the_program),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* The small parts of the local launcher: CPUs, the child's environment, classes of errors. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "run/child.h"
@@ -39,9 +32,8 @@ static const struct cpus_row {
     {"no overflow", 0, 10000, 0, 4000000000U, 64, ROLE_TRAINER, 9999, false, {0}},
 };
 
-static void cpus_do_not_overlap(void **state)
+TEST(cpus_do_not_overlap)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cpus_rows) / sizeof(*cpus_rows); i++) {
         const struct cpus_row *row = &cpus_rows[i];
         struct gang_spec gang = {
@@ -60,9 +52,8 @@ static void cpus_do_not_overlap(void **state)
     }
 }
 
-static void first_threads_come_before_second_threads(void **state)
+TEST(first_threads_come_before_second_threads)
 {
-    (void)state;
     static const struct {
         const char *name;
         uint32_t n;
@@ -100,9 +91,8 @@ static void strings_free(char **list)
     free(list);
 }
 
-static void the_contract_wins(void **state)
+TEST(the_contract_wins)
 {
-    (void)state;
     assert_int_equal(setenv("HOME", "/ours", 1), 0);
     assert_int_equal(setenv("TMPDIR", "/tmp", 1), 0);
     assert_int_equal(setenv("BENCHD_POINT", "99", 1), 0);
@@ -146,9 +136,8 @@ static void remove_file(const char *folder, const char *name)
 }
 
 /* Two folders: `first` holds "both" and "data", which cannot be executed; `last` can run "both". */
-static void a_program_is_the_first_in_path_that_can_be_executed(void **state)
+TEST(a_program_is_the_first_in_path_that_can_be_executed)
 {
-    (void)state;
     char first[] = "/tmp/benchd-first-XXXXXX", last[] = "/tmp/benchd-last-XXXXXX";
     assert_non_null(mkdtemp(first));
     assert_non_null(mkdtemp(last));
@@ -187,9 +176,8 @@ static void a_program_is_the_first_in_path_that_can_be_executed(void **state)
     }
 }
 
-static void errors_have_a_class(void **state)
+TEST(errors_have_a_class)
 {
-    (void)state;
     static const struct {
         int code;
         enum failure_class failure;
@@ -205,16 +193,4 @@ static void errors_have_a_class(void **state)
                      launcher_classify_errno(rows[i].code), rows[i].failure);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpus_do_not_overlap),
-        cmocka_unit_test(first_threads_come_before_second_threads),
-        cmocka_unit_test(the_contract_wins),
-        cmocka_unit_test(a_program_is_the_first_in_path_that_can_be_executed),
-        cmocka_unit_test(errors_have_a_class),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

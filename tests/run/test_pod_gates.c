@@ -1,13 +1,5 @@
 /* The Secret and the Service of a run, which the pods wait for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "pods_world.h"
 
@@ -23,9 +15,8 @@ static void assert_only_call(enum kube_method method, const char *path)
 }
 
 /* Somebody deleted it between our POST and our GET. */
-static void a_service_that_went_meanwhile_is_posted_again(void **state)
+TEST(a_service_that_went_meanwhile_is_posted_again)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -41,9 +32,8 @@ static void a_service_that_went_meanwhile_is_posted_again(void **state)
     world_close(&w);
 }
 
-static void a_refused_secret_is_posted_again_for_the_next_attempt(void **state)
+TEST(a_refused_secret_is_posted_again_for_the_next_attempt)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_IP);
     create_gang(&w, 0);
@@ -59,9 +49,8 @@ static void a_refused_secret_is_posted_again_for_the_next_attempt(void **state)
     world_close(&w);
 }
 
-static void a_service_that_is_there_is_ours_or_foreign(void **state)
+TEST(a_service_that_is_there_is_ours_or_foreign)
 {
-    (void)state;
     for (int is_ours = 0; is_ours < 2; is_ours++) {
         struct world w;
         world_open(&w, POD_BY_DNS);
@@ -92,9 +81,8 @@ static void a_service_that_is_there_is_ours_or_foreign(void **state)
 
 /* Pods that were there before their policy could talk to anybody, or in a namespace that denies by default
  * to nobody. */
-static void no_pod_comes_before_the_policy(void **state)
+TEST(no_pod_comes_before_the_policy)
 {
-    (void)state;
     for (int is_foreign = 0; is_foreign < 2; is_foreign++) {
         struct world w;
         world_open(&w, POD_BY_IP);
@@ -126,9 +114,8 @@ static void no_pod_comes_before_the_policy(void **state)
     }
 }
 
-static void a_gate_that_fails_for_now_is_tried_again(void **state)
+TEST(a_gate_that_fails_for_now_is_tried_again)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_IP);
     create_gang(&w, 0);
@@ -139,16 +126,4 @@ static void a_gate_that_fails_for_now_is_tried_again(void **state)
     assert_non_null(strstr(fake_kube_open(0)->req.path, "/secrets"));
     assert_int_equal(w.counters.failed, 0);
     world_close(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_service_that_is_there_is_ours_or_foreign),
-        cmocka_unit_test(a_gate_that_fails_for_now_is_tried_again),
-        cmocka_unit_test(no_pod_comes_before_the_policy),
-        cmocka_unit_test(a_service_that_went_meanwhile_is_posted_again),
-        cmocka_unit_test(a_refused_secret_is_posted_again_for_the_next_attempt),
-    };
-    return cmocka_run_group_tests_name("run/pod_gates", tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* Logs of pods: which are followed or read, and what of them is stored and shown. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <errno.h>
 #include <malloc.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "core/record.h"
@@ -31,9 +25,8 @@ static int collect(struct world *w, const struct replica_id *id, struct replica_
 }
 
 /* A log may hold lines of others: what a trainer prints is its own business. */
-static void a_log_that_was_read_is_stored_and_not_shown(void **state)
+TEST(a_log_that_was_read_is_stored_and_not_shown)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -61,9 +54,8 @@ static void a_log_that_was_read_is_stored_and_not_shown(void **state)
     "\"state\":{\"terminated\":{\"exitCode\":0}}}]}"
 
 /* A fake node has no log to read. */
-static void a_simulated_pod_has_no_log(void **state)
+TEST(a_simulated_pod_has_no_log)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -80,9 +72,8 @@ static void a_simulated_pod_has_no_log(void **state)
     world_close(&w);
 }
 
-static void trainer_0_is_followed_the_others_are_read(void **state)
+TEST(trainer_0_is_followed_the_others_are_read)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -137,9 +128,8 @@ static void trainer_0_is_followed_the_others_are_read(void **state)
 }
 
 /* Where figures are in logs, every trainer's is followed, and none has ended before its log was read. */
-static void a_log_rule_makes_summaries(void **state)
+TEST(a_log_rule_makes_summaries)
 {
-    (void)state;
     struct world w;
     world_open_with_log(&w, POD_BY_DNS, "torch-ddp");
     create_gang(&w, 0);
@@ -191,9 +181,8 @@ static void a_log_rule_makes_summaries(void **state)
     world_close(&w);
 }
 
-static void a_log_without_a_figure_says_so(void **state)
+TEST(a_log_without_a_figure_says_so)
 {
-    (void)state;
     struct world w;
     world_open_with_log(&w, POD_BY_DNS, "tf-cnn-benchmarks");
     create_gang(&w, 0);
@@ -220,9 +209,8 @@ static void a_log_without_a_figure_says_so(void **state)
 }
 
 /* The members of an attempt share what their logs may take. What is longer keeps its head and its tail. */
-static void large_gangs_have_shorter_logs(void **state)
+TEST(large_gangs_have_shorter_logs)
 {
-    (void)state;
     static const struct {
         uint32_t trainers;
         size_t limit;
@@ -271,9 +259,8 @@ static size_t heap_bytes(void)
 }
 
 /* What is kept of all logs together, in memory and for the store, does not grow with the gang. */
-static void the_budget_holds_for_thousands(void **state)
+TEST(the_budget_holds_for_thousands)
 {
-    (void)state;
     enum { N = 2000 };
     const size_t budget = (size_t)64 << 20;
     struct world w;
@@ -330,9 +317,8 @@ static void the_budget_holds_for_thousands(void **state)
 }
 
 /* It should have written records. */
-static void a_log_without_records_says_which_rule_reads_it(void **state)
+TEST(a_log_without_records_says_which_rule_reads_it)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -367,9 +353,8 @@ static void a_log_without_records_says_which_rule_reads_it(void **state)
     world_close(&w);
 }
 
-static void a_log_that_cannot_be_read_says_so(void **state)
+TEST(a_log_that_cannot_be_read_says_so)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -390,9 +375,8 @@ static void a_log_that_cannot_be_read_says_so(void **state)
 }
 
 /* A request that is sent again brings its log from the start. */
-static void a_log_that_is_read_again_is_stored_once(void **state)
+TEST(a_log_that_is_read_again_is_stored_once)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -418,9 +402,8 @@ static void a_log_that_is_read_again_is_stored_once(void **state)
     "\"state\":{\"terminated\":{\"exitCode\":0}}}]}"
 
 /* The log of a container that was started again has lost what came before. */
-static void a_restart_is_noted(void **state)
+TEST(a_restart_is_noted)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -445,22 +428,4 @@ static void a_restart_is_noted(void **state)
                                     "missing]\nafter\n");
     drop(pods, 3);
     world_close(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trainer_0_is_followed_the_others_are_read),
-        cmocka_unit_test(a_log_rule_makes_summaries),
-        cmocka_unit_test(a_log_without_a_figure_says_so),
-        cmocka_unit_test(large_gangs_have_shorter_logs),
-        cmocka_unit_test(the_budget_holds_for_thousands),
-        cmocka_unit_test(a_log_without_records_says_which_rule_reads_it),
-        cmocka_unit_test(a_log_that_cannot_be_read_says_so),
-        cmocka_unit_test(a_log_that_was_read_is_stored_and_not_shown),
-        cmocka_unit_test(a_simulated_pod_has_no_log),
-        cmocka_unit_test(a_log_that_is_read_again_is_stored_once),
-        cmocka_unit_test(a_restart_is_noted),
-    };
-    return cmocka_run_group_tests_name("run/pod_logs", tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* One member of an attempt as a pod: every event in every state, and what each state makes due. */
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "fake_kube.h"
 #include "kube/retry.h"
 #include "run/pod_answer.h"
@@ -78,9 +71,8 @@ static const int table[MEMBER_LIFE_COUNT][MEMBER_EVENT_COUNT] = {
 };
 /* clang-format on */
 
-static void every_event_in_every_state(void **state)
+TEST(every_event_in_every_state)
 {
-    (void)state;
     for (int life = 0; life < MEMBER_LIFE_COUNT; life++) {
         for (int event = 0; event < MEMBER_EVENT_COUNT; event++) {
             const int next = member_life_next((enum member_life)life, (enum member_event)event);
@@ -95,9 +87,8 @@ static void every_event_in_every_state(void **state)
 }
 
 /* A call begins by being sent; a uid is told by the watch or by the pod itself. */
-static void calls_and_uids_have_a_beginning(void **state)
+TEST(calls_and_uids_have_a_beginning)
 {
-    (void)state;
     for (int life = 0; life < MEMBER_LIFE_COUNT; life++) {
         for (int event = 0; event < MEMBER_EVENT_COUNT; event++) {
             const enum member_life from = (enum member_life)life;
@@ -115,9 +106,8 @@ static void calls_and_uids_have_a_beginning(void **state)
     }
 }
 
-static void what_each_state_makes_due(void **state)
+TEST(what_each_state_makes_due)
 {
-    (void)state;
     static const enum member_action due[MEMBER_LIFE_COUNT] = {
         [WANTED] = MEMBER_DO_POST, [UNSURE] = MEMBER_DO_POST,   [TAKEN] = MEMBER_DO_GET,
         [MADE] = MEMBER_DO_GET,    [D_UNKNOWN] = MEMBER_DO_GET, [D_DUE] = MEMBER_DO_DELETE,
@@ -162,9 +152,8 @@ static void see(struct pod_member *m, const char *status, int64_t now_ns)
     "{\"phase\":\"Pending\",\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"waiting\":"     \
     "{\"reason\":\"ImagePullBackOff\",\"message\":\"no such image\"}}}]}"
 
-static void the_states_wait_as_long_as_they_say(void **state)
+TEST(the_states_wait_as_long_as_they_say)
 {
-    (void)state;
     fake_kube_reset();
     struct pod_member *m = pod_member_new(NULL, "r", &trainer);
     pod_member_sent(m, MEMBER_DO_POST, NULL);
@@ -199,9 +188,8 @@ static void the_states_wait_as_long_as_they_say(void **state)
     pod_member_free(m);
 }
 
-static void waits_count_from_their_first_sight(void **state)
+TEST(waits_count_from_their_first_sight)
 {
-    (void)state;
     static const struct {
         const char *status;
         struct member_limits limits;
@@ -221,9 +209,8 @@ static void waits_count_from_their_first_sight(void **state)
 }
 
 /* Ten thousand of them run in one gang. */
-static void one_that_runs_takes_few_bytes(void **state)
+TEST(one_that_runs_takes_few_bytes)
 {
-    (void)state;
     enum { N = 200 };
     struct pod_member *members[N];
     (void)malloc_trim(0);
@@ -242,9 +229,8 @@ static void one_that_runs_takes_few_bytes(void **state)
     }
 }
 
-static void another_wait_counts_anew(void **state)
+TEST(another_wait_counts_anew)
 {
-    (void)state;
     struct pod_member *m = pod_member_new(NULL, "r", &trainer);
     const struct member_limits limits = {30 * 1000, 30 * 1000};
     see(m, NO_NODE, 100 * S);
@@ -257,9 +243,8 @@ static void another_wait_counts_anew(void **state)
     pod_member_free(m);
 }
 
-static void what_is_news(void **state)
+TEST(what_is_news)
 {
-    (void)state;
     static const struct {
         const char *name, *status;
         bool is_news;
@@ -286,9 +271,8 @@ static void what_is_news(void **state)
     pod_member_free(m);
 }
 
-static void only_ends_are_forgotten(void **state)
+TEST(only_ends_are_forgotten)
 {
-    (void)state;
     for (int has_ended = 0; has_ended < 2; has_ended++) {
         struct pod_member *m = pod_member_new(NULL, "r", &trainer);
         see(m, has_ended ? STOPPED("Succeeded") : RUNNING_AT("10.0.0.1"), 1);
@@ -298,9 +282,8 @@ static void only_ends_are_forgotten(void **state)
     }
 }
 
-static void a_state_without_a_call_cancels_it(void **state)
+TEST(a_state_without_a_call_cancels_it)
 {
-    (void)state;
     fake_kube_reset();
     struct pod_member *m = pod_member_new(NULL, "r", &trainer);
     struct kube_request req = {0};
@@ -333,9 +316,8 @@ static bool is_denied_for_now(struct pod_denial *denial, int64_t now_ns)
     return pod_answer_is_transient(denial, -EACCES, &res, now_ns);
 }
 
-static void a_denial_counts_from_the_first(void **state)
+TEST(a_denial_counts_from_the_first)
 {
-    (void)state;
     struct pod_denial denial = {.wait_ms = 12 * 1000};
     assert_true(is_denied_for_now(&denial, 100 * S));
     assert_true(is_denied_for_now(&denial, 111 * S)); /* does not start it anew */
@@ -346,9 +328,8 @@ static void a_denial_counts_from_the_first(void **state)
     assert_false(is_denied_for_now(&denial, 125 * S));
 }
 
-static void failures_that_pass(void **state)
+TEST(failures_that_pass)
 {
-    (void)state;
     static const struct {
         const char *name;
         int r;
@@ -376,9 +357,8 @@ static void failures_that_pass(void **state)
     }
 }
 
-static void pauses_become_longer(void **state)
+TEST(pauses_become_longer)
 {
-    (void)state;
     static const struct {
         const char *name;
         int r;
@@ -404,24 +384,4 @@ static void pauses_become_longer(void **state)
                      (long long)rows[i].wait_s);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_event_in_every_state),
-        cmocka_unit_test(calls_and_uids_have_a_beginning),
-        cmocka_unit_test(what_each_state_makes_due),
-        cmocka_unit_test(the_states_wait_as_long_as_they_say),
-        cmocka_unit_test(waits_count_from_their_first_sight),
-        cmocka_unit_test(one_that_runs_takes_few_bytes),
-        cmocka_unit_test(another_wait_counts_anew),
-        cmocka_unit_test(what_is_news),
-        cmocka_unit_test(only_ends_are_forgotten),
-        cmocka_unit_test(a_state_without_a_call_cancels_it),
-        cmocka_unit_test(a_denial_counts_from_the_first),
-        cmocka_unit_test(failures_that_pass),
-        cmocka_unit_test(pauses_become_longer),
-    };
-    return cmocka_run_group_tests_name("run/pod_member", tests, NULL, NULL);
 }

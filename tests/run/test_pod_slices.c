@@ -1,14 +1,7 @@
 /* The addresses of a gang: few writes, and none is forgotten. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "pods_world.h"
 
@@ -59,9 +52,8 @@ static void start_gang(struct world *w, uint32_t attempt, json_t *pods[3])
 }
 
 /* The first at once, what comes while it is written together, and the last at once. */
-static void addresses_are_gathered(void **state)
+TEST(addresses_are_gathered)
 {
-    (void)state;
     struct world w;
     json_t *pods[3];
     world_open(&w, POD_BY_DNS);
@@ -88,9 +80,8 @@ static void addresses_are_gathered(void **state)
     world_close(&w);
 }
 
-static void the_next_attempt_replaces_them(void **state)
+TEST(the_next_attempt_replaces_them)
 {
-    (void)state;
     struct world w;
     json_t *pods[3], *next[3];
     world_open(&w, POD_BY_DNS);
@@ -121,9 +112,8 @@ static void the_next_attempt_replaces_them(void **state)
 }
 
 /* A benchd that died between the pods and their addresses: they wait for each other. */
-static void a_restart_writes_them_again(void **state)
+TEST(a_restart_writes_them_again)
 {
-    (void)state;
     struct world w;
     json_t *pods[3];
     world_open(&w, POD_BY_DNS);
@@ -144,9 +134,8 @@ static void a_restart_writes_them_again(void **state)
 }
 
 /* The pods are there; whatever is wrong may be mended. */
-static void a_refusal_is_told_and_tried_again(void **state)
+TEST(a_refusal_is_told_and_tried_again)
 {
-    (void)state;
     struct world w;
     json_t *pods[3];
     world_open(&w, POD_BY_DNS);
@@ -178,9 +167,8 @@ static void a_refusal_is_told_and_tried_again(void **state)
     world_close(&w);
 }
 
-static void addresses_by_ip_need_none(void **state)
+TEST(addresses_by_ip_need_none)
 {
-    (void)state;
     struct world w;
     json_t *servers[3], *trainers[3];
     world_open(&w, POD_BY_IP);
@@ -195,9 +183,8 @@ static void addresses_by_ip_need_none(void **state)
     world_close(&w);
 }
 
-static void ipv6_has_slices_of_its_own(void **state)
+TEST(ipv6_has_slices_of_its_own)
 {
-    (void)state;
     struct world w;
     json_t *pods[3];
     world_open(&w, POD_BY_DNS);
@@ -209,17 +196,4 @@ static void ipv6_has_slices_of_its_own(void **state)
     answer_slices(&w);
     drop(pods, 3);
     world_close(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses_are_gathered),
-        cmocka_unit_test(the_next_attempt_replaces_them),
-        cmocka_unit_test(a_restart_writes_them_again),
-        cmocka_unit_test(a_refusal_is_told_and_tried_again),
-        cmocka_unit_test(addresses_by_ip_need_none),
-        cmocka_unit_test(ipv6_has_slices_of_its_own),
-    };
-    return cmocka_run_group_tests_name("run/pod_slices", tests, NULL, NULL);
 }

@@ -1,20 +1,11 @@
 /* The pod launcher over a client without a network: what it asks for, in which order, and what it
  * makes of answers and watch events. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "pods_world.h"
 
-static void the_first_goes_alone(void **state)
+TEST(the_first_goes_alone)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -43,9 +34,8 @@ static void the_first_goes_alone(void **state)
     world_close(&w);
 }
 
-static void a_refused_pod_costs_one_request(void **state)
+TEST(a_refused_pod_costs_one_request)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -67,9 +57,8 @@ static void a_refused_pod_costs_one_request(void **state)
     world_close(&w);
 }
 
-static void a_pod_that_is_there_is_ours_or_foreign(void **state)
+TEST(a_pod_that_is_there_is_ours_or_foreign)
 {
-    (void)state;
     for (int is_ours = 0; is_ours < 2; is_ours++) {
         struct world w;
         world_open(&w, POD_BY_DNS);
@@ -95,9 +84,8 @@ static void a_pod_that_is_there_is_ours_or_foreign(void **state)
     }
 }
 
-static void by_address_servers_come_first(void **state)
+TEST(by_address_servers_come_first)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_IP);
     create_gang(&w, 0);
@@ -132,9 +120,8 @@ static void create_gang_of(struct world *w, uint32_t pservers, uint32_t trainers
     open_gates(w);
 }
 
-static void by_address_all_servers_come_first(void **state)
+TEST(by_address_all_servers_come_first)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_IP);
     create_gang_of(&w, 2, 1);
@@ -150,9 +137,8 @@ static void by_address_all_servers_come_first(void **state)
 }
 
 /* The API server is everybody's. */
-static void at_most_40_pods_are_posted_at_a_time(void **state)
+TEST(at_most_40_pods_are_posted_at_a_time)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang_of(&w, 1, 49);
@@ -168,9 +154,8 @@ static void at_most_40_pods_are_posted_at_a_time(void **state)
     world_close(&w);
 }
 
-static void vanished_pods_are_lost_and_ends_are_final(void **state)
+TEST(vanished_pods_are_lost_and_ends_are_final)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -195,9 +180,8 @@ static void vanished_pods_are_lost_and_ends_are_final(void **state)
 }
 
 /* A watch may report a pod late, or another one of that name. */
-static void an_end_stands_whatever_is_reported_later(void **state)
+TEST(an_end_stands_whatever_is_reported_later)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -217,9 +201,8 @@ static void an_end_stands_whatever_is_reported_later(void **state)
 }
 
 /* Trainers wait for the addresses of their servers. */
-static void a_new_address_is_a_change(void **state)
+TEST(a_new_address_is_a_change)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -238,9 +221,8 @@ static void a_new_address_is_a_change(void **state)
 }
 
 /* Between two lists of the watch a pod can come and go: nobody tells. */
-static void a_pod_that_the_watch_never_shows_is_asked_for(void **state)
+TEST(a_pod_that_the_watch_never_shows_is_asked_for)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -267,9 +249,8 @@ static void a_pod_that_the_watch_never_shows_is_asked_for(void **state)
     "\"status\":\"False\",\"reason\":\"Unschedulable\",\"message\":\"m\"}]}"
 
 /* Its time to find a node runs out behind its end: that does not change how it ended. */
-static void a_pod_that_vanished_waits_for_nothing(void **state)
+TEST(a_pod_that_vanished_waits_for_nothing)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     w.launcher->ops->free(w.launcher);
@@ -297,9 +278,8 @@ static void a_pod_that_vanished_waits_for_nothing(void **state)
     "\"reason\":\"ErrImagePull\",\"message\":\"not found\"}}}]}"
 
 /* Each wait has a limit of its own, from when it began. */
-static void waits_for_nodes_and_images_are_limited(void **state)
+TEST(waits_for_nodes_and_images_are_limited)
 {
-    (void)state;
     static const struct {
         const char *status;
         int64_t limit_ms;
@@ -330,9 +310,8 @@ static void waits_for_nodes_and_images_are_limited(void **state)
 }
 
 /* A 401 is about us, not about the pod. */
-static void refused_credentials_are_waited_for(void **state)
+TEST(refused_credentials_are_waited_for)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -349,9 +328,8 @@ static void refused_credentials_are_waited_for(void **state)
     "\"message\":\"pods is forbidden: User \\\"u\\\" cannot create resource \\\"pods\\\"\"}"
 
 /* All rights may be gone, and the Lease soon; one that stays away is told. */
-static void a_missing_right_is_waited_for_a_while(void **state)
+TEST(a_missing_right_is_waited_for_a_while)
 {
-    (void)state;
     for (int is_over = 0; is_over < 2; is_over++) {
         struct world w;
         world_open(&w, POD_BY_DNS);
@@ -369,9 +347,8 @@ static void a_missing_right_is_waited_for_a_while(void **state)
 }
 
 /* One denied creation after another: the time counts from the first of them. */
-static void a_denial_is_over_when_something_succeeds(void **state)
+TEST(a_denial_is_over_when_something_succeeds)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -392,9 +369,8 @@ static void a_denial_is_over_when_something_succeeds(void **state)
     world_close(&w);
 }
 
-static void a_terminating_pod_is_not_taken_over(void **state)
+TEST(a_terminating_pod_is_not_taken_over)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -415,9 +391,8 @@ static void a_terminating_pod_is_not_taken_over(void **state)
 }
 
 /* Whatever is heard in one turn of the loop is one change. */
-static void a_tick_reports_once(void **state)
+TEST(a_tick_reports_once)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -440,9 +415,8 @@ static void a_tick_reports_once(void **state)
     world_close(&w);
 }
 
-static void a_new_launcher_takes_over(void **state)
+TEST(a_new_launcher_takes_over)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -469,29 +443,4 @@ static void a_new_launcher_takes_over(void **state)
     assert_int_equal(fake_kube_n_open(), 0);
     drop(pods, 3);
     world_close(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_goes_alone),
-        cmocka_unit_test(a_refused_pod_costs_one_request),
-        cmocka_unit_test(a_pod_that_is_there_is_ours_or_foreign),
-        cmocka_unit_test(by_address_servers_come_first),
-        cmocka_unit_test(by_address_all_servers_come_first),
-        cmocka_unit_test(at_most_40_pods_are_posted_at_a_time),
-        cmocka_unit_test(vanished_pods_are_lost_and_ends_are_final),
-        cmocka_unit_test(an_end_stands_whatever_is_reported_later),
-        cmocka_unit_test(a_new_address_is_a_change),
-        cmocka_unit_test(a_pod_that_the_watch_never_shows_is_asked_for),
-        cmocka_unit_test(a_pod_that_vanished_waits_for_nothing),
-        cmocka_unit_test(waits_for_nodes_and_images_are_limited),
-        cmocka_unit_test(refused_credentials_are_waited_for),
-        cmocka_unit_test(a_missing_right_is_waited_for_a_while),
-        cmocka_unit_test(a_denial_is_over_when_something_succeeds),
-        cmocka_unit_test(a_terminating_pod_is_not_taken_over),
-        cmocka_unit_test(a_tick_reports_once),
-        cmocka_unit_test(a_new_launcher_takes_over),
-    };
-    return cmocka_run_group_tests_name("run/pods", tests, NULL, NULL);
 }

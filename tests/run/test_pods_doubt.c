@@ -1,15 +1,8 @@
 /* Pods that only the API server knows of: after a POST without an answer, a second POST may be refused,
  * or may make a second pod of the name when somebody has deleted the first. And those whose labels were taken. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "pods_world.h"
 
@@ -76,9 +69,8 @@ static void expect_deletion_of_second(struct world *w)
     assert_true(w->launcher->ops->is_removing(w->launcher));
 }
 
-static void the_first_is_deleted_before_the_answer(void **state)
+TEST(the_first_is_deleted_before_the_answer)
 {
-    (void)state;
     struct world w;
     json_t *first = post_twice(&w), *second = second_of(first);
     _cleanup_(freep) char *text = json_dumps(second, 0);
@@ -96,9 +88,8 @@ static void the_first_is_deleted_before_the_answer(void **state)
     world_close(&w);
 }
 
-static void the_answer_names_another_pod(void **state)
+TEST(the_answer_names_another_pod)
 {
-    (void)state;
     struct world w;
     json_t *first = post_twice(&w), *second = second_of(first);
     _cleanup_(freep) char *text = json_dumps(second, 0);
@@ -115,9 +106,8 @@ static void the_answer_names_another_pod(void **state)
 }
 
 /* The same of one that is not the first of its gang. */
-static void any_member_may_be_made_twice(void **state)
+TEST(any_member_may_be_made_twice)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -156,9 +146,8 @@ static void any_member_may_be_made_twice(void **state)
 }
 
 /* The watch shows it as deleted. It is looked for, unless the API server has said that somebody deletes it. */
-static void a_pod_whose_labels_were_taken_is_deleted(void **state)
+TEST(a_pod_whose_labels_were_taken_is_deleted)
 {
-    (void)state;
     for (int is_deleted = 0; is_deleted < 2; is_deleted++) {
         struct world w;
         json_t *pods[3];
@@ -205,9 +194,8 @@ static void a_pod_whose_labels_were_taken_is_deleted(void **state)
     }
 }
 
-static void the_watch_shows_another_pod(void **state)
+TEST(the_watch_shows_another_pod)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -225,9 +213,8 @@ static void the_watch_shows_another_pod(void **state)
 }
 
 /* The first POST made the pod, and the second one is refused: the pod runs, and nobody has seen it. */
-static void a_refused_repetition_leaves_no_pod(void **state)
+TEST(a_refused_repetition_leaves_no_pod)
 {
-    (void)state;
     for (int is_there = 0; is_there < 2; is_there++) {
         struct world w;
         world_open(&w, POD_BY_DNS);
@@ -252,9 +239,8 @@ static void a_refused_repetition_leaves_no_pod(void **state)
 }
 
 /* The pod was created, the watch does not show it, and the right to look it up is gone. */
-static void a_refused_look_leaves_no_pod(void **state)
+TEST(a_refused_look_leaves_no_pod)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -274,18 +260,4 @@ static void a_refused_look_leaves_no_pod(void **state)
     assert_non_null(find_open(KUBE_DELETE));
     json_decref(pod);
     world_close(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_is_deleted_before_the_answer),
-        cmocka_unit_test(the_answer_names_another_pod),
-        cmocka_unit_test(any_member_may_be_made_twice),
-        cmocka_unit_test(a_pod_whose_labels_were_taken_is_deleted),
-        cmocka_unit_test(the_watch_shows_another_pod),
-        cmocka_unit_test(a_refused_repetition_leaves_no_pod),
-        cmocka_unit_test(a_refused_look_leaves_no_pod),
-    };
-    return cmocka_run_group_tests_name("run/pods_doubt", tests, NULL, NULL);
 }

@@ -5,18 +5,9 @@
  * everything is removed, and a new attempt runs to its end.
  *
  * The seed of a failure is printed; BENCHD_PROP_SEED=N runs that world alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "tests/test.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -328,9 +319,8 @@ static void one_world(uint64_t seed)
     run_def_free(w.def);
 }
 
-static void worlds(void **state)
+TEST(worlds)
 {
-    (void)state;
     uint64_t seed = 0;
     const char *text = getenv("BENCHD_PROP_SEED");
     if (text != NULL) {
@@ -348,10 +338,4 @@ static void worlds(void **state)
         one_world(++seed);
     }
     print_message("# %" PRIu64 " worlds\n", seed);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(worlds)};
-    return cmocka_run_group_tests_name("run/pods_random", tests, NULL, NULL);
 }

@@ -1,18 +1,9 @@
 /* How the pod launcher deletes pods, and what the next ones wait for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "pods_world.h"
 
-static void removal_waits_for_the_answer_and_for_the_end(void **state)
+TEST(removal_waits_for_the_answer_and_for_the_end)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -77,9 +68,8 @@ static size_t count_open(enum kube_method method)
 }
 
 /* Nothing of them runs: the next ones need not wait until they are gone. */
-static void pods_that_are_over_are_not_waited_for(void **state)
+TEST(pods_that_are_over_are_not_waited_for)
 {
-    (void)state;
     struct world w;
     json_t *pods[3];
     make_ended_gang(&w, pods, ENDED);
@@ -93,9 +83,8 @@ static void pods_that_are_over_are_not_waited_for(void **state)
 
 #define STOPPED "{\"phase\":\"Running\"," CONTAINER("{\"terminated\":{\"exitCode\":0}}") "}"
 
-static void pods_that_have_stopped_are_deleted_when_over(void **state)
+TEST(pods_that_have_stopped_are_deleted_when_over)
 {
-    (void)state;
     struct world w;
     json_t *pods[3];
     make_ended_gang(&w, pods, STOPPED);
@@ -115,9 +104,8 @@ static void pods_that_have_stopped_are_deleted_when_over(void **state)
 }
 
 /* Requests are sent in order: 160 deletions of pods that hold nothing took 3 s before the first POST. */
-static void what_is_created_does_not_queue_behind_deletions(void **state)
+TEST(what_is_created_does_not_queue_behind_deletions)
 {
-    (void)state;
     struct world w;
     json_t *pods[3];
     make_ended_gang(&w, pods, STOPPED);
@@ -134,9 +122,8 @@ static void what_is_created_does_not_queue_behind_deletions(void **state)
 }
 
 /* The next trial waits for them, so nothing holds them up. */
-static void pods_that_may_run_are_deleted_at_once(void **state)
+TEST(pods_that_may_run_are_deleted_at_once)
 {
-    (void)state;
     struct world w;
     json_t *pods[3];
     make_ended_gang(&w, pods, STOPPED);
@@ -148,9 +135,8 @@ static void pods_that_may_run_are_deleted_at_once(void **state)
 }
 
 /* A node that is lost right behind the end tells no phase. */
-static void pods_whose_phase_does_not_come_are_deleted(void **state)
+TEST(pods_whose_phase_does_not_come_are_deleted)
 {
-    (void)state;
     struct world w;
     json_t *pods[3];
     make_ended_gang(&w, pods, STOPPED);
@@ -181,9 +167,8 @@ static void pods_whose_phase_does_not_come_are_deleted(void **state)
     "\"message\":\"pods is forbidden: User \\\"u\\\" cannot delete resource \\\"pods\\\"\"}"
 
 /* The wait for a right counts from the first denial after the last success. */
-static void a_deletion_ends_the_wait_for_a_right(void **state)
+TEST(a_deletion_ends_the_wait_for_a_right)
 {
-    (void)state;
     struct world w;
     json_t *pods[3];
     make_ended_gang(&w, pods, ENDED);
@@ -204,9 +189,8 @@ static void a_deletion_ends_the_wait_for_a_right(void **state)
 }
 
 /* Removed before the watch showed it: deleted by what the watch says then. */
-static void a_removed_pod_that_the_watch_shows_late(void **state)
+TEST(a_removed_pod_that_the_watch_shows_late)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -239,9 +223,8 @@ static void a_removed_pod_that_the_watch_shows_late(void **state)
 }
 
 /* Its POST had no answer, and may have had its effect. The watch may show that to nobody. */
-static void a_removed_pod_whose_post_failed_is_looked_for(void **state)
+TEST(a_removed_pod_whose_post_failed_is_looked_for)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -264,9 +247,8 @@ static void a_removed_pod_whose_post_failed_is_looked_for(void **state)
     world_close(&w);
 }
 
-static void what_is_lost_is_not_deleted_and_what_runs_is(void **state)
+TEST(what_is_lost_is_not_deleted_and_what_runs_is)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -285,21 +267,4 @@ static void what_is_lost_is_not_deleted_and_what_runs_is(void **state)
     assert_null(seen(&w, &ids[1]));
     drop(pods, 3);
     world_close(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(removal_waits_for_the_answer_and_for_the_end),
-        cmocka_unit_test(pods_that_are_over_are_not_waited_for),
-        cmocka_unit_test(pods_that_have_stopped_are_deleted_when_over),
-        cmocka_unit_test(pods_that_may_run_are_deleted_at_once),
-        cmocka_unit_test(what_is_created_does_not_queue_behind_deletions),
-        cmocka_unit_test(pods_whose_phase_does_not_come_are_deleted),
-        cmocka_unit_test(a_deletion_ends_the_wait_for_a_right),
-        cmocka_unit_test(a_removed_pod_that_the_watch_shows_late),
-        cmocka_unit_test(a_removed_pod_whose_post_failed_is_looked_for),
-        cmocka_unit_test(what_is_lost_is_not_deleted_and_what_runs_is),
-    };
-    return cmocka_run_group_tests_name("run/pods_removal", tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* What the first pod of an attempt waits for: pods of ours that may run in the namespace, whatever run
  * or launcher they are of, and what people are told meanwhile. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "pods_world.h"
 
@@ -46,9 +39,8 @@ static struct run_wait wait_of(const struct world *w)
     return wait;
 }
 
-static void a_terminating_pod_of_a_deleted_run_is_waited_for(void **state)
+TEST(a_terminating_pod_of_a_deleted_run_is_waited_for)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     json_t *pod = put_pod(&w, "old-1", OF_A_RUN GOING, RUNNING);
@@ -80,9 +72,8 @@ static void a_terminating_pod_of_a_deleted_run_is_waited_for(void **state)
 }
 
 /* Whoever deletes a pod says any number of seconds: the server takes it, and its date wraps around. */
-static void any_grace_period_is_told(void **state)
+TEST(any_grace_period_is_told)
 {
-    (void)state;
     static const struct {
         const char *grace_s, *since;
     } rows[] = {
@@ -109,9 +100,8 @@ static void any_grace_period_is_told(void **state)
     }
 }
 
-static void what_has_ended_is_not_waited_for(void **state)
+TEST(what_has_ended_is_not_waited_for)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     json_decref(put_pod(&w, "old", OF_A_RUN, ENDED)); /* cleanPodPolicy keeps it */
@@ -122,9 +112,8 @@ static void what_has_ended_is_not_waited_for(void **state)
 }
 
 /* Its run is not driven, and was not deleted either: nobody else will end it. */
-static void an_abandoned_pod_is_deleted(void **state)
+TEST(an_abandoned_pod_is_deleted)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     json_t *pod = put_pod(&w, "old", OF_A_RUN, RUNNING);
@@ -145,9 +134,8 @@ static void an_abandoned_pod_is_deleted(void **state)
 
 /* Orphaned on purpose: it is its owner's to delete. One whose containers have ended may be kept by
  * cleanPodPolicy, and its phase is to come. */
-static void what_is_not_ours_to_delete_is_told(void **state)
+TEST(what_is_not_ours_to_delete_is_told)
 {
-    (void)state;
     static const struct {
         const char *owner, *status;
     } rows[] = {
@@ -169,9 +157,8 @@ static void what_is_not_ours_to_delete_is_told(void **state)
 
 /* The API server forgot it, or the watch missed its end: it is looked up, and waited for while it is
  * there. */
-static void a_pod_that_does_not_go_blocks_without_limit(void **state)
+TEST(a_pod_that_does_not_go_blocks_without_limit)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -211,9 +198,8 @@ static void a_pod_that_does_not_go_blocks_without_limit(void **state)
 }
 
 /* Refused for good, as it seems: the pod is not left to itself, and people are told. */
-static void a_refused_deletion_is_tried_again(void **state)
+TEST(a_refused_deletion_is_tried_again)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -249,9 +235,8 @@ static void a_refused_deletion_is_tried_again(void **state)
 
 /* Its DELETE was answered before the watch showed it: the launcher of the next run would not know of
  * it. */
-static void a_removal_is_confirmed_when_the_watch_has_shown_the_pod(void **state)
+TEST(a_removal_is_confirmed_when_the_watch_has_shown_the_pod)
 {
-    (void)state;
     for (int is_shown = 0; is_shown < 2; is_shown++) {
         struct world w;
         world_open(&w, POD_BY_DNS);
@@ -284,9 +269,8 @@ static void a_removal_is_confirmed_when_the_watch_has_shown_the_pod(void **state
 #define WEBHOOK "HTTP 500: failed calling webhook \"a.b.c\": connection refused"
 
 /* Nobody has refused the pod: others will end, or somebody will raise the quota, or mend the webhook. */
-static void a_full_quota_and_a_broken_webhook_are_waited_for(void **state)
+TEST(a_full_quota_and_a_broken_webhook_are_waited_for)
 {
-    (void)state;
     static const struct {
         int r, http_code;
         const char *text, *reason;
@@ -324,9 +308,8 @@ static void a_full_quota_and_a_broken_webhook_are_waited_for(void **state)
 
 /* A gang that holds room without being whole keeps others from ending: it goes, costs no attempt, and
  * the next one comes after a pause. */
-static void half_a_gang_in_a_full_quota_gives_way(void **state)
+TEST(half_a_gang_in_a_full_quota_gives_way)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -380,9 +363,8 @@ static void half_a_gang_in_a_full_quota_gives_way(void **state)
     "resource\"}"
 
 /* The kubelet sees less room than the scheduler, often right after other pods ended. */
-static void pauses_between_gangs_without_room_become_longer(void **state)
+TEST(pauses_between_gangs_without_room_become_longer)
 {
-    (void)state;
     static const int64_t pauses_s[] = {10, 20, 40, 80, 160, 300, 300};
     struct world w;
     world_open(&w, POD_BY_DNS);
@@ -421,9 +403,8 @@ static void pauses_between_gangs_without_room_become_longer(void **state)
 }
 
 /* The run's Secret comes before its pods. */
-static void a_gate_that_stays_shut_is_told(void **state)
+TEST(a_gate_that_stays_shut_is_told)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -444,9 +425,8 @@ static void a_gate_that_stays_shut_is_told(void **state)
 }
 
 /* A webhook may hang for half a minute before the API server says anything. */
-static void a_creation_without_an_answer_is_told(void **state)
+TEST(a_creation_without_an_answer_is_told)
 {
-    (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
@@ -463,9 +443,8 @@ static void a_creation_without_an_answer_is_told(void **state)
 }
 
 /* Its kubelet says no more: the pod seems to run, and only the control plane has touched it. */
-static void a_node_that_is_not_ready_is_told(void **state)
+TEST(a_node_that_is_not_ready_is_told)
 {
-    (void)state;
 #define READY(status)                                                                              \
     "{\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"" status              \
     "\"}]," CONTAINER("{\"running\":{}}") "}"
@@ -506,25 +485,4 @@ static void a_node_that_is_not_ready_is_told(void **state)
         "the pod was deleted, but not by benchd; it was on node 'n4', which is not ready");
     drop(pods, 3);
     world_close(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_terminating_pod_of_a_deleted_run_is_waited_for),
-        cmocka_unit_test(any_grace_period_is_told),
-        cmocka_unit_test(what_has_ended_is_not_waited_for),
-        cmocka_unit_test(an_abandoned_pod_is_deleted),
-        cmocka_unit_test(what_is_not_ours_to_delete_is_told),
-        cmocka_unit_test(a_pod_that_does_not_go_blocks_without_limit),
-        cmocka_unit_test(a_refused_deletion_is_tried_again),
-        cmocka_unit_test(a_removal_is_confirmed_when_the_watch_has_shown_the_pod),
-        cmocka_unit_test(a_full_quota_and_a_broken_webhook_are_waited_for),
-        cmocka_unit_test(half_a_gang_in_a_full_quota_gives_way),
-        cmocka_unit_test(pauses_between_gangs_without_room_become_longer),
-        cmocka_unit_test(a_gate_that_stays_shut_is_told),
-        cmocka_unit_test(a_node_that_is_not_ready_is_told),
-        cmocka_unit_test(a_creation_without_an_answer_is_told),
-    };
-    return cmocka_run_group_tests_name("run/pods_wait", tests, NULL, NULL);
 }

@@ -1,19 +1,11 @@
 /* The local launcher with real processes: how replicas end, what is kept of them, what they get. */
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -69,9 +61,8 @@ static const struct end_row {
 };
 /* clang-format on */
 
-static void ends_are_told(void **state)
+TEST(ends_are_told)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(end_rows) / sizeof(*end_rows); i++) {
         const struct end_row *row = &end_rows[i];
         struct fixture f;
@@ -100,9 +91,8 @@ static void ends_are_told(void **state)
     }
 }
 
-static void a_missing_worker_is_named(void **state)
+TEST(a_missing_worker_is_named)
 {
-    (void)state;
     struct fixture f;
     fixture_open_with(&f, "/no/benchworker", 0);
     fixture_prepare(&f, 0, 0, 1);
@@ -113,9 +103,8 @@ static void a_missing_worker_is_named(void **state)
     fixture_close(&f);
 }
 
-static void records_are_kept(void **state)
+TEST(records_are_kept)
 {
-    (void)state;
     struct fixture f;
     fixture_open(&f, 0);
     fixture_prepare(&f, 0, 0, 1);
@@ -140,9 +129,8 @@ static void records_are_kept(void **state)
     fixture_close(&f);
 }
 
-static void create_and_remove_are_idempotent(void **state)
+TEST(create_and_remove_are_idempotent)
 {
-    (void)state;
     struct fixture f;
     fixture_open(&f, 0);
     fixture_prepare(&f, 0, 0, 1);
@@ -164,9 +152,8 @@ static void create_and_remove_are_idempotent(void **state)
     fixture_close(&f);
 }
 
-static void huge_output_keeps_both_ends(void **state)
+TEST(huge_output_keeps_both_ends)
 {
-    (void)state;
     struct fixture f;
     fixture_open(&f, 64 * 1024);
     fixture_prepare(&f, 0, 0, 1);
@@ -183,9 +170,8 @@ static void huge_output_keeps_both_ends(void **state)
     fixture_close(&f);
 }
 
-static void secret_is_the_runs(void **state)
+TEST(secret_is_the_runs)
 {
-    (void)state;
     char seen[3][200];
     for (int run = 0, n = 0; run < 2; run++) {
         struct fixture f;
@@ -205,9 +191,8 @@ static void secret_is_the_runs(void **state)
     assert_string_not_equal(seen[0], seen[2]); /* another run, another secret */
 }
 
-static void only_the_promised_is_handed_down(void **state)
+TEST(only_the_promised_is_handed_down)
 {
-    (void)state;
     assert_int_equal(setenv("BENCHD_TEST_LEAK", "1", 1), 0);
     const int leak = fcntl(STDERR_FILENO, F_DUPFD, 20); /* not closed by exec */
     assert_true(leak >= 20);
@@ -239,9 +224,8 @@ static char *arena_of(struct fixture *f, uint32_t attempt, enum role role, uint3
     return xstrdup(fixture_output(f, &id).log);
 }
 
-static void emulated_trainers_share_an_arena(void **state)
+TEST(emulated_trainers_share_an_arena)
 {
-    (void)state;
     struct fixture f;
     fixture_open(&f, 0);
     f.is_emulated = true;
@@ -270,9 +254,8 @@ static void emulated_trainers_share_an_arena(void **state)
 }
 
 /* The programs ignore SIGPIPE; exec would hand that down. */
-static void signals_are_handled_as_usual(void **state)
+TEST(signals_are_handled_as_usual)
 {
-    (void)state;
     const char *const *const commands[] = {WORKER("signal", "13"), SHELL("kill -13 $$")};
     assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
     int signals[2];
@@ -291,9 +274,8 @@ static void signals_are_handled_as_usual(void **state)
     assert_int_equal(signals[1], SIGPIPE);
 }
 
-static void cpus_are_not_shared(void **state)
+TEST(cpus_are_not_shared)
 {
-    (void)state;
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     for (uint32_t trainers = 1; trainers <= 2; trainers++) {
         struct fixture f;
@@ -319,9 +301,8 @@ static void cpus_are_not_shared(void **state)
 }
 
 /* A gang shares 512 MiB: of 512 members each has 1 MiB. */
-static void large_gangs_have_shorter_logs(void **state)
+TEST(large_gangs_have_shorter_logs)
 {
-    (void)state;
     struct fixture f;
     fixture_open(&f, 0);
     fixture_prepare(&f, 0, 1, 511);
@@ -332,9 +313,8 @@ static void large_gangs_have_shorter_logs(void **state)
     fixture_close(&f);
 }
 
-static void ports_are_free_and_reserved(void **state)
+TEST(ports_are_free_and_reserved)
 {
-    (void)state;
     struct fixture f;
     fixture_open(&f, 0);
     fixture_prepare(&f, 0, 1, 1);
@@ -358,9 +338,8 @@ static void ports_are_free_and_reserved(void **state)
     fixture_close(&f);
 }
 
-static void an_attempt_that_never_began_keeps_no_port(void **state)
+TEST(an_attempt_that_never_began_keeps_no_port)
 {
-    (void)state;
     struct fixture f;
     fixture_open(&f, 0);
     fixture_prepare(&f, 0, 0, 1);
@@ -378,9 +357,8 @@ static void an_attempt_that_never_began_keeps_no_port(void **state)
 #define STUBBORN "trap '' TERM; sh -c 'while :; do sleep 100; done' & echo pid $!; wait"
 #define ESCAPED "p=$(setsid -f sh -c 'echo $$; exec sleep 100 >/dev/null 2>&1'); echo pid $p"
 
-static void whoever_ignores_term_is_killed(void **state)
+TEST(whoever_ignores_term_is_killed)
 {
-    (void)state;
     static const struct {
         const char *name;
         const char *argv[6];
@@ -428,9 +406,8 @@ static int64_t stopped_ends_ms(const char *name, const char *const *argv)
 
 /* Who handles TERM must be woken to do so. If it is not, it is killed 2000 ms after TERM each time; a machine that is busy may
  * be late now and then. */
-static void a_stopped_one_ends_at_term(void **state)
+TEST(a_stopped_one_ends_at_term)
 {
-    (void)state;
     static const struct {
         const char *name;
         const char *argv[6];
@@ -450,9 +427,8 @@ static void a_stopped_one_ends_at_term(void **state)
 }
 
 /* What it writes on its way out belongs to nobody's progress. */
-static void a_removed_one_reports_no_record(void **state)
+TEST(a_removed_one_reports_no_record)
 {
-    (void)state;
     struct fixture f;
     fixture_open(&f, 0);
     fixture_prepare(&f, 0, 0, 1);
@@ -466,9 +442,8 @@ static void a_removed_one_reports_no_record(void **state)
     assert_int_equal(n_records, 0);
 }
 
-static void the_next_attempt_waits_for_the_dying(void **state)
+TEST(the_next_attempt_waits_for_the_dying)
 {
-    (void)state;
     struct fixture f;
     fixture_open(&f, 0);
     fixture_prepare(&f, 0, 0, 1);
@@ -516,9 +491,8 @@ static enum replica_state state_after_one_of_two(bool *ret_is_late)
     return before;
 }
 
-static void the_next_attempt_waits_for_all_of_the_dying(void **state)
+TEST(the_next_attempt_waits_for_all_of_the_dying)
 {
-    (void)state;
     bool is_late;
     enum replica_state before;
     do {
@@ -527,9 +501,8 @@ static void the_next_attempt_waits_for_all_of_the_dying(void **state)
     assert_int_equal(before, REPLICA_PENDING);
 }
 
-static void a_waiting_one_can_be_removed(void **state)
+TEST(a_waiting_one_can_be_removed)
 {
-    (void)state;
     struct fixture f;
     fixture_open(&f, 0);
     fixture_prepare(&f, 0, 0, 1);
@@ -544,9 +517,8 @@ static void a_waiting_one_can_be_removed(void **state)
     fixture_close(&f);
 }
 
-static void whoever_escapes_ends_with_the_command(void **state)
+TEST(whoever_escapes_ends_with_the_command)
 {
-    (void)state;
     struct fixture f;
     fixture_open(&f, 0);
     fixture_prepare(&f, 0, 0, 1);
@@ -559,9 +531,8 @@ static void whoever_escapes_ends_with_the_command(void **state)
 }
 
 /* No descriptor left, at each step of a start in turn. */
-static void a_lack_of_descriptors_is_told(void **state)
+TEST(a_lack_of_descriptors_is_told)
 {
-    (void)state;
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     enum replica_state last = REPLICA_FAILED;
@@ -587,9 +558,8 @@ static void a_lack_of_descriptors_is_told(void **state)
 
 /* Around an attempt that does not look itself: before its first member starts, and when the last that trains has ended. The
  * first summary of one that trains carries it. */
-static void the_machine_around_an_attempt(void **state)
+TEST(the_machine_around_an_attempt)
 {
-    (void)state;
     static const struct {
         const char *name;
         bool is_probed;
@@ -659,42 +629,11 @@ static int64_t free_ends_everything_ms(void)
 }
 
 /* Without the 2000 ms that who ignores TERM has otherwise. A machine that is busy may be late now and then. */
-static void free_ends_everything(void **state)
+TEST(free_ends_everything)
 {
-    (void)state;
     int64_t took_ms = INT64_MAX;
     for (int tries = 0; took_ms >= 2000 && tries < 10; tries++) {
         took_ms = free_ends_everything_ms();
     }
     assert_in_range(took_ms, 0, 1999);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_are_told),
-        cmocka_unit_test(a_missing_worker_is_named),
-        cmocka_unit_test(records_are_kept),
-        cmocka_unit_test(create_and_remove_are_idempotent),
-        cmocka_unit_test(huge_output_keeps_both_ends),
-        cmocka_unit_test(secret_is_the_runs),
-        cmocka_unit_test(only_the_promised_is_handed_down),
-        cmocka_unit_test(emulated_trainers_share_an_arena),
-        cmocka_unit_test(signals_are_handled_as_usual),
-        cmocka_unit_test(cpus_are_not_shared),
-        cmocka_unit_test(large_gangs_have_shorter_logs),
-        cmocka_unit_test(ports_are_free_and_reserved),
-        cmocka_unit_test(an_attempt_that_never_began_keeps_no_port),
-        cmocka_unit_test(whoever_ignores_term_is_killed),
-        cmocka_unit_test(a_stopped_one_ends_at_term),
-        cmocka_unit_test(a_removed_one_reports_no_record),
-        cmocka_unit_test(the_next_attempt_waits_for_the_dying),
-        cmocka_unit_test(the_next_attempt_waits_for_all_of_the_dying),
-        cmocka_unit_test(a_waiting_one_can_be_removed),
-        cmocka_unit_test(whoever_escapes_ends_with_the_command),
-        cmocka_unit_test(a_lack_of_descriptors_is_told),
-        cmocka_unit_test(the_machine_around_an_attempt),
-        cmocka_unit_test(free_ends_everything),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

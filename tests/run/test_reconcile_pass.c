@@ -1,12 +1,5 @@
 /* The driver's passes over a fake launcher, store and clock: no process, no time, no disk. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "fakes.h"
@@ -84,9 +77,8 @@ static int run_well(struct world *w)
     return -1;
 }
 
-static void a_run_ends_well(void **state)
+TEST(a_run_ends_well)
 {
-    (void)state;
     struct world w;
     world_open(&w, &(struct test_def_params){.grid = "{pservers: [1, 2], trainers: [1, 2]}",
                                              .repeats = 3,
@@ -112,9 +104,8 @@ static void a_run_ends_well(void **state)
     world_close(&w);
 }
 
-static void a_finished_run_does_nothing(void **state)
+TEST(a_finished_run_does_nothing)
 {
-    (void)state;
     struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
@@ -165,9 +156,8 @@ static const struct cause_row {
     {"no data", fill_disk, ATTEMPT_VOID, "trainer/0: exit code 10: no data"},
 };
 
-static void the_cause_is_named_and_the_trial_repeated(void **state)
+TEST(the_cause_is_named_and_the_trial_repeated)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cause_rows) / sizeof(*cause_rows); i++) {
         const struct cause_row *row = &cause_rows[i];
         struct world w;
@@ -190,9 +180,8 @@ static void the_cause_is_named_and_the_trial_repeated(void **state)
 }
 
 /* Another process writes: the pass is made again, soon, and no end of the run. */
-static void a_busy_store_is_asked_again(void **state)
+TEST(a_busy_store_is_asked_again)
 {
-    (void)state;
     struct fake_faults none = {0}; /* of the launcher */
     bool is_through = false;
     for (unsigned n = 2; !is_through; n++) { /* the first call reads the rows */
@@ -213,9 +202,8 @@ static void a_busy_store_is_asked_again(void **state)
 
 /* A full disk, for three passes, at each call of the store: nothing is lost, and the run goes on. A
  * program that cannot wait is told, and gives up. */
-static void a_full_disk_is_waited_for(void **state)
+TEST(a_full_disk_is_waited_for)
 {
-    (void)state;
     struct fake_faults none = {0}; /* of the launcher */
     bool is_through = false;
     for (unsigned n = 2; !is_through; n++) {
@@ -239,9 +227,8 @@ static void a_full_disk_is_waited_for(void **state)
     }
 }
 
-static void what_cannot_start_is_a_failed_replica(void **state)
+TEST(what_cannot_start_is_a_failed_replica)
 {
-    (void)state;
     static const struct {
         const char *name;
         bool in_prepare;
@@ -282,9 +269,8 @@ static void what_cannot_start_is_a_failed_replica(void **state)
 }
 
 /* benchworker looks at the machine itself, other programs do not. */
-static void who_does_not_look_is_looked_at(void **state)
+TEST(who_does_not_look_is_looked_at)
 {
-    (void)state;
     static const char *const logs[] = {NULL, "torch-ddp"};
     for (size_t i = 0; i < 2; i++) {
         struct world w;
@@ -300,9 +286,8 @@ static void who_does_not_look_is_looked_at(void **state)
     }
 }
 
-static void cancel_leaves_nothing(void **state)
+TEST(cancel_leaves_nothing)
 {
-    (void)state;
     struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
@@ -316,9 +301,8 @@ static void cancel_leaves_nothing(void **state)
     world_close(&w);
 }
 
-static void the_deadline_is_asked_for_and_kept(void **state)
+TEST(the_deadline_is_asked_for_and_kept)
 {
-    (void)state;
     struct world w;
     world_open(&w, &(struct test_def_params){
                        .grid = "{pservers: [1], trainers: [1]}", .repeats = 1, .deadline_s = 60});
@@ -334,9 +318,8 @@ static void the_deadline_is_asked_for_and_kept(void **state)
 }
 
 /* A disk that fills up at the n-th call, for each n, until a run needs fewer calls. */
-static void a_broken_store_stops_the_run_and_resume_ends_it(void **state)
+TEST(a_broken_store_stops_the_run_and_resume_ends_it)
 {
-    (void)state;
     bool is_through = false;
     for (unsigned n = 1; !is_through; n++) {
         struct world w;
@@ -369,9 +352,8 @@ static void a_broken_store_stops_the_run_and_resume_ends_it(void **state)
 }
 
 /* kill -9 of the driver's process, after which its local replicas are gone, at each pass. */
-static void a_killed_driver_is_resumed(void **state)
+TEST(a_killed_driver_is_resumed)
 {
-    (void)state;
     for (int at = 0; at < 4; at++) {
         struct world w;
         world_open(&w, &(struct test_def_params)ONE_POINT);
@@ -430,9 +412,8 @@ static char *order_of_run(const struct test_def_params *params, int every, struc
 
 /* All points run their trial k before any runs k + 1; those with enough drop out; and whoever continues the run in
  * the middle decides the same from the stored rows. */
-static void points_stop_early(void **state)
+TEST(points_stop_early)
 {
-    (void)state;
     const struct test_def_params params = {
         .grid = "{pservers: [1, 2], trainers: [1, 2]}",
         .range = "{min: 3, max: 6, stopWhen: {relativeHalfWidth: 0.05}}",
@@ -449,9 +430,8 @@ static void points_stop_early(void **state)
 }
 
 /* Each attempt takes 5 s of both CPUs. Four fit into 45 CPU-seconds, a fifth does not. */
-static void a_budget_ends_the_run(void **state)
+TEST(a_budget_ends_the_run)
 {
-    (void)state;
     const struct test_def_params params = {.grid = "{pservers: [1], trainers: [1, 2]}",
                                            .repeats = 3,
                                            .budget = "{cpuHours: 0.0125}",
@@ -472,9 +452,8 @@ static void a_budget_ends_the_run(void **state)
 
 /* A status that names an attempt says that all of it exists: kill -9 between request and answer must
  * not make an attempt look as if its members had vanished. */
-static void the_status_waits_for_creations(void **state)
+TEST(the_status_waits_for_creations)
 {
-    (void)state;
     struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     w.launcher.is_settling = true;
@@ -494,9 +473,8 @@ static void the_status_waits_for_creations(void **state)
 
 /* An attempt that is given up for want of room is named although it was never complete, so that the next
  * process knows what the rest of it is; until the next attempt is. */
-static void what_is_given_up_is_named(void **state)
+TEST(what_is_given_up_is_named)
 {
-    (void)state;
     struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     w.launcher.is_settling = true;
@@ -519,9 +497,8 @@ static void what_is_given_up_is_named(void **state)
 
 /* Nobody looks after a run that has ended, or is suspended: killed before its removals have arrived,
  * the next process must find it as one that is to be ended. */
-static void the_end_waits_for_removals(void **state)
+TEST(the_end_waits_for_removals)
 {
-    (void)state;
     static const struct {
         enum run_request request;
         enum run_phase phase;
@@ -554,9 +531,8 @@ static void set_wait(struct world *w, const char *reason, const char *text)
 }
 
 /* Before an attempt and before the end: the status and one event say what is waited for. */
-static void a_wait_is_told(void **state)
+TEST(a_wait_is_told)
 {
-    (void)state;
     struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     w.launcher.is_settling = true;
@@ -595,9 +571,8 @@ static void a_wait_is_told(void **state)
     world_close(&w);
 }
 
-static void outputs_are_waited_for(void **state)
+TEST(outputs_are_waited_for)
 {
-    (void)state;
     struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
@@ -617,9 +592,8 @@ static void outputs_are_waited_for(void **state)
 }
 
 /* OnSuccess, the default: what has failed stays to be looked at, what lives does not. */
-static void ended_replicas_of_a_failed_attempt_stay(void **state)
+TEST(ended_replicas_of_a_failed_attempt_stay)
 {
-    (void)state;
     struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
@@ -635,9 +609,8 @@ static void ended_replicas_of_a_failed_attempt_stay(void **state)
     world_close(&w);
 }
 
-static void a_suspended_run_goes_on(void **state)
+TEST(a_suspended_run_goes_on)
 {
-    (void)state;
     struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
@@ -652,31 +625,4 @@ static void a_suspended_run_goes_on(void **state)
     assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
     assert_int_equal(w.store.rows.items[0].id.number, 1); /* number 0 was cut short */
     world_close(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_ends_well),
-        cmocka_unit_test(a_finished_run_does_nothing),
-        cmocka_unit_test(the_cause_is_named_and_the_trial_repeated),
-        cmocka_unit_test(a_busy_store_is_asked_again),
-        cmocka_unit_test(a_full_disk_is_waited_for),
-        cmocka_unit_test(what_cannot_start_is_a_failed_replica),
-        cmocka_unit_test(who_does_not_look_is_looked_at),
-        cmocka_unit_test(cancel_leaves_nothing),
-        cmocka_unit_test(the_deadline_is_asked_for_and_kept),
-        cmocka_unit_test(a_broken_store_stops_the_run_and_resume_ends_it),
-        cmocka_unit_test(points_stop_early),
-        cmocka_unit_test(a_budget_ends_the_run),
-        cmocka_unit_test(a_killed_driver_is_resumed),
-        cmocka_unit_test(the_status_waits_for_creations),
-        cmocka_unit_test(what_is_given_up_is_named),
-        cmocka_unit_test(the_end_waits_for_removals),
-        cmocka_unit_test(a_wait_is_told),
-        cmocka_unit_test(outputs_are_waited_for),
-        cmocka_unit_test(ended_replicas_of_a_failed_attempt_stay),
-        cmocka_unit_test(a_suspended_run_goes_on),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

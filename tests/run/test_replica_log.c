@@ -1,14 +1,6 @@
 /* What a log rule makes of one replica's output: records of steps, and a summary or a reason. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "run/replica_log.h"
-
-#include <string.h>
 
 #include "base/mem.h"
 #include "core/summary.h"
@@ -45,9 +37,8 @@ static void feed(struct replica_log *l, const char *text, int64_t t_ns)
     replica_log_feed(l, LOG_STDOUT, text, strlen(text), t_ns);
 }
 
-static void steps_and_a_summary(void **state)
+TEST(steps_and_a_summary)
 {
-    (void)state;
     struct log_rule *rule = log_shipped_load("paddle-fluid");
     struct steps steps = {0};
     struct replica_log *l = new_log(rule, 1, &steps);
@@ -83,9 +74,8 @@ static void steps_and_a_summary(void **state)
 }
 
 /* Steps whose time is that between lines. */
-static void steps_by_time_stamps(void **state)
+TEST(steps_by_time_stamps)
 {
-    (void)state;
     struct log_rule *rule = log_shipped_load("paddle-benchmark-fluid");
     struct steps steps = {0};
     struct replica_log *l = new_log(rule, 0, &steps);
@@ -105,9 +95,8 @@ static void steps_by_time_stamps(void **state)
     log_rule_free(rule);
 }
 
-static void a_summary_of_the_job(void **state)
+TEST(a_summary_of_the_job)
 {
-    (void)state;
     struct log_rule *rule = log_shipped_load("tf-cnn-benchmarks");
     struct steps steps = {0};
     struct replica_log *l = new_log(rule, 0, &steps);
@@ -121,9 +110,8 @@ static void a_summary_of_the_job(void **state)
     log_rule_free(rule);
 }
 
-static void a_reason(void **state)
+TEST(a_reason)
 {
-    (void)state;
     struct log_rule *rule = log_shipped_load("keras");
     struct replica_log *l = new_log(rule, 0, &(struct steps){0});
     feed(l, "killed\n", 0);
@@ -135,15 +123,4 @@ static void a_reason(void **state)
     free(end.why);
     replica_log_free(l);
     log_rule_free(rule);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_and_a_summary),
-        cmocka_unit_test(steps_by_time_stamps),
-        cmocka_unit_test(a_summary_of_the_job),
-        cmocka_unit_test(a_reason),
-    };
-    return cmocka_run_group_tests_name("run/replica_log", tests, NULL, NULL);
 }
