@@ -1,14 +1,7 @@
 /* A small definition, frozen: for the tests of what benchctl prints. */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "spec/run_def.h"
 #include "spec/spec_load.h"

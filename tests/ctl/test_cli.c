@@ -1,18 +1,7 @@
 /* What a command line means before its verb runs: a verb of the test's own keeps what it got. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "ctl/cli.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* "list x y -o json -q local", in a fixed order. */
 static char seen[256];
@@ -73,9 +62,8 @@ static void check(const char *words, const char *expected)
     }
 }
 
-static void test_command_lines(void **state)
+TEST(test_command_lines)
 {
-    (void)state;
     static const struct {
         const char *words, *expected; /* NULL: a usage error, and nothing ran */
     } rows[] = {
@@ -115,9 +103,8 @@ static void set_variable(const char *name, const char *value)
 }
 
 /* stdout is no terminal here. */
-static void test_what_decides_about_color(void **state)
+TEST(test_what_decides_about_color)
 {
-    (void)state;
     static const struct {
         const char *no_color, *force_color, *words, *expected;
     } rows[] = {
@@ -136,13 +123,4 @@ static void test_what_decides_about_color(void **state)
         set_variable("FORCE_COLOR", rows[i].force_color);
         check(rows[i].words, rows[i].expected);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_command_lines),
-        cmocka_unit_test(test_what_decides_about_color),
-    };
-    return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

@@ -1,19 +1,12 @@
 /* Paths of benchd's API, and what its errors say. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "ctl/cluster_internal.h"
 
-static void test_names_are_escaped(void **state)
+TEST(test_names_are_escaped)
 {
-    (void)state;
     static const struct {
         const char *name, *path;
     } rows[] = {
@@ -28,9 +21,8 @@ static void test_names_are_escaped(void **state)
 }
 
 /* benchd explains its errors in a document; the API server and proxies answer in their own way. */
-static void test_benchds_own_words_come_first(void **state)
+TEST(test_benchds_own_words_come_first)
 {
-    (void)state;
     static const struct {
         const char *name, *body;
         bool is_status;
@@ -54,13 +46,4 @@ static void test_benchds_own_words_come_first(void **state)
         }
         cluster_answer_done(&a);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names_are_escaped),
-        cmocka_unit_test(test_benchds_own_words_come_first),
-    };
-    return cmocka_run_group_tests_name("cluster benchd", tests, NULL, NULL);
 }

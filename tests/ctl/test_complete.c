@@ -1,13 +1,5 @@
 /* Completion knows each name of a value and of a word that the verb table has. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "ctl/complete.h"
 #include "ctl/complete_internal.h"
@@ -23,9 +15,8 @@ static void check_options(const struct arg_opt *opts, size_t n)
     }
 }
 
-static void every_name_of_the_verb_table_is_known(void **state)
+TEST(every_name_of_the_verb_table_is_known)
 {
-    (void)state;
     check_options(usage_global_opts, usage_n_global_opts);
     for (size_t i = 0; i < n_verbs; i++) {
         const struct verb *verb = verbs[i];
@@ -40,9 +31,8 @@ static void every_name_of_the_verb_table_is_known(void **state)
     assert_false(complete_knows("NONSENSE"));
 }
 
-static void words_have_the_names_of_the_synopsis(void **state)
+TEST(words_have_the_names_of_the_synopsis)
 {
-    (void)state;
     static const struct {
         const char *args;
         size_t i;
@@ -70,13 +60,4 @@ static void words_have_the_names_of_the_synopsis(void **state)
             assert_string_equal(name, rows[i].name);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_name_of_the_verb_table_is_known),
-        cmocka_unit_test(words_have_the_names_of_the_synopsis),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,9 +132,8 @@ static void assert_has(const char *text, const char *part)
     }
 }
 
-static void test_a_failed_run(void **state)
+TEST(test_a_failed_run)
 {
-    (void)state;
     _cleanup_(freep) char *text = describe(RUN_FAILED, false);
     assert_has(text, "  cgroup_cpu_limit: 0.6\n");
     assert_null(strstr(text, "gpu_driver")); /* no machine has one */
@@ -210,9 +209,8 @@ static char *describe_server(const char *says)
 }
 
 /* What servers say of a mode without rounds of all trainers. */
-static void test_stale_and_late_gradients(void **state)
+TEST(test_stale_and_late_gradients)
 {
-    (void)state;
     static const struct {
         const char *says, *text;
     } rows[] = {
@@ -236,9 +234,8 @@ static void test_stale_and_late_gradients(void **state)
 }
 
 /* The format of numbers is said where it is not fp32, and with each system where they differ. */
-static void test_the_format_of_numbers(void **state)
+TEST(test_the_format_of_numbers)
 {
-    (void)state;
     static const char bf16[] = "{kind: PServer, wire: Bf16}";
     static const struct {
         const char *systems, *exchange, *says;
@@ -257,9 +254,8 @@ static void test_the_format_of_numbers(void **state)
     }
 }
 
-static void test_a_slow_replica(void **state)
+TEST(test_a_slow_replica)
 {
-    (void)state;
     const struct replica_row row = {.id = {{0, 1, 0}, ROLE_TRAINER, 7}};
     const struct replica_result replica = {
         .row = &row, .pace.kind = PACE_WORK, .node = (char *)"n\033"};
@@ -292,9 +288,8 @@ static bool has_word(const char *text, const char *word, size_t len)
 }
 
 /* At 60 columns no line is wider, but for commands, and no word and no number is broken or gone. */
-static void test_a_narrow_terminal(void **state)
+TEST(test_a_narrow_terminal)
 {
-    (void)state;
     const size_t columns = 60;
     const enum threshold_verdict verdict = THRESHOLD_FAILED;
     const struct replica_row row = {.id = {{0, 1, 0}, ROLE_TRAINER, 7}};
@@ -320,9 +315,8 @@ static void test_a_narrow_terminal(void **state)
     assert_has(narrow, "  Failed              True    TooManyFailedTrials\n    2 failed\n");
 }
 
-static void test_an_interrupted_run(void **state)
+TEST(test_an_interrupted_run)
 {
-    (void)state;
     _cleanup_(freep) char *text = describe(RUN_RUNNING, true);
     assert_has(text, "Phase:         Running (interrupted: no process is running it)\n"
                      "Resume:        benchctl run --resume tiny-7k3fq --local\n");
@@ -330,9 +324,8 @@ static void test_an_interrupted_run(void **state)
 }
 
 /* The same as the object's, see conditions() of daemon/bmr.c. */
-static void test_conditions_of_each_end(void **state)
+TEST(test_conditions_of_each_end)
 {
-    (void)state;
     static const struct {
         enum run_phase phase;
         const char *complete, *failed;
@@ -352,9 +345,8 @@ static void test_conditions_of_each_end(void **state)
     }
 }
 
-static void test_missed_thresholds_are_counted(void **state)
+TEST(test_missed_thresholds_are_counted)
 {
-    (void)state;
     static const enum threshold_verdict verdicts[] = {THRESHOLD_FAILED, THRESHOLD_PASSED,
                                                       THRESHOLD_UNKNOWN, THRESHOLD_FAILED};
     _cleanup_(freep) char *text = describe_with(RUN_SUCCEEDED, false, verdicts, 4, NULL);
@@ -368,9 +360,8 @@ static void test_missed_thresholds_are_counted(void **state)
 }
 
 /* The warm-up that step times ask for stands beside the fixed one. */
-static void test_the_warm_up_that_was_found(void **state)
+TEST(test_the_warm_up_that_was_found)
 {
-    (void)state;
     struct run_row run = {.uid = (char *)"u", .name = (char *)"t", .benchmark = (char *)"tiny"};
     struct run_def *def = make_def("{trainers: [1]}", 1);
     struct result *result = result_build(def, RUN_SUCCEEDED, NULL, 0);
@@ -392,9 +383,8 @@ static void test_the_warm_up_that_was_found(void **state)
 }
 
 /* As after --set: what no point of the run has is neither missed nor kept. */
-static void test_skipped_thresholds_are_counted(void **state)
+TEST(test_skipped_thresholds_are_counted)
 {
-    (void)state;
     static const struct threshold skipped = {0};
     struct run_row run = {.uid = (char *)"u", .name = (char *)"t", .benchmark = (char *)"tiny"};
     struct run_def *def = make_def("{trainers: [1]}", 1);
@@ -414,21 +404,4 @@ static void test_skipped_thresholds_are_counted(void **state)
     }
     result_free(result);
     run_def_free(def);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_failed_run),
-        cmocka_unit_test(test_the_format_of_numbers),
-        cmocka_unit_test(test_stale_and_late_gradients),
-        cmocka_unit_test(test_a_slow_replica),
-        cmocka_unit_test(test_a_narrow_terminal),
-        cmocka_unit_test(test_an_interrupted_run),
-        cmocka_unit_test(test_conditions_of_each_end),
-        cmocka_unit_test(test_missed_thresholds_are_counted),
-        cmocka_unit_test(test_skipped_thresholds_are_counted),
-        cmocka_unit_test(test_the_warm_up_that_was_found),
-    };
-    return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
 }

@@ -1,16 +1,7 @@
 /* What doctor makes of what it sees of a machine, and how its list looks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "ctl/doctor.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct check *find(const struct checks *c, const char *name)
 {
@@ -23,9 +14,8 @@ static const struct check *find(const struct checks *c, const char *name)
     return NULL;
 }
 
-static void test_times_of_the_cpus(void **state)
+TEST(test_times_of_the_cpus)
 {
-    (void)state;
     struct cpu_times t;
     assert_true(cpu_times_read("cpu  10 1 20 1000 50 3 4 5 6 7\ncpu0 1 1 1 1\n", &t));
     assert_int_equal(t.all, 1093); /* guests, the last two, are in the first two already */
@@ -36,9 +26,8 @@ static void test_times_of_the_cpus(void **state)
     assert_false(cpu_times_read("", &t));
 }
 
-static void test_a_machine(void **state)
+TEST(test_a_machine)
 {
-    (void)state;
     const struct cpu_times start = {1000, 100, 10};
     const struct {
         const char *what;
@@ -89,9 +78,8 @@ static void test_a_machine(void **state)
     }
 }
 
-static void test_the_list(void **state)
+TEST(test_the_list)
 {
-    (void)state;
     struct checks c = {0};
     struct buf out = BUF_INIT;
     checks_ok(&c, "worker", "/bin/x");
@@ -121,9 +109,8 @@ static void test_the_list(void **state)
     checks_done(&c);
 }
 
-static void test_a_text_that_is_no_utf8(void **state)
+TEST(test_a_text_that_is_no_utf8)
 {
-    (void)state;
     struct checks c = {0};
     checks_fail(&c, "worker", EXIT_LOCAL_RESOURCE, NULL, "/\xff/worker");
     json_t *document = checks_to_json(&c);
@@ -131,15 +118,4 @@ static void test_a_text_that_is_no_utf8(void **state)
     assert_string_equal(json_string_value(json_object_get(check, "found")), "/?/worker");
     json_decref(document);
     checks_done(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_times_of_the_cpus),
-        cmocka_unit_test(test_a_machine),
-        cmocka_unit_test(test_the_list),
-        cmocka_unit_test(test_a_text_that_is_no_utf8),
-    };
-    return cmocka_run_group_tests_name("doctor", tests, NULL, NULL);
 }

@@ -1,17 +1,9 @@
 /* Where definitions are looked for: places of the test's own, in a folder of its own. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "ctl/find.h"
 
@@ -26,9 +18,8 @@ static void write_file(const char *name, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-static int setup(void **state)
+static int setup(void)
 {
-    (void)state;
     if (mkdtemp(folder) == NULL || chdir(folder) < 0 || mkdir("one", 0700) < 0 ||
         mkdir("two", 0700) < 0) {
         return -1;
@@ -42,9 +33,8 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
+static int teardown(void)
 {
-    (void)state;
     static const char *const files[] = {"one/both.yml",  "one/ends.yaml",   "one/ends.json",
                                         "two/both.yaml", "two/second.json", "here"};
     int r = 0;
@@ -60,9 +50,8 @@ static void set_path(const char *more)
     assert_int_equal(setenv("BENCHCTL_PATH", path, 1), 0);
 }
 
-static void test_the_first_match_wins(void **state)
+TEST(test_the_first_match_wins)
 {
-    (void)state;
     set_path("");
     static const struct {
         const char *name, *text; /* NULL: not found */
@@ -88,9 +77,8 @@ static void test_the_first_match_wins(void **state)
 
 #define SHIPPED "write second, without -f and without an ending, for the shipped definition"
 
-static void test_the_nearest_name_is_suggested(void **state)
+TEST(test_the_nearest_name_is_suggested)
 {
-    (void)state;
     set_path("");
     static const struct {
         const char *name, *fix;
@@ -113,9 +101,8 @@ static void test_the_nearest_name_is_suggested(void **state)
     }
 }
 
-static void test_names_are_listed_once(void **state)
+TEST(test_names_are_listed_once)
 {
-    (void)state;
     set_path("");
     struct places names;
     definition_names(&names);
@@ -128,9 +115,8 @@ static void test_names_are_listed_once(void **state)
     places_done(&names);
 }
 
-static void test_empty_parts_of_the_path_are_no_places(void **state)
+TEST(test_empty_parts_of_the_path_are_no_places)
 {
-    (void)state;
     struct places plain, with_empty;
     set_path("");
     places_init(&plain);
@@ -146,11 +132,7 @@ static void test_empty_parts_of_the_path_are_no_places(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_first_match_wins),
-        cmocka_unit_test(test_the_nearest_name_is_suggested),
-        cmocka_unit_test(test_names_are_listed_once),
-        cmocka_unit_test(test_empty_parts_of_the_path_are_no_places),
-    };
-    return cmocka_run_group_tests_name("find", tests, setup, teardown);
+    int failed = setup();
+    failed |= test_run_all(NULL);
+    return failed | teardown();
 }

@@ -1,19 +1,12 @@
 /* Spans and sizes as people read them; names of runs. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "ctl/human.h"
 #include "ctl/run_name.h"
 
-static void test_durations(void **state)
+TEST(test_durations)
 {
-    (void)state;
     static const struct {
         int64_t s;
         const char *text;
@@ -32,9 +25,8 @@ static void test_durations(void **state)
     }
 }
 
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
-    (void)state;
     static const struct {
         int64_t value;
         const char *bytes, *cpus;
@@ -60,9 +52,8 @@ static void test_sizes(void **state)
     }
 }
 
-static void test_durations_are_read(void **state)
+TEST(test_durations_are_read)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t s; /* -1: refused */
@@ -86,9 +77,8 @@ static void test_durations_are_read(void **state)
     }
 }
 
-static void test_shares_are_read(void **state)
+TEST(test_shares_are_read)
 {
-    (void)state;
     static const struct {
         const char *text;
         double share; /* -1: refused */
@@ -106,9 +96,8 @@ static void test_shares_are_read(void **state)
     }
 }
 
-static void test_run_names(void **state)
+TEST(test_run_names)
 {
-    (void)state;
     static const struct {
         const char *benchmark;
         unsigned char random[5];
@@ -127,9 +116,8 @@ static void test_run_names(void **state)
     }
 }
 
-static void test_uids_are_uuids_of_version_4(void **state)
+TEST(test_uids_are_uuids_of_version_4)
 {
-    (void)state;
     unsigned char ones[16], zeros[16] = {0};
     memset(ones, 0xff, sizeof(ones));
     char uid[RUN_UID_SIZE];
@@ -137,17 +125,4 @@ static void test_uids_are_uuids_of_version_4(void **state)
     assert_string_equal(uid, "ffffffff-ffff-4fff-bfff-ffffffffffff");
     run_uid_make(zeros, uid);
     assert_string_equal(uid, "00000000-0000-4000-8000-000000000000");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_durations_are_read),
-        cmocka_unit_test(test_shares_are_read),
-        cmocka_unit_test(test_run_names),
-        cmocka_unit_test(test_uids_are_uuids_of_version_4),
-    };
-    return cmocka_run_group_tests_name("human", tests, NULL, NULL);
 }

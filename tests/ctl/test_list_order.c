@@ -1,15 +1,8 @@
 /* The order of a list, and which column a word means. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "ctl/list_order.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static void assert_order(struct order_key *keys, size_t n, const size_t *expected)
 {
@@ -22,9 +15,8 @@ static void assert_order(struct order_key *keys, size_t n, const size_t *expecte
     }
 }
 
-static void test_texts_and_numbers(void **state)
+TEST(test_texts_and_numbers)
 {
-    (void)state;
     struct order_key texts[] = {{.text = "b"}, {.text = "a"}, {.text = "b"}, {.text = ""}};
     assert_order(texts, 4, (const size_t[]){3, 1, 0, 2}); /* what is alike stays as it was */
     struct order_key numbers[] = {
@@ -33,9 +25,8 @@ static void test_texts_and_numbers(void **state)
     order_keys(NULL, 0);
 }
 
-static void test_which_column_a_word_means(void **state)
+TEST(test_which_column_a_word_means)
 {
-    (void)state;
     static const char *const columns[] = {"name", "created", "age", NULL};
     static const struct {
         const char *word;
@@ -58,13 +49,4 @@ static void test_which_column_a_word_means(void **state)
             fail_msg("'%s': expected %d, got %d", rows[i].word, rows[i].column, column);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts_and_numbers),
-        cmocka_unit_test(test_which_column_a_word_means),
-    };
-    return cmocka_run_group_tests_name("order of lists", tests, NULL, NULL);
 }

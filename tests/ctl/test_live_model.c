@@ -61,9 +61,8 @@ static void assert_live(const struct live_model *m, const struct live_model_opts
     buf_done(&out);
 }
 
-static void test_a_run_from_start_to_end(void **state)
+TEST(test_a_run_from_start_to_end)
 {
-    (void)state;
     struct run_def *def = make_def("{trainers: [1, 2]}", 8);
     struct live_model m;
     live_model_init(&m, def);
@@ -95,9 +94,8 @@ static void test_a_run_from_start_to_end(void **state)
     run_def_free(def);
 }
 
-static void test_a_figure_has_its_unit(void **state)
+TEST(test_a_figure_has_its_unit)
 {
-    (void)state;
     static const char bandwidth[] =
         "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,\"attempt\":0,"
         "\"samples\":32,\"steps\":8,\"duration_ns\":800000000,\"log\":{\"rule\":\"r\","
@@ -118,9 +116,8 @@ static void test_a_figure_has_its_unit(void **state)
     run_def_free(def);
 }
 
-static void test_steps_count_for_their_own_attempt(void **state)
+TEST(test_steps_count_for_their_own_attempt)
 {
-    (void)state;
     struct run_def *def = make_def("{trainers: [1]}", 8);
     struct live_model m;
     live_model_init(&m, def);
@@ -144,9 +141,8 @@ static void test_steps_count_for_their_own_attempt(void **state)
 }
 
 /* Four trials alike; each took 10 s. */
-static void test_the_time_that_is_left(void **state)
+TEST(test_the_time_that_is_left)
 {
-    (void)state;
     struct run_def *def = make_def("{batch_size: [4, 5], trainers: [1]}", 8);
     def->matrix.points[1].batch_size = 4;
     struct live_model m;
@@ -167,9 +163,8 @@ static void test_the_time_that_is_left(void **state)
     run_def_free(def);
 }
 
-static void test_unicode_and_color(void **state)
+TEST(test_unicode_and_color)
 {
-    (void)state;
     struct run_def *def = make_def("{trainers: [1]}", 1);
     struct live_model m;
     live_model_init(&m, def);
@@ -184,9 +179,8 @@ static void test_unicode_and_color(void **state)
     run_def_free(def);
 }
 
-static void test_trials_of_an_earlier_process_count(void **state)
+TEST(test_trials_of_an_earlier_process_count)
 {
-    (void)state;
     struct run_def *def = make_def("{trainers: [1, 2]}", 8);
     struct live_model m;
     live_model_init(&m, def);
@@ -202,9 +196,8 @@ static void test_trials_of_an_earlier_process_count(void **state)
     run_def_free(def);
 }
 
-static void test_throughput(void **state)
+TEST(test_throughput)
 {
-    (void)state;
     static const struct {
         const char *name, *summary;
         double expected; /* NaN: not known */
@@ -251,9 +244,8 @@ static void measure(const char *text, size_t *ret_columns, size_t *ret_lines)
     }
 }
 
-static void test_every_size_of_terminal(void **state)
+TEST(test_every_size_of_terminal)
 {
-    (void)state;
     struct run_def *def =
         make_def("{batch_size: [1, 2, 4, 8, 16], threads: [1, 2, 3, 4], trainers: [1, 2, 4]}", 8);
     struct live_model m;
@@ -297,9 +289,8 @@ static void assert_waits(const struct live_model *m, const char *expected)
     buf_done(&out);
 }
 
-static void test_the_rate_of_the_whole_job(void **state)
+TEST(test_the_rate_of_the_whole_job)
 {
-    (void)state;
     struct run_def *def = make_def("{trainers: [4]}", 8);
     struct live_model m;
     live_model_init(&m, def);
@@ -332,9 +323,8 @@ static void test_the_rate_of_the_whole_job(void **state)
     run_def_free(def);
 }
 
-static void test_the_best_so_far(void **state)
+TEST(test_the_best_so_far)
 {
-    (void)state;
     struct run_def *def = make_def("{trainers: [1, 2, 4]}", 8);
     struct live_model m;
     live_model_init(&m, def);
@@ -367,9 +357,8 @@ static bool has_word(const char *text, const char *word, size_t len)
 }
 
 /* What a narrow terminal shows is a part of what a very wide one does, word by word. */
-static void test_no_number_is_cut(void **state)
+TEST(test_no_number_is_cut)
 {
-    (void)state;
     struct run_def *def =
         make_def("{batch_size: [1, 256], threads: [1, 12], trainers: [1, 64]}", 1);
     struct live_model m;
@@ -409,22 +398,4 @@ static void test_no_number_is_cut(void **state)
     buf_done(&wide);
     live_model_done(&m);
     run_def_free(def);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_run_from_start_to_end),
-        cmocka_unit_test(test_a_figure_has_its_unit),
-        cmocka_unit_test(test_steps_count_for_their_own_attempt),
-        cmocka_unit_test(test_the_time_that_is_left),
-        cmocka_unit_test(test_unicode_and_color),
-        cmocka_unit_test(test_trials_of_an_earlier_process_count),
-        cmocka_unit_test(test_throughput),
-        cmocka_unit_test(test_every_size_of_terminal),
-        cmocka_unit_test(test_the_rate_of_the_whole_job),
-        cmocka_unit_test(test_the_best_so_far),
-        cmocka_unit_test(test_no_number_is_cut),
-    };
-    return cmocka_run_group_tests_name("live model", tests, NULL, NULL);
 }

@@ -1,19 +1,9 @@
 /* Which run a word on the command line means. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "ctl/loaded_run.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void test_a_word_means_one_run(void **state)
+TEST(test_a_word_means_one_run)
 {
-    (void)state;
     static const char *const names[] = {"tiny-7k3fq", "tiny-9bq89", "big-7k3fq", "q89", "b-q89"};
     static const struct {
         const char *word;
@@ -40,9 +30,8 @@ static void test_a_word_means_one_run(void **state)
     }
 }
 
-static void test_a_kind_before_the_name(void **state)
+TEST(test_a_kind_before_the_name)
 {
-    (void)state;
     static const struct {
         const char *word, *name;
     } rows[] = {
@@ -55,9 +44,8 @@ static void test_a_kind_before_the_name(void **state)
     }
 }
 
-static void test_a_run_without_results(void **state)
+TEST(test_a_run_without_results)
 {
-    (void)state;
     static const struct {
         enum run_phase phase;
         enum exit_code code;
@@ -68,14 +56,4 @@ static void test_a_run_without_results(void **state)
         run.row.status.phase = rows[i].phase;
         assert_int_equal(loaded_run_check(&cli, &run), rows[i].code);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_word_means_one_run),
-        cmocka_unit_test(test_a_kind_before_the_name),
-        cmocka_unit_test(test_a_run_without_results),
-    };
-    return cmocka_run_group_tests_name("loaded run", tests, NULL, NULL);
 }

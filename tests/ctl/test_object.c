@@ -1,13 +1,5 @@
 /* BenchmarkRun objects read and built, and the state of a run as benchd tells it. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "ctl/object.h"
 #include "ctl/run_state.h"
@@ -19,9 +11,8 @@ static json_t *parse(const char *text)
     return value;
 }
 
-static void test_status(void **state)
+TEST(test_status)
 {
-    (void)state;
     static const struct {
         const char *status;
         enum run_phase phase;
@@ -61,9 +52,8 @@ static void test_status(void **state)
     }
 }
 
-static void test_overrides_have_the_types_of_the_definition(void **state)
+TEST(test_overrides_have_the_types_of_the_definition)
 {
-    (void)state;
     json_t *merged = parse("{\"spec\": {\"sweep\": {\"grid\": {\"pservers\": [1, 2],"
                            " \"cpu\": [\"400m\"], \"trainers\": [9]}}}}");
     const char *const sets[] = {"pservers=1,2", "cpu=400m"};
@@ -87,9 +77,8 @@ static void test_overrides_have_the_types_of_the_definition(void **state)
     }
 }
 
-static void test_attempt_ids_are_a_set(void **state)
+TEST(test_attempt_ids_are_a_set)
 {
-    (void)state;
     struct attempt_ids ids = {0};
     const struct attempt_id some[] = {{2, 0, 0}, {0, 1, 0}, {0, 0, 3}, {0, 1, 1}, {2, 0, 0}};
     for (size_t i = 0; i < 5; i++) {
@@ -102,9 +91,8 @@ static void test_attempt_ids_are_a_set(void **state)
     attempt_ids_done(&ids);
 }
 
-static void test_state(void **state)
+TEST(test_state)
 {
-    (void)state;
     static const char text[] =
         "{\"phase\": \"Running\", \"reason\": \"\", \"message\": \"\", \"trialsDone\": 1,"
         " \"trialsFailed\": 0, \"trialsTotal\": 4, \"started\": \"2026-01-01T00:00:00Z\","
@@ -134,15 +122,4 @@ static void test_state(void **state)
     assert_int_equal(run_state_read(document, &got, &err), -EPROTO);
     assert_non_null(strstr(err.msg, "role 'king' is unknown"));
     json_decref(document);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_status),
-        cmocka_unit_test(test_overrides_have_the_types_of_the_definition),
-        cmocka_unit_test(test_attempt_ids_are_a_set),
-        cmocka_unit_test(test_state),
-    };
-    return cmocka_run_group_tests_name("object", tests, NULL, NULL);
 }

@@ -17,9 +17,8 @@ static void assert_preview(const char *grid, int64_t cpus, const struct preview_
     run_def_free(def);
 }
 
-static void test_local_text(void **state)
+TEST(test_local_text)
 {
-    (void)state;
     struct preview_opts opts = {.is_local = true};
     assert_preview("{trainers: [1, 2], batch_size: [4]}", 8, &opts,
                    "POINT   PARAMETERS     PSERVERS   TRAINERS   THREADS   TRIALS\n"
@@ -33,9 +32,8 @@ static void test_local_text(void **state)
                    "  tiny-7k3fq-p0t0a0-trainer-0\n");
 }
 
-static void test_long_plans_are_cut_unless_wide(void **state)
+TEST(test_long_plans_are_cut_unless_wide)
 {
-    (void)state;
     struct run_def *def = make_def("{trainers: [1, 20], threads: [1, 2, 3, 4, 5, 6, 7]}", 8);
     for (int is_wide = 0; is_wide < 2; is_wide++) {
         struct preview_opts opts = {.is_wide = is_wide != 0, .no_headers = true};
@@ -63,9 +61,8 @@ static char *words_from(const char *text, const char *from)
     return buf_take(&words);
 }
 
-static void test_narrow_terminals_break_nothing_but_lines(void **state)
+TEST(test_narrow_terminals_break_nothing_but_lines)
 {
-    (void)state;
     struct run_def *def = make_def("{trainers: [1, 20], threads: [1, 2, 3, 4, 5, 6, 7]}", 8);
     struct buf whole = BUF_INIT;
     assert_int_equal(preview_text(def, &(struct preview_opts){.is_local = true}, &whole, NULL), 0);
@@ -97,9 +94,8 @@ static json_t *template_of(const char *cpu, const char *memory)
                      "cpu", cpu, "memory", memory);
 }
 
-static void test_resources_of_all_replicas(void **state)
+TEST(test_resources_of_all_replicas)
 {
-    (void)state;
     struct run_def *def = make_def("{trainers: [1, 4]}", 0);
     def->spec->roles[ROLE_PSERVER].template = template_of("500m", "1Gi");
     def->spec->roles[ROLE_TRAINER].template = template_of("2", "512Mi");
@@ -119,9 +115,8 @@ static void test_resources_of_all_replicas(void **state)
     run_def_free(def);
 }
 
-static void test_rehearsal(void **state)
+TEST(test_rehearsal)
 {
-    (void)state;
     static const struct {
         int64_t cpus;
         const char *text;
@@ -152,9 +147,8 @@ static void test_rehearsal(void **state)
     run_def_free(ring);
 }
 
-static void test_emulated(void **state)
+TEST(test_emulated)
 {
-    (void)state;
     struct run_def *def = make_def("{trainers: [1, 4]}", 9);
     def->spec->workload.compute = COMPUTE_EMULATED;
     def->rehearsal = true;
@@ -173,9 +167,8 @@ static void test_emulated(void **state)
     run_def_free(def);
 }
 
-static void test_json(void **state)
+TEST(test_json)
 {
-    (void)state;
     struct run_def *def = make_def("{trainers: [1, 2]}", 8);
     json_t *plan = NULL;
     assert_int_equal(preview_json(def, true, &plan, NULL), 0);
@@ -188,18 +181,4 @@ static void test_json(void **state)
     assert_int_equal(json_integer_value(json_object_get(second, "baselinePoint")), 0);
     json_decref(plan);
     run_def_free(def);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_local_text),
-        cmocka_unit_test(test_long_plans_are_cut_unless_wide),
-        cmocka_unit_test(test_narrow_terminals_break_nothing_but_lines),
-        cmocka_unit_test(test_resources_of_all_replicas),
-        cmocka_unit_test(test_rehearsal),
-        cmocka_unit_test(test_emulated),
-        cmocka_unit_test(test_json),
-    };
-    return cmocka_run_group_tests_name("preview", tests, NULL, NULL);
 }

@@ -1,13 +1,5 @@
 /* The options of run and attach, as a command line has them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "ctl/run_opts.h"
 
@@ -46,9 +38,8 @@ static enum exit_code run(const char *words)
     return cli_main(verbs, 1, argc, argv);
 }
 
-static void test_options(void **state)
+TEST(test_options)
 {
-    (void)state;
     static const struct {
         const char *words;
         enum exit_code code;
@@ -87,10 +78,4 @@ static void test_options(void **state)
                      seen.resume != NULL);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_options)};
-    return cmocka_run_group_tests_name("run opts", tests, NULL, NULL);
 }

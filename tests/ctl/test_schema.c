@@ -1,16 +1,8 @@
 /* What `benchctl explain` explains is what the readers of a definition know: no field more, none less. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "ctl/schema.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -224,9 +216,8 @@ static void was_read(void *ctx, const char *path, const struct schema_field *fie
     seen->n_bad++;
 }
 
-static void explains_what_is_read(void **state)
+TEST(explains_what_is_read)
 {
-    (void)state;
     struct schema schema;
     struct err err = {0};
     assert_int_equal(schema_open(&schema, &err), 0);
@@ -263,9 +254,8 @@ static void says_the_default(void *ctx, const char *path, const struct schema_fi
     buf_done(&bounds);
 }
 
-static void defaults_are_said(void **state)
+TEST(defaults_are_said)
 {
-    (void)state;
     struct schema schema;
     struct err err = {0};
     assert_int_equal(schema_open(&schema, &err), 0);
@@ -275,9 +265,8 @@ static void defaults_are_said(void **state)
     schema_done(&schema);
 }
 
-static void finds_fields(void **state)
+TEST(finds_fields)
 {
-    (void)state;
     static const struct {
         const char *path, *kind, *type, *bounds;
         bool is_required;
@@ -323,14 +312,4 @@ static void finds_fields(void **state)
     assert_string_equal(at.name, "systems");
     free(wrong);
     schema_done(&schema);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(explains_what_is_read),
-        cmocka_unit_test(defaults_are_said),
-        cmocka_unit_test(finds_fields),
-    };
-    return cmocka_run_group_tests_name("ctl/schema", tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* The exit code that a result stands for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "ctl/show.h"
 
-static void test_exit_codes(void **state)
+TEST(test_exit_codes)
 {
-    (void)state;
     static const struct {
         const char *name;
         enum run_phase phase;
@@ -58,9 +51,8 @@ static void test_exit_codes(void **state)
 }
 
 /* Who narrows a sweep still gets exit 0: the tables say what was not judged. */
-static void test_skipped_thresholds(void **state)
+TEST(test_skipped_thresholds)
 {
-    (void)state;
     const struct run_def def = {0};
     const struct threshold skipped = {0}, *skips[] = {&skipped};
     struct threshold_result judged = {.verdict = THRESHOLD_PASSED};
@@ -72,13 +64,4 @@ static void test_skipped_thresholds(void **state)
     assert_int_equal(show_exit_code(&result), EXIT_OK);
     judged.verdict = THRESHOLD_UNKNOWN;
     assert_int_equal(show_exit_code(&result), EXIT_THRESHOLD);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exit_codes),
-        cmocka_unit_test(test_skipped_thresholds),
-    };
-    return cmocka_run_group_tests_name("show", tests, NULL, NULL);
 }

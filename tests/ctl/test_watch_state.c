@@ -1,13 +1,6 @@
 /* Every pair of state and event of the machine that follows a run: the arrows of watch_state.h are
  * rows here, and a pair without a row must change nothing. */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "ctl/watch_state.h"
 
 #define N_STATES (WATCH_FORBIDDEN + 1)
@@ -153,9 +146,8 @@ static void check(const struct watch_machine *before, enum watch_event event, en
     }
 }
 
-static void test_every_pair(void **state)
+TEST(test_every_pair)
 {
-    (void)state;
     for (int from = 0; from < N_STATES; from++) {
         for (int event = 0; event < WATCH_N_EVENTS; event++) {
             const struct watch_machine m = {.state = (enum watch_state)from};
@@ -168,9 +160,8 @@ static void test_every_pair(void **state)
 }
 
 /* The same pairs after --timeout expired: only the end differs. */
-static void test_every_pair_after_the_timeout(void **state)
+TEST(test_every_pair_after_the_timeout)
 {
-    (void)state;
     for (int from = 0; from < N_STATES; from++) {
         for (int event = 0; event < WATCH_N_EVENTS; event++) {
             const struct watch_machine m = {.state = (enum watch_state)from, .is_timed_out = true};
@@ -189,9 +180,8 @@ static void test_every_pair_after_the_timeout(void **state)
     }
 }
 
-static void test_ends_are_the_last_states(void **state)
+TEST(test_ends_are_the_last_states)
 {
-    (void)state;
     for (int i = 0; i < N_STATES; i++) {
         const struct watch_machine m = {.state = (enum watch_state)i};
         assert_int_equal(watch_is_over(&m), i >= N_STATES - N_ENDS);
@@ -210,9 +200,8 @@ static void assert_notes(const enum watch_event *events, const enum watch_note *
     }
 }
 
-static void test_notes_are_not_repeated(void **state)
+TEST(test_notes_are_not_repeated)
 {
-    (void)state;
     static const enum watch_event events[] = {
         WATCH_ON_TICK,    WATCH_ON_UNKNOWN_RUN, WATCH_ON_TICK, WATCH_ON_FAILURE, WATCH_ON_TICK,
         WATCH_ON_FAILURE, WATCH_ON_TICK,        WATCH_ON_ALL,  WATCH_ON_TICK,    WATCH_ON_FAILURE,
@@ -226,9 +215,8 @@ static void test_notes_are_not_repeated(void **state)
     assert_notes(events, notes, sizeof(events) / sizeof(events[0]));
 }
 
-static void test_waiting(void **state)
+TEST(test_waiting)
 {
-    (void)state;
     static const struct {
         unsigned n_unanswered;
         uint64_t took_ms, expected_ms;
@@ -247,16 +235,4 @@ static void test_waiting(void **state)
     (void)watch_step(&m, WATCH_ON_TICK);
     (void)watch_step(&m, WATCH_ON_ALL);
     assert_int_equal(m.n_unanswered, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_pair),
-        cmocka_unit_test(test_every_pair_after_the_timeout),
-        cmocka_unit_test(test_ends_are_the_last_states),
-        cmocka_unit_test(test_notes_are_not_repeated),
-        cmocka_unit_test(test_waiting),
-    };
-    return cmocka_run_group_tests_name("watch state", tests, NULL, NULL);
 }
