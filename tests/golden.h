@@ -2,10 +2,7 @@
  * golden_check rewrites the file instead; the diff is then for a person to judge. */
 #pragma once
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/test.h"
 #include "base/buf.h"
 #include "base/mem.h"
 

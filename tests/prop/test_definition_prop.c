@@ -1,16 +1,7 @@
 /* Random valid definitions: what docs/definitions.md and docs/contracts/order.md promise about
  * their points holds for each. The seed is printed; BENCHD_PROP_SEED=N starts with definition N. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "definition.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/parse.h"
@@ -177,9 +168,8 @@ static void check_frozen(const struct run_def *def, const struct run_def_params 
     run_def_free(again);
 }
 
-static void points_are_what_was_promised(void **state)
+TEST(points_are_what_was_promised)
 {
-    (void)state;
     uint64_t first = 1;
     const char *given = getenv("BENCHD_PROP_SEED");
     assert_true(given == NULL || parse_u64(given, &first) == 0);
@@ -199,12 +189,4 @@ static void points_are_what_was_promised(void **state)
         check_frozen(def, &params);
         run_def_free(def);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(points_are_what_was_promised),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,11 @@
 /* Random worlds with faults: what reconcile promises (ARCHITECTURE.md, "Decide in memory, then
  * act") holds in each of them, at every step. The seed is printed; BENCHD_PROP_SEED=N starts with the
  * world N, so a failure's seed shows it at once. Stops after BENCHD_PROP_MS (3000) milliseconds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "decide/reconcile.h"
 #include "sim.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/parse.h"
@@ -329,9 +321,8 @@ static uint64_t read_number(const char *name, uint64_t fallback)
     return value;
 }
 
-static void worlds(void **state)
+TEST(worlds)
 {
-    (void)state;
     const uint64_t seed = read_number("BENCHD_PROP_SEED", (uint64_t)clock_unix_ms() * 1000003U);
     const int64_t limit_ns = (int64_t)read_number("BENCHD_PROP_MS", 3000) * 1000000;
     const int64_t start_ns = clock_monotonic_ns();
@@ -350,10 +341,4 @@ static void worlds(void **state)
                   t.phases[RUN_SUCCEEDED], t.phases[RUN_PARTIALLY_FAILED], t.phases[RUN_FAILED],
                   t.phases[RUN_CANCELLED]);
     assert_true(t.worlds > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(worlds)};
-    return cmocka_run_group_tests_name("prop/reconcile", tests, NULL, NULL);
 }
