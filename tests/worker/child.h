@@ -1,12 +1,11 @@
-/* Runs a program and keeps what it says. Include after cmocka.h. */
+/* Runs a program and keeps what it says. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/test.h"
 
 struct child {
     char *const *argv;       /* NULL-terminated; argv[0] is the path */

@@ -4,8 +4,6 @@
 #pragma once
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,8 +13,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
-#ifdef DOUBLE_WITH_CMOCKA
-#include <cmocka.h>
+#ifdef DOUBLE_WITH_TESTS
+#include "tests/test.h"
 #endif
 
 #define float double

@@ -1,13 +1,10 @@
 /* Arrays between guard bands, so that a kernel that writes outside is caught, and comparison of
- * arrays that prints what differs. Include after cmocka.h. */
+ * arrays that prints what differs. */
 #pragma once
 
 #include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "tests/test.h"
 #include "worker/tensor/rng.h"
 
 #define GUARD_FLOATS 64

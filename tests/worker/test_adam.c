@@ -1,14 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "tests/test.h"
 #include "base/mem.h"
 #include "worker/model/adam.h"
 #include "worker/tensor/accumulate.h"
@@ -27,9 +19,8 @@ static void assert_near(float got, double want, const char *what)
  *   m_t = b1*m + (1-b1)*g     v_t = b2*v + (1-b2)*g*g
  *   p  -= lr * sqrt(1-b2^t)/(1-b1^t) * m_t / (sqrt(v_t) + eps)
  * The betas are those that fp32 holds: 1 - .999f is 1.3e-5 off .001. */
-static void by_hand(void **state)
+TEST(by_hand)
 {
-    (void)state;
     const double b1 = (double)0.9f, b2 = (double)0.999f;
     struct adam a = ADAM_DEFAULT;
     adam_init(&a, 1);
@@ -58,9 +49,8 @@ static void seeded(float *out, uint64_t stream)
 }
 
 /* Servers that own slices get the bits of one process that owns all. */
-static void slices_equal_whole(void **state)
+TEST(slices_equal_whole)
 {
-    (void)state;
     static const size_t cuts[] = {0, 1, 17, 500, 501, N};
     float whole[N], sliced[N], grad[N];
     struct adam a = ADAM_DEFAULT, b = ADAM_DEFAULT;
@@ -82,9 +72,8 @@ static void slices_equal_whole(void **state)
 }
 
 /* How many threads share a step changes no bit. */
-static void threads_equal_one(void **state)
+TEST(threads_equal_one)
 {
-    (void)state;
     enum { LONG = 200001 };
     float *alone = xnew_array(float, LONG), *shared = xnew_array(float, LONG);
     float *grad = xnew_array(float, LONG);
@@ -107,9 +96,8 @@ static void threads_equal_one(void **state)
 }
 
 /* In trainer order, whole or by slices: the same bits; another order gives others. */
-static void sums_are_ordered(void **state)
+TEST(sums_are_ordered)
 {
-    (void)state;
     float g[3][N], whole[N], sliced[N], turned[N];
     for (uint64_t i = 0; i < 3; i++) {
         seeded(g[i], i);
@@ -134,9 +122,8 @@ static void sums_are_ordered(void **state)
 
 /* Every width of vectors, at every alignment and with every rest: the bits of one addition an element,
  * also of what is not a number or too small for one; the neighbours stay as they are. */
-static void sums_of_every_width(void **state)
+TEST(sums_of_every_width)
 {
-    (void)state;
     enum { LEN = 100, GUARD = 20 };
     static const char *const names[] = {"baseline", "avx2", "avx512"};
     float sum[LEN + 2 * GUARD], grad[LEN + 2 * GUARD], want[LEN + 2 * GUARD], got[LEN + 2 * GUARD];
@@ -170,16 +157,4 @@ static void sums_of_every_width(void **state)
     grad_add(got, grad, LEN);
     assert_true(grad_add_by(GRAD_ADD_BASELINE, want, grad, LEN));
     assert_memory_equal(got, want, sizeof(got));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),
-        cmocka_unit_test(slices_equal_whole),
-        cmocka_unit_test(threads_equal_one),
-        cmocka_unit_test(sums_are_ordered),
-        cmocka_unit_test(sums_of_every_width),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

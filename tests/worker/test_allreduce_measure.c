@@ -1,14 +1,7 @@
 /* The measurement of all-reduce with collectives that are the test's own: formulas, sizes, and sums that are wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
-#include <string.h>
 
+#include "tests/test.h"
 #include "worker/allreduce.h"
 
 /* One rank of two; the other one has the same numbers as the first would have as rank 1. */
@@ -109,9 +102,8 @@ static const struct collective_ops elsewhere_ops = {
     .memory = memory_elsewhere,
 };
 
-static void arrays_elsewhere_are_written_and_read(void **state)
+TEST(arrays_elsewhere_are_written_and_read)
 {
-    (void)state;
     const struct allreduce_params p = {
         .n_ranks = 2, .min_bytes = 400, .max_bytes = 400, .iters = 1, .checks = 2};
     for (int is_wrong = 0; is_wrong < 2; is_wrong++) {
@@ -141,9 +133,8 @@ static void shared_memory(const struct collective *c, struct collective_memory *
 }
 
 /* Arrays that peers can read are the collective's, and stay its own. */
-static void arrays_of_the_collective_are_taken(void **state)
+TEST(arrays_of_the_collective_are_taken)
 {
-    (void)state;
     const struct collective_ops ops = {.memory = shared_memory};
     const struct collective c = {&ops};
     const struct allreduce_params p = {.max_bytes = sizeof(shared[0])};
@@ -156,9 +147,8 @@ static void arrays_of_the_collective_are_taken(void **state)
     assert_null(arrays.from);
 }
 
-static void sums_are_checked(void **state)
+TEST(sums_are_checked)
 {
-    (void)state;
     const struct allreduce_params p = {
         .n_ranks = 2, .min_bytes = 400, .max_bytes = 400, .warmup = 2, .iters = 3, .checks = 5};
     struct allreduce_arrays arrays;
@@ -180,9 +170,8 @@ static void sums_are_checked(void **state)
 }
 
 /* A rank believes what it saw itself, whatever comes back of the others: no number at all is wrong too. */
-static void wrong_numbers_are_not_lost(void **state)
+TEST(wrong_numbers_are_not_lost)
 {
-    (void)state;
     const struct allreduce_params p = {
         .n_ranks = 2, .min_bytes = 400, .max_bytes = 400, .iters = 1, .checks = 3};
     struct allreduce_arrays arrays;
@@ -197,9 +186,8 @@ static void wrong_numbers_are_not_lost(void **state)
 }
 
 /* Peers give up a rank that is silent for 6 s: writing a long array for the first time takes longer. */
-static void a_long_array_is_written_between_signs_of_life(void **state)
+TEST(a_long_array_is_written_between_signs_of_life)
 {
-    (void)state;
     enum { PIECES = 3, PIECE_BYTES = 16 << 20 };
     const struct allreduce_params p = {.n_ranks = 2,
                                        .min_bytes = PIECES * PIECE_BYTES,
@@ -217,9 +205,8 @@ static void a_long_array_is_written_between_signs_of_life(void **state)
     allreduce_arrays_done(&arrays);
 }
 
-static void bandwidths_follow_the_formulas(void **state)
+TEST(bandwidths_follow_the_formulas)
 {
-    (void)state;
     /* A row of nccl-tests with 8 ranks: 134217728 bytes, 1209.5 us, 110.97 and 194.20 GB/s. */
     assert_float_equal(allreduce_algbw(134217728, 1209.5), 110.97, 0.005);
     assert_float_equal(allreduce_busbw(134217728, 1209.5, 8), 194.20, 0.005);
@@ -227,9 +214,8 @@ static void bandwidths_follow_the_formulas(void **state)
     assert_float_equal(allreduce_busbw(1000000, 1000, 1), 0, 0);
 }
 
-static void sizes_grow_by_factor_or_step(void **state)
+TEST(sizes_grow_by_factor_or_step)
 {
-    (void)state;
     const struct allreduce_params by_factor = {.min_bytes = 4, .max_bytes = 100, .factor = 5};
     assert_int_equal(allreduce_next_bytes(&by_factor, 4), 20);
     assert_int_equal(allreduce_next_bytes(&by_factor, 20), 100);
@@ -238,18 +224,4 @@ static void sizes_grow_by_factor_or_step(void **state)
     assert_int_equal(allreduce_next_bytes(&by_step, 4), 52);
     assert_int_equal(allreduce_next_bytes(&by_step, 52), 100);
     assert_int_equal(allreduce_next_bytes(&by_step, 100), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays_of_the_collective_are_taken),
-        cmocka_unit_test(sums_are_checked),
-        cmocka_unit_test(arrays_elsewhere_are_written_and_read),
-        cmocka_unit_test(wrong_numbers_are_not_lost),
-        cmocka_unit_test(a_long_array_is_written_between_signs_of_life),
-        cmocka_unit_test(bandwidths_follow_the_formulas),
-        cmocka_unit_test(sizes_grow_by_factor_or_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

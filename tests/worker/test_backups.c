@@ -1,14 +1,5 @@
 /* Sync with backup trainers: what is in an update, what is dropped, and that nobody waits for ever. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/test.h"
 #include "base/splitmix.h"
 #include "exchange/backups.h"
 
@@ -258,22 +249,19 @@ static void random_gangs(bool stops)
     }
 }
 
-static void every_update_has_its_gradients(void **state)
+TEST(every_update_has_its_gradients)
 {
-    (void)state;
     random_gangs(false);
 }
 
-static void as_many_as_backups_may_stand_still(void **state)
+TEST(as_many_as_backups_may_stand_still)
 {
-    (void)state;
     random_gangs(true);
 }
 
 /* Three of four: by hand, with the counts. */
-static void the_fourth_is_late(void **state)
+TEST(the_fourth_is_late)
 {
-    (void)state;
     struct backups b;
     backups_init(&b, 4, 1, 2);
     assert_true(backups_arrived(&b, 2, 0, 0));
@@ -303,14 +291,4 @@ static void the_fourth_is_late(void **state)
     assert_int_equal(backups_send(&b, 0), 1);
     assert_true(backups_arrived(&b, 0, 1, 0));
     backups_done(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fourth_is_late),
-        cmocka_unit_test(every_update_has_its_gradients),
-        cmocka_unit_test(as_many_as_backups_may_stand_still),
-    };
-    return cmocka_run_group_tests_name("worker/backups", tests, NULL, NULL);
 }

@@ -1,15 +1,7 @@
 /* `benchworker bench` from outside: the document others read, the table, the mask. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <jansson.h>
 
+#include "tests/test.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
 #include "child.h"
@@ -47,9 +39,8 @@ static double number(const json_t *o, const char *key)
     return json_number_value(value);
 }
 
-static void document(void **state)
+TEST(document)
 {
-    (void)state;
     json_t *o = bench_json();
     static const char *const numbers[] = {"samples_per_s", "samples_per_cpu_s", "peak_rss_bytes",
                                           "model_bytes",   "loss_nats",         "update_cpu_ms"};
@@ -78,9 +69,8 @@ static void document(void **state)
 }
 
 /* Each convolution has all parts but the first layer's input gradient; all together are the step. */
-static void layers(void **state)
+TEST(layers)
 {
-    (void)state;
     json_t *o = bench_json(), *layer;
     size_t i, convs = 0;
     double sum = number(o, "update_cpu_ms");
@@ -106,9 +96,8 @@ static void layers(void **state)
     json_decref(o);
 }
 
-static void table(void **state)
+TEST(table)
 {
-    (void)state;
     RUN("bench", "--batch", "1", "--steps", "1", "--threads", "2");
     assert_int_equal(child.exit_code, EXIT_OK);
     assert_non_null(strstr(child.out, "batch 1, 2 threads, 1 steps"));
@@ -118,9 +107,8 @@ static void table(void **state)
 
 /* As spec.workload.trace of a definition has it: each layer with its time in both passes, which together
  * are the step of the head. */
-static void trace(void **state)
+TEST(trace)
 {
-    (void)state;
     RUN("bench", "--batch", "2", "--steps", "3", "-o", "trace");
     assert_int_equal(child.exit_code, EXIT_OK);
     const char *head = strstr(child.out, "batch 2, 1 thread: ");
@@ -153,9 +141,8 @@ static void trace(void **state)
     assert_true(backward_us > forward_us);
 }
 
-static void mask(void **state)
+TEST(mask)
 {
-    (void)state;
     assert_int_equal(setenv("BENCH_CPU_MASK", "baseline", 1), 0);
     json_t *o = bench_json();
     assert_int_equal(unsetenv("BENCH_CPU_MASK"), 0);
@@ -163,9 +150,8 @@ static void mask(void **state)
     json_decref(o);
 }
 
-static void bad_command_lines(void **state)
+TEST(bad_command_lines)
 {
-    (void)state;
     static const struct {
         char *option, *value;
         const char *text;
@@ -188,12 +174,8 @@ static void bad_command_lines(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(document), cmocka_unit_test(layers), cmocka_unit_test(table),
-        cmocka_unit_test(trace),    cmocka_unit_test(mask),   cmocka_unit_test(bad_command_lines),
-    };
     program = xasprintf("%s/worker/benchworker", getenv("BENCHD_BUILD_DIR"));
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_run_all(NULL);
     free(program);
     return failed;
 }

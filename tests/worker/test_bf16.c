@@ -1,18 +1,9 @@
 /* bf16: every value, every rounding, every width of vectors, and the widening in place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "tests/test.h"
 #include "worker/tensor/bf16.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define ALL 65536
 
 static const char *const isa_names[] = {"baseline", "AVX2", "AVX-512"};
@@ -31,9 +22,8 @@ static uint32_t to_bits(float x)
     return bits;
 }
 
-static void rounding(void **state)
+TEST(rounding)
 {
-    (void)state;
     static const struct {
         const char *name;
         uint32_t from;
@@ -74,9 +64,8 @@ static void rounding(void **state)
 }
 
 /* Each of them widens to the fp32 with its bits, and narrows to itself; a signalling NaN becomes quiet. */
-static void every_value(void **state)
+TEST(every_value)
 {
-    (void)state;
     uint16_t *all = calloc(ALL, sizeof(*all)), *back = calloc(ALL, sizeof(*back));
     float *wide = calloc(ALL, sizeof(*wide));
     for (uint32_t i = 0; i < ALL; i++) {
@@ -94,9 +83,8 @@ static void every_value(void **state)
 }
 
 /* A number in the middle of each kind of rest, and of all lengths: the neighbours stay as they are. */
-static void every_length(void **state)
+TEST(every_length)
 {
-    (void)state;
     enum { LEN = 70, GUARD = 3 };
     for (int isa = BF16_BASELINE; isa <= BF16_AVX512; isa++) {
         const struct bf16_ops *ops = bf16_ops((enum bf16_isa)isa);
@@ -131,15 +119,4 @@ static void every_length(void **state)
             }
         }
     }
-}
-
-int main(void)
-{
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounding),
-        cmocka_unit_test(every_value),
-        cmocka_unit_test(every_length),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

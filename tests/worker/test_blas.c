@@ -1,14 +1,7 @@
 /* The repair of OpenBLAS's CPU detection: the program runs itself with OPENBLAS_CORETYPE=Haswell,
  * which OpenBLAS reads when it is loaded, and forgets the variable in main: as if it had been
  * detected so. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "child.h"
 #include "worker/kernels/blas.h"
 
@@ -30,27 +23,23 @@ static const char *probe(const char *mode, const char *repaired)
     return c.out;
 }
 
-static void repairs_a_wrong_core(void **state)
+TEST(repairs_a_wrong_core)
 {
-    (void)state;
     assert_string_equal(probe("detected", NULL), cpu_has_avx512() ? "SkylakeX" : "Haswell");
 }
 
-static void only_once(void **state)
+TEST(only_once)
 {
-    (void)state;
     assert_string_equal(probe("detected", "1"), "Haswell");
 }
 
-static void respects_the_user(void **state)
+TEST(respects_the_user)
 {
-    (void)state;
     assert_string_equal(probe("chosen", NULL), "Haswell");
 }
 
-static void says_what_it_is(void **state)
+TEST(says_what_it_is)
 {
-    (void)state;
     assert_non_null(strstr(blas_config(), "OpenBLAS"));
     assert_true(strlen(blas_core()) > 0);
     assert_int_equal(strstr(cpu_features(), "avx2") != NULL, cpu_has_avx2());
@@ -68,11 +57,5 @@ int main(int argc, char **argv)
         return 0;
     }
     self = argv[0];
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_what_it_is),
-        cmocka_unit_test(repairs_a_wrong_core),
-        cmocka_unit_test(only_once),
-        cmocka_unit_test(respects_the_user),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run_all(NULL);
 }

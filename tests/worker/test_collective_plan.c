@@ -1,15 +1,6 @@
 /* The plans of all-reduce, carried out in memory: what one rank sends the other expects, every rank ends with the
  * sum, and with the same bits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "worker/comm/collective_sum.h"
 
@@ -122,9 +113,8 @@ static void check_sums(enum collective_way way, uint32_t n_ranks, size_t n, bool
 static const size_t sizes[] = {1, 2, 15, 16, 17, 100, 256, 1000, 4099};
 #define N_SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-static void a_ring_sums(void **state)
+TEST(a_ring_sums)
 {
-    (void)state;
     for (uint32_t n_ranks = 2; n_ranks <= MAX_RANKS; n_ranks++) {
         for (size_t i = 0; i < N_SIZES; i++) {
             check_sums(WAY_RING, n_ranks, sizes[i], false);
@@ -133,9 +123,8 @@ static void a_ring_sums(void **state)
     }
 }
 
-static void halving_and_doubling_sum(void **state)
+TEST(halving_and_doubling_sum)
 {
-    (void)state;
     for (uint32_t n_ranks = 2; n_ranks <= 16; n_ranks *= 2) {
         for (size_t i = 0; i < N_SIZES; i++) {
             for (enum collective_way way = WAY_HALVING; way <= WAY_DOUBLING; way++) {
@@ -147,9 +136,8 @@ static void halving_and_doubling_sum(void **state)
 }
 
 /* What a rank sends in a call: 2 (n - 1)/n of the message, and by doubling log2 n times of it. */
-static void bytes_are_those_of_the_formula(void **state)
+TEST(bytes_are_those_of_the_formula)
 {
-    (void)state;
     static const struct {
         enum collective_way way;
         uint32_t n_ranks, n_steps;
@@ -170,9 +158,8 @@ static void bytes_are_those_of_the_formula(void **state)
 }
 
 /* Blocks of a long message have their length, in the ring alone. */
-static void a_ring_has_segments(void **state)
+TEST(a_ring_has_segments)
 {
-    (void)state;
     const size_t block = COLLECTIVE_BLOCK_BYTES / sizeof(float);
     assert_int_equal(collective_segment(WAY_RING, 3, 100 * block), 3 * block);
     assert_int_equal(
@@ -182,9 +169,8 @@ static void a_ring_has_segments(void **state)
     assert_int_equal(collective_segment(WAY_HALVING, 2, 100 * block), 100 * block);
 }
 
-static void the_way_follows_from_size_and_ranks(void **state)
+TEST(the_way_follows_from_size_and_ranks)
 {
-    (void)state;
     const size_t doubling = COLLECTIVE_DOUBLING_BYTES / sizeof(float);
     const size_t halving = COLLECTIVE_HALVING_BYTES / sizeof(float);
     static const struct {
@@ -220,16 +206,4 @@ static void the_way_follows_from_size_and_ranks(void **state)
     assert_int_equal(collective_way_of(COLLECTIVE_DOUBLING, 4, most + 1), WAY_HALVING);
     assert_int_equal(collective_way_of(COLLECTIVE_AUTO, 2, most), WAY_DOUBLING);
     assert_int_equal(collective_way_of(COLLECTIVE_AUTO, 2, most + 1), WAY_HALVING);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_ring_sums),
-        cmocka_unit_test(halving_and_doubling_sum),
-        cmocka_unit_test(bytes_are_those_of_the_formula),
-        cmocka_unit_test(a_ring_has_segments),
-        cmocka_unit_test(the_way_follows_from_size_and_ranks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,15 @@
 /* A connection between two ends of a socket pair: what arrives, in which order, and who is gone. The
  * time is the test's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/test.h"
 #include "base/clock.h"
 #include "worker/comm/conn.h"
 #include "worker/comm/crc32c.h"
@@ -103,9 +95,8 @@ static void send_slice(struct pair *p, uint64_t step, const float *data, size_t 
 }
 
 /* Rounded when it leaves, half the bytes; the receiver gets them as they are. */
-static void slices_in_bf16(void **state)
+TEST(slices_in_bf16)
 {
-    (void)state;
     struct pair p;
     struct err err = {0};
     float data[5] = {1, -2, 1.00390625f /* between two: rounds to even */, 3e38f, 0};
@@ -129,9 +120,8 @@ static void slices_in_bf16(void **state)
 }
 
 /* Each side has its own format, whatever the handshake has compared. */
-static void slices_of_another_wire(void **state)
+TEST(slices_of_another_wire)
 {
-    (void)state;
     const float data[4] = {1, 2, 3, 4};
     for (int wire = EXCHANGE_WIRE_FP32; wire <= EXCHANGE_WIRE_BF16; wire++) {
         struct pair p;
@@ -152,9 +142,8 @@ static void slices_of_another_wire(void **state)
 }
 
 /* More than the queue begins with, and twice, so that the ring wraps around. */
-static void frames_keep_their_order(void **state)
+TEST(frames_keep_their_order)
 {
-    (void)state;
     struct pair p;
     struct err err = {0};
     const float data[4] = {1, 2, 3, 4};
@@ -198,9 +187,8 @@ static void make_frame(struct pair *p, struct frame *f, uint8_t *ret_header)
 }
 
 /* Bytes that are no whole frame yet are no sign of life: whoever sends them may not know the key. */
-static void trickling_header(void **state)
+TEST(trickling_header)
 {
-    (void)state;
     struct pair p;
     struct err err = {0};
     uint8_t header[FRAME_HEADER_SIZE];
@@ -220,9 +208,8 @@ static void trickling_header(void **state)
 }
 
 /* A slow link must bring 64 KiB of a slice in the time of a silence. */
-static void trickling_payload(void **state)
+TEST(trickling_payload)
 {
-    (void)state;
     struct pair p;
     struct err err = {0};
     uint8_t header[FRAME_HEADER_SIZE];
@@ -265,9 +252,8 @@ static void trickling_payload(void **state)
 }
 
 /* A whole frame is a sign of life, not only a heartbeat. */
-static void hears_the_peer(void **state)
+TEST(hears_the_peer)
 {
-    (void)state;
     struct pair p;
     struct err err = {0};
     open_pair(&p);
@@ -282,9 +268,8 @@ static void hears_the_peer(void **state)
 }
 
 /* An ABORT overtakes what has not begun, and the frame that has begun is sent to its end. */
-static void abort_overtakes(void **state)
+TEST(abort_overtakes)
 {
-    (void)state;
     struct pair p;
     struct err err = {0};
     float *data = calloc(LEN, sizeof(float));
@@ -314,9 +299,8 @@ static void abort_overtakes(void **state)
 }
 
 /* Life signs and credits wait for the slice that has begun, not for those behind it. */
-static void small_frames_go_first(void **state)
+TEST(small_frames_go_first)
 {
-    (void)state;
     struct pair p;
     struct err err = {0};
     float *data = calloc(LEN, sizeof(float));
@@ -345,9 +329,8 @@ static void small_frames_go_first(void **state)
     free(data);
 }
 
-static void budget_ends_a_turn(void **state)
+TEST(budget_ends_a_turn)
 {
-    (void)state;
     struct pair p;
     struct err err = {0};
     open_pair(&p);
@@ -366,9 +349,8 @@ static void budget_ends_a_turn(void **state)
 }
 
 /* The peer is gone: its last frames are read before that is reported, also after a failed send. */
-static void peer_is_gone(void **state)
+TEST(peer_is_gone)
 {
-    (void)state;
     struct pair p;
     struct err err = {0};
     open_pair(&p);
@@ -389,9 +371,8 @@ static void peer_is_gone(void **state)
 }
 
 /* Queued before the keys were set and sent after: PROOF goes unsigned, and the frame behind it not. */
-static void handshake_is_not_signed(void **state)
+TEST(handshake_is_not_signed)
 {
-    (void)state;
     static const uint8_t zeros[FRAME_MAC_SIZE] = {0};
     const struct frame_id trainer = {7, 0, ROLE_TRAINER, 0}, server = {7, 0, ROLE_PSERVER, 0};
     const struct auth_key key = {{1}};
@@ -450,9 +431,8 @@ static int option(int fd, int name)
 }
 
 /* Where the kernel makes room for the mark, it never again offers the peer more than the mark. */
-static void a_mark_leaves_the_window_as_it_is(void **state)
+TEST(a_mark_leaves_the_window_as_it_is)
 {
-    (void)state;
     static const struct frame_id self;
     int fds[2];
     struct conn c;
@@ -466,9 +446,8 @@ static void a_mark_leaves_the_window_as_it_is(void **state)
     conn_close(&c);
 }
 
-static void poll_wakes_when_enough_has_come(void **state)
+TEST(poll_wakes_when_enough_has_come)
 {
-    (void)state;
     static const struct frame_id self;
     uint8_t byte;
     int fds[2], n_here = 0;
@@ -493,9 +472,8 @@ static void poll_wakes_when_enough_has_come(void **state)
 }
 
 /* The peer reads nothing, so that the kernel sends what its window takes, and keeps the rest. */
-static void the_kernel_holds_little_that_is_not_sent(void **state)
+TEST(the_kernel_holds_little_that_is_not_sent)
 {
-    (void)state;
     enum { LIMIT = 64 << 10, FLOATS = 256 << 10, N = 16 };
     static const struct frame_id self;
     static float data[FLOATS];
@@ -528,9 +506,8 @@ static void *say_farewell(void *conn)
 }
 
 /* It ends its own stream first; otherwise two peers would wait for each other. */
-static void farewell_ends_the_stream(void **state)
+TEST(farewell_ends_the_stream)
 {
-    (void)state;
     struct pair p;
     struct err err = {0};
     pthread_t thread;
@@ -548,9 +525,8 @@ static void farewell_ends_the_stream(void **state)
 
 /* The frames of a farewell arrive; a peer that does not close its end is waited for no longer than
  * the limit. */
-static void farewells(void **state)
+TEST(farewells)
 {
-    (void)state;
     static const int64_t limit_ns = S / 20;
     struct pair p, gone;
     struct err err = {0};
@@ -579,27 +555,4 @@ static void farewells(void **state)
     conn_farewell(only, 1, 240 * S);
     assert_true(clock_monotonic_ns() - begin_ns < 120 * S);
     close_pair(&p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_keep_their_order),
-        cmocka_unit_test(slices_in_bf16),
-        cmocka_unit_test(slices_of_another_wire),
-        cmocka_unit_test(trickling_header),
-        cmocka_unit_test(trickling_payload),
-        cmocka_unit_test(hears_the_peer),
-        cmocka_unit_test(abort_overtakes),
-        cmocka_unit_test(small_frames_go_first),
-        cmocka_unit_test(budget_ends_a_turn),
-        cmocka_unit_test(peer_is_gone),
-        cmocka_unit_test(handshake_is_not_signed),
-        cmocka_unit_test(poll_wakes_when_enough_has_come),
-        cmocka_unit_test(the_kernel_holds_little_that_is_not_sent),
-        cmocka_unit_test(a_mark_leaves_the_window_as_it_is),
-        cmocka_unit_test(farewell_ends_the_stream),
-        cmocka_unit_test(farewells),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

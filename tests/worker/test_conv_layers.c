@@ -1,20 +1,9 @@
 /* The convolutions of vgg16-fluid-fc512 at a real batch: sampled elements of each result against
  * sums in double, relative rms. Errors grow with channels and tiles, so small shapes say little.
  * Also: the bits do not depend on the number of threads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "guard.h"
 #include "worker/kernels/kernels.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 enum { BATCH = 32, SAMPLES = 300 };
 static const double forward_rms = 5e-6, weight_rms = 2e-5;
@@ -144,9 +133,8 @@ static double sampled_rms(const struct arrays *a, const float *got, size_t n,
     return sqrt(error / scale);
 }
 
-static void accuracy(void **state)
+TEST(accuracy)
 {
-    (void)state;
     for (size_t i = 0; i < N_ROWS(layers); i++) {
         struct arrays a = arrays_new(&layers[i], 1);
         run(&a, NULL);
@@ -161,9 +149,8 @@ static void accuracy(void **state)
     }
 }
 
-static void same_bits_by_threads(void **state)
+TEST(same_bits_by_threads)
 {
-    (void)state;
     struct thread_pool *threads = NULL;
     assert_int_equal(thread_pool_new(3, &threads, NULL), 0);
     for (size_t i = 0; i < N_ROWS(layers); i++) {
@@ -182,14 +169,10 @@ static void same_bits_by_threads(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accuracy),
-        cmocka_unit_test(same_bits_by_threads),
-    };
     const char *isa = argc == 2 ? argv[1] : "baseline";
     if (kernels_init_isa(&kernels, isa) < 0) {
         printf("1..0 # SKIP this CPU has no %s\n", isa);
         return 0;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run_all(NULL);
 }

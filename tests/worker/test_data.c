@@ -1,22 +1,14 @@
 /* Data files, good and bad: each fault must be found before the first sample is used, with a text
  * that says which file and what is wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zlib.h>
 
+#include "tests/test.h"
 #include "base/mem.h"
 #include "worker/data/dataset.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 enum { SIDE = 28, PIXELS = SIDE * SIDE, N = 5 };
 
 static char dir[] = "/tmp/benchd-data-XXXXXX";
@@ -114,9 +106,8 @@ static void expect_failure(const char *from, enum data_split split, const char *
     print_message("# %s: %s\n", row, err.msg);
 }
 
-static void idx_faults(void **state)
+TEST(idx_faults)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct fault fault;
@@ -151,9 +142,8 @@ static void idx_faults(void **state)
     }
 }
 
-static void missing_and_unreadable(void **state)
+TEST(missing_and_unreadable)
 {
-    (void)state;
     struct fault none = {0};
     write_idx(&none, write_file, "");
     remove_file("train-labels-idx1-ubyte");
@@ -175,9 +165,8 @@ static void missing_and_unreadable(void **state)
 }
 
 /* The container damaged, not the content. */
-static void damaged_gzip(void **state)
+TEST(damaged_gzip)
 {
-    (void)state;
     static const struct {
         const char *name;
         int64_t flip;   /* byte, from the end if negative; 0: none */
@@ -226,9 +215,8 @@ static void check_idx_pixels(void)
     }
 }
 
-static void idx_good(void **state)
+TEST(idx_good)
 {
-    (void)state;
     static const struct {
         writer write;
         const char *suffix;
@@ -255,9 +243,8 @@ static void idx_good(void **state)
     }
 }
 
-static void synthetic(void **state)
+TEST(synthetic)
 {
-    (void)state;
     struct dataset *d = NULL, *other = NULL, *test = NULL;
     assert_int_equal(dataset_open("synthetic", DATA_TRAIN, 0, 1, &d, NULL), 0);
     assert_int_equal(dataset_open("synthetic", DATA_TRAIN, 64, 2, &other, NULL), 0);
@@ -288,9 +275,8 @@ static void synthetic(void **state)
 }
 
 /* Every epoch sees every sample once, in an order of its own; strided trainers share it out. */
-static void shuffle(void **state)
+TEST(shuffle)
 {
-    (void)state;
     enum { SIZE = 64, TRAINERS = 4 };
     struct dataset *d = NULL;
     assert_int_equal(dataset_open("synthetic", DATA_TRAIN, SIZE, 1, &d, NULL), 0);
@@ -341,9 +327,8 @@ static void write_cifar(const char *name, off_t n, off_t at, uint8_t value)
     assert_int_equal(fclose(f), 0);
 }
 
-static void cifar10(void **state)
+TEST(cifar10)
 {
-    (void)state;
     _cleanup_(freep) char *from = xasprintf("cifar10:%s", dir);
     struct dataset *d = NULL;
     write_cifar("test_batch.bin", CIFAR_BYTES, 2 * 3073, 10);
@@ -376,9 +361,8 @@ static void cifar10(void **state)
     dataset_free(d);
 }
 
-static int set_up(void **state)
+static int set_up(void)
 {
-    (void)state;
     if (mkdtemp(dir) == NULL) {
         return -1;
     }
@@ -386,9 +370,8 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-    (void)state;
     static const char *const names[] = {"train-images-idx3-ubyte", "train-images-idx3-ubyte.gz",
                                         "train-labels-idx1-ubyte", "train-labels-idx1-ubyte.gz",
                                         "test_batch.bin",          "data_batch_1.bin",
@@ -402,11 +385,7 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(idx_good),     cmocka_unit_test(idx_faults),
-        cmocka_unit_test(damaged_gzip), cmocka_unit_test(missing_and_unreadable),
-        cmocka_unit_test(synthetic),    cmocka_unit_test(shuffle),
-        cmocka_unit_test(cifar10),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    int failed = set_up();
+    failed |= test_run_all(NULL);
+    return failed | tear_down();
 }

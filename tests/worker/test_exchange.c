@@ -1,29 +1,19 @@
 /* The exchange as a whole: gangs of threads on loopback. Sums to the bit, the barrier, and who is
  * named when something is wrong from the start. Dead, stopped and lying processes: test_faults.py. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <netinet/in.h>
 
+#include "tests/test.h"
 #include "base/clock.h"
 #include "exchange_rig.h"
 #include "worker/tensor/bf16.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define WARMUP 2
 #define STEPS 5
 
@@ -176,9 +166,8 @@ static float *alone_bf16(size_t n, uint32_t n_trainers, uint64_t steps)
     return params;
 }
 
-static void equals_one_process(void **state)
+TEST(equals_one_process)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t n;
@@ -233,9 +222,8 @@ static void equals_one_process(void **state)
 }
 
 /* Gradients leave and parameters come while others are not ready yet; bits as of one process. */
-static void overlaps(void **state)
+TEST(overlaps)
 {
-    (void)state;
     enum { PARTS = 5 };
     const size_t n = 100003;
     struct rig rig;
@@ -285,9 +273,8 @@ static void overlaps(void **state)
 }
 
 /* A trainer gives up in the middle of a step; a caller that waits for parameters learns it. */
-static void gives_up_in_a_step(void **state)
+TEST(gives_up_in_a_step)
 {
-    (void)state;
     struct rig rig;
     struct net_addr addrs[2][RIG_MAX];
     struct exchange *x[2];
@@ -315,9 +302,8 @@ static void gives_up_in_a_step(void **state)
 }
 
 /* A trainer gives up just when the step's last parameters have come: nothing overtakes the reason. */
-static void gives_up_as_a_step_ends(void **state)
+TEST(gives_up_as_a_step_ends)
 {
-    (void)state;
     float grad[64] = {0}, params[64] = {0};
     for (int i = 0; i < 100; i++) {
         struct rig rig;
@@ -341,9 +327,8 @@ static void gives_up_as_a_step_ends(void **state)
 }
 
 /* One trainer of two does something wrong: what each of them, and the server, says. */
-static void one_of_two_is_wrong(void **state)
+TEST(one_of_two_is_wrong)
 {
-    (void)state;
     /* clang-format off */
     static const struct {
         const char *name;
@@ -413,9 +398,8 @@ static int connect_to(uint16_t port)
 }
 
 /* A stranger may say what it likes. */
-static void strangers_change_nothing(void **state)
+TEST(strangers_change_nothing)
 {
-    (void)state;
     struct rig rig;
     struct trainer trainers[1] = {0};
     atomic_int at_barrier = 0;
@@ -441,9 +425,8 @@ static void strangers_change_nothing(void **state)
 
 /* A server that closes the connection in the handshake is starting or full: the trainer connects
  * again. */
-static void turned_away_and_back(void **state)
+TEST(turned_away_and_back)
 {
-    (void)state;
     struct rig rig;
     struct trainer trainers[1] = {0};
     atomic_int at_barrier = 0;
@@ -466,9 +449,8 @@ static void turned_away_and_back(void **state)
     rig_done(&rig);
 }
 
-static void a_server_never_comes(void **state)
+TEST(a_server_never_comes)
 {
-    (void)state;
     struct rig rig;
     struct trainer trainers[2] = {0};
     atomic_int at_barrier = 0;
@@ -502,9 +484,8 @@ static void a_server_never_comes(void **state)
     rig_done(&rig);
 }
 
-static void addresses_swapped(void **state)
+TEST(addresses_swapped)
 {
-    (void)state;
     struct rig rig;
     struct trainer trainers[1] = {{.swaps_addresses = true}};
     atomic_int at_barrier = 0;
@@ -520,9 +501,8 @@ static void addresses_swapped(void **state)
     rig_done(&rig);
 }
 
-static void without_peers(void **state)
+TEST(without_peers)
 {
-    (void)state;
     enum { LEN = 1000 };
     float grad[LEN], params[LEN];
     float *want = alone(LEN, 1, STEPS);
@@ -546,9 +526,8 @@ static void without_peers(void **state)
     free(want);
 }
 
-static void addresses(void **state)
+TEST(addresses)
 {
-    (void)state;
     static const struct {
         const char *text;
         int result;
@@ -583,18 +562,5 @@ int main(int argc, char *argv[])
     if (argc > 1) {
         rig_transport = (enum exchange_transport)exchange_transport_from_string(argv[1]);
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_one_process),
-        cmocka_unit_test(overlaps),
-        cmocka_unit_test(gives_up_in_a_step),
-        cmocka_unit_test(gives_up_as_a_step_ends),
-        cmocka_unit_test(one_of_two_is_wrong),
-        cmocka_unit_test(strangers_change_nothing),
-        cmocka_unit_test(turned_away_and_back),
-        cmocka_unit_test(a_server_never_comes),
-        cmocka_unit_test(addresses_swapped),
-        cmocka_unit_test(without_peers),
-        cmocka_unit_test(addresses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run_all(NULL);
 }

@@ -1,19 +1,11 @@
 /* The times of the exchange that results show: a server's and a trainer's phases, with an optimiser
  * that takes its time and a trainer that comes late. Nothing here depends on how fast the machine
  * is: phases are compared with each other and with what the test itself has timed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
+#include "tests/test.h"
 #include "base/clock.h"
 #include "exchange_rig.h"
 
@@ -208,9 +200,8 @@ static void check_trainer(const struct trainer *t, const struct optimiser *o)
 }
 
 /* One slice: the trainer has sent all before the optimiser begins, so its phases do not overlap. */
-static void slow_optimiser_and_late_trainer(void **state)
+TEST(slow_optimiser_and_late_trainer)
 {
-    (void)state;
     struct rig rig;
     struct trainer trainers[N_TRAINERS] = {{.late_ns = 0}, {.late_ns = 15 * MS}};
     struct optimiser o = {.slow_ns = 10 * MS};
@@ -228,9 +219,8 @@ static void slow_optimiser_and_late_trainer(void **state)
 }
 
 /* Parameters come while gradients are still being sent, because those are more than sockets hold. */
-static void sending_and_receiving_overlap(void **state)
+TEST(sending_and_receiving_overlap)
 {
-    (void)state;
     struct rig rig;
     struct trainer trainer = {.late_ns = 0};
     struct optimiser o = {0};
@@ -252,9 +242,8 @@ static void sending_and_receiving_overlap(void **state)
     rig_done(&rig);
 }
 
-static void alone(void **state)
+TEST(alone)
 {
-    (void)state;
     struct optimiser o = {.slow_ns = 2 * MS};
     struct exchange *x;
     struct err err;
@@ -270,14 +259,4 @@ static void alone(void **state)
     assert_false(o.is_wrong);
     assert_int_equal(o.last_step, STEPS);
     x->ops->free(x);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slow_optimiser_and_late_trainer),
-        cmocka_unit_test(sending_and_receiving_overlap),
-        cmocka_unit_test(alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

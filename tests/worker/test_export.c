@@ -1,13 +1,5 @@
 /* `benchworker export` from outside: the files hold what a training with that seed starts from. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/buf.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
@@ -52,9 +44,8 @@ static struct buf contents(const char *name)
     return all;
 }
 
-static void parameters_are_those_of_the_seed(void **state)
+TEST(parameters_are_those_of_the_seed)
 {
-    (void)state;
     run(folder, "0", "2");
     assert_int_equal(child.exit_code, EXIT_OK);
     const struct model_def *def = model_def_find("vgg16-fluid-fc512");
@@ -68,9 +59,8 @@ static void parameters_are_those_of_the_seed(void **state)
     buf_done(&params);
 }
 
-static void batches_are_those_of_train(void **state)
+TEST(batches_are_those_of_train)
 {
-    (void)state;
     static const uint32_t expected_steps[] = {2, 2, 1, 2}; /* 5 samples, then the next epoch */
     run(folder, "4", "2");
     assert_int_equal(child.exit_code, EXIT_OK);
@@ -94,9 +84,8 @@ static void batches_are_those_of_train(void **state)
     buf_done(&labels);
 }
 
-static void the_description_names_every_tensor(void **state)
+TEST(the_description_names_every_tensor)
 {
-    (void)state;
     run(folder, "0", "2");
     struct buf text = contents("export.json");
     size_t n = 0;
@@ -117,9 +106,8 @@ static void the_description_names_every_tensor(void **state)
     buf_done(&text);
 }
 
-static void bad_command_lines(void **state)
+TEST(bad_command_lines)
 {
-    (void)state;
     run("/proc/none", "0", "2");
     assert_int_equal(child.exit_code, EXIT_WORKER_RESOURCE);
     assert_non_null(strstr(child.err, "benchworker export: create directory '/proc/none': "));
@@ -132,18 +120,12 @@ static void bad_command_lines(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_are_those_of_the_seed),
-        cmocka_unit_test(batches_are_those_of_train),
-        cmocka_unit_test(the_description_names_every_tensor),
-        cmocka_unit_test(bad_command_lines),
-    };
     static const char *const files[] = {"params.f32", "x.f32", "labels.u8", "steps.u32",
                                         "export.json"};
     char template[] = "/tmp/test-export-XXXXXX";
     folder = mkdtemp(template);
     program = xasprintf("%s/worker/benchworker", getenv("BENCHD_BUILD_DIR"));
-    int failed = folder == NULL ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = folder == NULL ? 1 : test_run_all(NULL);
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
         _cleanup_(freep) char *path = xasprintf("%s/%s", folder, files[i]);
         (void)unlink(path); /* the folder's removal shows what is left */

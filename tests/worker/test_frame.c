@@ -1,19 +1,8 @@
 /* Frames against the golden bytes (made by peer.py, a second implementation), and every lie. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/test.h"
 #include "worker/comm/crc32c.h"
 #include "worker/comm/frame.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define GOLDEN_RUN "vgg16-pserver-sweep-7k3fq"
 
 /* The bytes of one line of the golden file. */
@@ -54,9 +43,8 @@ static struct auth_key golden_key(const char *name)
     return key;
 }
 
-static void crc(void **state)
+TEST(crc)
 {
-    (void)state;
     static const struct {
         const char *name, *text;
         uint32_t crc;
@@ -103,9 +91,8 @@ static void crc(void **state)
     test_free(data);
 }
 
-static void encode_golden(void **state)
+TEST(encode_golden)
 {
-    (void)state;
     const float values[4] = {1.0f, -2.0f, 0.5f, 0.25f};
     struct auth_key key = golden_key("trainer_key");
     struct frame f = {
@@ -150,9 +137,8 @@ static int feed(struct frame_parser *p, const uint8_t *bytes, size_t len, size_t
     return event;
 }
 
-static void parse_golden_in_any_split(void **state)
+TEST(parse_golden_in_any_split)
 {
-    (void)state;
     static const char *const names[] = {"HELLO",   "PROOF", "HEARTBEAT", "GRADIENT",
                                         "GOODBYE", "OFFER", "TAKEN"};
     struct auth_key key = golden_key("trainer_key");
@@ -195,9 +181,8 @@ struct lie {
     const char *says;
 };
 
-static void lies(void **state)
+TEST(lies)
 {
-    (void)state;
     static const struct lie rows[] = {
         {"honest", {0}, false, false, -1, NULL},
         {"signed with another key", {0}, true, false, -1, "MAC of the header is wrong"},
@@ -279,9 +264,8 @@ static void lies(void **state)
     }
 }
 
-static void only_the_handshake_goes_unsigned(void **state)
+TEST(only_the_handshake_goes_unsigned)
 {
-    (void)state;
     for (int type = 0; type < 16; type++) {
         bool is_handshake = type >= FRAME_HELLO && type <= FRAME_PROOF;
         static const uint32_t sizes[] = {0, 64, 96, 32};
@@ -302,16 +286,4 @@ static void only_the_handshake_goes_unsigned(void **state)
         assert_int_equal(frame_parser_advance(&p, sizeof(bytes), &err),
                          is_handshake ? FRAME_HEADER_DONE : -EPROTO);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(crc),
-        cmocka_unit_test(encode_golden),
-        cmocka_unit_test(parse_golden_in_any_split),
-        cmocka_unit_test(lies),
-        cmocka_unit_test(only_the_handshake_goes_unsigned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

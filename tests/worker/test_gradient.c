@@ -3,7 +3,6 @@
  * ties the fast kernels to ref.c, test_model the fast model to the reference model. */
 #include "worker/model/model_internal.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define TOLERANCE 1e-6 /* of the largest gradient in the array */
 
 /* model.c asks for it; this program is about the reference. */
@@ -92,9 +91,8 @@ static double conv_value(void *ctx)
     return dot(o->y, o->r, o->n_out);
 }
 
-static void conv(void **state)
+TEST(conv)
 {
-    (void)state;
     static const struct conv_shape shapes[] = {{1, 1, 1, 1, 1}, {2, 3, 2, 3, 4}, {3, 2, 3, 2, 2}};
     for (size_t i = 0; i < N_ROWS(shapes); i++) {
         const struct conv_shape *s = &shapes[i];
@@ -120,9 +118,8 @@ static double fc_value(void *ctx)
     return dot(o->y, o->r, o->n_out);
 }
 
-static void fc(void **state)
+TEST(fc)
 {
-    (void)state;
     enum { N = 3, C = 4, K = 5 };
     struct op o = {.n = N, .c = C, .k = K, .n_out = N * K, .x = seeded(N * C, 1)};
     o.w = seeded(K * C, 2), o.b = seeded(K, 3), o.y = seeded(N * K, 4), o.r = seeded(N * K, 5);
@@ -152,9 +149,8 @@ static double bn_value(void *ctx) /* w: gamma, b: beta */
     return dot(o->y, o->r, o->n_out);
 }
 
-static void bn_relu_dropout(void **state)
+TEST(bn_relu_dropout)
 {
-    (void)state;
     static const struct {
         struct bn_shape shape;
         bool pools;
@@ -198,9 +194,8 @@ static double pool_value(void *ctx)
     return dot(o->y, o->r, o->n_out);
 }
 
-static void pool(void **state)
+TEST(pool)
 {
-    (void)state;
     enum { N = 2, H = 4, W = 6, C = 3, NX = N * H * W * C };
     struct op o = {.pool = {N, H, W, C}, .n_out = NX / 4, .x = seeded(NX, 1)};
     o.y = seeded(NX / 4, 2), o.r = seeded(NX / 4, 3);
@@ -218,9 +213,8 @@ static double softmax_value(void *ctx)
     return ref.softmax_xent(o->n, o->k, o->x, o->labels, o->y, &right);
 }
 
-static void softmax(void **state)
+TEST(softmax)
 {
-    (void)state;
     enum { N = 3, K = 10 };
     static const uint8_t labels[N] = {9, 0, 4};
     struct op o = {.n = N, .k = K, .labels = labels, .x = seeded(N * K, 1), .y = seeded(N * K, 2)};
@@ -259,9 +253,8 @@ static double chain_value(void *ctx)
     return model_forward(c->m, c->x, c->labels, 5, (struct model_key){.step = 3, .trainer = 1});
 }
 
-static void network(void **state)
+static void check_network(bool dropout)
 {
-    bool dropout = *state != NULL;
     static const uint8_t labels[5] = {0, 3, 1, 2, 3};
     struct model_params params = {
         .def = &small, .batch = 6, .threads = 1, .seed = 11, .dropout = dropout};
@@ -288,18 +281,18 @@ static void network(void **state)
     free(noise);
 }
 
+TEST(network)
+{
+    check_network(false);
+}
+
+TEST(network_with_dropout)
+{
+    check_network(true);
+}
+
 int main(void)
 {
-    static char with_dropout[] = "dropout";
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conv),
-        cmocka_unit_test(fc),
-        cmocka_unit_test(bn_relu_dropout),
-        cmocka_unit_test(pool),
-        cmocka_unit_test(softmax),
-        {.name = "network", .test_func = network},
-        {.name = "network with dropout", .test_func = network, .initial_state = with_dropout},
-    };
     kernels_init_ref(&ref);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run_all(NULL);
 }

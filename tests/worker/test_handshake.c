@@ -1,23 +1,12 @@
 /* The handshake against the golden bytes, and everybody who must be turned away. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/test.h"
 #include "core/exchange_mode.h"
 #include "worker/comm/handshake.h"
 #include "exchange/slices.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static struct handshake golden_side(enum role role)
 {
@@ -57,9 +46,8 @@ static void assert_golden(const char *name, size_t skip, const void *got, size_t
     assert_true(found);
 }
 
-static void golden_handshake(void **state)
+TEST(golden_handshake)
 {
-    (void)state;
     struct handshake t = golden_side(ROLE_TRAINER), s = golden_side(ROLE_PSERVER);
     uint8_t hello[HANDSHAKE_HELLO_SIZE], challenge[HANDSHAKE_CHALLENGE_SIZE];
     uint8_t proof[HANDSHAKE_PROOF_SIZE];
@@ -120,9 +108,8 @@ static void change_sender(struct frame_id *id, enum change change)
     id->index += change == NEW_INDEX;
 }
 
-static void turned_away(void **state)
+TEST(turned_away)
 {
-    (void)state;
     static const struct {
         const char *name;
         enum change change;
@@ -180,18 +167,16 @@ static void turned_away(void **state)
 }
 
 /* A key for one direction is no key for the other: nothing can be reflected. */
-static void keys_differ(void **state)
+TEST(keys_differ)
 {
-    (void)state;
     struct handshake t = golden_side(ROLE_TRAINER);
     struct handshake_keys k;
     handshake_keys(&t, &k);
     assert_memory_not_equal(&k.from_trainer, &k.from_server, sizeof(k.from_server));
 }
 
-static void secret_files(void **state)
+TEST(secret_files)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t size;
@@ -231,15 +216,4 @@ static void secret_files(void **state)
     assert_int_equal(auth_secret_from_file(path, got, &err), -ENOENT);
     assert_int_equal(auth_secret_from_fd(987, got, &err), -EBADF);
     assert_int_equal(rmdir(dir), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_handshake),
-        cmocka_unit_test(turned_away),
-        cmocka_unit_test(keys_differ),
-        cmocka_unit_test(secret_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,9 @@
 /* Every kernel of every instruction set that this CPU has against ref.c, over odd and real shapes,
  * with guard bands around all outputs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "guard.h"
 #include "worker/kernels/kernels.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define TOLERANCE 4e-6 /* of the largest element; sums of up to 9*512 products */
 
 static struct kernels ref, best;
@@ -140,9 +131,8 @@ static const struct {
 /* An image's input gradient has the same bits in a batch that fills the lanes and in one that does
  * not, which goes another way; but for tile registers, which add a left operand's parts in another
  * order than a right one's. */
-static void pair_ways_agree(void **state)
+TEST(pair_ways_agree)
 {
-    (void)state;
     struct conv_shape full = {.n = 32, .c = 64, .k = 96, .h = 2, .w = 2}, few = full;
     few.n = 5;
     size_t nx = (size_t)full.n * full.c * 4, ny = (size_t)full.n * full.k * 4, nw = 9 * 64 * 96;
@@ -166,9 +156,8 @@ static void pair_ways_agree(void **state)
 }
 
 /* A model's scratch is planned for its largest batch and used with smaller ones. */
-static void scratch_grows(void **state)
+TEST(scratch_grows)
 {
-    (void)state;
     for (size_t i = 0; i < N_ROWS(conv_rows); i++) {
         for (unsigned threads = 1; threads < 4; threads++) {
             struct conv_shape s = conv_rows[i].shape;
@@ -186,10 +175,9 @@ static void scratch_grows(void **state)
     }
 }
 
-static void conv(void **state)
+TEST(conv)
 {
     struct thread_pool *threads = NULL;
-    (void)state;
     assert_int_equal(thread_pool_new(3, &threads, NULL), 0);
     for (size_t i = 0; i < N_ROWS(conv_rows); i++) {
         conv_row(conv_rows[i].name, &conv_rows[i].shape, NULL);
@@ -198,9 +186,8 @@ static void conv(void **state)
     thread_pool_free(threads);
 }
 
-static void fc(void **state)
+TEST(fc)
 {
-    (void)state;
     static const struct {
         const char *name;
         uint32_t n, c, k;
@@ -344,7 +331,7 @@ static void bn_row(const char *row, const struct bn_shape *s, const struct dropo
     bn_free(&b);
 }
 
-static void bn(void **state)
+TEST(bn)
 {
     /* clang-format off */
     static const struct {
@@ -361,7 +348,6 @@ static void bn(void **state)
     /* clang-format on */
     struct dropout_mask mask = {.key = {.seed = 3, .stream = 4}, .below = 19661};
     struct thread_pool *threads = NULL;
-    (void)state;
     assert_int_equal(thread_pool_new(2, &threads, NULL), 0);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         bn_row(rows[i].name, &rows[i].shape, NULL, NULL);
@@ -399,7 +385,7 @@ static void bn_pool_row(const char *row, const struct bn_shape *s)
     bn_free(&b);
 }
 
-static void bn_pool(void **state)
+TEST(bn_pool)
 {
     /* clang-format off */
     static const struct {
@@ -410,15 +396,13 @@ static void bn_pool(void **state)
         {"conv1", {5, 32, 32, 64}}, {"past the caches", {17, 32, 32, 64}},
     };
     /* clang-format on */
-    (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         bn_pool_row(rows[i].name, &rows[i].shape);
     }
 }
 
-static void dropout(void **state)
+TEST(dropout)
 {
-    (void)state;
     static const size_t sizes[] = {1, 15, 16, 63, 64, 65, 128, 200, 1000};
     struct dropout_mask mask = {.key = {.seed = 3, .stream = 4}, .below = 19661};
     for (size_t i = 0; i < N_ROWS(sizes); i++) {
@@ -436,9 +420,8 @@ static void dropout(void **state)
 }
 
 /* An element is dropped if its 16 bits are below the limit, not if they equal it. */
-static void dropout_limit(void **state)
+TEST(dropout_limit)
 {
-    (void)state;
     struct dropout_mask mask = {.key = {.seed = 3, .stream = 4}};
     uint32_t words[RNG_TILE];
     rng_tile(mask.key, 0, words);
@@ -461,9 +444,8 @@ static void check_share(double rate, const char *what, double got, double expect
     }
 }
 
-static void dropout_keeps_its_rate(void **state)
+TEST(dropout_keeps_its_rate)
 {
-    (void)state;
     static const double rates[] = {0.3, 0.4, 0.5};
     enum { N = 1000003 };
     float *x = guarded_new(N, 1);
@@ -488,9 +470,8 @@ static void dropout_keeps_its_rate(void **state)
     guarded_free(x, N, "x");
 }
 
-static void pool(void **state)
+TEST(pool)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct pool_shape shape;
@@ -517,9 +498,8 @@ static void pool(void **state)
     }
 }
 
-static void softmax(void **state)
+TEST(softmax)
 {
-    (void)state;
     enum { N = 3, K = 4 };
     static const float logits[N * K] = {1, 2, 3, 4, 500, 0, 0, 0, -1, -1, -1, -1};
     static const uint8_t labels[N] = {3, 1, 3};
@@ -544,24 +524,11 @@ static void softmax(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conv),
-        cmocka_unit_test(pair_ways_agree),
-        cmocka_unit_test(scratch_grows),
-        cmocka_unit_test(fc),
-        cmocka_unit_test(bn),
-        cmocka_unit_test(bn_pool),
-        cmocka_unit_test(dropout),
-        cmocka_unit_test(dropout_limit),
-        cmocka_unit_test(pool),
-        cmocka_unit_test(dropout_keeps_its_rate),
-        cmocka_unit_test(softmax),
-    };
     const char *isa = argc == 2 ? argv[1] : "baseline";
     kernels_init_ref(&ref);
     if (kernels_init_isa(&best, isa) < 0) {
         printf("1..0 # SKIP this CPU has no %s\n", isa);
         return 0;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run_all(NULL);
 }

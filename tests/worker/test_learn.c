@@ -1,17 +1,11 @@
 /* Real data, the shipped network: a short training must learn. Without dropout, since with it the
  * first hundred steps hardly do (docs/training-fashion-mnist.md has the long run as published).
  * Fashion-MNIST is where Debian's dataset-fashion-mnist puts it; without it the test is skipped. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 
+#include "tests/test.h"
 #include "worker/train.h"
 
 #define DATA_DIR "/usr/share/datasets/fashion-mnist"
@@ -53,9 +47,8 @@ static double mean(const double *x, uint64_t n)
     return sum / (double)n;
 }
 
-static void short_training_learns(void **state)
+TEST(short_training_learns)
 {
-    (void)state;
     struct history h = {0};
     struct dataset *data = NULL;
     struct err err = {0};
@@ -88,10 +81,9 @@ static void short_training_learns(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(short_training_learns)};
     if (access(DATA_DIR, F_OK) != 0) {
         printf("1..0 # SKIP no %s (Debian package dataset-fashion-mnist)\n", DATA_DIR);
         return 0;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run_all(NULL);
 }

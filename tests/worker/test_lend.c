@@ -1,27 +1,18 @@
 /* Memory of trainers and servers of one host: where slices are, the same bits as over TCP in every mode, gangs in which
  * only some pairs lend, and what is said about it. Faults and lies: test_exchange.c and test_ps_single.c with
  * SharedMemory, test_faults.py. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "tests/test.h"
 #include "base/clock.h"
 #include "raw_trainer.h"
 #include "worker/comm/lend.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define N 300007
 #define STEPS 3
 
@@ -49,9 +40,8 @@ static void check_server(const struct lend_plan *p, uint32_t server, uint64_t n_
     free(taken);
 }
 
-static void slices_do_not_overlap(void **state)
+TEST(slices_do_not_overlap)
 {
-    (void)state;
     static const struct {
         size_t n, max_bytes;
         uint32_t n_servers;
@@ -178,9 +168,8 @@ static void gang_end(struct gang *g)
 }
 
 /* Every mode that has the same bits in every run, alone too where the order of arrival would count. */
-static void the_same_bits(void **state)
+TEST(the_same_bits)
 {
-    (void)state;
     static const struct {
         uint32_t n_servers, n_trainers;
         struct exchange_mode mode;
@@ -257,9 +246,8 @@ static void *spoil(void *arg)
     return NULL;
 }
 
-static void gradients_are_free_when_parameters_came(void **state)
+TEST(gradients_are_free_when_parameters_came)
 {
-    (void)state;
     static const struct exchange_mode modes[] = {
         {0},
         {.kind = EXCHANGE_ASYNC},
@@ -289,9 +277,8 @@ static void gradients_are_free_when_parameters_came(void **state)
 }
 
 /* Any trainer of three may be the one that sends payloads: the sum does not show it. */
-static void some_pairs_lend(void **state)
+TEST(some_pairs_lend)
 {
-    (void)state;
     float *want = calloc(N, sizeof(float));
     for (int wire = 0; wire < EXCHANGE_WIRE_COUNT; wire++) {
         for (uint32_t mask = 0; mask < 8; mask++) {
@@ -334,9 +321,8 @@ static int take_name(const struct rig *rig, uint32_t name)
 }
 
 /* Names: servers first. Who cannot be asked, or cannot lend, is left with TCP, and says why; others lend. */
-static void one_pair_has_no_common_memory(void **state)
+TEST(one_pair_has_no_common_memory)
 {
-    (void)state;
     static const struct {
         uint32_t taken; /* a name, of 2 servers and 2 trainers */
         enum exchange_transport server;
@@ -386,9 +372,8 @@ static void one_pair_has_no_common_memory(void **state)
 }
 
 /* No memory for a segment: TCP, with the reason. */
-static void without_memory_it_is_tcp(void **state)
+TEST(without_memory_it_is_tcp)
 {
-    (void)state;
     struct rlimit before, none;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     none = before;
@@ -415,9 +400,8 @@ static void without_memory_it_is_tcp(void **state)
 }
 
 /* An emulated trainer's parameters: over TCP they stay as they came, and here nothing is read, and nothing written. */
-static void what_nobody_reads_is_not_copied(void **state)
+TEST(what_nobody_reads_is_not_copied)
 {
-    (void)state;
     float *want = calloc(N, sizeof(float));
     rig_init_params(want, N);
     for (int wire = 0; wire < EXCHANGE_WIRE_COUNT; wire++) {
@@ -441,9 +425,8 @@ static void what_nobody_reads_is_not_copied(void **state)
 }
 
 /* Whoever insists on shared memory ends, with the reason and exit code 13. */
-static void insisting(void **state)
+TEST(insisting)
 {
-    (void)state;
     struct gang g;
     gang_init(&g, 1, 1, EXCHANGE_TRANSPORT_SHARED_MEMORY);
     g.rig.transport = EXCHANGE_TRANSPORT_TCP;
@@ -569,9 +552,8 @@ static void leaves_after_an_offer(struct raw_trainer *t)
     offer(t);
 }
 
-static void lies_are_named(void **state)
+TEST(lies_are_named)
 {
-    (void)state;
     static const struct {
         const char *name;
         bool lends;
@@ -615,20 +597,4 @@ static void lies_are_named(void **state)
         assert_non_null(strstr(rig.servers[0].err.msg, rows[i].says));
         rig_done(&rig);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slices_do_not_overlap),
-        cmocka_unit_test(the_same_bits),
-        cmocka_unit_test(some_pairs_lend),
-        cmocka_unit_test(one_pair_has_no_common_memory),
-        cmocka_unit_test(without_memory_it_is_tcp),
-        cmocka_unit_test(insisting),
-        cmocka_unit_test(lies_are_named),
-        cmocka_unit_test(what_nobody_reads_is_not_copied),
-        cmocka_unit_test(gradients_are_free_when_parameters_came),
-    };
-    return cmocka_run_group_tests_name("worker/lend", tests, NULL, NULL);
 }

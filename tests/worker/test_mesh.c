@@ -1,19 +1,10 @@
 /* All-reduce over TCP and, with the argument SharedMemory, through shared memory, with ranks as threads on loopback: sums in
  * every way, the same bits for all and over both, and who is named when a rank leaves, lies or does not belong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "tests/test.h"
 #include "base/mem.h"
 #include "worker/comm/mesh.h"
 #include "worker/comm/shm_pass.h"
@@ -280,9 +271,8 @@ static void check_sums(struct gang *g)
     gang_done(g);
 }
 
-static void every_way_sums(void **state)
+TEST(every_way_sums)
 {
-    (void)state;
     static const struct {
         uint32_t n_ranks;
         size_t n;
@@ -316,9 +306,8 @@ static void every_way_sums(void **state)
 }
 
 /* The same ranks and size: the same bits in every run, and in place or not. */
-static void bits_repeat(void **state)
+TEST(bits_repeat)
 {
-    (void)state;
     float *first = NULL;
     for (int again = 0; again < 3; again++) {
         struct gang g;
@@ -357,9 +346,8 @@ static float *bits_of(uint32_t n_ranks, size_t n, enum collective_algorithm algo
 }
 
 /* Over TCP, by slots and in place: the order of the additions is that of the plan. */
-static void the_same_bits_over_both(void **state)
+TEST(the_same_bits_over_both)
 {
-    (void)state;
     static const struct {
         uint32_t n_ranks;
         size_t n;
@@ -390,9 +378,8 @@ static void the_same_bits_over_both(void **state)
 }
 
 /* One rank cannot listen for those who ask for its memory: all take TCP, or none goes on. */
-static void all_or_none_share(void **state)
+TEST(all_or_none_share)
 {
-    (void)state;
     static const enum exchange_transport asked[] = {EXCHANGE_TRANSPORT_AUTO,
                                                     EXCHANGE_TRANSPORT_SHARED_MEMORY};
     for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
@@ -434,9 +421,8 @@ static void check_blame(const struct gang *g, uint32_t but, int code, const char
     }
 }
 
-static void one_that_leaves_is_named(void **state)
+TEST(one_that_leaves_is_named)
 {
-    (void)state;
     struct gang g;
     gang_init(&g, 5, 1000, COLLECTIVE_AUTO);
     g.ranks[2].leaves = true;
@@ -452,9 +438,8 @@ static void one_that_leaves_is_named(void **state)
 }
 
 /* Its goodbye was read between two calls. */
-static void one_that_finishes_early_is_named(void **state)
+TEST(one_that_finishes_early_is_named)
 {
-    (void)state;
     for (uint32_t n_ranks = 2; n_ranks <= 3; n_ranks++) {
         struct gang g;
         gang_init(&g, n_ranks, 1000, COLLECTIVE_AUTO);
@@ -474,9 +459,8 @@ static void one_that_finishes_early_is_named(void **state)
     }
 }
 
-static void numbers_of_another_call_are_refused(void **state)
+TEST(numbers_of_another_call_are_refused)
 {
-    (void)state;
     struct gang g;
     gang_init(&g, 2, 1000, COLLECTIVE_AUTO);
     g.ranks[1].is_ahead = true;
@@ -490,9 +474,8 @@ static void numbers_of_another_call_are_refused(void **state)
 
 /* In the first call already, also where the parts that are sent at a time are as long, and where the lengths
  * go different ways. */
-static void other_lengths_are_refused(void **state)
+TEST(other_lengths_are_refused)
 {
-    (void)state;
     static const struct {
         uint32_t n_ranks;
         size_t n, other;
@@ -524,9 +507,8 @@ static void other_lengths_are_refused(void **state)
 }
 
 /* It has nothing more to do with the others, whose last steps with it are empty. */
-static void one_that_has_finished_is_not_blamed(void **state)
+TEST(one_that_has_finished_is_not_blamed)
 {
-    (void)state;
     struct gang g;
     gang_init(&g, 4, 1, COLLECTIVE_RING);
     g.transport = EXCHANGE_TRANSPORT_TCP;
@@ -535,9 +517,8 @@ static void one_that_has_finished_is_not_blamed(void **state)
 }
 
 /* Who waits for nobody must look at the connections all the same. */
-static void a_call_in_place_ends_with_a_beat(void **state)
+TEST(a_call_in_place_ends_with_a_beat)
 {
-    (void)state;
     struct gang g;
     gang_init(&g, 2, 300001, COLLECTIVE_AUTO);
     g.transport = EXCHANGE_TRANSPORT_SHARED_MEMORY;
@@ -552,9 +533,8 @@ static void a_call_in_place_ends_with_a_beat(void **state)
 }
 
 /* More than tables hold. */
-static void too_many_ranks_are_refused(void **state)
+TEST(too_many_ranks_are_refused)
 {
-    (void)state;
     static const struct {
         uint32_t index, n_ranks;
     } rows[] = {{0, 0}, {0, COLLECTIVE_RANKS_MAX + 1}, {3, 3}};
@@ -578,9 +558,8 @@ static void too_many_ranks_are_refused(void **state)
 }
 
 /* They would stand before everything that tells whether that rank lives. */
-static void numbers_beside_shared_memory_are_refused(void **state)
+TEST(numbers_beside_shared_memory_are_refused)
 {
-    (void)state;
     struct gang g;
     gang_init(&g, 2, 1000, COLLECTIVE_AUTO);
     g.transport = EXCHANGE_TRANSPORT_SHARED_MEMORY;
@@ -592,9 +571,8 @@ static void numbers_beside_shared_memory_are_refused(void **state)
     gang_done(&g);
 }
 
-static void other_settings_end_it(void **state)
+TEST(other_settings_end_it)
 {
-    (void)state;
     struct gang g;
     gang_init(&g, 2, 10, COLLECTIVE_AUTO);
     g.ranks[1].has_other_digest = true;
@@ -606,9 +584,8 @@ static void other_settings_end_it(void **state)
 }
 
 /* It knows no secret, or belongs to another attempt: the others wait for the right one. */
-static void strangers_are_not_named(void **state)
+TEST(strangers_are_not_named)
 {
-    (void)state;
     for (int how = 0; how < 2; how++) {
         struct gang g;
         const char *seen = NULL;
@@ -631,9 +608,8 @@ static void strangers_are_not_named(void **state)
 }
 
 /* Its peers have given it up meanwhile. */
-static void one_that_was_stopped_at_first_names_itself(void **state)
+TEST(one_that_was_stopped_at_first_names_itself)
 {
-    (void)state;
     struct gang g;
     gang_init(&g, 2, 1, COLLECTIVE_AUTO);
     g.is_stopped_at_first = true;
@@ -650,22 +626,5 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "SharedMemory") == 0) {
         transport_asked = EXCHANGE_TRANSPORT_SHARED_MEMORY;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_way_sums),
-        cmocka_unit_test(bits_repeat),
-        cmocka_unit_test(the_same_bits_over_both),
-        cmocka_unit_test(all_or_none_share),
-        cmocka_unit_test(one_that_leaves_is_named),
-        cmocka_unit_test(one_that_was_stopped_at_first_names_itself),
-        cmocka_unit_test(one_that_finishes_early_is_named),
-        cmocka_unit_test(numbers_of_another_call_are_refused),
-        cmocka_unit_test(other_lengths_are_refused),
-        cmocka_unit_test(one_that_has_finished_is_not_blamed),
-        cmocka_unit_test(a_call_in_place_ends_with_a_beat),
-        cmocka_unit_test(too_many_ranks_are_refused),
-        cmocka_unit_test(numbers_beside_shared_memory_are_refused),
-        cmocka_unit_test(other_settings_end_it),
-        cmocka_unit_test(strangers_are_not_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run_all(NULL);
 }

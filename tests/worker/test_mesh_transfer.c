@@ -1,21 +1,13 @@
 /* What a step over TCP sends while others send to it. Rank 1 of two is real; the test is rank 0, at the other end of a
  * socket pair, which holds less than a message. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <linux/sockios.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "tests/test.h"
 #include "base/clock.h"
 #include "worker/comm/mesh.h"
 
@@ -165,9 +157,8 @@ static void send_message(struct rig *r, float x)
 }
 
 /* Rank 0 reads nothing until all that it sends has come. */
-static void what_is_doubled_leaves_before_it_changes(void **state)
+TEST(what_is_doubled_leaves_before_it_changes)
 {
-    (void)state;
     struct rig *r = rig_new();
     send_message(r, 0.5f);
     read_frame(r);
@@ -175,12 +166,4 @@ static void what_is_doubled_leaves_before_it_changes(void **state)
         assert_true(r->seen.numbers[i] == (float)(i % 1000));
     }
     rig_free(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_doubled_leaves_before_it_changes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,10 @@
 /* The shipped network's shape and start, and what every network must do, on a small one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "guard.h"
 #include "worker/model/adam.h"
 #include "worker/model/model_internal.h"
 #include "worker/tensor/accumulate.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define VGG "vgg16-fluid-fc512"
 
 static const struct layer_def small_layers[] = {
@@ -46,9 +36,8 @@ static struct model *new_model(const struct model_def *def, uint32_t batch, uint
     return m;
 }
 
-static void shape(void **state)
+TEST(shape)
 {
-    (void)state;
     const struct model_def *def = model_def_find(VGG);
     assert_non_null(def);
     assert_null(model_def_find("vgg16"));
@@ -89,9 +78,8 @@ static void assert_all(const float *x, size_t n, float value)
     }
 }
 
-static void initial_values(void **state)
+TEST(initial_values)
 {
-    (void)state;
     double before = 0; /* the first weight of the layer before, in its deviations */
     struct model *m = new_model(model_def_find(VGG), 1, 7, true);
     for (uint32_t i = 0; i < m->def->n_layers; i++) {
@@ -141,9 +129,8 @@ static double train(struct model *m, uint32_t n, int steps)
 }
 
 /* The second model of a row may have more threads: they change no bit. */
-static void same_seed_same_bits(void **state)
+TEST(same_seed_same_bits)
 {
-    (void)state;
     static const struct {
         const char *name;
         const struct model_def *def;
@@ -174,9 +161,8 @@ static void same_seed_same_bits(void **state)
 }
 
 /* A short last batch gives what a model made for that size gives. */
-static void short_batch(void **state)
+TEST(short_batch)
 {
-    (void)state;
     struct model *large = new_model(&small, BATCH, 5, true), *exact = new_model(&small, 3, 5, true);
     double a = train(large, 3, 3), b = train(exact, 3, 3);
     assert_memory_equal(&a, &b, sizeof(a));
@@ -185,9 +171,8 @@ static void short_batch(void **state)
     model_free(exact);
 }
 
-static void best_equals_reference(void **state)
+TEST(best_equals_reference)
 {
-    (void)state;
     struct model_params params = {
         .def = &small, .batch = BATCH, .threads = 1, .seed = 3, .dropout = true};
     struct kernels ref;
@@ -216,9 +201,8 @@ static bool is_kept(const struct layer *l, size_t i)
 }
 
 /* Layers keep the bits of their training's output, and inference leaves them alone. */
-static void kept_bits(void **state)
+TEST(kept_bits)
 {
-    (void)state;
     struct model *m = new_model(&small, BATCH, 3, true);
     const struct layer *l = &m->layers[0], *fc = &m->layers[6];
     size_t words = (size_t)BATCH * 8 * 8 * KEPT_WORDS(16);
@@ -240,9 +224,8 @@ static void kept_bits(void **state)
 }
 
 /* Fluid's convention: running = .9 * running + .1 * batch, from 0 and 1, biased variance. */
-static void running_statistics(void **state)
+TEST(running_statistics)
 {
-    (void)state;
     struct model *m = new_model(&small, BATCH, 3, true);
     const struct layer *l = &m->layers[0];
     (void)model_forward(m, pixels, labels, BATCH, (struct model_key){0});
@@ -265,9 +248,8 @@ static void running_statistics(void **state)
 }
 
 /* Inference: out = relu(y * scale + shift), by the running statistics, times what dropout keeps. */
-static void inference(void **state)
+TEST(inference)
 {
-    (void)state;
     for (int dropout = 0; dropout < 2; dropout++) {
         struct model *m = new_model(&small, BATCH, 3, dropout != 0);
         const struct layer *l = &m->layers[0];
@@ -290,9 +272,8 @@ static void inference(void **state)
 }
 
 /* A channel of the input that is 0 everywhere is the only one whose weights have no gradient. */
-static void input_channels(void **state)
+TEST(input_channels)
 {
-    (void)state;
     enum { HW = 8 * 8, K = 16 };
     for (size_t empty = 0; empty < 3; empty++) {
         static float x[BATCH * SMALL_FLOATS];
@@ -313,9 +294,8 @@ static void input_channels(void **state)
 }
 
 /* Learns eight random images by heart, and knows them by its running statistics too. */
-static void learns(void **state)
+TEST(learns)
 {
-    (void)state;
     struct model *m = new_model(&small, BATCH, 3, true);
     struct model *plain = new_model(&small, BATCH, 3, false);
     double first = train(m, BATCH, 1), last = train(m, BATCH, 300);
@@ -334,9 +314,8 @@ static void learns(void **state)
 }
 
 /* Masks: the same for the same (step, trainer), others for others; inference has none. */
-static void dropout_keys(void **state)
+TEST(dropout_keys)
 {
-    (void)state;
     struct model *m = new_model(&small, BATCH, 3, true);
     static const struct model_key keys[] = {{0, 0}, {0, 0}, {1, 0}, {0, 1}, {1, 1}};
     double loss[N_ROWS(keys)];
@@ -355,9 +334,8 @@ static void dropout_keys(void **state)
 }
 
 /* Three micro-batches with their own statistics, summed in order: what trainers and a server do. */
-static void micro_batches(void **state)
+TEST(micro_batches)
 {
-    (void)state;
     struct model *m = new_model(&small, BATCH, 3, true), *n = new_model(&small, BATCH, 3, true);
     size_t n_params = model_n_params(m);
     float *sum = guarded_new(n_params, 1), *mean = guarded_new(n_params, 2);
@@ -419,9 +397,8 @@ static void on_ready(void *ctx, size_t offset)
     x->n_ready++;
 }
 
-static void hooks(void **state)
+TEST(hooks)
 {
-    (void)state;
     static const struct model_key key = {.step = 1};
     struct model *plain = new_model(&small, BATCH, 3, true), *m = new_model(&small, BATCH, 3, true);
     const size_t n = model_n_params(m);
@@ -449,9 +426,8 @@ static void hooks(void **state)
     model_free(plain);
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
-    (void)state;
     struct model_params params = {.def = model_def_find(VGG), .batch = UINT32_MAX, .threads = 1};
     struct model *m = NULL;
     struct err err;
@@ -468,14 +444,5 @@ static void no_memory(void **state)
 int main(void)
 {
     rng_uniform((struct rng_key){.seed = 1, .stream = 1}, pixels, N_ROWS(pixels));
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shape),          cmocka_unit_test(initial_values),
-        cmocka_unit_test(short_batch),    cmocka_unit_test(best_equals_reference),
-        cmocka_unit_test(learns),         cmocka_unit_test(running_statistics),
-        cmocka_unit_test(dropout_keys),   cmocka_unit_test(micro_batches),
-        cmocka_unit_test(no_memory),      cmocka_unit_test(same_seed_same_bits),
-        cmocka_unit_test(kept_bits),      cmocka_unit_test(inference),
-        cmocka_unit_test(input_channels), cmocka_unit_test(hooks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run_all(NULL);
 }

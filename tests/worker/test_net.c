@@ -1,23 +1,15 @@
 /* Dialling: an address that never answers, and a name that moves meanwhile. The time is the test's;
  * look-up and connect are the test's own where the network would have to be at fault. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tests/test.h"
 #include "worker/comm/net.h"
 
 #define S INT64_C(1000000000)
@@ -106,9 +98,8 @@ static void begin(struct dial *d, uint16_t first, uint16_t second)
     dial_init(d, &addr);
 }
 
-static void name_moves(void **state)
+TEST(name_moves)
 {
-    (void)state;
     struct dial d;
     uint16_t port;
     int listener = listen_at(&port);
@@ -131,9 +122,8 @@ static void name_moves(void **state)
 }
 
 /* Each address has its time. */
-static void second_address(void **state)
+TEST(second_address)
 {
-    (void)state;
     struct dial d;
     uint16_t port;
     int listener = listen_at(&port);
@@ -158,9 +148,8 @@ static void second_address(void **state)
 }
 
 /* Without a descriptor for the connection that waits, a listener is not polled for a while. */
-static void a_listener_rests_without_descriptors(void **state)
+TEST(a_listener_rests_without_descriptors)
 {
-    (void)state;
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof(in);
     struct net_listener l = {.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)};
@@ -187,14 +176,4 @@ static void a_listener_rests_without_descriptors(void **state)
     assert_int_equal(net_accept(&l, 5 * S + NET_REST_NS, &err), -EAGAIN);
     assert_int_equal(net_listener_poll(&l, 5 * S + NET_REST_NS), l.fd);
     assert_int_equal(close(fd) | close(client) | close(l.fd), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(name_moves),
-        cmocka_unit_test(second_address),
-        cmocka_unit_test(a_listener_rests_without_descriptors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

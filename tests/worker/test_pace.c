@@ -1,28 +1,17 @@
 /* The schedule of an emulated trainer: a trace as text, the jitter of a step, when a layer ends. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdbool.h>
-#include <string.h>
 
+#include "tests/test.h"
 #include "core/emulation.h"
 #include "network/def.h"
 #include "worker/pace.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* conv1_1: 3*3*1*2 + 3*2 floats; fc1: 4*4*2/4 * 5 + 5 floats. */
 static const struct layer_def layers[] = {{LAYER_CONV, 2, 0}, {LAYER_POOL, 0, 0}, {LAYER_FC, 5, 0}};
 static const struct model_def tiny = {"tiny", 1, 4, 4, layers, N_ROWS(layers)};
 
-static void times_have_their_layers(void **state)
+TEST(times_have_their_layers)
 {
-    (void)state;
     struct pace p;
     struct err err = {0};
     assert_int_equal(pace_read(&tiny, "fc1=5:6,conv1_1=1:2", &p, &err), 0);
@@ -39,9 +28,8 @@ static void times_have_their_layers(void **state)
     pace_done(&p);
 }
 
-static void wrong_texts(void **state)
+TEST(wrong_texts)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } rows[] = {
@@ -67,9 +55,8 @@ static void wrong_texts(void **state)
     }
 }
 
-static void a_layer_ends(void **state)
+TEST(a_layer_ends)
 {
-    (void)state;
     enum { MS = 1000000 };
     static const struct {
         const char *name;
@@ -91,9 +78,8 @@ static void a_layer_ends(void **state)
     }
 }
 
-static void jitter_is_of_the_seed(void **state)
+TEST(jitter_is_of_the_seed)
 {
-    (void)state;
     double sum = 0, squares = 0, least = 2, most = 0;
     enum { N = 20000 };
     for (uint32_t i = 0; i < N; i++) {
@@ -115,16 +101,4 @@ static void jitter_is_of_the_seed(void **state)
     for (uint32_t i = 0; i < N; i++) {
         assert_true(pace_factor(1, i, 0, EMULATED_JITTER_MAX) >= 0.0999);
     }
-}
-
-int main(void)
-{
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_have_their_layers),
-        cmocka_unit_test(wrong_texts),
-        cmocka_unit_test(a_layer_ends),
-        cmocka_unit_test(jitter_is_of_the_seed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,8 @@
 /* product_tiles by tile registers against sums in double: worker/kernels/product_amx.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "guard.h"
 #include "worker/kernels/product.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define MOST_ROWS 70
 
 struct arrays {
@@ -78,9 +69,8 @@ static void check(const struct arrays *d, const float *init, size_t init_row, do
     }
 }
 
-static void sums(void **state)
+TEST(sums)
 {
-    (void)state;
     static const size_t rows[] = {1, 16, 31, 32, 33, 64, MOST_ROWS}, panels[] = {1, 2, 16, 17, 33};
     for (size_t i = 0; i < N_ROWS(rows) * N_ROWS(panels); i++) {
         struct arrays d = arrays_new(rows[i % N_ROWS(rows)], panels[i / N_ROWS(rows)]);
@@ -104,9 +94,8 @@ static void sums(void **state)
 }
 
 /* Whatever plane comes first, the bits are the same. */
-static void planes_go_round(void **state)
+TEST(planes_go_round)
 {
-    (void)state;
     enum { PLANES = 5, PANELS = 2, ROWS = 40 };
     struct arrays d = arrays_new(ROWS, PANELS * PLANES);
     struct product p = product_of(&d);
@@ -132,9 +121,8 @@ static void planes_go_round(void **state)
 }
 
 /* One term an element: nothing averages out what is dropped. */
-static void one_term(void **state)
+TEST(one_term)
 {
-    (void)state;
     static const float scales[] = {1, 1e-20f, 1e15f, 0x1p-90f, 0x1p100f};
     for (size_t i = 0; i < N_ROWS(scales); i++) {
         struct arrays d = arrays_new(32, 1);
@@ -149,9 +137,8 @@ static void one_term(void **state)
 }
 
 /* What is infinite or no number never becomes a number again. */
-static void not_finite(void **state)
+TEST(not_finite)
 {
-    (void)state;
     static const float values[] = {INFINITY, -INFINITY, NAN};
     for (size_t i = 0; i < N_ROWS(values); i++) {
         struct arrays d = arrays_new(40, 2);
@@ -167,16 +154,10 @@ static void not_finite(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums),
-        cmocka_unit_test(planes_go_round),
-        cmocka_unit_test(one_term),
-        cmocka_unit_test(not_finite),
-    };
     struct kernels k;
     if (kernels_init_isa(&k, "amx") < 0) {
         printf("1..0 # SKIP this CPU has no tile registers\n");
         return 0;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run_all(NULL);
 }

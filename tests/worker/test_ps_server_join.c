@@ -1,21 +1,12 @@
 /* Who may join a parameter server, and who is turned away without harm. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/test.h"
 #include "base/clock.h"
 #include "raw_trainer.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* One step, the barrier, the end: the server serves the two trainers as if nothing had been. */
 static void finish(struct rig *rig, struct raw_trainer *t, uint32_t n)
@@ -42,9 +33,8 @@ static void finish(struct rig *rig, struct raw_trainer *t, uint32_t n)
 }
 
 /* A second trainer/0 is told why it may not join, whenever it comes; the run goes on. */
-static void second_of_the_same_name(void **state)
+TEST(second_of_the_same_name)
 {
-    (void)state;
     static const struct {
         const char *name;
         bool is_late; /* all have joined */
@@ -89,9 +79,8 @@ static void second_of_the_same_name(void **state)
 }
 
 /* It stops instead of connecting again, and blames itself. */
-static void second_of_the_same_name_stops(void **state)
+TEST(second_of_the_same_name_stops)
 {
-    (void)state;
     struct rig rig;
     struct raw_trainer t[2];
     rig_init(&rig, RAW_PARAMS, 1, 2, RAW_SLICE_BYTES);
@@ -116,9 +105,8 @@ static void second_of_the_same_name_stops(void **state)
 }
 
 /* It knows the secret, so its name is a mistake of the run. */
-static void name_that_is_not_in_the_run(void **state)
+TEST(name_that_is_not_in_the_run)
 {
-    (void)state;
     static const struct {
         enum role role;
         uint32_t index;
@@ -159,9 +147,8 @@ static bool is_closed(int fd, int within_ms)
     return poll(&p, 1, within_ms) > 0 && recv(fd, &byte, 1, 0) <= 0;
 }
 
-static void stranger_that_says_nothing(void **state)
+TEST(stranger_that_says_nothing)
 {
-    (void)state;
     struct rig rig;
     struct raw_trainer t;
     rig_init(&rig, RAW_PARAMS, 1, 2, RAW_SLICE_BYTES);
@@ -186,9 +173,8 @@ enum { PLACES = 64, FLOOD = PLACES + 6 };
 
 /* 64 may stay while they say nothing, beside those that have joined; when they are gone a trainer gets
  * in. */
-static void flood_of_strangers(void **state)
+TEST(flood_of_strangers)
 {
-    (void)state;
     struct rig rig;
     struct raw_trainer t;
     int strangers[FLOOD];
@@ -224,16 +210,4 @@ static void flood_of_strangers(void **state)
     rig_join_servers(&rig);
     assert_int_equal(rig.servers[0].result, 0);
     rig_done(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(second_of_the_same_name),
-        cmocka_unit_test(second_of_the_same_name_stops),
-        cmocka_unit_test(name_that_is_not_in_the_run),
-        cmocka_unit_test(stranger_that_says_nothing),
-        cmocka_unit_test(flood_of_strangers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,12 @@
 /* A parameter server and trainers that do not keep to the order of the exchange: who is named.
  * test_liars.py has the lies about a frame. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <semaphore.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 
+#include "tests/test.h"
 #include "raw_trainer.h"
 #include "exchange/flow.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define MORE_THAN_A_LINK_HOLDS ((size_t)16 << 20)
 
 /* What the trainers of a scene do; all but the third have joined. */
@@ -162,9 +153,8 @@ static void taken_of_too_many(struct raw_trainer *t)
     raw_count(&t[0], FRAME_TAKEN, 0, UINT32_MAX);
 }
 
-static void out_of_order(void **state)
+TEST(out_of_order)
 {
-    (void)state;
     static const struct {
         const char *name;
         act *act;
@@ -252,9 +242,8 @@ static void apply_at_gate(void *ctx, uint64_t step, size_t offset, size_t n, flo
 
 /* One trainer ends its connection and another breaks the protocol, and the server meets both in one
  * turn: the frame counts, whichever trainer it is from. */
-static void lost_and_a_lie_in_one_turn(void **state)
+TEST(lost_and_a_lie_in_one_turn)
 {
-    (void)state;
     for (uint32_t liar = 0; liar < 2; liar++) {
         struct rig rig;
         struct raw_trainer t[3];
@@ -294,9 +283,8 @@ static void lost_and_a_lie_in_one_turn(void **state)
 
 /* Applying a gradient would change parameters that are still being sent. A trainer that does not say
  * what has arrived gets no more than may be on the way to it. */
-static void parameters_that_are_not_taken(void **state)
+TEST(parameters_that_are_not_taken)
 {
-    (void)state;
     struct rig rig;
     struct raw_trainer t;
     rig_init(&rig, MORE_THAN_A_LINK_HOLDS / sizeof(float), 1, 1, 0);
@@ -322,14 +310,4 @@ static void parameters_that_are_not_taken(void **state)
                            "step had arrived"));
     assert_int_equal(rig.servers[0].fault.exit_code, 12);
     rig_done(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(out_of_order),
-        cmocka_unit_test(lost_and_a_lie_in_one_turn),
-        cmocka_unit_test(parameters_that_are_not_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* A parameter server has room for so many gradients that come before their turn: who must wait, and that nobody waits
  * for ever. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
-
+#include "tests/test.h"
 #include "base/clock.h"
 #include "raw_trainer.h"
 
@@ -50,9 +42,8 @@ static void open_gang(struct rig *rig, struct raw_trainer *t, uint32_t n)
 }
 
 /* Gradients that must wait for those of trainer 0 have a limit; when it comes all goes on. */
-static void first_trainer_is_late(void **state)
+TEST(first_trainer_is_late)
 {
-    (void)state;
     struct rig rig;
     struct raw_trainer t[GANG + 1];
     uint32_t sent[GANG] = {0};
@@ -101,9 +92,8 @@ static void first_trainer_is_late(void **state)
 }
 
 /* A trainer without credit still sends and gets life signs, and its end and an ABORT are noticed. */
-static void no_credit_and_lost(void **state)
+TEST(no_credit_and_lost)
 {
-    (void)state;
     struct rig rig;
     struct raw_trainer t[GANG];
     uint32_t sent[GANG] = {0};
@@ -123,13 +113,4 @@ static void no_credit_and_lost(void **state)
     assert_non_null(strstr(rig.servers[0].err.msg, "trainer/7: it closed the connection early"));
     assert_int_equal(rig.servers[0].fault.exit_code, 11);
     rig_done(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_trainer_is_late),
-        cmocka_unit_test(no_credit_and_lost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

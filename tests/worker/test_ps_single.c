@@ -1,26 +1,17 @@
 /* Servers without rounds: what parameters a trainer gets, how stale its gradients were or that they came too
  * late, and whom a bound of staleness holds up. The test calls the trainers one after another,
  * so each sum of updates has one order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
+#include "tests/test.h"
 #include "exchange_rig.h"
 #include "raw_trainer.h"
 #include "worker/tensor/bf16.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define N_PARAMS 5000
 #define SLICE_BYTES 4096
 #define HELD_UP_NS 200000000 /* so long a trainer does not go on that must not */
@@ -138,9 +129,8 @@ static void goodbye(struct gang *g, uint32_t t)
 
 /* Nobody waits, and each gets what all have done so far. Trainer 0 goes twice, then 1 (whose parameters are
  * 2 behind), 1 again, then 0 (2 behind): (0 + 0 + 2 + 0 + 2) / 5. */
-static void nobody_waits(void **state)
+TEST(nobody_waits)
 {
-    (void)state;
     static const enum exchange_wire wires[] = {EXCHANGE_WIRE_FP32, EXCHANGE_WIRE_BF16};
     static const uint32_t turns[] = {0, 0, 1, 1, 0};
     const struct exchange_mode async = {.kind = EXCHANGE_ASYNC};
@@ -200,9 +190,8 @@ static void begin_held(struct held *h, pthread_t *thread)
 }
 
 /* With a bound of 1 trainer 0 may be one step ahead; its second one waits for the first of trainer 1. */
-static void one_step_ahead(void **state)
+TEST(one_step_ahead)
 {
-    (void)state;
     const struct exchange_mode bounded = {.kind = EXCHANGE_BOUNDED, .staleness = 1};
     struct gang g;
     struct err err;
@@ -230,9 +219,8 @@ static void one_step_ahead(void **state)
 }
 
 /* Whom others wait for may not leave. Both orders: it leaves first, or they wait first. */
-static void the_slowest_leaves(void **state)
+TEST(the_slowest_leaves)
 {
-    (void)state;
     const struct exchange_mode bounded = {.kind = EXCHANGE_BOUNDED, .staleness = 1};
     for (int waits_first = 0; waits_first < 2; waits_first++) {
         struct gang g;
@@ -260,9 +248,8 @@ static void the_slowest_leaves(void **state)
 
 /* One of two is enough: 0 is applied, 1 is late and gets what 0 made, 1 is applied, 0 is late; 0 leaves, 1
  * goes on alone, because one gradient is enough. */
-static void late_ones_are_dropped(void **state)
+TEST(late_ones_are_dropped)
 {
-    (void)state;
     static const enum exchange_wire wires[] = {EXCHANGE_WIRE_FP32, EXCHANGE_WIRE_BF16};
     static const struct {
         uint32_t trainer;
@@ -306,9 +293,8 @@ static void late_ones_are_dropped(void **state)
 
 /* Two of three trainers stand still, and hold all that may be on its way: gradients that have the credit, or
  * parameters that were sent. The third one goes on: its life signs would not do, it must get its parameters. */
-static void who_stands_still_holds_up_nobody(void **state)
+TEST(who_stands_still_holds_up_nobody)
 {
-    (void)state;
     enum {
         SLICE = SLICES_MAX_BYTES / sizeof(float) - 32,
         N_SLICES = 8
@@ -346,9 +332,8 @@ static void who_stands_still_holds_up_nobody(void **state)
 }
 
 /* Two of three are enough, and the mean of the two is applied. */
-static void the_mean_of_those_in_time(void **state)
+TEST(the_mean_of_those_in_time)
 {
-    (void)state;
     const struct exchange_mode mode = {.backups = 1};
     struct rig rig;
     struct raw_trainer t[3];
@@ -408,9 +393,8 @@ static void step_at_one_server(struct raw_trainer *t, uint64_t step)
 
 /* Server 0 has had two updates more than server 1. A trainer that has version 2 of the one and 1 of the other
  * says 1: it is late at server 0 once more, and in time at server 1. */
-static void servers_of_two_versions(void **state)
+TEST(servers_of_two_versions)
 {
-    (void)state;
     const struct exchange_mode mode = {.backups = 1};
     struct rig rig;
     struct raw_trainer other;
@@ -453,9 +437,8 @@ static void servers_of_two_versions(void **state)
 }
 
 /* Nobody has parameters of the next version. */
-static void a_version_that_is_not_there_yet(void **state)
+TEST(a_version_that_is_not_there_yet)
 {
-    (void)state;
     const struct exchange_mode mode = {.backups = 1};
     struct rig rig;
     struct raw_trainer t[2];
@@ -483,9 +466,8 @@ static void a_version_that_is_not_there_yet(void **state)
 }
 
 /* Whoever waits at the barrier would wait for ever: the one that has left is named, in every mode. */
-static void who_leaves_while_others_wait_is_named(void **state)
+TEST(who_leaves_while_others_wait_is_named)
 {
-    (void)state;
     static const struct exchange_mode modes[] = {{.kind = EXCHANGE_SYNC},
                                                  {.kind = EXCHANGE_ASYNC},
                                                  {.kind = EXCHANGE_BOUNDED, .staleness = 2},
@@ -517,16 +499,5 @@ int main(int argc, char *argv[])
     if (argc > 1) {
         rig_transport = (enum exchange_transport)exchange_transport_from_string(argv[1]);
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_leaves_while_others_wait_is_named),
-        cmocka_unit_test(nobody_waits),
-        cmocka_unit_test(one_step_ahead),
-        cmocka_unit_test(the_slowest_leaves),
-        cmocka_unit_test(late_ones_are_dropped),
-        cmocka_unit_test(the_mean_of_those_in_time),
-        cmocka_unit_test(who_stands_still_holds_up_nobody),
-        cmocka_unit_test(servers_of_two_versions),
-        cmocka_unit_test(a_version_that_is_not_there_yet),
-    };
-    return cmocka_run_group_tests_name("worker/ps_single", tests, NULL, NULL);
+    return test_run_all(NULL);
 }

@@ -1,20 +1,13 @@
 /* What a parameter server counts of its trainers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <inttypes.h>
 
+#include "tests/test.h"
 #include "base/clock.h"
 #include "raw_trainer.h"
 
 /* The gradients of one trainer come after those of the other have been read, in every measured step. */
-static void last_trainer_is_known(void **state)
+TEST(last_trainer_is_known)
 {
-    (void)state;
     enum { STEPS = 3 };
     for (uint32_t last = 0; last < 2; last++) {
         struct rig rig;
@@ -58,12 +51,4 @@ static void last_trainer_is_known(void **state)
         assert_true(s->last_wait_ns >= held_ns && s->last_wait_ns <= s->duration_ns);
         rig_done(&rig);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(last_trainer_is_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

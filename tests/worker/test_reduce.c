@@ -1,14 +1,5 @@
 /* Sums in trainer order whatever arrives first, life signs, and who is blamed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <string.h>
-
+#include "tests/test.h"
 #include "base/clock.h"
 #include "worker/comm/fault.h"
 #include "exchange/flow.h"
@@ -18,7 +9,6 @@
 #include "worker/tensor/accumulate.h"
 #include "worker/tensor/bf16.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define S INT64_C(1000000000)
 
 enum { TRAINERS = 4, LEN = 3 };
@@ -27,9 +17,8 @@ enum { TRAINERS = 4, LEN = 3 };
 static const float gradients[TRAINERS][LEN] = {
     {1e8f, 1.0f, 3.0f}, {1.0f, 1e8f, 1e-8f}, {-1e8f, -1e8f, -3.0f}, {0.5f, 0.25f, 1.0f}};
 
-static void every_order_of_arrival(void **state)
+TEST(every_order_of_arrival)
 {
-    (void)state;
     float want[LEN];
     for (int i = 0; i < LEN; i++) {
         want[i] = ((gradients[0][i] + gradients[1][i]) + gradients[2][i]) + gradients[3][i];
@@ -69,9 +58,8 @@ static void every_order_of_arrival(void **state)
 }
 
 /* Of bf16 the same, in every order, whole and in parts; trainer 0's is widened where it has landed. */
-static void every_order_of_arrival_in_bf16(void **state)
+TEST(every_order_of_arrival_in_bf16)
 {
-    (void)state;
     enum { N = 41, PART = 10 };
     float want[N];
     uint16_t narrowed[TRAINERS][N];
@@ -109,9 +97,8 @@ static void every_order_of_arrival_in_bf16(void **state)
 }
 
 /* Any of the trainers lend theirs, which stay what they are; they come in every order. */
-static void lent_ones_in_every_order(void **state)
+TEST(lent_ones_in_every_order)
 {
-    (void)state;
     float want[LEN];
     memcpy(want, gradients[0], sizeof(want));
     for (uint32_t t = 1; t < TRAINERS; t++) {
@@ -150,9 +137,8 @@ static void lent_ones_in_every_order(void **state)
 }
 
 /* It needs no buffer, and alone no sum. */
-static void a_lent_one_needs_no_memory(void **state)
+TEST(a_lent_one_needs_no_memory)
 {
-    (void)state;
     const size_t lens[2] = {LEN, LEN};
     struct reduce r;
     reduce_init(&r, 3, EXCHANGE_WIRE_FP32, lens, 2, 1); /* a buffer for what is wanted next */
@@ -179,9 +165,8 @@ static uint64_t next_random(uint64_t *state, uint64_t below)
 
 /* Whatever trainer asks, sends or is late: never more buffers than the limit, everything is added in
  * the end, and the bits are those of one order. */
-static void memory_is_limited(void **state)
+TEST(memory_is_limited)
 {
-    (void)state;
     enum { SLICES = 7, ROUNDS = 3 };
     const size_t lens[SLICES] = {LEN, LEN, LEN, LEN, LEN, LEN, LEN};
     for (uint64_t seed = 1; seed <= 300; seed++) {
@@ -234,9 +219,8 @@ static uint64_t all_that_go(struct flow *f, flow_may_fn may, void *ctx)
 }
 
 /* Two that take nothing hold up a third for a second, and get nothing more until they do. */
-static void who_takes_nothing_holds_up_nobody(void **state)
+TEST(who_takes_nothing_holds_up_nobody)
 {
-    (void)state;
     struct flow f;
     flow_init(&f, 3, FLOW_BYTES / 8);
     f.links[0].ready = f.links[1].ready = 8;
@@ -269,9 +253,8 @@ static void who_takes_nothing_holds_up_nobody(void **state)
     flow_done(&f);
 }
 
-static void only_so_many_count_as_stuck(void **state)
+TEST(only_so_many_count_as_stuck)
 {
-    (void)state;
     struct flow f;
     flow_init(&f, FLOW_STUCK_LINKS + 2, FLOW_EACH_BYTES / 8);
     f.max = 8 * (FLOW_STUCK_LINKS + 2);
@@ -288,9 +271,8 @@ static void only_so_many_count_as_stuck(void **state)
 }
 
 /* First slices first, in the order of the links; no more than the limits of one and of all. */
-static void flows(void **state)
+TEST(flows)
 {
-    (void)state;
     struct flow f;
     int n_asked = 0;
     flow_init(&f, 3, FLOW_BYTES / 8);
@@ -338,9 +320,8 @@ static void flows(void **state)
 }
 
 /* Two links of which one is faster: it waits for the other one, unless that one has little to send. */
-static void joint_links_stay_together(void **state)
+TEST(joint_links_stay_together)
 {
-    (void)state;
     struct flow f;
     flow_init(&f, 2, FLOW_BYTES / 8);
     flow_join(&f);
@@ -370,9 +351,8 @@ static bool never(void *ctx, uint32_t link, uint64_t number)
     return false;
 }
 
-static void many_links_that_wait(void **state)
+TEST(many_links_that_wait)
 {
-    (void)state;
     enum { LINKS = 20000 };
     struct flow f;
     int n_asked = 0;
@@ -389,9 +369,8 @@ static void many_links_that_wait(void **state)
     flow_done(&f);
 }
 
-static void life_signs(void **state)
+TEST(life_signs)
 {
-    (void)state;
     struct heartbeat h;
     heartbeat_init(&h, 10 * S);
     assert_false(heartbeat_is_due(&h, 11 * S - 1));
@@ -413,9 +392,8 @@ static void life_signs(void **state)
 }
 
 /* A process whose last turns began at `turns_ns` loses a peer at `lost_ns`. */
-static void absences(void **state)
+TEST(absences)
 {
-    (void)state;
     static const struct {
         const char *name;
         int64_t turns_ns[3]; /* 0: none */
@@ -456,9 +434,8 @@ static void absences(void **state)
 }
 
 /* The main thread is looked at four times a second; its CPU time grows as the rows say. */
-static void main_thread_stands_still(void **state)
+TEST(main_thread_stands_still)
 {
-    (void)state;
     static const int64_t look_ns = S / 4;
     static const struct {
         const char *name;
@@ -502,9 +479,8 @@ static struct fault told_by(const struct fault *f, const struct frame_id *self)
 }
 
 /* A process that was away for 5 s until 105 s, and what fails then. */
-static void blame_of_oneself(void **state)
+TEST(blame_of_oneself)
 {
-    (void)state;
     static const struct {
         const char *name;
         int r;
@@ -544,9 +520,8 @@ static void blame_of_oneself(void **state)
     }
 }
 
-static void blame(void **state)
+TEST(blame)
 {
-    (void)state;
     static const struct {
         const char *name;
         int r, exit_code;
@@ -579,9 +554,8 @@ static void blame(void **state)
     }
 }
 
-static void abort_text_is_bounded_and_clean(void **state)
+TEST(abort_text_is_bounded_and_clean)
 {
-    (void)state;
     uint8_t payload[FRAME_SMALL_PAYLOAD];
     memset(payload, '\n', sizeof(payload));
     memset(payload, 0, 12);
@@ -595,27 +569,4 @@ static void abort_text_is_bounded_and_clean(void **state)
     payload[4] = 9; /* a role that does not exist */
     f = (struct fault){0};
     assert_int_equal(fault_from_abort(&f, &frame, payload, &self, &err), -EPROTO);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_order_of_arrival),
-        cmocka_unit_test(every_order_of_arrival_in_bf16),
-        cmocka_unit_test(lent_ones_in_every_order),
-        cmocka_unit_test(a_lent_one_needs_no_memory),
-        cmocka_unit_test(memory_is_limited),
-        cmocka_unit_test(flows),
-        cmocka_unit_test(joint_links_stay_together),
-        cmocka_unit_test(who_takes_nothing_holds_up_nobody),
-        cmocka_unit_test(only_so_many_count_as_stuck),
-        cmocka_unit_test(many_links_that_wait),
-        cmocka_unit_test(life_signs),
-        cmocka_unit_test(absences),
-        cmocka_unit_test(main_thread_stands_still),
-        cmocka_unit_test(blame),
-        cmocka_unit_test(blame_of_oneself),
-        cmocka_unit_test(abort_text_is_bounded_and_clean),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,11 @@
 /* At most one error of a replica: the first one that a thread reports. A child writes, because it
  * writes to stdout and stderr. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/test.h"
 #include "worker/report.h"
 
 static void write_errors(int fd)
@@ -30,9 +22,8 @@ static void write_errors(int fd)
     _exit(first == 11 && second == 12 && is_first && !is_second ? 0 : 98);
 }
 
-static void only_the_first_error(void **state)
+TEST(only_the_first_error)
 {
-    (void)state;
     int fds[2], status;
     char said[4096];
     size_t n = 0;
@@ -98,18 +89,8 @@ static int write_summary(struct report *r, struct err *err)
     return report_summary(r, &s, &step_ns, 1, err);
 }
 
-static void full_disk(void **state)
+TEST(full_disk)
 {
-    (void)state;
     assert_int_equal(on_full_disk(write_step), ENOSPC);
     assert_int_equal(on_full_disk(write_summary), ENOSPC);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_the_first_error),
-        cmocka_unit_test(full_disk),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,17 @@
 /* Ring all-reduce as a whole: rings of threads on loopback. Sums to the bit, the bound against the
  * order of one process, tiny sockets, the barrier, and who is named when something is wrong. Dead and
  * stopped processes: test_ring_faults.py. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/test.h"
 #include "ring_rig.h"
 #include "worker/comm/conn.h"
 #include "worker/comm/handshake.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The linker puts it in the place of net_tune for the exchange (--wrap). */
 int __real_net_tune(int fd, struct err *err);
@@ -56,9 +46,8 @@ static void check_all(struct ring_rig *rig, const float *want)
                      rig->n_params); /* each rank updates its part, and nobody another's */
 }
 
-static void sums_in_the_order_of_the_ring(void **state)
+TEST(sums_in_the_order_of_the_ring)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t n;
@@ -95,9 +84,8 @@ static void sums_in_the_order_of_the_ring(void **state)
 }
 
 /* Both directions of all connections are full all the time, and nobody stops reading. */
-static void tiny_sockets_do_not_get_stuck(void **state)
+TEST(tiny_sockets_do_not_get_stuck)
 {
-    (void)state;
     static const struct {
         uint32_t ranks;
         size_t slice_bytes, window_bytes;
@@ -126,9 +114,8 @@ static void tiny_sockets_do_not_get_stuck(void **state)
 
 /* N additions in two orders differ by at most 2 gamma(N - 1) times the sum of the magnitudes, where
  * gamma(k) = k u / (1 - k u) and u is half the distance of 1 to the next float (Higham, section 4.2). */
-static void equals_one_process_within_rounding(void **state)
+TEST(equals_one_process_within_rounding)
 {
-    (void)state;
     const double u = FLT_EPSILON / 2.0;
     size_t n_different = 0;
     for (uint32_t ranks = 2; ranks <= RING_MAX; ranks += 2) {
@@ -168,9 +155,8 @@ static void equals_one_process_within_rounding(void **state)
 }
 
 /* Gradients leave and parameters come while others are not ready yet. */
-static void overlaps(void **state)
+TEST(overlaps)
 {
-    (void)state;
     enum { PARTS = 5, RANKS = 2 };
     const size_t n = 100003, slice = 4096 / sizeof(float);
     struct ring_rig rig;
@@ -229,9 +215,8 @@ static void overlaps(void **state)
 }
 
 /* A rank that is late holds up the others where the window says so, and they get on when it comes. */
-static void a_late_rank_is_waited_for(void **state)
+TEST(a_late_rank_is_waited_for)
 {
-    (void)state;
     enum { RANKS = 3 };
     const size_t n = 50000;
     struct ring_rig rig;
@@ -267,9 +252,8 @@ static void a_late_rank_is_waited_for(void **state)
 }
 
 /* One worker does something wrong: what it says itself, and that all others name the culprit. */
-static void one_is_wrong(void **state)
+TEST(one_is_wrong)
 {
-    (void)state;
     /* clang-format off */
     static const struct {
         const char *name;
@@ -370,9 +354,8 @@ static int stranger(const struct ring_rig *rig, int kind)
 }
 
 /* Before the ring is closed and after it, they change nothing: neither numbers nor who is lost. */
-static void strangers_change_nothing(void **state)
+TEST(strangers_change_nothing)
 {
-    (void)state;
     enum { N = 500, EACH = 3 };
     struct ring_rig rig;
     struct exchange *x[2];
@@ -420,9 +403,8 @@ static void strangers_change_nothing(void **state)
 }
 
 /* What is no number goes round as it is: it spoils its own place at all workers, and no other. */
-static void gradients_that_are_no_numbers(void **state)
+TEST(gradients_that_are_no_numbers)
 {
-    (void)state;
     enum { RANKS = 3, N = 1001 };
     struct ring_rig rig;
     struct exchange *x[RANKS];
@@ -461,9 +443,8 @@ static void gradients_that_are_no_numbers(void **state)
 }
 
 /* A second worker/1 comes when the ring is closed: it is told so, and the ring goes on. */
-static void a_second_worker_of_an_index(void **state)
+TEST(a_second_worker_of_an_index)
 {
-    (void)state;
     struct ring_rig rig, other;
     struct exchange *x[2], *second;
     struct err err = {0};
@@ -506,16 +487,5 @@ int main(int argc, char **argv)
     if (argc > 1) {
         ring_rig_transport = (enum exchange_transport)exchange_transport_from_string(argv[1]);
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_in_the_order_of_the_ring),
-        cmocka_unit_test(tiny_sockets_do_not_get_stuck),
-        cmocka_unit_test(equals_one_process_within_rounding),
-        cmocka_unit_test(overlaps),
-        cmocka_unit_test(a_late_rank_is_waited_for),
-        cmocka_unit_test(one_is_wrong),
-        cmocka_unit_test(strangers_change_nothing),
-        cmocka_unit_test(gradients_that_are_no_numbers),
-        cmocka_unit_test(a_second_worker_of_an_index),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run_all(NULL);
 }

@@ -1,21 +1,13 @@
 /* One worker of a ring, between two neighbours that are the test: what each of them is told, and when. Rings that are whole:
  * test_ring.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/test.h"
 #include "base/clock.h"
 #include "ring_rig.h"
 #include "worker/comm/conn.h"
@@ -183,9 +175,8 @@ static struct exchange *stand_between(struct ring_rig *rig, struct neighbour *pr
 
 /* A worker whose neighbour dies without a word while the other one has not welcomed it yet: that one would name this worker,
  * which ends. */
-static void who_welcomes_late_hears_who_died(void **state)
+TEST(who_welcomes_late_hears_who_died)
 {
-    (void)state;
     struct ring_rig rig;
     struct neighbour prev, next;
     struct exchange_fault fault;
@@ -209,9 +200,8 @@ static void who_welcomes_late_hears_who_died(void **state)
 }
 
 /* The step after the last number is not this one, the first. */
-static void parameters_of_no_step_are_not_taken(void **state)
+TEST(parameters_of_no_step_are_not_taken)
 {
-    (void)state;
     struct ring_rig rig;
     struct neighbour prev, next;
     struct err err = {0};
@@ -317,22 +307,11 @@ static int64_t time_to_read_parts(void)
 }
 
 /* Nobody wakes for a part of a frame; who does not read it takes a slow neighbour for a silent one. */
-static void parts_of_a_frame_are_read(void **state)
+TEST(parts_of_a_frame_are_read)
 {
-    (void)state;
     int64_t took_ns = SOON_NS;
     for (int i = 0; i < TRIES && took_ns >= SOON_NS; i++) {
         took_ns = time_to_read_parts();
     }
     assert_in_range(took_ns, 0, SOON_NS - 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_of_a_frame_are_read),
-        cmocka_unit_test(who_welcomes_late_hears_who_died),
-        cmocka_unit_test(parameters_of_no_step_are_not_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

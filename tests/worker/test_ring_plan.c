@@ -1,19 +1,9 @@
 /* The plan of a ring: what must hold for every number of ranks and every length of the arena. A failed
  * row prints its numbers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/test.h"
 #include "exchange/ring_plan.h"
 
 #define MAX_RANKS 64
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 static const size_t lengths[] = {0, 1, 5, 1023, 100003, 700001, 4000037};
 
@@ -62,9 +52,8 @@ static void check_way(const struct slices *s)
     free(n_sent);
 }
 
-static void every_slice_goes_round_once(void **state)
+TEST(every_slice_goes_round_once)
 {
-    (void)state;
     each_plan(check_way);
 }
 
@@ -81,9 +70,8 @@ static void check_order(const struct slices *s)
     }
 }
 
-static void the_last_groups_go_first(void **state)
+TEST(the_last_groups_go_first)
 {
-    (void)state;
     each_plan(check_order);
 }
 
@@ -148,9 +136,8 @@ static uint64_t run_world(struct world *w, uint32_t *x)
 }
 
 /* Whoever is late: the ranks get on in any order, and with a buffer less they would not. */
-static void few_buffers_are_enough(void **state)
+TEST(few_buffers_are_enough)
 {
-    (void)state;
     uint32_t x = 1;
     for (uint32_t n = 2; n <= MAX_RANKS; n = n < 9 ? n + 1 : 2 * n - 1) {
         const struct slices s = slices_plan((size_t)n * 4 * 16, n, 128);
@@ -170,9 +157,8 @@ static void few_buffers_are_enough(void **state)
 }
 
 /* All ranks send all the time: what a rank sends as its k-th hop another one has sent before the k-th. */
-static void nobody_waits_for_a_turn(void **state)
+TEST(nobody_waits_for_a_turn)
 {
-    (void)state;
     for (uint32_t n = 2; n <= MAX_RANKS; n++) {
         const struct slices s = slices_plan((size_t)n * 8 * 16, n, 128);
         for (uint32_t rank = 0; rank < n; rank++) {
@@ -183,9 +169,8 @@ static void nobody_waits_for_a_turn(void **state)
     }
 }
 
-static void lengths_of_slices(void **state)
+TEST(lengths_of_slices)
 {
-    (void)state;
     static const struct {
         size_t n;
         uint32_t ranks, groups;
@@ -206,9 +191,8 @@ static void lengths_of_slices(void **state)
 }
 
 /* lib/predict computes the plan of one rank. */
-static void all_ranks_have_one_plan(void **state)
+TEST(all_ranks_have_one_plan)
 {
-    (void)state;
     for (uint32_t n = 2; n <= 9; n++) {
         const struct slices s = ring_slices(200003, n);
         for (uint32_t k = 0; k < ring_n_hops(&s); k++) {
@@ -224,9 +208,8 @@ static void all_ranks_have_one_plan(void **state)
     }
 }
 
-static void buffers_fill_the_window(void **state)
+TEST(buffers_fill_the_window)
 {
-    (void)state;
     static const struct {
         size_t n;
         uint32_t ranks;
@@ -241,15 +224,4 @@ static void buffers_fill_the_window(void **state)
         const struct slices s = ring_slices(rows[i].n, rows[i].ranks);
         assert_int_equal(ring_buffers(&s, rows[i].window_bytes), rows[i].want);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_slice_goes_round_once), cmocka_unit_test(the_last_groups_go_first),
-        cmocka_unit_test(few_buffers_are_enough),      cmocka_unit_test(nobody_waits_for_a_turn),
-        cmocka_unit_test(lengths_of_slices),           cmocka_unit_test(all_ranks_have_one_plan),
-        cmocka_unit_test(buffers_fill_the_window),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,11 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "tests/test.h"
 #include "worker/tensor/rng.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
 /* The known answers of Random123 (kat_vectors, philox4x32 10). */
-static void known_answers(void **state)
+TEST(known_answers)
 {
-    (void)state;
     /* clang-format off */
     static const struct {
         const char *name;
@@ -42,9 +30,8 @@ static void known_answers(void **state)
     }
 }
 
-static void tiles_are_blocks(void **state)
+TEST(tiles_are_blocks)
 {
-    (void)state;
     static const uint64_t tiles[] = {
         0, 1, 12345, (UINT64_C(1) << 28) - 1, UINT64_C(1) << 28, UINT64_C(0x123456789a)};
     struct rng_key key = {.seed = 0x1234567890abcdef, .stream = 0xfedcba0987654321};
@@ -71,9 +58,8 @@ static void moments(const float *x, size_t n, double *ret_mean, double *ret_sd)
     *ret_sd = sqrt(squares / (double)n - *ret_mean * *ret_mean);
 }
 
-static void distributions(void **state)
+TEST(distributions)
 {
-    (void)state;
     enum { N = 1000001 };
     float *x = calloc(N, sizeof(*x));
     struct rng_key key = {.seed = 1, .stream = 2};
@@ -98,9 +84,8 @@ static void distributions(void **state)
 }
 
 /* The two normals that one pair of words makes: as independent as any. */
-static void pairs_of_normals(void **state)
+TEST(pairs_of_normals)
 {
-    (void)state;
     enum { TILES = 10000, N = TILES * RNG_TILE / 2 };
     static float x[TILES * RNG_TILE];
     double sum = 0;
@@ -116,9 +101,8 @@ static void pairs_of_normals(void **state)
 }
 
 /* A prefix does not depend on how much is asked for. */
-static void prefixes(void **state)
+TEST(prefixes)
 {
-    (void)state;
     float a[200], b[200] = {0};
     struct rng_key key = {.seed = 9, .stream = 9};
     rng_normal(key, 1, a, 200);
@@ -127,9 +111,8 @@ static void prefixes(void **state)
     assert_true(b[70] == 0);
 }
 
-static void permutations(void **state)
+TEST(permutations)
 {
-    (void)state;
     static const uint64_t sizes[] = {1, 2, 3, 4, 5, 10, 63, 1000, 4096, 10001};
     for (size_t i = 0; i < N_ROWS(sizes); i++) {
         uint64_t n = sizes[i], fixed = 0;
@@ -148,9 +131,8 @@ static void permutations(void **state)
 
 /* Each bit of the index moves the result by many distances: an order that repeats itself in blocks is no
  * shuffle. */
-static void permutations_mix(void **state)
+TEST(permutations_mix)
 {
-    (void)state;
     enum { N = 4096 };
     struct rng_key key = {.seed = 1, .stream = 1};
     for (uint64_t bit = 1; bit < N; bit <<= 1) {
@@ -169,9 +151,8 @@ static void permutations_mix(void **state)
     }
 }
 
-static void streams_differ(void **state)
+TEST(streams_differ)
 {
-    (void)state;
     enum { N = 4096 };
     uint64_t *ids = calloc(N, sizeof(*ids));
     for (uint32_t i = 0; i < N; i++) {
@@ -181,15 +162,4 @@ static void streams_differ(void **state)
         }
     }
     free(ids);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_answers),    cmocka_unit_test(tiles_are_blocks),
-        cmocka_unit_test(distributions),    cmocka_unit_test(prefixes),
-        cmocka_unit_test(permutations),     cmocka_unit_test(streams_differ),
-        cmocka_unit_test(permutations_mix), cmocka_unit_test(pairs_of_normals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

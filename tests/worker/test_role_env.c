@@ -1,18 +1,8 @@
 /* The settings of a replica: options, variables, defaults and limits. What a wrong command line
  * prints and exits with is in test_roles.py. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/test.h"
 #include "worker/role_env.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX_WORDS 12
 
 struct setting {
@@ -39,9 +29,8 @@ static int read_env(enum role role, const char *const *words, const struct setti
     return r;
 }
 
-static void precedence(void **state)
+TEST(precedence)
 {
-    (void)state;
     static const struct {
         const char *name;
         const char *words[MAX_WORDS];
@@ -96,9 +85,8 @@ static void check_rows(const struct limit_row *rows, size_t n)
     }
 }
 
-static void modes(void **state)
+TEST(modes)
 {
-    (void)state;
     static const struct limit_row rows[] = {
         {"gradients of four steps",
          ROLE_TRAINER,
@@ -170,9 +158,8 @@ static void modes(void **state)
     check_rows(rows, N_ROWS(rows));
 }
 
-static void limits(void **state)
+TEST(limits)
 {
-    (void)state;
     static const struct limit_row rows[] = {
         {"one step", ROLE_TRAINER, {"--exchange", "None", "--steps", "1"}, {{0}}, NULL},
         {"no step", ROLE_TRAINER, {"--exchange", "None", "--steps", "0"}, {{0}}, "--steps '0'"},
@@ -317,9 +304,8 @@ static void limits(void **state)
 }
 
 /* Nccl is for workers. Only they compare what was asked for. */
-static void transports(void **state)
+TEST(transports)
 {
-    (void)state;
     static const struct {
         enum role role;
         const char *words[MAX_WORDS];
@@ -380,9 +366,8 @@ static void transports(void **state)
     }
 }
 
-static void addresses_in_their_order(void **state)
+TEST(addresses_in_their_order)
 {
-    (void)state;
     static const char *const words[MAX_WORDS] = {"--pserver-addrs", "a:1,[::1]:2,c:3", "--pservers",
                                                  "3"};
     static const struct setting none[1] = {{0}};
@@ -396,9 +381,8 @@ static void addresses_in_their_order(void **state)
     role_env_done(&e);
 }
 
-static void addresses_of_a_pattern(void **state)
+TEST(addresses_of_a_pattern)
 {
-    (void)state;
     static const char *const words[MAX_WORDS] = {"--pservers", "20"};
     static const struct setting pattern[] = {
         {"BENCHD_PSERVER_ADDRS", "p0t1a0-pserver-{0..19}.sample:7164"}, {NULL, NULL}};
@@ -412,9 +396,8 @@ static void addresses_of_a_pattern(void **state)
 }
 
 /* What makes two processes replicas of one trial, and what keeps them apart. */
-static void identity(void **state)
+TEST(identity)
 {
-    (void)state;
     static const struct {
         const char *name;
         const char *words[MAX_WORDS];
@@ -457,18 +440,4 @@ static void identity(void **state)
         assert_int_equal(id.role, ROLE_TRAINER);
         role_env_done(&e);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(precedence),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(modes),
-        cmocka_unit_test(transports),
-        cmocka_unit_test(addresses_in_their_order),
-        cmocka_unit_test(addresses_of_a_pattern),
-        cmocka_unit_test(identity),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,9 @@
 /* Shared memory between ranks: segments that nobody can take away or write to, how they are handed over and to
  * whom not, what goes round, and when a ring stays with TCP. Sums and faults: test_ring.c with SharedMemory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -22,17 +12,15 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "tests/test.h"
 #include "ring_rig.h"
 #include "worker/comm/doorbell.h"
 #include "worker/comm/ring_share.h"
 #include "worker/comm/shm_pass.h"
 #include "worker/tensor/one_pass.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-
-static void a_layout_holds_everything(void **state)
+TEST(a_layout_holds_everything)
 {
-    (void)state;
     static const struct {
         size_t n;
         uint32_t groups;
@@ -47,9 +35,8 @@ static void a_layout_holds_everything(void **state)
 }
 
 /* What one writes the other reads; but nobody else can write, and nobody at all can change the size. */
-static void a_segment_is_its_owners(void **state)
+TEST(a_segment_is_its_owners)
 {
-    (void)state;
     const struct shm_layout layout = shm_layout_of(1000, 3);
     struct shm_segment own, peer;
     struct err err = {0};
@@ -78,9 +65,8 @@ static void a_segment_is_its_owners(void **state)
 }
 
 /* A peer that could make it shorter, or gives something else, is refused: reading it could end this process. */
-static void what_could_be_taken_away_is_refused(void **state)
+TEST(what_could_be_taken_away_is_refused)
 {
-    (void)state;
     const struct shm_layout layout = shm_layout_of(1000, 3);
     enum { UNSEALED, SHORT, LONG, CAN_SHRINK, A_FILE, A_PIPE, KINDS };
     const int all = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE;
@@ -192,9 +178,8 @@ static bool is_rung(const struct doorbell *b)
     return poll(&p, 1, 0) > 0;
 }
 
-static void who_knows_the_secret_gets_it(void **state)
+TEST(who_knows_the_secret_gets_it)
 {
-    (void)state;
     enum {
         RIGHT,
         OTHER_SECRET,
@@ -260,9 +245,8 @@ static void answer_without_descriptors(struct giver *g)
 }
 
 /* A rank that is too busy to read the question hangs up: it is asked again. One without a descriptor answers later. */
-static void who_hangs_up_is_asked_again(void **state)
+TEST(who_hangs_up_is_asked_again)
 {
-    (void)state;
     const struct shm_layout layout = shm_layout_of(1000, 3);
     struct giver g = {.self = 2};
     giver_init(&g, &layout);
@@ -305,9 +289,8 @@ static int next_fd(int any_fd)
 }
 
 /* A message without a byte looks like a hang-up, but descriptors can come with it. */
-static void descriptors_without_a_word_are_closed(void **state)
+TEST(descriptors_without_a_word_are_closed)
 {
-    (void)state;
     const struct shm_layout layout = shm_layout_of(1000, 3);
     uint8_t secret[AUTH_SECRET_SIZE];
     make_secret(3, secret);
@@ -341,9 +324,8 @@ static void descriptors_without_a_word_are_closed(void **state)
 }
 
 /* Writing to it could wait for ever, or end this process. */
-static void what_is_no_doorbell_is_refused(void **state)
+TEST(what_is_no_doorbell_is_refused)
 {
-    (void)state;
     enum { A_PIPE, AN_EVENT, A_STREAM, AN_INET, A_FILE, KINDS };
     const struct shm_layout layout = shm_layout_of(1000, 3);
     for (int kind = 0; kind < KINDS; kind++) {
@@ -388,9 +370,8 @@ static void on_alarm(int number)
 }
 
 /* Its owner can make the open file block and never read it, or be gone. */
-static void a_ring_does_not_wait(void **state)
+TEST(a_ring_does_not_wait)
 {
-    (void)state;
     struct doorbell b;
     struct err err = {0};
     assert_int_equal(doorbell_new(&b, &err), 0);
@@ -414,9 +395,8 @@ static void a_ring_does_not_wait(void **state)
 }
 
 /* Every bit of what is asked counts. */
-static void a_changed_question_is_none(void **state)
+TEST(a_changed_question_is_none)
 {
-    (void)state;
     const uint8_t secret[AUTH_SECRET_SIZE] = {9}, nonce[AUTH_NONCE_SIZE] = {5};
     struct auth_key key;
     shm_pass_key(secret, &someone, &key);
@@ -442,9 +422,8 @@ static void a_changed_question_is_none(void **state)
 
 /* ---- what goes round ---- */
 
-static void tokens_are_read_or_refused(void **state)
+TEST(tokens_are_read_or_refused)
 {
-    (void)state;
     struct share_token t = {.round = SHARE_ASK, .why = "worker/1: no memory"}, got;
     uint8_t payload[4 + SHARE_WHY_MAX];
     size_t n = share_token_encode(&t, payload);
@@ -477,9 +456,8 @@ static void tokens_are_read_or_refused(void **state)
 }
 
 /* Any length and alignment, and not a float beside. */
-static void one_pass_is_a_sum_or_a_copy(void **state)
+TEST(one_pass_is_a_sum_or_a_copy)
 {
-    (void)state;
     enum { MAX = 70, GUARD = 8 };
     _Alignas(64) float a[MAX + GUARD], b[MAX + GUARD], to[MAX + 2 * GUARD];
     for (size_t i = 0; i < MAX + GUARD; i++) {
@@ -551,9 +529,8 @@ static void one_step(struct ring_rig *rig, struct exchange *x[static RING_MAX], 
 }
 
 /* Memory of the exchange or any other, shared or TCP: the same bits. */
-static void the_same_bits(void **state)
+TEST(the_same_bits)
 {
-    (void)state;
     enum { N = 300007 };
     static const struct {
         enum exchange_transport asked, used;
@@ -602,9 +579,8 @@ static void check_nobody_gives(const struct ring_rig *rig, uint32_t rank)
 }
 
 /* One rank cannot be asked: all take TCP, and say why. Afterwards nobody can be asked any more. */
-static void without_a_common_memory_it_is_tcp(void **state)
+TEST(without_a_common_memory_it_is_tcp)
 {
-    (void)state;
     enum { N = 5000 };
     struct ring_rig rig;
     struct exchange *x[RING_MAX];
@@ -638,9 +614,8 @@ static void without_a_common_memory_it_is_tcp(void **state)
 }
 
 /* Whoever insists on shared memory ends, with the reason. */
-static void insisting(void **state)
+TEST(insisting)
 {
-    (void)state;
     struct ring_rig rig;
     ring_rig_init(&rig, 5000, 3, 0);
     rig.transport = EXCHANGE_TRANSPORT_SHARED_MEMORY;
@@ -664,25 +639,4 @@ static void insisting(void **state)
     assert_true(is_13);
     (void)close(fd);
     ring_rig_done(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_layout_holds_everything),
-        cmocka_unit_test(a_segment_is_its_owners),
-        cmocka_unit_test(what_could_be_taken_away_is_refused),
-        cmocka_unit_test(who_knows_the_secret_gets_it),
-        cmocka_unit_test(who_hangs_up_is_asked_again),
-        cmocka_unit_test(descriptors_without_a_word_are_closed),
-        cmocka_unit_test(what_is_no_doorbell_is_refused),
-        cmocka_unit_test(a_ring_does_not_wait),
-        cmocka_unit_test(a_changed_question_is_none),
-        cmocka_unit_test(tokens_are_read_or_refused),
-        cmocka_unit_test(one_pass_is_a_sum_or_a_copy),
-        cmocka_unit_test(the_same_bits),
-        cmocka_unit_test(without_a_common_memory_it_is_tcp),
-        cmocka_unit_test(insisting),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* Slices: whole, disjoint, bounded, even within 1%. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "exchange/slices.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define VGG16 15254602
 
 static void check_cover(const struct slices *s, size_t max_bytes)
@@ -26,9 +19,8 @@ static void check_cover(const struct slices *s, size_t max_bytes)
     assert_int_equal(at, s->n_params);
 }
 
-static void even_for_any_number_of_servers(void **state)
+TEST(even_for_any_number_of_servers)
 {
-    (void)state;
     for (uint32_t servers = 1; servers <= 60; servers++) {
         struct slices s = slices_plan(VGG16, servers, SLICES_MAX_BYTES);
         check_cover(&s, SLICES_MAX_BYTES);
@@ -46,9 +38,8 @@ static void even_for_any_number_of_servers(void **state)
     }
 }
 
-static void odd_sizes(void **state)
+TEST(odd_sizes)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t n_params;
@@ -70,13 +61,4 @@ static void odd_sizes(void **state)
         check_cover(&s, rows[i].max_bytes);
         assert_int_equal(s.n, rows[i].n);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(even_for_any_number_of_servers),
-        cmocka_unit_test(odd_sizes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

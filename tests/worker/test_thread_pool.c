@@ -1,15 +1,7 @@
 /* The pool runs every item once, on a thread that exists, and the caller waits for all. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/clock.h"
 #include "worker/kernels/kernels.h"
 
@@ -28,9 +20,8 @@ static void item(void *ctx, size_t i, unsigned thread)
     atomic_fetch_add(&l->outside, thread >= l->threads ? 1u : 0u);
 }
 
-static void runs_each_once(void **state)
+TEST(runs_each_once)
 {
-    (void)state;
     static const struct {
         unsigned threads;
         size_t items;
@@ -73,9 +64,8 @@ static void long_item(void *ctx, size_t i, unsigned thread)
 }
 
 /* Between loops, and at the end of one, a wait that is long enough to fall asleep. */
-static void sleeps_and_wakes(void **state)
+TEST(sleeps_and_wakes)
 {
-    (void)state;
     enum { ITEMS = 4 };
     static struct loop l;
     struct thread_pool *p = NULL;
@@ -100,9 +90,8 @@ static void note_order(void *ctx, size_t i, unsigned thread)
     ++*next;
 }
 
-static void without_a_pool(void **state)
+TEST(without_a_pool)
 {
-    (void)state;
     size_t next = 0;
     parallel_for(NULL, 5, note_order, &next);
     assert_int_equal(next, 5);
@@ -111,9 +100,8 @@ static void without_a_pool(void **state)
 }
 
 /* BENCH_CPU_MASK lowers the instruction set, never raises it; another word masks nothing. */
-static void cpu_mask(void **state)
+TEST(cpu_mask)
 {
-    (void)state;
     static const char *const isas[] = {"amx", "avx512", "avx2", "baseline"};
     struct kernels k, best;
     assert_int_equal(unsetenv("BENCH_CPU_MASK"), 0);
@@ -128,15 +116,4 @@ static void cpu_mask(void **state)
     kernels_init_best(&k);
     assert_string_equal(k.isa, best.isa);
     assert_int_equal(unsetenv("BENCH_CPU_MASK"), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_each_once),
-        cmocka_unit_test(sleeps_and_wakes),
-        cmocka_unit_test(without_a_pool),
-        cmocka_unit_test(cpu_mask),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,5 @@
 /* `benchworker train` from outside: exit codes, messages, records. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
@@ -16,7 +8,6 @@
 #include "worker/data/dataset.h"
 #include "worker/train.h"
 
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX_WORDS 16
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -48,9 +39,8 @@ static void run(const char *line, const char *stdout_path, rlim_t max_bytes)
     child_run(&child);
 }
 
-static void bad_command_lines(void **state)
+TEST(bad_command_lines)
 {
-    (void)state;
     static const struct {
         const char *line;
         int code;
@@ -81,18 +71,16 @@ static void bad_command_lines(void **state)
     }
 }
 
-static void help(void **state)
+TEST(help)
 {
-    (void)state;
     run("train --help", NULL, 0);
     assert_int_equal(child.exit_code, EXIT_OK);
     assert_non_null(strstr(child.out, "--no-dropout"));
     assert_string_equal(child.err, "");
 }
 
-static void text(void **state)
+TEST(text)
 {
-    (void)state;
     run("train --limit 6 --batch 4 --epochs 2 --test-limit 3", NULL, 0);
     assert_int_equal(child.exit_code, EXIT_OK);
     assert_non_null(strstr(child.out, "\nepoch 1/2   loss "));
@@ -101,9 +89,8 @@ static void text(void **state)
     assert_string_equal(child.err, "");
 }
 
-static void full_disk(void **state)
+TEST(full_disk)
 {
-    (void)state;
     run("train --limit 2 --batch 2 --test-limit 0", "/dev/full", 0);
     assert_int_equal(child.exit_code, EXIT_WORKER_RESOURCE);
     assert_non_null(strstr(child.err, "write to stdout: No space left on device"));
@@ -112,13 +99,15 @@ static void full_disk(void **state)
     assert_non_null(strstr(child.err, "No space left on device"));
 }
 
-static void no_memory(void **state)
+/* Sanitizers reserve terabytes of address space: no limit, no such test in their builds. */
+#if !SANITIZED
+TEST(no_memory)
 {
-    (void)state;
     run("train --batch 4096", NULL, (rlim_t)2 << 30);
     assert_int_equal(child.exit_code, EXIT_WORKER_RESOURCE);
     assert_non_null(strstr(child.err, "batch of 4096: vgg16-fluid-fc512: no memory for "));
 }
+#endif
 
 struct seen {
     size_t starts, steps, summaries;
@@ -184,9 +173,8 @@ static struct seen read_records(const char *out)
     return seen;
 }
 
-static void records(void **state)
+TEST(records)
 {
-    (void)state;
     static const char line[] =
         "train --limit 6 --batch 4 --epochs 2 --steps 3 --test-limit 0 -o json";
     struct seen seen[2];
@@ -232,9 +220,8 @@ static int on_epoch(void *ctx, const struct train_epoch *epoch, struct err *err)
 }
 
 /* A moment counts for one phase only. */
-static void phases_are_parts_of_a_step(void **state)
+TEST(phases_are_parts_of_a_step)
 {
-    (void)state;
     struct dataset *data = NULL;
     struct err err = {0};
     struct watch watch = {.last_ns = clock_monotonic_ns()};
@@ -253,19 +240,8 @@ static void phases_are_parts_of_a_step(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_command_lines),
-        cmocka_unit_test(help),
-        cmocka_unit_test(text),
-        cmocka_unit_test(full_disk),
-        cmocka_unit_test(records),
-        cmocka_unit_test(phases_are_parts_of_a_step),
-        /* Sanitizers reserve terabytes of address space: no limit, no such test in their builds. */
-        cmocka_unit_test(no_memory),
-    };
-    size_t n_tests = sizeof(tests) / sizeof(tests[0]) - (SANITIZED ? 1 : 0);
     program = xasprintf("%s/worker/benchworker", getenv("BENCHD_BUILD_DIR"));
-    int failed = _cmocka_run_group_tests("train", tests, n_tests, NULL, NULL);
+    int failed = test_run_all(NULL);
     free(program);
     return failed;
 }
