@@ -15,9 +15,9 @@ json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *n
     return kind == WATCH_RUNS ? json_incref(drive_watched) : NULL;
 }
 
-struct world *open_world(void **state)
+struct world *open_world(void)
 {
-    struct world *w = *state;
+    struct world *w = world_new();
     assert_int_equal(uv_loop_init(&drive_loop), 0);
     kube_cache_init(&no_pods, &(struct kube_cache_params){.mark = pod_leftover_mark});
     w->env.loop = &drive_loop;

@@ -6,13 +6,10 @@
 #include "daemon/run_queue.h"
 #include "fake_driver.h"
 
-/* A case in a world of its own. */
-#define ROW(test) cmocka_unit_test_setup_teardown(test, world_setup, world_teardown)
-
 extern json_t *drive_watched; /* what the watch has, whatever the name */
 extern uv_loop_t drive_loop;
 
-struct world *open_world(void **state);
+struct world *open_world(void);
 /* The run's last words; then the loop has nothing left. Takes both, which may be NULL. */
 void close_world(struct run *run, json_t *bmr);
 

@@ -1,9 +1,6 @@
 /* See run_world.h. */
 #include "run_world.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -24,7 +21,7 @@ static void on_show(void *ctx)
     }
 }
 
-int world_setup(void **state)
+struct world *world_new(void)
 {
     struct world *w = xnew(struct world);
     fake_kube_reset();
@@ -44,13 +41,12 @@ int world_setup(void **state)
     w->env.wake = on_wake;
     w->env.show = on_show;
     w->env.ctx = w;
-    *state = w;
-    return 0;
+    return w;
 }
 
-int world_teardown(void **state)
+void world_freep(struct world **p)
 {
-    struct world *w = *state;
+    struct world *w = *p;
     let_judge(w); /* abandoned ones end too */
     assert_int_equal(uv_loop_close(&w->loop), 0);
     store_close(w->env.store);
@@ -62,7 +58,6 @@ int world_teardown(void **state)
     assert_int_equal(rmdir(w->folder), 0); /* no claim is left */
     free(w);
     fake_kube_reset();
-    return 0;
 }
 
 void let_judge(struct world *w)

@@ -1,14 +1,9 @@
 /* One run between its object, the store and a client without a network, for tests of the daemon. */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <uv.h>
 
+#include "tests/test.h"
 #include "daemon/run.h"
 #include "daemon/run_accept.h"
 #include "fake_kube.h"
@@ -34,8 +29,8 @@ struct world {
     struct run *followed; /* show does to it what inspect_publish does to each run; NULL: nothing */
 };
 
-int world_setup(void **state);    /* *state: a struct world */
-int world_teardown(void **state); /* fails where a claim is left */
+struct world *world_new(void);
+void world_freep(struct world **w); /* fails where a claim is left */
 
 json_t *parse(const char *text); /* fails the test with the place */
 json_t *make_bmr(const char *uid, const char *spec, const char *status);

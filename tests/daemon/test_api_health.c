@@ -1,12 +1,5 @@
 /* What benchd reports of an API server that fails, and when it gives up: one row a look. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "daemon/api_health.h"
 
 #define S_NS INT64_C(1000000000)
@@ -73,9 +66,8 @@ static const struct {
       {110, &away, NULL, SYNCED | FOLLOWER, "X"}}},
 };
 
-static void each_look(void **state)
+TEST(each_look)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct api_health h;
         api_health_init(&h, 1000 * S_NS);
@@ -107,10 +99,4 @@ static void each_look(void **state)
             }
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_look)};
-    return cmocka_run_group_tests_name("daemon/api_health", tests, NULL, NULL);
 }

@@ -1,18 +1,8 @@
 /* BenchmarkRun objects: definitions out of them, statuses into them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "daemon/bmr.h"
-
-#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 #define DEFINITION                                                                                 \
     "{\"systems\":[{\"name\":\"benchworker\",\"profile\":\"benchworker\"}],\"workload\":{"         \
@@ -51,9 +41,8 @@ static json_t *make_bmr(const char *spec, const char *status)
     return parse(text);
 }
 
-static void reads_what_is_asked(void **state)
+TEST(reads_what_is_asked)
 {
-    (void)state;
     json_t *bmr = make_bmr("{\"benchmarkRef\":{\"name\":\"b\"},\"cancel\":true,\"suspend\":false}",
                            "{\"definition\":{}}");
     struct bmr_spec s;
@@ -70,9 +59,8 @@ static void reads_what_is_asked(void **state)
 }
 
 /* Results of a file that benchctl sent inline carry the file's name, as --local does. */
-static void an_inline_definition_has_the_name_of_its_label(void **state)
+TEST(an_inline_definition_has_the_name_of_its_label)
 {
-    (void)state;
     static const struct {
         const char *name, *spec, *labels, *definition;
     } rows[] = {
@@ -104,9 +92,8 @@ static void an_inline_definition_has_the_name_of_its_label(void **state)
     json_decref(bmr);
 }
 
-static void definitions(void **state)
+TEST(definitions)
 {
-    (void)state;
     static const struct {
         const char *name, *spec, *status, *benchmark;
         int r;
@@ -164,9 +151,8 @@ static void definitions(void **state)
     }
 }
 
-static void a_definition_has_a_limit(void **state)
+TEST(a_definition_has_a_limit)
 {
-    (void)state;
     json_t *bmr = make_bmr("{\"definition\":" DEFINITION "}", "{}");
     struct spec *spec;
     json_t *definition = NULL;
@@ -204,9 +190,8 @@ static const char *field(const json_t *object, const char *key)
     return text == NULL ? "" : text;
 }
 
-static void statuses(void **state)
+TEST(statuses)
 {
-    (void)state;
     static const struct {
         enum run_phase phase;
         const char *complete, *failed, *running, *suspended;
@@ -259,9 +244,8 @@ static void statuses(void **state)
 }
 
 /* A run that is held back is still Running, and a condition of its own says why. */
-static void a_wait_is_a_condition(void **state)
+TEST(a_wait_is_a_condition)
 {
-    (void)state;
     static const struct {
         enum run_phase phase;
         const char *reason, *status, *shown;
@@ -288,9 +272,8 @@ static void a_wait_is_a_condition(void **state)
     }
 }
 
-static void a_full_store_is_a_condition_while_it_lasts(void **state)
+TEST(a_full_store_is_a_condition_while_it_lasts)
 {
-    (void)state;
     static const struct {
         enum run_phase phase;
         bool is_full, is_told;
@@ -311,9 +294,8 @@ static void a_full_store_is_a_condition_while_it_lasts(void **state)
     }
 }
 
-static void what_could_not_be_judged_is_unknown(void **state)
+TEST(what_could_not_be_judged_is_unknown)
 {
-    (void)state;
     static const struct {
         enum threshold_verdict verdict;
         const char *status, *reason;
@@ -333,9 +315,8 @@ static void what_could_not_be_judged_is_unknown(void **state)
 }
 
 /* A date changes with the condition's status only; what was written can be read back. */
-static void dates_stay(void **state)
+TEST(dates_stay)
 {
-    (void)state;
     struct run_status run = {.phase = RUN_RUNNING,
                              .trials_done = 3,
                              .trials_failed = 1,
@@ -371,9 +352,8 @@ static void dates_stay(void **state)
 }
 
 /* What is kept of thousands of finished objects; all of any other. */
-static void a_settled_object_is_pruned(void **state)
+TEST(a_settled_object_is_pruned)
 {
-    (void)state;
     static const struct {
         const char *phase, *deleted;
         int observed;
@@ -423,18 +403,16 @@ static void a_settled_object_is_pruned(void **state)
 }
 
 /* The server compares texts, so these must be the phases of ended runs, and no others. */
-static void open_runs_are_selected(void **state)
+TEST(open_runs_are_selected)
 {
-    (void)state;
     char *selector = bmr_open_selector();
     assert_string_equal(selector, "status.phase!=Succeeded,status.phase!=PartiallyFailed,"
                                   "status.phase!=Failed,status.phase!=Cancelled");
     free(selector);
 }
 
-static void a_refusal_is_reported(void **state)
+TEST(a_refusal_is_reported)
 {
-    (void)state;
     const struct run_status run = {.phase = RUN_PENDING};
     json_t *s = bmr_status_json(&(struct bmr_status){
         .run = &run, .refusal = "BenchmarkNotFound", .refusal_text = "there is none", .eta_s = -1});
@@ -444,21 +422,4 @@ static void a_refusal_is_reported(void **state)
     json_t *body = bmr_apply_body("r1", "u1", s);
     assert_string_equal(field(json_object_get(body, "metadata"), "uid"), "u1");
     json_decref(body);
-}
-
-int main(void)
-{
-    /* clang-format off */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_could_not_be_judged_is_unknown),
-        cmocka_unit_test(a_full_store_is_a_condition_while_it_lasts),
-        cmocka_unit_test(reads_what_is_asked), cmocka_unit_test(definitions),
-        cmocka_unit_test(an_inline_definition_has_the_name_of_its_label),
-        cmocka_unit_test(a_definition_has_a_limit), cmocka_unit_test(statuses),
-        cmocka_unit_test(dates_stay), cmocka_unit_test(a_wait_is_a_condition),
-        cmocka_unit_test(a_settled_object_is_pruned), cmocka_unit_test(open_runs_are_selected),
-        cmocka_unit_test(a_refusal_is_reported),
-    };
-    /* clang-format on */
-    return cmocka_run_group_tests_name("daemon/bmr", tests, NULL, NULL);
 }

@@ -1,16 +1,8 @@
 /* The elector with a client without a network and with a clock of the test's own: a stop at any moment
  * of a renewal gives the Lease up. The machine itself: tests/kube/test_lease.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <uv.h>
 
+#include "tests/test.h"
 #include "base/mem.h"
 #include "daemon/elector.h"
 #include "fake_kube.h"
@@ -167,31 +159,29 @@ static struct kube_call *lead(struct world *w)
     return next_call();
 }
 
-static int setup(void **state)
+static struct world *world_new(void)
 {
     fake_kube_reset();
     assert_int_equal(uv_loop_init(&loop), 0);
     now_ns = S_NS;
     timer.handle = NULL;
-    *state = xnew(struct world);
-    return 0;
+    return xnew(struct world);
 }
 
-static int teardown(void **state)
+static void world_freep(struct world **p)
 {
-    struct world *w = *state;
+    struct world *w = *p;
     elector_free(w->elector);
     (void)uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&loop), 0);
     assert_int_equal(fake_kube_n_open(), 0);
     fake_kube_reset();
     free(w);
-    return 0;
 }
 
-static void test_stop_between_renewals(void **state)
+TEST(test_stop_between_renewals)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     answer_write(w, lead(w));
     elector_release(w->elector, on_done, w);
     assert_false(elector_may_write(w->elector));
@@ -203,9 +193,9 @@ static void test_stop_between_renewals(void **state)
     assert_int_equal(w->n_changes, 1); /* on_change reports no loss */
 }
 
-static void test_stop_while_renewing(void **state)
+TEST(test_stop_while_renewing)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     struct kube_call *renewal = lead(w);
     elector_release(w->elector, on_done, w);
     turn();
@@ -218,9 +208,9 @@ static void test_stop_while_renewing(void **state)
     run_until_done(w);
 }
 
-static void test_stop_when_nothing_answers(void **state)
+TEST(test_stop_when_nothing_answers)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     (void)lead(w);
     const int64_t before_ns = now_ns;
     elector_release(w->elector, on_done, w);
@@ -230,9 +220,9 @@ static void test_stop_when_nothing_answers(void **state)
     assert_int_equal(fake_kube_n_open(), 0);
 }
 
-static void test_stop_before_leading(void **state)
+TEST(test_stop_before_leading)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     const struct kube_lease_params params = {.ns = "n", .name = "benchd", .identity = "me"};
     w->elector = elector_new(NULL, &params, on_change, w);
     elector_release(w->elector, on_done, w);
@@ -245,9 +235,9 @@ static void test_stop_before_leading(void **state)
 #define IN_2100 INT64_C(4102444800000)
 
 /* What cannot be taken back is done only when two clocks say that it is time. */
-static void test_the_earlier_clock_counts(void **state)
+TEST(test_the_earlier_clock_counts)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     unix_ms = steady_unix_ms = IN_2026;
     struct kube_call *call = lead(w); /* without a Date there is no second clock */
     assert_int_equal(elector_careful_unix_ms(w->elector), IN_2026);
@@ -289,25 +279,12 @@ static int64_t renewal_unix_ms(const struct kube_call *call)
 }
 
 /* Else benchctl would take the leader for one with a wrong clock until the next answer. */
-static void test_who_sets_the_clock_moves_no_renewal(void **state)
+TEST(test_who_sets_the_clock_moves_no_renewal)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     unix_ms = steady_unix_ms = IN_2026;
     fake_kube.date_unix_ms = IN_2026;
     answer_write(w, lead(w));
     unix_ms = IN_2100; /* and no answer has come since */
     assert_int_equal(renewal_unix_ms(next_call()), IN_2026);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_who_sets_the_clock_moves_no_renewal, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_stop_between_renewals, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_stop_while_renewing, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_stop_when_nothing_answers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_earlier_clock_counts, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_stop_before_leading, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,8 @@
  * lookup ends. A fault shows under AddressSanitizer. */
 #include <netdb.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "daemon/daemon.h"
 #include "daemon/key.h"
 #include "daemon/web/inspect.h"
@@ -43,9 +38,8 @@ static void never_stops(void *ctx)
     fail_msg("on_stop was called");
 }
 
-static void ends_during_a_lookup(void **state)
+TEST(ends_during_a_lookup)
 {
-    (void)state;
     static const unsigned char key[KEY_SIZE];
     const struct options options = {.lease_name = "benchd"};
     const struct kube_config config = {.server = (char *)"https://127.0.0.1:1"};
@@ -80,10 +74,4 @@ static void ends_during_a_lookup(void **state)
     daemon_view_free(view);
     (void)sem_destroy(&is_looking);
     (void)sem_destroy(&may_answer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ends_during_a_lookup)};
-    return cmocka_run_group_tests_name("daemon/end", tests, NULL, NULL);
 }

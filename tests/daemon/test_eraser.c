@@ -21,9 +21,8 @@ static json_t *wish(const char *uid)
     return bmr;
 }
 
-static void a_wish_is_no_run(void **state)
+TEST(a_wish_is_no_run)
 {
-    (void)state;
     json_t *bmr = inline_bmr("u1");
     assert_false(eraser_is_wish(bmr));
     json_decref(bmr);
@@ -63,9 +62,9 @@ static void ask(struct world *w, const struct run_queue *q, const char *uid)
     eraser_done(&e);
 }
 
-static void what_nobody_has_in_hand_goes(void **state)
+TEST(what_nobody_has_in_hand_goes)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     struct store *store = w->env.store;
     struct run_queue q = {0};
     put(w, "expired", NULL);
@@ -104,9 +103,9 @@ static int fail_busy(struct store *s, const char *uid, struct err *err)
 }
 
 /* What a busy store refuses is not forgotten. */
-static void a_busy_store_is_asked_again(void **state)
+TEST(a_busy_store_is_asked_again)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     const struct store_ops *real = w->env.store->ops;
     struct store_ops busy = *real;
     const struct run_queue q = {0};
@@ -127,14 +126,4 @@ static void a_busy_store_is_asked_again(void **state)
     assert_int_equal(e.uids.len, 0);
     assert_false(is_stored(w, "a") || is_stored(w, "b"));
     eraser_done(&e);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wish_is_no_run),
-        cmocka_unit_test_setup_teardown(what_nobody_has_in_hand_goes, world_setup, world_teardown),
-        cmocka_unit_test_setup_teardown(a_busy_store_is_asked_again, world_setup, world_teardown),
-    };
-    return cmocka_run_group_tests_name("daemon/eraser", tests, NULL, NULL);
 }

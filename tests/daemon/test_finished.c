@@ -2,8 +2,6 @@
  * loop, however many there are; also where benchd is restarted. Their verdict is found once. */
 #include <dirent.h>
 #include <malloc.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <sqlite3.h>
 
@@ -156,11 +154,17 @@ static void drop_objects(void)
     n_objects = 0;
 }
 
+static struct world *start(void)
+{
+    drop_objects(); /* of a test that failed */
+    return world_new();
+}
+
 /* ---- tests ---- */
 
-static void they_cost_nothing_after_a_restart(void **state)
+TEST(they_cost_nothing_after_a_restart)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = start();
     struct store *s = w->env.store;
     for (size_t i = 0; i < N_RUNS; i++) {
         objects[n_objects++] = ended_bmr(i, -1);
@@ -216,9 +220,9 @@ static void they_cost_nothing_after_a_restart(void **state)
 }
 
 /* Of 1,500 objects that say so, one is of a run that the store has as running: a copy of an older store. */
-static void objects_say_that_they_are_over(void **state)
+TEST(objects_say_that_they_are_over)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = start();
     struct store *s = w->env.store;
     for (size_t i = 0; i < N_RUNS; i++) {
         objects[n_objects++] = ended_bmr(i, i == 9 ? 60 : -1);
@@ -265,9 +269,9 @@ static void objects_say_that_they_are_over(void **state)
 }
 
 /* The earliest of those that rest is the next. */
-static void nothing_is_looked_at_before_it_expires(void **state)
+TEST(nothing_is_looked_at_before_it_expires)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = start();
     static const int64_t ttls_s[] = {7200, 3600, -1, 5400};
     const int64_t now_unix_ms = clock_steady_unix_ms();
     struct run_queue q = {0};
@@ -290,9 +294,9 @@ static void nothing_is_looked_at_before_it_expires(void **state)
 }
 
 /* The object goes when its time is over, and changes of it are heard. */
-static void they_wake_when_something_is_to_be_done(void **state)
+TEST(they_wake_when_something_is_to_be_done)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = start();
     const int64_t hour_ms = 3600 * 1000;
     objects[n_objects++] = ended_bmr(0, 7200);
     objects[n_objects++] = ended_bmr(1, -1);
@@ -332,9 +336,9 @@ static void they_wake_when_something_is_to_be_done(void **state)
 }
 
 /* A row of an earlier version has no verdict: another thread finds it, one after the other. With it come the figures. */
-static void they_are_judged_once(void **state)
+TEST(they_are_judged_once)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = start();
     for (size_t i = 0; i < 3; i++) {
         objects[n_objects++] = ended_bmr(i, 60);
         put_row(w, objects[i], false, clock_steady_unix_ms() - 30000);
@@ -370,9 +374,9 @@ static void they_are_judged_once(void **state)
 }
 
 /* Its results are unreadable for good, so its end is told without them. */
-static void a_run_that_cannot_be_judged_ends_too(void **state)
+TEST(a_run_that_cannot_be_judged_ends_too)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = start();
     struct run_row row = {.uid = (char *)"00000000-u",
                           .name = (char *)"r0",
                           .benchmark = (char *)"b",
@@ -392,10 +396,10 @@ static void a_run_that_cannot_be_judged_ends_too(void **state)
 }
 
 /* What is not known yet is no time to live: its object stays. */
-static void a_run_does_not_expire_while_it_cannot_be_judged(void **state)
+TEST(a_run_does_not_expire_while_it_cannot_be_judged)
 {
     static const int64_t ttls_s[] = {-1, 7200};
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = start();
     for (size_t i = 0; i < 2; i++) {
         objects[n_objects++] = ended_bmr(i, ttls_s[i]);
         put_row(w, objects[i], false, clock_steady_unix_ms() - INT64_C(3600) * 1000);
@@ -419,9 +423,9 @@ static void a_run_does_not_expire_while_it_cannot_be_judged(void **state)
 }
 
 /* The last look at a run may be the one that ends it, while its results are read. */
-static void a_run_may_go_while_it_is_judged(void **state)
+TEST(a_run_may_go_while_it_is_judged)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = start();
     objects[n_objects++] = ended_bmr(0, -1);
     put_row(w, objects[0], false, 1000);
     struct run_queue q = {0};
@@ -431,27 +435,4 @@ static void a_run_may_go_while_it_is_judged(void **state)
     run_queue_done(&q);
     let_judge(w);
     drop_objects();
-}
-
-static int setup(void **state)
-{
-    drop_objects(); /* of a test that failed */
-    return world_setup(state);
-}
-
-#define ROW(test) cmocka_unit_test_setup_teardown(test, setup, world_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROW(they_cost_nothing_after_a_restart),
-        ROW(objects_say_that_they_are_over),
-        ROW(nothing_is_looked_at_before_it_expires),
-        ROW(they_wake_when_something_is_to_be_done),
-        ROW(they_are_judged_once),
-        ROW(a_run_that_cannot_be_judged_ends_too),
-        ROW(a_run_does_not_expire_while_it_cannot_be_judged),
-        ROW(a_run_may_go_while_it_is_judged),
-    };
-    return cmocka_run_group_tests_name("daemon/finished", tests, NULL, NULL);
 }

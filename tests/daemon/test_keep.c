@@ -2,10 +2,6 @@
  * age, the number or the size is tested in tests/decide/test_policy_keep.c. */
 #include "run_world.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/keep.h"
@@ -55,9 +51,9 @@ static int look(struct world *w, struct keeper *k, const struct run_queue *q, in
     return r;
 }
 
-static void by_age(void **state)
+TEST(by_age)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     const int64_t now = clock_steady_unix_ms();
     put(w, "a", RUN_SUCCEEDED, now - 91 * DAY_MS);
     put(w, "b", RUN_FAILED, now - 95 * DAY_MS);
@@ -84,9 +80,9 @@ static void by_age(void **state)
     assert_null(fake_kube_open(0)); /* none of them had an object */
 }
 
-static void by_count_and_not_while_in_use(void **state)
+TEST(by_count_and_not_while_in_use)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     const int64_t now = clock_steady_unix_ms();
     json_t *bmr = inline_bmr("a");
     struct run_queue q = {0};
@@ -123,9 +119,9 @@ static void by_count_and_not_while_in_use(void **state)
 }
 
 /* Pages that a deleted run leaves are free at once, though the file does not shrink. */
-static void by_size(void **state)
+TEST(by_size)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     const int64_t now = clock_steady_unix_ms();
     struct store *store = w->env.store;
     static const char *const uids[] = {"a", "b", "c"};
@@ -148,9 +144,9 @@ static void by_size(void **state)
 }
 
 /* Its object stays, and costs no more than before: also after a restart, which finds no row. */
-static void an_object_without_results_rests(void **state)
+TEST(an_object_without_results_rests)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = make_bmr("a", "{\"benchmarkRef\":{\"name\":\"b\"}}",
                            "{\"phase\":\"Succeeded\",\"startedAt\":\"2026-01-01T00:00:00Z\","
                            "\"endedAt\":\"2026-01-01T01:00:00Z\"}");
@@ -166,16 +162,4 @@ static void an_object_without_results_rests(void **state)
     assert_true(run_queue_is_resting(&q, "a"));
     run_queue_done(&q);
     json_decref(bmr);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(by_age, world_setup, world_teardown),
-        cmocka_unit_test_setup_teardown(by_count_and_not_while_in_use, world_setup, world_teardown),
-        cmocka_unit_test_setup_teardown(an_object_without_results_rests, world_setup,
-                                        world_teardown),
-        cmocka_unit_test_setup_teardown(by_size, world_setup, world_teardown),
-    };
-    return cmocka_run_group_tests_name("daemon/keep", tests, NULL, NULL);
 }

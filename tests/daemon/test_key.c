@@ -1,18 +1,10 @@
 /* The daemon's key and the lock beside its store. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <openssl/evp.h>
 
+#include "tests/test.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "daemon/key.h"
@@ -20,9 +12,8 @@
 
 static char dir[] = "/tmp/benchd-key-XXXXXX";
 
-static int make_dir(void **state)
+static int make_dir(void)
 {
-    (void)state;
     return mkdtemp(dir) == NULL ? -1 : 0;
 }
 
@@ -32,17 +23,15 @@ static void remove_file(const char *name)
     (void)unlink(path);
 }
 
-static int remove_dir(void **state)
+static int remove_dir(void)
 {
-    (void)state;
     remove_file("key");
     remove_file("lock");
     return rmdir(dir);
 }
 
-static void a_key_is_made_once(void **state)
+TEST(a_key_is_made_once)
 {
-    (void)state;
     _cleanup_(freep) char *path = xasprintf("%s/key", dir);
     unsigned char first[KEY_SIZE] = {0}, second[KEY_SIZE], none[KEY_SIZE] = {0};
     struct err err = {0};
@@ -69,9 +58,8 @@ static void a_key_is_made_once(void **state)
 }
 
 /* HMAC-SHA256 by another program (Python): a changed derivation would void every run under way. */
-static void runs_have_their_own_secrets(void **state)
+TEST(runs_have_their_own_secrets)
 {
-    (void)state;
     unsigned char key[KEY_SIZE], a[KEY_SIZE], b[KEY_SIZE];
     for (int i = 0; i < KEY_SIZE; i++) {
         key[i] = (unsigned char)i;
@@ -99,9 +87,8 @@ static char *identity_in(const char *lock)
     return identity;
 }
 
-static void no_two_processes_have_one_identity(void **state)
+TEST(no_two_processes_have_one_identity)
 {
-    (void)state;
     _cleanup_(freep) char *here = xasprintf("%s/lock", dir);
     _cleanup_(freep) char *copy = xasprintf("%s/copy", dir);
     _cleanup_(freep) char *first = identity_in(here);
@@ -114,9 +101,8 @@ static void no_two_processes_have_one_identity(void **state)
 }
 
 /* The same store on another machine, or after a reboot: another boot id. */
-static void the_place_names_the_boot_of_the_machine(void **state)
+TEST(the_place_names_the_boot_of_the_machine)
 {
-    (void)state;
     _cleanup_(freep) char *path = xasprintf("%s/lock", dir);
     char boot_id[37] = "";
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
@@ -131,9 +117,8 @@ static void the_place_names_the_boot_of_the_machine(void **state)
     (void)close(fd);
 }
 
-static void one_lock_a_store(void **state)
+TEST(one_lock_a_store)
 {
-    (void)state;
     _cleanup_(freep) char *path = xasprintf("%s/lock", dir);
     struct err err = {0};
     const int fd = lock_take(path, &err);
@@ -146,9 +131,8 @@ static void one_lock_a_store(void **state)
     (void)close(again);
 }
 
-static void readers_have_a_key_of_their_own(void **state)
+TEST(readers_have_a_key_of_their_own)
 {
-    (void)state;
     static const unsigned char one[KEY_SIZE] = {1}, two[KEY_SIZE] = {2};
     _cleanup_(freep) char *a = NULL, *b = NULL, *again = NULL;
     assert_int_equal(key_for_readers(one, &a, NULL), 0);
@@ -167,9 +151,8 @@ static void readers_have_a_key_of_their_own(void **state)
     buf_done(&hex);
 }
 
-static void a_run_has_a_pair_of_ssh_keys(void **state)
+TEST(a_run_has_a_pair_of_ssh_keys)
 {
-    (void)state;
     static const unsigned char one[KEY_SIZE] = {1}, two[KEY_SIZE] = {2};
     struct ssh_key a, b, again;
     assert_int_equal(key_derive_ssh(one, &a, NULL), 0);
@@ -198,14 +181,7 @@ static void a_run_has_a_pair_of_ssh_keys(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(readers_have_a_key_of_their_own),
-        cmocka_unit_test(a_run_has_a_pair_of_ssh_keys),
-        cmocka_unit_test(a_key_is_made_once),
-        cmocka_unit_test(runs_have_their_own_secrets),
-        cmocka_unit_test(no_two_processes_have_one_identity),
-        cmocka_unit_test(the_place_names_the_boot_of_the_machine),
-        cmocka_unit_test(one_lock_a_store),
-    };
-    return cmocka_run_group_tests_name("daemon/key", tests, make_dir, remove_dir);
+    int failed = make_dir();
+    failed |= test_run_all(NULL);
+    return failed | remove_dir();
 }

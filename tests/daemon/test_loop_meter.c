@@ -1,13 +1,8 @@
 /* A turn of the loop counts with the time of its callbacks, of timers and of sockets, and without that of
  * waiting. Nothing sleeps: callbacks work until the clock has moved. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/clock.h"
 #include "daemon/loop_meter.h"
 
@@ -69,9 +64,8 @@ static void measure(uv_loop_t *loop, struct loop_meter *m)
 
 /* It waits for a timer, whose callback works. A busy machine makes the turns longer, never by all of the
  * wait: the time of this thread's own waiting in the poll is known exactly. */
-static void work_of_a_timer_counts_waiting_does_not(void **state)
+TEST(work_of_a_timer_counts_waiting_does_not)
 {
-    (void)state;
     uv_loop_t loop;
     struct wait w = {0};
     struct loop_meter m;
@@ -89,9 +83,8 @@ static void work_of_a_timer_counts_waiting_does_not(void **state)
     assert_true(m.turns.sum_ns <= took_ns - ((int64_t)w.least_ms - 2) * INT64_C(1000000));
 }
 
-static void work_of_a_socket_counts(void **state)
+TEST(work_of_a_socket_counts)
 {
-    (void)state;
     uv_loop_t loop;
     uv_poll_t poll;
     struct loop_meter m;
@@ -109,13 +102,4 @@ static void work_of_a_socket_counts(void **state)
     assert_true(m.turns.sum_ns >= 2 * WORK_NS);
     (void)close(fds[0]);
     (void)close(fds[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_of_a_timer_counts_waiting_does_not),
-        cmocka_unit_test(work_of_a_socket_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

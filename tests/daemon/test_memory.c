@@ -1,13 +1,7 @@
 /* Memory goes back to the system when what it was for is gone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "daemon/memory.h"
 
@@ -25,9 +19,8 @@ static size_t resident(void)
 }
 
 /* Blocks of all small sizes, a few of which stay. */
-static void goes_back(void **state)
+TEST(goes_back)
 {
-    (void)state;
     void **blocks = xnew_array(void *, N_BLOCKS);
     memory_rest();
     const size_t before = resident();
@@ -54,6 +47,5 @@ static void goes_back(void **state)
 int main(void)
 {
     memory_set_up();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(goes_back)};
-    return cmocka_run_group_tests_name("daemon/memory", tests, NULL, NULL);
+    return test_run_all(NULL);
 }

@@ -1,7 +1,5 @@
 /* One run between its object, the store and a client without a network: how it is accepted, what is
  * refused, what is written and when again. */
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -12,9 +10,9 @@
 #include "run_world.h"
 
 /* Results outlive their object: nothing may keep the name from the next one. */
-static void a_name_is_used_again(void **state)
+TEST(a_name_is_used_again)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     json_t *first = inline_bmr("11111111-aaaa"), *second = inline_bmr("22222222-bbbb");
     struct run *run = run_new(&w->env, first);
     assert_int_equal(take_good(run, first, NULL), 1);
@@ -34,9 +32,9 @@ static void a_name_is_used_again(void **state)
 }
 
 /* A run may have the very name that the results of an earlier one would be kept under. */
-static void a_kept_name_is_taken_already(void **state)
+TEST(a_kept_name_is_taken_already)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     struct store *store = w->env.store;
     json_t *first = inline_bmr("11111111-aaaa"), *second = inline_bmr("22222222-bbbb");
     struct run *run = run_new(&w->env, first);
@@ -66,7 +64,7 @@ static void a_kept_name_is_taken_already(void **state)
 }
 
 /* One row that cannot be read must not keep the daemon from the other runs. */
-static void a_stored_run_that_cannot_be_read(void **state)
+TEST(a_stored_run_that_cannot_be_read)
 {
     static const struct {
         const char *name;
@@ -77,7 +75,7 @@ static void a_stored_run_that_cannot_be_read(void **state)
         {"under way", RUN_RUNNING, RUN_FAILED, LIFE_REFUSED, 0},
         {"ended", RUN_SUCCEEDED, RUN_SUCCEEDED, LIFE_ENDED, 1},
     };
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     for (size_t i = 0; i < 2; i++) {
         _cleanup_(freep) char *uid = xasprintf("uid-%zu", i);
         struct run_row row = {.uid = uid,
@@ -108,7 +106,7 @@ static bool is_kept(const struct world *w, const char *uid)
 }
 
 /* Only who asks for that takes the rows along with the object; the end of its time to live leaves them. */
-static void what_is_stored_outlives_the_object(void **state)
+TEST(what_is_stored_outlives_the_object)
 {
     static const struct {
         const char *name;
@@ -132,7 +130,7 @@ static void what_is_stored_outlives_the_object(void **state)
          .erase = true,
          .is_kept = true},
     };
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     struct store *store = w->env.store;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         _cleanup_(freep) char *uid = xasprintf("%08zu", i);
@@ -181,9 +179,9 @@ static void what_is_stored_outlives_the_object(void **state)
 }
 
 /* After a restore of the cluster's state: the same uid, and the results are there. */
-static void a_tombstone_goes_when_the_object_is_back(void **state)
+TEST(a_tombstone_goes_when_the_object_is_back)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     struct store *store = w->env.store;
     json_t *bmr = inline_bmr("u1");
     struct run *run = run_new(&w->env, bmr);
@@ -204,9 +202,9 @@ static void a_tombstone_goes_when_the_object_is_back(void **state)
 }
 
 /* Each in its turn, the oldest first, and none before its time or in somebody's hands. */
-static void tombstones_are_erased_when_their_time_is_over(void **state)
+TEST(tombstones_are_erased_when_their_time_is_over)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     struct store *store = w->env.store;
     w->env.undelete_ms = 60000;
     const int64_t now_ms = clock_steady_unix_ms();
@@ -239,9 +237,9 @@ static void tombstones_are_erased_when_their_time_is_over(void **state)
 }
 
 /* One that was written before the clock was set has the whole time to be brought back. */
-static void a_tombstone_without_a_date_gets_one(void **state)
+TEST(a_tombstone_without_a_date_gets_one)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     struct store *store = w->env.store;
     w->env.undelete_ms = 60000;
     const int64_t now_ms = clock_steady_unix_ms();
@@ -263,9 +261,9 @@ static void a_tombstone_without_a_date_gets_one(void **state)
     assert_false(is_kept(w, "u0"));
 }
 
-static void a_run_that_another_process_drives_is_waited_for(void **state)
+TEST(a_run_that_another_process_drives_is_waited_for)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = inline_bmr("u1");
     _cleanup_(freep) char *url = xasprintf("sqlite:%s/results.db", w->folder);
     struct store *other = NULL;
@@ -284,9 +282,9 @@ static void a_run_that_another_process_drives_is_waited_for(void **state)
     json_decref(bmr);
 }
 
-static void a_run_that_waits_for_its_benchmark_is_cancelled(void **state)
+TEST(a_run_that_waits_for_its_benchmark_is_cancelled)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
     struct run *run = run_new(&w->env, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
@@ -307,9 +305,9 @@ static json_t *with_cancel(json_t *bmr)
     return bmr;
 }
 
-static void a_run_is_cancelled_while_its_templates_are_checked(void **state)
+TEST(a_run_is_cancelled_while_its_templates_are_checked)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = inline_bmr("u1");
     struct run *run = run_new(&w->env, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
@@ -325,9 +323,9 @@ static void a_run_is_cancelled_while_its_templates_are_checked(void **state)
 }
 
 /* Whatever order the answers come in: a refusal counts more than a server that was away for one. */
-static void a_refusal_beside_no_answer(void **state)
+TEST(a_refusal_beside_no_answer)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     for (size_t refused = 0; refused < 2; refused++) {
         json_t *bmr = inline_bmr("u1");
         struct run *run = run_new(&w->env, bmr);
@@ -348,9 +346,9 @@ static void a_refusal_beside_no_answer(void **state)
 }
 
 /* A definition that could not be written is written again, but not at once. */
-static void keeping_a_definition_is_retried(void **state)
+TEST(keeping_a_definition_is_retried)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
     _cleanup_(freep) char *text = xasprintf("{\"spec\":" DEFINITION "}", 5);
     json_t *benchmark = parse(text);
@@ -373,9 +371,9 @@ static void keeping_a_definition_is_retried(void **state)
 }
 
 /* run_life.h says what can happen; nothing else moves a run. */
-static void an_impossible_event_changes_nothing(void **state)
+TEST(an_impossible_event_changes_nothing)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = inline_bmr("u1");
     struct run *run = run_new(&w->env, bmr);
     run->at.retry_ns = 7;
@@ -387,9 +385,9 @@ static void an_impossible_event_changes_nothing(void **state)
 }
 
 /* The removal of an expired run's object has its own time of retry: its status does not wait for it. */
-static void an_expired_run_is_removed(void **state)
+TEST(an_expired_run_is_removed)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = inline_bmr("u1");
     struct run *run = run_new(&w->env, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
@@ -427,9 +425,9 @@ static void an_expired_run_is_removed(void **state)
 
 /* A list that is on its way when the object is deleted still has it, and then the store would say so for good: the
  * next benchd would take the object for one that somebody deleted. */
-static void nothing_expires_before_all_objects_are_known(void **state)
+TEST(nothing_expires_before_all_objects_are_known)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     struct store *store = w->env.store;
     const char *const uids[] = {"u1"};
     size_t n_deleted;
@@ -454,9 +452,9 @@ static void nothing_expires_before_all_objects_are_known(void **state)
 }
 
 /* A run that was cancelled, or refused, before it was accepted has ended like any other. */
-static void an_unaccepted_run_expires(void **state)
+TEST(an_unaccepted_run_expires)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     for (int i = 0; i < 2; i++) {
         const bool is_cancelled = i == 0;
         json_t *bmr = inline_bmr("u1");
@@ -484,9 +482,9 @@ static void an_unaccepted_run_expires(void **state)
 }
 
 /* The copy in the object is what runs, also when the Benchmark changes before the watch shows it. */
-static void what_was_kept_is_what_runs(void **state)
+TEST(what_was_kept_is_what_runs)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
     _cleanup_(freep) char *text = xasprintf("{\"spec\":" DEFINITION "}", 5);
     _cleanup_(freep) char *changed_text = xasprintf("{\"spec\":" DEFINITION "}", 99);
@@ -511,9 +509,9 @@ static void what_was_kept_is_what_runs(void **state)
 }
 
 /* A status that is refused for long is not sent, and not logged, every second. */
-static void a_refused_status_is_tried_again_later(void **state)
+TEST(a_refused_status_is_tried_again_later)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = inline_bmr("u1");
     struct run *run = run_new(&w->env, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
@@ -536,7 +534,7 @@ static void a_refused_status_is_tried_again_later(void **state)
 }
 
 /* What the API server says of a pod that is not made yet. */
-static void templates_are_tried_before_anything_is_made(void **state)
+TEST(templates_are_tried_before_anything_is_made)
 {
     static const struct {
         const char *name;
@@ -552,7 +550,7 @@ static void templates_are_tried_before_anything_is_made(void **state)
         {"the server away", -EHOSTUNREACH, 0, "no connection", false, false},
         {"a token refused", -EACCES, 401, "Unauthorized", false, true},
     };
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         fake_kube_reset();
         _cleanup_(freep) char *uid = xasprintf("%08zu", i);
@@ -582,9 +580,9 @@ static void templates_are_tried_before_anything_is_made(void **state)
 }
 
 /* A broken webhook: the run waits for it, and says so. */
-static void templates_without_an_answer_are_told(void **state)
+TEST(templates_without_an_answer_are_told)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = inline_bmr("u1");
     struct run *run = run_new(&w->env, bmr);
     for (int i = 0; i < 3; i++) {
@@ -609,9 +607,9 @@ static void templates_without_an_answer_are_told(void **state)
 }
 
 /* A server's words are cut between two characters: half of one is no JSON, and so no condition. */
-static void long_refusals_stay_text(void **state)
+TEST(long_refusals_stay_text)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     for (size_t shift = 0; shift < 2; shift++) {
         char words[402] = "x";
         for (size_t i = shift; i + 2 < sizeof(words); i += 2) {
@@ -630,9 +628,9 @@ static void long_refusals_stay_text(void **state)
 }
 
 /* What a profile runs is not in an image. */
-static void foreign_systems_without_a_command_are_refused(void **state)
+TEST(foreign_systems_without_a_command_are_refused)
 {
-    struct world *w = *state;
+    _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = inline_bmr("u1");
     json_t *definition = json_object_get(json_object_get(bmr, "spec"), "definition");
     json_t *system = json_array_get(json_object_get(definition, "systems"), 0);
@@ -645,48 +643,4 @@ static void foreign_systems_without_a_command_are_refused(void **state)
     assert_null(open_call(0));
     run_free(run);
     json_decref(bmr);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_name_is_used_again, world_setup, world_teardown),
-        cmocka_unit_test_setup_teardown(a_kept_name_is_taken_already, world_setup, world_teardown),
-        cmocka_unit_test_setup_teardown(a_stored_run_that_cannot_be_read, world_setup,
-                                        world_teardown),
-        cmocka_unit_test_setup_teardown(what_is_stored_outlives_the_object, world_setup,
-                                        world_teardown),
-        cmocka_unit_test_setup_teardown(a_tombstone_goes_when_the_object_is_back, world_setup,
-                                        world_teardown),
-        cmocka_unit_test_setup_teardown(a_tombstone_without_a_date_gets_one, world_setup,
-                                        world_teardown),
-        cmocka_unit_test_setup_teardown(tombstones_are_erased_when_their_time_is_over, world_setup,
-                                        world_teardown),
-        cmocka_unit_test_setup_teardown(a_run_that_another_process_drives_is_waited_for,
-                                        world_setup, world_teardown),
-        cmocka_unit_test_setup_teardown(a_run_that_waits_for_its_benchmark_is_cancelled,
-                                        world_setup, world_teardown),
-        cmocka_unit_test_setup_teardown(a_run_is_cancelled_while_its_templates_are_checked,
-                                        world_setup, world_teardown),
-        cmocka_unit_test_setup_teardown(a_refusal_beside_no_answer, world_setup, world_teardown),
-        cmocka_unit_test_setup_teardown(templates_without_an_answer_are_told, world_setup,
-                                        world_teardown),
-        cmocka_unit_test_setup_teardown(keeping_a_definition_is_retried, world_setup,
-                                        world_teardown),
-        cmocka_unit_test_setup_teardown(an_impossible_event_changes_nothing, world_setup,
-                                        world_teardown),
-        cmocka_unit_test_setup_teardown(an_expired_run_is_removed, world_setup, world_teardown),
-        cmocka_unit_test_setup_teardown(nothing_expires_before_all_objects_are_known, world_setup,
-                                        world_teardown),
-        cmocka_unit_test_setup_teardown(an_unaccepted_run_expires, world_setup, world_teardown),
-        cmocka_unit_test_setup_teardown(what_was_kept_is_what_runs, world_setup, world_teardown),
-        cmocka_unit_test_setup_teardown(templates_are_tried_before_anything_is_made, world_setup,
-                                        world_teardown),
-        cmocka_unit_test_setup_teardown(long_refusals_stay_text, world_setup, world_teardown),
-        cmocka_unit_test_setup_teardown(foreign_systems_without_a_command_are_refused, world_setup,
-                                        world_teardown),
-        cmocka_unit_test_setup_teardown(a_refused_status_is_tried_again_later, world_setup,
-                                        world_teardown),
-    };
-    return cmocka_run_group_tests_name("daemon/run", tests, NULL, NULL);
 }

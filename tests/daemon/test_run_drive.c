@@ -5,9 +5,9 @@
 #include "daemon/run_drive.h"
 
 /* What a new leader finds Running may have pods: only a driver can remove them. */
-static void a_running_run_is_driven_to_its_suspension(void **state)
+TEST(a_running_run_is_driven_to_its_suspension)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
     struct run *run = take_over(w, bmr, RUN_RUNNING);
     ask(run, bmr, "suspend", true);
@@ -19,9 +19,9 @@ static void a_running_run_is_driven_to_its_suspension(void **state)
     close_world(run, bmr);
 }
 
-static void a_deletion_cancels_what_is_driven(void **state)
+TEST(a_deletion_cancels_what_is_driven)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
     struct run *run = run_new(&w->env, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
@@ -35,9 +35,9 @@ static void a_deletion_cancels_what_is_driven(void **state)
 }
 
 /* Neither accepted nor started. */
-static void a_run_that_is_being_deleted_is_left_alone(void **state)
+TEST(a_run_that_is_being_deleted_is_left_alone)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
     struct run *run = run_new(&w->env, bmr);
     ask_to_delete(run, bmr);
@@ -53,9 +53,9 @@ static void a_run_that_is_being_deleted_is_left_alone(void **state)
     close_world(run, bmr);
 }
 
-static void a_queued_run_says_what_it_waits_for(void **state)
+TEST(a_queued_run_says_what_it_waits_for)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
     struct run *run = run_new(&w->env, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
@@ -73,9 +73,9 @@ static void a_queued_run_says_what_it_waits_for(void **state)
     close_world(run, bmr);
 }
 
-static void what_the_store_or_object_says_has_ended_stays_so(void **state)
+TEST(what_the_store_or_object_says_has_ended_stays_so)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
     struct run *run = take_over(w, bmr, RUN_SUCCEEDED);
     assert_int_equal(run->life, LIFE_ENDED);
@@ -92,9 +92,9 @@ static void what_the_store_or_object_says_has_ended_stays_so(void **state)
     close_world(run, bmr);
 }
 
-static void one_run_is_driven_at_a_time(void **state)
+TEST(one_run_is_driven_at_a_time)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     struct run_queue q = {0};
     json_t *bmrs[] = {inline_bmr("u1"), inline_bmr("u2")};
     for (size_t i = 0; i < 2; i++) {
@@ -121,9 +121,9 @@ static void one_run_is_driven_at_a_time(void **state)
 }
 
 /* Pods can be stopped without space. */
-static void a_driver_hears_what_is_asked_on_a_full_disk(void **state)
+TEST(a_driver_hears_what_is_asked_on_a_full_disk)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     struct run_queue q = {0};
     json_t *bmr = inline_bmr("u1"), *next = inline_bmr("u2");
     struct run *run = drive(w, &q, bmr);
@@ -141,9 +141,9 @@ static void a_driver_hears_what_is_asked_on_a_full_disk(void **state)
 }
 
 /* The watch may still show it when its removal was reported. */
-static void what_is_gone_is_not_accepted(void **state)
+TEST(what_is_gone_is_not_accepted)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
     struct run_queue q = {0};
     run_queue_add(&q, run_new(&w->env, bmr));
@@ -156,19 +156,4 @@ static void what_is_gone_is_not_accepted(void **state)
     assert_int_equal(q.runs.items[0]->life, LIFE_CHECKING);
     run_queue_done(&q);
     close_world(NULL, bmr);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROW(a_running_run_is_driven_to_its_suspension),
-        ROW(a_deletion_cancels_what_is_driven),
-        ROW(a_run_that_is_being_deleted_is_left_alone),
-        ROW(a_queued_run_says_what_it_waits_for),
-        ROW(what_the_store_or_object_says_has_ended_stays_so),
-        ROW(one_run_is_driven_at_a_time),
-        ROW(a_driver_hears_what_is_asked_on_a_full_disk),
-        ROW(what_is_gone_is_not_accepted),
-    };
-    return cmocka_run_group_tests_name("daemon/run_drive", tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* The life of a run: every event in every state, the impossible ones too. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "daemon/run_life.h"
 
 /* One column a state, one row an event; '.': the event cannot happen there. */
@@ -38,9 +32,8 @@ static const struct {
     /* clang-format on */
 };
 
-static void every_event_in_every_state(void **state)
+TEST(every_event_in_every_state)
 {
-    (void)state;
     assert_int_equal(sizeof(rows) / sizeof(rows[0]), LIFE_EVENT_COUNT);
     assert_int_equal(sizeof(states) - 1, LIFE_COUNT);
     for (int e = 0; e < LIFE_EVENT_COUNT; e++) {
@@ -58,9 +51,8 @@ static void every_event_in_every_state(void **state)
     }
 }
 
-static void what_is_no_state_or_event_is_refused(void **state)
+TEST(what_is_no_state_or_event_is_refused)
 {
-    (void)state;
     enum run_life next = LIFE_PAST;
     assert_int_equal(run_life_next(LIFE_COUNT, LIFE_ON_CLAIMED, &next), -EINVAL);
     assert_int_equal(run_life_next((enum run_life) - 1, LIFE_ON_CLAIMED, &next), -EINVAL);
@@ -69,9 +61,8 @@ static void what_is_no_state_or_event_is_refused(void **state)
 }
 
 /* Each state can be reached, and each that is not an end can be left. */
-static void no_state_is_lost(void **state)
+TEST(no_state_is_lost)
 {
-    (void)state;
     bool is_reached[LIFE_COUNT] = {[LIFE_WAITING] = true};
     for (int pass = 0; pass < LIFE_COUNT; pass++) {
         for (enum run_life life = 0; life < LIFE_COUNT; life++) {
@@ -92,23 +83,11 @@ static void no_state_is_lost(void **state)
     }
 }
 
-static void groups_of_states(void **state)
+TEST(groups_of_states)
 {
-    (void)state;
     static const char stored[] = "AEDd", driven[] = "Dd";
     for (enum run_life life = 0; life < LIFE_COUNT; life++) {
         assert_int_equal(run_life_is_stored(life), strchr(stored, states[life]) != NULL);
         assert_int_equal(run_life_is_driven(life), strchr(driven, states[life]) != NULL);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_event_in_every_state),
-        cmocka_unit_test(what_is_no_state_or_event_is_refused),
-        cmocka_unit_test(no_state_is_lost),
-        cmocka_unit_test(groups_of_states),
-    };
-    return cmocka_run_group_tests_name("daemon/run_life", tests, NULL, NULL);
 }

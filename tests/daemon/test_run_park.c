@@ -2,21 +2,20 @@
 #include "drive_world.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/run_drive.h"
 
 /* The next one has its turn; an error of the whole store ends the daemon. */
-static void an_error_of_one_run_parks_it(void **state)
+TEST(an_error_of_one_run_parks_it)
 {
     static const struct {
         int code;
         bool is_fatal;
     } rows[] = {{-E2BIG, false}, {-EEXIST, false}, {-EBADMSG, false},
                 {-EBUSY, false}, {-ENOSPC, true},  {-EIO, true}};
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         _cleanup_(freep) char *uid = xasprintf("u%zu", i);
         struct run_queue q = {0};
@@ -47,9 +46,9 @@ static void an_error_of_one_run_parks_it(void **state)
 }
 
 /* It does not come back for ever, and what is wrong with it is told meanwhile. */
-static void a_run_whose_driver_always_fails_ends(void **state)
+TEST(a_run_whose_driver_always_fails_ends)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     struct run_queue q = {0};
     json_t *bmr = inline_bmr("u1");
     struct run *run = take_over(w, bmr, RUN_RUNNING);
@@ -82,9 +81,9 @@ static void a_run_whose_driver_always_fails_ends(void **state)
 }
 
 /* Progress is no failure in a row. */
-static void a_saved_attempt_ends_the_count(void **state)
+TEST(a_saved_attempt_ends_the_count)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     struct run_queue q = {0};
     json_t *bmr = inline_bmr("u1");
     struct run *run = take_over(w, bmr, RUN_RUNNING);
@@ -100,9 +99,9 @@ static void a_saved_attempt_ends_the_count(void **state)
 }
 
 /* Each time longer, and until somebody changes the object. */
-static void a_parked_run_waits_longer_each_time(void **state)
+TEST(a_parked_run_waits_longer_each_time)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
     struct run *run = run_new(&w->env, bmr);
     struct err why;
@@ -127,15 +126,4 @@ static void a_parked_run_waits_longer_each_time(void **state)
     assert_int_equal(run->life, LIFE_CHECKING);
     run_queue_done(&q);
     close_world(NULL, bmr);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROW(an_error_of_one_run_parks_it),
-        ROW(a_run_whose_driver_always_fails_ends),
-        ROW(a_saved_attempt_ends_the_count),
-        ROW(a_parked_run_waits_longer_each_time),
-    };
-    return cmocka_run_group_tests_name("daemon/run_park", tests, NULL, NULL);
 }

@@ -10,9 +10,9 @@
 #include "result_fixture.h"
 
 /* The live view shows a step of the attempt that runs, and when the run may end. */
-static void progress_and_time_left(void **state)
+TEST(progress_and_time_left)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
     struct run *run = run_new(&w->env, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
@@ -51,9 +51,9 @@ static void expect_wait(struct run *run, int64_t now_unix_ms, const char *reason
 }
 
 /* The alert for a run that waits for long needs the reason, and since when; a count of each reason. */
-static void a_run_shows_what_it_waits_for(void **state)
+TEST(a_run_shows_what_it_waits_for)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
     struct run *run = run_new(&w->env, bmr);
     const uint64_t *waits = w->counters.waits;
@@ -119,13 +119,13 @@ static char *condition_of(const struct kube_call *apply, const char *type)
     return found;
 }
 
-static void a_missed_threshold_is_a_condition(void **state)
+TEST(a_missed_threshold_is_a_condition)
 {
     static const struct {
         double two_trainers;
         const char *status;
     } rows[] = {{120, "True"}, {190, "False"}};
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     for (size_t i = 0; i < 2; i++) {
         _cleanup_(freep) char *uid = xasprintf("%08zu", i);
         json_t *bmr = inline_bmr(uid);
@@ -160,9 +160,9 @@ static void a_missed_threshold_is_a_condition(void **state)
 }
 
 /* Between the driver's last status and its end there is a turn of the loop, or more. */
-static void the_end_is_told_with_its_verdict(void **state)
+TEST(the_end_is_told_with_its_verdict)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     struct run_queue q = {0};
     json_t *bmr = inline_bmr("u1");
     struct run *run = drive(w, &q, bmr);
@@ -185,15 +185,4 @@ static void the_end_is_told_with_its_verdict(void **state)
     assert_string_equal(got, "False");
     run_queue_done(&q);
     close_world(NULL, bmr);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROW(progress_and_time_left),
-        ROW(a_run_shows_what_it_waits_for),
-        ROW(a_missed_threshold_is_a_condition),
-        ROW(the_end_is_told_with_its_verdict),
-    };
-    return cmocka_run_group_tests_name("daemon/run_publish", tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* Whose turn it is, without a driver: runs that are not due are put in order all the same. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "daemon/open_runs.h"
@@ -78,9 +71,8 @@ static struct run *add(struct run_queue *q, const struct run_env *env, const cha
     return run;
 }
 
-static void the_running_one_then_the_oldest(void **state)
+TEST(the_running_one_then_the_oldest)
 {
-    (void)state;
     static const struct run_env env = {.store = &store};
     struct run_queue q = {0};
     (void)add(&q, &env, "b", "2026-01-02T00:00:00Z");
@@ -111,9 +103,8 @@ static void the_running_one_then_the_oldest(void **state)
 
 /* By the objects of runs that are not over alone, only if the store has no other run that goes on: that one ran
  * before, so it would be driven first. */
-static void who_goes_on_is_waited_for(void **state)
+TEST(who_goes_on_is_waited_for)
 {
-    (void)state;
     static const struct run_env env = {.store = &store};
     static const char *const uids[] = {"a", "b", "c"};
     static const struct {
@@ -142,11 +133,4 @@ static void who_goes_on_is_waited_for(void **state)
         assert_int_equal(n_asked, rows[i].r < 0);
     }
     run_queue_done(&q);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_running_one_then_the_oldest),
-                                       cmocka_unit_test(who_goes_on_is_waited_for)};
-    return cmocka_run_group_tests_name("daemon/run_queue", tests, NULL, NULL);
 }

@@ -13,9 +13,9 @@ static int delete_fails(struct store *s, const char *uid, struct err *err)
 }
 
 /* Its rows are deleted later: nobody would ask for that after benchd has forgotten the run. */
-static void rows_that_cannot_be_deleted_are_tried_again(void **state)
+TEST(rows_that_cannot_be_deleted_are_tried_again)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     struct run_queue q = {0};
     json_t *bmr = inline_bmr("u1");
     struct run *run = drive(w, &q, bmr);
@@ -46,9 +46,9 @@ static void rows_that_cannot_be_deleted_are_tried_again(void **state)
 }
 
 /* Its driver may wait for the very space that its deletion frees, and nothing is advanced. */
-static void a_full_disk_keeps_no_run_that_is_to_be_erased(void **state)
+TEST(a_full_disk_keeps_no_run_that_is_to_be_erased)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     struct run_queue q = {0};
     json_t *bmr = inline_bmr("u1");
     struct run *run = drive(w, &q, bmr);
@@ -73,9 +73,9 @@ static void a_full_disk_keeps_no_run_that_is_to_be_erased(void **state)
 }
 
 /* Its time to live is over, but benchd could not delete the object; a person does, with the results. */
-static void an_expired_run_can_be_erased(void **state)
+TEST(an_expired_run_can_be_erased)
 {
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     for (int erase = 0; erase < 2; erase++) {
         const char *uid = erase ? "u1" : "u0";
         struct run_queue q = {0};
@@ -99,7 +99,7 @@ static void an_expired_run_can_be_erased(void **state)
 }
 
 /* A suspended run has an end too, but it goes on. */
-static void only_the_final_end_counts_for_the_time_to_live(void **state)
+TEST(only_the_final_end_counts_for_the_time_to_live)
 {
     static const struct {
         enum run_phase phase;
@@ -111,7 +111,7 @@ static void only_the_final_end_counts_for_the_time_to_live(void **state)
         {RUN_RUNNING, 60000, false},
         {RUN_SUCCEEDED, 11000, true},
     };
-    struct world *w = open_world(state);
+    _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
     struct run *run = run_new(&w->env, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
@@ -126,15 +126,4 @@ static void only_the_final_end_counts_for_the_time_to_live(void **state)
         }
     }
     close_world(run, bmr);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROW(rows_that_cannot_be_deleted_are_tried_again),
-        ROW(a_full_disk_keeps_no_run_that_is_to_be_erased),
-        ROW(an_expired_run_can_be_erased),
-        ROW(only_the_final_end_counts_for_the_time_to_live),
-    };
-    return cmocka_run_group_tests_name("daemon/run_remove", tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* A disk that is full, as the daemon notices it. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "daemon/space.h"
 
 static struct store_space found;
@@ -27,9 +22,8 @@ static int try_space(struct store *s, struct err *err)
 }
 
 /* A write that happened to succeed is not enough: try_space says when there is room. */
-static void a_full_disk_is_tried_now_and_then(void **state)
+TEST(a_full_disk_is_tried_now_and_then)
 {
-    (void)state;
     static const struct {
         int64_t at_s;
         bool is_full; /* what the store says */
@@ -55,10 +49,4 @@ static void a_full_disk_is_tried_now_and_then(void **state)
             fail_msg("row %zu: news %d, %u tries, full %d", i, news, n_tries, space.is_full);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_full_disk_is_tried_now_and_then)};
-    return cmocka_run_group_tests_name("daemon/space", tests, NULL, NULL);
 }

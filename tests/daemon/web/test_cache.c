@@ -1,20 +1,11 @@
 /* Finished documents: how many are kept, and how long. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/mem.h"
 #include "daemon/web/cache.h"
 #include "daemon/web/message.h"
 
-static void test_cache(void **state)
+TEST(test_cache)
 {
-    (void)state;
     struct cache c = {0};
     struct buf text = BUF_INIT;
     for (size_t i = 0; i < CACHE_ENTRIES + 2; i++) {
@@ -46,12 +37,4 @@ static void test_cache(void **state)
     cache_done(&c);
     assert_string_equal(two->data, "2"); /* it has a user */
     body_unref(two);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cache),
-    };
-    return cmocka_run_group_tests_name("daemon/web/cache", tests, NULL, NULL);
 }

@@ -1,19 +1,10 @@
 /* The share of a CPU that readers have. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "daemon/web/cpu_budget.h"
 
-#define N(array) (sizeof(array) / sizeof((array)[0]))
-
 /* A bucket of CPU time, whose looks follow each other. */
-static void test_cpu_budget(void **state)
+TEST(test_cpu_budget)
 {
-    (void)state;
     static const struct {
         const char *name;
         int64_t after_ms, used_ms;
@@ -39,7 +30,7 @@ static void test_cpu_budget(void **state)
     struct cpu_budget b;
     int64_t at_ms = 7000000, cpu_ms = 300; /* of a machine and threads that have worked before */
     cpu_budget_init(&b, at_ms * 1000000, cpu_ms * 1000000);
-    for (size_t i = 0; i < N(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# %s\n", rows[i].name);
         at_ms += rows[i].after_ms;
         cpu_ms += rows[i].used_ms;
@@ -47,12 +38,4 @@ static void test_cpu_budget(void **state)
             cpu_budget_wait_ns(&b, at_ms * 1000000, cpu_ms * 1000000, !rows[i].is_idle);
         assert_int_equal(wait_ns / 1000000, rows[i].wait_ms);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpu_budget),
-    };
-    return cmocka_run_group_tests_name("daemon/web/cpu_budget", tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* When is a new list of runs published? */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "daemon/web/inspect.h"
 
 static struct daemon_runs *list_of(struct daemon_run *a, struct daemon_run *b)
@@ -23,9 +17,8 @@ static void same(struct daemon_runs *a_take, struct daemon_runs *b_take, bool ex
     daemon_runs_unref(b_take);
 }
 
-static void a_list_is_new_when_a_run_or_a_place_is(void **state)
+TEST(a_list_is_new_when_a_run_or_a_place_is)
 {
-    (void)state;
     struct daemon_run *a = daemon_run_new("a", "1", "x"), *b = daemon_run_new("b", "2", "x");
     struct daemon_run *changed = daemon_run_new("a", "1", "x");
     same(list_of(a, b), list_of(a, b), true);
@@ -39,10 +32,4 @@ static void a_list_is_new_when_a_run_or_a_place_is(void **state)
     daemon_run_unref(a);
     daemon_run_unref(b);
     daemon_run_unref(changed);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_list_is_new_when_a_run_or_a_place_is)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

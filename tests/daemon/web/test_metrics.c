@@ -1,20 +1,11 @@
 /* The exposition format, the registry, and the page's limits. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/str.h"
 #include "daemon/web/metrics.h"
 
-#define N(array) (sizeof(array) / sizeof((array)[0]))
-
-static void test_negotiate(void **state)
+TEST(test_negotiate)
 {
     static const struct {
         const char *name, *accept;
@@ -40,15 +31,14 @@ static void test_negotiate(void **state)
          EXPO_TEXT},
         {"separators only", ",;,;=,", EXPO_TEXT},
     };
-    (void)state;
-    for (size_t i = 0; i < N(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         if (expo_negotiate(rows[i].accept) != rows[i].expected) {
             fail_msg("%s: expected format %d", rows[i].name, rows[i].expected);
         }
     }
 }
 
-static void test_sample(void **state)
+TEST(test_sample)
 {
     static const struct expo_family counter = {"x_total", "Things.", EXPO_COUNTER};
     static const struct {
@@ -65,8 +55,7 @@ static void test_sample(void **state)
         {"no UTF-8", "a\xff", 1, "x_total{l=\"a?\"} 1\n"},
         {"empty", "", 1, "x_total{l=\"\"} 1\n"},
     };
-    (void)state;
-    for (size_t i = 0; i < N(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct buf out = BUF_INIT;
         struct expo e = {.out = &out, .family = &counter};
         const struct expo_label label = {"l", rows[i].label};
@@ -78,10 +67,9 @@ static void test_sample(void **state)
     }
 }
 
-static void test_heads(void **state)
+TEST(test_heads)
 {
     static const struct expo_family counter = {"x_total", "Things.", EXPO_COUNTER};
-    (void)state;
     struct buf out = BUF_INIT;
     struct expo e = {.out = &out};
     expo_begin(&e, &counter);
@@ -97,9 +85,8 @@ static void test_heads(void **state)
 }
 
 /* What promtool would say, and what the writer relies on. */
-static void test_registry(void **state)
+TEST(test_registry)
 {
-    (void)state;
     for (size_t i = 0; i < metrics_n_families(); i++) {
         const struct expo_family *f = metrics_family(i);
         const bool is_total = str_has_suffix(f->name, "_total");
@@ -118,7 +105,7 @@ static void test_registry(void **state)
     }
 }
 
-static void test_wants_run(void **state)
+TEST(test_wants_run)
 {
     static const struct {
         const char *name;
@@ -133,8 +120,7 @@ static void test_wants_run(void **state)
         {"behind it", RUN_FAILED, 10000000 - METRICS_KEEP_MS - 1, false, false},
         {"cleaning up", RUN_CANCELLED, 1, true, true},
     };
-    (void)state;
-    for (size_t i = 0; i < N(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct run_status status = {.phase = rows[i].phase,
                                           .ended_unix_ms = rows[i].ended_ms};
         if (metrics_wants_run(&status, rows[i].is_active, 10000000) != rows[i].expected) {
@@ -188,9 +174,9 @@ static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
 {
     static struct point_figures points[METRICS_MAX_POINTS * 2];
     static struct node_figures nodes[METRICS_MAX_NODES + 1];
-    static char node_names[N(nodes)][8];
+    static char node_names[N_ROWS(nodes)][8];
     const struct estimate e = {true, 2, true, 1, 3, INTERVAL_T_LOG};
-    for (size_t i = 0; i < N(points); i++) {
+    for (size_t i = 0; i < N_ROWS(points); i++) {
         points[i] = (struct point_figures){
             .point = (uint32_t)i,
             .system = "s",
@@ -206,7 +192,7 @@ static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
             .n_succeeded = 3,
         };
     }
-    for (size_t i = 0; i < N(nodes); i++) {
+    for (size_t i = 0; i < N_ROWS(nodes); i++) {
         (void)snprintf(node_names[i], sizeof(node_names[i]), "n%zu", i);
         nodes[i] = (struct node_figures){node_names[i], 6, 3, 1, 0.25, NAN};
     }
@@ -220,8 +206,9 @@ static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
     p->wait = (struct daemon_wait){"QuotaExceeded", 5500};
     for (size_t i = 0; i < n_runs; i++) {
         (void)snprintf(p->names[i], sizeof(p->names[i]), "r%zu", i);
-        p->figures[i] = (struct run_figures){points, n_points[i], nodes,
-                                             n_points[i] < N(nodes) ? n_points[i] : N(nodes), 2};
+        p->figures[i] =
+            (struct run_figures){points, n_points[i], nodes,
+                                 n_points[i] < N_ROWS(nodes) ? n_points[i] : N_ROWS(nodes), 2};
         p->runs[i] = (struct metrics_run){
             .name = p->names[i],
             .benchmark = "b",
@@ -244,9 +231,8 @@ static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
     metrics_write(&in, EXPO_TEXT, &p->out);
 }
 
-static void test_page(void **state)
+TEST(test_page)
 {
-    (void)state;
     struct page p;
     write_page(&p, 1, (size_t[]){1});
     const char *page = buf_cstr(&p.out);
@@ -270,9 +256,8 @@ static void test_page(void **state)
     buf_done(&p.out);
 }
 
-static void test_unknown_is_absent(void **state)
+TEST(test_unknown_is_absent)
 {
-    (void)state;
     struct point_figures point = {
         .system = "s", .other = "", .throughput = {.known = true, .value = 5}};
     const struct run_figures figures = {.points = &point, .n_points = 1};
@@ -301,15 +286,14 @@ static void test_unknown_is_absent(void **state)
         "\nbenchd_watch_restarts_total{",
         "\nrest_client_request_duration_seconds_bucket{",
     };
-    for (size_t i = 0; i < N(absent); i++) {
+    for (size_t i = 0; i < N_ROWS(absent); i++) {
         assert_has_not(buf_cstr(&out), absent[i]);
     }
     buf_done(&out);
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
-    (void)state;
     size_t n_points[MANY];
     struct page p;
     for (size_t i = 0; i < MANY; i++) {
@@ -329,9 +313,8 @@ static void test_limits(void **state)
 }
 
 /* All of a run's points or none: half a sweep would look like a whole one. */
-static void test_points_whole(void **state)
+TEST(test_points_whole)
 {
-    (void)state;
     struct page p;
     write_page(&p, 4, (size_t[]){METRICS_MAX_POINTS - 2, 3, 2, METRICS_MAX_POINTS + 1});
     const char *page = buf_cstr(&p.out);
@@ -349,7 +332,7 @@ static void test_points_whole(void **state)
     buf_done(&p.out);
 }
 
-static void test_histogram(void **state)
+TEST(test_histogram)
 {
     static const struct expo_family family = {"x_seconds", "Times.", EXPO_HISTOGRAM};
     static const char expected[] = "# HELP x_seconds Times.\n# TYPE x_seconds histogram\n"
@@ -369,10 +352,9 @@ static void test_histogram(void **state)
                                    "x_seconds_bucket{l=\"a\",le=\"+Inf\"} 4\n"
                                    "x_seconds_sum{l=\"a\"} 70.03\n"
                                    "x_seconds_count{l=\"a\"} 4\n";
-    (void)state;
     struct histogram h = {0};
     static const int64_t times_ms[] = {0, 10, 20, 70000};
-    for (size_t i = 0; i < N(times_ms); i++) {
+    for (size_t i = 0; i < N_ROWS(times_ms); i++) {
         histogram_add(&h, times_ms[i] * 1000000);
     }
     struct buf out = BUF_INIT;
@@ -386,9 +368,8 @@ static void test_histogram(void **state)
 }
 
 /* Which series says what: a figure in the wrong family would pass every other test. */
-static void test_the_daemon(void **state)
+TEST(test_the_daemon)
 {
-    (void)state;
     static struct daemon_facts f;
     f.is_leader = true;
     f.runs[RUN_QUEUED] = 3;
@@ -430,7 +411,7 @@ static void test_the_daemon(void **state)
         "benchd_loop_longest_turn_seconds 0.5",
         "benchd_loop_look_age_seconds 0.5",
     };
-    for (size_t i = 0; i < N(lines); i++) {
+    for (size_t i = 0; i < N_ROWS(lines); i++) {
         char line[128];
         (void)snprintf(line, sizeof(line), "\n%s\n", lines[i]);
         assert_has(buf_cstr(&out), line);
@@ -440,12 +421,11 @@ static void test_the_daemon(void **state)
     buf_done(&out);
 }
 
-static void test_answers(void **state)
+TEST(test_answers)
 {
-    (void)state;
     struct metrics_input in = {.version = "1", .facts = &no_facts};
     const int codes[] = {200, 200, 404, 500, 418};
-    for (size_t i = 0; i < N(codes); i++) {
+    for (size_t i = 0; i < N_ROWS(codes); i++) {
         web_stats_count(&in.web, codes[i]);
     }
     struct buf out = BUF_INIT;
@@ -454,23 +434,4 @@ static void test_answers(void **state)
     assert_has(buf_cstr(&out), "\nbenchd_http_requests_total{code=\"404\"} 1\n");
     assert_has(buf_cstr(&out), "\nbenchd_http_requests_total{code=\"500\"} 2\n");
     buf_done(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_negotiate),
-        cmocka_unit_test(test_sample),
-        cmocka_unit_test(test_heads),
-        cmocka_unit_test(test_histogram),
-        cmocka_unit_test(test_the_daemon),
-        cmocka_unit_test(test_registry),
-        cmocka_unit_test(test_wants_run),
-        cmocka_unit_test(test_page),
-        cmocka_unit_test(test_unknown_is_absent),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_points_whole),
-        cmocka_unit_test(test_answers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,11 @@
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/test.h"
 #include "base/str.h"
 #include "daemon/web/cpu_budget.h"
 #include "daemon/web/render.h"
@@ -24,7 +16,6 @@
 #include "result_fixture.h"
 #include "store/store.h"
 
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 #define S_NS INT64_C(1000000000)
 #define WAITING 5 /* jobs of a rig's renderer */
 
@@ -134,7 +125,7 @@ static void put(struct rig *rig)
     save(rig, 0);
 }
 
-static int setup(void **state)
+static struct rig *rig_new(void)
 {
     struct rig *rig = xnew(struct rig);
     (void)snprintf(rig->folder, sizeof(rig->folder), "/tmp/benchd-render-XXXXXX");
@@ -153,14 +144,12 @@ static int setup(void **state)
     assert_int_equal(sem_init(&is_waiting, 0, 0) | sem_init(&may_go, 0, 0), 0);
     assert_int_equal(sem_init(&has_looked, 0, 0), 0);
     assert_int_equal(sem_init(&rig->done, 0, 0), 0);
-    *state = rig;
-    return 0;
+    return rig;
 }
 
-static int setup_with(void **state, bool counts_submitter)
+static struct rig *rig_with_renderer(bool counts_submitter)
 {
-    (void)setup(state);
-    struct rig *rig = *state;
+    struct rig *rig = rig_new();
     const struct render_params params = {.view = rig->view,
                                          .store_url = rig->url,
                                          .max_waiting = WAITING,
@@ -168,36 +157,25 @@ static int setup_with(void **state, bool counts_submitter)
                                          .on_done = on_done,
                                          .ctx = rig};
     assert_int_equal(renderer_new(&params, &rig->renderer, NULL), 0);
-    return 0;
+    return rig;
 }
 
-static int setup_renderer(void **state)
+static void rig_freep(struct rig **p)
 {
-    return setup_with(state, true);
-}
-
-static int setup_scrapes(void **state)
-{
-    return setup_with(state, false);
-}
-
-static int teardown(void **state)
-{
-    struct rig *rig = *state;
+    struct rig *rig = *p;
     static const char *const names[] = {"r.db", "r.db-wal", "r.db-shm"};
     renderer_free(rig->renderer);
     fake_daemon_done(&rig->daemon);
     daemon_view_free(rig->view);
     store_close(rig->store);
     fixture_done(&rig->run);
-    for (size_t i = 0; i < N(names); i++) {
+    for (size_t i = 0; i < N_ROWS(names); i++) {
         char path[96];
         (void)snprintf(path, sizeof(path), "%s/%s", rig->folder, names[i]);
         (void)unlink(path); /* not all of them are left */
     }
     assert_int_equal(rmdir(rig->folder), 0);
     free(rig);
-    return 0;
 }
 
 /* `path` must live as long as the job. */
@@ -246,12 +224,12 @@ static size_t ask(struct rig *rig, const char *path)
 
 /* --- Tests ------------------------------------------------------------------------------------ */
 
-static void test_too_many_wait(void **state)
+TEST(test_too_many_wait)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(true);
     struct render_job first, jobs[WAITING + 1];
     hold(rig, &first);
-    for (size_t i = 0; i < N(jobs); i++) {
+    for (size_t i = 0; i < N_ROWS(jobs); i++) {
         jobs[i] = job_of("/api/v1/runs");
         assert_int_equal(renderer_submit(rig->renderer, &jobs[i]), i < WAITING);
     }
@@ -266,9 +244,9 @@ static void test_too_many_wait(void **state)
 }
 
 /* Those that wait together for the same get one document, and none gets one that was begun before it came. */
-static void test_equal_requests_share(void **state)
+TEST(test_equal_requests_share)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(true);
     const struct web_arg args[] = {{"phase", "Failed"}};
     struct render_job first, a = job_of("/"), b = job_of("/"), filtered = job_of("/");
     struct render_job browser = job_of("/"), other = job_of("/api/v1/runs"), late = job_of("/");
@@ -277,7 +255,7 @@ static void test_equal_requests_share(void **state)
     browser.req.accept = "text/html";
     struct render_job *waiting[] = {&a, &filtered, &browser, &other, &b};
     hold(rig, &first);
-    for (size_t i = 0; i < N(waiting); i++) {
+    for (size_t i = 0; i < N_ROWS(waiting); i++) {
         assert_true(renderer_submit(rig->renderer, waiting[i]));
     }
     assert_int_equal(sem_post(&may_go), 0); /* ends the first, and then a is held */
@@ -286,7 +264,7 @@ static void test_equal_requests_share(void **state)
     assert_true(renderer_submit(rig->renderer, &late));
     let_go();
     struct render_job *done[] = {&a, &b, &filtered, &browser, &other, &late};
-    for (size_t i = 0; i < N(done); i++) {
+    for (size_t i = 0; i < N_ROWS(done); i++) {
         assert_ptr_equal(next_done(rig), done[i]);
         assert_int_equal(done[i]->code, 200);
     }
@@ -296,7 +274,7 @@ static void test_equal_requests_share(void **state)
     assert_ptr_not_equal(a.body, browser.body);
     assert_int_equal(n_run_lists, 1 + 5); /* the first; each of the others but b */
     body_unref(first.body);
-    for (size_t i = 0; i < N(done); i++) {
+    for (size_t i = 0; i < N_ROWS(done); i++) {
         body_unref(done[i]->body);
     }
     renderer_stop(rig->renderer);
@@ -333,9 +311,9 @@ static void expect_rest(struct rig *rig)
 }
 
 /* While a run is driven, readers wait for their share of a CPU. */
-static void test_readers_have_a_share(void **state)
+TEST(test_readers_have_a_share)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(true);
     struct render_job waiting;
     publish_driving(rig, true);
     use_up(rig, &submitter_cpu_ns, &waiting);
@@ -351,9 +329,9 @@ static void test_readers_have_a_share(void **state)
 }
 
 /* Scrapes have a share of their own: what the HTTP thread works for readers is not theirs to pay. */
-static void test_scrapes_do_not_pay_for_readers(void **state)
+TEST(test_scrapes_do_not_pay_for_readers)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(false);
     struct render_job scrape;
     publish_driving(rig, true);
     use_up(rig, &submitter_cpu_ns, &scrape);
@@ -368,9 +346,9 @@ static void test_scrapes_do_not_pay_for_readers(void **state)
 }
 
 /* Who waits for that share hears in time that there is none. */
-static void test_a_share_that_comes_too_late(void **state)
+TEST(test_a_share_that_comes_too_late)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(true);
     struct render_job waiting;
     publish_driving(rig, true);
     use_up(rig, &cpu_ns, &waiting);
@@ -385,9 +363,9 @@ static void test_a_share_that_comes_too_late(void **state)
 }
 
 /* Who has waited too long is told to come again; who came later is served. */
-static void test_time_is_over(void **state)
+TEST(test_time_is_over)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(true);
     struct render_job first, waiting = job_of("/"), late = job_of("/");
     hold(rig, &first);
     assert_true(renderer_submit(rig->renderer, &waiting));
@@ -398,7 +376,7 @@ static void test_time_is_over(void **state)
         struct render_job *job;
         int code;
     } rows[] = {{&first, 503}, {&waiting, 503}, {&late, 200}};
-    for (size_t i = 0; i < N(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct render_job *job = next_done(rig);
         assert_ptr_equal(job, rows[i].job);
         /* SQLite asks for the time only now and then, so the first may get through. */
@@ -411,18 +389,18 @@ static void test_time_is_over(void **state)
     renderer_stop(rig->renderer);
 }
 
-static void test_stop(void **state)
+TEST(test_stop)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(true);
     renderer_stop(rig->renderer);
     struct render_job late = job_of("/"); /* it would wait for ever */
     assert_false(renderer_submit(rig->renderer, &late));
     assert_null(renderer_take_done(rig->renderer));
 }
 
-static void test_stop_with_work(void **state)
+TEST(test_stop_with_work)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(true);
     struct render_job first, waiting = job_of("/"), other = job_of("/api/v1/runs");
     hold(rig, &first);
     assert_true(renderer_submit(rig->renderer, &waiting));
@@ -438,9 +416,9 @@ static void test_stop_with_work(void **state)
 }
 
 /* A run that did not change is read once; each document of it once. */
-static void test_documents_are_kept(void **state)
+TEST(test_documents_are_kept)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(true);
     _cleanup_(freep) char *results = xasprintf("/api/v1/runs/%s/results", rig->run.def->name);
     _cleanup_(freep) char *by_uid = xasprintf("/api/v1/runs/%s/results", rig->run.def->uid);
     _cleanup_(freep) char *page = xasprintf("/runs/%s", rig->run.def->name);
@@ -475,18 +453,18 @@ static void test_documents_are_kept(void **state)
 }
 
 /* A value that has '&' and '=' in it is not two arguments. */
-static void test_arguments_are_told_apart(void **state)
+TEST(test_arguments_are_told_apart)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(true);
     _cleanup_(freep) char *page = xasprintf("/runs/%s", rig->run.def->name);
     const struct web_arg one[] = {{"x", "1&part="}}, two[] = {{"x", "1"}, {"part", ""}};
     struct render_job whole = job_of(page), part = job_of(page);
     struct render_job *jobs[] = {&whole, &part};
     whole.req.args = one;
-    whole.req.n_args = N(one);
+    whole.req.n_args = N_ROWS(one);
     part.req.args = two;
-    part.req.n_args = N(two);
-    for (size_t i = 0; i < N(jobs); i++) {
+    part.req.n_args = N_ROWS(two);
+    for (size_t i = 0; i < N_ROWS(jobs); i++) {
         assert_true(renderer_submit(rig->renderer, jobs[i]));
         assert_ptr_equal(next_done(rig), jobs[i]);
         assert_int_equal(jobs[i]->code, 200);
@@ -499,9 +477,9 @@ static void test_arguments_are_told_apart(void **state)
 }
 
 /* One that was deleted and stored again is read anew, also with as much as it had. */
-static void test_a_run_that_came_back(void **state)
+TEST(test_a_run_that_came_back)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(true);
     _cleanup_(freep) char *results = xasprintf("/api/v1/runs/%s/results", rig->run.def->name);
     (void)ask(rig, results);
     (void)ask(rig, results);
@@ -514,16 +492,16 @@ static void test_a_run_that_came_back(void **state)
 }
 
 /* A comparison and a history are made once, until a run ends or goes. */
-static void test_pages_over_runs_are_kept(void **state)
+TEST(test_pages_over_runs_are_kept)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(true);
     const struct web_arg args[] = {{"base", rig->run.def->name}, {"candidate", rig->run.def->name}};
     const char *paths[] = {"/compare", "/benchmarks/demo"};
-    for (size_t i = 0; i < N(paths); i++) {
+    for (size_t i = 0; i < N_ROWS(paths); i++) {
         for (int asked = 0; asked < 3; asked++) {
             struct render_job job = job_of(paths[i]);
             job.req.args = i == 0 ? args : NULL;
-            job.req.n_args = i == 0 ? N(args) : 0;
+            job.req.n_args = i == 0 ? N_ROWS(args) : 0;
             const int before = n_lists;
             assert_true(renderer_submit(rig->renderer, &job));
             assert_ptr_equal(next_done(rig), &job);
@@ -547,7 +525,7 @@ static void test_pages_over_runs_are_kept(void **state)
     struct render_job job = job_of("/compare"); /* a run that is not there: its error is not kept */
     const struct web_arg wrong[] = {{"base", "none"}, {"candidate", rig->run.def->name}};
     job.req.args = wrong;
-    job.req.n_args = N(wrong);
+    job.req.n_args = N_ROWS(wrong);
     assert_true(renderer_submit(rig->renderer, &job));
     assert_ptr_equal(next_done(rig), &job);
     assert_int_equal(job.code, 404);
@@ -583,9 +561,9 @@ static void assert_answer(int fd, const char *status)
 }
 
 /* While the store is read for one client, the probes and scrapes of others are answered, and benchd can end. */
-static void test_probes_wait_for_nobody(void **state)
+TEST(test_probes_wait_for_nobody)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     const struct web_params params = {rig->view, rig->url, "127.0.0.1:0", NULL};
     struct web *web = NULL;
     int slow, probe;
@@ -602,7 +580,7 @@ static void test_probes_wait_for_nobody(void **state)
                 {"/metrics", "200"},
                 {"/style.css", "200"},
                 {"/none", "404"}};
-    for (size_t i = 0; i < N(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         get(web_address(web), rows[i].path, &probe);
         assert_answer(probe, rows[i].status);
     }
@@ -612,9 +590,9 @@ static void test_probes_wait_for_nobody(void **state)
 }
 
 /* With a read key the runs are for those who have it; probes and metrics are for all. */
-static void test_read_key(void **state)
+TEST(test_read_key)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     const struct web_params params = {rig->view, rig->url, "127.0.0.1:0", "0123456789abcdef"};
     static const char right[] = WEB_READ_KEY ": 0123456789abcdef\r\n";
     static const struct {
@@ -642,7 +620,7 @@ static void test_read_key(void **state)
     };
     struct web *web = NULL;
     assert_int_equal(web_new(&params, &web, NULL), 0);
-    for (size_t i = 0; i < N(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         int fd;
         print_message("# %s, %s\n", rows[i].path, rows[i].header);
         get_with(web_address(web), rows[i].path, rows[i].header, &fd);
@@ -652,9 +630,8 @@ static void test_read_key(void **state)
 }
 
 /* The loop looks at least once a second: an old look shows that it hangs. */
-static void test_a_loop_that_hangs(void **state)
+TEST(test_a_loop_that_hangs)
 {
-    (void)state;
     struct daemon_facts facts = {.look_ns = 100 * S_NS, .is_healthy = true, .is_ready = true};
     struct err why = {0};
     assert_true(daemon_facts_are_healthy(&facts, facts.look_ns + DAEMON_STALL_NS, &why));
@@ -667,27 +644,4 @@ static void test_a_loop_that_hangs(void **state)
     (void)err_set(&facts.not_healthy, ESHUTDOWN, "shutting down");
     assert_false(daemon_facts_are_ready(&facts, 900 * S_NS, &why));
     assert_string_equal(why.msg, "shutting down");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_too_many_wait, setup_renderer, teardown),
-        cmocka_unit_test_setup_teardown(test_equal_requests_share, setup_renderer, teardown),
-        cmocka_unit_test_setup_teardown(test_readers_have_a_share, setup_renderer, teardown),
-        cmocka_unit_test_setup_teardown(test_scrapes_do_not_pay_for_readers, setup_scrapes,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_a_share_that_comes_too_late, setup_renderer, teardown),
-        cmocka_unit_test_setup_teardown(test_time_is_over, setup_renderer, teardown),
-        cmocka_unit_test_setup_teardown(test_stop, setup_renderer, teardown),
-        cmocka_unit_test_setup_teardown(test_stop_with_work, setup_renderer, teardown),
-        cmocka_unit_test_setup_teardown(test_documents_are_kept, setup_renderer, teardown),
-        cmocka_unit_test_setup_teardown(test_arguments_are_told_apart, setup_renderer, teardown),
-        cmocka_unit_test_setup_teardown(test_a_run_that_came_back, setup_renderer, teardown),
-        cmocka_unit_test_setup_teardown(test_pages_over_runs_are_kept, setup_renderer, teardown),
-        cmocka_unit_test_setup_teardown(test_probes_wait_for_nobody, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_read_key, setup, teardown),
-        cmocka_unit_test(test_a_loop_that_hangs),
-    };
-    return cmocka_run_group_tests_name("daemon/web/render", tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 /* The handlers over a real store, without HTTP: what they answer to whom. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
+#include "tests/test.h"
 #include "base/str.h"
 #include "daemon/web/log_window.h"
 #include "daemon/web/page.h"
@@ -22,7 +15,6 @@
 #include "result_fixture.h"
 #include "store/run_document.h"
 
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 #define RUN "demo-7k3fq"
 
 /* A run of two points and its baseline, three trials of each but one, in a store. */
@@ -66,7 +58,7 @@ static void put_run(struct rig *rig)
     free(row.definition_json);
 }
 
-static int setup(void **state)
+static struct rig *rig_new(void)
 {
     struct rig *rig = xnew(struct rig);
     (void)snprintf(rig->folder, sizeof(rig->folder), "/tmp/benchd-web-XXXXXX");
@@ -103,13 +95,12 @@ static int setup(void **state)
     assert_int_equal(rig->store->ops->add_event(rig->store, rig->run.def->uid, &event, NULL), 0);
     rig->view = daemon_view_new();
     rig->site.store = rig->store;
-    *state = rig;
-    return 0;
+    return rig;
 }
 
-static int teardown(void **state)
+static void rig_freep(struct rig **p)
 {
-    struct rig *rig = *state;
+    struct rig *rig = *p;
     static const char *const names[] = {"r.db", "r.db-wal", "r.db-shm"};
     site_done(&rig->site);
     fake_daemon_done(&rig->daemon);
@@ -117,14 +108,13 @@ static int teardown(void **state)
     store_close(rig->store);
     fixture_done(&rig->run);
     buf_done(&rig->res.body);
-    for (size_t i = 0; i < N(names); i++) {
+    for (size_t i = 0; i < N_ROWS(names); i++) {
         char path[96];
         (void)snprintf(path, sizeof(path), "%s/%s", rig->folder, names[i]);
         (void)unlink(path); /* not all of them are left */
     }
     assert_int_equal(rmdir(rig->folder), 0);
     free(rig);
-    return 0;
 }
 
 /* The daemon knows the run too. */
@@ -194,8 +184,9 @@ static json_t *get_json(struct rig *rig, const char *url, int code)
     return document;
 }
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     static const struct {
         const char *url;
         int code;
@@ -225,8 +216,8 @@ static void test_errors(void **state)
         {"/api/v1/runs/" RUN "/logs?points=0", 400,
          "unknown argument 'points'; use point, trial, attempt, role or index"},
     };
-    for (size_t i = 0; i < N(rows); i++) {
-        json_t *document = get_json(*state, rows[i].url, rows[i].code);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        json_t *document = get_json(rig, rows[i].url, rows[i].code);
         assert_int_equal(json_object_size(document), 2);
         assert_int_equal(json_integer_value(json_object_get(document, "code")), rows[i].code);
         const char *message = json_string_value(json_object_get(document, "message"));
@@ -237,9 +228,9 @@ static void test_errors(void **state)
     }
 }
 
-static void test_list(void **state)
+TEST(test_list)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     json_t *document = get_json(rig, "/api/v1/runs", 200);
     json_t *item = json_array_get(json_object_get(document, "items"), 0);
     assert_string_equal(json_string_value(json_object_get(document, "kind")), "BenchmarkRunList");
@@ -265,9 +256,9 @@ static void test_list(void **state)
     }
 }
 
-static void test_not_stored(void **state)
+TEST(test_not_stored)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     static const struct run_status status = {.phase = RUN_PENDING, .message = "no such Benchmark"};
     *vec_push(&rig->daemon.runs) = (struct fake_run){.name = "new",
                                                      .uid = "00000000-0000-4000-8000-000000000000",
@@ -296,9 +287,9 @@ static void test_not_stored(void **state)
     assert_non_null(strstr(get(rig, "/metrics", 200), "bench_run_trials{run=\"new\"} 0"));
 }
 
-static void test_run(void **state)
+TEST(test_run)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     make_live(rig, true);
     json_t *document = get_json(rig, "/api/v1/runs/0b5c8f0e-3f5e-4c0a-9d6b-2a1f3c4d5e6f", 200);
     assert_string_equal(json_string_value(json_object_get(document, "name")), RUN);
@@ -315,7 +306,7 @@ static void test_run(void **state)
 }
 
 /* The document of docs/contracts/attempts.md, whole and in part. */
-static void test_attempts(void **state)
+TEST(test_attempts)
 {
     static const struct {
         const char *args;
@@ -329,8 +320,8 @@ static void test_attempts(void **state)
         {"?point=7", 0, 200},
         {"?point=x", 0, 400},
     };
-    struct rig *rig = *state;
-    for (size_t i = 0; i < N(rows); i++) {
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         char url[128];
         (void)snprintf(url, sizeof(url), "/api/v1/runs/" RUN "/attempts%s", rows[i].args);
         json_t *document = get_json(rig, url, rows[i].code);
@@ -352,9 +343,9 @@ static void test_attempts(void **state)
 }
 
 /* The bytes of `benchctl results -o json`. */
-static void test_results(void **state)
+TEST(test_results)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     struct buf expected = BUF_INIT;
     report_json(fixture_build(&rig->run, RUN_RUNNING), &expected);
     assert_string_equal(get(rig, "/api/v1/runs/" RUN "/results", 200), buf_cstr(&expected));
@@ -363,8 +354,9 @@ static void test_results(void **state)
     buf_done(&expected);
 }
 
-static void test_logs(void **state)
+TEST(test_logs)
 {
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     static const struct {
         const char *args, *expected;
     } rows[] = {
@@ -372,17 +364,17 @@ static void test_logs(void **state)
         {"point=0&role=pserver", "pserver"},
         {"point=1&trial=1&attempt=0&role=trainer&index=1", "trainer"},
     };
-    for (size_t i = 0; i < N(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         char url[128];
         (void)snprintf(url, sizeof(url), "/api/v1/runs/" RUN "/logs?%s", rows[i].args);
-        assert_string_equal(get(*state, url, 200), rows[i].expected);
-        assert_string_equal(((struct rig *)*state)->res.content_type, "text/plain; charset=utf-8");
+        assert_string_equal(get(rig, url, 200), rows[i].expected);
+        assert_string_equal(rig->res.content_type, "text/plain; charset=utf-8");
     }
 }
 
-static void test_health(void **state)
+TEST(test_health)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     assert_string_equal(get(rig, "/healthz", 200), "ok\n");
     assert_string_equal(get(rig, "/readyz", 200), "ok\n");
     rig->daemon.not_ready = "watch of pods: 403";
@@ -393,9 +385,9 @@ static void test_health(void **state)
 }
 
 /* Texts from outside never become markup. */
-static void test_html(void **state)
+TEST(test_html)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     const char *page = get(rig, "/runs/" RUN, 200);
     assert_string_equal(rig->res.content_type, "text/html; charset=utf-8");
     static const char *const expected[] = {
@@ -409,7 +401,7 @@ static void test_html(void **state)
         "attempt=0&amp;role=trainer&amp;index=1#fault\">log line</a>", /* the one that the error names */
         "<a href=\"../benchmarks/demo\">",
     };
-    for (size_t i = 0; i < N(expected); i++) {
+    for (size_t i = 0; i < N_ROWS(expected); i++) {
         if (strstr(page, expected[i]) == NULL) {
             fail_msg("expected '%s' in:\n%s", expected[i], page);
         }
@@ -433,9 +425,9 @@ static void assert_page_has(struct rig *rig, const char *url, const char *expect
     }
 }
 
-static void test_html_live(void **state)
+TEST(test_html_live)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     make_live(rig, true);
     static const char *const expected[] = {
         "<body data-events=\"" RUN "/events\">",
@@ -445,7 +437,7 @@ static void test_html_live(void **state)
         "<progress id=\"bar\" aria-label=\"trials decided\" max=\"9\" value=\"8\">",
         "id=\"now\">point 0, trial 0, attempt 0</span>",
     };
-    for (size_t i = 0; i < N(expected); i++) {
+    for (size_t i = 0; i < N_ROWS(expected); i++) {
         assert_page_has(rig, "/runs/" RUN, expected[i]);
     }
     /* The event names the same state as the page: no page asks again for what it has. */
@@ -455,9 +447,9 @@ static void test_html_live(void **state)
     assert_non_null(strstr(part, "<th class=\"r\">THROUGHPUT</th>"));
 }
 
-static void test_html_list(void **state)
+TEST(test_html_list)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     static const struct {
         const char *url, *expected, *absent;
     } rows[] = {
@@ -470,7 +462,7 @@ static void test_html_list(void **state)
         {"/?q=\"><b>", "value=\"&quot;&gt;&lt;b&gt;\"", "<b>"},
         {"/?part=1", "<tr data-run", "<html"},
     };
-    for (size_t i = 0; i < N(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_page_has(rig, rows[i].url, rows[i].expected);
         if (strstr(buf_cstr(&rig->res.body), rows[i].absent) != NULL) {
             fail_msg("%s: '%s' in:\n%s", rows[i].url, rows[i].absent, buf_cstr(&rig->res.body));
@@ -479,9 +471,9 @@ static void test_html_list(void **state)
     assert_non_null(strstr(get(rig, "/?phase=Odd", 400), "unknown phase 'Odd'"));
 }
 
-static void test_html_point_and_log(void **state)
+TEST(test_html_point_and_log)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     assert_page_has(rig, "/runs/" RUN "/point?point=1", "<h1>Point 1 of " RUN "</h1>");
     assert_page_has(rig, "/runs/" RUN "/point?point=0",
                     "<dt>Throughput</dt><dd>51.00 samples/s (95%: ");
@@ -500,9 +492,8 @@ static void test_html_point_and_log(void **state)
 }
 
 /* A browser is shown a page with the way back, whatever a client has put into the error; others get JSON. */
-static void test_html_errors(void **state)
+TEST(test_html_errors)
 {
-    (void)state;
     static const struct {
         const char *accept, *path, *text;
     } rows[] = {
@@ -514,7 +505,7 @@ static void test_html_errors(void **state)
         {"text/html", "/compare", "<nav><a href=\"./\">Runs</a></nav>"},
         {"text/html", "/", "<nav><a href=\"./\">Runs</a></nav>"},
     };
-    for (size_t i = 0; i < N(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct web_request req = {.path = rows[i].path, .accept = rows[i].accept};
         struct web_response res = {0};
         web_fail(&res, 409, "<b>&");
@@ -527,9 +518,9 @@ static void test_html_errors(void **state)
     }
 }
 
-static void test_html_compare_and_history(void **state)
+TEST(test_html_compare_and_history)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     static const struct {
         const char *url;
         int code;
@@ -541,7 +532,7 @@ static void test_html_compare_and_history(void **state)
         {"/compare?run=" RUN "&run=none", 404, "there is no run 'none'"},
         {"/benchmarks/none", 404, "no run of benchmark 'none' succeeded"},
     };
-    for (size_t i = 0; i < N(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         if (strstr(get(rig, rows[i].url, rows[i].code), rows[i].message) == NULL) {
             fail_msg("%s: %s", rows[i].url, buf_cstr(&rig->res.body));
         }
@@ -554,9 +545,8 @@ static void test_html_compare_and_history(void **state)
 }
 
 /* Lines of which the log has many: which are shown, and which is the one of the failure. */
-static void test_log_window(void **state)
+TEST(test_log_window)
 {
-    (void)state;
     struct buf many = BUF_INIT;
     for (unsigned i = 1; i <= 10000; i++) {
         buf_printf(&many, "this is line %u\n", i);
@@ -576,7 +566,7 @@ static void test_log_window(void **state)
         {buf_cstr(&many), "x: this is line 20\n", 10000, 1, 2000, 20},
         {buf_cstr(&many), "x: this is line 9999\n", 10000, 8001, 2000, 9999},
     };
-    for (size_t i = 0; i < N(rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct log_window w;
         log_window_find(rows[i].text, strlen(rows[i].text), rows[i].error, &w);
         if (w.n_lines != rows[i].n_lines || w.first != rows[i].first || w.n != rows[i].n ||
@@ -594,9 +584,9 @@ static void test_log_window(void **state)
 }
 
 /* A scrape of the same state does not read the store; a trial more does. */
-static void test_scrape_cache(void **state)
+TEST(test_scrape_cache)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     make_live(rig, true);
     static const char line[] =
         "bench_point_throughput_samples_per_second{run=\"" RUN "\","
@@ -624,9 +614,9 @@ static void test_scrape_cache(void **state)
 }
 
 /* The old run of a name and the new one: the one that goes on is shown. */
-static void test_namesakes(void **state)
+TEST(test_namesakes)
 {
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     static const struct run_status old = {.phase = RUN_RUNNING, .trials_total = 77};
     *vec_push(&rig->daemon.runs) = (struct fake_run){.name = RUN,
                                                      .uid = "00000000-0000-4000-8000-000000000000",
@@ -651,7 +641,7 @@ static int fail_get(struct store *s, const char *name, struct run_row *ret, stru
 }
 
 /* The store's failure is an answer, not the end. */
-static void test_store_fails(void **state)
+TEST(test_store_fails)
 {
     static const struct store_ops ops = {.list_runs = fail_list, .get_run = fail_get};
     static const char *const urls[] = {"/api/v1/runs",
@@ -660,38 +650,13 @@ static void test_store_fails(void **state)
                                        "/api/v1/runs/" RUN "/logs?point=0",
                                        "/",
                                        "/runs/" RUN};
-    struct rig *rig = *state;
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     struct store broken = {&ops}, *good = rig->store;
     make_live(rig, true);
     rig->site.store = &broken;
-    for (size_t i = 0; i < N(urls); i++) {
+    for (size_t i = 0; i < N_ROWS(urls); i++) {
         assert_non_null(strstr(get(rig, urls[i], 500), "store: disk I/O error"));
     }
     assert_non_null(strstr(get(rig, "/metrics", 200), "bench_run_trials{run=\"" RUN "\"} 9"));
     rig->site.store = good;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_list, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_not_stored, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_run, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_attempts, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_results, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_logs, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_health, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_html, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_html_live, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_html_list, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_html_point_and_log, setup, teardown),
-        cmocka_unit_test(test_html_errors),
-        cmocka_unit_test_setup_teardown(test_html_compare_and_history, setup, teardown),
-        cmocka_unit_test(test_log_window),
-        cmocka_unit_test_setup_teardown(test_scrape_cache, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_namesakes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_store_fails, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
