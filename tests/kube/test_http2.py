@@ -3,7 +3,6 @@
 import pathlib
 import sys
 import tempfile
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import fake_api
@@ -20,18 +19,6 @@ POD = {"kind": "Pod", "metadata": {"name": "a"}}
 TRY_MS = 8000
 # After so long a connection that says nothing is asked, and half of it is the time for the answer.
 SILENCE_MS = 9000
-
-
-class SharedTap(tap.Tap):
-    """The scenes mostly wait, so they run at the same time."""
-
-    def __init__(self):
-        super().__init__()
-        self.lock = threading.Lock()
-
-    def ok(self, *args):
-        with self.lock:
-            return super().ok(*args)
 
 
 class Scene:
@@ -191,7 +178,7 @@ TESTS = (one_connection, goaways, resets, early_answers, forgotten, forgotten_by
 
 
 def main():
-    t = SharedTap()
+    t = tap.Tap()  # the scenes mostly wait, so they run at the same time
     with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
         folder = pathlib.Path(folder)
         pair = make_certificate(folder, "h2", "IP:127.0.0.1")
