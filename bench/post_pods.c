@@ -3,10 +3,10 @@
  *
  *   post_pods KUBECONFIG NAMESPACE DEFINITION RUN UID IN_FLIGHT
  *
- * One HTTP/2 connection, opened before the clock starts by the POST of the Service that the names of these
- * pods need: its lists of addresses keep the API server busy while pods come up, whoever makes them. IN_FLIGHT
- * requests at a time; easy handles are made once and used again. The bodies and paths are those that benchd
- * would send. */
+ * One HTTP/2 connection, opened before the clock starts by the POST of the Service that the names
+ * of these pods need: its lists of addresses keep the API server busy while pods come up, whoever
+ * makes them. IN_FLIGHT requests at a time; easy handles are made once and used again. The bodies
+ * and paths are those that benchd would send. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,7 +145,7 @@ static bool post(struct loop *l, CURL *easy, const struct kube_request *req)
     return curl_multi_add_handle(l->multi, easy) == CURLM_OK;
 }
 
-/* The next body on this handle; false: there is none. */
+/* The next body on this handle; false if none exists. */
 static bool post_next(struct loop *l, CURL *easy)
 {
     return l->next < l->requests.len && post(l, easy, &l->requests.items[l->next++]);

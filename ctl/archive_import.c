@@ -51,7 +51,7 @@ static int put_rest(struct store *s, const struct archive *a, const struct loade
     return r < 0 ? r : s->ops->put_status(s, uid, &run->row.status, err);
 }
 
-/* The run is ours alone until it is whole: nobody resumes it meanwhile. */
+/* The run is ours alone until it is whole: until then no other process resumes it. */
 static int put(struct store *s, const struct archive *a, const struct loaded_run *run,
                struct err *err)
 {

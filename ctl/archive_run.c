@@ -257,7 +257,7 @@ static size_t word_len(const char *text)
     return len == 0 && text[0] != '\0' ? 1 : len;
 }
 
-/* Both end with a NUL behind their bytes, and have none before: they are texts that we made, or
+/* Both end with a NUL after their bytes and have no other NUL: they are texts that we made, or
  * compared equal up to there. */
 static bool is_same_text(const struct buf *ours, const struct buf *theirs)
 {

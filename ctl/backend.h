@@ -1,6 +1,6 @@
-/* Where runs are stored, behind one vtable: local.c is a store on this machine, cluster.c the
- * objects of a namespace and the API of its benchd. Every operation prints its error and returns
- * the program's exit code. */
+/* The interface to the place where runs are stored: local.c is a store on this machine, cluster.c
+ * the objects of a namespace and the API of its benchd. Every operation prints its error and
+ * returns the program's exit code. */
 #pragma once
 
 #include <jansson.h>
@@ -57,8 +57,8 @@ struct backend_ops {
     /* RUN with everything that is stored about it. */
     enum exit_code (*load_run)(struct backend *b, const char *what, struct loaded_run *ret);
     /* RUN for its figures alone: without events, and its replicas without their texts. `like`:
-     * another run (NULL: none), whose def the result may borrow in place of an equal one; then
-     * ret->def is NULL. */
+     * another run, or NULL. If its def is equal, the result may borrow it;
+     * then ret->def is NULL. */
     enum exit_code (*load_figures)(struct backend *b, const char *what, enum figures_of of,
                                    const struct loaded_run *like, struct loaded_run *ret);
     /* Appends the stored log of one replica of an ended attempt. */

@@ -336,7 +336,7 @@ enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int arg
  * terminal. Line breaks are our own. */
 static void drop_control(char *text)
 {
-    (void)text_replace_control(text, "\n", '?'); /* its length is nobody's */
+    (void)text_replace_control(text, "\n", '?'); /* its length is not needed */
 }
 
 enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, ...)

@@ -1,7 +1,7 @@
-/* benchctl delete for a run whose object is gone: benchd still has its results. Who may delete them
- * is decided by Kubernetes: benchctl creates a BenchmarkRun that asks for it and deletes that, and
- * benchd acts when it sees the deletion (docs/benchd.md#deleting-results-without-an-object). See
- * cluster_internal.h. Edge file: libuv. */
+/* benchctl delete for a run whose object is gone: benchd still has its results. Kubernetes decides
+ * which users may delete them: benchctl creates a BenchmarkRun that asks for it and deletes that,
+ * and benchd acts when it sees the deletion (docs/benchd.md#deleting-results-without-an-object).
+ * See cluster_internal.h. Edge file: libuv. */
 #include <errno.h>
 #include <stdlib.h>
 

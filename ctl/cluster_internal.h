@@ -71,8 +71,8 @@ bool cluster_benchd_is_dead(struct cluster *c, struct err *why);
 void cluster_lease_request(const struct cluster *c, struct kube_request *ret);
 /* Its answer; after cluster_reach_benchd. Takes the read key of benchd's Lease in any case; true:
  * benchd has another address too, and later requests go there. False with an answer that is no such
- * Lease. It frees the client of the old address, whose calls end without a callback: do not call it
- * from one of them. */
+ * Lease. It frees the client of the old address. Calls of that client end without a callback, so do
+ * not call this from one of them. */
 bool cluster_learn_address(struct cluster *c, const struct kube_response *res);
 /* "/api/v1/runs" + rest, as a request for *ret_client. After cluster_find_benchd. */
 void cluster_api_request(struct cluster *c, const char *rest, struct kube_client **ret_client,
@@ -141,8 +141,8 @@ enum exit_code cluster_attach(struct backend *b, const char *what);
 enum exit_code cluster_follow_logs(struct backend *b, const char *what,
                                    const struct log_wanted *wanted);
 
-/* Shows the run until its end; the state it returns is one of watch_is_over. *ret_status: as the
- * object told it last. *err: why WATCH_UNREPORTED or WATCH_FORBIDDEN. */
+/* Shows the run until its end; the state it returns is one of watch_is_over. *ret_status: as last
+ * read from the object. *err: why WATCH_UNREPORTED or WATCH_FORBIDDEN. */
 enum watch_state cluster_watch(struct cluster *c, const char *name, const char *uid,
                                const struct run_opts *opts, struct run_status *ret_status,
                                struct err *err);

@@ -108,7 +108,7 @@ static char *attempt_dup(const json_t *pod)
                      label_of(pod, "benchd.io/attempt"));
 }
 
-/* Attempts that have a launcher, whose log stands for those of the others; owned. */
+/* Attempts with a launcher; its log replaces those of the other replicas. Owned. */
 struct led {
     VEC(char *) attempts;
 };

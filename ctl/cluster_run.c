@@ -34,7 +34,7 @@ static enum exit_code fail(int r, const struct err *err)
     return cli_error(cluster_exit_code(r), NULL, "%s", err->msg);
 }
 
-/* The cluster's Benchmark; *ret_found is not written if there is none. */
+/* The cluster's Benchmark; *ret_found is not written if none exists. */
 static enum exit_code find_in_cluster(struct cluster *c, const char *name, struct cluster_source *s,
                                       bool *ret_found)
 {
@@ -156,8 +156,8 @@ static enum exit_code create_builtin(struct cluster *c, const struct cluster_sou
     return EXIT_OK;
 }
 
-/* Whose is the existing object? 1: ours, created by a request whose answer was lost; 0:
- * another's. */
+/* Returns 1 if the existing object is ours, created by a request whose answer was
+ * lost, and 0 if it is not. */
 static int is_ours(struct cluster *c, const char *name, const char *request, struct err *err)
 {
     struct kube_request req;

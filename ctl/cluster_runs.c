@@ -24,7 +24,7 @@ static int list_objects(struct cluster *c, const struct kube_resource *res,
     return cluster_get(c, &req, ret, err);
 }
 
-/* The index of the object that was created last; -1: there is none. */
+/* The index of the object that was created last; -1 if none exists. */
 static int find_newest(const json_t *items)
 {
     int newest = -1;

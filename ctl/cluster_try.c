@@ -1,5 +1,5 @@
-/* benchctl try FILE in a cluster: for each system of the definition, a BenchmarkRun of its smallest
- * point, whose pods' logs are read again and again until they have a figure. It is deleted then,
+/* benchctl try FILE in a cluster: for each system of the definition, it creates a BenchmarkRun of
+ * the smallest point and reads the logs of its pods until they have a figure. It is deleted then,
  * whatever came of it. See cluster_internal.h. Edge file: libuv. */
 #include <errno.h>
 #include <signal.h>
@@ -269,7 +269,7 @@ static int load_ended(struct trying *t, struct loaded_run *ret, struct err *err)
     }
 }
 
-/* It came to its own end: benchd has its figures, or says why there are none. */
+/* It came to its own end: benchd has its figures, or says why it has no figures. */
 static enum exit_code put_ended(struct trying *t, struct buf *out, bool *ret_has_figure)
 {
     struct loaded_run run = {0};

@@ -3,8 +3,8 @@
  * is asked from its API: first the whole document, with which the progress begins, then the state,
  * and each ended attempt that was not shown yet.
  *
- * The API server and benchd may go away and come back meanwhile: of their failures only a refusal
- * to let us watch ends it. */
+ * The API server and benchd may go away and come back during that time: of their failures only a
+ * refusal to let us watch ends it. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "base/str.h"
 #include "ctl/verbs.h"
 
-/* Bash breaks words at = and : too. The line is split at blanks here, as benchctl sees it, and what
- * stands before the last break of the word is cut off the candidates. */
+/* Bash breaks words at = and : too. The line is split at blanks here, as benchctl sees it, and the
+ * part before the last break of the word is cut off the candidates. */
 static const char bash[] =
     "# bash completion for benchctl; load it with: source <(benchctl completion bash)\n"
     "_benchctl() {\n"

@@ -69,7 +69,7 @@ static enum exit_code load(const struct cli *cli, struct run_def **ret)
     return code;
 }
 
-/* It may take a minute: who waits at a terminal learns why. */
+/* It may take a minute, so the reason is printed on a terminal. */
 static void note_size(const struct cli *cli, const struct run_def *def,
                       const struct predict_params *params)
 {

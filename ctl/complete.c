@@ -171,7 +171,7 @@ enum exit_code complete_main(const struct verb *const *verbs, size_t n_verbs, in
         offer_all(&t);
     }
     buf_printf(&t.out, ":%u\n", t.hints);
-    (void)cli_print(&t.out); /* there is nobody to tell */
+    (void)cli_print(&t.out); /* an error has no reader here */
     buf_done(&t.out);
     args_done(&t.cli.args);
     return EXIT_OK;

@@ -35,7 +35,7 @@ void complete_formats(struct typing *t);
 void complete_profiles(struct typing *t);
 /* The log rules that ship, and files. */
 void complete_rules(struct typing *t);
-/* The fields of a definition, and of a run behind 'benchmarkrun'. */
+/* The fields of a definition, and of a run after 'benchmarkrun'. */
 void complete_paths(struct typing *t);
 void complete_colors(struct typing *t);
 void complete_columns(struct typing *t);

@@ -149,7 +149,7 @@ static void format_definition(const struct describe_params *p, struct buf *out)
          (long long)spec->run_policy.backoff_limit);
 }
 
-/* "-" for what a machine does not have or does not tell. */
+/* "-" for what a machine does not have or does not report. */
 static void value_text(const json_t *value, struct buf *out)
 {
     if (json_is_null(value)) {
@@ -520,7 +520,7 @@ static void format_staleness(const struct describe_params *p, struct buf *out)
     }
 }
 
-/* Gradients that Sync with backup trainers dropped, and whose most of them were. */
+/* Gradients that Sync with backup trainers dropped, and the trainer that lost most of them. */
 static void format_late(const struct describe_params *p, struct buf *out)
 {
     bool any = false;
@@ -672,7 +672,7 @@ void describe_format(const struct describe_params *p, struct buf *out)
 {
     struct buf text = BUF_INIT;
     format_all(p, &text);
-    (void)text_replace_control(text.data, "\n", '?'); /* its length is nobody's */
+    (void)text_replace_control(text.data, "\n", '?'); /* its length is not needed */
     buf_puts(out, text.data);
     buf_done(&text);
 }

@@ -88,7 +88,7 @@ enum exit_code checks_exit_code(const struct checks *c)
 static char *plain_dup(const char *text)
 {
     char *plain = xstrdup(text);
-    (void)text_replace_control(plain, "", ' '); /* its length is nobody's */
+    (void)text_replace_control(plain, "", ' '); /* its length is not needed */
     return plain;
 }
 

@@ -43,7 +43,7 @@ static void check_worker(struct checks *c)
     buf_done(&out);
 }
 
-/* The first line of a small file; NULL: there is none. Owned. */
+/* The first line of a small file; NULL if none exists. Owned. */
 static char *read_line(const char *path)
 {
     FILE *f = fopen(path, "re");
@@ -81,7 +81,7 @@ static void check_machine(struct checks *c)
     }
     seen.has_times = read_times(&seen.before);
     if (seen.has_times) {
-        (void)poll(NULL, 0, LOOK_MS); /* what happens meanwhile is what is looked for */
+        (void)poll(NULL, 0, LOOK_MS); /* the look measures what happens in this time */
         seen.has_times = read_times(&seen.now);
     }
     machine_check(&seen, c);

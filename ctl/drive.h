@@ -7,7 +7,7 @@
 #include "spec/run_def.h"
 #include "store/store.h"
 
-/* Who looks on at a run and may end it early. */
+/* An observer of a run, which may end it early. */
 struct drive_watch {
     /* True: enough is known, and the run is cancelled. */
     bool (*is_enough)(void *ctx, const struct replica_id *id, const struct record *record);
@@ -34,7 +34,7 @@ struct drive_params { /* all borrowed */
     bool ascii, color;
     const char *where;               /* "--local": options of commands that a message names */
     int64_t timeout_ms;              /* 0: none */
-    const struct drive_watch *watch; /* NULL: nobody looks on */
+    const struct drive_watch *watch; /* NULL: no observer */
 };
 
 /* Returns when no process of the run is left. -Exxx: the driver gave up (full disk, bad store). */

@@ -200,7 +200,7 @@ static const char *last_part(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-/* "did you mean 'x.yaml'?"; NULL: no file beside `path` is near. Owned. */
+/* "did you mean 'x.yaml'?"; NULL if no file next to `path` has a similar name. Owned. */
 static char *fix_by_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -61,7 +61,7 @@ void human_millicores(int64_t millicores, char buf[static HUMAN_SIZE])
     }
 }
 
-/* A hundred years fit in nanoseconds, also behind now. */
+/* A hundred years fit in nanoseconds, also after now. */
 #define DURATION_MAX_MS (36500 * INT64_C(86400000))
 
 int human_parse_duration(const char *text, int64_t *ret_ms)

@@ -13,7 +13,7 @@
 
 /* An argument is a trial: [NAME=VALUE,..:]FILE[,FILE..]. Owned. */
 struct import_trial {
-    struct params params; /* of its point: what stands before the files, and --set */
+    struct params params; /* of its point: what precedes the files, and --set */
     VEC(char *) files;    /* the logs of the trainers, by their index */
 };
 struct import_trials {
@@ -25,8 +25,8 @@ void import_trials_done(struct import_trials *trials);
 /* One that trains alone, without the servers that others have: the baseline of the others. */
 bool import_trial_is_single(const struct import_trials *trials, const struct import_trial *trial);
 
-/* `sets`: "NAME=VALUE" of all trials. Who trains is counted by the files where no value says it.
- * -EINVAL says what is wrong, *ret_fix (static) what to do. */
+/* `sets`: "NAME=VALUE" of all trials. Without a value, the number of files is the number of
+ * replicas that train. -EINVAL says what is wrong, *ret_fix (static) what to do. */
 int import_trials_parse(const char *const *words, size_t n_words, const char *const *sets,
                         size_t n_sets, struct import_trials *ret, const char **ret_fix,
                         struct err *err);

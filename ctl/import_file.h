@@ -11,7 +11,7 @@ typedef void (*import_bytes_fn)(void *ctx, const char *data, size_t len);
 
 struct import_file {
     uint64_t device, inode;
-    int64_t modified_unix_ms; /* 0: of standard input nobody knows */
+    int64_t modified_unix_ms; /* 0: unknown (standard input) */
     uint64_t bytes;           /* unpacked */
 };
 

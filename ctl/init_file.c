@@ -305,7 +305,7 @@ static const char *processes_each(const struct init_params *p)
     return NULL;
 }
 
-/* A worker should be one process: the lines of several in one log cannot be told apart. */
+/* A worker should be one process: the lines of several processes in one log cannot be separated. */
 static void put_processes(struct buf *out, const struct init_params *p)
 {
     const char *n = processes_each(p);

@@ -23,7 +23,7 @@
 
 #define FRAME_MS 100
 #define TICK_MS 1000
-#define NOTES_AT 2 /* behind their sign */
+#define NOTES_AT 2 /* after their sign */
 
 struct live {
     const struct live_model *model;

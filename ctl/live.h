@@ -1,4 +1,4 @@
-/* The live view on the terminal behind stderr: redraws in place, at most ten times a second and
+/* The live view on the terminal that stderr is. It redraws in place, at most ten times a second and
  * only when something changed; the clock in it moves once a second. */
 #pragma once
 

@@ -61,8 +61,8 @@ enum summary_unit live_model_unit(const struct live_model *m, const struct attem
 /* Samples/s of the running attempt over all its trainers; 0: no step was measured. Trainers that do
  * not report count like those that do: then *ret_is_estimate. */
 double live_model_rate(const struct live_model *m, bool *ret_is_estimate);
-/* Of the swept points with a result, the one with the highest median; false: none, or several
- * systems, whose units may differ. */
+/* Of the swept points with a result, the one with the highest median; false: no such point, or
+ * several systems (their units may differ). */
 bool live_model_best(const struct live_model *m, uint32_t *ret_point, double *ret_throughput);
 /* What the run waits for now, as a sentence without its end; nothing where it is at work. */
 void live_model_waits_for(const struct live_model *m, struct buf *out);

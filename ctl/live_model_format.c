@@ -283,8 +283,8 @@ static void format_header(const struct live_model *m, const struct live_model_op
         format_eta(m, opts->now_unix_ms, &eta);
     }
     buf_puts(&rehearsal, m->def->rehearsal ? "rehearsal" : "");
-    /* The name gives way to the trials: it has up to 63 characters, and
-     * nobody types it from here. */
+    /* The name gives way to the trials: it has up to 63 characters, and users do
+     * not copy it from here. */
     const size_t all = line_width(opts), needed = trials.len + strlen(PIECE_GAP);
     const size_t room = all > needed ? all - needed : 0;
     if (utf8_width(m->def->name) <= room) {

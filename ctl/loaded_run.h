@@ -38,5 +38,5 @@ bool run_word_is_latest(const char *what);
  * exist, `where` the options that say where the runs are. */
 int run_word_match(const char *what, const char *const *names, size_t n, const char *fallback,
                    const char *where, enum exit_code *ret_code);
-/* Notes the name of the run that "latest" means; or prints the error where there is none (NULL). */
+/* Notes the name of the run that "latest" means; or prints the error where none exists (NULL). */
 enum exit_code run_word_note_latest(const struct cli *cli, const char *name, const char *where);

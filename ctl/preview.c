@@ -335,7 +335,7 @@ static void format_first(const struct run_def *def, bool is_wide, struct buf *ou
     names_done(&names);
 }
 
-/* At most a thousand days: nobody reads more. */
+/* At most a thousand days: larger numbers are of no use. */
 static int64_t to_ms(double ms)
 {
     return ms < 8.64e10 ? (int64_t)ms : INT64_C(86400000000);

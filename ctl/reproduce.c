@@ -54,7 +54,7 @@ static char *recorded_of(const json_t *environments, const char *key)
     return owned;
 }
 
-/* The rest of the line that begins with `word`, behind blanks and a colon. Owned. */
+/* The rest of the line that begins with `word`, after blanks and a colon. Owned. */
 static char *value_in(const struct buf *text, const char *word)
 {
     for (const char *line = buf_cstr(text); line != NULL && *line != '\0';) {

@@ -25,9 +25,9 @@ struct schema_field {
 };
 
 /* The field at "spec.systems.log", at "bmr.spec" or "benchmarkrun.status" of the other kind, or at
- * "": the kind itself. Indexes of lists may be given or left out: "spec.systems[0].log". -ENOENT:
- * there is none; err names the field that lacks it, *ret the last one on the way, *ret_wrong
- * (owned) the word. */
+ * "": the kind itself. Indexes of lists may be given or left out: "spec.systems[0].log".
+ * -ENOENT if none exists; err names the field that lacks it, *ret the last one on the way,
+ * *ret_wrong (owned) the word. */
 int schema_find(const struct schema *s, const char *path, struct schema_field *ret,
                 char **ret_wrong, struct err *err);
 /* The i-th field in it; false: there are no more. */

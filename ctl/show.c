@@ -155,8 +155,8 @@ enum exit_code show_comparison(const struct cli *cli, const struct comparison *c
     return code;
 }
 
-/* A run that succeeded has a throughput of every trial. An older benchd may call one so whose
- * summaries cannot be used. */
+/* A run that succeeded has a throughput of every trial. An older benchd may report this for a trial
+ * whose summaries cannot be used. */
 static bool lacks_a_result(const struct result *r)
 {
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {

@@ -28,8 +28,8 @@
 
 /* ---- options ---- */
 
-/* "10gbit", "2.5gbit", "100mbit": bytes of payload a second. -EINVAL: it is no rate; -ERANGE: it is
- * too slow or too fast. */
+/* "10gbit", "2.5gbit", "100mbit": bytes of payload a second. -EINVAL: it is not a rate; -ERANGE: it
+ * is too slow or too fast. */
 static int parse_rate(const char *text, double *ret)
 {
     static const struct {

@@ -27,7 +27,7 @@ static struct columns columns_of(const struct prediction *p)
     return c;
 }
 
-/* What tells points apart: point, trainers, servers, workers, link, batch. */
+/* The columns that identify a point: point, trainers, servers, workers, link, batch. */
 static size_t n_point_columns(const struct prediction *p)
 {
     const struct columns c = columns_of(p);

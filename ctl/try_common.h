@@ -21,7 +21,7 @@ struct run_def *try_def_new(json_t *document_take, const struct run_def *def,
 
 /* "ours (1 worker): " */
 void try_put_who(const struct run_def *small, struct buf *out);
-/* Appends the stored log of a replica; false: there is none. */
+/* Appends the stored log of a replica; false if none exists. */
 typedef bool (*try_log_fn)(void *ctx, const struct replica_id *id, struct buf *out);
 /* What came of a run that ended by itself: true, if a figure; else why, in lines. */
 bool try_put_result(const struct result *result, try_log_fn get_log, void *ctx, struct buf *out);

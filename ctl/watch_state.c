@@ -114,7 +114,7 @@ static struct watch_todo unanswered(struct watch_machine *m, enum watch_event ev
     return todo;
 }
 
-/* To a question or to the Lease; what nobody asked for changes nothing. */
+/* To a question or to the Lease; an answer that was not requested changes nothing. */
 static struct watch_todo on_answer(struct watch_machine *m, enum watch_event event)
 {
     const bool is_retry = m->state == WATCH_RETRYING || m->state == WATCH_LAST_RETRYING;

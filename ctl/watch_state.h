@@ -3,8 +3,8 @@
  *
  * The API server reports changes of the BenchmarkRun by itself. What only benchd knows (steps,
  * ended attempts) is asked from its API, one question at a time. Where benchd runs outside the
- * cluster and nobody answers at its address, its Lease is asked for a new one, once for each
- * question.
+ * cluster and its address does not answer, its Lease is asked for a new one,
+ * once for each question.
  *
  * While the run continues; the words on the arrows are functions of watch_state.c:
  *
@@ -14,7 +14,7 @@
  *            unanswered                            unanswered
  *
  * run_ended, once the object says that the run has ended: WAITING becomes LAST_ASKING, SEEKING
- * becomes LAST_SEEKING, ASKING and RETRYING become LAST_STALE, whose answer may be older than the
+ * becomes LAST_SEEKING, ASKING and RETRYING become LAST_STALE: their answer may be older than the
  * end. From then on benchd has to answer within a time that each answer renews:
  *
  *                    LAST_STALE --answered--.   .--answered: more to ask
@@ -36,7 +36,7 @@
 enum watch_state {
     WATCH_WAITING,  /* no question is under way; the next one follows after watch_wait_ms */
     WATCH_ASKING,   /* benchd is asked */
-    WATCH_SEEKING,  /* nobody answered at benchd's address: its Lease is asked */
+    WATCH_SEEKING,  /* benchd's address did not answer: the Lease is read */
     WATCH_RETRYING, /* the question is asked again, at the new address */
 
     WATCH_LAST_WAITING,
@@ -64,9 +64,9 @@ enum watch_event {
     WATCH_ON_ALL,         /* an answer that leaves nothing to ask */
     WATCH_ON_FAILURE,     /* the question failed */
     WATCH_ON_NO_RIGHT,    /* it failed: we may not ask it */
-    WATCH_ON_UNKNOWN_RUN, /* it failed: benchd does not know the run, whose object exists */
+    WATCH_ON_UNKNOWN_RUN, /* it failed: benchd does not know the run, although its object exists */
     WATCH_ON_NO_RUN,      /* it failed: benchd does not know the run, and there is no object */
-    WATCH_ON_LOST,        /* it failed: nobody answers at benchd's own address */
+    WATCH_ON_LOST,        /* it failed: benchd's own address does not answer */
     WATCH_ON_MOVED,       /* the Lease names another address */
     WATCH_ON_NOT_MOVED,   /* the Lease names none, or the same */
     WATCH_ON_PATIENCE,    /* no answer for too long after the run's end */

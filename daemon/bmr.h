@@ -23,7 +23,7 @@ struct bmr_spec {
                                        * benchd.io/benchmark, else the run's own */
     int64_t generation;
     bool cancel, suspend, is_deleting;
-    bool erase;          /* who deletes it wants its results gone too, at once */
+    bool erase;          /* the deletion also asks to erase its results, at once */
     bool has_definition; /* status.definition is written */
 };
 void bmr_read(const json_t *bmr, struct bmr_spec *ret);
@@ -39,7 +39,7 @@ int bmr_definition(const struct spec *spec, json_t **ret, struct err *err);
 void bmr_read_status(const json_t *bmr, struct run_status *ret);
 /* Seconds that the object stays after the end, as its own definition says; -1: for ever. */
 int64_t bmr_read_ttl_s(const json_t *bmr);
-/* The final status is written, for the spec as it is, and nobody is about to delete it: it
+/* The final status is written, for the spec as it is, and no deletion is pending: it
  * needs no more attention. */
 bool bmr_is_settled(const json_t *bmr);
 /* It is settled, and its status says that its run ended before that moment. */

@@ -23,8 +23,8 @@
 #include "daemon/run_remove.h"
 
 #define LOOK_EVERY_MS 1000
-/* For other processes that write to the store: of all calls from one look to the next, also of
- * those that the driver makes meanwhile. A tenth of the Lease's time. */
+/* For other processes that write to the store: the limit of all calls from one look to the next,
+ * including those that the driver makes between them. A tenth of the Lease's time. */
 #define STORE_WAIT_MS 1000
 #define SHOW_EVERY_NS (200 * INT64_C(1000000))
 #define TRIM_SOON_NS (2 * INT64_C(1000000000))  /* after a run: its pods must go first */
@@ -43,7 +43,7 @@ static void wake(void *ctx)
     }
 }
 
-/* For who follows a run: a step is published at once, and not only with the next look. Of
+/* A step is published at once for clients that follow a run, not only with the next look. Of
  * steps that come faster, the newest is published when SHOW_EVERY_NS are over and another one
  * comes, or with that look. */
 static void show(void *ctx)
@@ -217,7 +217,7 @@ static int learn(struct daemon *d, struct err *err)
 }
 
 /* Erases one run a turn of the loop, then looks again for the next. What cannot be erased now is
- * tried again later, whatever the reason: nobody waits for it. */
+ * tried again later, whatever the reason, since nothing waits for it. */
 static void purge(struct daemon *d)
 {
     const int64_t now_ns = clock_monotonic_ns();

@@ -12,7 +12,7 @@ struct elector *elector_new(struct kube_client *client, const struct kube_lease_
 enum kube_lease_state elector_state(const struct elector *e);
 /* Decided by the clock, so it is right even before the loop noticed that the Lease ran out. */
 bool elector_may_write(struct elector *e);
-/* Who holds the Lease, as seen last; "": nobody. */
+/* The last known holder of the Lease; "" if no process holds it. */
 const char *elector_holder(const struct elector *e);
 /* The failure that lasts; NULL: none. */
 const struct err *elector_error(const struct elector *e);

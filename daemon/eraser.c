@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "kube/json.h"
 
-#define WISHES_MAX 1000 /* more in one look are not taken: who waits for them asks again */
+#define WISHES_MAX 1000 /* more in one look are not taken: their clients ask again */
 
 void eraser_done(struct eraser *e)
 {
@@ -37,7 +37,7 @@ void eraser_take(struct eraser *e, const json_t *bmr)
     }
 }
 
-/* Only results that nobody has in hand: for others their object is to be deleted. */
+/* Only results without an active owner; for others the object must be deleted. */
 static int erase(const struct run_env *env, const struct run_queue *q, const char *uid,
                  struct err *err)
 {

@@ -1,8 +1,8 @@
-/* Results of a run whose object is gone, deleted on somebody's wish. The wish is a BenchmarkRun
- * with the annotation benchd.io/erase-run and the run's uid. It is no run: nothing is driven for
- * it. benchd acts when that object is deleted, so Kubernetes decides who may: with the verbs create
- * and delete on benchmarkruns, which also delete a run that has its object. An HTTP request could
- * not say who sends it: the API server's service proxy strips the credentials. */
+/* Results of a run whose object is gone, deleted on request. The wish is a BenchmarkRun with the
+ * annotation benchd.io/erase-run and the run's uid. It is not a run: nothing is driven for it.
+ * benchd acts when that object is deleted, so Kubernetes decides who may: with the verbs create and
+ * delete on benchmarkruns, which also delete a run that has its object. An HTTP request could not
+ * say who sends it: the API server's service proxy strips the credentials. */
 #pragma once
 
 #include "base/vec.h"
@@ -13,7 +13,7 @@ struct eraser {
 };
 void eraser_done(struct eraser *e);
 
-/* Is it such an object? A run that benchd has seen before is none, whatever is
+/* Is it such an object? A run that benchd has seen before is not such a request, whatever is
  * written on it later. */
 bool eraser_is_wish(const json_t *bmr);
 /* It was deleted. */

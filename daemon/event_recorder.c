@@ -72,6 +72,6 @@ void event_recorder_emit(struct event_recorder *r, const char *run, const char *
     kube_request_create(&kube_events, r->ns, event, KUBE_WRITE, &req);
     json_decref(event);
     const struct kube_call_options once = {.max_tries = 1};
-    (void)kube_call(r->client, &req, &once, on_done, NULL); /* nobody waits for it */
+    (void)kube_call(r->client, &req, &once, on_done, NULL); /* nothing waits for it */
     r->n_sent++;
 }

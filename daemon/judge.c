@@ -95,7 +95,7 @@ static void on_worked(uv_work_t *request, int status)
     if (j->on_done != NULL && status == 0) { /* else it was cancelled, which judge_abandon does */
         j->on_done(j->ctx, j->r, &j->judgement, &j->err);
     }
-    judgement_done(&j->judgement); /* zero where there is none */
+    judgement_done(&j->judgement); /* all zero is fine */
     free(j->url);
     free(j->uid);
     free(j);

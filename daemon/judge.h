@@ -1,6 +1,6 @@
 /* Reads the results of a run that has ended and says what they say, on a thread of its own and from
  * a connection of its own to the store: hundreds of megabytes must not hold up the Lease. One at a
- * time; those asked for meanwhile wait. Edge file: libuv's work queue. */
+ * time; further requests wait. Edge file: libuv's work queue. */
 #pragma once
 
 #include "base/err.h"

@@ -31,7 +31,7 @@ static int read_key(int fd, const char *path, unsigned char *ret, struct err *er
                        path);
     }
     const ssize_t n = read(fd, bytes, sizeof(bytes));
-    if (n < 0) { /* not the file's fault: nobody should delete it */
+    if (n < 0) { /* not the file's fault: it need not be deleted */
         return err_set_errno(err, errno, "key file '%s'", path);
     }
     if (n != KEY_SIZE) {

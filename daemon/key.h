@@ -23,5 +23,5 @@ int key_derive_ssh(const unsigned char secret[static KEY_SIZE], struct ssh_key *
 int key_identity(const unsigned char key[static KEY_SIZE], const char *host, const char *place,
                  char **ret, struct err *err);
 /* What a reader must send with --read-key: 32 hexadecimal digits, the same as long as the key is.
- * Nobody learns another key from it. Owned. */
+ * No other key can be derived from it. Owned. */
 int key_for_readers(const unsigned char key[static KEY_SIZE], char **ret, struct err *err);

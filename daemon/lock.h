@@ -1,4 +1,4 @@
-/* One benchd per store: a lock file beside it, held for the life of the process. Edge file: files,
+/* One benchd per store: a lock file next to it, held for the life of the process. Edge file: files,
  * a random number. */
 #pragma once
 

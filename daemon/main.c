@@ -147,7 +147,7 @@ static int open_all(struct program *p, struct err *err)
     return r == -EINVAL ? EXIT_USAGE : r < 0 ? EXIT_LOCAL_RESOURCE : EXIT_OK;
 }
 
-/* Tells benchctl where benchd is: outside a cluster, at the bound port. */
+/* Publishes benchd's address for benchctl: outside a cluster, at the bound port. */
 static void start(struct program *p)
 {
     const bool is_inside = p->options.kubeconfig == NULL;

@@ -4,7 +4,7 @@
  *   NOT_ASKED   the store is asked once which runs go on
  *   KNOWN       each of them has its object in the queue: the next one may be driven
  *   MISSING     an object says of one that it is over, or is gone: that one may be the next. All
- *               objects are waited for, whatever comes meanwhile */
+ *               objects are waited for, whatever arrives before */
 #pragma once
 
 #include "base/err.h"

@@ -107,8 +107,8 @@ struct run *run_new(const struct run_env *env, const json_t *bmr);
 void run_free(struct run *run); /* detaches: its pods live on */
 /* Takes in a new state of the object. */
 void run_update(struct run *run, const json_t *bmr);
-/* Moves to the next state, whose data in `at` is zero, and frees that of the last one. False: the
- * event cannot happen in this state; it is logged and changes nothing. */
+/* Moves to the next state, with its data in `at` zeroed, and frees the data of the last one. False:
+ * the event cannot happen in this state; it is logged and changes nothing. */
 bool run_enter(struct run *run, enum run_life_event event);
 
 bool run_is_final(const struct run *run);
@@ -125,7 +125,7 @@ void run_park(struct run *run, const struct err *why);
 bool run_is_parked(const struct run *run);
 /* Not accepted for now: `reason` is static. */
 void run_hold_off(struct run *run, const char *reason, const char *text);
-/* How pods find each other, by `def`, which may be none of the run's yet. */
+/* How pods find each other, by `def`, which the run need not have accepted yet. */
 enum pod_naming run_naming(const struct run *run, const struct run_def *def);
 /* An Event of the object. */
 void run_emit(const struct run *run, enum event_type type, const char *reason, const char *note);

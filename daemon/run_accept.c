@@ -235,7 +235,7 @@ static void begin_check(struct run *run, const struct run_def *def)
     run->at.checking = check;
 }
 
-/* A broken admission webhook looks like this: the run waits, and people are told. */
+/* A broken admission webhook looks like this: the run waits, and its status says so. */
 static void hold_off_unchecked(struct run *run, const char *text)
 {
     static const char reason[] = "TemplateCheckFails";

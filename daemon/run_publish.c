@@ -51,7 +51,7 @@ static void on_judged(void *ctx, int r, const struct judgement *judgement, const
     run_wake(run);
 }
 
-/* True: the verdict is there, or there will be none. Else it is asked for, once: the
+/* True: the verdict exists, or will never exist. Else it is asked for, once: the
  * answer wakes the daemon. */
 static bool is_judged(struct run *run)
 {

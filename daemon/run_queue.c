@@ -157,7 +157,7 @@ int run_queue_bury(struct run_queue *q, struct err *err)
             continue;
         }
         if (run->life == LIFE_DONE) {
-            (void)run_stop(run, &why); /* how it ended matters to nobody */
+            (void)run_stop(run, &why); /* nothing depends on how it ended */
         }
         int r = run_bury(run, &why);
         if (r == 0) {

@@ -1,5 +1,5 @@
-/* All runs of benchd, and whose turn it is: one is driven at a time, the running one first, then
- * the oldest. daemon.c calls each function once a look, in the order in which they stand here. */
+/* All runs of benchd, and which of them is next: one is driven at a time, the running one first,
+ * then the oldest. daemon.c calls each function once a look, in the order of this file. */
 #pragma once
 
 #include "base/err.h"
@@ -31,7 +31,7 @@ struct run *run_queue_find(const struct run_queue *q, const char *uid);
 bool run_queue_is_resting(const struct run_queue *q, const char *uid);
 /* None of these uids is missing or rests. */
 bool run_queue_has_all(const struct run_queue *q, char *const *uids, size_t n);
-/* The run that is driven, or whose driver is done; NULL: none. */
+/* The run that is driven or that has just finished, or NULL. */
 struct run *run_queue_active(const struct run_queue *q);
 /* It does not rest any more. */
 void run_queue_add(struct run_queue *q, struct run *run_take);

@@ -51,7 +51,7 @@ void run_expire(struct run *run)
     run->expiry.call = kube_call(run->env->client, &req, NULL, on_deleted, run);
 }
 
-/* The object is gone, and nobody said what is to become of the results: they wait. */
+/* The object is gone without a decision about the results, so they are kept for a while. */
 static int leave_tombstone(const struct run *run, struct err *err)
 {
     struct store *store = run->env->store;

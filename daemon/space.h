@@ -1,5 +1,6 @@
-/* Notices that the disk of the store is full, and that it is not any more. Meanwhile benchd is
- * read-only: nothing is accepted or started, drivers wait, results can be read and runs deleted. */
+/* Notices that the disk of the store is full, and that it is not any more. While it is
+ * full, benchd is read-only: nothing is accepted or started, drivers wait, results can be
+ * read and runs deleted. */
 #pragma once
 
 #include <stdbool.h>

@@ -55,7 +55,7 @@ static void on_answer(void *ctx, int r, const struct kube_response *res, const s
     check->wake(check->ctx);
 }
 
-/* The run is told what the server says at once, and tries again itself. */
+/* The server's answer is passed to the run at once, which tries again itself. */
 static const struct kube_call_options once = {.max_tries = 1};
 
 static int check_role(struct role_check *ret, const struct template_check_params *params,

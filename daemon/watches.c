@@ -20,7 +20,7 @@ static const struct {
     [WATCH_BENCHMARKS] = {&kube_benchmarks, "Benchmarks", NULL, NULL, NULL, NULL, NULL},
     /* Thousands of runs that have ended may be there. */
     [WATCH_RUNS] = {&kube_benchmark_runs, "BenchmarkRuns", NULL, NULL, NULL, bmr_prune, NULL},
-    /* Each pod's environment has thousands of addresses, and nobody reads them. */
+    /* Each pod's environment has thousands of addresses, and benchd reads none of them. */
     [WATCH_PODS] = {&kube_pods, "pods", POD_SELECTOR, "env", &pod_shape, pod_prune,
                     pod_leftover_mark},
 };

@@ -190,7 +190,7 @@ static int sum_over_ranks(struct collective *c, float *values, size_t n, struct 
     return c->ops->all_reduce(c, values, values, n, err);
 }
 
-/* The measured calls. The first sum is the barrier: nobody gets it before all have come. */
+/* The measured calls. The first sum is the barrier: no rank gets it before all have arrived. */
 static int measure(const struct allreduce_params *p, const struct place *zeros, float *to, size_t n,
                    struct allreduce_figures *ret, struct err *err)
 {

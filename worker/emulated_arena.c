@@ -75,8 +75,8 @@ const float *emulated_arena_grads(const struct emulated_arena *a, uint32_t train
 
 /* ---- the content ---- */
 
-/* Who is first in a sum: in a ring the rank after the slice's owner, which adds last; a server adds
- * in trainer order. */
+/* The replica that is first in a sum: in a ring the rank after the slice's owner, which adds last;
+ * a server adds in trainer order. */
 static uint32_t first_of(const struct emulated_arena_params *p, const struct slice *slice)
 {
     return p->is_ring ? ring_next(p->n_trainers, slice->server) : 0;

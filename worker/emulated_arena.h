@@ -9,7 +9,7 @@
  * and Adam, for every step.
  *
  * The workers of a ring apply the optimiser themselves and pass parameters on, so each has its own:
- * a private copy of those here, which nobody writes to. Their sums begin at the rank after a
+ * a private copy of those here, which no process writes to. Their sums begin at the rank after a
  * slice's owner (ring_plan.h).
  *
  * So 100 trainers need the memory of one. The first trainer that opens the file fills it, under a
@@ -31,7 +31,7 @@ struct emulated_arena_params {
     uint64_t seed;
     uint32_t n_trainers;
     uint32_t n_steps;     /* warm-up included */
-    struct slices slices; /* is_ring: ring_slices, whose servers are the ranks */
+    struct slices slices; /* is_ring: ring_slices, with the ranks as servers */
     enum exchange_wire wire;
     bool is_ring; /* of workers, in Fp32; the n_trainers are its ranks */
 };

@@ -1,6 +1,6 @@
 /* A trainer, or a worker of a ring, that sleeps where it would compute: it asks for parameters
  * and hands over gradients layer by layer as the model does, at recorded times, and sends and
- * receives the real bytes, whose sums are checked (docs/exchange.md, "Emulated trainers").
+ * receives the real bytes, which are checked by their sums (docs/exchange.md, "Emulated trainers").
  * Used by role_trainer.c. */
 #pragma once
 

@@ -25,7 +25,7 @@ static void place_layers(const struct model_def *def, struct pace *p)
     }
 }
 
-/* The layer of that name; n_layers: there is none. */
+/* The layer of that name; n_layers if none exists. */
 static uint32_t find_layer(const struct model_def *def, const char *name)
 {
     uint32_t i = 0;

@@ -30,7 +30,7 @@ void pace_done(struct pace *p);
  * at three of them. A function of (seed, trainer, step). */
 double pace_factor(uint64_t seed, uint32_t trainer, uint64_t step, double jitter_ratio);
 
-/* A wait for parameters that is shorter than this is none: it is what asking costs. */
+/* A shorter wait for parameters does not count: it is what asking costs. */
 #define PACE_WAITED_NS INT64_C(100000)
 /* When a layer ends that was due to begin at due_ns. Its parameters were asked for at asked_ns and
  * were there at got_ns. If the trainer had to wait for them, the layer began when they came. If

@@ -177,13 +177,13 @@ static bool lock_in_time(struct report *r)
     return pthread_mutex_trylock(&r->mutex) == 0;
 }
 
-/* Gives up if nobody makes room for the line. A pipe that is ready takes PIPE_BUF bytes without a
- * wait, and the line of an error is shorter. */
+/* Gives up if no reader makes room for the line. A pipe that is ready takes PIPE_BUF bytes without
+ * a wait, and the line of an error is shorter. */
 static void put_in_time(int fd, const struct buf *line)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
     if (poll(&p, 1, REPORT_PATIENCE_MS) > 0) {
-        (void)write_all(fd, line->data, line->len); /* the exit code tells it too */
+        (void)write_all(fd, line->data, line->len); /* the exit code says it too */
     }
 }
 

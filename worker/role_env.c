@@ -321,7 +321,7 @@ static int read_wire(struct role_env *e, struct err *err)
     return 0;
 }
 
-/* Of a trainer or a server. A trainer alone may add gradients up, as it would beside others. */
+/* Of a trainer or a server. A trainer alone may add gradients up, as it would with others. */
 static int read_mode(struct role_env *e, struct err *err)
 {
     char source[48];

@@ -49,8 +49,8 @@ struct role_env {
 int role_env_read(enum role role, int argc, char *const *argv, struct role_env *ret,
                   struct err *err);
 /* The same for a program of role worker that trains nothing: its name and identity, the other
- * workers, the secret, and how often it measures (warmup_steps, steps). `own` are its own options,
- * whose values are in args. */
+ * workers, the secret, and how often it measures (warmup_steps, steps). `own` are its own options;
+ * their values are in args. */
 int role_env_read_rank(const char *verb, const char *text, const struct arg_opt *own, size_t n_own,
                        int argc, char *const *argv, struct role_env *ret, struct err *err);
 void role_env_done(struct role_env *e);

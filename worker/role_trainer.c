@@ -7,8 +7,8 @@
  *
  * Trainer i of N takes samples i, i+N, ... of each global batch, and dropout is keyed by (step,
  * trainer), so the result is a pure function of the settings. A worker is a trainer that has other
- * workers in place of servers. On an error it tells its peers, writes an error record and one line
- * to stderr, and exits with a code of base/exit_code.h. */
+ * workers in place of servers. On an error it reports to its peers, writes an error record and one
+ * line to stderr, and exits with a code of base/exit_code.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -436,7 +436,7 @@ static int print_accuracy(struct trainer *t, struct err *err)
     return r;
 }
 
-/* Tells the peers and reports the error; returns the exit code. */
+/* Reports the error to the peers and to stderr; returns the exit code. */
 static int fail(struct trainer *t, int exit_code, const struct err *err)
 {
     struct exchange_fault fault = {0};
@@ -510,7 +510,7 @@ static int run_role(enum role role, int argc, char *const *argv)
     int code = run(&t);
     if (t.exchange != NULL) {
         t.exchange->ops->free(
-            t.exchange); /* with the gradients of the model, which nobody reads any more */
+            t.exchange); /* with the gradients of the model, which are not read any more */
     }
     dataset_free(t.data);
     learner_done(&t.learner);

@@ -1,7 +1,7 @@
 /* Documents that were made already, by what was asked (the key) and the state of the run that they
  * were made from (the version, see site_run_version). A key has one version: the last. The least
- * recently used go first when CACHE_BYTES or CACHE_ENTRIES are exceeded; all go when nobody asks.
- * Of one thread; takes time as data. */
+ * recently used go first when CACHE_BYTES or CACHE_ENTRIES are exceeded; all are dropped when no
+ * request arrives for CACHE_IDLE_NS. Of one thread; takes time as data. */
 #pragma once
 
 #include <stdint.h>
@@ -30,5 +30,5 @@ struct body *cache_get(struct cache *c, const char *key, const char *version, in
 /* References the body. A body that is larger than the cache is not kept. */
 void cache_put(struct cache *c, const char *key, const char *version, struct body *body,
                int64_t now_ns);
-/* Drops what nobody asked for in CACHE_IDLE_NS. */
+/* Drops documents that were not requested for CACHE_IDLE_NS. */
 void cache_drop_idle(struct cache *c, int64_t now_ns);

@@ -1,9 +1,9 @@
 /* How much of a CPU the readers over HTTP may use while a run is driven: a token bucket of CPU
  * time. It earns one CPU_BUDGET_SHARE-th of the time that passes, up to CPU_BUDGET_BURST_NS, so
- * that somebody who opens a page now and then waits for nothing. Who has used it up waits until
- * there is CPU_BUDGET_SLICE_NS again: few longer pieces of work get in the way of the loop less
- * often than many short ones. A document that took longer than CPU_BUDGET_DEBT_NS owes no more than
- * that, because others could not be answered in their time. Pure: takes time as data. */
+ * that somebody who opens a page now and then waits for nothing. A reader that has used it up waits
+ * until CPU_BUDGET_SLICE_NS is available again: few longer pieces of work get in the way of the
+ * loop less often than many short ones. A document that took longer than CPU_BUDGET_DEBT_NS owes no
+ * more than that, because others could not be answered in their time. Pure: takes time as data. */
 #pragma once
 
 #include <stdbool.h>

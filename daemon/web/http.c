@@ -465,7 +465,7 @@ static int start_mhd(struct web *w, int fd_take, struct err *err)
     return 0;
 }
 
-/* They answer nobody before the loop is there. */
+/* They answer no request before the loop exists. */
 static int start_renderers(struct web *w, const struct web_params *params, struct err *err)
 {
     struct render_params render = {.view = params->view,

@@ -6,9 +6,9 @@
  *   other threads   copy the facts and reference the list        daemon_view_read
  *
  * A list is never changed after it was published. The mutex guards only the exchange of the pointer
- * and the copy of struct daemon_facts, so nobody waits for another's work. Only plain data crosses:
- * no pointer of the daemon's own is in it. Runs that ended long ago are not here; list_runs of the
- * store has them all. */
+ * and the copy of struct daemon_facts, so no thread waits for the work of another. Only plain data
+ * crosses: no pointer of the daemon's own is in it. Runs that ended long ago are not here;
+ * list_runs of the store has them all. */
 #pragma once
 
 #include <stdatomic.h>

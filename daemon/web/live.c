@@ -77,7 +77,7 @@ static json_t *run_to_json(const struct daemon_run *run)
     return json;
 }
 
-/* The last ones: those that are driven or were made last stand at the end. */
+/* The last ones, because runs that are driven or were created last are at the end. */
 static json_t *list_to_json(const struct daemon_runs *runs)
 {
     json_t *items = json_array();

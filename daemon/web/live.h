@@ -1,6 +1,6 @@
 /* What those who follow a run, or the list of runs, are sent: an event of text/event-stream that
- * has the whole state, so that nobody needs the events before it, and a slow reader loses nothing
- * by skipping some. Made from what the daemon shows, never from the store. Pure. */
+ * has the whole state, so that earlier events are not needed, and a slow reader may skip some. Made
+ * from what the daemon shows, never from the store. Pure. */
 #pragma once
 
 #include "base/buf.h"

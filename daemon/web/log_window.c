@@ -12,7 +12,7 @@ struct line {
     size_t len;
 };
 
-/* The line that begins at *pos, without its newline; moves *pos behind it. */
+/* The line that begins at *pos, without its newline; moves *pos after it. */
 static struct line next_line(const char *text, size_t len, size_t *pos)
 {
     const char *end = memchr(text + *pos, '\n', len - *pos);

@@ -1,4 +1,4 @@
-/* Which lines of a log a page shows: the one where a failure is told, and its neighbours. Pure. */
+/* Which lines of a log a page shows: the one that reports a failure, and its neighbours. Pure. */
 #pragma once
 
 #include <stddef.h>

@@ -9,7 +9,7 @@
 
 struct web_arg {
     const char *name;
-    const char *value; /* "" if there was none */
+    const char *value; /* "" if it was missing */
 };
 
 struct web_request {    /* a GET; all borrowed */

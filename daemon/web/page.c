@@ -137,7 +137,7 @@ static void put_log_link(struct buf *out, const char *up, const char *run,
     buf_puts(out, "</a> ");
 }
 
-/* Links the log of the first replica of each role: nobody clicks through a hundred trainers. */
+/* Links the log of the first replica of each role: a hundred links of trainers would not help. */
 static void put_attempt(struct buf *out, const char *up, const char *run,
                         const struct attempt_row *row)
 {

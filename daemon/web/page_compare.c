@@ -1,4 +1,4 @@
-/* Pages over several runs: two beside each other, and one benchmark over time. */
+/* Pages over several runs: two side by side, and one benchmark over time. */
 #include <stdlib.h>
 
 #include "base/clock.h"

@@ -54,7 +54,7 @@ static void put_events(const struct site *site, struct buf *out, const struct si
     free(rows);
 }
 
-/* Where the run stands. live.js writes the elements with an id anew at each event. */
+/* The phase of the run. live.js writes the elements with an id anew at each event. */
 static void put_status(struct buf *out, const struct site_run *run)
 {
     const struct run_status *st = &run->item.row.status;
@@ -159,7 +159,7 @@ static void put_figure(struct buf *out, const char *name, const struct estimate 
     buf_puts(out, "</dd>\n");
 }
 
-/* Each trial beside the median. */
+/* Each trial next to the median. */
 static void put_trials_chart(struct buf *out, const struct point_result *p)
 {
     struct dot_chart chart = {

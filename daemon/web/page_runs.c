@@ -96,7 +96,7 @@ static void put_list(struct buf *out, const struct site_list *list, const struct
         if (!is_wanted(item, w)) {
             continue;
         }
-        if (n++ == 0) { /* before the table: below 500 rows nobody sees it */
+        if (n++ == 0) { /* before the table: below 500 rows it would not be seen */
             buf_puts(out, "<p><button>Compare two ticked runs</button></p>\n");
             page_open_table(out, "Runs",
                             "<th aria-label=\"Compare\"></th><th>NAME</th><th>BENCHMARK</th>"

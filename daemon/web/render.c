@@ -165,7 +165,7 @@ static bool is_same_text(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && str_eq(a, b));
 }
 
-/* What differs is answered differently: an error is a page for who accepts one. */
+/* What differs is answered differently: an error is a page for clients that accept one. */
 static bool is_same_request(const struct web_request *a, const struct web_request *b)
 {
     if (!str_eq(a->path, b->path) || !is_same_text(a->accept, b->accept) ||

@@ -7,7 +7,7 @@
 #include "daemon/web/page.h"
 
 static const struct {
-    const char *prefix, *suffix; /* a run's name stands between them; suffix NULL: nothing does */
+    const char *prefix, *suffix; /* a run's name is between them, unless suffix is NULL */
     site_handler_fn handler;
     enum route_kind kind;
     bool is_open;

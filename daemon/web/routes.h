@@ -22,6 +22,6 @@ struct route {
     char run[SITE_MAX_NAME + 1];
 };
 void routes_find(const char *path, struct route *ret);
-/* Calls the handler; 404 if there is none. */
+/* Calls the handler; 404 if none exists. */
 void routes_answer(struct site *site, const struct route *route, const struct web_request *req,
                    struct web_response *res);

@@ -31,7 +31,7 @@ void site_done(struct site *site);
 struct site_item {
     struct run_row row; /* owned; the daemon's data where that is newer */
     bool is_stored;
-    bool is_interrupted; /* not finished, and nobody drives it */
+    bool is_interrupted; /* not finished, and no process drives it */
 };
 struct site_list {
     VEC(struct site_item) items; /* newest first, those not frozen yet before all others */
@@ -114,7 +114,7 @@ void html_log(struct site *site, const struct web_request *req, const char *run,
               struct web_response *res);
 void html_compare(struct site *site, const struct web_request *req, const char *run,
                   struct web_response *res);
-/* `benchmark` stands where others have a run. */
+/* It has `benchmark` where others have a run. */
 void html_history(struct site *site, const struct web_request *req, const char *benchmark,
                   struct web_response *res);
 void assets_style(struct site *site, const struct web_request *req, const char *run,

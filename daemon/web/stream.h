@@ -8,8 +8,8 @@
  *
  * A follower has no queue: it is sent the newest state when it can take it, and what lies
  * between is skipped. So a slow one costs one reference, and one that reads nothing is closed by
- * MHD's limit of silence. An event is made once, however many follow the run. Nothing ticks
- * while nobody follows. */
+ * MHD's limit of silence. An event is made once, however many follow the run. No timer runs while
+ * no client follows. */
 #pragma once
 
 #include <stdbool.h>

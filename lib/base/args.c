@@ -55,7 +55,7 @@ static void add_value(struct args *a, const struct arg_opt *opt, const char *val
 }
 
 /* The option that `arg` names ("--name", "--name=value", "-n", "-nvalue"), with the value that is
- * in the same word (else NULL). NULL: there is none. */
+ * in the same word (else NULL). NULL if none exists. */
 static const struct arg_opt *split_option(const struct arg_opt *opts, size_t n_opts,
                                           const char *arg, const char **ret_value)
 {

@@ -39,7 +39,7 @@ void args_done(struct args *a);
 /* What is being typed at the end of a command line. */
 struct args_end {
     enum { ARGS_AT_WORD, ARGS_AT_OPTION, ARGS_AT_VALUE } place;
-    const struct arg_opt *opt; /* whose value it is; NULL elsewhere */
+    const struct arg_opt *opt; /* the option that it is a value of; else NULL */
     const char *text;          /* typed so far: of the value alone after "--name="; borrowed */
 };
 /* Parses a line whose last argument (argc >= 1) is still being typed. Wrong

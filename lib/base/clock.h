@@ -8,7 +8,7 @@ int64_t clock_monotonic_ns(void); /* CLOCK_MONOTONIC: durations, never wall time
 int64_t clock_boottime_ns(void);  /* CLOCK_BOOTTIME: like monotonic, but also counts suspend */
 int64_t clock_unix_ms(void);      /* CLOCK_REALTIME: dates for people and rows */
 /* The date as this process counts it: the machine's at the first call, and from then on the time
- * that has passed (CLOCK_BOOTTIME). Nobody who sets the machine's clock moves a deadline, a grace
+ * that has passed (CLOCK_BOOTTIME). Setting the machine's clock does not move a deadline, a grace
  * period or a time to live that begins and ends within the process. The next process takes the
  * machine's clock again. */
 int64_t clock_steady_unix_ms(void);

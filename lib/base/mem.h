@@ -28,7 +28,8 @@ static inline void freep(void *ptr)
     free(*(void **)ptr);
 }
 
-/* Hands over ownership out of a _cleanup_ variable: returns the value, leaves NULL behind. */
+/* Hands over ownership out of a _cleanup_ variable: returns the value and sets
+ * the variable to NULL. */
 #define take_ptr(ptr)                                                                              \
     ({                                                                                             \
         __typeof__(ptr) taken_ = (ptr);                                                            \

@@ -17,7 +17,7 @@ static size_t length_by_lead(unsigned char lead)
     return lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-/* *ret_step: bytes of the character, or of what is none. */
+/* *ret_step: the number of bytes of the character, or of the invalid sequence. */
 static bool is_control(const char *s, size_t *ret_step)
 {
     const unsigned char c = (unsigned char)s[0];
@@ -89,5 +89,5 @@ void text_put(char *dst, size_t size, const char *fmt, ...)
         }
         dst[len] = '\0';
     }
-    (void)text_replace_control(dst, "", ' '); /* its length is nobody's */
+    (void)text_replace_control(dst, "", ' '); /* its length is not needed */
 }

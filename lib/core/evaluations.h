@@ -26,7 +26,7 @@ struct evaluations {
 #define EVALUATION_MAX_MS (INT64_C(100) * 86400 * 1000)
 
 /* Takes one more. False, and nothing is changed: its time is before the one before or out of range,
- * or it is no accuracy (not from 0 to 1). */
+ * or it is not an accuracy (not from 0 to 1). */
 bool evaluations_add(struct evaluations *e, double t_s, double accuracy);
 /* Training still went on at this time. */
 void evaluations_extend(struct evaluations *e, double t_s);

@@ -10,10 +10,12 @@
 #include "base/err.h"
 
 enum exchange_mode_kind {
-    EXCHANGE_SYNC,    /* a step's gradients are added up and applied once */
-    EXCHANGE_ASYNC,   /* each trainer's are applied on their own, when they come; nobody waits */
-    EXCHANGE_BOUNDED, /* the same, and a trainer waits for those that are too far behind (stale
-                       * synchronous parallel; Ho et al. 2013) */
+    EXCHANGE_SYNC, /* a step's gradients are added up and applied once */
+    /* each trainer's gradients are applied on their own when they arrive; no trainer waits */
+    EXCHANGE_ASYNC,
+    /* the same, and a trainer waits for those that are too many steps late (stale synchronous
+     * parallel; Ho et al. 2013) */
+    EXCHANGE_BOUNDED,
 };
 #define EXCHANGE_MODE_COUNT 3
 extern const char *const exchange_mode_names[EXCHANGE_MODE_COUNT]; /* as in a definition */

@@ -20,7 +20,7 @@ struct json_span { /* borrowed */
 
 /* Is the next thing an object? Then its members follow. */
 bool json_scan_open(struct json_scan *s);
-/* 1: a member, whose value must be read next; 0: the object has ended; -1: not plain. */
+/* 1: a member; its value must be read next; 0: the object has ended; -1: not plain. */
 int json_scan_next(struct json_scan *s, struct json_span *ret_key);
 /* Nothing follows. */
 bool json_scan_is_over(const struct json_scan *s);

@@ -15,7 +15,7 @@ struct link {
 #define LINK_DELAY_NS_MAX 1000000000
 #define LINK_TEXT_MAX 48 /* of link_text, with the terminator */
 
-/* "1gbit", "2.5gbit", "100mbit", "500000kbit". -EINVAL: it is no rate, or out of bounds. */
+/* "1gbit", "2.5gbit", "100mbit", "500000kbit". -EINVAL: it is not a rate, or out of bounds. */
 int link_parse_rate(const char *text, uint64_t *ret);
 /* "1ms", "250us", "0.5s". -EINVAL. */
 int link_parse_delay(const char *text, int64_t *ret);

@@ -1,6 +1,6 @@
-/* Who looks at the machine, and when its noise makes a trial invalid, where a definition asks for
- * that (runPolicy.invalidRepeats, docs/contracts/retries.md). The rule looks at one trial alone,
- * never at its throughput, so it cannot choose the trials that somebody likes. Pure. */
+/* Which replica probes the machine, and when its noise makes a trial invalid, if a definition asks
+ * for that (runPolicy.invalidRepeats, docs/contracts/retries.md). The rule looks at one trial
+ * alone, never at its throughput, so it cannot choose the trials that somebody likes. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,8 +17,8 @@
 /* Ticks are 10 ms long, so a share of less time than this is no share. */
 #define NOISE_STEAL_MIN_BUSY_NS INT64_C(1000000000)
 
-/* Does trainer 0 of benchworker look at its machine around the measured steps? Only where nobody
- * else of its gang computes between the last step of its warm-up and the barrier, and after its
+/* Does trainer 0 of benchworker look at its machine around the measured steps? Only where no other
+ * member of its gang computes between the last step of its warm-up and the barrier, and after its
  * last step: without warm-up others may still start, and only Sync lets all end a step together. */
 bool noise_worker_looks(enum exchange_kind exchange, bool has_warmup,
                         const struct exchange_mode *mode);

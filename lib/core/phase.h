@@ -91,13 +91,13 @@ bool attempt_wanted_matches(const struct attempt_wanted *wanted, const struct at
  * trial, attempt. NULL: no row matches. Borrowed. */
 const struct attempt_row *attempt_rows_find(const struct attempt_row *rows, size_t n,
                                             const struct attempt_wanted *wanted);
-/* The replica of a role; role -1: one that leads (role.h), index -1: the first. NULL:
- * there is none. Borrowed. */
+/* The replica of a role; role -1: one that leads (role.h), index -1: the first. NULL if none
+ * exists. Borrowed. */
 const struct replica_row *attempt_row_find_replica(const struct attempt_row *row, int role,
                                                    int64_t index);
 /* The replica whose log says most about the attempt's failure: the one that `error` names
- * first, else the first that has a failure, else the first with another exit code than 0. NULL:
- * there is none. Borrowed. */
+ * first, else the first that has a failure, else the first with another exit code than 0. NULL if
+ * none exists. Borrowed. */
 const struct replica_row *attempt_row_find_culprit(const struct attempt_row *row);
 
 /* The run's status: a summary that each reconcile recomputes; written only if it changed. */

@@ -53,7 +53,7 @@ struct record_step {
 
 #define SUMMARY_MAX_BYTES 4096
 #define SUMMARY_MAX_SERIES 1000
-#define SUMMARY_MAX_SERIES_EVALUATED 500 /* beside evaluations, staleness or late: all must fit */
+#define SUMMARY_MAX_SERIES_EVALUATED 500 /* next to evaluations, staleness or late: all must fit */
 
 /* What `samples` of a summary counts. */
 enum summary_unit {
@@ -105,7 +105,7 @@ struct summary_late {
 /* What a probe of the machine found (lib/host/probe.h). Figures of one machine compare
  * with each other only. */
 struct noise_probe {
-    uint64_t spins_per_s; /* of a loop that needs nothing but the core's clock; 0: nobody probed */
+    uint64_t spins_per_s; /* of a loop that needs nothing but the core's clock; 0: not probed */
     uint64_t copy_bytes_per_s; /* 0: no copy was done in its time, the machine was that busy */
 };
 /* What else there was on the machine while the steps were measured, or while the attempt ran. */
@@ -176,9 +176,9 @@ void record_write_step(struct buf *out, const struct record_who *who,
                        const struct record_step *step);
 void record_write_error(struct buf *out, const struct record_who *who, int code, const char *peer,
                         const char *message);
-/* `step_ns` holds the n measured step times (n may be 0); more than 1,000, or 500
- * beside evaluations, become means of k. The series_ members of `s` are not looked at. At most
- * 4,096 bytes with the newline, always. */
+/* `step_ns` holds the n measured step times (n may be 0); more than 1,000, or 500 next to
+ * evaluations, become means of k. The series_ members of `s` are not looked at. At most 4,096 bytes
+ * with the newline, always. */
 void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s,
                           const int64_t *step_ns, size_t n);
 /* The line of a summary with another noise, without a line end. Owned. NULL: the

@@ -491,7 +491,7 @@ static int read_object(const json_t *o, struct record *r, struct err *err)
 }
 
 /* Whether a text that is no whole JSON object claims to be a record: our key, as record.c spells
- * it, anywhere in it. The output of another thread may stand before it or in it. */
+ * it, anywhere in it. The output of another thread may precede it or be inside it. */
 static bool claims(const char *line, size_t len)
 {
     static const char key[] = "{\"benchd\":";

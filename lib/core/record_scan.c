@@ -168,7 +168,7 @@ static bool read_series(struct json_scan *s, struct summary *ret)
 
 static bool read_fields(struct json_scan *s, const struct field *fields, size_t n, void *object);
 
-/* Who says how long its threads ran says also how long they waited, and nobody says that alone. */
+/* A summary has both times, how long the threads ran and how long they waited, or neither. */
 static bool read_noise(struct json_scan *s, struct noise *ret)
 {
     const int64_t not_said = -1;

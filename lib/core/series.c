@@ -72,7 +72,7 @@ static int base64_decode(const char *text, size_t len, uint8_t *bytes, size_t wa
             if (j < rest) {
                 bytes[at + j] = byte;
             } else if (byte != 0) {
-                return -EINVAL; /* bits set behind the end: another spelling of the same bytes */
+                return -EINVAL; /* bits set after the end: another encoding of the same bytes */
             }
         }
     }

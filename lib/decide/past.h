@@ -1,7 +1,7 @@
-/* What a run has behind it: the attempts with a row, folded into trials one after another. A driver
- * keeps it and adds each row that the store has acknowledged, so that a call of
- * reconcile() costs what has changed and not what is done. Pure. Any order of the same
- * rows gives the same answers. */
+/* The history of a run: the attempts with a row, folded into trials one after another. A
+ * driver keeps it and adds each row that the store has acknowledged, so that a call of
+ * reconcile() costs what has changed and not what is done. Pure. Any order of the same rows
+ * gives the same answers. */
 #pragma once
 
 #include <stdbool.h>
@@ -72,7 +72,7 @@ void past_done(struct past *p);
 void past_set_rates(struct past *p, struct budget_rate *rates_take);
 /* Is there money for another attempt of the point? */
 bool past_affords(const struct past *p, uint32_t point);
-/* Why there is none. */
+/* Describes why no further attempt is affordable. */
 void past_describe_budget(const struct past *p, uint32_t point, char *dst, size_t size);
 /* Is there such an attempt, by the definition? */
 bool past_may_have(const struct past *p, const struct attempt_id *id);

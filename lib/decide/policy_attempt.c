@@ -206,8 +206,8 @@ static size_t members_before(const struct gang *gang, enum role role)
     return n;
 }
 
-/* Whom a survivor names, as a number below members_before(gang, ROLE_COUNT); that
- * itself: nobody of the gang. */
+/* The peer that a survivor names, as a number below members_before(gang, ROLE_COUNT); that number
+ * itself if the peer is not a member of the gang. */
 static size_t number_of_blamed(const struct gang *gang, const struct observed_replica *s)
 {
     return s->blamed_index < gang->size[s->blamed_role]
@@ -277,7 +277,7 @@ static void say_silent(struct attempt_verdict *ret, const struct observed_replic
     const char *why = is_refused ? r->summary_fault : r->message;
     const char *separator = why == NULL ? "" : is_refused ? ": " : "; ";
     const int why_len = why == NULL ? 0 : (int)strcspn(why, "\n");
-    if (r->has_log_rule && why != NULL) { /* nobody expects a summary of it */
+    if (r->has_log_rule && why != NULL) { /* no summary of it is expected */
         text_put(ret->error, sizeof(ret->error), "%s/%u: %.*s", role_to_string(r->id.role),
                  r->id.index, why_len, why);
         return;
@@ -288,7 +288,7 @@ static void say_silent(struct attempt_verdict *ret, const struct observed_replic
              why == NULL ? "" : why);
 }
 
-/* The launcher failed, and nobody else yet. */
+/* The launcher failed, and no other replica has yet. */
 static void judge_launcher(const struct findings *f, int64_t now_unix_ms,
                            struct attempt_verdict *ret)
 {

@@ -25,17 +25,17 @@
 #define ATTEMPT_PSERVER_GRACE_MS 10000
 /* The status of a cause may arrive after the status of its consequences. And where a link is cut,
  * one side may miss the other's life signs 1 s before the other misses its own, and takes up to 1 s
- * to tell its peers. */
+ * to report that to its peers. */
 #define ATTEMPT_CONSEQUENCE_GRACE_MS 3000
-/* The same for a launcher, whose program breaks at once when a worker is gone; a kubelet looks at
- * its containers once a second. */
+/* The same for a launcher: its program fails at once when a worker is gone; a kubelet looks at its
+ * containers once a second. */
 #define ATTEMPT_LAUNCHER_GRACE_MS 3000
 
 /* What it means if a member of the gang is not observed. */
 enum missing_means {
     MISSING_NOT_CREATED, /* a crash interrupted the creation: create it, if no member has ended */
     MISSING_VANISHED,    /* all members were created: it is lost */
-    MISSING_UNDECIDED,   /* a cancellation may have deleted it: judge complete gangs only */
+    MISSING_UNDECIDED,   /* a cancellation may have deleted it: evaluate complete gangs only */
 };
 
 struct gang {
@@ -60,7 +60,7 @@ struct attempt_verdict {
     bool has_ended;
     enum attempt_end end;           /* if it has ended */
     char error[ATTEMPT_ERROR_SIZE]; /* the cause, naming the replica; "" if it ended WELL */
-    /* Not ended: judge again at this time; 0: only when something changes. */
+    /* Not ended: evaluate again at this time; 0: only when something changes. */
     int64_t recheck_unix_ms;
 };
 

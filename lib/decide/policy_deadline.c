@@ -9,7 +9,7 @@ int64_t deadline_remaining_ms(int64_t started_unix_ms, int64_t deadline_s, int64
     if (deadline_s > (INT64_MAX - started_unix_ms) / 1000) {
         return DEADLINE_NONE; /* later than any clock can say */
     }
-    if (now_unix_ms < started_unix_ms) { /* the clock was set back while nobody drove the run */
+    if (now_unix_ms < started_unix_ms) { /* the clock was set back while no process drove the run */
         return deadline_s * 1000;
     }
     const int64_t end_unix_ms = started_unix_ms + deadline_s * 1000;

@@ -165,11 +165,11 @@ static void save_stray(struct decision *d, struct observed_gang *g)
     d->awaits_row |= spec_has_budget(d->def->spec); /* what it cost is in the row */
 }
 
-/* A suspended run has no attempt, and one that was cut short is none. What is still seen of
- * the one that the status names is about to go: its pods have a grace period, which may last
- * longer than the suspension, or than the process that deleted them. Whatever else a suspended
- * run has should not exist. The status must not name that instead: it would forget a number,
- * which then is used again. */
+/* A suspended run has no attempt; an attempt that was cut short does not count. What is still
+ * seen of the one that the status names is about to go: its pods have a grace period, which may
+ * last longer than the suspension, or than the process that deleted them. Whatever else a
+ * suspended run has should not exist. The status must not name that instead: it would forget a
+ * number, which then is used again. */
 static void delete_cut_short(struct decision *d)
 {
     const struct run_status *s = &d->o->status;
@@ -354,8 +354,8 @@ static void count_trials(struct decision *d)
 }
 
 /* Says that the run is no longer suspended, before anything is created: from then on what is seen
- * is not taken for remains of the suspension. The status names the attempt before the next one,
- * whose number so is not used again. */
+ * is not taken for remains of the suspension. The status names the attempt before the next one, so
+ * its number is not used again. */
 static void leave_suspension(struct decision *d)
 {
     if (d->o->status.phase != RUN_SUSPENDED) {

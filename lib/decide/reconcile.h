@@ -46,8 +46,8 @@ struct observed_replica {
     int64_t output_unix_ms;  /* its last output, or its start; 0: its output is not seen live */
     bool has_exited;         /* a running one: only its output is still read */
     bool has_summary;
-    const char *summary_fault; /* why its summary cannot be used (core/summary.h); NULL: it can, or
-                                  there is none */
+    /* why its summary cannot be used (core/summary.h); NULL: it can, or it is missing */
+    const char *summary_fault;
     const struct noise *noise; /* of its summary; borrowed; NULL: none */
     bool is_job_summary;       /* its summary is that of all trainers: the others need none */
     bool has_log_rule;         /* its summary is made of its log by a rule */

@@ -32,7 +32,7 @@ void diags_done(struct diags *d)
 static char *without_control(char *s)
 {
     if (s != NULL) {
-        (void)text_replace_control(s, "", '?'); /* its length is nobody's */
+        (void)text_replace_control(s, "", '?'); /* its length is not needed */
     }
     return s;
 }

@@ -24,7 +24,8 @@ struct diag {
 
 struct field; /* doc/reader.h */
 
-#define DIAGS_MAX 100 /* more are counted only: nobody reads them, and a hostile file has many */
+/* more are only counted: they do not help a reader, and a hostile file has many */
+#define DIAGS_MAX 100
 struct diags {
     VEC(struct diag) list; /* in the order they were found; diags_format sorts */
     size_t n_dropped;      /* beyond DIAGS_MAX */

@@ -189,7 +189,7 @@ static int take_number(struct reader *r, json_t **ret)
 
 static int read_path(struct reader *r, struct path *p);
 
-/* What stands behind an operator: a text, a number, true, false, null or a path. */
+/* What follows an operator: a text, a number, true, false, null or a path. */
 static int read_right(struct reader *r, struct path_where *w)
 {
     static const char *const words[] = {"true", "false", "null"};
@@ -233,7 +233,7 @@ static enum path_op take_operator(struct reader *r)
     return OP_EXISTS;
 }
 
-/* Behind "?(". */
+/* After "?(". */
 static int read_where(struct reader *r, struct path_step *s)
 {
     if (r->depth >= MAX_DEPTH) {
@@ -256,7 +256,7 @@ static int read_where(struct reader *r, struct path_step *s)
                                     : fail(r, "expected an operator (== != < <= > >=) or ')'");
 }
 
-/* Behind the first ':' of a slice. */
+/* After the first ':' of a slice. */
 static int read_slice(struct reader *r, struct path_step *s)
 {
     int code = 0;
@@ -314,7 +314,7 @@ static int read_indexes(struct reader *r, struct path_step *s)
     return 0;
 }
 
-/* Behind '['. */
+/* After '['. */
 static int read_brackets(struct reader *r, struct path_step *s)
 {
     int code = 0;
@@ -336,7 +336,7 @@ static int read_brackets(struct reader *r, struct path_step *s)
     return code < 0 || take(r, "]") ? code : fail(r, "expected ']'");
 }
 
-/* Behind '.'. */
+/* After '.'. */
 static int read_member(struct reader *r, struct path_step *s)
 {
     if (take(r, "*")) {
@@ -359,7 +359,7 @@ static struct path_step *add_step(struct path *p)
     return s;
 }
 
-/* "$", "@" or a path that begins with '.' or '['; what comes behind it is another's. */
+/* "$", "@" or a path that begins with '.' or '['; what follows it is read by the caller. */
 static int read_path(struct reader *r, struct path *p)
 {
     const char *start = r->at;
@@ -432,7 +432,7 @@ static bool take_word(struct reader *r, const char *word)
     return strncmp(r->at, word, len) == 0 && is_name_end(r->at[len]) && take(r, word);
 }
 
-/* Behind '{'; up to its '}'. */
+/* After '{'; up to its '}'. */
 static int read_action(struct reader *r, struct path_part *into, bool *ret_is_end)
 {
     skip_spaces(r);

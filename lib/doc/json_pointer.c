@@ -46,7 +46,7 @@ static int set_step(json_t *at, const char *step, json_t *value_take, struct err
     return err_set(err, EINVAL, "'%s' would be inside a value that is not a map or a list", step);
 }
 
-/* The child by that step; a missing one, or null, becomes a map. NULL: there can be none (*err). */
+/* The child by that step; a missing one, or null, becomes a map. NULL if it cannot exist (*err). */
 static json_t *enter_step(json_t *at, const char *step, struct err *err)
 {
     json_t *child = NULL;

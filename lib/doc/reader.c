@@ -36,7 +36,7 @@ static void put_steps(const struct place *place, bool from_local, struct buf *ou
         buf_printf(out, "%s%s", out->len == 0 ? "" : ".", place->key);
     }
     if (from_local && place->up->up == NULL) {
-        buf_puts(out, ".local"); /* where the value stood before it was merged */
+        buf_puts(out, ".local"); /* where the value was before it was merged */
     }
 }
 

@@ -71,7 +71,7 @@ static bool is_sexagesimal(const char *s)
     return *s == '\0' || (*s == '.' && s[1 + strspn(s + 1, "0123456789_")] == '\0');
 }
 
-/* 2018-01-31, with or without a time behind it. */
+/* 2018-01-31, with or without a time after it. */
 static bool is_date(const char *s)
 {
     if (span_digits(s) != 4 || s[4] != '-') {

@@ -13,10 +13,10 @@
  *
  * A trainer may get the parameters of two slices before and after an update, so it says one
  * version for all of its gradients: the least of those that it computed with, over all servers.
- * This is why the others go on while at most n_backups trainers stand still or have left: let m
- * be the least version of all slices. What was computed with an older one is dropped
- * everywhere, so who waits has m, and is in the sum of a slice that has version m; that sum is
- * complete when all who go on wait.
+ * This is why the others go on while at most n_backups trainers are stuck or have left: let m be
+ * the least version of all slices. What was computed with an older one is dropped everywhere, so a
+ * trainer that waits has m, and is in the sum of a slice that has version m; that sum is complete
+ * when all trainers that continue wait.
  *
  * If more than n_backups trainers have left or wait at the barrier, no sum can be completed: what
  * is in one is dropped, and so is all that still comes, until all go on again. */
@@ -45,7 +45,7 @@ void backups_init(struct backups *b, uint32_t n_trainers, uint32_t n_backups, si
 void backups_done(struct backups *b);
 
 /* A trainer's gradient of a slice has arrived; it was computed with `version`, at most the
- * slice's. True: it belongs into the sum, whose first one it is if n_in_sum is 1 now;
+ * slice's. True: it belongs into the sum, as the first one if n_in_sum is 1 now;
  * false: it is dropped. */
 bool backups_arrived(struct backups *b, uint32_t trainer, size_t slice, uint32_t version);
 bool backups_is_complete(const struct backups *b, size_t slice);

@@ -14,9 +14,9 @@
  * are complete first, in trainer order.
  *
  * With so few links that each may have max_each, this alone does not keep them together: one whose
- * slices arrive sooner gets ahead, and a shared wire carries what nobody can use yet. Where all
- * wait for the last one, the links are joint: none is sent more than max_each slices beyond those
- * that have arrived of one that has as many to send. */
+ * slices arrive sooner gets ahead, and a shared wire carries slices that cannot be used yet. Where
+ * all wait for the last one, the links are joint: none is sent more than max_each slices beyond
+ * those that have arrived of one that has as many to send. */
 #pragma once
 
 #include <stdbool.h>
@@ -58,8 +58,8 @@ void flow_done(struct flow *f);
 /* All wait for the last link (Sync, gradients): they stay together. With more links the
  * limit of all sees to it. */
 void flow_join(struct flow *f);
-/* What `n_links` links hold up does not count for the others: so many may stand still
- * while all others go on. */
+/* What `n_links` links hold up does not count for the others: so many may be stuck while
+ * all others continue. */
 void flow_widen(struct flow *f, uint32_t n_links);
 
 /* Where not all wait for each one (Async, BoundedStaleness, backups), a link that takes

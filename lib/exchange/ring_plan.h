@@ -43,7 +43,8 @@
 /* Slices that a rank has handed to its connection: what goes next is decided late. */
 #define RING_QUEUED_MAX 2u
 
-/* slices.n_servers is the number of ranks, and slices_get tells a slice's owner as its `server`. */
+/* slices.n_servers is the number of ranks, and slices_get returns a slice's
+ * owner as its `server`. */
 struct slices ring_slices(size_t n_params, uint32_t n_ranks);
 
 struct ring_hop {

@@ -19,7 +19,7 @@
 #include "core/record.h"
 
 #define TEXT_MAX 65536
-#define CPUS_MAX 4096 /* whose governor is asked for */
+#define CPUS_MAX 4096 /* CPUs that the governor is read of */
 
 /* The start of a file as text, owned; NULL if it cannot be read. */
 static char *read_text(const char *root, const char *path)
@@ -136,7 +136,7 @@ static bool has_name(const char *list, size_t len, const char *name)
     return false;
 }
 
-/* Reads FILE of this process's cgroup, owned; NULL if there is none. `controller` "" means v2, else
+/* Reads FILE of this process's cgroup, owned; NULL if none exists. `controller` "" means v2, else
  * v1. Tries the directory of the group first, then the root of the mount, which is the group's own
  * directory in a container. */
 static char *read_cgroup(const char *root, const char *controller, const char *file)
@@ -169,7 +169,7 @@ static char *read_cgroup(const char *root, const char *controller, const char *f
     return read_text(root, full);
 }
 
-/* The limit in cores, null if there is none. v2: "max 100000" or "150000 100000"; v1: two files, -1
+/* The limit in cores, null if none exists. v2: "max 100000" or "150000 100000"; v1: two files, -1
  * for no limit. */
 static void set_cpu_limit(json_t *o, const char *root)
 {
@@ -328,7 +328,7 @@ static bool has_cpu(const char *list, int64_t cpu)
 }
 
 /* Adds a line of /proc/stat, "cpu7 user nice system idle iowait irq softirq steal guest
- * guest_nice", in ticks; guest time is in user and nice. A line that is none of a CPU in
+ * guest_nice", in ticks; guest time is in user and nice. A line about anything but a CPU in
  * `cpus` adds nothing. */
 static void add_cpu_line(const char *line, size_t len, const char *cpus, struct host_cpu_time *sum,
                          int64_t tick_ns)

@@ -72,7 +72,7 @@ static uint64_t probe_clock(int64_t limit_ns)
     return median(&pieces);
 }
 
-/* The first pass finds pages that nobody has touched; it does not count. */
+/* The first pass finds pages that were never touched; it does not count. */
 static uint64_t probe_copy(size_t bytes, int64_t limit_ns)
 {
     const size_t half = bytes / 2 / COPY_PIECE_BYTES * COPY_PIECE_BYTES,

@@ -8,8 +8,8 @@
 
 #include "core/record.h"
 
-/* Of one probe. A part begins no piece after its time, so it ends on a machine that stands
- * still, too; but the clock has three at least, or the one that another process interrupted
+/* Of one probe. A part begins no piece after its time, so it also ends on a machine that is
+ * stalled; but the clock has three at least, or the one that another process interrupted
  * could be all there is. */
 struct probe_limits {
     int64_t spin_ns, copy_ns;

@@ -54,7 +54,7 @@ void run_queue_look(const char *root, struct run_queue_look *look)
     for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         struct run_queue_thread thread;
         if (read_thread(dirfd(dir), entry->d_name,
-                        &thread)) { /* not ".", nor one that ended meanwhile */
+                        &thread)) { /* not ".", nor one that has just ended */
             *vec_push(&look->threads) = thread;
         }
     }

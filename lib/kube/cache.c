@@ -173,7 +173,7 @@ static bool is_known(const struct kube_cache *c, const json_t *object)
     return true;
 }
 
-/* `json`: as in tell(). */
+/* `json`: as for the observers. */
 static void put(struct kube_cache *c, struct kube_entry *e_take, const json_t *json)
 {
     size_t at;

@@ -5,7 +5,7 @@
  * There may be ten thousand. So an object is a tree of JSON only for the call that reports its
  * change; in between it is one packed block (packed.h) of what its owner's prune has left, and its
  * readers get a new tree when they ask (kube_cache_json). What a reader asks of all objects again
- * and again is kept beside it as a mark. */
+ * and again is kept next to it as a mark. */
 #pragma once
 
 #include <stdbool.h>
@@ -39,7 +39,7 @@ enum kube_change { KUBE_CHANGE_ADDED, KUBE_CHANGE_UPDATED, KUBE_CHANGE_REMOVED }
  * the call the cache holds the new state already. The callback must not change the cache. */
 typedef void (*kube_change_fn)(void *ctx, enum kube_change change,
                                const struct kube_object *object);
-/* Removes what nobody needs before an object is stored. */
+/* Removes what is not needed before an object is stored. */
 typedef void (*kube_prune_fn)(json_t *object);
 /* Of a pruned object. */
 typedef uint64_t (*kube_mark_fn)(const json_t *object);
@@ -69,7 +69,7 @@ json_t *kube_cache_json(const struct kube_cache *c, const struct kube_entry *e);
 bool kube_cache_put(struct kube_cache *c, json_t *object);
 void kube_cache_remove(struct kube_cache *c, json_t *object);
 /* A complete list: begin, add each object, end. Nothing changes before the end, which puts what is
- * new and removes objects that were not added. Of an unchanged object nothing is kept meanwhile. */
+ * new and removes objects that were not added. An unchanged object needs no memory until then. */
 void kube_cache_begin_list(struct kube_cache *c); /* drops one that has not ended */
 void kube_cache_add_listed(struct kube_cache *c, json_t *object);
 void kube_cache_end_list(struct kube_cache *c);

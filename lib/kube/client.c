@@ -509,7 +509,7 @@ static void on_stream_done(void *ctx, const struct kube_response *res)
 {
     struct kube_stream *s = ctx;
     struct kube_client *c = s->client;
-    if (!s->is_open) { /* its headers were counted, its end is none of the server's answers */
+    if (!s->is_open) { /* its headers were counted, its end is not an answer of the server */
         kube_traffic_count(&c->stats.traffic, &s->req, res, now() - s->sent_ns);
     }
     if (kube_session_learn(c->session, now(), res, s->generation) && !s->is_refreshed) {
@@ -558,8 +558,8 @@ static struct kube_stream *next_stream(const struct kube_client *c)
 
 /* --- silence --- */
 
-/* The timer asks again: after a failure at once (nobody listens, no credentials)
- * the silence goes on. */
+/* The timer asks again: after a failure at once (connection refused, no credentials)
+ * the silence continues. */
 static void on_health(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     (void)r; /* any answer is one, and after a time-out the transport has left these connections */

@@ -72,7 +72,7 @@ static void sources_done(struct sources *sources)
     vec_done(&sources->list);
 }
 
-/* The entry of a list of maps with this name; NULL if there is none. */
+/* The entry of a list of maps with this name; NULL if none exists. */
 static const struct node *entry_of(const struct node *entries, const char *name)
 {
     for (size_t i = 0; entries != NULL && entries->kind == NODE_SEQ && i < entries->n_children;
@@ -86,7 +86,7 @@ static const struct node *entry_of(const struct node *entries, const char *name)
 }
 
 /* The map under LIST[name == `name`].KEY, and a reader of its file. The first match wins. `r` and
- * `mark` are where the name stands. */
+ * `mark` say where the name is. */
 static int find_named(const struct config_reader *r, const struct sources *sources,
                       const char *list, const char *key, const char *name, struct mark mark,
                       const struct node **ret, struct config_reader *ret_reader)
@@ -195,7 +195,7 @@ static int read_cluster(const struct config_reader *r, const struct node *cluste
 
 /* --- a context --- */
 
-/* The current context's name and where it stands; an error if no file sets one. */
+/* The current context's name and its position; an error if no file sets one. */
 static int find_current(struct config_reader *r, const struct sources *sources,
                         const struct node **ret)
 {
@@ -242,7 +242,7 @@ static int read_context(const struct config_reader *r, const struct sources *sou
         code = config_get_text(r, context, "user", &user);
     }
     if (code < 0 || user == NULL) {
-        return code; /* no user: an open server, or one behind kubectl proxy */
+        return code; /* no user: an open server, or a kubectl proxy */
     }
     return read_named(r, sources, "users", "user", user, config_read_user);
 }

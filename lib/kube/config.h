@@ -20,7 +20,7 @@ enum kube_exec_mode {
 };
 struct kube_exec {
     char **argv; /* the command, with a '/' or to be found in PATH; NULL at the end; owned */
-    char **env;  /* "NAME=value" beside those that it inherits, NULL at the end; owned */
+    char **env;  /* "NAME=value" in addition to those that it inherits, NULL at the end; owned */
     char *api_version, *install_hint; /* owned; the hint may be NULL */
     enum kube_exec_mode mode;
     bool gets_cluster; /* $KUBERNETES_EXEC_INFO names the cluster */

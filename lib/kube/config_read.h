@@ -17,7 +17,7 @@ int config_fail_at(const struct config_reader *r, struct mark mark, const char *
 /* A string of `map`; NULL if absent, null or empty. */
 int config_get_text(const struct config_reader *r, const struct node *map, const char *key,
                     const struct node **ret);
-/* The same as an owned text; *ret is unchanged if there is none. */
+/* The same as an owned text; *ret is unchanged if none exists. */
 int config_copy_text(const struct config_reader *r, const struct node *map, const char *key,
                      char **ret);
 /* The path of a file, relative to the kubeconfig's folder. */

@@ -11,7 +11,7 @@ struct kube_follow_params {
     const char *container; /* NULL: the only one */
     kube_line_fn on_line;
     /* A stream ended too early, or could not be opened, and another follows: lines may have been
-     * written meanwhile. May be NULL. */
+     * written in between. May be NULL. */
     void (*on_break)(void *ctx);
     /* Last callback: the log is complete or cannot be read any more. 0: the container and then the
      * stream have ended; -ENOENT the pod is gone; -EACCES no right; -ETIMEDOUT the stream was still

@@ -12,7 +12,7 @@
  * become reals. -EPROTO. */
 int kube_json_load(const char *data, size_t len, json_t **ret, struct err *err);
 /* The same, but every "managedFields" is emptied before parsing, and every list under `skip` (NULL:
- * no other). These are most of a pod's bytes, and nobody reads them. For lists and watches. */
+ * no other). These are most of a pod's bytes, and are never read. For lists and watches. */
 int kube_json_load_lean(const char *data, size_t len, const char *skip, json_t **ret,
                         struct err *err);
 /* `item` is borrowed for the call. */

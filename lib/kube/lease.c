@@ -37,8 +37,8 @@ struct kube_lease {
     int64_t skew_ms;      /* by how much the server's clock is ahead of the local one */
     unsigned at_once;     /* requests in a row without a pause */
     int64_t renewed_ns;   /* when the last successful renewal was sent */
-    /* The oldest date that the server can know: of that renewal, and of those sent since, whose
-     * answers may be lost. 0: no renewal has succeeded. */
+    /* The oldest date that the server can know: of that renewal, and of those sent since (their
+     * answers may be lost). 0: no renewal has succeeded. */
     int64_t oldest_unix_ns;
 
     json_t *seen;        /* the object as last received, NULL: unknown */
@@ -436,7 +436,8 @@ const char *kube_lease_read_key(const json_t *lease)
     const json_t *annotations = json_object_get(json_object_get(lease, "metadata"), "annotations");
     const char *key = json_string_value(json_object_get(annotations, READ_KEY));
     const size_t len = key == NULL ? 0 : strlen(key);
-    /* It becomes part of a header: who can write the Lease must not write another one. */
+    /* It becomes part of a header: a user who can write the Lease must not be able
+     * to add another header. */
     const bool is_key = len > 0 && len <= READ_KEY_MAX && strspn(key, "0123456789abcdef") == len;
     return is_key ? key : NULL;
 }

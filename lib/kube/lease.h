@@ -42,9 +42,9 @@ void kube_lease_free(struct kube_lease *l);
 
 /* True: send *ret_request (owned by the caller; URGENT; time out after
  * kube_lease_request_timeout_ns) and pass the answer to kube_lease_answer. False: nothing to do
- * before *ret_deadline_ns or the answer. unix_ms: a local date that nobody sets
- * (clock_steady_unix_ms), for the object's dates: else the renewals until the next answer would
- * have a wrong one. */
+ * before *ret_deadline_ns or the answer. unix_ms: a local date that setting the clock does not
+ * change (clock_steady_unix_ms), for the object's dates: else the renewals until the next answer
+ * would have a wrong one. */
 bool kube_lease_next(struct kube_lease *l, int64_t now_ns, int64_t unix_ms,
                      struct kube_request *ret_request, int64_t *ret_deadline_ns);
 void kube_lease_answer(struct kube_lease *l, int64_t now_ns, const struct kube_response *res);
@@ -54,7 +54,7 @@ int64_t kube_lease_request_timeout_ns(const struct kube_lease *l);
 enum kube_lease_state kube_lease_state(struct kube_lease *l, int64_t now_ns);
 /* Call right before every write: leader, renewed recently enough, and not releasing. */
 bool kube_lease_may_write(struct kube_lease *l, int64_t now_ns);
-/* The holder identity, "" if nobody holds it or it is unknown. */
+/* The holder identity, "" if no process holds it or it is unknown. */
 const char *kube_lease_holder(const struct kube_lease *l);
 /* The latest failure, NULL after the next success. */
 const struct err *kube_lease_error(const struct kube_lease *l);

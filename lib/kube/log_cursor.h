@@ -5,7 +5,7 @@
  * line, because the server ignores fractions, so some lines come again. Each line carries the
  * node's time stamp (timestamps=true). Of a reopened stream, lines older than the last one kept
  * are dropped, and as many lines of exactly that time as were kept. If none of those comes again,
- * the log was rotated meanwhile (the kubelet reads the newest file only), and KUBE_LOG_GAP is
+ * the log was rotated in between (the kubelet reads the newest file only), and KUBE_LOG_GAP is
  * passed on as a line. */
 #pragma once
 

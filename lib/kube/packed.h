@@ -1,4 +1,4 @@
-/* JSON in few bytes, for who keeps thousands of objects and reads one now and then: one block an
+/* JSON in few bytes, for callers that keep thousands of objects and rarely read one: one block an
  * object instead of a tree of small ones. Pure. Used by cache.c.
  *
  * Objects of one kind say the same again and again (keys, labels, images). Such texts are words:
@@ -31,8 +31,8 @@ struct kube_words {
 };
 void kube_words_done(struct kube_words *w);
 
-/* Texts that are kept beside the packed object, and are often in it; the first one
- * tells it from others. */
+/* Texts that are kept next to the packed object and are often in it; the
+ * first one identifies it. */
 #define KUBE_PACK_OWN 3
 struct kube_pack_own {
     const char *text[KUBE_PACK_OWN];

@@ -153,7 +153,7 @@ static int add_entry(json_t *map, struct bytes entry, bool is_amount, struct err
     return r;
 }
 
-/* The child of that name, which is made if there is none; borrowed. */
+/* The child of that name, which is made if none exists; borrowed. */
 static json_t *child_of(json_t *object, const char *key, json_t *(*make)(void))
 {
     json_t *child = json_object_get(object, key);

@@ -1,9 +1,8 @@
 /* Objects that the API server has written as protobuf, as the trees that its JSON would be. It
  * has every state of a pod in this form for the nodes, the scheduler and the controllers; JSON
- * it would make for us alone. A shape names the fields that are read; the others are skipped
- * where they stand. Pure.
+ * it would make for us alone. A shape names the fields that are read; the others are skipped. Pure.
  *
- * The form: protobuf.dev/programming-guides/encoding. What is in it: generated.proto beside each
+ * The form: protobuf.dev/programming-guides/encoding. What is in it: generated.proto in each
  * package of k8s.io/api and k8s.io/apimachinery; numbers of fields never change. An object outside
  * a watch, and each object inside one, is "k8s" and a zero, and then a message Unknown: the kind,
  * and the object's own bytes (kubernetes.io/docs/reference/using-api/api-concepts, "Kubernetes

@@ -26,7 +26,8 @@ enum state { LIST_DUE, LISTING, WATCH_DUE, WATCHING };
 struct kube_reflector {
     struct kube_reflector_params params;
     char *ns, *label_selector, *field_selector; /* copies, in params too */
-    char *first_field_selector;                 /* NULL: its list has come, or there is none */
+    /* NULL: its list has arrived, or none was asked for */
+    char *first_field_selector;
     enum state state;
     int64_t due_ns; /* of LIST_DUE and WATCH_DUE */
     struct kube_cache cache;

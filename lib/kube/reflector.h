@@ -35,7 +35,8 @@ struct kube_reflector_params {
     const char *ns;
     const char *label_selector, *field_selector; /* NULL: all */
     const char *first_field_selector; /* NULL: all at once; with it there is no field_selector */
-    const char *skip_list; /* NULL, or the key of lists that nobody reads: emptied before parsing */
+    /* NULL, or the key of lists that are not needed: emptied before parsing */
+    const char *skip_list;
     const struct kube_proto_shape
         *shape; /* NULL, or what to read where the server writes protobuf; it is asked to */
     kube_prune_fn prune;          /* NULL: only managedFields are removed; of either form */

@@ -1,5 +1,5 @@
-/* Requests to the Kubernetes API as data: method, path, body. Pure functions; who sends them is
- * client.h. Called by reflector.c, lease.c, and by whoever creates or deletes objects.
+/* Requests to the Kubernetes API as data: method, path, body. Pure functions; client.h sends the
+ * requests. Called by reflector.c, lease.c, and by whoever creates or deletes objects.
  *
  * A builder fills *ret, which the caller hands to kube_call() or kube_stream_open() (they take it)
  * or frees with kube_request_done(). Names and selectors are escaped; bodies are copied as text. */
@@ -73,7 +73,7 @@ enum kube_dry_run { KUBE_WRITE, KUBE_DRY_RUN };
  * safe to send the request twice: the second answer is AlreadyExists (-EEXIST). */
 void kube_request_create(const struct kube_resource *res, const char *ns, const json_t *object,
                          enum kube_dry_run dry_run, struct kube_request *ret);
-/* PUT; the object carries name and resourceVersion. -ESTALE if it has changed meanwhile. */
+/* PUT; the object carries name and resourceVersion. -ESTALE if it has changed since. */
 void kube_request_update(const struct kube_resource *res, const char *ns, const json_t *object,
                          struct kube_request *ret);
 /* Only the object with this uid (NULL: any; for commands of users); -ESTALE for another.

@@ -24,7 +24,7 @@
 #endif
 
 #define PLUGIN_TIMEOUT_MS 60000U
-#define PERSON_TIMEOUT_MS 600000U /* who looks for a password, or logs in with a browser */
+#define PERSON_TIMEOUT_MS 600000U /* for a person who types a password or logs in with a browser */
 
 struct kube_session {
     struct kube_client_params params; /* config: `config` below */

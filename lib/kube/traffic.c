@@ -28,7 +28,7 @@ const char *kube_verb_to_string(enum kube_verb verb)
     return names[verb];
 }
 
-/* The part of a path behind its namespace, "pods/x/log", without the query. */
+/* The part of a path after its namespace, "pods/x/log", without the query. */
 struct tail {
     const char *at;
     size_t len; /* 0: the path is not of a namespace */

@@ -225,7 +225,7 @@ static void pool_close(struct pool *p)
     (void)curl_multi_cleanup(p->multi); /* a good handle, and we are not inside it */
     p->multi = NULL;
     for (struct socket_watch *w; (w = LIST_FIRST(&p->sockets)) != NULL;) {
-        unwatch(w); /* of idle connections, whose end curl does not report */
+        unwatch(w); /* of idle connections: curl does not report their end */
     }
     uv_close((uv_handle_t *)&p->timer, on_timer_closed);
 }
@@ -303,7 +303,7 @@ static bool is_silent(const struct pool *p, enum kube_pool kind, int64_t silent_
     return p->kind == kind && p->n_streams > 0 && uv_hrtime() - p->heard_ns >= (uint64_t)silent_ns;
 }
 
-/* A silent pool that was left and has streams which nobody has ended yet; NULL: none. */
+/* A silent pool that was left and has streams that have not ended yet, or NULL. */
 static struct pool *find_dead(const struct kube_transport *t, enum kube_pool kind,
                               int64_t silent_ns)
 {
@@ -332,7 +332,7 @@ static void end_streams(struct pool *p)
 
 bool kube_transport_check(struct kube_transport *t, enum kube_pool kind, int64_t silent_ns)
 {
-    /* A callback may free the transport, whose memory stays until its handles have closed. */
+    /* A callback may free the transport; its memory remains until its handles have closed. */
     for (struct pool *p; !t->is_closing && (p = find_dead(t, kind, silent_ns)) != NULL;) {
         end_streams(p);
     }

@@ -1,5 +1,5 @@
-/* What transport.c does for transfer.c: one request among the others of its connections. Nobody
- * else includes it. transport.c knows nothing of requests; it calls back. */
+/* What transport.c does for transfer.c: one request among the others of its connections. No other
+ * file includes it. transport.c knows nothing of requests; it calls back. */
 #pragma once
 
 #include <stdbool.h>

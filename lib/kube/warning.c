@@ -37,8 +37,8 @@ bool kube_warnings_add(struct kube_warnings *w, const char *text)
     return true;
 }
 
-/* Behind the closing quote of the string that begins at `quote`; NULL: there
- * is none in this line. */
+/* After the closing quote of the string that begins at `quote`; NULL if none
+ * exists in this line. */
 static const char *unquote(const char *quote, struct buf *text)
 {
     for (const char *p = quote + 1; *p != '\0' && *p != '\n'; p++) {
@@ -53,8 +53,8 @@ static const char *unquote(const char *quote, struct buf *text)
     return NULL;
 }
 
-/* Behind one warning of whatever code, with its text if the code is 299. A value of a header may
- * hold several: 299 - "a", 299 - "b" "Sat, 21 Nov 2026 08:00:00 GMT". */
+/* After one warning of any code, with its text if the code is 299. A value of a header may hold
+ * several: 299 - "a", 299 - "b" "Sat, 21 Nov 2026 08:00:00 GMT". */
 static const char *read_one(const char *p, struct buf *text)
 {
     const bool is_wanted = str_has_prefix(p, CODE);

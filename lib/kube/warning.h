@@ -12,8 +12,8 @@ struct kube_warnings {
 #define KUBE_WARNINGS_MAX 256 /* texts that are remembered */
 
 void kube_warnings_done(struct kube_warnings *w);
-/* The text of the next warning of code 299 in *at, which is moved behind it. *at: values of
- * headers, one a line. Owned; NULL: no more. What is not a warning is passed over. */
+/* The text of the next warning of code 299 in *at, which is moved after it. *at: values of headers,
+ * one a line. Owned; NULL: no more. What is not a warning is passed over. */
 char *kube_warning_next(const char **at);
 /* Remembers it. True: it is new. */
 bool kube_warnings_add(struct kube_warnings *w, const char *text);

@@ -101,8 +101,8 @@ static int add_points(struct store *s, const char *uid, const struct run_def *de
     return r;
 }
 
-/* At once, or of many replicas point by point. Without replicas at the end where they are too many
- * to be kept and nobody wants them. */
+/* At once, or of many replicas point by point. Frees the replicas at the end if they are too many
+ * to be kept and were not asked for. */
 static int load_rows(struct store *s, const struct run_row *row, const struct run_def *def,
                      enum figures_of of, struct run_result *ret, struct err *err)
 {
@@ -163,7 +163,7 @@ static int unpack(struct store *s, const struct run_row *row, const struct run_d
     return 0;
 }
 
-/* -ENOENT: there are none that this program can read. */
+/* -ENOENT if none exist that this program can read. */
 static int load_figures(struct store *s, const struct run_row *row, const struct run_def *def,
                         enum figures_of of, struct run_result *ret, struct err *err)
 {

@@ -27,12 +27,12 @@ void run_result_done(struct run_result *r);
  * for the result's life. */
 int run_result_load(struct store *s, const struct run_row *row, const struct run_def *def,
                     enum figures_of of, struct run_result *ret, struct err *err);
-/* The same, and stores the figures of a run that has ended where there are none. Where that fails
+/* The same, and stores the figures of a run that has ended where none exist. Where that fails
  * (a store that cannot be written, a run that goes on) they are made again next time. */
 int run_result_load_and_keep(struct store *s, const struct run_row *row, const struct run_def *def,
                              enum figures_of of, struct run_result *ret, struct err *err);
 
-/* Figures to be stored, for who reads on one connection and writes on another. */
+/* Figures to be stored, for callers that read on one connection and write on another. */
 struct run_figures {
     struct figures_bytes bytes;
     struct figures_source source;
@@ -41,7 +41,7 @@ void run_figures_done(struct run_figures *f);
 /* Reads the rows of a run that has ended. *ret_result says what its points say. */
 int run_figures_make(struct store *s, const struct run_row *row, const struct run_def *def,
                      struct run_figures *ret, struct result **ret_result, struct err *err);
-/* As put_figures of the store; 0 too where nobody knows which code made them. */
+/* As put_figures of the store; also 0 if the version of the code that made them is unknown. */
 int run_figures_put(struct store *s, const char *uid, const struct run_figures *f, struct err *err);
 /* Both, of a run that has just ended. */
 int run_figures_keep(struct store *s, const char *uid, struct err *err);

@@ -35,7 +35,7 @@ static bool has_control(const char *line, size_t len)
     return found != 0;
 }
 
-/* Behind the escape sequence at `at`: a CSI ends with a letter, an OSC (a window's title) with BEL
+/* After the escape sequence at `at`: a CSI ends with a letter, an OSC (a window's title) with BEL
  * or ESC \, others have one character. */
 static size_t skip_escape(const char *line, size_t len, size_t at)
 {
@@ -149,7 +149,7 @@ static int64_t number_before(const char *line, size_t end)
     return v;
 }
 
-/* What stands between the brackets: "default3", "rank3", "Rank 3". */
+/* The text between the brackets: "default3", "rank3", "Rank 3". */
 static bool is_torch_name(const char *name, size_t len)
 {
     static const char *const words[] = {"default", "rank"};

@@ -18,7 +18,7 @@ void log_miss_remember(struct log_miss *m, uint64_t number, const char *line, si
     quote(&m->last[(number - 1) % LOG_LAST_LINES], number, line, len);
 }
 
-/* How many bytes of the fixed texts stand in the line, one behind the other. */
+/* How many bytes of the fixed texts are in the line, one after the other. */
 static size_t found_bytes(const struct log_pattern *p, const char *line, size_t len,
                           const char **ret_missing)
 {

@@ -42,7 +42,7 @@ static bool read_plain(const char *text, size_t len, double *ret)
     return true;
 }
 
-/* Copies without commas, which must stand before groups of three digits. */
+/* Copies without commas, which must precede groups of three digits. */
 static bool drop_commas(const char *text, size_t len, char copy[static NUMBER_MAX_CHARS])
 {
     size_t n = 0, since_comma = 0;
@@ -95,7 +95,7 @@ bool log_number(const char *text, size_t len, double *ret)
     return true;
 }
 
-/* Digits from `*at` on, at most `max`; behind them *at stands afterwards. -1: none. */
+/* Digits from `*at` on, at most `max`; *at is after them then. -1: none. */
 static int64_t read_digits(const char *text, size_t len, size_t *at, size_t max)
 {
     const size_t start = *at;
@@ -152,7 +152,7 @@ static int64_t days_of(int64_t year, int64_t month, int64_t day)
            719468;
 }
 
-/* The date before the time, if there is one. False: something else stands there. */
+/* The date before the time, if there is one. False: it has another form. */
 static bool read_date(const char *text, size_t len, size_t *at, bool *ret_has, int64_t *ret_days)
 {
     size_t p = *at;

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "1,234.5", "12", ".5", "1.2e+03", "nan", "inf". False: no number: "12,34" is none, because a
- * comma separates thousands. */
+/* "1,234.5", "12", ".5", "1.2e+03", "nan", "inf". False if it is not a number. "12,34" is not,
+ * because a comma separates thousands. */
 bool log_number(const char *text, size_t len, double *ret);
 /* "1:02:03.5" and "02:03" in seconds. */
 bool log_clock(const char *text, size_t len, double *ret_s);

@@ -40,7 +40,7 @@ struct log_parser_params {
     int64_t batch_size;      /* samples a step of this replica; 0: unknown */
     int64_t trainers;        /* of the job, for figures of scope Job; 0: unknown */
     int64_t warmup_steps;    /* of lines that number their steps, where the rule does not say */
-    log_figure_fn on_figure; /* NULL: nobody listens */
+    log_figure_fn on_figure; /* NULL: not reported */
     void *ctx;
 };
 

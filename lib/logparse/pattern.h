@@ -17,7 +17,7 @@ int log_pattern_new(const char *text, struct log_pattern **ret, size_t *ret_offs
                     struct err *err);
 void log_pattern_free(struct log_pattern *p);
 bool log_pattern_has(const struct log_pattern *p, enum log_group group);
-/* Texts that stand in every line that matches, in this order; *ret_n may be 0. */
+/* Texts that are in every line that matches, in this order; *ret_n may be 0. */
 const char *const *log_pattern_literals(const struct log_pattern *p, size_t *ret_n);
 
 struct log_match {
@@ -25,7 +25,7 @@ struct log_match {
     size_t len[LOG_GROUP_COUNT];
 };
 
-/* What matching needs beside the pattern; not to be shared by threads. */
+/* What matching needs in addition to the pattern; not to be shared by threads. */
 struct log_matcher;
 struct log_matcher *log_matcher_new(void);
 void log_matcher_free(struct log_matcher *m);

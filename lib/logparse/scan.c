@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "logparse/groups.h"
 
-/* Behind the ']' of the class that begins at `at`. */
+/* After the ']' of the class that begins at `at`. */
 static size_t skip_class(const char *text, size_t at)
 {
     at++;
@@ -27,7 +27,7 @@ static size_t skip_class(const char *text, size_t at)
     return text[at] == '\0' ? at : at + 1;
 }
 
-/* Behind one character, escape or class. */
+/* After one character, escape or class. */
 static size_t skip_item(const char *text, size_t at)
 {
     if (text[at] == '\\' && text[at + 1] != '\0') {
@@ -36,7 +36,7 @@ static size_t skip_item(const char *text, size_t at)
     return text[at] == '[' ? skip_class(text, at) : at + 1;
 }
 
-/* Behind the ')' of the group that begins at `at`. */
+/* After the ')' of the group that begins at `at`. */
 static size_t skip_group(const char *text, size_t at)
 {
     unsigned depth = 0;
@@ -116,7 +116,7 @@ static bool is_beyond_us(const char *text)
     return false;
 }
 
-/* Behind a quantifier at `at`; `ret_may_be_none`: what stands before it may be missing. */
+/* After a quantifier at `at`; `ret_may_be_none`: what precedes it may be missing. */
 static size_t skip_quantifier(const char *text, size_t at, bool *ret_may_be_none)
 {
     *ret_may_be_none = text[at] != '\0' && strchr("?*{", text[at]) != NULL;

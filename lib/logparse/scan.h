@@ -13,7 +13,7 @@ void scan_fill_groups(const char *text, struct buf *out);
 size_t scan_written_offset(const char *text, size_t filled_offset);
 
 struct log_literals {
-    VEC(char *) list; /* owned; each match contains them in this order, one behind the other */
+    VEC(char *) list; /* owned; each match contains them in this order, one after the other */
 };
 /* Careful: what is not surely required is left out, so the list may be empty. `text` is a pattern,
  * filled or not. */

@@ -122,7 +122,7 @@ static const char *const others[] = {
     "bit", "bits", "kbit", "mbit",  "gbit",  "kbps",   "mbps",  "gbps",   "epoch", "epochs",
     "m",   "km",   "flop", "flops", "gflop", "gflops", "tflop", "tflops", "rad",   NULL};
 
-/* The time of a word, as a step's. False: it is no time. */
+/* The time of a word, as a step's. False: it is not a time. */
 static bool time_of(const char *word, enum log_group *ret)
 {
     if (is_one_of(word, seconds)) {
@@ -155,7 +155,7 @@ static void be_rate(struct shape_piece *p, const char *noun, unsigned score)
     }
 }
 
-/* ---- behind the number: "img/s", "images per second", "ms/step", "ms" ---- */
+/* ---- after the number: "img/s", "images per second", "ms/step", "ms" ---- */
 
 struct behind {
     struct word first;  /* "img", "ms"; "" without */
@@ -170,7 +170,7 @@ static size_t word_end(const char *line, size_t len, size_t at)
     return at;
 }
 
-/* What stands between "images" and "s"; 0: nothing is divided. */
+/* What is between "images" and "s"; 0: nothing is divided. */
 static size_t divider_len(const char *line, size_t len, size_t at)
 {
     static const char *const dividers[] = {"/", " per ", " a ", " each "};
@@ -203,7 +203,7 @@ static struct behind read_behind(const char *line, size_t len, size_t at)
     return b;
 }
 
-/* True: the words behind the number say what it is, and nothing else does. */
+/* True: the words after the number say what it is, and nothing else does. */
 static bool read_unit(const struct behind *b, struct shape_piece *p)
 {
     static const char *const rates[] = {"fps", "ips", "sps", "qps", NULL};
@@ -250,7 +250,7 @@ static struct word read_label(const char *line, const struct shape_piece *p)
     return end == p->number || begin == end ? (struct word){0} : word_of(line, begin, end);
 }
 
-/* "images_per_sec", "tokens/s", "throughput(img/s)": the noun; NULL: it is no rate. */
+/* "images_per_sec", "tokens/s", "throughput(img/s)": the noun; NULL: it is not a rate. */
 static const char *rate_noun(struct word *w)
 {
     static const char *const ends[] = {"_per_s",  "_per_sec", "_per_second", "/s",           "/sec",

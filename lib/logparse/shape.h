@@ -1,4 +1,4 @@
-/* What a number in a line of anybody's log probably is, by the words beside it. Used by
+/* What a number in a line of any log probably is, by the words next to it. Used by
  * suggest.c only. Pure. */
 #pragma once
 
@@ -17,7 +17,7 @@ struct shape_piece {
     bool needs_step; /* it is a step's time only if the line has the number of a step */
 };
 
-/* The first number from *at on; *at is then behind it. False: there is none. Parts of dates, times
+/* The first number from *at on; *at is then after it. False if none exists. Parts of dates, times
  * of day, addresses, versions and names are no numbers. Sets number and number_len only. */
 bool shape_next_number(const char *line, size_t len, size_t *at, struct shape_piece *ret);
 /* Sets the rest. */

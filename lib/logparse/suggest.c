@@ -1,6 +1,6 @@
 /* See suggest.h.
  *
- * A line is a candidate if a number in it has a unit behind it ("123.4 img/s", "45 ms/step"), or a
+ * A line is a candidate if a number in it has a unit after it ("123.4 img/s", "45 ms/step"), or a
  * name before it ("throughput: 123.4", "step_time=0.25"). The number of the step and the loss are
  * taken along. The pattern is made of these pieces, with anything between them. */
 #include "logparse/suggest.h"
@@ -17,7 +17,7 @@
 #define MAX_PIECES 3
 
 struct candidate {
-    unsigned score; /* 0: the line is none */
+    unsigned score; /* 0: the line is not a candidate */
     enum summary_unit unit;
     size_t n;
     struct shape_piece pieces[MAX_PIECES]; /* in the order of the line */

@@ -64,8 +64,7 @@ static void set_number(json_t *object, const char *key, uint32_t value)
     set_text(object, key, text);
 }
 
-/* The map under `key`, created if it is missing or null ("labels:" with nothing behind it).
- * Borrowed. */
+/* The map under `key`, created if it is missing or null ("labels:" without a value). Borrowed. */
 static json_t *child(json_t *object, const char *key)
 {
     json_t *found = json_object_get(object, key);
@@ -248,7 +247,7 @@ static void set_container(json_t *container, const struct replica_spec *spec, bo
                                           POD_SECRET_DIR, "readOnly", 1));
 }
 
-/* The secret's files belong to the group fsGroup: without one, nobody but root could read them. */
+/* The secret's files belong to the group fsGroup: without one, only root could read them. */
 static void set_group(json_t *spec)
 {
     json_t *context = child(spec, "securityContext");
@@ -452,7 +451,7 @@ void pod_body_renumber(const struct run_def *def, const struct replica_id *id,
     set_env_value(json_array_get(json_object_get(spec, "containers"), 0), "BENCHD_INDEX", index);
 }
 
-/* apiVersion, kind and metadata of an object beside the pods. */
+/* apiVersion, kind and metadata of an object other than the pods. */
 static json_t *new_object(const struct run_def *def, const char *api_version, const char *kind,
                           const char *name)
 {

@@ -45,9 +45,9 @@ bool pod_read_id(const json_t *pod, struct replica_id *ret);
 /* Which replica of the run a pod is, by its labels and its owner's uid; false: none of it. */
 bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_id *ret);
 
-/* -ENOENT: a role has no template. -EINVAL: a system cannot be started as a container: it is not
- * the native one, whose program is in its image, and a role's template has no command. The commands
- * of a profile exist only on the machine of --local. */
+/* -ENOENT: a role has no template. -EINVAL: a system cannot be started as a container: its role's
+ * template has no command, and it is not the native one (with the program in its image). The
+ * commands of a profile exist only on the machine of --local. */
 int pod_check_systems(const struct spec *spec, struct err *err);
 /* The same of one system. */
 int pod_check_system(const struct spec *spec, const struct system *system, struct err *err);

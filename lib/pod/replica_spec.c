@@ -217,9 +217,9 @@ static void add_identity(struct env *env, const struct run_def *def, const struc
     env_set(env, "BENCHD_WORKERS", "%u", point->replicas[ROLE_WORKER]);
 }
 
-/* Who gets a pattern (core/address_list.h): benchworker, which reads it, unless the list is short,
- * because an older build reads lists; others where a list is long. A kernel takes no string of more
- * than 128 KiB, and lists in the pods of a gang grow with its square. */
+/* Which programs get a pattern (core/address_list.h): benchworker, which reads it, unless the list
+ * is short, because an older build reads lists; others where a list is long. A kernel takes no
+ * string of more than 128 KiB, and lists in the pods of a gang grow with its square. */
 static bool has_pattern(bool is_native, uint32_t n, const struct buf *list)
 {
     return is_native ? n > ADDRESS_LIST_NATIVE_MAX : list->len > ADDRESS_LIST_MAX_BYTES;

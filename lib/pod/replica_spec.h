@@ -37,7 +37,7 @@ struct replica_spec { /* owned strings, NULL-terminated lists */
     struct replica_id id;
     char *
         *words; /* container 0's command and args, or the profile's default, as they are written */
-    struct replica_var *env; /* in their order, behind the template's */
+    struct replica_var *env; /* in their order, after the template's */
     size_t n_env;
     char **argv; /* the words for a process: "$(NAME)" is expanded */
     char **envp; /* "NAME=value" for a process: the template's plain env first, then `env` */

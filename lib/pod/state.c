@@ -519,7 +519,7 @@ bool pod_has_stopped(const json_t *pod)
 
 /* ---- what is kept of it ---- */
 
-/* Removes all members but those of `keys`, whose last is NULL; nothing if it is no object. */
+/* Removes all members but those of `keys`, which ends with NULL; nothing if it is not an object. */
 static void keep_only(json_t *object, const char *const *keys)
 {
     const char *key;

@@ -24,11 +24,12 @@ struct pod_state {
     enum replica_state state;
     enum failure_class failure;
     enum pod_wait wait;
-    int exit_code, signal;     /* exit_code -1: not ended, or not by itself */
-    bool has_started;          /* its container runs or ran */
-    uint32_t n_restarts;       /* of its container, which policy Never does not start again */
-    bool is_node_lost;         /* it ran when its node became NotReady, which nothing may tell apart
-                                  from a node that is gone; `message` says so */
+    int exit_code, signal; /* exit_code -1: not ended, or not by itself */
+    bool has_started;      /* its container runs or ran */
+    uint32_t n_restarts;   /* of its container, which policy Never does not start again */
+    /* it ran when its node became NotReady, which may look the same as a node that is gone;
+     * `message` says so */
+    bool is_node_lost;
     bool is_simulated;         /* it started without a container: a fake node answered */
     char ip[48];               /* "" until it has one */
     char *message;             /* why it failed or waits, or that it left a damaged record, for a
@@ -58,7 +59,7 @@ char *pod_state_environment(const struct pod_state *state, const char *environme
 
 /* The replica's container in a pod's spec: the one with the run's key or the variables of
  * the contract, wherever a webhook has put it; the first where none has them. Borrowed;
- * NULL: there is none. */
+ * NULL if none exists. */
 const json_t *pod_main_container(const json_t *pod);
 
 /* Its phase says that it has ended: nothing of it runs, and its resources are free. The phase

@@ -19,5 +19,5 @@ void agenda_done(struct agenda *a);
 void agenda_set(struct agenda *a, uint32_t actor, double time_s);
 /* Not at all; nothing if it had no time. */
 void agenda_drop(struct agenda *a, uint32_t actor);
-/* The first actor and its time; false: nobody has one. */
+/* The first actor and its time; false if no actor has one. */
 bool agenda_first(const struct agenda *a, uint32_t *ret_actor, double *ret_time_s);

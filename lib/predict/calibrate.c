@@ -1,6 +1,6 @@
 /* Times and costs from a measured run, see calibrate.h. A summary has phases by the clock and CPU
  * time of the whole process: the CPU time of a server is dealt to its phases by their share of its
- * work. So what other processes took from it meanwhile is not counted. */
+ * work. So the time that other processes took from it is not counted. */
 #include "predict/calibrate.h"
 
 #include <math.h>
@@ -185,7 +185,7 @@ static void add_trainers(struct exchange_sums *sums, const struct result *r,
     }
 }
 
-/* One worker, or one trainer without servers, with the point's batch; NULL: there is none. */
+/* One worker, or one trainer without servers, with the point's batch; NULL if none exists. */
 static const struct point_result *find_alone(const struct result *r, const struct point *of)
 {
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {

@@ -18,7 +18,7 @@ struct calibration {
     struct passes passes; /* owned: the same of each batch that was measured with these threads */
     double jitter_ratio;  /* of its step times; NaN: it was not alone */
     /* Over all points with servers, or workers, that exchange as is simulated; 0
-     * where there are none. */
+     * where none exist. */
     struct gang_costs costs;
     uint64_t server_bytes; /* that those of servers are from */
     uint64_t worker_bytes; /* the same of workers, sent and received by one of each point */

@@ -24,7 +24,7 @@ void cores_done(struct cores *c);
 void cores_advance(struct cores *c, double now_s);
 /* The thread begins to work for so many seconds of a core. */
 void cores_begin(struct cores *c, double now_s, uint32_t thread, double work_s);
-/* Who ends next, and when, if nobody begins; false: nobody works. */
+/* The thread that ends next, and when, if no other begins; false if no thread works. */
 bool cores_next(const struct cores *c, uint32_t *ret_thread, double *ret_time_s);
 /* It ends: call it at the time that cores_next said. */
 void cores_end(struct cores *c, double now_s, uint32_t thread);

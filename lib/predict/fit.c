@@ -1,7 +1,7 @@
 /* See fit.h. */
 #include "predict/fit.h"
 
-/* Of the determinant, beside what it is the difference of: less is rounding. */
+/* The least determinant relative to the products that it is the difference of; less is rounding. */
 #define SAME_RATIO 1e-9
 
 double fit_cost(double sum, double x)

@@ -300,7 +300,7 @@ struct gang_result gang_run(const struct gang_params *p)
             wires_settle(&g);
         }
     }
-    assert(g.n_done == p->n_trainers); /* the limits of the exchange let nobody get stuck */
+    assert(g.n_done == p->n_trainers); /* the limits of the exchange keep every trainer moving */
     const struct gang_result r = sum_up(&g);
     done(&g);
     return r;

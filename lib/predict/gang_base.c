@@ -1,4 +1,4 @@
-/* Who acts in a simulation, and work that takes time. */
+/* The actors of a simulation, and work that takes time. */
 #include "predict/gang_internal.h"
 
 uint32_t gang_n_workers(const struct gang *g)

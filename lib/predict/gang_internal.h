@@ -8,7 +8,7 @@
  *   -> received by the trainer's thread -> arrived
  * In a ring:
  *   ready -> sent by the thread -> link -> received and added by the next rank's thread, and so on
- *   as far as its owner, whose thread updates it; then its parameters go round.
+ *   as far as its owner; the owner's thread updates it; then its parameters go round.
  * Steps that cost nothing take no time and happen at once. */
 #pragma once
 

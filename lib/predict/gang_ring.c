@@ -183,7 +183,7 @@ static void add_arrived(struct gang *g, uint32_t t)
     }
 }
 
-/* A ring of one: there is nobody to wait for. */
+/* A ring of one has no other rank to wait for. */
 static void update_alone(struct gang *g)
 {
     struct rank *k = &g->ranks[0];

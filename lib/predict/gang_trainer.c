@@ -210,7 +210,7 @@ void trainer_act(struct gang *g, uint32_t t)
         end_step(g, t);
         break;
     default:
-        break; /* nobody else has a time */
+        break; /* no other trainer has a time */
     }
 }
 

@@ -1,8 +1,8 @@
 /* What the points of a definition would reach, before anybody runs them: docs/prediction.md. Each
  * point is simulated (gang.h) as often as it has trials, each with another seed. Pure.
  *
- * A prediction is no result: it has types of its own, so that nothing that compares or judges
- * results can take it for one. */
+ * A prediction is no result: it has types of its own, so that code that compares results
+ * cannot use it as one. */
 #pragma once
 
 #include <stdbool.h>
@@ -58,7 +58,7 @@ struct predicted_point {
     struct estimate throughput, speedup, efficiency;
     struct gang_result mean; /* over the seeds */
     enum predict_limit limit;
-    bool is_scaled; /* nobody measured times of its batch: they are taken to grow with it */
+    bool is_scaled; /* times of its batch were not measured: they are taken to grow with it */
 };
 
 /* Points that differ in servers alone. */

@@ -4,7 +4,7 @@
 #include "predict/predict.h"
 #include "result/figure_json.h"
 
-/* Every figure says that nobody measured it. */
+/* Every figure says that it was not measured. */
 static json_t *figure(const struct estimate *e, const char *unit)
 {
     const struct figure f = {.estimate = *e, .unit = unit, .scope = "job"};

@@ -116,7 +116,7 @@ static double find_level(const struct share *s, const struct share_link *l)
     if (l->n_flows == 0 || isinf(l->bytes_per_s)) {
         return INFINITY;
     }
-    do { /* it rises in each round, until nobody more is held back elsewhere */
+    do { /* it rises in each round, until no further flow is held back elsewhere */
         before = level;
         double held = 0;
         n_free = l->n_flows;

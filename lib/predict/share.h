@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct share_link {
-    double bytes_per_s; /* INFINITY: it holds nobody back */
+    double bytes_per_s; /* INFINITY: it holds no flow back */
     double level;       /* INFINITY: its flows do not use it up */
     uint32_t first;     /* of its flows' ends, see below; SHARE_NONE */
     uint32_t n_flows;
@@ -23,7 +23,7 @@ struct share_tie {
 };
 struct share_flow {
     uint32_t link[2];
-    double bytes_per_s; /* what the caller was told; 0: it is new */
+    double bytes_per_s; /* as last reported to the caller; 0: it is new */
     bool is_on, is_touched;
 };
 #define SHARE_NONE UINT32_MAX
@@ -45,5 +45,5 @@ void share_begin(struct share *s, uint32_t flow, uint32_t link_a, uint32_t link_
 void share_stop(struct share *s, uint32_t flow);
 
 typedef void (*share_rate_fn)(void *ctx, uint32_t flow, double bytes_per_s);
-/* Finds the rates, and tells those that have changed. */
+/* Finds the rates, and reports those that have changed. */
 void share_settle(struct share *s, share_rate_fn rate, void *ctx);

@@ -126,6 +126,6 @@ const char *reference_hardware(const struct reference *r, const struct reference
 const char *reference_software(const struct reference *r, const struct reference_table *t);
 /* Its row, or the median's for n_rows. */
 const struct reference_row *reference_row_at(const struct reference_table *t, size_t row);
-/* SIZE_MAX: there is none. */
+/* SIZE_MAX if none exists. */
 size_t reference_find_row(const struct reference_table *t, const char *name);
 size_t reference_find_column(const struct reference_table *t, double column);

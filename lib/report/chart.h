@@ -7,7 +7,7 @@
 
 #include "base/vec.h"
 
-#define CHART_MAX_SERIES 8 /* colours and shapes that can be told apart */
+#define CHART_MAX_SERIES 8 /* colours and shapes that can be distinguished */
 
 enum chart_unit {
     CHART_NUMBER,  /* 263.3 */
@@ -58,7 +58,7 @@ struct dot_chart {
     double reference; /* a line at this x; NaN: none */
 };
 
-/* A row a point, parts of a whole behind each other. */
+/* A row a point, parts of a whole after each other. */
 struct bar_chart {
     const char *id;
     char *title, *x_title;

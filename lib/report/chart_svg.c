@@ -19,13 +19,13 @@
 #define STACKED_PX 30.0  /* of a row that has its name above it */
 #define CHAR_PX 6.2      /* of the text, on average */
 #define MARK_PX 3.6      /* half of a mark */
-#define MAX_BESIDE 24    /* characters of a name beside its row */
+#define MAX_BESIDE 24    /* characters of a name next to its row */
 #define MAX_LINE 48      /* characters of a line */
 #define LEGEND_PX 24.0   /* where its texts begin */
 #define AXIS_END_PX 22.0 /* from the end of a row to the edge: half of the last number */
 #define NARROW_PX 200.0  /* a plot with room for fewer numbers */
 #define DODGE_PX 8.0     /* between marks that would lie on each other: a whole mark */
-#define ASIDE_PX 20.0    /* the furthest that a mark goes aside, within what stands off the frame */
+#define ASIDE_PX 20.0    /* the furthest that a mark goes aside, within the padding of the frame */
 
 /* ---- pieces ---- */
 
@@ -48,7 +48,7 @@ static void put_close(struct buf *out)
 }
 
 /* What chart.js moves when a reader zooms: the axes as "value at the start, at the end,
- * pixel there, pixel there", so that it can tell values by pixels. `y` is NULL where
+ * pixel there, pixel there", so that it can convert pixels to values. `y` is NULL where
  * rows are no numbers. */
 static void open_plot(struct buf *out, const char *kind, const struct chart_axis *x,
                       const struct chart_axis *y)
@@ -246,7 +246,7 @@ static struct x_values x_values_of(const struct line_chart *c)
     return values;
 }
 
-/* Lines with the same x stand side by side, so that marks and intervals do not hide each other; a
+/* Lines with the same x are side by side, so that marks and intervals do not hide each other; a
  * whole mark, where it does not reach into the next x. */
 static double dodge_of(const struct line_chart *c, const struct chart_axis *x)
 {
@@ -279,7 +279,7 @@ static struct line_plot line_plot_of(const struct line_chart *c)
     }
     struct line_plot p = {.chart = c, .bottom_px = TOP_PX + PLOT_PX};
     p.y = chart_axis_nice(y_low, y_high, 5, p.bottom_px, TOP_PX);
-    /* Marks stand off the frame by a bit. */
+    /* Marks keep some distance from the frame. */
     p.x = (struct chart_axis){
         .low = x_low,
         .high = x_high > x_low ? x_high : x_low + 1,
@@ -433,7 +433,7 @@ void chart_svg_lines(const struct line_chart *c, bool is_file, struct buf *out)
 
 /* ---- rows, of dots or bars ---- */
 
-/* Names stand beside their rows, or above them where one is long. */
+/* Names are next to their rows, or above them where one is long. */
 struct row_space {
     bool is_stacked;
     double names_px;       /* where names end; of stacked ones, where they begin */

@@ -32,7 +32,7 @@ static const char *training_role(const struct result *r)
 
 /* ---- words ---- */
 
-/* "2 pservers, 4 trainers"; `none` where nothing tells points apart. Owned. */
+/* "2 pservers, 4 trainers"; `none` where all points have the same name. Owned. */
 static char *name_of(const struct point_words *words, const struct point *p, const char *none)
 {
     struct buf text = BUF_INIT;
@@ -198,7 +198,7 @@ static bool is_first_of_line(const struct layout *l, const struct point_result *
     return true;
 }
 
-/* x: a name that varies; NULL: there is none. */
+/* x: a name that varies; NULL if none exists. */
 static bool make_lines(struct line_chart *c, const struct layout *l, const char *x,
                        figure_of_fn *figure_of)
 {

@@ -25,7 +25,7 @@ bool charts_trials(const struct layout *l, struct dot_chart *ret);
  * points have no phases. */
 bool charts_phases(const struct layout *l, struct bar_chart *ret);
 /* The step times of one trainer in the trial that is nearest to the point's median, a spark a
- * point. Its text says so where the first step is none of the others'. */
+ * point. Its text says so where the first step is not one of the others'. */
 struct sparks {
     VEC(struct spark) list;
 };

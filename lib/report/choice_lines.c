@@ -40,8 +40,8 @@ static bool has_own_baseline(const struct point_result *p)
     return p->point->baseline_index == p->point->index;
 }
 
-/* The baseline is none of the points to choose from, and may be the better choice. "is",
- * "may be"; NULL: neither. */
+/* The baseline is not one of the points to choose from, and may be the better choice. "is", "may
+ * be"; NULL: neither. */
 static const char *baseline_is_faster(const struct point_result *fastest)
 {
     const struct estimate *speedup = &fastest->speedup.estimate;
@@ -80,7 +80,7 @@ static void put_fewer_replicas(const struct layout *l, const struct choice *c, s
     }
 }
 
-/* Who reads the verdict alone must not pay for replicas that may bring nothing. */
+/* A reader of the verdict alone must not pay for replicas without a proven benefit. */
 static void put_baseline(const struct layout *l, const struct choice *c, size_t n_others,
                          struct buf *out)
 {
@@ -133,7 +133,7 @@ static void add_verdict(struct choice_lines *lines, const struct layout *l, cons
 
 /* ---- figures ---- */
 
-/* Which other trials there are behind the median. */
+/* The other trials that the median is made of. */
 static void put_trials(const struct point_result *p, struct buf *out)
 {
     if (p->n_succeeded < 2) {
@@ -232,7 +232,7 @@ static void add_baseline(struct choice_lines *lines, const struct layout *l, con
     add(lines, "Its baseline", &text);
 }
 
-/* Who chooses among the others must know which of them are equals of the runner-up. */
+/* A reader who chooses among the others must know which of them are equal to the runner-up. */
 static void put_equals(const struct layout *l, const struct choice *c, struct buf *out)
 {
     size_t n = 0;

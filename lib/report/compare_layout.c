@@ -129,7 +129,7 @@ static void put_p(double p, struct buf *out)
     }
 }
 
-/* What a column of verdicts says; SLOWER stands out without colour. */
+/* What a column of verdicts says; SLOWER is conspicuous without colour. */
 static const char *word(enum change change)
 {
     static const char *const words[] = {

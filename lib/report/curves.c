@@ -78,7 +78,7 @@ static struct table *models_of(const struct curve *c)
 }
 
 /* "Contradicted by the trials: Amdahl (p 0.0007), ... Not fitted: Exchange (SameLoad)." Appends
- * nothing where all hold, or where the curve's sentence says why there are none. */
+ * nothing where all hold, or where the curve's sentence says why it has no model. */
 static void put_states(const struct curve *c, struct buf *out)
 {
     if (c->n_trusted < SCALING_MIN_SIZES) {

@@ -53,7 +53,7 @@ static bool is_of_threshold(enum note_kind kind)
            kind == NOTE_UNKNOWN_THRESHOLD || kind == NOTE_SKIPPED_THRESHOLD;
 }
 
-/* The notes of thresholds stand in the order of their checks. */
+/* The notes of thresholds have the order of their checks. */
 static const char *threshold_text(const struct gate_words *w, const struct gate_check *of)
 {
     size_t index = 0;

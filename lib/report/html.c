@@ -71,8 +71,8 @@ static void put_summary(struct buf *out, const struct layout *l)
     buf_done(&text);
 }
 
-/* "a system", "a value of trainers", "a combination of system, pservers and trainers": what tells
- * the points apart. */
+/* "a system", "a value of trainers", "a combination of system, pservers and trainers": what
+ * distinguishes the points. */
 static void put_names(struct buf *out, const struct layout *l)
 {
     if (layout_has_systems_alone(l)) {
@@ -140,7 +140,7 @@ static const struct point_result *baseline_of(const struct result *r, uint32_t p
     return &r->points[r->points[point].point->baseline_index];
 }
 
-/* Where all points share it, the head says whose it is. */
+/* Where all points share it, the head says which points it belongs to. */
 static void put_batch(struct buf *out, const struct layout *l)
 {
     vec_each (const char *, name, &l->names) {
@@ -226,7 +226,7 @@ static void put_title(struct buf *out, const struct report_page *page, const str
     buf_puts(out, "</header>\n<main>\n");
 }
 
-/* Who reads the box alone must have read them, too. */
+/* They must be in the box for readers of the box alone. */
 static void put_warnings(struct buf *out, const struct result *r)
 {
     size_t n = 0;
@@ -537,7 +537,7 @@ static void put_notes(struct buf *out, const struct layout *l)
     notes_done(&notes);
 }
 
-/* Where nobody knows the nodes, too. */
+/* Also where the nodes are unknown. */
 static void put_slow(struct buf *out, const struct layout *l)
 {
     if (l->result->slow.len == 0) {

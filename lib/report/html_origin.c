@@ -46,7 +46,7 @@ static void put_silent(struct buf *out, const struct layout *l)
     buf_done(&systems);
 }
 
-/* A single one has nobody to be compared with. */
+/* A single one has no other to be compared with. */
 static void put_only_node(struct buf *out, const struct result *r)
 {
     if (r->nodes.len != 1) {

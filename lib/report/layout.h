@@ -70,17 +70,17 @@ void layout_describe_slow(const struct layout *l, const struct slow_replica *s, 
 
 /* What varies, for words.h; valid as long as the layout. */
 struct point_words layout_words(const struct layout *l);
-/* Do their systems alone tell the points apart? */
+/* Do the points differ only in their systems? */
 bool layout_has_systems_alone(const struct layout *l);
-/* Does anything tell the points apart? */
+/* Do the points differ in anything? */
 bool layout_has_words(const struct layout *l);
 /* As a layout's reader wants it: counted in a page. */
 enum words_form layout_form(const struct layout *l);
 /* "pservers 1, trainers 2", of all the point's parameters that vary; "all" if none does. */
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out);
-/* "point 3 (trainers 2)"; without the words where nothing tells points apart. */
+/* "point 3 (trainers 2)"; without the words where points have no distinct words. */
 void layout_describe_place(const struct layout *l, uint32_t point, struct buf *out);
 /* "batch_size 16; threads 1; 4 points and 1 for the baseline; 3 trials each, ..."; in a page also
- * what varies if the system alone does, whose the batch is, "4 points to compare and 1 baseline",
- * and how long the trials took. */
+ * what varies if the system alone does, which system the batch belongs to, "4 points to compare and
+ * 1 baseline", and how long the trials took. */
 void layout_describe_run(const struct layout *l, struct buf *out);

@@ -75,7 +75,7 @@ struct table *layout_nodes(const struct result *r)
 static char *plain(const char *text)
 {
     char *copy = xstrdup(text);
-    (void)text_replace_control(copy, "", '?'); /* its length is nobody's */
+    (void)text_replace_control(copy, "", '?'); /* its length is not needed */
     return copy;
 }
 

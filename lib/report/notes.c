@@ -269,7 +269,7 @@ static void describe_trial(const struct layout *l, const struct point_result *p,
 static char *clean_lines(const char *details)
 {
     char *text = xstrdup(details);
-    (void)text_replace_control(text, "\n", ' '); /* its length is nobody's */
+    (void)text_replace_control(text, "\n", ' '); /* its length is not needed */
     return text;
 }
 

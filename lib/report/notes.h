@@ -34,5 +34,5 @@ void notes_init(struct notes *notes, const struct layout *l);
 void notes_done(struct notes *notes);
 
 /* Goes through the lines of a note's details: the next one, without its newline and the blanks at
- * its end. False: there is none. *at begins as `details`. */
+ * its end. False if none exists. *at begins as `details`. */
 bool note_next_line(const char **at, const char **ret_line, size_t *ret_len);

@@ -43,7 +43,7 @@ static void put_row(struct table *t, uint32_t point, enum role role,
     table_cell(t, "%.1f", (times->bytes_tx + times->bytes_rx) / 1e6);
 }
 
-/* NULL: nobody says phases. */
+/* NULL: no replica reported phases. */
 static struct table *new_table(const struct result *r)
 {
     static const char *const titles[] = {"POINT", "ROLE",   "STEP", "DATA",    "FWD", "BWD", "SEND",

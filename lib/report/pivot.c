@@ -1,5 +1,5 @@
-/* A table of one figure over any axes, see report.h. A terminal gets as many tables beside each
- * other as its width needs, each with the heads of the rows; no number is broken. */
+/* A table of one figure over any axes, see report.h. A terminal gets several tables, as many as its
+ * width needs, each with the heads of the rows; no number is broken. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static const struct estimate *cell_at(const struct pivot *p, size_t row, size_t 
     return &p->cells[row * n_columns(p) + column];
 }
 
-/* A ratio of percentages is none. */
+/* A ratio of percentages is not a percentage. */
 static bool is_percent(const struct pivot *p)
 {
     return p->ratio_axis == NULL && pivot_figure_is_percent(p->figure);
@@ -166,8 +166,8 @@ static void put_summary_cell(struct table *t, const struct pivot *p, double valu
     buf_done(&text);
 }
 
-/* Which columns, and how their heads stand: the values of all axes in one title, or the first alone
- * and the others in rows of their own. */
+/* Which columns, and the form of their heads: the values of all axes in one title, or the first
+ * alone and the others in rows of their own. */
 struct shape {
     size_t from, to;
     bool with_summaries, with_intervals, is_stacked;

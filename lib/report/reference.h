@@ -1,4 +1,4 @@
-/* Published figures to read, alone or beside a run. Pure writers into a buffer. */
+/* Published figures to read, alone or next to a run. Pure writers into a buffer. */
 #pragma once
 
 #include "reference/reference.h"
@@ -12,7 +12,7 @@ void report_reference_markdown(const struct reference *r, struct buf *out);
 void report_reference_csv(const struct reference *r, struct buf *out);
 void report_reference_json(const struct reference *r, struct buf *out);
 
-/* Beside a run: its points in rows with the figures of the same column, and what may not be
+/* Next to a run: its points in rows with the figures of the same column, and what may not be
  * compared and why. reference_beside.c. */
 struct reference_beside {
     const struct reference *reference;

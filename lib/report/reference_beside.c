@@ -1,4 +1,4 @@
-/* Published figures beside a run's, see reference.h: which points share a column, and what
+/* Published figures next to a run's, see reference.h: which points share a column, and what
  * may not be compared. */
 #include <math.h>
 #include <stdarg.h>
@@ -78,8 +78,8 @@ static bool varies(const struct result *r, const struct reference_table *t)
     return false;
 }
 
-/* Which points stand beside a table: those at one of its columns with its conditions; where there
- * are none, those at a column, if the run varies it. */
+/* Which points are shown next to a table: those at one of its columns with its conditions; where
+ * none exist, those at a column, if the run varies it. */
 enum sharing { SHARES_NOTHING, SHARES_COLUMNS, SHARES_CONDITIONS };
 
 static enum sharing sharing_of(const struct reference_beside *b, const struct reference_table *t)
@@ -133,7 +133,8 @@ static void their_cell(struct table *table, const struct reference_beside *b,
     buf_done(&text);
 }
 
-/* A row a shared point and row of the set: "trainers 20", the run's figure, whose, theirs. */
+/* A row a shared point and row of the set: "trainers 20", the run's figure, which one it is, the
+ * published figure. */
 static struct table *shared_table(const struct reference_beside *b, const struct reference_table *t,
                                   enum sharing sharing, bool is_page)
 {

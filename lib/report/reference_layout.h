@@ -6,7 +6,7 @@
 #include "reference/reference.h"
 #include "report/table.h"
 
-/* One figure in cells: "263.29", "78.64%", "~1.77", "-"; a '*' behind it where an erratum names it,
+/* One figure in cells: "263.29", "78.64%", "~1.77", "-"; a '*' after it where an erratum names it,
  * or where the source prints another one. */
 void reference_layout_put(const struct reference *r, const struct reference_table *t,
                           enum reference_figure figure, size_t row, size_t column, struct buf *out);
@@ -20,7 +20,7 @@ void reference_layout_caption(const struct reference_table *t, enum reference_fi
 struct reference_sentences {
     VEC(char *) list; /* owned */
 };
-/* What stands under a table: how it was derived, where it is from, errata, notes. */
+/* The sentences under a table: how it was derived, where it is from, errata, notes. */
 void reference_layout_sentences(const struct reference *r, const struct reference_table *t,
                                 struct reference_sentences *ret);
 /* "Model: ...", of the set as a whole. */

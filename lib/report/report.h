@@ -54,8 +54,8 @@ void report_mllog(const struct result *r, struct buf *out);
 /* The document of docs/contracts/result.md, indented, with a final newline. */
 void report_json(const struct result *r, struct buf *out);
 
-/* Two runs beside each other (docs/contracts/compare.md) in the same forms: a row a common point,
- * under the table the tests, what differs, what only one side has, and the verdict. compare.c, and
+/* Two runs side by side (docs/contracts/compare.md) in the same forms: a row a common point, under
+ * the table the tests, what differs, what only one side has, and the verdict. compare.c, and
  * compare_csv.c for CSV. */
 struct comparison;
 void report_compare_text(const struct comparison *c, const struct report_opts *opts,
@@ -72,7 +72,7 @@ struct report_page {
     const struct comparison *comparison;   /* of this result with another; NULL: none */
     const struct reference_beside *beside; /* published figures for it (reference.h); NULL: none */
     const char *created;                   /* when the run was made, as text */
-    const char *program;                   /* who makes the page: "benchctl 0.1.0" */
+    const char *program;                   /* the program that makes the page: "benchctl 0.1.0" */
 };
 void report_html(const struct report_page *page, struct buf *out);
 /* What it says of one run, for a page with a head and a title of its own; page_style and

@@ -20,7 +20,7 @@ static const char *role_of(const struct curve *c)
     return role_to_string(point_training_role(c->points.items[0]->point));
 }
 
-/* "pservers 2", of what tells curves apart; nothing where there is one. Owned. */
+/* "pservers 2": what distinguishes this curve; nothing if it is the only one. Owned. */
 static char *curve_name(const struct layout *l, const struct curve *c)
 {
     struct buf name = BUF_INIT;

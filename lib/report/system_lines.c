@@ -14,7 +14,7 @@
 
 /* ---- what a system is ---- */
 
-/* Of an absolute path what stands behind its last folder: "train.py" of "/srv/train.py",
+/* The part of an absolute path after its last folder: "train.py" of "/srv/train.py",
  * "data/" of "/srv/data/". */
 static const char *without_folders(const char *word)
 {

@@ -12,8 +12,8 @@ void system_lines_init(struct choice_lines *lines, const struct layout *l);
 /* "tensorflow-ps, tensorflow-mwms": the systems whose replicas ran on this entry of
  * the result's hardware. */
 void system_lines_put_users(const struct layout *l, size_t hardware, struct buf *out);
-/* How many replicas of succeeded trials said nothing of where they ran, and
- * "pytorch-open-mpi": whose they are. */
+/* How many replicas of succeeded trials said nothing of where they ran, and their system,
+ * "pytorch-open-mpi". */
 size_t system_lines_put_silent(const struct layout *l, struct buf *out);
 
 /* "pytorch-open-mpi": the systems whose commands name files by absolute paths, outside the folders

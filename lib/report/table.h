@@ -19,7 +19,7 @@ void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(pri
 #define TABLE_SHADES 7
 #define TABLE_NO_SHADE (-1)
 void table_shade(struct table *t, int shade);
-/* As figure_format writes it; "low..high", "-" where there is none. */
+/* As figure_format writes it; "low..high", "-" where none exists. */
 void table_figure(struct table *t, const struct figure *f);
 void table_interval(struct table *t, const struct figure *f);
 /* Blanks between columns; 3 unless set. */
@@ -38,7 +38,7 @@ void table_format_parts(const struct table *t, size_t n_heads, size_t width, str
 void table_format_list(struct table *t, size_t n_heads, bool with_header, size_t columns,
                        struct buf *out);
 /* A list whose last column is prose, for a terminal: where it does not fit, the prose is broken at
- * blanks, beside the other columns or, where they leave too little room, below its row and without
+ * blanks, next to the other columns or, where they leave too little room, below its row and without
  * its title ("-" is left out then). No other cell is broken. */
 void table_format_prose(struct table *t, size_t columns, struct buf *out);
 void table_format_markdown(const struct table *t, struct buf *out);

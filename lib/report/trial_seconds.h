@@ -1,4 +1,4 @@
-/* How long trials took, for who must judge what more of them would cost. Pure. */
+/* How long trials took, for readers who estimate the cost of more trials. Pure. */
 #pragma once
 
 #include "result/result.h"

@@ -8,7 +8,7 @@
 #include "result/stats.h"
 #include "spec/matrix.h"
 
-/* What tells points apart. All borrowed. */
+/* The words that distinguish points. All borrowed. */
 struct point_words {
     const struct spec *spec;
     const char *const *names; /* of parameters */
@@ -18,11 +18,12 @@ struct point_words {
 };
 enum words_form {
     WORDS_FULL, /* "fluid, batch_size 16, pservers 2" */
-    /* "fluid, batch_size 16, 2 pservers": for who does not know the definition; a system without
-     * servers has no "0 pservers" */
+    /* "fluid, batch_size 16, 2 pservers": for readers who do not know the definition; a system
+     * without servers has no "0 pservers" */
     WORDS_COUNTED,
 };
-/* Nothing where nothing tells points apart; "-" for a parameter that the point does not have. */
+/* Appends nothing where the points have no distinct words; "-" for a parameter that the
+ * point does not have. */
 void words_put_point(const struct point_words *words, const struct point *p, enum words_form form,
                      struct buf *out);
 /* One parameter of it: "pservers 2", "1 pserver"; `v` NULL: "-" in place of the value. */

@@ -18,7 +18,7 @@ const char *target_state_to_string(enum target_state state); /* "Unknown", ... *
 struct time_to_accuracy {
     enum target_state state;
     double s;    /* when the first evaluation reached it; NaN: none did */
-    double best; /* accuracy, of all evaluations; NaN: there is none */
+    double best; /* accuracy, of all evaluations; NaN if none exists */
 };
 /* `e` NULL: there is no evaluation. */
 struct time_to_accuracy accuracy_time_to(const struct evaluations *e, double target);

@@ -34,7 +34,7 @@ static void tree_below(const struct tree *t, size_t rank, double *ret_count, dou
     }
 }
 
-/* The sum of |value - v| over n values, whose sum is `sum`. n_below of them are not above `value`;
+/* The sum of |value - v| over n values with the sum `sum`. n_below of them are not above `value`;
  * their sum is sum_below. */
 static double distance(double value, double n, double sum, double n_below, double sum_below)
 {

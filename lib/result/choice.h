@@ -19,10 +19,10 @@ struct choice {
     VEC(const struct point_result *) ties;
     size_t n_slower; /* points that are shown to be */
     size_t n_unsure; /* points without such an interval: they have fewer than 3 trials */
-    /* The fastest of all others, tie or not; NULL: there is none. */
+    /* The fastest of all others, tie or not; NULL if none exists. */
     const struct point_result *second;
     /* The tie that needs fewest CPUs, of these the one with fewest replicas, if it needs fewer of
-     * the one than the fastest and no more of the other; NULL: there is none. */
+     * the one than the fastest and no more of the other; NULL if none exists. */
     const struct point_result *cheapest;
     /* Both of a run with one system and several numbers of trainers; else NULL, because
      * efficiencies of systems have different baselines. Of the points with more trainers than their

@@ -1,5 +1,5 @@
-/* Numbers and texts as bytes that compress well: like stands beside like. Used by figures_pack.c
- * and figures_unpack.c. Pure.
+/* Numbers and texts as bytes that compress well: similar numbers are next to each other. Used by
+ * figures_pack.c and figures_unpack.c. Pure.
  *
  *   number  little-endian, of as many bytes as its reader asks for
  *   column  u8 width, 0 to 8; then the lowest bytes of all n numbers, then their second bytes, ...

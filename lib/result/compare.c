@@ -1,5 +1,5 @@
-/* Two runs beside each other, see compare.h and docs/contracts/compare.md. Which points they share
- * and what else differs: compare_runs.c. */
+/* Two runs side by side, see compare.h and docs/contracts/compare.md. Which points they share and
+ * what else differs: compare_runs.c. */
 #include "result/compare.h"
 
 #include <math.h>
@@ -296,7 +296,8 @@ static int check_points(const struct comparison *c, const char **ret_fix, struct
     return err_set(err, EINVAL, "no point has a throughput in both run/%s and run/%s", a, b);
 }
 
-/* Shared memory and TCP are two experiments, as two wires are. Who did not say is passed over. */
+/* Shared memory and TCP are two experiments, as two wires are. A replica that did not
+ * report it is passed over. */
 static int check_transports(const struct comparison *c, const char **ret_fix, struct err *err)
 {
     struct transports base = {0}, candidate = {0};

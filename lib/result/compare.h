@@ -1,5 +1,5 @@
-/* Two runs beside each other: did the candidate become slower than the base, or faster? The rules
- * stand in docs/contracts/compare.md. Pure; called by `benchctl compare`. */
+/* Two runs side by side: did the candidate become slower than the base, or faster? The rules are in
+ * docs/contracts/compare.md. Pure; called by `benchctl compare`. */
 #pragma once
 
 #include <stdbool.h>
@@ -97,8 +97,7 @@ struct comparison {
     size_t repeats_to_decide;
     size_t counts[CHANGE_COUNT];
 
-    /* One run, whose sweep names these two values of the axis (compare_axis.h);
-     * axis NULL: two runs. */
+    /* The values of the axis in the sweep of one run (compare_axis.h); axis NULL: two runs. */
     char *axis, *axis_base, *axis_candidate; /* owned */
     size_t n_blocks;
     struct paired whole;        /* the mean over points of each block */

@@ -1,6 +1,6 @@
 /* One run whose sweep has two values of something (an image, a build, a system): which is slower?
  * Its trials are interleaved, so the two trials of a block, one round of repeats, ran under the
- * same conditions, and what the whole run has in common cancels. The rules stand in
+ * same conditions, and what the whole run has in common cancels. The rules are in
  * docs/contracts/compare.md, "One run". Pure. */
 #pragma once
 
@@ -9,7 +9,7 @@
 /* Of all comparisons of a thing with itself at most this share names a change, at any
  * point or as a whole. */
 #define COMPARE_AXIS_ALPHA 0.01
-#define COMPARE_AXIS_REPEATS 5 /* what a reader with fewer is told */
+#define COMPARE_AXIS_REPEATS 5 /* recommended to a reader with fewer */
 
 struct compare_axis_params {
     const char *axis;       /* a name of the sweep, or "system" */

@@ -1,7 +1,7 @@
 /* Two runs of which other programs of the machine took different shares: is a change that
  * the history shows the machine's doing? The part of compare.c that asks how busy it was
- * (docs/contracts/compare.md, "A busy machine"). Inside one run nobody asks: what the
- * machine did cancels there.
+ * (docs/contracts/compare.md, "A busy machine"). It is not asked inside one run, where what the
+ * machine did cancels.
  *
  * A trial whose gang lost the share s to others (others_cpu.h) would have made X / (1 - s) alone.
  * With y = ln X and z = y - ln(1 - s), of means over trials and, on the base's side, over its runs:
@@ -15,7 +15,7 @@
  * of the same runs, at the same 1%), or smaller than what is explained. The last condition is there
  * because others cost more than CPU time (caches, memory, clock), and that grows with what they
  * took. Under equal load `explained` is about 0, so a slower program stays Slower. Waiting for
- * one's own replicas or threads is none of s. What is not known explains nothing. Pure. */
+ * one's own replicas or threads is not part of s. What is not known explains nothing. Pure. */
 #pragma once
 
 #include "result/compare.h"

@@ -51,7 +51,7 @@ static void means_of(const struct point_result *p, double ret[static KINDS])
     ret[ALONE] = ret[AS_MEASURED] + compare_busy_lost(p);
 }
 
-/* Of the values that are known; of a candidate whose own is not, nothing is. */
+/* Uses the values that are known. If the candidate's own is unknown, all is. */
 static struct between test(const double *values, size_t n, double other)
 {
     _cleanup_(freep) double *known = xnew_array(double, n + 1);

@@ -1,5 +1,5 @@
-/* Two runs, seen beside other runs of the base: is their difference more than that between any two
- * runs of the same thing? The part of compare.c that asks the history. Pure. */
+/* Two runs, compared with other runs of the base: is their difference more than that between any
+ * two runs of the same thing? The part of compare.c that asks the history. Pure. */
 #pragma once
 
 #include "result/compare.h"

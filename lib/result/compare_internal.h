@@ -4,5 +4,5 @@
 
 #include "result/compare.h"
 
-/* Geometric means over the measured points, whose number it sets before. */
+/* Geometric means over the measured points, after setting their number. */
 void compare_take_means(struct comparison *c);

@@ -1,4 +1,4 @@
-/* The document of docs/contracts/compare.md; see compare.h. Keys stand in the contract's order. */
+/* The document of docs/contracts/compare.md; see compare.h. Keys have the contract's order. */
 #include "result/compare.h"
 
 #include <math.h>

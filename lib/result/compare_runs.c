@@ -218,7 +218,7 @@ static char *trace_difference(const struct workload *w)
         return xstrdup("none");
     }
     _cleanup_(freep) char *text = trace_text(&w->trace);
-    uint32_t hash = 2166136261u; /* FNV-1a: tells traces apart that are equally long */
+    uint32_t hash = 2166136261u; /* FNV-1a: distinguishes traces of equal length */
     for (const char *c = text; *c != '\0'; c++) {
         hash = (hash ^ (uint8_t)*c) * 16777619u;
     }

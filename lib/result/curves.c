@@ -96,7 +96,7 @@ static int by_curve(const void *a, const void *b, void *arg)
     return order != 0 ? order : by_size(a, b);
 }
 
-/* The lowest index: curves stand in the order of the sweep. */
+/* The lowest index: curves have the order of the sweep. */
 static uint32_t first_index(const struct curve *c)
 {
     uint32_t least = UINT32_MAX;
@@ -197,7 +197,7 @@ static void explain(struct curve_loss *loss)
     if (from.n_replicas == 0 || to.n_replicas == 0) {
         return;
     }
-    /* Sums: one phase of the computation says nothing beside the whole of the exchange. */
+    /* Sums: one phase of the computation cannot be compared with the whole exchange. */
     const struct {
         const char *name;
         double grown_ns;

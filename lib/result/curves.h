@@ -36,8 +36,8 @@ struct curve {
     struct curve_loss loss;
 };
 
-/* Names of parameters that tell curves apart; those that follow from the number of trainers do not.
- * Borrowed from the points. */
+/* Names of parameters that distinguish curves; those that follow from the number of trainers do
+ * not. Borrowed from the points. */
 struct curves {
     VEC(struct curve) list; /* by their first point; only those with two sizes or more */
     VEC(const char *) names;

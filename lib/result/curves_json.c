@@ -1,4 +1,4 @@
-/* See curves_json.h. Keys stand in the contract's order. */
+/* See curves_json.h. Keys have the contract's order. */
 #include "result/curves_json.h"
 
 #include "core/json_field.h"
@@ -10,7 +10,7 @@ static json_t *count(uint64_t n)
     return json_integer((json_int_t)n);
 }
 
-/* An end at infinity is null: there is none. */
+/* An end at infinity is null if none exists. */
 static json_t *range_to_json(const struct scaling_range *x)
 {
     json_t *o = json_object();

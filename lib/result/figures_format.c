@@ -64,7 +64,7 @@ static const struct column {
 _Static_assert(PHASE_COUNT == 7, "a column for each phase");
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-/* After the table. PACE: bits of a median step time; 0: there is none, or the
+/* After the table. PACE: bits of a median step time; 0 if none exists, or the
  * summary says the pace. */
 enum { UNIT = N_COLUMNS, HARDWARE, PACE, ALL_COLUMNS };
 

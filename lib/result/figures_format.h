@@ -9,7 +9,7 @@
  * follow from others. */
 size_t figures_column_count(void);
 uint64_t figures_column_get(const struct replica_result *r, size_t column);
-/* False: nobody has written that. `n_hardware`: how many kinds of machines the result has. */
+/* False: no writer produces that. `n_hardware`: how many kinds of machines the result has. */
 bool figures_column_set(struct replica_result *r, size_t column, uint64_t value, size_t n_hardware);
 
 /* Its texts, which are columns of references. */

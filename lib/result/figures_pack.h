@@ -1,5 +1,5 @@
-/* What an ended run's rows say, as bytes that a store keeps beside them, so that nobody reads the
- * rows again: a table needs a fifth of them, a comparison a thousandth. Pure.
+/* What an ended run's rows say, as bytes that a store keeps next to them, so that the rows need not
+ * be read again: a table needs a fifth of them, a comparison a thousandth. Pure.
  *
  * Only what is read from a row is in it (a trial's throughput, a replica's summary without its
  * series, ...). What follows from that (medians, intervals, speedups, warnings, ...) is computed by

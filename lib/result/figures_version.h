@@ -2,5 +2,5 @@
  * a line of it is another one, or its compiler, they are made anew from the rows. */
 #pragma once
 
-/* A digest, in hex; "": nobody knows, so nothing may be stored. Static. */
+/* A digest, in hex; "" if it is unknown: then nothing may be stored. Static. */
 const char *figures_version(void);

@@ -28,7 +28,7 @@ const char *gate_outcome_to_string(enum gate_outcome outcome)
 
 /* ---- the checks ---- */
 
-/* An older benchd may call a run Succeeded whose summaries cannot be used. */
+/* An older benchd may report Succeeded for a run with summaries that cannot be used. */
 static enum gate_outcome judge_run(const struct result *r)
 {
     if (!run_phase_is_final(r->phase)) {

@@ -1,7 +1,7 @@
 /* May this run go in? One verdict out of all that is known of a candidate: did it finish, does
  * it keep its thresholds, is it slower than its base? What is not known is not passed, and
- * neither is a gate that judged nothing. The rules stand in docs/contracts/gate.md. Pure;
- * called by `benchctl gate`. */
+ * neither is a gate that judged nothing. The rules are in docs/contracts/gate.md. Pure; called by
+ * `benchctl gate`. */
 #pragma once
 
 #include <stddef.h>
@@ -47,8 +47,9 @@ struct gate_check {
 struct gate {
     const struct result *candidate;      /* borrowed */
     const struct comparison *comparison; /* borrowed; NULL: none was made */
-    const char *refusal;                 /* borrowed; why there is none; NULL: none was asked for */
-    VEC(struct gate_check) checks;       /* never empty */
+    /* borrowed; why no base was found; NULL: none was asked for */
+    const char *refusal;
+    VEC(struct gate_check) checks; /* never empty */
     enum gate_verdict verdict;
 };
 

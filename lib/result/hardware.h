@@ -1,5 +1,5 @@
-/* The machines behind a result's figures, told apart by what their start records say. Pure; called
- * by result.c. */
+/* The machines of a result's figures, distinguished by what their start records say.
+ * Pure; called by result.c. */
 #pragma once
 
 #include "result/result.h"

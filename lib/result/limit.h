@@ -1,8 +1,8 @@
 /* Where the time of a point's steps goes, and what limits it. Pure; called by report/phases.c.
  *
  * The times are means over the steps of all replicas of a role in the point's succeeded trials. A
- * trainer's exchange is hidden behind its computation: only what it waited for (send, wait,
- * receive) makes its step longer. That is the exposed exchange. */
+ * trainer's exchange overlaps with its computation: only what it waited for (send, wait, receive)
+ * makes its step longer. That is the exposed exchange. */
 #pragma once
 
 #include <stdbool.h>

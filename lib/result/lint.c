@@ -185,7 +185,7 @@ static void lint_efficiency(struct result *r)
     buf_done(&points.text);
 }
 
-/* The replicas of all trials that gave a number, one after another; NULL behind the last. */
+/* The replicas of all trials that gave a number, one after another; NULL after the last. */
 struct replica_cursor {
     uint32_t point;
     size_t trial, replica;

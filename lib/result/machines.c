@@ -78,7 +78,7 @@ void machines_merge(struct machines *m, const struct machines *other)
     }
 }
 
-/* What both sides say is that nobody knows: two tarballs may differ. */
+/* Both sides say that it is unknown: two tarballs may differ. */
 static bool is_unknown(size_t key, const struct machine_values *values)
 {
     vec_each (char *, text, &values->list) {

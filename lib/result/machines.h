@@ -20,7 +20,7 @@ const char *machine_key_name(size_t key); /* "CPU", "kernel", ...; static */
 /* Adds what one environment says; NULL says nothing. */
 void machines_add(struct machines *m, const char *environment_json);
 void machines_merge(struct machines *m, const struct machines *other);
-/* The same values. Of a source that is unknown on both sides nobody knows: it is not the same. */
+/* The same values. A source that is unknown on both sides does not count as the same. */
 bool machines_are_same(const struct machines *a, const struct machines *b, size_t key);
 /* "x and y", "unknown". Owned. */
 char *machines_join(const struct machines *m, size_t key);

@@ -86,7 +86,7 @@ static void count(struct result *r, struct walk *walks, uint32_t point,
 /* ---- how much time they need ---- */
 
 /* Of a gang whose members are ordered by pace: the median of those on the node, or of those
- * elsewhere. NaN: there is none. */
+ * elsewhere. NaN if none exists. */
 static double median_of(const struct pace_gang *gang, const char *node, bool is_elsewhere)
 {
     _cleanup_(freep) double *values = xnew_array(double, gang->n + 1);

@@ -51,8 +51,8 @@ double trial_wait_ratio(const struct trial_result *t)
     return most;
 }
 
-/* What is compared: probes of one node by the same program. The launcher's machine is idle, around
- * a trainer's stand the others of its gang. */
+/* What is compared: probes of one node by the same program. The launcher's machine is idle, while
+ * the others of its gang are on a trainer's machine. */
 static int by_prober(const struct probed *x, const struct probed *y)
 {
     const int order = strcmp(x->node, y->node);

@@ -49,7 +49,8 @@ static bool shares(const struct cpu_user *a, const struct cpu_user *b)
     return is_one_node && cpu_lists_meet(a->cpus, b->cpus);
 }
 
-/* The group of each user, by the lowest index in it: who shares with one of a group is in it. */
+/* The group of each user, by the lowest index in it: a user that shares with a member of a
+ * group is in that group. */
 static void find_groups(const struct cpu_user *users, size_t n, size_t *ret_group)
 {
     for (size_t i = 0; i < n; i++) {

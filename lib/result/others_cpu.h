@@ -22,14 +22,14 @@
  *
  *   share = L / max(D, C + L)
  *
- * One thread on one CPU beside another program that never sleeps: C = W = F = D / 2, share = 1/2:
+ * One thread on one CPU with another program that never sleeps: C = W = F = D / 2, share = 1/2:
  * alone it would be twice as fast. Four replicas of one thread and one such program on two CPUs:
  * C = 1.6 D, W = 2.4 D, F = 0.4 D, share = 0.4 / 2: alone they would make 1 / (1 - 0.2) = 1.25
  * times as much. The share of a trial is that of its worst group, for the gang waits for that. What
  * else others cost (caches, memory, clock) is not in it.
  *
  * Unknown, and not 0, if a replica does not say one of these, or if a CPU limit stopped one for 1%
- * of D or more: then nobody can tell waiting from that. Pure; called by result.c. */
+ * of D or more: then waiting cannot be separated from that. Pure; called by result.c. */
 #pragma once
 
 #include <stddef.h>
@@ -49,7 +49,7 @@ struct cpu_user {
 
 /* 0 to below 1; NaN: not known. */
 double others_cpu_share(const struct cpu_user *users, size_t n);
-/* The same of a trial, whose rows are still there. `leading` is the role that trains. */
+/* The same of a trial; its rows must not be freed yet. `leading` is the role that trains. */
 double others_cpu_of_trial(const struct trial_result *t, enum role leading);
 
 /* Do two lists of CPUs have one in common? True also where one is not said or not a list. */

@@ -100,7 +100,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The standard deviation of all members but the last, each beside the others. */
+/* The standard deviation of all members but the last, each compared with the others. */
 static double spread_without_last(const struct pace_gang *gang)
 {
     const size_t n = gang->n - 1;

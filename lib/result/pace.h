@@ -44,7 +44,8 @@ struct slow_replica {
     uint32_t point;
     const struct replica_result *replica; /* of the trial in which it was slowest; borrowed */
     double excess;                        /* 0.12: 12% more time than the median of the others */
-    double spread;           /* 0.03: one standard deviation of a replica beside the others is 3% */
+    /* 0.03: one standard deviation of a replica compared with the others is 3% */
+    double spread;
     size_t n_others;         /* in that trial */
     size_t n_slow, n_trials; /* in how many trials, of how many that could be compared */
 };

@@ -96,7 +96,7 @@ static bool varies(const struct pivot *p, const char *axis)
     return false;
 }
 
-/* The axis of this name, borrowed from the result; NULL: there is none. */
+/* The axis of this name, borrowed from the result; NULL if none exists. */
 static const char *find_axis(const struct pivot *p, const char *name, size_t len)
 {
     if (len == strlen(system_axis) && strncmp(name, system_axis, len) == 0) {

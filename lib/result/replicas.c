@@ -65,7 +65,7 @@ static void take_summary(struct gathering *g, const struct replica_result *rep)
     }
 }
 
-/* How each member stands beside the others of its role in a trial. */
+/* How each member compares with the others of its role in a trial. */
 static void take_gang(struct gatherings *all, const struct trial_result *t, enum role role)
 {
     struct pace_gang gang;

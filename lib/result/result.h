@@ -70,7 +70,7 @@ enum warmup_state {
 };
 struct warmup {
     enum warmup_state state;
-    size_t steps;  /* measured ones before the last change; 0: there is none */
+    size_t steps;  /* measured ones before the last change; 0 if none exists */
     double change; /* as settle.change */
 };
 
@@ -152,22 +152,22 @@ struct result {
  * Rows of points or trials that the definition does not have are passed over. */
 struct result *result_build(const struct run_def *def, enum run_phase phase,
                             const struct attempt_row *rows, size_t n_rows);
-/* The same in parts, for who has not all rows with their replicas at a time: for each point
- * once the rows that it has, then the end. After result_add_point nothing here looks at the
- * texts of these rows' replicas again (summaries and environments); only a run's JSON, its
+/* The same in parts, for callers that do not have all rows with their replicas at a time: for
+ * each point once the rows that it has, then the end. After result_add_point nothing here looks
+ * at the texts of these rows' replicas again (summaries and environments); only a run's JSON, its
  * page and `describe` do. */
 struct result *result_begin(const struct run_def *def, enum run_phase phase);
 void result_add_point(struct result *r, uint32_t point, const struct attempt_row *rows,
                       size_t n_rows);
 void result_end(struct result *r);
-/* The end for who looks at points alone, as comparisons and histories do: no nodes,
+/* The end for callers that look at points alone, as comparisons and histories do: no nodes,
  * curves and warnings. */
 void result_end_points(struct result *r);
 /* Drops what is known of single replicas of a point, before the end:
  * result_end_points, not result_end. */
 void result_forget_point(struct result *r, uint32_t point);
 /* Drops what is known of single replicas, and what follows from them: the rows are not borrowed any
- * more, and result_end must not be called. For who compares many runs. */
+ * more, and result_end must not be called. For callers that compare many runs. */
 void result_forget_replicas(struct result *r);
 void result_free(struct result *r); /* NULL is fine */
 /* Its trials without an attempt are not run: core/phase.h, point_is_given_up. */

@@ -1,4 +1,4 @@
-/* The document of docs/contracts/result.md; see result.h. Keys stand in the contract's order. */
+/* The document of docs/contracts/result.md; see result.h. Keys have the contract's order. */
 #include "result/result_json.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Steps of result.c that figures_unpack.c takes, too; nobody else includes it. */
+/* Steps of result.c that figures_unpack.c takes, too; no other file includes it. */
 #pragma once
 
 #include "result/result.h"

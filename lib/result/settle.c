@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "result/stats.h"
 
-#define MIN_STRETCH 4 /* fewer have no split that could be told from chance */
+#define MIN_STRETCH 4 /* fewer have no split that could be significant */
 
 /* ---- what is kept of a summary ---- */
 
@@ -157,8 +157,8 @@ static bool split(const struct search *s, size_t from, size_t to, size_t *ret_at
     return p_of_largest(fabs(sums[best]) / sqrt((double)s->n_trials), n) <= s->alpha;
 }
 
-/* Ranks tell that there is a change better than where: a steady step next to it that is long by
- * chance is as good as a long one. Moves the change past entries that are nearer to the other
+/* Ranks are better at detecting a change than at locating it: a steady step next to it that is long
+ * by chance is as good as a long one. Moves the change past entries that are nearer to the other
  * side, in most trials. */
 static size_t refine(const struct search *s, size_t from, size_t at, size_t to, double change)
 {

@@ -74,7 +74,7 @@ static struct uncertainty own_of(const struct contrast *c)
     return (struct uncertainty){c->variance, c->df};
 }
 
-/* Stein's, which counts beside Welch's if some point stopped by its own spread.
+/* Stein's, which counts in addition to Welch's if some point stopped by its own spread.
  * False: it does not count. */
 static bool has_common(const struct contrast *c, struct uncertainty *ret)
 {

@@ -1,5 +1,5 @@
 /* Tests of significance between two runs (docs/contracts/compare.md, "Statistics"). They are given
- * logarithms of throughput, whose errors add. Called by compare.c. Pure. */
+ * logarithms of throughput, because errors of logarithms add. Called by compare.c. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -124,7 +124,7 @@ struct estimate stats_median(const double *values, size_t n)
     return e;
 }
 
-/* Moves values until the k-th smallest is at k, none before it is greater and none behind it is
+/* Moves values until the k-th smallest is at k, none before it is greater and none after it is
  * smaller (Hoare, Algorithm 65, Commun. ACM 4, 1961, 321). */
 static void select_kth(double *values, size_t n, size_t k)
 {

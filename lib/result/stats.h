@@ -48,7 +48,7 @@ struct estimate stats_ratio(const struct estimate *a, const struct estimate *b, 
 
 /* The interval of a median from n sorted values (from 1): from X_j + weight (X_j+1 - X_j) to its
  * mirror image. j: the largest where X_j..X_n+1-j holds the median with 95% at least; the weight
- * makes that 95%, or nearly so. j 0: there is none (n < 6). Hettmansperger and Sheather, Statistics
+ * makes that 95%, or nearly so. j 0 if none exists (n < 6). Hettmansperger and Sheather, Statistics
  * and Probability Letters 4 (1986) 75-79. */
 struct median_rank {
     size_t j;

@@ -7,7 +7,7 @@
 #include "result/result.h"
 
 struct transports {
-    bool used[EXCHANGE_TRANSPORT_COUNT]; /* none: nobody said */
+    bool used[EXCHANGE_TRANSPORT_COUNT]; /* all false: no replica reported one */
 };
 /* Adds those of the trials that succeeded. */
 void transports_add(struct transports *t, const struct point_result *p);

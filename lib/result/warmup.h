@@ -1,4 +1,4 @@
-/* How many steps a point needs to warm up, found in its step times, beside the number that its
+/* How many steps a point needs to warm up, found in its step times, and the number that its
  * definition fixes (measure.warmupSteps). It is a recommendation only; no figure depends on it.
  * Pure; called by result_end, before the linter, which warns where the two disagree. */
 #pragma once

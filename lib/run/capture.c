@@ -120,7 +120,7 @@ void capture_end(struct capture *c)
     c->has_ended = true;
 }
 
-/* The ring starts within a line, whose rest is dropped too. */
+/* The ring starts within a line; the rest of it is dropped too. */
 static size_t ring_whole_lines(const struct capture *c, struct buf *out)
 {
     size_t start = c->ring_len == c->half ? c->ring_pos : 0;

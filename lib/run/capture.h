@@ -49,5 +49,5 @@ void capture_end(struct capture *c);
 /* Borrowed until the next call on c. */
 const char *capture_text(struct capture *c, size_t *ret_len);
 /* The latest line of either stream that is not a record, for a failure's message: printable ASCII,
- * at most 199 characters, "" if there is none. */
+ * at most 199 characters, "" if none exists. */
 const char *capture_last_words(const struct capture *c);

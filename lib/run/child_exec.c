@@ -19,7 +19,7 @@ static void write_report(int fd, int stage)
 {
     struct child_report report = {.code = errno, .stage = stage};
     if (write(fd, &report, sizeof(report)) != (ssize_t)sizeof(report)) {
-        _exit(126); /* the parent has died: nobody reads the report */
+        _exit(126); /* the parent has died: no process reads the report */
     }
 }
 
@@ -154,7 +154,7 @@ static void reap(pid_t command)
     while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
         if (info.si_pid == command) {
             /* Not reaped yet, so the group's number is still its own. */
-            (void)kill(-command, SIGKILL); /* ESRCH: nobody left */
+            (void)kill(-command, SIGKILL); /* ESRCH: no process is left */
         }
         int status = 0;
         if (waitpid(info.si_pid, &status, 0) == command) {

@@ -9,7 +9,7 @@
 struct child_fds {
     int null, out, err, secret, report; /* all at least CHILD_FD_MIN */
 };
-#define CHILD_FD_REPORT 5 /* CLOEXEC: tells the parent of a failed exec */
+#define CHILD_FD_REPORT 5 /* CLOEXEC: reports a failed exec to the parent */
 
 struct child_report {
     int code;  /* errno */

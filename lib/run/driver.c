@@ -116,7 +116,7 @@ void driver_cancel(struct driver *d)
 
 void driver_suspend(struct driver *d)
 {
-    if (d->pass.request == REQUEST_NONE) { /* a cancellation stands */
+    if (d->pass.request == REQUEST_NONE) { /* a cancellation is not revoked */
         d->pass.request = REQUEST_SUSPEND;
     }
     look_after(d, 0);

@@ -1,6 +1,6 @@
 /* What the launcher sees of its machine around an attempt whose replicas do not look themselves
  * (docs/contracts/summary.md#noise): a probe before the first member starts, and one after the last
- * that trains has ended, when nobody of the gang computes. Edge file: times loops, reads /proc.
+ * that trains has ended, when no member of the gang computes. Edge file: times loops, reads /proc.
  * Used by processes.c only. */
 #pragma once
 

@@ -1,5 +1,4 @@
-/* What starts and ends replicas, behind one vtable: processes.c on this machine, pods.c in a
- * cluster.
+/* The interface to what starts and ends replicas: processes.c on this machine, pods.c in a cluster.
  *
  * A launcher decides nothing about a run: it creates, observes, collects and removes the
  * replicas it is asked to. Calls do not wait for their effect. When a replica's state has

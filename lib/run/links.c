@@ -108,7 +108,7 @@ static int run_batch(int namespace_fd, const char *name, const struct buf *comma
     _cleanup_(freep) char *path = NULL;
     int r = find(name, &path, err);
     char *const argv[] = {path, (char *)"-batch", (char *)"-", NULL};
-    /* Commands come from a file in memory: nobody waits for a pipe that is full. */
+    /* Commands come from a file in memory: a full pipe cannot block the writer. */
     const int in = r < 0 ? -1 : memfd_create("benchd-links", MFD_CLOEXEC);
     const int out = r < 0 ? -1 : memfd_create("benchd-links", MFD_CLOEXEC);
     pid_t pid = -1;

@@ -1,8 +1,7 @@
-/* A network of one attempt on this machine, whose links are as slow as they are asked to be:
- * each replica has a network namespace with one interface, and a bridge in a namespace of its
- * own connects them. Both ends of a replica's link are shaped (tbf), so the rate holds in each
- * direction; a delay is netem's. Needs root, and the programs ip and tc. Edge file:
- * namespaces, child processes.
+/* A network of one attempt on this machine with links of the requested rate: each replica has a
+ * network namespace with one interface, and a bridge in a namespace of its own connects them. Both
+ * ends of a replica's link are shaped (tbf), so the rate holds in each direction; a delay is
+ * netem's. Needs root, and the programs ip and tc. Edge file: namespaces, child processes.
  *
  *     replica's namespace            the bridge's namespace
  *     eth0 10.77.0.1/16 <--- veth ---> l0 \
@@ -10,7 +9,7 @@
  *
  * The namespaces have no name: they are open descriptors of this process and the replicas' own, and
  * the kernel removes them, with all that is in them, when the last of these has ended, whatever
- * ended it. So nothing is left behind, and nothing must be found again. */
+ * ended it. So nothing is left over, and nothing must be found again. */
 #pragma once
 
 #include <stdint.h>

@@ -64,7 +64,7 @@ int local_gang_network(const struct local_gang *g, enum role role, uint32_t inde
     return g->links == NULL ? -1 : links_fd(g->links, number_of(&g->spec, role, index));
 }
 
-/* An address for each: a port of this machine, or one behind its link. */
+/* An address for each: a port of this machine, or one at the end of its link. */
 static int make_addresses(struct local_gang *g, struct err *err)
 {
     const struct gang_spec *spec = &g->spec;

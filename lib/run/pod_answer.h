@@ -34,7 +34,7 @@ bool pod_answer_is_transient(struct pod_denial *denial, int r, const struct kube
  * full quota, a broken webhook and an overloaded server get longer and longer pauses, and
  * Retry-After is obeyed; a server that is away is asked sooner. */
 int64_t pod_answer_wait_ns(unsigned n_before, int r, const struct kube_response *res);
-/* What people are told: the reason of the condition, CamelCase, static. */
+/* The reason of the condition that users see: CamelCase, static. */
 const char *pod_answer_reason(int r);
 /* A request that changes pods has succeeded. */
 void pod_denial_clear(struct pod_denial *denial);

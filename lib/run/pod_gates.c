@@ -1,4 +1,4 @@
-/* What a run has beside its pods, see pod_gates.h. */
+/* What a run has in addition to its pods, see pod_gates.h. */
 #include "run/pod_gates.h"
 
 #include <errno.h>
@@ -159,7 +159,7 @@ bool pod_gates_wait(const struct pod_gates *g, struct run_wait *ret)
     return false;
 }
 
-static const struct kube_call_options once = {.max_tries = 1}; /* the tick retries, and tells */
+static const struct kube_call_options once = {.max_tries = 1}; /* the tick retries and reports */
 
 static void post(struct pod_gate *g)
 {

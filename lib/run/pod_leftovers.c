@@ -32,9 +32,9 @@ static bool is_abandoned(const json_t *pod)
            !pod_has_stopped(pod);
 }
 
-/* When its deletion was asked for: the server adds the grace period. "" if nobody asked.
- * Whoever deletes a pod may say any number; of one that is longer than any date the server's
- * own date is taken as it is. */
+/* When its deletion was asked for: the server adds the grace period. "" if it was not asked for.
+ * Whoever deletes a pod may say any number; of one that is longer than any date the server's own
+ * date is taken as it is. */
 static void deletion_asked_at(const json_t *pod, char ret[static CLOCK_RFC3339_SIZE])
 {
     const char *due = kube_json_metadata(pod, "deletionTimestamp");

@@ -1,7 +1,7 @@
 /* Pods of ours that may still run although they are not of the attempt that is due: of an earlier
- * attempt, of a run that was deleted, of one that nobody drives. No measurement may share its CPUs
- * with them. "Nothing of it lives" is a fact about the namespace, so this file asks the cache of
- * its pods, and not what a launcher remembers. Pure. */
+ * attempt, of a run that was deleted, of one that no process drives. No measurement may share its
+ * CPUs with them. "Nothing of it lives" is a fact about the namespace, so this file asks the cache
+ * of its pods, and not what a launcher remembers. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@ uint64_t pod_leftover_mark(const json_t *pod);
 /* It is not of attempt `due` of the run, and its phase does not say that it has ended. */
 bool pod_is_leftover(const struct kube_cache *cache, const struct kube_entry *e,
                      const struct run_def *def, const struct attempt_id *due);
-/* Nobody has asked for its end, it is controlled by a BenchmarkRun, and something of it may run.
+/* Its deletion was not requested, it is controlled by a BenchmarkRun, and something of it may run.
  * One run is driven at a time, so whoever drives another attempt may delete it. */
 bool pod_leftover_is_abandoned(const struct kube_entry *e);
 /* "pod 'a' on node 'n', terminating since 2026-01-01T00:00:00Z, and 3 more", into text. */

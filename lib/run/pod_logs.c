@@ -15,7 +15,7 @@
 
 #define ATTEMPT_MAX_BYTES ((size_t)64 << 20) /* shared by its members */
 #define MEMBER_MAX_BYTES ((size_t)10 << 20)
-/* Of a log that is read once. A kubelet rotates at 10 MiB unless it is told otherwise; of more, the
+/* Of a log that is read once. A kubelet rotates at 10 MiB unless configured otherwise; of more, the
  * head of the newest file is read. */
 #define FETCH_MAX_BYTES ((uint64_t)32 << 20)
 #define FETCH_TIMEOUT_NS (120 * INT64_C(1000000000))
@@ -77,7 +77,7 @@ static int64_t line_ns(const struct pod_member *m)
     return ns > 0 ? ns : 0;
 }
 
-/* Half a log may be half a result: there is none. */
+/* Half a log may be half a result if none exists. */
 static void end_reader(struct pod_member *m, const char *failure)
 {
     drop_end(&m->log);
@@ -94,7 +94,7 @@ static void finish(struct pod_member *m, const char *failure)
     if (failure != NULL) {
         _cleanup_(freep) char *line = xasprintf("benchd: the log could not be read: %s\n", failure);
         capture_feed(m->log.capture, CAPTURE_STDERR, line, strlen(line));
-        m->log.is_explained = true; /* nobody knows what it printed */
+        m->log.is_explained = true; /* what it printed is unknown */
     }
     capture_end(m->log.capture);
     m->log.step = POD_LOG_THERE;
@@ -146,7 +146,7 @@ static void on_follow_line(void *ctx, const char *line, size_t len)
     }
 }
 
-/* Nobody saw whether it wrote meanwhile: its silence begins anew. */
+/* Whether it wrote in between is unknown, so its silence begins anew. */
 static void on_follow_break(void *ctx)
 {
     struct pod_member *m = ctx;
@@ -333,7 +333,7 @@ int pod_logs_collect(struct pod_member *m)
     return 0;
 }
 
-/* The first trainer's output stands for those of all: trying the rules takes
+/* The first trainer's output is used for those of all: trying the rules takes
  * some 10 ms of the loop. */
 void pod_logs_explain(struct pod_member *m)
 {

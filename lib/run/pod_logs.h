@@ -16,9 +16,9 @@ bool pod_logs_has_figures(const struct pod_member *m);
 bool pod_logs_is_awaited(const struct pod_member *m);
 /* Starts what is due. Not for a dying member. */
 void pod_logs_tick(struct pod_member *m);
-/* 0: the log is complete, or there is none to wait for. -EAGAIN: being fetched. */
+/* 0: the log is complete, or it need not be waited for. -EAGAIN: being fetched. */
 int pod_logs_collect(struct pod_member *m);
-/* "" if there is none. Borrowed until the log is closed. */
+/* "" if none exists. Borrowed until the log is closed. */
 const char *pod_logs_text(struct pod_member *m, size_t *ret_len);
 /* With the log there: completes log.end.why of a trainer that ended well without a summary. */
 void pod_logs_explain(struct pod_member *m);

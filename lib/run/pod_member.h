@@ -59,7 +59,7 @@
 
 /* How long the watch may take to show a pod that was created, before it is looked up. */
 #define POD_UNSEEN_NS (15 * INT64_C(1000000000))
-/* A deleted pod that is still there after that is looked up, lest the watch has missed
+/* A deleted pod that is still there after that is looked up, in case the watch has missed
  * its end. It is waited for without limit: something of it may run until the API server
  * says that it is gone. */
 #define POD_GONE_WAIT_NS (30 * INT64_C(1000000000))
@@ -72,7 +72,7 @@ enum member_life {
     MEMBER_UNSURE,   /* the same, but an earlier POST may have had its effect */
     MEMBER_POSTING,  /* call: the POST */
     MEMBER_TAKEN,    /* a pod of that name exists; to be looked up */
-    MEMBER_CHECKING, /* call: the GET that tells whose pod it is */
+    MEMBER_CHECKING, /* call: the GET that says which run the pod belongs to */
     MEMBER_SHOWN,    /* call: that POST or GET, but the watch has shown the pod already; uid */
     MEMBER_MADE,     /* created by us; to be looked up at due_ns unless the watch shows it */
     MEMBER_LOOKING,  /* call: a GET, since the watch has not shown it */
@@ -142,11 +142,12 @@ struct pod_log {
         struct kube_follow *follow;
         struct kube_call *call;
     };
-    uint64_t n_fetched;         /* bytes, while FETCHING */
-    uint32_t n_restarts;        /* of the container, as noted in the capture */
-    int64_t output_unix_ms;     /* while FOLLOWING: the last line, or the begin */
-    struct capture *capture;    /* owned; FOLLOWING, FETCHING, THERE; NULL in other steps */
-    struct replica_log *reader; /* beside a capture, owned; NULL: the replica writes records */
+    uint64_t n_fetched;      /* bytes, while FETCHING */
+    uint32_t n_restarts;     /* of the container, as noted in the capture */
+    int64_t output_unix_ms;  /* while FOLLOWING: the last line, or the begin */
+    struct capture *capture; /* owned; FOLLOWING, FETCHING, THERE; NULL in other steps */
+    /* in addition to a capture, owned; NULL: the replica writes records */
+    struct replica_log *reader;
     struct replica_log_end end; /* of the reader, once THERE; owned */
     bool is_explained;          /* end.why has the advice */
 };
@@ -176,7 +177,7 @@ struct pod_member {
 };
 
 struct pod_member *pod_member_new(struct pods *owner, const char *run, const struct replica_id *id);
-/* A member that is dying from the start: for a pod that nobody else deletes. */
+/* A member that is dying from the start: for a pod that nothing else deletes. */
 struct pod_member *pod_member_for_leftover(struct pods *owner, const char *name, const char *uid,
                                            const json_t *pod, int64_t now_ns);
 /* A member that is dying from the start: a second pod of that name may come from

@@ -41,8 +41,8 @@ void pod_requests_refuse(struct pod_member *m, const char *message, int64_t now_
     note_refusal(m);
 }
 
-/* One request, and no more until the tick: what the server says is told at once, and not after ten
- * silent tries of the client. */
+/* One request, and no more until the tick: what the server says is reported at once, and not after
+ * ten silent tries of the client. */
 static const struct kube_call_options once = {.max_tries = 1};
 
 static void try_again(struct pod_member *m, int r, const struct kube_response *res,
@@ -119,8 +119,8 @@ static struct kube_call *get(struct pod_member *m)
 
 /* ---- DELETE ---- */
 
-/* A pod that the server does not delete, whatever it says, is not left alone: it would run beside
- * the next attempt. People are told why it is still there. */
+/* A pod that the server does not delete, whatever it says, is not left alone: it would run next to
+ * the next attempt. The status says why it still exists. */
 static void on_deleted(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     struct pod_member *m = ctx;
@@ -197,7 +197,7 @@ static bool has_part_of_gang(const struct pod_member *m)
 }
 
 /* The watch has shown a pod of that name, and now the server has made one: two, if their uids
- * differ. An earlier POST without an answer made the first, somebody deleted it. Nobody else
+ * differ. An earlier POST without an answer made the first, somebody deleted it. Nothing else
  * knows of the second. */
 static void look_for_second(const struct pod_member *m, const struct kube_response *res)
 {

@@ -14,7 +14,7 @@
 #define POD_ROOM_TRIES 3
 
 /* At most that many deletions of pods that are over at a time. Nothing waits for them, and requests
- * are sent in order: the next trial's pods must not queue behind those of the last one. */
+ * are sent in order: the next trial's pods must not queue after those of the last one. */
 #define DELETIONS_AHEAD 16
 #define DELETIONS_BESIDE_POSTS 2
 /* Sends each GET and DELETE that is due, the latter within these limits. */

@@ -15,7 +15,7 @@ struct pod_room {
     unsigned n_times;          /* attempts in a row that found none */
     struct attempt_id attempt; /* the last of them, if n_times > 0 */
     int64_t until_ns;          /* no pod is created before */
-    struct run_wait wait;      /* what people are told */
+    struct run_wait wait;      /* what the status says */
 };
 
 /* A member of `attempt` found no room; noted once an attempt. `reason`: CamelCase. */

@@ -10,7 +10,7 @@
 
 #define FAMILIES 2
 
-/* The attempt whose pods are being looked after: those of others are dying. NULL: there is none. */
+/* The attempt whose pods are being looked after: those of others are dying. NULL if none exists. */
 static const struct attempt_id *find_attempt(const struct pods *l)
 {
     const struct attempt_id *newest = NULL;
@@ -88,7 +88,7 @@ static void on_applied(void *ctx, int r, const struct kube_response *res, const 
     pod_tick_soon(&s->owner->tick);
 }
 
-static const struct kube_call_options once = {.max_tries = 1}; /* the tick retries, and tells */
+static const struct kube_call_options once = {.max_tries = 1}; /* the tick retries and reports */
 
 static void apply(struct pod_slices *s, size_t slice, const struct attempt_id *attempt, uint32_t n,
                   int64_t now_ns)

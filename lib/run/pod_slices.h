@@ -1,9 +1,9 @@
 /* The EndpointSlices of a run: which host name is which pod's address, for POD_BY_DNS.
  *
- * The run's Service has no selector, so that nobody else writes its addresses. The API server's own
- * controllers write the whole list again for each pod that changes, which costs the square of the
- * gang; here a slice is written for the first address, then for all that were added while the last
- * ones were gathered, and at once when it is complete.
+ * The run's Service has no selector, so that no controller writes its addresses. The API server's
+ * own controllers write the whole list again for each pod that changes, which costs the square of
+ * the gang; here a slice is written for the first address, then for all that were added while the
+ * last ones were gathered, and at once when it is complete.
  *
  * A slice only grows during an attempt, and the next attempt replaces what is in it. Every write is
  * an apply of the whole slice: after a restart it is repeated. */

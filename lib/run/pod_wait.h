@@ -1,5 +1,5 @@
-/* What the pod launcher waits for, and when people are told: a wait that is usual, for instance for
- * the last attempt's pods to terminate, is not worth a status. Pure: the time is passed in. */
+/* What the pod launcher waits for, and when the status says so: a wait that is usual, for instance
+ * for the last attempt's pods to terminate, is not worth a status. Pure: the time is passed in. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@ struct pod_wait_told {
     bool is_told;
 };
 
-/* Takes in what it waits for at this moment. True: what people are told has changed. */
+/* Takes in what it waits for at this moment. True: what the status says has changed. */
 bool pod_wait_look(struct pod_wait_told *w, const struct run_wait *now, int64_t now_ns);
-/* What people are told; an empty reason: nothing. */
+/* What the status says; an empty reason: nothing. */
 void pod_wait_tell(const struct pod_wait_told *w, struct run_wait *ret);

@@ -81,7 +81,7 @@ static void pod_seen(struct pods *l, enum kube_change change, const struct repli
         adopt(l, id, object->uid, object->json); /* from a late POST of an earlier benchd process */
     } else if (m != NULL && (m->uid == NULL || str_eq(m->uid, object->uid))) {
         pod_member_seen(m, object->uid, object->json, l->params.now_ns());
-    } else if (m != NULL) { /* a second pod of that name, which nobody else would delete */
+    } else if (m != NULL) { /* a second pod of that name, which nothing else would delete */
         *vec_push(&l->members) =
             pod_member_for_leftover(l, m->name, object->uid, object->json, l->params.now_ns());
     } /* else it was forgotten */
@@ -98,7 +98,7 @@ static void pod_vanished(struct pods *l, const struct replica_id *id,
     /* An earlier POST made it: the one on its way may make another. */
     const bool was_posting =
         m->life == MEMBER_SHOWN || m->life == MEMBER_DYING_SHOWN || m->life == MEMBER_DYING_POSTING;
-    /* Nobody deletes it, as far as is known: whoever took its labels hides it from the watch. */
+    /* As far as is known, nothing deletes it: without its labels it is hidden from the watch. */
     const bool is_hidden = m != dying && m->remains == POD_MAY_RUN &&
                            *kube_json_metadata(object->json, "deletionTimestamp") == '\0';
     pod_member_vanished(m, l->params.now_ns());
@@ -150,7 +150,7 @@ static const struct pod_member *find_alive_dying(const struct pods *l)
 }
 
 /* Pods of ours that are not of the attempt that is due and may run, and the first of them. Begins
- * to delete those that nobody else deletes. */
+ * to delete those that nothing else deletes. */
 static size_t look_for_leftovers(struct pods *l, const struct kube_entry **ret_first,
                                  int64_t now_ns)
 {
@@ -171,8 +171,8 @@ static size_t look_for_leftovers(struct pods *l, const struct kube_entry **ret_f
     return n;
 }
 
-/* Nothing in the namespace may run beside the attempt that is due; else *ret_wait says what may.
- * Asked until its first pod is created: nobody else creates any then. */
+/* Nothing in the namespace may run at the same time as the attempt that is due; else *ret_wait says
+ * what may. Asked until its first pod is created: no other process creates any then. */
 static bool is_namespace_clear(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
 {
     const struct kube_entry *first = NULL;

@@ -1,5 +1,5 @@
-/* The launcher of a cluster: replicas as pods, behind launcher.h. docs/benchd.md describes what it
- * does.
+/* The launcher of a cluster: replicas as pods, implementing launcher.h. docs/benchd.md
+ * describes what it does.
  *
  * The owner (daemon/) watches the pods of the namespace and reports each change. A new launcher
  * adopts the run's pods in the cache, so that a restarted benchd continues. Pods stay when the

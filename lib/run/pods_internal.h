@@ -9,7 +9,7 @@
  *   pod_logs.c        follows and fetches logs                pod_slices.c  addresses by name
  *   pod_member.c      the life of one member, and what it makes due
  *   pod_answer.c      which failures are transient            pod_tick.c    the timer
- *   pod_leftovers.c   what else may run in the namespace      pod_wait.c    when a wait is told
+ *   pod_leftovers.c   what else may run in the namespace      pod_wait.c    when a wait is reported
  *   pod_room.c        pauses of attempts that find no room    pod_words.c   what is waited for
  *
  * The first pod of an attempt waits until no pod of ours can run in the namespace, whatever run it

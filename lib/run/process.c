@@ -257,8 +257,8 @@ static void end_log(struct process *p)
     p->damage = end.why;
 }
 
-/* Whoever wrote a record knows of them: its log is nobody's lines. The first trainer's output
- * stands for those of all: trying the rules takes some 10 ms of the loop. */
+/* A program that wrote a record uses records: no log rule applies to its log. The first trainer's
+ * output is used for those of all: trying the rules takes some 10 ms of the loop. */
 static void explain_silence(struct process *p)
 {
     const bool is_unread = p->log == NULL && p->damage == NULL && !p->has_record;

@@ -312,7 +312,7 @@ static bool start_waiting(struct processes *l)
     return true;
 }
 
-/* Have all that train ended well, so that nobody of the gang computes? */
+/* Have all that train ended well, so that no member of the gang computes? */
 static bool has_trained(const struct local_gang *g)
 {
     const uint32_t *sizes = g->spec.replicas;

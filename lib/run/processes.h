@@ -1,5 +1,5 @@
-/* The launcher of one machine: replicas as its child processes, behind launcher.h. Each leads a
- * process group, has a port of its own, and is pinned to CPUs of its own where there are enough.
+/* The launcher of one machine: replicas as its child processes, implementing launcher.h. Each leads
+ * a process group, has a port of its own, and is pinned to CPUs of its own where there are enough.
  * All end with this process, whatever ends it. docs/run.md is its page. */
 #pragma once
 

@@ -421,7 +421,8 @@ static int apply_all(struct reconcile_pass *p, const struct plan *plan,
     const struct action *end = find_end(plan);
     vec_each (struct action, a, &plan->actions) {
         if (a == end && is_removing(p)) {
-            /* Nobody removes replicas of a run that has ended: first confirm them gone. */
+            /* Nothing removes replicas of a run that has ended, so first
+             * confirm that they are gone. */
             return tell_late_end(p, applied, err);
         }
         int r = apply(p, a, seen, n_seen, applied, err);

@@ -27,7 +27,7 @@ struct replica_log_end {
 void replica_log_end(struct replica_log *l, int64_t t_ns, struct replica_log_end *ret);
 
 /* The output of a replica that ended well without a summary: what the definition needs so that it
- * has one. `who->rule` NULL: it should have written records. Owned; goes on behind `why_take` (of
+ * has one. `who->rule` NULL: it should have written records. Owned; continues `why_take` (of
  * replica_log_end; NULL: none). */
 char *replica_log_advise(char *why_take, const char *output, size_t len,
                          const struct log_parser_params *who);

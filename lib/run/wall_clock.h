@@ -1,5 +1,5 @@
-/* The date as the driver sees it: that of clock_steady_unix_ms, which nobody
- * can set, or a test's. */
+/* The date as the driver sees it: that of clock_steady_unix_ms, which setting the clock does not
+ * change, or a test's. */
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* What a system runs in place of its roles' templates, or beside them: in all its roles, or in one.
- * Pure. */
+/* What a system runs in place of its roles' templates, or in addition to them: in all its
+ * roles, or in one. Pure. */
 #pragma once
 
 #include <stdbool.h>

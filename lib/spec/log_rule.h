@@ -13,8 +13,8 @@
  * which was reported. Owned. */
 struct log_rule *log_rule_of_system(struct diags *diags, const struct place *system);
 
-/* Does it stand in the definition without a name? Then its summaries say
- * "inline". NULL is no rule. */
+/* Is it a rule without a name, written in the definition itself? Then its summaries say "inline".
+ * NULL is no rule. */
 bool log_rule_is_unnamed(const struct log_rule *rule);
 
 /* What a parser of this replica's log is made with; rule NULL: the replica writes records. The rule

@@ -74,7 +74,7 @@ static uint32_t index_put(struct index *index, char *key_take, uint32_t value, b
     return index->values[i];
 }
 
-/* Values are printable ASCII: a line break separates, a letter tells 1 from "1". */
+/* Values are printable ASCII: a line break separates, a letter distinguishes 1 from "1". */
 static void put_params_key(const struct params *params, struct buf *out)
 {
     vec_each (const struct param, it, &params->list) {
@@ -84,7 +84,7 @@ static void put_params_key(const struct params *params, struct buf *out)
     }
 }
 
-/* All that tells one point from another. Owned. */
+/* All that distinguishes one point from another. Owned. */
 static char *point_key(const struct point *p)
 {
     struct buf key = BUF_INIT;
@@ -379,7 +379,7 @@ static struct point single_node_of(struct expansion *e, const struct point *p)
     b.replicas[role] = 1;
     b.replicas[ROLE_LAUNCHER] = p->replicas[ROLE_LAUNCHER];
     if (p->replicas[ROLE_PSERVER] > 0) {
-        b.exchange = EXCHANGE_NONE; /* its servers are gone; a worker alone needs nobody */
+        b.exchange = EXCHANGE_NONE; /* its servers are gone; a single worker has no peers */
     }
     return b;
 }

@@ -47,7 +47,7 @@ bool matrix_has(const struct matrix *m, const struct params *where);
 const char *point_exchange_name(const struct spec *spec, const struct point *point);
 /* A baseline without servers sends nothing: Fp32. */
 enum exchange_wire point_wire(const struct spec *spec, const struct point *point);
-/* A baseline without servers adds gradients up as the others do, and has nobody to wait for. */
+/* A baseline without servers adds gradients up as the others do, and has no peer to wait for. */
 struct exchange_mode point_mode(const struct spec *spec, const struct point *point);
 /* As the definition asks for it. */
 enum exchange_transport point_transport(const struct spec *spec, const struct point *point);
@@ -62,7 +62,7 @@ struct training_words matrix_training_words(const struct matrix *m);
 /* The role that trains, by which speedup and efficiency count: workers, where a point has
  * some, else trainers. */
 enum role point_training_role(const struct point *point);
-/* Whose figures are the point's: the launcher, or else whoever trains. */
+/* The role with the point's figures: the launcher, or else the role that trains. */
 enum role point_leading_role(const struct point *point);
 uint32_t point_training_replicas(const struct point *point);
 

@@ -5,7 +5,7 @@
 
 #include "doc/reader.h"
 
-/* ^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$: benchmarks, systems and profiles, whose names become parts of
+/* ^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$: benchmarks, systems and profiles. These names become parts of
  * pod names and labels. */
 bool object_name_is_valid(const char *text);
 /* ^[a-z][a-z0-9_]{0,30}$: parameters of a sweep. */

@@ -25,7 +25,7 @@ struct profile { /* all owned */
     bool datasets[DATASET_COUNT]; /* none: any, also of a foreign name; likewise exchanges */
     bool exchanges[EXCHANGE_COUNT];
     VEC(char *) packages;    /* of Python, "torch==2.15.0"; none: it needs no Python */
-    char *requirements;      /* file with all pins, beside profile.yaml; NULL without `python` */
+    char *requirements;      /* file with all pins, next to profile.yaml; NULL without `python` */
     char *folder;            /* where its files lie, once placed */
     char *interpreter;       /* of its Python, once placed; NULL: none */
     struct node *rendezvous; /* the list as it is written, which a definition takes over; NULL */
@@ -52,7 +52,7 @@ bool profile_supports_exchange(const struct profile *profile, enum exchange_kind
 void profile_place(struct profile *profile, const char *folder, const char *interpreter);
 
 /* What programs of a profile are, in a line: of benchworker, of an imported run, and of the
- * profiles of benchmarks/profiles, whose files need not be there. Static; NULL: another profile. */
+ * profiles of benchmarks/profiles (their files need not exist). Static; NULL: another profile. */
 const char *profile_describe(const char *name);
 
 const struct profile *profiles_find(const struct profiles *profiles, const char *name);

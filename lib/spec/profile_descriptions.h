@@ -1,5 +1,5 @@
 /* What each profile of benchmarks/profiles is, in a line: its `description`. A run's definition
- * names profiles and does not have their files, so who shows a run looks here. */
+ * names profiles and does not have their files, so code that shows a run looks here. */
 #pragma once
 
 #include "doc/embedded.h"

@@ -23,7 +23,7 @@ static struct profile *load_shipped(const char *name)
     return loaded;
 }
 
-/* The map under `key`, made where there is none; NULL: something else is there, which is
+/* The map under `key`, made where none exists; NULL: something else is there, which is
  * noted when it is read. */
 static struct node *map_at(struct node *map, const char *key)
 {

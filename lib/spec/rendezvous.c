@@ -94,7 +94,8 @@ static bool parse_addresses(const char **at, struct term *ret)
     return !(ret->is_list && ret->selector == SELECT_SELF);
 }
 
-/* The placeholder behind "${", up to its end; *at moves behind it. False: it is none. */
+/* The placeholder after "${", up to its end; *at moves after it. False if it
+ * is not a placeholder. */
 static bool parse_term(const char **at, struct term *ret)
 {
     const size_t len = strspn(*at, WORD_CHARS);
@@ -121,8 +122,8 @@ static bool parse_term(const char **at, struct term *ret)
     return true;
 }
 
-/* The next placeholder of a value; *at moves behind it. False: there is none, *at is at the end, or
- * at a "${" that is none. */
+/* The next placeholder of a value; *at moves after it. False if none exists, *at is at the end, or
+ * at a "${" that does not begin a placeholder. */
 static bool next_term(const char **at, struct term *ret)
 {
     const char *found = strstr(*at, "${");

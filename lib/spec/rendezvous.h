@@ -20,7 +20,7 @@ enum rendezvous_replicas { RENDEZVOUS_ALL, RENDEZVOUS_FIRST, RENDEZVOUS_REST };
 
 struct rendezvous_var {
     char *name, *value;                /* owned */
-    bool roles[ROLE_COUNT];            /* whose replicas get it */
+    bool roles[ROLE_COUNT];            /* the roles that get it */
     enum rendezvous_replicas replicas; /* of these roles */
     bool with[ROLE_COUNT];             /* only at points that have replicas of all of these */
 };

@@ -198,7 +198,7 @@ struct spec {
     struct baseline baseline;
     struct role_spec roles[ROLE_COUNT];
     int64_t warmup_steps, steps; /* steps: measured ones, warm-up comes in addition */
-    double target_accuracy;      /* whose time is a figure; 0: none */
+    double target_accuracy;      /* the time until it is a figure; 0: none */
     double accuracy_after_s;     /* the accuracy at this time is a figure; 0: it is not */
     int64_t repeats;             /* trials a point; with a stop rule at most */
     int64_t min_repeats;         /* the same without one */

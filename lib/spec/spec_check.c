@@ -23,7 +23,7 @@ static bool has_unknown_name(const struct reading *r, const struct node *map)
 }
 
 /* The swept names, as keys. Asks the tree, not what could be read: a parameter with an invalid
- * value is still swept. NULL: there are none. */
+ * value is still swept. NULL if none exist. */
 static const struct node *swept_names(const struct reading *r)
 {
     const struct node *sweep = tree_get(r->at.node, "sweep");

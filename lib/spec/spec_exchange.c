@@ -57,8 +57,8 @@ bool spec_read_kind(struct reading *r, const struct place *place, bool is_native
     return name != NULL;
 }
 
-/* Whether the system that exchanges so can send it is checked when that is known: the workload's
- * exchange is perhaps nobody's. */
+/* Whether the system that exchanges so can send it is checked when that is known: perhaps no system
+ * uses the workload's exchange. */
 static void read_wire(struct diags *d, const struct place *place, enum exchange_wire wire,
                       struct exchange *exchange)
 {

@@ -215,7 +215,7 @@ static char *make_line(const struct hint *hint, const struct node *node)
     return line;
 }
 
-/* "4h" as seconds; 0: it is no duration. */
+/* "4h" as seconds; 0: it is not a duration. */
 static int64_t parse_duration_s(const char *text)
 {
     static const struct {
@@ -275,7 +275,7 @@ static bool is_about_form(const char *message)
     return str_has_prefix(message, "must be ") || str_has_prefix(message, "unknown field ");
 }
 
-/* The node that the path names in full; NULL: there is none, so what is said
+/* The node that the path names in full; NULL if none exists, so what is said
  * is that it is missing. */
 static const struct node *find_node(const struct node *root, const struct diag *diag)
 {

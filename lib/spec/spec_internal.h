@@ -47,7 +47,7 @@ bool spec_exchanges(const struct reading *r, enum exchange_kind kind);
 /* What is absent stays as it is. False: it is there and wrong (noted). */
 bool spec_read_exchange(struct reading *r, const struct place *place, bool is_native,
                         struct exchange *exchange);
-/* The modes beside the numbers of steps and emulated trainers. */
+/* The modes together with the numbers of steps and emulated trainers. */
 void spec_check_modes(struct reading *r);
 /* spec_systems.c, after the workload: a system without an exchange has the workload's. */
 void spec_read_system_exchanges(struct reading *r);

@@ -1,5 +1,5 @@
 /* What a replica depends on in a PodTemplateSpec: container 0, its command, arguments, environment
- * and requests. The rest of a template is Kubernetes' to judge. See spec_internal.h. */
+ * and requests. Kubernetes checks the rest of a template. See spec_internal.h. */
 #include <string.h>
 
 #include "base/parse.h"

@@ -30,7 +30,7 @@ static void set_words(json_t *container, const struct launch *launch)
 {
     if (launch->command.words.len > 0) {
         set(container, "command", words_to_json(&launch->command));
-        (void)json_object_del(container, "args"); /* there may be none */
+        (void)json_object_del(container, "args"); /* it may be missing */
     }
     if (launch->has_args) {
         set(container, "args", words_to_json(&launch->args));

@@ -4,6 +4,6 @@
 
 #include <jansson.h>
 
-/* 16 hexadecimal digits: FNV-1a of the canonical text (sorted keys, no white space). It tells
- * templates apart and need not resist attacks. `template` NULL: "none". Owned. */
+/* 16 hexadecimal digits: FNV-1a of the canonical text (sorted keys, no white space). It
+ * distinguishes templates and need not resist attacks. `template` NULL: "none". Owned. */
 char *template_hash(const json_t *template);

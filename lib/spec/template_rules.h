@@ -1,6 +1,6 @@
 /* What a PodTemplateSpec may not have: fields that benchd sets itself, and whatever would give a
  * replica the identity, the storage or the keys of benchd. Called when a definition is read,
- * and for every pod, whose parameters may have set anything. Pure. */
+ * and for every pod, since its parameters may have set anything. Pure. */
 #pragma once
 
 #include <jansson.h>

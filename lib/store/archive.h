@@ -27,7 +27,7 @@ struct archive_member {
     struct buf data; /* owned */
 };
 struct archive {
-    char *program;                      /* who wrote it: "benchctl 0.1.0"; owned */
+    char *program;                      /* the program that wrote it: "benchctl 0.1.0"; owned */
     char *run;                          /* name of the run, as the manifest says; owned */
     VEC(struct archive_member) members; /* without the manifest, in their order */
     char digest[ARCHIVE_SHA256_SIZE]; /* SHA-256 of the manifest, in hex; "" before archive_write */
@@ -36,7 +36,7 @@ void archive_done(struct archive *a);
 
 /* Takes the data. The name is one that archive_name_is_good accepts, and new. */
 void archive_add_take(struct archive *a, const char *name, struct buf *data_take);
-/* NULL: there is none. Borrowed. */
+/* NULL if none exists. Borrowed. */
 const struct buf *archive_find(const struct archive *a, const char *name);
 /* Letters, digits, "._-" and "/" between words; no word begins with ".", so no
  * name leaves a folder. */

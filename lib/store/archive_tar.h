@@ -23,5 +23,5 @@ struct tar_file { /* borrowed from what is read */
     const char *data;
     size_t len;
 };
-/* 1: a file; 0: the end, and nothing is behind it; -EPROTO: not as tar_put writes it. */
+/* 1: a file; 0: the end, and nothing follows it; -EPROTO: not as tar_put writes it. */
 int tar_next(struct tar_reader *r, struct tar_file *ret, struct err *err);

@@ -1,4 +1,4 @@
-/* The right to drive a run: a lock file beside the store, FILE-<uid>.lock, with a lock on the open
+/* The right to drive a run: a lock file next to the store, FILE-<uid>.lock, with a lock on the open
  * file (fcntl OFD, which unlike flock can be queried without taking it). The kernel releases the
  * lock however the process ends. After a kill -9 the file stays, unlocked, and the next claim takes
  * it over. The file contains the owner's pid. */
@@ -38,7 +38,7 @@ static int busy(int fd, struct err *err)
                    pid[0] == '\0' ? "(unknown)" : pid);
 }
 
-/* Opens and locks `path`; -EAGAIN: try again, the file was replaced meanwhile. */
+/* Opens and locks `path`; -EAGAIN: try again, the file was replaced in between. */
 static int lock_file(const char *path, struct err *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);

@@ -20,7 +20,7 @@ static inline void log_put_varint(struct buf *out, uint64_t value)
     buf_putc(out, (char)(unsigned char)value);
 }
 
-/* False: there is none, or it has more than 64 bits. */
+/* False if none exists, or it has more than 64 bits. */
 bool log_get_varint(struct log_bytes *in, uint64_t *ret);
 bool log_get_byte(struct log_bytes *in, uint8_t *ret);
 /* `n` bytes, borrowed. */

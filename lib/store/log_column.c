@@ -6,7 +6,7 @@
 #include "base/mem.h"
 
 #define SAMPLE_ROWS 64 /* that a rule is chosen by */
-#define REACH 16       /* how far behind a number those may stand that it is foreseen from */
+#define REACH 16       /* how far the numbers that a number is foreseen from may be from it */
 #define NOT_SCALED                                                                                 \
     255 /* in place of the decimals of a column: its numbers do not fit a common scale */
 

@@ -1,11 +1,12 @@
 /* The numbers of a form's lines, column by column. A column keeps what its rule does not foresee:
  *
  *   foreseen = what the `order` lines before extend to (0: zero, 1: the last number, 2: the
- *            straight line of two) + the sum of `n_others` numbers of the same line, from number
- *            `first` on, which stand behind it
+ *              straight line of two)
+ *            + the sum of `n_others` numbers of the same line, from number `first` on, which
+ *              follow it
  *
  * So the end of a step costs nothing where it is the last end plus the step's time, and that time
- * little where it is the sum of the phases behind it. All arithmetic is modulo 2^64: any rule gives
+ * little where it is the sum of the phases after it. All arithmetic is modulo 2^64: any rule gives
  * back any numbers. Used by log_pack.c and log_unpack.c. Pure. */
 #pragma once
 

@@ -16,7 +16,7 @@
 /* 0.050 is {50, 3, 0}, 007 is {7, 0, 2}. */
 struct log_number {
     uint64_t digits;  /* all of them, without the point */
-    uint8_t decimals; /* behind the point */
+    uint8_t decimals; /* after the point */
     uint8_t zeros;    /* in front of what would be printed otherwise */
 };
 

@@ -94,7 +94,7 @@ static void add_line(struct packer *p, const char *line, size_t len)
     p->last = form;
 }
 
-/* The line at *at without its newline, and *at behind it. */
+/* The line at *at without its newline; moves *at after it. */
 static const char *next_line(const char **at, const char *end, size_t *ret_len)
 {
     const char *line = *at, *newline = memchr(line, '\n', (size_t)(end - line));

@@ -9,7 +9,7 @@
 
 #include "store/store.h"
 
-/* One item. `is_interrupted`: the run is not final, and nobody drives it. Owned. */
+/* One item. `is_interrupted`: the run is not final, and no process drives it. Owned. */
 json_t *run_item_to_json(const struct run_row *row, bool is_interrupted);
 /* The document, kind BenchmarkRunList; takes the array of items. Owned. */
 json_t *run_list_to_json(json_t *items_take);

@@ -55,7 +55,7 @@ static const char *const steps[SCHEMA_VERSION] = {
     ") STRICT;"
     "CREATE INDEX event_run ON event (run_uid);",
     /* 2: the verdict of a run that has ended; the object that it belongs to, or its tombstone. NULL
-     * in rows of version 1: not judged, and nobody knows whether there is an object. */
+     * in rows of version 1: not evaluated, and unknown whether it has an object. */
     "ALTER TABLE run ADD COLUMN mute_trials INTEGER;"
     "ALTER TABLE run ADD COLUMN thresholds TEXT;"
     "ALTER TABLE run ADD COLUMN ttl_s INTEGER;"
@@ -98,8 +98,9 @@ static const char *const steps[SCHEMA_VERSION] = {
     "  DELETE FROM figures WHERE run_uid = old.run_uid; END;"
     "CREATE TRIGGER run_redefined AFTER UPDATE OF definition, cpus ON run BEGIN"
     "  DELETE FROM figures WHERE run_uid = old.uid; END;",
-    /* 8: figures of several builds beside each other; what replaces a row of replicas deletes them,
-     * too (SQLite runs no trigger for the row that goes). Those of version 7 have no checksum. */
+    /* 8: figures of several builds next to each other; what replaces a row of replicas
+     * deletes them, too (SQLite runs no trigger for the row that goes). Those of
+     * version 7 have no checksum. */
     "DROP TABLE figures;"
     "CREATE TABLE figures ("
     "  run_uid TEXT NOT NULL REFERENCES run (uid) ON DELETE CASCADE,"

@@ -25,7 +25,7 @@ static int sql_error_io(struct sqlite_store *s, struct err *err)
         return fail(s, err, system, strerror(system),
                     "choose another file with --store sqlite:FILE");
     }
-    /* ENOENT is about a file beside the store; the store itself was found before. */
+    /* ENOENT is about a file next to the store; the store itself was found before. */
     if (system == 0 || system == ENOENT) {
         return fail(s, err, EIO, sqlite3_errmsg(s->db), "");
     }

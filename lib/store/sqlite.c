@@ -304,7 +304,7 @@ static int absolute_path(const char *path, bool create, char **ret, struct err *
         if (S_ISDIR(st.st_mode)) {
             return err_set(err, EISDIR, "store '%s': this is a folder, not a file", full);
         }
-        /* One name per file: claims are files beside it, not beside a link to it. */
+        /* One name per file: claims are files next to it, not next to a link to it. */
         if (realpath(full, resolved) == NULL) {
             return err_set_errno(err, errno, "store '%s'", full);
         }
@@ -318,14 +318,14 @@ static int absolute_path(const char *path, bool create, char **ret, struct err *
     return 0;
 }
 
-/* Can files be created beside the store? 0, or why not (-errno). */
+/* Can files be created next to the store? 0, or why not (-errno). */
 static int check_folder(const char *path)
 {
     _cleanup_(freep) char *folder = xstrndup(path, (size_t)(strrchr(path, '/') - path) + 1);
     return access(folder, W_OK) < 0 ? -errno : 0;
 }
 
-/* The URI of a file that nobody can write: SQLite could not create the WAL file beside it. */
+/* The URI of a file that cannot be written: SQLite could not create the WAL file next to it. */
 static char *immutable_uri(const char *path)
 {
     struct buf uri = BUF_INIT;

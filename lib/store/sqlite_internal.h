@@ -1,4 +1,4 @@
-/* The inside of the SQLite store, shared by its few files; nobody else includes it.
+/* The inside of the SQLite store, shared by its files; no other file includes it.
  *
  *   sqlite.c           open, close, runs
  *   sqlite_status.c    the columns of a run's status
@@ -159,8 +159,8 @@ struct blob {
     const size_t *breaks; /* rising: where a block begins, because other statistics do */
     size_t n_breaks;
 };
-/* Compresses it to a frame behind those of `packed`. With a checksum, so that a byte that changes
- * is an error and no other figure. */
+/* Compresses it to a frame after those of `packed`. With a checksum, so that a byte that changes is
+ * an error and no other figure. */
 int blob_append(struct packed *packed, const struct blob *blob, struct err *err);
 /* The same as the only frame. */
 int blob_pack(const void *data, size_t len, struct packed *ret, struct err *err);

@@ -64,8 +64,7 @@ static int pack_long(const struct replica_log *log, struct packed *out, struct e
     return r;
 }
 
-/* One row of the first of these logs, and those of its role behind it that
- * fit. Returns how many. */
+/* One row of the first of these logs, and those of its role after it that fit. Returns how many. */
 static int pack_row(const struct replica_log *const *logs, size_t n, struct packed_logs *ret,
                     struct err *err)
 {

@@ -72,7 +72,7 @@ static void old_attempt_done(struct old_attempt *old)
 }
 
 /* One that is damaged becomes a row that cannot be unpacked: the results of its run cannot be read,
- * as before, and nobody takes the attempt for one without replicas. */
+ * as before, and the attempt is not mistaken for one without replicas. */
 static int write_old(struct sqlite_store *s, struct old_attempt *old, struct err *err)
 {
     static const struct packed nothing = {"", 0};

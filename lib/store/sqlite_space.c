@@ -1,4 +1,4 @@
-/* A disk that is full. SQLite needs space to delete rows, so a file beside the store,
+/* A disk that is full. SQLite needs space to delete rows, so a file next to the store,
  * FILE.reserve, holds some for that: it goes when a deletion needs it, and comes back when
  * there is enough again. */
 #include "store/sqlite_internal.h"
@@ -62,7 +62,7 @@ bool space_release_reserve(struct sqlite_store *s)
     return true;
 }
 
-/* Waits for nobody: what a reader still reads stays in the WAL until a later deletion. */
+/* Waits for no other process: what a reader still reads stays in the WAL until a later deletion. */
 static int give_wal_back(struct sqlite_store *s)
 {
     const bool is_wait_shared = s->is_wait_shared;
@@ -105,7 +105,7 @@ int space_keep_reserve(struct store *base, int64_t bytes, struct err *err)
     code = code == 0 && ftruncate(fd, (off_t)bytes) < 0 ? errno : code;
     (void)close(fd);
     if (code != 0) {
-        (void)unlink(path); /* a part of it is no help */
+        (void)unlink(path); /* a part of it does not help */
         return err_set_errno(err, code, "reserve file '%s'", path);
     }
     return 0;

@@ -1,6 +1,6 @@
-/* Where runs and their results are kept, behind one vtable, which sqlite.c implements. Calls block:
- * a program with an event loop makes them from a worker thread or accepts the pause. A call that
- * returned 0 has committed; a call that failed has changed nothing. */
+/* The interface to the place where runs and their results are kept; sqlite.c implements it. Calls
+ * block: a program with an event loop makes them from a worker thread or accepts the pause. A call
+ * that returned 0 has committed; a call that failed has changed nothing. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,8 +29,8 @@ struct run_row {
 };
 void run_row_done(struct run_row *row);
 
-/* What the results of a run say, stored once when it has ended, so that nobody reads them again to
- * know it. */
+/* What the results of a run say, stored once when it has ended, so that they need not
+ * be read again for it. */
 struct run_verdict {
     bool is_judged; /* else the rest is zero */
     bool has_mute_trials;
@@ -79,7 +79,7 @@ struct store_stats {
     uint64_t busy;               /* statements that gave up: another process held the write lock */
 };
 
-/* A run that has ended for good, for who decides how long it is kept. */
+/* A run that has ended for good, for code that decides how long it is kept. */
 struct finished_run {
     char *uid, *name; /* owned */
     int64_t ended_unix_ms;
@@ -134,7 +134,7 @@ struct store_ops {
     int (*sync_objects)(struct store *s, const char *ns, const char *const *uids, size_t n,
                         int64_t now_unix_ms, size_t *ret_n_deleted, struct err *err);
     /* The oldest tombstone of before that time, as an owned uid, and its date;
-     * -ENOENT: there is none. */
+     * -ENOENT if none exists. */
     int (*find_deleted)(struct store *s, int64_t before_unix_ms, char **ret_uid,
                         int64_t *ret_deleted_unix_ms, struct err *err);
 
@@ -159,7 +159,7 @@ struct store_ops {
     /* The same of those that match: it reads no others. */
     int (*list_wanted)(struct store *s, const char *uid, const struct attempt_wanted *wanted,
                        struct attempt_row **ret, size_t *ret_n, struct err *err);
-    /* The same of all, without their replicas, for who needs the outcomes alone: it does
+    /* The same of all, without their replicas, for callers that need the outcomes alone: it does
      * not read the replicas. */
     int (*list_outcomes)(struct store *s, const char *uid, struct attempt_row **ret, size_t *ret_n,
                          struct err *err);
@@ -200,12 +200,12 @@ struct store_ops {
      * call waits for 10 s. */
     void (*wait_at_most)(struct store *s, int64_t ms);
 
-    /* Calls between these two see one state of the store, whatever others write meanwhile. A reader
-     * only; may be NULL. */
+    /* Calls between these two see one state of the store, whatever others write in between. A
+     * reader only; may be NULL. */
     int (*begin_read)(struct store *s, struct err *err);
     void (*end_read)(struct store *s);
 
-    /* Keeps so many bytes beside the store, for delete_run, set_object and sync_objects on a full
+    /* Keeps so many bytes next to the store, for delete_run, set_object and sync_objects on a full
      * disk. -ENOSPC: there is no space for that now; try_space makes it later. */
     int (*keep_reserve)(struct store *s, int64_t bytes, struct err *err);
     void (*get_space)(struct store *s, struct store_space *ret);

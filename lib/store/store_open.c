@@ -7,7 +7,7 @@
 
 #define SQLITE_SCHEME "sqlite:"
 
-/* The path in `url`, borrowed; NULL: it is no store. */
+/* The path in `url`, borrowed; NULL: it is not a store. */
 static const char *sqlite_path(const char *url, struct err *err)
 {
     const size_t len = strlen(SQLITE_SCHEME);

@@ -26,7 +26,7 @@ struct link { /* to one parameter server */
     bool released; /* RELEASE has arrived */
     /* Slices of the current round, which go from the last one to the first: gradients that the
      * server was offered; those that it gave credit for, which are queued or sent; parameters that
-     * have arrived; those of them that the server was told of. */
+     * have arrived; those of them that were reported to the server. */
     uint32_t n_offered, n_sent, n_received, n_told;
     struct lend_pair pair;
     bool is_decided; /* whether it lends; n_decided counts it */
@@ -103,7 +103,7 @@ bool link_were_away(struct client *c, int r, struct err *err);
 uint32_t link_slice(const struct client *c, const struct link *l, uint32_t i);
 /* Offers the gradients that are final and have not been offered. */
 void link_offer(struct client *c, struct link *l);
-/* Tells the server how many parameters have arrived. */
+/* Reports to the server how many parameters have arrived. */
 void link_tell_taken(struct client *c, struct link *l);
 int link_check_life(struct client *c, struct link *l, struct err *err);
 
@@ -116,7 +116,7 @@ void client_share_begin(struct client *c, struct link *l);
 int client_share_on_frame(struct client *c, struct link *l, const struct frame *f,
                           const uint8_t *payload, struct err *err);
 /* Asks the server, if it is to be asked. -ENOTSUP: the trainer insists on shared
- * memory, and there is none. */
+ * memory and cannot have it. */
 int client_share_turn(struct client *c, struct link *l, struct err *err);
 bool client_share_lends(const struct link *l);
 /* Puts a slice of the gradients of the step where the server reads it, if it is not there. */

@@ -217,7 +217,7 @@ static int on_abort(struct client *c, const struct link *l, const struct frame *
         return r;
     }
     if (is_first && l->state == LINK_HANDSHAKE && fault_is_refusal(payload, &c->params.self)) {
-        fault->exit_code = EXIT_WORKER_PROTOCOL; /* this process is wrong: it has lost nobody */
+        fault->exit_code = EXIT_WORKER_PROTOCOL; /* the fault is in this process: no peer is lost */
     }
     return err_set(err, ECANCELED, "%s", fault->message);
 }

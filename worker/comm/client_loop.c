@@ -170,7 +170,7 @@ static int work(struct client *c)
         return 0;
     }
     if (!all_joined(c)) {
-        /* A server without a handshake cannot be told who gave up: allow the
+        /* A server without a handshake cannot learn which peer gave up: allow the
          * handshakes some time. */
         bool is_late = c->doing == JOB_ABANDON &&
                        c->now_ns - c->job_ns >= heartbeat_limit_ns(c->params.silence_ns) / 2;

@@ -39,7 +39,7 @@ struct collective_ops {
     /* The way that a message of n floats goes, for people. */
     const char *(*way)(const struct collective *c, size_t n);
     int (*goodbye)(struct collective *c, struct err *err);
-    /* Ends it for a local reason, and tells the peers, which then name this rank. */
+    /* Ends it for a local reason, and reports it to the peers, which then name this rank. */
     void (*abandon)(struct collective *c, int exit_code, const char *why);
     void (*fault)(const struct collective *c, struct exchange_fault *ret);
     /* Over TCP, through shared memory, or by NCCL. NULL: over TCP. */

@@ -88,7 +88,7 @@ static int wait_stream(struct nccl_ranks *x, const char *what, struct err *err)
     return e < 0 ? e : cuda_check(api, result, what, err);
 }
 
-/* A failure of NCCL or of the GPU is this rank's: the others are told, and name it. */
+/* A failure of NCCL or of the GPU is this rank's: the others get a report and name it. */
 static int checked(struct nccl_ranks *x, int e, struct err *err)
 {
     if (e < 0) {
@@ -258,7 +258,7 @@ static const struct collective_ops nccl_ops = {
 /* ncclCommInitRank waits for all ranks. It has a thread of its own, so that this one can beat; it
  * owns this if the other one has given up. */
 struct connecting {
-    struct nccl_device gpu; /* borrowed: as it is in nccl_ranks, whose memory may be gone */
+    struct nccl_device gpu; /* borrowed: a copy of that of nccl_ranks, which may have been freed */
     int n_ranks, rank;
     struct nccl_id id;
     nccl_comm comm;

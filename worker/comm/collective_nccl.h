@@ -1,11 +1,11 @@
-/* All-reduce by NCCL, behind the calls of collective.h: each rank has a GPU of its own, and the two
- * arrays of `memory` are on it. A call with these waits for its sum, as nccl-tests' does with -z 1;
- * numbers of this process's own memory go over TCP.
+/* All-reduce by NCCL, with the interface of collective.h: each rank has a GPU of its own, and the
+ * two arrays of `memory` are on it. A call with these waits for its sum, as nccl-tests' does with
+ * -z 1; numbers of this process's own memory go over TCP.
  *
- * A mesh over TCP (mesh.h) stays beside it, for the rendezvous, the secret, life signs, faults and
- * the end. Its first call carries NCCL's unique id from rank 0 to the others. While a call is under
- * way its thread asks the stream whether it is through, and beats; so a peer that dies or stops is
- * named as over TCP, although NCCL waits for it for ever.
+ * A mesh over TCP (mesh.h) remains in addition, for the rendezvous, the secret, life signs, faults
+ * and the end. Its first call carries NCCL's unique id from rank 0 to the others. While a call is
+ * under way its thread asks the stream whether it is through, and beats; so a peer that dies or
+ * stops is named as over TCP, although NCCL waits for it for ever.
  *
  * NCCL chooses the algorithm, and adds in an order of its own: the bits differ from those of the
  * other transports. */

@@ -44,9 +44,9 @@ extern const char *const collective_way_names[3];
 /* Messages of at most so many bytes go by doubling, where there are more than two ranks. This limit
  * and the next but one are from the table of docs/bench.md, "Ring, halving or doubling". */
 #define COLLECTIVE_DOUBLING_BYTES ((size_t)64 << 10)
-/* Longer ones cannot: what arrives is kept beside what is sent, until all of it is there. It
- * is also the limit of two ranks, which send as much by doubling as by halving, in one
- * message in place of two. */
+/* Longer ones cannot: what arrives is kept in addition to what is sent, until all of it is there.
+ * It is also the limit of two ranks, which send as much by doubling as by halving, in one message
+ * in place of two. */
 #define COLLECTIVE_DOUBLING_MOST_BYTES ((size_t)256 << 10)
 /* COLLECTIVE_AUTO: larger messages go by the ring. */
 #define COLLECTIVE_HALVING_BYTES ((size_t)1 << 20)

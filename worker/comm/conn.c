@@ -249,7 +249,7 @@ int conn_pump_tx(struct conn *c, size_t budget, struct err *err)
     return 0;
 }
 
-/* So many bytes without a whole frame can only be a payload, whose header was authentic. */
+/* So many bytes without a whole frame can only be a payload with an authentic header. */
 static void note_life(struct conn *c, int event, int64_t now_ns)
 {
     if (event == FRAME_COMPLETE || c->unheard_bytes >= CONN_LIFE_BYTES) {

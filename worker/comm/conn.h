@@ -14,9 +14,9 @@
 #include "worker/comm/handshake.h"
 #include "worker/comm/heartbeat.h"
 
-/* What counts as a sign of life: a whole frame that is authentic, or this much of the payload
- * behind a header that is. Any byte would let a peer hold up everyone; only whole slices would give
- * up a peer behind a slow or crowded link. */
+/* What counts as a sign of life: a whole frame that is authentic, or this much of the payload after
+ * a header that is. Any byte would let a peer hold up everyone; only whole slices would give up a
+ * peer with a slow or crowded link. */
 #define CONN_LIFE_BYTES ((size_t)64 << 10)
 
 struct conn;
@@ -29,8 +29,8 @@ struct conn_handler {
     int (*frame)(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
                  struct err *err);
     /* More of the payload of this GRADIENT or PARAMS is where `place` said: n bytes by
-     * now, not all, and not verified: a wrong CRC makes conn_pump_rx fail later. NULL:
-     * nobody wants to know. */
+     * now, not all, and not verified: a wrong CRC makes conn_pump_rx fail
+     * later. NULL: not reported. */
     void (*part)(void *ctx, struct conn *c, size_t n);
 };
 
@@ -122,8 +122,8 @@ void conn_wake_at(struct conn *c, size_t n);
 void conn_wake_at_frame(struct conn *c);
 
 /* From now on the kernel holds little more than n bytes that it has not sent. Without a limit it
- * holds megabytes behind a slow link, and no frame can overtake them. Each n bytes cost a wake-up,
- * so set no limit where nothing needs to overtake. */
+ * holds megabytes when the link is slow, and no frame can overtake them. Each n bytes cost a
+ * wake-up, so set no limit where nothing needs to overtake. */
 void conn_limit_unsent(struct conn *c, size_t n);
 
 /* Sends what is queued (the caller has queued ABORT or GOODBYE), ends the stream, waits until the

@@ -26,7 +26,7 @@
 #define POLYNOMIAL 0x82f63b78u /* reflected 0x1edc6f41 */
 #define BLOCK 8192             /* bytes of each of the three ranges */
 #define FOLD 256               /* bytes that are folded at a time */
-#define STEP 64                /* bytes of each of the three ranges beside them */
+#define STEP 64                /* bytes of each of the three ranges processed at the same time */
 #define FOLDED (BLOCK / STEP * FOLD)
 
 static uint32_t byte_table[256];           /* one byte */
@@ -181,7 +181,7 @@ __attribute__((target("avx512f,vpclmulqdq"))) static uint32_t by_folding(uint32_
     return by_instruction(by_instruction(0, left, FOLD), p, n);
 }
 
-/* ---- vectors of 256 bits, beside the instruction ---- */
+/* ---- vectors of 256 bits, together with the instruction ---- */
 
 #define HALF_VECTORS (FOLD / 32)
 
@@ -230,7 +230,7 @@ __attribute__((target("avx2,vpclmulqdq,sse4.2"))) static uint32_t end_folding(
     return by_instruction(by_instruction(0, left, FOLD), rest, n);
 }
 
-/* 3 * BLOCK bytes by the instruction, and FOLDED bytes behind them. */
+/* 3 * BLOCK bytes by the instruction, and FOLDED bytes after them. */
 __attribute__((target("avx2,vpclmulqdq,sse4.2"))) static uint32_t by_both(uint32_t state,
                                                                           const uint8_t *p,
                                                                           __m256i by)

@@ -2,11 +2,11 @@
  * ring_shm.h): a pair of local datagram sockets. Its owner sleeps on one end, and hands the other
  * one to those who ring (shm_pass.h).
  *
- * Who rings trusts neither the descriptor that it was handed nor what the owner does with it later.
- * The owner shares the open file, so it could fill it, make it block, or close the other end: a
- * ring never waits and raises no signal. An eventfd cannot promise that: only its own flag keeps a
- * write from waiting, and the owner can clear that. A ring that is lost costs the owner time and
- * nobody else: it sleeps for a limited time only. */
+ * The process that rings trusts neither the descriptor that it was handed nor what the owner does
+ * with it later. The owner shares the open file, so it could fill it, make it block, or close the
+ * other end: a ring never waits and raises no signal. An eventfd cannot promise that: only its own
+ * flag keeps a write from waiting, and the owner can clear that. A ring that is lost costs only the
+ * owner time: it sleeps for a limited time only. */
 #pragma once
 
 #include "base/err.h"

@@ -1,6 +1,6 @@
-/* The exchange of gradients and parameters, behind one interface. A trainer uses only this header
- * and the constructor of the exchange that it wants: exchange_none_new below, exchange_ps_new of
- * exchange_ps.h.
+/* The exchange of gradients and parameters, as one interface. A trainer uses only this
+ * header and the constructor of the exchange that it wants: exchange_none_new below,
+ * exchange_ps_new of exchange_ps.h.
  *
  * With synchronous parameter servers a trainer pushes its gradients; the gradients of all trainers
  * are added (in trainer order, whatever the order of arrival), averaged and applied; and it pulls
@@ -52,10 +52,10 @@ struct exchange_ops {
     int (*need)(struct exchange *x, size_t offset, size_t n, struct err *err);
     /* Waits until all are. The times are those that the caller has waited, in need too. */
     int (*end)(struct exchange *x, struct exchange_times *ret, struct err *err);
-    /* Tells every peer that this replica is done, and closes the connections. */
+    /* Reports to every peer that this replica is done, and closes the connections. */
     int (*goodbye)(struct exchange *x, struct err *err);
-    /* Ends the exchange for a local reason (bad data, no memory) and tells the peers, which then
-     * name this replica as the cause. */
+    /* Ends the exchange for a local reason (bad data, no memory) and reports it to the peers, which
+     * then name this replica as the cause. */
     void (*abandon)(struct exchange *x, int exit_code, const char *why);
     void (*fault)(const struct exchange *x, struct exchange_fault *ret);
     /* How numbers reach the peers, known after the first step or barrier; *ret_why (borrowed) says
@@ -70,8 +70,7 @@ struct exchange { /* implementations embed this as their first member */
     const struct exchange_ops *ops;
 };
 
-/* A step without anything to compute meanwhile: all gradients are ready. Defined in
- * exchange_none.c. */
+/* A step without any computation: all gradients are ready. Defined in exchange_none.c. */
 int exchange_round(struct exchange *x, const float *grads, float *params,
                    struct exchange_times *ret, struct err *err);
 

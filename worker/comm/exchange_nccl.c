@@ -44,7 +44,7 @@ size_t exchange_nccl_part(size_t n_params, uint32_t n_ranks, uint32_t rank)
     return begin >= n_params ? 0 : n_params - begin < chunk ? n_params - begin : chunk;
 }
 
-/* A failure here is this rank's: the others are told, and name it. */
+/* A failure here is this rank's: the others get a report and name it. */
 static int fail(struct nccl *x, int r, const struct err *err)
 {
     if (x->result == 0) {
@@ -107,7 +107,7 @@ static int allocate(struct nccl *x, struct err *err)
 {
     const size_t own = x->chunk * sizeof(float);
     int r = nccl_device_begin(&x->gpu, err);
-    /* What lies behind the last parameter is added too: zeros. */
+    /* What follows the last parameter is added too: zeros. */
     r = r < 0 ? r : nccl_device_new_array(&x->gpu, own * x->n_ranks, &x->all, err);
     return r < 0 ? r : nccl_device_new_array(&x->gpu, own, &x->own, err);
 }
@@ -225,7 +225,7 @@ static int gather(struct nccl *x, size_t n_own, struct err *err)
                            api->cu_copy_to_host(x->new_params, x->all, x->n * sizeof(float),
                                                 x->gpu.stream),
                            "cuMemcpyDtoHAsync", err);
-    /* The gradients of the next step lie there, and behind the last parameter must be zeros. */
+    /* The gradients of the next step lie there, and zeros must follow the last parameter. */
     const size_t padding = (x->chunk * x->n_ranks - x->n) * sizeof(float);
     r = r < 0 ? r : synchronize(x, err);
     return r < 0 || padding == 0

@@ -57,7 +57,7 @@ static int none_end(struct exchange *x, struct exchange_times *ret, struct err *
 
 static void none_abandon(struct exchange *x, int exit_code, const char *why)
 {
-    (void)x; /* there is no peer to tell */
+    (void)x; /* there is no peer to report to */
     (void)exit_code;
     (void)why;
 }

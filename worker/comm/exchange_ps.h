@@ -4,7 +4,7 @@
  * trainer still plans its memory, sends heartbeats while the trainer computes, and transfers the
  * slices of a round. It reports a fault to the other servers first, then through `on_fault` (called
  * in that thread, because the trainer may be in the middle of a long step and must exit within 10
- * s), then as the error of the call that waits. One such fault is a main thread that stands still
+ * s), then as the error of the call that waits. One such fault is a main thread that is stuck
  * outside of these calls. */
 #pragma once
 
@@ -32,10 +32,10 @@ struct exchange_ps_params {
     int64_t silence_ns;    /* of a peer that is lost; 0: HEARTBEAT_SILENCE_NS */
     bool watches_main;     /* the caller is the main thread and computes; see watchdog.h */
     /* (n_checksums, slices.n) CRC-32Cs that the parameters of the first steps must have, kept by
-     * the caller; others are a fault of their server. NULL: nobody knows. */
+     * the caller; others are a fault of their server. NULL: not known. */
     const uint32_t *checksums;
     uint64_t n_checksums;
-    /* nobody reads what arrives, and others receive the same into the same memory: it
+    /* what arrives is not read, and others receive the same into the same memory: it
      * stays as it was sent */
     bool discards_params;
     void (*on_fault)(void *ctx, const struct exchange_fault *fault, const char *message);

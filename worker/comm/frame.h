@@ -77,9 +77,9 @@ struct frame {
     uint32_t slice;  /* OFFER, CREDIT, TAKEN: a number of this server's slices, from the first on */
     enum frame_dtype dtype;
     union {
-        uint32_t
-            params_version; /* with backup trainers: of PARAMS, or of those behind a GRADIENT */
-        uint32_t message;   /* in a collective: floats of the whole message, modulo 2^32 */
+        /* with backup trainers: of PARAMS, or of those that a GRADIENT was computed with */
+        uint32_t params_version;
+        uint32_t message; /* in a collective: floats of the whole message, modulo 2^32 */
     };
     uint64_t sequence; /* frames sent before this one on this connection and direction */
     uint32_t payload_len;

@@ -12,7 +12,7 @@
  * The other period is for delays. */
 #define HEARTBEAT_DOUBT_NS (2 * HEARTBEAT_PERIOD_NS)
 /* A peer that declared this process lost just before its next heartbeat takes up to a second to
- * tell the others, and closes the connection after that. */
+ * report that to the others, and closes the connection after that. */
 #define HEARTBEAT_AFTERMATH_NS (2 * HEARTBEAT_PERIOD_NS)
 
 /* Of one process. Detects that the process did not run (SIGSTOP, a frozen cgroup) for so long that

@@ -127,7 +127,7 @@ void lend_answer(struct lend *l, uint32_t n_trainers, int64_t now_ns)
 void lend_stop_giving(struct lend *l)
 {
     if (l->listener.fd >= 0) {
-        (void)close(l->listener.fd); /* who asks now is a stranger */
+        (void)close(l->listener.fd); /* a process that asks now is a stranger */
         l->listener.fd = -1;
     }
     if (l->unrung_fd >= 0) {
@@ -188,7 +188,7 @@ int lend_ask(struct lend_pair *p, const struct lend *l, const struct frame_id *p
     const int r = shm_ask_turn(&p->ask, &l->key, l->self, name_of(l->n_servers, peer), layout,
                                &p->theirs, &doorbell_fd, err);
     if (r > 0) {
-        (void)close(doorbell_fd); /* nobody rings it */
+        (void)close(doorbell_fd); /* it is never rung */
     }
     return r == 0 && now_ns >= p->asks_until_ns
                ? err_set(err, ETIMEDOUT, "no answer on its local socket")

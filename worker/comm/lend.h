@@ -12,12 +12,12 @@
  *    trainer  SILENT -- says LISTEN --> WAITS -- hears ASK --> ASKS -- says VERDICT --> YES or NO
  *    server   SILENT -- hears LISTEN --> ASKS -- says ASK --> WAITS -- hears VERDICT --> YES or NO
  *
- * ASKS: it asks for the other's memory (shm_pass.h). Who cannot go on says so, with the
- * reason, and both are at NO: that pair sends payloads. A trainer that offers gradients and
- * has said nothing stays SILENT, which is NO too. A server gives no credit before it knows.
- * From YES on, GRADIENT and PARAMS of the pair have no payload: what they name lies in the
- * memory of their sender. The rules of frames, credits and TAKEN are the same, and they alone
- * say when memory may be overwritten:
+ * ASKS: it asks for the other's memory (shm_pass.h). A side that cannot continue says so, with
+ * the reason, and both are at NO: that pair sends payloads. A trainer that offers gradients and
+ * has said nothing stays SILENT, which is NO too. A server gives no credit before it knows. From
+ * YES on, GRADIENT and PARAMS of the pair have no payload: what they name lies in the memory of
+ * their sender. The rules of frames, credits and TAKEN are the same, and they alone say when
+ * memory may be overwritten:
  *
  *     gradients     not before the trainer has received the new parameters of their slice
  *     parameters    not before every trainer has said TAKEN of the step; a copy, not before its

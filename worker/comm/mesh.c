@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 
-/* Who is answered in one beat: a stranger may ask again and again, and so does a queue that no
- * descriptor is left for. */
+/* How many requests are answered in one beat: a stranger may ask again and again, and so does a
+ * queue that no descriptor is left for. */
 #define ASKERS_A_BEAT 8
 #define ALL_BYTES ((size_t)16 << 20) /* of control frames, from one peer */
 #define FAREWELL_NS INT64_C(1000000000)
@@ -45,7 +45,8 @@ static int on_abort(struct mesh *m, const struct mesh_peer *p, const struct fram
         return e;
     }
     if (is_first && p->state == MESH_HANDSHAKE && fault_is_refusal(payload, &m->params.self)) {
-        m->fault.exit_code = EXIT_WORKER_PROTOCOL; /* this process is wrong: it has lost nobody */
+        /* the fault is in this process: no peer is lost */
+        m->fault.exit_code = EXIT_WORKER_PROTOCOL;
     } else if (is_first) {
         memcpy(m->relayed, payload, f->payload_len);
         m->relayed_len = f->payload_len;
@@ -133,15 +134,15 @@ static ssize_t peek(const struct conn *c, uint8_t ret[static HEAD_BYTES])
     return recv(c->fd, ret, HEAD_BYTES, MSG_PEEK | MSG_DONTWAIT);
 }
 
-/* Nothing comes behind what the socket holds. */
+/* Nothing follows what the socket holds. */
 static bool has_ended(const struct conn *c)
 {
     struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
     return poll(&p, 1, 0) > 0;
 }
 
-/* It looks at a header before its MAC is checked: who forges it gains that its frame is read later,
- * or now and refused. */
+/* It looks at a header before its MAC is checked: a forged header only causes its frame to be read
+ * later, or now and refused. */
 static enum next look(const struct mesh *m, const struct conn *c)
 {
     uint8_t head[HEAD_BYTES];
@@ -164,8 +165,8 @@ static enum next look(const struct mesh *m, const struct conn *c)
     return !has_numbers ? NEXT_CONTROL : is_of_another_call(m, head) ? NEXT_WRONG : NEXT_NUMBERS;
 }
 
-/* Numbers of a later call wait in the socket. Through shared memory there are none: they
- * are read, and refused. */
+/* Numbers of a later call wait in the socket. Through shared memory no such frame may arrive: it is
+ * read and refused. */
 static bool is_to_be_read(const struct mesh *m, enum next next)
 {
     return next == NEXT_CONTROL || next == NEXT_WRONG ||
@@ -336,7 +337,7 @@ size_t mesh_fault_payload(const struct mesh *m, uint8_t ret[static FRAME_SMALL_P
     if (m->relayed_len == 0) {
         return fault_to_abort(&m->fault, &m->params.self, ret);
     }
-    memcpy(ret, m->relayed, m->relayed_len); /* in the words of who met it */
+    memcpy(ret, m->relayed, m->relayed_len); /* in the words of the rank that met it */
     return m->relayed_len;
 }
 

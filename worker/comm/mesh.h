@@ -4,8 +4,8 @@
  * (control frames, life, faults).
  *
  * A rank dials those before it, and listens for those after it. Every frame has a MAC, every
- * payload a CRC; the handshake is that of the ring (docs/contracts/frame.md). With a connection to
- * everybody, whoever meets a fault tells all others itself.
+ * payload a CRC; the handshake is that of the ring (docs/contracts/frame.md). Each rank has a
+ * connection to every other, so the rank that meets a fault reports it to all others itself.
  *
  * While a transfer waits for a peer, the thread polls that peer alone. The others are looked at
  * once in MESH_TICK_MS: their control frames are read, and numbers of a later call are left in the
@@ -35,12 +35,12 @@ enum mesh_state { MESH_DIAL, MESH_HANDSHAKE, MESH_JOINED, MESH_GONE };
 
 struct mesh_peer {
     enum mesh_state state;
-    struct frame_id id; /* who it must be; of a guest: not used */
+    struct frame_id id; /* the rank that it must be; of a guest: not used */
     struct conn conn;
     struct handshake handshake;
     struct dial dial;    /* of a rank before this one only */
     int64_t joins_by_ns; /* of a guest: the time limit of the handshake */
-    bool is_refused;     /* it is told why and closes; it is never joined */
+    bool is_refused;     /* it learns the reason and closes; it never joins */
 };
 
 /* What comes from one peer in a step: chunks of `n` floats from `at` on. */
@@ -76,9 +76,9 @@ struct mesh {
     struct heartbeat_self self;
     int64_t now_ns, beat_ns, rendezvous_by_ns;
     struct fault fault;
-    uint8_t
-        relayed[FRAME_SMALL_PAYLOAD]; /* the ABORT that told the fault, to be passed on as it is */
-    size_t relayed_len;               /* 0: the fault was met here */
+    /* the ABORT that reported the fault, to be passed on as it is */
+    uint8_t relayed[FRAME_SMALL_PAYLOAD];
+    size_t relayed_len; /* 0: the fault was met here */
     bool ended;
 };
 
@@ -104,14 +104,15 @@ int mesh_check_gone(struct mesh *m, const struct mesh_peer *p, struct err *err);
 /* A frame of a peer that has joined. 1: the last number that is wanted of it has come. */
 int mesh_on_frame(struct mesh *m, struct mesh_peer *p, const struct frame *f,
                   const uint8_t *payload, struct err *err);
-/* Once in MESH_TICK_MS at least: heartbeats, control frames of all peers, and who is silent.
- * Answers who asks for shared memory. */
+/* Once in MESH_TICK_MS at least: heartbeats, control frames of all peers, and a check for silent
+ * ones. Answers who asks for shared memory. */
 int mesh_beat(struct mesh *m, struct err *err);
 /* True if this process was stopped itself: call it before a peer is blamed for e. */
 bool mesh_were_away(struct mesh *m, int e, struct err *err);
 /* Names p as the cause of e, unless a fault is known. Returns e. */
 int mesh_blame(struct mesh *m, const struct mesh_peer *p, int e, struct err *err);
-/* Tells all peers the fault, with e as the reason if there is none yet, and closes everything. */
+/* Reports the fault to all peers, with e as the reason if none exists yet,
+ * and closes everything. */
 void mesh_fail(struct mesh *m, int e, struct err *err);
 /* The ABORT of the fault. Returns its length. */
 size_t mesh_fault_payload(const struct mesh *m, uint8_t ret[static FRAME_SMALL_PAYLOAD]);

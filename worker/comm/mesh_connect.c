@@ -336,14 +336,15 @@ static int guest_turn(struct mesh *m, struct mesh_peer *guest, struct err *err)
         e = conn_pump_tx(&guest->conn, TURN_BYTES, err);
     }
     if (guest->is_refused && (e < 0 || m->now_ns >= guest->joins_by_ns)) {
-        drop_guest(m, guest); /* it was told */
+        drop_guest(m, guest); /* it knows the reason */
         return 0;
     }
     if (e == -EPROTO && guest->conn.secured) {
         return mesh_blame(m, guest, e, err);
     }
     if (e < 0) {
-        /* The listener proves the secret first, and who dials leaves if that proof is wrong. */
+        /* The listener proves the secret first, and the dialling side leaves if
+         * that proof is wrong. */
         const bool left = e == -ECONNRESET && guest->handshake.trainer.id.run != 0;
         note_rejected(m, guest,
                       left ? "it left during the handshake: it failed or has a different secret"

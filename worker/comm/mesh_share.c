@@ -64,7 +64,7 @@ void mesh_share_init(struct mesh *m)
 static void stop_giving(struct mesh_share *s)
 {
     if (s->listener.fd >= 0) {
-        (void)close(s->listener.fd); /* who asks now is a stranger */
+        (void)close(s->listener.fd); /* a process that asks now is a stranger */
         s->listener.fd = -1;
     }
 }

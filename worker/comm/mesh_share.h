@@ -27,7 +27,8 @@ struct mesh;
 /* Numbers of one round that lie elsewhere than in the two arrays. */
 #define MESH_SLOT_FLOATS (((size_t)512 << 10) / sizeof(float))
 
-/* Of shm_control.done: what a rank says of itself, beside `ready`, the rounds that it has begun. */
+/* Of shm_control.done: what a rank says of itself, in addition to `ready`, the
+ * rounds that it has begun. */
 enum mesh_word {
     MESH_SUMMED,   /* blocks whose sums are there, of all rounds in place */
     MESH_FINISHED, /* rounds after which this rank reads nothing of another one's arrays */

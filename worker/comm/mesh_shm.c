@@ -43,9 +43,9 @@ static uint32_t call_at(uint64_t round)
 
 /* ---- telling and waiting ---- */
 
-/* Nobody sleeps through a change (shm_segment.h). */
+/* No rank sleeps through a change (shm_segment.h). */
 
-/* Tells the others: `counter` of this rank's control block is `value` now. */
+/* Sets `counter` of this rank's control block to `value` and wakes the others. */
 static void tell(struct mesh *m, _Atomic uint64_t *counter, uint64_t value)
 {
     atomic_store(counter, value);

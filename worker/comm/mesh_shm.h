@@ -23,7 +23,7 @@
  *
  * A rank looks at the counters of others only to compare them. It waits by looking for a while,
  * then it says that it sleeps, looks once more, and sleeps until its doorbell is rung, MESH_TICK_MS
- * at most: then it looks at the connections, which tell who is gone or silent. */
+ * at most: then it looks at the connections, which show the peers that are gone or silent. */
 #pragma once
 
 #include <stddef.h>

@@ -9,7 +9,8 @@
 
 #define TURN_BYTES ((size_t)512 << 10)
 /* A call of a short message polls its sockets for so long before it sleeps: waking takes longer
- * than a small message. In a long one the other side works meanwhile, and the CPU time is lost. */
+ * than a small message. In a long one the other side works at the same time, and
+ * the CPU time is lost. */
 #define SPIN_NS INT64_C(50000)
 #define SPIN_BYTES ((size_t)1 << 20)
 #define QUEUED_MAX 2 /* chunks with the connection */
@@ -148,7 +149,8 @@ static struct mesh_incoming plan_incoming(struct mesh *m, const struct collectiv
         .n = step->receive.n,
     };
     const bool is_in_place = in.add == in.to;
-    /* What is still being sent must not change (doubling): all of it lands beside. */
+    /* What is still being sent must not change (doubling): all of it is received
+     * into another buffer. */
     in.adds_late = is_in_place && step->send.at == step->receive.at && step->send.n > 0;
     in.lands_in_chunk = is_in_place && !in.adds_late;
     if (is_in_place) {
@@ -173,7 +175,7 @@ static int transfer(struct mesh *m, const struct collective_step *step, const fl
     m->incoming = plan_incoming(m, step, from, to);
     struct mesh_incoming *in = &m->incoming;
     in->is_passed_on = step->is_passed_on && !in->adds_late && in->n <= CHUNK_FLOATS;
-    /* Who has nothing more to do with the others may have finished: few
+    /* A peer that needs nothing more from the others may have finished: few
      * numbers leave blocks empty. */
     int e = in->n > 0 ? mesh_check_gone(m, in->peer, err) : 0;
     e = e < 0 || out.n == 0 ? e : mesh_check_gone(m, out.peer, err);

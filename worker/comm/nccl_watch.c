@@ -13,7 +13,7 @@
 
 #define LOOK_NS INT64_C(100000000)
 
-/* Called with the mutex held: it is free meanwhile. Waits until something
+/* Called with the mutex held: it is released while waiting. Waits until something
  * changes, LOOK_NS at most. */
 static void wait_a_little(struct nccl_watch *w)
 {
@@ -72,7 +72,7 @@ static bool is_of_peer(struct nccl_watch *w)
     return true;
 }
 
-/* Owned by the thread if nobody waits for it any more. */
+/* Owned by the thread once no caller waits for it. */
 struct aborting {
     int (*comm_abort)(nccl_comm comm);
     nccl_comm comm;

@@ -29,8 +29,8 @@
 struct nccl_watch_params {
     const struct nccl_api *api; /* borrowed, like ctx, until nccl_watch_stop */
     int64_t limit_ns;           /* of one call */
-    /* A peer's end reaches NCCL before it can be told from a failure of this rank: whoever notices
-     * peers must have found one silent by then (heartbeat.h). */
+    /* A peer's end reaches NCCL before it can be distinguished from a failure of this rank: the
+     * code that watches peers must have found one silent by then (heartbeat.h). */
     int64_t peer_ns;
     /* Is a peer's fault known, which ends this rank? Called in the watch's thread,
      * or in nccl_watch_end. */
@@ -52,7 +52,7 @@ struct nccl_watch {
     int64_t since_ns;
     bool stops;
     int result;      /* the first failure that the watch has found */
-    bool is_decided; /* whose it is */
+    bool is_decided; /* the cause of the fault */
     struct err err;
 };
 

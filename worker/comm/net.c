@@ -258,8 +258,8 @@ static void check_lookup(struct dial *d, int64_t now_ns)
     start_connect(d, now_ns);
 }
 
-/* While nobody listens on a port of the ephemeral range, connect can choose that very port for its
- * own side, and the socket is connected to itself. */
+/* While no process listens on a port of the ephemeral range, connect can choose that very port for
+ * its own side, and the socket is connected to itself. */
 static bool is_own_echo(int fd, const struct sockaddr_storage *peer, socklen_t len)
 {
     struct sockaddr_storage own = {0};

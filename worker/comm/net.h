@@ -43,8 +43,8 @@ int net_tune(int fd, struct err *err);
 
 struct dial_lookup;
 
-/* How long one connect may take. The kernel itself gives up after two minutes and more, and
- * meanwhile a name may have moved to another address. */
+/* How long one connect may take. The kernel itself gives up after two minutes and more, and in that
+ * time a name may have moved to another address. */
 #define DIAL_ATTEMPT_NS INT64_C(3000000000)
 
 /* Name look-up and connect as a state machine, which starts again after a failure. Each address of
@@ -60,7 +60,7 @@ struct dial {
     const struct addrinfo *next;
 };
 void dial_init(struct dial *d, const struct net_addr *addr);
-/* Returns the connected socket, which is then the caller's, or -EAGAIN if there is none yet. */
+/* Returns the connected socket, which is then the caller's, or -EAGAIN if none exists yet. */
 int dial_step(struct dial *d, int64_t now_ns);
 /* The connection failed after dial_step returned it (closed in the handshake): try again later. */
 void dial_again(struct dial *d, int64_t now_ns, const char *why);

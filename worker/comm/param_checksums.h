@@ -1,5 +1,5 @@
-/* The checksums that parameters must have, of who knows them before: an emulated trainer or worker
- * (worker/emulated_arena.h). Pure. */
+/* The checksums that parameters must have, for a process that knows them in advance: an emulated
+ * trainer or worker (worker/emulated_arena.h). Pure. */
 #pragma once
 
 #include <stdint.h>

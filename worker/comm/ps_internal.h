@@ -17,8 +17,8 @@ struct ps_peer { /* a connection; a stranger until `joined` */
     struct handshake handshake;
     int64_t joins_by_ns; /* the time limit of the handshake */
     bool joined, ready, gone;
-    bool refused;      /* it is told why and closes; it is never joined */
-    uint64_t credited; /* slices, over all rounds, that it was told to send */
+    bool refused;      /* it learns the reason and closes; it never joins */
+    uint64_t credited; /* slices, over all rounds, that it got credit for */
     uint64_t step;     /* of the next gradient that it sends */
     bool *is_sent;     /* (n_slices) the parameters of the step that it gets; owned */
     size_t next;       /* the next of this server's slices that it sends */
@@ -51,7 +51,7 @@ struct ps_server {
     uint32_t n_lend_open; /* trainers whose pair is not decided, of those that have said LISTEN; */
     uint32_t n_lend_yes;  /* that have decided to lend */
     bool is_narrowed_lent;
-    struct backups backups; /* beside `single` in Sync with backup trainers, with `sums` */
+    struct backups backups; /* in addition to `single` in Sync with backup trainers, with `sums` */
     float *sums;            /* as `params`; owned */
     struct flow up, down;   /* gradients and parameters on their way; a link is a trainer */
     uint32_t n_slices;      /* this server's */
@@ -89,14 +89,14 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
 void ps_round_part(struct ps_server *s, struct ps_peer *peer, size_t n);
 int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                    const uint8_t *payload, struct err *err);
-/* Once in a turn: in a mode in which nobody waits for another trainer, those that are stuck do not
- * hold up the others. */
+/* Once in a turn: in a mode in which no trainer waits for another, those that are stuck do
+ * not hold up the others. */
 void ps_round_look(struct ps_server *s);
 /* Counts the time since the last call as time of `phase`, one of s->stats. Every moment from the
  * barrier to the end of the last round is counted once. */
 void ps_round_lap(struct ps_server *s, struct ps_server_time *phase);
-/* Trainer t's gradients of the round are complete. Its round is the current one: nobody offers the
- * next one before it has all parameters of this one. */
+/* Trainer t's gradients of the round are complete. Its round is the current one: no trainer offers
+ * the next one before it has all parameters of this one. */
 void ps_round_note_arrival(struct ps_server *s, uint32_t t);
 /* Fills last_trainer, n_last and last_wait_ns. */
 void ps_round_last(const struct ps_server *s, struct ps_server_stats *ret);

@@ -472,7 +472,7 @@ static void serve(struct ps_server *s)
             reduce_reserve(&s->reduce, (s->up.links[t].sent - 1) % s->n_slices, t);
         }
     }
-    for (t = 0; t < s->params.n_trainers; t++) { /* tells each of them, once */
+    for (t = 0; t < s->params.n_trainers; t++) { /* reports to each of them, once */
         struct ps_peer *peer = s->trainers[t];
         const uint64_t sent = s->up.links[t].sent;
         if (peer != NULL && peer->credited < sent) {

@@ -103,7 +103,7 @@ static bool is_name_taken(const struct ps_server *s, const struct frame_id *id)
 }
 
 /* Sends ABORT in place of WELCOME: the peer's name is taken. It then stops and blames itself, where
- * a closed connection would make it connect again. After a fault it is told that fault. */
+ * a closed connection would make it connect again. After a fault, the reason is that fault. */
 static void refuse(struct ps_server *s, struct ps_peer *peer)
 {
     struct fault why = {.exit_code = EXIT_WORKER_PROTOCOL, .has_peer = true};
@@ -150,8 +150,8 @@ static int handshake_frame(struct ps_server *s, struct ps_peer *peer, const stru
                            const uint8_t *payload, struct err *err)
 {
     if (all_joined(s) && !is_of_this_attempt(s, &f->from)) {
-        /* It may belong to the next attempt, whose server comes to this address: it connects again,
-         * where an answer would make it fail. */
+        /* It may belong to the next attempt, and find the server of that attempt at this address:
+         * it connects again, where an answer would make it fail. */
         return err_set(err, ESTALE, "it belongs to another run or attempt");
     }
     if (f->type == FRAME_HELLO && f->sequence == 0) {
@@ -223,7 +223,7 @@ static int blame(struct ps_server *s, const struct frame_id *id, int r, struct e
     return r;
 }
 
-/* -ECONNRESET: this trainer is lost, and nobody is blamed yet. */
+/* -ECONNRESET: this trainer is lost, and no replica is blamed yet. */
 static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
 {
     static const struct conn_handler handler = {on_place, on_frame, on_part};
@@ -324,7 +324,7 @@ static void check_handshake(struct ps_server *s, struct ps_peer *peer)
         return;
     }
     if (peer->refused) {
-        drop_peer(s, peer); /* it was told and does not close */
+        drop_peer(s, peer); /* it knows the reason and does not close */
         return;
     }
     char why[64];

@@ -14,10 +14,11 @@
  *               memory, and the parameters in the server's (lend.h).
  *   DONE        after the last goodbye
  *
- * At the first fault the server tells its peers which replica caused it, and ps_server_run returns.
- * One thread does everything, in turns that are short enough to send a heartbeat every second.
- * Strangers (wrong secret, another run or attempt, garbage, a second trainer of the same index) are
- * rejected and change nothing. The server listens until it ends, to tell such a trainer why. */
+ * At the first fault the server reports to its peers which replica caused it, and ps_server_run
+ * returns. One thread does everything, in turns that are short enough to send a heartbeat every
+ * second. Strangers (wrong secret, another run or attempt, garbage, a second trainer of the same
+ * index) are rejected and change nothing. The server listens until it ends, so that such a trainer
+ * gets the reason. */
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Whose memory a server sees, and its own that trainers see, see ps_share.h. */
+/* The memory of trainers that a server sees, and its own that they see, see ps_share.h. */
 #include "worker/comm/ps_share.h"
 
 #include <stdio.h>
@@ -36,7 +36,7 @@ void *ps_share_gradient(const struct ps_server *s, const struct ps_peer *peer, u
 void *ps_share_take(struct ps_server *s, const uint8_t *lent, size_t len)
 {
     if (!s->plan.has_copies || s->params.wire == EXCHANGE_WIRE_FP32) {
-        return (void *)(uintptr_t)lent; /* nobody writes to it */
+        return (void *)(uintptr_t)lent; /* it is never written to */
     }
     void *buffer = ps_single_take(&s->single);
     memcpy(ps_single_landing(&s->single, buffer, len), lent, len * sizeof(uint16_t));
@@ -172,7 +172,7 @@ void ps_share_offers(struct ps_peer *peer)
     }
 }
 
-/* Nobody will ask any more. */
+/* No further request can arrive. */
 static bool all_decided(const struct ps_server *s)
 {
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {

@@ -14,7 +14,7 @@ void ps_share_init(struct ps_server *s);
 void ps_share_done(struct ps_server *s);
 int ps_share_on_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                       const uint8_t *payload, struct err *err);
-/* The trainer offers gradients: who has not said that it lends does not. */
+/* The trainer offers gradients: without a LISTEN before, it does not lend. */
 void ps_share_offers(struct ps_peer *peer);
 /* Asks trainers for their memory, and answers those who ask for this server's.
  * True: a pair is decided. */

@@ -54,5 +54,5 @@ const void *ps_single_send(struct ps_single *s, uint32_t trainer, size_t slice, 
 /* The same, written to `to`, which is the caller's; there is nothing to release. */
 void ps_single_write(struct ps_single *s, uint32_t trainer, size_t slice, const float *params,
                      size_t len, void *to);
-/* Of what was written elsewhere there is none. */
+/* Parameters that were written elsewhere have no copy here. */
 void ps_single_release(struct ps_single *s, uint32_t trainer, uint64_t number);

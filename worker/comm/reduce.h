@@ -2,13 +2,14 @@
  * Floating-point addition is not associative, so the order of arrival must not matter: a gradient
  * that arrives early is kept until those of all trainers before it have been added. Pure.
  *
- * Memory: one sum per slice, and at most `max_early` buffers for gradients of other trainers than
- * trainer 0, whose gradient lands in the sum. A gradient that a trainer lends (lend.h) needs none:
- * it stays where it is until the sum is complete. Another one has a buffer from reduce_reserve,
- * before it may be sent, until it is added. The last buffer is only for the gradient that is wanted
- * next: that of slice `first`, of the trainer slices[first].next. It is added as soon as it is
- * complete, so the buffer is free again for the next one, and no order of requests can get stuck.
- * Each trainer sends its slices in their order, so slices are completed in their order. */
+ * Memory: one sum per slice, and at most `max_early` buffers for gradients of trainers other
+ * than trainer 0; the gradient of trainer 0 is received into the sum. A gradient that a trainer
+ * lends (lend.h) needs none: it stays where it is until the sum is complete. Another one has a
+ * buffer from reduce_reserve, before it may be sent, until it is added. The last buffer is only
+ * for the gradient that is wanted next: that of slice `first`, of the trainer
+ * slices[first].next. It is added as soon as it is complete, so the buffer is free again for the
+ * next one, and no order of requests can get stuck. Each trainer sends its slices in their
+ * order, so slices are completed in their order. */
 #pragma once
 
 #include <stdbool.h>

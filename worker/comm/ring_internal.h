@@ -24,12 +24,12 @@ enum ring_state { RING_DIAL, RING_HANDSHAKE, RING_JOINED, RING_GONE };
 
 struct ring_peer {
     enum ring_state state;
-    struct frame_id id; /* who it must be; of a guest: not used */
+    struct frame_id id; /* the rank that it must be; of a guest: not used */
     struct conn conn;
-    struct handshake handshake; /* who dials has the trainer's side */
+    struct handshake handshake; /* the dialling rank has the trainer's side */
     struct dial dial;           /* of the next rank only */
     int64_t joins_by_ns;        /* of a guest: the time limit of the handshake */
-    bool is_refused;            /* it is told why and closes; it is never joined */
+    bool is_refused;            /* it learns the reason and closes; it never joins */
 };
 
 enum ring_job { RING_NO_JOB, RING_ROUND, RING_BARRIER, RING_GOODBYE, RING_ABANDON };
@@ -68,7 +68,7 @@ struct ring_round {
     bool *is_passed_on; /* (slices.n) and go to the next rank */
     uint32_t *crcs;     /* (slices.n) of the parameters that have come */
     uint32_t n_new, n_passed_on, n_taken; /* the last: by the next rank */
-    uint32_t n_came, n_told;              /* from the rank before; and that it was told of */
+    uint32_t n_came, n_told;              /* from the rank before; and reported to it */
     uint32_t lowest;                      /* slices before it have been passed on, or are not new */
     size_t *own_offsets;                  /* (slices.n / n_ranks) of this rank's slices in apply's
                                            * parameters */
@@ -134,9 +134,9 @@ struct ring {
     struct watchdog watchdog; /* of the main thread, while it computes */
     int64_t now_ns, rendezvous_by_ns;
     struct fault doing_fault;
-    uint8_t
-        relayed[FRAME_SMALL_PAYLOAD]; /* the ABORT that told the fault, to be passed on as it is */
-    size_t relayed_len;               /* 0: the fault was met here */
+    /* the ABORT that reported the fault, to be passed on as it is */
+    uint8_t relayed[FRAME_SMALL_PAYLOAD];
+    size_t relayed_len; /* 0: the fault was met here */
 };
 
 /* ---- ring_peer.c: connections. Faults go to r->doing_fault. ---- */
@@ -148,7 +148,7 @@ int ring_next_turn(struct ring *r, bool is_readable, struct err *err);
 int ring_prev_turn(struct ring *r, bool is_readable, struct err *err);
 int ring_guest_turn(struct ring *r, struct ring_peer *guest, bool is_readable, struct err *err);
 int ring_accept(struct ring *r, struct err *err);
-/* Heartbeats, and who is silent. */
+/* Sends heartbeats and checks for silent neighbours. */
 int ring_check_life(struct ring *r, struct err *err);
 /* Call it before a peer is blamed for e: true if this process was stopped itself. */
 bool ring_were_away(struct ring *r, int e, struct err *err);
@@ -169,11 +169,11 @@ void ring_round_part(struct ring *r, const struct frame *f, size_t n);
 int ring_round_arrived(struct ring *r, const struct frame *f, struct err *err);
 /* CREDIT or TAKEN of the next rank. */
 int ring_round_told(struct ring *r, const struct frame *f, struct err *err);
-/* Applies the optimiser to a slice of this rank, whose gradients are added up. */
+/* Applies the optimiser to a slice of this rank, after its gradients are added up. */
 void ring_round_apply(struct ring *r, uint32_t slice, const float *sum);
 /* Adds, applies, and queues what may go; at most a few slices at a time. */
 void ring_round_advance(struct ring *r);
-/* Tells the rank before what may come. */
+/* Grants credit to the rank before. */
 void ring_round_tell(struct ring *r);
 /* True if the step has ended: everything is here, and with the kernel. The next one may begin. */
 bool ring_round_is_done(const struct ring *r);

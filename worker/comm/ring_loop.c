@@ -129,8 +129,8 @@ static void send_both(struct ring *r, enum frame_type type, const void *payload,
     }
 }
 
-/* Through shared memory no frame tells that another rank computes on, while this one waits at the
- * barrier. Nobody may before READY has gone round. */
+/* Through shared memory no frame shows that another rank still computes, while this one waits at
+ * the barrier. No rank may before READY has gone round. */
 static int check_shared_barrier(struct ring *r, struct err *err)
 {
     const bool may_go_on = r->params.self.index == 0 ? r->ready_came : r->ready_sent;
@@ -168,7 +168,7 @@ static int check_gone(struct ring *r, struct err *err)
     return -EPROTO;
 }
 
-/* Its gradients came before this rank has reached the barrier, so that nobody refused them. */
+/* Its gradients came before this rank has reached the barrier, so that no check refused them. */
 static int check_barrier(struct ring *r, struct err *err)
 {
     const int e = ring_round_check_barrier(r, err);
@@ -188,8 +188,8 @@ static int work(struct ring *r, struct err *err)
         return 0;
     }
     if (!ring_all_joined(r) || (r->share.is_open && r->doing != RING_ABANDON)) {
-        /* A neighbour without a handshake cannot be told who gave up: allow the handshakes some
-         * time. */
+        /* A neighbour without a handshake cannot learn which rank gave up: allow the
+         * handshakes some time. */
         bool is_late = r->doing == RING_ABANDON &&
                        r->now_ns - r->job_ns >= heartbeat_limit_ns(r->params.silence_ns) / 2;
         return is_late ? -ECANCELED : 0;
@@ -422,7 +422,7 @@ static void tell_both(struct ring *r)
 {
     uint8_t payload[FRAME_SMALL_PAYLOAD];
     size_t len = fault_to_abort(&r->doing_fault, &r->params.self, payload);
-    if (r->relayed_len > 0) { /* in the words of who met it */
+    if (r->relayed_len > 0) { /* in the words of the rank that met it */
         memcpy(payload, r->relayed, r->relayed_len);
         len = r->relayed_len;
     }
@@ -441,7 +441,8 @@ static void tell_late_comers(struct ring *r)
 {
     const int64_t end_ns = r->now_ns + LATE_NS;
     struct err ignored;
-    /* Who has joined was told, and what is still read of it, such as its end, would end this. */
+    /* A neighbour that has joined got the report; what is still read of it, such as its
+     * end, would end this. */
     struct ring_peer *told[2];
     const size_t n_told = ring_conns(r, told);
     for (size_t i = 0; i < n_told; i++) {

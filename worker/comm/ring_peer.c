@@ -103,7 +103,7 @@ static int on_abort(struct ring *r, const struct ring_peer *l, const struct fram
         return e;
     }
     if (is_first && l->state == RING_HANDSHAKE && fault_is_refusal(payload, &r->params.self)) {
-        fault->exit_code = EXIT_WORKER_PROTOCOL; /* this process is wrong: it has lost nobody */
+        fault->exit_code = EXIT_WORKER_PROTOCOL; /* the fault is in this process: no peer is lost */
     } else if (is_first) {
         memcpy(r->relayed, payload, f->payload_len);
         r->relayed_len = f->payload_len;
@@ -290,7 +290,7 @@ static int read_peer(struct ring *r, struct ring_peer *l, size_t budget,
 }
 
 /* One neighbour has closed its connection. The other one may have sent an ABORT that names the
- * cause, after gradients that nobody has read yet: then this neighbour is a consequence. */
+ * cause, after gradients that were not read yet: then this neighbour is a consequence. */
 static int read_last_words(struct ring *r, const struct ring_peer *closed, struct err *err)
 {
     struct ring_peer *other = closed == &r->next ? r->prev : &r->next;
@@ -387,7 +387,7 @@ int ring_accept(struct ring *r, struct err *err)
 }
 
 /* Sends ABORT in place of WELCOME: the name is taken. The peer then stops and blames itself, where
- * a closed connection would make it connect again. After a fault it is told that fault. */
+ * a closed connection would make it connect again. After a fault, the reason is that fault. */
 static void refuse(struct ring *r, struct ring_peer *guest)
 {
     struct fault why = {.exit_code = EXIT_WORKER_PROTOCOL, .has_peer = true};
@@ -448,8 +448,8 @@ static int on_guest_frame(void *ctx, struct conn *c, const struct frame *f, cons
         return 0;
     }
     if (r->prev != NULL && !is_of_this_attempt(r, &f->from)) {
-        /* It may belong to the next attempt, whose worker comes to this address: it connects again,
-         * where an answer would make it fail. */
+        /* It may belong to the next attempt, and find the worker of that attempt at this address:
+         * it connects again, where an answer would make it fail. */
         return err_set(err, ESTALE, "it belongs to another run or attempt");
     }
     if (f->type == FRAME_HELLO && f->sequence == 0) {
@@ -486,14 +486,15 @@ int ring_guest_turn(struct ring *r, struct ring_peer *guest, bool is_readable, s
         return 0;
     }
     if (guest->is_refused && (e < 0 || r->now_ns >= guest->joins_by_ns)) {
-        drop_guest(r, guest); /* it was told */
+        drop_guest(r, guest); /* it knows the reason */
         return 0;
     }
     if (e < 0 && guest->conn.secured && e == -EPROTO && r->prev == NULL) {
         return blame(r, guest, e, err);
     }
     if (e < 0) {
-        /* The listener proves the secret first, and who dials leaves if that proof is wrong. */
+        /* The listener proves the secret first, and the dialling side leaves if
+         * that proof is wrong. */
         const bool left = e == -ECONNRESET && guest->handshake.trainer.id.run != 0;
         note_rejected(r, guest,
                       left ? "it left during the handshake: it failed or has a different secret"

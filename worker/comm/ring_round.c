@@ -271,7 +271,7 @@ static void add_arrived(struct ring *r)
     }
 }
 
-/* A ring of one: there is nobody to wait for. */
+/* A ring of one has no other rank to wait for. */
 static void apply_alone(struct ring *r)
 {
     struct ring_round *round = &r->round;

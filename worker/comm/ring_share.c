@@ -58,7 +58,7 @@ void ring_share_init(struct ring *r)
 static void stop_giving(struct ring_share *s)
 {
     if (s->listener.fd >= 0) {
-        (void)close(s->listener.fd); /* who asks now is a stranger */
+        (void)close(s->listener.fd); /* a process that asks now is a stranger */
         s->listener.fd = -1;
     }
 }
@@ -88,7 +88,7 @@ void ring_share_done(struct ring *r)
 
 /* ---- the rounds ---- */
 
-/* The memory of the parameters that others copy. Over TCP nobody needs it. */
+/* The memory of the parameters that others copy. It is not needed over TCP. */
 static int reserve_own(struct ring *r, struct err *err)
 {
     int e = 0;

@@ -2,7 +2,7 @@
  * does, so they agree on it before the first step: a frame goes round three times from rank 0, and
  * each rank that passes it on adds what it cannot do.
  *
- *     LISTEN   every rank has a segment and gives it to who asks (shm_pass.h)
+ *     LISTEN   every rank has a segment and gives it on request (shm_pass.h)
  *     ASK      each rank in turn has asked all others, and has mapped their segments
  *     VERDICT  all of them did: shared memory; or not, with the first reason: TCP
  *
@@ -57,7 +57,7 @@ int ring_share_on_frame(struct ring *r, const struct frame *f, const uint8_t *pa
 /* Answers who asks, when the listener is readable. */
 void ring_share_answer(struct ring *r);
 /* True if a rank that was asked has hung up, and is to be asked again soon: no
- * descriptor tells when. */
+ * descriptor signals when. */
 bool ring_share_asks_again(const struct ring *r);
 /* Passes on what has come. Call it when both neighbours have joined. */
 int ring_share_turn(struct ring *r, struct err *err);

@@ -46,7 +46,7 @@ static bool is_done_by(const struct ring *r, uint32_t rank, uint32_t group)
     return atomic_load(&control_of(r, rank)->done[group]) >= r->round.step + 1;
 }
 
-/* ---- telling others: nobody sleeps through a change (shm_segment.h) ---- */
+/* ---- waking others: no rank sleeps through a change (shm_segment.h) ---- */
 
 static void wake_sleepers(struct ring *r)
 {

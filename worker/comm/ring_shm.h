@@ -6,11 +6,11 @@
  *     owner          all ranks are ready: g1 + g2 + ... + its own, applies -> `done` of the slice
  *     every other    `done` -> copies the parameters
  *
- * The order of the additions is the ring's (ring_plan.h), so the bits are those over TCP. Nobody
+ * The order of the additions is the ring's (ring_plan.h), so the bits are those over TCP. No rank
  * waits for a turn: there are no buffers in between that could be full. A rank begins a step when
- * it has all parameters of the one before; so who sees its `ready` of a step knows that it reads
- * nothing of an older one, and may overwrite what it has read, and who sees all `done` knows that
- * its gradients were read. */
+ * it has all parameters of the one before; so a rank that sees its `ready` of a step knows that it
+ * reads nothing of an older one, and may overwrite what it has read, and a rank that sees all
+ * `done` knows that its gradients were read. */
 #pragma once
 
 #include <stdbool.h>

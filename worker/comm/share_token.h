@@ -18,5 +18,5 @@ struct share_token {
 };
 /* The payload of SHARE: round, 1 or 0, two zeros, text. Returns its length. */
 size_t share_token_encode(const struct share_token *t, uint8_t ret[static 4 + SHARE_WHY_MAX]);
-/* -EPROTO: it is no such payload. */
+/* -EPROTO: it is not such payload. */
 int share_token_read(const uint8_t *payload, size_t n, struct share_token *ret, struct err *err);

@@ -162,7 +162,7 @@ static void give(int fd, const uint8_t *message, int segment_fd, int doorbell_fd
     header->cmsg_len = CMSG_LEN(sizeof(fds));
     memcpy(CMSG_DATA(header), fds, sizeof(fds));
     const ssize_t n = sendmsg(fd, &msg, MSG_NOSIGNAL);
-    (void)n; /* who asked has gone, or asks again */
+    (void)n; /* the asking side has gone, or asks again */
 }
 
 void shm_pass_answer(struct net_listener *l, int64_t now_ns, const struct auth_key *key,
@@ -240,7 +240,7 @@ static int receive(int fd, uint8_t ret[static SHM_GIVE_SIZE], int ret_fds[static
     return 1;
 }
 
-/* Maps the memory, and reads back what proves whose it is. */
+/* Maps the memory, and reads back the proof of its owner. */
 static int open_given(const struct auth_key *key, uint32_t from, uint32_t to,
                       const struct shm_layout *layout, const uint8_t *asked, const uint8_t *message,
                       int fd, struct shm_segment *ret, struct err *err)

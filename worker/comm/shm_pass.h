@@ -3,14 +3,14 @@
  * have to share, and nothing is left of it. Ranks that are in other network namespaces, or on
  * other hosts, do not find it.
  *
- *     who asks                              who gives
+ *     asking rank                           giving rank
  *     ASK   ranks, nonce, tag         ->
  *                                     <-    GIVE  tag; with it: the segment, the doorbell
  *     reads the nonce out of the memory, and compares the tag with what it must be
  *
  * Name and tags are HMACs under a key of the run's secret, over both ranks and both nonces. So only
- * a rank of this attempt is given a descriptor, and who asks knows that the memory that it has
- * mapped is that of the rank that it asked. The other process must also have the same user. */
+ * a rank of this attempt is given a descriptor, and the asking rank knows that the memory that it
+ * has mapped is that of the rank that it asked. The other process must also have the same user. */
 #pragma once
 
 #include "worker/comm/frame.h"

@@ -8,8 +8,8 @@
  *
  * What a peer says in its control block is compared, and never used as an index or a length.
  *
- * Who changes a counter rings the doorbells (doorbell.h) of those who sleep; who is about to sleep
- * says so and looks once more:
+ * A process that changes a counter rings the doorbells (doorbell.h) of those that sleep; one that
+ * is about to sleep says so and looks once more:
  *
  *     changes    1  counter = value          sleeps     3  sleeps = 1
  *                2  sleeps?  1: rings                   4  counter?  value: does not sleep
@@ -17,8 +17,8 @@
  * If 2 reads 0 and 4 reads the old value, both wait for ever. All four are sequentially consistent
  * accesses, so they have one order that agrees with that of each process: 2 before 3 and 4 before 1
  * would be a cycle with 1 before 2 and 3 before 4. Release and acquire alone allow it. The accesses
- * stand in place of fences between weaker ones because the thread sanitizer does not know fences.
- * They order the numbers too: who reads a counter sees what was written before it. */
+ * replace fences between weaker ones because the thread sanitizer does not know fences. They order
+ * the numbers too: a process that reads a counter sees what was written before it. */
 #pragma once
 
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* Whether the main thread stands still, see watchdog.h. */
+/* Whether the main thread is stuck, see watchdog.h. */
 #include "worker/comm/watchdog.h"
 
 bool watchdog_is_stuck(struct watchdog *w, int64_t cpu_ns, int64_t now_ns)

@@ -1,8 +1,8 @@
-/* Whether the main thread of a trainer stands still. The communication thread sends life signs
- * whatever the main thread does, so a main thread that is stuck (nobody reads its stdout, its data
- * are a dead network file system or a FIFO, a debugger holds it) would hold up the gang for ever
- * while all look alive. A thread that computes, reads or swaps uses CPU time; one that is stuck
- * uses none. No limit is set to the length of a step. Pure. */
+/* Whether the main thread of a trainer is stuck. The communication thread sends life signs whatever
+ * the main thread does, so a main thread that is stuck (its stdout is not read, its data are a dead
+ * network file system or a FIFO, a debugger holds it) would hold up the gang for ever while all
+ * look alive. A thread that computes, reads or swaps uses CPU time; one that is stuck uses none. No
+ * limit is set to the length of a step. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,5 +20,5 @@ struct watchdog { /* zeros: the main thread has just begun to work */
     int64_t looked_ns, cpu_ns, idle_ns;
 };
 /* Call it several times a second while the main thread works, with the CPU time of all threads but
- * the communication thread. True if it has stood still for WATCHDOG_LIMIT_NS. */
+ * the communication thread. True if it has been stuck for WATCHDOG_LIMIT_NS. */
 bool watchdog_is_stuck(struct watchdog *w, int64_t cpu_ns, int64_t now_ns);

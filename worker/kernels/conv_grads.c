@@ -2,7 +2,7 @@
  * tile, dU = V^T Z plane by plane (the sum is over tiles), dw = G^T dU G. Declared in
  * conv_internal.h.
  *
- * Tiles are processed in blocks, whose V and Z stay in the cache, while dU is summed in memory.
+ * Tiles are processed in blocks: their V and Z stay in the cache, while dU is summed in memory.
  *   BY_PARTS    dU is small: the tiles are divided into parts. Each part has its own dU and is
  *               processed by one thread, which finds its V and Z in its own cache. The parts are
  *               added at the end.

@@ -45,7 +45,7 @@ struct corners { /* of dU: a part of its planes, panels of C and panels of K */
 #define grads_transform_dy ISA_SYMBOL(grads_transform_dy)
 #define grads_multiply ISA_SYMBOL(grads_multiply)
 #define grads_transform_corner ISA_SYMBOL(grads_transform_corner)
-/* Computes Z of tiles offset .. offset + count of the block (a chunk), whose V exists, and sums
+/* Computes Z of tiles offset .. offset + count of the block (a chunk, its V must exist), and sums
  * (K), the sum of their dy. Sets to 0 what grads_multiply would read after the last tile. */
 void grads_transform_dy(const struct grads *g, const struct block *b, size_t offset, size_t count,
                         float *sums);
@@ -53,6 +53,6 @@ void grads_transform_dy(const struct grads *g, const struct block *b, size_t off
  * Only grads_transform_corner depends on the layout of a corner. */
 void grads_multiply(const struct grads *g, const struct block *b, const struct corners *which,
                     float *u, size_t u_plane);
-/* Computes dw of a corner from its dU, whose planes lie u_plane floats apart. */
+/* Computes dw of a corner from its dU, with planes u_plane floats apart. */
 void grads_transform_corner(const struct grads *g, size_t c_panel, size_t k_panel, const float *u,
                             size_t u_plane);

@@ -54,7 +54,7 @@ bool conv_lanes_fit(const struct conv_shape *s)
     return tiling_of(s).scheme == &scheme_pair && empty * IMAGES_PER_EMPTY <= s->n;
 }
 
-/* strip (VL, PANEL) = pixels (images, VL) transposed, whose rows lie `row` floats apart. */
+/* strip (VL, PANEL) = pixels (images, VL) transposed, with rows `row` floats apart. */
 SIMD_INLINE void take_strip(const float *pixels, size_t row, size_t images, float *strip)
 {
     vf block[VL];

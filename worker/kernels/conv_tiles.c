@@ -62,8 +62,8 @@ struct tuning {
 
 /* With 1 MB of second-level cache (Zen 4) blocks of 12 keep V in the first level: conv2_2
  * takes 26.8 ms, 28.5 with 48; with register blocks of 6 rows they would read U too often. With 2
- * MB (Granite Rapids, whose third level is slow) blocks of 48 keep V in the second level and read U
- * a quarter as often: conv2_2 takes 17 ms, 21 with 12. There even a small y is better written past
+ * MB (Granite Rapids, with a slow third level) blocks of 48 keep V in the second level and read U a
+ * quarter as often: conv2_2 takes 17 ms, 21 with 12. There even a small y is better written past
  * the caches, because it would evict V and U. Tile registers are faster than the third level, so U
  * and V should be read and converted (product_amx.c) rarely: conv3_2 takes 14.5 ms with 128, 17
  * with 64; conv4_2 takes 16.7 ms, 19 with one panel at a time. */

@@ -1,4 +1,4 @@
-/* The features of the CPU. Each function asks once; on other CPUs than x86-64 there are none. */
+/* The features of the CPU. Each function asks once; other CPUs than x86-64 have none of them. */
 #pragma once
 
 #include <stdbool.h>

@@ -171,7 +171,7 @@ static struct ahead ahead_of(const struct product *p, size_t part, size_t parts)
         }                                                                                          \
     }
 
-#if !KERNELS_AMX /* else product_amx.c defines product_grid_tiles; nobody calls the others */
+#if !KERNELS_AMX /* else product_amx.c defines product_grid_tiles; the others are not called */
 DEFINE_PRODUCT(product_tiles, PANEL, 1)
 
 void product_grid_tiles(const struct product_grid *g, size_t rows)

@@ -27,8 +27,8 @@ struct product {
     const float *init;
     size_t init_row;
     size_t panels, steps;
-    /* What is read next: it is prefetched into the second-level cache meanwhile (except by the
-     * products of pixels). The address may be invalid; NULL: nothing. */
+    /* What is read next: it is prefetched into the second-level cache at the same time (except by
+     * the products of pixels). The address may be invalid; NULL: nothing. */
     const float *next;
     size_t next_floats;
 };

@@ -38,7 +38,7 @@ __attribute__((target("avx2"))) static void copy_avx2(float *to, const float *fr
         _mm256_stream_ps(to + i, _mm256_loadu_ps(from + i));
     }
     memcpy(to + i, from + i, (n - i) * sizeof(float));
-    _mm_sfence(); /* such stores are not ordered with those that tell others of them */
+    _mm_sfence(); /* such stores are not ordered with those that announce them to others */
 }
 
 void one_pass_add(float *sum, const float *a, const float *b, size_t n)

@@ -7,6 +7,6 @@
  * `sum` overlaps neither. */
 void one_pass_add(float *sum, const float *a, const float *b, size_t n);
 /* to (n) = from (n), which do not overlap. Past the caches where this CPU can, so that it evicts
- * nothing and does not first read what it overwrites: for what nobody reads soon. It is complete
- * for whoever is told of it then. */
+ * nothing and does not first read what it overwrites: for what is not read soon. It is complete for
+ * a thread that learns of it then. */
 void one_pass_copy(float *to, const float *from, size_t n);
