@@ -1,24 +1,46 @@
 #!/usr/bin/env python3
-"""A bare Debian 12 (debootstrap's minbase) to install packages in, with the .deb files of what they depend on.
+"""A bare Debian 12 (debootstrap's minbase): the machine of script/bare, or one to install packages in without a network.
 
-    with BareRoot(["libcurl4", "libjansson4"]) as root:
-        root.run("apt-get", "install", "-y", "./benchctl.deb")      # needs no network
+    with BareRoot(["libcurl4", "libjansson4"]) as root:            # they, and what they depend on, are there as .deb files
+        root.run("apt-get", "install", "-y", "./benchctl.deb")
 
-It is made once on a machine for the same list, and kept in ${XDG_CACHE_HOME:-~/.cache}/benchd/images; each test unpacks a copy.
-Commands run in mount and PID namespaces of their own, so nothing stays mounted and nothing goes on.
+What is made from a list of packages is made once on a machine, and kept in ${XDG_CACHE_HOME:-~/.cache}/benchd/images. Commands
+run in mount and PID namespaces of their own, so nothing stays mounted and nothing goes on.
 """
 import fcntl
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
+import time
 
 SUITE = "bookworm"
-ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
-ENTER = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
-         'root=$1; shift; mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev" && exec chroot "$root" "$@"', "sh"]
+ENV = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
+INSTALL_ENV = {**ENV, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
+# The root becomes the mount at /, because runc changes it again by pivot_root. The last shell stays: it is process 1, and reaps
+# what others leave.
+ENTER = """
+root=$1 below=$2 cache=$3
+shift 3
+if [ -n "$below" ]; then
+    mount -t overlay -o "lowerdir=$below,upperdir=$root.upper,workdir=$root.work" overlay "$root"
+else
+    mount --bind "$root" "$root"
+fi
+cd "$root"
+mount -t proc proc proc
+mount --rbind /sys sys
+mount --bind /dev dev
+mount -t devpts -o newinstance,ptmxmode=666,mode=620,gid=5 devpts dev/pts
+mount -t tmpfs -o mode=1777 shm dev/shm
+[ -z "$cache" ] || { mkdir -p root/.cache/benchd && mount --bind "$cache" root/.cache/benchd; }
+pivot_root . mnt
+umount -l /mnt
+exec chroot . sh -c 'cd "$1" && shift && "$@"; exit $?' sh "$@"
+"""
 
 
 def why_not():
@@ -31,55 +53,99 @@ def why_not():
     return None if done.returncode == 0 else f"no namespaces here: {done.stderr.strip()}"
 
 
-def enter(root, words, cwd="/"):
-    inside = ["env", "-i", f"--chdir={cwd}", *(f"{name}={value}" for name, value in ENV.items()), *map(str, words)]
-    return subprocess.run([*ENTER, root, *inside], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-
-
-def must(done):
+def must(words, **options):
+    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False, **options)
     if done.returncode != 0:
-        raise RuntimeError(f"{done.args}: exit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        raise RuntimeError(f"{' '.join(map(str, words))}: exit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout
 
 
-def make(out, packages):
-    with tempfile.TemporaryDirectory(dir=out.parent) as folder:
-        root = pathlib.Path(folder) / "root"
-        must(subprocess.run(["debootstrap", "--variant=minbase", SUITE, root], capture_output=True, text=True, check=False))
-        (root / "etc/apt/apt.conf.d/90keep").write_text('APT::Keep-Downloaded-Packages "true";\n', encoding="ascii")
-        must(enter(root, ["apt-get", "update"]))
-        must(enter(root, ["apt-get", "clean"]))
-        must(enter(root, ["apt-get", "install", "-y", "--download-only", *packages]))
-        must(enter(root, ["sh", "-c", "rm -rf /etc/resolv.conf /var/lib/apt/lists/*_Translation-*"]))
-        new = pathlib.Path(folder) / "root.tar.gz"
-        must(subprocess.run(["tar", "-c", "-I", "gzip -1", "--numeric-owner", "--exclude=./dev/*", "-C", root, "-f", new, "."],
-                            capture_output=True, text=True, check=False))
-        new.rename(out)
+def inside(root, words, env, cwd="/", below=None, cache=None):
+    """The words that run a command inside; all of it ends with the process that starts them. below: a folder that is seen through
+    the root, and is not changed; cache: a folder that is ~/.cache/benchd inside."""
+    return ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", ENTER, "sh", root,
+            below or "", cache or "", cwd, "env", "-i", *(f"{name}={value}" for name, value in env.items()), *map(str, words)]
 
 
-def archive(packages):
-    key = hashlib.sha256(pathlib.Path(__file__).read_bytes() + "\n".join(sorted(packages)).encode()).hexdigest()[:16]
+def first_process(process):
+    """The pid of process 1 inside, as it is here; None when it has ended."""
+    while process.poll() is None:
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
+        if children:
+            return int(children[0])
+        time.sleep(0.01)
+    return None
+
+
+def apt_sources():
+    """Debian's archives for sources.list, as this machine's apt has them; none where it is no Debian 12."""
+    if not shutil.which("apt-get"):
+        return []
+    lines = must(["apt-get", "indextargets", "--format", "deb $(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages"]).splitlines()
+    return sorted({line for line in lines if re.search(rf" {SUITE}(-updates|-security)? main$", line)})
+
+
+def apt_options():
+    """How this machine's apt reaches them: proxies and the like."""
+    lines = must(["apt-config", "dump"]).splitlines() if shutil.which("apt-config") else []
+    return [line for line in lines if re.match(r"Acquire::(https?|Retries|Check-|ForceIPv)", line) and "Auto-Detect" not in line]
+
+
+def debootstrap(root, *options):
+    """Unpacks a new minbase into `root`, whose apt finds packages where this machine's does."""
+    sources, env = apt_sources(), dict(os.environ)
+    proxy = re.search(r'(?m)^Acquire::http::Proxy "(.+)";', "\n".join(apt_options()))
+    if proxy:
+        env.setdefault("http_proxy", proxy[1])
+    if any(line.startswith("deb https:") for line in sources):
+        options += ("--include=ca-certificates",)
+    mirror = [line.split()[1] for line in sources if line.split()[2] == SUITE][:1]
+    must(["debootstrap", "--variant=minbase", *options, SUITE, root, *mirror], env=env)
+    if sources:
+        (root / "etc/apt/sources.list").write_text("\n".join(sources) + "\n", encoding="utf-8")
+    (root / "etc/apt/apt.conf.d/90host").write_text("\n".join(apt_options()) + "\n", encoding="utf-8")
+
+
+def kept(kind, suffix, packages, make):
+    """What make(path) makes of these packages: once on a machine, and for one list at a time."""
+    key = hashlib.sha256(pathlib.Path(__file__).read_bytes() + "\n".join(packages).encode()).hexdigest()[:16]
     folder = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "benchd" / "images"
     folder.mkdir(parents=True, exist_ok=True)
-    out = folder / f"bare-{key}.tar.gz"
-    with open(folder / "bare.lock", "w", encoding="ascii") as lock:
+    out = folder / f"{kind}-{key}{suffix}"
+    with open(folder / f"{kind}.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not out.exists():
-            make(out, sorted(packages))
-            for old in set(folder.glob("bare-*.tar.gz")) - {out}:
-                old.unlink()
+            work = folder / f"{kind}.part"
+            shutil.rmtree(work, ignore_errors=True)   # of one that was killed
+            work.mkdir()
+            make(work / "new", packages)
+            (work / "new").rename(out)
+            shutil.rmtree(work)
+            for old in set(folder.glob(f"{kind}-*{suffix}")) - {out}:
+                shutil.rmtree(old) if old.is_dir() else old.unlink()
     return out
+
+
+def make_archive(out, packages):
+    root = out.with_name("root")
+    debootstrap(root)
+    (root / "etc/apt/apt.conf.d/91keep").write_text('APT::Keep-Downloaded-Packages "true";\n', encoding="ascii")
+    for words in (["apt-get", "update"], ["apt-get", "clean"], ["apt-get", "install", "-y", "--download-only", *packages],
+                  ["sh", "-c", "rm -rf /etc/resolv.conf /var/lib/apt/lists/*_Translation-*"]):
+        must(inside(root, words, INSTALL_ENV))
+    must(["tar", "-c", "-I", "gzip -1", "--numeric-owner", "--exclude=./dev/*", "-C", root, "-f", out, "."])
 
 
 class BareRoot:
     def __init__(self, packages):
         """packages: the names of all that may be installed besides .deb files at hand."""
-        self._archive = archive(packages)
+        self._archive = kept("bare", ".tar.gz", sorted(packages), make_archive)
         self._folder = tempfile.TemporaryDirectory()
         self.path = pathlib.Path(self._folder.name) / "root"
 
     def __enter__(self):
         self.path.mkdir()
-        must(subprocess.run(["tar", "-x", "-z", "-C", self.path, "-f", self._archive], capture_output=True, text=True, check=False))
+        must(["tar", "-x", "-z", "-C", self.path, "-f", self._archive])
         return self
 
     def __exit__(self, *_):
@@ -87,14 +153,14 @@ class BareRoot:
 
     def run(self, *words, cwd="/"):
         """The ended process of a command inside."""
-        return enter(self.path, words, cwd)
+        return subprocess.run(inside(self.path, words, INSTALL_ENV, cwd), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
 
     def files(self):
         """The paths of all files; not of what apt and dpkg know, and not of what programs write at run time."""
         skipped = ("dev", "proc", "sys", "tmp", "root", "run", "var/cache", "var/lib/apt", "var/lib/dpkg", "var/log")
         found = set()
         for folder, _, names in os.walk(self.path):
-            inside = os.path.relpath(folder, self.path)
-            if not inside.startswith(skipped):
-                found |= {os.path.join(inside, name) for name in names}
+            below = os.path.relpath(folder, self.path)
+            if not below.startswith(skipped):
+                found |= {os.path.join(below, name) for name in names}
         return found

@@ -80,13 +80,32 @@ def clear(name):
     shutil.rmtree(pathlib.Path(tempfile.gettempdir()) / name, ignore_errors=True)
 
 
-def clear_abandoned():
-    """Removes what keepers left that were killed themselves. A name holds its keeper's pid and start time."""
+def pid_namespace(pid="self"):
+    """The number of a process's PID namespace; None when the process has ended."""
+    try:
+        return os.stat(f"/proc/{pid}/ns/pid").st_ino
+    except OSError:
+        return None
+
+
+def names(namespace):
+    """Of nodes whose keepers run, or ran, in a PID namespace. A name holds it, the keeper's pid and its start time."""
     places = [*hierarchies(), pathlib.Path(tempfile.gettempdir())]
-    for name in {path.name for place in places for path in place.glob(PREFIX + "*")}:
-        pid, _, started = name.removeprefix(PREFIX).partition("-")
-        if pid.isdigit() and start_time(pid) != started:
+    return {path.name for place in places for path in place.glob(f"{PREFIX}{namespace}-*")}
+
+
+def clear_abandoned():
+    """Removes what keepers left that were killed themselves."""
+    for name in names(pid_namespace()):
+        *_, pid, started = name.split("-")
+        if start_time(pid) != started:
             clear(name)
+
+
+def clear_namespace(namespace):
+    """Removes what all keepers of a PID namespace left, which has ended (script/bare)."""
+    for name in names(namespace):
+        clear(name)
 
 
 def command(*words):
@@ -170,7 +189,7 @@ def main():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)   # the test is told; it closes stdin
     clear_abandoned()
-    name = f"{PREFIX}{os.getpid()}-{start_time(os.getpid())}"
+    name = f"{PREFIX}{pid_namespace()}-{os.getpid()}-{start_time(os.getpid())}"
     folder = pathlib.Path(tempfile.gettempdir()) / name
     pid = None
     try:
