@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""script/bench allreduce: all-reduce over loopback TCP beside Gloo, as PyTorch calls it, and Open MPI; through shared memory beside Open MPI
+"""script/bench allreduce: all-reduce over loopback TCP next to Gloo, as PyTorch calls it, and Open MPI; through shared memory next to Open MPI
 and MPICH; and what it leaves of training.
 
 Parts (--part NAME, several are possible; default: calls, shm, training and equal):
   calls     over TCP: fp32 sums in place, 4 KB to 100 MB, 2 and 4 ranks: time of a call, CPU time a byte of the message of all ranks together
   shm       the same through shared memory
-  training  two workers that train at full speed, each on a core, over TCP and through shared memory, beside two copies that exchange
+  training  two workers that train at full speed, each on a core, over TCP and through shared memory, next to two copies that exchange
             nothing, at batch 32 and 128
-  equal     two emulated workers that sleep 450 and 1,600 ms a step in place of computing, and exchange over TCP, beside the same sleep
+  equal     two emulated workers that sleep 450 and 1,600 ms a step in place of computing, and exchange over TCP, next to the same sleep
             alone
-  link      behind links of 1 Gbit/s: 61 MB of two ranks as a call, beside iperf3 over the same; and how much of that two workers of
-            batch 128 hide behind their computing. Needs root and iperf3
+  link      over links of 1 Gbit/s: 61 MB of two ranks as a call, next to iperf3 over the same; and how much of that two workers of
+            batch 128 overlap with their computing. Needs root and iperf3
 
 Each round measures all programs of a number of ranks one after another, and a ratio is taken within a round. Every program checks its
 sums. Open MPI runs with --mca btl tcp,self or vader,self; Gloo's environment comes from script/bench peers install pytorch. A peer that is

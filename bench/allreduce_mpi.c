@@ -1,5 +1,6 @@
-/* MPI_Allreduce as `benchworker allreduce` measures it, for script/bench allreduce: allreduce_mpi BYTES WARMUP ITERS.
- * Compiled by mpicc there with lib/base/parse.c, and no part of the build. Rank 0 prints one JSON line. */
+/* MPI_Allreduce as `benchworker allreduce` measures it, for script/bench allreduce: allreduce_mpi
+ * BYTES WARMUP ITERS. Compiled by mpicc there with lib/base/parse.c, and no part of the build. Rank
+ * 0 prints one JSON line. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""script/bench controller: benchd beside a real API server, with simulated nodes (KWOK) and every figure beside its bar.
+"""script/bench controller: benchd on a real API server, with simulated nodes (KWOK) and every figure next to its bar.
 
   gang   160 pods of one point: benchd, a bare loop of libcurl, JobSet and the training operator in turn; the next trial
   scale  10,000 pods, a run of 10,000 points, 10,000 pods of others: memory, etcd's bytes

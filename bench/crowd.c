@@ -3,8 +3,9 @@
  *
  *   crowd TRAINERS SERVERS STEPS COMPUTE_MS [TRANSPORT]
  *
- * TRANSPORT: Tcp (default) or SharedMemory, where each trainer has 61 MB of its own, to which its gradients are copied.
- * With 0 servers the trainers only sleep: what a step takes without an exchange.
+ * TRANSPORT: Tcp (default) or SharedMemory, where each trainer has 61 MB of its own, to
+ * which its gradients are copied. With 0 servers the trainers only sleep: what a step
+ * takes without an exchange.
  *
  * The trainers send the same gradient, which they share, and receive the parameters into the same
  * memory: the last one to finish a step writes what the first one wrote. So 100 trainers need the

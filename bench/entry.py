@@ -1,4 +1,4 @@
-"""How a bench ends: what it started ends with it, also where it is told to end by SIGTERM."""
+"""How a bench ends: what it started ends with it, also where SIGTERM ends it."""
 import os
 import pathlib
 import signal

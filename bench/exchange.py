@@ -3,16 +3,16 @@
 
 Parts (--part NAME, several are possible; default: core, native, equal):
   core    CPU time of one server for each byte of gradients: receive and add, and all it does; 2 and 8 trainers that only send
-  native  two trainers and one or two servers that train at full speed, beside two copies that exchange nothing
-  equal   two trainers that sleep instead of computing (450 and 1,600 ms a step) and one server, beside the same sleep alone
+  native  two trainers and one or two servers that train at full speed, next to two copies that exchange nothing
+  equal   two trainers that sleep instead of computing (450 and 1,600 ms a step) and one server, next to the same sleep alone
   scale   20 to 100 emulated trainers of benchworker, 7.65 s a step, and 3 to 20 servers; takes half an hour a round
           (--gang 100x20: only these)
-  link    a server and one or two trainers that compute nothing, over shaped links of 1 Gbit/s, beside iperf3 over the same; needs
+  link    a server and one or two trainers that compute nothing, over shaped links of 1 Gbit/s, next to iperf3 over the same; needs
           root and iperf3
 
 Each round measures all cases of its parts, one after another, so that what disturbs the machine disturbs all alike; a share is taken
 within a round. core and equal run bench/crowd.c, native and scale benchworker: real processes, and sums that are checked.
-System calls and checksums are part of all CPU time. scale runs on two cores, so it prints beside each share what these two
+System calls and checksums are part of all CPU time. scale runs on two cores, so it prints next to each share what these two
 cores' CPU time alone would allow, and the peak memory: private and shared memory of all processes and the kernel's TCP.
 
 With --json FILE each measurement is a line of FILE, and those that are in FILE already are not repeated.
@@ -140,7 +140,7 @@ def run_crowd(trainers, servers, steps, compute_ms, transport="Tcp", limits=lamb
         try:
             out, err = process.communicate(timeout=LIMIT_S)
         except subprocess.TimeoutExpired as late:
-            os.killpg(process.pid, 9)  # its own session: the gang and nobody else
+            os.killpg(process.pid, 9)  # its own session: the gang alone
             process.communicate()
             raise Failed(f"{' '.join(argv)}: not over after {LIMIT_S} s") from late
         finally:

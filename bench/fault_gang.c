@@ -42,7 +42,8 @@ void fault_gang_name(const struct fault_gang *g, uint32_t i, char ret[static 32]
 
 /* ---- what one process would compute ---- */
 
-/* Sums of the numbers of a call are exact, whatever its order; those of training show their order in their bits. */
+/* Sums of the numbers of a call are exact, whatever its order; those of training show their
+ * order in their bits. */
 static void make_gradient(const struct fault_gang *g, uint32_t rank, uint32_t step, float *grad)
 {
     uint32_t x = (rank + 1) * 2654435761u + step * 40503u;
@@ -365,7 +366,7 @@ static int train_steps(const struct process *p, struct exchange *x, int *ret_cod
         }
         backward(p, x);
         if (step > 0 && step + 1 < g->steps) {
-            continue; /* it is hidden behind the next one */
+            continue; /* it is hidden by the next one */
         }
         r = x->ops->end(x, &times, err);
         if (r < 0) {

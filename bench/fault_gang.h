@@ -1,7 +1,7 @@
-/* The processes of a gang in which something goes wrong (fault_trial.c): parameter servers and trainers, workers of a ring, or
- * ranks that call all-reduce. Small arrays, real connections, real optimisers; where they would compute they sleep.
- * Each checks the parameters after each step against one process that computed them alone, and leaves in shared memory how it
- * ended. */
+/* The processes of a gang in which something goes wrong (fault_trial.c): parameter servers and
+ * trainers, workers of a ring, or ranks that call all-reduce. Small arrays, real connections, real
+ * optimisers; where they would compute they sleep. Each checks the parameters after each step
+ * against one process that computed them alone, and leaves in shared memory how it ended. */
 #pragma once
 
 #include <stdatomic.h>
@@ -27,7 +27,7 @@ struct fault_process { /* in shared memory */
     atomic_int order;  /* enum fault_order */
     atomic_uint steps; /* that it has ended, with the expected parameters */
     atomic_bool has_said;
-    char peer[32];     /* whom it names; "": nobody */
+    char peer[32];     /* the replica that it names; "": none */
     char message[512]; /* in words */
 };
 
@@ -47,7 +47,8 @@ struct fault_gang {
     struct fault_process *processes; /* (servers, then workers) shared */
 };
 
-/* Binds ports and computes what must come out. The caller has filled what stands before `slices`, and `processes`. */
+/* Binds ports and computes what must come out. The caller has filled the members before `slices`,
+ * and `processes`. */
 int fault_gang_init(struct fault_gang *g, struct err *err);
 void fault_gang_done(struct fault_gang *g);
 uint32_t fault_gang_size(const struct fault_gang *g);

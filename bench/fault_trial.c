@@ -7,13 +7,15 @@
  * | transport | Tcp, SharedMemory |
  * | algorithm | of calls: ring, halving-doubling, auto, halving, doubling |
  * | servers, workers, floats, steps, compute_ms | of the gang |
- * | fault | none; kill, stop: SIGKILL, SIGSTOP; pause: SIGSTOP, for for_ms; cut: a connection of the victim is shut down;
- * |       | abandon: it gives up by itself; stick: its main thread stands still |
+ * | fault | none; kill, stop: SIGKILL, SIGSTOP; pause: SIGSTOP, for for_ms; |
+ * |       | cut: a connection of the victim is shut down; |
+ * |       | abandon: it gives up by itself; stick: its main thread gets stuck |
  * | victim | which process: servers are first |
  * | after_ms | since the first fork |
  *
- * A stopped one is woken when all others have ended. Prints how each process ended as JSON; whether that is right is the caller's
- * question. After LIMIT_MS whoever is left is killed, and its code is null. Its gang ends with it, also where it is killed. */
+ * A stopped one is woken when all others have ended. Prints how each process ended as JSON; whether
+ * that is right is the caller's question. After LIMIT_MS whoever is left is killed, and its code is
+ * null. Its gang ends with it, also where it is killed. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -97,7 +99,8 @@ static int take_connection(int pidfd, int number, struct ends *ret)
     return -1;
 }
 
-/* The first connection of a process that goes to port `to`; 0: any one. Returns a copy of it, or -1. */
+/* The first connection of a process that goes to port `to`; 0: any one. Returns
+ * a copy of it, or -1. */
 static int find_connection(pid_t pid, in_port_t to, struct ends *ret)
 {
     char path[64];
@@ -169,7 +172,7 @@ static void strike(struct trial *t)
     case FAULT_NONE:
         break;
     case FAULT_KILL:
-        (void)kill(victim->pid, SIGKILL); /* it is there: nobody has reaped it */
+        (void)kill(victim->pid, SIGKILL); /* it exists: it was not reaped */
         break;
     case FAULT_STOP:
     case FAULT_PAUSE:

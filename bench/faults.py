@@ -99,7 +99,7 @@ def gang(args):
         try:
             out, err = process.communicate(timeout=args.limit_s)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)  # its own session: the gang and nobody else
+            os.killpg(process.pid, 9)  # its own session: the gang alone
             process.communicate()
             return {**setting(args), "failed": args.trainers + args.servers, "why": f"it hangs: not over after {args.limit_s} s"}
     try:

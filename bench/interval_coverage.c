@@ -3,7 +3,8 @@
  *   interval_coverage [EXPERIMENTS]        20,000 unless given
  *
  * Makes up trials with a known truth, computes every interval with the code that makes the tables
- * (lib/result/stats.c, lib/result/paired.c), and counts. The numbers drawn are the same each time. */
+ * (lib/result/stats.c, lib/result/paired.c), and counts. The numbers drawn
+ * are the same each time. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -176,7 +177,8 @@ static void experiment(enum shape shape, double deviation, size_t n, uint64_t *s
     cell->held[KIND_GEOMEAN] += holds(&geomean, 1);
 }
 
-/* The candidate is 3% slower, at each point. What a block has in common cancels, so there is none here. */
+/* The candidate is 3% slower, at each point. What a block has in common
+ * cancels, so it is 0 here. */
 static void paired_experiment(enum shape shape, double deviation, size_t n, uint64_t *state,
                               struct cell *cell)
 {

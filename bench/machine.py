@@ -1,4 +1,4 @@
-"""Some cores of this machine: which they are, running a program on them alone, and what else used them meanwhile."""
+"""Some cores of this machine: which they are, running a program on them alone, and what else used them in that time."""
 import dataclasses
 import os
 import pathlib
@@ -63,7 +63,7 @@ class Ran:
     stdout: str
     wall_s: float
     cpu_s: float
-    others_core: float      # share of these cores that other processes used meanwhile
+    others_core: float      # share of these cores that other processes used in that time
     others_machine: float   # cores that other processes used, on the whole machine
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Python environments of the peers: one each, made from the pins beside its profile, kept outside the tree.
+"""Python environments of the peers: one each, made from the pins of its profile, kept outside the tree.
 
 peers.py install [NAME...]    makes what is missing (all without a NAME)
 peers.py list                 what there is

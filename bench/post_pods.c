@@ -1,5 +1,5 @@
-/* What benchd is measured against (script/bench controller): posts the pods of one point, whose
- * bodies were made before, by the shortest way that libcurl has, and says how long that took.
+/* What benchd is measured against (script/bench controller): posts the pods of one point, with
+ * bodies made before, by the shortest way that libcurl has, and says how long that took.
  *
  *   post_pods KUBECONFIG NAMESPACE DEFINITION RUN UID IN_FLIGHT
  *

@@ -7,7 +7,7 @@ Parts (--part NAME, several are possible; default: all):
 
 validate runs benchworker --local with 2 cores: emulated trainers (sleeping 1 s a step; fit: 1 trainer, 1 server) and real ones
 (batch 16; fit the same, so two points); emulated workers of a ring (fit: 1 and 2) and real ones (fit: 1 and 2 at batch 16, 1 at batch
-32); both emulated behind shaped links (needs root), fitted without links; 100 emulated trainers and 20 servers. Runs and predictions
+32); both emulated over shaped links (needs root), fitted without links; 100 emulated trainers and 20 servers. Runs and predictions
 share no trial. How fast a machine computes changes from minute to minute, so real gangs are fitted, predicted
 and measured in --rounds, one trial a point: a difference is the median of those of the rounds. Other work on the machine makes all
 worse: the load is printed, and with more than --quiet of it the bars of validate are not decided.
@@ -80,7 +80,7 @@ def ring(points, **keys):
 
 
 def linked(what):
-    """The same behind links."""
+    """The same over links."""
     what["spec"]["workload"]["link"] = {"rate": LINK}
     return what
 

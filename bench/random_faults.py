@@ -28,7 +28,7 @@ from figures import Bar, Spread, conclude, keep, read_kept, table
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("FAULT_TRIAL", str(ROOT / "build" / "bench" / "fault_trial"))
 RENDEZVOUS_S = 8  # FAULT_GANG_RENDEZVOUS_NS
-LATE_MS = 2000    # who fails while others still come stays so long to tell them
+LATE_MS = 2000    # a process that fails while others still join waits so long to report it
 PROGRAM_S = 120   # the program ends its gang after 60 s itself
 WRONG = 99        # FAULT_GANG_WRONG
 LOST, DATA, RESOURCE = 11, 10, 13  # enum exit_code
@@ -149,13 +149,13 @@ def of_other(process, guilty):
 
 
 def lateness_s(words, outcome):
-    """Seconds from the fault to the last end of the others; None: nobody had to end."""
+    """Seconds from the fault to the last end of the others; None: no process had to end."""
     ends = [p["ended_ms"] for p in outcome["processes"] if p["name"] != outcome["victim"] and p["code"] not in (0, None)]
     return (max(ends) - outcome["struck_ms"]) / 1000 if ends and FAULTS[words["fault"]][1] is not None else None
 
 
 def came_too_late(process, outcome):
-    """It began, or went on, when the others had left: nobody could tell it why, so it names one that does not answer."""
+    """It began, or went on, when the others had left: no process could report the cause, so it names one that does not answer."""
     left = [p["ended_ms"] for p in outcome["processes"] if p["name"] == process["peer"]]
     return outcome["struck_at_step"] == 0 and process["code"] == LOST and process["steps"] == 0 and \
         any(process["ended_ms"] >= ms + LATE_MS for ms in left)

@@ -1,10 +1,11 @@
-/* Makes the store that `script/bench front` reads: a run of 44 points and five trials, written by the code that
- * writes real ones.
+/* Makes the store that `script/bench front` reads: a run of 44 points and five trials, written by
+ * the code that writes real ones.
  *
  *   results_store FILE
  *
- * FILE must not exist. One or two trainers have one or two servers. Each replica has a summary with its steps and an
- * environment with the keys of a real one. The figures follow from a seed; trials differ by 1%. */
+ * FILE must not exist. One or two trainers have one or two servers. Each replica has a summary
+ * with its steps and an environment with the keys of a real one. The figures follow from a seed;
+ * trials differ by 1%. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 PARAMETER_BYTES = 61_018_408
-PORT = 7164           # of every address behind a link
+PORT = 7164           # of every address of a link
 IPERF_S = 5
 PATIENCE_S = 30
 LAYERS = [f"conv{stack}_{i + 1}" for stack, n in enumerate((2, 2, 3, 3, 3), 1) for i in range(n)] + ["fc1", "fc2", "fc3"]

@@ -4,7 +4,7 @@
 Installs the frameworks (bench/peers.py), then runs benchmarks/vgg16-systems.yaml with --local, and one row more: PyTorch
 whose gradients Open MPI exchanges. Two trainers or workers of one thread and one alone, interleaved rounds. Prints
 throughput, speedup and efficiency of each system with intervals. Some systems also run by hand, without benchd
-(bench/by_hand.py), half of the rounds before and half behind: their efficiency must be the same.
+(bench/by_hand.py), half of the rounds before and half after: their efficiency must be the same.
 
 A system that cannot run here is named with the reason. A bench that was ended goes on where it was, with the same --json
 FILE and --store."""
@@ -111,7 +111,7 @@ def mpi_row():
 
 
 def definition(systems):
-    """The shipped one, with Open MPI's row behind its own where that is asked for."""
+    """The shipped one, with Open MPI's row after its own where that is asked for."""
     text = (PLACE / f"{NAME}.yaml").read_text(encoding="utf-8")
     if MPI not in systems:
         return text

@@ -2,8 +2,8 @@
 """script/bench worker: training VGG16 (vgg16-fluid-fc512) on one core, benchworker against its peers.
 
 Installs the peers (bench/peers.py), then runs every row in turn on the same core, round after round, so that what
-disturbs the machine disturbs all alike; then benchworker with two threads beside one. Prints a table a batch, every figure
-beside its bar, and what else ran on the machine. Ends with "reached N of M"; exit 1 where a bar is missed.
+disturbs the machine disturbs all alike; then benchworker with two threads next to one. Prints a table a batch, every figure
+next to its bar, and what else ran on the machine. Ends with "reached N of M"; exit 1 where a bar is missed.
 
 A rate is samples a second of wall time where the core was ours, else samples a second of CPU time: decided for each
 batch by the load of others (--quiet), never by a result."""
@@ -74,7 +74,7 @@ def parse(argv):
     parser.add_argument("--quiet", type=float, default=.05, metavar="SHARE",
                         help="of the core that others may use for wall time to count; default 0.05")
     parser.add_argument("--no-avx2", action="store_true", help="without the rows limited to AVX2")
-    parser.add_argument("--no-threads", action="store_true", help="without two threads beside one")
+    parser.add_argument("--no-threads", action="store_true", help="without two threads next to one")
     parser.add_argument("--json", metavar="FILE", help="every measurement and bar as JSON")
     args = parser.parse_args(argv)
     wrong = why_wrong(args)
@@ -144,7 +144,7 @@ class Bench:
 
     def run_threads(self, number):
         """One thread and two on the same two cores, a few times: each waits for what holds up one of the cores, so
-        pairs differ more than rows. Who begins changes. Only wall time can tell."""
+        pairs differ more than rows. The one that begins changes. Only wall time can show it."""
         _, steps = self.steps(OURS, BATCH)
         for pair in range(THREAD_PAIRS):
             took = {"round": number}
@@ -195,7 +195,7 @@ def batch_bars(bench, batch, by):
 
 
 def vectors_text(bench):
-    """Ours without tile registers, beside the peers with all they have: a fact, no bar."""
+    """Ours without tile registers, next to the peers with all they have: a fact, no bar."""
     ours = bench.of(BATCH, "avx512")
     samples = ours + [s for s in bench.of(BATCH) if s.row != OURS]
     by, rows = figures.choose_clock(samples, bench.args.quiet), chosen_peers(bench.args)

@@ -1,4 +1,4 @@
-# Helpers of the scripts beside this file; sourced, not run.
+# Helpers of the scripts in this folder; sourced, not run.
 
 # say TEXT: a step of the script, on stderr.
 say() {

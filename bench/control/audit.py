@@ -23,11 +23,11 @@ rules:
 """
 DRY_RUN = b"dryRun=All"  # benchd tries a template of each role first; nothing is made
 KWOK = "kwok"                      # the user that writes the statuses of pods
-BY_KWOK = b'"username":"kwok"'    # stands in the lines of its requests
+BY_KWOK = b'"username":"kwok"'    # is in the lines of its requests
 
 
 def options(folder):
-    """Of the API server, whose log is FOLDER/audit.log."""
+    """Of an API server that logs to FOLDER/audit.log."""
     (folder / "policy.yaml").write_text(POLICY)
     return (f"--audit-policy-file={folder}/policy.yaml", f"--audit-log-path={folder}/audit.log", "--audit-log-maxsize=100000")
 

@@ -40,8 +40,8 @@ def two_trials(where, run):
 
 
 def order(n, number):
-    """Of n in a round: as often first as last, and in n rounds, if n is even, each comes once behind each of the others (a Williams
-    design): an API server is slower behind who left it more to do."""
+    """Of n in a round: as often first as last, and in n rounds, if n is even, each comes once after each of the others (a Williams
+    design): an API server is slower after a controller that left it more to do."""
     return [((k + 1) // 2 * (-1) ** (k + 1) + number) % n for k in range(n)]
 
 
@@ -55,7 +55,7 @@ def turn(where, rival, index):
             plane.time.sleep(2)
             rows.append(rivals.one_point(where, rival, f"point-{rival.name}-{index}-{i}"))
             where.api.delete_pods()
-            plane.wait_for(lambda: where.left() == 0, f"the pods of {rival.name}, and what it made beside them, go", 300)
+            plane.wait_for(lambda: where.left() == 0, f"the pods of {rival.name}, and what it made with them, go", 300)
     return {key: statistics.median(row[key] for row in rows) for key in rows[0]}
 
 

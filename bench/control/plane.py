@@ -1,4 +1,4 @@
-"""A control plane for the bench, an administrator's connection to it, and benchd beside it."""
+"""A control plane for the bench, an administrator's connection to it, and benchd on it."""
 import contextlib
 import http.client
 import json
@@ -24,7 +24,7 @@ import kwok  # pylint: disable=wrong-import-position
 
 ALLOCATOR = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}  # as manifests/deployment.yaml
 RUNS = "/apis/benchd.io/v1alpha1/namespaces/benchd/benchmarkruns"
-# What controllers make beside pods, and the garbage collector takes away behind their owners: the API server is busy until then.
+# What controllers make with pods, and the garbage collector takes away after their owners: the API server is busy until then.
 MADE_BESIDE = ("/api/v1/namespaces/benchd/services", "/apis/discovery.k8s.io/v1/namespaces/benchd/endpointslices",
                "/apis/batch/v1/namespaces/benchd/jobs")
 PODS = "/api/v1/namespaces/benchd/pods"
@@ -174,12 +174,12 @@ class Plane:
         for run in self.api.call("GET", RUNS)["items"]:
             self.api.delete_run(run["metadata"]["name"])
         self.api.delete_pods()
-        wait_for(lambda: self.left() == 0 and self.api.count(RUNS) == 0, "no pod, nothing beside it and no run is left", seconds)
+        wait_for(lambda: self.left() == 0 and self.api.count(RUNS) == 0, "no pod, nothing made with it and no run is left", seconds)
         self.audit.forget()
 
 
 class Daemon:
-    """benchd beside a plane, as its manifest runs it."""
+    """benchd on a plane, as its manifest runs it."""
 
     def __init__(self, plane, name="results", *options):
         from benchd import Benchd  # Here, not above: it looks for the build tree.  # pylint: disable=import-outside-toplevel

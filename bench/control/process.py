@@ -42,7 +42,7 @@ def sockets(pid):
 
 
 def descriptors(pid):
-    """What is open, one text each, in order. One that is closed meanwhile is left out."""
+    """What is open, one text each, in order. One that is closed while this reads is left out."""
     names = []
     for entry in os.listdir(f"/proc/{pid}/fd"):
         try:

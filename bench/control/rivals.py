@@ -52,7 +52,7 @@ class Benchd:
 
 
 class Bare:
-    """bench/post_pods.c: the pods of benchd, owned by a run that nobody drives."""
+    """bench/post_pods.c: the pods of benchd, owned by a run that no process drives."""
     name, resource, pid = "bare", None, None
 
     def __init__(self, where):

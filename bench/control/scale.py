@@ -1,4 +1,4 @@
-"""scale: benchd's memory at rest, beside 10,000 pods of others, with 10,000 pods of its own that run, and in a run of 10,000
+"""scale: benchd's memory at rest, with 10,000 pods of others, with 10,000 pods of its own that run, and in a run of 10,000
 points; what its pods cost etcd."""
 import functools
 import http.client
@@ -9,7 +9,7 @@ from control import audit, plane, process, seed, single
 from figures import Bar, Spread
 
 NAME = "scale"
-LOOKS = ("rest", "foreign", "gangs", "points")   # benchd by itself, beside pods of others, with its own, in a long run
+LOOKS = ("rest", "foreign", "gangs", "points")   # benchd by itself, with pods of others, with its own, in a long run
 REST_S = 10              # after the last request, before memory is read
 PODS_A_NODE = 100
 GANGS = (20, 4, 1)       # sizes: the whole divided by these
@@ -142,7 +142,7 @@ def large_run(where, daemon, points):
 
 
 def attempt(work, *args):
-    """The row, or why there is none: one part that fails leaves the others their figures."""
+    """The row, or why it is missing: one part that fails leaves the others their figures."""
     try:
         return work(*args)
     except plane.FAILURES as error:

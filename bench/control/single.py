@@ -14,7 +14,7 @@ def axes(points):
 
 
 def definition(points, last, **changes):
-    """One trial for each point, whose pod runs as long as `last`."""
+    """One trial for each point; its pod runs as long as `last`."""
     batch_sizes, threads, marks = (list(range(1, n + 1)) for n in axes(points))
     template = {"metadata": {"annotations": {"sim/last": last}},
                 "spec": {"containers": [{"name": "main", "image": "benchd.local/benchworker:0.1.0"}]}}

@@ -1,4 +1,4 @@
-"""soak: runs in a row, whose objects expire: does benchd's memory grow, do its descriptors, do objects stay?"""
+"""soak: runs in a row with objects that expire: does benchd's memory grow, do its descriptors, do objects stay?"""
 import collections
 import functools
 import json

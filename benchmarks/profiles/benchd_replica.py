@@ -17,7 +17,7 @@ import time
 
 EXIT_USAGE = 2
 MODEL = "vgg16-fluid-fc512"
-# Convolutions of MODEL: channels out and dropout behind each, by stack; a 2x2 max pool ends a stack.
+# Convolutions of MODEL: channels out and dropout after each, by stack; a 2x2 max pool ends a stack.
 STACKS = (((64, .3), (64, 0)), ((128, .4), (128, 0)), ((256, .4), (256, .4), (256, 0)),
           ((512, .4), (512, .4), (512, 0)), ((512, .4), (512, .4), (512, 0)))
 HEAD_DROPOUT = .5
@@ -85,7 +85,7 @@ class Replica:
         self.warmup_steps, self.steps = int(env.get("BENCHD_WARMUP_STEPS", "2")), int(env.get("BENCHD_STEPS", "8"))
         self.summary_file = env.get("BENCHD_SUMMARY_FILE")
         self.exchange = env.get("BENCHD_EXCHANGE", "None")
-        # How many processes train, each on data of its own: the workers, or the trainers beside parameter servers.
+        # How many processes train, each on data of its own: the workers, or the trainers of parameter servers.
         self.training = int(env.get("BENCHD_WORKERS", "0")) or int(env.get("BENCHD_TRAINERS", "1"))
         self.environment = {}
         for name, known in (("BENCHD_MODEL", (MODEL,)), ("BENCHD_DATA", ("synthetic",)), ("BENCHD_EXCHANGE", exchanges),

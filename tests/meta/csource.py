@@ -62,6 +62,11 @@ def without_comments(text):
     return _TOKENS.sub(blank, text)
 
 
+def strings(text):
+    """The string literals, without their quotes."""
+    return [token[1:-1] for token in _TOKENS.findall(text) if token[0] == '"']
+
+
 def includes(text):
     """(line, is_quoted, name) of each #include."""
     text = without_comments(text)

@@ -22,6 +22,7 @@ import promises
 import sizes
 import threads
 import units
+import words
 
 GOOD = {
     "lib/base/buf.h": "#pragma once\n#include <stddef.h>\nint buf_len(size_t n);\n",
@@ -257,6 +258,24 @@ class SelfTest(unittest.TestCase):
             found = self.findings(figures.check, {**good, path: text})
             self.assertEqual(len(found), 1, found)
             self.assertIn(finding, found[0])
+
+    def test_words(self):
+        def check(root):
+            return words.check(root, {"why": [("ctl/a.c", "nobody")]})
+
+        good = {"ctl/a.c": '/* No process waits; `told` is a name. */\nchar *s = "nobody";\n', "docs/a.md": "`beside` is a name.\n",
+                "script/x": "told # says\n", "bench/a.py": "told = None is none\n", "tests/a.c": "/* nobody */\n"}
+        self.assertEqual(self.findings(check, good), [])
+        for path, text, word in (
+                ("ctl/b.c", "/* It is\n * none. */\n", "is none"), ("ctl/b.c", 'char *s = "it tells";\n', "tells"),
+                ("ctl/a.c", '/* nobody */ char *s = "nobody";\n', "nobody"), ("docs/a.md", "Beside it.\n", "beside"),
+                ("README.md", "what stands there\n", "stands there"), ("bench/a.py", "# told\n", "told"),
+                ("bench/a.py", '"""told"""\n', "told"), ("script/x", "x # meanwhile\n", "meanwhile"),
+                ("lib/a.h", "/* A run, whose end it is. */\n", "whose"), ("ctl/a.c", "int a;\n", "allowed and has no hit")):
+            found = self.findings(check, {**good, path: text})
+            self.assertEqual(len(found), 1, found)
+            self.assertIn(path, found[0])
+            self.assertIn(word, found[0])
 
     def test_units(self):
         self.assert_good(units.check, GOOD)

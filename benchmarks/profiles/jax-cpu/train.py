@@ -115,7 +115,7 @@ def prepare(jax, replica):
     compiled = make_step(jax, mesh, replica.seed).lower(*held, *batches[0]).compile()
     if jax.process_count() > 1:
         # Gloo waits 30 s for the others in an exchange; compiling may differ by more. jax has no public barrier that
-        # is none of gloo's own; its version is pinned.
+        # is not one of gloo's own; its version is pinned.
         jax._src.distributed.global_state.client.wait_at_barrier("compiled", 600_000)
 
     def step(x, labels):

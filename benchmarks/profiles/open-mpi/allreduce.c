@@ -3,8 +3,9 @@
  *   mpicc -O3 -o /usr/local/bin/mpi-allreduce allreduce.c
  *   mpirun mpi-allreduce [--minbytes=N] [--maxbytes=N] [--warmup_iters=N] [--iters=N]
  *
- * Sizes double from the least to the most. A time is the mean of the calls and of the ranks; in place is MPI_IN_PLACE. Each size
- * ends with a sum that is checked, on each rank. busbw = bytes / time x 2 (n - 1)/n, in GB/s, as nccl-tests has it. */
+ * Sizes double from the least to the most. A time is the mean of the calls and of the ranks; in
+ * place is MPI_IN_PLACE. Each size ends with a sum that is checked, on each rank. busbw = bytes /
+ * time x 2 (n - 1)/n, in GB/s, as nccl-tests has it. */
 #include <errno.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -129,8 +130,8 @@ static void print_head(const struct options *o)
     int length;
     MPI_Get_library_version(version, &length);
     version[strcspn(version, ",\n")] = '\0';
-    printf("# %s allreduce: %d ranks\n# calls of a size: %ld to warm up, %ld measured\n#\n", version,
-           size, o->warmup_iters, o->iters);
+    printf("# %s allreduce: %d ranks\n# calls of a size: %ld to warm up, %ld measured\n#\n",
+           version, size, o->warmup_iters, o->iters);
     printf("# %82s  %32s\n# %10s  %12s  %8s  %6s  %6s", "out-of-place", "in-place", "size", "count",
            "type", "redop", "root");
     for (int i = 0; i < 2; i++) {

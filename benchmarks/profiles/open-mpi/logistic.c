@@ -1,19 +1,24 @@
-/* Task 2a of mlbench: logistic regression by stochastic gradient descent, its gradients added by MPI_Allreduce.
+/* Task 2a of mlbench: logistic regression by stochastic gradient descent, its gradients
+ * added by MPI_Allreduce.
  *
  *   mpicc -O3 -o /usr/local/bin/mlbench-logistic logistic.c -lm
- *   mpirun mlbench-logistic [--samples N] [--test-samples N] [--features N] [--batch N] [--epochs N] [--alpha A] [--seed N]
+ *   mpirun mlbench-logistic [--samples N] [--test-samples N] [--features N] [--batch N] [--epochs
+ *   N] [--alpha A] [--seed N]
  *
- * The data have the form of epsilon (400,000 and 100,000 samples of 2,000 features, each of length 1) and are made by a seeded
- * generator: normal features; the label is the side of a random plane, seen through noise, so that nobody can be
- * right in more than 91% of all cases. Sample i is the same on every machine; rank r trains i = r, r + k, ... of k.
+ * The data have the form of epsilon (400,000 and 100,000 samples of 2,000 features, each of length
+ * 1) and are made by a seeded generator: normal features; the label is the side of a random plane,
+ * seen through noise, so that no model can be right in more than 91% of all cases. Sample i is the
+ * same on every machine; rank r trains i = r, r + k, ... of k.
  *
- * Settings of the task: batch 100 a rank, a learning rate of alpha / sqrt(t) in step t, alpha 200, 400, 600, 700 and 800 for 1, 2, 4,
- * 8 and more ranks, L2 2.5e-6, no momentum. After each epoch all ranks test, and rank 0 prints
+ * Settings of the task: batch 100 a rank, a learning rate of alpha / sqrt(t) in step t, alpha 200,
+ * 400, 600, 700 and 800 for 1, 2, 4, 8 and more ranks, L2 2.5e-6, no momentum. After each epoch all
+ * ranks test, and rank 0 prints
  *
  *   epoch 1: loss 0.4102, 1520.5 samples/s, accuracy 0.8125 after 41.705 s
  *
- * for the log rule `epochs`. The loss is the mean over the epoch, the time that of all training steps since the start, by
- * rank 0's clock: making data and testing are no part of it, as in mlbench. */
+ * for the log rule `epochs`. The loss is the mean over the epoch, the time that of all
+ * training steps since the start, by rank 0's clock: making data and testing are no part
+ * of it, as in mlbench. */
 #include <errno.h>
 #include <math.h>
 #include <mpi.h>
@@ -22,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOISE 0.3   /* of the labels: arctan(0.3) / pi = 9.3% of them are wrong */
+#define NOISE 0.3 /* of the labels: arctan(0.3) / pi = 9.3% of them are wrong */
 #define L2 2.5e-6
 #define USAGE 2
 
@@ -105,7 +110,8 @@ static uint64_t mix(uint64_t z)
 /* Nearly normal, variance 1: the sum of four uniform numbers of 16 bits. */
 static float normal(uint64_t bits)
 {
-    const uint32_t sum = (bits & 65535) + (bits >> 16 & 65535) + (bits >> 32 & 65535) + (bits >> 48);
+    const uint32_t sum =
+        (bits & 65535) + (bits >> 16 & 65535) + (bits >> 32 & 65535) + (bits >> 48);
     return (float)((sum - 2 * 65535.0) / 65536.0 * 1.7320508);
 }
 
@@ -188,9 +194,10 @@ static double alpha_of(const struct options *o)
                         : 800;
 }
 
-/* One step: `order` has the samples of the batch. Returns the sum of their losses; the gradient is left in `gradient`. */
-static double add_gradient(const struct options *o, const struct data *d, const float *w, const long *order,
-                           float *gradient)
+/* One step: `order` has the samples of the batch. Returns the sum of their losses; the gradient is
+ * left in `gradient`. */
+static double add_gradient(const struct options *o, const struct data *d, const float *w,
+                           const long *order, float *gradient)
 {
     double loss = 0;
     memset(gradient, 0, (size_t)o->features * sizeof(float));
@@ -241,7 +248,8 @@ static void train(const struct options *o, const struct data *d, const struct da
         double loss = 0;
         for (long step = 0; step < n_steps; step++) {
             loss += add_gradient(o, d, w, order + step * o->batch, gradient);
-            MPI_Allreduce(MPI_IN_PLACE, gradient, (int)o->features, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+            MPI_Allreduce(MPI_IN_PLACE, gradient, (int)o->features, MPI_FLOAT, MPI_SUM,
+                          MPI_COMM_WORLD);
             const float rate = (float)(alpha_of(o) / sqrt((double)++t));
             for (long j = 0; j < o->features; j++) {
                 w[j] -= rate * (gradient[j] / (float)size + (float)L2 * w[j]);
@@ -253,8 +261,8 @@ static void train(const struct options *o, const struct data *d, const struct da
         const double accuracy = accuracy_of(o, test, w);
         if (rank == 0) {
             const double samples = (double)(n_steps * o->batch * size);
-            printf("epoch %ld: loss %.4f, %.1f samples/s, accuracy %.4f after %.3f s\n", epoch, loss / samples,
-                   samples / epoch_s, accuracy, trained_s);
+            printf("epoch %ld: loss %.4f, %.1f samples/s, accuracy %.4f after %.3f s\n", epoch,
+                   loss / samples, samples / epoch_s, accuracy, trained_s);
             fflush(stdout);
         }
     }

@@ -2,7 +2,7 @@
 records.
 
 The model `fleetx` is train_fleetx.py. With exchange AllReduce each replica is a rank of DataParallel over gloo, and reads PADDLE_*
-too (profile.yaml). A rank alone is the plain network: there is nobody to exchange with."""
+too (profile.yaml). A rank alone is the plain network: it has no peer to exchange with."""
 import os
 import pathlib
 import sys

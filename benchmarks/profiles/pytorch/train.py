@@ -3,7 +3,7 @@
 train.py [--precision fp32|bf16] [--layout channels_last|nchw]
 
 The model `imagenet` is train_imagenet.py, resnet20 to resnet56 are train_mlbench.py, fleetx is train_fleetx.py, fp32-sum is allreduce.py. With exchange AllReduce each replica is a rank of DistributedDataParallel over
-gloo, and reads MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE too. A rank alone is the plain network: there is nobody to
+gloo, and reads MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE too. A rank alone is the plain network: it has no peer to
 exchange with."""
 import argparse
 import os

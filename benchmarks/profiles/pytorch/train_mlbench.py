@@ -76,7 +76,7 @@ def synthetic(numpy, seed, first, n):
 
 
 def find(path):
-    """The file, or that with .gz behind its name; None: neither exists."""
+    """The file, or that with .gz after its name; None: neither exists."""
     return next((p for p in (path, path.with_name(path.name + ".gz")) if p.exists()), None)
 
 

@@ -3,7 +3,7 @@ prints a line a step, that of rank 0:
 
     step 3: 57.1 samples/s, loss 2.4113
 
-It is a program for the profile open-mpi, whose launcher runs `mpirun python train_mpi.py`; libmpi is Debian's, called by
+It is a program for the profile open-mpi: its launcher runs `mpirun python train_mpi.py`; libmpi is Debian's, called by
 ctypes. In pods, hand the variables on: mpirun -x BENCHD_BATCH_SIZE -x BENCHD_STEPS ..."""
 import ctypes
 import time

@@ -155,13 +155,13 @@ class Mail:
 
 def others_first(cluster):
     """(job, index, address) of all, trainer 0 at the end: it coordinates, and ends when it has read its own mail. Whoever
-    came after it might wait for a mail that nobody sends."""
+    came after it might wait for a mail that is never sent."""
     tasks = [(job, i, address) for job, addresses in cluster.items() for i, address in enumerate(addresses)]
     return sorted(tasks, key=lambda task: task[:2] == ("worker", 0))
 
 
 def outlive(address, limit_s=30.0):
-    """Returns when nobody listens there any more. A mail is sent when its reader has answered, and a reader that ended
+    """Returns when no process listens there any more. A mail is sent when its reader has answered, and a reader that ended
     before would let trainer 0 wait for ever."""
     host, port = address.rsplit(":", 1)
     end_s = time.monotonic() + limit_s
@@ -181,7 +181,7 @@ def timed_steps(stamps, losses, training, begin_s):
 
 
 def coordinate(tf, replica, precision, cluster, mails):
-    """Lets all trainers train, and tells them what they did."""
+    """Lets all trainers train, and reports to them what they did."""
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
         tf.train.ClusterSpec(cluster), rpc_layer="grpc")
     strategy = tf.distribute.ParameterServerStrategy(resolver)
@@ -220,7 +220,7 @@ def coordinate(tf, replica, precision, cluster, mails):
 
 
 def end_with(replica, work):
-    """A thread's mistake ends the process: nobody would notice it."""
+    """A thread's mistake ends the process: it would not be noticed."""
     try:
         work()
     except BaseException as error:
@@ -270,7 +270,7 @@ def main():
     prepare(replica)
     import tensorflow as tf
     tf.config.threading.set_intra_op_parallelism_threads(replica.threads)
-    # A worker that waits for others holds one thread; with one alone nobody would answer them.
+    # A worker that waits for others holds one thread; with one alone no thread would answer them.
     is_alone = replica.training == 1 and replica.exchange != "PServer"
     tf.config.threading.set_inter_op_parallelism_threads(1 if is_alone else replica.training + 1)
     tf.random.set_seed(replica.seed)
