@@ -3,6 +3,7 @@ nothing in a good one."""
 
 import json
 import os
+import pathlib
 import tempfile
 import unittest
 
@@ -290,18 +291,19 @@ class SelfTest(unittest.TestCase):
             self.assert_good(units.check, {"lib/core/x.c": f"    {text}\n"})
 
     def test_mutations(self):
-        def row(name, find, file="lib/base/add.c"):
-            return f'[[row]]\nname = "{name}"\nfile = "{file}"\nfind = "{find}"\nput = "0"\ntests = ["base/add"]\n'
+        def row(name, function="add", operator="drop", of="put", file="lib/base/add.c", test="base/add"):
+            return f'[[row]]\nname = "{name}"\nin = "{file}: {function}"\n{operator} = "{of}"\ntests = ["{test}"]\n'
 
-        good = {"lib/base/add.c": "int add(int a)\n{\n    put(a, 2);\n    return a + 1;\n}\n", "bench/add.py": "def add(a):\n    return a + 1\n",
-                "tests/mutations/base.toml": row("one less", "a + «1»") + row("none", "return «a + 1»", "bench/add.py")}
-        self.assert_good(mutations.check, good)
-        for bad in (row("gone", "a - 1"), row("elsewhere", "a + 1", "lib/base/sub.c"),
-                    row("a", "return a + 1") + row("b", "a + 1"), row("half", "«a +» 1", "bench/add.py"), row("two", "put(«a, 2»)")):
-            self.assertEqual(len(self.findings(mutations.check, {**good, "tests/mutations/base.toml": bad})), 1, bad)
-        for name, n in (("base/add", 0), ("base/sub", 2)):
-            built = {**good, "build/meson-info/intro-tests.json": json.dumps([{"name": name}])}
-            self.assertEqual(len(self.findings(lambda root: mutations.check(root, f"{root}/build"), built)), n, name)
+        def check(root):
+            command = {"directory": root, "file": "lib/base/add.c", "command": "cc -c lib/base/add.c"}
+            pathlib.Path(root, "compile_commands.json").write_text(json.dumps([command]), encoding="utf-8")
+            return mutations.check(root, root)
+
+        good = {"lib/base/add.c": "int put(int a);\nint add(int a)\n{\n    put(a);\n    return a + 1;\n}\n",
+                "meson-info/intro-tests.json": json.dumps([{"name": "base/add"}]), "tests/mutations/base.toml": row("one")}
+        self.assert_good(check, good)
+        for bad in (row("a", of="take"), row("b", "sub"), row("c", operator="never"), row("d", file="lib/base/sub.c"), row("e", test="base/sub")):
+            self.assertEqual(len(self.findings(check, {**good, "tests/mutations/base.toml": bad})), 1, bad)
 
     def test_exit_codes(self):
         self.assert_good(exit_codes.check, EXIT_CODES)

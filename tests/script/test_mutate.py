@@ -1,6 +1,6 @@
 """script/mutate tells a test that catches a mistake from one that does not, and refuses rows that no longer fit.
 
-Each case is a small tree of its own: one C function, one Python one, a test for each."""
+Each case is a small tree of its own: a C function, a test that sees its mistakes, and one that sees nothing."""
 import os
 import pathlib
 import shutil
@@ -10,20 +10,28 @@ import tempfile
 import textwrap
 import unittest
 
-SCRIPT = pathlib.Path(os.environ["BENCHD_SOURCE_DIR"]) / "script" / "mutate"
+SCRIPTS = pathlib.Path(os.environ["BENCHD_SOURCE_DIR"]) / "script"
 TREE = {
     "meson.build": """
         project('small', 'c')
         lib = static_library('base', 'lib/base/mem.c', 'lib/sign/sign.c', include_directories: 'lib')
-        test('sign', executable('test_sign', 'test_sign.c', include_directories: 'lib', link_with: lib), timeout: 3)
-        test('blind', executable('test_blind', 'test_blind.c', include_directories: 'lib', link_with: lib))
-        test('half', find_program('python3'), args: files('test_half.py'))
+        test('sign/sign', executable('test_sign', 'test_sign.c', include_directories: 'lib', link_with: lib), timeout: 3)
+        test('sign/blind', executable('test_blind', 'test_blind.c', include_directories: 'lib', link_with: lib))
         test('broken', find_program('false'))
         """,
     "lib/base/mem.c": "int mem_unused(void) { return 0; }\n",
     "lib/sign/sign.h": "int sign(int value);\n",
     "lib/sign/sign.c": """
         #include "sign/sign.h"
+        static int noted;
+        static void note(int value)
+        {
+            noted = value;
+        }
+        static int difference(int a, int b)
+        {
+            return a - b;
+        }
         int sign(int value)
         {
             int ret = 0;
@@ -33,19 +41,22 @@ TREE = {
             if (value > 0) {
                 ret = 1;
             }
-            return value < 0 ? -1 : ret;
+            note(value);
+            return difference(value, 0) < 0 ? -1 : ret;
+        }
+        int unreached(int value)
+        {
+            return value > 7;
         }
         """,
-    "half.py": "def half(value):\n    return value // 2\n",
     # A test that is wrong: it does not look at what sign() says.
     "test_blind.c": '#include "sign/sign.h"\nint main(void) { sign(1); return 0; }\n',
     "test_sign.c": '#include "sign/sign.h"\nint main(void) { return sign(300) == 1 && sign(0) == 0 && sign(-5) == -1 ? 0 : 1; }\n',
-    "test_half.py": "import half\nassert half.half(9) == 4\n",
 }
 
 
-def row(name, find, put, tests="sign", file="lib/sign/sign.c", more=""):
-    return f"[[row]]\nname = '{name}'\nfile = '{file}'\nfind = '''{find}'''\nput = '''{put}'''\ntests = ['{tests}']\n{more}\n"
+def row(name, operator, of, tests="sign/sign", at="lib/sign/sign.c: sign", more=""):
+    return f"[[row]]\nname = '{name}'\nin = '{at}'\n{operator} = '{of}'\ntests = ['{tests}']\n{more}\n"
 
 
 class MutateTests(unittest.TestCase):
@@ -56,39 +67,34 @@ class MutateTests(unittest.TestCase):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(textwrap.dedent(text).lstrip())
             os.mkdir(f"{folder}/script")
-            shutil.copy(SCRIPT, f"{folder}/script/mutate")
+            for name in ("mutate", "places.py"):
+                shutil.copy(SCRIPTS / name, f"{folder}/script/{name}")
             subprocess.run(["git", "init", "-q", folder], check=True)
             done = subprocess.run([sys.executable, f"{folder}/script/mutate", *options], cwd=folder,
                                   capture_output=True, text=True)
         return done.returncode, done.stdout.splitlines(), done.stderr
 
-    def test_each_mutation_is_alone(self):
-        code, lines, _ = self.mutate(
-            row("zero counts as positive", "    if («value > 0»)", "value >= 0") +
-            row("negative is lost", "value < 0 ? -1 : ret", "ret") +
-            row("the loop does not end", "        «value -= 100;»", ";") +
-            row("half is rounded up", "value // 2", "(value + 1) // 2", "half", "half.py"))
-        self.assertEqual(code, 0, lines)
-        self.assertEqual(lines[-1], "caught 4 of 4")
-        self.assertIn("lib/sign/sign.c: zero counts as positive: caught by sign (exit 1", "\n".join(lines))
-        self.assertIn("lib/sign/sign.c: the loop does not end: caught by sign (time-out", "\n".join(lines))
-
-    def test_what_this_cpu_does_not_run_is_skipped(self):
-        code, lines, _ = self.mutate(row("for another one", "value > 0", "value >= 0", "blind", more="cpu = ['fpu', 'unheard-of']") +
-                                     row("for this one", "value < 0", "value < 9", more="cpu = ['processor']"))
-        self.assertEqual((code, lines[-1]), (0, "caught 1 of 1"))
-        self.assertIn("lib/sign/sign.c: for another one: skipped, this CPU has no ", "\n".join(lines))
+    def test_each_operator_makes_its_mistake(self):
+        code, lines, said = self.mutate(
+            row("positive is lost", "never", "value > 0") + row("all is positive", "always", "> 0") + row("0 is positive", "shift", "value > 0") +
+            row("negative is positive", "negate", "value <") + row("the loop does not end", "drop", "value 100") +
+            row("all is negative", "return", "-1") + row("all else is 0", "return", "0", more="before = 'difference'") +
+            row("the other way round", "swap", "difference"))
+        self.assertEqual(code, 0, (lines, said))
+        self.assertEqual(lines[-1], "caught 8 of 8")
+        self.assertIn("lib/sign/sign.c: positive is lost: caught by sign/sign (exit 1", "\n".join(lines))
+        self.assertIn("lib/sign/sign.c: the loop does not end: caught by sign/sign (time-out", "\n".join(lines))
 
     def test_a_survivor_is_below_the_bar(self):
-        code, lines, _ = self.mutate(row("caught", "value < 0", "value < 9") +
-                                     row("seen by none", "value > 0", "value >= 0", "blind", more="short = true"),
+        code, lines, _ = self.mutate(row("caught", "never", "value <") +
+                                     row("seen by none", "never", "value > 0", "sign/blind", more="short = true"),
                                      "--log", "log.json")
         self.assertEqual((code, lines[-1]), (1, "caught 1 of 2"))
-        self.assertIn("lib/sign/sign.c: seen by none: SURVIVED blind", lines)
+        self.assertIn("lib/sign/sign.c: seen by none: SURVIVED sign/blind", lines)
         self.assertIn("below 95%", "\n".join(lines))
 
     def test_the_log_counts_a_case_a_row(self):
-        table = row("caught", "value < 0", "value < 9") + row("seen by none", "value > 0", "value >= 0", "blind")
+        table = row("caught", "never", "value <") + row("seen by none", "never", "value > 0", "sign/blind")
         with tempfile.NamedTemporaryFile(suffix=".json") as log:
             self.mutate(table, "--log", log.name)
             said = log.read().decode()
@@ -96,34 +102,43 @@ class MutateTests(unittest.TestCase):
         self.assertIn("ok 1 - caught\\nnot ok 2 - seen by none\\n", said)
 
     def test_short_and_row_and_folder_choose(self):
-        table = (row("one", "value < 0", "value < 9", more="short = true") + row("two", "value > 0", "value >= 0") +
-                 row("three", "value // 2", "value", "half", "half.py"))
-        for options, names in ((["--short"], ["one"]), (["--row", "two", "--row", "three"], ["two", "three"]),
-                               (["--folder", "lib"], ["one", "two"]), (["--folder", "lib/sign/"], ["one", "two"]), ([], ["one", "two", "three"])):
+        table = (row("one", "never", "value <", more="short = true") + row("two", "shift", "> 0") +
+                 row("three", "return", "0", at="lib/base/mem.c: mem_unused"))
+        for options, names in ((["--short"], ["one"]), (["--row", "two", "--row", "three"], ["two", "three"]), (["--folder", "lib/base"], ["three"]),
+                               (["--folder", "lib/sign/"], ["one", "two"]), ([], ["one", "two", "three"])):
             code, lines, _ = self.mutate(table, "--list", *options)
             self.assertEqual((code, [line.split(": ")[1] for line in lines]), (0, names))
         self.assertEqual(self.mutate(table, "--row", "four")[0], 2)
         self.assertEqual(self.mutate(table, "--folder", "li")[0], 2)
 
     def test_a_row_that_does_not_fit_is_an_error(self):
-        good = row("good", "value < 0", "value < 9")
+        good = row("good", "never", "value <")
         for table, why in (
-                (row("gone", "value == 7", "false"), "gone: 0 places in lib/sign/sign.c"),
-                (row("twice", "value", "0"), "places in lib/sign/sign.c read 'value', expected 1"),
-                (row("no file", "value", "0", file="lib/none.c"), "there is no file lib/none.c"),
+                (row("gone", "never", "value == 7"), "gone: never of 'value == 7' fits 0 places in sign() of lib/sign/sign.c"),
+                (row("twice", "always", "value"), "fits 3 places in sign() of lib/sign/sign.c, expected 1\n  line 14: value > 100\n"),
+                (row("nowhere", "always", "value", at="lib/sign/sign.c: sing"), "fits 0 places in sing()"),
+                (row("no file", "always", "value", at="lib/none.c: sign"), "there is no file lib/none.c"),
                 (good + good, "two rows are named 'good'"),
-                (good + row("over", "return value < 0", "return"), "overlaps another row"),
-                (row("no such test", "value < 0", "value < 9", "nobody"), "there is no test 'nobody'"),
-                (row("nothing", "«»", "0"), "nothing to find"),
-                (row("more", "value < 0", "0", more="shrt = true"), "unknown key 'shrt'"),
-                ("[[row]]\nname = 'bare'\n", "bare: no 'file'"),
+                (row("no such test", "never", "value <", "nobody"), "there is no test 'nobody'"),
+                (row("nothing", "never", ""), "never needs words"),
+                (row("two", "never", "value <", more="always = 'value'"), "it has 2 operators"),
+                (row("more", "never", "value <", more="shrt = true"), "unknown key 'shrt'"),
+                ("[[row]]\nname = 'bare'\n", "bare: no 'in'"),
                 ("[[row]\n", "small.toml"),
-                (row("no C", "value < 0", "no such name"), "failed:"),
-                (row("no Python", "value «//» 2", "/ /", "half", "half.py"), "half.py is no Python, line 2: "),
-                (row("always", "value < 0", "value < 9", "broken"), "broken fails without a mutation: exit 1")):
+                (row("no C", "return", "no such name"), "failed:"),
+                (row("fails anyway", "never", "value <", "broken"), "broken fails without a mutation: exit 1")):
             code, _, said = self.mutate(table)
             self.assertEqual(code, 2, said)
             self.assertIn(why, said)
+
+    def test_a_draw_lists_what_survives(self):
+        code, lines, said = self.mutate("", "--draw", "99", "--folder", "lib/sign")
+        survivors = [line.split(" (number")[0] for line in lines if "SURVIVED" in line]
+        self.assertEqual((code, sorted(survivors)), (1, ["lib/sign/sign.c:20: sign(): drop: note(value): SURVIVED 2 tests",
+                                                         "lib/sign/sign.c:5: note(): return: noted = value: SURVIVED 2 tests"]), said)
+        self.assertNotIn("unreached", "\n".join(lines))
+        self.assertEqual(lines[-1], "caught 10 of 12, seed 1")
+        self.assertIn(" of 3, seed 7", self.mutate("", "--draw", "3", "--seed", "7", "--folder", "lib/sign")[1][-1])
 
 
 if __name__ == "__main__":

@@ -66,10 +66,9 @@ def run(mutate, options):
             if row.proof and (not options.short or row.proof == "short") and (not options.row or row.name in options.row)]
     if not mine:
         raise mutate.Misfit("no row is chosen")
-    folder = os.path.join(ROOT, "build-mutate")
-    os.makedirs(folder, exist_ok=True)
-    mutate.write_tree(ROOT, f"{folder}/tree", rows)
-    tests = mutate.build(ROOT, f"{folder}/tree", f"{folder}/build", {TEST})
+    copy = mutate.copy_with_rows(ROOT, mutate.of_script_test(rows) if options.short else rows)
+    tests = copy.tests()
+    copy.build([tests[TEST]])
     program = tests[TEST]["cmd"][0]
     n_seeds = options.seeds or (SEEDS_SHORT if options.short else SEEDS_LONG)
     mutate.say(f"{len(mine)} mistakes, seeds 1..{n_seeds} each until it is found")

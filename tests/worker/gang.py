@@ -33,8 +33,8 @@ def own_ports(n):
 
 
 def environment(more=None):
-    """Of a worker: of its own variables it gets only what script/mutate switches on."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("BENCHD_") or k == "BENCHD_MUTANT"}
+    """Of a worker: of its own variables it gets only those of script/mutate."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("BENCHD_") or k.startswith("BENCHD_MUTANT")}
     return {**clean, **HEALTHY, **(more or {})}
 
 
