@@ -229,8 +229,9 @@ static int serve(struct fault_gang *g, uint32_t i)
         .early_bytes = PS_SERVER_EARLY_BYTES,
         .transport = g->transport,
         .apply = learner_apply_adam,
-        .rendezvous_ns = FAULT_GANG_RENDEZVOUS_NS,
-        .handshake_ns = FAULT_GANG_RENDEZVOUS_NS,
+        .rendezvous_ns = g->silence_ns + FAULT_GANG_MEET_NS,
+        .silence_ns = g->silence_ns,
+        .handshake_ns = PS_SERVER_HANDSHAKE_NS,
     };
     memcpy(p.secret, g->secret, sizeof(p.secret));
     memcpy(p.digest, g->digest, sizeof(p.digest));
@@ -266,7 +267,8 @@ static int open_exchange(struct process *p, struct adam *adam, struct exchange *
             .slices = g->slices,
             .n_trainers = g->n_workers,
             .transport = g->transport,
-            .rendezvous_ns = FAULT_GANG_RENDEZVOUS_NS,
+            .rendezvous_ns = g->silence_ns + FAULT_GANG_MEET_NS,
+            .silence_ns = g->silence_ns,
             .watches_main = true,
             .on_fault = die_of_fault,
             .ctx = p,
@@ -285,7 +287,8 @@ static int open_exchange(struct process *p, struct adam *adam, struct exchange *
         .window_bytes = RING_WINDOW_BYTES,
         .apply = learner_apply_adam,
         .apply_ctx = adam,
-        .rendezvous_ns = FAULT_GANG_RENDEZVOUS_NS,
+        .rendezvous_ns = g->silence_ns + FAULT_GANG_MEET_NS,
+        .silence_ns = g->silence_ns,
         .watches_main = true,
         .on_fault = die_of_fault,
         .ctx = p,
@@ -447,7 +450,8 @@ static int call(struct process *p)
         .algorithm = g->algorithm,
         .transport = g->transport,
         .n_max = g->n,
-        .rendezvous_ns = FAULT_GANG_RENDEZVOUS_NS,
+        .rendezvous_ns = g->silence_ns + FAULT_GANG_MEET_NS,
+        .silence_ns = g->silence_ns,
     };
     memcpy(params.secret, g->secret, sizeof(params.secret));
     memcpy(params.digest, g->digest, sizeof(params.digest));

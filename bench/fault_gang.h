@@ -12,7 +12,8 @@
 #include "worker/comm/exchange_ring.h"
 
 #define FAULT_GANG_MAX 16
-#define FAULT_GANG_RENDEZVOUS_NS INT64_C(8000000000)
+#define FAULT_GANG_MEET_NS                                                                         \
+    INT64_C(2000000000)     /* so much longer than a silent peer has all to meet */
 #define FAULT_GANG_WRONG 99 /* exit code: the parameters are not the expected ones */
 
 enum fault_family {
@@ -38,7 +39,7 @@ struct fault_gang {
     uint32_t n_servers, n_workers; /* trainers, or ranks */
     uint32_t steps;
     size_t n; /* floats */
-    int64_t compute_ns;
+    int64_t compute_ns, silence_ns;
     struct slices slices;
     uint8_t secret[AUTH_SECRET_SIZE], digest[AUTH_DIGEST_SIZE];
     int listeners[FAULT_GANG_MAX]; /* of servers, or of ranks */

@@ -12,6 +12,7 @@
  * |       | abandon: it gives up by itself; stick: its main thread gets stuck |
  * | victim | which process: servers are first |
  * | after_ms | since the first fork |
+ * | silence_s | after which a peer is lost |
  *
  * A stopped one is woken when all others have ended. Prints how each process ended as JSON; whether
  * that is right is the caller's question. After LIMIT_MS whoever is left is killed, and its code is
@@ -369,6 +370,7 @@ enum {
     VICTIM,
     AFTER_MS,
     FOR_MS,
+    SILENCE_S,
     ARGS
 };
 
@@ -435,6 +437,7 @@ int main(int argc, char **argv)
         [VICTIM] = {"victim", NULL, 0, FAULT_GANG_MAX - 1, 0},
         [AFTER_MS] = {"after_ms", NULL, 0, 30000, 0},
         [FOR_MS] = {"for_ms", NULL, 0, 30000, 0},
+        [SILENCE_S] = {"silence_s", NULL, 3, 30, 6},
     };
     if (read_args(argc, argv, args) < 0) {
         return 2;
@@ -447,7 +450,8 @@ int main(int argc, char **argv)
                  .n_workers = (uint32_t)args[WORKERS].value,
                  .steps = (uint32_t)args[STEPS].value,
                  .n = (size_t)args[FLOATS].value,
-                 .compute_ns = args[COMPUTE_MS].value * 1000000},
+                 .compute_ns = args[COMPUTE_MS].value * 1000000,
+                 .silence_ns = args[SILENCE_S].value * 1000000000},
         .fault = args[FAULT].value,
         .victim = args[VICTIM].value,
         .after_ms = args[AFTER_MS].value,

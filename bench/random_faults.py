@@ -27,7 +27,8 @@ from figures import Bar, Spread, conclude, keep, read_kept, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("FAULT_TRIAL", str(ROOT / "build" / "bench" / "fault_trial"))
-RENDEZVOUS_S = 8  # FAULT_GANG_RENDEZVOUS_NS
+MEET_S = 2        # FAULT_GANG_MEET_NS
+SILENCE_S = 6     # after which a peer is lost, unless --silence-s sets another limit
 LATE_MS = 2000    # a process that fails while others still join waits so long to report it
 PROGRAM_S = 120   # the program ends its gang after 60 s itself
 WRONG = 99        # FAULT_GANG_WRONG
@@ -52,6 +53,8 @@ def parse(argv):
     parser.add_argument("--jobs", type=int, default=6, metavar="N", help="trials at a time (default 6; most of them wait)")
     parser.add_argument("--family", choices=FAMILIES, action="append", help="only this one; more than once: these")
     parser.add_argument("--late-s", type=float, default=0, metavar="S", help="what others may take longer, on a busy machine (default 0)")
+    parser.add_argument("--silence-s", type=int, default=SILENCE_S, metavar="S",
+                        help=f"after which a peer is lost: longer on a machine that stalls (default {SILENCE_S})")
     parser.add_argument("--trial", type=int, metavar="NUMBER", help="runs this one alone, and prints how each process ended")
     parser.add_argument("--json", metavar="FILE", help="keeps every trial, and goes on after those that it has")
     args = parser.parse_args(argv)
@@ -61,12 +64,12 @@ def parse(argv):
     return args
 
 
-def draw(seed, number, families):
+def draw(seed, number, families, silence_s=SILENCE_S):
     """What happens in a trial: the words of fault_trial."""
     rng = random.Random(f"{seed}/{number}")
     family = rng.choice(families)
     words = {"family": family, "transport": rng.choice(TRANSPORTS), "servers": 0, "workers": rng.randint(2, 5), "floats": 40000,
-             "steps": 100, "compute_ms": 5}
+             "steps": 100, "compute_ms": 5, "silence_s": silence_s}
     if family == "pserver":
         words.update(servers=rng.randint(1, 3), workers=rng.randint(1, 4))
     if family == "call":
@@ -173,7 +176,8 @@ def judge(words, outcome, late_s=0):
             found.append((kind, f"{process['name']}: exit code {process['code']}, names {process['peer'] or 'nobody'}: {process['message']}"))
     took_s = lateness_s(words, outcome)
     if took_s is not None:
-        limit_s = FAULTS[fault][1] + (RENDEZVOUS_S if outcome["struck_at_step"] == 0 else 0) + late_s
+        silence_s = words.get("silence_s", SILENCE_S)
+        limit_s = FAULTS[fault][1] + silence_s - SILENCE_S + (silence_s + MEET_S if outcome["struck_at_step"] == 0 else 0) + late_s
         if took_s > limit_s:
             found.append(("late", f"the last one was out after {took_s:.1f} s, expected {limit_s:g}"))
     return found
@@ -195,7 +199,7 @@ def kept(args):
 
 def all_trials(args):
     trials = kept(args)
-    left = {number: draw(args.seed, number, args.family) for number in range(args.trials) if number not in trials}
+    left = {number: draw(args.seed, number, args.family, args.silence_s) for number in range(args.trials) if number not in trials}
     for number, outcome in outcomes(left, args.jobs):
         trial = judged(args, number, left[number], outcome)
         trials[number] = trial
@@ -234,7 +238,7 @@ def main(argv):
     args = parse(argv)
     if args.trial is None:
         return report(args, all_trials(args))
-    words = draw(args.seed, args.trial, args.family)
+    words = draw(args.seed, args.trial, args.family, args.silence_s)
     print(" ".join(command(words)))
     _, outcome = next(outcomes({args.trial: words}))
     for process in outcome["processes"]:

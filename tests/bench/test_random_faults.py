@@ -174,7 +174,7 @@ class Trials(unittest.TestCase):
 
     @unittest.skipIf(IS_SANITIZED, "too slow")
     def test_20_real_ones(self):
-        done = self.run_with("--trials", "20", "--seed", "18", "--late-s", "20", "--json", str(self.file))
+        done = self.run_with("--trials", "20", "--seed", "18", "--silence-s", "15", "--late-s", "20", "--json", str(self.file))
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         trials = [json.loads(line) for line in self.file.read_text(encoding="utf-8").splitlines()]
         self.assertEqual(20, len(trials))

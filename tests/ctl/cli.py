@@ -107,7 +107,8 @@ class CliCase(unittest.TestCase):
         self.pids = self.folder / "pids"
         self.env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
         self.env.update(BENCHWORKER=FAKE_WORKER, BENCHCTL_PATH=str(ROOT / "benchmarks"), LC_ALL="C.UTF-8",
-                        HOME=str(self.folder), XDG_DATA_HOME=str(self.folder / "data"))
+                        HOME=str(self.folder), XDG_DATA_HOME=str(self.folder / "data"),
+                        BENCHD_PEER_TIMEOUT_S="60")  # a machine that stalls loses no peers
 
     def define(self, name="tiny.json", env=None, **keys):
         path = self.folder / name

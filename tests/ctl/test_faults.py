@@ -28,7 +28,7 @@ def cpu_s(pid):
 class Faults(cli.CliCase):
     def setUp(self):
         super().setUp()
-        self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
+        self.env.update(BENCHWORKER=os.environ["BENCHWORKER_PROGRAM"], BENCHD_PEER_TIMEOUT_S="15")
 
     def begin(self, folder, steps):
         """Starts a run of one point with two trainers and waits until they train.

@@ -49,7 +49,7 @@ def received_bytes(pid):
 class Links(cli.CliCase):
     def setUp(self):
         super().setUp()
-        self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
+        self.env.update(BENCHWORKER=os.environ["BENCHWORKER_PROGRAM"], BENCHD_PEER_TIMEOUT_S="15")
 
     def run_as_nobody(self, *args):
         """Copies of the programs: the tree may lie in a home that only its owner may enter."""
