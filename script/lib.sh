@@ -27,15 +27,16 @@ need_packages() {
     apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
-# use_ccache: what was compiled once on this machine, in whatever folder, is not compiled again. Meson finds ccache.
+# use_ccache: what was compiled once on this machine, in whatever folder, is not compiled again.
+# Meson finds ccache.
 use_ccache() {
     export CCACHE_DIR="${XDG_CACHE_HOME:-$HOME/.cache}/benchd/ccache" CCACHE_MAXSIZE=1G
     # Paths below the tree count as relative, and the folder in debug information does not matter.
     export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
 }
 
-# use_real_python: where python3 is a wrapper, as pyenv's is, each start of it takes longer than most programs that tests write in
-# Python. What is started from here finds the interpreter itself.
+# use_real_python: where python3 is a wrapper, as pyenv's is, each start of it takes longer than
+# most programs that tests write in Python. What is started from here finds the interpreter itself.
 use_real_python() {
     PATH=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))'):$PATH
     export PATH
@@ -61,8 +62,8 @@ build_in() {
     ninja -C "$dir" --quiet $targets >&2
 }
 
-# build_kind KIND [clang]: builds in the folder of that kind, and leaves its path in $build_dir. Each kind has its
-# options here and nowhere else.
+# build_kind KIND [clang]: builds in the folder of that kind, and leaves its path in $build_dir.
+# Each kind has its options here and nowhere else.
 build_kind() {
     compiler=
     suffix=
@@ -89,13 +90,14 @@ build_kind() {
     )
 }
 
-# has_git: whether the tree is a git work tree of its own. A tarball that is unpacked inside another project's is not that project.
+# has_git: whether the tree is a git work tree of its own. A tarball that is unpacked inside another
+# project's is not that project.
 has_git() {
     [ "$(git -C "$root" rev-parse --show-toplevel 2>/dev/null)" = "$(cd "$root" && pwd -P)" ]
 }
 
-# copy_source DIR: the files of the work tree that git knows or would add, in a folder of their own. Of a tree without git, as
-# of a tarball, all but the build trees.
+# copy_source DIR: the files of the work tree that git knows or would add, in a folder of their own.
+# Of a tree without git, as of a tarball, all but the build trees.
 copy_source() {
     mkdir -p "$1"
     if has_git; then
@@ -106,7 +108,8 @@ copy_source() {
         tar -C "$root" -c --null --no-recursion -T - | tar -C "$1" -x --no-same-owner
 }
 
-# source_date: the date of the commit, or of debian/changelog where there is no git, in seconds since 1970.
+# source_date: the date of the commit, or of debian/changelog where there is no
+# git, in seconds since 1970.
 source_date() {
     if has_git; then
         git -C "$root" log -1 --format=%ct

@@ -1,4 +1,5 @@
-/* Log lines: one line an event whatever its values contain, and only the levels that were asked for. */
+/* Log lines: one line an event whatever its values contain, and only the levels
+ * that were asked for. */
 #include <unistd.h>
 
 #include "tests/test.h"

@@ -1,5 +1,5 @@
-/* Random numbers are the same on every machine and in every version: the order of a run's trials and the
- * significance of a comparison depend on them. */
+/* Random numbers are the same on every machine and in every version: the order of a run's trials
+ * and the significance of a comparison depend on them. */
 #include "tests/test.h"
 #include "base/splitmix.h"
 

@@ -1,4 +1,5 @@
-/* Text for a field of fixed size: cut between characters. Foreign text: without control characters, and as a terminal may show it. */
+/* Text for a field of fixed size: cut between characters. Foreign text: without control characters,
+ * and as a terminal may show it. */
 #include "tests/test.h"
 #include "base/buf.h"
 #include "base/text.h"

@@ -1,5 +1,5 @@
-/* The modes of an exchange, core/exchange_mode.h: texts, what cannot be together, and which steps end in
- * one. */
+/* The modes of an exchange, core/exchange_mode.h: texts, what cannot be together, and
+ * which steps end in one. */
 #include "tests/test.h"
 #include "core/exchange_mode.h"
 
@@ -79,7 +79,8 @@ TEST(which_steps_exchange)
     }
 }
 
-/* When the parameters of a trainer's fourth exchange (3) may come, by what the slowest one has sent. */
+/* When the parameters of a trainer's fourth exchange (3) may come, by what the
+ * slowest one has sent. */
 TEST(who_waits_for_whom)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* Which attempt and which replica a reader means, by the numbers that were given; the names of phases. */
+/* Which attempt and which replica a reader means, by the numbers that were given;
+ * the names of phases. */
 #include "tests/test.h"
 #include "core/phase.h"
 

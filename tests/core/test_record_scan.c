@@ -118,7 +118,8 @@ static void assert_same_record(const struct record *a, const struct record *b, c
     }
 }
 
-/* Whatever the scan accepts, the tree reads, too, and the same; so what it refuses can go wrong nowhere. */
+/* Whatever the scan accepts, the tree reads, too, and the same; so what it refuses
+ * can go wrong nowhere. */
 TEST(the_fast_way_reads_the_same)
 {
     static const char alphabet[] = "{}[]\":,.-+eE0123456789 \\\nnulltrue\x01\x7f\xc3\xa9"

@@ -124,7 +124,8 @@ TEST(series_saturates)
     buf_done(&out);
 }
 
-/* A server alone sees staleness, late gradients and who came last; a worker alone has a transport and probes. */
+/* A server alone sees staleness, late gradients and who came last; a worker alone has a
+ * transport and probes. */
 enum writer { SERVER, SERVER_WITH_BACKUPS, WORKER, WRITER_COUNT };
 static struct summary worst_summary(enum writer writer)
 {

@@ -1,4 +1,5 @@
-/* What `benchctl explain` explains is what the readers of a definition know: no field more, none less. */
+/* What `benchctl explain` explains is what the readers of a definition know: no
+ * field more, none less. */
 #include "tests/test.h"
 #include "ctl/schema.h"
 
@@ -10,7 +11,8 @@
 #include "doc/reader.h"
 #include "spec/spec_load.h"
 
-/* Every map that a definition can have, in three definitions, because roles exclude each other, and systems. */
+/* Every map that a definition can have, in three definitions, because roles exclude
+ * each other, and systems. */
 static const char servers[] =
     "apiVersion: benchd.io/v1alpha1\n"
     "kind: Benchmark\n"
@@ -135,7 +137,8 @@ static void on_map(void *ctx, const char *place, const struct field *fields, siz
         for (size_t k = 0; schema_child(seen->schema, &field, k, &child); k++) {
             const bool is_it = str_eq(child.name, fields[i].name);
             is_explained |= is_it;
-            /* Without apiVersion, kind and metadata there is no object that a schema could check. */
+            /* Without apiVersion, kind and metadata there is no object that
+             * a schema could check. */
             const bool is_required = fields[i].rule == FIELD_REQUIRED;
             const bool depends =
                 path[0] == '\0' || str_eq(path, "spec.roles"); /* on the exchange */
@@ -168,7 +171,8 @@ static void load(struct seen *seen, const char *text, bool is_local)
     diags_done(&diags);
 }
 
-/* What is local is merged into the definition before that is read: it has the fields of the same place. */
+/* What is local is merged into the definition before that is read: it has the
+ * fields of the same place. */
 static void is_as_in_spec(struct seen *seen, const char *path, const struct schema_field *local)
 {
     struct schema_field spec, a, b;

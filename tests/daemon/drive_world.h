@@ -1,5 +1,5 @@
-/* A run, its queue and its driver, for tests of the daemon. The driver is a fake that notes what it is asked for; the pods
- * are the real launcher over a client without a network. */
+/* A run, its queue and its driver, for tests of the daemon. The driver is a fake that notes what it
+ * is asked for; the pods are the real launcher over a client without a network. */
 #pragma once
 
 #include "run_world.h"

@@ -1,5 +1,5 @@
-/* The elector with a client without a network and with a clock of the test's own: a stop at any moment
- * of a renewal gives the Lease up. The machine itself: tests/kube/test_lease.c. */
+/* The elector with a client without a network and with a clock of the test's own: a stop at any
+ * moment of a renewal gives the Lease up. The machine itself: tests/kube/test_lease.c. */
 #include <uv.h>
 
 #include "tests/test.h"
@@ -18,8 +18,8 @@ struct uv_loop_s *kube_client_loop(const struct kube_client *c)
     return &loop;
 }
 
-/* The clock that the elector reads and the one timer that it starts; meson.build has the linker take
- * these. Time passes only in turn(). */
+/* The clock that the elector reads and the one timer that it starts; meson.build has the linker
+ * take these. Time passes only in turn(). */
 static int64_t now_ns;
 static struct {
     uv_timer_t *handle; /* NULL: not started */

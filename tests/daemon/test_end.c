@@ -1,5 +1,5 @@
-/* The daemon is freed during a name lookup, which cannot be cut short: its memory must live until the
- * lookup ends. A fault shows under AddressSanitizer. */
+/* The daemon is freed during a name lookup, which cannot be cut short: its memory must live until
+ * the lookup ends. A fault shows under AddressSanitizer. */
 #include <netdb.h>
 #include <semaphore.h>
 

@@ -1,4 +1,5 @@
-/* Results without an object go when somebody deletes the BenchmarkRun that asks for it, and no others. */
+/* Results without an object go when somebody deletes the BenchmarkRun that asks
+ * for it, and no others. */
 #include "run_world.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Runs that have ended cost nothing: no descriptor, no JSON, hardly any memory, and no long turn of the
- * loop, however many there are; also where benchd is restarted. Their verdict is found once. */
+/* Runs that have ended cost nothing: no descriptor, no JSON, hardly any memory, and no long turn of
+ * the loop, however many there are; also where benchd is restarted. Their verdict is found once. */
 #include <dirent.h>
 #include <malloc.h>
 
@@ -219,7 +219,8 @@ TEST(they_cost_nothing_after_a_restart)
     drop_objects();
 }
 
-/* Of 1,500 objects that say so, one is of a run that the store has as running: a copy of an older store. */
+/* Of 1,500 objects that say so, one is of a run that the store has as running: a
+ * copy of an older store. */
 TEST(objects_say_that_they_are_over)
 {
     _cleanup_(world_freep) struct world *w = start();
@@ -335,7 +336,8 @@ TEST(they_wake_when_something_is_to_be_done)
     drop_objects();
 }
 
-/* A row of an earlier version has no verdict: another thread finds it, one after the other. With it come the figures. */
+/* A row of an earlier version has no verdict: another thread finds it, one after the other. With it
+ * come the figures. */
 TEST(they_are_judged_once)
 {
     _cleanup_(world_freep) struct world *w = start();

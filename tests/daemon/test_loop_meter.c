@@ -1,5 +1,5 @@
-/* A turn of the loop counts with the time of its callbacks, of timers and of sockets, and without that of
- * waiting. Nothing sleeps: callbacks work until the clock has moved. */
+/* A turn of the loop counts with the time of its callbacks, of timers and of sockets, and without
+ * that of waiting. Nothing sleeps: callbacks work until the clock has moved. */
 #include <unistd.h>
 
 #include "tests/test.h"
@@ -20,8 +20,8 @@ static void work(void)
 struct wait {
     uv_timer_t timer;
     uv_prepare_t before_poll;
-    uint64_t
-        least_ms; /* so long the poll waits for it: less than WAIT_MS where this thread stood still before */
+    /* so long the poll waits for it: less than WAIT_MS where this thread stood still before */
+    uint64_t least_ms;
 };
 
 static void on_poll_next(uv_prepare_t *prepare)
@@ -62,8 +62,8 @@ static void measure(uv_loop_t *loop, struct loop_meter *m)
     assert_int_equal(0, uv_loop_close(loop));
 }
 
-/* It waits for a timer, whose callback works. A busy machine makes the turns longer, never by all of the
- * wait: the time of this thread's own waiting in the poll is known exactly. */
+/* It waits for a timer, whose callback works. A busy machine makes the turns longer, never by all
+ * of the wait: the time of this thread's own waiting in the poll is known exactly. */
 TEST(work_of_a_timer_counts_waiting_does_not)
 {
     uv_loop_t loop;

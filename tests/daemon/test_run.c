@@ -105,7 +105,8 @@ static bool is_kept(const struct world *w, const char *uid)
     return r == 0;
 }
 
-/* Only who asks for that takes the rows along with the object; the end of its time to live leaves them. */
+/* Only who asks for that takes the rows along with the object; the end of its time
+ * to live leaves them. */
 TEST(what_is_stored_outlives_the_object)
 {
     static const struct {
@@ -384,7 +385,8 @@ TEST(an_impossible_event_changes_nothing)
     json_decref(bmr);
 }
 
-/* The removal of an expired run's object has its own time of retry: its status does not wait for it. */
+/* The removal of an expired run's object has its own time of retry: its status
+ * does not wait for it. */
 TEST(an_expired_run_is_removed)
 {
     _cleanup_(world_freep) struct world *w = world_new();
@@ -423,8 +425,8 @@ TEST(an_expired_run_is_removed)
     json_decref(bmr);
 }
 
-/* A list that is on its way when the object is deleted still has it, and then the store would say so for good: the
- * next benchd would take the object for one that somebody deleted. */
+/* A list that is on its way when the object is deleted still has it, and then the store would say
+ * so for good: the next benchd would take the object for one that somebody deleted. */
 TEST(nothing_expires_before_all_objects_are_known)
 {
     _cleanup_(world_freep) struct world *w = world_new();
@@ -481,7 +483,8 @@ TEST(an_unaccepted_run_expires)
     }
 }
 
-/* The copy in the object is what runs, also when the Benchmark changes before the watch shows it. */
+/* The copy in the object is what runs, also when the Benchmark changes
+ * before the watch shows it. */
 TEST(what_was_kept_is_what_runs)
 {
     _cleanup_(world_freep) struct world *w = world_new();

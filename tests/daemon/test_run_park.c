@@ -1,4 +1,5 @@
-/* A run whose driver fails: it waits while others have their turn, and ends when it fails time and again. */
+/* A run whose driver fails: it waits while others have their turn, and ends when it
+ * fails time and again. */
 #include "drive_world.h"
 
 #include <errno.h>

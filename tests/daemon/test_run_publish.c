@@ -50,7 +50,8 @@ static void expect_wait(struct run *run, int64_t now_unix_ms, const char *reason
     assert_int_equal(run->shown->wait.since_unix_ms, since_unix_ms);
 }
 
-/* The alert for a run that waits for long needs the reason, and since when; a count of each reason. */
+/* The alert for a run that waits for long needs the reason, and since when; a
+ * count of each reason. */
 TEST(a_run_shows_what_it_waits_for)
 {
     _cleanup_(world_freep) struct world *w = open_world();

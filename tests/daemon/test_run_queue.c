@@ -101,8 +101,8 @@ TEST(the_running_one_then_the_oldest)
     run_queue_done(&q);
 }
 
-/* By the objects of runs that are not over alone, only if the store has no other run that goes on: that one ran
- * before, so it would be driven first. */
+/* By the objects of runs that are not over alone, only if the store has no other run that goes on:
+ * that one ran before, so it would be driven first. */
 TEST(who_goes_on_is_waited_for)
 {
     static const struct run_env env = {.store = &store};

@@ -1,4 +1,5 @@
-/* A run that shall go: with its rows or without, when its time to live is over, and on a full disk. */
+/* A run that shall go: with its rows or without, when its time to live is
+ * over, and on a full disk. */
 #include "drive_world.h"
 
 #include <errno.h>
@@ -72,7 +73,8 @@ TEST(a_full_disk_keeps_no_run_that_is_to_be_erased)
     close_world(NULL, bmr);
 }
 
-/* Its time to live is over, but benchd could not delete the object; a person does, with the results. */
+/* Its time to live is over, but benchd could not delete the object; a person
+ * does, with the results. */
 TEST(an_expired_run_can_be_erased)
 {
     _cleanup_(world_freep) struct world *w = open_world();

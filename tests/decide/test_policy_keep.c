@@ -71,7 +71,8 @@ TEST(dates_that_are_none)
     assert_int_equal(keep_decide(&all, &none).reason, KEEP_ALL);
 }
 
-/* Erasing what it says until it says nothing more ends, keeps the limits, and takes only the oldest. */
+/* Erasing what it says until it says nothing more ends, keeps the limits, and
+ * takes only the oldest. */
 TEST(until_nothing_more)
 {
     for (uint64_t seed = 1; seed <= 300; seed++) {

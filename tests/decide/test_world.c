@@ -193,7 +193,8 @@ TEST(replicas_in_order_are_borrowed)
     past_done(&past);
 }
 
-/* A point with a failed trial and none that succeeded is not tried again, whatever order the rows come in. */
+/* A point with a failed trial and none that succeeded is not tried again, whatever
+ * order the rows come in. */
 TEST(failed_points_are_given_up)
 {
     static const struct {

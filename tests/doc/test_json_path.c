@@ -1,5 +1,5 @@
-/* What templates say of a document, and what is wrong with others. The first rows are what the pages of kubectl
- * document; the others are beyond it, or where it fails. */
+/* What templates say of a document, and what is wrong with others. The first rows are what the
+ * pages of kubectl document; the others are beyond it, or where it fails. */
 #include "tests/test.h"
 #include "base/mem.h"
 #include "doc/json_path.h"

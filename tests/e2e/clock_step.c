@@ -1,5 +1,5 @@
-/* Preloaded into benchd, shifts its real-time clock, and no other: by the seconds (a native int64_t) at the
- * start of the file that CLOCK_STEP names, which a test may change at any time. */
+/* Preloaded into benchd, shifts its real-time clock, and no other: by the seconds (a native
+ * int64_t) at the start of the file that CLOCK_STEP names, which a test may change at any time. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>

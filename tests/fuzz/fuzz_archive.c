@@ -1,5 +1,5 @@
-/* archive_read on any bytes, and on any tar: it never reads beyond them, a failure has words, and what it
- * accepts has a digest and names that members have. */
+/* archive_read on any bytes, and on any tar: it never reads beyond them, a failure has words, and
+ * what it accepts has a digest and names that members have. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>

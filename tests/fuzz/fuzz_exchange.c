@@ -1,17 +1,20 @@
-/* Fuzzing of what is above the frames: the rounds of a parameter server and of a trainer, fed by peers
- * that know the keys. An input says which frames come; they are signed here, so it gets past the MAC.
+/* Fuzzing of what is above the frames: the rounds of a parameter server and of a trainer,
+ * fed by peers that know the keys. An input says which frames come; they are signed here,
+ * so it gets past the MAC.
  *
  *     S or T         a server with three trainers, or a trainer with two servers
  *     0O4 0G0 ...    frames: sender, type, number, and how it lies (a space: not at all)
  *
- * Types: O OFFER, G GRADIENT, K TAKEN, R READY, B GOODBYE, H HEARTBEAT, A ABORT, C CREDIT, P PARAMS,
- * L RELEASE, W WELCOME; J, Q and Y: the trainer begins a round, waits at the barrier, or has gradients ready. Numbers are '0' and
- * up. Lies are bits: 1 step, 2 slice, 4 offset, 8 length, 16 the header after it was signed.
+ * Types: O OFFER, G GRADIENT, K TAKEN, R READY, B GOODBYE, H HEARTBEAT, A ABORT, C CREDIT, P
+ * PARAMS, L RELEASE, W WELCOME; J, Q and Y: the trainer begins a round, waits at the barrier, or
+ * has gradients ready. Numbers are '0' and up. Lies are bits: 1 step, 2 slice, 4 offset, 8 length,
+ * 16 the header after it was signed.
  *
  * FUZZ_PRINT in the environment: says what became of each input.
  *
- * Holds after each frame: no more memory and no more slices on their way than the limits; sums are right
- * whatever the order; a refusal has a reason, and a frame whose header was changed is refused. */
+ * Holds after each frame: no more memory and no more slices on their way than the
+ * limits; sums are right whatever the order; a refusal has a reason, and a frame whose
+ * header was changed is refused. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

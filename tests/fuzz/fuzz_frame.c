@@ -1,9 +1,9 @@
-/* Fuzzing of the frame parser. With clang -fsanitize=fuzzer this file is the target; with FUZZ_SMOKE
- * it brings its own driver: random damage to honest frames, from a printed seed.
+/* Fuzzing of the frame parser. With clang -fsanitize=fuzzer this file is the target; with
+ * FUZZ_SMOKE it brings its own driver: random damage to honest frames, from a printed seed.
  *
- * The first byte of an input says how: bit 0 under keys, bit 1 signed here (so that what comes after the
- * MAC is reached: the sequence, types, lengths), bits 2-7 the size of the pieces. Holds: never a place
- * outside the given buffers, never a payload longer than allowed, dead means dead. */
+ * The first byte of an input says how: bit 0 under keys, bit 1 signed here (so that what comes
+ * after the MAC is reached: the sequence, types, lengths), bits 2-7 the size of the pieces. Holds:
+ * never a place outside the given buffers, never a payload longer than allowed, dead means dead. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

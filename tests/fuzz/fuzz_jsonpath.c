@@ -1,5 +1,5 @@
-/* A template of any bytes, up to the first NUL, over a document: nothing is read beyond it, a failure has
- * words, and what is accepted prints the same twice. */
+/* A template of any bytes, up to the first NUL, over a document: nothing is read beyond it, a
+ * failure has words, and what is accepted prints the same twice. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* log_pack on any bytes, cut into logs anywhere: they come back. log_unpack on any bytes: it never reads beyond them, a failure
- * has words, and what it gives is within its limits. */
+/* log_pack on any bytes, cut into logs anywhere: they come back. log_unpack on any bytes: it never
+ * reads beyond them, a failure has words, and what it gives is within its limits. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>

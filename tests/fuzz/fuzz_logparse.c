@@ -1,7 +1,7 @@
-/* A rule and a log out of any bytes: the first line of the input is a pattern or the name of a rule that
- * ships, the rest is the log. Nothing is read beyond the bytes; the same log in other pieces gives the
- * same result; what a pattern must contain stands in every line that it matches; and a result can be
- * written as a summary that is read again. */
+/* A rule and a log out of any bytes: the first line of the input is a pattern or the name of a rule
+ * that ships, the rest is the log. Nothing is read beyond the bytes; the same log in other pieces
+ * gives the same result; what a pattern must contain stands in every line that it matches; and a
+ * result can be written as a summary that is read again. */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>

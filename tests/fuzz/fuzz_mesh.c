@@ -1,17 +1,21 @@
-/* Fuzzing of all-reduce as a call, above the frames: the other ranks know the keys, so what they say gets past the MAC. An input
- * is two calls of a gang, and what the other ranks say, in records of four bytes; all of it is in the sockets before the first call:
+/* Fuzzing of all-reduce as a call, above the frames: the other ranks know the keys, so what they
+ * say gets past the MAC. An input is two calls of a gang, and what the other ranks say, in records
+ * of four bytes; all of it is in the sockets before the first call:
  *
- *     R, H or D      ring, halving, doubling; then the number of ranks, 2 to 5; the rank under test; and floats: 1 to 96, '0' is 48
+ *     R, H or D      ring, halving, doubling; then the number of ranks, 2 to 5; the rank under
+ *                    test; and floats: 1 to 96, '0' is 48
  *     1N0 2V0!..     a frame: sender, what, number, and how it lies (a space: not at all)
  *
- * What: N the next numbers of the plan, V the same of a message of another length, T as if they were of the other half of the
- * plan; H HEARTBEAT, A ABORT, B GOODBYE, R READY, C CREDIT, S SHARE, ...; X: the connection ends. Lies are bits: 1 step, 2 frame,
- * 4 offset, 8 length, 16 the header after it was signed. Who lies, or has not said all in the end, ends its connection.
+ * What: N the next numbers of the plan, V the same of a message of another length, T as if they
+ * were of the other half of the plan; H HEARTBEAT, A ABORT, B GOODBYE, R READY, C CREDIT, S SHARE,
+ * ...; X: the connection ends. Lies are bits: 1 step, 2 frame, 4 offset, 8 length, 16 the header
+ * after it was signed. Who lies, or has not said all in the end, ends its connection.
  *
  * FUZZ_PRINT in the environment: says what became of each input.
  *
- * Holds: each call ends. It succeeds if all ranks are honest, and only if all numbers that it needs were honest; then every sum is
- * right. What this rank sends is right, whatever comes. A refusal has a reason, and blames a rank that is not honest. */
+ * Holds: each call ends. It succeeds if all ranks are honest, and only if all numbers that it needs
+ * were honest; then every sum is right. What this rank sends is right, whatever comes. A refusal
+ * has a reason, and blames a rank that is not honest. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,14 @@
-/* Fuzzing of what is said before replicas know each other, and of how they say goodbye in anger: the payloads of HELLO,
- * CHALLENGE and PROOF, that of ABORT, and the text of an address. The first byte says which:
+/* Fuzzing of what is said before replicas know each other, and of how they say goodbye in
+ * anger: the payloads of HELLO, CHALLENGE and PROOF, that of ABORT, and the text of an address.
+ * The first byte says which:
  *
- *     H, C, P    an honest handshake, of which that payload was changed on the way: the rest is what it is xored with
+ *     H, C, P    an honest handshake, of which that payload was changed on the way: the rest is
+ *                what it is xored with
  *     A          the payload of an ABORT
  *     N          an address
  *
- * Holds: a handshake is agreed upon if and only if nothing was changed; an ABORT names a replica that can be, in text that can be
- * printed; an address reads back as itself. */
+ * Holds: a handshake is agreed upon if and only if nothing was changed; an ABORT names a replica
+ * that can be, in text that can be printed; an address reads back as itself. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

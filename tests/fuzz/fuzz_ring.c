@@ -1,19 +1,23 @@
-/* Fuzzing of a rank of a ring, above the frames: its neighbours know the keys, so what they say gets past the MAC. An
- * input is the rank, and then what happens, in records of four bytes:
+/* Fuzzing of a rank of a ring, above the frames: its neighbours know the keys, so what they say
+ * gets past the MAC. An input is the rank, and then what happens, in records of four bytes:
  *
  *     0, 1 or 2      the rank, of three
- *     PG0 NC4!..     a frame: from the rank before (P) or the next one (N), type, number, and how it lies (a space: not at all)
- *     .J0 .Y2 .Q0    this rank's worker begins a step, has the gradients of its groups from 2 on, waits at the barrier
+ *     PG0 NC4!..     a frame: from the rank before (P) or the next one (N), type, number, and how
+ *                    it lies (a space: not at all)
+ *     .J0 .Y2 .Q0    this rank's worker begins a step, has the gradients of its groups from 2 on,
+ *                    waits at the barrier
  *
- * Types: G GRADIENT, P PARAMS, C CREDIT, K TAKEN, k TAKEN of the step before, R READY, L RELEASE, S SHARE, B GOODBYE, H HEARTBEAT,
- * A ABORT, W WELCOME, O OFFER; X: the connection ends. Numbers are '0' and up. Lies are bits: 1 step, 2 slice, 4 offset, 8 length,
- * 16 the header after it was signed.
+ * Types: G GRADIENT, P PARAMS, C CREDIT, K TAKEN, k TAKEN of the step before, R READY, L
+ * RELEASE, S SHARE, B GOODBYE, H HEARTBEAT, A ABORT, W WELCOME, O OFFER; X: the connection
+ * ends. Numbers are '0' and up. Lies are bits: 1 step, 2 slice, 4 offset, 8 length, 16 the
+ * header after it was signed.
  *
  * FUZZ_PRINT in the environment: says what became of each input.
  *
- * Holds after each frame: every number that leaves this rank, as a gradient or as a parameter, and every one that it keeps is right;
- * nothing leaves without credit; nothing is overwritten that backward still reads; a slice that lies, and a frame whose header was
- * changed, is refused; a refusal has a reason, and blames somebody. */
+ * Holds after each frame: every number that leaves this rank, as a gradient or as a parameter, and
+ * every one that it keeps is right; nothing leaves without credit; nothing is overwritten that
+ * backward still reads; a slice that lies, and a frame whose header was changed, is refused; a
+ * refusal has a reason, and blames somebody. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

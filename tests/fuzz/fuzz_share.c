@@ -1,6 +1,8 @@
-/* Fuzzing of what ranks say about shared memory: the payload of SHARE, and the question on the local socket.
+/* Fuzzing of what ranks say about shared memory: the payload of SHARE, and the
+ * question on the local socket.
  *
- * Holds: a token that is taken is printable, and reads back as itself; nobody without the key is answered. */
+ * Holds: a token that is taken is printable, and reads back as itself; nobody without
+ * the key is answered. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

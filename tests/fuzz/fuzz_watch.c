@@ -1,5 +1,5 @@
-/* Watch bytes, lines or frames, into a reflector: whatever comes, and wherever it is cut, it ends in the same state,
- * and the cache keeps its order. The first byte says where to cut. */
+/* Watch bytes, lines or frames, into a reflector: whatever comes, and wherever it is cut, it ends
+ * in the same state, and the cache keeps its order. The first byte says where to cut. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* The environment of made-up machines: cgroup v2 and v1, in and out of containers, and none at all. */
+/* The environment of made-up machines: cgroup v2 and v1, in and out of
+ * containers, and none at all. */
 #include <errno.h>
 #include <ftw.h>
 #include <sys/mman.h>

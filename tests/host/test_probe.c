@@ -50,8 +50,8 @@ TEST(no_part_outlasts_its_time)
     assert_true(p.spins_per_s > 0 && p.copy_bytes_per_s == 0); /* the clock needs three pieces */
 }
 
-/* A piece that was interrupted for longer than the whole probe may take is not the figure: others follow it. On a
- * busy machine one try may be interrupted more often than it can tell. */
+/* A piece that was interrupted for longer than the whole probe may take is not the figure: others
+ * follow it. On a busy machine one try may be interrupted more often than it can tell. */
 TEST(one_piece_is_no_clock)
 {
     const struct probe_limits limits = {.spin_ns = 0, .copy_ns = 0, .copy_bytes = 100};

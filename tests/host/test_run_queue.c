@@ -1,4 +1,5 @@
-/* How long threads ran and waited: made-up processes, and this one beside a program that takes its CPU. */
+/* How long threads ran and waited: made-up processes, and this one beside a
+ * program that takes its CPU. */
 #include <errno.h>
 #include <ftw.h>
 #include <pthread.h>
@@ -166,7 +167,8 @@ static _Noreturn void compete(int ready_fd)
     }
 }
 
-/* Two that never sleep share one CPU, so each waits while the other runs, however loaded the machine is. */
+/* Two that never sleep share one CPU, so each waits while the other runs, however
+ * loaded the machine is. */
 TEST(another_program_has_the_cpu)
 {
     skip_without_counts();

@@ -1,6 +1,7 @@
-/* A client without a network and with a clock of its own, for the tests of what sits on the client: calls
- * and streams are kept until the test answers them, and time passes only in fake_client_pass(). Defines
- * what kube/client.h declares; the linker also takes libuv's clock and timer from here (meson.build). */
+/* A client without a network and with a clock of its own, for the tests of what sits on the client:
+ * calls and streams are kept until the test answers them, and time passes only in
+ * fake_client_pass(). Defines what kube/client.h declares; the linker also takes libuv's clock and
+ * timer from here (meson.build). */
 #pragma once
 
 #include "cmocka_kube.h"
@@ -47,6 +48,7 @@ void fake_client_pass(int64_t ns);
 /* The one stream that is open; fails the test if there is none, or more. */
 struct kube_stream *fake_client_stream(void);
 void fake_client_data(struct kube_stream *s, const char *data);
-/* The end of a stream, and the answer to a call: a code of HTTP, or 0: the server is unreachable. */
+/* The end of a stream, and the answer to a call: a code of HTTP, or 0: the
+ * server is unreachable. */
 void fake_client_end(struct kube_stream *s, int http_code);
 void fake_client_answer(struct kube_call *call, int http_code, const char *body);

@@ -1,5 +1,5 @@
-/* What the tests of the lease share: a simulated server with one object that has versions, and members
- * who want it, with a clock for each. */
+/* What the tests of the lease share: a simulated server with one object that has versions, and
+ * members who want it, with a clock for each. */
 #pragma once
 
 #include "cmocka_kube.h"

@@ -5,8 +5,8 @@
  *   {"id":1,"op":"get","path":"/version"}                      -> {"id":1,"r":0,"code":200,...}
  *   create update delete apply merge dry_run: "resource", "ns", "object" or "name", "uid"
  *   stream: "path"; opened, data, end events   follow: "pod"; line, end events; "ended"
- *   informer: "resource"; added, updated, removed, synced events, "watching" never; with "as" (json or
- *     protobuf) its events have the object as benchd keeps a pod
+ *   informer: "resource"; added, updated, removed, synced events, "watching" never; with "as" (json
+ *     or protobuf) its events have the object as benchd keeps a pod
  *   "as": "protobuf" in any request asks for an answer in that form
  *   cancel: "target"   burst: "n" at once: GETs of "path", or "object" to create   stats   quit */
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Where requests go: the base of their URLs, the address to connect to, and whether a proxy may be used. */
+/* Where requests go: the base of their URLs, the address to connect to, and whether
+ * a proxy may be used. */
 #include "cmocka_kube.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* A log over as many streams as it takes: when the next one is opened, and when it is over. The lines
- * themselves: test_log_cursor.c. */
+/* A log over as many streams as it takes: when the next one is opened, and when it is over. The
+ * lines themselves: test_log_cursor.c. */
 #include "fake_client.h"
 
 #include <errno.h>

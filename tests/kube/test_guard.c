@@ -1,5 +1,5 @@
-/* A client that may not write: what changes something waits, what reads and the Lease do not. Nobody
- * listens at its server, so each call that is started ends at once. */
+/* A client that may not write: what changes something waits, what reads and the Lease do not.
+ * Nobody listens at its server, so each call that is started ends at once. */
 #include <errno.h>
 
 #include <uv.h>

@@ -1,5 +1,5 @@
-/* What the informer does with what its reflector wants: requests, the end of a watch, the timer. What the
- * reflector wants: test_reflector.c. */
+/* What the informer does with what its reflector wants: requests, the end of a watch, the timer.
+ * What the reflector wants: test_reflector.c. */
 #include "fake_client.h"
 
 #include "kube/informer.h"

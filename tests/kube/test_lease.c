@@ -1,5 +1,5 @@
-/* The lease as stories on a simulated server: what one process does, and what it makes of the others.
- * Nothing is asked of the dates inside. */
+/* The lease as stories on a simulated server: what one process does, and what it makes of the
+ * others. Nothing is asked of the dates inside. */
 #include "lease_world.h"
 
 TEST(takes_what_nobody_has)
@@ -100,7 +100,8 @@ TEST(an_answer_after_the_deadline_counts_nothing)
     end(&s, &a, NULL);
 }
 
-/* A slow answer prolongs nothing: others count from the time at which the server had the request. */
+/* A slow answer prolongs nothing: others count from the time at which the
+ * server had the request. */
 TEST(a_renewal_counts_from_its_request)
 {
     struct server s = {0};
@@ -221,8 +222,8 @@ TEST(foreign_hands)
     end(&s, &a, NULL);
 }
 
-/* A backup of etcd is restored: renewals that were acknowledged never were, and versions go back. Watches may
- * be blind then, so that the process ends, as if it had lost the Lease. */
+/* A backup of etcd is restored: renewals that were acknowledged never were, and versions go back.
+ * Watches may be blind then, so that the process ends, as if it had lost the Lease. */
 TEST(a_server_that_forgets)
 {
     struct server s = {0};
@@ -245,8 +246,8 @@ TEST(a_server_that_forgets)
     end(&s, &a, NULL);
 }
 
-/* Our clock is set back, and the answer to the next renewal is lost: what is found then is older by its date, but
- * nothing was forgotten. */
+/* Our clock is set back, and the answer to the next renewal is lost: what is found then is older by
+ * its date, but nothing was forgotten. */
 TEST(a_clock_that_goes_back_is_no_backup)
 {
     struct server s = {0};

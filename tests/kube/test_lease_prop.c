@@ -1,5 +1,6 @@
-/* Two processes that want the lease, behind a bad network: slow and lost requests and answers, clocks
- * that differ, processes that sleep. Never may two write at once, and one leads when the faults stop. */
+/* Two processes that want the lease, behind a bad network: slow and lost requests and
+ * answers, clocks that differ, processes that sleep. Never may two write at once, and one
+ * leads when the faults stop. */
 #include "lease_world.h"
 
 #include "kube/retry.h"

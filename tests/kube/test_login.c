@@ -1,4 +1,5 @@
-/* When a plugin's credential is used and when the plugin runs; what it is given and what it may answer. */
+/* When a plugin's credential is used and when the plugin runs; what it is given
+ * and what it may answer. */
 #include "cmocka_kube.h"
 
 #include <errno.h>

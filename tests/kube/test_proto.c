@@ -1,5 +1,5 @@
-/* Protobuf as the API server writes it: the fields of a shape, and nothing that is damaged. The real server's is
- * compared with its JSON in tests/e2e/test_kube.py. */
+/* Protobuf as the API server writes it: the fields of a shape, and nothing that is damaged. The
+ * real server's is compared with its JSON in tests/e2e/test_kube.py. */
 #include "cmocka_kube.h"
 
 #include "kube/proto.h"

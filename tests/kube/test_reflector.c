@@ -2,7 +2,7 @@
  * clock: a story is a text of one step a line.
  *
  *   list              next() asks for a list; "list?continue=X" when the request holds that
- *   first             the same for the list that comes before that of all; only stories with it have one
+ *   first             the same for the list before that of all; only stories with it have one
  *   watch RV          next() asks for a watch from RV
  *   stop, abandon     next() asks to cancel the watch, or to leave its connection too
  *   wait MIN MAX      next() waits MIN to MAX milliseconds; the clock goes there

@@ -1,5 +1,6 @@
-/* A random server with a history of its own, a reflector, which in every other world begins with a list of some
- * objects, and every fault on the way: whenever the faults stop, the cache is the server's state, and what was told adds up to it. */
+/* A random server with a history of its own, a reflector, which in every other world begins with a
+ * list of some objects, and every fault on the way: whenever the faults stop, the cache is the
+ * server's state, and what was told adds up to it. */
 #include "cmocka_kube.h"
 
 #include "kube/reflector.h"

@@ -167,7 +167,8 @@ TEST(reset_forgets_half_a_line)
     kube_watch_parser_done(&p);
 }
 
-/* A user may put 10^20 into a free-form field: the API server prints it, the rest stays readable. */
+/* A user may put 10^20 into a free-form field: the API server prints it, the
+ * rest stays readable. */
 TEST(large_integers_do_not_spoil_the_rest)
 {
     static const char text[] = "{\"a\":100000000000000000000,\"b\":[1,2.5,{\"c\":-7}],\"d\":1e3}";

@@ -73,7 +73,8 @@ static void init(struct stored *s)
     stored_init(s);
 }
 
-/* Loads a run, says from what, and checks its throughputs against what the rows of the fixture give. */
+/* Loads a run, says from what, and checks its throughputs against what the rows
+ * of the fixture give. */
 static bool is_from_rows(struct stored *s, enum figures_of of, bool keeps)
 {
     struct run_row row;
@@ -170,8 +171,8 @@ TEST(others_and_damaged_ones_are_passed_over)
     stored_done(&s);
 }
 
-/* So many replicas as there might be are not kept in memory for a comparison; its figures do not say that there were
- * none. */
+/* So many replicas as there might be are not kept in memory for a comparison; its figures do not
+ * say that there were none. */
 TEST(a_huge_run_has_figures_of_its_points)
 {
     struct stored s = {0};

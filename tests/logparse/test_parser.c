@@ -1,5 +1,5 @@
-/* The stream parser: warm-up, how figures become one, ranks, time stamps, and what is said when there is
- * no figure. */
+/* The stream parser: warm-up, how figures become one, ranks, time stamps, and what is said when
+ * there is no figure. */
 #include "tests/test.h"
 #include "logparse/parser.h"
 
@@ -236,7 +236,8 @@ TEST(summaries)
     "- {kind: Step, pattern: '^(?<stamp>) (?<rate>) img/s'}\n"                                     \
     "- {kind: Info, pattern: '^(?<stamp>) test (?<accuracy>)'}\n"
 
-/* Evaluations and their times. A '@N' in a log is no text: what follows comes N seconds after the begin. */
+/* Evaluations and their times. A '@N' in a log is no text: what follows comes N
+ * seconds after the begin. */
 TEST(evaluations_have_times)
 {
     static const struct {

@@ -1,5 +1,6 @@
-/* The rules that ship, on lines of the programs that they are for: which number each line must give.
- * Lines are in the form of their sources; where a source gives a format only, the numbers are ours. */
+/* The rules that ship, on lines of the programs that they are for: which number each line
+ * must give. Lines are in the form of their sources; where a source gives a format only,
+ * the numbers are ours. */
 #include "tests/test.h"
 #include "logparse/shipped.h"
 

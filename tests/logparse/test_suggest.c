@@ -1,4 +1,5 @@
-/* A rule made from a line of anybody's log: what it reads in that very line, and lines that are none. */
+/* A rule made from a line of anybody's log: what it reads in that very line, and
+ * lines that are none. */
 #include "tests/test.h"
 #include "logparse/suggest.h"
 

@@ -9,6 +9,7 @@ import unittest
 
 import banned
 import circles
+import columns
 import csource
 import edges
 import exit_codes
@@ -191,6 +192,13 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(len(self.findings(lambda root: circles.check(root, allowed), one_way)), 1)
         four = {frozenset((f"ctl/{i}.c", "ctl/x.c")): "why" for i in range(4)}
         self.assertIn("limit 3", self.findings(lambda root: circles.check(root, four), one_way)[-1])
+
+    def test_columns(self):
+        text = "x" * 94
+        self.assert_good(columns.check, {"lib/a.c": f"/* {text} */\n" + f'char *s = "{text * 2}";\n', "script/a": f"# {text}\nb {text * 2}\n"})
+        for path, bad in (("lib/a.c", f"/* {text}y */\n"), ("tests/a.h", f"int a; /* {text} */\n"), ("bench/a.c", f"/* a\n * {text * 2}\n */\n"),
+                          ("script/a", f"    # {text}y\n"), ("lib/meson.build", f"# {text * 2}\n"), ("tests/a.sh", f"# {text * 2}\n")):
+            self.assert_bad(columns.check, path, bad, "columns, limit 100")
 
     def test_homes(self):
         header, body = "lib/core/x.h", "int x_size(const char ret[static 2])\n{\n    return 0;\n}\n"

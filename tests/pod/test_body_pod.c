@@ -94,7 +94,8 @@ TEST(another_number_is_the_same_as_another_pod)
     run_def_free(def);
 }
 
-/* The pod says which replica it is; another run's uid, or a missing label, and it is none of ours. */
+/* The pod says which replica it is; another run's uid, or a missing label,
+ * and it is none of ours. */
 TEST(identity_comes_back)
 {
     struct run_def *def = make_run("spec:", "spec:");

@@ -196,7 +196,8 @@ TEST(rendezvous_in_pods)
     run_def_free(def);
 }
 
-/* A ring of benchworker's own workers needs addresses before its pods run; one worker alone does not. */
+/* A ring of benchworker's own workers needs addresses before its pods run; one
+ * worker alone does not. */
 TEST(workers_by_ip)
 {
     static const char text[] =

@@ -126,7 +126,8 @@ TEST(trainers_are_emulated)
     run_def_free(def);
 }
 
-/* Servers and trainers are told; baselines send nothing, and others are not told of what is the default. */
+/* Servers and trainers are told; baselines send nothing, and others are not told of
+ * what is the default. */
 TEST(bf16_on_the_wire)
 {
     struct run_def *def = make_example_run();

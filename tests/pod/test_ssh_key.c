@@ -1,5 +1,5 @@
-/* Keys as OpenSSH writes them. The expected texts are of OpenSSH: `ssh-keygen -y` of the private one prints
- * the public one, and `ssh-keygen -l` its fingerprint. */
+/* Keys as OpenSSH writes them. The expected texts are of OpenSSH: `ssh-keygen -y` of the private
+ * one prints the public one, and `ssh-keygen -l` its fingerprint. */
 #include "tests/test.h"
 #include "base/mem.h"
 #include "pod/ssh_key.h"

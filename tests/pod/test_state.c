@@ -289,8 +289,8 @@ TEST(killed_for_memory_without_a_limit)
     json_decref(pod);
 }
 
-/* A webhook puts its own container in front. Ours has the contract's variables or, as a watch shows it, none,
- * but the run's key; also after pruning. */
+/* A webhook puts its own container in front. Ours has the contract's variables or, as a watch shows
+ * it, none, but the run's key; also after pruning. */
 static void check_container_in_front(const char *mark)
 {
     _cleanup_(freep) char *text = xasprintf(

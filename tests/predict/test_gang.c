@@ -1,4 +1,5 @@
-/* Laws that the simulation keeps exactly, whatever the numbers. docs/prediction.md works two of them out by hand. */
+/* Laws that the simulation keeps exactly, whatever the numbers. docs/prediction.md works two of
+ * them out by hand. */
 #include <errno.h>
 #include <math.h>
 
@@ -118,7 +119,8 @@ TEST(latency_and_a_link_of_its_own)
     assert_true(r.step_s >= without_s && r.step_s <= without_s + 2.1 * 0.003);
 }
 
-/* A server gives credit for 8 MiB: with many trainers their slices wait for the latency in turns. */
+/* A server gives credit for 8 MiB: with many trainers their slices wait for
+ * the latency in turns. */
 TEST(what_latency_costs_depends_on_the_rest)
 {
     static const struct {
@@ -156,8 +158,9 @@ TEST(a_link_is_shared)
     }
 }
 
-/* The server receives one after another: N gradients, one update, N parameters, of which the trainers wait for
- * theirs. The last step ends with the last trainer's, the others begin earlier. */
+/* The server receives one after another: N gradients, one update, N parameters, of
+ * which the trainers wait for theirs. The last step ends with the last trainer's, the
+ * others begin earlier. */
 TEST(a_server_serves_one_by_one)
 {
     struct gang_params p = small(2, 1);

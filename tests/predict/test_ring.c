@@ -89,7 +89,8 @@ TEST(so_does_a_model)
     }
 }
 
-/* Each of the 2 (N - 1) hops that a slice makes waits for the latency, the thread that sends and the one that receives. */
+/* Each of the 2 (N - 1) hops that a slice makes waits for the latency, the thread that sends and
+ * the one that receives. */
 TEST(each_hop_waits)
 {
     for (uint32_t n = 1; n <= 8; n++) {
@@ -105,8 +106,8 @@ TEST(each_hop_waits)
     }
 }
 
-/* Two groups take turns: all hops of the two but the first and the last wait for each other. With two ranks there is but
- * one hop, and the window of 16 slices is what waits: 117 are 8 of them. */
+/* Two groups take turns: all hops of the two but the first and the last wait for each other. With
+ * two ranks there is but one hop, and the window of 16 slices is what waits: 117 are 8 of them. */
 TEST(a_long_latency_is_waited_for_in_turns)
 {
     static const struct {
@@ -142,8 +143,8 @@ TEST(a_slow_link_limits_all)
         if (n <= 4) {
             assert_near(r.trainer_link_share, 1); /* it is never idle */
         }
-        /* The last step ends a little earlier for those whose own links are fast. Of five ranks and more one slice of
-         * parameters goes before a gradient that comes a little later. */
+        /* The last step ends a little earlier for those whose own links are fast. Of five ranks and
+         * more one slice of parameters goes before a gradient that comes a little later. */
         assert_true(r.step_s >= 0.98 * law_s &&
                     r.step_s <= law_s + (n <= 4 ? EXACT : 1.1 * slice_s));
     }
@@ -170,7 +171,8 @@ TEST(a_straggler_delays_all)
     assert_near(r.late_s, r.exposed_s);
 }
 
-/* A rank of one updates in its thread, while it computes: what is left is the part of the first layer. */
+/* A rank of one updates in its thread, while it computes: what is left is the
+ * part of the first layer. */
 TEST(alone_it_updates)
 {
     struct gang_params p = large(1);

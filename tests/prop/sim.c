@@ -437,7 +437,8 @@ static const char *contradiction(const struct sim *sim, const struct action *a)
     const struct point *point = &sim->run->points[a->save.id.point];
     const uint32_t n_trainers = point->replicas[ROLE_TRAINER] + point->replicas[ROLE_WORKER];
     const bool is_whole = n.n_members == gang_size(point);
-    /* A point whose rows were lost may have failed by those that are left: its attempt is due no more. */
+    /* A point whose rows were lost may have failed by those that are left: its
+     * attempt is due no more. */
     const bool is_due = sim->status.has_current &&
                         attempt_id_eq(&sim->status.current, &a->save.id) &&
                         !sim_point_is_given_up(sim, a->save.id.point) &&

@@ -76,9 +76,11 @@ void sim_add_foreign(struct sim *sim, struct rng *rng); /* somebody creates a re
 void sim_lose_row(struct sim *sim, struct rng *rng);    /* the store forgets */
 /* The driver died while the store was busy: its last save was kept, or it was not. */
 void sim_settle_store(struct sim *sim, bool is_kept);
-/* By the rows alone, counted apart from reconcile: a trial has failed for good, and none succeeded. */
+/* By the rows alone, counted apart from reconcile: a trial has failed for
+ * good, and none succeeded. */
 bool sim_point_is_given_up(const struct sim *sim, uint32_t point);
-/* Likewise: the trials that its definition asks for are decided, or with a stop rule those that it asks for. */
+/* Likewise: the trials that its definition asks for are decided, or with a stop rule
+ * those that it asks for. */
 bool sim_point_has_enough(const struct sim *sim, uint32_t point);
 bool sim_is_store_busy(const struct sim *sim);
 

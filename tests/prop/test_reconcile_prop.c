@@ -1,6 +1,7 @@
 /* Random worlds with faults: what reconcile promises (ARCHITECTURE.md, "Decide in memory, then
- * act") holds in each of them, at every step. The seed is printed; BENCHD_PROP_SEED=N starts with the
- * world N, so a failure's seed shows it at once. Stops after BENCHD_PROP_MS (3000) milliseconds. */
+ * act") holds in each of them, at every step. The seed is printed; BENCHD_PROP_SEED=N
+ * starts with the world N, so a failure's seed shows it at once. Stops after BENCHD_PROP_MS
+ * (3000) milliseconds. */
 #include "tests/test.h"
 #include "decide/reconcile.h"
 #include "sim.h"
@@ -64,9 +65,9 @@ static bool plan_eq(const struct plan *a, const struct plan *b)
                                           a->actions.len * sizeof(*a->actions.items)) == 0);
 }
 
-/* Status behind everything else, except one that leaves a suspension before anything is created, and one
- * that says that an attempt is cut short before anything of it is deleted; an event only with what it
- * reports, a requeue at the very end. */
+/* Status behind everything else, except one that leaves a suspension before anything is created,
+ * and one that says that an attempt is cut short before anything of it is deleted; an event only
+ * with what it reports, a requeue at the very end. */
 static void check_shape(struct history *h, const struct plan *plan)
 {
     const struct sim *sim = &h->sim;

@@ -159,7 +159,8 @@ static void scaling(struct fixture *f)
     fixture_build(f, RUN_SUCCEEDED);
 }
 
-/* Three workers, of which one point has a trial that never was good enough. Many evaluations: every second is kept. */
+/* Three workers, of which one point has a trial that never was good enough. Many evaluations:
+ * every second is kept. */
 static void accuracy(struct fixture *f)
 {
     static const double times_s[2][3] = {{212.4, 220.1, 215}, {118.9, 0, 120.3}};
@@ -193,8 +194,9 @@ static void accuracy(struct fixture *f)
     fixture_build(f, RUN_SUCCEEDED);
 }
 
-/* One number of trainers in three systems, two of which have workers in their place; too few CPUs for the one with a server, and a
- * trial of it far from the others. The other two report no phases, and the last one not where it ran. */
+/* One number of trainers in three systems, two of which have workers in their place; too few CPUs
+ * for the one with a server, and a trial of it far from the others. The other two report no phases,
+ * and the last one not where it ran. */
 static void systems(struct fixture *f)
 {
     static const double x[6][3] = {{103.7, 103.8, 130.4}, {36.98, 37.84, 41.1},

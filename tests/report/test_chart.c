@@ -87,7 +87,8 @@ TEST(lines_over_servers)
     fixture_done(&f);
 }
 
-/* One number of servers; servers on the first chart's x axis already; no two points that differ in their servers alone. */
+/* One number of servers; servers on the first chart's x axis already; no two points that differ in
+ * their servers alone. */
 TEST(servers_have_a_chart_where_it_shows_something)
 {
     static const struct {
@@ -396,7 +397,8 @@ TEST(a_first_step_unlike_the_others_is_said)
     }
 }
 
-/* The log of one replica may have the steps of the whole job: then they are not those of that replica. */
+/* The log of one replica may have the steps of the whole job: then they are not
+ * those of that replica. */
 TEST(steps_say_whose_they_are)
 {
     static const char *const texts[] = {"trainer/0 of trial 0: 38.17",

@@ -307,7 +307,8 @@ TEST(lines_fit_and_end_clean)
     }
 }
 
-/* The names above the table take 32 characters; they are broken before the candidate's, and only where they must be. */
+/* The names above the table take 32 characters; they are broken before the candidate's, and only
+ * where they must be. */
 TEST(names_fit)
 {
     static const struct {

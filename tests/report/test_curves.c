@@ -1,4 +1,5 @@
-/* The models of each curve, report/curves.c, and the sentences about them, report/scaling_lines.c. */
+/* The models of each curve, report/curves.c, and the sentences about them,
+ * report/scaling_lines.c. */
 #include "tests/test.h"
 #include "report/report.h"
 #include "report/scaling_lines.h"

@@ -59,7 +59,8 @@ static void check_closed(const char *page)
     check_own(page, "script", page_script);
 }
 
-/* Appends the lines of `text` that `out` does not have yet: a sentence of all pages is there once. */
+/* Appends the lines of `text` that `out` does not have yet: a sentence of all
+ * pages is there once. */
 static void add_new_lines(const char *text, struct buf *out)
 {
     for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
@@ -163,7 +164,8 @@ TEST(the_box_says_that_a_baseline_is_faster)
     }
 }
 
-/* The first line says whether there is a point to choose, and not only which figure is the highest. */
+/* The first line says whether there is a point to choose, and not only which
+ * figure is the highest. */
 TEST(the_box_says_which_point_to_choose)
 {
     static const struct {
@@ -415,14 +417,17 @@ TEST(systems_are_explained_and_not_ranked)
         }
         at = found;
     }
-    static const char
-        *const
-            not_wanted[] =
-                {
-                    "0 pservers",       "Most workers", "dashed",
-                    "more baselines",   "by pservers",  "EFF/CPU is",
-                    "<dt>Scaling</dt>", "To be surer", /* the fastest point had too few CPUs, which no repeats cure */
-                };
+    static const char *const not_wanted[] = {
+        "0 pservers",
+        "Most workers",
+        "dashed",
+        "more baselines",
+        "by pservers",
+        "EFF/CPU is",
+        /* the fastest point had too few CPUs, which no repeats cure */
+        "<dt>Scaling</dt>",
+        "To be surer",
+    };
     for (size_t i = 0; i < sizeof(not_wanted) / sizeof(not_wanted[0]); i++) {
         if (strstr(strstr(buf_cstr(&out), "<body>"), not_wanted[i]) != NULL) {
             fail_msg("the page says '%s'", not_wanted[i]);
@@ -542,7 +547,8 @@ TEST(who_is_emulated_has_its_name)
     }
 }
 
-/* Points that are not shown to differ: how far they differ, which one is cheaper, and what would tell them apart. */
+/* Points that are not shown to differ: how far they differ, which one is cheaper, and what would
+ * tell them apart. */
 TEST(equals_are_weighed)
 {
     static const double x[5] = {349, 350, 351, 352, 100};

@@ -31,7 +31,8 @@ static void expect(const char *page, const char *text)
     }
 }
 
-/* How many CPUs threads kept busy is measured, where all replicas say their CPU time, and not told by their number. */
+/* How many CPUs threads kept busy is measured, where all replicas say their CPU time, and not told
+ * by their number. */
 TEST(cpus_that_were_used)
 {
     static const struct {
@@ -66,7 +67,8 @@ TEST(cpus_that_were_used)
     }
 }
 
-/* Who takes the second best must know whether it is one: equals of the runner-up are named, three at most. */
+/* Who takes the second best must know whether it is one: equals of the runner-up are
+ * named, three at most. */
 TEST(equals_of_the_runner_up)
 {
     static const struct {
@@ -146,7 +148,8 @@ static struct attempt_row *make_trial(struct fixture *f, uint32_t point, uint32_
 
 #define BOTH "\"cpu_model\":\"X\",\"kernel\":\"6.1\""
 
-/* What all replicas share is said once, the rest in a row for each kind; a precision is that of this run; one node has no table. */
+/* What all replicas share is said once, the rest in a row for each kind; a precision is that of
+ * this run; one node has no table. */
 TEST(environments_once)
 {
     struct fixture f;
@@ -254,7 +257,8 @@ TEST(notes_say_what_is_so)
     fixture_done(&f);
 }
 
-/* Systems that run one program differ in what is said of them, and in nothing else: their throughputs compare. */
+/* Systems that run one program differ in what is said of them, and in nothing else: their
+ * throughputs compare. */
 TEST(systems_of_one_program)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* Tables over any axes, result/pivot.c and report/pivot.c: the whole of a published sheet of 2017, as it was
- * typed and as its source has it. */
+/* Tables over any axes, result/pivot.c and report/pivot.c: the whole of a published sheet of 2017,
+ * as it was typed and as its source has it. */
 #include "tests/test.h"
 #include "report/report.h"
 #include "result/pivot.h"
@@ -9,7 +9,7 @@
 #include "../golden_csv.h"
 #include "report_runs.h"
 
-/* ---- the TensorFlow benchmarks of 2017: 2 batch sizes, 2 data sets, 2 machines, 2 models, 4 sizes ---- */
+/* --- the TensorFlow benchmarks of 2017: 2 batch sizes, data sets, machines, models; 4 sizes --- */
 
 static const char parameters[] =
     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n"
@@ -101,7 +101,8 @@ TEST(medians_of_the_sheet)
     }
 }
 
-/* The sheet's blocks of ratios, with the medians that it prints: of each number of GPUs, or of all. */
+/* The sheet's blocks of ratios, with the medians that it prints: of each
+ * number of GPUs, or of all. */
 TEST(ratios_of_the_sheet)
 {
     static const struct {
@@ -309,8 +310,8 @@ TEST(forms)
     fixture_done(&f);
 }
 
-/* 16 columns stand in blocks in 60 columns, each with the heads of its rows; wide, in one table with
- * intervals. */
+/* 16 columns stand in blocks in 60 columns, each with the heads of its rows; wide, in one
+ * table with intervals. */
 TEST(narrow_and_wide)
 {
     struct fixture f;

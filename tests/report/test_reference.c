@@ -87,7 +87,8 @@ TEST(a_run_of_another_kind)
     beside("sweep", "mlbench-charts-2019", "tests/report/golden/beside.md");
 }
 
-/* In a page: tables that the keyboard reaches, sentences, and points as the rest of the page names them. */
+/* In a page: tables that the keyboard reaches, sentences, and points as the rest of
+ * the page names them. */
 TEST(beside_a_run_in_its_page)
 {
     struct reference *r = reference_shipped_load("paddle-vgg16-cpu-2018");

@@ -10,8 +10,8 @@
 
 #define TRIALS 3
 
-/* Four trainers work 100, 101, 102 and 120 ms in a step, and wait until the slowest is done; the last one
- * moves to another node in the third trial. The second point has one trainer. */
+/* Four trainers work 100, 101, 102 and 120 ms in a step, and wait until the slowest is done; the
+ * last one moves to another node in the third trial. The second point has one trainer. */
 static void make(struct fixture *f)
 {
     static const double work_ms[] = {100, 101, 102, 120};

@@ -118,7 +118,8 @@ TEST(lines_fit_and_end_clean)
     }
 }
 
-/* A line of the table of points that does not fit would be broken by the terminal, perhaps inside a number. */
+/* A line of the table of points that does not fit would be broken by the terminal,
+ * perhaps inside a number. */
 TEST(a_narrow_terminal_breaks_no_number)
 {
     size_t rows = 0;

@@ -77,8 +77,8 @@ TEST(prose_is_broken_at_blanks)
         {35, "  KEY   WHY\n  a     of 3 trials 2 failed, 1 ran\n  bcd   -\n  e\n"},
         {34, "  KEY  WHY\n  a    of 3 trials 2 failed, 1 ran\n  bcd  -\n  e\n"}, /* the tight gap */
         {30, "  KEY  WHY\n  a    of 3 trials 2 failed, 1\n       ran\n  bcd  -\n  e\n"},
-        {26,
-         "  KEY\n  a\n    of 3 trials 2 failed,\n    1 ran\n  bcd\n  e\n"}, /* fewer than 20 are left */
+        /* fewer than 20 are left */
+        {26, "  KEY\n  a\n    of 3 trials 2 failed,\n    1 ran\n  bcd\n  e\n"},
         {9, "  KEY\n  a\n    of 3\n    trials\n    2\n    failed,\n    1 ran\n  bcd\n  e\n"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {

@@ -1,5 +1,5 @@
-/* Two runs for tests of their comparison: of the same points, with trials that are apart by 0.3%, beside other runs of
- * the base. */
+/* Two runs for tests of their comparison: of the same points, with trials that are apart by 0.3%,
+ * beside other runs of the base. */
 #pragma once
 
 #include "result/compare.h"
@@ -19,12 +19,13 @@ extern const double usual[FIXTURE_HISTORY];
 
 void rename_run(struct fixture *f, const char *name);
 
-/* A run of GRID with n trials at each point, about x[point] samples/s; 0: no trial of the point. `shift` moves which
- * trial has which factor, so that two runs do not have the same values by accident. */
+/* A run of GRID with n trials at each point, about x[point] samples/s; 0: no trial of the
+ * point. `shift` moves which trial has which factor, so that two runs do not have the
+ * same values by accident. */
 void make_run(struct fixture *f, const char *name, size_t n, const double x[4], size_t shift);
 
-/* The comparison of two runs that may be compared, else the test fails; the caller's. `factors`: how other runs of the
- * base came out. */
+/* The comparison of two runs that may be compared, else the test fails; the caller's. `factors`:
+ * how other runs of the base came out. */
 struct comparison *compare_beside(const struct fixture *a, const struct fixture *b,
                                   const struct compare_params *params,
                                   const double factors[static FIXTURE_HISTORY]);

@@ -1,5 +1,6 @@
-/* See result_dump.h. Each struct has a list of all its fields in their order. The list makes an initialiser without names
- * as well, in which a missing field is an error of the compiler, even where it hides in padding. */
+/* See result_dump.h. Each struct has a list of all its fields in their order. The list makes an
+ * initialiser without names as well, in which a missing field is an error of the compiler, even
+ * where it hides in padding. */
 #include "result_dump.h"
 
 #pragma GCC diagnostic error "-Wmissing-field-initializers"

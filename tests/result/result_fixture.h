@@ -35,14 +35,16 @@ struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t tria
 
 /* The i-th replica of an attempt wrote this summary. */
 void fixture_say(struct attempt_row *row, size_t i, const struct summary *s);
-/* Says of the i-th replica of an attempt where it ran (NULL: nobody knows), and how long it worked in a
- * step: in forward of a trainer, in update of a pserver. */
+/* Says of the i-th replica of an attempt where it ran (NULL: nobody knows), and how long it worked
+ * in a step: in forward of a trainer, in update of a pserver. */
 void fixture_place(struct attempt_row *row, size_t i, const char *node, double work_ms);
 
-/* The start record of a replica of the row-th attempt said this of its machine; NULL: nothing was stored. */
+/* The start record of a replica of the row-th attempt said this of its machine;
+ * NULL: nothing was stored. */
 void fixture_set_environment(struct fixture *f, size_t row, size_t replica, const char *json);
 
-/* All replicas of an attempt worked so long in forward and waited so long, in ms a step; no other phase. */
+/* All replicas of an attempt worked so long in forward and waited so long, in ms a
+ * step; no other phase. */
 void fixture_spend(struct attempt_row *row, double forward_ms, double wait_ms);
 
 /* More runs of the same thing: each has the trials of `base` times a factor. Borrows from it. */

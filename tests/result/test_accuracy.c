@@ -1,4 +1,5 @@
-/* Time to accuracy and accuracy after a time: of a trial, and of a point with good and bad trials. */
+/* Time to accuracy and accuracy after a time: of a trial, and of a point with
+ * good and bad trials. */
 #include "tests/test.h"
 #include "result_fixture.h"
 #include "result/accuracy.h"
@@ -96,8 +97,9 @@ static double unit_of(uint64_t *seed)
     return (double)(splitmix_next(seed) % 1000001) / 1e6;
 }
 
-/* What holds for every curve: the time is that of an evaluation that is good enough, none before it is; a higher
- * target never takes less time; and who asks for the accuracy at that time gets one that is good enough. */
+/* What holds for every curve: the time is that of an evaluation that is good enough, none before it
+ * is; a higher target never takes less time; and who asks for the accuracy at that time gets one
+ * that is good enough. */
 TEST(what_always_holds)
 {
     const char *text = getenv("BENCHD_PROP_SEED");
@@ -222,7 +224,8 @@ TEST(points)
     }
 }
 
-/* Of several trainers the first one that has evaluations speaks, in whatever order the rows come. */
+/* Of several trainers the first one that has evaluations speaks, in whatever
+ * order the rows come. */
 TEST(one_trainer_speaks)
 {
     for (size_t first = 0; first < 2; first++) {

@@ -1,4 +1,5 @@
-/* Changes in made-up series: what is found, how often nothing is called a change, and how often a change is missed. */
+/* Changes in made-up series: what is found, how often nothing is called a change, and how often a
+ * change is missed. */
 #include "tests/test.h"
 #include "result/change_points.h"
 

@@ -154,8 +154,9 @@ TEST(the_cheaper_of_equals)
     }
 }
 
-/* By hand: logs of the trials deviate by s = 0.02 (three evenly spaced values a spread of 2%), so the variance of both is 2 s^2.
- * t sqrt(2 s^2 / n) <= ln(352 / 350) = 0.0057: with 1.96 for t, n = 95; with the t of 2 (n - 1) degrees of freedom one or two more. */
+/* By hand: logs of the trials deviate by s = 0.02 (three evenly spaced values a spread of 2%), so
+ * the variance of both is 2 s^2. t sqrt(2 s^2 / n) <= ln(352 / 350) = 0.0057: with 1.96 for t, n =
+ * 95; with the t of 2 (n - 1) degrees of freedom one or two more. */
 TEST(how_many_trials_it_takes)
 {
     static const double x[5] = {90, 170, 350, 352, 100}, same[5] = {90, 170, 352, 352, 100};

@@ -20,7 +20,8 @@ static void make(struct fixture *f, const char *sweep, size_t repeats, const cha
     fixture_init(f, sweep, all, 16);
 }
 
-/* Point p has x[p]; what all trials of a block have in common, and noise of its own for each trial. */
+/* Point p has x[p]; what all trials of a block have in common, and noise of
+ * its own for each trial. */
 static void fill(struct fixture *f, size_t repeats, const double *x, double block, double noise)
 {
     static const double of_block[] = {0, 1, -1, 0.5, -0.7, 0.2, 0.9, -0.4};

@@ -1,4 +1,5 @@
-/* Two runs on a machine that was not equally busy: what it may explain is no verdict, and what it does not stays one. */
+/* Two runs on a machine that was not equally busy: what it may explain is no verdict, and what it
+ * does not stays one. */
 #include "tests/test.h"
 #include "result/compare_busy.h"
 
@@ -73,7 +74,8 @@ TEST(a_quiet_base)
 
 static const double spread[N_TRIALS] = {1, 1.004, 0.997, 1.002, 0.999};
 
-/* Every point has this throughput times the factors of the trials; others took this share of each trial. */
+/* Every point has this throughput times the factors of the trials; others took this
+ * share of each trial. */
 static void make_run(struct fixture *f, const char *name, double x, double share, size_t shift)
 {
     fixture_init(f, "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}",
@@ -179,8 +181,8 @@ TEST(runs)
     }
 }
 
-/* Runs of the base that differ because the machine was busy do not hide what remains once that is given back: here
- * nothing does. */
+/* Runs of the base that differ because the machine was busy do not hide what remains once that is
+ * given back: here nothing does. */
 TEST(a_history_of_busy_runs)
 {
     static const double shares[FIXTURE_HISTORY] = {0.02, 0.01, 0.04, 0, 0.03};
@@ -210,7 +212,8 @@ TEST(a_history_of_busy_runs)
                 1e-4); /* 1 - (0.98 x 0.99 x 0.96 x 0.97)^(1/6) */
     comparison_free(c);
 
-    /* Of one run of the base nobody knows it: then all of them would be compared with some of them. */
+    /* Of one run of the base nobody knows it: then all of them would be
+     * compared with some of them. */
     history.results[2].points[0].trials[1].others_share = NAN;
     c = compare(&a, &b, &history);
     assert_false(c->points.items[0].busy.alone.known);
@@ -223,7 +226,8 @@ TEST(a_history_of_busy_runs)
     fixture_done(&b);
 }
 
-/* Runs of the base differ at each point by more than the candidate does, and hardly at all together. */
+/* Runs of the base differ at each point by more than the candidate does, and
+ * hardly at all together. */
 TEST(all_points_together)
 {
     static const double moves[FIXTURE_HISTORY] = {-0.06, -0.03, 0.03, 0.06, 0};

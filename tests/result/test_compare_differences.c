@@ -72,7 +72,8 @@ static void set_environments(struct fixture *f, const char *json)
     fixture_build(f, RUN_SUCCEEDED);
 }
 
-/* Whatever made the numbers: each is seen, and --strict names each, however many there are (below). */
+/* Whatever made the numbers: each is seen, and --strict names each, however
+ * many there are (below). */
 TEST(provenance)
 {
     static const struct {

@@ -137,8 +137,8 @@ TEST(figures_by_hand)
     fixture_done(&b);
 }
 
-/* A point stops when its own trials say so: three here, six there. The p of a point and its interval have one
- * method, which knows the rule. */
+/* A point stops when its own trials say so: three here, six there. The p of a point and its
+ * interval have one method, which knows the rule. */
 TEST(unequal_numbers_of_trials)
 {
     static const char repeats[] =

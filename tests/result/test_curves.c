@@ -54,8 +54,8 @@ TEST(a_curve_for_each_value_of_the_others)
     fixture_done(&f);
 }
 
-/* What is zipped with the trainers does not tell curves apart; a curve without a single trainer takes its
- * baseline for one. */
+/* What is zipped with the trainers does not tell curves apart; a curve without a single trainer
+ * takes its baseline for one. */
 TEST(zipped_parameters_belong_to_the_curve)
 {
     struct fixture f;
@@ -130,7 +130,8 @@ TEST(the_biggest_loss_and_its_phase)
     fixture_done(&f);
 }
 
-/* From 2 to 4 trainers: what the groups of phases grew by, not single ones, which are many or few. */
+/* From 2 to 4 trainers: what the groups of phases grew by, not single ones,
+ * which are many or few. */
 TEST(the_group_that_grew_most)
 {
     static const struct {
@@ -188,8 +189,8 @@ TEST(nothing_is_lost_where_each_keeps_all)
     fixture_done(&f);
 }
 
-/* Two servers carry four trainers' models twice each; a ring of 4 sends 1.5 models; in a batch half as
- * large the same exchange weighs twice as much. */
+/* Two servers carry four trainers' models twice each; a ring of 4 sends 1.5 models; in a batch half
+ * as large the same exchange weighs twice as much. */
 TEST(the_load_of_an_exchange)
 {
     const struct point base = {.replicas = {[ROLE_PSERVER] = 2, [ROLE_TRAINER] = 4},

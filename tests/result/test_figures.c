@@ -1,4 +1,5 @@
-/* Figures as bytes and back (result/figures_pack.h): a result from them is the one from the rows, whatever the rows were. */
+/* Figures as bytes and back (result/figures_pack.h): a result from them is the one from the rows,
+ * whatever the rows were. */
 #include "tests/test.h"
 #include "result/figures_format.h"
 #include "result/figures_unpack.h"
@@ -330,7 +331,8 @@ TEST(figures_come_back)
     }
 }
 
-/* What random runs have shown of a result: a value that is always the same would come back from nowhere. */
+/* What random runs have shown of a result: a value that is always the same would
+ * come back from nowhere. */
 struct seen {
     uint64_t *first; /* of each column of a replica; owned */
     bool *varies;    /* owned */
@@ -410,7 +412,8 @@ static int unpack_both(const struct fixture *f, const struct figures_bytes *byte
     return code;
 }
 
-/* Each cut of both parts is refused, and a changed byte is refused or gives a result; nothing is read beyond an end. */
+/* Each cut of both parts is refused, and a changed byte is refused or gives a result; nothing is
+ * read beyond an end. */
 TEST(damaged_bytes_are_refused)
 {
     struct fixture f;

@@ -59,7 +59,8 @@ TEST(the_first_that_holds)
     fixture_done(&low);
 }
 
-/* A threshold without a point is neither passed nor missed, and a gate that judges nothing else does not pass. */
+/* A threshold without a point is neither passed nor missed, and a gate that judges
+ * nothing else does not pass. */
 TEST(skipped_thresholds)
 {
     struct fixture f;

@@ -92,7 +92,8 @@ TEST(fewer_rounds_than_steps)
     fixture_done(&f);
 }
 
-/* Trainer 0 is the worst of one trial, trainer 1 a little late in three: of the means trainer 1 has more. */
+/* Trainer 0 is the worst of one trial, trainer 1 a little late in three: of the
+ * means trainer 1 has more. */
 TEST(late_in_the_mean)
 {
     static const struct last_gradients {

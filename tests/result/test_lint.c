@@ -196,7 +196,8 @@ static void check_found(const struct result *r, uint32_t point, const char *text
     json_decref(o);
 }
 
-/* Three trials of four points, 1% noise; point 2 is slower up to a step, point 1 in trial 1 alone. */
+/* Three trials of four points, 1% noise; point 2 is slower up to a step,
+ * point 1 in trial 1 alone. */
 TEST(a_warm_up_that_is_too_short)
 {
     static const struct {

@@ -15,8 +15,8 @@
 #include "result/settle.h"
 #include "result/stats.h"
 
-/* docs/numbers.md and worked.txt work examples by hand. Each line is written here anew from what the code computes, and
- * must be in one of them. The example of the USL is in test_scaling.c. */
+/* docs/numbers.md and worked.txt work examples by hand. Each line is written here anew from what
+ * the code computes, and must be in one of them. The example of the USL is in test_scaling.c. */
 static void on_the_page(const char *page, char *line_take)
 {
     _cleanup_(freep) char *line = line_take;

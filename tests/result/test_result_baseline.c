@@ -126,7 +126,8 @@ TEST(a_point_as_baseline)
     fixture_done(&f);
 }
 
-/* One global batch, as docs/numbers.md sweeps it: all points divide by the trainer that has it alone. */
+/* One global batch, as docs/numbers.md sweeps it: all points divide by the
+ * trainer that has it alone. */
 TEST(one_global_batch)
 {
     struct fixture f;

@@ -139,7 +139,8 @@ TEST(a_trial_needs_every_trainers_summary)
     }
 }
 
-/* Trainers whose log has the job's throughput: one is enough, and what several say is one figure. */
+/* Trainers whose log has the job's throughput: one is enough, and what
+ * several say is one figure. */
 TEST(a_trainer_may_speak_for_the_job)
 {
 #define LOG(samples, unit, scope)                                                                  \

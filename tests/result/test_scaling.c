@@ -154,7 +154,8 @@ TEST(exact_data_gives_the_truth_back)
     assert_near("share", 0.3 * 1.5 / (1 + 0.3 * 1.5), scaling_exchange_share(&x, 1.5).value, 1e-9);
 }
 
-/* Each further trainer adds 50% of what one makes alone, or more, up to the n that is counted here. */
+/* Each further trainer adds 50% of what one makes alone, or more, up to the n
+ * that is counted here. */
 TEST(useful_up_to_the_last_gain)
 {
     struct curve_data d = {0};
@@ -174,7 +175,8 @@ TEST(useful_up_to_the_last_gain)
     assert_near("limit", 16, u.limit, 0);
 }
 
-/* Throughput that only rises has no peak; one that rises as it should has none within what is believed. */
+/* Throughput that only rises has no peak; one that rises as it should has none
+ * within what is believed. */
 TEST(no_peak_where_there_is_none)
 {
     struct curve_data up = {0}, far = {0};

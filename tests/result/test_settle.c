@@ -1,4 +1,5 @@
-/* Where made-up step times settle: how often steady ones are said to change, what is found, and what is not. */
+/* Where made-up step times settle: how often steady ones are said to change, what is
+ * found, and what is not. */
 #include "tests/test.h"
 #include "result/settle.h"
 
@@ -61,7 +62,8 @@ TEST(quantiles)
     assert_true(settle_normal_quantile(0.5) == 0);
 }
 
-/* No change is too small to count here, so this is the test itself, at the level of a run of one point. */
+/* No change is too small to count here, so this is the test itself, at the level
+ * of a run of one point. */
 TEST(steady_times_are_steady)
 {
     static const struct {
@@ -96,8 +98,8 @@ TEST(steady_times_are_steady)
     }
 }
 
-/* Steps whose noise is half that of the step before are not in any order, which the test asks for; the size of a
- * change that counts, and the median over trials, keep most alarms away. */
+/* Steps whose noise is half that of the step before are not in any order, which the test asks for;
+ * the size of a change that counts, and the median over trials, keep most alarms away. */
 TEST(neighbours_that_are_alike)
 {
     uint64_t random = 77;

@@ -380,8 +380,8 @@ TEST(values_needed)
     assert_true(significance_least(2000, 2000) < 1e-300); /* and no overflow */
 }
 
-/* Corrected for many points p is judged at less than 5%: there the hypothesis with the wider interval at 95% may be the one
- * with the smaller p. */
+/* Corrected for many points p is judged at less than 5%: there the hypothesis with the wider
+ * interval at 95% may be the one with the smaller p. */
 TEST(a_staged_p_is_the_larger_of_both)
 {
     const struct contrast a = {.value = 0.11,

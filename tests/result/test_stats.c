@@ -122,7 +122,8 @@ TEST(two_stages_by_hand)
     assert_false(stats_two_stage((const double[]){0, 1, 2}, 3, 1, 3).has_interval);
 }
 
-/* The second example: few trials of a side that deviates little, many of the other. One deviation for both is wider. */
+/* The second example: few trials of a side that deviates little, many of the other. One deviation
+ * for both is wider. */
 TEST(ratios_of_two_stages_by_hand)
 {
     double many[44];

@@ -53,8 +53,8 @@ void answer_slices(struct world *w);
 /* The pod of a POST as the server returns it; its uid is its name. Owned. */
 json_t *pod_of(const struct kube_call *call);
 void notify(struct world *w, enum kube_change change, json_t *pod, const char *status);
-/* Answers every open POST of a pod, also those that follow, and the watch tells of them; the pods, in
- * their order. */
+/* Answers every open POST of a pod, also those that follow, and the watch tells of them; the
+ * pods, in their order. */
 size_t accept_pods(struct world *w, json_t *ret[3]);
 /* The observed replica; NULL: none. Borrowed till the next call. */
 const struct observed_replica *seen(struct world *w, const struct replica_id *id);

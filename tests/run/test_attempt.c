@@ -1,4 +1,5 @@
-/* What is stored of an attempt: its own replicas in their order, and only when all outputs are there. */
+/* What is stored of an attempt: its own replicas in their order, and only when
+ * all outputs are there. */
 #include "tests/test.h"
 #include "run/attempt.h"
 

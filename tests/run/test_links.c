@@ -1,5 +1,5 @@
-/* Shaped links between processes of this machine, run/links.h. They need root, which the test says where it
- * is not. */
+/* Shaped links between processes of this machine, run/links.h. They need root, which the test says
+ * where it is not. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,8 @@ static bool is_root(void)
     return geteuid() == 0;
 }
 
-/* In a child that has entered namespace i: a socket at its address, or to that of namespace `to`. */
+/* In a child that has entered namespace i: a socket at its address, or to
+ * that of namespace `to`. */
 static int open_socket(const struct links *l, uint32_t i, int to)
 {
     const int fd = setns(links_fd(l, i), CLONE_NEWNET) < 0 ? -1 : socket(AF_INET, SOCK_STREAM, 0);
@@ -76,7 +77,8 @@ static void wait_for(pid_t pid)
     assert_int_equal(status, 0);
 }
 
-/* 5 MB over 100 Mbit/s take 0.38 s at least: 4.7 MB behind the burst. Without the shaper they take 5 ms. */
+/* 5 MB over 100 Mbit/s take 0.38 s at least: 4.7 MB behind the burst. Without the
+ * shaper they take 5 ms. */
 TEST(carries_no_more_than_its_rate)
 {
     if (!is_root()) {

@@ -79,8 +79,8 @@ TEST(a_service_that_is_there_is_ours_or_foreign)
     }
 }
 
-/* Pods that were there before their policy could talk to anybody, or in a namespace that denies by default
- * to nobody. */
+/* Pods that were there before their policy could talk to anybody, or in a namespace that denies by
+ * default to nobody. */
 TEST(no_pod_comes_before_the_policy)
 {
     for (int is_foreign = 0; is_foreign < 2; is_foreign++) {

@@ -127,7 +127,8 @@ TEST(trainer_0_is_followed_the_others_are_read)
     world_close(&w);
 }
 
-/* Where figures are in logs, every trainer's is followed, and none has ended before its log was read. */
+/* Where figures are in logs, every trainer's is followed, and none has ended
+ * before its log was read. */
 TEST(a_log_rule_makes_summaries)
 {
     struct world w;
@@ -208,7 +209,8 @@ TEST(a_log_without_a_figure_says_so)
     world_close(&w);
 }
 
-/* The members of an attempt share what their logs may take. What is longer keeps its head and its tail. */
+/* The members of an attempt share what their logs may take. What is longer keeps
+ * its head and its tail. */
 TEST(large_gangs_have_shorter_logs)
 {
     static const struct {

@@ -25,7 +25,8 @@ static const char *const event_names[MEMBER_EVENT_COUNT] = {
     "try again", "failed", "failed, may exist", "deleted", "seen", "vanished", "remove", "forget", "timed out",
 };
 
-/* Columns: sent POST, GET, DELETE | created, name taken, found, not found, try again, failed, failed and
+/* Columns: sent POST, GET, DELETE | created, name taken, found, not found, try
+ * again, failed, failed and
  * may exist, deleted | seen, vanished | remove, forget, timed out */
 static const int table[MEMBER_LIFE_COUNT][MEMBER_EVENT_COUNT] = {
     [WANTED] = {POSTING, NO, NO,  NO, NO, NO, NO, NO, REFUSED, NO, NO,

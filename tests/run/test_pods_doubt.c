@@ -1,5 +1,6 @@
-/* Pods that only the API server knows of: after a POST without an answer, a second POST may be refused,
- * or may make a second pod of the name when somebody has deleted the first. And those whose labels were taken. */
+/* Pods that only the API server knows of: after a POST without an answer, a second POST may be
+ * refused, or may make a second pod of the name when somebody has deleted the first. And those
+ * whose labels were taken. */
 #include <errno.h>
 
 #include "tests/test.h"
@@ -17,8 +18,8 @@ static struct kube_call *find_open(enum kube_method method)
     return NULL;
 }
 
-/* A POST without an answer, which has made the first pod; the second POST is on its way, and the watch
- * shows the first. */
+/* A POST without an answer, which has made the first pod; the second POST is on its way, and the
+ * watch shows the first. */
 static json_t *post_twice(struct world *w)
 {
     world_open(w, POD_BY_DNS);
@@ -145,7 +146,8 @@ TEST(any_member_may_be_made_twice)
     world_close(&w);
 }
 
-/* The watch shows it as deleted. It is looked for, unless the API server has said that somebody deletes it. */
+/* The watch shows it as deleted. It is looked for, unless the API server has said that
+ * somebody deletes it. */
 TEST(a_pod_whose_labels_were_taken_is_deleted)
 {
     for (int is_deleted = 0; is_deleted < 2; is_deleted++) {
@@ -212,7 +214,8 @@ TEST(the_watch_shows_another_pod)
     world_close(&w);
 }
 
-/* The first POST made the pod, and the second one is refused: the pod runs, and nobody has seen it. */
+/* The first POST made the pod, and the second one is refused: the pod runs,
+ * and nobody has seen it. */
 TEST(a_refused_repetition_leaves_no_pod)
 {
     for (int is_there = 0; is_there < 2; is_there++) {

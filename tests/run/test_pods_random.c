@@ -1,8 +1,8 @@
 /* Random histories of the pod launcher: a cluster that answers late, fails, loses answers and shows
  * pods late, a driver that creates, collects and removes, and an outsider who deletes pods. At each
  * step: nothing is asked for twice at a time, no pod is created while one of an earlier attempt may
- * run, each change is reported, and a tick is to come while there are members. When the faults stop,
- * everything is removed, and a new attempt runs to its end.
+ * run, each change is reported, and a tick is to come while there are members. When the faults
+ * stop, everything is removed, and a new attempt runs to its end.
  *
  * The seed of a failure is printed; BENCHD_PROP_SEED=N runs that world alone. */
 #include <inttypes.h>

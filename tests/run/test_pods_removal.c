@@ -103,7 +103,8 @@ TEST(pods_that_have_stopped_are_deleted_when_over)
     world_close(&w);
 }
 
-/* Requests are sent in order: 160 deletions of pods that hold nothing took 3 s before the first POST. */
+/* Requests are sent in order: 160 deletions of pods that hold nothing took 3 s
+ * before the first POST. */
 TEST(what_is_created_does_not_queue_behind_deletions)
 {
     struct world w;

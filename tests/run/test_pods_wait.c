@@ -1,5 +1,5 @@
-/* What the first pod of an attempt waits for: pods of ours that may run in the namespace, whatever run
- * or launcher they are of, and what people are told meanwhile. */
+/* What the first pod of an attempt waits for: pods of ours that may run in the namespace, whatever
+ * run or launcher they are of, and what people are told meanwhile. */
 #include <errno.h>
 
 #include "tests/test.h"
@@ -71,7 +71,8 @@ TEST(a_terminating_pod_of_a_deleted_run_is_waited_for)
     world_close(&w);
 }
 
-/* Whoever deletes a pod says any number of seconds: the server takes it, and its date wraps around. */
+/* Whoever deletes a pod says any number of seconds: the server takes it, and
+ * its date wraps around. */
 TEST(any_grace_period_is_told)
 {
     static const struct {
@@ -155,8 +156,8 @@ TEST(what_is_not_ours_to_delete_is_told)
     }
 }
 
-/* The API server forgot it, or the watch missed its end: it is looked up, and waited for while it is
- * there. */
+/* The API server forgot it, or the watch missed its end: it is looked up, and waited
+ * for while it is there. */
 TEST(a_pod_that_does_not_go_blocks_without_limit)
 {
     struct world w;
@@ -233,8 +234,8 @@ TEST(a_refused_deletion_is_tried_again)
     world_close(&w);
 }
 
-/* Its DELETE was answered before the watch showed it: the launcher of the next run would not know of
- * it. */
+/* Its DELETE was answered before the watch showed it: the launcher of the next run
+ * would not know of it. */
 TEST(a_removal_is_confirmed_when_the_watch_has_shown_the_pod)
 {
     for (int is_shown = 0; is_shown < 2; is_shown++) {
@@ -268,7 +269,8 @@ TEST(a_removal_is_confirmed_when_the_watch_has_shown_the_pod)
 #define QUOTA "HTTP 403 Forbidden: pods is forbidden: exceeded quota: few, requested: pods=1"
 #define WEBHOOK "HTTP 500: failed calling webhook \"a.b.c\": connection refused"
 
-/* Nobody has refused the pod: others will end, or somebody will raise the quota, or mend the webhook. */
+/* Nobody has refused the pod: others will end, or somebody will raise the quota,
+ * or mend the webhook. */
 TEST(a_full_quota_and_a_broken_webhook_are_waited_for)
 {
     static const struct {
@@ -306,8 +308,8 @@ TEST(a_full_quota_and_a_broken_webhook_are_waited_for)
     }
 }
 
-/* A gang that holds room without being whole keeps others from ending: it goes, costs no attempt, and
- * the next one comes after a pause. */
+/* A gang that holds room without being whole keeps others from ending: it goes, costs no attempt,
+ * and the next one comes after a pause. */
 TEST(half_a_gang_in_a_full_quota_gives_way)
 {
     struct world w;

@@ -404,8 +404,8 @@ static int64_t stopped_ends_ms(const char *name, const char *const *argv)
     return took_ms;
 }
 
-/* Who handles TERM must be woken to do so. If it is not, it is killed 2000 ms after TERM each time; a machine that is busy may
- * be late now and then. */
+/* Who handles TERM must be woken to do so. If it is not, it is killed 2000 ms after TERM each time;
+ * a machine that is busy may be late now and then. */
 TEST(a_stopped_one_ends_at_term)
 {
     static const struct {
@@ -461,7 +461,8 @@ TEST(the_next_attempt_waits_for_the_dying)
     assert_int_equal(before, REPLICA_PENDING); /* last: a fixture left open hangs the next tests */
 }
 
-/* Of what waits for two that ignore TERM, of which one is gone. After 2000 ms both are killed: who is late shows nothing. */
+/* Of what waits for two that ignore TERM, of which one is gone. After 2000 ms both are killed: who
+ * is late shows nothing. */
 static enum replica_state state_after_one_of_two(bool *ret_is_late)
 {
     struct fixture f;
@@ -556,8 +557,8 @@ TEST(a_lack_of_descriptors_is_told)
     }
 }
 
-/* Around an attempt that does not look itself: before its first member starts, and when the last that trains has ended. The
- * first summary of one that trains carries it. */
+/* Around an attempt that does not look itself: before its first member starts, and when the last
+ * that trains has ended. The first summary of one that trains carries it. */
 TEST(the_machine_around_an_attempt)
 {
     static const struct {
@@ -628,7 +629,8 @@ static int64_t free_ends_everything_ms(void)
     return took_ms;
 }
 
-/* Without the 2000 ms that who ignores TERM has otherwise. A machine that is busy may be late now and then. */
+/* Without the 2000 ms that who ignores TERM has otherwise. A machine that is busy may
+ * be late now and then. */
 TEST(free_ends_everything)
 {
     int64_t took_ms = INT64_MAX;

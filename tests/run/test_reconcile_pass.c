@@ -372,7 +372,8 @@ TEST(a_killed_driver_is_resumed)
     }
 }
 
-/* The points with two trainers are noisy: 98, 100 and 102 samples/s ask for four trials within 5%. */
+/* The points with two trainers are noisy: 98, 100 and 102 samples/s ask for
+ * four trials within 5%. */
 static double calm_and_noisy(const struct replica_id *id)
 {
     static const double noisy[] = {98, 100, 102, 99, 101, 100};
@@ -380,8 +381,8 @@ static double calm_and_noisy(const struct replica_id *id)
     return is_noisy ? noisy[id->attempt.trial % 6] / 2 : 100 + 0.1 * id->attempt.trial;
 }
 
-/* A whole run whose driver is replaced `every` so many passes, while its replicas go on (0: never). The order of
- * its trials as "0.0 1.0 ..." */
+/* A whole run whose driver is replaced `every` so many passes, while its replicas go on (0: never).
+ * The order of its trials as "0.0 1.0 ..." */
 static char *order_of_run(const struct test_def_params *params, int every, struct world *w)
 {
     world_open(w, params);
@@ -410,8 +411,8 @@ static char *order_of_run(const struct test_def_params *params, int every, struc
     return buf_take(&order);
 }
 
-/* All points run their trial k before any runs k + 1; those with enough drop out; and whoever continues the run in
- * the middle decides the same from the stored rows. */
+/* All points run their trial k before any runs k + 1; those with enough drop out; and whoever
+ * continues the run in the middle decides the same from the stored rows. */
 TEST(points_stop_early)
 {
     const struct test_def_params params = {
@@ -450,8 +451,8 @@ TEST(a_budget_ends_the_run)
     }
 }
 
-/* A status that names an attempt says that all of it exists: kill -9 between request and answer must
- * not make an attempt look as if its members had vanished. */
+/* A status that names an attempt says that all of it exists: kill -9 between request and answer
+ * must not make an attempt look as if its members had vanished. */
 TEST(the_status_waits_for_creations)
 {
     struct world w;
@@ -471,8 +472,8 @@ TEST(the_status_waits_for_creations)
     world_close(&w);
 }
 
-/* An attempt that is given up for want of room is named although it was never complete, so that the next
- * process knows what the rest of it is; until the next attempt is. */
+/* An attempt that is given up for want of room is named although it was never complete, so that the
+ * next process knows what the rest of it is; until the next attempt is. */
 TEST(what_is_given_up_is_named)
 {
     struct world w;
@@ -495,8 +496,8 @@ TEST(what_is_given_up_is_named)
     world_close(&w);
 }
 
-/* Nobody looks after a run that has ended, or is suspended: killed before its removals have arrived,
- * the next process must find it as one that is to be ended. */
+/* Nobody looks after a run that has ended, or is suspended: killed before its removals have
+ * arrived, the next process must find it as one that is to be ended. */
 TEST(the_end_waits_for_removals)
 {
     static const struct {

@@ -1,6 +1,6 @@
-/* The store: the real one (SQLite) in a folder of its own, whose calls can fail or be the last thing
- * that a process does. What a call acknowledged is kept here too, and must be there again after each
- * start: all of it, once, unchanged. */
+/* The store: the real one (SQLite) in a folder of its own, whose calls can fail or be the last
+ * thing that a process does. What a call acknowledged is kept here too, and must be there again
+ * after each start: all of it, once, unchanged. */
 #include "sim.h"
 
 #include <errno.h>

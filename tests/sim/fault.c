@@ -1,5 +1,5 @@
-/* What goes wrong: a plan that is drawn from the seed before the first step, so that a fault can be left
- * out without changing when the others come. See FAULT_KINDS in sim.h. */
+/* What goes wrong: a plan that is drawn from the seed before the first step, so that a fault can be
+ * left out without changing when the others come. See FAULT_KINDS in sim.h. */
 #include "sim.h"
 
 #include <inttypes.h>
@@ -28,7 +28,8 @@ static const enum fault_kind ends[] = {FAULT_CRASH, FAULT_CRASH_AT_WRITE, FAULT_
                                        FAULT_FREEZE};
 #define ONE_OF(state, list) (list)[below(state, sizeof(list) / sizeof((list)[0]))]
 
-/* How long each lasts at most, in seconds, usually and one time in four; what `n` is drawn from, 1..n_max. */
+/* How long each lasts at most, in seconds, usually and one time in four; what `n` is
+ * drawn from, 1..n_max. */
 static const struct {
     unsigned length_s, n_max, long_s;
 } limits[FAULT_KIND_COUNT] = {
@@ -136,8 +137,8 @@ static void draw_together(uint64_t *state, struct fault_plan *ret)
     }
 }
 
-/* A quarter of the worlds have faults of all kinds. In the others a promise is held against what is simple:
- * people alone, one kind of fault, or those of `together`. */
+/* A quarter of the worlds have faults of all kinds. In the others a promise is held against what is
+ * simple: people alone, one kind of fault, or those of `together`. */
 void fault_draw_plan(uint64_t seed, struct fault_plan *ret)
 {
     enum { PEOPLE_ALONE = 1, ONE_KIND, TOGETHER, SHAPES };

@@ -1,6 +1,7 @@
-/* The API server's lists. A list is of one version, whatever its way takes. benchd asks for one field selector: runs
- * whose status does not say that they are over. In some worlds the definition of the kind is of before, and has no
- * field to select by; in some the list of all runs takes as long as one of many thousands. */
+/* The API server's lists. A list is of one version, whatever its way takes. benchd asks for one
+ * field selector: runs whose status does not say that they are over. In some worlds the definition
+ * of the kind is of before, and has no field to select by; in some the list of all runs takes as
+ * long as one of many thousands. */
 #include "sim.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
-/* What containers print, how it is read from their node, and what must be true of a log that benchd stored. In some
- * worlds one container prints more than benchd keeps, or a webhook has put a container in front of each pod's own. */
+/* What containers print, how it is read from their node, and what must be true of a log that benchd
+ * stored. In some worlds one container prints more than benchd keeps, or a webhook has put a
+ * container in front of each pod's own. */
 #include "sim.h"
 
 #include <inttypes.h>
@@ -169,8 +170,8 @@ void logs_serve(struct sim_pod *p, const char *path, struct kube_transfer *strea
 
 /* ---- what was stored ---- */
 
-/* A stored log is the container's lines in their order. Where some are missing a line of benchd says how many bytes, and
- * the line before it may be cut. */
+/* A stored log is the container's lines in their order. Where some are missing a line of benchd
+ * says how many bytes, and the line before it may be cut. */
 struct comparison {
     const struct sim_pod *pod;
     size_t next;                    /* line of the container that comes next */

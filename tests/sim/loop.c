@@ -1,5 +1,6 @@
-/* libuv's timers, its clock and the clocks of base/clock.h, as benchd sees them. The linker takes these
- * in their place (--wrap, meson.build). A loop is only an address here: it tells the processes apart. */
+/* libuv's timers, its clock and the clocks of base/clock.h, as benchd sees them. The linker takes
+ * these in their place (--wrap, meson.build). A loop is only an address here: it tells the
+ * processes apart. */
 #include "sim.h"
 
 #include <netdb.h>

@@ -1,4 +1,5 @@
-/* The program: runs worlds, each in a process of its own, and prints what was found. See usage(). */
+/* The program: runs worlds, each in a process of its own, and prints what
+ * was found. See usage(). */
 #include "sim.h"
 
 #include <errno.h>
@@ -26,8 +27,8 @@ static const char *the_program;
 
 /* ---- one world ---- */
 
-/* Runs are driven one after the other: where a training takes minutes, some worlds need more than an hour. Those below are what
- * mutations are held against. */
+/* Runs are driven one after the other: where a training takes minutes, some worlds need more than
+ * an hour. Those below are what mutations are held against. */
 static int64_t patience_ns(void)
 {
     return sim.is_slow && sim.seed > 40 ? 2 * PATIENCE_NS : PATIENCE_NS;

@@ -1,6 +1,7 @@
 /* The network between benchd and the API server, in place of kube/transfer.c and kube/transport.c
- * (--wrap). A request is on its way for a while, has its effect when it arrives, and its answer is on
- * its way again; either may be lost or held up. What was sent still arrives when the sender has died. */
+ * (--wrap). A request is on its way for a while, has its effect when it arrives, and its
+ * answer is on its way again; either may be lost or held up. What was sent still arrives when
+ * the sender has died. */
 #include "sim.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
-/* The scheduler, the kubelets and the containers. A pod is scheduled, its container starts; when a gang
- * is complete it trains, each trainer writes its records and its summary and ends, then the servers end.
- * Who loses a peer ends with exit code 11. The API hears of all this some time later, the phase last. */
+/* The scheduler, the kubelets and the containers. A pod is scheduled, its container starts; when
+ * a gang is complete it trains, each trainer writes its records and its summary and ends, then
+ * the servers end. Who loses a peer ends with exit code 11. The API hears of all this some time
+ * later, the phase last. */
 #include "sim.h"
 
 #include <inttypes.h>

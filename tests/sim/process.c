@@ -1,6 +1,6 @@
 /* benchd's processes. One runs at a time on a store, as its lock file makes sure; what main.c does
- * around daemon.h is done here. A process that is killed is forgotten as it is: its timers and what it
- * waits for are gone, its memory is never looked at again. */
+ * around daemon.h is done here. A process that is killed is forgotten as it is: its timers and what
+ * it waits for are gone, its memory is never looked at again. */
 #include "sim.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* What must hold, whatever goes wrong. Some promises are kept or broken at one event and are checked
- * there; what depends on everything is checked after each step, or at the end. */
+/* What must hold, whatever goes wrong. Some promises are kept or broken at one event and are
+ * checked there; what depends on everything is checked after each step, or at the end. */
 #include "sim.h"
 
 #include <inttypes.h>
@@ -552,8 +552,8 @@ static void check_stop_rule(const struct sim_run *r, const struct stored *s, uin
     }
 }
 
-/* When the last attempt of the run began there was something left; and a run that says that there is not enough
- * for another one could not have afforded the most expensive of them once more. */
+/* When the last attempt of the run began there was something left; and a run that says that there
+ * is not enough for another one could not have afforded the most expensive of them once more. */
 static void check_budget(const struct sim_run *r, const struct stored *s)
 {
     double spent = 0, last = 0, most = 0;

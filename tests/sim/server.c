@@ -1,6 +1,6 @@
 /* The API server: objects of seven kinds in one namespace. Models versions (one counter for all, as
- * etcd has), optimistic locking, uid preconditions, watches from a version on, bookmarks, 410 after a
- * compaction, graceful deletion of pods, foreground deletion, and the garbage collector. */
+ * etcd has), optimistic locking, uid preconditions, watches from a version on, bookmarks, 410 after
+ * a compaction, graceful deletion of pods, foreground deletion, and the garbage collector. */
 #include "sim.h"
 
 #include <inttypes.h>

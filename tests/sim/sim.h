@@ -1,12 +1,12 @@
-/* The deterministic simulation of benchd: its own code (daemon/, lib/run, lib/kube above the transport,
- * lib/decide, lib/store) between simulated surroundings, in one process and one thread. Everything that
- * happens is an event of one queue; time passes only between events; everything random is drawn from a
- * seed.
+/* The deterministic simulation of benchd: its own code (daemon/, lib/run, lib/kube above the
+ * transport, lib/decide, lib/store) between simulated surroundings, in one process and one thread.
+ * Everything that happens is an event of one queue; time passes only between events; everything
+ * random is drawn from a seed.
  *
  *   world.c    the queue of events, random numbers, the trace
  *   loop.c     libuv's timers and the clocks, as benchd sees them     (linked with --wrap)
- *   network.c  kube/transfer.h: a request, its way to the server and the answer's way back (the same)
- *   server.c   the API server: objects with versions, conflicts, deletion, garbage, a restored backup
+ *   network.c  kube/transfer.h: a request, its way to the server and the answer's back (the same)
+ *   server.c   the API server: objects with versions, conflicts, deletion, garbage, a backup
  *   list.c     its lists
  *   watch.c    its watches
  *   node.c     scheduler, kubelets and containers: pods run, print records and end
@@ -40,7 +40,8 @@
 #define SIM_TTL_S 20      /* of a run that expires */
 #define SIM_UNDELETE_S 40 /* benchd --undelete-for */
 
-/* Random numbers are drawn from one stream a purpose, so that less of one does not change the others. */
+/* Random numbers are drawn from one stream a purpose, so that less of one does
+ * not change the others. */
 enum sim_draw {
     DRAW_NETWORK,
     DRAW_NODE,
@@ -124,7 +125,8 @@ void network_forget(const struct sim_process *p);
 /* All open streams of watches break. */
 void network_cut(void);
 struct kube_transfer;
-/* The stream's sender. `transfer` lives until the last of these, or until network_closed() is true. */
+/* The stream's sender. `transfer` lives until the last of these, or until
+ * network_closed() is true. */
 void network_hold(struct kube_transfer *t);
 void network_drop(struct kube_transfer *t);
 bool network_is_open(const struct kube_transfer *t);
@@ -159,8 +161,8 @@ struct sim_request {
     const char *path, *body;
 };
 void server_begin(void);
-/* Handles a request that has arrived. A watch or a followed log answers with code 200 and goes on with
- * network_send(). */
+/* Handles a request that has arrived. A watch or a followed log answers with code 200 and goes on
+ * with network_send(). */
 void server_serve(const struct sim_request *req, struct kube_transfer *stream,
                   struct sim_answer *ret);
 struct sim_object *server_find(enum sim_kind kind, const char *name);
@@ -173,8 +175,8 @@ void server_remove(struct sim_object *o);
 /* kubectl delete --cascade=... */
 enum sim_cascade { CASCADE_BACKGROUND, CASCADE_FOREGROUND, CASCADE_ORPHAN, CASCADE_COUNT };
 void server_delete(struct sim_object *o, enum sim_cascade cascade);
-/* Somebody deletes the definitions of our kinds, and all objects with them; and brings the same objects
- * back, with their uids, or only the definitions. */
+/* Somebody deletes the definitions of our kinds, and all objects with them; and brings the same
+ * objects back, with their uids, or only the definitions. */
 void server_drop_kinds(void);
 void server_restore_kinds(bool with_objects);
 /* Versions before now are forgotten: 410 for whoever asks for them. */
@@ -186,8 +188,8 @@ void server_status(struct sim_answer *ret, int code, const char *reason, const c
 
 uint64_t server_version(void);
 size_t server_count_live_pods(void); /* as a quota counts */
-/* The state of etcd is saved; it is as it was then, and every object with it. The versions of objects go back,
- * too, or (bumped) on beyond all that were. */
+/* The state of etcd is saved; it is as it was then, and every object with it. The versions of
+ * objects go back, too, or (bumped) on beyond all that were. */
 void server_back_up(void);
 void server_restore(bool is_bumped);
 
@@ -260,11 +262,13 @@ void logs_print(struct sim_pod *p, char *text_take);
 /* Sends what followers have not got yet. */
 void logs_feed(struct sim_pod *p);
 void logs_shout_perhaps(struct sim_pod *p);
-/* Answers a request for the log of a pod's container; one that follows goes on with network_send(). */
+/* Answers a request for the log of a pod's container; one that follows goes on
+ * with network_send(). */
 void logs_serve(struct sim_pod *p, const char *path, struct kube_transfer *stream,
                 struct sim_answer *ret);
-/* What was stored of the log is the head and the tail of what the container printed, with a mark in between that says how
- * many bytes are missing; in a log that is not whole, the end may be missing without a mark. */
+/* What was stored of the log is the head and the tail of what the container printed, with a mark
+ * in between that says how many bytes are missing; in a log that is not whole, the end may be
+ * missing without a mark. */
 void logs_check(const struct sim_pod *p, const char *text, bool is_whole);
 
 /* --- process.c --- */
@@ -380,8 +384,8 @@ void user_lose_object(const char *uid);
 void user_object_gone(const char *uid);
 void user_object_back(const char *uid);
 bool user_is_done(void); /* every run was created, and none is suspended */
-/* Another benchd with a copy of the store and its key, of which nothing is seen but that it takes part in
- * the election. */
+/* Another benchd with a copy of the store and its key, of which nothing is seen but that it takes
+ * part in the election. */
 void user_rival(int64_t length_ns, bool is_on_same_host);
 bool user_rival_leads(void);
 
@@ -389,7 +393,8 @@ bool user_rival_leads(void);
 
 /* Makes a definition ask for something of benchd. */
 void hostile_spoil(json_t *definition);
-/* A pod that benchd has created: it has nothing of benchd's, no token, and no Secret but its run's key. */
+/* A pod that benchd has created: it has nothing of benchd's, no token, and no
+ * Secret but its run's key. */
 void hostile_check_pod(const struct sim_pod *p);
 
 /* --- fault.c --- */
@@ -457,8 +462,8 @@ void fault_begin(const struct fault_plan *plan);
 bool fault_is_on(enum fault_kind kind, const struct fault **ret);
 /* One of that kind was on, not longer ago than that. */
 bool fault_was_on(enum fault_kind kind, int64_t ago_ns);
-/* When something went wrong last but faults of that kind, slow garbage, and (unless with_wishes) what people
- * wanted. */
+/* When something went wrong last but faults of that kind, slow garbage, and (unless with_wishes)
+ * what people wanted. */
 int64_t fault_last_ns(enum fault_kind but, bool with_wishes);
 
 /* --- promise.c --- */
@@ -479,7 +484,8 @@ void promise_attempts_read(const char *run_uid);
 void promise_verdict_saved(const char *run_uid, bool is_stored);
 void promise_results_erased(const char *run_uid);
 void promise_object_expires(const char *run_uid);
-/* Before a status is applied to a run's object, by a process that began at that time. phase: its own, NULL: none. */
+/* Before a status is applied to a run's object, by a process that began at that time. phase: its
+ * own, NULL: none. */
 void promise_status_applied(const char *run_uid, const char *phase, bool is_change,
                             int64_t process_began_ns);
 void promise_process_gone(void);

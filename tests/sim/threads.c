@@ -1,6 +1,7 @@
-/* benchd's threads beside its loop, in place of libuv's (--wrap): each is a coroutine, which runs until it waits for a
- * condition or uses CPU time. So one seed gives one order of everything. A mutex is only looked at: whoever would wait for
- * one would wait for a thread that uses CPU time. A clock of CPU time is what was used with thread_use(). */
+/* benchd's threads beside its loop, in place of libuv's (--wrap): each is a coroutine, which runs
+ * until it waits for a condition or uses CPU time. So one seed gives one order of everything. A
+ * mutex is only looked at: whoever would wait for one would wait for a thread that uses CPU time. A
+ * clock of CPU time is what was used with thread_use(). */
 #include "sim.h"
 
 #include <stdlib.h>

@@ -113,8 +113,8 @@ static struct sim_run *new_run(char *name_take)
     return r;
 }
 
-/* When its object has expired, and its pods are gone too, another run gets its name, and perhaps one more
- * the name under which benchd would keep the results then; the results of all stay. */
+/* When its object has expired, and its pods are gone too, another run gets its name, and perhaps
+ * one more the name under which benchd would keep the results then; the results of all stay. */
 static void use_name_again(void *ctx)
 {
     struct sim_run *r = ctx;

@@ -1,6 +1,7 @@
-/* The API server's watches: from a version on, bookmarks, 410 for a version that is forgotten, time-outs. A
- * version that the server has not reached (it was restored from an older state) is none it complains of: it
- * says nothing until it has passed it, as the watch cache of a real one does. */
+/* The API server's watches: from a version on, bookmarks, 410 for a version that is
+ * forgotten, time-outs. A version that the server has not reached (it was restored from an
+ * older state) is none it complains of: it says nothing until it has passed it, as the watch
+ * cache of a real one does. */
 #include "sim.h"
 
 #include <inttypes.h>

@@ -6,7 +6,8 @@
 #include "base/str.h"
 #include "spec/spec_load.h"
 
-/* Parameter servers, AllReduce, and one trainer alone; `rest`: the sweep and what depends on it. Owned. */
+/* Parameter servers, AllReduce, and one trainer alone; `rest`: the sweep and what
+ * depends on it. Owned. */
 static char *compose(const char *rest)
 {
     return xasprintf("apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"

@@ -1,5 +1,5 @@
-/* Whatever stands in a definition in the place of a value of another kind is an error with a place, or is as good: nothing
- * reads a list as a map, or a text that is none. */
+/* Whatever stands in a definition in the place of a value of another kind is an error with a place,
+ * or is as good: nothing reads a list as a map, or a text that is none. */
 #include "tests/test.h"
 #include "definition.h"
 
@@ -55,7 +55,8 @@ static void put(json_t *parent, const char *key, size_t at, json_t *value)
 
 static size_t try_below(json_t *root, json_t *parent);
 
-/* Each value in the place of one, and then of each below it. Returns how often a definition was refused. */
+/* Each value in the place of one, and then of each below it. Returns how often a
+ * definition was refused. */
 static size_t try_at(json_t *root, json_t *parent, const char *key, size_t at)
 {
     json_t *own = json_incref(get(parent, key, at));

@@ -1,4 +1,5 @@
-/* spec.systems[].log: a name, a rule, or an error with its place; and what a replica's parser gets. */
+/* spec.systems[].log: a name, a rule, or an error with its place; and what a
+ * replica's parser gets. */
 #include "tests/test.h"
 #include "spec/log_rule.h"
 

@@ -202,7 +202,8 @@ TEST(any_systems_of_a_shipped_file_can_be_chosen)
     }
 }
 
-/* A machine of one's own shows an interval with few trials; a cluster can afford what compare needs. */
+/* A machine of one's own shows an interval with few trials; a cluster can
+ * afford what compare needs. */
 TEST(repeats_by_default)
 {
     static const struct {

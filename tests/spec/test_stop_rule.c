@@ -6,8 +6,8 @@
 
 TEST(trials_that_are_needed)
 {
-    /* t(0.975, 2) = 4.3027, t(0.975, 4) = 2.7764; s of the logs of 98, 100, 102 is 0.020003, of 100,
-     * 100.5, 101 0.004975, of 95, 98, 100, 102, 105 0.038112. */
+    /* t(0.975, 2) = 4.3027, t(0.975, 4) = 2.7764; s of the logs of 98, 100, 102 is 0.020003, of
+     * 100, 100.5, 101 0.004975, of 95, 98, 100, 102, 105 0.038112. */
     static const struct {
         const char *name;
         int64_t min, max;
@@ -69,8 +69,8 @@ TEST(the_first_stage)
     assert_int_equal(stop_rule_first_stage(&spec, values, 2).n, 0);
 }
 
-/* Of the median of n normal numbers: the roots of 0.44867, 0.28683 and 0.16610, by integration of x^2 times the density of the
- * middle one; of 10 the root of 0.1383, by 2,000,000 draws. */
+/* Of the median of n normal numbers: the roots of 0.44867, 0.28683 and 0.16610, by integration of
+ * x^2 times the density of the middle one; of 10 the root of 0.1383, by 2,000,000 draws. */
 TEST(medians_deviate)
 {
     static const struct {

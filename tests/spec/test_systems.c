@@ -601,7 +601,8 @@ TEST(a_command_must_come_from_somewhere)
     profiles_done(&profiles);
 }
 
-/* Allreduce would be a name of its own, with other rules than AllReduce; stored runs stay readable. */
+/* Allreduce would be a name of its own, with other rules than AllReduce;
+ * stored runs stay readable. */
 TEST(our_names_in_other_letters_are_mistakes)
 {
     static const struct profiles none = {0};

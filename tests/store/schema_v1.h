@@ -1,4 +1,5 @@
-/* The tables as benchd 0.1 made them, with a run of its time: what an upgrade starts from. Never edited. */
+/* The tables as benchd 0.1 made them, with a run of its time: what an upgrade
+ * starts from. Never edited. */
 #pragma once
 
 /* clang-format off */

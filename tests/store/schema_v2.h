@@ -1,5 +1,5 @@
-/* What version 2 added to version 1's file, and rows of its own: two runs, an attempt without replicas, and
- * all that a text can be. Kept as it was: files of that version exist. */
+/* What version 2 added to version 1's file, and rows of its own: two runs, an attempt without
+ * replicas, and all that a text can be. Kept as it was: files of that version exist. */
 #pragma once
 
 /* clang-format off */

@@ -1,5 +1,5 @@
-/* A file of version 4 as it was written, with a run of one attempt; and what version 5 added to it. Kept as they were: files of
- * those versions exist. */
+/* A file of version 4 as it was written, with a run of one attempt; and what version 5 added to it.
+ * Kept as they were: files of those versions exist. */
 #pragma once
 
 /* clang-format off */

@@ -1,5 +1,5 @@
-/* What versions 6 to 8 added to a file of version 5 (schema_v4.h), with logs as they were written until then: a row and a frame
- * each. Kept as they were: files of those versions exist. */
+/* What versions 6 to 8 added to a file of version 5 (schema_v4.h), with logs as they were written
+ * until then: a row and a frame each. Kept as they were: files of those versions exist. */
 #pragma once
 
 /* clang-format off */

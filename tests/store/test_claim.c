@@ -33,8 +33,8 @@ TEST(test_claim_belongs_to_one)
     fixture_done(&f);
 }
 
-/* The linker has claim.c call this one (meson.build): the test lets the owner release its claim between
- * the taker's open and its lock. */
+/* The linker has claim.c call this one (meson.build): the test lets the owner release its claim
+ * between the taker's open and its lock. */
 static struct store *owner; /* NULL: nobody releases anything */
 int __real_fcntl64(int fd, int command, ...);
 int __wrap_fcntl64(int fd, int command, ...);

@@ -210,7 +210,8 @@ TEST(orphans_do_not_stop_an_upgrade)
     fixture_done(&f);
 }
 
-/* A row that cannot be read costs its own run's results, as it did before the upgrade; it stays in the file. */
+/* A row that cannot be read costs its own run's results, as it did before the upgrade;
+ * it stays in the file. */
 TEST(a_damaged_row_costs_its_run_alone)
 {
     static const char *const damages[] = {

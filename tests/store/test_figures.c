@@ -90,7 +90,8 @@ TEST(figures_come_back)
     fixture_done(&f);
 }
 
-/* Two builds that are used by turns do not take each other's away; those of builds that are gone do not stay for ever. */
+/* Two builds that are used by turns do not take each other's away; those of builds that are gone do
+ * not stay for ever. */
 TEST(two_builds_keep_theirs)
 {
     struct fixture f;

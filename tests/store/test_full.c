@@ -1,5 +1,5 @@
-/* A disk that is full, a real one: a tmpfs of 20 MiB. What can be read stays readable, runs can be deleted,
- * and the store goes on when there is space. */
+/* A disk that is full, a real one: a tmpfs of 20 MiB. What can be read stays readable, runs can be
+ * deleted, and the store goes on when there is space. */
 #include "store_fixture.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Logs as columns: any bytes come back as they were, the sizes are what the format promises, and damaged bytes are an error. */
+/* Logs as columns: any bytes come back as they were, the sizes are what the format promises, and
+ * damaged bytes are an error. */
 #include <errno.h>
 
 #include <zstd.h>
@@ -150,7 +151,8 @@ TEST(what_has_no_form_is_kept)
     buf_done(&text);
 }
 
-/* What a rule foresees takes no bytes: of 1,000 lines stay their random numbers, and what describes the columns. */
+/* What a rule foresees takes no bytes: of 1,000 lines stay their random numbers, and what
+ * describes the columns. */
 TEST(what_is_foreseen_takes_nothing)
 {
     static const struct {
@@ -281,7 +283,8 @@ static int unpack_exact(const char *data, size_t len, struct err *err)
     return r;
 }
 
-/* Cut at any byte, with a byte too many, and with any bit changed: an error, or logs, and no more. */
+/* Cut at any byte, with a byte too many, and with any bit changed: an error,
+ * or logs, and no more. */
 TEST(damaged_bytes_are_an_error)
 {
     struct log_packed packed = make();

@@ -1,4 +1,5 @@
-/* Logs in the store: each comes back byte by byte, whether it shares a row, has one of its own, or is from an earlier version. */
+/* Logs in the store: each comes back byte by byte, whether it shares a row, has one of its own, or
+ * is from an earlier version. */
 #include "store_fixture.h"
 
 #include <sys/stat.h>

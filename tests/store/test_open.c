@@ -1,4 +1,5 @@
-/* Files and places that are no store, or a damaged one: the error names the file and what is wrong. */
+/* Files and places that are no store, or a damaged one: the error names the
+ * file and what is wrong. */
 #include "store_fixture.h"
 
 #include <fcntl.h>

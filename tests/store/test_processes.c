@@ -1,5 +1,5 @@
-/* Several processes at one store: they write at the same time, and one is killed in the middle of its
- * writing. */
+/* Several processes at one store: they write at the same time, and one is killed in the
+ * middle of its writing. */
 #include "store_fixture.h"
 
 #include <signal.h>
@@ -56,8 +56,8 @@ TEST(test_writers_at_the_same_time)
     fixture_done(&f);
 }
 
-/* The linker has save_attempt call this one (meson.build) after it began to read: another process then
- * tries to write, without waiting. */
+/* The linker has save_attempt call this one (meson.build) after it began to read: another process
+ * then tries to write, without waiting. */
 static sqlite3 *other; /* NULL: nobody tries */
 static int other_rc;
 struct sqlite_store;

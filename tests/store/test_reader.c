@@ -1,4 +1,5 @@
-/* Others at the same file: how long a writer waits for them, what a reader sees, what a connection counts. */
+/* Others at the same file: how long a writer waits for them, what a reader sees, what
+ * a connection counts. */
 #include "store_fixture.h"
 
 #include <sqlite3.h>
@@ -12,7 +13,8 @@ int __wrap_sqlite3_sleep(int ms)
     return ms;
 }
 
-/* Another process writes and does not end: a call waits 10 s for it, or all together as long as they may. */
+/* Another process writes and does not end: a call waits 10 s for it, or all together
+ * as long as they may. */
 TEST(test_how_long_a_writer_waits)
 {
     struct fixture f;
@@ -89,8 +91,8 @@ static bool says(void *ctx)
     return *(const bool *)ctx;
 }
 
-/* A second connection: it sees what is committed, one state between begin_read and end_read, and ends a
- * read when it is told to. */
+/* A second connection: it sees what is committed, one state between begin_read and end_read, and
+ * ends a read when it is told to. */
 TEST(test_a_reader)
 {
     struct fixture f;

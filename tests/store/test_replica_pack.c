@@ -67,7 +67,8 @@ TEST(what_goes_in_comes_out_in_order)
     buf_done(&bytes);
 }
 
-/* Cut at any byte, with a byte too many, and with any byte changed: an error or rows, and no more. */
+/* Cut at any byte, with a byte too many, and with any byte changed: an error
+ * or rows, and no more. */
 TEST(damaged_bytes_are_an_error)
 {
     struct attempt_row row = make();

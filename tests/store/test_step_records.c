@@ -1,4 +1,5 @@
-/* The records of a large gang take a tenth of their JSON in the store, or less, and come back byte by byte. */
+/* The records of a large gang take a tenth of their JSON in the store, or less, and
+ * come back byte by byte. */
 #include "store_fixture.h"
 
 #include "base/splitmix.h"
@@ -12,8 +13,9 @@ static int64_t about(int64_t ns, uint64_t *random)
     return ns + splitmix_below(random, (uint32_t)(ns / 50) + 1);
 }
 
-/* As worker writes it: a start record, each step, a summary. Phases vary by 2%, as on a quiet machine; the sizes of
- * messages do not. `ret_summary` and `ret_environment` are what a launcher stores beside the log; owned. */
+/* As worker writes it: a start record, each step, a summary. Phases vary by 2%, as on a quiet
+ * machine; the sizes of messages do not. `ret_summary` and `ret_environment` are what a launcher
+ * stores beside the log; owned. */
 static struct buf write_log(uint32_t index, uint64_t *random, char **ret_summary,
                             char **ret_environment)
 {

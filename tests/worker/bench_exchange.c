@@ -1,5 +1,5 @@
-/* Speed of the exchange alone: bench_exchange TRAINERS SERVERS ROUNDS [PARAMS [SLICE_BYTES [TRANSPORT]]]. TRANSPORT: Tcp
- * (default) or SharedMemory, with gradients in the exchange's memory.
+/* Speed of the exchange alone: bench_exchange TRAINERS SERVERS ROUNDS [PARAMS [SLICE_BYTES
+ * [TRANSPORT]]]. TRANSPORT: Tcp (default) or SharedMemory, with gradients in the exchange's memory.
  * Servers and trainers are threads of one process on loopback, the optimiser is rig_apply, so the
  * CPU figure is that of the whole job. */
 #include <inttypes.h>

@@ -2,9 +2,9 @@
  *
  *     bench_ring RANKS ROUNDS FLOATS TRANSPORT MEMORY
  *
- * TRANSPORT: Tcp or SharedMemory. MEMORY: `own`, gradients and parameters lie in the exchange's memory; `any`,
- * elsewhere. The optimiser is a copy: what comes back is the sum. Prints the median and the best round of rank 0
- * and the CPU time of all ranks, per byte of the message. */
+ * TRANSPORT: Tcp or SharedMemory. MEMORY: `own`, gradients and parameters lie in the exchange's
+ * memory; `any`, elsewhere. The optimiser is a copy: what comes back is the sum. Prints the median
+ * and the best round of rank 0 and the CPU time of all ranks, per byte of the message. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

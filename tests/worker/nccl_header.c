@@ -1,5 +1,5 @@
-/* worker/comm/nccl_api.h beside the real headers: it compiles only if its declarations are theirs. It is part of the build where
- * nccl.h and cuda.h are found; it is never run. */
+/* worker/comm/nccl_api.h beside the real headers: it compiles only if its declarations are theirs.
+ * It is part of the build where nccl.h and cuda.h are found; it is never run. */
 #include <cuda.h>
 #include <nccl.h>
 

@@ -1,5 +1,5 @@
-/* A trainer of the rig in the hands of a test: it knows the secret and sends what it is told, in any
- * order. Every wait is bounded; a test fails by the answer. */
+/* A trainer of the rig in the hands of a test: it knows the secret and sends what it is told, in
+ * any order. Every wait is bounded; a test fails by the answer. */
 #pragma once
 
 #include "exchange_rig.h"
@@ -35,8 +35,8 @@ void raw_send(struct raw_trainer *t, enum frame_type type);
 void raw_count(struct raw_trainer *t, enum frame_type type, uint64_t step, uint32_t count);
 /* A gradient as the test describes it, of `len` zeros. */
 void raw_slice(struct raw_trainer *t, const struct frame *f, size_t len);
-/* Offers the step's gradient, waits for the credit for its i-th slice, counted from the last one, and
- * sends it. */
+/* Offers the step's gradient, waits for the credit for its i-th slice, counted from the
+ * last one, and sends it. */
 void raw_gradient(struct raw_trainer *t, uint64_t step, uint32_t i);
 /* All slices of a step. */
 void raw_gradients(struct raw_trainer *t, uint64_t step);
@@ -46,13 +46,13 @@ void raw_gradients(struct raw_trainer *t, uint64_t step);
 bool raw_wait(struct raw_trainer *t, enum frame_type type, unsigned count);
 /* Reads what has arrived, and does not wait. */
 void raw_read(struct raw_trainer *t);
-/* Returns when the server has read what all trainers have sent so far: a stranger that connects later
- * has got an answer. It says that it is trainer/0, which has joined. Needs a rendezvous that is not
- * over. */
+/* Returns when the server has read what all trainers have sent so far: a stranger that
+ * connects later has got an answer. It says that it is trainer/0, which has joined. Needs a
+ * rendezvous that is not over. */
 void raw_settle(const struct rig *rig);
 /* Sends no more, reads until the server has closed the connection, and closes it. */
 void raw_end(struct raw_trainer *t);
 
-/* Trainer `index` joins when all is over, and the servers end. True if it was told why; the server waits for it no longer
- * than it must. */
+/* Trainer `index` joins when all is over, and the servers end. True if it was told why; the server
+ * waits for it no longer than it must. */
 bool raw_come_late(struct rig *rig, uint32_t index);

@@ -54,6 +54,6 @@ struct exchange_ring_params ring_rig_params(const struct ring_rig *r, uint32_t i
 /* Runs all workers to their ends. */
 void ring_rig_run(struct ring_rig *r);
 void ring_rig_done(struct ring_rig *r);
-/* What all must have after so many steps: owned. The sum is that of the ring, begun by the rank after
- * the owner; or, `in_order`, from rank 0 on. */
+/* What all must have after so many steps: owned. The sum is that of the ring, begun by the rank
+ * after the owner; or, `in_order`, from rank 0 on. */
 float *ring_rig_want(const struct ring_rig *r, uint64_t steps, bool in_order);

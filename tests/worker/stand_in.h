@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/* An address on the "GPU" is that of the process's memory with this added: whoever reads it as memory like any other
- * crashes, as with a real one. */
+/* An address on the "GPU" is that of the process's memory with this added: whoever reads it as
+ * memory like any other crashes, as with a real one. */
 #define STAND_IN_GPU ((uint64_t)1 << 56)
 
 static inline void *stand_in_memory(uint64_t ptr)
@@ -13,7 +13,8 @@ static inline void *stand_in_memory(uint64_t ptr)
 }
 
 struct stand_in_stream {
-    /* The call of NCCL that is under way: goes on without waiting, and returns 1 when it is through. NULL: none is. */
+    /* The call of NCCL that is under way: goes on without waiting, and returns 1 when it is
+     * through. NULL: none is. */
     int (*advance)(void *ctx);
     void *ctx;
 };

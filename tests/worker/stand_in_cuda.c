@@ -1,5 +1,5 @@
-/* A stand-in for libcuda.so.1: the few calls of the driver that benchworker makes, see stand_in.h. A copy is made at once, after
- * the call of NCCL that is under way.
+/* A stand-in for libcuda.so.1: the few calls of the driver that benchworker makes, see stand_in.h.
+ * A copy is made at once, after the call of NCCL that is under way.
  * STAND_IN_GPUS in the environment: how many there are (default 1). */
 #include <sched.h>
 #include <stdlib.h>

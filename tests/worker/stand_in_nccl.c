@@ -1,15 +1,19 @@
-/* A stand-in for libnccl.so.2: the few calls that benchworker makes, between processes of one machine, through a file in
- * /dev/shm that the unique id names. Its "device" memory is that of stand_in_cuda.c: plain memory of the process. It adds in
- * the order of the ranks. ncclAllReduce returns at once, and works when the stream is asked; the others wait. Not for measuring.
+/* A stand-in for libnccl.so.2: the few calls that benchworker makes, between processes of one
+ * machine, through a file in /dev/shm that the unique id names. Its "device" memory is that of
+ * stand_in_cuda.c: plain memory of the process. It adds in the order of the ranks. ncclAllReduce
+ * returns at once, and works when the stream is asked; the others wait. Not for measuring.
  *
  * In the environment:
  *   STAND_IN_NCCL_FAILS    the call of that name fails
- *   STAND_IN_NCCL_WRONG    if it is set, the first number of each sum of ncclAllReduce is 1 too large
- *   STAND_IN_NCCL_HANGS    a folder: ncclCommInitRank makes a file with the rank's number there, and does not return
+ *   STAND_IN_NCCL_WRONG    if it is set, the first number of each sum of ncclAllReduce is 1 too
+ *                          large
+ *   STAND_IN_NCCL_HANGS    a folder: ncclCommInitRank makes a file with the rank's number there,
+ *                          and does not return
  *   STAND_IN_NCCL_STUCK    the call of that name waits until it is aborted
- *   STAND_IN_NCCL_ASYNC    a file: as soon as it is there, ncclCommGetAsyncError reports the error whose digit it holds, and calls
- *                          wait until they are aborted
- *   STAND_IN_NCCL_REFUSES  if it is set, calls return that error instead, as NCCL does where it has found it between two of them
+ *   STAND_IN_NCCL_ASYNC    a file: as soon as it is there, ncclCommGetAsyncError reports the error
+ *                          whose digit it holds, and calls wait until they are aborted
+ *   STAND_IN_NCCL_REFUSES  if it is set, calls return that error instead, as NCCL does where it has
+ *                          found it between two of them
  *   STAND_IN_NCCL_DEAF     if it is set, ncclCommAbort does not return */
 #include <fcntl.h>
 #include <sched.h>

@@ -120,8 +120,8 @@ TEST(sums_are_ordered)
     }
 }
 
-/* Every width of vectors, at every alignment and with every rest: the bits of one addition an element,
- * also of what is not a number or too small for one; the neighbours stay as they are. */
+/* Every width of vectors, at every alignment and with every rest: the bits of one addition an
+ * element, also of what is not a number or too small for one; the neighbours stay as they are. */
 TEST(sums_of_every_width)
 {
     enum { LEN = 100, GUARD = 20 };

@@ -1,4 +1,5 @@
-/* The measurement of all-reduce with collectives that are the test's own: formulas, sizes, and sums that are wrong. */
+/* The measurement of all-reduce with collectives that are the test's own: formulas, sizes, and
+ * sums that are wrong. */
 #include <math.h>
 
 #include "tests/test.h"
@@ -169,7 +170,8 @@ TEST(sums_are_checked)
     allreduce_arrays_done(&arrays);
 }
 
-/* A rank believes what it saw itself, whatever comes back of the others: no number at all is wrong too. */
+/* A rank believes what it saw itself, whatever comes back of the others: no number
+ * at all is wrong too. */
 TEST(wrong_numbers_are_not_lost)
 {
     const struct allreduce_params p = {
@@ -185,7 +187,8 @@ TEST(wrong_numbers_are_not_lost)
     allreduce_arrays_done(&arrays);
 }
 
-/* Peers give up a rank that is silent for 6 s: writing a long array for the first time takes longer. */
+/* Peers give up a rank that is silent for 6 s: writing a long array for the
+ * first time takes longer. */
 TEST(a_long_array_is_written_between_signs_of_life)
 {
     enum { PIECES = 3, PIECE_BYTES = 16 << 20 };

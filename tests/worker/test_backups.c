@@ -1,4 +1,5 @@
-/* Sync with backup trainers: what is in an update, what is dropped, and that nobody waits for ever. */
+/* Sync with backup trainers: what is in an update, what is dropped, and that
+ * nobody waits for ever. */
 #include "tests/test.h"
 #include "base/splitmix.h"
 #include "exchange/backups.h"
@@ -205,8 +206,8 @@ static void check_counts(const struct gang *g, uint64_t seed, bool all_ended)
     }
 }
 
-/* Until nobody can go on: those that stand still, or have left while others stand still, may be waited for if
- * they are more than the backups. */
+/* Until nobody can go on: those that stand still, or have left while others stand still, may be
+ * waited for if they are more than the backups. */
 static void run_gang(struct gang *g, uint64_t seed, bool stops)
 {
     g->n_trainers = 1 + splitmix_below(&g->random, MAX_TRAINERS);

@@ -50,7 +50,8 @@ TEST(document)
     assert_true(number(o, "batch_size") == 2);
     assert_true(number(o, "threads") == 1);
     assert_true(number(o, "steps") == 3);
-    /* 6 samples in all: the rate of the whole lies between those of the slowest and fastest step. */
+    /* 6 samples in all: the rate of the whole lies between those of the
+     * slowest and fastest step. */
     const double rate = 6e9 / number(o, "cpu_ns");
     const json_t *range = json_object_get(o, "samples_per_cpu_s_range");
     double median = number(o, "samples_per_cpu_s");
@@ -68,7 +69,8 @@ TEST(document)
     json_decref(o);
 }
 
-/* Each convolution has all parts but the first layer's input gradient; all together are the step. */
+/* Each convolution has all parts but the first layer's input gradient; all
+ * together are the step. */
 TEST(layers)
 {
     json_t *o = bench_json(), *layer;
@@ -105,8 +107,8 @@ TEST(table)
     assert_non_null(strstr(child.out, "\nAdam "));
 }
 
-/* As spec.workload.trace of a definition has it: each layer with its time in both passes, which together
- * are the step of the head. */
+/* As spec.workload.trace of a definition has it: each layer with its time in both passes, which
+ * together are the step of the head. */
 TEST(trace)
 {
     RUN("bench", "--batch", "2", "--steps", "3", "-o", "trace");
@@ -131,7 +133,8 @@ TEST(trace)
     }
     assert_int_equal(n_trained, 16);
     assert_true(sum_ms > 0.98 * step_ms - 0.1 && sum_ms < 1.02 * step_ms + 0.1);
-    /* A backward pass computes two gradients: it takes longer than forward, in each larger layer. */
+    /* A backward pass computes two gradients: it takes longer than forward,
+     * in each larger layer. */
     double forward_us, backward_us;
     const char *conv = strstr(child.out, "{name: conv3_2, ");
     assert_int_equal(sscanf(conv,

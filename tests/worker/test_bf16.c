@@ -63,7 +63,8 @@ TEST(rounding)
     }
 }
 
-/* Each of them widens to the fp32 with its bits, and narrows to itself; a signalling NaN becomes quiet. */
+/* Each of them widens to the fp32 with its bits, and narrows to itself; a
+ * signalling NaN becomes quiet. */
 TEST(every_value)
 {
     uint16_t *all = calloc(ALL, sizeof(*all)), *back = calloc(ALL, sizeof(*back));
@@ -82,7 +83,8 @@ TEST(every_value)
     free(wide);
 }
 
-/* A number in the middle of each kind of rest, and of all lengths: the neighbours stay as they are. */
+/* A number in the middle of each kind of rest, and of all lengths: the
+ * neighbours stay as they are. */
 TEST(every_length)
 {
     enum { LEN = 70, GUARD = 3 };

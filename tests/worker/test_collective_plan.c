@@ -1,5 +1,5 @@
-/* The plans of all-reduce, carried out in memory: what one rank sends the other expects, every rank ends with the
- * sum, and with the same bits. */
+/* The plans of all-reduce, carried out in memory: what one rank sends the other expects, every rank
+ * ends with the sum, and with the same bits. */
 #include "tests/test.h"
 #include "base/mem.h"
 #include "worker/comm/collective_sum.h"

@@ -1,5 +1,5 @@
-/* A connection between two ends of a socket pair: what arrives, in which order, and who is gone. The
- * time is the test's. */
+/* A connection between two ends of a socket pair: what arrives, in which order, and who is gone.
+ * The time is the test's. */
 #include <errno.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
@@ -186,7 +186,8 @@ static void make_frame(struct pair *p, struct frame *f, uint8_t *ret_header)
     frame_encode(f, &p->a.tx_key, ret_header);
 }
 
-/* Bytes that are no whole frame yet are no sign of life: whoever sends them may not know the key. */
+/* Bytes that are no whole frame yet are no sign of life: whoever sends them
+ * may not know the key. */
 TEST(trickling_header)
 {
     struct pair p;
@@ -370,7 +371,8 @@ TEST(peer_is_gone)
     close_pair(&p);
 }
 
-/* Queued before the keys were set and sent after: PROOF goes unsigned, and the frame behind it not. */
+/* Queued before the keys were set and sent after: PROOF goes unsigned, and the
+ * frame behind it not. */
 TEST(handshake_is_not_signed)
 {
     static const uint8_t zeros[FRAME_MAC_SIZE] = {0};

@@ -1,5 +1,6 @@
 /* The exchange as a whole: gangs of threads on loopback. Sums to the bit, the barrier, and who is
- * named when something is wrong from the start. Dead, stopped and lying processes: test_faults.py. */
+ * named when something is wrong from the start. Dead, stopped and lying
+ * processes: test_faults.py. */
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
@@ -301,7 +302,8 @@ TEST(gives_up_in_a_step)
     rig_done(&rig);
 }
 
-/* A trainer gives up just when the step's last parameters have come: nothing overtakes the reason. */
+/* A trainer gives up just when the step's last parameters have come: nothing
+ * overtakes the reason. */
 TEST(gives_up_as_a_step_ends)
 {
     float grad[64] = {0}, params[64] = {0};

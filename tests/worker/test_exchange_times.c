@@ -218,7 +218,8 @@ TEST(slow_optimiser_and_late_trainer)
     rig_done(&rig);
 }
 
-/* Parameters come while gradients are still being sent, because those are more than sockets hold. */
+/* Parameters come while gradients are still being sent, because those are
+ * more than sockets hold. */
 TEST(sending_and_receiving_overlap)
 {
     struct rig rig;

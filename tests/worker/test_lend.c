@@ -1,6 +1,6 @@
-/* Memory of trainers and servers of one host: where slices are, the same bits as over TCP in every mode, gangs in which
- * only some pairs lend, and what is said about it. Faults and lies: test_exchange.c and test_ps_single.c with
- * SharedMemory, test_faults.py. */
+/* Memory of trainers and servers of one host: where slices are, the same bits as over TCP in every
+ * mode, gangs in which only some pairs lend, and what is said about it. Faults and lies:
+ * test_exchange.c and test_ps_single.c with SharedMemory, test_faults.py. */
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
@@ -167,7 +167,8 @@ static void gang_end(struct gang *g)
     gang_done(g);
 }
 
-/* Every mode that has the same bits in every run, alone too where the order of arrival would count. */
+/* Every mode that has the same bits in every run, alone too where the order of
+ * arrival would count. */
 TEST(the_same_bits)
 {
     static const struct {
@@ -218,7 +219,8 @@ struct spoiler { /* a trainer in a thread of its own */
     int result;
 };
 
-/* Where new parameters have come, nobody reads its gradients any more: it writes nonsense there at once. */
+/* Where new parameters have come, nobody reads its gradients any more: it writes
+ * nonsense there at once. */
 static void *spoil(void *arg)
 {
     struct spoiler *me = arg;
@@ -320,7 +322,8 @@ static int take_name(const struct rig *rig, uint32_t name)
     return fd;
 }
 
-/* Names: servers first. Who cannot be asked, or cannot lend, is left with TCP, and says why; others lend. */
+/* Names: servers first. Who cannot be asked, or cannot lend, is left with TCP, and
+ * says why; others lend. */
 TEST(one_pair_has_no_common_memory)
 {
     static const struct {
@@ -399,7 +402,8 @@ TEST(without_memory_it_is_tcp)
     gang_end(&g);
 }
 
-/* An emulated trainer's parameters: over TCP they stay as they came, and here nothing is read, and nothing written. */
+/* An emulated trainer's parameters: over TCP they stay as they came, and here nothing is read, and
+ * nothing written. */
 TEST(what_nobody_reads_is_not_copied)
 {
     float *want = calloc(N, sizeof(float));

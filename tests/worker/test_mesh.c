@@ -1,5 +1,6 @@
-/* All-reduce over TCP and, with the argument SharedMemory, through shared memory, with ranks as threads on loopback: sums in
- * every way, the same bits for all and over both, and who is named when a rank leaves, lies or does not belong. */
+/* All-reduce over TCP and, with the argument SharedMemory, through shared memory, with ranks as
+ * threads on loopback: sums in every way, the same bits for all and over both, and who is named
+ * when a rank leaves, lies or does not belong. */
 #include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -138,7 +139,8 @@ static size_t n_most(const struct gang *g)
     return most;
 }
 
-/* Of this process alone: the names of local sockets follow from it, and other tests run at the same time. */
+/* Of this process alone: the names of local sockets follow from it, and other tests
+ * run at the same time. */
 static void make_secret(uint8_t ret[static AUTH_SECRET_SIZE])
 {
     const pid_t pid = getpid();
@@ -214,7 +216,8 @@ int __wrap_mesh_beat(struct mesh *m, struct err *err)
     return e;
 }
 
-/* With four ranks and one number, the last rank has nothing more to do from step 4 on, and says goodbye. */
+/* With four ranks and one number, the last rank has nothing more to do from step 4
+ * on, and says goodbye. */
 struct collective_step __wrap_collective_step_at(enum collective_way way, uint32_t n_ranks,
                                                  uint32_t rank, size_t n, uint32_t k)
 {
@@ -472,8 +475,8 @@ TEST(numbers_of_another_call_are_refused)
     gang_done(&g);
 }
 
-/* In the first call already, also where the parts that are sent at a time are as long, and where the lengths
- * go different ways. */
+/* In the first call already, also where the parts that are sent at a time are as long, and where
+ * the lengths go different ways. */
 TEST(other_lengths_are_refused)
 {
     static const struct {

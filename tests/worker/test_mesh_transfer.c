@@ -1,5 +1,5 @@
-/* What a step over TCP sends while others send to it. Rank 1 of two is real; the test is rank 0, at the other end of a
- * socket pair, which holds less than a message. */
+/* What a step over TCP sends while others send to it. Rank 1 of two is real; the test is rank 0, at
+ * the other end of a socket pair, which holds less than a message. */
 #include <linux/sockios.h>
 #include <poll.h>
 #include <pthread.h>
@@ -131,7 +131,8 @@ static void read_frame(struct rig *r)
     assert_int_equal(r->seen.n, 1);
 }
 
-/* Rank 0 sends its message, of numbers that are all `x`, and rank 1 takes all of it out of the socket. */
+/* Rank 0 sends its message, of numbers that are all `x`, and rank 1 takes all of
+ * it out of the socket. */
 static void send_message(struct rig *r, float x)
 {
     static float numbers[N];

@@ -366,8 +366,8 @@ TEST(micro_batches)
     model_free(n);
 }
 
-/* Parameters come when forward wants them and are gone when backward is done with them; gradients do
- * not change after they are ready. */
+/* Parameters come when forward wants them and are gone when backward is done with them; gradients
+ * do not change after they are ready. */
 struct exchange {
     struct model *m;
     const float *right; /* (n_params) the parameters */

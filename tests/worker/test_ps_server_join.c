@@ -171,8 +171,8 @@ TEST(stranger_that_says_nothing)
 
 enum { PLACES = 64, FLOOD = PLACES + 6 };
 
-/* 64 may stay while they say nothing, beside those that have joined; when they are gone a trainer gets
- * in. */
+/* 64 may stay while they say nothing, beside those that have joined; when they are
+ * gone a trainer gets in. */
 TEST(flood_of_strangers)
 {
     struct rig rig;

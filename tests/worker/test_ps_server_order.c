@@ -281,8 +281,8 @@ TEST(lost_and_a_lie_in_one_turn)
     }
 }
 
-/* Applying a gradient would change parameters that are still being sent. A trainer that does not say
- * what has arrived gets no more than may be on the way to it. */
+/* Applying a gradient would change parameters that are still being sent. A trainer that does not
+ * say what has arrived gets no more than may be on the way to it. */
 TEST(parameters_that_are_not_taken)
 {
     struct rig rig;

@@ -1,13 +1,13 @@
-/* A parameter server has room for so many gradients that come before their turn: who must wait, and that nobody waits
- * for ever. */
+/* A parameter server has room for so many gradients that come before their turn: who must wait, and
+ * that nobody waits for ever. */
 #include "tests/test.h"
 #include "base/clock.h"
 #include "raw_trainer.h"
 
 enum { GANG = 8, EARLY = 10, MANY_SLICES = 20 };
 
-/* Each of the trainers from `first` on offers its gradient and sends what it has credit for, until the
- * server gives no more. Returns the slices sent. */
+/* Each of the trainers from `first` on offers its gradient and sends what it has credit for, until
+ * the server gives no more. Returns the slices sent. */
 static uint32_t send_all_credited(struct raw_trainer *t, uint32_t first, uint32_t n,
                                   uint32_t sent[GANG])
 {
@@ -91,7 +91,8 @@ TEST(first_trainer_is_late)
     rig_done(&rig);
 }
 
-/* A trainer without credit still sends and gets life signs, and its end and an ABORT are noticed. */
+/* A trainer without credit still sends and gets life signs, and its end and
+ * an ABORT are noticed. */
 TEST(no_credit_and_lost)
 {
     struct rig rig;

@@ -1,6 +1,6 @@
-/* Servers without rounds: what parameters a trainer gets, how stale its gradients were or that they came too
- * late, and whom a bound of staleness holds up. The test calls the trainers one after another,
- * so each sum of updates has one order. */
+/* Servers without rounds: what parameters a trainer gets, how stale its gradients were or that they
+ * came too late, and whom a bound of staleness holds up. The test calls the trainers one after
+ * another, so each sum of updates has one order. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -127,8 +127,8 @@ static void goodbye(struct gang *g, uint32_t t)
     assert_int_equal(g->x[t]->ops->goodbye(g->x[t], &err), 0);
 }
 
-/* Nobody waits, and each gets what all have done so far. Trainer 0 goes twice, then 1 (whose parameters are
- * 2 behind), 1 again, then 0 (2 behind): (0 + 0 + 2 + 0 + 2) / 5. */
+/* Nobody waits, and each gets what all have done so far. Trainer 0 goes twice, then 1 (whose
+ * parameters are 2 behind), 1 again, then 0 (2 behind): (0 + 0 + 2 + 0 + 2) / 5. */
 TEST(nobody_waits)
 {
     static const enum exchange_wire wires[] = {EXCHANGE_WIRE_FP32, EXCHANGE_WIRE_BF16};
@@ -189,7 +189,8 @@ static void begin_held(struct held *h, pthread_t *thread)
     assert_int_equal(pthread_timedjoin_np(*thread, NULL, &by), ETIMEDOUT);
 }
 
-/* With a bound of 1 trainer 0 may be one step ahead; its second one waits for the first of trainer 1. */
+/* With a bound of 1 trainer 0 may be one step ahead; its second one waits for
+ * the first of trainer 1. */
 TEST(one_step_ahead)
 {
     const struct exchange_mode bounded = {.kind = EXCHANGE_BOUNDED, .staleness = 1};
@@ -246,8 +247,8 @@ TEST(the_slowest_leaves)
     }
 }
 
-/* One of two is enough: 0 is applied, 1 is late and gets what 0 made, 1 is applied, 0 is late; 0 leaves, 1
- * goes on alone, because one gradient is enough. */
+/* One of two is enough: 0 is applied, 1 is late and gets what 0 made, 1 is applied, 0 is late; 0
+ * leaves, 1 goes on alone, because one gradient is enough. */
 TEST(late_ones_are_dropped)
 {
     static const enum exchange_wire wires[] = {EXCHANGE_WIRE_FP32, EXCHANGE_WIRE_BF16};
@@ -291,8 +292,9 @@ TEST(late_ones_are_dropped)
     }
 }
 
-/* Two of three trainers stand still, and hold all that may be on its way: gradients that have the credit, or
- * parameters that were sent. The third one goes on: its life signs would not do, it must get its parameters. */
+/* Two of three trainers stand still, and hold all that may be on its way: gradients that have the
+ * credit, or parameters that were sent. The third one goes on: its life signs would not do, it must
+ * get its parameters. */
 TEST(who_stands_still_holds_up_nobody)
 {
     enum {
@@ -391,8 +393,8 @@ static void step_at_one_server(struct raw_trainer *t, uint64_t step)
     assert_true(raw_wait(t, FRAME_PARAMS, (unsigned)(step + 1) * n));
 }
 
-/* Server 0 has had two updates more than server 1. A trainer that has version 2 of the one and 1 of the other
- * says 1: it is late at server 0 once more, and in time at server 1. */
+/* Server 0 has had two updates more than server 1. A trainer that has version 2 of the one and 1 of
+ * the other says 1: it is late at server 0 once more, and in time at server 1. */
 TEST(servers_of_two_versions)
 {
     const struct exchange_mode mode = {.backups = 1};
@@ -465,7 +467,8 @@ TEST(a_version_that_is_not_there_yet)
     rig_done(&rig);
 }
 
-/* Whoever waits at the barrier would wait for ever: the one that has left is named, in every mode. */
+/* Whoever waits at the barrier would wait for ever: the one that has left is
+ * named, in every mode. */
 TEST(who_leaves_while_others_wait_is_named)
 {
     static const struct exchange_mode modes[] = {{.kind = EXCHANGE_SYNC},

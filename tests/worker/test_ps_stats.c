@@ -5,7 +5,8 @@
 #include "base/clock.h"
 #include "raw_trainer.h"
 
-/* The gradients of one trainer come after those of the other have been read, in every measured step. */
+/* The gradients of one trainer come after those of the other have been read, in
+ * every measured step. */
 TEST(last_trainer_is_known)
 {
     enum { STEPS = 3 };

@@ -57,7 +57,8 @@ TEST(every_order_of_arrival)
     reduce_done(&r);
 }
 
-/* Of bf16 the same, in every order, whole and in parts; trainer 0's is widened where it has landed. */
+/* Of bf16 the same, in every order, whole and in parts; trainer 0's is widened
+ * where it has landed. */
 TEST(every_order_of_arrival_in_bf16)
 {
     enum { N = 41, PART = 10 };
@@ -163,8 +164,8 @@ static uint64_t next_random(uint64_t *state, uint64_t below)
     return (*state >> 33) % below;
 }
 
-/* Whatever trainer asks, sends or is late: never more buffers than the limit, everything is added in
- * the end, and the bits are those of one order. */
+/* Whatever trainer asks, sends or is late: never more buffers than the limit, everything is added
+ * in the end, and the bits are those of one order. */
 TEST(memory_is_limited)
 {
     enum { SLICES = 7, ROUNDS = 3 };
@@ -319,7 +320,8 @@ TEST(flows)
     flow_done(&f);
 }
 
-/* Two links of which one is faster: it waits for the other one, unless that one has little to send. */
+/* Two links of which one is faster: it waits for the other one, unless that
+ * one has little to send. */
 TEST(joint_links_stay_together)
 {
     struct flow f;

@@ -1,6 +1,6 @@
 /* Ring all-reduce as a whole: rings of threads on loopback. Sums to the bit, the bound against the
- * order of one process, tiny sockets, the barrier, and who is named when something is wrong. Dead and
- * stopped processes: test_ring_faults.py. */
+ * order of one process, tiny sockets, the barrier, and who is named when something is wrong. Dead
+ * and stopped processes: test_ring_faults.py. */
 #include <float.h>
 #include <math.h>
 #include <netinet/in.h>
@@ -113,7 +113,8 @@ TEST(tiny_sockets_do_not_get_stuck)
 }
 
 /* N additions in two orders differ by at most 2 gamma(N - 1) times the sum of the magnitudes, where
- * gamma(k) = k u / (1 - k u) and u is half the distance of 1 to the next float (Higham, section 4.2). */
+ * gamma(k) = k u / (1 - k u) and u is half the distance of 1 to the next float
+ * (Higham, section 4.2). */
 TEST(equals_one_process_within_rounding)
 {
     const double u = FLT_EPSILON / 2.0;
@@ -214,7 +215,8 @@ TEST(overlaps)
     }
 }
 
-/* A rank that is late holds up the others where the window says so, and they get on when it comes. */
+/* A rank that is late holds up the others where the window says so, and they
+ * get on when it comes. */
 TEST(a_late_rank_is_waited_for)
 {
     enum { RANKS = 3 };
@@ -328,7 +330,8 @@ static int connect_to(const struct ring_rig *rig, uint32_t index)
 
 enum { GARBAGE, HALF_A_FRAME, REPLAYED, SILENT, STRANGERS };
 
-/* What is sent to a worker by one that does not know the secret. Stays open: the answer is nobody's. */
+/* What is sent to a worker by one that does not know the secret. Stays open:
+ * the answer is nobody's. */
 static int stranger(const struct ring_rig *rig, int kind)
 {
     const int fd = connect_to(rig, 0);

@@ -1,5 +1,5 @@
-/* One worker of a ring, between two neighbours that are the test: what each of them is told, and when. Rings that are whole:
- * test_ring.c. */
+/* One worker of a ring, between two neighbours that are the test: what each of them is told, and
+ * when. Rings that are whole: test_ring.c. */
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -173,8 +173,8 @@ static struct exchange *stand_between(struct ring_rig *rig, struct neighbour *pr
     return x;
 }
 
-/* A worker whose neighbour dies without a word while the other one has not welcomed it yet: that one would name this worker,
- * which ends. */
+/* A worker whose neighbour dies without a word while the other one has not welcomed it yet: that
+ * one would name this worker, which ends. */
 TEST(who_welcomes_late_hears_who_died)
 {
     struct ring_rig rig;
@@ -306,7 +306,8 @@ static int64_t time_to_read_parts(void)
     return took_ns;
 }
 
-/* Nobody wakes for a part of a frame; who does not read it takes a slow neighbour for a silent one. */
+/* Nobody wakes for a part of a frame; who does not read it takes a slow
+ * neighbour for a silent one. */
 TEST(parts_of_a_frame_are_read)
 {
     int64_t took_ns = SOON_NS;

@@ -1,5 +1,5 @@
-/* The plan of a ring: what must hold for every number of ranks and every length of the arena. A failed
- * row prints its numbers. */
+/* The plan of a ring: what must hold for every number of ranks and every length of the arena. A
+ * failed row prints its numbers. */
 #include "tests/test.h"
 #include "exchange/ring_plan.h"
 
@@ -57,7 +57,8 @@ TEST(every_slice_goes_round_once)
     each_plan(check_way);
 }
 
-/* Slices that are made last by backward, the first in the arena, go last: two groups at most overlap. */
+/* Slices that are made last by backward, the first in the arena, go last: two
+ * groups at most overlap. */
 static void check_order(const struct slices *s)
 {
     for (uint32_t k = 1; k < ring_n_hops(s); k++) {
@@ -156,7 +157,8 @@ TEST(few_buffers_are_enough)
     }
 }
 
-/* All ranks send all the time: what a rank sends as its k-th hop another one has sent before the k-th. */
+/* All ranks send all the time: what a rank sends as its k-th hop another one has
+ * sent before the k-th. */
 TEST(nobody_waits_for_a_turn)
 {
     for (uint32_t n = 2; n <= MAX_RANKS; n++) {

@@ -129,8 +129,8 @@ TEST(permutations)
     }
 }
 
-/* Each bit of the index moves the result by many distances: an order that repeats itself in blocks is no
- * shuffle. */
+/* Each bit of the index moves the result by many distances: an order that repeats itself in
+ * blocks is no shuffle. */
 TEST(permutations_mix)
 {
     enum { N = 4096 };

@@ -1,5 +1,6 @@
-/* Shared memory between ranks: segments that nobody can take away or write to, how they are handed over and to
- * whom not, what goes round, and when a ring stays with TCP. Sums and faults: test_ring.c with SharedMemory. */
+/* Shared memory between ranks: segments that nobody can take away or write to, how they are handed
+ * over and to whom not, what goes round, and when a ring stays with TCP. Sums and faults:
+ * test_ring.c with SharedMemory. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -34,7 +35,8 @@ TEST(a_layout_holds_everything)
     }
 }
 
-/* What one writes the other reads; but nobody else can write, and nobody at all can change the size. */
+/* What one writes the other reads; but nobody else can write, and nobody at all
+ * can change the size. */
 TEST(a_segment_is_its_owners)
 {
     const struct shm_layout layout = shm_layout_of(1000, 3);
@@ -64,7 +66,8 @@ TEST(a_segment_is_its_owners)
     shm_segment_done(&peer);
 }
 
-/* A peer that could make it shorter, or gives something else, is refused: reading it could end this process. */
+/* A peer that could make it shorter, or gives something else, is refused: reading it
+ * could end this process. */
 TEST(what_could_be_taken_away_is_refused)
 {
     const struct shm_layout layout = shm_layout_of(1000, 3);
@@ -119,7 +122,8 @@ static void *give(void *arg)
     return NULL;
 }
 
-/* Of this process alone: the names of local sockets follow from it, and other tests run at the same time. */
+/* Of this process alone: the names of local sockets follow from it, and other tests
+ * run at the same time. */
 static void make_secret(uint8_t last, uint8_t ret[static AUTH_SECRET_SIZE])
 {
     const pid_t pid = getpid();
@@ -244,7 +248,8 @@ static void answer_without_descriptors(struct giver *g)
     assert_int_equal(net_listener_poll(&g->listener, 5 + NET_REST_NS), g->listener.fd);
 }
 
-/* A rank that is too busy to read the question hangs up: it is asked again. One without a descriptor answers later. */
+/* A rank that is too busy to read the question hangs up: it is asked again. One without a
+ * descriptor answers later. */
 TEST(who_hangs_up_is_asked_again)
 {
     const struct shm_layout layout = shm_layout_of(1000, 3);
@@ -279,7 +284,8 @@ TEST(who_hangs_up_is_asked_again)
     shm_segment_done(&g.own);
 }
 
-/* The descriptor that the next call that makes one will get: a higher one than before shows a leak. */
+/* The descriptor that the next call that makes one will get: a higher one than
+ * before shows a leak. */
 static int next_fd(int any_fd)
 {
     const int fd = fcntl(any_fd, F_DUPFD_CLOEXEC, 0);

@@ -4,8 +4,8 @@
 #include "tests/test.h"
 #include "worker/comm/shm_segment.h"
 
-/* It is refused before the first page is taken. The gradients, which would be reserved next, are none, so that a segment that
- * does not refuse it takes no memory either. */
+/* It is refused before the first page is taken. The gradients, which would be reserved next, are
+ * none, so that a segment that does not refuse it takes no memory either. */
 TEST(what_no_machine_has_is_refused_at_once)
 {
     const struct shm_layout layout = shm_layout_of_two(0, (size_t)1 << 47, 1); /* 512 TiB */

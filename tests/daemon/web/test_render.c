@@ -1,5 +1,6 @@
-/* The render thread and its queue, and that nobody else waits for it. The store's reader is held up by the
- * test, and the clock is the test's own, so that nothing depends on how fast the machine is. */
+/* The render thread and its queue, and that nobody else waits for it. The store's reader
+ * is held up by the test, and the clock is the test's own, so that nothing depends on how
+ * fast the machine is. */
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -243,7 +244,8 @@ TEST(test_too_many_wait)
     renderer_stop(rig->renderer);
 }
 
-/* Those that wait together for the same get one document, and none gets one that was begun before it came. */
+/* Those that wait together for the same get one document, and none gets one that was
+ * begun before it came. */
 TEST(test_equal_requests_share)
 {
     _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(true);
@@ -328,7 +330,8 @@ TEST(test_readers_have_a_share)
     renderer_stop(rig->renderer);
 }
 
-/* Scrapes have a share of their own: what the HTTP thread works for readers is not theirs to pay. */
+/* Scrapes have a share of their own: what the HTTP thread works for readers
+ * is not theirs to pay. */
 TEST(test_scrapes_do_not_pay_for_readers)
 {
     _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(false);
@@ -560,7 +563,8 @@ static void assert_answer(int fd, const char *status)
     (void)close(fd);
 }
 
-/* While the store is read for one client, the probes and scrapes of others are answered, and benchd can end. */
+/* While the store is read for one client, the probes and scrapes of others are
+ * answered, and benchd can end. */
 TEST(test_probes_wait_for_nobody)
 {
     _cleanup_(rig_freep) struct rig *rig = rig_new();

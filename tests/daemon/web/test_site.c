@@ -398,7 +398,8 @@ TEST(test_html)
         "<th class=\"r\">THROUGHPUT</th>",
         "<link rel=\"stylesheet\" href=\"../style.css\">",
         "href=\"../runs/" RUN "/log?point=0&amp;trial=0&amp;attempt=0&amp;role=pserver",
-        "attempt=0&amp;role=trainer&amp;index=1#fault\">log line</a>", /* the one that the error names */
+        /* the one that the error names */
+        "attempt=0&amp;role=trainer&amp;index=1#fault\">log line</a>",
         "<a href=\"../benchmarks/demo\">",
     };
     for (size_t i = 0; i < N_ROWS(expected); i++) {
@@ -491,7 +492,8 @@ TEST(test_html_point_and_log)
     assert_non_null(strstr(get(rig, "/runs/" RUN "/log?point=9", 404), "no finished attempt"));
 }
 
-/* A browser is shown a page with the way back, whatever a client has put into the error; others get JSON. */
+/* A browser is shown a page with the way back, whatever a client has put into the
+ * error; others get JSON. */
 TEST(test_html_errors)
 {
     static const struct {

@@ -1,7 +1,8 @@
 /* Serves the runs of a store as benchd would: web_server STORE_URL [ACTIVE_RUN [big]]. Prints its
- * address, ends when stdin does, and prints then how late its loop was at most and how much it worked
- * between two beats, in ns. A run that is not finished is taken for one that is driven;
- * ACTIVE_RUN, which may be finished, shows a step of trainer 0 as if it were. Lines on stdin change it:
+ * address, ends when stdin does, and prints then how late its loop was at most and how
+ * much it worked between two beats, in ns. A run that is not finished is taken for one
+ * that is driven; ACTIVE_RUN, which may be finished, shows a step of trainer 0 as if it
+ * were. Lines on stdin change it:
  *
  *   step N      trainer 0 has done this step
  *   phase NAME  the run is in this phase; a final one ends it
@@ -67,7 +68,8 @@ static int load(struct served *s, const char *active, struct err *err)
     return r;
 }
 
-/* Runs whose names are so long that /metrics is none of the small responses, which are always sent. */
+/* Runs whose names are so long that /metrics is none of the small responses,
+ * which are always sent. */
 #define N_LONG 16
 #define LONG_NAME 253
 
@@ -85,8 +87,8 @@ static void add_long_names(struct served *s)
 /* Five leave readers less room than that needs. */
 #define BIG_LOG (((size_t)64 << 20) / 5 - 8192)
 
-/* More than one reader's socket holds. No run is driven meanwhile: readers may take all the CPU that it costs, which is much under a
- * sanitizer. */
+/* More than one reader's socket holds. No run is driven meanwhile: readers may take all the CPU
+ * that it costs, which is much under a sanitizer. */
 static int add_big_log(struct served *s, struct err *err)
 {
     s->daemon.facts.runs[RUN_RUNNING] = 0;
@@ -153,7 +155,8 @@ static void set_figures(struct daemon_facts *f)
     }
 }
 
-/* The same work again and again, of which one in ten is slow: rates and quantiles have an answer. */
+/* The same work again and again, of which one in ten is slow: rates and
+ * quantiles have an answer. */
 static void work(struct daemon_facts *f)
 {
     char path[] = "/api/v1/namespaces/x/pods";

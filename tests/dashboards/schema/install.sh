@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs the npm packages of package-lock.json, unless they are there, for tests/dashboards/test_schema.py: 26 MB, once
-# on a machine. They lie outside the tree, in a folder named by what decides which they are; it appears whole.
-# script/test calls it.
+# Installs the npm packages of package-lock.json, unless they are there, for
+# tests/dashboards/test_schema.py: 26 MB, once on a machine. They lie outside the tree, in a folder
+# named by what decides which they are; it appears whole. script/test calls it.
 #
 #   install.sh           installs, and prints the folder
 #   install.sh --path    only prints it; exits 1 where it is not there

