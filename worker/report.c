@@ -27,8 +27,8 @@ void report_init(struct report *r, const struct role_env *e)
 void report_done(struct report *r)
 {
     (void)pthread_mutex_destroy(&r->mutex);
-    run_queue_look_done(&r->queue_begin);
-    run_queue_look_done(&r->queue_end);
+    cpu_wait_look_done(&r->queue_begin);
+    cpu_wait_look_done(&r->queue_end);
 }
 
 static int write_all(int fd, const char *data, size_t len)
@@ -97,7 +97,7 @@ void report_barrier(struct report *r)
 {
     r->throttling_begin = r->throttling_end = host_throttling("");
     r->cpu_begin = r->cpu_end = host_cpu_time("");
-    run_queue_look("", &r->queue_begin);
+    cpu_wait_look("", &r->queue_begin);
 }
 
 void report_aside_begin(struct report *r)
@@ -115,7 +115,7 @@ void report_measured(struct report *r)
 {
     r->throttling_end = host_throttling("");
     r->cpu_end = host_cpu_time("");
-    run_queue_look("", &r->queue_end);
+    cpu_wait_look("", &r->queue_end);
 }
 
 static int put_file(const char *path, const struct buf *line, struct err *err)
@@ -140,7 +140,7 @@ static void set_steal(const struct report *r, struct noise *noise)
 
 static void set_waits(const struct report *r, struct noise *noise)
 {
-    const struct run_queue_time t = run_queue_between(&r->queue_begin, &r->queue_end);
+    const struct cpu_wait_time t = cpu_wait_between(&r->queue_begin, &r->queue_end);
     noise->cpu_run_ns = t.run_ns;
     noise->cpu_wait_ns = t.wait_ns;
 }

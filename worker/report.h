@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "core/record.h"
 #include "host/host.h"
-#include "host/run_queue.h"
+#include "host/cpu_wait.h"
 #include "worker/role_env.h"
 
 /* How long an error waits for a reader that is stuck, once for each of mutex, stdout and stderr. */
@@ -25,7 +25,7 @@ struct report {
     /* Of the machine, at the barrier and at the end of the measured steps. */
     struct host_throttling throttling_begin, throttling_end;
     struct host_cpu_time cpu_begin, cpu_end;
-    struct run_queue_look queue_begin, queue_end; /* of the replica's threads, likewise */
+    struct cpu_wait_look queue_begin, queue_end; /* of the replica's threads, likewise */
     uint64_t max_rss_bytes;
 };
 

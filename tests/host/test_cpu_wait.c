@@ -12,7 +12,7 @@
 
 #include "tests/test.h"
 #include "base/clock.h"
-#include "host/run_queue.h"
+#include "host/cpu_wait.h"
 
 #define MAX_THREADS 4
 #define MS INT64_C(1000000)
@@ -48,14 +48,14 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
     return remove(path);
 }
 
-static void look_at(const struct thread_file *files, struct run_queue_look *look)
+static void look_at(const struct thread_file *files, struct cpu_wait_look *look)
 {
     char root[] = "/tmp/benchd-run-queue-XXXXXX";
     assert_non_null(mkdtemp(root));
     if (files[0].tid != NULL) {
         put_threads(root, files);
     }
-    run_queue_look(root, look);
+    cpu_wait_look(root, look);
     assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
@@ -64,7 +64,7 @@ TEST(made_up)
     static const struct {
         const char *name;
         struct thread_file begin[MAX_THREADS], end[MAX_THREADS];
-        struct run_queue_time time;
+        struct cpu_wait_time time;
     } rows[] = {
         {"one thread", {{"7", "100 10 3\n"}}, {{"7", "160 50 9\n"}}, {60, 40}},
         {"threads add up, in whatever order they are listed",
@@ -102,14 +102,14 @@ TEST(made_up)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct run_queue_look begin = {0}, end = {0};
+        struct cpu_wait_look begin = {0}, end = {0};
         look_at(rows[i].begin, &begin);
         look_at(rows[i].end, &end);
-        const struct run_queue_time time = run_queue_between(&begin, &end);
+        const struct cpu_wait_time time = cpu_wait_between(&begin, &end);
         assert_int_equal(time.run_ns, rows[i].time.run_ns);
         assert_int_equal(time.wait_ns, rows[i].time.wait_ns);
-        run_queue_look_done(&begin);
-        run_queue_look_done(&end);
+        cpu_wait_look_done(&begin);
+        cpu_wait_look_done(&end);
     }
 }
 
@@ -117,10 +117,10 @@ TEST(made_up)
 
 static void skip_without_counts(void)
 {
-    struct run_queue_look look = {0};
-    run_queue_look("", &look);
+    struct cpu_wait_look look = {0};
+    cpu_wait_look("", &look);
     const bool is_counted = look.threads.len > 0;
-    run_queue_look_done(&look);
+    cpu_wait_look_done(&look);
     if (!is_counted) {
         print_message("# this kernel does not say how long threads wait\n");
         skip();
@@ -138,21 +138,21 @@ static void *run_a_little(void *unused)
 TEST(threads_of_this_process)
 {
     skip_without_counts();
-    struct run_queue_look before = {0}, with = {0}, after = {0};
+    struct cpu_wait_look before = {0}, with = {0}, after = {0};
     pthread_t thread;
-    run_queue_look("", &before);
+    cpu_wait_look("", &before);
     assert_int_equal(pthread_create(&thread, NULL, run_a_little, NULL), 0);
-    run_queue_look("", &with);
+    cpu_wait_look("", &with);
     assert_int_equal(pthread_join(thread, NULL), 0);
     (void)run_a_little(NULL);
-    run_queue_look("", &after);
+    cpu_wait_look("", &after);
     if (with.threads.len == before.threads.len + 1) { /* it had not ended yet */
-        assert_int_equal(run_queue_between(&with, &after).run_ns, 0);
+        assert_int_equal(cpu_wait_between(&with, &after).run_ns, 0);
     }
-    assert_true(run_queue_between(&before, &after).run_ns > 0);
-    run_queue_look_done(&before);
-    run_queue_look_done(&with);
-    run_queue_look_done(&after);
+    assert_true(cpu_wait_between(&before, &after).run_ns > 0);
+    cpu_wait_look_done(&before);
+    cpu_wait_look_done(&with);
+    cpu_wait_look_done(&after);
 }
 
 /* Takes the CPU that it may use, until it is killed or its parent ends. */
@@ -190,22 +190,22 @@ TEST(another_program_has_the_cpu)
         compete(fds[1]);
     }
     assert_int_equal(read(fds[0], &byte, 1), 1);
-    struct run_queue_look begin = {0}, end = {0};
-    run_queue_look("", &begin);
+    struct cpu_wait_look begin = {0}, end = {0};
+    cpu_wait_look("", &begin);
     const int64_t begin_ns = clock_thread_cpu_ns();
     while (clock_thread_cpu_ns() < begin_ns + 300 * MS) {
     }
-    run_queue_look("", &end);
+    cpu_wait_look("", &end);
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
-    const struct run_queue_time time = run_queue_between(&begin, &end);
+    const struct cpu_wait_time time = cpu_wait_between(&begin, &end);
     print_message("# ran %.1f ms, waited %.1f ms\n", (double)time.run_ns / 1e6,
                   (double)time.wait_ns / 1e6);
     assert_true(time.run_ns >= 200 * MS); /* the kernel adds up at its ticks */
     assert_true(time.wait_ns >= 30 * MS);
     (void)close(fds[0]);
     (void)close(fds[1]);
-    run_queue_look_done(&begin);
-    run_queue_look_done(&end);
+    cpu_wait_look_done(&begin);
+    cpu_wait_look_done(&end);
 }

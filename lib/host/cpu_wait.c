@@ -1,5 +1,5 @@
-/* See run_queue.h. */
-#include "host/run_queue.h"
+/* See cpu_wait.h. */
+#include "host/cpu_wait.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #define LINE_MAX_BYTES 128 /* three numbers of 20 digits at most */
 
 /* "RUN WAIT SLICES\n". A kernel that does not count has only zeros there. */
-static bool read_thread(int task_fd, const char *name, struct run_queue_thread *ret)
+static bool read_thread(int task_fd, const char *name, struct cpu_wait_thread *ret)
 {
     _cleanup_(freep) char *path = xasprintf("%s/schedstat", name);
     char line[LINE_MAX_BYTES + 1];
@@ -28,52 +28,52 @@ static bool read_thread(int task_fd, const char *name, struct run_queue_thread *
     char *rest = line;
     const char *run = strsep(&rest, " "), *wait = strsep(&rest, " ");
     return wait != NULL && parse_i64_in(name, 1, INT32_MAX, &ret->tid) == 0 &&
-           parse_i64_in(run, 0, RUN_QUEUE_MAX_NS, &ret->run_ns) == 0 &&
-           parse_i64_in(wait, 0, RUN_QUEUE_MAX_NS, &ret->wait_ns) == 0;
+           parse_i64_in(run, 0, CPU_WAIT_MAX_NS, &ret->run_ns) == 0 &&
+           parse_i64_in(wait, 0, CPU_WAIT_MAX_NS, &ret->wait_ns) == 0;
 }
 
 static int by_tid(const void *a, const void *b)
 {
-    const struct run_queue_thread *x = a, *y = b;
+    const struct cpu_wait_thread *x = a, *y = b;
     return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-void run_queue_look_done(struct run_queue_look *look)
+void cpu_wait_look_done(struct cpu_wait_look *look)
 {
     vec_done(&look->threads);
 }
 
-void run_queue_look(const char *root, struct run_queue_look *look)
+void cpu_wait_look(const char *root, struct cpu_wait_look *look)
 {
-    run_queue_look_done(look);
+    cpu_wait_look_done(look);
     _cleanup_(freep) char *path = xasprintf("%s/proc/self/task", root);
     DIR *dir = opendir(path);
     if (dir == NULL) {
         return;
     }
     for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        struct run_queue_thread thread;
+        struct cpu_wait_thread thread;
         if (read_thread(dirfd(dir), entry->d_name,
                         &thread)) { /* not ".", nor one that has just ended */
             *vec_push(&look->threads) = thread;
         }
     }
     (void)closedir(dir);
-    if (look->threads.len > RUN_QUEUE_MAX_THREADS) {
-        run_queue_look_done(look);
+    if (look->threads.len > CPU_WAIT_MAX_THREADS) {
+        cpu_wait_look_done(look);
     } else if (look->threads.len > 0) {
         qsort(look->threads.items, look->threads.len, sizeof(look->threads.items[0]), by_tid);
     }
 }
 
-struct run_queue_time run_queue_between(const struct run_queue_look *begin,
-                                        const struct run_queue_look *end)
+struct cpu_wait_time cpu_wait_between(const struct cpu_wait_look *begin,
+                                      const struct cpu_wait_look *end)
 {
-    static const struct run_queue_time unknown;
-    struct run_queue_time sum = {0};
+    static const struct cpu_wait_time unknown;
+    struct cpu_wait_time sum = {0};
     size_t seen = 0;
-    vec_each (const struct run_queue_thread, it, &end->threads) {
-        struct run_queue_thread t = *it;
+    vec_each (const struct cpu_wait_thread, it, &end->threads) {
+        struct cpu_wait_thread t = *it;
         if (seen < begin->threads.len && begin->threads.items[seen].tid == t.tid) {
             t.run_ns -= begin->threads.items[seen].run_ns;
             t.wait_ns -= begin->threads.items[seen].wait_ns;

@@ -13,25 +13,25 @@
 
 #include "base/vec.h"
 
-#define RUN_QUEUE_MAX_THREADS 1024          /* of more nothing is known */
-#define RUN_QUEUE_MAX_NS (INT64_C(1) << 52) /* 52 days of a thread; beyond, it is not known */
+#define CPU_WAIT_MAX_THREADS 1024          /* of more nothing is known */
+#define CPU_WAIT_MAX_NS (INT64_C(1) << 52) /* 52 days of a thread; beyond, it is not known */
 
-struct run_queue_thread {
+struct cpu_wait_thread {
     int64_t tid;
     int64_t run_ns, wait_ns; /* since the thread began */
 };
 /* Zero-initialised: nothing is known. */
-struct run_queue_look {
-    VEC(struct run_queue_thread) threads; /* by rising tid */
+struct cpu_wait_look {
+    VEC(struct cpu_wait_thread) threads; /* by rising tid */
 };
 /* Takes the place of what *look holds. No threads: this kernel does not count (CONFIG_SCHED_INFO),
  * or hides it. `root` is "" for this machine. Reads a file for each thread: about 10 us each. */
-void run_queue_look(const char *root, struct run_queue_look *look);
-void run_queue_look_done(struct run_queue_look *look);
+void cpu_wait_look(const char *root, struct cpu_wait_look *look);
+void cpu_wait_look_done(struct cpu_wait_look *look);
 
-struct run_queue_time {
+struct cpu_wait_time {
     int64_t run_ns, wait_ns; /* of all threads together; run_ns 0: not known */
 };
 /* Between two looks. Not known also where a thread of the first has ended since. */
-struct run_queue_time run_queue_between(const struct run_queue_look *begin,
-                                        const struct run_queue_look *end);
+struct cpu_wait_time cpu_wait_between(const struct cpu_wait_look *begin,
+                                      const struct cpu_wait_look *end);
