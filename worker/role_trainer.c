@@ -20,7 +20,7 @@
 #include "core/noise.h"
 #include "exchange/ring_plan.h"
 #include "host/probe.h"
-#include "worker/between.h"
+#include "worker/local_update.h"
 #include "worker/comm/exchange_nccl.h"
 #include "worker/comm/exchange_ps.h"
 #include "worker/comm/exchange_ring.h"
@@ -39,9 +39,9 @@ struct trainer {
     struct learner learner;
     struct adam
         adam; /* without servers, or with local steps: of all parameters, or of a worker's own */
-    struct between between;     /* not with e->is_emulated */
-    struct emulation emulation; /* with e->is_emulated only, in place of data and learner */
-    int64_t *step_ns;           /* (steps) measured */
+    struct local_update local_update; /* not with e->is_emulated */
+    struct emulation emulation;       /* with e->is_emulated only, in place of data and learner */
+    int64_t *step_ns;                 /* (steps) measured */
     int64_t barrier_ns, barrier_cpu_ns;
     struct summary summary;
     struct model_hooks hooks;
@@ -177,7 +177,7 @@ static void want(void *ctx, size_t offset, size_t n)
 static void ready(void *ctx, size_t offset)
 {
     struct trainer *t = ctx;
-    if (t->env->is_emulated || between_ready(&t->between, offset)) {
+    if (t->env->is_emulated || local_update_ready(&t->local_update, offset)) {
         t->exchange->ops->ready(t->exchange, offset);
     }
 }
@@ -205,7 +205,7 @@ static int open_model(struct trainer *t, struct err *err)
         /* A ring applies in its own thread, while the model computes. */
         t->adam.threads =
             e->exchange == EXCHANGE_ALL_REDUCE ? NULL : model_threads(t->learner.model);
-        between_init(&t->between, &e->mode, &t->adam, model_n_params(t->learner.model));
+        local_update_init(&t->local_update, &e->mode, &t->adam, model_n_params(t->learner.model));
     }
     return r;
 }
@@ -236,7 +236,8 @@ static int begin_exchange(struct trainer *t, uint64_t step, struct err *err)
 {
     const struct exchange_ops *ops = t->exchange->ops;
     if (!t->env->is_emulated) {
-        return ops->begin(t->exchange, between_sends(&t->between), t->between.params, err);
+        return ops->begin(t->exchange, local_update_sends(&t->local_update), t->local_update.params,
+                          err);
     }
     const struct emulated_arena *arena = &t->emulation.arena;
     const bool has_arena = arena->shared != NULL;
@@ -296,8 +297,8 @@ static void backward(struct trainer *t, struct record_step *record, int64_t *at)
         model_backward(t->learner.model);
     }
     lap(record, PHASE_BACKWARD, at);
-    record->phase_ns[PHASE_BACKWARD] -= t->between.ns; /* of the hooks */
-    record->phase_ns[PHASE_UPDATE] += t->between.ns;
+    record->phase_ns[PHASE_BACKWARD] -= t->local_update.ns; /* of the hooks */
+    record->phase_ns[PHASE_UPDATE] += t->local_update.ns;
 }
 
 /* `step` counts warm-up steps too. */
@@ -317,7 +318,7 @@ static int one_step(struct trainer *t, uint64_t step, struct record_step *ret, s
     }
     if (!e->is_emulated) {
         struct model *model = t->learner.model;
-        between_begin(&t->between, step, model_grad_data(model), model_param_data(model));
+        local_update_begin(&t->local_update, step, model_grad_data(model), model_param_data(model));
     }
     const bool exchanges = exchange_mode_follows(&e->mode, step);
     if (r >= 0 && exchanges) {
@@ -515,7 +516,7 @@ static int run_role(enum role role, int argc, char *const *argv)
     dataset_free(t.data);
     learner_done(&t.learner);
     emulation_done(&t.emulation);
-    between_done(&t.between);
+    local_update_done(&t.local_update);
     adam_done(&t.adam);
     free(t.step_ns);
     report_done(&report);

@@ -14,7 +14,7 @@
 #include "core/exchange_mode.h"
 #include "worker/model/adam.h"
 
-struct between {
+struct local_update {
     struct exchange_mode mode;
     size_t n;              /* parameters */
     float *sum;            /* (n) owned; NULL: nothing is added up */
@@ -26,13 +26,14 @@ struct between {
 };
 
 /* `adam` is used with local steps only. */
-void between_init(struct between *b, const struct exchange_mode *mode, struct adam *adam, size_t n);
-void between_done(struct between *b);
+void local_update_init(struct local_update *b, const struct exchange_mode *mode, struct adam *adam,
+                       size_t n);
+void local_update_done(struct local_update *b);
 /* A backward pass begins, of this step. */
-void between_begin(struct between *b, uint64_t step, float *grads, float *params);
+void local_update_begin(struct local_update *b, uint64_t step, float *grads, float *params);
 /* The gradients from `offset` on are final, and the parameters from there on are not read
  * any more in this pass. Returns whether what is sent after this step is there now, from
  * `offset` on: then it may go. */
-bool between_ready(struct between *b, size_t offset);
+bool local_update_ready(struct local_update *b, size_t offset);
 /* What is sent: gradients, or with local steps parameters. */
-const float *between_sends(const struct between *b);
+const float *local_update_sends(const struct local_update *b);

@@ -1,5 +1,5 @@
-/* See between.h. */
-#include "worker/between.h"
+/* See local_update.h. */
+#include "worker/local_update.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,10 @@
 #include "base/mem.h"
 #include "worker/tensor/accumulate.h"
 
-void between_init(struct between *b, const struct exchange_mode *mode, struct adam *adam, size_t n)
+void local_update_init(struct local_update *b, const struct exchange_mode *mode, struct adam *adam,
+                       size_t n)
 {
-    *b = (struct between){
+    *b = (struct local_update){
         .mode = *mode,
         .n = n,
         .sum = mode->accumulate > 0 ? xnew_array(float, n) : NULL,
@@ -18,13 +19,13 @@ void between_init(struct between *b, const struct exchange_mode *mode, struct ad
     };
 }
 
-void between_done(struct between *b)
+void local_update_done(struct local_update *b)
 {
     free(b->sum);
-    *b = (struct between){0};
+    *b = (struct local_update){0};
 }
 
-void between_begin(struct between *b, uint64_t step, float *grads, float *params)
+void local_update_begin(struct local_update *b, uint64_t step, float *grads, float *params)
 {
     b->step = step;
     b->from = b->n;
@@ -34,7 +35,7 @@ void between_begin(struct between *b, uint64_t step, float *grads, float *params
 }
 
 /* Adds in the order of the steps: ((g0 + g1) + g2) + ... */
-static void add_up(struct between *b, size_t offset, size_t n)
+static void add_up(struct local_update *b, size_t offset, size_t n)
 {
     float *sum = b->sum + offset, *grads = b->grads + offset;
     if (b->step % b->mode.accumulate == 0) {
@@ -48,7 +49,7 @@ static void add_up(struct between *b, size_t offset, size_t n)
     }
 }
 
-bool between_ready(struct between *b, size_t offset)
+bool local_update_ready(struct local_update *b, size_t offset)
 {
     const size_t n = b->from - offset;
     const int64_t begin_ns = clock_monotonic_ns();
@@ -62,7 +63,7 @@ bool between_ready(struct between *b, size_t offset)
     return exchange_mode_follows(&b->mode, b->step);
 }
 
-const float *between_sends(const struct between *b)
+const float *local_update_sends(const struct local_update *b)
 {
     return b->mode.local_steps > 0 ? b->params : b->grads;
 }
