@@ -343,7 +343,7 @@ static void say_spread_unknown(struct compare_lines *lines, const struct compari
         "both "
         "in one run and compare RUN --axis NAME",
         n, plural(n), n > 1 ? "up to " : "", buf_cstr(&share), c->n_base_runs,
-        c->n_base_runs == 1 ? " was" : "s were", BETWEEN_MIN_RUNS);
+        c->n_base_runs == 1 ? " was" : "s were", RUN_SPREAD_MIN_RUNS);
     buf_done(&share);
 }
 

@@ -134,7 +134,7 @@ static bool is_named(const struct comparison *c, const struct compared_point *p)
 /* The trials of two runs show a change: is it one of what was compared, or do any two runs differ
  * so? Where this run of the base is unusual itself, both may point in opposite directions. Where
  * the machine was busier, that may be it. */
-static enum change ask_history(const struct comparison *c, const struct between *between,
+static enum change ask_history(const struct comparison *c, const struct run_spread *between,
                                double p_adjusted, const struct compared_busy *busy, double ratio)
 {
     const enum change change = compare_history_judge(c, between, p_adjusted);

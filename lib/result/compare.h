@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
-#include "result/between.h"
+#include "result/run_spread.h"
 #include "result/paired.h"
 #include "result/result.h"
 #include "result/significance.h"
@@ -49,7 +49,7 @@ const char *margin_verdict_to_string(enum margin_verdict verdict); /* "NotSlower
 /* Of two runs: what remains of a difference once the speed that other programs took is given back
  * (compare_busy.h). */
 struct compared_busy {
-    struct between
+    struct run_spread
         alone;         /* as `between`, of throughputs without others; known where all shares are */
     double p_adjusted; /* NaN: not tested */
     double explained;  /* ln; what is measured less what remains */
@@ -62,7 +62,7 @@ struct compared_point {
     struct welch welch;                          /* of the logs of throughput */
     double p_adjusted; /* Benjamini-Hochberg over all points; NaN: not tested */
     enum change change;
-    struct between between;    /* of two runs: against all runs of the base */
+    struct run_spread between; /* of two runs: against all runs of the base */
     double between_p_adjusted; /* NaN: not tested */
     struct compared_busy busy;
     struct paired paired; /* by an axis: of the blocks; then welch is not known */
@@ -84,9 +84,9 @@ struct comparison {
     struct permutation gate;
     bool gate_rejects;
     struct figure geomean_base, geomean_candidate, geomean_ratio; /* over measured points */
-    size_t n_measured;      /* points with a throughput on both sides */
-    size_t n_base_runs;     /* of the base's definition, machine and build, the base among them */
-    struct between between; /* all points together */
+    size_t n_measured;  /* points with a throughput on both sides */
+    size_t n_base_runs; /* of the base's definition, machine and build, the base among them */
+    struct run_spread between; /* all points together */
     double between_p_adjusted; /* NaN: not tested, or the one point says it all */
     struct compared_busy busy;
     /* Repeats on each side with which the gate can reject: if every point changed, and if one did

@@ -18,14 +18,14 @@ double compare_busy_lost(const struct point_result *p)
     return n > 0 ? sum / (double)n : NAN;
 }
 
-void compare_busy_explain(struct compared_busy *busy, const struct between *between, double lost)
+void compare_busy_explain(struct compared_busy *busy, const struct run_spread *between, double lost)
 {
     busy->explained = between->difference - busy->alone.difference;
     busy->candidate_share = -expm1(-lost);
     busy->base_share = fmax(0, -expm1(-(lost + busy->explained))); /* rounding may go below */
 }
 
-bool compare_busy_is_cause(const struct compared_busy *busy, const struct between *between,
+bool compare_busy_is_cause(const struct compared_busy *busy, const struct run_spread *between,
                            double threshold_ratio)
 {
     const double least = log1p(threshold_ratio);

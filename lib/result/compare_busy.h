@@ -23,7 +23,8 @@
 /* Of a point's succeeded trials: the mean of -ln(1 - s); NaN: not known of each. */
 double compare_busy_lost(const struct point_result *p);
 /* From both tests of a point or of all: fills `explained`. */
-void compare_busy_explain(struct compared_busy *busy, const struct between *between, double lost);
+void compare_busy_explain(struct compared_busy *busy, const struct run_spread *between,
+                          double lost);
 /* Is a change that `between` names the machine's doing? */
-bool compare_busy_is_cause(const struct compared_busy *busy, const struct between *between,
+bool compare_busy_is_cause(const struct compared_busy *busy, const struct run_spread *between,
                            double threshold_ratio);

@@ -52,7 +52,7 @@ static void means_of(const struct point_result *p, double ret[static KINDS])
 }
 
 /* Uses the values that are known. If the candidate's own is unknown, all is. */
-static struct between test(const double *values, size_t n, double other)
+static struct run_spread test(const double *values, size_t n, double other)
 {
     _cleanup_(freep) double *known = xnew_array(double, n + 1);
     size_t used = 0;
@@ -61,7 +61,7 @@ static struct between test(const double *values, size_t n, double other)
             known[used++] = values[i];
         }
     }
-    return between_test(known, used, other);
+    return run_spread_test(known, used, other);
 }
 
 struct tested {          /* the runs of the base, and the candidate */
@@ -70,13 +70,13 @@ struct tested {          /* the runs of the base, and the candidate */
     size_t n;
 };
 
-static void test_both(const struct tested *t, struct between *ret_between,
+static void test_both(const struct tested *t, struct run_spread *ret_between,
                       struct compared_busy *ret_busy)
 {
     *ret_between = test(t->base[AS_MEASURED], t->n, t->other[AS_MEASURED]);
     ret_busy->alone = test(t->base[ALONE], t->n, t->other[ALONE]);
     if (ret_busy->alone.n_runs < ret_between->n_runs) { /* then both would be of other runs */
-        ret_busy->alone = (struct between){.p = 1};
+        ret_busy->alone = (struct run_spread){.p = 1};
     }
     compare_busy_explain(ret_busy, ret_between, t->other[ALONE] - t->other[AS_MEASURED]);
 }
@@ -119,8 +119,8 @@ static void test_whole(struct comparison *c, struct tested *sums, size_t n_point
 
 /* As in compare_axis.c: one half of alpha for the whole, one half for the points by Holm. `test_of`
  * and `p_of` choose one of both kinds. */
-static void adjust(struct comparison *c, struct between *(*test_of)(struct compared_point *),
-                   double *(*p_of)(struct compared_point *), const struct between *whole,
+static void adjust(struct comparison *c, struct run_spread *(*test_of)(struct compared_point *),
+                   double *(*p_of)(struct compared_point *), const struct run_spread *whole,
                    double *ret_whole)
 {
     _cleanup_(freep) double *p_values = xnew_array(double, c->points.len + 1);
@@ -139,7 +139,7 @@ static void adjust(struct comparison *c, struct between *(*test_of)(struct compa
     *ret_whole = whole->known && n > 1 ? fmin(1, share * whole->p) : NAN;
 }
 
-static struct between *measured_test(struct compared_point *p)
+static struct run_spread *measured_test(struct compared_point *p)
 {
     return &p->between;
 }
@@ -149,7 +149,7 @@ static double *measured_p(struct compared_point *p)
     return &p->between_p_adjusted;
 }
 
-static struct between *alone_test(struct compared_point *p)
+static struct run_spread *alone_test(struct compared_point *p)
 {
     return &p->busy.alone;
 }
@@ -191,7 +191,7 @@ void compare_history_test(struct comparison *c, const struct result *const *hist
     adjust(c, alone_test, alone_p, &c->busy.alone, &c->busy.p_adjusted);
 }
 
-enum change compare_history_judge(const struct comparison *c, const struct between *between,
+enum change compare_history_judge(const struct comparison *c, const struct run_spread *between,
                                   double p_adjusted)
 {
     const double ratio = exp(between->difference);

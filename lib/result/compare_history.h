@@ -14,5 +14,5 @@ bool compare_history_is_same(const struct result *base, const struct result *oth
  * n_base_runs and what is `between` of each point and of the whole. */
 void compare_history_test(struct comparison *c, const struct result *const *history, size_t n);
 /* What becomes of a change that the trials of the two runs show. */
-enum change compare_history_judge(const struct comparison *c, const struct between *between,
+enum change compare_history_judge(const struct comparison *c, const struct run_spread *between,
                                   double p_adjusted);

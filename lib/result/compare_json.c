@@ -120,7 +120,7 @@ static json_t *margin_to_json(const struct comparison *c, enum margin_verdict ve
     return o;
 }
 
-static json_t *between_to_json(const struct between *b, double p_adjusted)
+static json_t *between_to_json(const struct run_spread *b, double p_adjusted)
 {
     if (!b->known) {
         return json_null();

@@ -43,8 +43,8 @@ TEST(causes)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         for (int sign = -1; sign <= 1; sign += 2) { /* exchanging the runs changes nothing */
-            const struct between between = {.known = true,
-                                            .difference = sign * log(rows[i].measured)};
+            const struct run_spread between = {.known = true,
+                                               .difference = sign * log(rows[i].measured)};
             struct compared_busy busy = {
                 .alone = {.known = rows[i].is_known, .difference = sign * log(rows[i].alone)},
                 .p_adjusted = rows[i].p_alone,
@@ -61,7 +61,7 @@ TEST(a_quiet_base)
 {
     for (int percent = 1; percent < 100; percent++) {
         const double lost = -log1p(-percent / 100.0), base = log(100), candidate = log(50);
-        const struct between between = {.known = true, .difference = candidate - base};
+        const struct run_spread between = {.known = true, .difference = candidate - base};
         struct compared_busy busy = {
             .alone = {.known = true, .difference = candidate + lost - base}};
         compare_busy_explain(&busy, &between, lost);

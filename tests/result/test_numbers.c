@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "core/student.h"
-#include "result/between.h"
+#include "result/run_spread.h"
 #include "result/change_points.h"
 #include "result/choice.h"
 #include "result/limit.h"
@@ -227,7 +227,7 @@ static void where_steps_settle(const char *page)
 static void two_runs(const char *page)
 {
     static const double base[] = {4.60, 4.62, 4.59, 4.61};
-    const struct between b = between_test(base, 4, 4.55);
+    const struct run_spread b = run_spread_test(base, 4, 4.55);
     on_the_page(page, xasprintf("= %.2f, df = %.0f        p = %.3f", b.t, b.df, b.p));
     on_the_page(page, xasprintf("%.1f%% slower, but four runs that deviate by %.1f%% ",
                                 -100 * expm1(b.difference), 100 * expm1(b.sd)));

@@ -1,6 +1,6 @@
 /* Paired tests against constants of SciPy 1.x (ttest_1samp, t.ppf) and all signs by hand. */
 #include "tests/test.h"
-#include "result/between.h"
+#include "result/run_spread.h"
 #include "result/paired.h"
 
 #include <math.h>
@@ -79,16 +79,16 @@ TEST(few_or_equal)
 TEST(one_more_run)
 {
     static const double same[] = {4.60, 4.62, 4.59, 4.61};
-    struct between b = between_test(same, 4, 4.55);
+    struct run_spread b = run_spread_test(same, 4, 4.55);
     assert_true(b.known);
     near("sd", 0.012909944487358154, b.sd);
     near("t", -3.810511776651456, b.t);
     near("p", 0.03177698057239783, b.p);
     near("difference", -0.055, b.difference);
-    assert_false(between_test(same, 2, 4.55).known); /* two runs may be alike by accident */
+    assert_false(run_spread_test(same, 2, 4.55).known); /* two runs may be alike by accident */
     static const double equal[] = {1, 1, 1};
-    near("all alike", 0, between_test(equal, 3, 1.5).p);
-    near("and so is the other", 1, between_test(equal, 3, 1).p);
+    near("all alike", 0, run_spread_test(equal, 3, 1.5).p);
+    near("and so is the other", 1, run_spread_test(equal, 3, 1).p);
 }
 
 TEST(pairs_needed)

@@ -1,5 +1,5 @@
-/* See between.h. */
-#include "result/between.h"
+/* See run_spread.h. */
+#include "result/run_spread.h"
 
 #include <math.h>
 
@@ -7,10 +7,10 @@
 #include "result/paired.h"
 #include "result/significance.h"
 
-struct between between_test(const double *same, size_t n, double other)
+struct run_spread run_spread_test(const double *same, size_t n, double other)
 {
     const struct contrast mean = significance_mean(&(struct sample){same, n});
-    struct between b = {.known = n >= BETWEEN_MIN_RUNS, .n_runs = n, .df = mean.df, .p = 1};
+    struct run_spread b = {.known = n >= RUN_SPREAD_MIN_RUNS, .n_runs = n, .df = mean.df, .p = 1};
     if (!b.known) {
         return b;
     }

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BETWEEN_MIN_RUNS 3 /* of the same thing, to say how far two of them differ */
+#define RUN_SPREAD_MIN_RUNS 3 /* of the same thing, to say how far two of them differ */
 
-struct between {
-    bool known; /* BETWEEN_MIN_RUNS or more */
+struct run_spread {
+    bool known; /* RUN_SPREAD_MIN_RUNS or more */
     size_t n_runs;
     double difference; /* the other run less the mean of these */
     double sd;         /* of these, with n - 1 */
@@ -17,4 +17,4 @@ struct between {
 };
 /* A prediction: difference / (sd sqrt(1 + 1 / n)) is Student's t with n - 1 degrees of freedom if
  * the other run is one more of the same kind. */
-struct between between_test(const double *same, size_t n, double other);
+struct run_spread run_spread_test(const double *same, size_t n, double other);
