@@ -13,7 +13,7 @@ int emulation_open(const struct role_env *e, struct emulation *ret, struct err *
         .trainer = (uint32_t)e->index,
         .factor = 1.0,
     };
-    int r = pace_read(e->model, e->trace, &ret->pace, err);
+    int r = layer_times_read(e->model, e->trace, &ret->times, err);
     if (r < 0 || e->exchange == EXCHANGE_NONE) {
         return r;
     }
@@ -32,7 +32,7 @@ int emulation_open(const struct role_env *e, struct emulation *ret, struct err *
 
 void emulation_done(struct emulation *e)
 {
-    pace_done(&e->pace);
+    layer_times_done(&e->times);
     emulated_arena_close(&e->arena);
 }
 
@@ -51,16 +51,16 @@ static int64_t stretched(const struct emulation *e, int64_t layer_ns)
 
 void emulation_forward(struct emulation *e, uint64_t step, const struct model_hooks *hooks)
 {
-    e->factor = pace_factor(e->seed, e->trainer, step, e->jitter_ratio);
+    e->factor = layer_times_factor(e->seed, e->trainer, step, e->jitter_ratio);
     int64_t due_ns = clock_monotonic_ns();
-    for (uint32_t i = 0; i < e->pace.n_layers; i++) {
-        const struct pace_layer *l = &e->pace.layers[i];
+    for (uint32_t i = 0; i < e->times.n_layers; i++) {
+        const struct layer_time *l = &e->times.layers[i];
         const int64_t asked_ns = clock_monotonic_ns();
         if (l->n > 0) {
             hooks->want(hooks->ctx, l->offset, l->n);
         }
         due_ns =
-            pace_layer_end(due_ns, asked_ns, clock_monotonic_ns(), stretched(e, l->forward_ns));
+            layer_times_end(due_ns, asked_ns, clock_monotonic_ns(), stretched(e, l->forward_ns));
         sleep_until(due_ns);
     }
 }
@@ -68,8 +68,8 @@ void emulation_forward(struct emulation *e, uint64_t step, const struct model_ho
 void emulation_backward(struct emulation *e, const struct model_hooks *hooks)
 {
     int64_t due_ns = clock_monotonic_ns();
-    for (uint32_t i = e->pace.n_layers; i-- > 0;) {
-        const struct pace_layer *l = &e->pace.layers[i];
+    for (uint32_t i = e->times.n_layers; i-- > 0;) {
+        const struct layer_time *l = &e->times.layers[i];
         due_ns += stretched(e, l->backward_ns);
         sleep_until(due_ns);
         if (l->n > 0) {

@@ -7,11 +7,11 @@
 #include "base/err.h"
 #include "worker/emulated_arena.h"
 #include "worker/model/model.h"
-#include "worker/pace.h"
+#include "worker/layer_times.h"
 #include "worker/role_env.h"
 
 struct emulation {
-    struct pace pace;
+    struct layer_times times;
     double jitter_ratio;
     uint64_t seed;
     uint32_t trainer;

@@ -116,7 +116,7 @@ static int check_names(const struct model_def *model, const struct trace *trace,
     return 0;
 }
 
-/* As worker/pace.c reads them. *ret: (model->n_layers) owned. */
+/* As worker/layer_times.c reads them. *ret: (model->n_layers) owned. */
 static int read_layers(const struct model_def *model, const struct trace *trace,
                        struct gang_layer **ret, struct err *err)
 {

@@ -1,4 +1,4 @@
-#include "worker/pace.h"
+#include "worker/layer_times.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -13,14 +13,14 @@
 
 #define CUT 3.0f
 
-static void place_layers(const struct model_def *def, struct pace *p)
+static void place_layers(const struct model_def *def, struct layer_times *p)
 {
     struct layer_shape shape = {0};
     size_t offset = 0;
     for (uint32_t i = 0; i < def->n_layers; i++) {
         shape = layer_shape_next(def, i, i == 0 ? NULL : &shape);
         const struct layer_params sizes = layer_params(&def->layers[i], &shape);
-        p->layers[i] = (struct pace_layer){.offset = offset, .n = layer_params_total(&sizes)};
+        p->layers[i] = (struct layer_time){.offset = offset, .n = layer_params_total(&sizes)};
         offset += p->layers[i].n;
     }
 }
@@ -40,7 +40,7 @@ static uint32_t find_layer(const struct model_def *def, const char *name)
 }
 
 /* "conv1_1=310000:640000" */
-static int read_item(const struct model_def *def, char *item, bool *has, struct pace *p,
+static int read_item(const struct model_def *def, char *item, bool *has, struct layer_times *p,
                      struct err *err)
 {
     char *times = strchr(item, '=');
@@ -61,16 +61,16 @@ static int read_item(const struct model_def *def, char *item, bool *has, struct 
         return err_set(err, EINVAL, "trace: layer '%s' is there twice", item);
     }
     has[i] = true;
-    if (parse_i64_in(times, 0, PACE_LAYER_NS_MAX, &p->layers[i].forward_ns) < 0 ||
-        parse_i64_in(second, 0, PACE_LAYER_NS_MAX, &p->layers[i].backward_ns) < 0) {
+    if (parse_i64_in(times, 0, LAYER_TIMES_LAYER_NS_MAX, &p->layers[i].forward_ns) < 0 ||
+        parse_i64_in(second, 0, LAYER_TIMES_LAYER_NS_MAX, &p->layers[i].backward_ns) < 0) {
         return err_set(err, EINVAL,
                        "trace: layer '%s': '%s:%s': expected nanoseconds from 0 to %lld", item,
-                       times, second, (long long)PACE_LAYER_NS_MAX);
+                       times, second, (long long)LAYER_TIMES_LAYER_NS_MAX);
     }
     return 0;
 }
 
-static int read_items(const struct model_def *def, char *text, bool *has, struct pace *p,
+static int read_items(const struct model_def *def, char *text, bool *has, struct layer_times *p,
                       struct err *err)
 {
     int r = 0;
@@ -88,36 +88,37 @@ static int read_items(const struct model_def *def, char *text, bool *has, struct
     return r;
 }
 
-int pace_read(const struct model_def *def, const char *text, struct pace *ret, struct err *err)
+int layer_times_read(const struct model_def *def, const char *text, struct layer_times *ret,
+                     struct err *err)
 {
-    struct pace p = {xnew_array(struct pace_layer, def->n_layers), def->n_layers};
+    struct layer_times p = {xnew_array(struct layer_time, def->n_layers), def->n_layers};
     _cleanup_(freep) char *copy = xstrdup(text);
     _cleanup_(freep) bool *has = xnew_array(bool, def->n_layers);
     place_layers(def, &p);
     const int r = read_items(def, copy, has, &p, err);
     if (r < 0) {
-        pace_done(&p);
+        layer_times_done(&p);
         return r;
     }
     *ret = p;
     return 0;
 }
 
-void pace_done(struct pace *p)
+void layer_times_done(struct layer_times *p)
 {
     free(p->layers);
-    *p = (struct pace){0};
+    *p = (struct layer_times){0};
 }
 
-double pace_factor(uint64_t seed, uint32_t trainer, uint64_t step, double jitter_ratio)
+double layer_times_factor(uint64_t seed, uint32_t trainer, uint64_t step, double jitter_ratio)
 {
     float z;
     rng_normal((struct rng_key){seed, rng_stream(RNG_JITTER, trainer, step)}, 1.0f, &z, 1);
     return 1.0 + jitter_ratio * (double)fmaxf(-CUT, fminf(z, CUT));
 }
 
-int64_t pace_layer_end(int64_t due_ns, int64_t asked_ns, int64_t got_ns, int64_t layer_ns)
+int64_t layer_times_end(int64_t due_ns, int64_t asked_ns, int64_t got_ns, int64_t layer_ns)
 {
-    const bool has_waited = got_ns - asked_ns >= PACE_WAITED_NS;
+    const bool has_waited = got_ns - asked_ns >= LAYER_TIMES_WAITED_NS;
     return (has_waited && got_ns > due_ns ? got_ns : due_ns) + layer_ns;
 }

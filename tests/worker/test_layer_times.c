@@ -4,7 +4,7 @@
 #include "tests/test.h"
 #include "core/emulation.h"
 #include "network/def.h"
-#include "worker/pace.h"
+#include "worker/layer_times.h"
 
 /* conv1_1: 3*3*1*2 + 3*2 floats; fc1: 4*4*2/4 * 5 + 5 floats. */
 static const struct layer_def layers[] = {{LAYER_CONV, 2, 0}, {LAYER_POOL, 0, 0}, {LAYER_FC, 5, 0}};
@@ -12,20 +12,21 @@ static const struct model_def tiny = {"tiny", 1, 4, 4, layers, N_ROWS(layers)};
 
 TEST(times_have_their_layers)
 {
-    struct pace p;
+    struct layer_times p;
     struct err err = {0};
-    assert_int_equal(pace_read(&tiny, "fc1=5:6,conv1_1=1:2", &p, &err), 0);
-    static const struct pace_layer want[] = {{0, 24, 1, 2}, {24, 0, 0, 0}, {24, 45, 5, 6}};
+    assert_int_equal(layer_times_read(&tiny, "fc1=5:6,conv1_1=1:2", &p, &err), 0);
+    static const struct layer_time want[] = {{0, 24, 1, 2}, {24, 0, 0, 0}, {24, 45, 5, 6}};
     assert_int_equal(p.n_layers, N_ROWS(want));
     for (size_t i = 0; i < N_ROWS(want); i++) {
         assert_memory_equal(&p.layers[i], &want[i], sizeof(want[i]));
     }
     assert_int_equal(p.layers[2].offset + p.layers[2].n, model_def_n_params(&tiny));
-    pace_done(&p);
-    assert_int_equal(pace_read(&tiny, "conv1_1=1:2,pool1=3:4,fc1=0:3600000000000", &p, &err), 0);
+    layer_times_done(&p);
+    assert_int_equal(layer_times_read(&tiny, "conv1_1=1:2,pool1=3:4,fc1=0:3600000000000", &p, &err),
+                     0);
     assert_int_equal(p.layers[1].forward_ns, 3);
     assert_int_equal(p.layers[1].backward_ns, 4);
-    pace_done(&p);
+    layer_times_done(&p);
 }
 
 TEST(wrong_texts)
@@ -46,9 +47,9 @@ TEST(wrong_texts)
         {"conv1_1=1:3600000000001,fc1=1:2", "expected nanoseconds from 0 to 3600000000000"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct pace p;
+        struct layer_times p;
         struct err err = {0};
-        assert_int_equal(pace_read(&tiny, rows[i].text, &p, &err), -EINVAL);
+        assert_int_equal(layer_times_read(&tiny, rows[i].text, &p, &err), -EINVAL);
         if (strstr(err.msg, rows[i].says) == NULL) {
             fail_msg("'%s': %s", rows[i].text, err.msg);
         }
@@ -64,16 +65,18 @@ TEST(a_layer_ends)
     } rows[] = {
         {"on time, nothing to wait for", 0, 0, 0, 10 * MS, 10 * MS},
         {"it overslept: the layer began when it was due", 0, 3 * MS, 3 * MS, 10 * MS, 10 * MS},
-        {"what asking costs is no wait", 0, 3 * MS, 3 * MS + PACE_WAITED_NS - 1, 10 * MS, 10 * MS},
+        {"what asking costs is no wait", 0, 3 * MS, 3 * MS + LAYER_TIMES_WAITED_NS - 1, 10 * MS,
+         10 * MS},
         {"it waited: the layer began when the parameters came", 0, 0, 40 * MS, 10 * MS, 50 * MS},
-        {"the shortest wait", 0, 0, PACE_WAITED_NS, 10 * MS, PACE_WAITED_NS + 10 * MS},
+        {"the shortest wait", 0, 0, LAYER_TIMES_WAITED_NS, 10 * MS,
+         LAYER_TIMES_WAITED_NS + 10 * MS},
         {"it overslept and waited", 0, 3 * MS, 7 * MS, 10 * MS, 17 * MS},
         {"a layer that takes no time", 5 * MS, 5 * MS, 5 * MS, 0, 5 * MS},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         assert_int_equal(
-            pace_layer_end(rows[i].due_ns, rows[i].asked_ns, rows[i].got_ns, rows[i].layer_ns),
+            layer_times_end(rows[i].due_ns, rows[i].asked_ns, rows[i].got_ns, rows[i].layer_ns),
             rows[i].want_ns);
     }
 }
@@ -83,8 +86,8 @@ TEST(jitter_is_of_the_seed)
     double sum = 0, squares = 0, least = 2, most = 0;
     enum { N = 20000 };
     for (uint32_t i = 0; i < N; i++) {
-        const double f = pace_factor(7, i % 100, i / 100, 0.1);
-        assert_true(f == pace_factor(7, i % 100, i / 100, 0.1));
+        const double f = layer_times_factor(7, i % 100, i / 100, 0.1);
+        assert_true(f == layer_times_factor(7, i % 100, i / 100, 0.1));
         sum += f;
         squares += (f - 1) * (f - 1);
         least = fmin(least, f);
@@ -94,11 +97,11 @@ TEST(jitter_is_of_the_seed)
     assert_float_equal(sqrt(squares / N), 0.1, 0.003);
     assert_true(least >= 0.7 - 1e-6 && most <= 1.3 + 1e-6);
     assert_true(least < 0.71 && most > 1.29); /* some are cut */
-    assert_true(pace_factor(7, 1, 2, 0) == 1);
-    assert_true(pace_factor(7, 1, 2, 0.1) != pace_factor(8, 1, 2, 0.1));
-    assert_true(pace_factor(7, 1, 2, 0.1) != pace_factor(7, 2, 2, 0.1));
-    assert_true(pace_factor(7, 1, 2, 0.1) != pace_factor(7, 1, 3, 0.1));
+    assert_true(layer_times_factor(7, 1, 2, 0) == 1);
+    assert_true(layer_times_factor(7, 1, 2, 0.1) != layer_times_factor(8, 1, 2, 0.1));
+    assert_true(layer_times_factor(7, 1, 2, 0.1) != layer_times_factor(7, 2, 2, 0.1));
+    assert_true(layer_times_factor(7, 1, 2, 0.1) != layer_times_factor(7, 1, 3, 0.1));
     for (uint32_t i = 0; i < N; i++) {
-        assert_true(pace_factor(1, i, 0, EMULATED_JITTER_MAX) >= 0.0999);
+        assert_true(layer_times_factor(1, i, 0, EMULATED_JITTER_MAX) >= 0.0999);
     }
 }
