@@ -20,6 +20,7 @@ import homes
 import layers
 import mentions
 import mutations
+import names
 import promises
 import sizes
 import threads
@@ -285,6 +286,19 @@ class SelfTest(unittest.TestCase):
             self.assertEqual(len(found), 1, found)
             self.assertIn(path, found[0])
             self.assertIn(word, found[0])
+
+    def test_names(self):
+        def check(root):
+            return names.check(root, {"why": ("b.c",)})
+
+        good = {"lib/a.c": "", "lib/b.c": "", "ctl/b.c": "", "README.md": "", "lib/README.md": "", "lib/result/c.c": "", "lib/report/c.c": "",
+                "tests/a/test_d.c": "", "tests/b/test_d.c": ""}
+        self.assertEqual(self.findings(check, good), [])
+        for files, finding in (({"ctl/a.c": ""}, "ctl/a.c and lib/a.c: one name"), ({"lib/c.c": ""}, "lib/c.c and lib/report/c.c"),
+                               ({"ctl/b.c": None}, "'b.c' is allowed and occurs once")):
+            found = self.findings(check, {path: text for path, text in {**good, **files}.items() if text is not None})
+            self.assertEqual(len(found), 1, found)
+            self.assertIn(finding, found[0])
 
     def test_units(self):
         self.assert_good(units.check, GOOD)
