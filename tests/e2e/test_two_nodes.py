@@ -119,16 +119,19 @@ def check_kubelet_killed(user, node, peer):
 
 
 def restart_kubelet(user, peer):
-    """Returns when the cluster trusts the node again. It may still trust the kubelet that was killed, and taint the node a moment later,
-    so the new one must have renewed the node's Lease and have been heard after that."""
-    def renewed():
-        return user.k("get", "lease", peer.name, "-n", "kube-node-lease", "-o", "jsonpath={.spec.renewTime}").stdout
+    """Returns when the cluster trusts the node again. It may still trust the kubelet that was killed and taint the node a moment later,
+    and the new kubelet renews the node's Lease before it reports its first status, which may be NotReady. So the new one must
+    have renewed the Lease and have reported Ready itself."""
+    def seen():
+        node = json.loads(user.k("get", "node", peer.name, "-o", "json").stdout)
+        ready = next(c for c in node["status"]["conditions"] if c["type"] == "Ready")
+        renewed = user.k("get", "lease", peer.name, "-n", "kube-node-lease", "-o", "jsonpath={.spec.renewTime}").stdout
+        return renewed, ready["lastHeartbeatTime"], ready["status"] == "True" and not node["spec"].get("taints")
 
     def is_ready():
-        node = json.loads(user.k("get", "node", peer.name, "-o", "json").stdout)
-        ready = next(c["status"] for c in node["status"]["conditions"] if c["type"] == "Ready")
-        return renewed() != last and ready == "True" and not node["spec"].get("taints")
-    last = renewed()
+        renewed, reported, is_good = seen()
+        return is_good and renewed != last_renewed and reported != last_reported
+    last_renewed, last_reported, _ = seen()
     peer.start_kubelet()
     wait_until(is_ready, START_S, "the node is ready again")
 
