@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Programs of strangers: one hangs, one crashes, two leave processes behind, one prints without end, one prints NULs, one writes what terminals obey. Each is a
-system of one run, beside a good one. The loud one prints 300 MB, with --long 10 GB (script/test --all), or BENCHD_LOUD_BYTES."""
+system of one run, next to a good one. The loud one prints 300 MB, with --long 10 GB (script/test --all), or BENCHD_LOUD_BYTES."""
 import json
 import os
 import pathlib
