@@ -23,6 +23,7 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+CRD = HERE.parents[1] / "manifests" / "benchmark-crd.yaml"
 START_S = 240
 KUBECTL_S = 300
 PORT_TRIES = 5
@@ -139,10 +140,14 @@ class Cluster:
 
     def apply_kinds(self):
         """Benchmark and BenchmarkRun; and the account that pods name, whose controller may not be there."""
-        crd = pathlib.Path(__file__).resolve().parents[2] / "manifests" / "benchmark-crd.yaml"
         self.kubectl("create", "serviceaccount", "default", check=False)
-        self.kubectl("apply", "-f", crd)
-        self.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", crd)
+        self.kubectl("apply", "-f", CRD)
+        self.wait_for_kinds()
+
+    def wait_for_kinds(self):
+        """Until the API server serves both. `kubectl wait` ends with an error while a new CRD has no conditions yet."""
+        wait_until(lambda: self.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", CRD, check=False).returncode == 0,
+                   START_S, "both kinds are established")
 
     def kubectl(self, *args, check=True, stdin=None):
         """Runs kubectl as administrator in the namespace benchd; returns the finished process with its output."""

@@ -22,7 +22,7 @@ import subprocess
 import sys
 
 import mkimage
-from cluster import CONTROLLERS, Cluster, ClusterError, programs, wait_until
+from cluster import CONTROLLERS, CRD, Cluster, ClusterError, programs, wait_until
 from machine import READY_S, Machine, why_not
 from node_keeper import NODE_IP
 
@@ -82,9 +82,8 @@ class Node(Machine):
         k = self.cluster.kubectl
         for name in ("benchd", "benchworker"):
             self.load(name)
-        k("apply", "-f", mkimage.ROOT / "manifests" / "benchmark-crd.yaml")
-        k("wait", "--for=condition=Established", f"--timeout={READY_S}s", "-f",
-          mkimage.ROOT / "manifests" / "benchmark-crd.yaml")
+        k("apply", "-f", CRD)
+        self.cluster.wait_for_kinds()
         self.local_volume("benchd")
         k("apply", "-k", mkimage.ROOT / "manifests")
         done = k("rollout", "status", "deployment/benchd", f"--timeout={READY_S - 5}s", check=False)

@@ -7,10 +7,9 @@ import sys
 
 import tap
 from benchctl import NS, Benchctl
-from cluster import Cluster
+from cluster import CRD, Cluster
 from kubeconfigs import foreign_authority, set_authority
 
-CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
 
 
 def renew_lease(k, ns=NS):
@@ -26,7 +25,7 @@ def check_missing(t, cluster, ctl):
     ctl.expect("kinds missing", 3, "benchmark-crd.yaml", "get", "runs")
     ctl.expect("kinds missing, run", 3, "benchmark-crd.yaml", "run", "vgg16-pserver-sweep")
     k("apply", "-f", str(CRD))
-    k("wait", "--for=condition=Established", "crd/benchmarks.benchd.io", "crd/benchmarkruns.benchd.io")
+    cluster.wait_for_kinds()
     ctl.expect("nothing there", 0, "No resources found in", "get", "runs")
     ctl.expect("no such run", 3, "there is no run 'x'", "describe", "x")
     ctl.expect("no benchd", 5, "benchd is not running in namespace 'benchd'", "run", "vgg16-pserver-sweep")

@@ -9,9 +9,8 @@ import re
 import sys
 
 import tap
-from cluster import Cluster
+from cluster import CRD, Cluster
 
-CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
 KINDS = ("benchmarks", "benchmarkruns")
 OPEN = ",".join(f"status.phase!={phase}" for phase in ("Succeeded", "PartiallyFailed", "Failed", "Cancelled"))  # bmr_open_selector
 NAMES = {"allreduce-sweep", "allreduce-systems", "fleetx-collective", "fleetx-pserver", "imagenet-2017", "mlbench-logistic", "mlbench-resnet", "vgg16-allreduce-sweep",
@@ -20,13 +19,13 @@ NAMES = {"allreduce-sweep", "allreduce-systems", "fleetx-collective", "fleetx-ps
          "vgg16-systems", "vgg16-batch-2018", "vgg16-acceleration-2018", "vgg16-pserver-2018", "vgg16-rehearsal-2018"}
 
 
-def check_crd(t, k):
+def check_crd(t, cluster):
+    k = cluster.kubectl
     t.ok(CRD.stat().st_size < 200 * 1024, "the file is smaller than 200 KiB", CRD.stat().st_size)
     first = k("apply", "-f", CRD, check=False)
     t.equal(0, first.returncode, "plain kubectl apply takes the CRD")
     t.equal("", first.stderr, "without a warning")
-    waited = k("wait", "--for=condition=Established", "--timeout=60s", "-f", CRD, check=False)
-    t.equal(0, waited.returncode, "both kinds are established")
+    cluster.wait_for_kinds()
     again = k("apply", "-f", CRD, check=False).stdout
     t.equal(2, again.count("unchanged"), "a second apply changes nothing")
     for kind in KINDS:
@@ -248,7 +247,7 @@ def main():
     t = tap.Tap()
     with Cluster() as cluster:
         k = cluster.kubectl
-        check_crd(t, k)
+        check_crd(t, cluster)
         check_shipped(t, k)
         check_columns(t, k)
         definition = json.loads(k("get", "bm", "vgg16-pserver-sweep", "-o", "json").stdout)["spec"]

@@ -156,7 +156,7 @@ def check_life(t, helm, older):
     k = helm.cluster.kubectl
     done = helm("install", "benchd", older, "--namespace=benchd")
     t.equal(0, done.returncode, "helm install of another version")
-    k("wait", "--for=condition=Established", "crd/benchmarkruns.benchd.io", "--timeout=60s")
+    helm.cluster.wait_for_kinds()
     k("create", "-f", "-", stdin=json.dumps(RUN))
     things = [("pvc", "benchd", "-n", "benchd"), ("crd", "benchmarks.benchd.io"), ("bmr", "kept", "-n", "benchd")]
     before = [uid(k, *thing) for thing in things]

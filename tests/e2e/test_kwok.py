@@ -7,7 +7,7 @@ import time
 
 import kwok
 import tap
-from cluster import CONTROLLERS, Cluster, wait_until
+from cluster import CONTROLLERS, CRD, Cluster, wait_until
 
 PSERVERS, TRAINERS = 60, 100
 NODES = 80
@@ -105,8 +105,8 @@ def main():
     t = tap.Tap()
     with Cluster(parts=CONTROLLERS, kwok=kwok.configuration) as cluster:
         k = cluster.kubectl
-        k("apply", "-f", tap.ROOT / "manifests" / "benchmark-crd.yaml")
-        k("wait", "--for=condition=Established", "--timeout=180s", "crd/benchmarks.benchd.io")
+        k("apply", "-f", CRD)
+        cluster.wait_for_kinds()
         k("apply", "-f", BENCHMARK)
         spec = json.loads(k("get", "bm", "vgg16-pserver-sweep", "-o", "json").stdout)["spec"]
         template = spec["roles"]["trainer"]["template"]

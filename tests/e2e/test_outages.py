@@ -13,10 +13,9 @@ import urllib.request
 import kwok
 import tap
 from benchd import BENCHCTL, Benchd, definition, wait_for
-from cluster import CONTROLLERS, Cluster, die_with_parent
+from cluster import CONTROLLERS, CRD, Cluster, die_with_parent
 from kubeconfigs import foreign_authority, set_authority, set_server, set_token
 
-CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
 RBAC = tap.ROOT / "manifests" / "rbac.yaml"
 FINAL = ("Succeeded", "PartiallyFailed", "Failed", "Cancelled")
 SOON_S, LATE_S = 50, 180   # what benchd gives up after 10 s and 60 s, on a loaded machine
@@ -320,7 +319,7 @@ def check_kinds_deleted(t, k, runs):
          runs.daemon.log.read_text()[told:])
     t.ok(wait_for(lambda: k("get", "pods", "-o", "name").stdout == ""), "kinds deleted: no pod is left")
     k("apply", "-f", CRD)
-    k("wait", "--for=condition=Established", "--timeout=60s", "-f", CRD)
+    runs.cluster.wait_for_kinds()
     runs.create("kind", definition={"repeats": {"min": 1}})
     runs.wait_end("kind")
     t.equal(None, runs.daemon.process.poll(), "by the same process")

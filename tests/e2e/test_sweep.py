@@ -12,10 +12,9 @@ import kwok
 import tap
 from benchctl import Benchctl
 from benchd import Benchd, definition, wait_for
-from cluster import CONTROLLERS, Cluster
+from cluster import CONTROLLERS, CRD, Cluster
 from rest import NS, Api
 
-CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
 NAME = "vgg16-pserver-sweep"
 NODES = 80
 RUN_S = 420
@@ -129,7 +128,7 @@ def main():
     t = tap.Tap()
     with Cluster(parts=CONTROLLERS, kwok=kwok.configuration) as cluster:
         cluster.kubectl("apply", "-f", CRD)
-        cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", CRD)
+        cluster.wait_for_kinds()
         kwok.make_nodes(cluster, NODES)
         with Benchd(cluster) as daemon:
             ctl = Benchctl(t, cluster)

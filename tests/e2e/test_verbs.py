@@ -14,9 +14,8 @@ import kwok
 import tap
 from benchctl import Benchctl
 from benchd import Benchd, definition, wait_for
-from cluster import CONTROLLERS, Cluster, die_with_parent
+from cluster import CONTROLLERS, CRD, Cluster, die_with_parent
 
-CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
 COLUMNS = "NAME PHASE COMPLETIONS FAILED CURRENT ETA AGE".split()
 
 
@@ -252,7 +251,7 @@ def main():
     with Cluster(parts=CONTROLLERS, kwok=lambda folder: kwok.configuration(folder, pserver_s=2)) as cluster:
         kwok.make_nodes(cluster, 4)
         cluster.kubectl("apply", "-f", CRD)
-        cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", CRD)
+        cluster.wait_for_kinds()
         with Benchd(cluster) as daemon:
             v = Verbs(t, cluster, daemon)
             t.ok(wait_for(lambda: "holding the lease" in daemon.log.read_text()), "benchd is there")
