@@ -2,6 +2,8 @@
 """Faults on the real node, with benchd as its pod: each ends as docs/contracts/retries.md says, with benchctl's exit code
 and words that a person can act on.
 
+With --long benchd is killed ten times in a longer run, else three times.
+
 BENCHD_BUILD_DIR names the build tree whose programs go into the images, BENCHCTL the program."""
 import json
 import random
@@ -14,7 +16,7 @@ from machine import why_not
 from node import Node
 from user import NS, User, definition
 
-KILLS = 10
+KILLS, REPEATS = (10, 3) if "--long" in sys.argv[1:] else (3, 1)
 START_S = 180
 REGISTRY = "127.0.0.1:5000"   # has no image
 PATIENCE = ["--node-wait", "3", "--image-wait", "3"]   # else 300 s and 120 s
@@ -92,7 +94,7 @@ def check_benchd_killed(t, user):
     rng = random.Random(seed)
     pod = user.controller()
     uid, name = pod["metadata"]["uid"], pod["metadata"]["name"]
-    process, run = user.start(definition("benchd-killed", trainers=(1, 2), repeats=3))
+    process, run = user.start(definition("benchd-killed", trainers=(1, 2), repeats=REPEATS))
     killed = set()   # a process that is killed may be there for a while
 
     def restarts():
@@ -104,23 +106,23 @@ def check_benchd_killed(t, user):
             break
         killed.update(user.node.kill(uid, "benchd"))
     result, said = user.finish(process)
-    t.equal(KILLS, len(killed), "ten kills within one run")
+    t.equal(KILLS, len(killed), f"{KILLS} kills within one run")
     becomes(lambda: restarts() >= KILLS, START_S)   # the kubelet tells of the last one after a while
     t.equal(KILLS, restarts(), "and as many restarts of its container by the kubelet")
     t.equal("Succeeded", result["phase"], "the run succeeds")
     trials = [(point["point"], trial["trial"], trial["attempt"], trial["phase"])
               for point in result["points"] for trial in point["trials"]]
-    t.equal([(p, n, 0, "Succeeded") for p in (0, 1) for n in range(3)], trials, "no trial is lost, none is run twice")
+    t.equal([(p, n, 0, "Succeeded") for p in (0, 1) for n in range(REPEATS)], trials, "no trial is lost, none is run twice")
     events = user.k("get", "events", "-n", NS, "--field-selector=reason=Scheduled", "-o", "json").stdout
     uids = {}
     for pod in (event["involvedObject"] for event in json.loads(events)["items"]):
         if pod["name"].startswith(f"{run}-"):
             uids.setdefault(pod["name"], set()).add(pod["uid"])
-    t.equal(15, len(uids), "as many pods as the trials need")
+    t.equal(5 * REPEATS, len(uids), "as many pods as the trials need")
     t.equal({}, {name: list(of) for name, of in uids.items() if len(of) > 1}, "no pod was made twice")
     waited = user.k("wait", "--for=condition=Complete", "--timeout=60s", f"bmr/{run}", "-n", NS, check=False)
     t.equal(0, waited.returncode, "kubectl wait --for=condition=Complete")
-    t.equal(6, said.count("outcome=Succeeded"), "benchctl has told of each trial once")
+    t.equal(2 * REPEATS, said.count("outcome=Succeeded"), "benchctl has told of each trial once")
     user.delete(run)
 
 

@@ -17,8 +17,8 @@ TRAINS_S = 180
 GONE_S = 180   # a kubelet's grace, and its next look at the pod
 ROLES = ("pserver", "trainer")
 # What the shipped sweep needs to fit a node of two CPUs.
-SWEEP = ["vgg16-pserver-sweep", "--set", "pservers=1,2", "--set", "trainers=1,2", "--set", "batch_size=16",
-         "--set", "cpu=400m", "--set", "memory=1Gi", "--steps", "8", "--repeats", "2"]
+SWEEP = ["vgg16-pserver-sweep", "--set", "pservers=1", "--set", "trainers=1,2", "--set", "batch_size=4",
+         "--set", "cpu=400m", "--set", "memory=1Gi", "--steps", "4", "--repeats", "2"]
 CONTROLLER = "--selector=app.kubernetes.io/component=controller"
 
 
