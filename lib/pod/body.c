@@ -153,9 +153,16 @@ bool pod_read_id(const json_t *pod, struct replica_id *ret)
            label_number(labels, "benchd.io/replica-index", &ret->index);
 }
 
+/* Whoever may edit pods can write any number into a label. */
+static bool has_replica(const struct run_def *def, const struct replica_id *id)
+{
+    return id->attempt.point < def->matrix.n_points &&
+           id->index < def->matrix.points[id->attempt.point].replicas[id->role];
+}
+
 bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_id *ret)
 {
-    return pod_is_owned(def, pod) && pod_read_id(pod, ret);
+    return pod_is_owned(def, pod) && pod_read_id(pod, ret) && has_replica(def, ret);
 }
 
 static void set_parameters(const struct point *point, json_t *annotations)

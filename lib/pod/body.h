@@ -42,7 +42,8 @@ const char *pod_owner_uid(const json_t *object);
 bool pod_is_owned(const struct run_def *def, const json_t *object);
 /* Which replica of its owner a pod is, by its labels; false: they do not say. */
 bool pod_read_id(const json_t *pod, struct replica_id *ret);
-/* Which replica of the run a pod is, by its labels and its owner's uid; false: none of it. */
+/* Which replica of the run a pod is, by its labels and its owner's uid; false: none of it. *ret
+ * is one that the run has: its point and its index are within the matrix. */
 bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_id *ret);
 
 /* -ENOENT: a role has no template. -EINVAL: a system cannot be started as a container: its role's

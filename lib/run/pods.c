@@ -66,6 +66,19 @@ static struct pod_member *find_dying(const struct pods *l, const char *name, con
     return NULL;
 }
 
+/* The member whose pod bears labels of another replica now, or of none (`id` NULL). */
+static const struct pod_member *find_relabelled(const struct pods *l, const struct replica_id *id,
+                                                const char *uid)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (m->life < MEMBER_DYING_POSTING && m->uid != NULL && str_eq(m->uid, uid)) {
+            return id != NULL && replica_id_eq(&m->id, id) ? NULL : m;
+        }
+    }
+    return NULL;
+}
+
 static void adopt(struct pods *l, const struct replica_id *id, const char *uid, const json_t *pod)
 {
     *vec_push(&l->members) =
@@ -124,7 +137,11 @@ void pods_notify(struct launcher *launcher, enum kube_change change,
 {
     struct pods *l = (struct pods *)launcher;
     struct replica_id id;
-    if (!pod_identify(l->params.def, object->json, &id)) {
+    const bool is_ours = pod_identify(l->params.def, object->json, &id);
+    const struct pod_member *relabelled = find_relabelled(l, is_ours ? &id : NULL, object->uid);
+    if (relabelled != NULL) {
+        pod_vanished(l, &relabelled->id, object);
+    } else if (!is_ours) {
         stranger_changed(l, change, object);
     } else if (change == KUBE_CHANGE_REMOVED) {
         pod_vanished(l, &id, object);

@@ -116,6 +116,36 @@ TEST(identity_comes_back)
     run_def_free(def);
 }
 
+/* Labels can be edited; no number of theirs leads out of the matrix. */
+TEST(a_replica_that_the_run_does_not_have_is_none)
+{
+    static const char *const wrong[][2] = {{"benchd.io/point", "99999"},
+                                           {"benchd.io/point", "4294967295"},
+                                           {"benchd.io/replica-index", "400000000"}};
+    struct run_def *def = make_run("spec:", "spec:");
+    const uint32_t n = def->matrix.points[trainer.attempt.point].replicas[ROLE_TRAINER];
+    struct replica_id id;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        json_t *pod = make_pod(def, POD_BY_DNS);
+        json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
+        json_object_set_new(labels, wrong[i][0], json_string(wrong[i][1]));
+        assert_false(pod_identify(def, pod, &id));
+        json_decref(pod);
+    }
+    json_t *pod = make_pod(def, POD_BY_DNS);
+    json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
+    for (uint32_t index = n - 1; index <= n; index++) {
+        json_object_set_new(labels, "benchd.io/replica-index", json_sprintf("%u", (unsigned)index));
+        assert_int_equal(pod_identify(def, pod, &id), index < n);
+    }
+    json_object_set_new(labels, "benchd.io/point",
+                        json_sprintf("%u", (unsigned)def->matrix.n_points));
+    json_object_set_new(labels, "benchd.io/replica-index", json_string("0"));
+    assert_false(pod_identify(def, pod, &id));
+    json_decref(pod);
+    run_def_free(def);
+}
+
 TEST(addresses)
 {
     struct run_def *def = make_run("spec:", "spec:");

@@ -267,6 +267,7 @@ TEST(the_budget_holds_for_thousands)
     const size_t budget = (size_t)64 << 20;
     struct world w;
     world_open(&w, POD_BY_DNS);
+    w.def->matrix.points[0].replicas[ROLE_PSERVER] = N;
     /* The point has two trainers, whose addresses each body names; they are never created. */
     const struct gang_spec gang = {.replicas = {[ROLE_PSERVER] = N, [ROLE_TRAINER] = 2}};
     struct gang_addresses addresses;

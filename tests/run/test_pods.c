@@ -104,12 +104,13 @@ TEST(by_address_servers_come_first)
     world_close(&w);
 }
 
-/* A gang of another size than the run's; the first is pserver/0. */
+/* A gang of another size; the first is pserver/0. */
 static void create_gang_of(struct world *w, uint32_t pservers, uint32_t trainers)
 {
     const struct gang_spec gang = {
         .replicas = {[ROLE_PSERVER] = pservers, [ROLE_TRAINER] = trainers}};
     struct gang_addresses addresses;
+    memcpy(w->def->matrix.points[0].replicas, gang.replicas, sizeof(gang.replicas));
     assert_int_equal(w->launcher->ops->prepare(w->launcher, &gang, &addresses, NULL), 0);
     for (uint32_t i = 0; i < pservers + trainers; i++) {
         const struct replica_spec spec = {.id = {.role = i < pservers ? ROLE_PSERVER : ROLE_TRAINER,

@@ -196,6 +196,48 @@ TEST(a_pod_whose_labels_were_taken_is_deleted)
     }
 }
 
+static void set_label(json_t *pod, const char *key, const char *value)
+{
+    json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
+    assert_int_equal(json_object_set_new(labels, key, json_string(value)), 0);
+}
+
+/* To a replica that the run does not have, and to one that it has: the pod is looked for by its
+ * name and deleted, and the others go on. */
+TEST(a_pod_whose_labels_were_edited_is_deleted)
+{
+    static const char *const edits[][2] = {{"benchd.io/replica-index", "400000000"},
+                                           {"benchd.io/replica-index", "2"},
+                                           {"benchd.io/point", "99999"},
+                                           {"benchd.io/replica-index", "0"},
+                                           {"benchd.io/role", "pserver"}};
+    for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
+        struct world w;
+        json_t *pods[3];
+        world_open(&w, POD_BY_DNS);
+        create_gang(&w, 0);
+        open_gates(&w);
+        assert_int_equal(accept_pods(&w, pods), 3);
+        for (size_t j = 0; j < 3; j++) {
+            notify(&w, KUBE_CHANGE_UPDATED, pods[j], RUNNING);
+        }
+        answer_slices(&w);
+        set_label(pods[2], edits[i][0], edits[i][1]);
+        notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
+        assert_int_equal(seen(&w, &ids[2])->state, REPLICA_LOST);
+        assert_int_equal(seen(&w, &ids[0])->state, REPLICA_RUNNING);
+        assert_int_equal(seen(&w, &ids[1])->state, REPLICA_RUNNING);
+        pass_ms(&w, 2100);
+        _cleanup_(freep) char *text = json_dumps(pods[2], 0);
+        answer(&w, find_open(KUBE_GET), 0, text);
+        struct kube_call *call = find_open(KUBE_DELETE);
+        assert_non_null(strstr(call->req.body, "p0t0a0-trainer-1")); /* its uid here */
+        answer(&w, call, 0, "{}");
+        drop(pods, 3);
+        world_close(&w);
+    }
+}
+
 TEST(the_watch_shows_another_pod)
 {
     struct world w;
