@@ -295,10 +295,13 @@ static void add_condition(const struct bmr_status *s, json_t *list, const struct
     clock_format_rfc3339(s->now_unix_ms, now);
     const bool is_same = last != NULL && str_eq(text_of(last, "status"), status);
     const char *since = is_same ? text_of(last, "lastTransitionTime") : now;
+    struct buf message = BUF_INIT; /* it may quote what somebody wrote */
+    buf_put_utf8(&message, c->message, SIZE_MAX);
     (void)json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "type", c->type,
                                                 "status", status, "lastTransitionTime", since,
-                                                "reason", c->reason, "message", c->message,
+                                                "reason", c->reason, "message", buf_cstr(&message),
                                                 "observedGeneration", (json_int_t)s->generation));
+    buf_done(&message);
 }
 
 /* What could not be judged is not "False": `kubectl wait` for that must not end. */

@@ -1,7 +1,6 @@
 /* See text.h. */
 #include "base/text.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,12 +9,6 @@
 #include "base/utf8.h"
 
 #define ESC '\033'
-
-/* What a character that begins so should have. */
-static size_t length_by_lead(unsigned char lead)
-{
-    return lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-}
 
 /* *ret_step: the number of bytes of the character, or of the invalid sequence. */
 static bool is_control(const char *s, size_t *ret_step)
@@ -67,27 +60,23 @@ void text_put_shown(struct buf *out, const char *text, size_t len)
     }
 }
 
-void text_put(char *dst, size_t size, const char *fmt, ...)
+void text_vput(char *dst, size_t size, const char *fmt, va_list ap)
 {
-    va_list ap;
-    va_start(ap, fmt);
     const int wanted = vsnprintf(dst, size, fmt, ap);
-    va_end(ap);
     if (wanted < 0) {
         dst[0] = '\0';
         return;
     }
-    size_t len = (size_t)wanted;
-    if (len >= size) {
-        len = size - 1;
-        size_t lead = len;
-        while (lead > 0 && ((unsigned char)dst[lead - 1] & 0xC0) == 0x80) {
-            lead--;
-        }
-        if (lead > 0 && lead - 1 + length_by_lead((unsigned char)dst[lead - 1]) > len) {
-            len = lead - 1;
-        }
-        dst[len] = '\0';
+    if ((size_t)wanted >= size) {
+        dst[utf8_cut(dst, size - 1)] = '\0';
     }
     (void)text_replace_control(dst, "", ' '); /* its length is not needed */
+}
+
+void text_put(char *dst, size_t size, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    text_vput(dst, size, fmt, ap);
+    va_end(ap);
 }

@@ -6,6 +6,7 @@
  * part of a character. */
 #pragma once
 
+#include <stdarg.h>
 #include <stddef.h>
 
 struct buf;
@@ -13,6 +14,8 @@ struct buf;
 /* printf into dst. What does not fit is cut between two UTF-8 characters; control characters of
  * foreign messages become spaces, so that a text stays one line. */
 void text_put(char *dst, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void text_vput(char *dst, size_t size, const char *fmt, va_list ap)
+    __attribute__((format(printf, 3, 0)));
 /* Puts `by` in the place of each control character but those of C0 in `kept` ("": of none). Returns
  * the text's length: one character of two bytes makes it shorter. */
 size_t text_replace_control(char *text, const char *kept, char by);

@@ -21,3 +21,20 @@ size_t utf8_length(const char *text)
     }
     return len;
 }
+
+/* What a character that begins so should have. */
+static size_t length_by_lead(unsigned char lead)
+{
+    return lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+}
+
+size_t utf8_cut(const char *text, size_t len)
+{
+    for (size_t n = 1; n <= 3 && n <= len; n++) {
+        const unsigned char c = (unsigned char)text[len - n];
+        if ((c & 0xc0) != 0x80) {
+            return length_by_lead(c) > n ? len - n : len;
+        }
+    }
+    return len;
+}

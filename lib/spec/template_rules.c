@@ -28,7 +28,7 @@ __attribute__((format(printf, 4, 5))) static int refuse(struct template_problem 
 {
     va_list ap;
     va_start(ap, path);
-    (void)vsnprintf(p->path, sizeof(p->path), path, ap); /* a longer path is cut */
+    text_vput(p->path, sizeof(p->path), path, ap);
     va_end(ap);
     text_put(p->message, sizeof(p->message), "%s", message);
     text_put(p->fix, sizeof(p->fix), "%s", fix);

@@ -57,3 +57,25 @@ TEST(wrap_cuts_context_never_the_cause)
     assert_int_equal(err_wrap(&err, r, "more"), -EIO);
     assert_string_equal(err.msg, full.msg); /* no room is left */
 }
+
+/* Whatever is cut: 511 bytes of e-acute are not 255 characters and a half. */
+TEST(no_text_is_cut_within_a_character)
+{
+    for (size_t lead = 0; lead < 2; lead++) {
+        char text[ERR_MSG_SIZE + 200] = "x";
+        for (size_t at = lead; at + 2 < sizeof(text); at += 2) {
+            memcpy(text + at, "\xc3\xa9", 3);
+        }
+        struct err err;
+        assert_int_equal(err_set(&err, EIO, "%s", text), -EIO);
+        assert_int_equal(strlen(err.msg), ERR_MSG_SIZE - 2 + lead);
+        assert_memory_equal(err.msg, text, strlen(err.msg));
+        assert_int_equal(err_set_errno(&err, ENOENT, "%s", text), -ENOENT);
+        const size_t kept = strlen(err.msg) - strlen(": No such file or directory");
+        assert_int_equal(kept % 2, lead);
+        assert_string_equal(err.msg + kept, ": No such file or directory");
+        assert_int_equal(err_set(&err, EIO, "cause"), -EIO);
+        assert_int_equal(err_wrap(&err, -EIO, "%s", text), -EIO);
+        assert_int_equal((strlen(err.msg) - strlen(": cause")) % 2, lead);
+    }
+}

@@ -411,6 +411,19 @@ TEST(open_runs_are_selected)
     free(selector);
 }
 
+/* A condition without which `kubectl wait` would not end. */
+TEST(a_message_that_is_not_utf8_is_reported)
+{
+    const struct run_status run = {.phase = RUN_PENDING};
+    json_t *s = bmr_status_json(&(struct bmr_status){.run = &run,
+                                                     .refusal = "InvalidTemplate",
+                                                     .refusal_text = "caf\xc3 \xc3\xa9",
+                                                     .eta_s = -1});
+    assert_string_equal(field(condition(s, "Accepted"), "status"), "False");
+    assert_string_equal(field(condition(s, "Accepted"), "message"), "caf? \xc3\xa9");
+    json_decref(s);
+}
+
 TEST(a_refusal_is_reported)
 {
     const struct run_status run = {.phase = RUN_PENDING};
