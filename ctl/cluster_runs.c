@@ -373,13 +373,13 @@ static enum exit_code end_kept(struct cluster *c, const char *name, const char *
 }
 
 /* Asks benchd to erase the results at once when the object is deleted. */
-static int ask_to_erase(struct cluster *c, const char *name, struct err *err)
+static int ask_to_erase(struct cluster *c, const char *name, const char *uid, struct err *err)
 {
     struct kube_request req;
     json_t *answer = NULL;
     json_t *patch = json_pack("{s:{s:{s:s}}}", "metadata", "annotations", KUBE_ERASE_ANNOTATION,
                               KUBE_ERASE_NOW);
-    kube_request_merge_patch(&kube_benchmark_runs, c->ns, name, patch, &req);
+    kube_request_merge_patch(&kube_benchmark_runs, c->ns, name, uid, patch, &req);
     json_decref(patch);
     int r = cluster_get(c, &req, &answer, err);
     json_decref(answer);
@@ -401,6 +401,7 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
         return code;
     }
     const char *name = kube_json_metadata(object, "name");
+    const char *uid = kube_json_metadata(object, "uid");
     struct kube_request req;
     struct run_status status;
     object_read_status(object, &status);
@@ -411,15 +412,14 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
         return code;
     }
     if (is_delete) {
-        kube_request_delete(&kube_benchmark_runs, c->ns, name, kube_json_metadata(object, "uid"),
-                            -1, &req);
+        kube_request_delete(&kube_benchmark_runs, c->ns, name, uid, -1, &req);
     } else {
         json_t *patch = json_pack("{s:{s:b}}", "spec", "cancel", 1);
-        kube_request_merge_patch(&kube_benchmark_runs, c->ns, name, patch, &req);
+        kube_request_merge_patch(&kube_benchmark_runs, c->ns, name, uid, patch, &req);
         json_decref(patch);
     }
     struct err err = {0};
-    int r = is_delete ? ask_to_erase(c, name, &err) : 0;
+    int r = is_delete ? ask_to_erase(c, name, uid, &err) : 0;
     if (r < 0) {
         kube_request_done(&req);
     } else {

@@ -290,7 +290,7 @@ static void cancel(struct watch *w)
     cli_note(w->c->backend.cli, "--timeout expired: cancelling run/%s", w->name);
     json_t *patch = json_pack("{s:{s:b}}", "spec", "cancel", 1);
     struct kube_request req;
-    kube_request_merge_patch(&kube_benchmark_runs, w->c->ns, w->name, patch, &req);
+    kube_request_merge_patch(&kube_benchmark_runs, w->c->ns, w->name, w->uid, patch, &req);
     json_decref(patch);
     w->cancellation = kube_call(w->c->client, &req, &cluster_options, on_cancelled, w);
     (void)uv_timer_start(&w->timeout, on_timeout, CANCEL_GRACE_MS, 0); /* always 0 */

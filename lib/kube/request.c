@@ -220,13 +220,20 @@ void kube_request_apply(const struct kube_resource *res, const char *ns, const c
 }
 
 void kube_request_merge_patch(const struct kube_resource *res, const char *ns, const char *name,
-                              const json_t *patch, struct kube_request *ret)
+                              const char *uid, const json_t *patch, struct kube_request *ret)
 {
     struct buf path = BUF_INIT;
     put_path(&path, res, ns, name);
     put_query(&path, "fieldValidation", "Strict");
     set(ret, KUBE_PATCH, &path, xasprintf("change %s '%s'", res->noun, name));
-    set_body(ret, "application/merge-patch+json", patch);
+    json_t *body = json_deep_copy(patch);
+    if (uid != NULL) {
+        json_t *metadata = json_pack("{s:{s:s}}", "metadata", "uid", uid);
+        (void)json_object_update_recursive(body, metadata); /* fails without memory only */
+        json_decref(metadata);
+    }
+    set_body(ret, "application/merge-patch+json", body);
+    json_decref(body);
 }
 
 void kube_request_log(const char *ns, const char *pod, const struct kube_log_options *options,

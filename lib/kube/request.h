@@ -85,9 +85,11 @@ void kube_request_delete(const struct kube_resource *res, const char *ns, const 
  * was replaced is not created again: -ESTALE. */
 void kube_request_apply(const struct kube_resource *res, const char *ns, const char *subresource,
                         const char *manager, const json_t *object, struct kube_request *ret);
-/* JSON merge patch: changes a field of an object that must exist (-ENOENT). */
+/* JSON merge patch: changes a field of the object with this uid (NULL: any), which must exist
+ * (-ENOENT). Another one stays as it is: the API server answers that it conflicts (-ESTALE), or
+ * that a uid is immutable (-EINVAL). */
 void kube_request_merge_patch(const struct kube_resource *res, const char *ns, const char *name,
-                              const json_t *patch, struct kube_request *ret);
+                              const char *uid, const json_t *patch, struct kube_request *ret);
 
 struct kube_log_options {
     const char *container; /* NULL: the only one */

@@ -36,6 +36,7 @@ class FakeCluster:
         self.address = "service"
         self.read_key = None     # what benchd wants to see, and its Lease has
         self.kinds_installed = True
+        self.before_patch = lambda obj: None
         self.benchd_erases = True   # what a deleted request asks for
         self.answers = []        # (method, regex of the path, code, body): before everything else
         self.requests = []       # (method, path, body)
@@ -205,6 +206,9 @@ class FakeCluster:
                 self.documents = {n: d for n, d in self.documents.items() if d["run"]["uid"] != wanted}
             return 200, self.remove(plural, name)
         if method == "PATCH":
+            self.before_patch(there[name])
+            if body.get("metadata", {}).get("uid", there[name]["metadata"]["uid"]) != there[name]["metadata"]["uid"]:
+                return status(409, "Conflict", f'Operation cannot be fulfilled on {plural}.benchd.io "{name}": Precondition failed: UID')
             for part in ("spec", "metadata"):
                 there[name].setdefault(part, {}).update(body.get(part, {}))
             self.put(plural, there[name], "MODIFIED")

@@ -531,8 +531,18 @@ class Running(RunCase):
         self.assertIn("uid", options["preconditions"])
         # Who deletes by benchctl wants the results gone: benchd reads that from the object's last state.
         (_, cancel), (_, erase) = self.sent("PATCH", name)
-        self.assertEqual(cancel, {"spec": {"cancel": True}})
-        self.assertEqual(erase, {"metadata": {"annotations": {"benchd.io/erase": "Now"}}})
+        uid = options["preconditions"]["uid"]
+        self.assertEqual(cancel, {"metadata": {"uid": uid}, "spec": {"cancel": True}})
+        self.assertEqual(erase, {"metadata": {"uid": uid, "annotations": {"benchd.io/erase": "Now"}}})
+
+    def test_another_run_of_the_name_is_left_alone(self):
+        """Somebody deletes the run and creates it again after it was looked up."""
+        for verb in ("cancel", "delete"):
+            name = self.serve_name()
+            self.fake.before_patch = lambda obj: obj["metadata"].update(uid="another")
+            self.assertIn("Precondition failed: UID", self.ctl(verb, name, code=2).stderr)
+            left = self.fake.objects["benchmarkruns"][name]
+            self.assertEqual((left["metadata"].get("annotations"), left["spec"].get("cancel")), (None, None))
 
     def test_undelete_is_done_where_the_store_is(self):
         done = self.ctl("undelete", "tiny-7k3fq", code=2)

@@ -18,6 +18,7 @@ POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "labels": {"
 RUN = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": "r"},
        "spec": {"benchmarkRef": {"name": "vgg16-pserver-sweep"}}}
 PODS_AT_ONCE = 160
+OTHER_UID = "00000000-0000-0000-0000-000000000000"
 
 
 def named(template, name, **metadata):
@@ -47,7 +48,7 @@ def check_pods(t, p):
     t.match(r'create pod .b.: HTTP 400 BadRequest: .*unknown field "spec.restartPolice"', refused.get("error"), "pods: named")
     t.equal(0, p.ask("dry_run", resource="pods", ns=NS, object=named(POD, "b")).get("r"), "pods: a dry run")
     t.equal(-2, p.ask("get", path=f"/api/v1/namespaces/{NS}/pods/b").get("r"), "pods: ... leaves nothing")
-    other = p.ask("delete", resource="pods", ns=NS, name="a", uid="00000000-0000-0000-0000-000000000000")
+    other = p.ask("delete", resource="pods", ns=NS, name="a", uid=OTHER_UID)
     t.equal((-116, True), (other.get("r"), "UID in the precondition" in other.get("error", "")), "pods: another uid stays")
     t.equal(0, p.ask("delete", resource="pods", ns=NS, name="a", uid=uid).get("r"), "pods: deleted by uid")
     t.ok(p.until(watch, "removed", name="a"), "pods: the watch tells of it")
@@ -166,7 +167,9 @@ def check_runs(t, p, k):
     t.equal("updated", p.next(watch).get("event"), "runs: the watch tells of the status")
     managers = [m for m in object_of(applied)["metadata"]["managedFields"] if m.get("subresource") == "status"]
     t.equal([("benchd", "Apply")], [(m["manager"], m["operation"]) for m in managers], "runs: by manager benchd")
-    changed = p.ask("merge", resource="benchmarkruns", ns=NS, name="r", object={"spec": {"cancel": True}})
+    other = p.ask("merge", resource="benchmarkruns", ns=NS, name="r", uid=OTHER_UID, object={"spec": {"cancel": True}})
+    t.ok(other.get("r") in (-116, -22) and "uid" in other.get("error", "").lower(), "runs: one with another uid is not changed", other)
+    changed = p.ask("merge", resource="benchmarkruns", ns=NS, name="r", uid=uid, object={"spec": {"cancel": True}})
     t.equal(0, changed.get("r"), f"runs: cancel {changed.get('error')}")
     t.equal(0, p.ask("delete", resource="benchmarkruns", ns=NS, name="r", uid=uid).get("r"), "runs: deleted")
     t.ok(p.until(watch, "removed", name="r"), "runs: the watch tells of it")

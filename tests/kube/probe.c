@@ -210,7 +210,8 @@ static bool build(const json_t *command, struct kube_request *req)
     } else if (strcmp(op, "apply") == 0) {
         kube_request_apply(res, ns, "status", "benchd", object, req);
     } else if (strcmp(op, "merge") == 0) {
-        kube_request_merge_patch(res, ns, get(command, "name"), object, req);
+        kube_request_merge_patch(res, ns, get(command, "name"), uid[0] == '\0' ? NULL : uid, object,
+                                 req);
     } else {
         return false;
     }

@@ -103,7 +103,7 @@ TEST(writing)
                    "PATCH /api/v1/namespaces/n/services/a"
                    "?fieldManager=benchd&force=true&fieldValidation=Strict",
                    "application/apply-patch+yaml", body, "apply service 'a'");
-    kube_request_merge_patch(&kube_benchmark_runs, "n", "a", object, &req);
+    kube_request_merge_patch(&kube_benchmark_runs, "n", "a", NULL, object, &req);
     assert_request(&req,
                    "PATCH /apis/benchd.io/v1alpha1/namespaces/n/benchmarkruns/a"
                    "?fieldValidation=Strict",
