@@ -11,13 +11,14 @@ import socketserver
 import ssl
 import struct
 import threading
+import time
 
 CLOSE = False
 
 
 class Request:
     def __init__(self, method, path, headers, body):
-        self.method, self.path, self.headers, self.body = method, path, headers, body
+        self.method, self.path, self.headers, self.body, self.at_s = method, path, headers, body, None
 
 
 class FakeApi:
@@ -86,6 +87,7 @@ class FakeApi:
 
     def take(self, request):
         with self.lock:
+            request.at_s = time.monotonic()
             self.requests.append(request)
             self.lock.notify_all()
             short = request.path.split("?")[0]

@@ -117,7 +117,10 @@ def retries(t):
             before = len(s.fake.seen("GET", f"/{n}"))
             got = s.probe.ask("get", path=f"/{n}")
             s.equal((0 if n == 2 else -22), got.get("r"), f"{name}: the end ({got.get('error')})")
-            s.equal(n, len(s.fake.seen("GET", f"/{n}")) - before, f"{name}: requests")
+            requests = s.fake.seen("GET", f"/{n}")[before:]
+            s.equal(n, len(requests), f"{name}: requests")
+            if name in ("429 as plain text", "503 with a date"):   # the answers bear the date 08:52:51
+                s.equal(True, requests[1].at_s - requests[0].at_s >= 1, f"{name}: a second passes")
         s.fake.on("GET", "/down", status(503, "ServiceUnavailable", "down"))
         got = s.probe.ask("get", path="/down", tries=3)
         s.equal((-5, 3), (got.get("r"), len(s.fake.seen("GET", "/down"))), "gives up after three")

@@ -451,6 +451,35 @@ TEST(damaged_bytes_are_refused)
     fixture_done(&f);
 }
 
+/* What no column can say: a role that there is not, more replicas than are unpacked. */
+TEST(impossible_replicas_are_refused)
+{
+    struct fixture f;
+    struct figures_bytes bytes;
+    make_run(3, &f);
+    struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+    struct trial_result *t = NULL;
+    for (uint32_t i = 0; i < f.def->matrix.n_points && t == NULL; i++) {
+        for (size_t j = 0; j < r->points[i].n_trials && t == NULL; j++) {
+            t = r->points[i].trials[j].n_replicas > 0 ? &r->points[i].trials[j] : NULL;
+        }
+    }
+    assert_non_null(t);
+    const size_t n = t->n_replicas;
+    t->n_replicas = FIGURES_MAX_REPLICAS + 1;
+    figures_pack(r, true, &bytes);
+    assert_int_equal(bytes.replicas.len, 0);
+    figures_bytes_done(&bytes);
+    t->n_replicas = n;
+    struct replica_row other = *t->replicas[0].row;
+    other.id.role = ROLE_COUNT;
+    t->replicas[0].row = &other;
+    figures_pack(r, true, &bytes);
+    assert_int_equal(unpack_both(&f, &bytes, NULL), -EBADMSG);
+    figures_bytes_done(&bytes);
+    fixture_done(&f);
+}
+
 /* Rows that were added or that are missing: these figures are of other rows. */
 TEST(other_rows_are_refused)
 {
