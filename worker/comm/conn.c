@@ -226,7 +226,7 @@ int conn_pump_tx(struct conn *c, size_t budget, struct err *err)
         if (n < 0 && errno == EINTR) {
             continue;
         }
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        if (n < 0 && errno == EAGAIN) {
             return 0;
         }
         if (n < 0 && (errno == ENOBUFS || errno == ENOMEM)) {
@@ -319,7 +319,7 @@ int conn_pump_rx(struct conn *c, int64_t now_ns, size_t budget, const struct con
         if (n < 0 && errno == EINTR) {
             continue;
         }
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        if (n < 0 && errno == EAGAIN) {
             return 0;
         }
         if (n <= 0) {
@@ -393,7 +393,7 @@ static bool drain(int fd)
     uint8_t bin[65536];
     for (;;) {
         ssize_t n = recv(fd, bin, sizeof(bin), MSG_DONTWAIT);
-        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
             return true;
         }
         if (n < 0 && errno != EINTR) {

@@ -156,8 +156,7 @@ static enum next look(const struct mesh *m, const struct conn *c)
             return NEXT_CONTROL;
         }
     }
-    if (n < 0 ? errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR
-              : n > 0 && n < (ssize_t)sizeof(head)) {
+    if (n < 0 ? errno == EAGAIN || errno == EINTR : n > 0 && n < (ssize_t)sizeof(head)) {
         return NEXT_NOTHING; /* what comes from now on may be numbers */
     }
     const bool has_numbers =

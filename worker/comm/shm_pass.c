@@ -217,7 +217,7 @@ static int receive(int fd, uint8_t ret[static SHM_GIVE_SIZE], int ret_fds[static
                          .msg_control = control.room,
                          .msg_controllen = sizeof(control.room)};
     const ssize_t n = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+    if (n < 0 && errno == EAGAIN) {
         return 0;
     }
     if (n < 0) {
