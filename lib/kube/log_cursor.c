@@ -122,5 +122,4 @@ void kube_log_cursor_end(struct kube_log_cursor *c)
     if (c->line.len > 0) {
         give(c);
     }
-    c->is_cut = false;
 }
