@@ -416,6 +416,20 @@ TEST(a_tick_reports_once)
     world_close(&w);
 }
 
+TEST(nothing_ticks_without_pods)
+{
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    const struct pods *l = (const struct pods *)w.launcher;
+    create_gang(&w, 0);
+    assert_true(uv_is_active((const uv_handle_t *)&l->tick.timer));
+    remove_gang(&w); /* before any is posted */
+    turn(&w);
+    assert_int_equal(l->members.len, 0);
+    assert_false(uv_is_active((const uv_handle_t *)&l->tick.timer));
+    world_close(&w);
+}
+
 TEST(a_new_launcher_takes_over)
 {
     struct world w;
