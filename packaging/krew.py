@@ -16,7 +16,7 @@ spec:
   - selector:
       matchLabels: {{os: linux, arch: {arch}}}
     uri: {url}/{name}
-    sha256: {digest}
+    sha256: '{digest}'
     bin: bin/kubectl-bench
 """
 

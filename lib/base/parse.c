@@ -59,7 +59,7 @@ int parse_i64_in(const char *s, int64_t min, int64_t max, int64_t *ret)
     return 0;
 }
 
-/* Parses the number at the front of s; *ret_rest points after it. */
+/* Parses the number at the front of s; *ret_rest points after it, also if it is too large. */
 static int parse_number(const char *s, double *ret, const char **ret_rest)
 {
     const char *p = *s == '-' ? s + 1 : s;
@@ -72,11 +72,11 @@ static int parse_number(const char *s, double *ret, const char **ret_rest)
     char *end;
     errno = 0;
     double v = strtod(s, &end);
+    *ret_rest = end;
     if (errno == ERANGE && isinf(v)) {
         return -ERANGE;
     }
     *ret = v;
-    *ret_rest = end;
     return 0;
 }
 
@@ -85,14 +85,10 @@ int parse_f64(const char *s, double *ret)
     double v;
     const char *rest;
     int r = parse_number(s, &v, &rest);
-    if (r < 0) {
-        return r;
+    if (r == 0) {
+        *ret = v;
     }
-    if (*rest != '\0') {
-        return -EINVAL;
-    }
-    *ret = v;
-    return 0;
+    return r != -EINVAL && *rest != '\0' ? -EINVAL : r; /* "4e0740856bed" is no number */
 }
 
 struct suffix {

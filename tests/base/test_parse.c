@@ -53,6 +53,7 @@ TEST(floats)
     assert_int_equal(parse_f64("0x1p3", &v), -EINVAL);
     assert_int_equal(parse_f64("1e999", &v), -ERANGE);
     assert_int_equal(parse_f64("1.5x", &v), -EINVAL);
+    assert_int_equal(parse_f64("4e07408562bedb8b", &v), -EINVAL); /* a digest */
     assert_int_equal(parse_f64("1e-999", &v), 0); /* too small for a double: 0 is near enough */
     assert_true(v == 0);
 }

@@ -60,7 +60,7 @@ class Manifest(Folder):
         path.write_bytes(b"x")
         text = krew.manifest(path, "https://host.example/a/", "1.2.3", "amd64")
         self.assertIn(f"    uri: https://host.example/a/{path.name}\n", text)
-        self.assertIn(f"    sha256: {hashlib.sha256(b'x').hexdigest()}\n", text)
+        self.assertIn(f"    sha256: '{hashlib.sha256(b'x').hexdigest()}'\n", text)
         self.assertIn("  version: v1.2.3\n", text)
 
 
