@@ -11,7 +11,6 @@ from cluster import CRD, Cluster
 from kubeconfigs import foreign_authority, set_authority
 
 
-
 def renew_lease(k, ns=NS):
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",

@@ -168,7 +168,8 @@ def check_runs(t, p, k):
     managers = [m for m in object_of(applied)["metadata"]["managedFields"] if m.get("subresource") == "status"]
     t.equal([("benchd", "Apply")], [(m["manager"], m["operation"]) for m in managers], "runs: by manager benchd")
     other = p.ask("merge", resource="benchmarkruns", ns=NS, name="r", uid=OTHER_UID, object={"spec": {"cancel": True}})
-    t.ok(other.get("r") in (-116, -22) and "uid" in other.get("error", "").lower(), "runs: one with another uid is not changed", other)
+    t.ok(other.get("r") in (-116, -22) and "uid" in other.get("error", "").lower(), "runs: another uid is refused", other)
+    t.equal("", k("get", "benchmarkruns", "r", "-o", "jsonpath={.spec.cancel}").stdout, "runs: and nothing is changed")
     changed = p.ask("merge", resource="benchmarkruns", ns=NS, name="r", uid=uid, object={"spec": {"cancel": True}})
     t.equal(0, changed.get("r"), f"runs: cancel {changed.get('error')}")
     t.equal(0, p.ask("delete", resource="benchmarkruns", ns=NS, name="r", uid=uid).get("r"), "runs: deleted")
