@@ -146,6 +146,18 @@ TEST(any_member_may_be_made_twice)
     world_close(&w);
 }
 
+/* A world whose gang runs. */
+static void open_running(struct world *w, json_t *pods[3])
+{
+    world_open(w, POD_BY_DNS);
+    create_gang(w, 0);
+    open_gates(w);
+    assert_int_equal(accept_pods(w, pods), 3);
+    for (size_t i = 0; i < 3; i++) {
+        notify(w, KUBE_CHANGE_UPDATED, pods[i], RUNNING);
+    }
+}
+
 /* The watch shows it as deleted. It is looked for, unless the API server has said that
  * somebody deletes it. */
 TEST(a_pod_whose_labels_were_taken_is_deleted)
@@ -153,13 +165,7 @@ TEST(a_pod_whose_labels_were_taken_is_deleted)
     for (int is_deleted = 0; is_deleted < 2; is_deleted++) {
         struct world w;
         json_t *pods[3];
-        world_open(&w, POD_BY_DNS);
-        create_gang(&w, 0);
-        open_gates(&w);
-        assert_int_equal(accept_pods(&w, pods), 3);
-        for (size_t i = 0; i < 3; i++) {
-            notify(&w, KUBE_CHANGE_UPDATED, pods[i], RUNNING);
-        }
+        open_running(&w, pods);
         json_t *bare = json_deep_copy(pods[2]);
         json_object_del(json_object_get(bare, "metadata"), "labels");
         _cleanup_(freep) char *text = json_dumps(bare, 0);
@@ -214,13 +220,7 @@ TEST(a_pod_whose_labels_were_edited_is_deleted)
     for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
         struct world w;
         json_t *pods[3];
-        world_open(&w, POD_BY_DNS);
-        create_gang(&w, 0);
-        open_gates(&w);
-        assert_int_equal(accept_pods(&w, pods), 3);
-        for (size_t j = 0; j < 3; j++) {
-            notify(&w, KUBE_CHANGE_UPDATED, pods[j], RUNNING);
-        }
+        open_running(&w, pods);
         answer_slices(&w);
         set_label(pods[2], edits[i][0], edits[i][1]);
         notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
