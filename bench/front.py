@@ -5,7 +5,7 @@ How soon benchctl is there: `version`, which opens nothing, `get runs --local` o
 name from an API server on this machine (tests/ctl/fake_cluster.py). What the page of a
 run of 44 points and 5 trials costs to make, how large it is, and when Chromium paints it; how soon a live page shows a step.
 
-The store is made here: one run of a tiny definition, with tests/ctl/fake_worker.py in place of a worker; its row is then
+The store is made here: one run of a tiny definition, with tests/ctl/fake_replica.c in place of a worker; its row is then
 copied. The time of a command is its CPU time, the least of --rounds, because a machine that is busy otherwise delays an answer
 but does not make it cost more; wall time, the least and the median, is printed next to it. Completion is wall time. A paint is the least of --paints, from
 navigation to the first content; a step is the slowest of --steps, from the daemon's word to the text in the page, by a clock here.
@@ -73,8 +73,9 @@ def definition():
     sys.path.insert(0, str(ROOT / "tests" / "ctl"))
     os.environ.setdefault("BENCHD_SOURCE_DIR", str(ROOT))
     os.environ.setdefault("BENCHCTL", "")
+    os.environ.setdefault("BENCHD_BUILD_DIR", str(ROOT / "build-test"))
     import cli   # pylint: disable=import-outside-toplevel
-    return cli.definition(repeats=1), cli.FAKE_WORKER
+    return cli.definition(repeats=1), cli.FAKE_REPLICA
 
 
 def make_store(benchctl, folder, runs):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The pictures of the documents, in a real Chromium: the report, benchd's pages, and the terminal. `script/pictures` runs this with real
-training and keeps what comes in docs/images. As a test it makes each again, of runs of tests/ctl/fake_worker.py, in a folder that goes away,
+training and keeps what comes in docs/images. As a test it makes each again, of runs of tests/ctl/fake_replica.c, in a folder that goes away,
 and holds docs/images and the documents against the list below.
 
 BENCHD_PICTURES names the folder to keep them in; then real workers train."""

@@ -1,5 +1,5 @@
 """What the black-box tests of benchctl share: a folder and a store for each test, definitions that run
-against fake_worker.py (trials cost a moment, not minutes), and TAP on stdout."""
+against fake_replica.c (trials cost a moment, not minutes), and TAP on stdout."""
 import fcntl
 import json
 import os
@@ -18,12 +18,12 @@ import unittest
 
 ROOT = pathlib.Path(os.environ["BENCHD_SOURCE_DIR"])
 BENCHCTL = os.environ["BENCHCTL"]
-FAKE_WORKER = str(ROOT / "tests" / "ctl" / "fake_worker.py")
+FAKE_REPLICA = os.environ["BENCHD_BUILD_DIR"] + "/tests/ctl/fake_replica"
 WAIT_S = 90  # for what takes a moment; a machine that is busy with other tests may take many times as long
 
 
 def definition(pservers=(1, 2), trainers=(1,), steps=3, repeats=2, env=None, extra=None):
-    """A Benchmark as JSON; `env` reaches the fake worker through the pod template."""
+    """A Benchmark as JSON; `env` reaches the fake replica through the pod template."""
     container = {"name": "main", "env": [{"name": k, "value": v} for k, v in (env or {}).items()]}
     template = {"spec": {"containers": [container]}}
     spec = {
@@ -81,7 +81,7 @@ def gang_of(parent, n):
 
 def read_terminal(master, gates=()):
     """What a program writes to a pseudo-terminal until it ends; closes this side of it. gates: (file, patterns) one after another; the
-    file is made once all patterns are on the terminal (FAKE_GATES of fake_worker.py)."""
+    file is made once all patterns are on the terminal (FAKE_GATES of fake_replica.c)."""
     data, gates = b"", list(gates)
     while True:
         try:
@@ -106,7 +106,7 @@ class CliCase(unittest.TestCase):
         self.store = f"sqlite:{self.folder}/results.db"
         self.pids = self.folder / "pids"
         self.env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
-        self.env.update(BENCHWORKER=FAKE_WORKER, BENCHCTL_PATH=str(ROOT / "benchmarks"), LC_ALL="C.UTF-8",
+        self.env.update(BENCHWORKER=FAKE_REPLICA, BENCHCTL_PATH=str(ROOT / "benchmarks"), LC_ALL="C.UTF-8",
                         HOME=str(self.folder), XDG_DATA_HOME=str(self.folder / "data"),
                         BENCHD_PEER_TIMEOUT_S="60")  # a machine that stalls loses no peers
 

@@ -292,7 +292,7 @@ class Reproduce(Archives):
             self.assertIn(digest, out)
             self.assertRegex(out, r"\nsame     benchctl: benchctl \d")
             self.assertRegex(out, r"\nsame     CPUs: \d+\n")
-            self.assertRegex(out, r"\nunknown  source: not known -> not known\n")  # the fake worker names none
+            self.assertRegex(out, r"\nunknown  source: not known -> not known\n")  # the fake replica names none
             self.assertRegex(out, r"\nunknown  kernel: not known -> \d")
             self.assertRegex(out, r"\ndiffers  cpu model: none -> ")
             self.assertIn("Figures may differ for these reasons alone.", out)

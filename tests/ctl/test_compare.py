@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""benchctl compare: runs of a fake worker that is as slow as it is told, and stores changed by hand where no
+"""benchctl compare: runs of a fake replica that is as slow as it is told, and stores changed by hand where no
 run on one machine could make them so."""
 import csv
 import io

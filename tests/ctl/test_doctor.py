@@ -30,7 +30,7 @@ class Doctor(cli.CliCase):
         self.assertEqual([line for line in text.splitlines() if len(line) > 80 and " " in line[18:].strip()], [])
 
     def test_a_store_that_is_there(self):
-        self.env["BENCHWORKER"] = cli.FAKE_WORKER
+        self.env["BENCHWORKER"] = cli.FAKE_REPLICA
         self.run_tiny(repeats=1)
         self.put_worker()
         self.assertEqual(self.checks("--store", self.store)["store"], {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """benchctl run with the real worker: one trainer and one parameter server train VGG16 for a step, with as
-little work as there can be. Everything else about runs is tested with fake_worker.py."""
+little work as there can be. Everything else about runs is tested with fake_replica.c."""
 import json
 import os
 

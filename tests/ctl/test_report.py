@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""benchctl report: the page and charts of a stored run, made by fake workers."""
+"""benchctl report: the page and charts of a stored run, made by fake replicas."""
 import html
 import json
 import os

@@ -297,7 +297,7 @@ class Interruptions(cli.CliCase):
         self.assertEqual(len(self.worker_pids()) - done, 4)
 
     def redefine_without_hang(self, name):
-        """The frozen definition tells the fake worker to hang: take that out of the store."""
+        """The frozen definition tells the fake replica to hang: take that out of the store."""
         db = sqlite3.connect(self.folder / "results.db")
         with db:
             db.execute("UPDATE run SET definition = replace(definition, 'FAKE_HANG', 'FAKE_NOTHING') "

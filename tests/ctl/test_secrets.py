@@ -1,5 +1,5 @@
 """A run on this machine: its secret is in no argument and no variable of a process, in no log, and not in the store. The
-fake worker's place is taken by a program that reads the secret as a real worker would, and writes down what
+fake replica's place is taken by a program that reads the secret as a real worker would, and writes down what
 /proc shows of itself and of benchctl."""
 import base64
 import os
@@ -39,7 +39,7 @@ class Secrets(cli.CliCase):
         self.seen = self.folder / "seen"
         self.seen.mkdir()
         spy = self.folder / "spy.py"
-        spy.write_text(SPY.format(python=sys.executable, folder=str(self.seen), worker=cli.FAKE_WORKER), encoding="utf-8")
+        spy.write_text(SPY.format(python=sys.executable, folder=str(self.seen), worker=cli.FAKE_REPLICA), encoding="utf-8")
         spy.chmod(0o700)
         self.env["BENCHWORKER"] = str(spy)
 

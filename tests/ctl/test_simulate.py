@@ -414,7 +414,7 @@ class Simulate(cli.CliCase):
             idle = {phase: 0 for phase in ("data", "send", "wait", "update", "receive")}
             summary = {"cpu_ns": 10**9, "phase_ns": {**idle, "forward": round(4e9 * forward), "backward": round(4e9 * backward)}}
             return {"env": [{"name": "FAKE_SUMMARY", "value": json.dumps(summary)}]}
-        systems = [{"name": "theirs", "profile": "none", "command": [cli.FAKE_WORKER], **says(7, 9)},
+        systems = [{"name": "theirs", "profile": "none", "command": [cli.FAKE_REPLICA], **says(7, 9)},
                    {"name": "ours", "profile": "benchworker", **says(.1, .2)}]
         path = self.define("systems.json", extra={"systems": systems}, pservers=(1,), steps=4, repeats=1)
         self.ctl("run", path, "--store", self.store)

@@ -1,5 +1,5 @@
 """Every query of the dashboard, executed by a real Prometheus that scraped the HTTP server over finished runs, gives the
-numbers of `benchctl results -o json`. Two runs lie in one store: a grid measured by the fake worker, which is still shown
+numbers of `benchctl results -o json`. Two runs lie in one store: a grid measured by the fake replica, which is still shown
 live, and a small one that the real benchworker trained."""
 import json
 import math
@@ -150,7 +150,7 @@ class Served(serve.ServedCase):
     def train(self):
         """A run of the real worker in the same store; its name."""
         fake, self.env["BENCHWORKER"] = self.env["BENCHWORKER"], os.environ["BENCHWORKER_PROGRAM"]
-        document = self.run_tiny(**REAL)  # two points of the fake worker's grid
+        document = self.run_tiny(**REAL)  # two points of the fake replica's grid
         self.env["BENCHWORKER"] = fake
         return document["run"]
 
@@ -254,7 +254,7 @@ class Queries(unittest.TestCase):
         self.assertEqual(got, dict.fromkeys(("Succeeded", "Void", "Failed", "MetricsUnavailable", "Invalid"), 0))
 
     def checks(self):
-        """{title: function of the panel}, of the fake worker's run."""
+        """{title: function of the panel}, of the fake replica's run."""
         trials = sum(len(p["trials"]) for p in self.document["points"] + self.document["baselines"])
         return {
             "Phase": lambda p: self.check_one(p, ("phase", self.document["phase"]), 1),
