@@ -11,6 +11,7 @@ import subprocess
 import time
 
 import tap
+from rest import MERGE, NS, Api
 
 BENCHD = os.environ.get("BENCHD", str(tap.ROOT / "build" / "daemon" / "benchd"))
 BENCHCTL = os.environ.get("BENCHCTL", str(tap.ROOT / "build" / "ctl" / "benchctl"))
@@ -74,20 +75,19 @@ def definition(**changes):
 class Kubelet:
     """Patches the status of pods by hand, as nodes would."""
 
-    def __init__(self, kubectl):
-        self.kubectl = kubectl
+    def __init__(self, cluster):
+        self.api = Api(cluster)
         self.seen = {}   # name: uid of every pod that was there
 
     def pods(self):
-        pods = json.loads(self.kubectl("get", "pods", "-o", "json").stdout)["items"]
+        pods = self.api.get(f"{NS}/pods")["items"]
         for pod in pods:
             name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
             self.seen.setdefault(name, set()).add(uid)
         return pods
 
     def set_status(self, pod, status):
-        return self.kubectl("patch", "pod", pod["metadata"]["name"], "--subresource=status", "--type=merge", "-p",
-                            json.dumps({"status": status}), check=False)
+        self.api("PATCH", f"{NS}/pods/{pod['metadata']['name']}/status", {"status": status}, MERGE)   # it may be gone
 
     @staticmethod
     def summary(pod):
@@ -104,11 +104,11 @@ class Kubelet:
     def end(self, pod, code=0, reason="Completed", message=None):
         message = self.summary(pod) if message is None else message
         ended = {"terminated": {"exitCode": code, "reason": reason, "message": message}}
-        return self.set_status(pod, {"phase": "Failed" if code else "Succeeded", "podIP": "10.0.0.9",
+        self.set_status(pod, {"phase": "Failed" if code else "Succeeded", "podIP": "10.0.0.9",
                                      "podIPs": [{"ip": "10.0.0.9"}], "containerStatuses": self.container(ended)})
 
     def run(self, pod, address):
-        return self.set_status(pod, {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}],
+        self.set_status(pod, {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}],
                                      "containerStatuses": self.container({"running": {}})})
 
     def end_all(self, trials_below=None):

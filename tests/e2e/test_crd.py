@@ -10,6 +10,7 @@ import sys
 
 import tap
 from cluster import CRD, Cluster
+from rest import BENCHMARKS, Api
 
 KINDS = ("benchmarks", "benchmarkruns")
 OPEN = ",".join(f"status.phase!={phase}" for phase in ("Succeeded", "PartiallyFailed", "Failed", "Cancelled"))  # bmr_open_selector
@@ -60,7 +61,7 @@ def check_columns(t, k):
     t.match(r"(?m)^  systems\t.* -required-", k("explain", "bmr.spec.definition").stdout, "kubectl explain of a run")
 
 
-def check_sweep_rules(t, k, definition):
+def check_sweep_rules(t, api, definition):
     """The rules on swept names and values hold for each kind of sweep, in the sweep itself and in local."""
     def message(place, kind, name, value):
         spec = copy.deepcopy(definition)
@@ -70,8 +71,8 @@ def check_sweep_rules(t, k, definition):
         else:
             spec["sweep"] = sweep
         body = {"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "x"}, "spec": spec}
-        return k("create", "--validate=strict", "--dry-run=server", "-f", "-", stdin=json.dumps(body),
-                 check=False).stderr
+        status, answer = api("POST", f"{BENCHMARKS}?dryRun=All&fieldValidation=Strict", body)
+        return "" if status == 201 else answer["message"]
 
     for place, path in (("spec", r"spec\.sweep"), ("local", r"spec\.local\.sweep")):
         for kind in ("grid", "zip", "points"):
@@ -253,7 +254,7 @@ def main():
         definition = json.loads(k("get", "bm", "vgg16-pserver-sweep", "-o", "json").stdout)["spec"]
         definition["systems"].append({"name": "second", "profile": "benchworker"})
         definition["sweep"]["grid"]["cpu"] = [10]
-        check_sweep_rules(t, k, definition)
+        check_sweep_rules(t, Api(cluster), definition)
         check_run_shape(t, k, definition)
         check_immutable(t, k)
         check_status(t, k, definition)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The simulated nodes carry a point of the shipped sweep at full size, and end pods in the ways that tests need."""
+import collections
 import copy
 import json
 import sys
@@ -8,6 +9,7 @@ import time
 import kwok
 import tap
 from cluster import CONTROLLERS, CRD, Cluster, wait_until
+from rest import NS, Api
 
 PSERVERS, TRAINERS = 60, 100
 NODES = 80
@@ -33,7 +35,7 @@ def terminated(pod):
     return pod["status"]["containerStatuses"][0]["state"].get("terminated", {})
 
 
-def check_point(t, k, template):
+def check_point(t, k, api, template):
     """160 pods of 10 CPUs and 5Gi: all run at once, and each leaves the recorded summary as its own."""
     replicas = [("pserver", i) for i in range(PSERVERS)] + [("trainer", i) for i in range(TRAINERS)]
     pods = [make_pod(f"full-{role}-{i}", template, labels={
@@ -43,8 +45,7 @@ def check_point(t, k, template):
     t.equal(PSERVERS + TRAINERS, create(k, pods), "160 pods are taken")
 
     def phases():
-        words = k("get", "pods", "--selector=benchd.io/run=full", "-o", "jsonpath={.items[*].status.phase}").stdout
-        return {phase: words.split().count(phase) for phase in set(words.split())}
+        return collections.Counter(pod["status"]["phase"] for pod in api.get(f"{NS}/pods?labelSelector=benchd.io/run%3Dfull")["items"])
     wait_until(lambda: phases() == {"Succeeded": PSERVERS + TRAINERS}, POINT_S, "160 pods succeed")
     print(f"# {time.monotonic() - started:.1f} s from the first create to the last end")
 
@@ -111,7 +112,7 @@ def main():
         spec = json.loads(k("get", "bm", "vgg16-pserver-sweep", "-o", "json").stdout)["spec"]
         template = spec["roles"]["trainer"]["template"]
         kwok.make_nodes(cluster, NODES)
-        check_point(t, k, template)
+        check_point(t, k, Api(cluster), template)
         check_steered(t, k, template)
     return t.done()
 

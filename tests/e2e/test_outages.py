@@ -15,6 +15,7 @@ import tap
 from benchd import BENCHCTL, Benchd, definition, wait_for
 from cluster import CONTROLLERS, CRD, Cluster, die_with_parent
 from kubeconfigs import foreign_authority, set_authority, set_server, set_token
+from rest import NS, RUNS, Api
 
 RBAC = tap.ROOT / "manifests" / "rbac.yaml"
 FINAL = ("Succeeded", "PartiallyFailed", "Failed", "Cancelled")
@@ -98,6 +99,7 @@ class Runs:
 
     def __init__(self, t, cluster, daemon):
         self.t, self.cluster, self.daemon, self.k = t, cluster, daemon, cluster.kubectl
+        self.api = Api(cluster)
         self.seen = {}   # name: uids of every pod that was there
 
     def create(self, name, **spec):
@@ -106,14 +108,13 @@ class Runs:
         self.k("create", "--validate=strict", "-f", "-", stdin=json.dumps(body))
 
     def get(self, name):
-        return json.loads(self.k("get", "bmr", name, "-o", "json").stdout)
+        return self.api.get(f"{RUNS}/{name}")
 
     def status(self, name):
         return self.get(name).get("status", {})
 
     def look(self):
-        done = self.k("get", "pods", "-o", "json", check=False)
-        for pod in json.loads(done.stdout)["items"] if done.returncode == 0 else []:
+        for pod in self.api.get(f"{NS}/pods")["items"]:
             self.seen.setdefault(pod["metadata"]["name"], set()).add(pod["metadata"]["uid"])
         return [name for name in self.seen]
 

@@ -8,6 +8,7 @@ import time
 import tap
 from benchd import Benchd, Kubelet, definition, wait_for
 from cluster import Cluster
+from rest import RUNS
 
 FINAL = ("Succeeded", "PartiallyFailed", "Failed", "Cancelled")
 
@@ -17,12 +18,13 @@ def create(k, name, **spec):
     k("create", "--validate=strict", "-f", "-", stdin=json.dumps(body))
 
 
-def get(k, name):
-    return json.loads(k("get", "bmr", name, "-o", "json").stdout)
+def get(node, name):
+    """The run, or None."""
+    return node.api.get(f"{RUNS}/{name}")
 
 
-def phase(k, name):
-    return k("get", "bmr", name, "-o", "jsonpath={.status.phase}").stdout
+def phase(node, name):
+    return get(node, name).get("status", {}).get("phase")
 
 
 def condition(run, kind):
@@ -30,13 +32,14 @@ def condition(run, kind):
     return (found[0]["status"], found[0]["reason"], found[0]["message"]) if found else None
 
 
-def wait_phase(k, name, phases, node=None, seconds=240):
+def wait_phase(node, name, phases, ends=False, seconds=240):
+    """The phase. ends: the node ends all pods that come meanwhile."""
     def look():
-        if node:
+        if ends:
             node.end_all()
-        return phase(k, name) in phases
+        return phase(node, name) in phases
     wait_for(look, seconds)
-    return phase(k, name)
+    return phase(node, name)
 
 
 def delete(k, name):
@@ -54,7 +57,7 @@ def check_plain(t, k, node, daemon):
     pod = first[0]
     t.equal("plain-p0t0a0-pserver-0", pod["metadata"]["name"], "a pod's name")
     t.equal("plain", pod["metadata"]["labels"]["benchd.io/run"], "its label")
-    t.equal(get(k, "plain")["metadata"]["uid"], pod["metadata"]["ownerReferences"][0]["uid"], "its owner")
+    t.equal(get(node, "plain")["metadata"]["uid"], pod["metadata"]["ownerReferences"][0]["uid"], "its owner")
     t.equal("Never", pod["spec"]["restartPolicy"], "restartPolicy")
     t.equal(1, len(first), "by address, servers come first")
     node.run(pod, "10.1.2.3")
@@ -65,7 +68,7 @@ def check_plain(t, k, node, daemon):
     for trainer in trainers or []:
         node.end(trainer)
     node.end(pod)
-    t.equal("Succeeded", wait_phase(k, "plain", FINAL, node), "the run ends well")
+    t.equal("Succeeded", wait_phase(node, "plain", FINAL, ends=True), "the run ends well")
     waited = k("wait", "--for=condition=Complete", "--timeout=60s", "bmr/plain", check=False)
     t.equal(0, waited.returncode, "kubectl wait --for=condition=Complete")
     run = json.loads(k("get", "bmr", "plain", "--show-managed-fields", "-o", "json").stdout)
@@ -93,7 +96,7 @@ def check_dns(t, k, node):
     t.equal(("None", None), (own[0]["spec"]["clusterIP"], own[0]["spec"].get("selector")),
             "a headless Service without a selector: nobody else writes its addresses")
     t.equal(own[0]["metadata"]["name"], pod["spec"]["subdomain"], "pods are named behind it")
-    t.equal("Succeeded", wait_phase(k, "dns", FINAL, node), "it ends well")
+    t.equal("Succeeded", wait_phase(node, "dns", FINAL, ends=True), "it ends well")
     slices = json.loads(k("get", "endpointslices", "-l", f"kubernetes.io/service-name={own[0]['metadata']['name']}",
                           "-o", "json").stdout)["items"]
     t.equal(1, len(slices), "one slice has all addresses")
@@ -112,7 +115,7 @@ def enforce(k, level):
     wait_for(lambda: is_refused() == (level is not None))
 
 
-def check_template(t, k):
+def check_template(t, k, node):
     """What only the API server can refuse of a template, before anything is made of the run."""
     enforce(k, "restricted")
     rows = {"field": ({"imagee": "x"}, 'template of pserver: .*unknown field "spec.containers\\[0\\].imagee"'),
@@ -121,8 +124,8 @@ def check_template(t, k):
         template = {"spec": {"containers": [{"name": "main", "image": "x", **change}]}}
         create(k, name, definition=definition(roles={
             role: {"replicas": {"from": role + "s"}, "template": template} for role in ("pserver", "trainer")}))
-        t.equal("Failed", wait_phase(k, name, FINAL), f"{name}: a template that the API server refuses")
-        accepted = condition(get(k, name), "Accepted")
+        t.equal("Failed", wait_phase(node, name, FINAL), f"{name}: a template that the API server refuses")
+        accepted = condition(get(node, name), "Accepted")
         t.equal(("False", "InvalidTemplate"), accepted[:2], f"{name}: its condition")
         t.match(message, accepted[2], f"{name}: in the server's words")
         made = k("get", "pods,secrets,services", "-l", f"benchd.io/run={name}", "-o", "name").stdout
@@ -133,18 +136,18 @@ def check_template(t, k):
 
 def check_refused(t, k, node, daemon):
     create(k, "wrong", definition=definition(workload={"model": "vgg99", "batchSize": 16}))
-    t.equal("Failed", wait_phase(k, "wrong", FINAL), "a definition that only benchd can refuse")
-    t.equal(("False", "InvalidDefinition"), condition(get(k, "wrong"), "Accepted")[:2], "its condition")
+    t.equal("Failed", wait_phase(node, "wrong", FINAL), "a definition that only benchd can refuse")
+    t.equal(("False", "InvalidDefinition"), condition(get(node, "wrong"), "Accepted")[:2], "its condition")
     t.match(r'a run was not accepted.*wrong.*InvalidDefinition.*vgg99', daemon.log.read_text(), "benchd's log has it")
-    check_template(t, k)
+    check_template(t, k, node)
     create(k, "early", benchmarkRef={"name": "late"})
-    t.ok(wait_for(lambda: condition(get(k, "early"), "Accepted") if "status" in get(k, "early") else None),
+    t.ok(wait_for(lambda: condition(get(node, "early"), "Accepted") if "status" in get(node, "early") else None),
          "a run before its Benchmark waits")
     t.equal(("False", "BenchmarkNotFound", "there is no Benchmark 'late' in this namespace"),
-            condition(get(k, "early"), "Accepted"), "and says so")
+            condition(get(node, "early"), "Accepted"), "and says so")
     k("create", "-f", "-", stdin=json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark",
                                              "metadata": {"name": "late"}, "spec": definition()}))
-    t.equal("Succeeded", wait_phase(k, "early", FINAL, node), "and goes on when it comes")
+    t.equal("Succeeded", wait_phase(node, "early", FINAL, ends=True), "and goes on when it comes")
     for name in ("wrong", "early"):
         delete(k, name)
 
@@ -156,9 +159,9 @@ def check_foreign_pod(t, k, node):
     create(k, "foreign", definition=definition(
         repeats={"min": 1}, sweep={"grid": {"pservers": [1], "trainers": [1]}},
         failurePolicy={"onTrialFailure": "Stop"}))
-    t.equal("Failed", wait_phase(k, "foreign", FINAL), "a foreign pod in the way ends the trial")
+    t.equal("Failed", wait_phase(node, "foreign", FINAL), "a foreign pod in the way ends the trial")
     t.match("a pod 'foreign-p0t0a0-pserver-0' exists already and does not belong to this run",
-            condition(get(k, "foreign"), "Failed")[2], "the message names it")
+            condition(get(node, "foreign"), "Failed")[2], "the message names it")
     t.equal(0, k("get", "pod", "foreign-p0t0a0-pserver-0", check=False).returncode, "it is left alone")
     delete(k, "foreign")
 
@@ -175,8 +178,8 @@ def check_failures(t, k, node):
         wait_for(lambda: len(node.pods()) >= 2)
         trainer = [p for p in node.pods() if p["metadata"]["labels"]["benchd.io/role"] == "trainer"][0]
         node.end(trainer, **end)
-        t.equal("Failed", wait_phase(k, name, FINAL), f"{name}: the run fails")
-        t.match(message, condition(get(k, name), "Failed")[2], f"{name}: message")
+        t.equal("Failed", wait_phase(node, name, FINAL), f"{name}: the run fails")
+        t.match(message, condition(get(node, name), "Failed")[2], f"{name}: message")
         kept = [p["metadata"]["name"] for p in node.pods() if "deletionTimestamp" not in p["metadata"]]
         t.equal([trainer["metadata"]["name"]], kept, f"{name}: cleanPodPolicy OnSuccess keeps what failed")
         delete(k, name)
@@ -193,8 +196,8 @@ def check_waiting(t, k, node):
         create(k, name, definition=definition(addressing="Dns", failurePolicy={"onTrialFailure": "Stop"}))
         wait_for(lambda: len(node.pods()) >= 2)
         node.set_status(node.pods()[0], status)
-        t.equal("Failed", wait_phase(k, name, FINAL), f"{name}: fails after its time")
-        t.match(message, condition(get(k, name), "Failed")[2], f"{name}: message")
+        t.equal("Failed", wait_phase(node, name, FINAL), f"{name}: fails after its time")
+        t.match(message, condition(get(node, name), "Failed")[2], f"{name}: message")
         delete(k, name)
 
 
@@ -204,31 +207,31 @@ def check_vanished(t, k, node, daemon):
     k("delete", "pod", "vanish-p0t0a0-trainer-0", "--force", "--grace-period=0")
     t.ok(wait_for(lambda: [p for p in node.pods() if "a1-" in p["metadata"]["name"]]),
          "a pod that vanishes: the next attempt")
-    t.equal("Succeeded", wait_phase(k, "vanish", FINAL, node), "which ends well")
+    t.equal("Succeeded", wait_phase(node, "vanish", FINAL, ends=True), "which ends well")
     delete(k, "vanish")
 
 
 def check_queue(t, k, node):
     create(k, "q1", definition=definition())
-    wait_for(lambda: phase(k, "q1") == "Running")
+    wait_for(lambda: phase(node, "q1") == "Running")
     create(k, "q2", definition=definition(repeats={"min": 1}))
-    t.equal("Queued", wait_phase(k, "q2", ("Queued", "Running")), "the second run is queued")
+    t.equal("Queued", wait_phase(node, "q2", ("Queued", "Running")), "the second run is queued")
     create(k, "q3", definition=definition())
-    wait_for(lambda: phase(k, "q3") == "Queued")
+    wait_for(lambda: phase(node, "q3") == "Queued")
     k("patch", "bmr", "q3", "--type=merge", "-p", '{"spec":{"cancel":true}}')
-    t.equal("Cancelled", wait_phase(k, "q3", FINAL), "a queued run is cancelled at once")
+    t.equal("Cancelled", wait_phase(node, "q3", FINAL), "a queued run is cancelled at once")
     k("patch", "bmr", "q1", "--type=merge", "-p", '{"spec":{"suspend":true}}')
-    t.equal("Suspended", wait_phase(k, "q1", ("Suspended",)), "a running one is suspended")
-    t.equal("True", condition(get(k, "q1"), "Suspended")[0], "its condition")
+    t.equal("Suspended", wait_phase(node, "q1", ("Suspended",)), "a running one is suspended")
+    t.equal("True", condition(get(node, "q1"), "Suspended")[0], "its condition")
     t.ok(wait_for(lambda: not [p for p in node.pods() if p["metadata"]["name"].startswith("q1-")
                                and "deletionTimestamp" not in p["metadata"]]), "no pod of it lives")
-    t.equal("Succeeded", wait_phase(k, "q2", FINAL, node), "the next one runs meanwhile")
+    t.equal("Succeeded", wait_phase(node, "q2", FINAL, ends=True), "the next one runs meanwhile")
     k("patch", "bmr", "q1", "--type=merge", "-p", '{"spec":{"suspend":false}}')
-    t.equal("Succeeded", wait_phase(k, "q1", FINAL, node), "and then it goes on")
+    t.equal("Succeeded", wait_phase(node, "q1", FINAL, ends=True), "and then it goes on")
     create(k, "q4", definition=definition())
     wait_for(lambda: [p for p in node.pods() if p["metadata"]["name"].startswith("q4-")])
     k("patch", "bmr", "q4", "--type=merge", "-p", '{"spec":{"cancel":true}}')
-    t.equal("Cancelled", wait_phase(k, "q4", FINAL), "a running one is cancelled")
+    t.equal("Cancelled", wait_phase(node, "q4", FINAL), "a running one is cancelled")
     for name in ("q1", "q2", "q3", "q4"):
         delete(k, name)
 
@@ -243,28 +246,28 @@ def check_foreground(t, k, node, daemon):
          "nobody drives it any more")
     k("delete", "pods", "--all", "--force", "--grace-period=0")
     k("patch", "bmr", "front", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')   # the garbage collector's part
-    t.ok(wait_for(lambda: k("get", "bmr", "front", check=False).returncode != 0), "it goes")
+    t.ok(wait_for(lambda: get(node, "front") is None), "it goes")
     t.equal("Cancelled", daemon.results("front")["phase"], "its results stay for a while")
     t.equal(set(), {name for name in node.seen if name.startswith("front-") and "a0-" not in name}, "no attempt was added")
 
 
 def check_end_of_life(t, k, node, daemon):
     create(k, "short", definition=definition(repeats={"min": 1}, runPolicy={"ttlSecondsAfterFinished": 1}))
-    uid = get(k, "short")["metadata"]["uid"]
-    gone = wait_for(lambda: node.end_all() or k("get", "bmr", "short", check=False).returncode != 0)
+    uid = get(node, "short")["metadata"]["uid"]
+    gone = wait_for(lambda: node.end_all() or get(node, "short") is None)
     t.ok(gone, "the object goes when its time is over")
     t.equal(("Succeeded", uid), (daemon.results("short")["phase"], daemon.results("short")["uid"]), "its results stay")
     listed = json.loads(daemon.ctl("get", "runs", "-o", "json").stdout)["items"]
     t.equal([True], [run["simulated"] for run in listed if run["name"] == "short"], "get runs says simulated")
     create(k, "short", definition=definition(repeats={"min": 1}))
-    t.equal("Succeeded", wait_phase(k, "short", FINAL, node), "another run of that name")
-    t.equal((uid, get(k, "short")["metadata"]["uid"]),
+    t.equal("Succeeded", wait_phase(node, "short", FINAL, ends=True), "another run of that name")
+    t.equal((uid, get(node, "short")["metadata"]["uid"]),
             (daemon.results(f"short-{uid[:8]}")["uid"], daemon.results("short")["uid"]), "both have their results")
     delete(k, "short")
     create(k, "waits", benchmarkRef={"name": "never"})
-    wait_for(lambda: "status" in get(k, "waits"))
+    wait_for(lambda: "status" in get(node, "waits"))
     k("patch", "bmr", "waits", "--type=merge", "-p", '{"spec":{"cancel":true}}')
-    t.equal("Cancelled", wait_phase(k, "waits", FINAL), "a run that waits for its Benchmark is cancelled")
+    t.equal("Cancelled", wait_phase(node, "waits", FINAL), "a run that waits for its Benchmark is cancelled")
     delete(k, "waits")
     delete(k, "plain")
     t.equal("Succeeded", daemon.results("plain")["phase"], "a deleted run's results stay for a while")
@@ -280,14 +283,14 @@ def check_kills(t, k, node, daemon):
     kills = 0
     next_kill = time.monotonic() + rng.uniform(0.05, 0.8)
     deadline = time.monotonic() + 600
-    while phase(k, "killed") not in FINAL and time.monotonic() < deadline:
+    while phase(node, "killed") not in FINAL and time.monotonic() < deadline:
         if kills < 10 and time.monotonic() > next_kill:
             daemon.kill()
             daemon.start()
             kills += 1
             next_kill = time.monotonic() + rng.uniform(0.05, 1.5)
         node.end_all(trials_below=repeats - 1 if kills < 10 else None)   # a fast machine does not get through before the last kill
-    t.equal("Succeeded", phase(k, "killed"), f"a run under {kills} kills ends well")
+    t.equal("Succeeded", phase(node, "killed"), f"a run under {kills} kills ends well")
     t.equal(10, kills, "ten of them")
     attempts = {trial["attempt"] for point in daemon.results("killed")["points"] for trial in point["trials"]}
     t.equal({0}, attempts, "no attempt was lost")
@@ -315,7 +318,7 @@ def main():
     with Cluster() as cluster:
         k = cluster.kubectl
         cluster.apply_kinds()
-        node = Kubelet(k)
+        node = Kubelet(cluster)
         with Benchd(cluster, "--node-wait", "2", "--image-wait", "2") as daemon:
             check_plain(t, k, node, daemon)
             check_dns(t, k, node)

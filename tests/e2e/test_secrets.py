@@ -56,13 +56,13 @@ def fetch(address, path, read_key):
             return error.code, str(error.headers).encode() + error.read()
 
 
-def check_policy(t, k, name):
+def check_policy(t, k, node, name):
     """The server has it as benchd means it; no field was dropped or defaulted into another meaning."""
     policies = json.loads(k("get", "networkpolicies", "-o", "json").stdout)["items"]
     own = [p for p in policies if p["metadata"]["name"].startswith(f"{name}-")]
     t.equal(1, len(own), f"{name}: one NetworkPolicy")
     owner = own[0]["metadata"]["ownerReferences"][0]
-    t.equal((get(k, name)["metadata"]["uid"], True), (owner["uid"], owner["controller"]), f"{name}: the run owns it")
+    t.equal((get(node, name)["metadata"]["uid"], True), (owner["uid"], owner["controller"]), f"{name}: the run owns it")
     run = {"matchLabels": {"app.kubernetes.io/managed-by": "benchd", "benchd.io/run": name}}
     dns = {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}], "to": [{"namespaceSelector": {}}]}
     t.equal({"podSelector": run, "policyTypes": ["Ingress", "Egress"], "ingress": [{"from": [{"podSelector": run}]}],
@@ -90,9 +90,9 @@ def collect(t, k, daemon, run, read_key):
     return places
 
 
-def check_secrets(t, k, cluster, daemon, token, pods):
+def check_secrets(t, k, node, cluster, daemon, token, pods):
     key = (cluster.dir / "benchd.key").read_bytes()
-    uids = {name: get(k, name)["metadata"]["uid"] for name in ("one", "two")}
+    uids = {name: get(node, name)["metadata"]["uid"] for name in ("one", "two")}
     secrets = {"benchd's key": key, "token": token.encode(), "read key": derive(key, "benchd read key 1:")[:16],
                **{f"secret of {name}": derive(key, f"benchd run key 1:{uid}") for name, uid in uids.items()}}
     stored = {item["metadata"]["name"]: base64.b64decode(item["data"]["key"])
@@ -115,7 +115,7 @@ def main():
     with Cluster() as cluster:
         k = cluster.kubectl
         cluster.apply_kinds()
-        node = Kubelet(k)
+        node = Kubelet(cluster)
         token = make_token(k)
         config = cluster.make_kubeconfig("operator", kubeconfigs.set_token(token))
         with Benchd(cluster, "--kubeconfig", config, "--debug", "--read-key", "--network-policy") as daemon:
@@ -123,10 +123,10 @@ def main():
             for name in ("one", "two"):
                 create(k, name, definition=definition(repeats={"min": 1}))
                 t.ok(wait_for(node.pods), f"{name}: pods are made", daemon.log.read_text())
-                check_policy(t, k, name)
+                check_policy(t, k, node, name)
                 pods.update({f"Pod/{pod['metadata']['name']}": json.dumps(pod).encode() for pod in node.pods()})
-                t.equal("Succeeded", wait_phase(k, name, FINAL, node), f"{name}: the run ends well")
-            check_secrets(t, k, cluster, daemon, token, pods)
+                t.equal("Succeeded", wait_phase(node, name, FINAL, ends=True), f"{name}: the run ends well")
+            check_secrets(t, k, node, cluster, daemon, token, pods)
             text = daemon.log.read_text()
             t.equal(None, re.search(r"Bearer|Authorization", text), "no header of a request is logged")
             for name in ("one", "two"):

@@ -13,7 +13,7 @@ import tap
 from benchctl import Benchctl
 from benchd import Benchd, definition, wait_for
 from cluster import CONTROLLERS, CRD, Cluster
-from rest import NS, Api
+from rest import NS, RUNS, Api
 
 NAME = "vgg16-pserver-sweep"
 NODES = 80
@@ -39,9 +39,11 @@ def counts_of(pods):
     return {point: (count["pserver"], count["trainer"]) for point, count in roles.items()}
 
 
-def wait_end(k, name):
+def wait_end(cluster, name):
+    api = Api(cluster)
+
     def look():
-        phase = k("get", "bmr", name, "-o", "jsonpath={.status.phase}").stdout
+        phase = api.get(f"{RUNS}/{name}").get("status", {}).get("phase")
         return phase if phase in ("Succeeded", "PartiallyFailed", "Failed", "Cancelled") else None
     return wait_for(look, RUN_S)
 
@@ -53,7 +55,7 @@ def check(t, cluster, daemon, ctl):
             "spec": {"benchmarkRef": {"name": NAME}, "overrides": {"repeats": {"min": 1}}}}
     pods = see_pods(cluster)
     k("create", "--validate=strict", "-f", "-", stdin=json.dumps(body))
-    t.equal("Succeeded", wait_end(k, "full"), "all points succeed")
+    t.equal("Succeeded", wait_end(cluster, "full"), "all points succeed")
     wait_for(lambda: counts_of(pods) == FULL, 60)   # the watch may be a moment behind
     t.equal(FULL, counts_of(pods), "pods of each point")
     pod = next(iter(pods["3"].values()))

@@ -12,7 +12,6 @@ import signal
 import sys
 
 import tap
-from benchd import wait_for
 from cluster import becomes, wait_until
 from machine import why_not
 from node import Node
@@ -39,10 +38,11 @@ def spanning(name, peer, steps=STEPS):
     return definition(name, steps=steps, systems=[{"name": "benchworker", "profile": "benchworker", "patches": patches}])
 
 
-def condition(user, run, kind):
-    """If it is true."""
-    status = json.loads(user.k("get", "bmr", run, "-n", NS, "-o", "json").stdout).get("status", {})
-    return next((c for c in status.get("conditions", []) if c["type"] == kind and c["status"] == "True"), None)
+def waiting_message(user, run, seconds):
+    """That of the condition Waiting once it is true, or what kubectl says in its place."""
+    message = "-o=jsonpath={.status.conditions[?(@.type=='Waiting')].message}"
+    done = user.k("wait", f"bmr/{run}", "--for=condition=Waiting", f"--timeout={seconds}s", "-n", NS, message, check=False)
+    return done.stdout or done.stderr
 
 
 class Story:
@@ -140,8 +140,8 @@ def check_not_ready(user, node, peer):
     """The cluster marks the pod for deletion when it believes that the node is gone. Nobody knows whether it still runs, so the next gang waits."""
     story = Story(user, node, peer, "not-ready", steps=2000)
     user.t.equal(1, peer.kill_kubelet(), "not-ready: kill -9 of the kubelet")
-    waiting = wait_for(lambda: condition(user, story.run, "Waiting"), NOT_READY_S + START_S) or {}
-    user.t.match(story.server, waiting.get("message", ""), "not-ready: the next attempt waits for that pod, and names it")
+    user.t.match(story.server, waiting_message(user, story.run, NOT_READY_S + START_S),
+                 "not-ready: the next attempt waits for that pod, and names it")
     user.ctl("cancel", story.run)
     story.remove_server()
     result, _ = user.finish(story.process, code=1)
@@ -155,8 +155,8 @@ def check_power_lost(user, node, peer):
     story = Story(user, node, peer, "power")
     with story.held():
         peer.end()
-    waiting = wait_for(lambda: condition(user, story.run, "Waiting"), START_S) or {}
-    user.t.match(story.server, waiting.get("message", ""), "power: the next attempt waits for a pod that may still run, and names it")
+    user.t.match(story.server, waiting_message(user, story.run, START_S),
+                 "power: the next attempt waits for a pod that may still run, and names it")
     user.k("delete", "node", peer.name)
     story.remove_server()
     story.check_end("pserver/0: (.*; )?lost, reported by trainer/0")  # and what is known of it, as that nobody can read its log
