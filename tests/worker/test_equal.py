@@ -10,8 +10,8 @@ from gang import Gang, Ring
 from tap import Tap
 
 BATCH = 2
-STEPS = 5  # of them one is warm-up, or of the longer ones some
-LONG = {"Sync accumulate=2": (2, 6), "Sync localSteps=2": (2, 6), "Async accumulate=2": (2, 6)}  # warm-up and all steps
+STEPS = 3  # of them one is warm-up, or of the longer ones two
+LONG = {"Sync accumulate=2": (2, 4), "Sync localSteps=2": (2, 4), "Async accumulate=2": (2, 4)}  # warm-up and all steps
 
 
 def main():
