@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "report/csv.h"
 #include "report/report.h"
 #include "result/number.h"
@@ -79,13 +80,20 @@ void csv_collect(struct csv_names *names, const struct result *r)
     }
 }
 
+static bool is_formula(const char *text)
+{
+    double number;
+    return text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL && parse_f64(text, &number) < 0;
+}
+
 void csv_text(struct buf *out, const char *text)
 {
+    const char *mark = is_formula(text) ? "'" : "";
     if (strpbrk(text, ",\"\r\n") == NULL) {
-        buf_puts(out, text);
+        buf_printf(out, "%s%s", mark, text);
         return;
     }
-    buf_putc(out, '"');
+    buf_printf(out, "\"%s", mark);
     for (; *text != '\0'; text++) {
         if (*text == '"') {
             buf_putc(out, '"');

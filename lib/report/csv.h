@@ -20,7 +20,8 @@ struct csv_columns { /* on either side of the parameters' */
 /* A parameter whose name is a column's becomes param_NAME. */
 void csv_header(struct buf *out, const struct csv_columns *columns, const struct csv_names *names);
 
-/* RFC 4180: quoted where it must be, quotes doubled. */
+/* RFC 4180: quoted where it must be, quotes doubled. What a spreadsheet would take for a formula
+ * gets an apostrophe in front, which makes it text there. */
 void csv_text(struct buf *out, const char *text);
 /* Each of these begins with its comma; what is not known is an empty cell. */
 void csv_params(struct buf *out, const struct csv_names *names, const struct params *params);

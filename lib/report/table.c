@@ -277,12 +277,7 @@ void table_format_prose(struct table *t, size_t columns, struct buf *out)
 static void put_markdown_cell(struct buf *out, const char *text)
 {
     buf_puts(out, " ");
-    for (; *text != '\0'; text++) {
-        if (*text == '|' || *text == '\\') {
-            buf_putc(out, '\\');
-        }
-        buf_putc(out, *text);
-    }
+    markdown_escape(text, out);
     buf_puts(out, " |");
 }
 
@@ -310,13 +305,36 @@ void table_format_markdown(const struct table *t, struct buf *out)
     }
 }
 
+static bool is_letter(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+static bool is_word(char c)
+{
+    return is_letter(c) || (c >= '0' && c <= '9');
+}
+
+static bool is_markup(char before, char c, char after)
+{
+    switch (c) {
+    case '_': /* within a word it is not */
+        return !is_word(before) || !is_word(after);
+    case '<': /* a tag, a comment, or an address */
+        return is_letter(after) || after == '/' || after == '!' || after == '?';
+    default:
+        return strchr("\\`*[]>|", c) != NULL;
+    }
+}
+
 void markdown_escape(const char *text, struct buf *out)
 {
-    for (; *text != '\0'; text++) {
-        if (strchr("\\`*_[]<>|", *text) != NULL) {
+    char before = ' ';
+    for (; *text != '\0'; before = *text++) {
+        if (is_markup(before, *text, text[1])) {
             buf_putc(out, '\\');
         }
-        buf_putc(out, *text);
+        buf_putc(out, *text == '\n' || *text == '\r' ? ' ' : *text);
     }
 }
 

@@ -280,8 +280,21 @@ TEST(csv_texts)
     static const struct {
         const char *text, *csv;
     } rows[] = {
-        {"plain text", "plain text"}, {"a,b", "\"a,b\""},   {"a\"b", "\"a\"\"b\""},
-        {"a\nb", "\"a\nb\""},         {"a\rb", "\"a\rb\""}, {"", ""},
+        {"plain text", "plain text"},
+        {"a,b", "\"a,b\""},
+        {"a\"b", "\"a\"\"b\""},
+        {"a\nb", "\"a\nb\""},
+        {"a\rb", "\"a\rb\""},
+        {"", ""},
+        {"=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"},
+        {"@SUM(1,2)", "\"'@SUM(1,2)\""},
+        {"+x", "'+x"},
+        {"-x", "'-x"},
+        {"\tx", "'\tx"},
+        {"\rx", "\"'\rx\""},
+        {"-1.5", "-1.5"},
+        {"a=b", "a=b"},
+        {"-", "'-"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct buf out = BUF_INIT;

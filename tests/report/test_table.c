@@ -129,9 +129,39 @@ TEST(foreign_text_cannot_break_a_table)
     table_format_markdown(t, &out);
     check(&out, "| A\\|B | C |\n"
                 "|---|---:|\n"
-                "| one two  [31m | x\\|y\\\\z |\n");
+                "| one two  \\[31m | x\\|y\\\\z |\n");
     buf_done(&out);
     table_free(t);
+}
+
+TEST(markdown_has_only_the_markup_of_the_table)
+{
+    static const struct {
+        const char *text, *markdown;
+    } rows[] = {
+        {"<img src=x onerror=alert(3)>", "\\<img src=x onerror=alert(3)\\>"},
+        {"[click](javascript:alert(4))", "\\[click\\](javascript:alert(4))"},
+        {"`a` *b* **c**", "\\`a\\` \\*b\\* \\*\\*c\\*\\*"},
+        {"_a_ b_c_1 d_ _", "\\_a\\_ b_c_1 d\\_ \\_"},
+        {"batch_size 64 / 32, <0.001, -", "batch_size 64 / 32, <0.001, -"},
+        {"<!-- a </b <? <", "\\<!-- a \\</b \\<? <"},
+        {"a\n# b\r- c", "a # b - c"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct buf out = BUF_INIT;
+        markdown_escape(rows[i].text, &out);
+        assert_string_equal(buf_cstr(&out), rows[i].markdown);
+        buf_clear(&out);
+        struct table *t = table_new();
+        table_column(t, "A", TABLE_LEFT);
+        table_cell(t, "%s", rows[i].text);
+        table_format_markdown(t, &out);
+        char want[128];
+        (void)snprintf(want, sizeof(want), "| A |\n|---|\n| %s |\n", rows[i].markdown); /* fits */
+        check(&out, want);
+        buf_done(&out);
+        table_free(t);
+    }
 }
 
 TEST(numbers_have_four_digits)
