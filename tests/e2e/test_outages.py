@@ -171,6 +171,7 @@ def check_servers_restart(t, cluster, runs):
         began = time.monotonic()
         cluster.restart(server)
         wait_for(lambda: cluster.kubectl("get", "bmr", check=False).returncode == 0)
+        cluster.restart("kwok")   # a kubelet tries a write again that failed; KWOK forgets the pod for minutes
         renewed = wait_for(lambda: renewals(cluster.kubectl))   # until the next one it may still find that its Lease was too old
         wait_for(lambda: daemon.process.poll() is not None or renewals(cluster.kubectl) not in ("", renewed))
         print(f"# {server} was away for {time.monotonic() - began:.1f} s", flush=True)
