@@ -25,7 +25,7 @@ static const struct arg_opt opts[] = {
     {"lease-name", 0, "NAME", "Name of the Lease; default: benchd"},
     {"lease-duration", 0, "SECONDS", "Another benchd takes the Lease after so long without a renewal; this one ends after two thirds; default: 15"},
     {"node-wait", 0, "SECONDS", "Fail a pod that fits no node after this time; default: 300"},
-    {"image-wait", 0, "SECONDS", "Fail a pod whose image cannot be pulled after this time; default: 120"},
+    {"image-wait", 0, "SECONDS", "Fail a pod whose image cannot be pulled, or container not created, after this time; default: 120"},
     {"replica-account", 0, "NAME", "ServiceAccount of pods whose template names none; default: the namespace's"},
     {"network-policy", 0, NULL, "Create a NetworkPolicy per run: its replicas reach each other and DNS, nothing else"},
     {"undelete-for", 0, "AGE", "Erase the results of a run so long after its object was deleted, such as 12h or 7d; default: 7d"},

@@ -23,6 +23,16 @@ bool str_has_suffix(const char *s, const char *suffix)
     return len >= suffix_len && memcmp(s + len - suffix_len, suffix, suffix_len) == 0;
 }
 
+bool str_is_one_of(const char *s, const char *const *list)
+{
+    for (; *list != NULL; list++) {
+        if (str_eq(s, *list)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static size_t min3(size_t a, size_t b, size_t c)
 {
     size_t least = a < b ? a : b;

@@ -7,6 +7,8 @@
 bool str_eq(const char *a, const char *b);
 bool str_has_prefix(const char *s, const char *prefix);
 bool str_has_suffix(const char *s, const char *suffix);
+/* `list` ends with NULL. */
+bool str_is_one_of(const char *s, const char *const *list);
 
 /* Edit distance with neighbour swaps (optimal string alignment); SIZE_MAX if a string is
  * longer than 64 bytes. */

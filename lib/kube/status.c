@@ -78,7 +78,9 @@ static int code_of_403(const struct kube_status *status)
     if (strcmp(status->cause, "NamespaceTerminating") == 0) {
         return ESHUTDOWN;
     }
-    return strstr(status->message, "exceeded quota") != NULL ? EDQUOT : EACCES;
+    const bool is_quota = strstr(status->message, "exceeded quota") != NULL ||
+                          strstr(status->message, "status unknown for quota") != NULL;
+    return is_quota ? EDQUOT : EACCES;
 }
 
 static int code_of(const struct kube_response *res, const struct kube_status *status)

@@ -58,6 +58,7 @@ bool kube_lacks_right(const struct kube_response *res);
  *   -ESTALE  409 Conflict (uid or resourceVersion has changed), 410
  *   -EINVAL  400, 413, 422 and other 4xx              -EBUSY   429
  *   -ETIMEDOUT 408, 504, no answer in time            -EIO     other 5xx, other codes
- *   -EDQUOT  403 "exceeded quota"                     -ESHUTDOWN 403 NamespaceTerminating
+ *   -EDQUOT  403 "exceeded quota", "status unknown for quota"
+ *   -ESHUTDOWN 403 NamespaceTerminating
  *   -EHOSTUNREACH no connection   -EPROTO TLS   -ECONNRESET broken   -E2BIG too large */
 int kube_check(const struct kube_request *req, const struct kube_response *res, struct err *err);

@@ -193,16 +193,6 @@ static void end_by_exit(struct pod_state *s, const struct replica_id *id, const 
     free(words.line);
 }
 
-static bool is_one_of(const char *word, const char *const *list)
-{
-    for (; *list != NULL; list++) {
-        if (str_eq(word, *list)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* What to raise: the limit of the container that counts, as its template has it. */
 static void say_memory(struct pod_state *s, const json_t *pod)
 {
@@ -226,7 +216,7 @@ static void end_container(struct pod_state *s, const struct replica_id *id, cons
     if (str_eq(reason, "OOMKilled")) {
         fail(s, failure_classify_exit(s->exit_code, s->signal, true));
         say_memory(s, pod);
-    } else if (is_one_of(reason, never_ran)) {
+    } else if (str_is_one_of(reason, never_ran)) {
         fail(s, FAILURE_PERMANENT);
         say(s, "the container could not start", text_of(ended, "message"));
     } else if (str_eq(reason, "ContainerStatusUnknown")) {
@@ -290,12 +280,12 @@ static bool failed_as_a_pod(struct pod_state *s, const json_t *status)
     if (str_eq(reason, "Evicted") || str_eq(reason, "Preempting")) {
         fail(s, FAILURE_INFRASTRUCTURE);
         say_of_node(s, "evicted by ", "", message);
-    } else if (str_has_prefix(reason, "OutOf") || is_one_of(reason, refused)) {
+    } else if (str_has_prefix(reason, "OutOf") || str_is_one_of(reason, refused)) {
         const bool is_full = str_has_prefix(reason, "OutOf"); /* OutOfcpu, OutOfpods, ... */
         fail(s, is_full ? FAILURE_NO_ROOM : FAILURE_INFRASTRUCTURE);
         _cleanup_(freep) char *detail = xasprintf("%s: %s", reason, message);
         say_of_node(s, "rejected by ", "", detail);
-    } else if (is_one_of(reason, shut_down)) {
+    } else if (str_is_one_of(reason, shut_down)) {
         fail(s, FAILURE_INFRASTRUCTURE);
         say_of_node(s, "", " was shut down", message);
     } else if (str_eq(reason, "DeadlineExceeded")) {
@@ -331,19 +321,22 @@ static bool waits_in_container(struct pod_state *s, const json_t *container)
     static const char *const no_image[] = {"InvalidImageName", "ErrImageNeverPull", NULL};
     static const char *const pulling[] = {"ErrImagePull", "ImagePullBackOff", "ImageInspectError",
                                           "RegistryUnavailable", NULL};
-    static const char *const config[] = {"CreateContainerConfigError", "CreateContainerError",
-                                         "RunContainerError", "CrashLoopBackOff", NULL};
+    static const char *const creating[] = {"CreateContainerConfigError", "CreateContainerError",
+                                           NULL};
+    static const char *const failing[] = {"RunContainerError", "CrashLoopBackOff", NULL};
     const json_t *waiting = json_object_get(json_object_get(container, "state"), "waiting");
     const char *reason = text_of(waiting, "reason");
     const char *message = text_of(waiting, "message");
     _cleanup_(freep) char *image = xasprintf("image '%s': %s", text_of(container, "image"), reason);
     _cleanup_(freep) char *start = xasprintf("the container cannot be created: %s", reason);
-    if (is_one_of(reason, no_image)) {
+    if (str_is_one_of(reason, no_image)) {
         fail(s, FAILURE_PERMANENT);
         say(s, image, message);
-    } else if (is_one_of(reason, pulling)) {
+    } else if (str_is_one_of(reason, pulling)) {
         wait_for(s, POD_WAIT_IMAGE, image, cause_of_pull(message));
-    } else if (is_one_of(reason, config)) {
+    } else if (str_is_one_of(reason, creating)) {
+        wait_for(s, POD_WAIT_CONTAINER, start, message);
+    } else if (str_is_one_of(reason, failing)) {
         fail(s, FAILURE_PERMANENT);
         say(s, start, message);
     } else {
@@ -527,7 +520,7 @@ static void keep_only(json_t *object, const char *const *keys)
     void *next;
     json_object_foreach_safe(object, next, key, value)
     {
-        if (!is_one_of(key, keys)) {
+        if (!str_is_one_of(key, keys)) {
             (void)json_object_del(object, key);
         }
     }
@@ -569,7 +562,7 @@ static void prune_status(json_t *status)
     json_t *conditions = json_object_get(status, "conditions");
     for (size_t i = json_array_size(conditions); i > 0; i--) {
         json_t *item = json_array_get(conditions, i - 1);
-        if (is_one_of(text_of(item, "type"), read_types)) {
+        if (str_is_one_of(text_of(item, "type"), read_types)) {
             keep_only(item, of_condition);
         } else {
             (void)json_array_remove(conditions, i - 1); /* it is there */

@@ -35,6 +35,8 @@ bool pod_answer_is_transient(struct pod_denial *denial, int r, const struct kube
     case EPROTO: /* TLS: a certificate may be on its way */
     case EDQUOT: /* others end, or somebody raises it */
         return true;
+    case ESTALE: /* of a quota that was counted for another pod at the same moment */
+        return res != NULL && res->http_code == 409;
     default:
         return false;
     }

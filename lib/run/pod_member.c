@@ -570,6 +570,7 @@ static bool is_wait_over(const struct pod_member *m, const struct member_limits 
     case POD_WAIT_NODE:
         return now_ns - m->waiting_since_ns > limits->node_wait_ms * 1000000;
     case POD_WAIT_IMAGE:
+    case POD_WAIT_CONTAINER:
         return now_ns - m->waiting_since_ns > limits->image_wait_ms * 1000000;
     case POD_WAIT_NONE:
     case POD_WAIT_GATE: /* a queue's business, without a limit */

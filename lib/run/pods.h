@@ -34,7 +34,8 @@ struct pods_params {
     const struct ssh_key *ssh;   /* of its replicas, read by pods_new alone; NULL: none */
     int64_t denied_wait_ms;      /* then a missing right fails the attempt; 0: 12 s */
     int64_t node_wait_ms;        /* then a pod that fits no node fails; 0: 5 min */
-    int64_t image_wait_ms;       /* then a pod whose image cannot be pulled fails; 0: 2 min */
+    int64_t image_wait_ms;       /* then a pod whose image cannot be pulled, or whose
+                                  container cannot be created, fails; 0: 2 min */
     struct pods_counters *counters; /* borrowed; added to */
     uint64_t seed;
     int64_t (*now_ns)(void); /* monotonic; NULL: the machine's */

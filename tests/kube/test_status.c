@@ -43,6 +43,10 @@ static const struct row rows[] = {
      "violates PodSecurity", KUBE_RETRY_NO, true},
     {"quota", 403, 0, JSON, STATUS(403, "Forbidden", "exceeded quota: q, requested: pods=1"), -1,
      -EDQUOT, "exceeded quota: q", KUBE_RETRY_NO, true},
+    {"a quota that is not counted yet", 403, 0, JSON,
+     STATUS(403, "Forbidden",
+            "pods \\\"a\\\" is forbidden: status unknown for quota: q, resources: pods"),
+     -1, -EDQUOT, "status unknown for quota: q", KUBE_RETRY_NO, true},
     {"namespace ends", 403, 0, JSON,
      "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"being terminated\",\"details\":"
      "{\"causes\":[{\"reason\":\"NamespaceTerminating\"}]}}",

@@ -142,8 +142,16 @@ static const struct row rows[] = {
     {"ErrImageNeverPull", "\"phase\":\"Pending\"," WAITS("ErrImageNeverPull", ""), REPLICA_FAILED,
      FAILURE_PERMANENT, POD_WAIT_NONE, "image 'r/w:1': ErrImageNeverPull"},
     {"CreateContainerConfigError", "\"phase\":\"Pending\","
-     WAITS("CreateContainerConfigError", "runAsNonRoot"), REPLICA_FAILED, FAILURE_PERMANENT,
-     POD_WAIT_NONE, "the container cannot be created: CreateContainerConfigError: runAsNonRoot"},
+     WAITS("CreateContainerConfigError", "failed to sync secret cache"), REPLICA_PENDING,
+     FAILURE_NONE, POD_WAIT_CONTAINER,
+     "the container cannot be created: CreateContainerConfigError: failed to sync secret cache"},
+    {"CreateContainerError", "\"phase\":\"Pending\","
+     WAITS("CreateContainerError", "context deadline exceeded"), REPLICA_PENDING, FAILURE_NONE,
+     POD_WAIT_CONTAINER,
+     "the container cannot be created: CreateContainerError: context deadline exceeded"},
+    {"RunContainerError", "\"phase\":\"Pending\"," WAITS("RunContainerError", "no such file"),
+     REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE,
+     "the container cannot be created: RunContainerError: no such file"},
     {"an init container's image", "\"phase\":\"Pending\",\"initContainerStatuses\":[{\"name\":"
      "\"i\",\"image\":\"x\",\"state\":{\"waiting\":{\"reason\":\"InvalidImageName\"}}}]",
      REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE, "image 'x': InvalidImageName"},

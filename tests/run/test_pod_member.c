@@ -335,6 +335,7 @@ TEST(failures_that_pass)
         const char *name;
         int r;
         bool is_transient;
+        int http_code; /* 0: 403 */
     } rows[] = {
         {"no route", -EHOSTUNREACH, true},
         {"reset", -ECONNRESET, true},
@@ -346,11 +347,13 @@ TEST(failures_that_pass)
         {"quota", -EDQUOT, true},
         {"admission", -EACCES, false},
         {"not found", -ENOENT, false},
-        {"conflict", -ESTALE, false},
+        {"a quota counted for another pod", -ESTALE, true, 409},
+        {"expired", -ESTALE, false, 410},
         {"success", 0, false},
     };
-    const struct kube_response res = {.http_code = 403, .content_type = "", .body = ""};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const struct kube_response res = {
+            .http_code = rows[i].http_code ?: 403, .content_type = "", .body = ""};
         struct pod_denial denial = {.wait_ms = 1000};
         if (pod_answer_is_transient(&denial, rows[i].r, &res, 1) != rows[i].is_transient) {
             fail_msg("%s: expected %d", rows[i].name, rows[i].is_transient);

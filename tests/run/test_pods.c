@@ -278,13 +278,18 @@ TEST(a_pod_that_vanished_waits_for_nothing)
     "\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"waiting\":{"                           \
     "\"reason\":\"ErrImagePull\",\"message\":\"not found\"}}}]}"
 
+#define NO_CONTAINER                                                                               \
+    "{\"phase\":\"Pending\","                                                                      \
+    "\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"waiting\":{"                           \
+    "\"reason\":\"CreateContainerError\",\"message\":\"context deadline exceeded\"}}}]}"
+
 /* Each wait has a limit of its own, from when it began. */
 TEST(waits_for_nodes_and_images_are_limited)
 {
     static const struct {
         const char *status;
         int64_t limit_ms;
-    } rows[] = {{UNSCHEDULABLE, 7000}, {NO_IMAGE, 3000}};
+    } rows[] = {{UNSCHEDULABLE, 7000}, {NO_IMAGE, 3000}, {NO_CONTAINER, 3000}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct world w;
         world_open(&w, POD_BY_DNS);
