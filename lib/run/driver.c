@@ -21,8 +21,8 @@ struct driver {
     uv_timer_t timer;
     int64_t resync_ms;
     bool is_over;
-    /* 0, or the error that made the driver give up; it is over when nothing of it lives */
-    int result;
+    bool is_unwanted; /* it is over when nothing of it lives */
+    int result;       /* 0, or the error that made the driver give up */
     struct err err;
 };
 
@@ -57,7 +57,8 @@ static void on_timer(uv_timer_t *timer)
     int r = d->result < 0 ? d->result : reconcile_pass_once(&d->pass, &wait_ms, &d->err);
     if (r < 0) {
         d->result = r;
-        if (reconcile_pass_abandon(&d->pass)) {
+        /* Else what its replicas have measured may be nowhere but in them. */
+        if (!d->is_unwanted || reconcile_pass_abandon(&d->pass)) {
             end(d, r);
         } else {
             look_after(d, -1);
@@ -125,6 +126,7 @@ void driver_suspend(struct driver *d)
 void driver_abandon(struct driver *d)
 {
     if (d->result == 0 && !d->is_over) {
+        d->is_unwanted = true;
         d->result = err_set(&d->err, ECANCELED, "its results are not wanted any more");
     }
     look_after(d, 0);

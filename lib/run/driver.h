@@ -51,7 +51,9 @@ void driver_suspend(struct driver *d);
  * store, which may be full. driver_finish answers -ECANCELED. */
 void driver_abandon(struct driver *d);
 /* From `done` on, or after the loop: 0 and the final status, or the error that made the driver give
- * up (a full disk, a broken store). Stored rows are complete in any case; --resume continues from
- * them. */
+ * up (a full disk, a broken store). Stored rows are complete in any case, and a new driver
+ * continues from them. A driver that has given up has removed nothing: replicas stay as long as the
+ * launcher lets them, pods longer than local processes, and the new driver stores what they left.
+ */
 int driver_finish(struct driver *d, struct run_status *ret, struct err *err);
 void driver_free(struct driver *d);

@@ -49,6 +49,6 @@ enum reconcile_pass_result { PASS_AGAIN, PASS_WAIT, PASS_FINISHED };
  * suspended as requested, and no replica is left. An error: the store or the launcher is broken,
  * and the run cannot continue here. */
 int reconcile_pass_once(struct reconcile_pass *p, int64_t *ret_wait_ms, struct err *err);
-/* Removes every replica, when the driver gives up. False: a removal is not confirmed; call again
- * when something has changed. */
+/* Removes every replica of a run whose results are not wanted. False: a removal is not confirmed;
+ * call again when something has changed. */
 bool reconcile_pass_abandon(struct reconcile_pass *p);
