@@ -60,6 +60,17 @@ bool pod_gates_are_open(const struct pod_gates *g)
     return are_open;
 }
 
+void pod_gates_shut(struct pod_gates *g)
+{
+    for (int i = 0; i < GATE_COUNT; i++) {
+        struct pod_gate *gate = &g->list[i];
+        if (gate->body != NULL && gate->step == GATE_OPEN) {
+            gate->step = GATE_SHUT;
+            gate->due_ns = 0;
+        }
+    }
+}
+
 char *pod_gates_take_refusal(struct pod_gates *g)
 {
     for (int i = 0; i < GATE_COUNT; i++) {
@@ -154,7 +165,7 @@ bool pod_gates_wait(const struct pod_gates *g, struct run_wait *ret)
             text_put(ret->text, sizeof(ret->text),
                      "the API server does not answer the creation of the run's %s", gate->kind);
         }
-        return true;
+        return gate->trouble.words != NULL;
     }
     return false;
 }

@@ -1,11 +1,12 @@
-/* The Secret, the Service and the NetworkPolicy of a run, which must exist before its pods.
+/* The Secret, the Service and the NetworkPolicy of a run, which must exist before the pods of each
+ * attempt.
  *
  *   SHUT --pod_gates_send--> POSTING --on_posted: created------------------------> OPEN
  *     ^                         |  '---on_posted: it exists--> TAKEN (a Secret: OPEN)
  *     '----try again, refused---'                                |
  *     '----try again, refused, gone-- CHECKING <--pod_gates_send-'
  *                                        '-----on_found: it is ours--------------> OPEN
- * A gate that is not needed is open from the start. */
+ * With a new attempt OPEN becomes SHUT. A gate that is not needed is open for ever. */
 #pragma once
 
 #include <stdbool.h>
@@ -41,9 +42,11 @@ struct pod_gates {
 void pod_gates_init(struct pod_gates *g, struct pods *owner);
 void pod_gates_done(struct pod_gates *g);
 bool pod_gates_are_open(const struct pod_gates *g);
+/* A new attempt: what somebody has deleted since the last one is made again. */
+void pod_gates_shut(struct pod_gates *g);
 /* Sends what is due. */
 void pod_gates_send(struct pod_gates *g, int64_t now_ns);
-/* What keeps a gate shut: its trouble, or an answer that does not come. False: nothing. */
+/* What keeps a gate shut. False: nothing, or only an answer that has not come so far. */
 bool pod_gates_wait(const struct pod_gates *g, struct run_wait *ret);
 /* The next refusal, once; NULL: none. Owned by the caller. */
 char *pod_gates_take_refusal(struct pod_gates *g);

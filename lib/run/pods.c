@@ -316,8 +316,8 @@ static void create_pods(struct pods *l, struct run_wait *ret_wait, int64_t now_n
     pod_gates_send(&l->gates, now_ns);
     if (pod_gates_are_open(&l->gates)) {
         post(l, n, now_ns);
-    } else {
-        (void)pod_gates_wait(&l->gates, ret_wait); /* one is shut */
+    } else if (!pod_gates_wait(&l->gates, ret_wait)) {
+        pod_room_tell(&l->room, ret_wait); /* it still lacks room */
     }
 }
 
@@ -447,6 +447,7 @@ static int pods_prepare(struct launcher *launcher, const struct gang_spec *gang,
         l->gang = *gang;
         l->has_gang = true;
         l->is_probed = false;
+        pod_gates_shut(&l->gates);
         if (l->params.naming == POD_BY_DNS) {
             make_addresses(l);
         }

@@ -17,7 +17,8 @@ struct world {
     struct launcher *launcher;
     unsigned n_changes, n_records;
     int64_t node_wait_ms, image_wait_ms, denied_wait_ms;
-    bool has_policy; /* of the next make_launcher */
+    bool has_policy;  /* of the next make_launcher */
+    bool opens_gates; /* of each attempt, since open_gates */
 };
 
 extern const struct replica_id ids[3];
@@ -46,7 +47,7 @@ void world_close(struct world *w);
 void create_gang(struct world *w, uint32_t attempt);
 /* The three of attempt 0, as one pass of the driver does. */
 void remove_gang(struct world *w);
-/* The Secret and, with names, the Service. */
+/* The Secret and, with names, the Service; those of later attempts when they are posted. */
 void open_gates(struct world *w);
 /* What is written of their addresses. */
 void answer_slices(struct world *w);

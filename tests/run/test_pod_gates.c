@@ -49,6 +49,47 @@ TEST(a_refused_secret_is_posted_again_for_the_next_attempt)
     world_close(&w);
 }
 
+/* Somebody deleted them between two attempts: a kubelet that looks for the Secret, or a policy that
+ * is not there, shows only in the pods. */
+TEST(each_attempt_finds_what_it_needs)
+{
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    w.launcher->ops->free(w.launcher);
+    w.has_policy = true;
+    make_launcher(&w, POD_BY_DNS);
+    for (uint32_t attempt = 0; attempt < 2; attempt++) {
+        create_gang(&w, attempt);
+        static const char *const paths[] = {"/secrets", "/services", "/networkpolicies"};
+        for (size_t i = 0; i < 3; i++) {
+            struct kube_call *call = fake_kube_open(0);
+            assert_int_equal(call->req.method, KUBE_POST);
+            assert_non_null(strstr(call->req.path, paths[i]));
+            json_t *ours = json_loads(call->req.body, 0, NULL);
+            _cleanup_(freep) char *text = json_dumps(ours, 0);
+            json_decref(ours);
+            const bool is_there = attempt == 1 && i > 0;
+            answer(&w, call, is_there || attempt == 1 ? -EEXIST : 0, "{}");
+            if (is_there) { /* asked for at the end */
+                struct kube_call *get = fake_kube_open(fake_kube_n_open() - 1);
+                assert_int_equal(get->req.method, KUBE_GET);
+                answer(&w, get, 0, text);
+            }
+        }
+        turn(&w);
+        const struct kube_call *pod = fake_kube_open(0);
+        assert_non_null(pod);
+        assert_non_null(strstr(pod->req.path, "/pods"));
+        assert_int_equal(w.counters.failed, 0);
+        remove_gang(&w);
+        while (fake_kube_n_open() > 0) {
+            answer(&w, fake_kube_open(0), -EINVAL, "no pod was made");
+        }
+        turn(&w);
+    }
+    world_close(&w);
+}
+
 TEST(a_service_that_is_there_is_ours_or_foreign)
 {
     for (int is_ours = 0; is_ours < 2; is_ours++) {
