@@ -214,26 +214,82 @@ static int check_name(const json_t *map, const char *path, const char *key, bool
     return refuse(p, "use another one", message, "%s.%s", path, key);
 }
 
-static int check_source(const json_t *source, const char *path, struct template_problem *p)
+/* The keys of a map that have values are `kinds`, or `name`. What Kubernetes adds one day is
+ * refused until somebody has decided that it gives nothing of benchd's away. */
+static int check_volume_kinds(json_t *map, const char *const kinds[], const char *path,
+                              struct template_problem *p)
 {
-    if (json_object_get(source, "serviceAccountToken") != NULL) {
-        return refuse(p, "remove it; replicas do not call the API server",
-                      "a replica gets no token of the API server", "%s.serviceAccountToken", path);
+    const char *key;
+    json_t *value;
+    json_object_foreach (map, key, value) {
+        if (str_eq(key, "name") || json_is_null(value) || str_is_one_of(key, kinds)) {
+            continue;
+        }
+        if (str_eq(key, "serviceAccountToken") || str_eq(key, "podCertificate")) {
+            return refuse(p, "remove it; replicas do not call the API server",
+                          "a replica gets no token or certificate of the cluster", "%s.%s", path,
+                          key);
+        }
+        return refuse(p, "use a persistentVolumeClaim, or another kind that docs/pods.md lists",
+                      "a replica may not have a volume of this kind", "%s.%s", path, key);
+    }
+    return 0;
+}
+
+static int check_source(json_t *source, const char *path, struct template_problem *p)
+{
+    static const char *const kinds[] = {"clusterTrustBundle", "configMap", "downwardAPI", "secret",
+                                        NULL};
+    const int r = check_volume_kinds(source, kinds, path, p);
+    if (r < 0) {
+        return r;
     }
     char inner[160];
     text_put(inner, sizeof(inner), "%s.secret", path);
     return check_name(json_object_get(source, "secret"), inner, "name", true, p);
 }
 
-static int check_volume(const json_t *volume, size_t index, struct template_problem *p)
+/* A driver that clones would copy benchd's results and key. */
+static int check_ephemeral(const json_t *volume, size_t index, struct template_problem *p)
 {
+    static const char *const sources[] = {"dataSource", "dataSourceRef"};
+    const json_t *template =
+        json_object_get(json_object_get(volume, "ephemeral"), "volumeClaimTemplate");
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        const json_t *source = json_object_get(json_object_get(template, "spec"), sources[i]);
+        if (source != NULL && !json_is_null(source)) {
+            return refuse(p, "make the claim yourself and use persistentVolumeClaim",
+                          "a replica may not copy a volume",
+                          "spec.volumes[%zu].ephemeral.volumeClaimTemplate.spec.%s", index,
+                          sources[i]);
+        }
+    }
+    return 0;
+}
+
+static int check_volume(json_t *volume, size_t index, struct template_problem *p)
+{
+    static const char *const kinds[] = {"configMap", "csi",   "downwardAPI",           "emptyDir",
+                                        "ephemeral", "image", "persistentVolumeClaim", "projected",
+                                        "secret",    NULL};
+    static const struct {
+        const char *kind, *map, *key; /* names an object */
+        bool is_secret;
+    } names[] = {
+        {"persistentVolumeClaim", NULL, "claimName", false},
+        {"secret", NULL, "secretName", true},
+        {"csi", "nodePublishSecretRef", "name", true},
+    };
     char path[160];
-    text_put(path, sizeof(path), "spec.volumes[%zu].persistentVolumeClaim", index);
-    int r =
-        check_name(json_object_get(volume, "persistentVolumeClaim"), path, "claimName", false, p);
-    if (r == 0) {
-        text_put(path, sizeof(path), "spec.volumes[%zu].secret", index);
-        r = check_name(json_object_get(volume, "secret"), path, "secretName", true, p);
+    text_put(path, sizeof(path), "spec.volumes[%zu]", index);
+    int r = check_volume_kinds(volume, kinds, path, p);
+    r = r < 0 ? r : check_ephemeral(volume, index, p);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && r == 0; i++) {
+        const json_t *map = json_object_get(volume, names[i].kind);
+        text_put(path, sizeof(path), "spec.volumes[%zu].%s%s%s", index, names[i].kind,
+                 names[i].map == NULL ? "" : ".", names[i].map == NULL ? "" : names[i].map);
+        map = names[i].map == NULL ? map : json_object_get(map, names[i].map);
+        r = check_name(map, path, names[i].key, names[i].is_secret, p);
     }
     const json_t *sources = json_object_get(json_object_get(volume, "projected"), "sources");
     for (size_t i = 0; i < json_array_size(sources) && r == 0; i++) {
@@ -262,6 +318,22 @@ static int check_environment(const json_t *container, const char *where, struct 
     return r;
 }
 
+/* Pods that the rest of the cluster gives way to, or that no scheduler has placed. */
+static int check_place(const json_t *spec, struct template_problem *p)
+{
+    const char *class = json_string_value(json_object_get(spec, "priorityClassName"));
+    const char *node = json_string_value(json_object_get(spec, "nodeName"));
+    if (class != NULL && str_has_prefix(class, "system-")) {
+        return refuse(p, "use a priority class of your own",
+                      "this class is for parts of the cluster, and preempts everybody else",
+                      "spec.priorityClassName");
+    }
+    return node == NULL ? 0
+                        : refuse(p, "use nodeSelector or affinity",
+                                 "a pod with a node's name goes past the scheduler and its taints",
+                                 "spec.nodeName");
+}
+
 /* With one of these, whoever may create a BenchmarkRun could act as benchd, read or change its
  * results, or join another's run. */
 static int check_own_things(const json_t *spec, struct template_problem *p)
@@ -271,6 +343,12 @@ static int check_own_things(const json_t *spec, struct template_problem *p)
     int r = 0;
     for (size_t i = 0; i < sizeof(accounts) / sizeof(accounts[0]) && r == 0; i++) {
         r = check_name(spec, "spec", accounts[i], false, p);
+    }
+    const json_t *pulls = json_object_get(spec, "imagePullSecrets");
+    for (size_t i = 0; i < json_array_size(pulls) && r == 0; i++) {
+        char path[64];
+        text_put(path, sizeof(path), "spec.imagePullSecrets[%zu]", i);
+        r = check_name(json_array_get(pulls, i), path, "name", true, p);
     }
     const json_t *volumes = json_object_get(spec, "volumes");
     for (size_t i = 0; i < json_array_size(volumes) && r == 0; i++) {
@@ -298,5 +376,6 @@ int template_rules_check(const json_t *template, struct template_problem *ret)
     r = r < 0 ? r : check_metadata(json_object_get(template, "metadata"), ret);
     r = r < 0 ? r : check_spec(spec, ret);
     r = r < 0 ? r : check_first_container(container, ret);
+    r = r < 0 ? r : check_place(spec, ret);
     return r < 0 ? r : check_own_things(spec, ret);
 }

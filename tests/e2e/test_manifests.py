@@ -4,10 +4,12 @@
 import copy
 import json
 import re
+import subprocess
 import sys
 
 import mkimage
 import tap
+from benchd import BENCHCTL, definition
 from cluster import CONTROLLERS, Cluster, wait_until
 from rest import Api
 
@@ -132,10 +134,64 @@ OWN_THINGS = [
     ("another run's key as a variable",
      {"initContainers": [{"name": "i", "image": "i", "envFrom": [{"secretRef": {"name": "other-12345678-key"}}]}]},
      "key of its own run"),
+    ("another run's key for a driver",
+     {"volumes": [{"name": "d", "csi": {"driver": "d", "nodePublishSecretRef": {"name": "other-12345678-key"}}}]}, "key of its own run"),
+    ("another run's key for a registry", {"imagePullSecrets": [{"name": "other-12345678-key"}]}, "key of its own run"),
+    ("a projected certificate",
+     {"volumes": [{"name": "t", "projected": {"sources": [{"podCertificate": {"signerName": "a.b/c", "keyType": "ED25519",
+                                                                              "credentialBundlePath": "p"}}]}}]},
+     "gets no token or certificate"),
+    ("a copy of a claim", {"volumes": [{"name": "d", "ephemeral": {"volumeClaimTemplate": {"spec": {
+        "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}},
+        "dataSource": {"kind": "PersistentVolumeClaim", "name": "benchd"}}}}}]}, "may not copy a volume"),
+    ("a node's name", {"nodeName": "n1"}, "placed by the scheduler"),
 ]
+# Of each kind of volume in the API: whether a replica may have it. Each must be in one of the lists.
+VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected", "secret"}
+NO_VOLUMES = {
+    "awsElasticBlockStore": {"volumeID": "v"}, "azureDisk": {"diskName": "d", "diskURI": "https://a.blob.core.windows.net/c/d.vhd"},
+    "azureFile": {"secretName": "s", "shareName": "s"}, "cephfs": {"monitors": ["m"]}, "cinder": {"volumeID": "v"}, "fc": {"wwids": ["w"]},
+    "flexVolume": {"driver": "d/d"}, "flocker": {"datasetUUID": "d"}, "gcePersistentDisk": {"pdName": "d"}, "gitRepo": {"repository": "r"},
+    "glusterfs": {"endpoints": "e", "path": "p"}, "hostPath": {"path": "/var/lib/benchd-results"},
+    "iscsi": {"targetPortal": "127.0.0.1", "iqn": "iqn.2026-11.a:b", "lun": 0}, "nfs": {"server": "s", "path": "/p"},
+    "photonPersistentDisk": {"pdID": "d"}, "portworxVolume": {"volumeID": "v"}, "quobyte": {"registry": "r:1", "volume": "v"},
+    "rbd": {"monitors": ["m"], "image": "i"}, "scaleIO": {"gateway": "g", "system": "s", "secretRef": {"name": "s"}, "volumeName": "v"},
+    "storageos": {"volumeName": "v"}, "vsphereVolume": {"volumePath": "p"}}
+SOURCES, NO_SOURCES = {"clusterTrustBundle", "configMap", "downwardAPI", "secret"}, {"serviceAccountToken", "podCertificate"}
 
 
-def check_admission(t, k, template):
+def check_volumes(t, cluster, create):
+    """No kind of volume is left undecided, and benchctl decides as the policy does."""
+    schemas = json.loads(cluster.kubectl("get", "--raw", "/openapi/v3/api/v1").stdout)["components"]["schemas"]
+
+    def kinds(name):
+        return set(schemas[f"io.k8s.api.core.v1.{name}"]["properties"]) - {"name"}
+    t.equal(kinds("Volume"), VOLUMES | NO_VOLUMES.keys(), "each kind of volume is allowed or refused")
+    t.equal(kinds("VolumeProjection"), SOURCES | NO_SOURCES, "and each source of a projected one")
+    # Pod Security refuses most of them before, in its own words.
+    cluster.kubectl("label", "--overwrite", "namespace", "benchd", "pod-security.kubernetes.io/enforce=privileged")
+    folder = {"volumes": [{"name": "d", "hostPath": NO_VOLUMES["hostPath"]}]}
+    wait_until(lambda: "forbidden: violates PodSecurity" not in create(folder).stderr, 60, "Pod Security allows them")
+    refused = {kind: create({"volumes": [{"name": "d", kind: source}]}).stderr for kind, source in NO_VOLUMES.items()}
+    t.equal({}, {kind: words for kind, words in refused.items() if "may not have a volume of this kind" not in words},
+            "the policy refuses all that are not allowed")
+    cluster.kubectl("label", "--overwrite", "namespace", "benchd", "pod-security.kubernetes.io/enforce=restricted")
+    path = cluster.dir / "volume.json"
+
+    def is_valid(volume):
+        template = {"spec": {"containers": [{"name": "main", "image": "i"}], "volumes": [{"name": "d", **volume}]}}
+        roles = {role: {"replicas": {"from": role + "s"}, "template": template} for role in ("pserver", "trainer")}
+        path.write_text(json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "x"},
+                                    "spec": definition(roles=roles)}))
+        done = subprocess.run([BENCHCTL, "validate", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        return done.returncode == 0 or done.stdout
+    for allowed, refused, volume_of in ((VOLUMES, NO_VOLUMES, lambda kind: {kind: {}}),
+                                        (SOURCES, NO_SOURCES, lambda kind: {"projected": {"sources": [{kind: {}}]}})):
+        t.equal({}, {kind: said for kind in allowed if (said := is_valid(volume_of(kind))) is not True}, "benchctl allows the same")
+        t.equal(set(), {kind for kind in refused if is_valid(volume_of(kind)) is True}, "and refuses the same")
+
+
+def check_admission(t, k, cluster, template):
     """The policy binds benchd alone, and holds where benchd itself would not refuse."""
     def create(change, *options):
         spec = {**copy.deepcopy(template["spec"]), "volumes": [], **REPLICA, **copy.deepcopy(change)}
@@ -152,6 +208,7 @@ def check_admission(t, k, template):
     t.equal((0, ""), (done.returncode, done.stderr), "the policy takes a replica as benchd makes it")
     for what, change, words in OWN_THINGS:
         t.match(words, create(change, f"--as={ACCOUNT}").stderr, f"the policy refuses benchd a pod with {what}")
+    check_volumes(t, cluster, lambda change: create(change, f"--as={ACCOUNT}"))
     t.equal(0, create({"serviceAccountName": "benchd"}).returncode, "it does not bind an administrator")
 
 
@@ -208,7 +265,7 @@ def main():
         check_apply(t, k)
         template = check_objects(t, k)
         check_pod_security(t, k, template)
-        check_admission(t, k, template)
+        check_admission(t, k, cluster, template)
         check_rights(t, Api(cluster))
         check_no_other_right(t, k)
         check_uninstall(t, k)
