@@ -17,6 +17,7 @@
 #include "daemon/loop_meter.h"
 #include "daemon/memory.h"
 #include "daemon/web/web.h"
+#include "host/host.h"
 #include "kube/config.h"
 
 struct program {
@@ -166,6 +167,7 @@ static void start_signals(struct program *p)
         (void)uv_signal_start(&p->signals[i], on_signal, numbers[i]);
     }
     (void)signal(SIGPIPE, SIG_IGN); /* a lost peer is an error of the call */
+    host_raise_open_files();
 }
 
 static int run(struct program *p)

@@ -10,7 +10,9 @@
 #include "base/roff.h"
 #include "base/str.h"
 #include "config.h"
+#include "host/host.h"
 #include "worker/kernels/blas.h"
+#include "worker/kernels/cpu.h"
 #include "worker/role.h"
 
 static const struct role_verb roles[] = {
@@ -110,7 +112,10 @@ static void die_of_sigterm(void)
 int main(int argc, char **argv)
 {
     die_of_sigterm();
+    (void)signal(SIGPIPE, SIG_IGN); /* a lost reader is an error of the write */
     blas_repair(argv);
+    cpu_flush_denormals();
+    host_raise_open_files();
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;

@@ -396,6 +396,15 @@ void host_forget_max_rss(void)
     }
 }
 
+void host_raise_open_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit); /* else it stays as it is */
+    }
+}
+
 void host_digest(const json_t *environment, char ret[static 65])
 {
     _cleanup_(freep) char *text = record_environment_canonical(environment);

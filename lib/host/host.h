@@ -33,5 +33,8 @@ int64_t host_memory_limit_bytes(const char *root);
 uint64_t host_max_rss_bytes(void);
 /* From now on the peak is that of what follows. Where the kernel refuses, it stays. */
 void host_forget_max_rss(void);
+/* Raises the limit of open files to what the process may ask for: the usual one of 1,024 is fewer
+ * than the peers of a large gang. */
+void host_raise_open_files(void);
 /* SHA-256 of the environment's canonical text (record_environment_canonical), in hex. */
 void host_digest(const json_t *environment, char ret[static 65]);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <ftw.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "tests/test.h"
@@ -186,6 +187,17 @@ TEST(digest_and_memory)
 }
 
 /* What is aside of the training is no part of its peak. */
+TEST(open_files)
+{
+    struct rlimit was, now;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){24, was.rlim_max}), 0);
+    host_raise_open_files();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
+    assert_int_equal(now.rlim_cur, was.rlim_max);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+}
+
 TEST(forgotten_peak)
 {
     const size_t aside = (size_t)256 << 20;

@@ -16,6 +16,7 @@
 #include "core/exchange_mode.h"
 #include "worker/comm/auth.h"
 #include "worker/data/dataset.h"
+#include "worker/kernels/cpu.h"
 #include "worker/model/adam.h"
 #include "worker/model/model.h"
 #include "worker/tensor/accumulate.h"
@@ -168,6 +169,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: micro_batches TRAINERS BATCH STEPS [WIRE [SEED DATA [MODE]]]\n");
         return 2;
     }
+    cpu_flush_denormals(); /* as benchworker does */
     const uint64_t seed = argc > 5 ? (uint64_t)number(argv[5]) : 1;
     const char *source = argc > 6 ? argv[6] : "synthetic";
     struct gang g = {.trainers = (uint32_t)number(argv[1]),

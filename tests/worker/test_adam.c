@@ -2,6 +2,7 @@
 
 #include "tests/test.h"
 #include "base/mem.h"
+#include "worker/kernels/cpu.h"
 #include "worker/model/adam.h"
 #include "worker/tensor/accumulate.h"
 #include "worker/tensor/rng.h"
@@ -40,6 +41,23 @@ TEST(by_hand)
     assert_near(a.m[0], m2, "m after 2");
     assert_near(a.v[0], v2, "v after 2");
     assert_near(p, p2, "p after 2");
+    adam_done(&a);
+}
+
+/* A parameter whose gradient stays away, such as one behind a dead ReLU: its moments fade to 0, not
+ * to the smallest denormal number, of which 0.9 times rounds to itself. */
+TEST(moments_without_a_gradient_end_at_0)
+{
+    static const float grads[] = {0.1f, 0};
+    float p = 1;
+    struct adam a = ADAM_DEFAULT;
+    cpu_flush_denormals();
+    adam_init(&a, 1);
+    for (uint64_t t = 1; t <= 1000; t++) {
+        adam_apply(&a, t, 0, 1, &p, &grads[t == 1 ? 0 : 1], 1);
+    }
+    assert_true(a.m[0] == 0);
+    assert_true(isfinite(p));
     adam_done(&a);
 }
 

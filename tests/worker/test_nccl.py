@@ -61,6 +61,9 @@ def check_sums(tap):
             tap.equal((0, None, want), (code, error, stderr), f"{n} workers: {name} has the parameters of all")
             summary = summaries[name][-1] if summaries[name] else {}
             tap.equal("Nccl", summary.get("transport"), f"{n} workers: {name} says so")
+            sent = 2 * 2 * (n - 1) / n * 4 * 15254602  # in two measured steps: gradients, then parameters
+            tap.ok(sent * 0.98 < summary.get("bytes_tx", 0) < sent * 1.02, f"{n} workers: bytes of {name}",
+                   f"expected about {sent:.0f}, got {summary.get('bytes_tx')}")
 
 
 FAILURES = [

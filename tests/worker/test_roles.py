@@ -188,7 +188,7 @@ def alone(tap):
     tap.equal({4}, {r["attempt"] for r in records}, "alone: the attempt")
     environment = records[0]["environment"]
     tap.equal([], [k for k in ("host cpu_model cpu_mhz caches cpuset cgroup_cpu_limit cgroup_memory_limit "
-                               "kernel clock_source cpu_governor gpu_driver blas blas_core cpu_features threads build source "
+                               "kernel clock_source cpu_governor gpu_driver blas blas_core cpu_features denormals threads build source "
                                "compiler build_options model seed").split()
                    if k not in environment], "alone: the environment is whole")
     tap.equal([(0, True), (0, False), (1, False), (2, False)],

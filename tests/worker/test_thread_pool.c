@@ -3,6 +3,7 @@
 
 #include "tests/test.h"
 #include "base/clock.h"
+#include "worker/kernels/cpu.h"
 #include "worker/kernels/kernels.h"
 
 enum { MAX_ITEMS = 1000 };
@@ -80,6 +81,34 @@ TEST(sleeps_and_wakes)
         compute_for_a_millisecond();
     }
     thread_pool_free(p);
+}
+
+static void note_denormals(void *ctx, size_t i, unsigned thread)
+{
+    bool *flushes = ctx;
+    (void)i;
+    compute_for_a_millisecond(); /* so that each thread gets one */
+    flushes[thread] = cpu_flushes_denormals();
+}
+
+/* As main does, before it starts a thread. */
+TEST(threads_flush_denormals_as_their_starter)
+{
+    enum { N = 3 };
+    bool flushes[N] = {false};
+    struct thread_pool *p = NULL;
+    assert_false(cpu_flushes_denormals());
+    cpu_flush_denormals();
+    assert_true(cpu_flushes_denormals());
+    assert_int_equal(thread_pool_new(N, &p, NULL), 0);
+    for (int64_t end_ns = clock_monotonic_ns() + INT64_C(60000000000);
+         !(flushes[1] && flushes[2]) && clock_monotonic_ns() < end_ns;) {
+        parallel_for(p, 3 * N, note_denormals, flushes);
+    }
+    thread_pool_free(p);
+    for (size_t i = 0; i < N; i++) {
+        assert_true(flushes[i]);
+    }
 }
 
 static void note_order(void *ctx, size_t i, unsigned thread)

@@ -1,15 +1,37 @@
 #include "worker/kernels/cpu.h"
 
+#include <float.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <immintrin.h>
 #endif
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
 #endif
+
+void cpu_flush_denormals(void)
+{
+#if defined(__x86_64__)
+    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON | 0x40 /* denormals are zero */);
+#elif defined(__aarch64__)
+    uint64_t fpcr;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+    __asm__ volatile("msr fpcr, %0" : : "r"(fpcr | UINT64_C(1) << 24));
+#endif
+}
+
+bool cpu_flushes_denormals(void)
+{
+    volatile float result = FLT_MIN, operand = FLT_TRUE_MIN;
+    result *= 0.5f;
+    operand *= 2.0f;
+    return result == 0 && operand == 0;
+}
 
 static size_t l2_bytes;
 
