@@ -1,5 +1,6 @@
 /* What the pod launcher waits for, and when the status says so: a wait that is usual, for instance
- * for the last attempt's pods to terminate, is not worth a status. Pure: the time is passed in. */
+ * for the last attempt's pods to terminate, is not worth a status, also where it interrupts one
+ * that is. Pure: the time is passed in. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,9 +11,9 @@
 #define POD_WAIT_TOLD_NS (5 * INT64_C(1000000000))
 
 struct pod_wait_told {
-    struct run_wait now; /* an empty reason: it waits for nothing */
+    struct run_wait now; /* an empty reason: it waits for nothing; so below */
     int64_t since_ns;    /* since when the reason is this one */
-    bool is_told;
+    struct run_wait told;
 };
 
 /* Takes in what it waits for at this moment. True: what the status says has changed. */

@@ -71,7 +71,7 @@ static void say_that_room_was_missing(const struct pods *l, struct run_wait *ret
         const struct pod_member *m = *it;
         if (m->life < MEMBER_DYING_POSTING) {
             n++;
-            n_begun += m->state.state != REPLICA_PENDING;
+            n_begun += m->state.state != REPLICA_PENDING && m->state.failure != FAILURE_NO_ROOM;
         }
     }
     if (n_begun < n || n == 0) {

@@ -305,8 +305,12 @@ static void post(struct pods *l, size_t n, int64_t now_ns)
 
 static void create_pods(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
 {
-    if (count_wanted(l) == 0 || !is_namespace_clear(l, ret_wait, now_ns) ||
-        pod_room_must_wait(&l->room, now_ns, ret_wait)) {
+    if (count_wanted(l) == 0) {
+        return;
+    }
+    const bool is_clear = is_namespace_clear(l, ret_wait, now_ns);
+    /* The pause is what it waits for, also while pods of the last attempt end. */
+    if (pod_room_must_wait(&l->room, now_ns, ret_wait) || !is_clear) {
         return;
     }
     const size_t n = count_postable(l, now_ns);

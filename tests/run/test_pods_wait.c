@@ -4,7 +4,9 @@
 
 #include "tests/test.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "pods_world.h"
+#include "run/pod_wait.h"
 
 #define OF_A_RUN                                                                                   \
     ",\"ownerReferences\":[{\"kind\":\"BenchmarkRun\",\"uid\":\"other\",\"controller\":true}]"
@@ -330,8 +332,10 @@ TEST(half_a_gang_in_a_full_quota_gives_way)
     assert_in_range(s, 13, 17);
     assert_int_equal(seen(&w, &ids[1])->failure, FAILURE_NO_ROOM);
     assert_string_equal(seen(&w, &ids[1])->message, QUOTA);
+    assert_string_equal(wait_of(&w).reason, "QuotaExceeded"); /* without a break, also below */
     remove_gang(&w);
     create_gang(&w, 1);
+    assert_string_equal(wait_of(&w).reason, "QuotaExceeded");
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_DELETE);
     answer(&w, fake_kube_open(0), 0, "{}");
     while (fake_kube_n_open() > 0) { /* the one whose POST was under way */
@@ -487,4 +491,40 @@ TEST(a_node_that_is_not_ready_is_told)
         "the pod was deleted, but not by benchd; it was on node 'n4', which is not ready");
     drop(pods, 3);
     world_close(&w);
+}
+
+/* A wait is told once it has lasted 5 s, and until it is over or another one has lasted as long. */
+TEST(a_short_wait_does_not_hide_a_long_one)
+{
+    static const struct {
+        int64_t at_s;
+        const char *reason, *told;
+    } rows[] = {
+        {0, "QuotaExceeded", ""},
+        {4, "QuotaExceeded", ""},
+        {5, "QuotaExceeded", "QuotaExceeded"},
+        {6, "PodsRemain", "QuotaExceeded"},
+        {10, "PodsRemain", "QuotaExceeded"},
+        {11, "PodsRemain", "PodsRemain"},
+        {12, "QuotaExceeded", "PodsRemain"},
+        {13, "PodsRemain", "PodsRemain"},
+        {14, "QuotaExceeded", "PodsRemain"},
+        {19, "QuotaExceeded", "QuotaExceeded"},
+        {20, "", ""},
+        {21, "QuotaExceeded", ""},
+        {26, "QuotaExceeded", "QuotaExceeded"},
+    };
+    struct pod_wait_told w = {0};
+    struct run_wait before = {0}, told;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct run_wait now = {0};
+        text_put(now.reason, sizeof(now.reason), "%s", rows[i].reason);
+        text_put(now.text, sizeof(now.text), "%s", rows[i].reason);
+        const bool has_changed = pod_wait_look(&w, &now, rows[i].at_s * INT64_C(1000000000));
+        pod_wait_tell(&w, &told);
+        assert_string_equal(told.reason, rows[i].told);
+        assert_string_equal(told.text, rows[i].told);
+        assert_int_equal(has_changed, strcmp(before.reason, told.reason) != 0);
+        before = told;
+    }
 }
