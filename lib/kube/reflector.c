@@ -35,6 +35,7 @@ struct kube_reflector {
     struct kube_backoff backoff;
     uint64_t jitter;
 
+    unsigned limit;         /* objects of a page */
     char *continue_token;   /* of the next page; NULL: the first */
     char *resource_version; /* of the latest list or event */
     bool has_first, is_synced;
@@ -66,6 +67,7 @@ struct kube_reflector *kube_reflector_new(const struct kube_reflector_params *pa
     r->params.first_field_selector = NULL; /* the copy counts */
     assert(r->field_selector == NULL || r->first_field_selector == NULL);
     r->due_ns = INT64_MIN;
+    r->limit = KUBE_LIST_LIMIT;
     r->jitter = params->seed ^ 0x5bf03635;
     r->retry_after_s = -1;
     kube_cache_init(&r->cache, &(struct kube_cache_params){.prune = params->prune,
@@ -108,7 +110,7 @@ static struct kube_list_options options_of(const struct kube_reflector *r)
                                       .field_selector = r->first_field_selector != NULL
                                                             ? r->first_field_selector
                                                             : r->field_selector,
-                                      .limit = KUBE_LIST_LIMIT,
+                                      .limit = r->limit,
                                       .continue_token = r->continue_token};
 }
 
@@ -302,7 +304,11 @@ void kube_reflector_list_done(struct kube_reflector *r, int64_t now_ns,
     if (code == 0) {
         code = take_page(r, res, &r->error);
     }
-    if (code < 0) {
+    if (code == -E2BIG && r->limit > 1) {
+        r->limit /= 2; /* a continue token goes with any limit */
+        r->error = (struct err){0};
+        become(r, LIST_DUE, now_ns);
+    } else if (code < 0) {
         fail_list(r, now_ns, code, res);
     } else if (r->continue_token != NULL) {
         become(r, LIST_DUE, now_ns);

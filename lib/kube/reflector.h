@@ -12,6 +12,9 @@
  * Deletions that no watch reported appear as removals at the end of the next list. A list replaces
  * the cache only when its last page has arrived.
  *
+ * A page of more than KUBE_LIST_MAX bytes is asked for again with half as many objects, and so are
+ * all pages after it. One object alone is never that large: etcd takes 1.5 MiB.
+ *
  * With first_field_selector, a list of those objects alone comes before the first list of all,
  * once: its objects are in the cache, and reported, while thousands of others are still on their
  * way. Nothing is removed by it and nothing watched before the list of all has come. If it
@@ -48,8 +51,8 @@ struct kube_reflector_params {
     size_t line_max; /* 0: KUBE_LINE_MAX */
 };
 
-#define KUBE_LIST_LIMIT 500
-#define KUBE_LIST_MAX ((size_t)64 * 1024 * 1024)   /* bytes of one page */
+#define KUBE_LIST_LIMIT 500                        /* objects of one page, until one is too large */
+#define KUBE_LIST_MAX ((size_t)16 * 1024 * 1024)   /* its bytes; as JSON it takes 4 times as many */
 #define KUBE_SILENCE_NS (90 * INT64_C(1000000000)) /* a bookmark comes every minute */
 
 enum kube_reflector_need {

@@ -6,7 +6,7 @@
  *   watch RV          next() asks for a watch from RV
  *   stop, abandon     next() asks to cancel the watch, or to leave its connection too
  *   wait MIN MAX      next() waits MIN to MAX milliseconds; the clock goes there
- *   > CODE BODY       the answer to the list; CODE 0: no connection
+ *   > CODE BODY       the answer to the list; CODE 0: no connection, 1: it is too large
  *   open | = LINE     the watch is open | brings this line
  *   bad LINE          ... and says that the stream is useless
  *   half LINE         it brings the first half of this line
@@ -110,7 +110,8 @@ static void expect_wait(struct story *s, const char *bounds)
 
 static struct kube_response response(const struct story *s, int64_t code, const char *body)
 {
-    return (struct kube_response){.failure = code > 0    ? KUBE_ANSWERED
+    return (struct kube_response){.failure = code == 1   ? KUBE_TOO_LARGE
+                                             : code > 0  ? KUBE_ANSWERED
                                              : code == 0 ? KUBE_UNREACHABLE
                                                          : KUBE_BROKEN,
                                   .failure_text = "words",
@@ -266,6 +267,15 @@ static const struct {
      SYNCED_AT_5 "end 410\nwait 250 500\nlist\n" PAGE("9", "T1", ITEM("b", "u2", "8"))
      "told \ncache a@3\nlist continue=T1\n" PAGE("9", "", ITEM("c", "u3", "9"))
      "told +b@8 +c@9 -a@3 synced\nwatch 9\n"},
+    {"a page that is too large is asked for in halves",
+     "list limit=500\n> 1\nerror none\nlist limit=250\n" PAGE("9", "T1", ITEM("b", "u2", "8"))
+     "list limit=250&continue=T1\n> 1\nlist limit=125&continue=T1\n"
+     PAGE("9", "", ITEM("c", "u3", "9")) "told +b@8 +c@9 synced\nwatch 9\nopen\nend 410\n"
+     "wait 250 500\nlist limit=125\n"},
+    {"an object that is too large alone",
+     "list\n> 1\nlist limit=250\n> 1\nlist limit=125\n> 1\nlist limit=62\n> 1\nlist limit=31\n> 1\n"
+     "list limit=15\n> 1\nlist limit=7\n> 1\nlist limit=3\n> 1\nlist limit=1\n> 1\n"
+     "error the answer is too large\nwait 250 500\nlist limit=1\n"},
     {"410 on a continue token", "list\n" PAGE("9", "T1", ITEM("b", "u2", "8"))
      "list continue=T1\n> 410 {}\nwait 250 500\nlist\n" PAGE("12", "", ITEM("c", "u3", "9"))
      "told +c@9 synced\nwatch 12\n"},
