@@ -3,6 +3,7 @@
  * there is enough again. */
 #include "store/sqlite_internal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -136,6 +137,19 @@ int space_get_used(struct store *base, int64_t *ret_bytes, struct err *err)
     return 0;
 }
 
+/* A disk may have bytes and no inodes, of which each claim of a run needs one. */
+static int try_file(const struct sqlite_store *s, struct err *err)
+{
+    _cleanup_(freep) char *path = xasprintf("%s.try", s->path);
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return err_set_errno(err, errno, "file '%s'", path);
+    }
+    (void)close(fd);
+    (void)unlink(path); /* a file that stays is harmless */
+    return 0;
+}
+
 int space_try(struct store *base, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
@@ -146,7 +160,8 @@ int space_try(struct store *base, struct err *err)
     if (s->reserve_bytes > 0) {
         (void)space_keep_reserve(base, s->reserve_bytes, NULL); /* else at the next try */
     }
-    int r = sql_begin(s, err);
+    int r = try_file(s, err);
+    r = r < 0 ? r : sql_begin(s, err);
     if (r < 0) {
         return r;
     }

@@ -13,6 +13,8 @@
 #include "schema_v1.h"
 
 #define DISK "size=20m"
+#define N_INODES 12
+#define DISK_OF_FEW_FILES DISK ",nr_inodes=12"
 #define RESERVE_BYTES (6 << 20)
 
 /* The linker has the store call this one before it waits for another connection. */
@@ -34,10 +36,10 @@ static bool never_stops(void *ctx)
 static char big_log[400000]; /* random, so it does not shrink */
 
 /* False: it cannot be done here, and the test is skipped. */
-static bool mount_disk(const struct fixture *f)
+static bool mount_disk(const struct fixture *f, const char *options)
 {
     return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-           mount("tmpfs", f->folder, "tmpfs", 0, DISK) == 0;
+           mount("tmpfs", f->folder, "tmpfs", 0, options) == 0;
 }
 
 static void unmount_disk(struct fixture *f)
@@ -115,7 +117,7 @@ TEST(a_full_disk)
 {
     struct fixture f;
     fixture_init(&f);
-    if (!mount_disk(&f)) {
+    if (!mount_disk(&f, DISK)) {
         (void)rmdir(f.folder);
         skip(); /* not root, or no mount namespaces */
     }
@@ -175,12 +177,47 @@ TEST(a_full_disk)
     unmount_disk(&f);
 }
 
+/* There are bytes, so SQLite writes, but no file can be made. */
+TEST(a_disk_without_inodes_is_full)
+{
+    struct fixture f;
+    fixture_init(&f);
+    if (!mount_disk(&f, DISK_OF_FEW_FILES)) {
+        (void)rmdir(f.folder);
+        skip(); /* not root, or no mount namespaces */
+    }
+    struct store *s = fixture_open(&f);
+    put(s, UID);
+    int n_files = 0;
+    for (int fd; n_files < N_INODES; n_files++) {
+        _cleanup_(freep) char *path = xasprintf("%s/%d", f.folder, n_files);
+        if ((fd = open(path, O_WRONLY | O_CREAT, 0600)) < 0) {
+            assert_int_equal(errno, ENOSPC);
+            break;
+        }
+        assert_int_equal(close(fd), 0);
+    }
+    assert_in_range(n_files, 1, N_INODES - 1);
+    struct err err = {0};
+    assert_int_equal(s->ops->claim_run(s, UID, &err), -ENOSPC);
+    assert_true(is_full(s));
+    put(s, "other"); /* what needs no file goes on */
+    assert_int_equal(s->ops->try_space(s, &err), -ENOSPC);
+    _cleanup_(freep) char *first = xasprintf("%s/0", f.folder);
+    assert_int_equal(unlink(first), 0);
+    assert_int_equal(s->ops->try_space(s, &err), 0);
+    assert_false(is_full(s));
+    assert_int_equal(s->ops->claim_run(s, UID, &err), 0);
+    store_close(s);
+    unmount_disk(&f);
+}
+
 /* The loop neither waits for somebody who reads a long document, nor gives its reserve for that. */
 TEST(a_deletion_waits_for_no_reader)
 {
     struct fixture f;
     fixture_init(&f);
-    if (!mount_disk(&f)) {
+    if (!mount_disk(&f, DISK)) {
         (void)rmdir(f.folder);
         skip(); /* not root, or no mount namespaces */
     }
@@ -236,7 +273,7 @@ TEST(an_upgrade_without_room_changes_nothing)
 {
     struct fixture f;
     fixture_init(&f);
-    if (!mount_disk(&f)) {
+    if (!mount_disk(&f, DISK)) {
         (void)rmdir(f.folder);
         skip(); /* not root, or no mount namespaces */
     }
