@@ -31,8 +31,12 @@
 #define TRIM_EVERY_NS (5 * INT64_C(1000000000)) /* costs a fifth of a millisecond */
 #define PURGE_EVERY_NS (60 * INT64_C(1000000000))
 #define DNS_NAME "kubernetes.default.svc"
+#define DNS_PATIENCE_NS (30 * INT64_C(1000000000)) /* cluster DNS may start after benchd */
+#define DNS_SOON_NS INT64_C(1000000000)
+#define DNS_LATER_NS (60 * INT64_C(1000000000))
 
 static void on_timer(uv_timer_t *timer);
+static void look_up_name(struct daemon *d);
 
 static void wake(void *ctx)
 {
@@ -303,6 +307,7 @@ static void trim_memory(struct daemon *d)
 static void on_timer(uv_timer_t *timer)
 {
     struct daemon *d = timer->data;
+    look_up_name(d);
     look(d);
     trim_memory(d);
     inspect_publish(d);
@@ -345,15 +350,32 @@ static bool may_write(void *ctx)
     return d->elector != NULL && elector_may_write(d->elector);
 }
 
-/* May come after daemon_free: a lookup in progress cannot be cancelled. */
+/* May come after daemon_free: a lookup in progress cannot be cancelled. An answer that DNS could
+ * not be asked is not one for some time, and for runs of later never the last. */
 static void on_name(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
 {
     struct daemon *d = request->data;
+    const int64_t now_ns = clock_monotonic_ns();
     uv_freeaddrinfo(found); /* NULL is fine */
-    d->is_dns_known = true;
+    d->is_asking_dns = false;
+    d->is_dns_known =
+        d->is_dns_known || status != UV_EAI_AGAIN || now_ns - d->started_ns >= DNS_PATIENCE_NS;
     d->run_env.has_dns = status == 0;
+    d->dns_due_ns = now_ns + (d->is_dns_known ? DNS_LATER_NS : DNS_SOON_NS);
     wake(d);
     release(d);
+}
+
+/* Whether names of the cluster resolve here; asked again as long as they do not. */
+static void look_up_name(struct daemon *d)
+{
+    if (d->is_asking_dns || d->run_env.has_dns || clock_monotonic_ns() < d->dns_due_ns) {
+        return;
+    }
+    d->dns_request.data = d;
+    d->is_asking_dns = uv_getaddrinfo(d->loop, &d->dns_request, on_name, DNS_NAME, NULL, NULL) >= 0;
+    d->is_dns_known = d->is_dns_known || !d->is_asking_dns;
+    d->n_handles += d->is_asking_dns;
 }
 
 /* ---- life ---- */
@@ -448,9 +470,8 @@ void daemon_start(struct daemon *d, const char *address)
                                             .seed = (uint64_t)clock_monotonic_ns()};
     d->elector = elector_new(d->client, &lease, on_lease, d);
     kube_client_set_guard(d->client, may_write, d);
-    d->dns_request.data = d;
-    d->is_dns_known = uv_getaddrinfo(d->loop, &d->dns_request, on_name, DNS_NAME, NULL, NULL) < 0;
-    d->n_handles += !d->is_dns_known;
+    d->started_ns = clock_monotonic_ns();
+    look_up_name(d);
     struct err err;
     if (d->store->ops->keep_reserve(d->store, SPACE_RESERVE_BYTES, &err) < 0) {
         log_event(LOG_LEVEL_WARN, "no reserve for deletions on a full disk", "err", err.msg, NULL);
@@ -497,7 +518,7 @@ void daemon_free(struct daemon *d)
         return;
     }
     d->is_stopping = true;
-    if (d->dns_request.data != NULL && !d->is_dns_known) {
+    if (d->is_asking_dns) {
         (void)uv_cancel(
             (uv_req_t *)&d->dns_request); /* fails if it is in progress: then on_name frees */
     }

@@ -42,6 +42,8 @@ struct daemon {
     uv_getaddrinfo_t dns_request;
     unsigned n_handles; /* the timer, dns_request while it lasts; the last one's callback frees */
     bool is_dns_known;  /* run_env.has_dns was looked up */
+    bool is_asking_dns;
+    int64_t started_ns, dns_due_ns;
     struct run_env run_env;
     struct run_queue queue;
     struct pods_counters pods;

@@ -203,10 +203,21 @@ static void keep_definition(struct run *run, const struct spec *spec)
     run->at.keeping = kube_call(run->env->client, &req, NULL, on_definition_kept, run);
 }
 
+/* The next process may find other answers, while pods of the run are there. */
+static void fix_addressing(const struct run *run, struct spec *spec)
+{
+    if (spec->addressing == ADDRESSING_AUTO) {
+        spec->addressing = run->env->has_dns ? ADDRESSING_DNS : ADDRESSING_IP;
+        json_object_set_new(json_object_get(spec->definition, "spec"), "addressing",
+                            json_string(addressing_to_string(spec->addressing)));
+    }
+}
+
 static int freeze(const struct run *run, struct spec *spec_take, struct run_def **ret,
                   struct err *err)
 {
     struct diags diags = {0};
+    fix_addressing(run, spec_take);
     const struct run_def_params params = {
         .name = run->name, .uid = run->uid, .created_unix_ms = clock_steady_unix_ms()};
     int r = run_def_new(spec_take, &params, ret, &diags);

@@ -2,22 +2,29 @@
  * the lookup ends. A fault shows under AddressSanitizer. */
 #include <netdb.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 
 #include "tests/test.h"
+#include "base/clock.h"
 #include "daemon/daemon.h"
+#include "daemon/daemon_internal.h"
 #include "daemon/key.h"
 #include "daemon/web/inspect.h"
 
 static sem_t is_looking, may_answer;
 
+static int answer = EAI_FAIL; /* of the lookup; its third one finds the name if it is EAI_AGAIN */
+static atomic_int n_lookups;
+
 /* libuv's lookups come here instead of to the C library. */
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
                 struct addrinfo **ret)
 {
-    (void)node, (void)service, (void)hints, (void)ret;
+    (void)node, (void)service, (void)hints;
     (void)sem_post(&is_looking);
     (void)sem_wait(&may_answer);
-    return EAI_FAIL;
+    *ret = NULL;
+    return atomic_fetch_add(&n_lookups, 1) == 2 && answer == EAI_AGAIN ? 0 : answer;
 }
 
 static int keep_nothing(struct store *s, int64_t bytes, struct err *err)
@@ -38,40 +45,75 @@ static void never_stops(void *ctx)
     fail_msg("on_stop was called");
 }
 
-TEST(ends_during_a_lookup)
+struct world {
+    uv_loop_t loop;
+    struct daemon_view *view;
+    struct daemon *daemon;
+};
+
+static void start(struct world *w)
 {
     static const unsigned char key[KEY_SIZE];
-    const struct options options = {.lease_name = "benchd"};
-    const struct kube_config config = {.server = (char *)"https://127.0.0.1:1"};
+    static const struct options options = {.lease_name = "benchd"};
+    static const struct kube_config config = {.server = (char *)"https://127.0.0.1:1"};
     static const struct store_ops ops = {.keep_reserve = keep_nothing, .get_space = get_nothing};
-    struct store store = {&ops};
-    struct daemon_view *view = daemon_view_new();
-    uv_loop_t loop;
-    struct daemon *d;
-    assert_int_equal(uv_loop_init(&loop), 0);
+    static struct store store = {&ops};
+    w->view = daemon_view_new();
+    atomic_store(&n_lookups, 0);
+    assert_int_equal(uv_loop_init(&w->loop), 0);
     assert_int_equal(sem_init(&is_looking, 0, 0), 0);
     assert_int_equal(sem_init(&may_answer, 0, 0), 0);
-    const struct daemon_params params = {.loop = &loop,
+    const struct daemon_params params = {.loop = &w->loop,
                                          .options = &options,
                                          .config = &config,
                                          .ns = "ns",
                                          .identity = "me",
                                          .key = key,
                                          .store = &store,
-                                         .view = view,
+                                         .view = w->view,
                                          .on_stop = never_stops};
-    assert_int_equal(daemon_new(&params, &d, NULL), 0);
-    daemon_start(d, "service");
-    (void)uv_run(&loop, UV_RUN_NOWAIT);
-    assert_int_equal(sem_wait(&is_looking), 0);
-    daemon_free(d);
-    for (int i = 0; i < 3; i++) { /* every handle closes */
-        (void)uv_run(&loop, UV_RUN_NOWAIT);
-    }
-    assert_int_equal(sem_post(&may_answer), 0);
-    (void)uv_run(&loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&loop), 0);
-    daemon_view_free(view);
+    assert_int_equal(daemon_new(&params, &w->daemon, NULL), 0);
+    daemon_start(w->daemon, "service");
+    (void)uv_run(&w->loop, UV_RUN_NOWAIT);
+}
+
+static void end(struct world *w)
+{
+    (void)uv_run(&w->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&w->loop), 0);
+    daemon_view_free(w->view);
     (void)sem_destroy(&is_looking);
     (void)sem_destroy(&may_answer);
+}
+
+TEST(ends_during_a_lookup)
+{
+    struct world w;
+    start(&w);
+    assert_int_equal(sem_wait(&is_looking), 0);
+    daemon_free(w.daemon);
+    for (int i = 0; i < 3; i++) { /* every handle closes */
+        (void)uv_run(&w.loop, UV_RUN_NOWAIT);
+    }
+    assert_int_equal(sem_post(&may_answer), 0);
+    end(&w);
+}
+
+/* Cluster DNS that starts after benchd: its silence is no answer. */
+TEST(asks_again_for_a_name)
+{
+    struct world w;
+    answer = EAI_AGAIN;
+    start(&w);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(sem_post(&may_answer), 0);
+    }
+    const int64_t end_ns = clock_monotonic_ns() + INT64_C(60000000000);
+    while (!w.daemon->is_dns_known && clock_monotonic_ns() < end_ns) {
+        (void)uv_run(&w.loop, UV_RUN_ONCE);
+    }
+    assert_true(w.daemon->run_env.has_dns);
+    assert_int_equal(atomic_load(&n_lookups), 3);
+    daemon_free(w.daemon);
+    end(&w);
 }

@@ -582,6 +582,27 @@ TEST(templates_are_tried_before_anything_is_made)
     }
 }
 
+/* The next process may be unable to look up names, while pods of the run are there. */
+TEST(addressing_is_decided_once)
+{
+    for (int has_dns = 0; has_dns < 2; has_dns++) {
+        _cleanup_(world_freep) struct world *w = world_new();
+        w->env.has_dns = has_dns;
+        json_t *bmr = inline_bmr("u1");
+        for (int i = 0; i < 2; i++) {
+            struct run *run = run_new(&w->env, bmr);
+            assert_int_equal(take_good(run, bmr, NULL), 1);
+            assert_int_equal(run_naming(run, run->def), has_dns ? POD_BY_DNS : POD_BY_IP);
+            const json_t *spec = json_object_get(run->def->spec->definition, "spec");
+            assert_string_equal(json_string_value(json_object_get(spec, "addressing")),
+                                has_dns ? "Dns" : "Ip");
+            run_free(run);
+            w->env.has_dns = !has_dns;
+        }
+        json_decref(bmr);
+    }
+}
+
 /* A broken webhook: the run waits for it, and says so. */
 TEST(templates_without_an_answer_are_told)
 {
