@@ -350,8 +350,8 @@ static bool may_write(void *ctx)
     return d->elector != NULL && elector_may_write(d->elector);
 }
 
-/* May come after daemon_free: a lookup in progress cannot be cancelled. An answer that DNS could
- * not be asked is not one for some time, and for runs of later never the last. */
+/* May come after daemon_free: a lookup in progress cannot be cancelled. EAI_AGAIN means that no
+ * DNS server has answered, which counts as "no" after DNS_PATIENCE_NS only. */
 static void on_name(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
 {
     struct daemon *d = request->data;

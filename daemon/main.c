@@ -167,7 +167,6 @@ static void start_signals(struct program *p)
         (void)uv_signal_start(&p->signals[i], on_signal, numbers[i]);
     }
     (void)signal(SIGPIPE, SIG_IGN); /* a lost peer is an error of the call */
-    host_raise_open_files();
 }
 
 static int run(struct program *p)
@@ -179,6 +178,7 @@ static int run(struct program *p)
         return complain(exit_code, &err);
     }
     start_signals(p);
+    host_raise_open_files();
     loop_meter_start(&p->meter, &p->loop);
     start(p);
     (void)uv_run(&p->loop, UV_RUN_DEFAULT); /* until uv_stop */

@@ -51,8 +51,9 @@ struct kube_reflector_params {
     size_t line_max; /* 0: KUBE_LINE_MAX */
 };
 
-#define KUBE_LIST_LIMIT 500                        /* objects of one page, until one is too large */
-#define KUBE_LIST_MAX ((size_t)16 * 1024 * 1024)   /* its bytes; as JSON it takes 4 times as many */
+/* Of one page: objects, until one is too large; and bytes, of which a tree takes more. */
+#define KUBE_LIST_LIMIT 500
+#define KUBE_LIST_MAX ((size_t)16 * 1024 * 1024)
 #define KUBE_SILENCE_NS (90 * INT64_C(1000000000)) /* a bookmark comes every minute */
 
 enum kube_reflector_need {
