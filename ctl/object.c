@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "kube/json.h"
-#include "kube/rfc3339.h"
+#include "base/rfc3339.h"
 
 #define REQUEST "benchd.io/request"
 
@@ -16,7 +16,7 @@ int64_t object_time(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     int64_t ns;
-    return text != NULL && kube_time_parse(text, strlen(text), &ns) >= 0 ? ns / 1000000 : 0;
+    return text != NULL && rfc3339_parse(text, strlen(text), &ns) >= 0 ? ns / 1000000 : 0;
 }
 
 static const json_t *find_condition(const json_t *object, const char *type)

@@ -10,7 +10,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "kube/request.h"
-#include "kube/rfc3339.h"
+#include "base/rfc3339.h"
 #include "spec/name.h"
 #include "spec/spec_load.h"
 
@@ -152,7 +152,7 @@ static int64_t read_date(const json_t *object, const char *key)
 {
     const char *text = text_of(object, key);
     int64_t ns;
-    return kube_time_parse(text, strlen(text), &ns) < 0 ? 0 : ns / 1000000;
+    return rfc3339_parse(text, strlen(text), &ns) < 0 ? 0 : ns / 1000000;
 }
 
 void bmr_read_status(const json_t *bmr, struct run_status *ret)

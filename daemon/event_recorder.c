@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "kube/rfc3339.h"
+#include "base/rfc3339.h"
 
 #define SECONDS_A_TOKEN 2.0
 
@@ -51,9 +51,9 @@ void event_recorder_emit(struct event_recorder *r, const char *run, const char *
         r->n_dropped++;
         return;
     }
-    char date[KUBE_TIME_SIZE];
+    char date[RFC3339_MICRO_SIZE];
     const int64_t now_ms = clock_steady_unix_ms();
-    kube_time_format_micro(now_ms, date);
+    rfc3339_format_micro(now_ms, date);
     _cleanup_(freep) char *name =
         xasprintf("%s.%" PRIx64 "%04" PRIx64, run, (uint64_t)now_ms, r->serial++ & 0xffff);
     json_t *event = json_pack(

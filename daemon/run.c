@@ -13,7 +13,7 @@
 #include "daemon/judge.h"
 #include "daemon/template_check.h"
 #include "decide/policy_wait.h"
-#include "kube/rfc3339.h"
+#include "base/rfc3339.h"
 #include "run/driver.h"
 
 bool run_is_final(const struct run *run)
@@ -229,7 +229,7 @@ static int64_t created_unix_ms(const struct run *run)
     if (run->shown != NULL && run->shown->frozen.is_known) {
         return run->shown->created_unix_ms;
     }
-    const int r = kube_time_parse(run->created, strlen(run->created), &unix_ns);
+    const int r = rfc3339_parse(run->created, strlen(run->created), &unix_ns);
     return r < 0 ? 0 : unix_ns / 1000000; /* 0: unknown */
 }
 

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/json.h"
-#include "kube/rfc3339.h"
+#include "base/rfc3339.h"
 
 void kube_exec_credential_done(struct kube_exec_credential *c)
 {
@@ -118,7 +118,7 @@ static int read_expiry(const json_t *status, int64_t *ret_unix_ms, struct err *e
         *ret_unix_ms = -1;
         return 0;
     }
-    const int r = kube_time_parse(text, strlen(text), &unix_ns);
+    const int r = rfc3339_parse(text, strlen(text), &unix_ns);
     if (r == -EINVAL) {
         return err_set(err, EINVAL, "its expirationTimestamp is not a date");
     }

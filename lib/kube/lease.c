@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "kube/json.h"
 #include "kube/retry.h"
-#include "kube/rfc3339.h"
+#include "base/rfc3339.h"
 
 #define S_NS INT64_C(1000000000)
 #define NS_PER_MS INT64_C(1000000)
@@ -156,8 +156,8 @@ static json_t *make_object(const struct kube_lease *l, const char *holder, int64
         json_object_set_new(lease, "spec", json_object());
     }
     json_t *spec = json_object_get(lease, "spec");
-    char now[KUBE_TIME_SIZE];
-    kube_time_format_micro(unix_ms + l->skew_ms, now);
+    char now[RFC3339_MICRO_SIZE];
+    rfc3339_format_micro(unix_ms + l->skew_ms, now);
     if (holder[0] != '\0' && !(l->seen != NULL && is_ours(l))) {
         const json_int_t before = json_integer_value(json_object_get(spec, "leaseTransitions"));
         json_object_set_new(spec, "acquireTime", json_string(now));
@@ -272,7 +272,7 @@ static int64_t renew_time_ns(const json_t *lease)
 {
     const char *text = json_string_value(json_object_get(spec_of(lease), "renewTime"));
     int64_t unix_ns;
-    return text == NULL || kube_time_parse(text, strlen(text), &unix_ns) < 0 ? 0 : unix_ns;
+    return text == NULL || rfc3339_parse(text, strlen(text), &unix_ns) < 0 ? 0 : unix_ns;
 }
 
 /* The server has forgotten a renewal that it acknowledged: its state comes from a backup. Versions
@@ -410,7 +410,7 @@ int kube_lease_read(const json_t *lease, int64_t server_unix_ms, char **ret_addr
     }
     const char *renewed = json_string_value(json_object_get(spec, "renewTime"));
     int64_t renewed_ns;
-    if (renewed == NULL || kube_time_parse(renewed, strlen(renewed), &renewed_ns) < 0) {
+    if (renewed == NULL || rfc3339_parse(renewed, strlen(renewed), &renewed_ns) < 0) {
         return err_set(err, EPROTO, "the lease '%s' was never renewed", name);
     }
     const int64_t duration_ms = duration_s_of(lease, 0) * 1000;

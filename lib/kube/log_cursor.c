@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "kube/rfc3339.h"
+#include "base/rfc3339.h"
 
 #define NO_TIME INT64_MIN
 #define NS_PER_MS 1000000
@@ -66,7 +66,7 @@ static const char *skip_time(const char *line, size_t len, int64_t *ret_ns)
 {
     const char *space = memchr(line, ' ', len);
     const size_t n = space == NULL ? len : (size_t)(space - line);
-    if (kube_time_parse(line, n, ret_ns) < 0) {
+    if (rfc3339_parse(line, n, ret_ns) < 0) {
         *ret_ns = NO_TIME;
         return line;
     }

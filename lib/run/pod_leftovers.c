@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "kube/json.h"
-#include "kube/rfc3339.h"
+#include "base/rfc3339.h"
 #include "pod/body.h"
 #include "pod/state.h"
 
@@ -42,7 +42,7 @@ static void deletion_asked_at(const json_t *pod, char ret[static CLOCK_RFC3339_S
         json_object_get(json_object_get(pod, "metadata"), "deletionGracePeriodSeconds"));
     int64_t due_ns;
     ret[0] = '\0';
-    if (kube_time_parse(due, strlen(due), &due_ns) == 0) {
+    if (rfc3339_parse(due, strlen(due), &due_ns) == 0) {
         const int64_t due_s = due_ns / 1000000000;
         const bool is_date = grace_s >= 0 && grace_s <= due_s;
         clock_format_rfc3339((due_s - (is_date ? grace_s : 0)) * 1000, ret);

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "daemon/elector.h"
 #include "fake_kube.h"
-#include "kube/rfc3339.h"
+#include "base/rfc3339.h"
 
 #define S_NS INT64_C(1000000000)
 
@@ -273,7 +273,7 @@ static int64_t renewal_unix_ms(const struct kube_call *call)
         json_string_value(json_object_get(json_object_get(lease, "spec"), "renewTime"));
     int64_t unix_ns = 0;
     assert_non_null(text);
-    assert_int_equal(kube_time_parse(text, strlen(text), &unix_ns), 0);
+    assert_int_equal(rfc3339_parse(text, strlen(text), &unix_ns), 0);
     json_decref(lease);
     return unix_ns / (S_NS / 1000);
 }

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "kube/rfc3339.h"
+#include "base/rfc3339.h"
 
 static void note(void *ctx, const char *line, size_t len)
 {
@@ -135,13 +135,13 @@ TEST(times)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         int64_t got = 0;
-        const int r = kube_time_parse(rows[i].text, strlen(rows[i].text), &got);
+        const int r = rfc3339_parse(rows[i].text, strlen(rows[i].text), &got);
         if (r != rows[i].r || got != rows[i].ns) {
             fail_msg("'%s': expected %d %lld, got %d %lld", rows[i].text, rows[i].r,
                      (long long)rows[i].ns, r, (long long)got);
         }
     }
-    char text[KUBE_TIME_SIZE];
-    kube_time_format_micro(INT64_C(1795164771007), text);
+    char text[RFC3339_MICRO_SIZE];
+    rfc3339_format_micro(INT64_C(1795164771007), text);
     assert_string_equal(text, "2026-11-20T08:52:51.007000Z");
 }

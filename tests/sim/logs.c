@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "kube/rfc3339.h"
+#include "base/rfc3339.h"
 #include "store/store.h"
 
 #define KEPT_BYTES ((size_t)10 << 20) /* of one replica of a small gang: docs/benchd.md */
@@ -20,8 +20,8 @@
 
 static char *stamped(const struct sim_line *line)
 {
-    char date[KUBE_TIME_SIZE];
-    kube_time_format_micro(sim_unix_ms_of(line->at_ns), date);
+    char date[RFC3339_MICRO_SIZE];
+    rfc3339_format_micro(sim_unix_ms_of(line->at_ns), date);
     return xasprintf("%s %s", date, line->text);
 }
 
@@ -101,7 +101,7 @@ static int64_t since_of(const char *path)
         buf_putc(&text, is_colon ? ':' : *at);
         at += is_colon ? 2 : 0;
     }
-    (void)kube_time_parse(buf_cstr(&text), text.len, &unix_ns); /* none: from the start */
+    (void)rfc3339_parse(buf_cstr(&text), text.len, &unix_ns); /* none: from the start */
     buf_done(&text);
     return unix_ns;
 }

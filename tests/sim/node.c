@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/record.h"
-#include "kube/rfc3339.h"
+#include "base/rfc3339.h"
 
 #define N_STEPS 3
 

@@ -11,7 +11,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "kube/request.h"
-#include "kube/rfc3339.h"
+#include "base/rfc3339.h"
 
 static const char *const plurals[KIND_COUNT] = {
     [KIND_PODS] = "pods",          [KIND_SERVICES] = "services",
@@ -83,8 +83,8 @@ static void set_version(struct sim_object *o)
 
 static char *now_text(void)
 {
-    char text[KUBE_TIME_SIZE];
-    kube_time_format_micro(sim_unix_ms() / 1000 * 1000, text);
+    char text[RFC3339_MICRO_SIZE];
+    rfc3339_format_micro(sim_unix_ms() / 1000 * 1000, text);
     _cleanup_(freep) char *seconds = xstrndup(text, strlen("2026-01-01T00:00:00"));
     return xasprintf("%sZ", seconds);
 }

@@ -1,4 +1,4 @@
-/* Dates of the API as numbers. Pure. */
+/* Dates of RFC 3339, as APIs have them, as numbers. Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -7,8 +7,8 @@
 /* "2026-11-20T08:52:51.123456789+01:00": any number of fraction digits, Z or an offset, 1970 to
  * 2200. Nanoseconds since 1970. -EINVAL: no date; -ERANGE: of another year, with INT64_MIN or
  * INT64_MAX. */
-int kube_time_parse(const char *s, size_t len, int64_t *ret_unix_ns);
+int rfc3339_parse(const char *s, size_t len, int64_t *ret_unix_ns);
 
-#define KUBE_TIME_SIZE 40
+#define RFC3339_MICRO_SIZE 40
 /* MicroTime: "2026-11-20T08:52:51.123000Z". */
-void kube_time_format_micro(int64_t unix_ms, char buf[static KUBE_TIME_SIZE]);
+void rfc3339_format_micro(int64_t unix_ms, char buf[static RFC3339_MICRO_SIZE]);

@@ -1,5 +1,5 @@
-/* Dates of the API, see rfc3339.h. */
-#include "kube/rfc3339.h"
+/* See rfc3339.h. */
+#include "base/rfc3339.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -56,7 +56,7 @@ static int64_t days_of(int year, int month, int day)
     return 365 * (int64_t)y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719468;
 }
 
-int kube_time_parse(const char *s, size_t len, int64_t *ret_unix_ns)
+int rfc3339_parse(const char *s, size_t len, int64_t *ret_unix_ns)
 {
     struct cursor c = {s, s + len, false};
     const int year = number(&c, 4);
@@ -97,9 +97,9 @@ int kube_time_parse(const char *s, size_t len, int64_t *ret_unix_ns)
     return 0;
 }
 
-void kube_time_format_micro(int64_t unix_ms, char buf[static KUBE_TIME_SIZE])
+void rfc3339_format_micro(int64_t unix_ms, char buf[static RFC3339_MICRO_SIZE])
 {
     char date[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(unix_ms, date); /* ends with 'Z', which gives way to the fraction */
-    (void)snprintf(buf, KUBE_TIME_SIZE, "%.19s.%03" PRId64 "000Z", date, unix_ms % 1000);
+    (void)snprintf(buf, RFC3339_MICRO_SIZE, "%.19s.%03" PRId64 "000Z", date, unix_ms % 1000);
 }
