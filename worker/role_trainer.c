@@ -213,11 +213,9 @@ static int open_model(struct trainer *t, struct err *err)
 static void read_batch(struct trainer *t, uint64_t step)
 {
     const struct role_env *e = t->env;
-    uint64_t first_of_all = step * (uint64_t)e->batch_size * (uint64_t)e->n_trainers;
     struct data_batch batch = {
-        .epoch = first_of_all / dataset_size(t->data),
         .shuffle = true,
-        .first = first_of_all + (uint64_t)e->index,
+        .first = step * (uint64_t)e->batch_size * (uint64_t)e->n_trainers + (uint64_t)e->index,
         .stride = (uint64_t)e->n_trainers,
         .n = (uint32_t)e->batch_size,
     };

@@ -86,10 +86,8 @@ struct gang {
 /* Trainer t's gradients of one step. */
 static void compute(struct gang *g, uint64_t step, uint32_t t)
 {
-    const uint64_t first = step * g->batch * g->trainers;
-    const struct data_batch b = {.epoch = first / dataset_size(g->data),
-                                 .shuffle = true,
-                                 .first = first + t,
+    const struct data_batch b = {.shuffle = true,
+                                 .first = step * g->batch * g->trainers + t,
                                  .stride = g->trainers,
                                  .n = g->batch};
     dataset_read(g->data, &b, g->x, g->labels);

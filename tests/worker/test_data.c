@@ -274,10 +274,11 @@ TEST(synthetic)
     dataset_free(d), dataset_free(other), dataset_free(test);
 }
 
-/* Every epoch sees every sample once, in an order of its own; strided trainers share it out. */
+/* Every epoch sees every sample once, in an order of its own; strided trainers share it out, and a
+ * batch may go over its end. */
 TEST(shuffle)
 {
-    enum { SIZE = 64, TRAINERS = 4 };
+    enum { SIZE = 64, TRAINERS = 4, BATCH = 12 };
     struct dataset *d = NULL;
     assert_int_equal(dataset_open("synthetic", DATA_TRAIN, SIZE, 1, &d, NULL), 0);
     double order[3][SIZE], plain[SIZE];
@@ -309,6 +310,14 @@ TEST(shuffle)
         }
         assert_memory_not_equal(order[epoch], plain, sizeof(plain));
         assert_true(epoch == 0 || memcmp(order[epoch], order[epoch - 1], sizeof(plain)) != 0);
+    }
+    for (uint64_t at = 0; at < (uint64_t)3 * SIZE; at += BATCH) { /* 12 does not divide 64 */
+        dataset_read(d, &(struct data_batch){.shuffle = true, .first = at, .stride = 1, .n = BATCH},
+                     x, labels);
+        for (uint64_t j = 0; j < BATCH; j++) {
+            assert_true((double)x[j * DATA_SAMPLE_FLOATS] ==
+                        order[(at + j) / SIZE][(at + j) % SIZE]);
+        }
     }
     dataset_free(d);
 }

@@ -81,9 +81,10 @@ static void sample_pixels(const struct dataset *d, size_t i, float *x)
 void dataset_read(const struct dataset *d, const struct data_batch *batch, float *x,
                   uint8_t *labels)
 {
-    struct rng_key key = {.seed = d->seed, .stream = rng_stream(RNG_SHUFFLE, 0, batch->epoch)};
     for (uint64_t j = 0; j < batch->n; j++) {
-        uint64_t i = (batch->first + j * batch->stride) % d->n;
+        const uint64_t at = batch->first + j * batch->stride, i = at % d->n;
+        const uint64_t epoch = batch->epoch + at / d->n;
+        const struct rng_key key = {.seed = d->seed, .stream = rng_stream(RNG_SHUFFLE, 0, epoch)};
         size_t sample = (size_t)(batch->shuffle ? rng_permute(key, i, d->n) : i);
         sample_pixels(d, sample, x + j * DATA_SAMPLE_FLOATS);
         labels[j] = d->labels[sample];

@@ -24,8 +24,9 @@ int dataset_open(const char *source, enum data_split split, size_t limit, uint64
 void dataset_free(struct dataset *d);
 size_t dataset_size(const struct dataset *d);
 
-/* Writes the n samples first, first + stride, ... (modulo the size; with `shuffle`, of the epoch's
- * seeded permutation) as x (n, 3, 32, 32) and labels (n). A pure function of its arguments. */
+/* Writes the n samples first, first + stride, ... as x (n, 3, 32, 32) and labels (n). They count
+ * from the beginning of `epoch`, and go on in the next one, which has all samples again: with
+ * `shuffle`, each in a seeded order of its own. A pure function of its arguments. */
 struct data_batch {
     uint64_t epoch;
     bool shuffle;
