@@ -1,5 +1,7 @@
 #include "worker/learner.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -45,6 +47,14 @@ double learner_accuracy(struct learner *l, const struct dataset *data, uint32_t 
         right += model_evaluate(l->model, l->x, l->labels, b.n);
     }
     return (double)right / (double)size;
+}
+
+int learner_check_loss(double loss, uint64_t step, struct err *err)
+{
+    return isfinite(loss)
+               ? 0
+               : err_set(err, EDOM, "the training has diverged: the loss of step %llu is %f",
+                         (unsigned long long)step, loss);
 }
 
 void learner_apply_adam(void *adam, uint64_t t, size_t offset, size_t n, float *params,

@@ -22,6 +22,10 @@ void learner_done(struct learner *l);
 struct dataset;
 double learner_accuracy(struct learner *l, const struct dataset *data, uint32_t batch);
 
+/* -EDOM: the loss of a step is infinite or no number. Nothing that is measured after it says how
+ * fast a training is. */
+int learner_check_loss(double loss, uint64_t step, struct err *err);
+
 /* An exchange_apply_fn for a struct adam. It connects the exchange, which does not know the
  * optimiser, with the model, which does not know the exchange. */
 void learner_apply_adam(void *adam, uint64_t t, size_t offset, size_t n, float *params,

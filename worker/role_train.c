@@ -115,6 +115,8 @@ static int exit_code_of(int r)
     switch (r) {
     case -EINVAL: /* a bad word on the command line */
         return EXIT_USAGE;
+    case -EDOM:
+        return EXIT_WORKER_DIVERGED;
     case -ENOMEM:
     case -ENOSPC:
     case -EDQUOT:

@@ -277,7 +277,7 @@ static int forward(struct trainer *t, uint64_t step, struct record_step *record,
     }
     lap(record, PHASE_FORWARD, at);
     record->phase_ns[PHASE_FORWARD] -= t->want_ns; /* it is in the times of the exchange */
-    return 0;
+    return t->env->is_emulated ? 0 : learner_check_loss(record->loss, step, err);
 }
 
 /* The exchange of this step goes on while the next one computes, unless nothing comes after it. */
@@ -474,7 +474,7 @@ static int run(struct trainer *t)
         return fail(t, EXIT_WORKER_RESOURCE, &err);
     }
     if (train(t, &err) < 0) {
-        return fail(t, EXIT_WORKER_RESOURCE, &err);
+        return fail(t, err.code == EDOM ? EXIT_WORKER_DIVERGED : EXIT_WORKER_RESOURCE, &err);
     }
     if (e->prints_digest) {
         print_digest(t);

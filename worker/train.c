@@ -61,10 +61,14 @@ static int train_epoch(struct trainer *t, uint64_t epoch, struct err *err)
     for (size_t first = 0; first < size && has_step_left(t); first += t->params->batch) {
         struct train_step step;
         train_batch(t, epoch, first, &step);
+        int r = learner_check_loss(step.loss, step.step, err);
+        if (r < 0) {
+            return r;
+        }
         sum.samples += step.samples;
         sum.loss += step.loss * step.samples;
         right += model_right(t->learner.model);
-        int r = t->reporter->step(t->reporter->ctx, &step, err);
+        r = t->reporter->step(t->reporter->ctx, &step, err);
         if (r < 0) {
             return r;
         }

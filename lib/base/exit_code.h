@@ -21,7 +21,8 @@ enum exit_code {
     EXIT_LEASE_LOST = 14,       /* benchd */
     EXIT_INCONCLUSIVE = 15, /* benchctl compare, gate: a point has no answer, and none is slower */
     EXIT_ARCHIVE = 16,      /* benchctl: an archive is damaged, or not what it says */
-    EXIT_INTERRUPTED = 130, /* benchctl */
+    EXIT_WORKER_DIVERGED = 17, /* benchworker: the loss is not a number any more */
+    EXIT_INTERRUPTED = 130,    /* benchctl */
 };
 
 struct exit_code_row {

@@ -3,6 +3,7 @@
 gone while another has said why. Written against docs/contracts/frame.md alone (peer.py)."""
 import fcntl
 import hashlib
+import math
 import os
 import socket
 import struct
@@ -260,9 +261,29 @@ def check_last_words(tap):
     tap.match("worker/2 reports: its data is damaged", error and error["message"], "last words: as it was said")
 
 
+def answer_no_numbers(s):
+    s.handshake()
+    s.receive_gradients()
+    payloads = {length: struct.pack("<f", math.nan) * length for _, length in SLICES}
+    crcs = {length: peer.crc32c(payload) for length, payload in payloads.items()}
+    for i, (offset, length) in reversed(list(enumerate(SLICES))):
+        s.send("PARAMS", payloads[length], dtype=1, crc=crcs[length], slice=i, offset=offset)
+    while True:  # until it hangs up
+        s.send("HEARTBEAT")
+        threading.Event().wait(0.5)
+
+
+def check_divergence(tap):
+    """Parameters that are no numbers leave no loss: the training has diverged, which is no success."""
+    code, error = lying_server((None, answer_no_numbers, 17, "diverged"))
+    tap.equal(17, code, "a training that diverges: exit code")
+    tap.match("the training has diverged: the loss of step 1 is -?nan", error and error["message"], "a training that diverges: says so")
+
+
 def main():
     tap = Tap()
     check_last_words(tap)
+    check_divergence(tap)
     check_cut_header(tap)
     with ThreadPoolExecutor(2) as pool:
         for rows, run, name in ((TRAINER_LIES, lying_trainer, "trainer/0"),
