@@ -558,3 +558,56 @@ TEST(farewells)
     assert_true(clock_monotonic_ns() - begin_ns < 120 * S);
     close_pair(&p);
 }
+
+struct reader {
+    int fd;
+    size_t n;     /* read so far */
+    int last_err; /* 0: the stream has ended */
+};
+
+/* Says after each part that it is there. */
+static void *read_parts(void *ctx)
+{
+    struct reader *r = ctx;
+    static uint8_t part[128 << 10];
+    ssize_t n;
+    do {
+        n = recv(r->fd, part, sizeof(part), MSG_WAITALL);
+        r->n += n > 0 ? (size_t)n : 0;
+        (void)send(r->fd, "x", 1, MSG_NOSIGNAL);
+    } while (n > 0);
+    r->last_err = n < 0 ? errno : 0;
+    return NULL;
+}
+
+/* What is on its way takes 4 s, and the limit is 2 s. A socket that is closed is reset by the next
+ * byte that comes, and the rest is lost. */
+TEST(farewell_waits_while_data_moves)
+{
+    enum { FLOATS = 256 << 10, N = 5 }; /* 5 MiB */
+    static const struct frame_id self;
+    static float data[FLOATS];
+    int fds[2];
+    struct conn c;
+    pthread_t thread;
+    open_tcp(fds);
+    const int bytes_a_second = 5 << 18; /* of the link, so to speak */
+    assert_int_equal(
+        setsockopt(fds[1], SOL_SOCKET, SO_MAX_PACING_RATE, &bytes_a_second, sizeof(bytes_a_second)),
+        0);
+    conn_init(&c, fds[1], &self);
+    for (uint32_t i = 0; i < N; i++) {
+        const struct frame f = {.type = FRAME_GRADIENT, .slice = i};
+        conn_send_slice(&c, &f, data, FLOATS);
+    }
+    struct reader reader = {.fd = fds[0]};
+    assert_int_equal(pthread_create(&thread, NULL, read_parts, &reader), 0);
+    struct conn *conns[] = {&c};
+    const int64_t begin_ns = clock_monotonic_ns();
+    conn_farewell(conns, 1, 2 * S);
+    assert_true(clock_monotonic_ns() - begin_ns > 2 * S);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(reader.last_err, 0);
+    assert_true(reader.n >= N * FLOATS * sizeof(float));
+    (void)close(fds[0]);
+}

@@ -18,7 +18,6 @@
 #define TICK_MS 250
 #define DIAL_TICK_MS 20
 #define FAREWELL_NS INT64_C(1000000000)
-#define GOODBYE_NS INT64_C(2000000000)
 
 static uint32_t n_links(const struct client *c)
 {
@@ -190,7 +189,7 @@ static int work(struct client *c)
             break;
         default:
             send_all(c, FRAME_GOODBYE);
-            farewell(c, GOODBYE_NS);
+            farewell(c, heartbeat_limit_ns(c->params.silence_ns));
             return 1;
         }
     }

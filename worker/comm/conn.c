@@ -3,10 +3,12 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -416,9 +418,23 @@ static bool farewell_turn(struct conn *c, bool *is_shut)
     return !drain(c->fd);
 }
 
+/* Bytes that peers have acknowledged: only more and more. */
+static uint64_t delivered_bytes(struct conn *const *conns, size_t n)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        int unacknowledged = 0;
+        if (conns[i]->fd >= 0 && ioctl(conns[i]->fd, SIOCOUTQ, &unacknowledged) == 0) {
+            sum += conns[i]->bytes_tx - (uint64_t)unacknowledged;
+        }
+    }
+    return sum;
+}
+
 void conn_farewell(struct conn *const *conns, size_t n, int64_t limit_ns)
 {
-    int64_t end_ns = clock_monotonic_ns() + limit_ns;
+    int64_t end_ns = 0;
+    uint64_t delivered = 0;
     _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, n + 1);
     _cleanup_(freep) bool *is_shut = xnew_array(bool, n + 1);
     for (;;) {
@@ -431,11 +447,17 @@ void conn_farewell(struct conn *const *conns, size_t n, int64_t limit_ns)
             fds[i] = conn_watch(c);
             n_open += c->fd >= 0;
         }
-        int64_t left_ns = end_ns - clock_monotonic_ns();
-        if (n_open == 0 || left_ns <= 0) {
+        const int64_t now_ns = clock_monotonic_ns();
+        const uint64_t before = delivered;
+        delivered = delivered_bytes(conns, n);
+        if (end_ns == 0 || delivered > before) {
+            end_ns = now_ns + limit_ns;
+        }
+        if (n_open == 0 || now_ns >= end_ns) {
             break;
         }
-        (void)poll(fds, n, (int)(left_ns / 1000000) + 1); /* after an error the loop tries again */
+        /* after an error the loop tries again */
+        (void)poll(fds, n, (int)((end_ns - now_ns) / 1000000) + 1);
     }
     for (size_t i = 0; i < n; i++) {
         conn_close(conns[i]);

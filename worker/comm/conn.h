@@ -127,6 +127,7 @@ void conn_wake_at_frame(struct conn *c);
 void conn_limit_unsent(struct conn *c, size_t n);
 
 /* Sends what is queued (the caller has queued ABORT or GOODBYE), ends the stream, waits until the
- * peers have ended theirs, at most `limit_ns` for all together, and closes. Skips connections with
+ * peers have ended theirs, at most `limit_ns` since one of them last acknowledged data, and closes:
+ * a socket that is closed sooner may take with it what a peer has not read. Skips connections with
  * fd -1. */
 void conn_farewell(struct conn *const *conns, size_t n, int64_t limit_ns);

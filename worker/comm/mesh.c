@@ -16,7 +16,6 @@
 #define ASKERS_A_BEAT 8
 #define ALL_BYTES ((size_t)16 << 20) /* of control frames, from one peer */
 #define FAREWELL_NS INT64_C(1000000000)
-#define GOODBYE_NS INT64_C(2000000000)
 
 bool mesh_were_away(struct mesh *m, int e, struct err *err)
 {
@@ -360,5 +359,5 @@ void mesh_goodbye(struct mesh *m)
 {
     m->ended = true;
     send_all(m, FRAME_GOODBYE, NULL, 0);
-    farewell(m, GOODBYE_NS);
+    farewell(m, heartbeat_limit_ns(m->params.silence_ns));
 }

@@ -16,7 +16,6 @@
 #define TICK_MS 250
 #define DIAL_TICK_MS 20
 #define FAREWELL_NS INT64_C(1000000000)
-#define GOODBYE_NS INT64_C(2000000000)
 #define LATE_NS INT64_C(2000000000)
 
 static void count_bytes(const struct ring *r, uint64_t *ret_tx, uint64_t *ret_rx)
@@ -203,7 +202,7 @@ static int work(struct ring *r, struct err *err)
     r->begun = true;
     if (r->doing == RING_GOODBYE) {
         send_both(r, FRAME_GOODBYE, NULL, 0);
-        farewell(r, GOODBYE_NS);
+        farewell(r, heartbeat_limit_ns(r->params.silence_ns));
         return 1;
     }
     if (r->doing == RING_ROUND) {
