@@ -2,6 +2,7 @@
 #include "daemon/web/listen.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -32,10 +33,12 @@ static int parse_address(const char *listen, union address *ret, struct err *err
     char host[INET6_ADDRSTRLEN + 2];
     memcpy(host, listen, host_len);
     host[host_len] = '\0';
-    const char *name = host_len == 0 ? "0.0.0.0" : str_eq(host, "localhost") ? "127.0.0.1" : host;
+    const char *name = str_eq(host, "localhost") ? "127.0.0.1" : host;
     memset(ret, 0, sizeof(*ret));
     int r;
-    if (host[0] == '[' && host[host_len - 1] == ']') {
+    if (host_len == 0) {
+        r = uv_ip6_addr("::", (int)port, &ret->v6);
+    } else if (host[0] == '[' && host[host_len - 1] == ']') {
         host[host_len - 1] = '\0';
         r = uv_ip6_addr(host + 1, (int)port, &ret->v6);
     } else {
@@ -48,16 +51,33 @@ static int parse_address(const char *listen, union address *ret, struct err *err
                             listen);
 }
 
-static int open_socket(const char *listen_on, const union address *address, struct err *err)
+/* [::] is every address, of IPv4 too, also where the kernel has no IPv6. */
+static int new_socket(union address *address)
 {
-    const int on = 1;
-    const int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const int off = 0, on = 1;
+    int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0 && errno == EAFNOSUPPORT && address->any.sa_family == AF_INET6 &&
+        IN6_IS_ADDR_UNSPECIFIED(&address->v6.sin6_addr)) {
+        address->v4 =
+            (struct sockaddr_in){.sin_family = AF_INET, .sin_port = address->v6.sin6_port};
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    }
+    /* bind says what matters */
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (address->any.sa_family == AF_INET6) {
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+    }
+    return fd;
+}
+
+static int open_socket(const char *listen_on, union address *address, struct err *err)
+{
+    const int fd = new_socket(address);
     if (fd < 0) {
         return err_set_errno(err, errno, "listen on '%s'", listen_on);
     }
     const socklen_t size =
         address->any.sa_family == AF_INET6 ? sizeof(address->v6) : sizeof(address->v4);
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)); /* bind says what matters */
     if (bind(fd, &address->any, size) < 0 || listen(fd, BACKLOG) < 0) {
         const int code = errno;
         close(fd);

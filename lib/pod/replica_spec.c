@@ -252,7 +252,7 @@ static void add_addresses(struct env *env, const struct point *point, const stru
     if (is_known) {
         env_set(env, "BENCHD_LISTEN", "%s", addresses->of_role[id->role][id->index]);
     } else {
-        env_set(env, "BENCHD_LISTEN", "0.0.0.0:%d", POD_PORT);
+        env_set(env, "BENCHD_LISTEN", "[::]:%d", POD_PORT);
     }
 }
 

@@ -51,7 +51,7 @@ TEST(pod_by_dns)
         assert_string_equal(json_string_value(json_object_get(labels, expected[i][0])),
                             expected[i][1]);
     }
-    assert_string_equal(env_of(pod, "BENCHD_LISTEN"), "0.0.0.0:7164");
+    assert_string_equal(env_of(pod, "BENCHD_LISTEN"), "[::]:7164");
     assert_string_equal(env_of(pod, "BENCHD_TRAINER_ADDRS"), "p0t1a2-trainer-0.s:7164");
     assert_string_equal(env_of(pod, "BENCHD_SECRET_FILE"), "/var/run/benchd/key");
     assert_string_equal(env_of(pod, "BENCHD_SUMMARY_FILE"), "/dev/termination-log");

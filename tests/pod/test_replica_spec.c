@@ -217,7 +217,7 @@ TEST(baselines_run_without_server)
     assert_env(&spec, "BENCHD_PSERVERS=0");
     assert_env(&spec, "BENCHD_TRAINERS=1");
     assert_env(&spec, "BENCHD_PARAM_PSERVERS=0");
-    assert_env(&spec, "BENCHD_LISTEN=0.0.0.0:7164");
+    assert_env(&spec, "BENCHD_LISTEN=[::]:7164");
     assert_false(has_env(&spec, "BENCHD_PSERVER_ADDRS="));
     assert_false(has_env(&spec, "BENCHD_TRAINER_ADDRS="));
     replica_spec_done(&spec);

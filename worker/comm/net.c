@@ -57,13 +57,15 @@ int net_tune(int fd, struct err *err)
 
 static int listen_on(const struct addrinfo *ai)
 {
-    const int on = 1;
+    const int on = 1, off = 0;
     int fd = socket(ai->ai_family, ai->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         return -errno;
     }
+    const bool is_v6 = ai->ai_family == AF_INET6; /* [::] is every address, of IPv4 too */
     /* SO_REUSEADDR ignores old connections to the port, but not a process that listens on it. */
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+        (is_v6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0) ||
         bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0) {
         int code = errno;
         (void)close(fd); /* the first error counts */
@@ -72,11 +74,11 @@ static int listen_on(const struct addrinfo *ai)
     return fd;
 }
 
-int net_listen(const struct net_addr *addr, struct err *err)
+static int listen_at(const char *host, const struct net_addr *addr, struct err *err)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *list;
-    int e = getaddrinfo(addr->host, addr->port, &hints, &list);
+    int e = getaddrinfo(host, addr->port, &hints, &list);
     if (e != 0) {
         return err_set(err, EADDRNOTAVAIL, "bind %s: %s", addr->text, gai_strerror(e));
     }
@@ -85,6 +87,15 @@ int net_listen(const struct net_addr *addr, struct err *err)
         r = listen_on(ai);
     }
     freeaddrinfo(list);
+    return r;
+}
+
+int net_listen(const struct net_addr *addr, struct err *err)
+{
+    int r = listen_at(addr->host, addr, err);
+    if (r == -EAFNOSUPPORT && strcmp(addr->host, "::") == 0) { /* a kernel without IPv6 */
+        r = listen_at("0.0.0.0", addr, err);
+    }
     if (r == -EADDRINUSE) {
         return err_set(err, EADDRINUSE,
                        "bind %s: Address already in use (another process listens "

@@ -1,4 +1,8 @@
 /* Starting and ending the server: addresses, its threads. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/test.h"
@@ -53,7 +57,8 @@ TEST(test_addresses)
     } rows[] = {
         {"127.0.0.1:0", "127.0.0.1:"},
         {"localhost:0", "127.0.0.1:"},
-        {":0", "0.0.0.0:"},
+        {":0", "[::]:"},
+        {"[::]:0", "[::]:"},
         {"0.0.0.0:0", "0.0.0.0:"},
         {"", NULL},
         {"8080", NULL},
@@ -83,6 +88,43 @@ TEST(test_addresses)
             fail_msg("'%s': expected %s<port>, got %d: %s", rows[i].listen, rows[i].prefix, r,
                      r < 0 ? err.msg : web_address(web));
         }
+        web_free(web);
+    }
+}
+
+/* Takes the place of libc's. */
+static bool lacks_v6;
+int socket(int domain, int type, int protocol)
+{
+    if (domain == AF_INET6 && lacks_v6) {
+        errno = EAFNOSUPPORT;
+        return -1;
+    }
+    return (int)syscall(SYS_socket, domain, type, protocol);
+}
+
+/* [::] is every address: of IPv4, too, and on a machine without IPv6. */
+TEST(test_every_address)
+{
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
+    for (int i = 0; i <= 1; i++) {
+        struct web *web = NULL;
+        lacks_v6 = i == 1;
+        assert_int_equal(start(rig, "[::]:0", &web, NULL), 0);
+        lacks_v6 = false;
+        assert_true(str_has_prefix(web_address(web), i == 0 ? "[::]:" : "0.0.0.0:"));
+        const long port = strtol(strrchr(web_address(web), ':') + 1, NULL, 10);
+        const struct sockaddr_in v4 = {.sin_family = AF_INET,
+                                       .sin_port = htons((uint16_t)port),
+                                       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        const struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
+                                        .sin6_port = htons((uint16_t)port),
+                                        .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+        const int fd4 = socket(AF_INET, SOCK_STREAM, 0), fd6 = socket(AF_INET6, SOCK_STREAM, 0);
+        assert_int_equal(connect(fd4, (const struct sockaddr *)&v4, sizeof(v4)), 0);
+        assert_int_equal(connect(fd6, (const struct sockaddr *)&v6, sizeof(v6)), -i);
+        close(fd4);
+        close(fd6);
         web_free(web);
     }
 }
