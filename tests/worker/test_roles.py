@@ -112,6 +112,42 @@ def black_hole(tap):
               "a server that does not answer: says where, and how long it waited")
 
 
+def count_waiting(listener):
+    """The connections that nobody has accepted."""
+    listener.setblocking(False)
+    n = 0
+    while True:
+        try:
+            listener.accept()[0].close()
+            n += 1
+        except BlockingIOError:
+            return n
+
+
+def says_nothing(tap, what, name, args):
+    """Somebody who takes connections and is silent is given up after 10 s, and its name looked up again."""
+    with tempfile.NamedTemporaryFile() as key, socket.create_server((HOST, own_ports(1)[0]), backlog=8) as s:
+        key.write(bytes(32))
+        key.flush()
+        address = f"{HOST}:{s.getsockname()[1]}"
+        code, error, stderr, _ = once([*args(address), "--secret-file", key.name, "--rendezvous-s", 12])
+        tap.equal((11, 2), (code, count_waiting(s)), f"{what} that says nothing: dialled again")
+    tap.match(f"{name} \\({address}: it accepted the connection and said nothing for 10 s\\)", stderr, f"{what} that says nothing: named")
+
+
+def silent_peers(tap):
+    def own():
+        return f"{HOST}:{own_ports(1)[0]}"
+    rows = (("a server", "pserver/0", lambda a: ["trainer", "--pserver-addrs", a, "--batch-size", "2"]),
+            ("a next worker", "worker/1", lambda a: ["worker", "--workers", 2, "--index", 0, "--listen", (me := own()),
+                                                     "--worker-addrs", f"{me},{a}", "--batch-size", 2]),
+            ("a rank before", "worker/0", lambda a: ["allreduce", "--workers", 2, "--index", 1, "--listen", (me := own()),
+                                                     "--worker-addrs", f"{a},{me}", "-b", 4096, "-e", 4096, "-J", "/dev/null", "--backend", "tcp"]))
+    with ThreadPoolExecutor(len(rows)) as pool:
+        for ended in [pool.submit(says_nothing, tap, *row) for row in rows]:
+            ended.result()
+
+
 def another_secret(tap):
     with tempfile.NamedTemporaryFile() as other:
         other.write(bytes(32))
@@ -223,7 +259,7 @@ def main():
         usage(tap, os.path.join(d, "key"))
     occupied_port(tap)
     with ThreadPoolExecutor(3) as pool:  # they mostly wait
-        for waits in [pool.submit(check, tap) for check in (missing_peers, black_hole, another_secret)]:
+        for waits in [pool.submit(check, tap) for check in (missing_peers, black_hole, silent_peers, another_secret)]:
             waits.result()
     bad_data(tap)
     full_disk(tap)

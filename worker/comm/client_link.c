@@ -280,6 +280,14 @@ void link_tell_taken(struct client *c, struct link *l)
     }
 }
 
+/* The server is starting, ending, or not what the name means any more. */
+static void dial_anew(struct client *c, struct link *l, const char *why)
+{
+    conn_close(&l->conn);
+    dial_again(&l->dial, c->now_ns, why);
+    l->state = LINK_DIAL;
+}
+
 int link_read(struct client *c, struct link *l, struct err *err)
 {
     static const struct conn_handler handler = {.place = on_place, .frame = on_frame};
@@ -289,9 +297,7 @@ int link_read(struct client *c, struct link *l, struct err *err)
         return 0;
     }
     if (r == -ECONNRESET && l->state == LINK_HANDSHAKE) {
-        conn_close(&l->conn); /* the server is starting or ending: connect again */
-        dial_again(&l->dial, c->now_ns, "it closed the connection during the handshake");
-        l->state = LINK_DIAL;
+        dial_anew(c, l, DIAL_CLOSED);
         return 0;
     }
     return blame(c, l, r, err);
@@ -299,6 +305,9 @@ int link_read(struct client *c, struct link *l, struct err *err)
 
 int link_check_life(struct client *c, struct link *l, struct err *err)
 {
+    if (l->state == LINK_HANDSHAKE && !l->conn.secured && c->now_ns >= l->dial.answer_by_ns) {
+        dial_anew(c, l, DIAL_SILENT);
+    }
     if (!l->conn.secured || l->conn.fd < 0) {
         return 0;
     }

@@ -178,9 +178,10 @@ static int dialled_turn(struct mesh *m, struct mesh_peer *p, struct err *err)
         return 0;
     }
     int e = read_handshake(m, p, on_dialled_frame, err);
-    if (e == -ECONNRESET) {
-        conn_close(&p->conn); /* the peer is starting or ending: connect again */
-        dial_again(&p->dial, m->now_ns, "it closed the connection during the handshake");
+    const bool is_late = e == 0 && !p->conn.secured && m->now_ns >= p->dial.answer_by_ns;
+    if (e == -ECONNRESET || is_late) {
+        conn_close(&p->conn); /* it is starting, ending, or not what the name means any more */
+        dial_again(&p->dial, m->now_ns, is_late ? DIAL_SILENT : DIAL_CLOSED);
         p->state = MESH_DIAL;
         return 0;
     }

@@ -304,6 +304,7 @@ static int check_connect(struct dial *d, int64_t now_ns)
         int fd = d->fd;
         d->fd = -1;
         dial_done(d);
+        d->answer_by_ns = now_ns + DIAL_ANSWER_NS;
         return fd;
     }
     int code = 0;

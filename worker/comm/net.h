@@ -47,6 +47,10 @@ struct dial_lookup;
  * time a name may have moved to another address. */
 #define DIAL_ATTEMPT_NS INT64_C(3000000000)
 
+/* How long the peer may take for its first word: whoever accepts connections and then says nothing
+ * may be a process that the name no longer means. */
+#define DIAL_ANSWER_NS INT64_C(10000000000)
+
 /* Name look-up and connect as a state machine, which starts again after a failure. Each address of
  * the name has DIAL_ATTEMPT_NS; after the last one the name is looked up again. */
 struct dial {
@@ -56,6 +60,7 @@ struct dial {
     char why[160];              /* the last failure, "" if none */
     int64_t again_ns;           /* when to try again, in DIAL_WAIT */
     int64_t connect_by_ns;      /* the time limit of this attempt, in DIAL_CONNECT */
+    int64_t answer_by_ns;       /* of the peer's first word on the connection that it returned */
     struct dial_lookup *lookup; /* owned */
     const struct addrinfo *next;
 };
@@ -65,3 +70,6 @@ int dial_step(struct dial *d, int64_t now_ns);
 /* The connection failed after dial_step returned it (closed in the handshake): try again later. */
 void dial_again(struct dial *d, int64_t now_ns, const char *why);
 void dial_done(struct dial *d);
+/* Reasons to dial again. */
+#define DIAL_CLOSED "it closed the connection during the handshake"
+#define DIAL_SILENT "it accepted the connection and said nothing for 10 s"

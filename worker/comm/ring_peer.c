@@ -313,20 +313,31 @@ static int lose(struct ring *r, const struct ring_peer *l, int e, struct err *er
     return blame(r, l, e, err);
 }
 
+/* The peer is starting, ending, or not what the name means any more. */
+static void dial_anew(struct ring *r, struct ring_peer *l, const char *why)
+{
+    conn_close(&l->conn);
+    dial_again(&l->dial, r->now_ns, why);
+    l->state = RING_DIAL;
+}
+
 int ring_next_turn(struct ring *r, bool is_readable, struct err *err)
 {
     struct ring_peer *l = &r->next;
     if (l->state == RING_DIAL) {
         return dial_next(r, err);
     }
+    if (l->state == RING_HANDSHAKE && !l->conn.secured && !is_readable &&
+        r->now_ns >= l->dial.answer_by_ns) {
+        dial_anew(r, l, DIAL_SILENT);
+        return 0;
+    }
     if (!is_readable || l->state == RING_GONE) {
         return 0;
     }
     int e = read_peer(r, l, TURN_BYTES, on_next_frame, err);
     if (e == -ECONNRESET && l->state == RING_HANDSHAKE) {
-        conn_close(&l->conn); /* the peer is starting or ending: connect again */
-        dial_again(&l->dial, r->now_ns, "it closed the connection during the handshake");
-        l->state = RING_DIAL;
+        dial_anew(r, l, DIAL_CLOSED);
         return 0;
     }
     if (l->state == RING_GONE) {
