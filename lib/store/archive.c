@@ -108,6 +108,16 @@ static int make_manifest(const struct archive *a, struct buf *out, struct err *e
     return r;
 }
 
+int archive_check_size(const char *name, size_t len, struct err *err)
+{
+    const size_t most = str_eq(name, ARCHIVE_MANIFEST)  ? ARCHIVE_MAX_MANIFEST_BYTES
+                        : str_has_suffix(name, ".json") ? ARCHIVE_MAX_JSON_BYTES
+                                                        : ARCHIVE_MAX_BYTES;
+    return len <= most
+               ? 0
+               : err_set(err, E2BIG, "member '%s' has %zu bytes, more than %zu", name, len, most);
+}
+
 static int compress(const struct buf *tar, struct buf *out, struct err *err)
 {
     const size_t cap = ZSTD_compressBound(tar->len);
@@ -136,7 +146,12 @@ int archive_write(struct archive *a, struct buf *out, struct err *err)
                        bytes, a->members.len, ARCHIVE_MAX_BYTES, ARCHIVE_MAX_MEMBERS);
     }
     struct buf manifest = BUF_INIT, tar = BUF_INIT;
-    int r = make_manifest(a, &manifest, err);
+    int r = 0;
+    vec_each (const struct archive_member, m, &a->members) {
+        r = r < 0 ? r : archive_check_size(m->name, m->data.len, err);
+    }
+    r = r < 0 ? r : make_manifest(a, &manifest, err);
+    r = r < 0 ? r : archive_check_size(ARCHIVE_MANIFEST, manifest.len, err);
     if (r >= 0) {
         tar_put(&tar, ARCHIVE_MANIFEST, manifest.data, manifest.len);
         vec_each (const struct archive_member, m, &a->members) {

@@ -17,6 +17,9 @@
 /* Of all members together, unpacked: what reader and writer keep in memory. */
 #define ARCHIVE_MAX_BYTES ((size_t)1 << 30)
 #define ARCHIVE_MAX_MEMBERS 50000
+/* Of the manifest, and of one document: as a tree it takes up to 20 times as much. */
+#define ARCHIVE_MAX_MANIFEST_BYTES ((size_t)16 << 20)
+#define ARCHIVE_MAX_JSON_BYTES ((size_t)256 << 20)
 /* Headers, padding and manifest in addition. */
 #define ARCHIVE_OVERHEAD_BYTES ((size_t)1 << 26)
 #define ARCHIVE_NAME_MAX 99 /* what a tar header has room for */

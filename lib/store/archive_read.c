@@ -87,6 +87,10 @@ static int take_file(const struct tar_file *file, struct archive *a, struct err 
                        "no member has",
                        file->name);
     }
+    const int r = archive_check_size(file->name, file->len, err);
+    if (r < 0) {
+        return r;
+    }
     if (a->members.len >= ARCHIVE_MAX_MEMBERS) {
         return err_set(err, E2BIG, "it has more than %d members", ARCHIVE_MAX_MEMBERS);
     }

@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "store/archive_tar.h"
 
 static void add(struct archive *a, const char *name, const char *text)
@@ -343,5 +344,27 @@ TEST(too_much_to_write)
     assert_non_null(strstr(err.msg, "more than an archive may have"));
     assert_int_equal(out.len, 0);
     data->len = 0;
+    struct buf *document = &a.members.items[0].data;
+    const size_t len = document->len;
+    document->len = ARCHIVE_MAX_JSON_BYTES + 1;
+    assert_true(str_has_suffix(a.members.items[0].name, ".json"));
+    assert_int_equal(archive_write(&a, &out, &err), -E2BIG);
+    assert_non_null(strstr(err.msg, "bytes, more than 268435456"));
+    document->len = len;
     archive_done(&a);
+}
+
+/* A file of some kB whose manifest, as a tree, would take gigabytes. */
+TEST(a_huge_manifest)
+{
+    struct buf tar = BUF_INIT, file = BUF_INIT;
+    char *zeros = xnew_array(char, ARCHIVE_MAX_MANIFEST_BYTES + 1);
+    tar_put(&tar, ARCHIVE_MANIFEST, zeros, ARCHIVE_MAX_MANIFEST_BYTES + 1);
+    tar_put_end(&tar);
+    compress(&tar, true, &file);
+    must_fail("manifest", file.data, file.len, E2BIG,
+              "member 'manifest.json' has 16777217 bytes, more than 16777216");
+    free(zeros);
+    buf_done(&tar);
+    buf_done(&file);
 }
