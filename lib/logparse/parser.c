@@ -14,7 +14,9 @@
 #include "logparse/values.h"
 
 #define COMPARED_LINES 10000 /* for the nearest miss: comparing costs more than matching */
-#define MIN_RATE 1e-9        /* a run of 30 years */
+#define SLOW_LINE_NS 1000000
+#define SLOW_LINES_MAX_NS 10000000
+#define MIN_RATE 1e-9 /* a run of 30 years */
 #define MAX_RATE 1e15
 
 struct slots { /* by rank + 1; NULL: no line of that rank */
@@ -42,8 +44,10 @@ struct log_parser {
     struct log_miss miss;
     int64_t now_ns;
     uint64_t n_lines, n_matched, n_warmup, n_refused, n_given_up;
-    char refusal[160]; /* of the first line that was refused */
-    bool needs_batch;  /* some line had a time but no batch size to go with it */
+    int64_t slow_ns;       /* on lines that took SLOW_LINE_NS or more */
+    uint64_t n_lines_read; /* before the rule was given up; 0: it was not */
+    char refusal[160];     /* of the first line that was refused */
+    bool needs_batch;      /* some line had a time but no batch size to go with it */
     double loss_first, loss_last, accuracy_last;
     struct evaluations evaluations;
     struct log_tally clock; /* of the lines of one process; it begins with training */
@@ -348,11 +352,9 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
     }
 }
 
-static void on_line(void *ctx, const char *line, size_t len)
+static void match_line(struct log_parser *p, const char *line, size_t len)
 {
-    struct log_parser *p = ctx;
     const struct log_rule *rule = p->params.rule;
-    log_miss_remember(&p->miss, ++p->n_lines, line, len);
     int64_t rank = -1;
     const size_t prefix = log_prefix_len(line, len, &rank);
     const char *text = line + prefix;
@@ -367,11 +369,31 @@ static void on_line(void *ctx, const char *line, size_t len)
             take_line(p, i, &match, rank);
             return;
         }
+        if (r == -ETIME) {
+            p->n_lines_read = p->n_lines;
+            return;
+        }
         p->n_given_up += r < 0 ? 1 : 0;
     }
     if (p->n_matched == 0 && p->n_lines <= COMPARED_LINES) {
         log_miss_compare(&p->miss, rule, p->params.role, p->n_lines, text, text_len);
     }
+}
+
+/* Usual lines take some microseconds. */
+static void on_line(void *ctx, const char *line, size_t len)
+{
+    struct log_parser *p = ctx;
+    log_miss_remember(&p->miss, ++p->n_lines, line, len);
+    if (p->n_lines_read > 0) {
+        return;
+    }
+    int64_t (*const cpu_ns)(void) = p->params.cpu_ns;
+    const int64_t begin_ns = cpu_ns == NULL ? 0 : cpu_ns();
+    log_matcher_limit(p->matcher, cpu_ns, begin_ns + SLOW_LINES_MAX_NS - p->slow_ns);
+    match_line(p, line, len);
+    const int64_t took_ns = cpu_ns == NULL ? 0 : cpu_ns() - begin_ns;
+    p->slow_ns += took_ns >= SLOW_LINE_NS ? took_ns : 0;
 }
 
 void log_parser_feed(struct log_parser *p, enum log_stream stream, const char *data, size_t len,
@@ -459,8 +481,9 @@ static void put_method(struct log_result *r)
 
 int log_parser_result(const struct log_parser *p, struct log_result *ret)
 {
+    const size_t n = p->n_lines_read > 0 ? 0 : p->params.rule->lines.len;
     for (enum log_kind kind = LOG_KIND_SUMMARY; kind <= LOG_KIND_STEP; kind++) {
-        for (size_t i = 0; i < p->params.rule->lines.len; i++) {
+        for (size_t i = 0; i < n; i++) {
             if (p->params.rule->lines.items[i].kind == kind && add_up(p, i, ret)) {
                 ret->loss_first = p->loss_first;
                 ret->loss_last = p->loss_last;
@@ -511,6 +534,9 @@ static void put_reason(const struct log_parser *p, struct buf *out)
             p->params.trainers > 1
                 ? "; where one process prints for all, the rule needs 'scope: Each' or 'scope: Job'"
                 : "");
+    } else if (p->n_lines_read > 0) {
+        buf_printf(out, "the log rule %s was given up at line %llu: its patterns take too long",
+                   name, (unsigned long long)p->n_lines_read);
     } else if (matched == 0) {
         buf_printf(out, "no line of %llu matched the log rule %s", n, name);
     } else if (p->needs_batch) {

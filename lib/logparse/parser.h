@@ -41,6 +41,9 @@ struct log_parser_params {
     int64_t trainers;        /* of the job, for figures of scope Job; 0: unknown */
     int64_t warmup_steps;    /* of lines that number their steps, where the rule does not say */
     log_figure_fn on_figure; /* NULL: not reported */
+    /* CPU time of this thread. A rule whose patterns take too much of it on slow lines is given up
+     * for the rest of the log, and there is no result. NULL: it may take any time. */
+    int64_t (*cpu_ns)(void);
     void *ctx;
 };
 

@@ -14,8 +14,12 @@
 #include "logparse/scan.h"
 
 /* A pattern of somebody else must neither hang nor fill the memory. A good one needs a few dozen
- * steps on a line; the limits hold for the just-in-time code too. */
+ * steps on a line; the limits hold for the just-in-time code too. PCRE2 counts the steps of each
+ * place of the line at which a match may begin, so a longer line has fewer at each. */
+#define LINE_STEPS 750000
 #define MATCH_LIMIT 20000
+/* One step may look at the whole line. So many places are tried between two looks at the clock. */
+#define PLACES 128
 #define DEPTH_LIMIT 1000
 #define HEAP_LIMIT_KIB 1024
 #define NEST_LIMIT 50
@@ -38,6 +42,8 @@ struct log_pattern {
 struct log_matcher {
     pcre2_match_data *data;
     pcre2_match_context *context;
+    int64_t (*cpu_ns)(void); /* NULL: no limit */
+    int64_t until_ns;
 };
 
 static int refuse_name(const char *name, struct err *err)
@@ -108,7 +114,8 @@ static int compile(const char *filled, pcre2_code **ret, size_t *ret_offset, str
     int code = 0;
     PCRE2_SIZE offset = 0;
     *ret = pcre2_compile((PCRE2_SPTR)filled, PCRE2_ZERO_TERMINATED,
-                         PCRE2_DUPNAMES | PCRE2_NEVER_BACKSLASH_C, &code, &offset, context);
+                         PCRE2_DUPNAMES | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT, &code,
+                         &offset, context);
     pcre2_compile_context_free(context);
     pcre2_general_context_free(memory);
     if (*ret == NULL) {
@@ -188,7 +195,6 @@ struct log_matcher *log_matcher_new(void)
     m->context = pcre2_match_context_create(memory);
     pcre2_general_context_free(memory);
     /* Each returns 0. */
-    (void)pcre2_set_match_limit(m->context, MATCH_LIMIT);
     (void)pcre2_set_depth_limit(m->context, DEPTH_LIMIT);
     (void)pcre2_set_heap_limit(m->context, HEAP_LIMIT_KIB);
     return m;
@@ -203,6 +209,12 @@ void log_matcher_free(struct log_matcher *m)
     }
 }
 
+void log_matcher_limit(struct log_matcher *m, int64_t (*cpu_ns)(void), int64_t until_ns)
+{
+    m->cpu_ns = cpu_ns;
+    m->until_ns = until_ns;
+}
+
 int log_matcher_run(struct log_matcher *m, const struct log_pattern *p, const char *line,
                     size_t len, struct log_match *ret)
 {
@@ -215,7 +227,17 @@ int log_matcher_run(struct log_matcher *m, const struct log_pattern *p, const ch
 int log_matcher_run_plainly(struct log_matcher *m, const struct log_pattern *p, const char *line,
                             size_t len, struct log_match *ret)
 {
-    const int n = pcre2_match(p->code, (PCRE2_SPTR)line, len, 0, 0, m->data, m->context);
+    const size_t steps = LINE_STEPS / (len + 1);
+    const uint32_t limit = steps < MATCH_LIMIT ? (uint32_t)steps : MATCH_LIMIT;
+    (void)pcre2_set_match_limit(m->context, limit); /* always 0 */
+    int n = PCRE2_ERROR_NOMATCH;
+    for (size_t at = 0; at <= len && n == PCRE2_ERROR_NOMATCH; at += PLACES) {
+        if (at > 0 && m->cpu_ns != NULL && m->cpu_ns() >= m->until_ns) {
+            return -ETIME;
+        }
+        (void)pcre2_set_offset_limit(m->context, at + PLACES - 1); /* always 0 */
+        n = pcre2_match(p->code, (PCRE2_SPTR)line, len, at, 0, m->data, m->context);
+    }
     if (n == PCRE2_ERROR_NOMATCH) {
         return 0;
     }

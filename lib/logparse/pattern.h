@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "logparse/groups.h"
@@ -29,8 +30,10 @@ struct log_match {
 struct log_matcher;
 struct log_matcher *log_matcher_new(void);
 void log_matcher_free(struct log_matcher *m);
-/* 1: it matches; 0: it does not; -E2BIG: given up, because the pattern tries
- * too much on this line. */
+/* From now on, until `cpu_ns` says so much; NULL: without an end. */
+void log_matcher_limit(struct log_matcher *m, int64_t (*cpu_ns)(void), int64_t until_ns);
+/* 1: it matches; 0: it does not; -E2BIG: given up, because the pattern tries too much on this line;
+ * -ETIME: given up, because the time is over. */
 int log_matcher_run(struct log_matcher *m, const struct log_pattern *p, const char *line,
                     size_t len, struct log_match *ret);
 /* The same without looking for the pattern's longest literal first: slower, for tests. */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "logparse/advice.h"
 
@@ -75,6 +76,7 @@ struct replica_log *replica_log_new(const struct log_parser_params *params,
     l->params = *params;
     l->params.on_figure = on_figure;
     l->params.ctx = l;
+    l->params.cpu_ns = clock_thread_cpu_ns;
     l->who = (struct record_who){id->role, id->index, id->attempt.number};
     l->on_step = on_step;
     l->ctx = ctx;

@@ -1,6 +1,6 @@
 /* The log of a replica that does not write records: its rule turns lines into step records
- * for the live view, and into a summary at the end. Used by both launchers. Pure: time
- * comes with the bytes. */
+ * for the live view, and into a summary at the end. Used by both launchers. Pure but for the CPU
+ * time that a rule may take: dates come with the bytes. */
 #pragma once
 
 #include "core/record.h"

@@ -3,9 +3,12 @@
 #include "tests/test.h"
 #include "logparse/parser.h"
 
+#include <errno.h>
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 #define S INT64_C(1000000000)
 
@@ -367,5 +370,47 @@ TEST(long_logs_stay_small)
     assert_true(fabs(r.rate - 500.5) < 10);
     assert_int_equal(r.n_step_ns, 0);
     log_parser_free(p);
+    log_rule_free(rule);
+}
+
+/* Each of these patterns looks at the rest of the line from each of its 8,000 places, in few steps:
+ * all of them took seconds for a line. */
+TEST(a_rule_that_takes_too_long)
+{
+    struct buf lines = BUF_INIT;
+    buf_puts(&lines, PLAIN);
+    for (int i = 1; i < 32; i++) {
+        buf_puts(&lines, "- {kind: Step, pattern: '(?:(?=[^y]*+y)|(?=[^z]*+z))(?<rate>) img/s'}\n");
+    }
+    struct log_rule *rule = rule_of(buf_cstr(&lines));
+    char line[8001];
+    memset(line, 'x', sizeof(line));
+    memcpy(line + sizeof(line) - 1 - 6, " img/s", 6);
+    line[sizeof(line) - 1] = '\n';
+    const struct log_parser_params params = {
+        .rule = rule, .role = ROLE_TRAINER, .cpu_ns = clock_thread_cpu_ns};
+    for (int is_slow = 0; is_slow <= 1; is_slow++) {
+        struct log_parser *p = log_parser_new(&params);
+        struct buf why = BUF_INIT;
+        const int64_t begin_ns = clock_thread_cpu_ns();
+        for (int i = 0; i < 3; i++) {
+            log_parser_feed(p, LOG_STDOUT, "5 img/s\n", 8, 0);
+        }
+        for (int i = 0; is_slow && i < 1000; i++) {
+            log_parser_feed(p, LOG_STDOUT, line, sizeof(line), 0);
+        }
+        const int64_t took_ns = clock_thread_cpu_ns() - begin_ns;
+        print_message("# %.1f ms\n", (double)took_ns / 1e6);
+        assert_true(took_ns < 5 * S); /* a thousand times that without a limit */
+        struct log_result result;
+        assert_int_equal(log_parser_result(p, &result), is_slow ? -ENODATA : 0);
+        log_parser_explain(p, &why);
+        assert_int_equal(str_has_prefix(buf_cstr(&why), "the log rule mine was given up at line 4: "
+                                                        "its patterns take too long\n"),
+                         is_slow);
+        buf_done(&why);
+        log_parser_free(p);
+    }
+    buf_done(&lines);
     log_rule_free(rule);
 }
