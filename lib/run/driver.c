@@ -114,6 +114,7 @@ void driver_cancel(struct driver *d)
     d->pass.request = REQUEST_CANCEL;
     look_after(d, 0);
 }
+    d->launcher->is_hurried = true;
 
 void driver_suspend(struct driver *d)
 {
@@ -126,7 +127,7 @@ void driver_suspend(struct driver *d)
 void driver_abandon(struct driver *d)
 {
     if (d->result == 0 && !d->is_over) {
-        d->is_unwanted = true;
+        d->is_unwanted = d->launcher->is_hurried = true;
         d->result = err_set(&d->err, ECANCELED, "its results are not wanted any more");
     }
     look_after(d, 0);

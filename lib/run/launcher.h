@@ -88,6 +88,9 @@ struct launcher {
     void *ctx;
 };
 
+    /* Set by the driver: the results of what is removed from now on are not wanted, so it gets
+     * little time to end. */
+    bool is_hurried;
 /* The failure class of an errno value at a replica's start. Lack of memory, processes or ports is
  * infrastructure; everything else (no such program, no permission) is permanent. */
 enum failure_class launcher_classify_errno(int code);

@@ -142,7 +142,8 @@ static struct kube_call *delete (struct pod_member *m)
 {
     const struct pods_params *params = &m->owner->params;
     struct kube_request req;
-    kube_request_delete(&kube_pods, params->ns, m->name, m->uid, -1, &req);
+    kube_request_delete(&kube_pods, params->ns, m->name, m->uid,
+                        m->owner->base.is_hurried ? POD_HURRIED_GRACE_S : -1, &req);
     return kube_call(params->client, &req, &once, on_deleted, m);
 }
 

@@ -12,6 +12,8 @@
 /* A quota that refuses a pod so often, while others of its gang exist, ends the attempt: for lack
  * of room. The pauses between are 14 s together. */
 #define POD_ROOM_TRIES 3
+/* In place of a pod's own grace period when its run is cancelled or deleted. */
+#define POD_HURRIED_GRACE_S 5
 
 /* At most that many deletions of pods that are over at a time. Nothing waits for them, and requests
  * are sent in order: the next trial's pods must not queue after those of the last one. */

@@ -14,7 +14,8 @@
 #define SECRET_VOLUME "benchd-key"
 #define SECRET_DIR "/var/run/benchd"
 #define OWN_NAME "benchd" /* of its ServiceAccount, its claim, and whatever else is installed */
-#define RUN_ID_CHARS 8    /* of a run's uid, in the name of its Secret */
+#define GRACE_MAX_S 300
+#define RUN_ID_CHARS 8           /* of a run's uid, in the name of its Secret */
 #define RUN_SECRET_SUFFIX "-key" /* "<run>-<first 8 of uid>-key" */
 
 struct rule {
@@ -318,6 +319,21 @@ static int check_environment(const json_t *container, const char *where, struct 
     return r;
 }
 
+/* The next run waits until the pods of this one have gone. */
+static int check_grace(const json_t *spec, struct template_problem *p)
+{
+    const json_t *grace = json_object_get(spec, "terminationGracePeriodSeconds");
+    const bool is_set = grace != NULL && !json_is_null(grace);
+    const bool is_good = json_is_integer(grace) && json_integer_value(grace) >= 0 &&
+                         json_integer_value(grace) <= GRACE_MAX_S;
+    return !is_set || is_good
+               ? 0
+               : refuse(p, "let the program end sooner",
+                        "must be from 0 to 300: the next trial waits that long for a program that "
+                        "does not end",
+                        "spec.terminationGracePeriodSeconds");
+}
+
 /* Pods that the rest of the cluster gives way to, or that no scheduler has placed. */
 static int check_place(const json_t *spec, struct template_problem *p)
 {
@@ -376,6 +392,7 @@ int template_rules_check(const json_t *template, struct template_problem *ret)
     r = r < 0 ? r : check_metadata(json_object_get(template, "metadata"), ret);
     r = r < 0 ? r : check_spec(spec, ret);
     r = r < 0 ? r : check_first_container(container, ret);
+    r = r < 0 ? r : check_grace(spec, ret);
     r = r < 0 ? r : check_place(spec, ret);
     return r < 0 ? r : check_own_things(spec, ret);
 }

@@ -122,6 +122,29 @@ TEST(what_is_created_does_not_queue_behind_deletions)
     world_close(&w);
 }
 
+/* Nobody wants the results of a run that is cancelled: its pods get little time to end. */
+TEST(a_hurried_removal_shortens_the_grace)
+{
+    for (int is_hurried = 0; is_hurried <= 1; is_hurried++) {
+        struct world w;
+        json_t *pods[3];
+        world_open(&w, POD_BY_DNS);
+        create_gang(&w, 0);
+        open_gates(&w);
+        assert_int_equal(accept_pods(&w, pods), 3);
+        w.launcher->is_hurried = is_hurried;
+        remove_gang(&w);
+        struct kube_call *call;
+        for (size_t i = 0; (call = fake_kube_open(i)) != NULL; i++) {
+            const bool is_short = strstr(call->req.body, "\"gracePeriodSeconds\":5") != NULL;
+            assert_true(call->req.method != KUBE_DELETE || is_short == is_hurried);
+        }
+        assert_int_equal(count_open(KUBE_DELETE), 3);
+        drop(pods, 3);
+        world_close(&w);
+    }
+}
+
 /* The next trial waits for them, so nothing holds them up. */
 TEST(pods_that_may_run_are_deleted_at_once)
 {

@@ -39,6 +39,12 @@ TEST(refuses)
         {"", "restartPolicy: OnFailure,", "",
          "spec.restartPolicy: must be Never (got OnFailure); remove it"},
         {"", "hostname: x,", "", "spec.hostname: benchd sets it itself"},
+        {"", "terminationGracePeriodSeconds: 301,", "",
+         "spec.terminationGracePeriodSeconds: must be from 0 to 300"},
+        {"", "terminationGracePeriodSeconds: -1,", "",
+         "spec.terminationGracePeriodSeconds: must be from 0 to 300"},
+        {"", "terminationGracePeriodSeconds: soon,", "",
+         "spec.terminationGracePeriodSeconds: must be from 0 to 300"},
         {"", "subdomain: x,", "", "spec.subdomain: benchd sets it itself"},
         {"", "automountServiceAccountToken: true,", "",
          "spec.automountServiceAccountToken: benchd sets it"},
@@ -150,6 +156,9 @@ TEST(takes_what_only_looks_like_it)
         "volumes: [{name: d, projected: {sources: [{downwardAPI: {}}]}}],",
         "imagePullSecrets: [{name: mine}],",
         "priorityClassName: batch, nodeName: ,",
+        "terminationGracePeriodSeconds: 300,",
+        "terminationGracePeriodSeconds: 0,",
+        "terminationGracePeriodSeconds: ,",
     };
     for (size_t i = 0; i < N_ROWS(specs); i++) {
         assert_string_equal(check("labels: {app.kubernetes.io/managed-by: benchd}", specs[i], ""),
