@@ -40,11 +40,12 @@ struct observed_replica {
     struct replica_id id;
     enum replica_state state;
     enum failure_class failure;
-    int exit_code;           /* of an ended one */
-    int64_t ended_unix_ms;   /* 0: not ended */
-    int64_t started_unix_ms; /* when it was seen to run; 0: not yet */
-    int64_t output_unix_ms;  /* its last output, or its start; 0: its output is not seen live */
-    bool has_exited;         /* a running one: only its output is still read */
+    int exit_code;            /* of an ended one */
+    int64_t ended_unix_ms;    /* when that was seen; 0: not ended */
+    int64_t finished_unix_ms; /* when it ended, as its machine says; 0: as ended_unix_ms */
+    int64_t started_unix_ms;  /* 0: not yet */
+    int64_t output_unix_ms;   /* its last output, or its start; 0: its output is not seen live */
+    bool has_exited;          /* a running one: only its output is still read */
     bool has_summary;
     /* why its summary cannot be used (core/summary.h); NULL: it can, or it is missing */
     const char *summary_fault;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/rfc3339.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "core/placement.h"
@@ -431,14 +432,25 @@ static void look_at_living(struct pod_state *s, const json_t *pod, const json_t 
 static void look_at_container(struct pod_state *s, const json_t *container,
                               const json_t **ret_ended)
 {
+/* 0: it is not said. */
+static int64_t date_of(const json_t *state, const char *key)
+{
+    const char *text = text_of(state, key);
+    int64_t unix_ns;
+    return rfc3339_parse(text, strlen(text), &unix_ns) < 0 ? 0 : unix_ns / 1000000;
+}
+
     const json_t *state = json_object_get(container, "state");
     *ret_ended = json_object_get(state, "terminated");
-    const bool runs = json_object_get(state, "running") != NULL;
+    const json_t *running = json_object_get(state, "running");
+    const bool runs = running != NULL;
     const bool is_unknown = str_eq(text_of(*ret_ended, "reason"), "ContainerStatusUnknown");
     s->has_started = runs || *ret_ended != NULL;
     const json_int_t n_restarts = json_integer_value(json_object_get(container, "restartCount"));
     s->n_restarts = n_restarts > 0 && n_restarts <= UINT32_MAX ? (uint32_t)n_restarts : 0;
     s->is_simulated = s->has_started && !is_unknown && *text_of(container, "containerID") == '\0';
+    s->started_unix_ms = date_of(runs ? running : *ret_ended, "startedAt");
+    s->finished_unix_ms = date_of(*ret_ended, "finishedAt");
     s->state = runs ? REPLICA_RUNNING : REPLICA_PENDING;
 }
 

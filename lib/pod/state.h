@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -27,7 +28,9 @@ struct pod_state {
     enum pod_wait wait;
     int exit_code, signal; /* exit_code -1: not ended, or not by itself */
     bool has_started;      /* its container runs or ran */
-    uint32_t n_restarts;   /* of its container, which policy Never does not start again */
+    /* since when, and until when, by the clock of its node, to the second; 0: not said */
+    int64_t started_unix_ms, finished_unix_ms;
+    uint32_t n_restarts; /* of its container, which policy Never does not start again */
     /* it ran when its node became NotReady, which may look the same as a node that is gone;
      * `message` says so */
     bool is_node_lost;

@@ -2,12 +2,15 @@
 #include "run/pod_member.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/rfc3339.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "kube/client.h"
+#include "kube/json.h"
 
 /* ---- the automaton ---- */
 
@@ -307,6 +310,7 @@ static struct pod_member *new_named(struct pods *owner, char *name_take,
     m->owner = owner;
     m->id = *id;
     m->name = name_take;
+    m->made_unix_ms = clock_steady_unix_ms();
     m->state = (struct pod_state){.state = REPLICA_PENDING, .exit_code = -1};
     return m;
 }
@@ -337,11 +341,21 @@ struct pod_member *pod_member_for_doubt(struct pods *owner, const char *name, in
     return m;
 }
 
+static int64_t between(int64_t date_ms, int64_t first_ms, int64_t last_ms)
+{
+    return date_ms < first_ms ? first_ms : date_ms > last_ms ? last_ms : date_ms;
+}
+
 struct pod_member *pod_member_adopt(struct pods *owner, const char *run,
                                     const struct replica_id *id, const char *uid, const json_t *pod,
                                     int64_t now_ns)
 {
     struct pod_member *m = pod_member_new(owner, run, id);
+    const char *created = kube_json_metadata(pod, "creationTimestamp");
+    int64_t created_ns;
+    if (rfc3339_parse(created, strlen(created), &created_ns) >= 0) {
+        m->made_unix_ms = between(created_ns / 1000000, 0, m->made_unix_ms);
+    }
     pod_member_seen(m, uid, pod, now_ns);
     m->has_news = true;
     return m;
@@ -374,6 +388,19 @@ bool pod_member_is_removing(const struct pod_member *m)
 bool pod_member_has_ended(const struct pod_member *m)
 {
     return replica_state_is_final(m->state.state);
+}
+
+int64_t pod_member_started_unix_ms(const struct pod_member *m)
+{
+    const int64_t said_ms = m->state.started_unix_ms;
+    return said_ms == 0 ? m->running_unix_ms
+                        : between(said_ms, m->made_unix_ms, m->running_unix_ms);
+}
+
+int64_t pod_member_finished_unix_ms(const struct pod_member *m)
+{
+    const int64_t said_ms = m->state.finished_unix_ms;
+    return said_ms == 0 ? 0 : between(said_ms, pod_member_started_unix_ms(m), m->ended_unix_ms);
 }
 
 enum member_action pod_member_due(const struct pod_member *m, int64_t now_ns)
@@ -461,8 +488,8 @@ static void read_pod(struct pod_member *m, const json_t *pod, int64_t now_ns)
     }
     pod_state_done(&m->state);
     m->state = next;
-    if (m->started_unix_ms == 0 && m->state.state == REPLICA_RUNNING) {
-        m->started_unix_ms = clock_steady_unix_ms();
+    if (m->running_unix_ms == 0 && m->state.has_started) {
+        m->running_unix_ms = clock_steady_unix_ms();
     }
     if (pod_member_has_ended(m)) {
         m->ended_unix_ms = clock_steady_unix_ms();

@@ -168,8 +168,9 @@ struct pod_member {
 
     struct pod_state state;   /* as observed */
     int64_t waiting_since_ns; /* since when state.wait is what it is */
-    int64_t ended_unix_ms;
-    int64_t started_unix_ms; /* when it was first seen to run; 0: not yet */
+    /* When this process learned that its pod is wanted, or made by another process; that it runs,
+     * and that it ended; 0: not yet. Its own clock. */
+    int64_t made_unix_ms, running_unix_ms, ended_unix_ms;
     enum pod_remains remains;
     char *environment_json; /* of the start record; owned, NULL: none */
     char *collected_json; /* the same with what the pod's state adds; owned, NULL until collected */
@@ -197,6 +198,10 @@ bool pod_member_is_wanted(const struct pod_member *m);
 bool pod_member_is_removing(const struct pod_member *m);
 /* Succeeded, Failed, Lost. */
 bool pod_member_has_ended(const struct pod_member *m);
+/* When its container started and finished, as the node says, but within what this process saw: the
+ * clocks of two machines differ. 0: not yet, or the node does not say. */
+int64_t pod_member_started_unix_ms(const struct pod_member *m);
+int64_t pod_member_finished_unix_ms(const struct pod_member *m);
 
 enum member_action { MEMBER_DO_NOTHING, MEMBER_DO_POST, MEMBER_DO_GET, MEMBER_DO_DELETE };
 /* The request that is due. pods.c decides when a POST may be sent. */

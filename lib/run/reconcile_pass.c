@@ -179,11 +179,6 @@ static int try_create(struct reconcile_pass *p, const struct replica_id *id, str
 /* False: it is stillborn now, so the rest of the plan is out of date. */
 static bool create(struct reconcile_pass *p, const struct replica_id *id)
 {
-    if (!p->current.is_known || !attempt_id_eq(&p->current.id, &id->attempt)) {
-        p->current.is_known = true;
-        p->current.id = id->attempt;
-        p->current.started_unix_ms = now_unix_ms(p);
-    }
     struct err err;
     int r = try_create(p, id, &err);
     if (r >= 0) {
@@ -228,34 +223,37 @@ static int delete (struct reconcile_pass *p, const struct replica_id *id,
     return r < 0 ? err_wrap(err, r, "remove %s/%u", role_to_string(id->role), id->index) : r;
 }
 
-/* Of an attempt that another process began. */
-static int64_t first_start(const struct attempt_id *id, const struct observed_replica *seen,
-                           size_t n_seen, int64_t now_ms)
+/* An attempt takes the time from when its last member ran to when all had ended, however long that
+ * waited and whether or not any process looked. One that is ended takes until now; one of
+ * which nothing ran takes no time. */
+static void set_times(struct attempt_row *row, const struct observed_replica *seen, size_t n_seen,
+                      int64_t now_ms)
 {
-    int64_t first_ms = now_ms;
+    int64_t start_ms = 0, end_ms = 0;
     for (size_t i = 0; i < n_seen; i++) {
-        const int64_t ms = seen[i].started_unix_ms;
-        if (attempt_id_eq(&seen[i].id.attempt, id) && ms > 0 && ms < first_ms) {
-            first_ms = ms;
+        const struct observed_replica *r = &seen[i];
+        if (attempt_id_eq(&r->id.attempt, &row->id)) {
+            const int64_t ms = r->ended_unix_ms == 0      ? now_ms
+                               : r->finished_unix_ms == 0 ? r->ended_unix_ms
+                                                          : r->finished_unix_ms;
+            start_ms = r->started_unix_ms > start_ms ? r->started_unix_ms : start_ms;
+            end_ms = ms > end_ms ? ms : end_ms;
         }
     }
-    return first_ms;
+    row->ended_unix_ms = end_ms;
+    row->started_unix_ms = start_ms == 0 || start_ms > end_ms ? end_ms : start_ms;
 }
 
 static int save(struct reconcile_pass *p, const struct action *action,
                 const struct observed_replica *seen, size_t n_seen, struct err *err)
 {
     struct store *store = p->params.store;
-    int64_t now = now_unix_ms(p);
-    bool is_current = p->current.is_known && attempt_id_eq(&p->current.id, &action->save.id);
     struct attempt_output output;
     int r = attempt_collect(p->params.launcher, action, seen, n_seen, &output, err);
     if (r < 0) {
         return r;
     }
-    output.row.started_unix_ms =
-        is_current ? p->current.started_unix_ms : first_start(&action->save.id, seen, n_seen, now);
-    output.row.ended_unix_ms = now;
+    set_times(&output.row, seen, n_seen, now_unix_ms(p));
     r = store->ops->save_attempt(store, p->params.def->uid, &output.row, output.logs.items,
                                  output.logs.len, err);
     if (r < 0) {

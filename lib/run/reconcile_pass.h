@@ -31,11 +31,6 @@ struct reconcile_pass {
      * with the outputs of a long run. */
     struct past past;
     VEC(struct stillborn) stillborn;
-    struct { /* the attempt whose replicas were created last */
-        bool is_known;
-        struct attempt_id id;
-        int64_t started_unix_ms;
-    } current;
 };
 
 /* Reads the run's rows from the store. */

@@ -91,7 +91,10 @@ static int fake_create(struct launcher *launcher, const struct replica_spec *spe
     }
     assert_non_null(listen);
     *vec_push(&l->members) = (struct fake_member){
-        .seen = {.id = spec->id, .state = REPLICA_RUNNING, .exit_code = -1},
+        .seen = {.id = spec->id,
+                 .state = REPLICA_RUNNING,
+                 .exit_code = -1,
+                 .started_unix_ms = l->store == NULL ? 0 : l->store->clock->now_ms},
         .argv0 = xstrdup(spec->argv[0]),
         .listen = xstrdup(listen),
     };

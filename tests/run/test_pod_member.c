@@ -2,6 +2,8 @@
 #include <malloc.h>
 
 #include "tests/test.h"
+#include "base/clock.h"
+#include "base/rfc3339.h"
 #include "fake_kube.h"
 #include "kube/retry.h"
 #include "run/pod_answer.h"
@@ -187,6 +189,59 @@ TEST(the_states_wait_as_long_as_they_say)
     assert_null(m->uid);
     assert_int_equal(pod_member_due(m, 90 * S + 1), MEMBER_DO_GET);
     pod_member_free(m);
+}
+
+static int64_t date_ms(const char *text)
+{
+    int64_t ns;
+    assert_int_equal(rfc3339_parse(text, strlen(text), &ns), 0);
+    return ns / 1000000;
+}
+
+/* Another process made a pod at midnight, and it has ended when this one looks: the dates are those
+ * of the container, but not before the pod was made and not in the future. */
+TEST(dates_of_a_container)
+{
+    static const struct {
+        const char *dates;
+        const char *start, *end; /* NULL: now */
+    } rows[] = {
+        {"\"startedAt\":\"2026-01-01T00:30:00Z\",\"finishedAt\":\"2026-01-01T00:40:00Z\"",
+         "2026-01-01T00:30:00Z", "2026-01-01T00:40:00Z"},
+        {"\"startedAt\":\"2025-12-31T23:00:00Z\",\"finishedAt\":\"2026-01-01T00:40:00Z\"",
+         "2026-01-01T00:00:00Z", "2026-01-01T00:40:00Z"},
+        {"\"startedAt\":\"2026-01-01T00:30:00Z\",\"finishedAt\":\"2026-01-01T00:20:00Z\"",
+         "2026-01-01T00:30:00Z", "2026-01-01T00:30:00Z"},
+        {"\"startedAt\":\"2199-01-01T00:00:00Z\",\"finishedAt\":\"2199-01-01T00:00:10Z\"", NULL,
+         NULL},
+        {"\"startedAt\":null", NULL, "1970-01-01T00:00:00Z"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        _cleanup_(freep) char *status =
+            xasprintf("{\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"main\","
+                      "\"containerID\":\"c\",\"state\":{\"terminated\":{\"exitCode\":0,%s}}}]}",
+                      rows[i].dates);
+        json_t *p = pod(status);
+        json_object_set_new(p, "metadata",
+                            json_pack("{s:s}", "creationTimestamp", "2026-01-01T00:00:00Z"));
+        const int64_t before_ms = clock_steady_unix_ms();
+        struct pod_member *m = pod_member_adopt(NULL, "r", &trainer, "u1", p, 0);
+        const int64_t after_ms = clock_steady_unix_ms();
+        const int64_t start_ms = pod_member_started_unix_ms(m);
+        const int64_t end_ms = pod_member_finished_unix_ms(m);
+        if (rows[i].start != NULL) {
+            assert_true(start_ms == date_ms(rows[i].start));
+        } else {
+            assert_true(start_ms >= before_ms && start_ms <= after_ms);
+        }
+        if (rows[i].end != NULL) {
+            assert_true(end_ms == date_ms(rows[i].end));
+        } else {
+            assert_true(end_ms >= before_ms && end_ms <= after_ms);
+        }
+        pod_member_free(m);
+        json_decref(p);
+    }
 }
 
 TEST(waits_count_from_their_first_sight)

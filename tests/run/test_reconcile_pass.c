@@ -392,9 +392,6 @@ static char *order_of_run(const struct test_def_params *params, int every, struc
         }
         r = reconcile_pass_once(&w->pass, &w->wait_ms, &w->err);
         if (r == PASS_WAIT) {
-            vec_each (struct fake_member, m, &w->launcher.members) {
-                m->seen.started_unix_ms = w->clock.now_ms;
-            }
             w->clock.now_ms += 5000;
             fake_launcher_succeed(&w->launcher, w->clock.now_ms);
         }
@@ -443,6 +440,59 @@ TEST(a_budget_ends_the_run)
                             "4 of 6 trials done, 0 failed; 0.0111 of 0.0125 CPU-hours are spent, "
                             "and the next trial would take 0.00278");
         assert_int_equal(w.launcher.members.len, 0);
+        world_close(&w);
+    }
+}
+
+/* One replica waits ten minutes longer than the other for its node, and their end is seen ten
+ * minutes late, by another process: the attempt took 10 s. */
+TEST(an_attempt_takes_as_long_as_it_ran)
+{
+    const int64_t ten_minutes_ms = 600 * 1000;
+    struct world w;
+    world_open(&w, &(struct test_def_params)ONE_POINT);
+    assert_int_equal(world_turn_init(&w), 0);
+    assert_int_equal(settle(&w), PASS_WAIT);
+    struct observed_replica *last = &fake_launcher_find(&w.launcher, ROLE_TRAINER, 0)->seen;
+    last->state = REPLICA_PENDING;
+    last->started_unix_ms = 0;
+    w.clock.now_ms += ten_minutes_ms;
+    assert_int_equal(settle(&w), PASS_WAIT);
+    last->state = REPLICA_RUNNING;
+    const int64_t start_ms = last->started_unix_ms = w.clock.now_ms;
+    reconcile_pass_done(&w.pass);
+    w.clock.now_ms += 10000;
+    vec_each (struct fake_member, m, &w.launcher.members) {
+        m->seen.finished_unix_ms = w.clock.now_ms - (m->seen.id.role == ROLE_TRAINER);
+    }
+    w.clock.now_ms += ten_minutes_ms;
+    fake_launcher_succeed(&w.launcher, w.clock.now_ms);
+    assert_int_equal(world_turn_init(&w), 0);
+    assert_int_equal(settle(&w), PASS_WAIT);
+    assert_int_equal(w.store.rows.len, 1);
+    assert_true(w.store.rows.items[0].started_unix_ms == start_ms);
+    assert_true(w.store.rows.items[0].ended_unix_ms == start_ms + 10000);
+    assert_int_equal(run_well(&w), PASS_FINISHED);
+    world_close(&w);
+}
+
+/* Of one that fails while another runs: until it is ended. Of one of which nothing ran: no time. */
+TEST(a_failed_attempt_takes_until_it_is_ended)
+{
+    for (int has_started = 0; has_started <= 1; has_started++) {
+        struct world w;
+        world_open(&w, &(struct test_def_params)ONE_POINT);
+        assert_int_equal(world_turn_init(&w), 0);
+        assert_int_equal(settle(&w), PASS_WAIT);
+        vec_each (struct fake_member, m, &w.launcher.members) {
+            m->seen.started_unix_ms = has_started * w.clock.now_ms;
+        }
+        w.clock.now_ms += 7000;
+        fake_launcher_fail(&w.launcher, ROLE_TRAINER, 0, 2, 0, "exit code 2",
+                           w.clock.now_ms - 2000);
+        assert_int_equal(settle(&w), PASS_WAIT);
+        const struct attempt_row *row = &w.store.rows.items[0];
+        assert_true(row->ended_unix_ms - row->started_unix_ms == has_started * 7000);
         world_close(&w);
     }
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/record.h"
@@ -66,6 +67,14 @@ bool node_must_wait(struct sim_pod *p, void (*happen)(void *ctx))
 
 /* ---- what the API is told ---- */
 
+/* A date of the API: whole seconds. Owned. */
+static json_t *date_of(int64_t at_ns)
+{
+    char text[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(sim_unix_ms() - (sim.now_ns - at_ns) / SIM_MS, text);
+    return json_string(text);
+}
+
 static json_t *container_state(const struct sim_pod *p)
 {
     const struct sim_container *c = &p->container;
@@ -73,10 +82,11 @@ static json_t *container_state(const struct sim_pod *p)
         return json_pack("{s:{s:s}}", "waiting", "reason", "ContainerCreating");
     }
     if (!c->has_ended) {
-        return json_pack("{s:{}}", "running");
+        return json_pack("{s:{s:o}}", "running", "startedAt", date_of(c->started_ns));
     }
-    json_t *state = json_pack("{s:{s:i, s:s}}", "terminated", "exitCode", c->exit_code, "reason",
-                              c->exit_code == 0 ? "Completed" : "Error");
+    json_t *state = json_pack("{s:{s:i, s:s, s:o, s:o}}", "terminated", "exitCode", c->exit_code,
+                              "reason", c->exit_code == 0 ? "Completed" : "Error", "startedAt",
+                              date_of(c->started_ns), "finishedAt", date_of(c->ended_ns));
     if (p->message != NULL) {
         json_object_set_new(json_object_get(state, "terminated"), "message",
                             json_string(p->message));
