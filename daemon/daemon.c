@@ -431,6 +431,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                   .key = d->key,
                                   .node_wait_ms = d->options->node_wait_ms,
                                   .image_wait_ms = d->options->image_wait_ms,
+                                  .setup_wait_ms = d->options->setup_wait_ms,
                                   .denied_wait_ms = d->options->lease_ms * 4 / 5,
                                   .undelete_ms = d->options->undelete_ms,
                                   .replica_account = d->options->replica_account,

@@ -26,6 +26,7 @@ static const struct arg_opt opts[] = {
     {"lease-duration", 0, "SECONDS", "Another benchd takes the Lease after so long without a renewal; this one ends after two thirds; default: 15"},
     {"node-wait", 0, "SECONDS", "Fail a pod that fits no node after this time; default: 300"},
     {"image-wait", 0, "SECONDS", "Fail a pod whose image cannot be pulled, or container not created, after this time; default: 120"},
+    {"setup-wait", 0, "SECONDS", "Fail a pod whose volumes, sandbox or network its node cannot set up after this time; default: 300"},
     {"replica-account", 0, "NAME", "ServiceAccount of pods whose template names none; default: the namespace's"},
     {"network-policy", 0, NULL, "Create a NetworkPolicy per run: its replicas reach each other and DNS, nothing else"},
     {"undelete-for", 0, "AGE", "Erase the results of a run so long after its object was deleted, such as 12h or 7d; default: 7d"},
@@ -155,9 +156,11 @@ static int read_all(const struct args *a, struct options *ret, struct err *err)
     }
     static const struct seconds node_wait = {"node-wait", 1, 86400, 300},
                                 image_wait = {"image-wait", 1, 86400, 120},
+                                setup_wait = {"setup-wait", 1, 86400, 300},
                                 lease = {"lease-duration", 6, KUBE_LEASE_MAX_S, 15};
     int r = read_seconds(a, &node_wait, &ret->node_wait_ms, err);
     r = r < 0 ? r : read_seconds(a, &image_wait, &ret->image_wait_ms, err);
+    r = r < 0 ? r : read_seconds(a, &setup_wait, &ret->setup_wait_ms, err);
     r = r < 0 ? r : read_seconds(a, &lease, &ret->lease_ms, err);
     r = r < 0 ? r : read_age(a, "undelete-for", "7d", &ret->undelete_ms, err);
     return r < 0 ? r : read_keep(a, &ret->keep, err);

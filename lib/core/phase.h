@@ -109,7 +109,8 @@ struct run_status {
     bool has_current;
     struct attempt_id current; /* the attempt that runs, if has_current */
     bool is_cut_short;         /* and never ends: what is left of it goes, and it gets no row */
-    /* 0: not yet. Suspended: `ended` is when; resuming moves the start by the pause. */
+    /* 0: not yet. Of a run that is suspended, or waits as wait_stops_clock() says, `ended` is since
+     * when; going on moves the start by that time. */
     int64_t started_unix_ms, ended_unix_ms;
 };
 

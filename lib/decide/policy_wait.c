@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/str.h"
 #include "base/text.h"
 
 void wait_put(const struct run_wait *wait, struct run_status *status)
@@ -16,6 +17,13 @@ void wait_put(const struct run_wait *wait, struct run_status *status)
 bool wait_is_news(const struct run_wait *wait, const struct run_status *before)
 {
     return wait->reason[0] != '\0' && strcmp(wait->reason, before->reason) != 0;
+}
+
+bool wait_stops_clock(const char *reason)
+{
+    static const char *const outside[] = {"PodsRemain", "QuotaExceeded", "CreationFails",
+                                          "DeletionFails", NULL};
+    return str_is_one_of(reason, outside);
 }
 
 bool wait_is_in(const struct run_status *status)

@@ -16,5 +16,9 @@ struct run_wait {
 void wait_put(const struct run_wait *wait, struct run_status *status);
 /* An event is due: the last written status does not speak of that wait. */
 bool wait_is_news(const struct run_wait *wait, const struct run_status *before);
+/* The run is not to blame for a wait of this reason, which lasts until somebody else does
+ * something: it does not count for activeDeadlineSeconds. Of a lack of room it is to blame as much
+ * as the cluster, and of a node that is not ready its trial is under way. */
+bool wait_stops_clock(const char *reason);
 /* A written status speaks of a wait. */
 bool wait_is_in(const struct run_status *status);

@@ -48,6 +48,7 @@ struct decision {
     bool has_current;                   /* else the run has ended */
     struct attempt_id current;          /* that is due */
     struct observed_gang *current_gang; /* NULL: nothing of it lives */
+    bool is_paused;                     /* it waits, and its time does not count */
     bool is_interrupted;                /* cancelled, suspended or out of time */
     char budget[128];                   /* why it ends the run; "": it does not */
     bool awaits_row;                    /* what follows depends on a row that this plan saves */
@@ -407,13 +408,20 @@ static void tell_wait(struct decision *d)
 
 /* ---- the run ---- */
 
-/* Suspended time does not count: the start moves by the length of the pause. */
-static int64_t start_after_pause(const struct decision *d)
+/* Time does not count while the run is suspended, or waits for what is not its own: the start moves
+ * by the length of the pause when that is over. */
+static void count_time(struct decision *d)
 {
     const struct run_status *before = &d->o->status;
-    const int64_t paused_ms = d->o->now_unix_ms - before->ended_unix_ms;
-    const bool is_paused = before->phase == RUN_SUSPENDED && paused_ms > 0;
-    return before->started_unix_ms + (is_paused ? paused_ms : 0);
+    const bool was_paused = before->ended_unix_ms > 0 &&
+                            (before->phase == RUN_SUSPENDED || wait_stops_clock(before->reason));
+    d->is_paused = d->o->request == REQUEST_NONE && wait_stops_clock(d->o->wait.reason);
+    d->status.started_unix_ms = before->started_unix_ms;
+    if (d->is_paused) {
+        d->status.ended_unix_ms = was_paused ? before->ended_unix_ms : d->o->now_unix_ms;
+    } else if (was_paused && d->o->now_unix_ms > before->ended_unix_ms) {
+        d->status.started_unix_ms += d->o->now_unix_ms - before->ended_unix_ms;
+    }
 }
 
 static void start_run(struct decision *d)
@@ -427,7 +435,7 @@ static void start_run(struct decision *d)
         plan_event(d->plan, EVENT_NORMAL, "RunStarted", note);
         d->status.started_unix_ms = d->o->now_unix_ms;
     } else {
-        d->status.started_unix_ms = start_after_pause(d);
+        count_time(d);
     }
     if (before->trials_done > d->world.counts.done) {
         const uint32_t n_lost = before->trials_done - d->world.counts.done;
@@ -436,8 +444,9 @@ static void start_run(struct decision *d)
                  n_lost == 1 ? "" : "s", n_lost == 1 ? "its trial" : "their trials");
         plan_event(d->plan, EVENT_WARNING, "ResultsLost", note);
     }
-    d->deadline_ms = deadline_remaining_ms(
-        d->status.started_unix_ms, d->def->spec->run_policy.active_deadline_s, d->o->now_unix_ms);
+    d->deadline_ms =
+        deadline_remaining_ms(d->status.started_unix_ms, d->def->spec->run_policy.active_deadline_s,
+                              d->is_paused ? d->status.ended_unix_ms : d->o->now_unix_ms);
     d->is_interrupted = d->o->request != REQUEST_NONE || d->deadline_ms == 0;
 }
 
@@ -451,9 +460,9 @@ static void put_counts(const struct trial_counts *n, char *dst, size_t size)
     text_put(dst, size, "%u of %u trials done, %u failed%s", n->done, n->total, n->failed, not_run);
 }
 
-/* The counts, and the first failure in the order of trials; then the command that shows more of it,
- * if that fits whole. */
-static void describe_end(struct decision *d)
+/* The counts, and what a run that ends early waited for; else the first failure in the order of
+ * trials, then the command that shows more of it, if that fits whole. */
+static void describe_end(struct decision *d, bool is_early)
 {
     char *dst = d->status.message;
     const size_t size = sizeof(d->status.message);
@@ -461,6 +470,10 @@ static void describe_end(struct decision *d)
     put_counts(&d->world.counts, counts, sizeof(counts));
     text_put(dst, size, "%s%s%s", counts, d->budget[0] != '\0' ? "; " : "", d->budget);
     if (d->budget[0] != '\0') {
+        return;
+    }
+    if (is_early && wait_is_in(&d->o->status)) {
+        text_put(dst, size, "%s; %s: %s", counts, d->o->status.reason, d->o->status.message);
         return;
     }
     for (uint32_t i = 0; i < d->def->n_slots; i++) {
@@ -504,6 +517,7 @@ static bool has_enough(const struct decision *d)
 static bool end_run(struct decision *d)
 {
     struct run_end end = run_end_decide(&d->world.counts, &d->def->spec->failure_policy);
+    const bool is_early = !end.is_end;
     if (!end.is_end && d->o->request == REQUEST_CANCEL) {
         end = (struct run_end){true, RUN_CANCELLED, "CancelRequested"};
     } else if (!end.is_end && d->deadline_ms == 0) {
@@ -521,7 +535,7 @@ static bool end_run(struct decision *d)
         delete_gang(d, d->current_gang);
     }
     d->status.ended_unix_ms = d->o->now_unix_ms;
-    describe_end(d);
+    describe_end(d, is_early);
     const bool is_good = end.phase == RUN_SUCCEEDED || end.phase == RUN_CANCELLED;
     plan_event(d->plan, is_good ? EVENT_NORMAL : EVENT_WARNING, end.reason, d->status.message);
     return true;
@@ -583,7 +597,8 @@ static void go_on(struct decision *d)
         tell_wait(d);
     }
     write_status(d);
-    const int64_t requeue_ms = d->recheck_ms < d->deadline_ms ? d->recheck_ms : d->deadline_ms;
+    const int64_t deadline_ms = d->is_paused ? DEADLINE_NONE : d->deadline_ms;
+    const int64_t requeue_ms = d->recheck_ms < deadline_ms ? d->recheck_ms : deadline_ms;
     if (!is_over && requeue_ms != DEADLINE_NONE) {
         plan_requeue(d->plan, requeue_ms);
     }

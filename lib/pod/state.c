@@ -358,7 +358,10 @@ static void look_at_waiting(struct pod_state *s, const json_t *status)
         }
     }
     const json_t *scheduled = condition(status, "PodScheduled");
+    const json_t *set_up = condition(status, "PodReadyToStartContainers");
     if (!str_eq(text_of(scheduled, "status"), "False")) {
+        const bool waits = !s->has_started && str_eq(text_of(set_up, "status"), "False");
+        s->wait = waits ? POD_WAIT_SETUP : POD_WAIT_NONE;
         return;
     }
     const char *reason = text_of(scheduled, "reason");
@@ -429,9 +432,6 @@ static void look_at_living(struct pod_state *s, const json_t *pod, const json_t 
     }
 }
 
-static void look_at_container(struct pod_state *s, const json_t *container,
-                              const json_t **ret_ended)
-{
 /* 0: it is not said. */
 static int64_t date_of(const json_t *state, const char *key)
 {
@@ -440,17 +440,20 @@ static int64_t date_of(const json_t *state, const char *key)
     return rfc3339_parse(text, strlen(text), &unix_ns) < 0 ? 0 : unix_ns / 1000000;
 }
 
+static void look_at_container(struct pod_state *s, const json_t *container,
+                              const json_t **ret_ended)
+{
     const json_t *state = json_object_get(container, "state");
     *ret_ended = json_object_get(state, "terminated");
     const json_t *running = json_object_get(state, "running");
     const bool runs = running != NULL;
     const bool is_unknown = str_eq(text_of(*ret_ended, "reason"), "ContainerStatusUnknown");
     s->has_started = runs || *ret_ended != NULL;
+    s->started_unix_ms = date_of(runs ? running : *ret_ended, "startedAt");
+    s->finished_unix_ms = date_of(*ret_ended, "finishedAt");
     const json_int_t n_restarts = json_integer_value(json_object_get(container, "restartCount"));
     s->n_restarts = n_restarts > 0 && n_restarts <= UINT32_MAX ? (uint32_t)n_restarts : 0;
     s->is_simulated = s->has_started && !is_unknown && *text_of(container, "containerID") == '\0';
-    s->started_unix_ms = date_of(runs ? running : *ret_ended, "startedAt");
-    s->finished_unix_ms = date_of(*ret_ended, "finishedAt");
     s->state = runs ? REPLICA_RUNNING : REPLICA_PENDING;
 }
 
@@ -568,7 +571,8 @@ static void prune_status(json_t *status)
     static const char *const of_condition[] = {"type", "status", "reason", "message", NULL};
     static const char *const of_container[] = {"name",         "image", "imageID", "containerID",
                                                "restartCount", "state", NULL};
-    static const char *const read_types[] = {"DisruptionTarget", "PodScheduled", "Ready", NULL};
+    static const char *const read_types[] = {"DisruptionTarget", "PodReadyToStartContainers",
+                                             "PodScheduled", "Ready", NULL};
     static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};
     keep_only(status, of_status);
     json_t *conditions = json_object_get(status, "conditions");

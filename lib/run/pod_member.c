@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "kube/client.h"
 #include "kube/json.h"
+#include "run/pod_setup.h"
 
 /* ---- the automaton ---- */
 
@@ -486,6 +487,10 @@ static void read_pod(struct pod_member *m, const json_t *pod, int64_t now_ns)
     if (next.wait != m->state.wait) {
         m->waiting_since_ns = now_ns; /* only then: a repeated read must not restart the wait */
     }
+    if (next.wait == POD_WAIT_SETUP && m->state.wait == POD_WAIT_SETUP) {
+        next.message = m->state.message; /* of an event: the pod itself says nothing */
+        m->state.message = NULL;
+    }
     pod_state_done(&m->state);
     m->state = next;
     if (m->running_unix_ms == 0 && m->state.has_started) {
@@ -599,6 +604,8 @@ static bool is_wait_over(const struct pod_member *m, const struct member_limits 
     case POD_WAIT_IMAGE:
     case POD_WAIT_CONTAINER:
         return now_ns - m->waiting_since_ns > limits->image_wait_ms * 1000000;
+    case POD_WAIT_SETUP:
+        return now_ns - m->waiting_since_ns > limits->setup_wait_ms * 1000000;
     case POD_WAIT_NONE:
     case POD_WAIT_GATE: /* a queue's business, without a limit */
         break;
@@ -611,7 +618,13 @@ void pod_member_time_out(struct pod_member *m, const struct member_limits *limit
     if (m->life == MEMBER_DYING_DELETED && now_ns > m->due_ns) {
         apply(m, MEMBER_TIMED_OUT, now_ns);
     } else if (is_wait_over(m, limits, now_ns)) {
-        _cleanup_(freep) char *message = xstrdup(pod_state_message(&m->state));
-        end(m, REPLICA_FAILED, FAILURE_PERMANENT, message);
+        const bool is_setup = m->state.wait == POD_WAIT_SETUP;
+        const char *why = pod_state_message(&m->state);
+        _cleanup_(freep) char *message = is_setup
+                                             ? xasprintf("node '%s' could not set up the pod: %s",
+                                                         m->state.node == NULL ? "" : m->state.node,
+                                                         *why == '\0' ? POD_SETUP_WORDS : why)
+                                             : xstrdup(why);
+        end(m, REPLICA_FAILED, is_setup ? FAILURE_INFRASTRUCTURE : FAILURE_PERMANENT, message);
     }
 }

@@ -231,9 +231,9 @@ void pod_member_vanished(struct pod_member *m, int64_t now_ns);
 /* With `leave_pod`, a member that has ended is dropped and its pod stays. */
 void pod_member_remove(struct pod_member *m, bool leave_pod, int64_t now_ns);
 
-/* How long a pod may wait for a node and for its image. */
+/* How long a pod may wait for a node, for its image, and to be set up. */
 struct member_limits {
-    int64_t node_wait_ms, image_wait_ms;
+    int64_t node_wait_ms, image_wait_ms, setup_wait_ms;
 };
-/* Ends a wait that has lasted too long: for a node, for an image, or for a deleted pod to go. */
+/* Ends a wait that has lasted too long: one of these, or for a deleted pod to go. */
 void pod_member_time_out(struct pod_member *m, const struct member_limits *limits, int64_t now_ns);

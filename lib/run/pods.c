@@ -18,6 +18,7 @@
 #define DEFAULT_DENIED_WAIT_MS (12 * 1000) /* longer than a Lease without renewal */
 #define DEFAULT_NODE_WAIT_MS (INT64_C(300) * 1000)
 #define DEFAULT_IMAGE_WAIT_MS (INT64_C(120) * 1000)
+#define DEFAULT_SETUP_WAIT_MS (INT64_C(300) * 1000)
 
 /* At most that many members are POSTING, TAKEN or CHECKING at a time. */
 #define POSTS_AHEAD 40
@@ -389,7 +390,8 @@ static void on_tick(void *ctx)
 {
     struct pods *l = ctx;
     const int64_t now_ns = l->params.now_ns();
-    const struct member_limits limits = {l->params.node_wait_ms, l->params.image_wait_ms};
+    const struct member_limits limits = {l->params.node_wait_ms, l->params.image_wait_ms,
+                                         l->params.setup_wait_ms};
     take_gate_refusals(l, now_ns);
     look_for_room(l, now_ns);
     vec_each (struct pod_member *, it, &l->members) {
@@ -402,6 +404,7 @@ static void on_tick(void *ctx)
     bool has_news = take_news(l);
     drop_gone(l);
     pod_slices_tick(&l->slices, now_ns);
+    pod_setup_tick(l, now_ns);
     struct run_wait wait = {0};
     create_pods(l, &wait, now_ns);
     pod_words_wait(l, &wait);
@@ -620,6 +623,7 @@ static void pods_free(struct launcher *launcher)
     l->members.len = 0;
     pod_gates_done(&l->gates);
     pod_slices_done(&l->slices);
+    pod_setup_done(&l->setup);
     pod_tick_close(&l->tick, on_tick_closed);
 }
 
@@ -647,6 +651,7 @@ static struct pods_params params_dup(const struct pods_params *params)
     copy.denied_wait_ms = params->denied_wait_ms ?: DEFAULT_DENIED_WAIT_MS;
     copy.node_wait_ms = params->node_wait_ms ?: DEFAULT_NODE_WAIT_MS;
     copy.image_wait_ms = params->image_wait_ms ?: DEFAULT_IMAGE_WAIT_MS;
+    copy.setup_wait_ms = params->setup_wait_ms ?: DEFAULT_SETUP_WAIT_MS;
     copy.now_ns = params->now_ns != NULL ? params->now_ns : clock_monotonic_ns;
     return copy;
 }

@@ -36,6 +36,7 @@ struct pods_params {
     int64_t node_wait_ms;        /* then a pod that fits no node fails; 0: 5 min */
     int64_t image_wait_ms;       /* then a pod whose image cannot be pulled, or whose
                                   container cannot be created, fails; 0: 2 min */
+    int64_t setup_wait_ms;       /* then a pod that its node cannot set up fails; 0: 5 min */
     struct pods_counters *counters; /* borrowed; added to */
     uint64_t seed;
     int64_t (*now_ns)(void); /* monotonic; NULL: the machine's */

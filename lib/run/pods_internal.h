@@ -11,6 +11,7 @@
  *   pod_answer.c      which failures are transient            pod_tick.c    the timer
  *   pod_leftovers.c   what else may run in the namespace      pod_wait.c    when a wait is reported
  *   pod_room.c        pauses of attempts that find no room    pod_words.c   what is waited for
+ *   pod_setup.c       why a node does not set up a pod
  *
  * The first pod of an attempt waits until no pod of ours can run in the namespace, whatever run it
  * is of, so that no measurement shares its CPUs with the remains of another. */
@@ -21,6 +22,7 @@
 #include "run/pod_gates.h"
 #include "run/pod_member.h"
 #include "run/pod_room.h"
+#include "run/pod_setup.h"
 #include "run/pod_slices.h"
 #include "run/pod_tick.h"
 #include "run/pod_wait.h"
@@ -40,6 +42,7 @@ struct pods {
     bool was_settling; /* at the last tick */
     struct pod_wait_told wait;
     struct pod_room room;
+    struct pod_setup setup;
     json_t *bodies[ROLE_COUNT];   /* of the pod posted last, to be renumbered; NULL: none yet */
     char **addresses[ROLE_COUNT]; /* by name, of the gang; owned; NULL with POD_BY_IP */
 };

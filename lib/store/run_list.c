@@ -23,7 +23,7 @@ json_t *run_item_to_json(const struct run_row *row, bool is_interrupted)
         (json_int_t)st->trials_total, "cpus", (json_int_t)row->cpus, "rehearsal", row->rehearsal,
         "simulated", row->simulated, "imported", run_status_is_imported(st), "created",
         run_time_to_json(row->created_unix_ms), "started", run_time_to_json(st->started_unix_ms),
-        "ended", run_time_to_json(st->ended_unix_ms));
+        "ended", run_time_to_json(run_phase_is_final(st->phase) ? st->ended_unix_ms : 0));
 }
 
 json_t *run_list_to_json(json_t *items_take)

@@ -34,7 +34,7 @@ ALLOWED = [
     ("secrets", "", "create"),
     ("networkpolicies.networking.k8s.io", "", "get create"),
     ("endpointslices.discovery.k8s.io", "", "create patch"),
-    ("events.events.k8s.io", "", "create"),
+    ("events.events.k8s.io", "", "create list"),
     ("leases.coordination.k8s.io", "", "create"),
     ("leases.coordination.k8s.io", "benchd", "get update"),
 ]

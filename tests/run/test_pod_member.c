@@ -181,7 +181,7 @@ TEST(the_states_wait_as_long_as_they_say)
     assert_int_equal(pod_member_due(m, 52 * S), MEMBER_DO_DELETE);
     pod_member_sent(m, MEMBER_DO_DELETE, NULL);
     pod_member_answered(m, MEMBER_DELETED, 60 * S);
-    const struct member_limits limits = {1000, 1000};
+    const struct member_limits limits = {1000, 1000, 1000};
     pod_member_time_out(m, &limits, 90 * S);
     assert_int_equal(m->life, MEMBER_DYING_DELETED);
     pod_member_time_out(m, &limits, 90 * S + 1);
@@ -249,7 +249,7 @@ TEST(waits_count_from_their_first_sight)
     static const struct {
         const char *status;
         struct member_limits limits;
-    } rows[] = {{NO_NODE, {30 * 1000, 0}}, {NO_IMAGE, {0, 30 * 1000}}};
+    } rows[] = {{NO_NODE, {30 * 1000, 0, 0}}, {NO_IMAGE, {0, 30 * 1000, 0}}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct pod_member *m = pod_member_new(NULL, "r", &trainer);
         see(m, rows[i].status, 100 * S);
@@ -288,7 +288,7 @@ TEST(one_that_runs_takes_few_bytes)
 TEST(another_wait_counts_anew)
 {
     struct pod_member *m = pod_member_new(NULL, "r", &trainer);
-    const struct member_limits limits = {30 * 1000, 30 * 1000};
+    const struct member_limits limits = {30 * 1000, 30 * 1000, 30 * 1000};
     see(m, NO_NODE, 100 * S);
     see(m, NO_IMAGE, 120 * S);
     pod_member_time_out(m, &limits, 140 * S);
