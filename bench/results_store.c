@@ -142,7 +142,7 @@ static int save_trial(struct store *s, const struct run_def *def, const struct s
                               .ended_unix_ms = started_unix_ms + 60000};
     add_replicas(&row, ROLE_PSERVER, point->replicas[ROLE_PSERVER], speed, random);
     add_replicas(&row, ROLE_TRAINER, point->replicas[ROLE_TRAINER], speed, random);
-    const int r = s->ops->save_attempt(s, def->uid, &row, NULL, 0, err);
+    const int r = s->ops->save_attempt(s, def->uid, &row, NULL, 0, NULL, err);
     attempt_row_done(&row);
     return r;
 }

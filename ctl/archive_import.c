@@ -31,7 +31,7 @@ static int put_attempt(struct store *s, const struct archive *a, const char *uid
             *vec_push(&logs) = (struct replica_log){replica->id, text->data, text->len};
         }
     }
-    const int r = s->ops->save_attempt(s, uid, row, logs.items, logs.len, err);
+    const int r = s->ops->save_attempt(s, uid, row, logs.items, logs.len, NULL, err);
     vec_done(&logs);
     return r;
 }

@@ -61,7 +61,8 @@ static int put_rows(struct store *s, const char *uid, const struct import_rows *
     const int64_t now = clock_unix_ms();
     int r = 0;
     vec_each (const struct import_row, it, &rows->list) {
-        r = r < 0 ? r : s->ops->save_attempt(s, uid, &it->row, it->logs.items, it->logs.len, err);
+        r = r < 0 ? r
+                  : s->ops->save_attempt(s, uid, &it->row, it->logs.items, it->logs.len, NULL, err);
         vec_each (char *const, note, &it->notes) {
             const struct event_row event = {
                 .unix_ms = now, .reason = (char *)RUN_REASON_IMPORTED, .note = *note};

@@ -60,10 +60,7 @@ int attempt_collect(struct launcher *launcher, const struct action *action,
     if (members.len > 0) {
         qsort(members.items, members.len, sizeof(*members.items), by_role_and_index);
     }
-    struct attempt_output out = {.row = {
-                                     .id = action->save.id,
-                                     .outcome = action->save.outcome,
-                                 }};
+    struct attempt_output out = {.row.id = action->save.id};
     int r = 0;
     vec_each (const struct observed_replica *, it, &members) {
         if (r == 0 || r == -EAGAIN) {
@@ -76,15 +73,23 @@ int attempt_collect(struct launcher *launcher, const struct action *action,
         attempt_output_done(&out);
         return r;
     }
-    if (action->save.error[0] != '\0') {
-        out.row.error = xstrdup(action->save.error);
-    }
+    attempt_set_verdict(&out.row, action);
     *ret = out;
     return 0;
+}
+
+void attempt_set_verdict(struct attempt_row *row, const struct action *action)
+{
+    row->outcome = action->save.outcome;
+    free(row->error);
+    row->error = action->save.error[0] == '\0' ? NULL : xstrdup(action->save.error);
 }
 
 void attempt_output_done(struct attempt_output *output)
 {
     attempt_row_done(&output->row);
+    vec_each (struct replica_log, log, &output->logs) {
+        free(output->owns_logs ? (void *)log->data : NULL);
+    }
     vec_done(&output->logs);
 }

@@ -10,7 +10,8 @@
 
 struct attempt_output {
     struct attempt_row row;       /* owned; the caller sets its times */
-    VEC(struct replica_log) logs; /* data borrowed from the launcher */
+    VEC(struct replica_log) logs; /* data borrowed from the launcher, unless */
+    bool owns_logs;
 };
 
 /* `action` is a SAVE_RESULT. Collects the attempt's replicas by role and index. A replica that has
@@ -19,4 +20,6 @@ struct attempt_output {
 int attempt_collect(struct launcher *launcher, const struct action *action,
                     const struct observed_replica *seen, size_t n_seen, struct attempt_output *ret,
                     struct err *err);
+/* Outcome and error of a SAVE_RESULT. */
+void attempt_set_verdict(struct attempt_row *row, const struct action *action);
 void attempt_output_done(struct attempt_output *output);

@@ -167,6 +167,14 @@ const char *capture_text(struct capture *c, size_t *ret_len)
     return buf_cstr(text);
 }
 
+char *capture_take(struct capture *c)
+{
+    const bool is_whole = c->ring == NULL && c->composed.data == NULL;
+    size_t len;
+    (void)capture_text(c, &len); /* it is in one of the two now */
+    return buf_take(is_whole ? &c->head : &c->composed);
+}
+
 const char *capture_last_words(const struct capture *c)
 {
     return c->last_words;

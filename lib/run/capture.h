@@ -48,6 +48,8 @@ void capture_feed(struct capture *c, enum capture_stream stream, const char *dat
 void capture_end(struct capture *c);
 /* Borrowed until the next call on c. */
 const char *capture_text(struct capture *c, size_t *ret_len);
+/* The same text, owned by the caller; the capture has none. */
+char *capture_take(struct capture *c);
 /* The latest line of either stream that is not a record, for a failure's message: printable ASCII,
  * at most 199 characters, "" if none exists. */
 const char *capture_last_words(const struct capture *c);

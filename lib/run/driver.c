@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "base/mem.h"
+#include "run/attempt_packer.h"
 #include "run/reconcile_pass.h"
 
 #define DEFAULT_RESYNC_MS (INT64_C(60) * 1000)
@@ -98,6 +99,7 @@ int driver_new(const struct driver_params *params, struct driver **ret, struct e
     d->launcher->on_change = on_change;
     d->launcher->on_record = on_record;
     d->launcher->ctx = d;
+    d->pass.packer = attempt_packer_new(params->loop, d->launcher, params->store, on_change, d);
     (void)uv_timer_init(params->loop, &d->timer); /* never fails */
     d->timer.data = d;
     *ret = d;
@@ -112,9 +114,9 @@ void driver_start(struct driver *d)
 void driver_cancel(struct driver *d)
 {
     d->pass.request = REQUEST_CANCEL;
+    d->launcher->is_hurried = true;
     look_after(d, 0);
 }
-    d->launcher->is_hurried = true;
 
 void driver_suspend(struct driver *d)
 {

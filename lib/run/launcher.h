@@ -76,6 +76,8 @@ struct launcher_ops {
     /* Why the attempt that was asked for is not started, or why a removal is not confirmed; an
      * empty reason: for nothing that a person should know of. on_change follows when it changes. */
     void (*wait)(const struct launcher *l, struct run_wait *ret);
+    /* The log that collect() gave, from now on the caller's; the replica has none. */
+    char *(*take_log)(struct launcher *l, const struct replica_id *id);
     /* create() reads only the id of its spec. */
     bool takes_ids;
 };
@@ -86,11 +88,11 @@ struct launcher {
     void (*on_change)(void *ctx); /* set by the driver: some replica has changed */
     void (*on_record)(void *ctx, const struct replica_id *id, const struct record *record);
     void *ctx;
-};
-
     /* Set by the driver: the results of what is removed from now on are not wanted, so it gets
      * little time to end. */
     bool is_hurried;
+};
+
 /* The failure class of an errno value at a replica's start. Lack of memory, processes or ports is
  * infrastructure; everything else (no such program, no permission) is permanent. */
 enum failure_class launcher_classify_errno(int code);

@@ -582,6 +582,11 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
     return 0;
 }
 
+static char *pods_take_log(struct launcher *launcher, const struct replica_id *id)
+{
+    return capture_take(find((struct pods *)launcher, id)->log.capture);
+}
+
 static bool pods_is_removing(const struct launcher *launcher)
 {
     const struct pods *l = (const struct pods *)launcher;
@@ -638,6 +643,7 @@ static const struct launcher_ops ops = {
     .is_settling = pods_is_settling,
     .is_removing = pods_is_removing,
     .wait = pods_wait,
+    .take_log = pods_take_log,
     .takes_ids = true,
 };
 

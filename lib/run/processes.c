@@ -288,6 +288,12 @@ static int processes_collect(struct launcher *launcher, const struct replica_id 
     return 0;
 }
 
+static char *processes_take_log(struct launcher *launcher, const struct replica_id *id)
+{
+    struct local_gang *g;
+    return capture_take(&(*member_slot((struct processes *)launcher, id, &g))->capture);
+}
+
 static void reap_dying(struct processes *l)
 {
     for (size_t i = l->dying.len; i > 0; i--) {
@@ -436,6 +442,7 @@ static const struct launcher_ops ops = {
     .remove = processes_remove,
     .observe = processes_observe,
     .collect = processes_collect,
+    .take_log = processes_take_log,
     .free = processes_free,
 };
 

@@ -12,6 +12,7 @@
 #include "pod/point_rate.h"
 #include "decide/policy_cleanup.h"
 #include "run/attempt.h"
+#include "run/attempt_packer.h"
 #include "spec/profile.h"
 
 #define BUSY_RETRY_MS 1000 /* another process writes to the store */
@@ -99,6 +100,7 @@ int reconcile_pass_init(struct reconcile_pass *p, const struct driver_params *pa
 
 void reconcile_pass_done(struct reconcile_pass *p)
 {
+    attempt_packer_free(p->packer);
     past_done(&p->past);
     vec_each (struct stillborn, s, &p->stillborn) {
         free(s->message);
@@ -244,28 +246,58 @@ static void set_times(struct attempt_row *row, const struct observed_replica *se
     row->started_unix_ms = start_ms == 0 || start_ms > end_ms ? end_ms : start_ms;
 }
 
+static int write_attempt(struct reconcile_pass *p, struct attempt_output *output,
+                         const struct packed_attempt *packed, struct err *err)
+{
+    struct store *store = p->params.store;
+    const int r = store->ops->save_attempt(store, p->params.def->uid, &output->row,
+                                           output->logs.items, output->logs.len, packed, err);
+    if (r < 0) {
+        return r; /* the store's message names the attempt */
+    }
+    if (p->params.events.attempt != NULL) {
+        p->params.events.attempt(p->params.events.ctx, &output->row);
+    }
+    remember(p, &output->row);
+    return 0;
+}
+
+/* -EAGAIN: outputs are being fetched or packed. */
+static int save_packed(struct reconcile_pass *p, const struct action *action, struct err *err)
+{
+    struct attempt_output *output;
+    struct packed_attempt *packed;
+    int r = attempt_packer_get(p->packer, &output, &packed, err);
+    if (r < 0) {
+        return r;
+    }
+    attempt_set_verdict(&output->row, action); /* it may be another one by now */
+    r = write_attempt(p, output, packed, err);
+    if (r == 0) {
+        attempt_packer_drop(p->packer);
+    }
+    return r;
+}
+
 static int save(struct reconcile_pass *p, const struct action *action,
                 const struct observed_replica *seen, size_t n_seen, struct err *err)
 {
-    struct store *store = p->params.store;
+    if (p->packer != NULL && attempt_packer_has(p->packer, &action->save.id)) {
+        return save_packed(p, action, err);
+    }
     struct attempt_output output;
     int r = attempt_collect(p->params.launcher, action, seen, n_seen, &output, err);
     if (r < 0) {
         return r;
     }
     set_times(&output.row, seen, n_seen, now_unix_ms(p));
-    r = store->ops->save_attempt(store, p->params.def->uid, &output.row, output.logs.items,
-                                 output.logs.len, err);
-    if (r < 0) {
-        attempt_output_done(&output);
-        return r; /* the store's message names the attempt */
+    if (p->packer != NULL) {
+        attempt_packer_start(p->packer, &output);
+        return -EAGAIN;
     }
-    if (p->params.events.attempt != NULL) {
-        p->params.events.attempt(p->params.events.ctx, &output.row);
-    }
-    remember(p, &output.row);
+    r = write_attempt(p, &output, NULL, err);
     attempt_output_done(&output);
-    return 0;
+    return r;
 }
 
 /* The wanted status, except that it names an attempt only when all its members are known to exist,
@@ -346,7 +378,7 @@ static int apply(struct reconcile_pass *p, const struct action *a,
     case ACTION_SAVE_RESULT:
         r = save(p, a, seen, n_seen, err);
         if (r == -EAGAIN) {
-            return 0; /* outputs are being fetched; on_change follows */
+            return 0; /* outputs are being fetched or packed; on_change follows */
         }
         applied->is_changed = true;
         break;

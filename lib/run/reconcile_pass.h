@@ -26,6 +26,7 @@ struct reconcile_pass {
     struct driver_params params; /* without its loop */
     struct run_status status;    /* as last written */
     enum run_request request;
+    struct attempt_packer *packer; /* set by the driver; NULL: the store packs on the loop */
     /* Of the rows that the store has acknowledged, without their replicas: reconcile() needs only
      * the outcomes, with a stop rule the throughputs too, and the driver's memory must not grow
      * with the outputs of a long run. */

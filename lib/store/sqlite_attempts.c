@@ -35,20 +35,23 @@ struct packed_attempt {
     struct packed_logs logs;
 };
 
-static void packed_attempt_done(struct packed_attempt *p)
+void attempts_free_packed(struct packed_attempt *p)
 {
-    free(p->replicas.data);
-    logs_done(&p->logs);
+    if (p != NULL) {
+        free(p->replicas.data);
+        logs_done(&p->logs);
+        free(p);
+    }
 }
 
-static int pack_attempt(const struct attempt_row *row, const struct replica_log *logs,
-                        size_t n_logs, struct packed_attempt *ret, struct err *err)
+int attempts_pack(const struct attempt_row *row, const struct replica_log *logs, size_t n_logs,
+                  struct packed_attempt **ret, struct err *err)
 {
-    struct packed_attempt p = {0};
-    int r = replicas_pack(row, &p.replicas, err);
-    r = r < 0 ? r : logs_pack(logs, n_logs, &p.logs, err);
+    struct packed_attempt *p = xnew(struct packed_attempt);
+    int r = replicas_pack(row, &p->replicas, err);
+    r = r < 0 ? r : logs_pack(logs, n_logs, &p->logs, err);
     if (r < 0) {
-        packed_attempt_done(&p);
+        attempts_free_packed(p);
         return r;
     }
     *ret = p;
@@ -70,15 +73,16 @@ static int write_attempt(struct sqlite_store *s, const char *uid, const struct a
 }
 
 int attempts_save(struct store *base, const char *uid, const struct attempt_row *row,
-                  const struct replica_log *logs, size_t n_logs, struct err *err)
+                  const struct replica_log *logs, size_t n_logs,
+                  const struct packed_attempt *packed, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    struct packed_attempt packed = {0};
-    int r = pack_attempt(row, logs, n_logs, &packed, err);
+    struct packed_attempt *own = NULL;
+    int r = packed != NULL ? 0 : attempts_pack(row, logs, n_logs, &own, err);
     if (r >= 0 && (r = sql_begin(s, err)) >= 0) {
-        r = sql_end(s, write_attempt(s, uid, row, &packed, err), err);
+        r = sql_end(s, write_attempt(s, uid, row, packed != NULL ? packed : own, err), err);
     }
-    packed_attempt_done(&packed);
+    attempts_free_packed(own);
     return r < 0 ? err_wrap(err, r, "save point %u trial %u attempt %u", row->id.point,
                             row->id.trial, row->id.number)
                  : 0;

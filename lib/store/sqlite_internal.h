@@ -139,8 +139,12 @@ void space_after_deletion(struct sqlite_store *s);
 
 /* --- sqlite_attempts.c --- */
 
+int attempts_pack(const struct attempt_row *row, const struct replica_log *logs, size_t n_logs,
+                  struct packed_attempt **ret, struct err *err);
+void attempts_free_packed(struct packed_attempt *p);
 int attempts_save(struct store *base, const char *uid, const struct attempt_row *row,
-                  const struct replica_log *logs, size_t n_logs, struct err *err);
+                  const struct replica_log *logs, size_t n_logs,
+                  const struct packed_attempt *packed, struct err *err);
 int attempts_list(struct store *base, const char *uid, struct attempt_row **ret, size_t *ret_n,
                   struct err *err);
 int attempts_list_wanted(struct store *base, const char *uid, const struct attempt_wanted *wanted,

@@ -53,6 +53,8 @@ struct replica_log {
     size_t len;
 };
 
+struct packed_attempt; /* the store's own form */
+
 /* Something that happened during a run, for people; no decision depends on it. */
 struct event_row {
     int64_t unix_ms;
@@ -149,10 +151,17 @@ struct store_ops {
     int (*list_open)(struct store *s, const char *ns, int64_t from_unix_ms, char ***ret,
                      size_t *ret_n, struct err *err);
 
+    /* Compresses what save_attempt writes of an attempt: it reads no store, and any thread may do
+     * it. *ret is for free_packed, which takes NULL too. */
+    int (*pack_attempt)(const struct attempt_row *row, const struct replica_log *logs,
+                        size_t n_logs, struct packed_attempt **ret, struct err *err);
+    void (*free_packed)(struct packed_attempt *p);
     /* One transaction: the row, its replicas and their logs; a simulated one makes the run so.
-     * Idempotent: the same (run, point, trial, attempt) again is 0 and changes nothing. */
+     * `packed` is of this row and these logs; NULL: it packs them itself. Idempotent: the same
+     * (run, point, trial, attempt) again is 0 and changes nothing. */
     int (*save_attempt)(struct store *s, const char *uid, const struct attempt_row *row,
-                        const struct replica_log *logs, size_t n_logs, struct err *err);
+                        const struct replica_log *logs, size_t n_logs,
+                        const struct packed_attempt *packed, struct err *err);
     /* Ordered by point, trial, attempt; `*ret` and its rows are the caller's. */
     int (*list_attempts)(struct store *s, const char *uid, struct attempt_row **ret, size_t *ret_n,
                          struct err *err);

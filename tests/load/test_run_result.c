@@ -19,7 +19,8 @@ struct stored {
 
 static void put_attempt(struct stored *s, const struct attempt_row *row)
 {
-    assert_int_equal(s->store->ops->save_attempt(s->store, s->f.def->uid, row, NULL, 0, NULL), 0);
+    assert_int_equal(s->store->ops->save_attempt(s->store, s->f.def->uid, row, NULL, 0, NULL, NULL),
+                     0);
 }
 
 static void set_phase(struct stored *s, enum run_phase phase)

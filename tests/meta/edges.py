@@ -29,6 +29,7 @@ EDGES = {
             "lib/run/pod_tick.c": "the pod launcher's timer",
             "daemon/*.c": "the daemon's loop: signals, timers, a name",
             "lib/run/driver.c": "the driver's timer and wake-up",
+            "lib/run/attempt_packer.c": "one job of libuv's threads",
             "ctl/*.c": "signals and the live view run in the same loop",
             "daemon/web/http.c": "the HTTP thread: descriptor, timer, wake-up",
             "daemon/web/render.c": "the render thread and its queue",

@@ -107,7 +107,7 @@ static inline int save(struct store *s, const char *uid, uint32_t point, uint32_
     struct attempt_row row = make_attempt(point, trial, attempt);
     struct replica_log logs[] = {{row.replicas.items[0].id, log, log_len},
                                  {row.replicas.items[1].id, "", 0}};
-    int r = s->ops->save_attempt(s, uid, &row, logs, 2, err);
+    int r = s->ops->save_attempt(s, uid, &row, logs, 2, NULL, err);
     attempt_row_done(&row);
     return r;
 }

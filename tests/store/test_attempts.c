@@ -113,13 +113,13 @@ TEST(test_an_attempt_that_fails_half_way_leaves_nothing)
     const struct replica_log logs[] = {{row.replicas.items[0].id, "a", 1},
                                        {row.replicas.items[0].id, "a", 1}}; /* twice the same */
     struct err err = {0};
-    assert_true(s->ops->save_attempt(s, UID, &row, logs, 1, &err) < 0);
+    assert_true(s->ops->save_attempt(s, UID, &row, logs, 1, NULL, &err) < 0);
     assert_has(err.msg, "save point 3 trial 1 attempt 0: store '");
     exec_in(&f, "DROP TRIGGER full");
-    assert_true(s->ops->save_attempt(s, UID, &row, logs, 2, &err) < 0);
+    assert_true(s->ops->save_attempt(s, UID, &row, logs, 2, NULL, &err) < 0);
     assert_has(err.msg, "save point 3 trial 1 attempt 0: pserver/0 has two logs");
     row.replicas.items[1].id = row.replicas.items[0].id;
-    assert_true(s->ops->save_attempt(s, UID, &row, NULL, 0, &err) < 0);
+    assert_true(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL, &err) < 0);
     assert_has(err.msg, "save point 3 trial 1 attempt 0: pserver/0 is there twice");
     attempt_row_done(&row);
     assert_int_equal(count_attempts(s, UID), 0);
@@ -142,7 +142,7 @@ TEST(test_a_simulated_attempt_marks_its_run)
     for (uint32_t i = 0; i < 3; i++) {
         struct attempt_row row = make_attempt(0, i, 0);
         row.simulated = simulated[i];
-        assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL), 0);
+        assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL, NULL), 0);
         attempt_row_done(&row);
         assert_int_equal(s->ops->get_run(s, UID, &got, NULL), 0);
         assert_int_equal(got.simulated, i > 0);

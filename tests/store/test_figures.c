@@ -19,7 +19,7 @@ static void put(struct store *s, const char *uid, enum run_phase phase, uint32_t
     run_row_done(&run);
     for (uint32_t i = 0; i < n_attempts; i++) {
         struct attempt_row row = make_attempt(0, i, 0);
-        assert_int_equal(s->ops->save_attempt(s, uid, &row, NULL, 0, NULL), 0);
+        assert_int_equal(s->ops->save_attempt(s, uid, &row, NULL, 0, NULL, NULL), 0);
         attempt_row_done(&row);
     }
 }
@@ -62,7 +62,7 @@ static void check(struct store *s, const char *uid, const char *version, const c
 static void save_late(struct store *s)
 {
     struct attempt_row row = make_attempt(0, 2, 0);
-    assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL), 0);
+    assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL, NULL), 0);
     attempt_row_done(&row);
 }
 
@@ -163,7 +163,7 @@ TEST(a_late_attempt_deletes_them)
     assert_int_equal(put_figures(s, UID, "v", 2, "points", "replicas"), 0);
     assert_int_equal(put_figures(s, "other", "v", 1, "of other", ""), 0);
     struct attempt_row row = make_attempt(0, 1, 0);
-    assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL), 0); /* it was there */
+    assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL, NULL), 0); /* it was there */
     check(s, UID, "v", "points", "replicas");
     attempt_row_done(&row);
     save_late(s);

@@ -117,7 +117,7 @@ static void save_gang(struct store *s, uint32_t trial)
         logs[i].id = (struct replica_id){row.id, role, 1 + 2 * (k % GANG)};
         logs[i].data = make_log(trial, role, logs[i].id.index, &logs[i].len);
     }
-    assert_int_equal(s->ops->save_attempt(s, UID, &row, logs, 2 * GANG, NULL), 0);
+    assert_int_equal(s->ops->save_attempt(s, UID, &row, logs, 2 * GANG, NULL, NULL), 0);
     for (uint32_t i = 0; i < 2 * GANG; i++) {
         free((void *)(uintptr_t)logs[i].data);
     }
@@ -186,7 +186,7 @@ TEST(test_a_long_log_is_cut_and_put_together)
                                        {{row.id, ROLE_TRAINER, 2}, one_line, len},
                                        {{row.id, ROLE_TRAINER, 3}, "", 0},
                                        {{row.id, ROLE_TRAINER, 4}, "last", 4}};
-    assert_int_equal(s->ops->save_attempt(s, UID, &row, logs, 5, NULL), 0);
+    assert_int_equal(s->ops->save_attempt(s, UID, &row, logs, 5, NULL, NULL), 0);
     for (size_t i = 0; i < 10; i++) {
         const struct replica_log *log = &logs[i * 3 % 5];
         assert_log(s, UID, &log->id, log->data, log->len);

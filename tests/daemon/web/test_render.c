@@ -108,7 +108,7 @@ static void save(struct rig *rig, uint32_t trial)
 {
     assert_int_equal(rig->store->ops->save_attempt(rig->store, rig->run.def->uid,
                                                    fixture_throughput(&rig->run, 0, trial, 50),
-                                                   NULL, 0, NULL),
+                                                   NULL, 0, NULL, NULL),
                      0);
 }
 

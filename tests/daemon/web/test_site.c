@@ -38,7 +38,7 @@ static void save(struct rig *rig, const struct attempt_row *row)
                                          strlen(role_to_string(rep->id.role))};
     }
     assert_int_equal(
-        rig->store->ops->save_attempt(rig->store, rig->run.def->uid, row, logs, n, NULL), 0);
+        rig->store->ops->save_attempt(rig->store, rig->run.def->uid, row, logs, n, NULL, NULL), 0);
 }
 
 static void put_run(struct rig *rig)

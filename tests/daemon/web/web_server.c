@@ -99,7 +99,7 @@ static int add_big_log(struct served *s, struct err *err)
     const struct replica_log log = {id, text, BIG_LOG};
     *vec_push(&row.replicas) = (struct replica_row){.id = id, .log_bytes = BIG_LOG};
     struct store *store = s->store;
-    int r = store->ops->save_attempt(store, s->rows[0].uid, &row, &log, 1, err);
+    int r = store->ops->save_attempt(store, s->rows[0].uid, &row, &log, 1, NULL, err);
     attempt_row_done(&row);
     free(text);
     return r;

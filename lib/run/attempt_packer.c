@@ -1,0 +1,123 @@
+/* See attempt_packer.h. Edge file: uses libuv's threads. */
+#include "run/attempt_packer.h"
+
+#include <errno.h>
+
+#include <uv.h>
+
+#include "base/mem.h"
+
+struct job {
+    uv_work_t work;
+    struct attempt_packer *owner; /* NULL: dropped, and freed when it has ended */
+    const struct store_ops *ops;  /* static: the store may be closed when the job ends */
+    struct attempt_output output;
+    bool is_done;
+    /* Of the other thread, until is_done. */
+    struct packed_attempt *packed;
+    int r;
+    struct err err;
+};
+
+struct attempt_packer {
+    uv_loop_t *loop;
+    struct launcher *launcher;
+    const struct store_ops *ops;
+    void (*on_packed)(void *ctx);
+    void *ctx;
+    struct job *job; /* NULL: none */
+};
+
+static void job_free(struct job *j)
+{
+    j->ops->free_packed(j->packed);
+    attempt_output_done(&j->output);
+    free(j);
+}
+
+static void work(uv_work_t *request)
+{
+    struct job *j = request->data;
+    j->r = j->ops->pack_attempt(&j->output.row, j->output.logs.items, j->output.logs.len,
+                                &j->packed, &j->err);
+}
+
+static void on_worked(uv_work_t *request, int status)
+{
+    (void)status; /* nothing cancels it */
+    struct job *j = request->data;
+    j->is_done = true;
+    if (j->owner == NULL) {
+        job_free(j);
+    } else {
+        j->owner->on_packed(j->owner->ctx);
+    }
+}
+
+struct attempt_packer *attempt_packer_new(struct uv_loop_s *loop, struct launcher *launcher,
+                                          struct store *store, void (*on_packed)(void *ctx),
+                                          void *ctx)
+{
+    if (launcher->ops->take_log == NULL || store->ops->pack_attempt == NULL) {
+        return NULL;
+    }
+    struct attempt_packer *p = xnew(struct attempt_packer);
+    *p = (struct attempt_packer){loop, launcher, store->ops, on_packed, ctx, NULL};
+    return p;
+}
+
+void attempt_packer_drop(struct attempt_packer *p)
+{
+    struct job *j = p->job;
+    p->job = NULL;
+    if (j != NULL && j->is_done) {
+        job_free(j);
+    } else if (j != NULL) {
+        j->owner = NULL;
+    }
+}
+
+void attempt_packer_free(struct attempt_packer *p)
+{
+    if (p != NULL) {
+        attempt_packer_drop(p);
+        free(p);
+    }
+}
+
+void attempt_packer_start(struct attempt_packer *p, struct attempt_output *output_take)
+{
+    attempt_packer_drop(p);
+    struct job *j = xnew(struct job);
+    *j = (struct job){.owner = p, .ops = p->ops, .output = *output_take};
+    vec_each (struct replica_log, log, &j->output.logs) {
+        log->data = p->launcher->ops->take_log(p->launcher, &log->id);
+    }
+    j->output.owns_logs = true;
+    j->work.data = j;
+    p->job = j;
+    (void)uv_queue_work(p->loop, &j->work, work, on_worked); /* fails without a callback only */
+}
+
+bool attempt_packer_has(const struct attempt_packer *p, const struct attempt_id *id)
+{
+    return p->job != NULL && attempt_id_eq(&p->job->output.row.id, id);
+}
+
+int attempt_packer_get(struct attempt_packer *p, struct attempt_output **ret,
+                       struct packed_attempt **ret_packed, struct err *err)
+{
+    struct job *j = p->job;
+    if (!j->is_done) {
+        return -EAGAIN;
+    }
+    if (j->r < 0) {
+        if (err != NULL) {
+            *err = j->err;
+        }
+        return j->r;
+    }
+    *ret = &j->output;
+    *ret_packed = j->packed;
+    return 0;
+}
