@@ -49,6 +49,7 @@ enum sim_draw {
     DRAW_FAULT,
     DRAW_HOSTILE,
     DRAW_READER,
+    DRAW_SETUP,
     DRAW_COUNT
 };
 
@@ -227,6 +228,7 @@ struct sim_pod {
     struct replica_id id;
     uint32_t n_servers, n_trainers;
     bool is_scheduled, is_deleting, is_phase_told;
+    int64_t scheduled_ns; /* if it is */
     const char
         *rejection; /* why it is Failed whatever its container does; static, NULL: it is not */
     struct sim_container container;

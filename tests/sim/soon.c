@@ -135,12 +135,36 @@ static void check_told(enum fault_kind kind, const char *words)
         _cleanup_(freep) char *status =
             json_dumps(json_object_get(server_get(KIND_RUNS, i)->json, "status"), JSON_ENCODE_ANY);
         if (status != NULL &&
-            (strstr(status, words) != NULL || strstr(status, "PodsRemain") != NULL)) {
+            (strstr(status, words) != NULL || strstr(status, "PodsRemain") != NULL ||
+             strstr(status, "PodNotSetUp") != NULL)) {
             return;
         }
     }
     sim_broken("for %d s something is refused ('%s'), and no run's status says so",
                seconds_since(since_ns), words);
+}
+
+#define SETUP_TOLD_NS (45 * SIM_S) /* 30 s, and until the API has it */
+
+/* Why a run stands still that has a pod which its node does not set up. */
+static void check_set_up(void)
+{
+    for (size_t i = 0; i < node_count(); i++) {
+        const struct sim_pod *p = node_get(i);
+        const struct sim_run *r = user_find(p->run_uid);
+        if (p->object == NULL || !p->is_scheduled || p->container.has_started || p->is_deleting ||
+            p->rejection != NULL || sim.now_ns - p->scheduled_ns < SETUP_TOLD_NS || r == NULL ||
+            r->wishes != 0 || r->is_hostile || user_object_of(r) == NULL ||
+            last_trouble_ns(FAULT_KIND_COUNT, true) > p->scheduled_ns) {
+            continue;
+        }
+        _cleanup_(freep) char *status =
+            json_dumps(json_object_get(user_object_of(r)->json, "status"), JSON_ENCODE_ANY);
+        if (status == NULL || strstr(status, "PodNotSetUp") == NULL) {
+            sim_broken("%s is not set up for %d s, and its run's status does not say so", p->name,
+                       seconds_since(p->scheduled_ns));
+        }
+    }
 }
 
 #define HALF_A_GANG_NS (50 * SIM_S) /* benchd gives up after 14 s of refusals */
@@ -202,6 +226,7 @@ static void look(void *ctx)
     check_quota();
     check_told(FAULT_QUOTA, "exceeded quota");
     check_told(FAULT_DISK_FULL, "the disk of benchd's store is full");
+    check_set_up();
     sim_after(LOOK_EVERY_NS, look, NULL);
 }
 
