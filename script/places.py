@@ -270,11 +270,12 @@ UNSEEN_CALLS = re.compile("|".join((
     r"\w*_reserve",  # room for later
     r"assert",
     r"(pthread|uv)_mutex_lock",  # tsan finds what is not locked
+    r"spin|wait_a_little",  # a wait that is left out only costs CPU time
 )))
 # A bound of two times that is one nanosecond off, and one of a descriptor at 0, which is stdin's.
 UNSEEN_BOUNDS = re.compile(r"_ns\b.* [<>]=? .*_ns\b|fd [<>]=? 0$")
-# These functions do not care for the order of their arguments.
-SYMMETRIC_CALLS = {"str_eq", "json_equal", "strcmp", "strncmp", "memcmp"}
+# These functions do not care for the order of their arguments, or for its sign alone.
+SYMMETRIC_CALLS = re.compile(r"\w+_eq|json_equal|strcmp|strncmp|memcmp|fmin|fmax")
 
 
 def is_drawn(place):
@@ -285,4 +286,4 @@ def is_drawn(place):
         return not place.text.startswith("return")
     if place.operator == SHIFT:
         return not UNSEEN_BOUNDS.search(place.text)
-    return place.operator == NEGATE or place.operator == SWAP and place.callee not in SYMMETRIC_CALLS
+    return place.operator == NEGATE or place.operator == SWAP and not SYMMETRIC_CALLS.fullmatch(place.callee)
