@@ -14,10 +14,10 @@
 # that decides what they are, so a new pin is a new folder and an old checkout still finds its own.
 #
 # - One builder at a time (flock): a second caller waits, then finds the work done.
-# - A folder appears whole, by one rename. What an interrupted build had reached stays in
-#   <folder>.work and the next call goes on from there.
-# - Go's module and build caches (5 GB) are private to the build of a module and removed at its end,
-#   unless the caller has set GOMODCACHE or GOCACHE.
+# - A folder appears whole, by one rename.
+# - Go's module and build caches (8 GB) are those of one call, so that its modules share what they
+#   have in common, and removed at its end, unless the caller has set GOMODCACHE or GOCACHE. What an
+#   interrupted call had reached stays there, and the next one goes on from it.
 set -euo pipefail
 shopt -s nullglob
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -67,8 +67,8 @@ flock -n 9 || {
 }
 
 free_mib=$(df -Pm "$cache" | awk 'NR == 2 {print $4}')
-[ "$free_mib" -ge 6000 ] ||
-    die "needs 6000 MiB free in $cache while it builds, found $free_mib; set XDG_CACHE_HOME to a folder with room"
+[ "$free_mib" -ge 9000 ] ||
+    die "needs 9000 MiB free in $cache while it builds, found $free_mib; set XDG_CACHE_HOME to a folder with room"
 
 is_new_enough() { # path of a go program
     local have
@@ -101,6 +101,7 @@ go_find() {
 
 go=$(go_find)
 export GOTOOLCHAIN=local GOFLAGS='-buildvcs=false -mod=readonly -modcacherw' CGO_ENABLED=0
+export GOMODCACHE=${GOMODCACHE:-$cache/go.work/mod} GOCACHE=${GOCACHE:-$cache/go.work/build}
 
 # Without these the server calls itself v0.0.0-master and kubectl warns about the difference.
 kube_stamp() {
@@ -117,7 +118,7 @@ compile() { # module, package, linker flags: into $work/out/bin/<module>
     local log=$work/build.log t0=$SECONDS
     note "building $1 (log: $log)"
     (
-        export GOMODCACHE=${GOMODCACHE:-$work/mod} GOCACHE=${GOCACHE:-$work/build} GOTMPDIR=$work/tmp
+        export GOTMPDIR=$work/tmp
         cd "$here/$1"
         nice -n 10 "$go" build -p 2 -trimpath -ldflags "-s -w $3" -o "$work/out/bin/$1" "$2"
     ) > "$log" 2>&1 || {
@@ -130,7 +131,6 @@ compile() { # module, package, linker flags: into $work/out/bin/<module>
 # The kind that a peer serves, from the module that it was built from.
 copy_crd() { # name of the folder, module, file in it
     (
-        export GOMODCACHE=${GOMODCACHE:-$work/mod}
         cd "$here/$1"
         install -m 644 "$("$go" list -m -f '{{.Dir}}' "$2")/$3" "$work/out/crd.yaml"
     ) || die "the kind of $1 is not in $2"
@@ -170,4 +170,5 @@ build() { # module
     rm -rf "$work"
 }
 for module in $missing; do build "$module"; done
+rm -rf "$cache/go.work"
 finish
