@@ -19,7 +19,7 @@ from user import NS, User, definition
 KILLS, REPEATS = (10, 3) if "--long" in sys.argv[1:] else (3, 1)
 START_S = 180
 REGISTRY = "127.0.0.1:5000"   # has no image
-PATIENCE = ["--node-wait", "3", "--image-wait", "3"]   # else 300 s and 120 s
+PATIENCE = ["--node-wait", "3", "--image-wait", "3", "--setup-wait", "45"]   # else 300 s, 120 s and 300 s
 
 PERMANENT = [
     ("oom", {"memory": "256Mi", "batch_size": 128}, "trainer/0: out of memory; raise its limit of 256Mi"),
@@ -65,6 +65,25 @@ def check_permanent(t, user):
         runs.append(result["run"])
     for run in runs:   # for its first half minute the garbage collector does not know our kinds: not one by one
         user.delete(run)
+
+
+def check_not_set_up(t, user):
+    """A ConfigMap that does not exist: the kubelet tries for ever, and says why in events alone."""
+    body = json.loads(json.dumps(definition("nomount", runPolicy={"backoffLimit": 0}, addressing="Dns")))
+    body["spec"]["roles"]["trainer"]["template"]["spec"]["volumes"] = [{"name": "v", "configMap": {"name": "nothing"}}]
+    process, run = user.start(body)
+    words = "trainer/0 on node '.*': FailedMount: .*configmap \"nothing\" not found"
+
+    def waits():
+        status = json.loads(user.k("get", "bmr", run, "-n", NS, "-o", "json").stdout).get("status", {})
+        return next((c["message"] for c in status.get("conditions", []) if (c["type"], c["status"], c["reason"]) == ("Waiting", "True", "PodNotSetUp")), "")
+    becomes(lambda: "FailedMount" in waits(), START_S)
+    t.match(words, waits(), "a ConfigMap that is not there: the condition says so while the run waits")
+    result, said = user.finish(process, code=1)
+    t.match("trainer/0: node '.*' could not set up the pod: FailedMount: .*configmap \"nothing\" not found",
+            result["points"][0]["trials"][0]["error"], "a ConfigMap that is not there: and the trial's error afterwards")
+    t.match("PodNotSetUp", said, "a ConfigMap that is not there: and benchctl says it, too")
+    user.delete(run)
 
 
 def check_killed(t, user):
@@ -138,6 +157,7 @@ def main():
         start_registry(node.cluster)
         shorten_waits(user)
         check_permanent(t, user)
+        check_not_set_up(t, user)
         check_killed(t, user)
         check_benchd_killed(t, user)
     return t.done()
