@@ -49,7 +49,7 @@ struct dial_lookup;
 
 /* How long the peer may take for its first word: whoever accepts connections and then says nothing
  * may be a process that the name no longer means. */
-#define DIAL_ANSWER_NS INT64_C(10000000000)
+#define DIAL_ANSWER_NS INT64_C(30000000000)
 
 /* Name look-up and connect as a state machine, which starts again after a failure. Each address of
  * the name has DIAL_ATTEMPT_NS; after the last one the name is looked up again. */
@@ -72,4 +72,4 @@ void dial_again(struct dial *d, int64_t now_ns, const char *why);
 void dial_done(struct dial *d);
 /* Reasons to dial again. */
 #define DIAL_CLOSED "it closed the connection during the handshake"
-#define DIAL_SILENT "it accepted the connection and said nothing for 10 s"
+#define DIAL_SILENT "it accepted the connection and said nothing for 30 s"
