@@ -1,14 +1,18 @@
 /* /api/v1: runs, their results and logs. docs/api.md. */
+#include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
 
+#include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "core/attempt_json.h"
 #include "daemon/web/run_json.h"
 #include "daemon/web/site.h"
-#include "report/report.h"
+#include "result/result_json.h"
 #include "store/run_document.h"
 #include "store/run_list.h"
 
@@ -111,26 +115,103 @@ static bool take_attempts(const struct web_request *req, struct attempt_wanted *
     return true;
 }
 
+/* ---- long documents: a list of their top level is filled piece by piece ---- */
+
+/* Puts what is before the empty list `name` of an indented document, and opens it. Returns what
+ * comes after. */
+static const char *open_list(const char *text, const char *name, struct buf *out)
+{
+    _cleanup_(freep) char *empty = xasprintf("\n  \"%s\": []", name);
+    const char *at = strstr(text, empty); /* what is deeper has more blanks, and texts no newline */
+    assert(at != NULL);
+    const char *end = at + strlen(empty);
+    buf_append(out, text, (size_t)(end - text) - 1);
+    return end;
+}
+
+/* The next item, as if the document had been written with it. `*n`: how many it has. */
+static void put_item(struct web_response *res, json_t *item_take, size_t *n)
+{
+    _cleanup_(freep) char *text = json_dumps(item_take, JSON_INDENT(2));
+    json_decref(item_take);
+    assert(text != NULL);
+    buf_puts(&res->body, (*n)++ == 0 ? "\n    " : ",\n    ");
+    for (const char *line = text; *line != '\0';) {
+        const size_t len = strcspn(line, "\n");
+        buf_append(&res->body, line, len);
+        line += len;
+        if (*line == '\n') {
+            buf_puts(&res->body, "\n    ");
+            line++;
+        }
+    }
+    web_spill(res);
+}
+
+static void close_list(struct buf *out, size_t n)
+{
+    buf_puts(out, n > 0 ? "\n  ]" : "]");
+}
+
+/* ---- attempts ---- */
+
+/* The rows that match, of one point at a time. */
+static int put_rows(const struct site *site, const struct site_run *run,
+                    const struct attempt_wanted *wanted, struct web_response *res, size_t *n,
+                    struct err *err)
+{
+    struct store *s = site->store;
+    struct attempt_row *rows = NULL;
+    size_t n_rows = 0;
+    const int r = s->ops->list_wanted(s, run->item.row.uid, wanted, &rows, &n_rows, err);
+    for (size_t i = 0; r >= 0 && i < n_rows; i++) {
+        put_item(res, attempt_row_to_json(&rows[i]), n);
+        attempt_row_done(&rows[i]);
+    }
+    free(rows);
+    return r;
+}
+
+static int put_all_rows(const struct site *site, const struct site_run *run,
+                        const struct attempt_wanted *wanted, struct web_response *res, size_t *n,
+                        struct err *err)
+{
+    if (!run->item.is_stored || run->def == NULL || wanted->point >= 0) {
+        return run->item.is_stored ? put_rows(site, run, wanted, res, n, err) : 0;
+    }
+    int r = 0;
+    for (uint32_t p = 0; p < run->def->matrix.n_points && r >= 0; p++) {
+        const struct attempt_wanted of_point = {p, wanted->trial, wanted->number};
+        r = put_rows(site, run, &of_point, res, n, err);
+    }
+    return r;
+}
+
 /* docs/contracts/attempts.md: the document from which benchctl builds its tables. */
 static int put_attempts(const struct site *site, const struct site_run *run,
-                        struct web_response *res, struct err *err)
+                        const struct attempt_wanted *wanted, struct web_response *res,
+                        struct err *err)
 {
     struct store *s = site->store;
     struct event_row *events = NULL;
-    size_t n_events = 0;
+    size_t n_events = 0, n = 0;
     int r = !run->item.is_stored
                 ? 0
                 : s->ops->list_events(s, run->item.row.uid, &events, &n_events, err);
-    if (r >= 0) {
-        json_t *document =
-            run_document_to_json(&run->item.row, run->rows, run->n_rows, events, n_events);
-        if (document == NULL) {
-            r = err_set(err, EBADMSG, "run '%s': its definition cannot be read",
-                        run->item.row.name);
-        } else {
-            put_json(res, document);
-        }
+    json_t *document =
+        r < 0 ? NULL : run_document_to_json(&run->item.row, NULL, 0, events, n_events);
+    if (r >= 0 && document == NULL) {
+        r = err_set(err, EBADMSG, "run '%s': its definition cannot be read", run->item.row.name);
     }
+    if (r >= 0) {
+        _cleanup_(freep) char *text = json_dumps(document, JSON_INDENT(2));
+        const char *rest = open_list(text, "attempts", &res->body);
+        r = put_all_rows(site, run, wanted, res, &n, err);
+        close_list(&res->body, n);
+        buf_printf(&res->body, "%s\n", rest);
+        res->content_type = WEB_JSON;
+    }
+    json_decref(document);
     for (size_t i = 0; i < n_events; i++) {
         event_row_done(&events[i]);
     }
@@ -147,14 +228,70 @@ void api_attempts(struct site *site, const struct web_request *req, const char *
     if (!take_attempts(req, &wanted, res)) {
         return;
     }
-    int r = site_run_load_wanted(site, name, &wanted, &run, &err);
+    int r = site_run_load(site, name, SITE_DEFINITION, &run, &err);
     if (r >= 0) {
-        r = put_attempts(site, &run, res, &err);
+        r = put_attempts(site, &run, &wanted, res, &err);
         site_run_done(&run);
     }
     if (r < 0) {
         site_fail(res, r, &err);
     }
+}
+
+/* ---- results ---- */
+
+/* What single replicas of a point say is in the texts of its rows alone: `again` is the same
+ * result, made anew of one point at a time. */
+static int put_point(const struct site *site, const struct site_run *run, struct result *again,
+                     uint32_t p, struct web_response *res, size_t *n, struct err *err)
+{
+    struct store *s = site->store;
+    struct attempt_row *rows = NULL;
+    size_t n_rows = 0;
+    const struct attempt_wanted wanted = {p, -1, -1};
+    const int r = !run->item.is_stored
+                      ? 0
+                      : s->ops->list_wanted(s, run->item.row.uid, &wanted, &rows, &n_rows, err);
+    if (r >= 0) {
+        struct point_result *point = &run->result->points[p];
+        struct trial_result *const trials = point->trials;
+        result_add_point(again, p, rows, n_rows);
+        point->trials = again->points[p].trials; /* as many: of the same rows */
+        put_item(res, result_point_to_json(run->result, p), n);
+        point->trials = trials;
+        result_forget_point(again, p);
+    }
+    for (size_t i = 0; i < n_rows; i++) {
+        attempt_row_done(&rows[i]);
+    }
+    free(rows);
+    return r;
+}
+
+static int put_result(const struct site *site, const struct site_run *run, struct web_response *res,
+                      struct err *err)
+{
+    const struct matrix *m = &run->def->matrix;
+    json_t *frame = result_frame_to_json(run->result);
+    _cleanup_(freep) char *text = json_dumps(frame, JSON_INDENT(2));
+    json_decref(frame);
+    const char *rest = open_list(text, "points", &res->body);
+    struct result *again = result_begin(run->def, run->item.row.status.phase);
+    size_t n = 0;
+    int r = 0;
+    for (uint32_t p = 0; p < m->n_points && r >= 0; p++) {
+        if (p == m->n_swept) {
+            close_list(&res->body, n);
+            rest = open_list(rest, "baselines", &res->body);
+            n = 0;
+        }
+        r = put_point(site, run, again, p, res, &n, err);
+    }
+    result_free(again);
+    close_list(&res->body, n);
+    buf_printf(&res->body, "%s\n", rest);
+    res->content_type = WEB_JSON;
+    return r;
 }
 
 void api_results(struct site *site, const struct web_request *req, const char *name,
@@ -163,7 +300,7 @@ void api_results(struct site *site, const struct web_request *req, const char *n
     (void)req;
     struct site_run run;
     struct err err = {0};
-    int r = site_run_load(site, name, SITE_RESULT, &run, &err);
+    int r = site_run_load(site, name, SITE_TABLES, &run, &err);
     if (r < 0) {
         site_fail(res, r, &err);
         return;
@@ -171,9 +308,8 @@ void api_results(struct site *site, const struct web_request *req, const char *n
     if (run.result == NULL) {
         web_fail(res, 409, "run '%s' is not accepted, so it has no results: %s", run.item.row.name,
                  run.item.row.status.message);
-    } else {
-        res->content_type = WEB_JSON;
-        report_json(run.result, &res->body);
+    } else if ((r = put_result(site, &run, res, &err)) < 0) {
+        site_fail(res, r, &err);
     }
     site_run_done(&run);
 }

@@ -6,7 +6,7 @@
 static void drop(struct cache *c, size_t i)
 {
     struct cache_entry *e = &c->entries.items[i];
-    c->bytes -= e->body->len;
+    c->bytes -= e->body->n_bytes;
     body_unref(e->body);
     free(e->key);
     free(e->version);
@@ -59,13 +59,13 @@ void cache_put(struct cache *c, const char *key, const char *version, struct bod
     if (before != NULL) {
         drop(c, (size_t)(before - c->entries.items));
     }
-    if (body->len > CACHE_BYTES) {
+    if (body->n_bytes > CACHE_BYTES) {
         return;
     }
-    while (c->bytes + body->len > CACHE_BYTES || c->entries.len == CACHE_ENTRIES) {
+    while (c->bytes + body->n_bytes > CACHE_BYTES || c->entries.len == CACHE_ENTRIES) {
         drop_oldest(c);
     }
-    c->bytes += body->len;
+    c->bytes += body->n_bytes;
     *vec_push(&c->entries) =
         (struct cache_entry){xstrdup(key), xstrdup(version), body_ref(body), now_ns};
 }

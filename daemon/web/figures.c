@@ -24,9 +24,9 @@ static void fill(const struct result *r, const struct point_result *p, struct po
     };
 }
 
-struct run_figures *run_figures_new(const struct result *r)
+struct run_gauges *run_gauges_new(const struct result *r)
 {
-    struct run_figures *figures = xnew(struct run_figures);
+    struct run_gauges *figures = xnew(struct run_gauges);
     figures->n_points = r->def->matrix.n_swept;
     figures->points = xnew_array(struct point_figures, figures->n_points);
     for (size_t i = 0; i < figures->n_points; i++) {
@@ -49,7 +49,7 @@ struct run_figures *run_figures_new(const struct result *r)
     return figures;
 }
 
-void run_figures_free(struct run_figures *figures)
+void run_gauges_free(struct run_gauges *figures)
 {
     if (figures == NULL) {
         return;

@@ -24,7 +24,7 @@ struct node_figures {
     double excess, throttled; /* ratios; NaN: not known */
 };
 
-struct run_figures {
+struct run_gauges {
     struct point_figures *points; /* swept ones, by index; owned */
     size_t n_points;
     struct node_figures *nodes; /* by name; owned */
@@ -32,5 +32,5 @@ struct run_figures {
     uint32_t n_slow_replicas; /* slower than the others of their role beyond their spread */
 };
 
-struct run_figures *run_figures_new(const struct result *r);
-void run_figures_free(struct run_figures *figures); /* NULL is fine */
+struct run_gauges *run_gauges_new(const struct result *r);
+void run_gauges_free(struct run_gauges *figures); /* NULL is fine */

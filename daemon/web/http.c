@@ -47,6 +47,7 @@
 #define SENDING_BYTES ((size_t)64 << 20)
 #define SCRAPES_SENDING_BYTES ((size_t)8 << 20)
 #define SMALL_BYTES ((size_t)64 << 10)
+#define BLOCK_BYTES ((size_t)64 << 10) /* of a packed response, unpacked at a time */
 
 #define SECURITY                                                                                   \
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri "       \
@@ -137,34 +138,59 @@ static void read_request(struct request *request, const char *path)
 /* The body of a response, until MHD has sent it or given up. */
 struct sending {
     struct source *source;
-    struct body *body; /* referenced */
+    struct body *body;          /* referenced */
+    struct text_reader *reader; /* of a packed one; else NULL */
 };
 
 static void on_sent(void *ctx)
 {
     struct sending *s = ctx;
     if (--s->body->n_sending == 0) {
-        s->source->n_sending -= s->body->len;
+        s->source->n_sending -= s->body->n_bytes;
+    }
+    if (s->reader != NULL) {
+        s->source->n_sending -= PACK_READER_BYTES;
+        text_reader_free(s->reader);
     }
     body_unref(s->body);
     free(s);
 }
 
+/* Bytes of memory that one more connection takes. */
+static size_t size_to_send(const struct body *body)
+{
+    return (body->n_sending > 0 ? 0 : body->n_bytes) + (body->is_packed ? PACK_READER_BYTES : 0);
+}
+
 static bool may_send(const struct source *source, const struct body *body)
 {
-    return body->n_sending > 0 || body->len <= SMALL_BYTES ||
-           source->n_sending + body->len <= source->max_sending;
+    const size_t n = size_to_send(body);
+    return n <= SMALL_BYTES || source->n_sending + n <= source->max_sending;
+}
+
+/* MHD asks for the bytes one after the other, and for no more than there are. */
+static ssize_t on_wanted(void *ctx, uint64_t at, char *to, size_t max)
+{
+    struct sending *s = ctx;
+    (void)at;
+    const size_t n = text_reader_next(s->reader, to, max);
+    return n > 0 ? (ssize_t)n : MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
 static struct MHD_Response *make_response(struct source *source, struct body *body_take)
 {
     struct sending *s = xnew(struct sending);
-    *s = (struct sending){source, body_take};
-    if (body_take->n_sending++ == 0) {
-        source->n_sending += body_take->len;
+    *s = (struct sending){source, body_take, NULL};
+    source->n_sending += size_to_send(body_take);
+    body_take->n_sending++;
+    if (body_take->is_packed) {
+        s->reader = text_reader_new(body_take->data, body_take->n_bytes);
     }
-    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
-        body_take->len, body_take->data, on_sent, s);
+    struct MHD_Response *response =
+        body_take->is_packed
+            ? MHD_create_response_from_callback(body_take->len, BLOCK_BYTES, on_wanted, s, on_sent)
+            : MHD_create_response_from_buffer_with_free_callback_cls(body_take->len,
+                                                                     body_take->data, on_sent, s);
     if (response == NULL) {
         on_sent(s);
     }
@@ -201,7 +227,7 @@ static enum MHD_Result send_body(struct web *w, struct source *source,
         struct web_response res = {0};
         web_fail_busy(&res, "too many responses are being sent; try again later");
         body_unref(body_take);
-        body_take = body_new(&res.body, res.content_type);
+        body_take = body_of_response(&res);
         code = res.code;
         must_retry_later = true;
     }
@@ -220,7 +246,7 @@ static enum MHD_Result send_body(struct web *w, struct source *source,
 static enum MHD_Result send_response(struct web *w, struct MHD_Connection *connection,
                                      struct web_response *res)
 {
-    return send_body(w, &w->readers, connection, res->code, body_new(&res->body, res->content_type),
+    return send_body(w, &w->readers, connection, res->code, body_of_response(res),
                      res->must_retry_later);
 }
 

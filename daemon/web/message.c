@@ -18,6 +18,17 @@ const char *web_request_arg(const struct web_request *req, const char *name)
     return NULL;
 }
 
+void web_spill(struct web_response *res)
+{
+    if (res->pack == NULL && res->body.len > PACK_FROM_BYTES) {
+        res->pack = text_pack_new();
+    }
+    if (res->pack != NULL && res->body.len > PACK_FROM_BYTES) {
+        text_pack_put(res->pack, res->body.data, res->body.len);
+        buf_clear(&res->body);
+    }
+}
+
 static void fail(struct web_response *res, int code, const char *fmt, va_list ap)
     __attribute__((format(printf, 3, 0)));
 static void fail(struct web_response *res, int code, const char *fmt, va_list ap)
@@ -31,6 +42,8 @@ static void fail(struct web_response *res, int code, const char *fmt, va_list ap
     buf_done(&clean);
     res->code = code;
     res->content_type = WEB_JSON;
+    text_pack_free(res->pack);
+    res->pack = NULL;
     buf_clear(&res->body);
     buf_printf(&res->body, "%s\n", json);
 }

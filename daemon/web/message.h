@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "daemon/web/pack.h"
 
 struct web_arg {
     const char *name;
@@ -25,8 +26,12 @@ struct web_response {
     int code;
     const char *content_type; /* static */
     struct buf body;          /* owned */
+    struct text_pack *pack;   /* what has left `body` already; owned, NULL: nothing */
     bool must_retry_later;    /* with the header Retry-After */
 };
+/* For the maker of a long document, now and then: takes what there is out of `body` if it is
+ * much. */
+void web_spill(struct web_response *res);
 
 #define WEB_TEXT "text/plain; charset=utf-8"
 #define WEB_JSON "application/json"

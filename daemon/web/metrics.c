@@ -591,7 +591,7 @@ static void write_node_family(const struct node_family *f, const struct metrics_
     size_t n_left = METRICS_MAX_NODES;
     expo_begin(e, &f->family);
     for (size_t i = 0; i < n_runs; i++) {
-        const struct run_figures *figures = runs[i].figures;
+        const struct run_gauges *figures = runs[i].figures;
         if (figures == NULL || figures->n_nodes > n_left) {
             continue;
         }

@@ -21,7 +21,7 @@ struct metrics_run {
     const char *name, *benchmark;
     const struct daemon_frozen *frozen;
     const struct run_status *status;
-    const struct run_figures *figures;      /* NULL: none */
+    const struct run_gauges *figures;       /* NULL: none */
     const struct daemon_progress *progress; /* NULL: no step of the current trial was seen */
     bool is_simulated;
     const struct daemon_wait *wait;

@@ -95,7 +95,7 @@ static void print_key(const struct web_request *req, struct buf *out)
 static struct body *make_body(struct renderer *r, struct render_job *job, struct web_response *res)
 {
     routes_answer(&r->site, &job->route, &job->req, res);
-    return body_new(&res->body, res->content_type);
+    return body_of_response(res);
 }
 
 /* A request that fails before its version is known fails again in its handler,
@@ -131,7 +131,7 @@ static struct body *read_body(struct renderer *r, struct render_job *job, struct
     struct err err = {0};
     if (s->ops->begin_read(s, &err) < 0) {
         web_fail(res, 500, "%s", err.msg);
-        return body_new(&res->body, res->content_type);
+        return body_of_response(res);
     }
     struct body *body =
         job->route.kind == ROUTE_CACHED ? find_or_make_body(r, job, res) : make_body(r, job, res);
@@ -145,7 +145,7 @@ static void answer(struct renderer *r, struct render_job *job)
     r->give_up_ns = job->give_up_ns;
     if (must_stop(r)) {
         web_fail_busy(&res, "too many requests; try again later");
-        job->body = body_new(&res.body, res.content_type);
+        job->body = body_of_response(&res);
     } else {
         r->is_warm = true;
         r->site.stats = job->stats;

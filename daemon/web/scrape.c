@@ -42,14 +42,14 @@ static void refresh(struct site *site, struct site_figures *f)
     const int64_t started_ms = now_ms();
     struct site_run run;
     struct err err = {0};
-    int r = site_run_load(site, f->uid, SITE_RESULT, &run, &err);
+    int r = site_run_load(site, f->uid, SITE_TABLES, &run, &err);
     if (r < 0) {
         log_event(LOG_LEVEL_WARN, "run cannot be read, its figures in /metrics stay", "run", f->uid,
                   "err", err.msg, NULL);
     } else {
         if (run.result != NULL) {
-            run_figures_free(f->figures);
-            f->figures = run_figures_new(run.result);
+            run_gauges_free(f->figures);
+            f->figures = run_gauges_new(run.result);
             f->is_simulated = run.result->simulated;
         }
         f->trials_done = run.item.row.status.trials_done;
@@ -71,7 +71,7 @@ static void drop_unused(struct site *site)
             site->cache.items[kept++] = *f;
         } else {
             free(f->uid);
-            run_figures_free(f->figures);
+            run_gauges_free(f->figures);
         }
     }
     site->cache.len = kept;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "load/run_result.h"
 
 static void item_done(struct site_item *item)
 {
@@ -103,6 +104,24 @@ static void drop_rows(struct site_run *run)
     run->n_rows = 0;
 }
 
+static int load_tables(const struct site *site, struct site_run *run, struct err *err)
+{
+    if (!run->item.is_stored) {
+        run->result = result_build(run->def, run->item.row.status.phase, NULL, 0);
+        return 0;
+    }
+    struct run_result tables;
+    const int r =
+        run_result_load(site->store, &run->item.row, run->def, FIGURES_OF_REPLICAS, &tables, err);
+    if (r >= 0) {
+        run->result = tables.result;
+        run->rows = tables.rows;
+        run->n_rows = tables.n_rows;
+        run->item.row.simulated = run->item.row.simulated || run->result->simulated;
+    }
+    return r;
+}
+
 /* Loads definition, attempts and, if asked for, the result of a run that exists. */
 static int load_rows(const struct site *site, enum site_depth depth,
                      const struct attempt_wanted *wanted, struct site_run *run, struct err *err)
@@ -112,7 +131,13 @@ static int load_rows(const struct site *site, enum site_depth depth,
     if (run->item.row.definition_json != NULL) {
         r = store_load_run_def(&run->item.row, &run->def, err);
     }
-    if (r >= 0 && run->item.is_stored) {
+    if (r < 0 || depth == SITE_DEFINITION || (depth == SITE_TABLES && run->def == NULL)) {
+        return r;
+    }
+    if (depth == SITE_TABLES) {
+        return load_tables(site, run, err);
+    }
+    if (run->item.is_stored) {
         r = s->ops->list_wanted(s, run->item.row.uid, wanted, &run->rows, &run->n_rows, err);
     }
     if (r >= 0 && run->def != NULL && depth >= SITE_RESULT) {
@@ -233,7 +258,7 @@ void site_done(struct site *site)
 {
     vec_each (struct site_figures, f, &site->cache) {
         free(f->uid);
-        run_figures_free(f->figures);
+        run_gauges_free(f->figures);
     }
     vec_done(&site->cache);
 }

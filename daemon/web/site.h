@@ -14,9 +14,9 @@ struct site_figures {
     uint32_t trials_done, trials_failed;
     enum run_phase phase;
     bool is_simulated;
-    struct run_figures *figures; /* owned */
-    int64_t next_ms;             /* not read again before that (clock_monotonic_ns / 1e6) */
-    bool is_used;                /* by the current scrape */
+    struct run_gauges *figures; /* owned */
+    int64_t next_ms;            /* not read again before that (clock_monotonic_ns / 1e6) */
+    bool is_used;               /* by the current scrape */
 };
 
 struct site {
@@ -48,8 +48,10 @@ struct site_run {
     size_t n_rows;
     struct result *result; /* owned; NULL: no def, or not asked for */
 };
-/* SITE_FIGURES: the result without what is known of single replicas, and no rows. */
-enum site_depth { SITE_ITEM, SITE_ROWS, SITE_RESULT, SITE_FIGURES };
+/* SITE_DEFINITION: no rows. SITE_TABLES: the result, and the rows without the texts of their
+ * replicas, which are most of them: of a large run only that fits into memory. SITE_FIGURES: the
+ * result without what is known of single replicas, and no rows. */
+enum site_depth { SITE_ITEM, SITE_DEFINITION, SITE_ROWS, SITE_TABLES, SITE_RESULT, SITE_FIGURES };
 /* By name or uid. -ENOENT: no such run. */
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,
                   struct site_run *ret, struct err *err);

@@ -284,13 +284,9 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
     return o;
 }
 
-static json_t *points_to_json(const struct result *r, uint32_t from, uint32_t to)
+json_t *result_point_to_json(const struct result *r, uint32_t i)
 {
-    json_t *list = json_array();
-    for (uint32_t i = from; i < to; i++) {
-        json_array_append_new(list, point_to_json(r, &r->points[i]));
-    }
-    return list;
+    return point_to_json(r, &r->points[i]);
 }
 
 static json_t *hardware_to_json(const struct result *r)
@@ -407,6 +403,16 @@ static json_t *warnings_to_json(const struct result *r)
 
 json_t *result_to_json(const struct result *r)
 {
+    json_t *o = result_frame_to_json(r);
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        json_t *list = json_object_get(o, i < r->def->matrix.n_swept ? "points" : "baselines");
+        json_array_append_new(list, result_point_to_json(r, i));
+    }
+    return o;
+}
+
+json_t *result_frame_to_json(const struct result *r)
+{
     const struct run_def *def = r->def;
     json_t *measure = json_object();
     json_object_set_new(measure, "warmupSteps", json_integer(def->spec->warmup_steps));
@@ -441,9 +447,8 @@ json_t *result_to_json(const struct result *r)
     json_object_set_new(o, "hardware", hardware_to_json(r));
     json_object_set_new(o, "nodes", nodes_to_json(r));
     json_object_set_new(o, "slowReplicas", slow_to_json(r));
-    json_object_set_new(o, "points", points_to_json(r, 0, def->matrix.n_swept));
-    json_object_set_new(o, "baselines",
-                        points_to_json(r, def->matrix.n_swept, def->matrix.n_points));
+    json_object_set_new(o, "points", json_array());
+    json_object_set_new(o, "baselines", json_array());
     json_object_set_new(o, "curves", curves_to_json(r));
     json_object_set_new(o, "thresholds", thresholds_to_json(r));
     json_object_set_new(o, "skippedThresholds", skipped_to_json(r));

@@ -2,6 +2,7 @@
 import concurrent.futures
 import contextlib
 import http.client
+import json
 import os
 import pathlib
 import select
@@ -15,7 +16,10 @@ import serve
 
 class Http(serve.ServedCase):
     def connect(self, timeout_s=20):
-        return contextlib.closing(socket.create_connection((self.server.host, self.server.port), timeout=timeout_s))
+        return self.connect_to(self.server, timeout_s)
+
+    def connect_to(self, server, timeout_s=20):
+        return contextlib.closing(socket.create_connection((server.host, server.port), timeout=timeout_s))
 
     def raw(self, data, timeout_s=20):
         """Sends the bytes as they are; the status line, "" if it was hung up or there was silence."""
@@ -159,6 +163,27 @@ class Http(serve.ServedCase):
         until = time.monotonic() + 90       # the server has to notice that they left
         while server.get(path)[0] == 503:
             self.assertLess(time.monotonic(), until, "what was sent to clients that left still counts")
+
+    def test_a_long_document(self):
+        """It is kept packed, and each reader gets it whole, at its own speed."""
+        server = self.serve(self.name, big=True)
+        path = f"/api/v1/runs/{self.name}/attempts?point=0&attempt=7"
+        with self.connect_to(server) as slow:
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+            slow.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+            self.assertEqual(slow.recv(12), b"HTTP/1.1 200")
+            for _ in range(3):
+                code, headers, body = server.get(path)
+                self.assertEqual((code, int(headers["Content-Length"])), (200, len(body)))
+                replica = json.loads(body)["attempts"][0]["replicas"][0]
+                self.assertEqual(len(json.loads(replica["environment"])["pad"]), 3 << 20)
+            head = http.client.HTTPConnection(server.host, server.port, timeout=20)
+            with contextlib.closing(head):
+                head.request("HEAD", path)
+                answer = head.getresponse()
+                self.assertEqual((answer.status, int(answer.getheader("Content-Length"))), (200, len(body)))
+            rest = b"".join(iter(lambda: slow.recv(1 << 20), b""))
+            self.assertEqual(rest.partition(b"\r\n\r\n")[2].decode(), body)
 
     def test_clients_that_go_away(self):
         request = f"GET /api/v1/runs/{self.name}/results HTTP/1.1\r\nHost: x\r\n\r\n".encode()

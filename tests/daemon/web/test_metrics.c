@@ -164,7 +164,7 @@ struct page {
     struct daemon_progress progress;
     struct daemon_wait wait;
     struct daemon_facts facts;
-    struct run_figures figures[MANY];
+    struct run_gauges figures[MANY];
     struct metrics_run runs[MANY];
     char names[MANY][8];
     struct buf out;
@@ -207,8 +207,8 @@ static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
     for (size_t i = 0; i < n_runs; i++) {
         (void)snprintf(p->names[i], sizeof(p->names[i]), "r%zu", i);
         p->figures[i] =
-            (struct run_figures){points, n_points[i], nodes,
-                                 n_points[i] < N_ROWS(nodes) ? n_points[i] : N_ROWS(nodes), 2};
+            (struct run_gauges){points, n_points[i], nodes,
+                                n_points[i] < N_ROWS(nodes) ? n_points[i] : N_ROWS(nodes), 2};
         p->runs[i] = (struct metrics_run){
             .name = p->names[i],
             .benchmark = "b",
@@ -260,7 +260,7 @@ TEST(test_unknown_is_absent)
 {
     struct point_figures point = {
         .system = "s", .other = "", .throughput = {.known = true, .value = 5}};
-    const struct run_figures figures = {.points = &point, .n_points = 1};
+    const struct run_gauges figures = {.points = &point, .n_points = 1};
     const struct run_status status = {.phase = RUN_QUEUED};
     const struct metrics_run run = {.name = "r",
                                     .benchmark = "b",

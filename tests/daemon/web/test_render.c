@@ -26,7 +26,7 @@ static struct store_ops reader_ops;
 static const struct store_ops *real_ops;
 static atomic_bool is_held;      /* list_runs waits */
 static sem_t is_waiting, may_go; /* in list_runs; one post each */
-static atomic_int n_lists;       /* calls of list_wanted */
+static atomic_int n_lists;       /* calls of list_wanted, for all points or the first */
 static atomic_int n_run_lists;   /* calls of list_runs */
 static atomic_llong now_ns;
 static atomic_llong cpu_ns, submitter_cpu_ns; /* of the render thread; of who submits */
@@ -63,7 +63,7 @@ static int list_wanted_counted(struct store *s, const char *uid,
                                const struct attempt_wanted *wanted, struct attempt_row **ret,
                                size_t *ret_n, struct err *err)
 {
-    n_lists++;
+    n_lists += wanted->point <= 0;
     return real_ops->list_wanted(s, uid, wanted, ret, ret_n, err);
 }
 

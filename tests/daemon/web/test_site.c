@@ -601,7 +601,7 @@ TEST(test_scrape_cache)
     }
     assert_non_null(strstr(page, "bench_trainer_step_samples_per_second{run=\"" RUN "\"} 16\n"));
     assert_int_equal(rig->site.cache.len, 1);
-    const struct run_figures *before = rig->site.cache.items[0].figures;
+    const struct run_gauges *before = rig->site.cache.items[0].figures;
     (void)get(rig, "/metrics", 200);
     assert_ptr_equal(rig->site.cache.items[0].figures, before);
     rig->status.trials_done++;

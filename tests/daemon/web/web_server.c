@@ -86,6 +86,7 @@ static void add_long_names(struct served *s)
 
 /* Five leave readers less room than that needs. */
 #define BIG_LOG (((size_t)64 << 20) / 5 - 8192)
+#define BIG_TEXT (3 << 20) /* of its start record: its document is sent packed by pack.h */
 
 /* More than one reader's socket holds. No run is driven meanwhile: readers may take all the CPU
  * that it costs, which is much under a sanitizer. */
@@ -97,7 +98,9 @@ static int add_big_log(struct served *s, struct err *err)
     struct attempt_row row = {.id.number = 7, .outcome = ATTEMPT_VOID};
     const struct replica_id id = {.attempt.number = 7, .role = ROLE_TRAINER};
     const struct replica_log log = {id, text, BIG_LOG};
-    *vec_push(&row.replicas) = (struct replica_row){.id = id, .log_bytes = BIG_LOG};
+    char *environment = xasprintf("{\"pad\":\"%.*s\"}", BIG_TEXT, text);
+    *vec_push(&row.replicas) =
+        (struct replica_row){.id = id, .log_bytes = BIG_LOG, .environment_json = environment};
     struct store *store = s->store;
     int r = store->ops->save_attempt(store, s->rows[0].uid, &row, &log, 1, NULL, err);
     attempt_row_done(&row);

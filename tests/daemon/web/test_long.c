@@ -1,0 +1,202 @@
+/* Documents of a large run: they have the bytes that they would have if they were made as a whole,
+ * and are never in memory as a whole. */
+#include <malloc.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "tests/test.h"
+#include "base/str.h"
+#include "daemon/web/body.h"
+#include "daemon/web/site.h"
+#include "load/run_result.h"
+#include "report/report.h"
+#include "result_fixture.h"
+#include "store/run_document.h"
+
+enum { SIDE = 20, POINTS = SIDE * SIDE, TRIALS = 3, PAD_BYTES = 4000 };
+#define DOCUMENT_MIN_BYTES (3 << 20)
+#define MEMORY_MAX_KIB (12 << 10) /* rows and their tree took 60 MiB */
+
+struct rig {
+    char folder[64], url[96];
+    struct fixture run;
+    struct store *store;
+    struct site site;
+};
+
+static void save(struct rig *rig, const struct attempt_row *row)
+{
+    assert_int_equal(
+        rig->store->ops->save_attempt(rig->store, rig->run.def->uid, row, NULL, 0, NULL, NULL), 0);
+}
+
+static struct run_row row_of(const struct rig *rig)
+{
+    return (struct run_row){
+        .uid = rig->run.def->uid,
+        .name = rig->run.def->name,
+        .benchmark = "demo",
+        .definition_json = json_dumps(rig->run.def->spec->definition, 0),
+        .created_unix_ms = rig->run.def->created_unix_ms,
+        .cpus = 8,
+        .status = {.phase = RUN_SUCCEEDED, .started_unix_ms = 1, .ended_unix_ms = 2},
+    };
+}
+
+static struct rig *rig_new(bool has_figures)
+{
+    struct rig *rig = xnew(struct rig);
+    (void)snprintf(rig->folder, sizeof(rig->folder), "/tmp/benchd-long-XXXXXX");
+    assert_non_null(mkdtemp(rig->folder));
+    (void)snprintf(rig->url, sizeof(rig->url), "sqlite:%s/r.db", rig->folder);
+    assert_int_equal(store_open(rig->url, true, &rig->store, NULL), 0);
+    struct buf sweep = BUF_INIT;
+    static const char *const names[] = {"batch_size", "threads"};
+    buf_puts(&sweep, "{grid: {pservers: [1], trainers: [1]");
+    for (int axis = 0; axis < 2; axis++) {
+        buf_printf(&sweep, ", %s: [1", names[axis]);
+        for (int i = 2; i <= SIDE; i++) {
+            buf_printf(&sweep, ",%d", i);
+        }
+        buf_puts(&sweep, "]");
+    }
+    buf_puts(&sweep, "}}");
+    fixture_init(&rig->run, buf_cstr(&sweep),
+                 "  baseline: {kind: Point, where: {batch_size: 1}}\n  repeats: {min: 3}\n", 8);
+    buf_done(&sweep);
+    struct run_row row = row_of(rig);
+    assert_int_equal(rig->store->ops->put_run(rig->store, &row, NULL), 0);
+    assert_int_equal(rig->store->ops->put_status(rig->store, row.uid, &row.status, NULL), 0);
+    free(row.definition_json);
+    char pad[PAD_BYTES + 1];
+    memset(pad, 'x', PAD_BYTES);
+    pad[PAD_BYTES] = '\0';
+    for (uint32_t p = 0; p < POINTS; p++) {
+        for (uint32_t t = 0; t < TRIALS; t++) {
+            struct attempt_row *attempt = fixture_throughput(&rig->run, p, t, 50 + p + t);
+            vec_each (struct replica_row, replica, &attempt->replicas) {
+                free(replica->environment_json);
+                replica->environment_json =
+                    xasprintf("{\"cpu_model\":\"c\",\"node\":\"n%u\",\"pad\":\"%s\"}", p % 7, pad);
+            }
+            save(rig, attempt);
+        }
+    }
+    if (has_figures) {
+        assert_int_equal(run_figures_keep(rig->store, rig->run.def->uid, NULL), 0);
+    }
+    rig->site.store = rig->store;
+    static struct daemon_runs none;
+    rig->site.now.runs = &none;
+    return rig;
+}
+
+static void rig_freep(struct rig **p)
+{
+    struct rig *rig = *p;
+    static const char *const names[] = {"r.db", "r.db-wal", "r.db-shm"};
+    store_close(rig->store);
+    fixture_done(&rig->run);
+    for (size_t i = 0; i < N_ROWS(names); i++) {
+        char path[96];
+        (void)snprintf(path, sizeof(path), "%s/%s", rig->folder, names[i]);
+        (void)unlink(path); /* not all of them are left */
+    }
+    assert_int_equal(rmdir(rig->folder), 0);
+    free(rig);
+}
+
+static long status_kib(const char *name)
+{
+    char line[256];
+    long kib = -1;
+    FILE *f = fopen("/proc/self/status", "re");
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f) != NULL) {
+        kib = str_has_prefix(line, name) ? strtol(line + strlen(name), NULL, 10) : kib;
+    }
+    fclose(f);
+    assert_true(kib > 0);
+    return kib;
+}
+
+/* The body as it is sent, made in little memory. Owned. */
+static char *make(struct rig *rig, site_handler_fn handler)
+{
+    const struct web_request req = {.path = "/"};
+    struct web_response res = {.code = 200};
+    (void)malloc_trim(0);
+    FILE *f = fopen("/proc/self/clear_refs", "we"); /* 5: the peak begins anew */
+    const bool is_measured = f != NULL && fputs("5", f) >= 0;
+    assert_int_equal(f == NULL ? 0 : fclose(f), 0);
+    const long before_kib = status_kib("VmRSS:");
+    handler(&rig->site, &req, rig->run.def->name, &res);
+    assert_int_equal(res.code, 200);
+    struct body *body = body_of_response(&res);
+    const long took_kib = status_kib("VmHWM:") - before_kib;
+    print_message("# %zu KiB of text in %zu, made with %ld KiB\n", body->len >> 10,
+                  body->n_bytes >> 10, took_kib);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    assert_true(!is_measured || took_kib < MEMORY_MAX_KIB);
+#endif
+    (void)is_measured;
+    assert_true(body->is_packed && body->len > DOCUMENT_MIN_BYTES);
+    struct buf text = BUF_INIT;
+    char part[30000];
+    size_t n;
+    struct text_reader *reader = text_reader_new(body->data, body->n_bytes);
+    while ((n = text_reader_next(reader, part, sizeof(part))) > 0) {
+        buf_append(&text, part, n);
+    }
+    text_reader_free(reader);
+    assert_int_equal(text.len, body->len);
+    body_unref(body);
+    return buf_take(&text);
+}
+
+static void assert_same(const char *text, const char *whole)
+{
+    size_t at = 0;
+    while (text[at] == whole[at] && text[at] != '\0') {
+        at++;
+    }
+    if (text[at] != whole[at]) {
+        fail_msg("byte %zu: '%.60s', expected '%.60s'", at, text + at, whole + at);
+    }
+}
+
+/* From rows, and of a run that has ended from the figures that the store keeps. */
+TEST(results)
+{
+    for (int has_figures = 0; has_figures <= 1; has_figures++) {
+        _cleanup_(rig_freep) struct rig *rig = rig_new(has_figures);
+        _cleanup_(freep) char *text = make(rig, api_results);
+        struct buf whole = BUF_INIT;
+        report_json(fixture_build(&rig->run, RUN_SUCCEEDED), &whole);
+        assert_same(text, buf_cstr(&whole));
+        buf_done(&whole);
+    }
+}
+
+TEST(attempts)
+{
+    _cleanup_(rig_freep) struct rig *rig = rig_new(false);
+    _cleanup_(freep) char *text = make(rig, api_attempts);
+    struct run_row row;
+    struct attempt_row *rows;
+    size_t n;
+    struct store *s = rig->store;
+    assert_int_equal(s->ops->get_run(s, rig->run.def->uid, &row, NULL), 0);
+    assert_int_equal(s->ops->list_attempts(s, row.uid, &rows, &n, NULL), 0);
+    json_t *document = run_document_to_json(&row, rows, n, NULL, 0);
+    _cleanup_(freep) char *dump = json_dumps(document, JSON_INDENT(2));
+    _cleanup_(freep) char *whole = xasprintf("%s\n", dump);
+    assert_same(text, whole);
+    json_decref(document);
+    for (size_t i = 0; i < n; i++) {
+        attempt_row_done(&rows[i]);
+    }
+    free(rows);
+    run_row_done(&row);
+}
