@@ -10,7 +10,8 @@
 struct job {
     uv_work_t work;
     struct attempt_packer *owner; /* NULL: dropped, and freed when it has ended */
-    const struct store_ops *ops;  /* static: the store may be closed when the job ends */
+    struct job *next;
+    const struct store_ops *ops; /* static: the store may be closed when the job ends */
     struct attempt_output output;
     bool is_done;
     /* Of the other thread, until is_done. */
@@ -25,7 +26,7 @@ struct attempt_packer {
     const struct store_ops *ops;
     void (*on_packed)(void *ctx);
     void *ctx;
-    struct job *job; /* NULL: none */
+    struct job *jobs; /* a list; owned */
 };
 
 static void job_free(struct job *j)
@@ -66,48 +67,63 @@ struct attempt_packer *attempt_packer_new(struct uv_loop_s *loop, struct launche
     return p;
 }
 
-void attempt_packer_drop(struct attempt_packer *p)
+static struct job **find(struct attempt_packer *p, const struct attempt_id *id)
 {
-    struct job *j = p->job;
-    p->job = NULL;
-    if (j != NULL && j->is_done) {
+    struct job **at = &p->jobs;
+    while (*at != NULL && !attempt_id_eq(&(*at)->output.row.id, id)) {
+        at = &(*at)->next;
+    }
+    return at;
+}
+
+static void drop(struct job *j)
+{
+    if (j->is_done) {
         job_free(j);
-    } else if (j != NULL) {
+    } else {
         j->owner = NULL;
     }
 }
 
+void attempt_packer_drop(struct attempt_packer *p, const struct attempt_id *id)
+{
+    struct job **at = find(p, id), *j = *at;
+    *at = j->next;
+    drop(j);
+}
+
 void attempt_packer_free(struct attempt_packer *p)
 {
-    if (p != NULL) {
-        attempt_packer_drop(p);
-        free(p);
+    for (struct job *j = p == NULL ? NULL : p->jobs, *next; j != NULL; j = next) {
+        next = j->next;
+        drop(j);
     }
+    free(p);
 }
 
 void attempt_packer_start(struct attempt_packer *p, struct attempt_output *output_take)
 {
-    attempt_packer_drop(p);
     struct job *j = xnew(struct job);
-    *j = (struct job){.owner = p, .ops = p->ops, .output = *output_take};
+    *j = (struct job){.owner = p, .next = p->jobs, .ops = p->ops, .output = *output_take};
     vec_each (struct replica_log, log, &j->output.logs) {
         log->data = p->launcher->ops->take_log(p->launcher, &log->id);
     }
     j->output.owns_logs = true;
     j->work.data = j;
-    p->job = j;
+    p->jobs = j;
     (void)uv_queue_work(p->loop, &j->work, work, on_worked); /* fails without a callback only */
 }
 
-bool attempt_packer_has(const struct attempt_packer *p, const struct attempt_id *id)
+bool attempt_packer_has(struct attempt_packer *p, const struct attempt_id *id)
 {
-    return p->job != NULL && attempt_id_eq(&p->job->output.row.id, id);
+    return *find(p, id) != NULL;
 }
 
-int attempt_packer_get(struct attempt_packer *p, struct attempt_output **ret,
-                       struct packed_attempt **ret_packed, struct err *err)
+int attempt_packer_get(struct attempt_packer *p, const struct attempt_id *id,
+                       struct attempt_output **ret, struct packed_attempt **ret_packed,
+                       struct err *err)
 {
-    struct job *j = p->job;
+    struct job *j = *find(p, id);
     if (!j->is_done) {
         return -EAGAIN;
     }

@@ -267,14 +267,14 @@ static int save_packed(struct reconcile_pass *p, const struct action *action, st
 {
     struct attempt_output *output;
     struct packed_attempt *packed;
-    int r = attempt_packer_get(p->packer, &output, &packed, err);
+    int r = attempt_packer_get(p->packer, &action->save.id, &output, &packed, err);
     if (r < 0) {
         return r;
     }
     attempt_set_verdict(&output->row, action); /* it may be another one by now */
     r = write_attempt(p, output, packed, err);
     if (r == 0) {
-        attempt_packer_drop(p->packer);
+        attempt_packer_drop(p->packer, &action->save.id);
     }
     return r;
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 
 #include <uv.h>
 
@@ -20,8 +21,8 @@ struct packed_attempt {
 static struct {
     sem_t may_pack;
     int code; /* of the next pack */
-    unsigned n_packed, n_freed;
 } fake;
+static atomic_uint n_packed, n_freed;
 
 static int fake_pack(const struct attempt_row *row, const struct replica_log *logs, size_t n_logs,
                      struct packed_attempt **ret, struct err *err)
@@ -37,7 +38,7 @@ static int fake_pack(const struct attempt_row *row, const struct replica_log *lo
     for (size_t i = 0; i < n_logs; i++) {
         buf_append(&p->text, logs[i].data, logs[i].len);
     }
-    fake.n_packed++;
+    n_packed++;
     *ret = p;
     return 0;
 }
@@ -45,7 +46,7 @@ static int fake_pack(const struct attempt_row *row, const struct replica_log *lo
 static void fake_free(struct packed_attempt *p)
 {
     if (p != NULL) {
-        fake.n_freed++;
+        n_freed++;
         buf_done(&p->text);
         free(p);
     }
@@ -76,6 +77,7 @@ static void world_open(struct world *w)
     static struct store store = {&store_ops};
     static struct launcher launcher = {.ops = &launcher_ops};
     memset(&fake, 0, sizeof(fake));
+    n_packed = n_freed = 0;
     assert_int_equal(sem_init(&fake.may_pack, 0, 0), 0);
     *w = (struct world){0};
     assert_int_equal(uv_loop_init(&w->loop), 0);
@@ -91,7 +93,7 @@ static void world_close(struct world *w)
     uv_close((uv_handle_t *)&w->timer, NULL);
     assert_int_equal(uv_run(&w->loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&w->loop), 0);
-    assert_int_equal(fake.n_freed, fake.n_packed);
+    assert_int_equal(n_freed, n_packed);
 }
 
 static const struct attempt_id first = {0, 1, 2}, second = {0, 1, 3};
@@ -126,22 +128,23 @@ TEST(the_loop_goes_on)
     start(&w, &first);
     assert_true(attempt_packer_has(w.packer, &first));
     assert_false(attempt_packer_has(w.packer, &second));
-    assert_int_equal(attempt_packer_get(w.packer, &output, &packed, NULL), -EAGAIN);
+    assert_int_equal(attempt_packer_get(w.packer, &first, &output, &packed, NULL), -EAGAIN);
     assert_int_equal(uv_timer_start(&w.timer, on_tick, 1, 1), 0);
     assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0); /* it ends: the third tick lets it pack */
     assert_int_equal(w.n_told, 1);
-    assert_int_equal(attempt_packer_get(w.packer, &output, &packed, NULL), 0);
+    assert_int_equal(attempt_packer_get(w.packer, &first, &output, &packed, NULL), 0);
     assert_false(pthread_equal(packed->by, pthread_self()));
     assert_string_equal(buf_cstr(&packed->text), "log 0\nlog 1\n");
     assert_int_equal(output->logs.len, 2);
     assert_memory_equal(output->logs.items[1].data, "log 1\n", 6);
-    attempt_packer_drop(w.packer);
+    attempt_packer_drop(w.packer, &first);
     assert_false(attempt_packer_has(w.packer, &first));
     world_close(&w);
 }
 
-/* Another attempt takes its place, or nobody wants it any more: it ends by itself. */
-TEST(what_is_dropped_while_it_packs)
+/* Each is there until it is dropped: its logs are nowhere else. What nobody wants any more ends by
+ * itself. */
+TEST(several_at_once)
 {
     struct world w;
     struct attempt_output *output;
@@ -149,20 +152,28 @@ TEST(what_is_dropped_while_it_packs)
     world_open(&w);
     start(&w, &first);
     start(&w, &second);
+    assert_true(attempt_packer_has(w.packer, &first) && attempt_packer_has(w.packer, &second));
+    attempt_packer_drop(w.packer, &first);
     assert_false(attempt_packer_has(w.packer, &first));
-    (void)sem_post(&fake.may_pack);
-    (void)sem_post(&fake.may_pack);
-    assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(w.n_told, 1); /* of the second */
-    assert_int_equal(attempt_packer_get(w.packer, &output, &packed, NULL), 0);
-    assert_true(attempt_id_eq(&output->row.id, &second));
     start(&w, &first);
+    for (int i = 0; i < 3; i++) {
+        (void)sem_post(&fake.may_pack);
+    }
+    assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(w.n_told, 2);
+    assert_int_equal(attempt_packer_get(w.packer, &second, &output, &packed, NULL), 0);
+    assert_true(attempt_id_eq(&output->row.id, &second));
+    assert_int_equal(attempt_packer_get(w.packer, &first, &output, &packed, NULL), 0);
+    assert_true(attempt_id_eq(&output->row.id, &first));
+    attempt_packer_drop(w.packer, &second);
+    assert_true(attempt_packer_has(w.packer, &first));
+    start(&w, &second); /* it packs yet when all is freed */
     attempt_packer_free(w.packer);
     w.packer = NULL;
     (void)sem_post(&fake.may_pack);
     world_close(&w);
-    assert_int_equal(fake.n_packed, 3);
-    assert_int_equal(w.n_told, 1);
+    assert_int_equal(n_packed, 4);
+    assert_int_equal(w.n_told, 2);
 }
 
 TEST(an_error_is_passed_on)
@@ -176,7 +187,7 @@ TEST(an_error_is_passed_on)
     start(&w, &first);
     (void)sem_post(&fake.may_pack);
     assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(attempt_packer_get(w.packer, &output, &packed, &err), -E2BIG);
+    assert_int_equal(attempt_packer_get(w.packer, &first, &output, &packed, &err), -E2BIG);
     assert_string_equal(err.msg, "it is too much");
     world_close(&w);
 }
