@@ -9,23 +9,30 @@ FILE has a line 'SECONDS NAME' for each stage of script/test.
 A program that speaks TAP counts by its cases, any other as one. A program that crashed or ran out of
 time is a failure whatever its cases said, and so is a log without a single test."""
 import argparse
+import itertools
 import json
 import pathlib
 import re
 import sys
 
 SLOWEST = 20
+SAID_LINES = 12   # of what a case says of its failure
 TAP = re.compile(r"^(not )?ok\b *\d* *-? *(.*?)(?: *# *(skip|todo)\b *(.*))?$", re.I)
 
 
 def cases_of(test):
-    """Yields (outcome, name, reason) for each case of one program."""
-    tap = [m for m in map(TAP.match, (test.get("stdout") or "").splitlines()) if m]
-    for bad, name, directive, reason in (m.groups() for m in tap):
-        if (directive or "").lower() == "skip":
+    """Yields (outcome, name, reason) for each case of one program, with what it said of its failure below the name."""
+    lines = (test.get("stdout") or "").splitlines()
+    tap = [m for m in map(TAP.match, lines) if m]
+    for i, m in ((i, TAP.match(line)) for i, line in enumerate(lines)):
+        bad, name, directive, reason = m.groups() if m else (None, None, None, None)
+        if m and (directive or "").lower() == "skip":
             yield "skipped", name, reason
-        else:
-            yield ("failed" if bad else "passed"), name, ""
+        elif bad:
+            said = list(itertools.takewhile(lambda line: line.startswith("#"), lines[i + 1:]))[:SAID_LINES]
+            yield "failed", "\n".join([name, *said]), ""
+        elif m:
+            yield "passed", name, ""
     if not tap and test["result"] in ("OK", "EXPECTEDFAIL"):
         yield "passed", "", ""
     elif not tap and test["result"] == "SKIP":
