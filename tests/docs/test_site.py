@@ -76,5 +76,6 @@ class Site(unittest.TestCase):
 
 if __name__ == "__main__":
     if subprocess.run([ROOT / "docs" / "site" / "install.sh", "--path"], stdout=subprocess.DEVNULL, check=False).returncode != 0:
-        sys.exit(77)
+        print("1..0 # SKIP docs/site/install.sh has not run on this machine")
+        sys.exit(0)
     cli.main()
