@@ -53,8 +53,8 @@ int learner_check_loss(double loss, uint64_t step, struct err *err)
 {
     return isfinite(loss)
                ? 0
-               : err_set(err, EDOM, "the training has diverged: the loss of step %llu is %f",
-                         (unsigned long long)step, loss);
+               : err_set(err, EDOM, "the training has diverged: the loss of step %llu is %s",
+                         (unsigned long long)step, isnan(loss) ? "not a number" : "infinite");
 }
 
 void learner_apply_adam(void *adam, uint64_t t, size_t offset, size_t n, float *params,

@@ -25,7 +25,8 @@ const struct exit_code_row exit_code_rows[] = {
      "neither shown nor refuted"},
     {EXIT_ARCHIVE, "benchctl",
      "`verify`, `import` or `reproduce`: the archive is damaged, or not what it says"},
-    {EXIT_WORKER_DIVERGED, "benchworker", "the training has diverged: its loss is not a number"},
+    {EXIT_WORKER_DIVERGED, "benchworker",
+     "the training has diverged: its loss is infinite or not a number"},
     {EXIT_INTERRUPTED, "benchctl", "interrupted: a cluster run goes on, a local one was cancelled"},
 };
 const size_t exit_code_n_rows = sizeof(exit_code_rows) / sizeof(exit_code_rows[0]);

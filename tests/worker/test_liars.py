@@ -277,7 +277,7 @@ def check_divergence(tap):
     """Parameters that are no numbers leave no loss: the training has diverged, which is no success."""
     code, error = lying_server((None, answer_no_numbers, 17, "diverged"))
     tap.equal(17, code, "a training that diverges: exit code")
-    tap.match("the training has diverged: the loss of step 1 is -?nan", error and error["message"], "a training that diverges: says so")
+    tap.match("the training has diverged: the loss of step 1 is not a number", error and error["message"], "a training that diverges: says so")
 
 
 def main():
