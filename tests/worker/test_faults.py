@@ -101,7 +101,9 @@ def main():
             tap.equal(11, code, f"{what}: exit code of {name}")
             tap.equal(victim, error and error["peer"], f"{what}: {name} names the cause")
             tap.match(f"{victim}.*{NOTICED[number]}", stderr, f"{what}: {name} says so on stderr, and how it was noticed")
-            tap.equal(1, stderr.count("\n"), f"{what}: {name} says it in one line")
+            # Trainers dial again where servers take half a minute for their parameters, and that is a line of the log.
+            said = [line for line in stderr.splitlines() if not line.startswith("level=warn msg=\"connection rejected\"")]
+            tap.equal(1, len(said), f"{what}: {name} says it in one line")
         if woken is not None:
             code, error, _ = woken
             tap.equal((11, victim), (code, error and error["peer"]), f"{what}: it finds itself out")

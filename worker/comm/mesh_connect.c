@@ -347,9 +347,7 @@ static int guest_turn(struct mesh *m, struct mesh_peer *guest, struct err *err)
         /* The listener proves the secret first, and the dialling side leaves if
          * that proof is wrong. */
         const bool left = e == -ECONNRESET && guest->handshake.trainer.id.run != 0;
-        note_rejected(m, guest,
-                      left ? "it left during the handshake: it failed or has a different secret"
-                           : err->msg);
+        note_rejected(m, guest, left ? HANDSHAKE_LEFT : err->msg);
         drop_guest(m, guest);
     } else if (m->now_ns >= guest->joins_by_ns) {
         note_rejected(m, guest, "the handshake took too long");

@@ -243,8 +243,7 @@ static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
     /* The server proves the secret first, and a trainer closes the connection if that proof is
      * wrong. */
     const bool left = r == -ECONNRESET && peer->handshake.trainer.id.run != 0;
-    reject(s, peer,
-           left ? "it left during the handshake: it failed or has a different secret" : err->msg);
+    reject(s, peer, left ? HANDSHAKE_LEFT : err->msg);
     return 0;
 }
 

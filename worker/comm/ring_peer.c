@@ -507,9 +507,7 @@ int ring_guest_turn(struct ring *r, struct ring_peer *guest, bool is_readable, s
         /* The listener proves the secret first, and the dialling side leaves if
          * that proof is wrong. */
         const bool left = e == -ECONNRESET && guest->handshake.trainer.id.run != 0;
-        note_rejected(r, guest,
-                      left ? "it left during the handshake: it failed or has a different secret"
-                           : err->msg);
+        note_rejected(r, guest, left ? HANDSHAKE_LEFT : err->msg);
         drop_guest(r, guest);
     } else if (r->now_ns >= guest->joins_by_ns) {
         note_rejected(r, guest, "the handshake took too long");
