@@ -70,7 +70,9 @@ def check_permanent(t, user):
 def check_not_set_up(t, user):
     """A ConfigMap that does not exist: the kubelet tries for ever, and says why in events alone."""
     body = json.loads(json.dumps(definition("nomount", runPolicy={"backoffLimit": 0}, addressing="Dns")))
-    body["spec"]["roles"]["trainer"]["template"]["spec"]["volumes"] = [{"name": "v", "configMap": {"name": "nothing"}}]
+    pod = body["spec"]["roles"]["trainer"]["template"]["spec"]
+    pod["volumes"] = [{"name": "v", "configMap": {"name": "nothing"}}]
+    pod["containers"][0]["volumeMounts"] = [{"name": "v", "mountPath": "/v"}]   # a kubelet leaves out what no container mounts
     process, run = user.start(body)
     words = "trainer/0 on node '.*': FailedMount: .*configmap \"nothing\" not found"
 
