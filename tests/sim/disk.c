@@ -150,8 +150,10 @@ static int begin_write_of(const char *uid, bool is_reserved, struct err *err)
         return err_set(err, ENOSPC, "simulated: no space left on device");
     }
     if (fault_is_on(FAULT_DISK_BUSY, NULL)) {
-        sim_trace("disk: busy");
-        return err_set(err, EBUSY, "simulated: another process writes");
+        static const int errors[] = {EIO, EROFS, EACCES, EPERM, ENOMEM, EBADMSG};
+        const int code = sim_has_bad_disk(sim.seed) ? errors[sim.seed / 16 % 6] : EBUSY;
+        sim_trace("disk: %s", strerrorname_np(code));
+        return err_set(err, code, "simulated: %s", strerror(code));
     }
     disk.is_full = disk.is_full && is_reserved;
     return 0;

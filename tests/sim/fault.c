@@ -137,9 +137,23 @@ static void draw_together(uint64_t *state, struct fault_plan *ret)
     }
 }
 
+/* What a world is for happens in it. */
+static void add_own(uint64_t seed, struct fault_plan *ret)
+{
+    uint64_t state = seed ^ UINT64_C(0x2545f4914f6cdd1d);
+    if (sim_has_deadline(seed)) {
+        ret->list[ret->n] = any_fault(&state, FAULT_QUOTA, LAST_SOON_S);
+        ret->list[ret->n].n = 1;
+        ret->list[ret->n++].length_ns = (60 + below(&state, 300)) * SIM_S;
+    } else if (sim_has_bad_disk(seed)) {
+        ret->list[ret->n++] = any_fault(&state, FAULT_DISK_BUSY, LAST_SOON_S);
+        ret->list[ret->n++] = any_fault(&state, FAULT_DISK_BUSY, LAST_S);
+    }
+}
+
 /* A quarter of the worlds have faults of all kinds. In the others a promise is held against what is
  * simple: people alone, one kind of fault, or those of `together`. */
-void fault_draw_plan(uint64_t seed, struct fault_plan *ret)
+static void draw_plan(uint64_t seed, struct fault_plan *ret)
 {
     enum { PEOPLE_ALONE = 1, ONE_KIND, TOGETHER, SHAPES };
     uint64_t state = seed ^ UINT64_C(0x9e3779b97f4a7c15);
@@ -158,6 +172,12 @@ void fault_draw_plan(uint64_t seed, struct fault_plan *ret)
                                                            : any_kind(&state);
         ret->list[i] = any_fault(&state, kind, last_s);
     }
+}
+
+void fault_draw_plan(uint64_t seed, struct fault_plan *ret)
+{
+    draw_plan(seed, ret);
+    add_own(seed, ret);
 }
 
 void fault_print(const struct fault *f, struct buf *out)

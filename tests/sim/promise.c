@@ -17,6 +17,7 @@
 
 #define REQUESTS_A_SECOND_MAX 300
 #define STEPS_AT_ONCE_MAX 5000
+#define LEASE_NS (15 * SIM_S)
 #define GIVEN_UP_NS (60 * SIM_S) /* half a gang without room, by then */
 #define JUDGED_NS (60 * SIM_S)   /* a verdict was stored by then, if its process lived */
 
@@ -128,8 +129,10 @@ void promise_write_sent(const struct sim_process *p, const char *what)
     const struct sim_object *lease = server_find(KIND_LEASES, "benchd");
     const json_t *spec = lease == NULL ? NULL : json_object_get(lease->json, "spec");
     const char *holder = json_string_value(json_object_get(spec, "holderIdentity"));
-    const bool is_others =
-        holder != NULL && *holder != '\0' && !str_eq(holder, process_identity(p));
+    /* A backup may bring back the name of a process that is gone, which its next renewal shows. */
+    const bool is_others = holder != NULL && *holder != '\0' &&
+                           !str_eq(holder, process_identity(p)) &&
+                           !fault_was_on(FAULT_RESTORE, LEASE_NS);
     if (is_others || user_rival_leads()) {
         sim_broken("%s writes (%s) while %s holds the Lease", process_name(p), what,
                    user_rival_leads() ? "another benchd" : holder);
@@ -192,7 +195,8 @@ void promise_pod_deleted(const struct sim_pod *p)
     const struct sim_run *run = user_find(p->run_uid);
     if (run == NULL || run->is_hostile || !node_is_alive(p) || p->is_deleting || run->wishes != 0 ||
         run->is_lost || run->back_ns != 0 || find(p->run_uid, &p->id.attempt)->excuse != NULL ||
-        is_acknowledged(p) || lacks_room(p) || fault_was_on(FAULT_DISK_BAD_RUN, INT64_MAX / 2)) {
+        is_acknowledged(p) || lacks_room(p) || fault_was_on(FAULT_DISK_BAD_RUN, INT64_MAX / 2) ||
+        soon_may_be_late(run)) {
         return;
     }
     sim_broken("benchd deletes %s, which runs, and nothing had happened to it", p->name);
@@ -262,6 +266,11 @@ static void check_cause(const char *run_uid, const struct attempt_row *row)
 {
     const struct sim_run *run = user_find(run_uid);
     const struct truth *t = find(run_uid, &row->id);
+    /* Its own deletions, of which a process that starts then cannot know whose they are. */
+    const bool is_cut = run != NULL && (run->wishes & WISH_CANCEL) != 0;
+    if (is_cut && row->outcome == ATTEMPT_VOID) {
+        return;
+    }
     if (row->outcome == ATTEMPT_SUCCEEDED || t->excuse != NULL || run == NULL || run->is_hostile ||
         (run->wishes & WISH_DELETE) != 0 || run->is_lost || run->back_ns != 0) {
         return;
@@ -461,12 +470,23 @@ void promise_object_expires(const char *run_uid)
     }
 }
 
+/* If a backup brings its object back, the run begins anew. */
+static void forget_stored(const char *uid)
+{
+    struct stored *s = find_stored(uid);
+    if (s != NULL) {
+        free(s->uid);
+        *s = promise.runs.items[--promise.runs.len];
+    }
+}
+
 void promise_results_erased(const char *run_uid)
 {
     const struct sim_run *r = user_find(run_uid);
     if (r == NULL) {
         sim_broken("results of a run that nobody created are erased: %s", run_uid);
     }
+    forget_stored(run_uid);
     if ((r->wishes & WISH_ERASE) != 0 || soon_is_back_unseen(r)) {
         return;
     }
@@ -493,7 +513,8 @@ const struct run_status *promise_end_of(const char *run_uid, int64_t *ret_ended_
 
 void promise_process_exits(int exit_code, const char *reason)
 {
-    if (exit_code == EXIT_LOCAL_RESOURCE) {
+    if (exit_code == EXIT_LOCAL_RESOURCE &&
+        !(sim_has_bad_disk(sim.seed) && fault_was_on(FAULT_DISK_BUSY, SIM_S))) {
         sim_broken("benchd gives up: %s", reason);
     }
 }
@@ -516,7 +537,9 @@ bool promise_is_settled(const char **ret_why)
     for (size_t i = 0; i < user_count(); i++) {
         const struct sim_run *r = user_get(i);
         const bool is_deleted = (r->wishes & WISH_DELETE) != 0 || r->is_lost;
-        const bool is_brief = r->is_brief && find_stored(r->uid) != NULL;
+        const struct stored *s = find_stored(r->uid);
+        /* One that ended in the future, as the date is now, may take hours. */
+        const bool is_brief = r->is_brief && s != NULL && s->wall_off_ns <= process_wall_off_ns();
         if ((is_deleted || is_brief) && user_object_of(r) != NULL) {
             return is_open(r->name, is_deleted ? "is deleted and still there" : "has not expired");
         }
@@ -644,7 +667,12 @@ static void check_run(const struct sim_run *r)
     if (s->status.phase == RUN_SUCCEEDED && n_won != r->n_trials && !r->stops_early) {
         sim_broken("%s succeeded with %u of %u trials", r->name, n_won, r->n_trials);
     }
-    const bool is_cut = r->has_budget && str_eq(s->status.reason, "BudgetExhausted");
+    const bool is_late = str_eq(s->status.reason, "DeadlineExceeded");
+    if (is_late && !soon_may_be_late(r)) {
+        sim_broken("%s has passed its deadline with %d s of its own", r->name,
+                   (int)(r->own_ns / SIM_S));
+    }
+    const bool is_cut = is_late || (r->has_budget && str_eq(s->status.reason, "BudgetExhausted"));
     if (s->status.phase != RUN_SUCCEEDED && (r->wishes & WISH_CANCEL) == 0 && !has_failed &&
         !is_cut) {
         sim_broken("%s is %s (%s), and nobody wanted that", r->name, phase, s->status.message);

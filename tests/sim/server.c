@@ -183,9 +183,14 @@ static bool has_owner(const struct sim_object *o, const char *uid)
     return owner != NULL && str_eq(owner, uid);
 }
 
+static bool is_going(const struct sim_object *o)
+{
+    return server_meta(o, "deletionTimestamp")[0] != '\0';
+}
+
 static void begin_deletion(struct sim_object *o)
 {
-    if (server_meta(o, "deletionTimestamp")[0] == '\0') {
+    if (!is_going(o)) {
         _cleanup_(freep) char *now = now_text();
         set_meta(o, "deletionTimestamp", json_string(now));
         server_changed(o);
@@ -266,8 +271,7 @@ void server_restore_kinds(bool with_objects)
     server.lacks_kinds = false;
     vec_each (struct sim_object *, it, &server.dropped) {
         struct sim_object *o = *it;
-        const bool is_going = server_meta(o, "deletionTimestamp")[0] != '\0';
-        if (with_objects && !is_going && server_find(o->kind, o->name) == NULL) {
+        if (with_objects && !is_going(o) && server_find(o->kind, o->name) == NULL) {
             add(o);
             if (o->kind == KIND_RUNS) {
                 user_object_back(o->uid);
@@ -323,6 +327,7 @@ static bool is_in_backup(const struct sim_object *o)
 /* What people want of a run they have written again. */
 static void go_back(struct sim_object *o, const struct sim_object *b)
 {
+    const bool was_going = is_going(o);
     json_t *spec = json_incref(json_object_get(o->json, "spec"));
     json_t *metadata = json_object_get(o->json, "metadata");
     json_t *generation = json_incref(json_object_get(metadata, "generation"));
@@ -331,6 +336,9 @@ static void go_back(struct sim_object *o, const struct sim_object *b)
     if (o->kind == KIND_RUNS) {
         json_object_set(o->json, "spec", spec);
         set_meta(o, "generation", json_incref(generation));
+        if (was_going && !is_going(o)) {
+            user_object_back(o->uid);
+        }
     }
     json_decref(generation);
     json_decref(spec);
@@ -394,7 +402,7 @@ static bool is_owner_here(const struct sim_object *o)
     const char *uid = json_string_value(json_object_get(json_array_get(list, 0), "uid"));
     vec_each (struct sim_object *, it, &server.objects[KIND_RUNS]) {
         if (str_eq((*it)->uid, uid)) {
-            return server_meta(*it, "deletionTimestamp")[0] == '\0';
+            return !is_going(*it);
         }
     }
     return false;
@@ -420,7 +428,7 @@ static void collect_garbage(void *ctx)
     for (size_t k = 0; k < N_DEPENDENTS && !is_slow; k++) {
         for (size_t i = server.objects[dependents[k]].len; i > 0; i--) {
             struct sim_object *o = server.objects[dependents[k]].items[i - 1];
-            if (!is_owner_here(o) && server_meta(o, "deletionTimestamp")[0] == '\0') {
+            if (!is_owner_here(o) && !is_going(o)) {
                 sim_trace("garbage: %s", o->name);
                 server_delete(o, CASCADE_BACKGROUND);
             }
@@ -428,7 +436,7 @@ static void collect_garbage(void *ctx)
     }
     for (size_t i = server.objects[KIND_RUNS].len; i > 0; i--) {
         struct sim_object *o = server.objects[KIND_RUNS].items[i - 1];
-        if (server_meta(o, "deletionTimestamp")[0] != '\0' && !has_dependents(o->uid)) {
+        if (is_going(o) && !has_dependents(o->uid)) {
             server_remove(o);
         }
     }

@@ -362,6 +362,7 @@ struct sim_run {
     uint32_t n_points;
     bool stops_early; /* SIM_MIN_TRIALS to SIM_MAX_TRIALS a point, by SIM_HALF_WIDTH */
     bool has_budget;  /* SIM_CPU_HOURS */
+    int64_t own_ns;   /* in a world with deadlines: see soon_may_be_late() */
 };
 /* Of the worlds above 40 one in eight, where a training does not take minutes: those below are what
  * mutations are held against. */
@@ -369,6 +370,22 @@ struct sim_run {
 #define SIM_MAX_TRIALS 5
 #define SIM_HALF_WIDTH 0.05
 #define SIM_CPU_HOURS 0.02
+/* Of the worlds above 40 one in sixteen each. */
+#define SIM_DEADLINE_S 90 /* activeDeadlineSeconds */
+static inline bool sim_has_deadline(uint64_t seed)
+{
+    return seed > 40 && seed % 16 == 3;
+}
+/* Where the store would be busy, it has an error of any other kind. */
+static inline bool sim_has_bad_disk(uint64_t seed)
+{
+    return seed > 40 && seed % 16 == 7;
+}
+/* Pods may take as long for their end as a template may ask for. */
+static inline bool sim_has_long_grace(uint64_t seed)
+{
+    return seed > 40 && seed % 16 == 11;
+}
 void user_begin(const struct fault_plan *plan);
 size_t user_count(void);
 struct sim_run *user_get(size_t i);
@@ -510,3 +527,6 @@ void soon_begin(void);
 void soon_refused(enum fault_kind why);
 /* Its object was restored, and benchd may not know that yet. */
 bool soon_is_back_unseen(const struct sim_run *r);
+/* Its activeDeadlineSeconds are over, not counting what it waited for others: another run's pods, a
+ * full quota, a webhook that fails, whoever suspended it. */
+bool soon_may_be_late(const struct sim_run *r);

@@ -211,6 +211,49 @@ static void check_quota(void)
     check_half_gangs();
 }
 
+/* ---- deadlines ---- */
+
+static bool has_live_pods(const struct sim_run *r, bool of_others)
+{
+    for (size_t i = 0; i < node_count(); i++) {
+        const struct sim_pod *p = node_get(i);
+        const bool has_ended = p->rejection != NULL || (p->container.has_ended && p->is_phase_told);
+        const bool is_live = p->object != NULL && !has_ended;
+        if (is_live && str_eq(p->run_uid, r->uid) != of_others) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Its pods are there, or nobody else keeps them from being there. */
+static bool is_to_blame(const struct sim_run *r)
+{
+    if (r->is_suspended) {
+        return false;
+    }
+    const struct fault *quota;
+    const bool is_full = fault_is_on(FAULT_QUOTA, &quota) && quota->n == 1; /* for any pod */
+    return has_live_pods(r, false) ||
+           !(has_live_pods(r, true) || is_full || fault_is_on(FAULT_WEBHOOK, NULL));
+}
+
+static void count_own_time(void *ctx)
+{
+    (void)ctx;
+    for (size_t i = 0; i < user_count(); i++) {
+        struct sim_run *r = user_get(i);
+        r->own_ns += r->uid != NULL && is_to_blame(r) ? SIM_S : 0;
+    }
+    sim_after(SIM_S, count_own_time, NULL);
+}
+
+bool soon_may_be_late(const struct sim_run *r)
+{
+    return sim_has_deadline(sim.seed) &&
+           (sim.has_stepped || r->own_ns >= (SIM_DEADLINE_S - 5) * SIM_S);
+}
+
 static void look(void *ctx)
 {
     (void)ctx;
@@ -233,4 +276,7 @@ static void look(void *ctx)
 void soon_begin(void)
 {
     sim_after(LOOK_EVERY_NS, look, NULL);
+    if (sim_has_deadline(sim.seed)) {
+        sim_after(SIM_S, count_own_time, NULL);
+    }
 }

@@ -18,6 +18,7 @@ static struct {
 /* ---- definitions ---- */
 
 #define LONG_GRACE_S 100
+#define LONGEST_GRACE_S 300
 #define DEADLINE_S 100000 /* more than a clock is stepped by: the next process goes by it */
 #define ORPHANS_S 250     /* so long people leave pods that nothing owns */
 
@@ -44,7 +45,8 @@ static char *definition(struct sim_run *r)
             : xasprintf("{\"min\":%u}", n_trials);
     _cleanup_(freep) char *budget =
         r->has_budget ? xasprintf("\"budget\":{\"cpuHours\":%g},", SIM_CPU_HOURS) : xstrdup("");
-    r->grace_s = sim_one_in(DRAW_USER, 4) ? LONG_GRACE_S : 30;
+    const int64_t long_s = sim_has_long_grace(sim.seed) ? LONGEST_GRACE_S : LONG_GRACE_S;
+    r->grace_s = sim_one_in(DRAW_USER, 4) ? long_s : 30;
     _cleanup_(freep) char *pod =
         xasprintf("\"template\":{\"spec\":{\"terminationGracePeriodSeconds\":%d,\"containers\":[{"
                   "\"name\":\"m\","
@@ -59,7 +61,8 @@ static char *definition(struct sim_run *r)
         "s},\"addressing\":\"%s\","
         "\"roles\":{\"pserver\":{\"replicas\":{\"from\":\"pservers\"},%s},"
         "\"trainer\":{\"replicas\":{\"from\":\"trainers\"},%s}}}",
-        n_points == 1 ? "1" : "1,2", repeats, budget, DEADLINE_S, policy, ttl, naming, pod, pod);
+        n_points == 1 ? "1" : "1,2", repeats, budget,
+        sim_has_deadline(sim.seed) ? SIM_DEADLINE_S : DEADLINE_S, policy, ttl, naming, pod, pod);
 }
 
 static void use_name_again(void *ctx);
