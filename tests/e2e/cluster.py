@@ -22,6 +22,8 @@ import sys
 import tempfile
 import time
 
+from node_keeper import IPV4
+
 HERE = pathlib.Path(__file__).resolve().parent
 CRD = HERE.parents[1] / "manifests" / "benchmark-crd.yaml"
 START_S = 240
@@ -224,9 +226,11 @@ class Cluster:
             to_kubelet = [f"--kubelet-client-certificate={pki}/apiserver-kubelet.crt",
                           f"--kubelet-client-key={pki}/apiserver-kubelet.key"]
             self._spawn("kube-apiserver", f"--etcd-servers=unix://{self.dir}/client:0",
-                        f"--bind-address={'0.0.0.0' if self.node else '127.0.0.1'}", f"--secure-port={port}",
+                        f"--secure-port={port}",
+                        f"--bind-address={self.node.network.any if self.node else '127.0.0.1'}",
+                        *([f"--advertise-address={self.node.ip}"] if self.node else []),
                         "--endpoint-reconciler-type=none",   # else it refuses a loopback address
-                        "--service-cluster-ip-range=10.96.0.0/16", "--profiling=false",
+                        f"--service-cluster-ip-range={(self.node.network if self.node else IPV4).services}", "--profiling=false",
                         f"--client-ca-file={pki}/ca.crt", f"--tls-cert-file={pki}/apiserver.crt",
                         f"--tls-private-key-file={pki}/apiserver.key", "--authorization-mode=Node,RBAC",
                         "--service-account-issuer=https://kubernetes.default.svc",

@@ -12,7 +12,7 @@ import sys
 
 import mkimage
 from cluster import ClusterError, die_with_parent, wait_until
-from node_keeper import hierarchies
+from node_keeper import IPV4, IPV6, ONLY_IPV6, hierarchies
 
 HERE = pathlib.Path(__file__).resolve().parent
 READY_S = 240
@@ -47,13 +47,13 @@ failSwapOn: false
 cgroupDriver: cgroupfs
 cgroupRoot: /{name}
 containerRuntimeEndpoint: unix://{dir}/cd.sock
-address: {ip}
+address: "{ip}"
 healthzBindAddress: 127.0.0.1
 readOnlyPort: 0
 authentication: {{anonymous: {{enabled: false}}, webhook: {{enabled: true}}, x509: {{clientCAFile: {pki}/ca.crt}}}}
 authorization: {{mode: Webhook}}
 resolvConf: ""
-clusterDNS: [10.96.0.10]
+clusterDNS: ["{dns}"]
 clusterDomain: cluster.local
 podLogsDir: {dir}/podlogs
 evictionHard: {{memory.available: "0%", nodefs.available: "0%", imagefs.available: "0%", nodefs.inodesFree: "0%", imagefs.inodesFree: "0%"}}
@@ -77,6 +77,10 @@ def why_not():
     return f"a real node needs namespaces: {probe.stderr.strip()}" if probe.returncode != 0 else None
 
 
+def has_ipv6():
+    return os.path.exists("/proc/net/if_inet6")
+
+
 def read_if_there(path):
     """A cgroup may go between its finding and its reading."""
     try:
@@ -98,6 +102,7 @@ class Machine:
     def __init__(self, ip, pods, *keeper_options, lease_s=40):
         """lease_s: of the node's Lease, which is renewed four times in this time."""
         self.ip, self.pods, self.lease_s = ip, pods, lease_s
+        self.network = IPV6 if ONLY_IPV6 in keeper_options else IPV4
         self.cluster = None
         self.dir = None
         self.name = None
@@ -181,14 +186,14 @@ class Machine:
         pki = self.cluster and self.cluster.dir / "pki"
         path = self.dir / file
         path.write_text(text.format(dir=self.dir, name=self.name, ip=self.ip, pki=pki, pause=PAUSE,
-                                    cni_plugins=CNI_PLUGINS, lease_s=self.lease_s))
+                                    cni_plugins=CNI_PLUGINS, lease_s=self.lease_s, dns=self.network.dns))
         return path
 
     def _write_cni(self):
         (self.dir / "cni").mkdir()
         bridge = {"type": "bridge", "bridge": "cni0", "isGateway": True, "ipMasq": False, "hairpinMode": True,
                   "ipam": {"type": "host-local", "dataDir": f"{self.dir}/ipam",
-                           "ranges": [[{"subnet": self.pods}]], "routes": [{"dst": "0.0.0.0/0"}]}}
+                           "ranges": [[{"subnet": self.pods}]], "routes": [{"dst": f"{self.network.any}/0"}]}}
         (self.dir / "cni" / "10-bridge.conflist").write_text(
             json.dumps({"cniVersion": "0.4.0", "name": "benchd", "plugins": [bridge]}))
 

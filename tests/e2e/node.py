@@ -6,7 +6,7 @@
         node.cluster.kubectl("apply", "-f", "pod.yaml")
 
 The node has PID, mount and network namespaces of its own (node_keeper.py), and its control plane runs in the same
-network: pods reach the API server at 10.96.0.1:443, as in any cluster. Whatever ends the test, everything goes with it.
+network: pods reach the API server at 10.96.0.1:443 (only_ipv6: [fd00:96::1]:443), as in any cluster. Whatever ends the test, everything goes with it.
 A program of the tests that talks to this API server is started with cluster.run() or cluster.command().
 
 By hand, with the named images of a build tree, and a command (default: a shell) that has kubectl and KUBECONFIG; the
@@ -24,7 +24,7 @@ import sys
 import mkimage
 from cluster import CONTROLLERS, CRD, Cluster, ClusterError, programs, wait_until
 from machine import READY_S, Machine, why_not
-from node_keeper import NODE_IP
+from node_keeper import IPV4, IPV6, ONLY_IPV6
 
 COREFILE = """.:53 {{
   errors
@@ -38,9 +38,11 @@ COREFILE = """.:53 {{
 
 
 class Node(Machine):
-    def __init__(self, namespace="benchd", controller_options=(), lease_s=40):
-        """namespace, controller_options: as of Cluster; lease_s: as of Machine."""
-        super().__init__(NODE_IP, "10.98.0.0/24", lease_s=lease_s)
+    def __init__(self, namespace="benchd", controller_options=(), lease_s=40, only_ipv6=False):
+        """namespace, controller_options: as of Cluster; lease_s: as of Machine; only_ipv6: node, Services and pods have
+        no other addresses."""
+        network = IPV6 if only_ipv6 else IPV4
+        super().__init__(network.node, network.pods, *([ONLY_IPV6] if only_ipv6 else []), lease_s=lease_s)
         self.namespace = namespace
         self.controller_options = controller_options
 

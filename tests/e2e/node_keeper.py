@@ -9,6 +9,7 @@ the kubelet, shims, containers), and with the last of them go mounts, network in
 no part of any namespace and are removed here: the cgroups and the folder. If this process is killed too, the first
 process dies with it, and the next start removes both.
 """
+import collections
 import ctypes
 import os
 import pathlib
@@ -22,8 +23,11 @@ import time
 PREFIX = "benchd-node-"
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 CLEAR_S = 30
-NODE_IP = "10.99.0.1"
-SERVICE_IPS = ("10.96.0.1", "10.96.0.10")   # kubernetes, and DNS: both served on loopback, so no kube-proxy is needed
+Network = collections.namedtuple("Network", "node node_bits api dns bits services pods any")
+# api and dns, the Services of the API server and of DNS, are served on loopback, so no kube-proxy is needed.
+IPV4 = Network("10.99.0.1", 24, "10.96.0.1", "10.96.0.10", 32, "10.96.0.0/16", "10.98.0.0/24", "0.0.0.0")
+IPV6 = Network("fd00:99::1", 64, "fd00:96::1", "fd00:96::a", 128, "fd00:96::/112", "fd00:98::/64", "::")
+ONLY_IPV6 = "--ipv6"   # for a node whose pods have no other addresses
 # The kubelet writes these if they differ, and they are the machine's own: it is shown files that hold what it wants.
 SYSCTLS = {"vm/overcommit_memory": "1", "vm/panic_on_oom": "0", "kernel/panic": "10", "kernel/panic_on_oops": "1",
            "kernel/keys/root_maxkeys": "1000000", "kernel/keys/root_maxbytes": "25000000"}
@@ -129,21 +133,23 @@ def make_mounts():
             command("mount", "--bind", str(shown), str(path))
 
 
-def make_network(is_joined):
+def make_network(is_joined, network):
     """Nothing but loopback and one interface that leads nowhere: no pod reaches the machine's network, nor back.
     A node that is joined to another has loopback only, until it is (two_nodes.py)."""
-    pathlib.Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
-    if is_joined:
-        command("ip", "link", "set", "lo", "up")
-        return
-    for address in SERVICE_IPS:
-        command("ip", "address", "add", f"{address}/32", "dev", "lo")
+    forwarding = "ipv4/ip_forward" if network == IPV4 else "ipv6/conf/all/forwarding"
+    (pathlib.Path("/proc/sys/net") / forwarding).write_text("1")
     command("ip", "link", "set", "lo", "up")
+    if is_joined:
+        return
+    for address in (network.api, network.dns):
+        command("ip", "address", "add", f"{address}/{network.bits}", "dev", "lo")
     command("ip", "link", "add", "node0", "type", "veth", "peer", "name", "node0p")
-    command("ip", "address", "add", f"{NODE_IP}/24", "dev", "node0")
+    usable_at_once = ["nodad"] if network == IPV6 else []
+    command("ip", "address", "add", f"{network.node}/{network.node_bits}", "dev", "node0", *usable_at_once)
     for link in ("node0", "node0p"):
         command("ip", "link", "set", link, "up")
-    command("ip", "route", "add", "default", "dev", "node0")   # the detection of addresses wants one
+    family = "-6" if network == IPV6 else "-4"
+    command("ip", family, "route", "add", "default", "dev", "node0")   # the detection of addresses wants one
 
 
 def be_first_process(keeper, ready):
@@ -154,7 +160,7 @@ def be_first_process(keeper, ready):
     try:
         unshare(_CLONE_NEWNS | _CLONE_NEWNET)
         make_mounts()
-        make_network("--joined" in sys.argv[1:])
+        make_network("--joined" in sys.argv[1:], IPV6 if ONLY_IPV6 in sys.argv[1:] else IPV4)
         os.write(ready, b"ready")
     except OSError as e:
         os.write(ready, str(e).encode())

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The walk of a user, on the real node: install benchd, benchctl run vgg16-pserver-sweep, real pods train, the tables
 appear, logs and results outlive the pods, delete leaves nothing. The shipped sweeps of all-reduce do the same. Without a
-cluster the document has the same shape.
+cluster the document has the same shape. Node, Services and pods have IPv6 addresses alone; other tests have IPv4.
 
 BENCHD_BUILD_DIR names the build tree whose programs go into the images, BENCHCTL the program."""
 import json
@@ -11,7 +11,7 @@ import sys
 
 import tap
 from cluster import becomes
-from machine import why_not
+from machine import has_ipv6, why_not
 from node import Node
 from user import GONE_S, NS, SWEEP, User, definition
 
@@ -147,9 +147,11 @@ def main():
         print(f"1..0 # SKIP {reason}")
         return 0
     t = tap.Tap()
-    with Node(namespace=None) as node:
+    with Node(namespace=None, only_ipv6=has_ipv6()) as node:
         node.install()
         user = User(t, node)
+        addresses = user.k("get", "pods", "-n", NS, "-o", "jsonpath={.items[*].status.podIPs[*].ip}").stdout.split()
+        t.equal([has_ipv6()], [":" in address for address in addresses], "benchd's pod has one address, of IPv6 where the kernel has that")
         before = objects(user) | {"benchmark.benchd.io/vgg16-pserver-sweep"}
         result = check_run(t, user)
         check_what_stays(t, user, result)

@@ -32,7 +32,7 @@ make() {
     openssl req -x509 -new -key ca.key -days 30 -subj /CN=benchd-test-ca -out ca.crt \
         -addext basicConstraints=critical,CA:TRUE -addext keyUsage=critical,keyCertSign,cRLSign
     leaf apiserver /CN=kube-apiserver serverAuth \
-        DNS:localhost,DNS:kubernetes.default.svc,IP:127.0.0.1,IP:10.96.0.1
+        DNS:localhost,DNS:kubernetes.default.svc,IP:127.0.0.1,IP:10.96.0.1,IP:fd00:96::1
     leaf admin /O=system:masters/CN=admin clientAuth
     leaf kcm /CN=system:kube-controller-manager clientAuth
     leaf scheduler /CN=system:kube-scheduler clientAuth
