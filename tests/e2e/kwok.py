@@ -1,13 +1,23 @@
 """Simulated nodes and pods (KWOK) for the end-to-end tests: what benchd does at the size of the shipped definitions.
 
-    with Cluster(parts=CONTROLLERS, kwok=kwok.configuration) as cluster:
+    with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, kwok.GangEnds(cluster):
         kwok.make_nodes(cluster, 80)
 
-The fake pods of benchd end with summaries recorded from a real run; kubernetes/stages.yaml says how a test steers them.
+The fake pods of benchd end with summaries recorded from a real run; kubernetes/stages.yaml says how a test steers them. KWOK knows
+one pod at a time: with kwok.configuration a trainer ends 1 s after it began, whether its peers are there or not. On a loaded machine
+they are not, and benchd rightly calls that a failure; so a test of benchd has GangEnds.
 """
+import contextlib
+import datetime
+import http.client
 import json
 import pathlib
 import re
+import threading
+import time
+
+from gangs import attempt, size_of
+from rest import MERGE, NS, Api
 
 HERE = pathlib.Path(__file__).resolve().parent
 RECORDED = HERE / "recorded"   # summary and log of one trainer and one pserver, batch 64, 100 steps, on one machine
@@ -42,13 +52,74 @@ def configuration(folder, summaries=True, trainer_s=1, pserver_s=6):
 
     pserver_s has to cover the time in which all pods of a point come to run, or the first pservers end before them.
     """
+    return _configure(folder, "".join(_role_stage(role, summary(role) if summaries else "", seconds)
+                                      for role, seconds in zip(ROLES, (trainer_s, pserver_s))))
+
+
+def _configure(folder, role_stages):
     log = folder / "pod.log"
     log.write_text("".join(f"2026-01-01T00:00:00.{number:09d}Z stdout F {line}\n" for number, line in
                            enumerate((RECORDED / "trainer.log").read_text().splitlines())))
-    stages = "".join(_role_stage(role, summary(role) if summaries else "", seconds)
-                     for role, seconds in zip(ROLES, (trainer_s, pserver_s)))
     text = (HERE / "kubernetes" / "stages.yaml").read_text()
-    return text.replace("@ROLE_STAGES@", stages).replace("@LOGS@", str(log))
+    return text.replace("@ROLE_STAGES@", role_stages).replace("@LOGS@", str(log))
+
+
+def without_ends(folder):
+    """The same without the ends of pods, which GangEnds makes."""
+    return _configure(folder, "")
+
+
+class GangEnds:
+    """Ends the pods of each gang that has run as a whole for run_s, its trainers first, as `with`. It asks again and again, so it goes
+    on after an API server that was away."""
+
+    def __init__(self, cluster, summaries=True, run_s=1):
+        self.run_s = run_s
+        self.is_held = threading.Event()   # set: no pod ends
+        self._summaries = {role: json.loads(summary(role)) for role in ROLES} if summaries else {}
+        self._api, self._whole, self._is_over = Api(cluster), {}, threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._is_over.set()
+        self._thread.join()
+
+    def _serve(self):
+        while not self._is_over.wait(0.2):
+            with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+                self._look((self._api.get(f"{NS}/pods") or {"items": []})["items"])
+
+    def _look(self, pods):
+        gangs = {}
+        for pod in pods:
+            gangs.setdefault(attempt(pod), []).append(pod)
+        now = time.monotonic()
+        self._whole = {key: self._whole.get(key, now) for key, gang in gangs.items()
+                       if len(gang) == size_of(gang[0]) and not any(pod["status"]["phase"] == "Pending" for pod in gang)}
+        for key, since in self._whole.items():
+            if now - since >= self.run_s:
+                for pod in sorted(gangs[key], key=lambda pod: ROLES.index(pod["metadata"]["labels"]["benchd.io/role"])):
+                    if pod["status"]["phase"] == "Running" and "deletionTimestamp" not in pod["metadata"] and not self.is_held.is_set():
+                        self._end(pod)
+
+    def _end(self, pod):
+        meta, container = pod["metadata"], pod["status"]["containerStatuses"][0]
+        labels = {name.partition("/")[2]: value for name, value in meta["labels"].items()}
+        message = self._summaries.get(labels["role"])
+        if message:
+            message = json.dumps({**message, "index": int(labels["replica-index"]), "attempt": int(labels["attempt"])},
+                                 separators=(",", ":"))
+        ended = {"exitCode": 0, "reason": "Completed", "message": message or "",
+                 "startedAt": container["state"]["running"]["startedAt"],
+                 "finishedAt": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
+        status = {"phase": "Succeeded", "containerStatuses": [
+            {**container, "ready": False, "started": False, "state": {"terminated": ended}}]}
+        # With the uid: a pod of that name that came later is not meant.
+        self._api("PATCH", f"{NS}/pods/{meta['name']}/status", {"metadata": {"uid": meta["uid"]}, "status": status}, MERGE)
 
 
 def make_nodes(cluster, count, cpu="32", memory="128Gi", pods="110"):

@@ -243,7 +243,7 @@ def main():
         print("1..0 # SKIP it needs root, to mount a disk that becomes read-only")
         return 0
     t = tap.Tap()
-    with Cluster(parts=CONTROLLERS, kwok=lambda folder: kwok.configuration(folder, pserver_s=2)) as cluster, \
+    with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, kwok.GangEnds(cluster), \
             small_disk(cluster.dir / "store") as folder:
         kwok.make_nodes(cluster, 4)
         cluster.kubectl("apply", "-f", CRD)

@@ -338,7 +338,7 @@ def check_namespace_deleted(t, k, runs):
 
 def main():
     t = tap.Tap()
-    with Cluster(parts=CONTROLLERS, kwok=lambda folder: kwok.configuration(folder, pserver_s=2)) as cluster:
+    with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, kwok.GangEnds(cluster):
         k = cluster.kubectl
         kwok.make_nodes(cluster, 4)
         k("apply", "-n", "benchd", "-f", RBAC)

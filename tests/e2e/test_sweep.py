@@ -2,7 +2,6 @@
 """The shipped vgg16-pserver-sweep at its full size through benchd, on simulated nodes: 100 trainers, up to 60 pservers of
 10 CPUs and 5Gi, all four points and the baseline. One repeat: what is checked is the same for each."""
 import collections
-import functools
 import json
 import re
 import sys
@@ -100,8 +99,7 @@ def check_marked(t, ctl, name):
 
 def check_no_summaries(t):
     """Replicas that end well and say nothing: no number is made up, and everything says so."""
-    silent = functools.partial(kwok.configuration, summaries=False, trainer_s=0.1, pserver_s=0.2)
-    with Cluster(parts=CONTROLLERS, kwok=silent) as cluster, Benchd(cluster):
+    with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, kwok.GangEnds(cluster, summaries=False), Benchd(cluster):
         k, ctl = cluster.kubectl, Benchctl(t, cluster)
         k("apply", "-f", CRD)
         kwok.make_nodes(cluster, 1)
@@ -128,7 +126,7 @@ def check_no_summaries(t):
 
 def main():
     t = tap.Tap()
-    with Cluster(parts=CONTROLLERS, kwok=kwok.configuration) as cluster:
+    with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, kwok.GangEnds(cluster):
         cluster.kubectl("apply", "-f", CRD)
         cluster.wait_for_kinds()
         kwok.make_nodes(cluster, NODES)

@@ -56,8 +56,8 @@ class Lines:
 
 
 class Verbs:
-    def __init__(self, t, cluster, daemon):
-        self.t, self.cluster, self.daemon = t, cluster, daemon
+    def __init__(self, t, cluster, daemon, ends):
+        self.t, self.cluster, self.daemon, self.ends = t, cluster, daemon, ends
         self.k, self.ctl = cluster.kubectl, Benchctl(t, cluster)
 
     def start(self, *args):
@@ -75,14 +75,13 @@ class Verbs:
         return lines, lines.until(r"run/(\S+) created")[1]
 
     @contextlib.contextmanager
-    def nodes_stopped(self):
-        """No pod ends until this does. The nodes' Leases live for 40 s."""
-        nodes = self.cluster.servers["kwok"]
-        nodes.send_signal(signal.SIGSTOP)
+    def ends_held(self):
+        """No pod ends until this does."""
+        self.ends.is_held.set()
         try:
             yield
         finally:
-            nodes.send_signal(signal.SIGCONT)
+            self.ends.is_held.clear()
 
     def wait_running(self, name):
         return wait_for(lambda: json.loads(self.k("get", "bmr", name, "-o", "json").stdout).get("status", {}).get("current"))
@@ -107,7 +106,7 @@ def check_run(v):
     run, name = v.start_run("-f", v.write("small", repeats={"min": 4}))
     t.ok(v.wait_running(name), "run: a trial is under way")
     follow = v.start("logs", "-f", name)
-    with v.nodes_stopped():   # it must go on while others look at it, however long they take
+    with v.ends_held():   # it must go on while others look at it, however long they take
         check_running(v, run, name)
     done = ctl("attach", name, "-o", "json")
     t.equal(0, done.returncode, "attach: exit 0 at its end")
@@ -248,12 +247,12 @@ def check_without_benchd(v, name):
 
 def main():
     t = tap.Tap()
-    with Cluster(parts=CONTROLLERS, kwok=lambda folder: kwok.configuration(folder, pserver_s=2)) as cluster:
+    with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, kwok.GangEnds(cluster) as ends:
         kwok.make_nodes(cluster, 4)
         cluster.kubectl("apply", "-f", CRD)
         cluster.wait_for_kinds()
         with Benchd(cluster) as daemon:
-            v = Verbs(t, cluster, daemon)
+            v = Verbs(t, cluster, daemon, ends)
             t.ok(wait_for(lambda: "holding the lease" in daemon.log.read_text()), "benchd is there")
             name = check_run(v)
             check_dry_run(v)
