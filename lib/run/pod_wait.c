@@ -1,6 +1,7 @@
 /* See pod_wait.h. */
 #include "run/pod_wait.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "run/pod_answer.h"
@@ -20,7 +21,8 @@ bool pod_wait_look(struct pod_wait_told *w, const struct run_wait *now, int64_t 
     if (now->reason[0] == '\0' || strcmp(w->told.reason, now->reason) == 0 ||
         now_ns - w->since_ns >= POD_WAIT_TOLD_NS) {
         w->told = *now;
-    } else if (strcmp(now->reason, pod_answer_reason(0)) == 0) {
+    } else if (strcmp(now->reason, pod_answer_reason(0)) == 0 &&
+               strcmp(w->told.reason, pod_answer_reason(-EDQUOT)) != 0) {
         w->told = (struct run_wait){0}; /* so far it waits for answers only */
     }
     return !is_same(&before, &w->told);

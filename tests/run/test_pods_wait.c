@@ -513,6 +513,8 @@ TEST(a_short_wait_does_not_hide_a_long_one)
         {20, "", ""},
         {21, "QuotaExceeded", ""},
         {26, "QuotaExceeded", "QuotaExceeded"},
+        {27, "CreationFails", "QuotaExceeded"}, /* one answer that says something else */
+        {28, "QuotaExceeded", "QuotaExceeded"},
     };
     struct pod_wait_told w = {0};
     struct run_wait before = {0}, told;
