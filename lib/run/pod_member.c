@@ -298,8 +298,9 @@ static void apply(struct pod_member *m, enum member_event event, int64_t now_ns)
     if (event != MEMBER_TRY_AGAIN && event > MEMBER_SENT_DELETE) {
         pod_trouble_clear(&m->trouble);
     }
-    if (m->life == MEMBER_DYING_UNKNOWN) { /* the next look may find another pod of that name */
-        free(m->uid);
+    if (m->life == MEMBER_DYING_UNKNOWN && m->uid != NULL) {
+        free(m->sought_uid); /* the next look may find another pod of that name */
+        m->sought_uid = m->uid;
         m->uid = NULL;
     }
 }
@@ -332,10 +333,12 @@ struct pod_member *pod_member_for_leftover(struct pods *owner, const char *name,
     return m;
 }
 
-struct pod_member *pod_member_for_doubt(struct pods *owner, const char *name, int64_t now_ns)
+struct pod_member *pod_member_for_doubt(struct pods *owner, const char *name, const char *uid,
+                                        int64_t now_ns)
 {
     const struct replica_id nobody = {{0, 0, 0}, ROLE_PSERVER, 0};
     struct pod_member *m = new_named(owner, xstrdup(name), &nobody);
+    m->sought_uid = uid == NULL ? NULL : xstrdup(uid);
     m->life = MEMBER_DYING_UNKNOWN;
     m->due_ns = now_ns + POD_RETRY_NS;
     m->has_news = true;
@@ -370,6 +373,7 @@ void pod_member_free(struct pod_member *m)
     pod_state_done(&m->state);
     free(m->name);
     free(m->uid);
+    free(m->sought_uid);
     free(m->environment_json);
     free(m->collected_json);
     pod_trouble_clear(&m->trouble);

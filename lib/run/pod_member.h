@@ -160,6 +160,7 @@ struct pod_member {
     enum member_life life;
     struct kube_call *call; /* in the states that say so, NULL in others */
     char *uid;              /* owned; in the states that say so, NULL in others but LOST, GONE */
+    char *sought_uid;       /* owned; of the pod that may be hidden; NULL: none */
     int64_t due_ns;         /* in the states that say so */
     bool has_news;          /* since the last tick, for on_change */
     bool may_exist;         /* a POST was sent whose effect is not known */
@@ -181,9 +182,10 @@ struct pod_member *pod_member_new(struct pods *owner, const char *run, const str
 /* A member that is dying from the start: for a pod that nothing else deletes. */
 struct pod_member *pod_member_for_leftover(struct pods *owner, const char *name, const char *uid,
                                            const json_t *pod, int64_t now_ns);
-/* A member that is dying from the start: a second pod of that name may come from
- * a request on its way. */
-struct pod_member *pod_member_for_doubt(struct pods *owner, const char *name, int64_t now_ns);
+/* A member that is dying from the start: a second pod of that name may come from a request on its
+ * way, or the pod with that uid (NULL: none) may be hidden from the watch. */
+struct pod_member *pod_member_for_doubt(struct pods *owner, const char *name, const char *uid,
+                                        int64_t now_ns);
 /* A member for a pod that exists already. */
 struct pod_member *pod_member_adopt(struct pods *owner, const char *run,
                                     const struct replica_id *id, const char *uid, const json_t *pod,

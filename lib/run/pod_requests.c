@@ -56,13 +56,16 @@ static void try_again(struct pod_member *m, int r, const struct kube_response *r
 
 /* ---- GET ---- */
 
-/* Of one that is removed the name says what it is: its labels may have been taken. */
+/* Of one that is removed the name says what it is, or its uid: its labels and its owner may have
+ * been taken. */
 static bool is_ours(const struct pod_member *m, const json_t *pod)
 {
     const struct run_def *def = m->owner->params.def;
+    const char *uid = m->uid != NULL ? m->uid : m->sought_uid;
     struct replica_id id;
     return member_life_is_dying(m->life)
-               ? pod_is_owned(def, pod)
+               ? pod_is_owned(def, pod) ||
+                     (uid != NULL && str_eq(uid, kube_json_metadata(pod, "uid")))
                : pod_identify(def, pod, &id) && replica_id_eq(&id, &m->id);
 }
 

@@ -117,7 +117,7 @@ static void pod_vanished(struct pods *l, const struct replica_id *id,
                            *kube_json_metadata(object->json, "deletionTimestamp") == '\0';
     pod_member_vanished(m, l->params.now_ns());
     if (was_posting || is_hidden) {
-        *vec_push(&l->members) = pod_member_for_doubt(l, m->name, l->params.now_ns());
+        *vec_push(&l->members) = pod_member_for_doubt(l, m->name, m->uid, l->params.now_ns());
     }
 }
 

@@ -202,6 +202,25 @@ TEST(a_pod_whose_labels_were_taken_is_deleted)
     }
 }
 
+/* Its run was deleted, and its pods not (--cascade=orphan): it is found by its uid. */
+TEST(a_pod_whose_owner_was_taken_is_deleted)
+{
+    struct world w;
+    json_t *pods[3];
+    open_running(&w, pods);
+    (void)json_object_del(json_object_get(pods[2], "metadata"), "ownerReferences");
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
+    assert_int_equal(seen(&w, &ids[2])->state, REPLICA_LOST);
+    pass_ms(&w, 2100);
+    _cleanup_(freep) char *text = json_dumps(pods[2], 0);
+    answer(&w, find_open(KUBE_GET), 0, text);
+    struct kube_call *call = find_open(KUBE_DELETE);
+    assert_non_null(strstr(call->req.body, "p0t0a0-trainer-1")); /* its uid here */
+    answer(&w, call, 0, "{}");
+    drop(pods, 3);
+    world_close(&w);
+}
+
 static void set_label(json_t *pod, const char *key, const char *value)
 {
     json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
