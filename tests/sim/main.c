@@ -62,6 +62,7 @@ static _Noreturn void be_world(uint64_t seed, const struct fault_plan *plan, con
     disk_begin(folder);
     server_begin();
     user_begin(plan);
+    meddler_begin();
     fault_begin(plan);
     soon_begin();
     readers_begin();

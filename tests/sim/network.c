@@ -303,6 +303,9 @@ static bool fails_before(const struct sim_request *request, struct sim_answer *r
                       "benchmarkruns \"r\" is forbidden: User \"u\" cannot patch");
         return true;
     }
+    if (is_new_pod(request) && meddler_hides_quota(ret)) {
+        return true;
+    }
     const struct fault *quota;
     if (is_new_pod(request) && fault_is_on(FAULT_QUOTA, &quota) &&
         server_count_live_pods() + 1 >= quota->n) {

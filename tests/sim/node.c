@@ -177,7 +177,8 @@ static void report(struct sim_pod *p)
     if (p->is_scheduled) {
         json_object_set_new(status, "containerStatuses", container_statuses(p));
     }
-    if (p->is_scheduled && !p->container.has_started && has_bad_volumes()) {
+    if (p->is_scheduled && !p->container.has_started &&
+        (has_bad_volumes() || sim_has_meddler(sim.seed))) {
         json_object_set_new(status, "conditions",
                             json_pack("[{s:s, s:s}, {s:s, s:s}]", "type", "PodScheduled", "status",
                                       "True", "type", "PodReadyToStartContainers", "status",
@@ -362,6 +363,8 @@ static bool is_found(const struct sim_pod *p)
            server_resolves(json_string_value(json_object_get(spec, "subdomain")), host, ip);
 }
 
+#define PEERS_NS (300 * SIM_S) /* benchworker gives up */
+
 static void train_if_complete(void *ctx)
 {
     struct sim_pod *p = ctx;
@@ -376,6 +379,10 @@ static void train_if_complete(void *ctx)
     if (n < p->n_servers + p->n_trainers) {
         return;
     }
+    if (!are_found && sim.now_ns - p->container.started_ns > PEERS_NS) {
+        lose_peer(p);
+        return;
+    }
     if (!are_found) { /* they look it up again and again */
         sim_after(delay(200 * SIM_MS, SIM_S), train_if_complete, p);
         return;
@@ -387,6 +394,18 @@ static void train_if_complete(void *ctx)
     }
 }
 
+/* The kubelet waits for the Secret of a pod's run. */
+static bool lacks_secret(const struct sim_pod *p)
+{
+    const struct sim_run *run = user_find(p->run_uid);
+    if (!sim_has_meddler(sim.seed) || run == NULL) {
+        return false;
+    }
+    _cleanup_(freep) char *name = xasprintf("%s-%.8s-key", run->name, run->uid);
+    _cleanup_(freep) char *pod = json_dumps(p->object->json, JSON_COMPACT);
+    return strstr(pod, name) != NULL && server_find(KIND_SECRETS, name) == NULL;
+}
+
 static void start(void *ctx)
 {
     struct sim_pod *p = ctx;
@@ -394,6 +413,11 @@ static void start(void *ctx)
         return;
     }
     if (p->object == NULL || p->is_deleting || p->rejection != NULL) {
+        return;
+    }
+    if (lacks_secret(p)) {
+        promise_excuse(p->run_uid, &p->id.attempt, "its Secret is gone");
+        sim_after(delay(SIM_S, 10 * SIM_S), start, p);
         return;
     }
     p->container.has_started = true;
@@ -412,7 +436,11 @@ static void start(void *ctx)
     logs_print(p, buf_take(&line));
     logs_shout_perhaps(p);
     tell_later(p);
-    train_if_complete(p);
+    if (node_is_disowned(p)) {
+        sim_after(delay(SIM_S, 40 * SIM_S), serve_end, p);
+    } else {
+        train_if_complete(p);
+    }
 }
 
 #define SETUP_MAX_NS (280 * SIM_S) /* benchd gives it up after 300 s */
@@ -577,6 +605,17 @@ void node_evict(struct sim_pod *p)
     p->rejection = "Evicted";
     end(p, 137);
     report(p);
+}
+
+void node_disown(struct sim_pod *p)
+{
+    free(p->run_uid);
+    p->run_uid = xstrdup("");
+}
+
+bool node_is_disowned(const struct sim_pod *p)
+{
+    return *p->run_uid == '\0';
 }
 
 void node_excuse_all(const char *why)

@@ -16,6 +16,7 @@
  *   readers.c  who reads over HTTP, and what that may cost
  *   disk.c     the store's calls: errors, crashes, and what was acknowledged
  *   user.c     runs, and what people do with them
+ *   meddler.c  somebody who deletes, edits and forges what benchd makes
  *   hostile.c  somebody who wants to be benchd, and what no pod may have
  *   fault.c    what goes wrong: a plan, drawn from the seed, as text and back
  *   promise.c  what must hold, always and at the end
@@ -50,6 +51,7 @@ enum sim_draw {
     DRAW_HOSTILE,
     DRAW_READER,
     DRAW_SETUP,
+    DRAW_MEDDLER,
     DRAW_COUNT
 };
 
@@ -245,6 +247,9 @@ void node_report_all(void); /* the kubelets say how their pods are */
 /* Kills the container, as the node would. */
 void node_kill(struct sim_pod *p, int exit_code);
 void node_evict(struct sim_pod *p);
+/* It was not made by benchd: it is of no run, runs for a while and ends. */
+void node_disown(struct sim_pod *p);
+bool node_is_disowned(const struct sim_pod *p);
 /* Something goes wrong with all pods that are there. */
 void node_excuse_all(const char *why);
 bool node_is_alive(const struct sim_pod *p); /* its container runs, and the API knows the pod */
@@ -386,6 +391,15 @@ static inline bool sim_has_long_grace(uint64_t seed)
 {
     return seed > 40 && seed % 16 == 11;
 }
+static inline bool sim_has_meddler(uint64_t seed)
+{
+    return seed > 40 && seed % 16 == 15;
+}
+/* A third of the pods are refused, because nobody knows what the quota has left. */
+static inline bool sim_has_hidden_quota(uint64_t seed)
+{
+    return seed > 40 && seed % 16 == 13;
+}
 void user_begin(const struct fault_plan *plan);
 size_t user_count(void);
 struct sim_run *user_get(size_t i);
@@ -407,6 +421,12 @@ bool user_is_done(void); /* every run was created, and none is suspended */
  * part in the election. */
 void user_rival(int64_t length_ns, bool is_on_same_host);
 bool user_rival_leads(void);
+
+/* --- meddler.c --- */
+
+void meddler_begin(void);
+/* True: the answer to the creation of a pod. */
+bool meddler_hides_quota(struct sim_answer *ret);
 
 /* --- hostile.c --- */
 

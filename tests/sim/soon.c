@@ -267,7 +267,7 @@ static void look(void *ctx)
     }
     check_told(FAULT_WEBHOOK, "failed calling webhook");
     check_quota();
-    check_told(FAULT_QUOTA, "exceeded quota");
+    check_told(FAULT_QUOTA, sim_has_hidden_quota(sim.seed) ? "quota" : "exceeded quota");
     check_told(FAULT_DISK_FULL, "the disk of benchd's store is full");
     check_set_up();
     sim_after(LOOK_EVERY_NS, look, NULL);
