@@ -31,6 +31,7 @@ struct reconcile_pass {
      * the outcomes, with a stop rule the throughputs too, and the driver's memory must not grow
      * with the outputs of a long run. */
     struct past past;
+    int64_t full_unix_ms; /* the store's disk was full at the last pass, then; 0: it was not */
     VEC(struct stillborn) stillborn;
 };
 

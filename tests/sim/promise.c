@@ -187,7 +187,10 @@ static bool lacks_room(const struct sim_pod *p)
             is_rejected || (other->rejection != NULL && str_eq(other->run_uid, p->run_uid) &&
                             attempt_id_eq(&other->id.attempt, &p->id.attempt));
     }
-    return is_rejected || fault_was_on(FAULT_QUOTA, GIVEN_UP_NS) || sim_has_hidden_quota(sim.seed);
+    /* On a full disk nothing is decided until it has space again. */
+    const bool was_full = fault_was_on(
+        FAULT_QUOTA, fault_was_on(FAULT_DISK_FULL, GIVEN_UP_NS) ? INT64_MAX / 2 : GIVEN_UP_NS);
+    return is_rejected || was_full || sim_has_hidden_quota(sim.seed);
 }
 
 void promise_pod_deleted(const struct sim_pod *p)

@@ -67,10 +67,22 @@ static char *definition(struct sim_run *r)
 
 static void use_name_again(void *ctx);
 
+/* By a run whose object came back from a backup. */
+static bool is_name_taken(const struct sim_run *r)
+{
+    _cleanup_(freep) char *of_pods = xasprintf("%s-p", r->name);
+    for (size_t i = 0; i < node_count(); i++) {
+        if (node_get(i)->object != NULL && str_has_prefix(node_get(i)->name, of_pods)) {
+            return true;
+        }
+    }
+    return server_find(KIND_RUNS, r->name) != NULL;
+}
+
 static void create(void *ctx)
 {
     struct sim_run *r = ctx;
-    if (fault_is_on(FAULT_DROP_KINDS, NULL)) {
+    if (fault_is_on(FAULT_DROP_KINDS, NULL) || is_name_taken(r)) {
         sim_after(SIM_S, create, r);
         return;
     }
