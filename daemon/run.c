@@ -79,6 +79,9 @@ void run_park(struct run *run, const struct err *why)
     if (!run_life_is_stored(run->life)) {
         run_hold_off(run, "RunParked", why->msg);
     } else if (!run_is_final(run)) { /* for the condition; the store keeps what it has */
+        if (run->status.ended_unix_ms == 0) { /* the clock of its deadline stands still */
+            run->status.ended_unix_ms = clock_steady_unix_ms();
+        }
         text_put(run->status.reason, sizeof(run->status.reason), "RunParked");
         text_put(run->status.message, sizeof(run->status.message), "%s", note);
     }

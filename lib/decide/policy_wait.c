@@ -21,8 +21,8 @@ bool wait_is_news(const struct run_wait *wait, const struct run_status *before)
 
 bool wait_stops_clock(const char *reason)
 {
-    static const char *const outside[] = {"PodsRemain", "QuotaExceeded", "CreationFails",
-                                          "DeletionFails", NULL};
+    static const char *const outside[] = {"PodsRemain",    "QuotaExceeded", "CreationFails",
+                                          "DeletionFails", "RunParked",     NULL};
     return str_is_one_of(reason, outside);
 }
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/run_drive.h"
+#include "decide/policy_wait.h"
 
 /* The next one has its turn; an error of the whole store ends the daemon. */
 TEST(an_error_of_one_run_parks_it)
@@ -66,6 +67,8 @@ TEST(a_run_whose_driver_always_fails_ends)
         if (n == 0) {
             assert_string_equal(run->status.reason, "RunParked");
             assert_non_null(strstr(run->status.message, "the driver gave up; tried again in 5 s"));
+            assert_true(wait_stops_clock(run->status.reason)); /* of its deadline, from now on */
+            assert_true(run->status.ended_unix_ms > 0);
         }
     }
     fake_driver_finish_code = 0;
