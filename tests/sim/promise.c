@@ -151,6 +151,7 @@ void promise_pod_created(const struct sim_pod *p)
 {
     (void)find(p->run_uid, &p->id.attempt);
     hostile_check_pod(p);
+    soon_accepted();
 }
 
 void promise_container_started(const struct sim_pod *p)
@@ -193,13 +194,20 @@ static bool lacks_room(const struct sim_pod *p)
     return is_rejected || was_full || sim_has_hidden_quota(sim.seed);
 }
 
+/* A run that was parked while another one had its turn is Running in the store, as the other one is:
+ * a process that starts then may take either first. */
+static bool has_parked(void)
+{
+    return fault_was_on(FAULT_DISK_BAD_RUN, INT64_MAX / 2) ||
+           (sim_has_bad_disk(sim.seed) && fault_was_on(FAULT_DISK_BUSY, INT64_MAX / 2));
+}
+
 void promise_pod_deleted(const struct sim_pod *p)
 {
     const struct sim_run *run = user_find(p->run_uid);
     if (run == NULL || run->is_hostile || !node_is_alive(p) || p->is_deleting || run->wishes != 0 ||
         run->is_lost || run->back_ns != 0 || find(p->run_uid, &p->id.attempt)->excuse != NULL ||
-        is_acknowledged(p) || lacks_room(p) || fault_was_on(FAULT_DISK_BAD_RUN, INT64_MAX / 2) ||
-        soon_may_be_late(run)) {
+        is_acknowledged(p) || lacks_room(p) || has_parked() || soon_may_be_late(run)) {
         return;
     }
     sim_broken("benchd deletes %s, which runs, and nothing had happened to it", p->name);

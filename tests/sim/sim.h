@@ -545,6 +545,8 @@ void promise_at_end(void);
 void soon_begin(void);
 /* What was asked is refused, for this reason. */
 void soon_refused(enum fault_kind why);
+/* A pod was created. */
+void soon_accepted(void);
 /* Its object was restored, and benchd may not know that yet. */
 bool soon_is_back_unseen(const struct sim_run *r);
 /* Its activeDeadlineSeconds are over, not counting what it waited for others: another run's pods, a

@@ -11,12 +11,14 @@
 #define SOON_NS (90 * SIM_S)      /* a restart, the Lease, back-offs */
 #define AT_ONCE_NS (15 * SIM_S)   /* if nothing went wrong for a while */
 #define TOLD_NS (25 * SIM_S)      /* why a run waits */
+#define GOES_ON_NS (6 * SIM_S)    /* it does not wait */
 #define BACK_SEEN_NS (35 * SIM_S) /* benchd knows that an object is back */
 
 static struct {
     int64_t down_ns;                      /* when no benchd led last */
     int64_t refused_ns[FAULT_KIND_COUNT]; /* since when something is, for this reason */
     unsigned n_refused[FAULT_KIND_COUNT]; /* since then */
+    int64_t accepted_ns;                  /* when a pod was created last */
 } soon;
 
 static int64_t last_trouble_ns(enum fault_kind but, bool with_wishes)
@@ -103,6 +105,11 @@ void soon_refused(enum fault_kind why)
     soon.n_refused[why]++;
 }
 
+void soon_accepted(void)
+{
+    soon.accepted_ns = sim.now_ns;
+}
+
 /* Somebody waits for what is refused, and it can be told to them. */
 static bool has_open_run(void)
 {
@@ -128,6 +135,7 @@ static void check_told(enum fault_kind kind, const char *words)
         return;
     }
     if (since_ns == 0 || !has_open_run() || sim.now_ns - since_ns < TOLD_NS ||
+        sim.now_ns - soon.accepted_ns < GOES_ON_NS ||
         last_trouble_ns(kind, true) + TOLD_NS > since_ns) {
         return;
     }
