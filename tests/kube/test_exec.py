@@ -187,6 +187,7 @@ def failing(t):
         ("nothing", "exit 0\n", "not JSON"),
         ("another version", answer(V1, token=secret), "has another apiVersion than the kubeconfig"),
         ("no status", f"echo '{{\"kind\":\"ExecCredential\",\"apiVersion\":\"{V1BETA1}\"}}'\n", "neither a token nor"),
+        ("a space in its token", answer(token="ey-secret two"), "byte 10 of its token is not allowed in a token"),
         ("10 MB", "head -c 10000000 /dev/zero | tr '\\0' x\n", "printed more than 1048576 bytes"),
         ("10 MB on stderr", "head -c 10000000 /dev/zero | tr '\\0' x >&2; exit 4\n", "exited with code 4: x{100}"),
         ("control characters", "printf 'a\\033[31mred\\n' >&2; exit 5\n", r"exited with code 5: a \[31mred; "),
