@@ -78,8 +78,8 @@ void run_park(struct run *run, const struct err *why)
         xasprintf("%s; tried again in %d s", why->msg, (int)(wait_ns / 1000000000));
     if (!run_life_is_stored(run->life)) {
         run_hold_off(run, "RunParked", why->msg);
-    } else if (!run_is_final(run)) { /* for the condition; the store keeps what it has */
-        if (run->status.ended_unix_ms == 0) { /* the clock of its deadline stands still */
+    } else if (!run_is_final(run)) {          /* for the condition; the store keeps what it has */
+        if (run->status.ended_unix_ms == 0) { /* its deadline is not nearer now */
             run->status.ended_unix_ms = clock_steady_unix_ms();
         }
         text_put(run->status.reason, sizeof(run->status.reason), "RunParked");

@@ -31,7 +31,7 @@ STORE_S = 60        # a store that cannot be written
 END_S = 1200        # until the last runs are through
 LEAST_RUNS = 100    # of an hour
 SPEC = {"repeats": {"min": 2}, "sweep": {"grid": {"pservers": [1], "trainers": [1]}}, "addressing": "Dns",
-        "runPolicy": {"backoffLimit": 50}}
+        "runPolicy": {"backoffLimit": 50, "ttlSecondsAfterFinished": 600}}   # each start of benchd lists those that are there
 
 
 NO_ANSWER = (OSError, ValueError, http.client.HTTPException)   # of an API server that is away

@@ -268,13 +268,13 @@ static const struct {
      "told \ncache a@3\nlist continue=T1\n" PAGE("9", "", ITEM("c", "u3", "9"))
      "told +b@8 +c@9 -a@3 synced\nwatch 9\n"},
     {"a page that is too large is asked for in halves",
-     "list limit=500\n> 1\nerror none\nlist limit=250\n" PAGE("9", "T1", ITEM("b", "u2", "8"))
-     "list limit=250&continue=T1\n> 1\nlist limit=125&continue=T1\n"
+     "list limit=100\n> 1\nerror none\nlist limit=50\n" PAGE("9", "T1", ITEM("b", "u2", "8"))
+     "list limit=50&continue=T1\n> 1\nlist limit=25&continue=T1\n"
      PAGE("9", "", ITEM("c", "u3", "9")) "told +b@8 +c@9 synced\nwatch 9\nopen\nend 410\n"
-     "wait 250 500\nlist limit=125\n"},
+     "wait 250 500\nlist limit=25\n"},
     {"an object that is too large alone",
-     "list\n> 1\nlist limit=250\n> 1\nlist limit=125\n> 1\nlist limit=62\n> 1\nlist limit=31\n> 1\n"
-     "list limit=15\n> 1\nlist limit=7\n> 1\nlist limit=3\n> 1\nlist limit=1\n> 1\n"
+     "list\n> 1\nlist limit=50\n> 1\nlist limit=25\n> 1\nlist limit=12\n> 1\nlist limit=6\n> 1\n"
+     "list limit=3\n> 1\nlist limit=1\n> 1\n"
      "error the answer is too large\nwait 250 500\nlist limit=1\n"},
     {"410 on a continue token", "list\n" PAGE("9", "T1", ITEM("b", "u2", "8"))
      "list continue=T1\n> 410 {}\nwait 250 500\nlist\n" PAGE("12", "", ITEM("c", "u3", "9"))

@@ -194,8 +194,8 @@ static bool lacks_room(const struct sim_pod *p)
     return is_rejected || was_full || sim_has_hidden_quota(sim.seed);
 }
 
-/* A run that was parked while another one had its turn is Running in the store, as the other one is:
- * a process that starts then may take either first. */
+/* A run that was parked while another one had its turn is Running in the store, as the other one
+ * is: a process that starts then may take either first. */
 static bool has_parked(void)
 {
     return fault_was_on(FAULT_DISK_BAD_RUN, INT64_MAX / 2) ||
