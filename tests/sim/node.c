@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "core/record.h"
 #include "base/rfc3339.h"
+#include "store/store.h"
 
 #define N_STEPS 3
 
@@ -624,5 +625,37 @@ void node_excuse_all(const char *why)
         if ((*it)->object != NULL) {
             promise_excuse((*it)->run_uid, &(*it)->id.attempt, why);
         }
+    }
+}
+
+/* ---- what a row must say ---- */
+
+#define DATES_MS 1001   /* the dates of both are whole seconds */
+#define LINGER_MS 13000 /* servers have 10 s for their end, and it may be seen late */
+#define SEEN_LATE_NS (30 * SIM_S)
+
+/* A row has the time from the start of the last container to the end of all, whoever was away. */
+void node_check_times(const char *run_uid, const struct attempt_row *row)
+{
+    int64_t start_ns = 0, end_ns = 0;
+    for (size_t i = 0; i < pods.len; i++) {
+        const struct sim_pod *p = pods.items[i];
+        const struct sim_container *c = &p->container;
+        if (str_eq(p->run_uid, run_uid) && attempt_id_eq(&p->id.attempt, &row->id)) {
+            start_ns = c->started_ns > start_ns ? c->started_ns : start_ns;
+            end_ns = c->ended_ns > end_ns ? c->ended_ns : end_ns;
+            if (!c->has_ended) {
+                return; /* it ends when benchd ends it */
+            }
+        }
+    }
+    const int64_t off_ms = row->ended_unix_ms - row->started_unix_ms - (end_ns - start_ns) / SIM_MS;
+    if (row->outcome == ATTEMPT_SUCCEEDED && process_wall_off_ns() == 0 &&
+        !fault_was_on(FAULT_SLOW_WATCHES, SEEN_LATE_NS) &&
+        (off_ms < -DATES_MS || off_ms > DATES_MS + LINGER_MS)) {
+        sim_broken("p%ut%ua%u took %lld ms, says its row, and its containers %lld ms",
+                   row->id.point, row->id.trial, row->id.number,
+                   (long long)(row->ended_unix_ms - row->started_unix_ms),
+                   (long long)((end_ns - start_ns) / SIM_MS));
     }
 }

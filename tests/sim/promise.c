@@ -304,36 +304,6 @@ static void check_only_one(const char *run_uid, const struct attempt_row *row)
     }
 }
 
-#define DATES_MS 1001   /* the dates of both are whole seconds */
-#define LINGER_MS 13000 /* servers have 10 s for their end, and it may be seen late */
-#define SEEN_LATE_NS (30 * SIM_S)
-
-/* A row has the time from the start of the last container to the end of all, whoever was away. */
-static void check_times(const char *run_uid, const struct attempt_row *row)
-{
-    int64_t start_ns = 0, end_ns = 0;
-    for (size_t i = 0; i < node_count(); i++) {
-        const struct sim_pod *p = node_get(i);
-        const struct sim_container *c = &p->container;
-        if (str_eq(p->run_uid, run_uid) && attempt_id_eq(&p->id.attempt, &row->id)) {
-            start_ns = c->started_ns > start_ns ? c->started_ns : start_ns;
-            end_ns = c->ended_ns > end_ns ? c->ended_ns : end_ns;
-            if (!c->has_ended) {
-                return; /* it ends when benchd ends it */
-            }
-        }
-    }
-    const int64_t off_ms = row->ended_unix_ms - row->started_unix_ms - (end_ns - start_ns) / SIM_MS;
-    if (row->outcome == ATTEMPT_SUCCEEDED && process_wall_off_ns() == 0 &&
-        !fault_was_on(FAULT_SLOW_WATCHES, SEEN_LATE_NS) &&
-        (off_ms < -DATES_MS || off_ms > DATES_MS + LINGER_MS)) {
-        sim_broken("p%ut%ua%u took %lld ms, says its row, and its containers %lld ms",
-                   row->id.point, row->id.trial, row->id.number,
-                   (long long)(row->ended_unix_ms - row->started_unix_ms),
-                   (long long)((end_ns - start_ns) / SIM_MS));
-    }
-}
-
 void promise_attempt_saved(const char *run_uid, const struct attempt_row *row,
                            const struct replica_log *logs, size_t n_logs)
 {
@@ -357,7 +327,7 @@ void promise_attempt_saved(const char *run_uid, const struct attempt_row *row,
         check_log(run_uid, row, &logs[i]);
     }
     check_cause(run_uid, row);
-    check_times(run_uid, row);
+    node_check_times(run_uid, row);
     check_only_one(run_uid, row);
     const uint32_t sizes[ROLE_COUNT] = {1, row->id.point + 1, 0, 0}; /* user.c, definition() */
     *vec_push(&promise.figures) =

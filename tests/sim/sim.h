@@ -250,6 +250,9 @@ void node_evict(struct sim_pod *p);
 /* It was not made by benchd: it is of no run, runs for a while and ends. */
 void node_disown(struct sim_pod *p);
 bool node_is_disowned(const struct sim_pod *p);
+/* The times of a row are those of its containers. */
+struct attempt_row;
+void node_check_times(const char *run_uid, const struct attempt_row *row);
 /* Something goes wrong with all pods that are there. */
 void node_excuse_all(const char *why);
 bool node_is_alive(const struct sim_pod *p); /* its container runs, and the API knows the pod */
