@@ -463,11 +463,12 @@ static int apply_all(struct reconcile_pass *p, const struct plan *plan,
     return 0;
 }
 
-/* While the disk is full the run cannot go on: its start moves, as in any wait for others. */
-static void skip_full_time(struct reconcile_pass *p)
+/* While the disk is full a run that has started cannot go on: its start moves, as in any wait for
+ * others. One that is paused moves it when that is over. */
+static void skip_full_time(struct reconcile_pass *p, int64_t now_ms)
 {
-    const int64_t now_ms = now_unix_ms(p);
-    if (p->full_unix_ms > 0 && p->status.ended_unix_ms == 0 && now_ms > p->full_unix_ms) {
+    const bool is_counting = p->status.started_unix_ms > 0 && p->status.ended_unix_ms == 0;
+    if (p->full_unix_ms > 0 && is_counting && now_ms > p->full_unix_ms) {
         p->status.started_unix_ms += now_ms - p->full_unix_ms;
     }
     p->full_unix_ms = 0;
@@ -481,12 +482,13 @@ int reconcile_pass_once(struct reconcile_pass *p, int64_t *ret_wait_ms, struct e
     if (r < 0) {
         return r;
     }
-    skip_full_time(p);
+    const int64_t now_ms = now_unix_ms(p);
+    skip_full_time(p, now_ms);
     struct observed observed = {
         .def = p->params.def,
         .request = p->request,
         .wait = wait_of(p),
-        .now_unix_ms = now_unix_ms(p),
+        .now_unix_ms = now_ms,
         .status = p->status,
         .replicas = seen,
         .n_replicas = n_seen,
@@ -503,7 +505,7 @@ int reconcile_pass_once(struct reconcile_pass *p, int64_t *ret_wait_ms, struct e
         return PASS_WAIT;
     }
     if (r == -ENOSPC && p->params.waits_for_space) { /* the same; pods and their results stay */
-        p->full_unix_ms = observed.now_unix_ms;
+        p->full_unix_ms = now_ms;
         *ret_wait_ms = FULL_RETRY_MS;
         return PASS_WAIT;
     }
