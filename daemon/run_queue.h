@@ -7,7 +7,7 @@
 #include "daemon/run.h"
 #include "daemon/watches.h"
 
-#define RUN_QUEUE_SLICE 16 /* runs that are new, or written, in one turn of the loop: some ms */
+#define RUN_QUEUE_SLICE 16 /* runs that are new, or written, in one turn of the loop */
 
 /* A run that ended long ago, with nothing left to do before its time to live is
  * over: one small block. */

@@ -202,6 +202,17 @@ TEST(a_pod_whose_labels_were_taken_is_deleted)
     }
 }
 
+/* What has vanished from the watch is found by its name, and deleted by its uid. */
+static void expect_found_and_deleted(struct world *w, const json_t *pod)
+{
+    pass_ms(w, 2100);
+    _cleanup_(freep) char *text = json_dumps(pod, 0);
+    answer(w, find_open(KUBE_GET), 0, text);
+    struct kube_call *call = find_open(KUBE_DELETE);
+    assert_non_null(strstr(call->req.body, "p0t0a0-trainer-1")); /* its uid here */
+    answer(w, call, 0, "{}");
+}
+
 /* Its run was deleted, and its pods not (--cascade=orphan): it is found by its uid. */
 TEST(a_pod_whose_owner_was_taken_is_deleted)
 {
@@ -211,12 +222,7 @@ TEST(a_pod_whose_owner_was_taken_is_deleted)
     (void)json_object_del(json_object_get(pods[2], "metadata"), "ownerReferences");
     notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
     assert_int_equal(seen(&w, &ids[2])->state, REPLICA_LOST);
-    pass_ms(&w, 2100);
-    _cleanup_(freep) char *text = json_dumps(pods[2], 0);
-    answer(&w, find_open(KUBE_GET), 0, text);
-    struct kube_call *call = find_open(KUBE_DELETE);
-    assert_non_null(strstr(call->req.body, "p0t0a0-trainer-1")); /* its uid here */
-    answer(&w, call, 0, "{}");
+    expect_found_and_deleted(&w, pods[2]);
     drop(pods, 3);
     world_close(&w);
 }
@@ -246,12 +252,7 @@ TEST(a_pod_whose_labels_were_edited_is_deleted)
         assert_int_equal(seen(&w, &ids[2])->state, REPLICA_LOST);
         assert_int_equal(seen(&w, &ids[0])->state, REPLICA_RUNNING);
         assert_int_equal(seen(&w, &ids[1])->state, REPLICA_RUNNING);
-        pass_ms(&w, 2100);
-        _cleanup_(freep) char *text = json_dumps(pods[2], 0);
-        answer(&w, find_open(KUBE_GET), 0, text);
-        struct kube_call *call = find_open(KUBE_DELETE);
-        assert_non_null(strstr(call->req.body, "p0t0a0-trainer-1")); /* its uid here */
-        answer(&w, call, 0, "{}");
+        expect_found_and_deleted(&w, pods[2]);
         drop(pods, 3);
         world_close(&w);
     }

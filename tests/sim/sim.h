@@ -398,7 +398,7 @@ static inline bool sim_has_meddler(uint64_t seed)
 {
     return seed > 40 && seed % 16 == 15;
 }
-/* A third of the pods are refused, because nobody knows what the quota has left. */
+/* A third of the pods are refused: what the quota has left is not known. */
 static inline bool sim_has_hidden_quota(uint64_t seed)
 {
     return seed > 40 && seed % 16 == 13;
