@@ -30,30 +30,27 @@ def summary(role):
 
 
 def _message(text):
-    """The Go expression that gives a pod this summary, with index and attempt from its labels; without one nothing."""
-    if not text:
-        return '""'
+    """The Go expression that gives a pod this summary, with index and attempt from its labels."""
     form, count = re.subn(r'"(index|attempt)":0', r'"\1":%s', text.replace("%", "%%"))
     if count != 2 or form.find('"index"') > form.find('"attempt"'):
         raise ValueError(f"expected index and attempt, in this order: {text}")
     return f"printf {json.dumps(form)} $index $attempt"   # a JSON string is a Go string too
 
 
-def _role_stage(role, text, run_s):
+def _role_stage(role, run_s):
     """The stage that ends pods of this role, run_s after they started."""
     stage = (HERE / "kubernetes" / "stage-role.yaml").read_text().partition("\n")[2]
-    for name, value in (("ROLE", role), ("RUN_MS", int(run_s * 1000)), ("MESSAGE", _message(text))):
+    for name, value in (("ROLE", role), ("RUN_MS", int(run_s * 1000)), ("MESSAGE", _message(summary(role)))):
         stage = stage.replace(f"@{name}@", str(value))
     return stage
 
 
-def configuration(folder, summaries=True, trainer_s=1, pserver_s=6):
+def configuration(folder, trainer_s=1, pserver_s=6):
     """KWOK's configuration, for Cluster(kwok=...): stages, and one log that every pod shows.
 
     pserver_s has to cover the time in which all pods of a point come to run, or the first pservers end before them.
     """
-    return _configure(folder, "".join(_role_stage(role, summary(role) if summaries else "", seconds)
-                                      for role, seconds in zip(ROLES, (trainer_s, pserver_s))))
+    return _configure(folder, "".join(_role_stage(role, seconds) for role, seconds in zip(ROLES, (trainer_s, pserver_s))))
 
 
 def _configure(folder, role_stages):
