@@ -317,7 +317,7 @@ TEST(the_deadline_is_asked_for_and_kept)
     world_close(&w);
 }
 
-/* Of a run that has an attempt, and of one whose first status cannot be written: it has no start. */
+/* Of a run with an attempt, and of one whose first status cannot be written: it has no start. */
 TEST(the_deadline_does_not_count_a_full_disk)
 {
     for (int has_begun = 0; has_begun < 2; has_begun++) {
