@@ -82,10 +82,11 @@ void kube_cache_init(struct kube_cache *c, const struct kube_cache_params *param
 
 static void drop_listed(struct kube_cache *c)
 {
-    vec_each (struct kube_entry *, it, &c->listed) {
-        entry_free(c, *it);
+    for (size_t i = c->n_put; i < c->listed.len; i++) {
+        entry_free(c, c->listed.items[i]);
     }
     vec_done(&c->listed);
+    c->n_put = 0;
 }
 
 void kube_cache_done(struct kube_cache *c)
@@ -232,15 +233,22 @@ void kube_cache_add_listed(struct kube_cache *c, json_t *object)
     }
 }
 
-void kube_cache_end_list(struct kube_cache *c)
+bool kube_cache_end_list(struct kube_cache *c, size_t most)
 {
-    vec_each (struct kube_entry *, it, &c->listed) {
-        put(c, *it, NULL);
+    for (; c->n_put < c->listed.len; most--) {
+        if (most == 0) {
+            return false;
+        }
+        put(c, c->listed.items[c->n_put++], NULL);
     }
-    vec_done(&c->listed);
     for (size_t i = c->entries.len; i > 0; i--) { /* from the end: places before it stay */
         if (c->entries.items[i - 1]->epoch != c->epoch) {
+            if (most-- == 0) {
+                return false;
+            }
             take_out(c, i - 1, NULL);
         }
     }
+    drop_listed(c);
+    return true;
 }

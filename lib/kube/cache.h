@@ -56,6 +56,7 @@ struct kube_cache {
     struct kube_cache_params params;
     struct kube_words words;
     VEC(struct kube_entry *) listed; /* of the list that has begun: those that are new or changed */
+    size_t n_put;                    /* of them, once it ends */
     unsigned epoch;
 };
 void kube_cache_init(struct kube_cache *c, const struct kube_cache_params *params);
@@ -69,7 +70,9 @@ json_t *kube_cache_json(const struct kube_cache *c, const struct kube_entry *e);
 bool kube_cache_put(struct kube_cache *c, json_t *object);
 void kube_cache_remove(struct kube_cache *c, json_t *object);
 /* A complete list: begin, add each object, end. Nothing changes before the end, which puts what is
- * new and removes objects that were not added. An unchanged object needs no memory until then. */
+ * new and then removes objects that were not added: about `most` changes a call, so that a list of
+ * thousands need not be one turn of a loop. Until it returns true, there is more, and no other
+ * function changes the cache. An unchanged object needs no memory until then. */
 void kube_cache_begin_list(struct kube_cache *c); /* drops one that has not ended */
 void kube_cache_add_listed(struct kube_cache *c, json_t *object);
-void kube_cache_end_list(struct kube_cache *c);
+bool kube_cache_end_list(struct kube_cache *c, size_t most);

@@ -9,6 +9,7 @@
 #include "kube/json.h"
 
 #define S_NS INT64_C(1000000000)
+#define TELL_MOST 64 /* objects of a list a call: a new run takes .1 ms of the loop */
 #define BACKOFF_MIN_NS (S_NS / 2)
 #define BACKOFF_MAX_NS (30 * S_NS)
 #define REWATCH_NS                                                                                 \
@@ -21,7 +22,7 @@
 #define BAD_IN_A_ROW 2            /* empty or silent watches before a list */
 #define FAILURES_MAX 5            /* of watches in a row before a list */
 
-enum state { LIST_DUE, LISTING, WATCH_DUE, WATCHING };
+enum state { LIST_DUE, LISTING, TELLING, WATCH_DUE, WATCHING };
 
 struct kube_reflector {
     struct kube_reflector_params params;
@@ -155,12 +156,48 @@ static void begin_watch(struct kube_reflector *r, int64_t now_ns, struct kube_re
     become(r, WATCHING, 0);
 }
 
+/* From now on all objects are listed. */
+static void drop_first_selector(struct kube_reflector *r)
+{
+    free(r->first_field_selector);
+    r->first_field_selector = NULL;
+}
+
+/* Of the first list: the cache was empty, nothing is removed. */
+static void tell_list(struct kube_reflector *r, int64_t now_ns)
+{
+    if (!kube_cache_end_list(&r->cache, TELL_MOST)) {
+        become(r, TELLING, now_ns);
+        return;
+    }
+    r->error = (struct err){0};
+    r->has_first = true;
+    if (r->first_field_selector != NULL) {
+        drop_first_selector(r);
+        become(r, LIST_DUE, now_ns);
+    } else {
+        r->is_synced = true;
+        r->empty_watches = r->silent_watches = r->watch_failures = 0;
+        r->relist_ns = now_ns + kube_jitter(&r->jitter, RELIST_NS, 1);
+        become(r, WATCH_DUE, now_ns);
+    }
+    if (r->params.on_synced != NULL) {
+        r->params.on_synced(r->params.ctx);
+    }
+}
+
 enum kube_reflector_need kube_reflector_next(struct kube_reflector *r, int64_t now_ns,
                                              struct kube_request *ret_request,
                                              int64_t *ret_deadline_ns)
 {
     *ret_deadline_ns = INT64_MAX;
+    if (r->state == TELLING) {
+        tell_list(r, now_ns);
+    }
     switch (r->state) {
+    case TELLING:
+        *ret_deadline_ns = now_ns;
+        return KUBE_REFLECTOR_WAIT;
     case LIST_DUE:
     case WATCH_DUE:
         if (now_ns < r->due_ns) {
@@ -199,32 +236,6 @@ static int64_t backoff_until(struct kube_reflector *r, int64_t now_ns, int64_t r
 }
 
 /* --- lists --- */
-
-/* From now on all objects are listed. */
-static void drop_first_selector(struct kube_reflector *r)
-{
-    free(r->first_field_selector);
-    r->first_field_selector = NULL;
-}
-
-static void take_list(struct kube_reflector *r, int64_t now_ns)
-{
-    kube_cache_end_list(&r->cache); /* of the first list: the cache was empty, nothing is removed */
-    r->error = (struct err){0};
-    r->has_first = true;
-    if (r->first_field_selector != NULL) {
-        drop_first_selector(r);
-        become(r, LIST_DUE, now_ns);
-    } else {
-        r->is_synced = true;
-        r->empty_watches = r->silent_watches = r->watch_failures = 0;
-        r->relist_ns = now_ns + kube_jitter(&r->jitter, RELIST_NS, 1);
-        become(r, WATCH_DUE, now_ns);
-    }
-    if (r->params.on_synced != NULL) {
-        r->params.on_synced(r->params.ctx);
-    }
-}
 
 static void take_item(void *ctx, json_t *item)
 {
@@ -313,7 +324,7 @@ void kube_reflector_list_done(struct kube_reflector *r, int64_t now_ns,
     } else if (r->continue_token != NULL) {
         become(r, LIST_DUE, now_ns);
     } else {
-        take_list(r, now_ns);
+        tell_list(r, now_ns);
     }
 }
 

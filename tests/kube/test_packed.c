@@ -145,7 +145,7 @@ TEST(ten_thousand_pods_take_few_bytes)
             }
             json_decref(pod);
         }
-        kube_cache_end_list(&c);
+        assert_true(kube_cache_end_list(&c, SIZE_MAX));
         assert_int_equal(c.entries.len, N_PODS);
     }
     const size_t a_pod_bytes = (mallinfo2().uordblks - before_bytes) / N_PODS;

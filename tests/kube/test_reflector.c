@@ -437,6 +437,63 @@ TEST(asks_for_protobuf_with_a_shape_alone)
     }
 }
 
+static void count(void *ctx, enum kube_change change, const struct kube_object *object)
+{
+    (void)change;
+    (void)object;
+    ++*(unsigned *)ctx;
+}
+
+/* Answers the next list with `n` objects; *now_ns moves to the time when it is due. */
+static void answer_with(struct kube_reflector *r, int64_t *now_ns, unsigned n)
+{
+    struct kube_request req;
+    while (kube_reflector_next(r, *now_ns, &req, now_ns) != KUBE_REFLECTOR_LIST) {
+        assert_true(*now_ns < INT64_MAX);
+    }
+    kube_request_done(&req);
+    struct buf body = BUF_INIT;
+    buf_puts(&body, "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[");
+    for (unsigned i = 0; i < n; i++) {
+        buf_printf(&body, "%s{\"metadata\":{\"name\":\"p%u\",\"uid\":\"u%u\"}}", i == 0 ? "" : ",",
+                   i, i);
+    }
+    buf_puts(&body, "]}");
+    const struct kube_response res = {.http_code = 200,
+                                      .content_type = "",
+                                      .body = buf_cstr(&body),
+                                      .body_len = body.len,
+                                      .retry_after_s = -1};
+    kube_reflector_list_done(r, 1, &res);
+    buf_done(&body);
+}
+
+/* Thousands of objects come, or are gone, in one list: not one turn of the loop. */
+TEST(tells_a_list_in_slices)
+{
+    unsigned n_told = 0;
+    struct kube_reflector *r = kube_reflector_new(&(struct kube_reflector_params){
+        .resource = &kube_pods, .ns = "n", .on_change = count, .ctx = &n_told});
+    for (unsigned round = 0; round < 2; round++) {
+        struct kube_request req;
+        int64_t now_ns = 1, deadline_ns;
+        answer_with(r, &now_ns, round == 0 ? 150 : 0);
+        assert_int_equal(n_told, 150 * round + 64);
+        assert_int_equal(kube_reflector_next(r, now_ns, &req, &deadline_ns), KUBE_REFLECTOR_WAIT);
+        assert_int_equal(deadline_ns, now_ns); /* at once, but after what else is due */
+        assert_int_equal(n_told, 150 * round + 128);
+        assert_int_equal(kube_reflector_is_synced(r), round == 1);
+        assert_int_equal(kube_reflector_next(r, now_ns, &req, &deadline_ns), KUBE_REFLECTOR_WATCH);
+        kube_request_done(&req);
+        assert_int_equal(n_told, 150 * (round + 1));
+        assert_true(kube_reflector_is_synced(r));
+        const struct kube_response gone = {
+            .http_code = 410, .content_type = "", .body = "", .retry_after_s = -1};
+        kube_reflector_watch_end(r, now_ns, &gone);
+    }
+    kube_reflector_free(r);
+}
+
 static void prune_kind(json_t *object)
 {
     (void)json_object_del(object, "kind");

@@ -138,7 +138,7 @@ void relist(struct world *w)
         kube_cache_add_listed(&w->cache, copy);
         json_decref(copy);
     }
-    kube_cache_end_list(&w->cache);
+    (void)kube_cache_end_list(&w->cache, SIZE_MAX);
 }
 
 void tell(struct world *w)
