@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/phase.h"
 
@@ -10,6 +11,7 @@
 struct run_wait {
     char reason[64]; /* CamelCase: PodsRemain, QuotaExceeded, ...; "": it waits for nothing */
     char text[256];
+    int64_t before_ms; /* for so long it had lasted when it was first reported */
 };
 
 /* Puts the wait into the status of a run that is not over. */

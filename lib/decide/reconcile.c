@@ -418,7 +418,10 @@ static void count_time(struct decision *d)
     d->is_paused = d->o->request == REQUEST_NONE && wait_stops_clock(d->o->wait.reason);
     d->status.started_unix_ms = before->started_unix_ms;
     if (d->is_paused) {
-        d->status.ended_unix_ms = was_paused ? before->ended_unix_ms : d->o->now_unix_ms;
+        const int64_t since_unix_ms = d->o->now_unix_ms - d->o->wait.before_ms;
+        const int64_t from_unix_ms =
+            since_unix_ms > before->started_unix_ms ? since_unix_ms : before->started_unix_ms;
+        d->status.ended_unix_ms = was_paused ? before->ended_unix_ms : from_unix_ms;
     } else if (was_paused && d->o->now_unix_ms > before->ended_unix_ms) {
         d->status.started_unix_ms += d->o->now_unix_ms - before->ended_unix_ms;
     }

@@ -207,7 +207,9 @@ static int read_repeats(const char *args, struct spec *spec, uint32_t *repeats)
 static int read_wait(char *args, struct run_wait *wait)
 {
     const char *text = cut_text(args);
-    snprintf(wait->reason, sizeof(wait->reason), "%s", args);
+    if (sscanf(args, "%63s after %" SCNd64, wait->reason, &wait->before_ms) < 1) {
+        return 0;
+    }
     snprintf(wait->text, sizeof(wait->text), "%s", text != NULL ? text : "");
     return text != NULL;
 }

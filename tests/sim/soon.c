@@ -234,8 +234,6 @@ static bool has_live_pods(const struct sim_run *r, bool of_others)
     return false;
 }
 
-#define WAIT_KNOWN_NS (LOOK_EVERY_NS + 5 * SIM_S) /* a process counts a wait once it lasts 5 s */
-
 /* Its pods are there, or nobody else keeps them from being there. */
 static bool is_to_blame(const struct sim_run *r)
 {
@@ -245,7 +243,7 @@ static bool is_to_blame(const struct sim_run *r)
     const struct fault *quota;
     const bool is_full = fault_is_on(FAULT_QUOTA, &quota) && quota->n == 1; /* for any pod */
     const bool is_refused = is_full || fault_is_on(FAULT_WEBHOOK, NULL);
-    const bool is_known = sim.now_ns - soon.down_ns > WAIT_KNOWN_NS;
+    const bool is_known = sim.now_ns - soon.down_ns > LOOK_EVERY_NS;
     return has_live_pods(r, false) || !(has_live_pods(r, true) || (is_refused && is_known));
 }
 
