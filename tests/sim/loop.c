@@ -47,8 +47,8 @@ void loop_forget(const struct sim_process *p)
 
 static int64_t due_of(const struct timer *t)
 {
-    const int64_t thaw_ns = process_frozen_until(t->process);
-    return t->due_ns > thaw_ns ? t->due_ns : thaw_ns;
+    const int64_t free_ns = process_busy_until(t->process);
+    return t->due_ns > free_ns ? t->due_ns : free_ns;
 }
 
 static struct timer *first(void)
@@ -242,9 +242,9 @@ static void work(void *ctx)
     struct job *j = ctx;
     struct sim_process *p = process_of_loop(j->request->loop);
     if (!process_is_gone(p)) {
-        const int64_t thaw_ns = process_frozen_until(p);
-        if (thaw_ns > 0) {
-            sim_at(thaw_ns, work, j);
+        const int64_t free_ns = process_busy_until(p);
+        if (free_ns > 0) {
+            sim_at(free_ns, work, j);
             return;
         }
         j->work(j->request);

@@ -101,9 +101,9 @@ static void later(struct kube_transfer *t, int64_t at_ns, void (*happen)(void *c
 
 static bool must_wait(struct kube_transfer *t, void (*happen)(void *ctx))
 {
-    const int64_t thaw_ns = t->process == NULL ? 0 : process_frozen_until(t->process);
-    if (thaw_ns > sim.now_ns) {
-        later(t, thaw_ns, happen);
+    const int64_t free_ns = t->process == NULL ? 0 : process_busy_until(t->process);
+    if (free_ns > sim.now_ns) {
+        later(t, free_ns, happen);
         return true;
     }
     return false;
@@ -218,9 +218,9 @@ static void arrive_data(void *ctx)
     struct packet *p = ctx;
     struct kube_transfer *t = p->transfer;
     if (t->process != NULL) {
-        const int64_t thaw_ns = process_frozen_until(t->process);
-        if (thaw_ns > sim.now_ns) {
-            sim_at(thaw_ns, arrive_data, p);
+        const int64_t free_ns = process_busy_until(t->process);
+        if (free_ns > sim.now_ns) {
+            sim_at(free_ns, arrive_data, p);
             return;
         }
         process_enter(t->process, call_data, p);

@@ -568,7 +568,8 @@ struct sim_pod *node_take_pod_back(struct sim_object *o)
         struct sim_pod *p = *it;
         if (str_eq(p->uid, o->uid)) {
             p->object = o;
-            p->is_deleting = false;
+            const json_t *metadata = json_object_get(o->json, "metadata");
+            p->is_deleting = json_object_get(metadata, "deletionTimestamp") != NULL;
             if (!p->container.has_started && p->rejection == NULL) {
                 p->rejection = "UnexpectedAdmissionError";
             }
@@ -582,7 +583,8 @@ static void report_again(void *ctx)
 {
     struct sim_pod *p = ctx;
     report(p);
-    if (p->object != NULL && p->is_deleting && p->container.has_ended && p->is_phase_told) {
+    const bool is_over = !p->container.has_ended || p->is_phase_told;
+    if (p->object != NULL && p->is_deleting && !runs(p) && is_over) {
         server_remove(p->object);
     }
 }
@@ -652,6 +654,7 @@ void node_check_times(const char *run_uid, const struct attempt_row *row)
     const int64_t off_ms = row->ended_unix_ms - row->started_unix_ms - (end_ns - start_ns) / SIM_MS;
     if (row->outcome == ATTEMPT_SUCCEEDED && process_wall_off_ns() == 0 &&
         !fault_was_on(FAULT_SLOW_WATCHES, SEEN_LATE_NS) &&
+        !fault_was_on(FAULT_NODE_LOST, SEEN_LATE_NS) && /* a server's end is not heard of */
         (off_ms < -DATES_MS || off_ms > DATES_MS + LINGER_MS)) {
         sim_broken("p%ut%ua%u took %lld ms, says its row, and its containers %lld ms",
                    row->id.point, row->id.trial, row->id.number,

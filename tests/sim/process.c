@@ -17,6 +17,7 @@
 #include "store/store.h"
 
 #define RESTART_MAX_S 10
+#define BUSY_MAX_NS (200 * SIM_MS)
 
 struct sim_process {
     uv_loop_t loop; /* an address, never used */
@@ -28,9 +29,10 @@ struct sim_process {
     struct daemon_view *view;
     struct daemon *daemon;
     int64_t began_ns, thaw_ns, wall_off_ns;
-    bool is_killed; /* or has ended and is forgotten */
-    bool is_ending; /* daemon_free was called; callbacks still come */
-    jmp_buf death;  /* while is_inside */
+    int64_t busy_ns; /* its loop is, until then */
+    bool is_killed;  /* or has ended and is forgotten */
+    bool is_ending;  /* daemon_free was called; callbacks still come */
+    jmp_buf death;   /* while is_inside */
     bool is_inside;
 };
 
@@ -54,6 +56,12 @@ struct sim_process *process_of_loop(const void *loop)
 int64_t process_frozen_until(const struct sim_process *p)
 {
     return p->thaw_ns > sim.now_ns ? p->thaw_ns : 0;
+}
+
+int64_t process_busy_until(const struct sim_process *p)
+{
+    const int64_t until_ns = p->busy_ns > p->thaw_ns ? p->busy_ns : p->thaw_ns;
+    return until_ns > sim.now_ns ? until_ns : 0;
 }
 
 int64_t process_wall_off_ns(void)
@@ -293,6 +301,9 @@ void process_enter(struct sim_process *p, void (*call)(void *ctx), void *ctx)
     if (setjmp(p->death) == 0) {
         call(ctx);
         p->is_inside = false;
+        if (sim_has_slow_code(sim.seed) && sim_one_in(DRAW_CODE, 8)) {
+            p->busy_ns = sim.now_ns + sim_time(DRAW_CODE, SIM_MS, BUSY_MAX_NS);
+        }
     } else {
         p->is_inside = false;
         die(p);

@@ -205,12 +205,17 @@ static bool has_parked(void)
 void promise_pod_deleted(const struct sim_pod *p)
 {
     const struct sim_run *run = user_find(p->run_uid);
-    if (run == NULL || run->is_hostile || !node_is_alive(p) || p->is_deleting || run->wishes != 0 ||
-        run->is_lost || run->back_ns != 0 || find(p->run_uid, &p->id.attempt)->excuse != NULL ||
-        is_acknowledged(p) || lacks_room(p) || has_parked() || soon_may_be_late(run)) {
+    if (run == NULL || run->is_hostile || run->wishes != 0 || run->is_lost || run->back_ns != 0 ||
+        find(p->run_uid, &p->id.attempt)->excuse != NULL || is_acknowledged(p)) {
         return;
     }
-    sim_broken("benchd deletes %s, which runs, and nothing had happened to it", p->name);
+    if (p->is_phase_told) {
+        sim_broken("benchd deletes %s, which has ended, and its row is not stored", p->name);
+    }
+    if (node_is_alive(p) && !p->is_deleting && !lacks_room(p) && !has_parked() &&
+        !soon_may_be_late(run)) {
+        sim_broken("benchd deletes %s, which runs, and nothing had happened to it", p->name);
+    }
 }
 
 /* ---- results ---- */

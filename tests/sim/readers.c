@@ -30,9 +30,12 @@ struct share {
     int64_t since_ns, used_ns;
 };
 
+struct asked;
+
 static struct {
     struct renderer *renderers[RENDERERS]; /* NULL: benchd does not run */
     VEC(struct store *) stores;            /* of the renderers */
+    VEC(struct asked *) open;              /* requests without an answer */
     bool is_opening;
     struct share shares[RENDERERS];
     int64_t until_ns, http_free_ns; /* http: when the HTTP thread has time again */
@@ -153,16 +156,21 @@ static void check_attempts(const struct asked *a)
     }
 }
 
+static void check_time(const struct asked *a)
+{
+    const int64_t took_ns = sim.now_ns - a->at_ns;
+    if (took_ns > RENDER_TIMEOUT_NS + LATE_NS && !fault_was_on(FAULT_FREEZE, INT64_MAX / 2)) {
+        sim_broken("%s has waited %d s", a->path, (int)(took_ns / SIM_S));
+    }
+}
+
 static void check(const struct asked *a)
 {
+    check_time(a);
     const int code = a->job.code;
     if (code >= 500 && code != 503) { /* others are answers to what was asked */
         sim_broken("%s is answered with %d: %.*s", a->path, code, (int)a->job.body->len,
                    a->job.body->data);
-    }
-    const int64_t took_ns = sim.now_ns - a->at_ns;
-    if (took_ns > RENDER_TIMEOUT_NS + LATE_NS && !fault_was_on(FAULT_FREEZE, INT64_MAX / 2)) {
-        sim_broken("%s is answered after %d s", a->path, (int)(took_ns / SIM_S));
     }
     if (code == 200 && a->is_attempts) {
         check_attempts(a);
@@ -171,6 +179,12 @@ static void check(const struct asked *a)
 
 static void forget(struct asked *a)
 {
+    vec_each (struct asked *, it, &readers.open) {
+        if (*it == a) {
+            *it = readers.open.items[--readers.open.len];
+            break;
+        }
+    }
     body_unref(a->job.body);
     free(a->path);
     free(a->uid);
@@ -233,6 +247,7 @@ static struct asked *draw_request(void)
 static void ask(void)
 {
     struct asked *a = draw_request();
+    *vec_push(&readers.open) = a;
     struct renderer *r = readers.renderers[a->job.route.kind == ROUTE_SCRAPE ? SCRAPES : READERS];
     (void)thread_use(SUBMIT_NS);
     if (!renderer_submit(r, &a->job)) {
@@ -257,6 +272,9 @@ static void come(void *ctx)
     }
     if (is_there) {
         probe();
+        vec_each (struct asked *, it, &readers.open) {
+            check_time(*it);
+        }
     }
     if (sim.now_ns < readers.until_ns) {
         sim_after(sim_time(DRAW_READER, SIM_S / 2, 8 * SIM_S), come, ctx);
@@ -311,6 +329,7 @@ void readers_kill(const struct sim_process *p)
     for (int i = 0; i < RENDERERS; i++) {
         readers.renderers[i] = NULL;
     }
+    readers.open.len = 0;
     while (readers.stores.len > 0) { /* what the kernel does */
         store_close(readers.stores.items[--readers.stores.len]);
     }

@@ -52,6 +52,7 @@ enum sim_draw {
     DRAW_READER,
     DRAW_SETUP,
     DRAW_MEDDLER,
+    DRAW_CODE,
     DRAW_COUNT
 };
 
@@ -295,6 +296,7 @@ void process_freeze(int64_t length_ns);
 struct sim_process *process_of_loop(const void *loop);
 bool process_is_gone(const struct sim_process *p);
 int64_t process_frozen_until(const struct sim_process *p); /* 0: it is not */
+int64_t process_busy_until(const struct sim_process *p);   /* its loop; 0: it is not */
 int64_t process_wall_off_ns(void); /* sim.wall_off_ns at the start of the current one */
 const char *process_name(const struct sim_process *p);
 int64_t process_began_ns(const struct sim_process *p);
@@ -402,6 +404,11 @@ static inline bool sim_has_meddler(uint64_t seed)
 static inline bool sim_has_hidden_quota(uint64_t seed)
 {
     return seed > 40 && seed % 16 == 13;
+}
+/* What runs on a process's loop takes time: what comes meanwhile is late. */
+static inline bool sim_has_slow_code(uint64_t seed)
+{
+    return seed > 40 && seed % 16 == 4;
 }
 void user_begin(const struct fault_plan *plan);
 size_t user_count(void);

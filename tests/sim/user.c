@@ -336,6 +336,14 @@ void user_object_gone(const char *uid)
     }
 }
 
+/* Whoever cancelled it while it was gone was told that it is not there. */
+static bool is_cancelled(const struct sim_run *r)
+{
+    const struct sim_object *o = user_object_of(r);
+    const json_t *spec = o == NULL ? NULL : json_object_get(o->json, "spec");
+    return json_is_true(json_object_get(spec, "cancel"));
+}
+
 void user_object_back(const char *uid)
 {
     struct sim_run *r = user_find(uid);
@@ -343,7 +351,7 @@ void user_object_back(const char *uid)
         r->is_lost = false;
         r->gone_ns = 0;
         r->back_ns = sim.now_ns;
-        r->stop_ns = r->is_suspended || (r->wishes & WISH_CANCEL) != 0 ? sim.now_ns : 0;
+        r->stop_ns = r->is_suspended || is_cancelled(r) ? sim.now_ns : 0;
         if ((r->wishes & WISH_DELETE) != 0) {
             sim_after(sim_time(DRAW_USER, SIM_S, 60 * SIM_S), delete_again, r);
         }
