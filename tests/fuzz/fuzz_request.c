@@ -1,0 +1,140 @@
+/* A request of any bytes to every handler: a line for the path, "Accept: ..." perhaps, then lines
+ * "name=value" for the arguments. Each answer has a status that a client can act on, JSON is JSON,
+ * and a page has no tag "<x" and no attribute "zz", which may be in the request. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "daemon/web/routes.h"
+#include "result_fixture.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define ARGS_MAX 16 /* http.c: MAX_ARGS */
+
+static void must(bool holds, const char *what, const char *path)
+{
+    if (!holds) {
+        fprintf(stderr, "fuzz_request: %s: %s\n", path, what);
+        abort();
+    }
+}
+
+/* A run of two points and its baseline, two trials each, one failed; nobody drives it. */
+static struct {
+    char folder[32], url[64];
+    struct fixture run;
+    struct site site;
+} world;
+
+static void close_world(void)
+{
+    static const char *const names[] = {"r.db", "r.db-wal", "r.db-shm"};
+    site_done(&world.site);
+    store_close(world.site.store);
+    fixture_done(&world.run);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char path[64];
+        (void)snprintf(path, sizeof(path), "%s/%s", world.folder, names[i]);
+        (void)unlink(path); /* not all of them are left */
+    }
+    (void)rmdir(world.folder);
+}
+
+static void save(struct store *s, const struct attempt_row *row)
+{
+    struct replica_log logs[8];
+    size_t n = 0;
+    vec_each (struct replica_row, replica, &row->replicas) {
+        static const char text[] = "one line\n<b>two</b>\n";
+        logs[n++] = (struct replica_log){replica->id, text, sizeof(text) - 1};
+    }
+    must(s->ops->save_attempt(s, world.run.def->uid, row, logs, n, NULL, NULL) == 0, "save", "");
+}
+
+static void open_world(void)
+{
+    static struct daemon_runs none;
+    struct store *s;
+    (void)snprintf(world.folder, sizeof(world.folder), "/tmp/benchd-fuzz-XXXXXX");
+    must(mkdtemp(world.folder) != NULL, "mkdtemp", world.folder);
+    (void)snprintf(world.url, sizeof(world.url), "sqlite:%s/r.db", world.folder);
+    must(store_open(world.url, true, &s, NULL) == 0, "store_open", world.url);
+    fixture_init(&world.run, "{grid: {pservers: [1], trainers: [1, 2]}}",
+                 "  baseline: {kind: SingleNode}\n  repeats: {min: 2}\n", 8);
+    struct run_row row = {.uid = world.run.def->uid,
+                          .name = world.run.def->name,
+                          .benchmark = (char *)"demo",
+                          .definition_json = json_dumps(world.run.def->spec->definition, 0),
+                          .created_unix_ms = world.run.def->created_unix_ms,
+                          .status = {.phase = RUN_PARTIALLY_FAILED, .trials_total = 6}};
+    must(s->ops->put_run(s, &row, NULL) == 0, "put_run", row.name);
+    must(s->ops->put_status(s, row.uid, &row.status, NULL) == 0, "put_status", row.name);
+    free(row.definition_json);
+    for (uint32_t point = 0; point < 3; point++) {
+        save(s, fixture_throughput(&world.run, point, 0, 50 + point));
+    }
+    save(s, fixture_end(&world.run, 1, 1, 0, ATTEMPT_FAILED, "trainer/1: lost"));
+    world.site = (struct site){.store = s, .now.runs = &none};
+    (void)atexit(close_world);
+}
+
+static void check(const struct web_request *req, struct web_response *res)
+{
+    static const int codes[] = {200, 400, 404, 406, 409};
+    bool is_known = false;
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        is_known = is_known || res->code == codes[i];
+    }
+    must(is_known || (res->code == 503 && str_eq(req->path, "/readyz")), "another status",
+         req->path);
+    if (str_eq(res->content_type, WEB_JSON) && res->pack == NULL) {
+        json_t *document = json_loads(buf_cstr(&res->body), 0, NULL);
+        must(document != NULL, "no JSON", req->path);
+        json_decref(document);
+    }
+    if (str_eq(res->content_type, WEB_HTML)) { /* no page has these by itself */
+        must(strstr(buf_cstr(&res->body), "<x") == NULL, "a tag of the request", req->path);
+        must(strstr(buf_cstr(&res->body), "zz=\"1") == NULL, "an attribute of it", req->path);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (world.site.store == NULL) {
+        open_world();
+    }
+    char *text = xstrndup((const char *)data, size), *rest = text;
+    struct web_arg args[ARGS_MAX];
+    struct web_request req = {.path = strsep(&rest, "\n"), .args = args};
+    while (rest != NULL && req.n_args < ARGS_MAX) {
+        char *value = strsep(&rest, "\n");
+        if (str_has_prefix(value, "Accept: ")) {
+            req.accept = value + strlen("Accept: ");
+        } else {
+            const char *name = strsep(&value, "=");
+            args[req.n_args++] = (struct web_arg){name, value == NULL ? "" : value};
+        }
+    }
+    struct web_response res = {0};
+    struct route route;
+    routes_find(req.path, &route);
+    routes_answer(&world.site, &route, &req, &res);
+    check(&req, &res);
+    struct buf version = BUF_INIT;
+    struct err err;
+    if (route.version != NULL && route.handler != NULL) {
+        (void)route.version(&world.site, &req, route.run, &version, &err);
+    }
+    buf_done(&version);
+    text_pack_free(res.pack);
+    buf_done(&res.body);
+    free(text);
+    return 0;
+}
