@@ -143,10 +143,12 @@ double environment_number(const char *text, const char *key)
 {
     struct environment_value value;
     if (text != NULL && environment_scan(text, &key, 1, &value)) {
+        if (value.kind != ENVIRONMENT_WHOLE && value.kind != ENVIRONMENT_REAL) {
+            return NAN;
+        }
         struct json_scan s = {value.span.text, value.span.text + value.span.len};
         double number;
-        const bool is_number = value.kind == ENVIRONMENT_WHOLE || value.kind == ENVIRONMENT_REAL;
-        return is_number && json_scan_number(&s, &number) ? number : NAN;
+        return json_scan_number(&s, &number) ? number : NAN;
     }
     json_t *o = text == NULL ? NULL : json_loads(text, 0, NULL);
     const json_t *number = json_object_get(o, key);
