@@ -92,8 +92,8 @@ static void check(const struct web_request *req, struct web_response *res)
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         is_known = is_known || res->code == codes[i];
     }
-    must(is_known || (res->code == 503 && str_eq(req->path, "/readyz")), "another status",
-         req->path);
+    const bool is_probe = str_eq(req->path, "/readyz") || str_eq(req->path, "/healthz");
+    must(is_known || (res->code == 503 && is_probe), "another status", req->path);
     if (str_eq(res->content_type, WEB_JSON) && res->pack == NULL) {
         json_t *document = json_loads(buf_cstr(&res->body), 0, NULL);
         must(document != NULL, "no JSON", req->path);
