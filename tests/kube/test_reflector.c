@@ -284,6 +284,10 @@ static const struct {
     {"410 by its reason alone", SYNCED_AT_5 ERROR(500, "Gone") "wait 250 500\nlist\n"},
     {"another error event: the same version again",
      SYNCED_AT_5 BOOKMARK("6") ERROR(500, "InternalError") "wait 250 500\nwatch 6\n"},
+    {"an error event that says when to come back",
+     SYNCED_AT_5 BOOKMARK("6")
+     "bad {\"type\":\"ERROR\",\"object\":{\"code\":429,\"details\":{\"retryAfterSeconds\":20}}}\n"
+     "wait 20000 25000\nwatch 6\n"},
     {"always 410: no hot loop",
      SYNCED_AT_5 ERROR(410, "Expired") "wait 250 500\nlist\n" PAGE("6", "", "") "watch 6\nopen\n"
      ERROR(410, "Expired") "wait 500 1000\nlist\n" PAGE("7", "", "") "watch 7\nopen\n"
