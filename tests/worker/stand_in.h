@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <time.h>
 
 /* An address on the "GPU" is that of the process's memory with this added: whoever reads it as
  * memory like any other crashes, as with a real one. */
@@ -10,6 +11,13 @@
 static inline void *stand_in_memory(uint64_t ptr)
 {
     return (void *)(uintptr_t)(ptr - STAND_IN_GPU);
+}
+
+/* Where the real ones spin: on two cores a rank that waits so takes the CPU of the one it waits
+ * for. */
+static inline void stand_in_nap(void)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
 struct stand_in_stream {

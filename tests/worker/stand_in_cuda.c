@@ -1,7 +1,6 @@
 /* A stand-in for libcuda.so.1: the few calls of the driver that benchworker makes, see stand_in.h.
  * A copy is made at once, after the call of NCCL that is under way.
  * STAND_IN_GPUS in the environment: how many there are (default 1). */
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +91,7 @@ int cuStreamSynchronize(void *stream)
 {
     int result;
     while ((result = cuStreamQuery(stream)) == NOT_READY) {
-        (void)sched_yield();
+        stand_in_nap();
     }
     return result;
 }

@@ -16,7 +16,6 @@
  *                          found it between two of them
  *   STAND_IN_NCCL_DEAF     if it is set, ncclCommAbort does not return */
 #include <fcntl.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -124,7 +123,7 @@ static bool meet(struct comm *c)
 {
     const int turn = come(c);
     while (atomic_load(&c->table->turn) == turn && !atomic_load(&c->is_aborted)) {
-        (void)sched_yield();
+        stand_in_nap();
     }
     return !atomic_load(&c->is_aborted);
 }
@@ -148,7 +147,7 @@ static int wait_for_abort(struct comm *c)
         return refused();
     }
     while (!atomic_load(&c->is_aborted)) {
-        (void)sched_yield();
+        stand_in_nap();
     }
     return FAILURE;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -18,9 +19,11 @@
 #include "worker/comm/nccl_watch.h"
 
 #define BEAT_NS INT64_C(100000000)
-/* A call asks without a pause for so long; then it lets others have the CPU
- * between two questions. */
+/* A call asks without a pause for so long; then it lets others have the CPU between two questions;
+ * and who has waited for a late rank for 5 ms sleeps between them, a fiftieth of that. */
 #define SPIN_NS INT64_C(50000)
+#define NAP_FROM_NS INT64_C(5000000)
+#define NAP_NS 100000
 #define WAY_MAX 32
 
 struct nccl_ranks {
@@ -81,7 +84,10 @@ static int wait_stream(struct nccl_ranks *x, const char *what, struct err *err)
     int result, e = 0;
     while ((result = api->cu_stream_query(x->gpu.stream)) == CUDA_NOT_READY && e >= 0) {
         e = look_around(x, what, since_ns, err);
-        if (clock_monotonic_ns() - since_ns >= SPIN_NS) {
+        const int64_t waited_ns = clock_monotonic_ns() - since_ns;
+        if (waited_ns >= NAP_FROM_NS) { /* for a rank that is late, on CPUs that others want */
+            (void)nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        } else if (waited_ns >= SPIN_NS) {
             (void)sched_yield(); /* cannot fail */
         }
     }
