@@ -129,11 +129,11 @@ void promise_write_sent(const struct sim_process *p, const char *what)
     const struct sim_object *lease = server_find(KIND_LEASES, "benchd");
     const json_t *spec = lease == NULL ? NULL : json_object_get(lease->json, "spec");
     const char *holder = json_string_value(json_object_get(spec, "holderIdentity"));
-    /* A backup may bring back the name of a process that is gone, which its next renewal shows. */
-    const bool is_others = holder != NULL && *holder != '\0' &&
-                           !str_eq(holder, process_identity(p)) &&
-                           !fault_was_on(FAULT_RESTORE, LEASE_NS);
-    if (is_others || user_rival_leads()) {
+    const bool is_others =
+        holder != NULL && *holder != '\0' && !str_eq(holder, process_identity(p));
+    /* A backup may bring back the name of a process that is gone, or a Lease that is free although
+     * somebody had it; the next renewal shows that. */
+    if ((is_others || user_rival_leads()) && !fault_was_on(FAULT_RESTORE, LEASE_NS)) {
         sim_broken("%s writes (%s) while %s holds the Lease", process_name(p), what,
                    user_rival_leads() ? "another benchd" : holder);
     }
@@ -209,11 +209,14 @@ void promise_pod_deleted(const struct sim_pod *p)
         find(p->run_uid, &p->id.attempt)->excuse != NULL || is_acknowledged(p)) {
         return;
     }
-    if (p->is_phase_told) {
+    if (has_parked()) {
+        promise_excuse(p->run_uid, &p->id.attempt, "a parked run has its turn");
+        return;
+    }
+    if (p->is_phase_told && !lacks_room(p)) {
         sim_broken("benchd deletes %s, which has ended, and its row is not stored", p->name);
     }
-    if (node_is_alive(p) && !p->is_deleting && !lacks_room(p) && !has_parked() &&
-        !soon_may_be_late(run)) {
+    if (node_is_alive(p) && !p->is_deleting && !lacks_room(p) && !soon_may_be_late(run)) {
         sim_broken("benchd deletes %s, which runs, and nothing had happened to it", p->name);
     }
 }

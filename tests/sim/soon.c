@@ -108,6 +108,8 @@ void soon_refused(enum fault_kind why)
 void soon_accepted(void)
 {
     soon.accepted_ns = sim.now_ns;
+    memset(soon.refused_ns, 0, sizeof(soon.refused_ns));
+    memset(soon.n_refused, 0, sizeof(soon.n_refused));
 }
 
 /* Somebody waits for what is refused, and it can be told to them. */

@@ -336,12 +336,20 @@ void user_object_gone(const char *uid)
     }
 }
 
-/* Whoever cancelled it while it was gone was told that it is not there. */
-static bool is_cancelled(const struct sim_run *r)
+/* Whoever wanted something while the object was gone was told that it is not there. */
+static bool says(const struct sim_run *r, const char *wish)
 {
     const struct sim_object *o = user_object_of(r);
     const json_t *spec = o == NULL ? NULL : json_object_get(o->json, "spec");
-    return json_is_true(json_object_get(spec, "cancel"));
+    return json_is_true(json_object_get(spec, wish));
+}
+
+static void resume_again(void *ctx)
+{
+    struct sim_run *r = ctx;
+    if (!r->is_suspended) {
+        user_suspend(r, false);
+    }
 }
 
 void user_object_back(const char *uid)
@@ -351,7 +359,10 @@ void user_object_back(const char *uid)
         r->is_lost = false;
         r->gone_ns = 0;
         r->back_ns = sim.now_ns;
-        r->stop_ns = r->is_suspended || is_cancelled(r) ? sim.now_ns : 0;
+        r->stop_ns = r->is_suspended || says(r, "cancel") ? sim.now_ns : 0;
+        if (says(r, "suspend") && !r->is_suspended) {
+            sim_after(sim_time(DRAW_USER, SIM_S, 60 * SIM_S), resume_again, r);
+        }
         if ((r->wishes & WISH_DELETE) != 0) {
             sim_after(sim_time(DRAW_USER, SIM_S, 60 * SIM_S), delete_again, r);
         }
