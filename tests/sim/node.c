@@ -635,6 +635,7 @@ void node_excuse_all(const char *why)
 #define DATES_MS 1001   /* the dates of both are whole seconds */
 #define LINGER_MS 13000 /* servers have 10 s for their end, and it may be seen late */
 #define SEEN_LATE_NS (30 * SIM_S)
+#define BLIND_NS (60 * SIM_S) /* watches after a backup was restored */
 
 /* A row has the time from the start of the last container to the end of all, whoever was away. */
 void node_check_times(const char *run_uid, const struct attempt_row *row)
@@ -653,7 +654,7 @@ void node_check_times(const char *run_uid, const struct attempt_row *row)
     }
     const int64_t off_ms = row->ended_unix_ms - row->started_unix_ms - (end_ns - start_ns) / SIM_MS;
     if (row->outcome == ATTEMPT_SUCCEEDED && process_wall_off_ns() == 0 &&
-        !fault_was_on(FAULT_SLOW_WATCHES, SEEN_LATE_NS) &&
+        !fault_was_on(FAULT_SLOW_WATCHES, SEEN_LATE_NS) && !fault_was_on(FAULT_RESTORE, BLIND_NS) &&
         !fault_was_on(FAULT_NODE_LOST, SEEN_LATE_NS) && /* a server's end is not heard of */
         (off_ms < -DATES_MS || off_ms > DATES_MS + LINGER_MS)) {
         sim_broken("p%ut%ua%u took %lld ms, says its row, and its containers %lld ms",

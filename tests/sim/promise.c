@@ -168,7 +168,7 @@ void promise_container_started(const struct sim_pod *p)
 
 /* ---- a gang that runs is left alone ---- */
 
-static bool is_acknowledged(const struct sim_pod *p)
+bool promise_has_row(const struct sim_pod *p)
 {
     for (size_t i = 0; i < disk_n_attempts(); i++) {
         const struct disk_attempt *a = disk_get_attempt(i);
@@ -206,17 +206,20 @@ void promise_pod_deleted(const struct sim_pod *p)
 {
     const struct sim_run *run = user_find(p->run_uid);
     if (run == NULL || run->is_hostile || run->wishes != 0 || run->is_lost || run->back_ns != 0 ||
-        find(p->run_uid, &p->id.attempt)->excuse != NULL || is_acknowledged(p)) {
+        find(p->run_uid, &p->id.attempt)->excuse != NULL || promise_has_row(p)) {
         return;
     }
     if (has_parked()) {
         promise_excuse(p->run_uid, &p->id.attempt, "a parked run has its turn");
         return;
     }
-    if (p->is_phase_told && !lacks_room(p)) {
+    if (lacks_room(p) || soon_may_be_late(run)) {
+        return;
+    }
+    if (p->is_phase_told) {
         sim_broken("benchd deletes %s, which has ended, and its row is not stored", p->name);
     }
-    if (node_is_alive(p) && !p->is_deleting && !lacks_room(p) && !soon_may_be_late(run)) {
+    if (node_is_alive(p) && !p->is_deleting) {
         sim_broken("benchd deletes %s, which runs, and nothing had happened to it", p->name);
     }
 }

@@ -522,6 +522,7 @@ void promise_pod_created(const struct sim_pod *p);
 void promise_container_started(const struct sim_pod *p);
 /* By benchd. */
 void promise_pod_deleted(const struct sim_pod *p);
+bool promise_has_row(const struct sim_pod *p); /* its attempt is acknowledged */
 void promise_request_sent(void);
 void promise_write_sent(const struct sim_process *p, const char *what);
 struct attempt_row;

@@ -165,6 +165,7 @@ static void check_set_up(void)
         if (p->object == NULL || !p->is_scheduled || p->container.has_started || p->is_deleting ||
             p->rejection != NULL || sim.now_ns - p->scheduled_ns < SETUP_TOLD_NS || r == NULL ||
             r->wishes != 0 || r->is_hostile || user_object_of(r) == NULL ||
+            process_began_ns(process_current()) > p->scheduled_ns || promise_has_row(p) ||
             last_trouble_ns(FAULT_KIND_COUNT, true) > p->scheduled_ns) {
             continue;
         }
@@ -280,7 +281,9 @@ static void look(void *ctx)
     check_quota();
     check_told(FAULT_QUOTA, sim_has_hidden_quota(sim.seed) ? "quota" : "exceeded quota");
     check_told(FAULT_DISK_FULL, "the disk of benchd's store is full");
-    check_set_up();
+    if (process_is_running()) {
+        check_set_up();
+    }
     sim_after(LOOK_EVERY_NS, look, NULL);
 }
 
