@@ -19,6 +19,7 @@ static struct {
     int64_t refused_ns[FAULT_KIND_COUNT]; /* since when something is, for this reason */
     unsigned n_refused[FAULT_KIND_COUNT]; /* since then */
     int64_t accepted_ns;                  /* when a pod was created last */
+    int64_t told_ns[FAULT_KIND_COUNT];    /* when a status said so last */
 } soon;
 
 static int64_t last_trouble_ns(enum fault_kind but, bool with_wishes)
@@ -137,6 +138,7 @@ static void check_told(enum fault_kind kind, const char *words)
         return;
     }
     if (since_ns == 0 || !has_open_run() || sim.now_ns - since_ns < TOLD_NS ||
+        sim.now_ns - soon.told_ns[kind] < TOLD_NS ||
         sim.now_ns - soon.accepted_ns < GOES_ON_NS ||
         last_trouble_ns(kind, true) + TOLD_NS > since_ns) {
         return;
@@ -147,6 +149,7 @@ static void check_told(enum fault_kind kind, const char *words)
         if (status != NULL &&
             (strstr(status, words) != NULL || strstr(status, "PodsRemain") != NULL ||
              strstr(status, "PodNotSetUp") != NULL)) {
+            soon.told_ns[kind] = sim.now_ns;
             return;
         }
     }
