@@ -185,7 +185,9 @@ static int accept(struct run *run, const struct watches *watches, struct err *er
 
 int run_queue_accept(struct run_queue *q, const struct watches *watches, struct err *err)
 {
+    const int64_t began_ns = clock_thread_cpu_ns();
     unsigned n_new = 0;
+    bool are_left = false;
     vec_each (struct run *, it, &q->runs) {
         struct run *run = *it;
         if (run->asked.is_gone || run_is_parked(run)) {
@@ -196,7 +198,10 @@ int run_queue_accept(struct run_queue *q, const struct watches *watches, struct 
             (void)(run_is_driven(run) ? run_steer(run, &why) : 0);
             continue;
         }
-        if (!run->is_seen && n_new++ >= RUN_QUEUE_SLICE) {
+        if (!run->is_seen && n_new++ > 0 &&
+            (are_left || n_new > RUN_QUEUE_SLICE ||
+             clock_thread_cpu_ns() - began_ns >= RUN_QUEUE_SLICE_NS)) {
+            are_left = true;
             continue;
         }
         run->is_seen = true;
@@ -207,7 +212,7 @@ int run_queue_accept(struct run_queue *q, const struct watches *watches, struct 
             return r;
         }
     }
-    return n_new > RUN_QUEUE_SLICE;
+    return are_left;
 }
 
 static int by_turn(const void *pa, const void *pb)

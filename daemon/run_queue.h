@@ -8,6 +8,9 @@
 #include "daemon/watches.h"
 
 #define RUN_QUEUE_SLICE 16 /* runs that are new, or written, in one turn of the loop */
+/* New ones no more once a turn has taken so much CPU time: the definition of one that has just
+ * ended is read, which takes milliseconds where caches are cold. */
+#define RUN_QUEUE_SLICE_NS INT64_C(15000000)
 
 /* A run that ended long ago, with nothing left to do before its time to live is
  * over: one small block. */
