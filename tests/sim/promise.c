@@ -668,8 +668,8 @@ static void check_run(const struct sim_run *r)
     }
     /* Its object was lost, which cancels it, and came back. */
     const bool was_lost = r->back_ns != 0 && s->status.phase == RUN_CANCELLED;
-    const bool is_cut = is_late || was_lost ||
-                        (r->has_budget && str_eq(s->status.reason, "BudgetExhausted"));
+    const bool is_cut =
+        is_late || was_lost || (r->has_budget && str_eq(s->status.reason, "BudgetExhausted"));
     if (s->status.phase != RUN_SUCCEEDED && (r->wishes & WISH_CANCEL) == 0 && !has_failed &&
         !is_cut) {
         sim_broken("%s is %s (%s), and nobody wanted that", r->name, phase, s->status.message);

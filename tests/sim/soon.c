@@ -138,8 +138,7 @@ static void check_told(enum fault_kind kind, const char *words)
         return;
     }
     if (since_ns == 0 || !has_open_run() || sim.now_ns - since_ns < TOLD_NS ||
-        sim.now_ns - soon.told_ns[kind] < TOLD_NS ||
-        sim.now_ns - soon.accepted_ns < GOES_ON_NS ||
+        sim.now_ns - soon.told_ns[kind] < TOLD_NS || sim.now_ns - soon.accepted_ns < GOES_ON_NS ||
         last_trouble_ns(kind, true) + TOLD_NS > since_ns) {
         return;
     }

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,10 +19,9 @@
 
 #define BEAT_NS INT64_C(100000000)
 /* A call asks without a pause for so long; then it lets others have the CPU between two questions;
- * and who has waited for a late rank for 5 ms sleeps between them, a fiftieth of that. */
+ * and who has waited for a late rank for 50 ms sleeps for 1 ms between them. */
 #define SPIN_NS INT64_C(50000)
-#define NAP_FROM_NS INT64_C(5000000)
-#define NAP_NS 100000
+#define NAP_FROM_NS INT64_C(50000000)
 #define WAY_MAX 32
 
 struct nccl_ranks {
@@ -85,8 +83,8 @@ static int wait_stream(struct nccl_ranks *x, const char *what, struct err *err)
     while ((result = api->cu_stream_query(x->gpu.stream)) == CUDA_NOT_READY && e >= 0) {
         e = look_around(x, what, since_ns, err);
         const int64_t waited_ns = clock_monotonic_ns() - since_ns;
-        if (waited_ns >= NAP_FROM_NS) { /* for a rank that is late, on CPUs that others want */
-            (void)nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        if (waited_ns >= NAP_FROM_NS) {
+            (void)poll(NULL, 0, 1); /* no descriptor tells that a stream is through */
         } else if (waited_ns >= SPIN_NS) {
             (void)sched_yield(); /* cannot fail */
         }
