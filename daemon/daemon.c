@@ -42,8 +42,10 @@ static void wake(void *ctx)
 {
     struct daemon *d = ctx;
     if (!d->is_stopping) {
-        /* Cannot fail: the callback is not NULL and the handle is not closing. */
-        (void)uv_timer_start(&d->timer, on_timer, 0, LOOK_EVERY_MS);
+        /* From within a look with 0 ms the next one would follow before the loop has asked for
+         * events: libuv 1.44 runs timers until none is due. Cannot fail: the callback is not NULL
+         * and the handle is not closing. */
+        (void)uv_timer_start(&d->timer, on_timer, d->is_looking ? 1 : 0, LOOK_EVERY_MS);
     }
 }
 
@@ -307,10 +309,12 @@ static void trim_memory(struct daemon *d)
 static void on_timer(uv_timer_t *timer)
 {
     struct daemon *d = timer->data;
+    d->is_looking = true;
     look_up_name(d);
     look(d);
     trim_memory(d);
     inspect_publish(d);
+    d->is_looking = false;
 }
 
 /* ---- the Lease and names ---- */

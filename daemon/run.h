@@ -90,6 +90,7 @@ struct run {
     struct run_refusal refusal;
     struct run_def *def; /* owned; NULL before it is accepted, and after run_drop_def */
     bool is_seen;        /* run_accept has looked at it */
+    unsigned n_round;    /* of the queue, in which it did so last */
     struct run_status status;
     int64_t eta_s; /* -1: unknown */
     struct daemon_progress progress;

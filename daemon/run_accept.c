@@ -246,14 +246,15 @@ static void begin_check(struct run *run, const struct run_def *def)
     run->at.checking = check;
 }
 
+static const char check_fails[] = "TemplateCheckFails";
+
 /* A broken admission webhook looks like this: the run waits, and its status says so. */
 static void hold_off_unchecked(struct run *run, const char *text)
 {
-    static const char reason[] = "TemplateCheckFails";
-    const bool is_news = run->refusal.reason == NULL || !str_eq(run->refusal.reason, reason);
-    run_hold_off(run, reason, text);
+    const bool is_news = run->refusal.reason != check_fails;
+    run_hold_off(run, check_fails, text);
     if (is_news) {
-        run_emit(run, EVENT_WARNING, reason, text);
+        run_emit(run, EVENT_WARNING, check_fails, text);
         log_event(LOG_LEVEL_WARN, "a template could not be checked, retrying", "run", run->name,
                   "err", text, NULL);
     }
@@ -353,14 +354,24 @@ static struct run_def *define(struct run *run, const json_t *bmr, const json_t *
     return def;
 }
 
+/* No answer to the dry runs yet, and nothing new to say about that. */
+static bool is_awaited(const struct run *run)
+{
+    const char *text;
+    const int64_t waited_ns = clock_monotonic_ns() - template_check_began_ns(run->at.checking);
+    return template_check_verdict(run->at.checking, &text) == TEMPLATES_CHECKING &&
+           (waited_ns <= CHECK_TOLD_NS || run->refusal.reason == check_fails);
+}
+
 bool run_may_accept(const struct run *run)
 {
     switch (run->life) {
     case LIFE_WAITING:
         return !run->asked.is_deleting && clock_monotonic_ns() >= run->at.retry_ns;
     case LIFE_KEPT:
-    case LIFE_CHECKING:
         return !run->asked.is_deleting;
+    case LIFE_CHECKING:
+        return !run->asked.is_deleting && (run->asked.cancel || !is_awaited(run));
     case LIFE_KEEPING:
     case LIFE_ACCEPTED:
     case LIFE_DRIVEN:
@@ -381,7 +392,7 @@ int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, stru
     run->verdict.ttl_s = bmr_read_ttl_s(bmr); /* also of one that is never accepted */
     const bool was_checking = run->life == LIFE_CHECKING;
     const bool is_checked = was_checking && read_verdict(run);
-    if (was_checking && run->life != LIFE_CHECKING) {
+    if (was_checking && (run->life != LIFE_CHECKING || (!is_checked && !run->asked.cancel))) {
         return 0; /* refused, or no answer: later */
     }
     int r = load_stored(run, err);

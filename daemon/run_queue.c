@@ -183,11 +183,36 @@ static int accept(struct run *run, const struct watches *watches, struct err *er
     return r;
 }
 
+/* The part of a round that one turn of the loop does. */
+struct slice {
+    int64_t began_ns; /* of CPU time */
+    unsigned n_runs, n_round;
+    bool has_left, has_left_new;
+};
+
+/* It is new or may be accepted, and it is its turn. */
+static bool takes_turn(struct slice *s, struct run *run)
+{
+    const bool is_due = !run->is_seen || run_may_accept(run);
+    if (!is_due || run->n_round == s->n_round) {
+        return false;
+    }
+    if (s->n_runs > 0 && (s->n_runs == RUN_QUEUE_SLICE ||
+                          clock_thread_cpu_ns() - s->began_ns >= RUN_QUEUE_SLICE_NS)) {
+        s->has_left = true;
+        s->has_left_new = s->has_left_new || !run->is_seen;
+        return false;
+    }
+    s->n_runs++;
+    run->n_round = s->n_round;
+    run->is_seen = true;
+    return true;
+}
+
 int run_queue_accept(struct run_queue *q, const struct watches *watches, struct err *err)
 {
-    const int64_t began_ns = clock_thread_cpu_ns();
-    unsigned n_new = 0;
-    bool are_left = false;
+    struct slice slice = {.began_ns = clock_thread_cpu_ns(), .n_round = q->n_rounds + 1};
+    const struct run *last = NULL;
     vec_each (struct run *, it, &q->runs) {
         struct run *run = *it;
         if (run->asked.is_gone || run_is_parked(run)) {
@@ -198,21 +223,20 @@ int run_queue_accept(struct run_queue *q, const struct watches *watches, struct 
             (void)(run_is_driven(run) ? run_steer(run, &why) : 0);
             continue;
         }
-        if (!run->is_seen && n_new++ > 0 &&
-            (are_left || n_new > RUN_QUEUE_SLICE ||
-             clock_thread_cpu_ns() - began_ns >= RUN_QUEUE_SLICE_NS)) {
-            are_left = true;
-            continue;
-        }
-        run->is_seen = true;
-        int r = run_may_accept(run) ? accept(run, watches, &why) : 0;
-        r = r < 0 ? r : run_steer(run, &why);
+        int r = takes_turn(&slice, run) && run_may_accept(run) ? accept(run, watches, &why) : 0;
+        r = r < 0 || !run->is_seen ? r : run_steer(run, &why);
         r = contain(run, r, &why, err);
         if (r < 0) {
             return r;
         }
+        last = run;
     }
-    return are_left;
+    if (slice.has_left) {
+        run_wake(last);
+    } else {
+        q->n_rounds++;
+    }
+    return slice.has_left_new;
 }
 
 static int by_turn(const void *pa, const void *pb)

@@ -7,9 +7,9 @@
 #include "daemon/run.h"
 #include "daemon/watches.h"
 
-#define RUN_QUEUE_SLICE 16 /* runs that are new, or written, in one turn of the loop */
-/* New ones no more once a turn has taken so much CPU time: the definition of one that has just
- * ended is read, which takes milliseconds where caches are cold. */
+#define RUN_QUEUE_SLICE 16 /* runs that are looked into, or written, in one turn of the loop */
+/* No more are looked into once a turn has taken so much CPU time: to read a definition takes
+ * milliseconds, and hundreds may be waiting. */
 #define RUN_QUEUE_SLICE_NS INT64_C(15000000)
 
 /* A run that ended long ago, with nothing left to do before its time to live is
@@ -25,6 +25,7 @@ struct run_queue {
     VEC(struct run *) by_uid;          /* the same */
     VEC(struct resting_run *) resting; /* by uid */
     int64_t next_expiry_unix_ms;       /* no resting one expires before that */
+    unsigned n_rounds; /* in each every run is looked into once, in as many turns as that takes */
 };
 void run_queue_done(struct run_queue *q); /* frees the runs; their pods live on */
 

@@ -196,7 +196,7 @@ enum kube_reflector_need kube_reflector_next(struct kube_reflector *r, int64_t n
     }
     switch (r->state) {
     case TELLING:
-        *ret_deadline_ns = now_ns;
+        *ret_deadline_ns = now_ns + 1; /* later: what is due now may be done in the same turn */
         return KUBE_REFLECTOR_WAIT;
     case LIST_DUE:
     case WATCH_DUE:

@@ -84,7 +84,7 @@ static int wait_stream(struct nccl_ranks *x, const char *what, struct err *err)
         e = look_around(x, what, since_ns, err);
         const int64_t waited_ns = clock_monotonic_ns() - since_ns;
         if (waited_ns >= NAP_FROM_NS) {
-            (void)poll(NULL, 0, 1); /* no descriptor tells that a stream is through */
+            (void)poll(NULL, 0, 1); /* no descriptor says that a stream is through */
         } else if (waited_ns >= SPIN_NS) {
             (void)sched_yield(); /* cannot fail */
         }
