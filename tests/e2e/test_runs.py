@@ -8,7 +8,7 @@ import time
 import tap
 from benchd import Benchd, Kubelet, definition, wait_for
 from cluster import Cluster
-from rest import RUNS
+from rest import MERGE, RUNS
 
 FINAL = ("Succeeded", "PartiallyFailed", "Failed", "Cancelled")
 
@@ -299,6 +299,25 @@ def check_kills(t, k, node, daemon):
     delete(k, "killed")
 
 
+def check_many(t, node, daemon):
+    """Those that come at once, and are there when benchd starts, do not hold its loop: tap.done() looks at each of its turns."""
+    names = [f"many-{i}" for i in range(100)]
+
+    def are_all(wanted):
+        phases = {run["metadata"]["name"]: run.get("status", {}).get("phase") for run in node.api.get(RUNS)["items"]}
+        return {phases.get(name) for name in names} == {wanted}
+
+    for name in names:
+        node.api("POST", RUNS, {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name},
+                                "spec": {"definition": definition(), "suspend": True}})
+    t.ok(wait_for(lambda: are_all("Suspended")), f"{len(names)} runs at once are accepted")
+    daemon.kill()
+    daemon.start()
+    for name in names:
+        node.api("PATCH", f"{RUNS}/{name}", {"spec": {"cancel": True}}, MERGE)
+    t.ok(wait_for(lambda: are_all("Cancelled")), "and cancelled after a restart")
+
+
 def check_exits(t, k, cluster, daemon):
     second = Benchd(cluster)
     second.start()
@@ -331,6 +350,7 @@ def main():
             check_foreground(t, k, node, daemon)
             check_end_of_life(t, k, node, daemon)
             check_kills(t, k, node, daemon)
+            check_many(t, node, daemon)
             check_exits(t, k, cluster, daemon)
     return t.done()
 

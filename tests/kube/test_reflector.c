@@ -452,8 +452,10 @@ static void count(void *ctx, enum kube_change change, const struct kube_object *
 static void answer_with(struct kube_reflector *r, int64_t *now_ns, unsigned n)
 {
     struct kube_request req;
-    while (kube_reflector_next(r, *now_ns, &req, now_ns) != KUBE_REFLECTOR_LIST) {
-        assert_true(*now_ns < INT64_MAX);
+    int64_t deadline_ns;
+    while (kube_reflector_next(r, *now_ns, &req, &deadline_ns) != KUBE_REFLECTOR_LIST) {
+        assert_true(deadline_ns < INT64_MAX);
+        *now_ns = deadline_ns;
     }
     kube_request_done(&req);
     struct buf body = BUF_INIT;
