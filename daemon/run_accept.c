@@ -417,8 +417,6 @@ int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, stru
     }
     if (!was_checking) {
         begin_check(run, def);
-    }
-    if (!is_checked) {
         run_def_free(def);
         return 0;
     }
