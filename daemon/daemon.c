@@ -42,10 +42,10 @@ static void wake(void *ctx)
 {
     struct daemon *d = ctx;
     if (!d->is_stopping) {
-        /* From within a look with 0 ms the next one would follow before the loop has asked for
-         * events: libuv 1.44 runs timers until none is due. Cannot fail: the callback is not NULL
-         * and the handle is not closing. */
-        (void)uv_timer_start(&d->timer, on_timer, d->is_looking ? 1 : 0, LOOK_EVERY_MS);
+        /* With 0 ms from a timer's callback it would be the same turn of the loop: libuv 1.44 runs
+         * timers until none is due. Cannot fail: the callback is not NULL and the handle is not
+         * closing. */
+        (void)uv_timer_start(&d->timer, on_timer, 1, LOOK_EVERY_MS);
     }
 }
 
@@ -309,12 +309,10 @@ static void trim_memory(struct daemon *d)
 static void on_timer(uv_timer_t *timer)
 {
     struct daemon *d = timer->data;
-    d->is_looking = true;
     look_up_name(d);
     look(d);
     trim_memory(d);
     inspect_publish(d);
-    d->is_looking = false;
 }
 
 /* ---- the Lease and names ---- */

@@ -56,7 +56,6 @@ struct daemon {
     int64_t trim_ns;  /* memory goes back to the system not before that */
     int64_t shown_ns; /* when a step was published last */
     bool is_stopping;
-    bool is_looking;    /* on_timer is at work */
     int exit_code;      /* when stopping */
     struct err failure; /* why, if exit_code is not 0 */
     void (*on_stop)(void *ctx);

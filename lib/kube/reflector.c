@@ -9,7 +9,8 @@
 #include "kube/json.h"
 
 #define S_NS INT64_C(1000000000)
-#define TELL_MOST 64 /* objects of a list a call: a new run takes .1 ms of the loop */
+#define TELL_MOST 64          /* objects of a list in a turn of the loop: a new run takes .1 ms */
+#define TELL_NS (S_NS / 1000) /* then what is due comes first */
 #define BACKOFF_MIN_NS (S_NS / 2)
 #define BACKOFF_MAX_NS (30 * S_NS)
 #define REWATCH_NS                                                                                 \
@@ -30,7 +31,7 @@ struct kube_reflector {
     /* NULL: its list has arrived, or none was asked for */
     char *first_field_selector;
     enum state state;
-    int64_t due_ns; /* of LIST_DUE and WATCH_DUE */
+    int64_t due_ns; /* of LIST_DUE, TELLING and WATCH_DUE */
     struct kube_cache cache;
     struct kube_watch_parser parser;
     struct kube_backoff backoff;
@@ -167,7 +168,7 @@ static void drop_first_selector(struct kube_reflector *r)
 static void tell_list(struct kube_reflector *r, int64_t now_ns)
 {
     if (!kube_cache_end_list(&r->cache, TELL_MOST)) {
-        become(r, TELLING, now_ns);
+        become(r, TELLING, now_ns + TELL_NS);
         return;
     }
     r->error = (struct err){0};
@@ -191,12 +192,12 @@ enum kube_reflector_need kube_reflector_next(struct kube_reflector *r, int64_t n
                                              int64_t *ret_deadline_ns)
 {
     *ret_deadline_ns = INT64_MAX;
-    if (r->state == TELLING) {
+    if (r->state == TELLING && now_ns >= r->due_ns) {
         tell_list(r, now_ns);
     }
     switch (r->state) {
     case TELLING:
-        *ret_deadline_ns = now_ns + 1; /* later: what is due now may be done in the same turn */
+        *ret_deadline_ns = r->due_ns;
         return KUBE_REFLECTOR_WAIT;
     case LIST_DUE:
     case WATCH_DUE:

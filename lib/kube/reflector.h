@@ -10,7 +10,7 @@
  *     '---- 410 anywhere, two empty watches, two silences, many failures, time for a fresh list
  *
  * Deletions that no watch reported appear as removals at the end of the next list. A list replaces
- * the cache only when its last page has arrived: 64 objects then, 64 more with each call of next
+ * the cache only when its last page has arrived: 64 objects then, 64 more each millisecond
  * (TELLING, not drawn).
  *
  * A page of more than KUBE_LIST_MAX bytes is asked for again with half as many objects, and so are
