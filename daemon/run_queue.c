@@ -187,7 +187,8 @@ static int accept(struct run *run, const struct watches *watches, struct err *er
 struct slice {
     int64_t began_ns; /* of CPU time */
     unsigned n_runs, n_round;
-    bool has_left, has_left_new;
+    const struct run *left; /* one for the next turn; NULL: none */
+    bool has_left_new;
 };
 
 /* It is new or may be accepted, and it is its turn. */
@@ -199,7 +200,7 @@ static bool takes_turn(struct slice *s, struct run *run)
     }
     if (s->n_runs > 0 && (s->n_runs == RUN_QUEUE_SLICE ||
                           clock_thread_cpu_ns() - s->began_ns >= RUN_QUEUE_SLICE_NS)) {
-        s->has_left = true;
+        s->left = run;
         s->has_left_new = s->has_left_new || !run->is_seen;
         return false;
     }
@@ -212,7 +213,6 @@ static bool takes_turn(struct slice *s, struct run *run)
 int run_queue_accept(struct run_queue *q, const struct watches *watches, struct err *err)
 {
     struct slice slice = {.began_ns = clock_thread_cpu_ns(), .n_round = q->n_rounds + 1};
-    const struct run *last = NULL;
     vec_each (struct run *, it, &q->runs) {
         struct run *run = *it;
         if (run->asked.is_gone || run_is_parked(run)) {
@@ -229,10 +229,9 @@ int run_queue_accept(struct run_queue *q, const struct watches *watches, struct 
         if (r < 0) {
             return r;
         }
-        last = run;
     }
-    if (slice.has_left) {
-        run_wake(last);
+    if (slice.left != NULL) {
+        run_wake(slice.left);
     } else {
         q->n_rounds++;
     }

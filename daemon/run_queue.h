@@ -44,8 +44,8 @@ void run_queue_add(struct run_queue *q, struct run *run_take);
 /* Removes the runs whose objects are gone. */
 int run_queue_bury(struct run_queue *q, struct err *err);
 /* Accepts what can be accepted, and passes on what the objects ask for; on a full disk only to the
- * run that is driven. 1: more runs have come than one turn of the loop should look at; nothing is
- * driven before all were seen. */
+ * run that is driven. What one turn of the loop does not get to, it wakes benchd for. 1: a run that
+ * is new is among that; nothing is driven before all were seen. */
 int run_queue_accept(struct run_queue *q, const struct watches *watches, struct err *err);
 /* Stops the active run if its driver is done, and starts the next one. */
 int run_queue_advance(struct run_queue *q, struct err *err);
