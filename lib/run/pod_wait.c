@@ -18,9 +18,8 @@ bool pod_wait_look(struct pod_wait_told *w, const struct run_wait *now, int64_t 
         w->since_ns = now_ns;
     }
     w->now = *now;
-    if (now->reason[0] == '\0' || strcmp(w->told.reason, now->reason) == 0 ||
-        now_ns - w->since_ns >= POD_WAIT_TOLD_NS) {
-        const bool is_told = strcmp(w->told.reason, now->reason) == 0;
+    const bool is_told = strcmp(w->told.reason, now->reason) == 0;
+    if (now->reason[0] == '\0' || is_told || now_ns - w->since_ns >= POD_WAIT_TOLD_NS) {
         const int64_t before_ms = is_told ? w->told.before_ms : (now_ns - w->since_ns) / 1000000;
         w->told = *now;
         w->told.before_ms = before_ms;

@@ -11,7 +11,7 @@
  *     replica p0t0a1 trainer/0 Failed Consequence exit=11 ended=5000 blames=pserver/0: message
  *     replica p0t0a1 trainer/1 Succeeded ended=5000 summary    or noisy
  *     cancel                                    or suspend
- *     wait PodsRemain after 5000: message       what the launcher waits for, ms until it was told
+ *     wait PodsRemain after 5000: message       what the launcher waits for; reported after ms
  *     now 6000
  *     plan
  *     (lines of plan_format)

@@ -26,7 +26,7 @@ static void must(bool holds, const char *what, const char *path)
     }
 }
 
-/* A run of two points and its baseline, two trials each, one failed; nobody drives it. */
+/* A run of two points and its baseline with a trial each, and one that failed. */
 static struct {
     char folder[32], url[64];
     struct fixture run;

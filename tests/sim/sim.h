@@ -405,7 +405,7 @@ static inline bool sim_has_hidden_quota(uint64_t seed)
 {
     return seed > 40 && seed % 16 == 13;
 }
-/* What runs on a process's loop takes time: what comes meanwhile is late. */
+/* Calls on the loop of a process take time; what arrives during one is late. */
 static inline bool sim_has_slow_code(uint64_t seed)
 {
     return seed > 40 && seed % 16 == 4;

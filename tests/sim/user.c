@@ -336,7 +336,7 @@ void user_object_gone(const char *uid)
     }
 }
 
-/* Whoever wanted something while the object was gone was told that it is not there. */
+/* A wish for an object that is gone has no effect, so its spec decides. */
 static bool says(const struct sim_run *r, const char *wish)
 {
     const struct sim_object *o = user_object_of(r);
