@@ -364,7 +364,8 @@ static bool is_found(const struct sim_pod *p)
            server_resolves(json_string_value(json_object_get(spec, "subdomain")), host, ip);
 }
 
-#define PEERS_NS (300 * SIM_S) /* benchworker gives up */
+#define PEERS_NS (300 * SIM_S)    /* benchworker gives up */
+#define RESTARTED_NS (60 * SIM_S) /* after an outage benchd has a Lease again */
 
 static void train_if_complete(void *ctx)
 {
@@ -381,6 +382,9 @@ static void train_if_complete(void *ctx)
         return;
     }
     if (!are_found && sim.now_ns - p->container.started_ns > PEERS_NS) {
+        if (fault_was_on(FAULT_REFUSE, RESTARTED_NS)) {
+            promise_excuse(p->run_uid, &p->id.attempt, "benchd could not write their addresses");
+        }
         lose_peer(p);
         return;
     }

@@ -541,6 +541,9 @@ bool promise_is_settled(const char **ret_why)
         if (!is_deleted && !has_expired && !is_final_phase(user_phase_in_object(r))) {
             return is_open(r->name, "has not ended");
         }
+        if (disk_is_claimed(r->uid)) { /* one that is parked is let go when it is tried again */
+            return is_open(r->name, "has ended and still has an open file");
+        }
     }
     for (size_t i = 0; i < node_count(); i++) {
         const struct sim_pod *p = node_get(i);
@@ -687,9 +690,6 @@ void promise_at_end(void)
         const struct sim_run *r = user_get(i);
         if ((r->wishes & WISH_DELETE) == 0 && !r->is_lost) {
             check_run(r);
-        }
-        if (disk_is_claimed(r->uid)) {
-            sim_broken("%s has ended and still has an open file", r->name);
         }
     }
 }
