@@ -187,9 +187,14 @@ void run_update(struct run *run, const json_t *bmr)
     run->asked.suspend = spec.suspend;
     run->asked.is_deleting = spec.is_deleting;
     run->asked.erase = spec.erase;
+    struct run_status status;
+    bmr_read_status(bmr, &status);
+    if (!run_phase_is_final(status.phase)) { /* the cluster's state may have been restored */
+        run->publication.is_settled = false;
+    }
     if (run->publication.conditions == NULL) { /* their dates; a settled object has none */
-        const json_t *status = json_object_get(bmr, "status");
-        run->publication.conditions = json_incref(json_object_get(status, "conditions"));
+        const json_t *written = json_object_get(bmr, "status");
+        run->publication.conditions = json_incref(json_object_get(written, "conditions"));
     }
 }
 

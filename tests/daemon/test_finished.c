@@ -367,6 +367,27 @@ TEST(they_wake_when_something_is_to_be_done)
     drop_objects();
 }
 
+/* The state of the cluster is restored a moment after the run has ended: its object does not say
+ * so any more. */
+TEST(a_restored_object_gets_its_end_again)
+{
+    _cleanup_(world_freep) struct world *w = start();
+    objects[n_objects++] = ended_bmr(0, -1);
+    put_row(w, objects[0], true, clock_steady_unix_ms());
+    struct run_queue q = {0};
+    struct run *run = run_new(&w->env, objects[0]);
+    run_queue_add(&q, run);
+    (void)look(w, &q);
+    assert_int_equal(q.runs.len, 1);
+    assert_null(open_call(0));
+    json_object_set_new(json_object_get(objects[0], "status"), "phase", json_string("Running"));
+    run_update(run, objects[0]);
+    (void)look(w, &q);
+    assert_non_null(strstr(open_call(0)->req.body, "\"phase\":\"Succeeded\""));
+    run_queue_done(&q);
+    drop_objects();
+}
+
 /* A row of an earlier version has no verdict: another thread finds it, one after the other. With it
  * come the figures. */
 TEST(they_are_judged_once)
