@@ -244,7 +244,7 @@ static void work(void *ctx)
     if (!process_is_gone(p)) {
         const int64_t free_ns = process_busy_until(p);
         if (free_ns > 0) {
-            sim_at(free_ns, work, j);
+            sim_again(free_ns, work, j);
             return;
         }
         j->work(j->request);

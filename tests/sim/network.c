@@ -103,7 +103,8 @@ static bool must_wait(struct kube_transfer *t, void (*happen)(void *ctx))
 {
     const int64_t free_ns = t->process == NULL ? 0 : process_busy_until(t->process);
     if (free_ns > sim.now_ns) {
-        later(t, free_ns, happen);
+        network_hold(t);
+        sim_again(free_ns, happen, t);
         return true;
     }
     return false;
@@ -220,7 +221,7 @@ static void arrive_data(void *ctx)
     if (t->process != NULL) {
         const int64_t free_ns = process_busy_until(t->process);
         if (free_ns > sim.now_ns) {
-            sim_at(free_ns, arrive_data, p);
+            sim_again(free_ns, arrive_data, p);
             return;
         }
         process_enter(t->process, call_data, p);

@@ -79,6 +79,7 @@ struct sim {
     bool is_slow;        /* a training takes minutes */
     bool is_littered;    /* garbage is collected late */
     uint64_t serial;
+    uint64_t serial_now;          /* of the event that happens */
     VEC(struct sim_event) events; /* a heap */
     uint64_t trace_hash;
     bool is_printing;            /* the trace */
@@ -91,6 +92,8 @@ extern struct sim sim;
 
 void sim_begin(uint64_t seed, struct sim_outcome *outcome);
 void sim_at(int64_t at_ns, void (*happen)(void *ctx), void *ctx);
+/* For an event that must wait: it stays before those that were asked for after it. */
+void sim_again(int64_t at_ns, void (*happen)(void *ctx), void *ctx);
 void sim_after(int64_t wait_ns, void (*happen)(void *ctx), void *ctx);
 /* The next event or timer. False: there is none. */
 bool sim_step(void);

@@ -63,7 +63,7 @@ static void wake(void *ctx)
     struct sim_thread *t = w->thread;
     const int64_t thaw_ns = t->process == NULL ? 0 : process_frozen_until(t->process);
     if (thaw_ns > 0) {
-        sim_at(thaw_ns, wake, w);
+        sim_again(thaw_ns, wake, w);
         return;
     }
     if (t->process != NULL && !t->has_ended && t->pause == w->pause) {

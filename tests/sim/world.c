@@ -67,10 +67,9 @@ static bool is_before(const struct sim_event *a, const struct sim_event *b)
     return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->serial < b->serial;
 }
 
-void sim_at(int64_t at_ns, void (*happen)(void *ctx), void *ctx)
+static void put(int64_t at_ns, uint64_t serial, void (*happen)(void *ctx), void *ctx)
 {
-    const struct sim_event event = {at_ns < sim.now_ns ? sim.now_ns : at_ns, sim.serial++, happen,
-                                    ctx};
+    const struct sim_event event = {at_ns < sim.now_ns ? sim.now_ns : at_ns, serial, happen, ctx};
     (void)vec_push(&sim.events); /* the room */
     size_t i = sim.events.len - 1;
     struct sim_event *heap = sim.events.items;
@@ -78,6 +77,16 @@ void sim_at(int64_t at_ns, void (*happen)(void *ctx), void *ctx)
         heap[i] = heap[(i - 1) / 2];
     }
     heap[i] = event;
+}
+
+void sim_at(int64_t at_ns, void (*happen)(void *ctx), void *ctx)
+{
+    put(at_ns, sim.serial++, happen, ctx);
+}
+
+void sim_again(int64_t at_ns, void (*happen)(void *ctx), void *ctx)
+{
+    put(at_ns, sim.serial_now, happen, ctx);
 }
 
 void sim_after(int64_t wait_ns, void (*happen)(void *ctx), void *ctx)
@@ -118,6 +127,7 @@ bool sim_step(void)
     if (event_ns <= timer_ns) {
         const struct sim_event event = take_first();
         sim.now_ns = event.at_ns;
+        sim.serial_now = event.serial;
         event.happen(event.ctx);
     } else {
         sim.now_ns = timer_ns > sim.now_ns ? timer_ns : sim.now_ns;
