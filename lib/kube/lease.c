@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "kube/json.h"
 #include "kube/retry.h"
 #include "base/rfc3339.h"
@@ -42,6 +43,7 @@ struct kube_lease {
     int64_t oldest_unix_ns;
 
     json_t *seen;        /* the object as last received, NULL: unknown */
+    bool has_gone_back;  /* its record is older than that of the object received before */
     int64_t observed_ns; /* when its record was last seen to change */
     struct err error;
 };
@@ -246,6 +248,30 @@ static void plan_soon(struct kube_lease *l, enum step step)
     }
 }
 
+/* The date of the last renewal; 0: unknown. */
+static int64_t renew_time_ns(const json_t *lease)
+{
+    const char *text = json_string_value(json_object_get(spec_of(lease), "renewTime"));
+    int64_t unix_ns;
+    return text == NULL || rfc3339_parse(text, strlen(text), &unix_ns) < 0 ? 0 : unix_ns;
+}
+
+static json_int_t transitions_of(const json_t *lease)
+{
+    return json_integer_value(json_object_get(spec_of(lease), "leaseTransitions"));
+}
+
+/* A holder's clock may be set back, but not by as much; and a Lease that was made again is another
+ * one. */
+static bool is_older(const struct kube_lease *l, const json_t *lease)
+{
+    const json_int_t was = transitions_of(l->seen), is = transitions_of(lease);
+    const int64_t was_ns = renew_time_ns(l->seen), is_ns = renew_time_ns(lease);
+    const bool is_same =
+        str_eq(kube_json_metadata(lease, "uid"), kube_json_metadata(l->seen, "uid"));
+    return is_same && (is < was || (is == was && is_ns != 0 && is_ns < was_ns - l->duration_ns));
+}
+
 /* A change of the record, not of the object, shows that the holder is alive: others may edit
  * annotations. */
 static void see(struct kube_lease *l, int64_t now_ns, json_t *lease)
@@ -253,6 +279,7 @@ static void see(struct kube_lease *l, int64_t now_ns, json_t *lease)
     if (l->seen == NULL || !json_equal(spec_of(l->seen), spec_of(lease))) {
         l->observed_ns = now_ns;
     }
+    l->has_gone_back = l->seen != NULL && is_older(l, lease);
     json_decref(l->seen);
     l->seen = json_incref(lease);
 }
@@ -267,21 +294,14 @@ static void learn_skew(struct kube_lease *l, int64_t now_ns, const struct kube_r
     }
 }
 
-/* The date of the last renewal; 0: unknown. */
-static int64_t renew_time_ns(const json_t *lease)
-{
-    const char *text = json_string_value(json_object_get(spec_of(lease), "renewTime"));
-    int64_t unix_ns;
-    return text == NULL || rfc3339_parse(text, strlen(text), &unix_ns) < 0 ? 0 : unix_ns;
-}
-
-/* The server has forgotten a renewal that it acknowledged: its state comes from a backup. Versions
- * may have gone back with it, and watches from a version that is not reached again say nothing. A
- * new process lists. */
+/* The server has forgotten a renewal that it acknowledged, or one that we saw: its state comes from
+ * a backup. Versions may have gone back with it, and watches from a version that is not reached
+ * again say nothing. A new process lists. */
 static bool is_restored(const struct kube_lease *l)
 {
     const int64_t found_ns = renew_time_ns(l->seen);
-    return l->state == KUBE_LEASE_LEADER && found_ns != 0 && found_ns < l->oldest_unix_ns;
+    return l->state == KUBE_LEASE_LEADER ? found_ns != 0 && found_ns < l->oldest_unix_ns
+                                         : l->has_gone_back;
 }
 
 static void after_get(struct kube_lease *l, int64_t now_ns)
