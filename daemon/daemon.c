@@ -284,7 +284,7 @@ static void look(struct daemon *d)
         purge(d);
     }
     look_at_space(d);
-    if (run_queue_publish(&d->queue) || is_first_look) {
+    if (is_first_look || run_queue_publish(&d->queue)) { /* both in one turn would take long */
         wake(d);
     }
     run_queue_rest(&d->queue, &d->run_env, &d->watches);

@@ -10,7 +10,7 @@
 #define RUN_QUEUE_SLICE 16 /* runs that are looked into, or written, in one turn of the loop */
 /* No more are looked into once a turn has taken so much CPU time: to read a definition takes
  * milliseconds, and hundreds may be waiting. */
-#define RUN_QUEUE_SLICE_NS INT64_C(15000000)
+#define RUN_QUEUE_SLICE_NS INT64_C(5000000)
 
 /* A run that ended long ago, with nothing left to do before its time to live is
  * over: one small block. */
