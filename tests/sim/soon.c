@@ -84,8 +84,11 @@ static void look_at_run(const struct sim_run *r)
         was_seen(r->stop_ns)) {
         check_stopped(r);
     }
+    /* Pods whose run went unseen are left to the garbage collector. */
+    const bool is_late = (sim.is_littered || fault_was_on(FAULT_SLOW_GARBAGE, INT64_MAX / 2)) &&
+                         user_object_of(r) == NULL;
     if (is_overdue(r->stop_ns, limit_ns, FAULT_DISK_FULL) &&
-        (!r->is_orphaning || was_seen(r->stop_ns))) {
+        ((!r->is_orphaning && !is_late) || was_seen(r->stop_ns))) {
         check_stopped(r);
     }
     if ((r->wishes & WISH_ERASE) != 0 && is_overdue(r->gone_ns, limit_ns, FAULT_DISK_FULL) &&
