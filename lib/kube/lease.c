@@ -261,8 +261,8 @@ static json_int_t transitions_of(const json_t *lease)
     return json_integer_value(json_object_get(spec_of(lease), "leaseTransitions"));
 }
 
-/* A holder's clock may be set back, but not by as much; and a Lease that was made again is another
- * one. */
+/* A Lease that was deleted and made again is another one. A holder whose clock was set back by more
+ * than the Lease lasts looks like a backup, too: then a process starts anew for nothing. */
 static bool is_older(const struct kube_lease *l, const json_t *lease)
 {
     const json_int_t was = transitions_of(l->seen), is = transitions_of(lease);

@@ -1,5 +1,5 @@
 /* The lease as stories on a simulated server: what one process does, and what it makes of the
- * others. Nothing is asked of the dates inside. */
+ * others. */
 #include "base/rfc3339.h"
 #include "lease_world.h"
 

@@ -96,8 +96,8 @@ static void check_secret(const struct sim_pod *p, const json_t *name)
     if (!json_is_string(name) || run == NULL) {
         return;
     }
-    /* Where a backup brings back a run whose name another one has taken meanwhile, there is more
-     * between the two. */
+    /* A run that a backup brings back after another took its name has pods with the longer name of
+     * its results, so both ends of the name are compared. */
     const char *text = json_string_value(name);
     _cleanup_(freep) char *end = xasprintf("-%.8s-key", run->uid);
     if (!str_has_prefix(text, run->name) || !str_has_suffix(text, end)) {
