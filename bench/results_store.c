@@ -90,9 +90,11 @@ static char *summary(const struct replica_id *id, double speed, uint64_t *random
         s.phase_ns[i] =
             (int64_t)((double)total_ns / (PHASE_COUNT + 1)) + splitmix_below(random, 100000000);
     }
-    for (size_t i = 0; i < sizeof(s.environment_digest) - 1; i++) {
-        s.environment_digest[i] = "0123456789abcdef"[splitmix_below(random, 16)];
+    char digest[65] = "";
+    for (size_t i = 0; i < sizeof(digest) - 1; i++) {
+        digest[i] = "0123456789abcdef"[splitmix_below(random, 16)];
     }
+    s.environment_digest = digest;
     struct buf out = BUF_INIT;
     const struct record_who who = {id->role, id->index, id->attempt.number};
     record_write_summary(&out, &who, &s, step_ns, STEPS);

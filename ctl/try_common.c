@@ -103,11 +103,12 @@ bool try_put_result(const struct result *result, try_log_fn get_log, void *ctx, 
     const struct summary *s = NULL;
     for (size_t i = 0; i < trial->n_replicas; i++) {
         const struct replica_result *r = &trial->replicas[i];
-        s = s == NULL && r->has_summary && r->throughput.estimate.known ? &r->summary : s;
+        s = s == NULL && replica_is_rated(r) ? &r->summary : s;
     }
+    const bool is_logged = s != NULL && s->source.rule != NULL;
     try_put_figure(out, s == NULL ? 0 : s->steps, trial->throughput.estimate.value,
-                   trial->throughput.unit, s == NULL ? "" : s->source.rule,
-                   s == NULL ? "" : s->source.method);
+                   trial->throughput.unit, is_logged ? s->source.rule : "",
+                   is_logged ? s->source.method : "");
     return true;
 }
 

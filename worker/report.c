@@ -155,9 +155,10 @@ int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, 
     set_waits(r, &s->noise);
     report_aside_begin(r); /* the last look at the peak */
     s->max_rss_bytes = r->max_rss_bytes;
-    memcpy(s->environment_digest, r->environment_digest, sizeof(s->environment_digest));
+    s->environment_digest = r->environment_digest[0] == '\0' ? NULL : r->environment_digest;
     struct buf line = BUF_INIT;
     record_write_summary(&line, &r->who, s, step_ns, n);
+    s->environment_digest = NULL; /* it was borrowed */
     int result = r->summary_file != NULL ? put_file(r->summary_file, &line, err) : 0;
     if (result < 0) {
         buf_done(&line);

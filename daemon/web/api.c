@@ -12,6 +12,7 @@
 #include "core/attempt_json.h"
 #include "daemon/web/run_json.h"
 #include "daemon/web/site.h"
+#include "result/curves_json.h"
 #include "result/result_json.h"
 #include "store/run_document.h"
 #include "store/run_list.h"
@@ -240,10 +241,9 @@ void api_attempts(struct site *site, const struct web_request *req, const char *
 
 /* ---- results ---- */
 
-/* What single replicas of a point say is in the texts of its rows alone: `again` is the same
- * result, made anew of one point at a time. */
-static int put_point(const struct site *site, const struct site_run *run, struct result *again,
-                     uint32_t p, struct web_response *res, size_t *n, struct err *err)
+/* What single replicas of a point say is in the texts of its rows alone. */
+static int put_point(const struct site *site, const struct site_run *run, uint32_t p,
+                     struct web_response *res, size_t *n, struct err *err)
 {
     struct store *s = site->store;
     struct attempt_row *rows = NULL;
@@ -253,13 +253,9 @@ static int put_point(const struct site *site, const struct site_run *run, struct
                       ? 0
                       : s->ops->list_wanted(s, run->item.row.uid, &wanted, &rows, &n_rows, err);
     if (r >= 0) {
-        struct point_result *point = &run->result->points[p];
-        struct trial_result *const trials = point->trials;
-        result_add_point(again, p, rows, n_rows);
-        point->trials = again->points[p].trials; /* as many: of the same rows */
+        result_recall_point(run->result, p, rows, n_rows);
         put_item(res, result_point_to_json(run->result, p), n);
-        point->trials = trials;
-        result_forget_point(again, p);
+        result_forget_point(run->result, p);
     }
     for (size_t i = 0; i < n_rows; i++) {
         attempt_row_done(&rows[i]);
@@ -268,15 +264,15 @@ static int put_point(const struct site *site, const struct site_run *run, struct
     return r;
 }
 
-static int put_result(const struct site *site, const struct site_run *run, struct web_response *res,
+static int put_result(const struct site *site, struct site_run *run, struct web_response *res,
                       struct err *err)
 {
     const struct matrix *m = &run->def->matrix;
     json_t *frame = result_frame_to_json(run->result);
     _cleanup_(freep) char *text = json_dumps(frame, JSON_INDENT(2));
     json_decref(frame);
+    site_run_forget_replicas(run);
     const char *rest = open_list(text, "points", &res->body);
-    struct result *again = result_begin(run->def, run->item.row.status.phase);
     size_t n = 0;
     int r = 0;
     for (uint32_t p = 0; p < m->n_points && r >= 0; p++) {
@@ -285,9 +281,14 @@ static int put_result(const struct site *site, const struct site_run *run, struc
             rest = open_list(rest, "baselines", &res->body);
             n = 0;
         }
-        r = put_point(site, run, again, p, res, &n, err);
+        r = put_point(site, run, p, res, &n, err);
     }
-    result_free(again);
+    close_list(&res->body, n);
+    rest = open_list(rest, "curves", &res->body);
+    n = 0;
+    vec_each (const struct curve, c, &run->result->curves.list) {
+        put_item(res, curve_to_json(run->result, c), &n);
+    }
     close_list(&res->body, n);
     buf_printf(&res->body, "%s\n", rest);
     res->content_type = WEB_JSON;

@@ -190,6 +190,14 @@ int site_run_load_wanted(const struct site *site, const char *name,
     return load(site, name, SITE_ROWS, wanted, ret, err);
 }
 
+void site_run_forget_replicas(struct site_run *run)
+{
+    for (uint32_t p = 0; p < run->def->matrix.n_points; p++) {
+        result_forget_point(run->result, p);
+    }
+    drop_rows(run);
+}
+
 void site_run_done(struct site_run *run)
 {
     result_free(run->result);

@@ -60,6 +60,8 @@ int site_run_load(const struct site *site, const char *name, enum site_depth dep
 int site_run_load_wanted(const struct site *site, const char *name,
                          const struct attempt_wanted *wanted, struct site_run *ret,
                          struct err *err);
+/* Of SITE_TABLES: frees the rows, and what is known of single replicas (result_forget_point). */
+void site_run_forget_replicas(struct site_run *run);
 void site_run_done(struct site_run *run);
 /* The log of one replica as the arguments ask for it: point, trial, attempt, role, index, with the
  * defaults of `benchctl logs` (site_log.c). */

@@ -21,6 +21,16 @@
         &(vec)->items[(vec)->len++];                                                               \
     })
 
+/* Room for n more, and for no others: for arrays that stay as they are. n may be 0. */
+#define vec_reserve(vec, n)                                                                        \
+    do {                                                                                           \
+        const size_t needed_ = (vec)->len + (size_t)(n);                                           \
+        if (needed_ > (vec)->cap) {                                                                \
+            (vec)->cap = needed_;                                                                  \
+            (vec)->items = xreallocarray((vec)->items, needed_, sizeof(*(vec)->items));            \
+        }                                                                                          \
+    } while (0)
+
 #define vec_done(vec)                                                                              \
     do {                                                                                           \
         free((vec)->items);                                                                        \

@@ -47,13 +47,22 @@ bool record_is_digest(const char *s)
     return strlen(s) == RECORD_DIGEST_CHARS && strspn(s, "0123456789abcdef") == RECORD_DIGEST_CHARS;
 }
 
-void summary_done(struct summary *s)
+void summary_drop_series(struct summary *s)
 {
     free(s->series_us);
     free(s->evaluations);
     s->series_us = NULL;
     s->n_series = 0;
     s->evaluations = NULL;
+}
+
+void summary_done(struct summary *s)
+{
+    summary_drop_series(s);
+    free(s->source.rule);
+    free(s->source.method);
+    free(s->environment_digest);
+    s->source.rule = s->source.method = s->environment_digest = NULL;
 }
 
 void record_done(struct record *r)
@@ -260,7 +269,7 @@ char *record_replace_noise(const char *line, const struct noise *noise)
 void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s,
                           const int64_t *step_ns, size_t n)
 {
-    assert(s->environment_digest[0] == '\0' || record_is_digest(s->environment_digest));
+    assert(s->environment_digest == NULL || record_is_digest(s->environment_digest));
     json_t *o = new_record(RECORD_SUMMARY, who);
     set_count(o, "samples", s->samples);
     set_time(o, "duration_ns", s->duration_ns);
@@ -277,9 +286,9 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
         set_time(o, "cpu_ns", s->cpu_ns);
     }
     json_object_set_new(o, "environment_digest",
-                        s->environment_digest[0] == '\0' ? json_null()
-                                                         : json_string(s->environment_digest));
-    if (s->source.rule[0] != '\0') {
+                        s->environment_digest == NULL ? json_null()
+                                                      : json_string(s->environment_digest));
+    if (s->source.rule != NULL) {
         set_source(o, &s->source);
     }
     const bool is_evaluated = s->evaluations != NULL && s->evaluations->n > 0;

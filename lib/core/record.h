@@ -71,8 +71,9 @@ extern const char *const summary_unit_names[SUMMARY_UNIT_COUNT]; /* "samples", .
 #define SUMMARY_RULE_SIZE 33
 #define SUMMARY_METHOD_SIZE 97
 struct summary_source {
-    char rule[SUMMARY_RULE_SIZE];     /* "": the replica wrote the summary */
-    char method[SUMMARY_METHOD_SIZE]; /* "mean of 98 step lines" */
+    /* Both owned, shorter than these sizes. NULL: the replica wrote the summary. */
+    char *rule;
+    char *method; /* "mean of 98 step lines" */
     enum summary_unit unit;
     bool is_job;          /* samples are those of all trainers, not of this one */
     double accuracy_last; /* 0 to 1; NaN: none */
@@ -133,7 +134,7 @@ struct summary {
     uint64_t throttled_periods;   /* in so many scheduling periods */
     uint64_t max_rss_bytes;
     int64_t cpu_ns; /* CPU time of the replica's process in the measured steps; 0: not known */
-    char environment_digest[65]; /* SHA-256 of the start record's environment, hex */
+    char *environment_digest; /* SHA-256 of the start record's environment, hex; owned; or NULL */
     /* Step times: series_us[i] is the mean of steps i*k .. i*k+k-1. Written as u16 each
      * (round(2048*log2(us)) less the minimum), so read back with an error of 0.02%. */
     uint32_t series_k;
@@ -150,6 +151,8 @@ struct summary {
     enum exchange_transport transport;
 };
 void summary_done(struct summary *s);
+/* Frees what is large: its series and its evaluations. */
+void summary_drop_series(struct summary *s);
 
 struct record_error {
     int code;      /* exit code */

@@ -177,7 +177,9 @@ static int read_series(const json_t *o, struct summary *s, struct err *err)
 }
 
 /* Texts of names and numbers only, as record_write_summary has them. */
-static int get_plain(const json_t *object, const char *key, char *ret, size_t size, struct err *err)
+/* Owned. */
+static int get_plain(const json_t *object, const char *key, char **ret, size_t size,
+                     struct err *err)
 {
     const char *text = NULL;
     int r = get_text(object, key, REQUIRED, &text, err);
@@ -193,7 +195,7 @@ static int get_plain(const json_t *object, const char *key, char *ret, size_t si
     if (len == 0 || len >= size) {
         return err_set(err, EPROTO, "'%s' has %zu characters, not 1 to %zu", key, len, size - 1);
     }
-    memcpy(ret, text, len + 1);
+    *ret = xstrdup(text);
     return 0;
 }
 
@@ -220,8 +222,8 @@ static int read_source(const json_t *o, struct summary_source *s, struct err *er
         return r;
     }
     int unit = 0, scope = 0;
-    if ((r = get_plain(log, "rule", s->rule, sizeof(s->rule), err)) < 0 ||
-        (r = get_plain(log, "method", s->method, sizeof(s->method), err)) < 0 ||
+    if ((r = get_plain(log, "rule", &s->rule, SUMMARY_RULE_SIZE, err)) < 0 ||
+        (r = get_plain(log, "method", &s->method, SUMMARY_METHOD_SIZE, err)) < 0 ||
         (r = get_word(log, "unit", summary_unit_names, SUMMARY_UNIT_COUNT, &unit, err)) < 0 ||
         (r = get_word(log, "scope", scopes, 2, &scope, err)) < 0 ||
         (r = get_number(log, "accuracy_last", &s->accuracy_last, err)) < 0) {
@@ -411,7 +413,7 @@ static int read_summary(const json_t *o, struct summary *s, struct err *err)
         if (!record_is_digest(digest)) {
             return err_set(err, EPROTO, "'environment_digest' is not 64 hex digits");
         }
-        memcpy(s->environment_digest, digest, RECORD_DIGEST_CHARS + 1);
+        s->environment_digest = xstrdup(digest);
     }
     r = read_source(o, &s->source, err);
     r = r < 0 ? r : read_evaluations(o, s, err);

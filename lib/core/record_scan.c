@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "core/json_scan.h"
 #include "core/series.h"
 
@@ -105,7 +106,7 @@ static bool read_phases(struct json_scan *s, int64_t phase_ns[PHASE_COUNT])
     return r == 0;
 }
 
-static bool read_digest(struct json_scan *s, char ret[RECORD_DIGEST_CHARS + 1])
+static bool read_digest(struct json_scan *s, char **ret)
 {
     struct json_span text;
     if (json_scan_null(s)) {
@@ -119,7 +120,7 @@ static bool read_digest(struct json_scan *s, char ret[RECORD_DIGEST_CHARS + 1])
     if (!record_is_digest(digest)) {
         return false;
     }
-    memcpy(ret, digest, sizeof(digest));
+    *ret = xstrdup(digest);
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* The throughput of a trial, of the row that the store keeps of its attempt
  * (docs/contracts/result.md, "Numbers"). lib/run asks, for decisions that depend on it, and the
- * live view. lib/result/result.c makes the same figure of all that it knows of the replicas, and
- * says why it is missing. Pure. */
+ * live view. lib/result/trial_result.c makes the same figure of all that it knows of the
+ * replicas, and says why it is missing. Pure. */
 #pragma once
 
 #include "core/phase.h"

@@ -517,8 +517,8 @@ void log_result_to_summary(const struct log_result *r, const struct log_rule *ru
         ret->evaluations = xnew(struct evaluations);
         *ret->evaluations = *r->evaluations;
     }
-    text_put(ret->source.rule, sizeof(ret->source.rule), "%s", rule->name);
-    text_put(ret->source.method, sizeof(ret->source.method), "%s", r->method);
+    ret->source.rule = xstrdup(rule->name);
+    ret->source.method = xstrdup(r->method);
 }
 
 /* ---- no result ---- */

@@ -98,8 +98,7 @@ static const struct replica_result *log_replica(const struct result *r, uint32_t
         for (size_t j = 0; j < p->n_trials && p->point->system == system; j++) {
             for (size_t k = 0; k < p->trials[j].n_replicas; k++) {
                 const struct replica_result *replica = &p->trials[j].replicas[k];
-                if (replica->has_summary && replica->throughput.estimate.known &&
-                    replica->summary.source.rule[0] != '\0') {
+                if (replica_is_rated(replica) && replica->summary.source.rule != NULL) {
                     return replica;
                 }
             }

@@ -19,7 +19,7 @@ struct trial_work trial_work_of(const struct point *point, const struct trial_re
     bool is_counted = false; /* by one process for all of them */
     for (size_t i = 0; i < trial->n_replicas; i++) {
         const struct replica_result *r = &trial->replicas[i];
-        if (r->row->id.role != role || !r->throughput.estimate.known) {
+        if (r->row->id.role != role || !replica_is_rated(r)) {
             continue;
         }
         const struct summary *s = &r->summary;
@@ -30,7 +30,7 @@ struct trial_work trial_work_of(const struct point *point, const struct trial_re
         work.samples = is_counted ? work.samples : work.samples + s->samples;
         is_counted = is_counted || s->source.is_job;
         work.loss_last = is_number(work.loss_last) ? work.loss_last : s->loss_last;
-        if (!is_number(work.accuracy_last) && s->source.rule[0] != '\0') {
+        if (!is_number(work.accuracy_last) && s->source.rule != NULL) {
             work.accuracy_last = s->source.accuracy_last;
         }
     }

@@ -85,7 +85,7 @@ static json_t *loss_to_json(const struct curve_loss *loss)
     return o;
 }
 
-static json_t *curve_to_json(const struct result *r, const struct curve *c)
+json_t *curve_to_json(const struct result *r, const struct curve *c)
 {
     const struct point *first = c->points.items[0]->point;
     json_t *parameters = json_object(), *points = json_array();
@@ -110,13 +110,4 @@ static json_t *curve_to_json(const struct result *r, const struct curve *c)
     json_object_set_new(o, "exchangeShare", range_to_json(&c->exchange_share));
     json_object_set_new(o, "biggestLoss", loss_to_json(&c->loss));
     return o;
-}
-
-json_t *curves_to_json(const struct result *r)
-{
-    json_t *list = json_array();
-    vec_each (const struct curve, c, &r->curves.list) {
-        json_array_append_new(list, curve_to_json(r, c));
-    }
-    return list;
 }

@@ -1,9 +1,9 @@
-/* The curves of a result in its document (docs/contracts/result.md, "Curves"). Pure; called by
- * result_json.c. */
+/* A curve of a result in its document (docs/contracts/result.md, "Curves"). Pure. */
 #pragma once
 
 #include <jansson.h>
 
+struct curve;
 struct result;
 
-json_t *curves_to_json(const struct result *r);
+json_t *curve_to_json(const struct result *r, const struct curve *c); /* owned by the caller */

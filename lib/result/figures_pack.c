@@ -215,8 +215,8 @@ static void put_texts(const struct replica_result *r, struct columns_texts *text
     const char *const values[FIGURES_TEXT_COUNT] = {
         [FIGURES_FAILURE] = r->row->failure,
         [FIGURES_NODE] = r->node,
-        [FIGURES_RULE] = r->summary.source.rule[0] == '\0' ? NULL : r->summary.source.rule,
-        [FIGURES_METHOD] = r->summary.source.method[0] == '\0' ? NULL : r->summary.source.method,
+        [FIGURES_RULE] = r->summary.source.rule,
+        [FIGURES_METHOD] = r->summary.source.method,
     };
     for (size_t k = 0; k < FIGURES_TEXT_COUNT; k++) {
         *vec_push(&columns[k].list) = columns_texts_add(texts, values[k]);

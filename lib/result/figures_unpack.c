@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/mem.h"
 #include "result/columns.h"
 #include "result/figures_format.h"
 #include "result/result_parts.h"
@@ -299,17 +299,13 @@ static bool set_replica(struct replicas_reader *u, const uint64_t *at, size_t n,
             return false;
         }
     }
-    ret->node = text_of(&u->texts, names[FIGURES_NODE * n]);
     const uint64_t rule = names[FIGURES_RULE * n], method = names[FIGURES_METHOD * n];
-    if (rule > 0) {
-        text_put(ret->summary.source.rule, sizeof(ret->summary.source.rule), "%s",
-                 u->texts.items[rule]);
+    if ((rule == 0) != (method == 0)) {
+        return false;
     }
-    if (method > 0) {
-        text_put(ret->summary.source.method, sizeof(ret->summary.source.method), "%s",
-                 u->texts.items[method]);
-    }
-    result_rate_replica(ret);
+    ret->node = text_of(&u->texts, names[FIGURES_NODE * n]);
+    ret->summary.source.rule = text_of(&u->texts, rule);
+    ret->summary.source.method = text_of(&u->texts, method);
     return true;
 }
 
@@ -318,6 +314,7 @@ static bool set_gang(struct replicas_reader *u, struct trial_result *t, const ui
                      size_t n_replicas, size_t n)
 {
     struct attempt_row *row = &u->rows[t->row - u->rows];
+    vec_reserve(&row->replicas, n_replicas);
     for (size_t i = 0; i < n_replicas; i++) {
         struct replica_row rep;
         if (!set_row(u, &row->id, at + i, n, &rep)) {

@@ -55,7 +55,7 @@ static void take_summary(struct gathering *g, const struct replica_result *rep)
     g->line.n_steps += s->steps;
     g->measured_ns += (double)s->duration_ns;
     g->throttled_ns += (double)s->throttled_ns;
-    g->watched_ns += s->source.rule[0] == '\0' ? (double)s->duration_ns : 0;
+    g->watched_ns += s->source.rule == NULL ? (double)s->duration_ns : 0;
     for (int k = 0; k < PHASE_COUNT; k++) {
         g->phases_ns += (double)s->phase_ns[k];
         g->exchange_ns += phase_is_own((enum phase)k) ? 0 : (double)s->phase_ns[k];

@@ -6,251 +6,18 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "core/summary.h"
 #include "result/hardware.h"
 #include "result/lint.h"
 #include "result/number.h"
-#include "result/others_cpu.h"
 #include "result/resources.h"
 #include "result/result_parts.h"
 #include "result/threshold.h"
 #include "result/warmup.h"
 #include "spec/stop_rule.h"
 
-#define ERROR_MAX_BYTES 4096
-
-static const char *const units_per_s[SUMMARY_UNIT_COUNT] = {
-    [UNIT_SAMPLES] = "samples/s", [UNIT_STEPS] = "steps/s", [UNIT_WORDS] = "words/s",
-    [UNIT_TOKENS] = "tokens/s",   [UNIT_GB] = "GB/s",       [UNIT_RUNS] = "runs/s",
-};
 static const char ratio[] = "ratio";
 static const char seconds[] = "s";
 static const char scope_job[] = "job";
-static const char scope_replica[] = "replica";
-
-const char *result_unit_name(enum summary_unit unit)
-{
-    return units_per_s[unit];
-}
-
-static struct figure unknown_throughput(const char *scope)
-{
-    return (struct figure){.unit = units_per_s[UNIT_SAMPLES], .scope = scope};
-}
-
-/* ---- trials ---- */
-
-/* The row that decides a trial (the lowest attempt's, should there be two); with Void and Invalid
- * rows only, the last of them. */
-static bool decides_over(const struct attempt_row *row, const struct attempt_row *other)
-{
-    const bool is_void = !attempt_outcome_decides(row->outcome),
-               other_void = !attempt_outcome_decides(other->outcome);
-    if (is_void != other_void) {
-        return other_void;
-    }
-    return is_void ? row->id.number > other->id.number : row->id.number < other->id.number;
-}
-
-void result_begin_replica(struct replica_result *r, const struct replica_row *row)
-{
-    *r = (struct replica_result){
-        .row = row,
-        .throughput = unknown_throughput(scope_replica),
-        .steps = {.sum_s = NAN, .fall = NAN},
-        .hardware = NO_HARDWARE,
-    };
-}
-
-void result_rate_replica(struct replica_result *r)
-{
-    if (r->has_summary && r->row->id.role != ROLE_PSERVER && summary_fault(&r->summary) == NULL) {
-        r->throughput.estimate.known = true;
-        r->throughput.estimate.value = summary_throughput(&r->summary);
-        r->throughput.unit = units_per_s[r->summary.source.unit];
-        r->throughput.scope = r->summary.source.is_job ? scope_job : scope_replica;
-    }
-}
-
-/* How accurate the model was, and when: of the first replica that leads. */
-static void take_evaluations(struct trial_result *t, uint32_t index, const struct evaluations *e,
-                             const struct spec *spec)
-{
-    if (e == NULL || (t->evaluations_k > 0 && t->evaluations_from < index)) {
-        return;
-    }
-    t->evaluations_k = e->k;
-    t->evaluations_from = index;
-    t->to_accuracy = accuracy_time_to(e, spec->target_accuracy);
-    t->after = accuracy_after(e, spec->accuracy_after_s);
-}
-
-/* `leads` is the trial that it speaks for, NULL: none; its evaluations and, of the
- * first, its steps go there. */
-static void read_replica(const struct replica_row *row, struct replica_result *ret,
-                         struct trial_result *leads, const struct spec *spec)
-{
-    result_begin_replica(ret, row);
-    if (summary_read(row->summary_json, &row->id, &ret->summary, NULL) < 0) {
-        return;
-    }
-    ret->steps = step_times_of(&ret->summary);
-    ret->pace = pace_of(row->id.role, &ret->summary);
-    if (leads != NULL) {
-        if (row->id.index == 0 && leads->steps.n == 0) {
-            leads->steps = step_series_of(&ret->summary);
-        }
-        take_evaluations(leads, row->id.index, ret->summary.evaluations, spec);
-    }
-    summary_done(&ret->summary); /* the series: 8 kB per replica, and no figure needs it */
-    ret->has_summary = true;
-    result_rate_replica(ret);
-}
-
-/* Why this trainer or worker has no throughput; r is NULL if it left nothing. */
-static char *missing_numbers(enum role role, uint32_t index, const struct replica_result *r)
-{
-    struct summary s;
-    struct err err = {0};
-    if (r == NULL) {
-        return xasprintf("%s/%u " SUMMARY_MISSING, role_to_string(role), index);
-    }
-    (void)summary_read_usable(r->row->summary_json, &r->row->id, &s,
-                              &err); /* fails: hence we ask */
-    return xasprintf("%s/%u %s", role_to_string(role), index, err.msg);
-}
-
-/* Some trainers say the job's throughput (log rules of scope Job): X is the mean of what they say,
- * and the others need no numbers. False: none does. */
-static bool take_job_figures(struct trial_result *t)
-{
-    double sum = 0;
-    unsigned n = 0;
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct figure *f = &t->replicas[i].throughput;
-        if (f->estimate.known && f->scope == scope_job) {
-            sum += f->estimate.value;
-            t->throughput.unit = f->unit;
-            n++;
-        }
-    }
-    if (n > 0) {
-        t->phase = TRIAL_SUCCEEDED;
-        t->throughput.estimate.known = true;
-        t->throughput.estimate.value = sum / n;
-    }
-    return n > 0;
-}
-
-/* X = sum over trainers (or workers) of samples / duration. If one has no
- * numbers, there is no X. */
-static void sum_trainers(struct trial_result *t, const struct point *point)
-{
-    const enum role role = point_leading_role(point);
-    const uint32_t n_trainers = point->replicas[role];
-    _cleanup_(freep) const struct replica_result **trainers =
-        xnew_array(const struct replica_result *, n_trainers);
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct replica_id *id = &t->replicas[i].row->id;
-        if (id->role == role && id->index < n_trainers) {
-            trainers[id->index] = &t->replicas[i];
-        }
-    }
-    double sum = 0;
-    if (take_job_figures(t)) {
-        return;
-    }
-    for (uint32_t i = 0; i < n_trainers; i++) {
-        if (trainers[i] == NULL || !trainers[i]->throughput.estimate.known) {
-            t->phase = TRIAL_METRICS_UNAVAILABLE;
-            t->error = missing_numbers(role, i, trainers[i]);
-            return;
-        }
-        if (i > 0 && trainers[i]->throughput.unit != t->throughput.unit) {
-            t->phase = TRIAL_METRICS_UNAVAILABLE;
-            t->error = xasprintf("%s/0 has %s and %s/%u %s, which do not add up",
-                                 role_to_string(role), t->throughput.unit, role_to_string(role), i,
-                                 trainers[i]->throughput.unit);
-            return;
-        }
-        sum += trainers[i]->throughput.estimate.value;
-        t->throughput.unit = trainers[i]->throughput.unit;
-    }
-    t->phase = TRIAL_SUCCEEDED;
-    t->throughput.estimate.known = true;
-    t->throughput.estimate.value = sum;
-}
-
-/* What a launcher says of a log without a figure has several lines (run/replica_log.h); the first
- * one is in the error already, if that was known before the log was read. */
-static void take_details(struct trial_result *t)
-{
-    for (size_t i = 0; i < t->n_replicas && t->details == NULL; i++) {
-        const char *failure = t->replicas[i].row->failure;
-        const char *newline = failure == NULL ? NULL : strchr(failure, '\n');
-        if (newline == NULL || newline[1] == '\0') {
-            continue;
-        }
-        _cleanup_(freep) char *first = xstrndup(failure, (size_t)(newline - failure));
-        struct buf clean = BUF_INIT; /* JSON must be UTF-8 */
-        const bool is_said = t->error != NULL && strstr(t->error, first) != NULL;
-        buf_put_utf8(&clean, is_said ? newline + 1 : failure, ERROR_MAX_BYTES);
-        t->details = buf_take(&clean);
-    }
-}
-
-void result_begin_trial(struct trial_result *t)
-{
-    t->throughput = unknown_throughput(scope_job);
-    t->to_accuracy = accuracy_time_to(NULL, 0);
-    t->after = accuracy_after(NULL, 0);
-    t->others_share = NAN;
-    t->phase = TRIAL_PENDING;
-}
-
-static void build_trial(struct trial_result *t, const struct point *point, const struct spec *spec,
-                        enum run_phase run_phase)
-{
-    result_begin_trial(t);
-    if (t->row == NULL) {
-        return;
-    }
-    t->attempt = t->row->id.number;
-    t->has_ended = true;
-    t->outcome = t->row->outcome;
-    t->n_replicas = t->row->replicas.len;
-    t->replicas = xnew_array(struct replica_result, t->n_replicas);
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct replica_row *row = &t->row->replicas.items[i];
-        const bool leads = row->id.role == point_leading_role(point);
-        read_replica(row, &t->replicas[i], leads ? t : NULL, spec);
-    }
-    switch (t->row->outcome) {
-    case ATTEMPT_SUCCEEDED:
-        sum_trainers(t, point);
-        t->others_share = others_cpu_of_trial(t, point_leading_role(point));
-        return;
-    case ATTEMPT_VOID:
-    case ATTEMPT_INVALID: /* not decided: the next attempt runs, or the run ended before it could */
-        t->phase = run_phase == RUN_RUNNING ? TRIAL_RUNNING : TRIAL_PENDING;
-        break;
-    case ATTEMPT_FAILED:
-        t->phase = TRIAL_FAILED;
-        break;
-    case ATTEMPT_METRICS_UNAVAILABLE:
-        t->phase = TRIAL_METRICS_UNAVAILABLE;
-        break;
-    }
-    if (t->row->error != NULL) {
-        struct buf clean =
-            BUF_INIT; /* a cause quotes the output of processes; JSON must be UTF-8 */
-        buf_put_utf8(&clean, t->row->error, ERROR_MAX_BYTES);
-        t->error = buf_take(&clean);
-    }
-    if (t->phase == TRIAL_METRICS_UNAVAILABLE) {
-        take_details(t);
-    }
-}
 
 /* ---- points ---- */
 
@@ -324,7 +91,7 @@ static struct estimate estimate_of(const struct point_result *p, const struct sp
 /* The throughputs of its succeeded trials into `values`, and what follows from each alone. */
 static void take_values(struct point_result *p, double *values)
 {
-    const char *unit = units_per_s[UNIT_SAMPLES];
+    const char *unit = result_unit_name(UNIT_SAMPLES);
     p->n_succeeded = 0;
     p->throughput_min = p->throughput_max = NAN;
     for (size_t i = 0; i < p->n_trials; i++) {
@@ -459,10 +226,7 @@ void result_assign_rows(struct result *r, const struct attempt_row *rows, size_t
         if (row->outcome == ATTEMPT_INVALID) {
             *vec_push(&r->invalid) = row;
         }
-        struct trial_result *t = &r->points[row->id.point].trials[row->id.trial];
-        if (t->row == NULL || decides_over(row, t->row)) {
-            t->row = row;
-        }
+        trial_assign_row(&r->points[row->id.point].trials[row->id.trial], row);
     }
 }
 
@@ -489,7 +253,7 @@ static void finish_point(struct result *r, uint32_t point)
 {
     struct point_result *p = &r->points[point];
     for (size_t i = 0; i < p->n_trials; i++) {
-        build_trial(&p->trials[i], p->point, r->def->spec, r->phase);
+        trial_build(&p->trials[i], p->point, r->def->spec, r->phase);
     }
     result_conclude_point(r, point);
     p->cpus = resources_cpus(r->def, p);
@@ -543,17 +307,6 @@ uint32_t result_count_trials(const struct result *r)
     return (uint32_t)n;
 }
 
-static void trial_done(struct trial_result *t)
-{
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        free(t->replicas[i].node);
-    }
-    free(t->replicas);
-    step_series_done(&t->steps);
-    free(t->error);
-    free(t->details);
-}
-
 static void all_hardware_done(struct result *r)
 {
     vec_each (struct hardware, h, &r->hardware) {
@@ -574,15 +327,21 @@ void result_forget_point(struct result *r, uint32_t point)
 {
     struct point_result *p = &r->points[point];
     for (size_t i = 0; i < p->n_trials; i++) {
-        struct trial_result *t = &p->trials[i];
-        for (size_t k = 0; k < t->n_replicas; k++) {
-            free(t->replicas[k].node);
+        trial_forget_replicas(&p->trials[i]);
+    }
+}
+
+void result_recall_point(struct result *r, uint32_t point, const struct attempt_row *rows,
+                         size_t n_rows)
+{
+    struct point_result *p = &r->points[point];
+    for (size_t i = 0; i < n_rows; i++) {
+        if (rows[i].id.trial < p->n_trials) {
+            trial_assign_row(&p->trials[rows[i].id.trial], &rows[i]);
         }
-        free(t->replicas);
-        step_series_done(&t->steps);
-        t->replicas = NULL;
-        t->n_replicas = 0;
-        t->row = NULL;
+    }
+    for (size_t i = 0; i < p->n_trials; i++) {
+        trial_recall_replicas(&p->trials[i], r->def->spec);
     }
 }
 

@@ -31,14 +31,17 @@ struct figure {
 struct replica_result {
     const struct replica_row *row; /* borrowed */
     bool has_summary;
-    struct summary summary;   /* without its series */
-    struct step_times steps;  /* what the series said */
-    struct pace pace;         /* its time a step */
-    struct figure throughput; /* trainers: samples / duration; scope "replica" */
-    char *node;               /* of succeeded trials only; owned; NULL: not said */
+    struct summary summary;  /* without its series; owned */
+    struct step_times steps; /* what the series said */
+    struct pace pace;        /* its time a step */
+    char *node;              /* of succeeded trials only; owned; NULL: not said */
     size_t hardware; /* of succeeded trials only: index in the result's hardware, or NO_HARDWARE */
 };
 #define NO_HARDWARE SIZE_MAX
+/* Not of a pserver, and its summary can be used: it has a throughput, samples / duration. */
+bool replica_is_rated(const struct replica_result *r);
+/* Of scope "replica", or "job" where it speaks for all. */
+struct figure replica_throughput(const struct replica_result *r);
 
 struct trial_result {
     uint32_t trial, attempt; /* the deciding attempt */
@@ -163,9 +166,13 @@ void result_end(struct result *r);
 /* The end for callers that look at points alone, as comparisons and histories do: no nodes,
  * curves and warnings. */
 void result_end_points(struct result *r);
-/* Drops what is known of single replicas of a point, before the end:
- * result_end_points, not result_end. */
+/* Drops what is known of single replicas of a point: before the end, which is result_end_points
+ * then, or after it, when nodes, slow replicas and invalid attempts are not looked at any more. */
 void result_forget_point(struct result *r, uint32_t point);
+/* The replicas of a point again, for its JSON: from the same rows, with their texts; borrowed until
+ * result_forget_point. */
+void result_recall_point(struct result *r, uint32_t point, const struct attempt_row *rows,
+                         size_t n_rows);
 /* Drops what is known of single replicas, and what follows from them: the rows are not borrowed any
  * more, and result_end must not be called. For callers that compare many runs. */
 void result_forget_replicas(struct result *r);

@@ -95,10 +95,8 @@ static json_t *summary_to_json(const struct summary *s)
     json_object_set_new(o, "throttledNs", json_integer(s->throttled_ns));
     json_object_set_new(o, "throttledPeriods", count(s->throttled_periods));
     json_object_set_new(o, "maxRssBytes", count(s->max_rss_bytes));
-    json_object_set_new(
-        o, "environmentDigest",
-        json_text_or_null(s->environment_digest[0] == '\0' ? NULL : s->environment_digest));
-    if (s->source.rule[0] != '\0') {
+    json_object_set_new(o, "environmentDigest", json_text_or_null(s->environment_digest));
+    if (s->source.rule != NULL) {
         json_object_set_new(o, "log", source_to_json(&s->source));
     }
     if (noise_is_known(&s->noise)) {
@@ -132,7 +130,8 @@ static json_t *replica_to_json(const struct replica_result *r)
     json_object_set_new(o, "signal", row->signal == 0 ? json_null() : json_integer(row->signal));
     json_object_set_new(o, "failure", json_text_or_null(row->failure));
     json_object_set_new(o, "placement", placement_to_json(row));
-    json_object_set_new(o, "throughput", figure_to_json(&r->throughput));
+    const struct figure throughput = replica_throughput(r);
+    json_object_set_new(o, "throughput", figure_to_json(&throughput));
     json_object_set_new(o, "summary", r->has_summary ? summary_to_json(&r->summary) : json_null());
     return o;
 }
@@ -408,6 +407,9 @@ json_t *result_to_json(const struct result *r)
         json_t *list = json_object_get(o, i < r->def->matrix.n_swept ? "points" : "baselines");
         json_array_append_new(list, result_point_to_json(r, i));
     }
+    vec_each (const struct curve, c, &r->curves.list) {
+        json_array_append_new(json_object_get(o, "curves"), curve_to_json(r, c));
+    }
     return o;
 }
 
@@ -449,7 +451,7 @@ json_t *result_frame_to_json(const struct result *r)
     json_object_set_new(o, "slowReplicas", slow_to_json(r));
     json_object_set_new(o, "points", json_array());
     json_object_set_new(o, "baselines", json_array());
-    json_object_set_new(o, "curves", curves_to_json(r));
+    json_object_set_new(o, "curves", json_array());
     json_object_set_new(o, "thresholds", thresholds_to_json(r));
     json_object_set_new(o, "skippedThresholds", skipped_to_json(r));
     json_object_set_new(o, "warnings", warnings_to_json(r));

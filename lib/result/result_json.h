@@ -10,8 +10,8 @@
 /* All owned by the caller. The first is the document of docs/contracts/result.md. */
 json_t *result_to_json(const struct result *r);
 /* The same in parts, for callers that do not have it in memory as a whole: the document with empty
- * lists of points, and point `i` of the result; those before matrix.n_swept are `points`, the
- * others `baselines`. */
+ * lists of points and curves (curves_json.h), and point `i` of the result; those before
+ * matrix.n_swept are `points`, the others `baselines`. */
 json_t *result_frame_to_json(const struct result *r);
 json_t *result_point_to_json(const struct result *r, uint32_t i);
 json_t *counts_to_json(const uint32_t counts[ROLE_COUNT]);

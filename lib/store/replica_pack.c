@@ -185,6 +185,7 @@ int replica_unpack(const void *data, size_t len, struct attempt_row *row, struct
         attempt_row_done(&got);
         return err_set(err, EBADMSG, "%s", fault);
     }
+    vec_reserve(&row->replicas, n);
     for (size_t i = 0; i < n; i++) {
         *vec_push(&row->replicas) = got.replicas.items[i];
     }

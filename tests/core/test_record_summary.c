@@ -22,7 +22,8 @@ static struct summary golden_summary(void)
         .throttled_ns = 0,
         .max_rss_bytes = 734003200,
         .cpu_ns = 3104000000,
-        .environment_digest = "5b1c6a0f6f6c2d1f9a3e4d8b7c605142333435363738394041424344454647aa",
+        .environment_digest =
+            (char *)"5b1c6a0f6f6c2d1f9a3e4d8b7c605142333435363738394041424344454647aa",
     };
 }
 
@@ -141,15 +142,17 @@ static struct summary worst_summary(enum writer writer)
         .throttled_periods = UINT64_MAX,
         .max_rss_bytes = UINT64_MAX,
         .cpu_ns = INT64_MAX,
-        .environment_digest = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+        .environment_digest =
+            (char *)"ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
         .noise = {.busy_ns = INT64_MAX,
                   .steal_ns = INT64_MAX,
                   .cpu_run_ns = INT64_MAX,
                   .cpu_wait_ns = INT64_MAX},
         .source = {.unit = UNIT_SAMPLES, .accuracy_last = -2.2250738585072014e-308},
     };
-    memset(s.source.rule, 'r', sizeof(s.source.rule) - 1);
-    memset(s.source.method, 'm', sizeof(s.source.method) - 1);
+    static char rule[SUMMARY_RULE_SIZE], method[SUMMARY_METHOD_SIZE];
+    s.source.rule = memset(rule, 'r', sizeof(rule) - 1);
+    s.source.method = memset(method, 'm', sizeof(method) - 1);
     for (int i = 0; i < PHASE_COUNT; i++) {
         s.phase_ns[i] = INT64_MAX;
     }

@@ -223,6 +223,7 @@ TEST(summaries)
         assert_string_equal(s.source.rule, "mine");
         assert_string_equal(s.source.method, "last of 1");
         assert_true(s.source.is_job && s.source.unit == UNIT_RUNS);
+        summary_done(&s);
     }
 }
 

@@ -16,8 +16,6 @@
 #define ZERO_REAL 0
 #define DUMP_TEXT(name) buf_printf(out, " " #name "=%s", it->name == NULL ? "(none)" : it->name);
 #define ZERO_TEXT NULL
-#define DUMP_CHARS(name) buf_printf(out, " " #name "='%s'", it->name);
-#define ZERO_CHARS ""
 #define DUMP_INTS(name)                                                                            \
     for (size_t k = 0; k < sizeof(it->name) / sizeof(it->name[0]); k++) {                          \
         buf_printf(out, " " #name "[%zu]=%lld", k, (long long)it->name[k]);                        \
@@ -35,7 +33,7 @@
         0                                                                                          \
     }
 #define DUMP_NOT_KEPT(name)
-#define ZERO_NOT_KEPT ""
+#define ZERO_NOT_KEPT NULL
 
 #define STRUCT(type, FIELDS)                                                                       \
     static void dump_##type(struct buf *out, const struct type *it)                                \
@@ -81,12 +79,12 @@ STRUCT(figure, FIGURE)
     }
 
 #define SUMMARY_SOURCE(F)                                                                          \
-    F(CHARS, rule) F(CHARS, method) F(INT, unit) F(INT, is_job) F(REAL, accuracy_last)
+    F(TEXT, rule) F(TEXT, method) F(INT, unit) F(INT, is_job) F(REAL, accuracy_last)
 STRUCT(summary_source, SUMMARY_SOURCE)
 #define DUMP_summary_source(name) INNER(summary_source, name)
 #define ZERO_summary_source                                                                        \
     {                                                                                              \
-        {0}, {0}, 0, 0, 0                                                                          \
+        NULL, NULL, 0, 0, 0                                                                        \
     }
 
 #define SUMMARY_LAST(F) F(INT, trainer) F(INT, steps) F(INT, wait_ns)
@@ -239,7 +237,7 @@ STRUCT(attempt_row, ATTEMPT_ROW)
     F(POINTER, row)                                                                                \
     F(INT, has_summary)                                                                            \
     F(summary, summary)                                                                            \
-    F(step_times, steps) F(pace, pace) F(figure, throughput) F(TEXT, node) F(INT, hardware)
+    F(step_times, steps) F(pace, pace) F(TEXT, node) F(INT, hardware)
 STRUCT(replica_result, REPLICA_RESULT)
 
 #define TRIAL_RESULT(F)                                                                            \

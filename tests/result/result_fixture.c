@@ -105,7 +105,8 @@ static char *summary_line(enum role role, uint32_t index, uint32_t attempt, doub
         .loss_first = trains ? 2.375 : NAN,
         .loss_last = trains ? 2.25 : NAN,
         .max_rss_bytes = 734003200,
-        .environment_digest = "5b1c6a0f6f6c2d1f9a3e4d8b7c605142333435363738394041424344454647aa",
+        .environment_digest =
+            (char *)"5b1c6a0f6f6c2d1f9a3e4d8b7c605142333435363738394041424344454647aa",
     };
     for (int i = 0; i < PHASE_COUNT; i++) {
         s.phase_ns[i] = (i + 1) * INT64_C(1000000);
@@ -193,8 +194,10 @@ void fixture_count_by(struct attempt_row *row, enum summary_unit unit, const cha
             fail_msg("%s", err.msg);
         }
         s.source.unit = unit;
-        (void)snprintf(s.source.rule, sizeof(s.source.rule), "%s", rule);
-        (void)snprintf(s.source.method, sizeof(s.source.method), "mean of 8 step lines");
+        free(s.source.rule);
+        free(s.source.method);
+        s.source.rule = xstrdup(rule);
+        s.source.method = xstrdup("mean of 8 step lines");
         const struct record_who who = {replica->id.role, replica->id.index, row->id.number};
         struct buf line = BUF_INIT;
         record_write_summary(&line, &who, &s, NULL, 0);

@@ -86,8 +86,8 @@ static void say(struct attempt_row *row, size_t i, uint64_t *random)
         s.source.unit = (enum summary_unit)splitmix_below(random, SUMMARY_UNIT_COUNT);
         s.source.is_job = splitmix_below(random, 2) == 0;
         s.source.accuracy_last = 0.5;
-        (void)snprintf(s.source.rule, sizeof(s.source.rule), "mine");
-        (void)snprintf(s.source.method, sizeof(s.source.method), "mean of %u lines", steps);
+        s.source.rule = xstrdup("mine");
+        s.source.method = xasprintf("mean of %u lines", steps);
     }
     s.staleness = (struct summary_staleness){
         splitmix_below(random, 99), 0.25 * splitmix_below(random, 9), splitmix_below(random, 9)};
@@ -115,6 +115,8 @@ static void say(struct attempt_row *row, size_t i, uint64_t *random)
     }
     struct buf line = BUF_INIT;
     record_write_summary(&line, &who, &s, step_ns, splitmix_below(random, 4) == 0 ? 0 : steps);
+    free(s.source.rule);
+    free(s.source.method);
     free(replica->summary_json);
     replica->summary_json = buf_take(&line);
 }
@@ -265,9 +267,8 @@ static void give_back_texts(struct result *r, const struct result *raw)
                 const char *environment = from->replicas[k].row->environment_json;
                 assert_null(row->environment_json);
                 row->environment_json = environment == NULL ? NULL : xstrdup(environment);
-                memcpy(t->replicas[k].summary.environment_digest,
-                       from->replicas[k].summary.environment_digest,
-                       sizeof(from->replicas[k].summary.environment_digest));
+                const char *digest = from->replicas[k].summary.environment_digest;
+                t->replicas[k].summary.environment_digest = digest == NULL ? NULL : xstrdup(digest);
             }
         }
     }

@@ -61,7 +61,8 @@ static void records(void)
     }
     struct summary s = {
         .samples = 32, .duration_ns = 4000000, .steps = 2, .loss_first = 1.0, .loss_last = 1.0};
-    memset(s.environment_digest, '0', 64);
+    char digest[65] = "";
+    s.environment_digest = memset(digest, '0', sizeof(digest) - 1);
     record_write_summary(&out, &me, &s, step_ns, 2);
     print(&out);
 }

@@ -16,7 +16,7 @@
 
 enum { SIDE = 20, POINTS = SIDE * SIDE, TRIALS = 3, PAD_BYTES = 4000 };
 #define DOCUMENT_MIN_BYTES (3 << 20)
-#define MEMORY_MAX_KIB (12 << 10) /* rows and their tree took 60 MiB */
+#define MEMORY_MAX_KIB (7 << 10) /* rows and their tree took 60 MiB */
 
 struct rig {
     char folder[64], url[96];

@@ -1,0 +1,285 @@
+/* See result_parts.h and result.h: what the row that decides a trial says of it. */
+#include <math.h>
+#include <string.h>
+
+#include "core/summary.h"
+#include "result/others_cpu.h"
+#include "result/result_parts.h"
+
+#define ERROR_MAX_BYTES 4096
+
+static const char *const units_per_s[SUMMARY_UNIT_COUNT] = {
+    [UNIT_SAMPLES] = "samples/s", [UNIT_STEPS] = "steps/s", [UNIT_WORDS] = "words/s",
+    [UNIT_TOKENS] = "tokens/s",   [UNIT_GB] = "GB/s",       [UNIT_RUNS] = "runs/s",
+};
+static const char scope_job[] = "job";
+static const char scope_replica[] = "replica";
+
+const char *result_unit_name(enum summary_unit unit)
+{
+    return units_per_s[unit];
+}
+
+static struct figure unknown_throughput(const char *scope)
+{
+    return (struct figure){.unit = units_per_s[UNIT_SAMPLES], .scope = scope};
+}
+
+/* The row that decides a trial (the lowest attempt's, should there be two); with Void and Invalid
+ * rows only, the last of them. */
+static bool decides_over(const struct attempt_row *row, const struct attempt_row *other)
+{
+    const bool is_void = !attempt_outcome_decides(row->outcome),
+               other_void = !attempt_outcome_decides(other->outcome);
+    if (is_void != other_void) {
+        return other_void;
+    }
+    return is_void ? row->id.number > other->id.number : row->id.number < other->id.number;
+}
+
+void result_begin_replica(struct replica_result *r, const struct replica_row *row)
+{
+    *r = (struct replica_result){
+        .row = row,
+        .steps = {.sum_s = NAN, .fall = NAN},
+        .hardware = NO_HARDWARE,
+    };
+}
+
+bool replica_is_rated(const struct replica_result *r)
+{
+    return r->has_summary && r->row->id.role != ROLE_PSERVER && summary_fault(&r->summary) == NULL;
+}
+
+struct figure replica_throughput(const struct replica_result *r)
+{
+    struct figure f = unknown_throughput(scope_replica);
+    if (replica_is_rated(r)) {
+        f.estimate.known = true;
+        f.estimate.value = summary_throughput(&r->summary);
+        f.unit = units_per_s[r->summary.source.unit];
+        f.scope = r->summary.source.is_job ? scope_job : scope_replica;
+    }
+    return f;
+}
+
+static void replica_done(struct replica_result *r)
+{
+    free(r->node);
+    summary_done(&r->summary);
+}
+
+/* How accurate the model was, and when: of the first replica that leads. */
+static void take_evaluations(struct trial_result *t, uint32_t index, const struct evaluations *e,
+                             const struct spec *spec)
+{
+    if (e == NULL || (t->evaluations_k > 0 && t->evaluations_from < index)) {
+        return;
+    }
+    t->evaluations_k = e->k;
+    t->evaluations_from = index;
+    t->to_accuracy = accuracy_time_to(e, spec->target_accuracy);
+    t->after = accuracy_after(e, spec->accuracy_after_s);
+}
+
+/* `leads` is the trial that it speaks for, NULL: none; its evaluations and, of the
+ * first, its steps go there. */
+static void read_replica(const struct replica_row *row, struct replica_result *ret,
+                         struct trial_result *leads, const struct spec *spec)
+{
+    result_begin_replica(ret, row);
+    if (summary_read(row->summary_json, &row->id, &ret->summary, NULL) < 0) {
+        return;
+    }
+    ret->steps = step_times_of(&ret->summary);
+    ret->pace = pace_of(row->id.role, &ret->summary);
+    if (leads != NULL) {
+        if (row->id.index == 0 && leads->steps.n == 0) {
+            leads->steps = step_series_of(&ret->summary);
+        }
+        take_evaluations(leads, row->id.index, ret->summary.evaluations, spec);
+    }
+    summary_drop_series(&ret->summary); /* 8 kB per replica, and no figure needs it */
+    ret->has_summary = true;
+}
+
+/* Why this trainer or worker has no throughput; r is NULL if it left nothing. */
+static char *missing_numbers(enum role role, uint32_t index, const struct replica_result *r)
+{
+    struct summary s;
+    struct err err = {0};
+    if (r == NULL) {
+        return xasprintf("%s/%u " SUMMARY_MISSING, role_to_string(role), index);
+    }
+    (void)summary_read_usable(r->row->summary_json, &r->row->id, &s,
+                              &err); /* fails: hence we ask */
+    return xasprintf("%s/%u %s", role_to_string(role), index, err.msg);
+}
+
+/* Some trainers say the job's throughput (log rules of scope Job): X is the mean of what they say,
+ * and the others need no numbers. False: none does. */
+static bool take_job_figures(struct trial_result *t)
+{
+    double sum = 0;
+    unsigned n = 0;
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        const struct figure f = replica_throughput(&t->replicas[i]);
+        if (f.estimate.known && f.scope == scope_job) {
+            sum += f.estimate.value;
+            t->throughput.unit = f.unit;
+            n++;
+        }
+    }
+    if (n > 0) {
+        t->phase = TRIAL_SUCCEEDED;
+        t->throughput.estimate.known = true;
+        t->throughput.estimate.value = sum / n;
+    }
+    return n > 0;
+}
+
+/* X = sum over trainers (or workers) of samples / duration. If one has no
+ * numbers, there is no X. */
+static void sum_trainers(struct trial_result *t, const struct point *point)
+{
+    const enum role role = point_leading_role(point);
+    const uint32_t n_trainers = point->replicas[role];
+    _cleanup_(freep) const struct replica_result **trainers =
+        xnew_array(const struct replica_result *, n_trainers);
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        const struct replica_id *id = &t->replicas[i].row->id;
+        if (id->role == role && id->index < n_trainers) {
+            trainers[id->index] = &t->replicas[i];
+        }
+    }
+    double sum = 0;
+    if (take_job_figures(t)) {
+        return;
+    }
+    for (uint32_t i = 0; i < n_trainers; i++) {
+        if (trainers[i] == NULL || !replica_is_rated(trainers[i])) {
+            t->phase = TRIAL_METRICS_UNAVAILABLE;
+            t->error = missing_numbers(role, i, trainers[i]);
+            return;
+        }
+        const struct figure f = replica_throughput(trainers[i]);
+        if (i > 0 && f.unit != t->throughput.unit) {
+            t->phase = TRIAL_METRICS_UNAVAILABLE;
+            t->error =
+                xasprintf("%s/0 has %s and %s/%u %s, which do not add up", role_to_string(role),
+                          t->throughput.unit, role_to_string(role), i, f.unit);
+            return;
+        }
+        sum += f.estimate.value;
+        t->throughput.unit = f.unit;
+    }
+    t->phase = TRIAL_SUCCEEDED;
+    t->throughput.estimate.known = true;
+    t->throughput.estimate.value = sum;
+}
+
+/* What a launcher says of a log without a figure has several lines (run/replica_log.h); the first
+ * one is in the error already, if that was known before the log was read. */
+static void take_details(struct trial_result *t)
+{
+    for (size_t i = 0; i < t->n_replicas && t->details == NULL; i++) {
+        const char *failure = t->replicas[i].row->failure;
+        const char *newline = failure == NULL ? NULL : strchr(failure, '\n');
+        if (newline == NULL || newline[1] == '\0') {
+            continue;
+        }
+        _cleanup_(freep) char *first = xstrndup(failure, (size_t)(newline - failure));
+        struct buf clean = BUF_INIT; /* JSON must be UTF-8 */
+        const bool is_said = t->error != NULL && strstr(t->error, first) != NULL;
+        buf_put_utf8(&clean, is_said ? newline + 1 : failure, ERROR_MAX_BYTES);
+        t->details = buf_take(&clean);
+    }
+}
+
+void result_begin_trial(struct trial_result *t)
+{
+    t->throughput = unknown_throughput(scope_job);
+    t->to_accuracy = accuracy_time_to(NULL, 0);
+    t->after = accuracy_after(NULL, 0);
+    t->others_share = NAN;
+    t->phase = TRIAL_PENDING;
+}
+
+void trial_build(struct trial_result *t, const struct point *point, const struct spec *spec,
+                 enum run_phase run_phase)
+{
+    result_begin_trial(t);
+    if (t->row == NULL) {
+        return;
+    }
+    t->attempt = t->row->id.number;
+    t->has_ended = true;
+    t->outcome = t->row->outcome;
+    t->n_replicas = t->row->replicas.len;
+    t->replicas = xnew_array(struct replica_result, t->n_replicas);
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        const struct replica_row *row = &t->row->replicas.items[i];
+        const bool leads = row->id.role == point_leading_role(point);
+        read_replica(row, &t->replicas[i], leads ? t : NULL, spec);
+    }
+    switch (t->row->outcome) {
+    case ATTEMPT_SUCCEEDED:
+        sum_trainers(t, point);
+        t->others_share = others_cpu_of_trial(t, point_leading_role(point));
+        return;
+    case ATTEMPT_VOID:
+    case ATTEMPT_INVALID: /* not decided: the next attempt runs, or the run ended before it could */
+        t->phase = run_phase == RUN_RUNNING ? TRIAL_RUNNING : TRIAL_PENDING;
+        break;
+    case ATTEMPT_FAILED:
+        t->phase = TRIAL_FAILED;
+        break;
+    case ATTEMPT_METRICS_UNAVAILABLE:
+        t->phase = TRIAL_METRICS_UNAVAILABLE;
+        break;
+    }
+    if (t->row->error != NULL) {
+        struct buf clean =
+            BUF_INIT; /* a cause quotes the output of processes; JSON must be UTF-8 */
+        buf_put_utf8(&clean, t->row->error, ERROR_MAX_BYTES);
+        t->error = buf_take(&clean);
+    }
+    if (t->phase == TRIAL_METRICS_UNAVAILABLE) {
+        take_details(t);
+    }
+}
+
+void trial_assign_row(struct trial_result *t, const struct attempt_row *row)
+{
+    if (t->row == NULL || decides_over(row, t->row)) {
+        t->row = row;
+    }
+}
+
+void trial_forget_replicas(struct trial_result *t)
+{
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        replica_done(&t->replicas[i]);
+    }
+    free(t->replicas);
+    step_series_done(&t->steps);
+    t->replicas = NULL;
+    t->n_replicas = 0;
+    t->row = NULL;
+}
+
+void trial_recall_replicas(struct trial_result *t, const struct spec *spec)
+{
+    t->n_replicas = t->row == NULL ? 0 : t->row->replicas.len;
+    t->replicas = xnew_array(struct replica_result, t->n_replicas);
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        read_replica(&t->row->replicas.items[i], &t->replicas[i], NULL, spec);
+    }
+}
+
+void trial_done(struct trial_result *t)
+{
+    trial_forget_replicas(t);
+    free(t->error);
+    free(t->details);
+}
