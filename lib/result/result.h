@@ -38,7 +38,8 @@ struct replica_result {
     size_t hardware; /* of succeeded trials only: index in the result's hardware, or NO_HARDWARE */
 };
 #define NO_HARDWARE SIZE_MAX
-/* Not of a pserver, and its summary can be used: it has a throughput, samples / duration. */
+/* Both in trial_result.c. Not of a pserver, and its summary can be used: it has a throughput,
+ * samples / duration. */
 bool replica_is_rated(const struct replica_result *r);
 /* Of scope "replica", or "job" where it speaks for all. */
 struct figure replica_throughput(const struct replica_result *r);
