@@ -81,7 +81,7 @@ bool run_is_due(const struct run *run)
         run_is_parked(run)) {
         return false;
     }
-    return !run->asked.suspend ||
+    return (!run->asked.suspend && !run->asked.cancel) ||
            run->status.phase == RUN_RUNNING; /* then its pods must go first */
 }
 

@@ -186,10 +186,24 @@ static int accept(struct run *run, const struct watches *watches, struct err *er
 /* The part of a round that one turn of the loop does. */
 struct slice {
     int64_t began_ns; /* of CPU time */
-    unsigned n_runs, n_round;
+    unsigned n_passed, n_runs, n_round;
     const struct run *left; /* one for the next turn; NULL: none */
     bool has_left_new;
 };
+
+static void leave(struct slice *s, const struct run *run)
+{
+    s->left = run;
+    s->has_left_new = s->has_left_new || !run->is_seen;
+}
+
+/* To accept a run takes milliseconds, and so does to end one: hundreds may be cancelled at once.
+ * The run that is driven does not wait. */
+static bool must_wait(const struct slice *s, const struct run *run)
+{
+    return s->n_passed > 0 && !run_is_driven(run) &&
+           clock_thread_cpu_ns() - s->began_ns >= RUN_QUEUE_SLICE_NS;
+}
 
 /* It is new or may be accepted, and it is its turn. */
 static bool takes_turn(struct slice *s, struct run *run)
@@ -198,10 +212,8 @@ static bool takes_turn(struct slice *s, struct run *run)
     if (!is_due || run->n_round == s->n_round) {
         return false;
     }
-    if (s->n_runs > 0 && (s->n_runs == RUN_QUEUE_SLICE ||
-                          clock_thread_cpu_ns() - s->began_ns >= RUN_QUEUE_SLICE_NS)) {
-        s->left = run;
-        s->has_left_new = s->has_left_new || !run->is_seen;
+    if (s->n_runs == RUN_QUEUE_SLICE) {
+        leave(s, run);
         return false;
     }
     s->n_runs++;
@@ -223,6 +235,11 @@ int run_queue_accept(struct run_queue *q, const struct watches *watches, struct 
             (void)(run_is_driven(run) ? run_steer(run, &why) : 0);
             continue;
         }
+        if (must_wait(&slice, run)) {
+            leave(&slice, run);
+            continue;
+        }
+        slice.n_passed++;
         int r = takes_turn(&slice, run) && run_may_accept(run) ? accept(run, watches, &why) : 0;
         r = r < 0 || !run->is_seen ? r : run_steer(run, &why);
         r = contain(run, r, &why, err);
@@ -281,14 +298,19 @@ int run_queue_advance(struct run_queue *q, struct err *err)
 
 bool run_queue_publish(struct run_queue *q)
 {
+    const int64_t began_ns = clock_thread_cpu_ns();
     unsigned n_sent = 0;
+    bool is_over = false;
     vec_each (struct run *, it, &q->runs) {
-        if ((*it)->is_seen && n_sent < RUN_QUEUE_SLICE) {
-            n_sent += run_publish(*it);
+        if ((*it)->is_seen && !is_over) {
+            const unsigned n = run_publish(*it);
+            n_sent += n;
+            is_over = n > 0 && (n_sent == RUN_QUEUE_SLICE ||
+                                clock_thread_cpu_ns() - began_ns >= RUN_QUEUE_SLICE_NS);
         }
         run_expire(*it);
     }
-    return n_sent == RUN_QUEUE_SLICE;
+    return is_over;
 }
 
 /* ---- rest ---- */

@@ -1,6 +1,7 @@
 /* A run and its driver: whose turn it is, and what is passed on. */
 #include "drive_world.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/run_drive.h"
 
@@ -117,6 +118,50 @@ TEST(one_run_is_driven_at_a_time)
     assert_string_equal(run_queue_active(&q)->name, "r1");
     run_queue_done(&q);
     json_decref(bmrs[1]);
+    close_world(NULL, bmrs[0]);
+}
+
+static unsigned n_ends;
+static const struct store_ops *real_ops;
+
+static int end_slowly(struct store *s, const char *uid, const struct run_status *status,
+                      struct err *err)
+{
+    const int64_t until_ns = clock_thread_cpu_ns() + RUN_QUEUE_SLICE_NS;
+    while (clock_thread_cpu_ns() < until_ns) {
+    }
+    n_ends++;
+    return real_ops->put_status(s, uid, status, err);
+}
+
+/* Each end is written into the store: a turn of the loop has one that takes long. */
+TEST(runs_that_are_cancelled_together_end_one_a_turn)
+{
+    _cleanup_(world_freep) struct world *w = open_world();
+    struct run_queue q = {0};
+    json_t *bmrs[3];
+    for (size_t i = 0; i < 3; i++) {
+        bmrs[i] = inline_bmr(((const char *[]){"u1", "u2", "u3"})[i]);
+        _cleanup_(freep) char *name = xasprintf("r%zu", i);
+        json_object_set_new(json_object_get(bmrs[i], "metadata"), "name", json_string(name));
+        struct run *run = run_new(&w->env, bmrs[i]);
+        assert_int_equal(take_good(run, bmrs[i], NULL), 1);
+        run->is_seen = true;
+        run_queue_add(&q, run);
+        ask(run, bmrs[i], "cancel", true);
+    }
+    struct store_ops slow = *w->env.store->ops;
+    real_ops = w->env.store->ops;
+    slow.put_status = end_slowly;
+    w->env.store->ops = &slow;
+    for (unsigned n = 1; n <= 3; n++) {
+        assert_int_equal(run_queue_accept(&q, NULL, NULL), 0);
+        assert_int_equal(n_ends, n);
+    }
+    w->env.store->ops = real_ops;
+    run_queue_done(&q);
+    json_decref(bmrs[1]);
+    json_decref(bmrs[2]);
     close_world(NULL, bmrs[0]);
 }
 
