@@ -197,8 +197,7 @@ static void leave(struct slice *s, const struct run *run)
     s->has_left_new = s->has_left_new || !run->is_seen;
 }
 
-/* To accept a run takes milliseconds, and so does to end one: hundreds may be cancelled at once.
- * The run that is driven does not wait. */
+/* The run that is driven does not. */
 static bool must_wait(const struct slice *s, const struct run *run)
 {
     return s->n_passed > 0 && !run_is_driven(run) &&
@@ -303,10 +302,10 @@ bool run_queue_publish(struct run_queue *q)
     bool is_over = false;
     vec_each (struct run *, it, &q->runs) {
         if ((*it)->is_seen && !is_over) {
-            const unsigned n = run_publish(*it);
-            n_sent += n;
-            is_over = n > 0 && (n_sent == RUN_QUEUE_SLICE ||
-                                clock_thread_cpu_ns() - began_ns >= RUN_QUEUE_SLICE_NS);
+            const bool is_sent = run_publish(*it);
+            n_sent += is_sent;
+            is_over = is_sent && (n_sent == RUN_QUEUE_SLICE ||
+                                  clock_thread_cpu_ns() - began_ns >= RUN_QUEUE_SLICE_NS);
         }
         run_expire(*it);
     }

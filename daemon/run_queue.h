@@ -8,8 +8,8 @@
 #include "daemon/watches.h"
 
 #define RUN_QUEUE_SLICE 16 /* runs that are looked into, or written, in one turn of the loop */
-/* No more are looked into once a turn has taken so much CPU time: to read a definition takes
- * milliseconds, and hundreds may be waiting. */
+/* No more are looked into, or written, once that has taken so much CPU time in a turn: to read a
+ * definition or to store an end takes milliseconds, and hundreds may be new or cancelled. */
 #define RUN_QUEUE_SLICE_NS INT64_C(5000000)
 
 /* A run that ended long ago, with nothing left to do before its time to live is

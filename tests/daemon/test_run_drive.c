@@ -149,6 +149,7 @@ TEST(runs_that_are_cancelled_together_end_one_a_turn)
         run->is_seen = true;
         run_queue_add(&q, run);
         ask(run, bmrs[i], "cancel", true);
+        assert_false(run_is_due(run)); /* it is not started before its end is stored */
     }
     struct store_ops slow = *w->env.store->ops;
     real_ops = w->env.store->ops;
