@@ -21,8 +21,7 @@ static const struct by {
 /* A format with figures of trials and points, and no tables. */
 static bool is_for_programs(const struct cli *cli)
 {
-    return cli_output_is(cli, "gobench") || cli_output_is(cli, "openmetrics") ||
-           cli_output_is(cli, "mllog");
+    return cli_output_is(cli, "gobench") || cli_output_is(cli, "openmetrics");
 }
 
 static enum exit_code take_by(const struct cli *cli, show_fn **ret)
@@ -202,7 +201,7 @@ const struct verb verb_results = {
                 "  benchctl results 7k3fq -o gobench > new.txt && benchstat old.txt new.txt\n",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
-    .formats = "text|wide|markdown|csv|json|gobench|openmetrics|mllog",
+    .formats = "text|wide|markdown|csv|json|gobench|openmetrics",
     .min_words = 1,
     .max_words = 1,
     .run = run,

@@ -36,8 +36,6 @@ enum exit_code show_result(const struct cli *cli, const struct result *result)
         report_gobench(result, &out);
     } else if (cli_output_is(cli, "openmetrics")) {
         report_openmetrics(result, &out);
-    } else if (cli_output_is(cli, "mllog")) {
-        report_mllog(result, &out);
     } else {
         const struct report_opts opts = show_opts(cli);
         report_text(result, &opts, &out);

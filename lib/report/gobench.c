@@ -129,18 +129,33 @@ static void put_units(struct buf *out, const struct result *r)
     vec_done(&seen);
 }
 
+/* Of the replicas whose figures are the point's, the one that took longest; NULL: unknown. */
+static const struct summary *longest_work(const struct point *point, const struct trial_result *t)
+{
+    const enum role role = point_leading_role(point);
+    const struct summary *longest = NULL;
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        const struct replica_result *r = &t->replicas[i];
+        if (r->row->id.role == role && replica_is_rated(r) &&
+            r->summary.duration_ns > (longest == NULL ? 0 : longest->duration_ns)) {
+            longest = &r->summary;
+        }
+    }
+    return longest;
+}
+
 static void put_trial(struct buf *out, const struct run_def *def, const struct point *point,
                       const struct trial_result *t)
 {
-    const struct trial_work work = trial_work_of(point, t);
+    const struct summary *work = longest_work(point, t);
     put_name(out, def, point);
-    buf_printf(out, "\t%u", work.steps == 0 ? 1 : work.steps);
-    if (work.steps > 0) {
-        buf_putc(out, '\t');
-        number_format_exact((double)work.duration_ns / work.steps, out);
-        buf_puts(out, " ns/op");
+    if (work != NULL && work->steps > 0) {
+        buf_printf(out, "\t%u\t", work->steps);
+        number_format_exact((double)work->duration_ns / work->steps, out);
+        buf_puts(out, " ns/op\t");
+    } else {
+        buf_puts(out, "\t1\t");
     }
-    buf_putc(out, '\t');
     number_format_exact(t->throughput.estimate.value, out);
     buf_printf(out, " %s\n", t->throughput.unit);
 }

@@ -46,11 +46,10 @@ void report_pivot_json(const struct pivot *p, struct buf *out);
 void report_phases_text(const struct result *r, const struct report_opts *opts, struct buf *out);
 void report_phases_markdown(const struct result *r, struct buf *out);
 void report_phases_csv(const struct result *r, struct buf *out);
-/* For other programs (docs/export.md), one form each in gobench.c, openmetrics.c and mllog.c: Go's
- * benchmark format, a line a trial; OpenMetrics text; MLPerf log lines, a run of theirs a trial. */
+/* For other programs (docs/export.md), one form each in gobench.c and openmetrics.c: Go's benchmark
+ * format, a line a trial; OpenMetrics text. */
 void report_gobench(const struct result *r, struct buf *out);
 void report_openmetrics(const struct result *r, struct buf *out);
-void report_mllog(const struct result *r, struct buf *out);
 /* The document of docs/contracts/result.md, indented, with a final newline. */
 void report_json(const struct result *r, struct buf *out);
 

@@ -1,6 +1,5 @@
-"""What benchctl writes for other programs, read by these programs: benchstat, Prometheus, and our own log rules."""
+"""What benchctl writes for other programs, read by these programs: benchstat and Prometheus."""
 import csv
-import json
 import math
 import os
 import re
@@ -101,30 +100,12 @@ class Formats(cli.CliCase):
         self.assertEqual(text.count("# EOF"), 1)
         self.assertTrue(text.endswith("\n# EOF\n"))
 
-    def test_mllog_as_a_program_prints_it(self):
-        """The log rule that ships reads the lines of a trial as a system's output."""
-        log = self.results("-o", "mllog").stdout
-        first = log[log.index('"init_start"'):log.index('"run_stop"')]
-        (self.folder / "trial.log").write_text(first, encoding="utf-8")
-        which = json.loads(re.search(r'"metadata": (\{.*\})\}$', first.splitlines()[1])[1])
-        expected = self.points()[which["point"]]["trials"][which["trial"]]["throughput"]["value"]
-        definition = cli.definition(pservers=(0,), extra={
-            "systems": [{"name": "theirs", "profile": "none", "log": "mllog", "command": ["cat", str(self.folder / "trial.log")]}],
-            "workload": {"model": "m", "batchSize": 2, "exchange": {"kind": "None"}},
-            "sweep": {"grid": {"trainers": [1]}}, "roles": {"trainer": {"replicas": {"from": "trainers"}}},
-            "baseline": {"kind": "Point", "where": {"trainers": 1}}, "repeats": {"min": 1}})
-        definition["metadata"]["name"] = "theirs"
-        path = self.folder / "theirs.json"
-        path.write_text(json.dumps(definition), encoding="utf-8")
-        result = json.loads(self.ctl("run", str(path), "--store", self.store, "-o", "json").stdout)
-        self.assertTrue(is_close(result["points"][0]["throughput"]["value"], expected), (result["points"][0], expected))
-
     def test_what_has_no_such_form(self):
         for args, expected in ((("--by", "node"), "-o gobench has trials and points, no --by node"),
                                (("--cells", "speedup"), "-o gobench has no table over axes"),
                                (("--reference", "tf-sheet-2017"), "--reference has text and markdown (got -o gobench)")):
             self.assertIn(expected, self.results("-o", "gobench", *args, code=2).stderr)
-        self.results("-o", "mllog", "--by", "point")
+        self.results("-o", "openmetrics", "--by", "point")
 
 
 if __name__ == "__main__":

@@ -218,7 +218,6 @@ static const struct {
     {report_json, check_json},
     {report_gobench, check_lines},
     {report_openmetrics, check_lines},
-    {report_mllog, check_lines},
     {html, check_html},
 };
 

@@ -4,9 +4,6 @@
 #include <math.h>
 
 #include "../golden.h"
-#include "logparse/parser.h"
-#include "logparse/shipped.h"
-#include "report/trial_export.h"
 #include "report_runs.h"
 
 typedef void report_fn(const struct result *r, struct buf *out);
@@ -16,7 +13,6 @@ static const struct form {
 } forms[] = {
     {"gobench", report_gobench},
     {"openmetrics", report_openmetrics},
-    {"mllog", report_mllog},
 };
 #define N_FORMS (sizeof(forms) / sizeof(forms[0]))
 /* These have something that the others have not. */
@@ -59,7 +55,6 @@ TEST(nothing)
         ("benchmark: demo\nmode: measured\n# run: demo-7k3fq\n# phase: Running\n"
          "# point 0: 0 of 1 trials succeeded\n"),
         "# EOF\n",
-        "\"key\": \"benchd_mode\"",
     };
     for (size_t i = 0; i < N_FORMS; i++) {
         struct fixture f;
@@ -71,7 +66,6 @@ TEST(nothing)
         assert_non_null(strstr(buf_cstr(&out), expected[i]));
         assert_null(strstr(buf_cstr(&out), "nan"));
         assert_null(strstr(buf_cstr(&out), "Benchmark"));
-        assert_null(strstr(buf_cstr(&out), "run_start"));
         buf_done(&out);
         fixture_done(&f);
     }
@@ -103,7 +97,6 @@ TEST(hostile_texts)
         "\nBenchmarkDemo/p=q\"b\\n/pservers=1/trainers=1-2\t",
         ",other=\"p=a b/c=d%-3\"}",
         ",other=\"p=q\\\"b\\\\n\"}",
-        "{\"p\": \"q\\\"b\\\\n\", \"pservers\": 1, ",
     };
     struct buf out = BUF_INIT;
     for (size_t i = 0; i < N_FORMS; i++) {
@@ -125,24 +118,11 @@ TEST(modes)
         bool is_rehearsal, is_simulated, is_emulated;
         const char *expected[N_FORMS];
     } rows[] = {
-        {false,
-         false,
-         false,
-         {"mode: measured\n", "mode=\"measured\"}", "\"value\": \"measured\""}},
-        {true,
-         false,
-         false,
-         {"mode: rehearsal\n", "mode=\"rehearsal\"}", "\"value\": \"rehearsal\""}},
-        {false,
-         true,
-         false,
-         {"mode: simulated\n", "mode=\"simulated\"}", "\"value\": \"simulated\""}},
-        {false, false, true, {"mode: emulated\n", "mode=\"emulated\"}", "\"value\": \"emulated\""}},
-        {true,
-         false,
-         true,
-         {"mode: rehearsal, emulated\n", "mode=\"rehearsal, emulated\"}",
-          "\"value\": \"rehearsal, emulated\""}},
+        {false, false, false, {"mode: measured\n", "mode=\"measured\"}"}},
+        {true, false, false, {"mode: rehearsal\n", "mode=\"rehearsal\"}"}},
+        {false, true, false, {"mode: simulated\n", "mode=\"simulated\"}"}},
+        {false, false, true, {"mode: emulated\n", "mode=\"emulated\"}"}},
+        {true, false, true, {"mode: rehearsal, emulated\n", "mode=\"rehearsal, emulated\"}"}},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * N_FORMS; i++) {
         struct fixture f;
@@ -161,93 +141,25 @@ TEST(modes)
     }
 }
 
-/* One process speaks for all: what the others count is the same work again. */
-TEST(job_figures_count_once)
+/* A step's time is that of the trainer that took longest. */
+TEST(longest_trainer_gives_the_step)
 {
-    for (int is_job = 0; is_job < 2; is_job++) {
-        struct fixture f;
-        fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
-                     "  baseline: {kind: Point, where: {trainers: 2}}\n  repeats: {min: 1}\n", 8);
-        struct attempt_row *row = fixture_throughput(&f, 0, 0, 64);
-        for (size_t i = 1; i < 3; i++) {
-            struct summary s = {.samples = 256,
-                                .duration_ns = (int64_t)i * 1000000000,
-                                .steps = (uint32_t)i + 7,
-                                .loss_first = NAN,
-                                .loss_last = NAN,
-                                .source = {.rule = "mine",
-                                           .method = "mean",
-                                           .is_job = is_job == 1,
-                                           .accuracy_last = 0.25}};
-            fixture_say(row, i, &s);
-        }
-        fixture_build(&f, RUN_SUCCEEDED);
-        const struct trial_work work =
-            trial_work_of(f.result->points[0].point, &f.result->points[0].trials[0]);
-        assert_int_equal(work.samples, is_job == 1 ? 256 : 512);
-        assert_int_equal(work.duration_ns, 2000000000);
-        assert_int_equal(work.steps, 9);
-        assert_true(work.accuracy_last == 0.25);
-        assert_true(isnan(work.loss_last));
-        fixture_done(&f);
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
+                 "  baseline: {kind: Point, where: {trainers: 2}}\n  repeats: {min: 1}\n", 8);
+    struct attempt_row *row = fixture_throughput(&f, 0, 0, 64);
+    for (size_t i = 1; i < 3; i++) {
+        struct summary s = {.samples = 256,
+                            .duration_ns = (int64_t)(3 - i) * 1000000000,
+                            .steps = (uint32_t)i + 7,
+                            .loss_first = NAN,
+                            .loss_last = NAN};
+        fixture_say(row, i, &s);
     }
-}
-
-/* ---- what our own rule makes of our own lines ---- */
-
-static double read_back(const char *text, size_t len)
-{
-    struct log_rule *rule = log_shipped_load("mllog");
-    assert_non_null(rule);
-    struct log_parser *p =
-        log_parser_new(&(struct log_parser_params){.rule = rule, .role = ROLE_TRAINER});
-    log_parser_feed(p, LOG_STDOUT, text, len, 0);
-    log_parser_end(p, 0);
-    struct log_result result;
-    const double rate = log_parser_result(p, &result) < 0 ? NAN : result.rate;
-    log_parser_free(p);
-    log_rule_free(rule);
-    return rate;
-}
-
-/* The trial that begins next in the text, as the rule reads its lines; moves behind it. */
-static double next_trial(const char **at)
-{
-    const char *start = strstr(*at, "\"init_start\"");
-    const char *stop = strstr(*at, "\"run_stop\"");
-    assert_non_null(start);
-    assert_non_null(stop);
-    *at = stop + 1;
-    return read_back(start, (size_t)(stop - start));
-}
-
-TEST(mllog_reads_back)
-{
-    for (size_t i = 0; i < REPORT_RUNS; i++) {
-        struct fixture f;
-        report_runs[i].make(&f);
-        struct buf out = BUF_INIT;
-        report_mllog(f.result, &out); /* no dates: in the order of points */
-        const char *at = buf_cstr(&out);
-        size_t n = 0;
-        for (uint32_t p = 0; p < f.def->matrix.n_points; p++) {
-            for (size_t k = 0; k < f.result->points[p].n_trials; k++) {
-                const struct trial_result *t = &f.result->points[p].trials[k];
-                if (t->row == NULL) {
-                    continue;
-                }
-                const double rate = next_trial(&at);
-                if (t->phase == TRIAL_SUCCEEDED) {
-                    assert_true(rate == t->throughput.estimate.value);
-                    n++;
-                } else {
-                    assert_true(isnan(rate));
-                }
-            }
-        }
-        assert_true(n > 0);
-        assert_null(strstr(at, "run_start"));
-        buf_done(&out);
-        fixture_done(&f);
-    }
+    fixture_build(&f, RUN_SUCCEEDED);
+    struct buf out = BUF_INIT;
+    report_gobench(f.result, &out);
+    assert_non_null(strstr(buf_cstr(&out), "\t8\t250000000 ns/op\t"));
+    buf_done(&out);
+    fixture_done(&f);
 }
