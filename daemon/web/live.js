@@ -12,15 +12,13 @@
   const write = (element, text) => { if (element && element.textContent !== text) element.textContent = text; };
   const sleep = ms => new Promise(done => setTimeout(done, ms));
 
-  // The new content keeps what the reader has done: open details, ticks, scrolled tables.
+  // The new content keeps what the reader has done: open details, scrolled tables.
   function replace(html) {
     const next = new DOMParser().parseFromString(html, 'text/html').body;
     const boxes = root => [...root.querySelectorAll('details, .scroll')];
     const before = boxes(part), after = boxes(next);
-    const ticked = new Set([...part.querySelectorAll('input:checked')].map(box => box.value));
     const scrolled = before.map(box => box.scrollLeft);
     before.forEach((box, i) => { if (box.open && after[i]) after[i].open = true; });
-    next.querySelectorAll('input').forEach(box => { box.checked = ticked.has(box.value); });
     part.replaceChildren(...next.childNodes);
     boxes(part).forEach((box, i) => { box.scrollLeft = scrolled[i] ?? 0; });
   }

@@ -1,5 +1,4 @@
-/* The page with the list of runs: found by name, benchmark and phase; two that are
- * ticked are compared. */
+/* The page with the list of runs, found by name, benchmark and phase. */
 #include <ctype.h>
 #include <string.h>
 
@@ -71,10 +70,8 @@ static void put_item(struct buf *out, const struct site_item *item)
     const struct run_status *st = &item->row.status;
     struct buf name = BUF_INIT;
     html_escape(item->row.name, &name);
-    buf_printf(out,
-               "<tr data-run=\"%s\"><td><input type=\"checkbox\" name=\"run\" value=\"%s\" "
-               "aria-label=\"compare %s\"></td><td><a href=\"runs/%s\">%s</a></td>",
-               buf_cstr(&name), buf_cstr(&name), buf_cstr(&name), buf_cstr(&name), buf_cstr(&name));
+    buf_printf(out, "<tr data-run=\"%s\"><td><a href=\"runs/%s\">%s</a></td>", buf_cstr(&name),
+               buf_cstr(&name), buf_cstr(&name));
     buf_done(&name);
     buf_puts(out, "<td><a href=\"benchmarks/");
     page_query(out, item->row.benchmark);
@@ -96,11 +93,9 @@ static void put_list(struct buf *out, const struct site_list *list, const struct
         if (!is_wanted(item, w)) {
             continue;
         }
-        if (n++ == 0) { /* before the table: below 500 rows it would not be seen */
-            buf_puts(out, "<p><button>Compare two ticked runs</button></p>\n");
+        if (n++ == 0) {
             page_open_table(out, "Runs",
-                            "<th aria-label=\"Compare\"></th><th>NAME</th><th>BENCHMARK</th>"
-                            "<th>PHASE</th>"
+                            "<th>NAME</th><th>BENCHMARK</th><th>PHASE</th>"
                             "<th class=\"r\">TRIALS</th><th class=\"r\">FAILED</th>"
                             "<th>CREATED</th>");
         }
@@ -146,9 +141,9 @@ void html_runs(struct site *site, const struct web_request *req, const char *run
         page_open(out, &page);
         buf_puts(out, "<h1>Runs</h1>\n");
         put_form(out, &wanted);
-        buf_puts(out, "<form action=\"compare\">\n<div id=\"part\">\n");
+        buf_puts(out, "<div id=\"part\">\n");
         put_list(out, &list, &wanted);
-        buf_puts(out, "</div>\n</form>\n");
+        buf_puts(out, "</div>\n");
         page_close(out, &page);
     }
     site_list_done(&list);

@@ -27,7 +27,6 @@ static const struct {
     {"/style.css", NULL, assets_style, ROUTE_QUICK, true},
     {"/live.js", NULL, assets_script, ROUTE_QUICK, true},
     {"/chart.js", NULL, assets_chart_script, ROUTE_QUICK, true},
-    {"/compare", NULL, html_compare, ROUTE_CACHED, false, site_runs_version},
     {"/benchmarks/", "", html_history, ROUTE_CACHED, false, site_runs_version},
     {"/runs/", "", html_run, ROUTE_CACHED, false, site_run_version},
     {"/runs/", "/point", html_point, ROUTE_CACHED, false, site_run_version},

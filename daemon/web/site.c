@@ -239,8 +239,9 @@ int site_runs_version(const struct site *site, const struct web_request *req, co
                       struct buf *out, struct err *err)
 {
     (void)name;
+    (void)req;
     struct site_list list;
-    int r = site_list_runs(site, &list, err);
+    const int r = site_list_runs(site, &list, err);
     if (r < 0) {
         return r;
     }
@@ -253,13 +254,7 @@ int site_runs_version(const struct site *site, const struct web_request *req, co
         }
     }
     site_list_done(&list);
-    for (size_t i = 0; i < req->n_args && r >= 0; i++) {
-        const char *arg = req->args[i].name;
-        if (str_eq(arg, "base") || str_eq(arg, "candidate") || str_eq(arg, "run")) {
-            r = site_run_version(site, req, req->args[i].value, out, err);
-        }
-    }
-    return r < 0 ? r : 0;
+    return 0;
 }
 
 void site_done(struct site *site)

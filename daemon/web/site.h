@@ -82,14 +82,13 @@ typedef int (*site_version_fn)(const struct site *site, const struct web_request
 /* Of one run, but for its progress. -ENOENT: no such run. */
 int site_run_version(const struct site *site, const struct web_request *req, const char *name,
                      struct buf *out, struct err *err);
-/* Of several: the runs that the arguments base, candidate and run name, and all that have ended.
- * -ENOENT: one is not there. */
+/* Of all that have ended. */
 int site_runs_version(const struct site *site, const struct web_request *req, const char *name,
                       struct buf *out, struct err *err);
 #define SITE_MAX_NAME 253 /* bytes of a Kubernetes object's name */
 
 /* Handlers: each fills an empty response, which has code 200 and no type. They are in scrape.c,
- * health.c, api.c, live.c, assets.c, page_runs.c, page_run.c, page_log.c and page_compare.c. */
+ * health.c, api.c, live.c, assets.c, page_runs.c, page_run.c, page_log.c and page_history.c. */
 typedef void (*site_handler_fn)(struct site *site, const struct web_request *req, const char *run,
                                 struct web_response *res);
 void scrape_metrics(struct site *site, const struct web_request *req, const char *run,
@@ -116,8 +115,6 @@ void html_point(struct site *site, const struct web_request *req, const char *ru
                 struct web_response *res);
 void html_log(struct site *site, const struct web_request *req, const char *run,
               struct web_response *res);
-void html_compare(struct site *site, const struct web_request *req, const char *run,
-                  struct web_response *res);
 /* It has `benchmark` where others have a run. */
 void html_history(struct site *site, const struct web_request *req, const char *benchmark,
                   struct web_response *res);

@@ -287,7 +287,7 @@ static void put_choice(struct buf *out, const struct layout *l)
 
 /* ---- a comparison ---- */
 
-void report_html_comparison(const struct comparison *c, struct buf *out)
+static void put_comparison(const struct comparison *c, struct buf *out)
 {
     buf_puts(out, "<section>\n<h2>Comparison</h2>\n<p>Base: ");
     struct buf text = BUF_INIT;
@@ -589,7 +589,7 @@ void report_html(const struct report_page *page, struct buf *out)
     put_choice(out, &layout);
     put_words(out, &layout);
     if (page->comparison != NULL) {
-        report_html_comparison(page->comparison, out);
+        put_comparison(page->comparison, out);
     }
     put_sections(out, &layout);
     if (page->beside != NULL) {

@@ -77,8 +77,6 @@ void report_html(const struct report_page *page, struct buf *out);
 /* What it says of one run, for a page with a head and a title of its own; page_style and
  * page_script (style.h) are its style and the script of its charts. */
 void report_html_sections(const struct result *r, struct buf *out);
-/* The section of a comparison, for the same. */
-void report_html_comparison(const struct comparison *c, struct buf *out);
 
 /* One of its charts as an SVG document (svg.c). `names`: those that there are,
  * up to a NULL; static. */

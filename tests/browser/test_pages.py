@@ -60,8 +60,7 @@ class Pages(serve.ServedCase):
 
     def test_what_a_reader_sees(self):
         for name, path in (("runs", "/"), ("run", f"/runs/{self.name}"), ("point", f"/runs/{self.name}/point?point=1"),
-                           ("log", f"/runs/{self.name}/log?point=0"), ("history", f"/benchmarks/{self.document['benchmark']}"),
-                           ("compare", f"/compare?run={self.name}&run={self.name}")):
+                           ("log", f"/runs/{self.name}/log?point=0"), ("history", f"/benchmarks/{self.document['benchmark']}")):
             self.look(name, path)
 
     def test_a_page_follows_a_step(self):
@@ -145,8 +144,8 @@ class Pages(serve.ServedCase):
         self.wait_for("no row", f"document.querySelector('[data-run=\"{self.name}\"]') === null")
 
     def test_an_error_is_a_page(self):
-        for path, text in (("/compare?run=%3Cb%3E", "1 run is ticked"), ("/benchmarks/none", "no run of benchmark 'none'"),
-                           ("/runs/none/log", "there is no run 'none'"), ("/compare?run=%3Cb%3E&run=x", "there is no run '<b>'")):
+        for path, text in (("/?phase=%3Cb%3E", "unknown phase '<b>'"), ("/benchmarks/none", "no run of benchmark 'none'"),
+                           ("/runs/none/log", "there is no run 'none'")):
             with self.subTest(path):
                 self.browser.show(self.root + path)
                 self.assertIn(text, self.browser.value("document.querySelector('h1 + p').textContent"))
@@ -164,16 +163,12 @@ class Pages(serve.ServedCase):
         self.server.say("phase Aggregating")
         self.wait_for("the phase", f"{cell} === 'Aggregating'")
 
-    def test_find_and_compare(self):
+    def test_find(self):
         self.browser.show(self.root + "/")
         self.browser.value("(() => { const e = document.querySelector('[name=q]'); e.value = 'no-such'; "
                            "e.dispatchEvent(new Event('input', {bubbles: true})); })()")
         self.wait_for("nothing found", "document.getElementById('part').textContent.includes('None of the')")
         self.assertTrue(self.browser.value("location.search.includes('q=no-such')"))
-        self.browser.show(self.root + "/")
-        self.browser.value("document.querySelectorAll('[name=run]').forEach(box => { box.checked = true; })")
-        self.browser.value("document.querySelector('form[action=compare] button').click()")
-        self.wait_for("the answer", "location.pathname === '/compare' && document.body !== null && document.body.textContent.includes('tick two')")
 
     def test_without_scripts(self):
         """All that the page says is there, and it loads anew."""

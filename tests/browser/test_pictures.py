@@ -28,7 +28,7 @@ KEPT = os.environ.get("BENCHD_PICTURES")
 IMAGES = ROOT / "docs" / "images"
 # name: width
 PICTURES = {"report-light": 1100, "report-dark": 1100, "report-print": 794, "report-phone": 360, "report-zoom": 1100,
-            "page-runs": 1100, "page-point": 1100, "page-compare": 1100, "page-history": 1100,
+            "page-runs": 1100, "page-point": 1100, "page-history": 1100,
             "terminal-run": 702, "terminal-results": 702}
 LEAST_PX = 120
 LEAST_BYTES, MOST_BYTES, MOST_BYTES_TOGETHER = 4000, 320000, 2000000
@@ -153,9 +153,7 @@ class Pictures(serve.ServedCase):
         return [name.split("/")[1] for name in self.ctl("get", "runs", "--store", self.store, "-o", "name").stdout.split()]
 
     def take_pages(self, browser):
-        newest, oldest = self.names()
-        pages = {"runs": "/", "point": f"/runs/{newest}/point?point=1",
-                 "compare": f"/compare?run={oldest}&run={newest}", "history": f"/benchmarks/{self.document['benchmark']}"}
+        pages = {"runs": "/", "point": f"/runs/{self.names()[0]}/point?point=1", "history": f"/benchmarks/{self.document['benchmark']}"}
         for name, path in pages.items():
             browser.show(f"http://{self.server.address}{path}", width=PICTURES[f"page-{name}"], height=300)
             self.keep(browser, f"page-{name}", most_px=900)
@@ -168,21 +166,6 @@ class Pictures(serve.ServedCase):
                             encoding="utf-8")
             browser.show(f"file://{path}", width=PICTURES[name], height=LEAST_PX)
             self.keep(browser, name, most_px=1500)
-
-    @unittest.skipIf(KEPT, "the pictures are being made")
-    def test_two_that_are_ticked_are_compared(self):
-        newest, oldest = self.names()
-        with Chromium() as browser:
-            browser.show(f"http://{self.server.address}/")
-            for name in (newest, oldest):
-                browser.value(f"document.querySelector('[aria-label=\"compare {name}\"]').click()")
-            browser.value("document.querySelector('form[action=compare] button').click()")
-            title = "document.readyState === 'complete' && location.pathname === '/compare' ? document.querySelector('h2').textContent : ''"
-            serve.cli.wait_for("the comparison", lambda: browser.value_or_none(title))
-            self.assertEqual(browser.value("document.querySelector('h2').textContent"), "Comparison")
-            text = browser.value("document.body.textContent")
-            self.assertLess(text.index(f"Base: {oldest}"), text.index(f"Candidate: {newest}"))
-            self.assertEqual(browser.complaints(), [])
 
     @unittest.skipIf(KEPT, "the pictures are being made")
     def test_the_documents_have_them(self):

@@ -215,7 +215,7 @@ static void on_done(void *ctx)
 
 static struct asked *draw_request(void)
 {
-    static const char *const of_all[] = {"/metrics", "/metrics", "/", "/api/v1/runs", "/compare"};
+    static const char *const of_all[] = {"/metrics", "/metrics", "/", "/api/v1/runs"};
     static const char *const of_a_run[] = {"/api/v1/runs/%s",
                                            "/api/v1/runs/%s/attempts",
                                            "/api/v1/runs/%s/attempts",

@@ -49,7 +49,7 @@ class Http(serve.ServedCase):
                 ("/chart.js", 200, "text/javascript; charset=utf-8"),
                 (f"/runs/{self.name}/point?point=0", 200, "text/html; charset=utf-8"),
                 (f"/runs/{self.name}/log?point=0", 200, "text/html; charset=utf-8"),
-                (f"/compare?run={self.name}&run={self.name}", 200, "text/html; charset=utf-8"),
+                (f"/compare?run={self.name}&run={self.name}", 404, "application/json"),
                 (f"/benchmarks/{self.document['benchmark']}", 200, "text/html; charset=utf-8"),
                 ("/favicon.ico", 404, "application/json"),
                 ("/api/v1/runs/%2e%2e%2fetc", 404, "application/json"),

@@ -504,7 +504,6 @@ TEST(test_html_errors)
         {"text/html,*/*;q=0.8", "/runs/a/log",
          "<nav><a href=\"../../\">Runs</a></nav>\n<h1>Error 409</h1>\n<p>&lt;b&gt;&amp;</p>\n"},
         {"text/html", "/runs/a", "<nav><a href=\"../\">Runs</a></nav>"},
-        {"text/html", "/compare", "<nav><a href=\"./\">Runs</a></nav>"},
         {"text/html", "/", "<nav><a href=\"./\">Runs</a></nav>"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -520,7 +519,7 @@ TEST(test_html_errors)
     }
 }
 
-TEST(test_html_compare_and_history)
+TEST(test_html_history)
 {
     _cleanup_(rig_freep) struct rig *rig = rig_new();
     static const struct {
@@ -528,10 +527,6 @@ TEST(test_html_compare_and_history)
         int code;
         const char *message;
     } rows[] = {
-        {"/compare", 400, "0 runs are ticked; go back and tick two"},
-        {"/compare?run=" RUN, 400, "1 run is ticked"},
-        {"/compare?run=a&run=b&run=c", 400, "3 runs are ticked"},
-        {"/compare?run=" RUN "&run=none", 404, "there is no run 'none'"},
         {"/benchmarks/none", 404, "no run of benchmark 'none' succeeded"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -539,7 +534,6 @@ TEST(test_html_compare_and_history)
             fail_msg("%s: %s", rows[i].url, buf_cstr(&rig->res.body));
         }
     }
-    assert_page_has(rig, "/compare?base=" RUN "&candidate=" RUN, "<h2>Comparison</h2>");
     rig->status.phase = RUN_SUCCEEDED;
     assert_int_equal(rig->store->ops->put_status(rig->store, rig->run.def->uid, &rig->status, NULL),
                      0);

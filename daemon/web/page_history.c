@@ -1,0 +1,110 @@
+/* The page of one benchmark over time. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "daemon/web/page.h"
+#include "daemon/web/site.h"
+#include "report/report.h"
+#include "report/run_history.h"
+
+/* Each is read anew. */
+#define MAX_RUNS 20
+
+/* Results of runs, without what is known of single replicas. */
+struct results {
+    VEC(struct site_run) runs;
+    VEC(const struct result *) list;
+};
+
+static void results_done(struct results *r)
+{
+    vec_each (struct site_run, run, &r->runs) {
+        site_run_done(run);
+    }
+    vec_done(&r->runs);
+    vec_done(&r->list);
+}
+
+/* The newest MAX_RUNS of the benchmark that succeeded, the oldest first; those of
+ * simulated nodes say nothing. */
+static int results_load(const struct site *site, const char *benchmark, struct results *ret,
+                        struct err *err)
+{
+    struct site_list list;
+    int r = site_list_runs(site, &list, err);
+    if (r < 0) {
+        return r;
+    }
+    size_t end = 0, n = 0;
+    while (end < list.items.len && n < MAX_RUNS) {
+        const struct run_row *row = &list.items.items[end++].row;
+        n += str_eq(row->benchmark, benchmark) && row->status.phase == RUN_SUCCEEDED &&
+             !row->simulated;
+    }
+    for (size_t i = end; i > 0 && r >= 0; i--) {
+        const struct run_row *row = &list.items.items[i - 1].row;
+        if (!str_eq(row->benchmark, benchmark) || row->status.phase != RUN_SUCCEEDED ||
+            row->simulated) {
+            continue;
+        }
+        struct site_run run;
+        r = site_run_load(site, row->uid, SITE_FIGURES, &run, err);
+        if (r >= 0) {
+            *vec_push(&ret->runs) = run;
+        }
+    }
+    vec_each (const struct site_run, run, &ret->runs) {
+        if (run->result != NULL) {
+            *vec_push(&ret->list) = run->result;
+        }
+    }
+    site_list_done(&list);
+    return r < 0 ? r : 0;
+}
+
+static void put_history(struct buf *out, const char *benchmark, const struct run_history *h)
+{
+    const size_t n = h->entries.len;
+    char(*texts)[CLOCK_RFC3339_SIZE] = xcalloc(n + 1, CLOCK_RFC3339_SIZE);
+    const char **dates = xnew_array(const char *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        clock_format_rfc3339(h->entries.items[i].created_unix_ms, texts[i]);
+        dates[i] = texts[i];
+    }
+    const struct page page = {.title = benchmark, .up = "../", .has_charts = true};
+    page_open(out, &page);
+    buf_puts(out, "<nav><a href=\"../\">Runs</a></nav>\n");
+    page_element(out, "h1", benchmark);
+    report_history_html(&(struct report_history){h, dates}, "../runs/", out);
+    buf_printf(
+        out,
+        "<p class=\"soft\">The newest %d runs that succeeded at most; <code>benchctl history "
+        "%s</code> reads more.</p>\n",
+        MAX_RUNS, benchmark); /* a name of the path: it has nothing to escape */
+    page_close(out, &page);
+    free(dates);
+    free(texts);
+}
+
+void html_history(struct site *site, const struct web_request *req, const char *benchmark,
+                  struct web_response *res)
+{
+    (void)req;
+    struct results results = {0};
+    struct err err = {0};
+    const int r = results_load(site, benchmark, &results, &err);
+    if (r < 0) {
+        site_fail(res, r, &err);
+    } else if (results.list.len == 0) {
+        web_fail(res, 404, "no run of benchmark '%s' succeeded", benchmark);
+    } else {
+        struct run_history history;
+        run_history_init(&history, results.list.items, results.list.len, NULL);
+        res->content_type = WEB_HTML;
+        put_history(&res->body, benchmark, &history);
+        run_history_done(&history);
+    }
+    results_done(&results);
+}
