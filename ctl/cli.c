@@ -113,10 +113,11 @@ static enum exit_code take_path(struct cli *cli)
         !str_has_prefix(cli->output, CLI_JSON_PATH)) {
         return EXIT_OK;
     }
-    if (json_path_parse(cli->output + strlen(CLI_JSON_PATH), &cli->path, &err) < 0) {
+    cli->path = cli->output + strlen(CLI_JSON_PATH);
+    if (json_path_check(cli->path, &err) < 0) {
         return cli_error(EXIT_USAGE,
                          "for example -o jsonpath='{.items[*].name}'; "
-                         "-o json shows what there is",
+                         "-o json | jq selects in all other ways",
                          "-o %s: %s", cli->output, err.msg);
     }
     cli->output = "json";
@@ -233,7 +234,6 @@ static enum exit_code run_verb(struct cli *cli, int argc, char **argv)
             (code = check_words(cli)) == EXIT_OK) {
             code = verb->run(cli);
         }
-        json_path_free(cli->path);
     }
     args_done(&cli->args);
     return code;
@@ -416,14 +416,12 @@ enum exit_code cli_show(const struct cli *cli, const struct buf *out)
         return cli_print(out);
     }
     struct buf text = BUF_INIT;
-    struct err err = {0};
     json_t *document = json_loadb(out->data, out->len, JSON_ALLOW_NUL, NULL);
     enum exit_code code;
     if (document == NULL) {
         code = cli_error(EXIT_LOCAL_RESOURCE, "use -o json", "the output is not one JSON document");
-    } else if (json_path_print(cli->path, document, &text, &err) < 0) {
-        code = cli_error(EXIT_USAGE, "write a narrower path", "-o jsonpath: %s", err.msg);
     } else {
+        json_path_print(cli->path, document, &text);
         code = cli_print(&text);
         if (strspn(buf_cstr(&text), " \n") == text.len) {
             cli_note(cli, "-o jsonpath found nothing; -o json shows what there is");

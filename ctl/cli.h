@@ -11,7 +11,6 @@
 #include "base/exit_code.h"
 
 struct cli;
-struct json_path;
 
 struct verb {
     const char *name;
@@ -34,7 +33,7 @@ struct cli {
     const struct verb *verb; /* the one that runs */
     struct args args;        /* words: without the verb itself */
     const char *output;      /* -o, checked against the verb's formats; "" if not given */
-    struct json_path *path;  /* of -o jsonpath=TEMPLATE, which is the output "json"; NULL: none */
+    const char *path;        /* of -o jsonpath=TEMPLATE, which is the output "json"; NULL: none */
     bool is_local;           /* --local */
     const char *store;       /* --store; NULL if not given */
     const char *namespace, *context, *kubeconfig; /* NULL if not given; not with the two above */

@@ -1,196 +1,111 @@
-/* Prints what a template says of a document, see json_path.h. */
+/* See json_path.h. A template is read where it is used: once to check it, once for each value to
+ * print. Nothing is kept of it. */
 #include "doc/json_path.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "doc/json_path_parse.h"
 
-struct values {
-    VEC(const json_t *) list; /* borrowed from the document */
+#define MAX_DIGITS 9 /* of an index */
+
+struct step {
+    enum { STEP_MEMBER, STEP_ITEM, STEP_ALL } kind;
+    const char *name; /* of STEP_MEMBER, in the template */
+    size_t len;
+    size_t index; /* of STEP_ITEM */
 };
 
-/* ---- paths to values ---- */
-
-static bool find(const struct path *p, const json_t *root, const json_t *here, struct values *ret);
-
-static void add(struct values *to, const json_t *value)
+/* Moves *at past the step. NULL, or what is expected where *at is then. */
+static const char *read_step(const char **at, struct step *ret)
 {
-    if (value != NULL) {
-        *vec_push(&to->list) = value;
+    *ret = (struct step){.kind = STEP_MEMBER};
+    if (**at == '.' && (*at)[1] != '[') {
+        ret->name = ++*at;
+        ret->len = strcspn(*at, ".[]{}()?*,:@$\\'\" ");
+        *at += ret->len;
+        return ret->len > 0 ? NULL : "a name";
     }
+    *at += **at == '.';
+    if (**at != '[') {
+        return "'.', '[' or the end of the path";
+    }
+    ++*at;
+    const size_t n = strspn(*at, "0123456789");
+    if (n == 0 ? **at != '*' : n > MAX_DIGITS) {
+        return "an index of at most 9 digits, or '*'";
+    }
+    ret->kind = n == 0 ? STEP_ALL : STEP_ITEM;
+    for (size_t i = 0; i < n; i++) {
+        ret->index = ret->index * 10 + (size_t)((*at)[i] - '0');
+    }
+    *at += n == 0 ? 1 : n;
+    if (**at != ']') {
+        return "']'";
+    }
+    ++*at;
+    return NULL;
 }
 
-static void add_all(const json_t *value, struct values *to)
+/* The first step of the path that begins at `at`, or its end. */
+static const char *first_step(const char *at, char end)
 {
-    const char *key;
-    json_t *member;
-    for (size_t i = 0; i < json_array_size(value); i++) {
-        add(to, json_array_get(value, i));
-    }
-    json_object_foreach ((json_t *)value, key,
-                         member) { /* only read: the macro has no const form */
-        add(to, member);
-    }
+    at += *at == '$';
+    return *at == '.' && at[1] == end ? at + 1 : at;
 }
 
-/* False: too many. */
-static bool add_deep(const json_t *value, struct values *to)
+/* ---- checking ---- */
+
+/* Names what kubectl has there and this has not. */
+static int refuse(const char *template, const char *at, const char *expected, struct err *err)
 {
-    struct values below = {0};
-    bool is_fine = to->list.len < JSON_PATH_MAX_VALUES;
-    add(to, value);
-    add_all(value, &below);
-    vec_each (const json_t *, v, &below.list) {
-        is_fine = is_fine && add_deep(*v, to);
-    }
-    vec_done(&below.list);
-    return is_fine;
-}
-
-static json_int_t from_start(json_int_t index, json_int_t n)
-{
-    return index < 0 ? index + n : index;
-}
-
-static void add_slice(const struct path_step *s, const json_t *list, struct values *to)
-{
-    const json_int_t n = (json_int_t)json_array_size(list);
-    json_int_t i = from_start(s->from, n), end = s->has_to ? from_start(s->to, n) : n;
-    for (i = i < 0 ? 0 : i, end = end > n ? n : end; i < end; i += s->by) {
-        add(to, json_array_get(list, (size_t)i));
-    }
-}
-
-/* ---- conditions ---- */
-
-/* -1, 0 or 1; 2: they cannot be put in an order, and are not equal. */
-static int order_of(const json_t *a, const json_t *b)
-{
-    if (json_is_number(a) && json_is_number(b)) {
-        const double x = json_number_value(a), y = json_number_value(b);
-        return (x > y) - (x < y);
-    }
-    if (json_is_string(a) && json_is_string(b)) {
-        const int order = strcmp(json_string_value(a), json_string_value(b));
-        return (order > 0) - (order < 0);
-    }
-    return json_equal((json_t *)a, (json_t *)b) ? 0 : 2; /* only read */
-}
-
-static bool does_hold(enum path_op op, int order)
-{
-    switch (op) {
-    case OP_EXISTS:
-        return true;
-    case OP_EQUAL:
-        return order == 0;
-    case OP_DIFFERENT:
-        return order != 0;
-    case OP_LESS:
-        return order == -1;
-    case OP_LESS_EQUAL:
-        return order == -1 || order == 0;
-    case OP_MORE:
-        return order == 1;
-    case OP_MORE_EQUAL:
-        return order == 1 || order == 0;
-    }
-    return false;
-}
-
-/* The first value of each side counts; a side without one makes the condition false. */
-static bool is_met(const struct path_where *w, const json_t *root, const json_t *item,
-                   bool *is_fine)
-{
-    struct values left = {0}, right = {0};
-    *is_fine = find(&w->left, root, item, &left) &&
-               (w->op == OP_EXISTS || w->literal != NULL || find(&w->right, root, item, &right));
-    const json_t *other = w->literal != NULL   ? w->literal
-                          : right.list.len > 0 ? right.list.items[0]
-                                               : NULL;
-    const bool answer = left.list.len > 0 &&
-                        (w->op == OP_EXISTS ||
-                         (other != NULL && does_hold(w->op, order_of(left.list.items[0], other))));
-    vec_done(&left.list);
-    vec_done(&right.list);
-    return answer;
-}
-
-/* ---- steps ---- */
-
-static bool take_where(const struct path_step *s, const json_t *root, const json_t *value,
-                       struct values *to)
-{
-    struct values items = {0};
-    bool is_fine = true;
-    add_all(value, &items);
-    vec_each (const json_t *, item, &items.list) {
-        if (is_fine && is_met(s->where, root, *item, &is_fine)) {
-            add(to, *item);
+    static const struct {
+        const char *text, *what;
+    } others[] = {{"?", "a filter"},
+                  {":", "a slice"},
+                  {",", "a list of names or indexes"},
+                  {"-", "an index from the end"},
+                  {".", "a search below (..)"},
+                  {"*", "'*' outside brackets"},
+                  {"range ", "range"},
+                  {"end}", "range"},
+                  {"\"", "a text in quotes"},
+                  {"'", "a text in quotes"},
+                  {"\\", "a backslash"},
+                  {"(", "a function"},
+                  {"@", "@"}};
+    const size_t column = (size_t)(at - template) + 1;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (str_has_prefix(at, others[i].text)) {
+            return err_set(err, EINVAL, "character %zu: %s is not supported", column,
+                           others[i].what);
         }
     }
-    vec_done(&items.list);
-    return is_fine;
+    return err_set(err, EINVAL, "character %zu: expected %s", column, expected);
 }
 
-static void add_item(const json_t *list, json_int_t index, struct values *to)
+static int check_path(const char *template, const char *at, char end, struct err *err)
 {
-    const json_int_t at = from_start(index, (json_int_t)json_array_size(list));
-    add(to, at < 0 ? NULL : json_array_get(list, (size_t)at));
-}
-
-/* How many names or indexes a step lists; 1 for other steps. */
-static size_t listed_of(const struct path_step *s)
-{
-    return s->kind == STEP_NAMES ? s->names.len : s->kind == STEP_INDEXES ? s->indexes.len : 1;
-}
-
-/* What number `k` of the names or indexes says of a value. False: too many values. */
-static bool take_step(const struct path_step *s, size_t k, const json_t *root, const json_t *value,
-                      struct values *to)
-{
-    switch (s->kind) {
-    case STEP_NAMES:
-        add(to, json_object_get(value, s->names.items[k]));
-        break;
-    case STEP_INDEXES:
-        add_item(value, s->indexes.items[k], to);
-        break;
-    case STEP_SLICE:
-        add_slice(s, value, to);
-        break;
-    case STEP_ALL:
-        add_all(value, to);
-        break;
-    case STEP_DEEP:
-        return add_deep(value, to);
-    case STEP_WHERE:
-        return take_where(s, root, value, to);
+    struct step step;
+    if (*at == '\0' || strchr(".[$", *at) == NULL) {
+        return refuse(template, at, "a path, which begins with '.'", err);
     }
-    return to->list.len <= JSON_PATH_MAX_VALUES;
-}
-
-/* The values of a path; false: too many. Of several names, those of the first come
- * first, as kubectl has it. */
-static bool find(const struct path *p, const json_t *root, const json_t *here, struct values *ret)
-{
-    struct values now = {0};
-    bool is_fine = true;
-    add(&now, p->is_absolute ? root : here);
-    vec_each (const struct path_step, s, &p->steps) {
-        struct values next = {0};
-        for (size_t k = 0; k < listed_of(s); k++) {
-            vec_each (const json_t *, value, &now.list) {
-                is_fine = is_fine && take_step(s, k, root, *value, &next);
-            }
+    for (at = first_step(at, end); *at != end;) {
+        const char *expected = *at == '\0' ? "'}'" : read_step(&at, &step);
+        if (expected != NULL) {
+            return refuse(template, at, expected, err);
         }
-        vec_done(&now.list);
-        now = next;
     }
-    *ret = now;
-    return is_fine;
+    return 0;
+}
+
+int json_path_check(const char *template, struct err *err)
+{
+    const char *brace = strchr(template, '{');
+    int r = brace == NULL ? check_path(template, template, '\0', err) : 0;
+    for (; brace != NULL && r >= 0; brace = strchr(brace + 1, '{')) {
+        r = check_path(template, brace + 1, '}', err);
+    }
+    return r;
 }
 
 /* ---- printing ---- */
@@ -211,37 +126,53 @@ static void put_value(const json_t *value, struct buf *out)
                              JSON_ENCODE_ANY | JSON_COMPACT); /* to memory */
 }
 
-static bool print_parts(const struct path_part *parts, size_t n, const json_t *root,
-                        const json_t *here, struct buf *out)
+/* What the steps from `at` on say of a value; NULL says nothing. */
+static void print_value(const char *at, char end, const json_t *value, bool *is_first,
+                        struct buf *out)
 {
-    bool is_fine = true;
-    for (size_t i = 0; i < n && is_fine; i++) {
-        const struct path_part *part = &parts[i];
-        struct values values = {0};
-        if (part->kind == PART_TEXT) {
-            buf_puts(out, part->text);
-            continue;
-        }
-        is_fine = find(&part->path, root, here, &values);
-        for (size_t k = 0; k < values.list.len && is_fine; k++) {
-            if (part->kind == PART_RANGE) {
-                is_fine =
-                    print_parts(part->body.items, part->body.len, root, values.list.items[k], out);
-                continue;
-            }
-            buf_puts(out, k == 0 ? "" : " ");
-            put_value(values.list.items[k], out);
-        }
-        vec_done(&values.list);
+    struct step step;
+    const char *key;
+    json_t *member;
+    if (value == NULL) {
+        return;
     }
-    return is_fine;
+    if (*at == end) {
+        buf_puts(out, *is_first ? "" : " ");
+        put_value(value, out);
+        *is_first = false;
+        return;
+    }
+    (void)read_step(&at, &step); /* it was checked */
+    if (step.kind == STEP_MEMBER) {
+        print_value(at, end, json_object_getn(value, step.name, step.len), is_first, out);
+    } else if (step.kind == STEP_ITEM) {
+        print_value(at, end, json_array_get(value, step.index), is_first, out);
+    } else {
+        for (size_t i = 0; i < json_array_size(value); i++) {
+            print_value(at, end, json_array_get(value, i), is_first, out);
+        }
+        /* Only read: the macro has no const form. */
+        json_object_foreach ((json_t *)value, key, member) {
+            print_value(at, end, member, is_first, out);
+        }
+    }
 }
 
-int json_path_print(const struct json_path *path, const json_t *document, struct buf *out,
-                    struct err *err)
+void json_path_print(const char *template, const json_t *document, struct buf *out)
 {
-    return print_parts(path->parts.items, path->parts.len, document, document, out)
-               ? 0
-               : err_set(err, E2BIG, "a path of the template has more than %u values",
-                         JSON_PATH_MAX_VALUES);
+    bool is_first = true;
+    if (strchr(template, '{') == NULL) {
+        print_value(first_step(template, '\0'), '\0', document, &is_first, out);
+        return;
+    }
+    while (*template != '\0') {
+        const size_t n = strcspn(template, "{");
+        buf_append(out, template, n);
+        template += n;
+        if (*template == '{') {
+            is_first = true;
+            print_value(first_step(template + 1, '}'), '}', document, &is_first, out);
+            template = strchr(template, '}') + 1;
+        }
+    }
 }

@@ -69,10 +69,10 @@ class Local(cli.CliCase):
         name = self.make_runs(old=1)
         where = ("--store", self.store)
         rows = [(("get", "runs"), "{.items[*].name}", f"{name} old"),
-                (("get", "runs"), '{range .items[?(@.name=="old")]}{.phase}{"\\n"}{end}', "Succeeded\n"),
+                (("get", "runs"), "{.items[1].name}: {.items[1].phase}", "old: Succeeded"),
                 (("describe", name), "{.run.name} {.attempts[*].outcome}", f"{name} Succeeded Succeeded Succeeded"),
                 (("results", name), "{.points[1].parameters.pservers}", "2"),
-                (("results", name), "points[0].throughput.unit", "samples/s"),
+                (("results", name), ".points[0].throughput.unit", "samples/s"),
                 (("results", name, "--by", "node"), "{.kind}", "BenchmarkResult"),
                 (("compare", name, name), "{.kind}", "BenchmarkComparison"),
                 (("history", "tiny"), "{.benchmark}", "tiny")]
@@ -86,8 +86,9 @@ class Local(cli.CliCase):
                                        check=False)
                 done = self.ctl(*args, "-o", f"jsonpath={template}", code=whole.returncode)
                 self.assertEqual(done.stdout, expected, whole.stdout[:600])
-        self.assertIn("error: -o jsonpath={.items[*}: character 10: expected ']', not '}'\nfix: for example",
-                      self.ctl("get", "runs", *where, "-o", "jsonpath={.items[*}", code=2).stderr)
+        self.assertIn("error: -o jsonpath={.items[?(@.a)]}: character 9: a filter is not supported\n"
+                      "fix: for example -o jsonpath='{.items[*].name}'; -o json | jq selects in all other ways\n",
+                      self.ctl("get", "runs", *where, "-o", "jsonpath={.items[?(@.a)]}", code=2).stderr)
         self.assertIn("use -o html|svg\n", self.ctl("report", name, *where, "-o", "jsonpath={.a}", code=2).stderr)
         self.assertIn("fix: for example -o jsonpath='{.items[*].name}'", self.ctl("get", *where, "-o", "jsonpath", code=2).stderr)
 
