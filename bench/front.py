@@ -32,7 +32,7 @@ import chromium  # noqa: E402  (their folders are known only now)
 import fake_cluster  # noqa: E402
 
 MIB = 2**20
-VERSION_S, LIST_S = 0.005, 0.015
+VERSION_S, LIST_S = 0.010, 0.025
 COMPLETE_S, REPORT_S, REPORT_MIB, REPORT_BYTES, PAINT_S, FOLLOW_S = 0.3, 1.0, 64, 250000, 0.3, 1.0
 
 

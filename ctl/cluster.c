@@ -138,7 +138,7 @@ enum exit_code cluster_open(const struct cli *cli, struct cluster **ret, struct 
     if (run_random(&params.seed, sizeof(params.seed), &p->err) < 0 ||
         kube_client_new(&params, &c->client, &p->err) < 0) {
         cluster_free(&c->backend);
-        return p->err.code == ELIBACC ? EXIT_LOCAL_RESOURCE : EXIT_USAGE;
+        return EXIT_USAGE;
     }
     c->backend.where = make_where(cli, c->ns); /* last: backend_free frees them */
     c->backend.place = xasprintf("%s namespace", c->ns);

@@ -1,4 +1,4 @@
-"""What a program is linked with or loads, and which Debian packages that comes from."""
+"""What a program is linked with, and which Debian packages that comes from."""
 import functools
 import os
 import re
@@ -8,31 +8,12 @@ import subprocess
 C_LIBRARY = re.compile(r"/(ld-linux[^/]*|lib(c|m|dl|rt|pthread|resolv|util|anl|nsl))\.so[.\d]*$")
 
 
-def linked_libraries(program):
+def libraries(program):
     """Paths of the shared objects that the loader takes at the start, itself included."""
     done = subprocess.run(["ldd", program], capture_output=True, text=True, check=True)
     if "not found" in done.stdout:
         raise RuntimeError(f"{program}: a library is missing:\n{done.stdout}")
-    return re.findall(r"(/\S+) \(0x", done.stdout)
-
-
-def loaded_libraries(program):
-    """Paths of those that the program says it loads when it needs them, in its note .note.dlopen (a list of objects in JSON)."""
-    done = subprocess.run(["readelf", "--string-dump=.note.dlopen", program], capture_output=True, text=True, check=True)
-    known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
-    paths = []
-    for name in re.findall(r'"soname":\["([^"]+)"\]', done.stdout):
-        found = re.search(rf"^\s{re.escape(name)} \(.*\) => (/\S+)$", known, re.M)
-        if found is None:
-            raise RuntimeError(f"{program}: {name}, which it loads, is missing")
-        paths.append(found[1])
-    return paths
-
-
-def libraries(program):
-    """Paths of all shared objects, the loader included."""
-    loaded = loaded_libraries(program)
-    return sorted({*linked_libraries(program), *loaded, *(path for library in loaded for path in linked_libraries(library))})
+    return sorted(set(re.findall(r"(/\S+) \(0x", done.stdout)))
 
 
 @functools.cache

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "kube/client_server.h"
-#include "kube/curl_load.h"
 #include "kube/credentials.h"
 #include "kube/exec_plugin.h"
 #include "kube/login.h"
@@ -87,8 +86,7 @@ int kube_session_new(const struct kube_client_params *params, void (*on_ready)(v
     s->params = *params;
     s->on_ready = on_ready;
     s->ctx = ctx;
-    int r = kube_curl_load(err);
-    r = r < 0 ? r : client_server(params->config, &s->base_url, &s->connect_to, &s->is_here, err);
+    int r = client_server(params->config, &s->base_url, &s->connect_to, &s->is_here, err);
     r = r < 0 ? r : client_proxy(params->config, &s->proxy, err);
     r = r < 0 ? r : kube_transport_new(params->loop, &s->transport, err);
     if (r < 0) {

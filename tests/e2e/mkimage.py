@@ -2,7 +2,7 @@
 """mkimage.py BUILD_DIR OUT_DIR [NAME...]   Makes the images of the Dockerfile without Docker, from a build tree.
 
 The images hold the same programs at the same places, started the same way, with this machine's own libraries: those that
-they are linked with or load. There is no shell in them and nothing else. OUT_DIR/NAME.tar is an OCI archive; `ctr images import` takes it.
+they are linked with. There is no shell in them and nothing else. OUT_DIR/NAME.tar is an OCI archive; `ctr images import` takes it.
 NAME is benchd or benchworker (default: both).
 """
 import argparse
@@ -32,7 +32,7 @@ def image_name(name):
 
 
 def libraries(program):
-    """Paths of all shared objects that the program is linked with or loads, its loader included."""
+    """Paths of all shared objects that the program is linked with, its loader included."""
     try:
         return linked.libraries(program)
     except subprocess.CalledProcessError:

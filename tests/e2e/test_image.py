@@ -86,8 +86,7 @@ def check_image(t, name, build_dir, folder):
     for path in mkimage.PROGRAMS[name]:
         built = pathlib.Path(build_dir) / path
         paths = {os.path.basename(path): path for path in mkimage.libraries(built)}
-        loaded = {os.path.basename(path) for path in mkimage.linked.loaded_libraries(built)}
-        packages |= {owner(path) for library, path in paths.items() if library in needed(built) | loaded} - base_packages()
+        packages |= {owner(path) for library, path in paths.items() if library in needed(built)} - base_packages()
     t.equal(packages, installed_packages(name), f"{name}: the Dockerfile installs the libraries' packages")
 
 

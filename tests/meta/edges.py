@@ -14,7 +14,6 @@ EDGES = {
             "lib/kube/transport.c": "the multi handles on the loop",
             "lib/kube/transfer.c": "one request on an easy handle",
             "lib/kube/client_server.c": "the parser of URLs",
-            "lib/kube/curl_load.c": "loads it, and calls it for the others",
         }),
     "libuv": (
         r"\buv_\w+\s*\(",
