@@ -256,7 +256,7 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
     table_column(t, "MESSAGE", TABLE_LEFT);
     bool complete = st->phase == RUN_SUCCEEDED || st->phase == RUN_PARTIALLY_FAILED;
     bool failed = st->phase == RUN_FAILED || st->phase == RUN_CANCELLED;
-    bool running = st->phase == RUN_RUNNING || st->phase == RUN_AGGREGATING;
+    bool running = st->phase == RUN_RUNNING;
     add_condition(t, "  Accepted", true, st, false);
     add_condition(t, "  Running", running && !p->is_interrupted, st, running);
     add_condition(t, "  Complete", complete, st, complete);

@@ -14,10 +14,13 @@ static const char *const trial_phases[] = {
 };
 
 static const char *const run_phases[] = {
-    [RUN_PENDING] = "Pending",     [RUN_QUEUED] = "Queued",
-    [RUN_RUNNING] = "Running",     [RUN_AGGREGATING] = "Aggregating",
-    [RUN_SUCCEEDED] = "Succeeded", [RUN_PARTIALLY_FAILED] = "PartiallyFailed",
-    [RUN_FAILED] = "Failed",       [RUN_CANCELLED] = "Cancelled",
+    [RUN_PENDING] = "Pending",
+    [RUN_QUEUED] = "Queued",
+    [RUN_RUNNING] = "Running",
+    [RUN_SUCCEEDED] = "Succeeded",
+    [RUN_PARTIALLY_FAILED] = "PartiallyFailed",
+    [RUN_FAILED] = "Failed",
+    [RUN_CANCELLED] = "Cancelled",
     [RUN_SUSPENDED] = "Suspended",
 };
 

@@ -138,8 +138,8 @@ class Pages(serve.ServedCase):
         self.show_running("/")
         self.wait_for("live", "document.getElementById('link').textContent.startsWith('Live')")
         self.wait_for("its row", f"document.querySelector('[data-run=\"{self.name}\"]') !== null")
-        self.server.say("phase Aggregating")
-        self.wait_for("an event", f"document.querySelector('[data-run=\"{self.name}\"] [data-is=phase]').textContent === 'Aggregating'")
+        self.server.say("phase Suspended")
+        self.wait_for("an event", f"document.querySelector('[data-run=\"{self.name}\"] [data-is=phase]').textContent === 'Suspended'")
         self.delete_the_run()
         self.wait_for("no row", f"document.querySelector('[data-run=\"{self.name}\"]') === null")
 
@@ -160,8 +160,8 @@ class Pages(serve.ServedCase):
         self.show_running("/")
         cell = f"document.querySelector('[data-run=\"{self.name}\"] [data-is=phase]').textContent"
         self.wait_for("live", "document.getElementById('link').textContent.startsWith('Live')")
-        self.server.say("phase Aggregating")
-        self.wait_for("the phase", f"{cell} === 'Aggregating'")
+        self.server.say("phase Suspended")
+        self.wait_for("the phase", f"{cell} === 'Suspended'")
 
     def test_find(self):
         self.browser.show(self.root + "/")

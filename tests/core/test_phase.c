@@ -147,9 +147,9 @@ TEST(any_change_of_a_status_is_seen)
 TEST(final_phases)
 {
     static const bool is_final[] = {
-        [RUN_PENDING] = false,     [RUN_QUEUED] = false,   [RUN_RUNNING] = false,
-        [RUN_AGGREGATING] = false, [RUN_SUCCEEDED] = true, [RUN_PARTIALLY_FAILED] = true,
-        [RUN_FAILED] = true,       [RUN_CANCELLED] = true, [RUN_SUSPENDED] = false,
+        [RUN_PENDING] = false,  [RUN_QUEUED] = false,          [RUN_RUNNING] = false,
+        [RUN_SUCCEEDED] = true, [RUN_PARTIALLY_FAILED] = true, [RUN_FAILED] = true,
+        [RUN_CANCELLED] = true, [RUN_SUSPENDED] = false,
     };
     for (size_t i = 0; i < N_ROWS(is_final); i++) {
         if (run_phase_is_final((enum run_phase)i) != is_final[i]) {

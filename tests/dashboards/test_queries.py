@@ -288,7 +288,7 @@ class Queries(unittest.TestCase):
             return lambda p: self.check_one(p, None, value)
         return {
             "Leader": one(1), "Ready": one(1), "Runs that wait for their turn": one(3), "Free disk of the store": one(0.25),
-            "Runs by phase": self.check_series("phase", [{"Pending": 0, "Queued": 3, "Running": 1, "Aggregating": 0, "Suspended": 0}]),
+            "Runs by phase": self.check_series("phase", [{"Pending": 0, "Queued": 3, "Running": 1, "Suspended": 0}]),
             "Runs that wait": self.check_series("run reason", [{f"{self.name} QuotaExceeded": None}]),
             "Since a run got further": self.check_series("run", [{self.name: None}]),
             "Answers by code": self.check_series("code", [{"201": None, "429": None}]),
@@ -335,7 +335,7 @@ class Queries(unittest.TestCase):
         self.check_panels({
             "Runs that run": one(1), "Runs that wait for their turn": one(3), "Runs that wait for something else": one(1),
             "Runs shown of all": one(1), "Runs": runs,
-            "Runs by phase": self.check_series("phase", [{"Pending": 0, "Queued": 3, "Running": 1, "Aggregating": 0, "Suspended": 0}]),
+            "Runs by phase": self.check_series("phase", [{"Pending": 0, "Queued": 3, "Running": 1, "Suspended": 0}]),
             "Attempts by outcome": self.check_attempts}, "benchd-overview.json")
 
     def test_every_panel_of_scaling(self):

@@ -125,8 +125,8 @@ class Live(serve.ServedCase):
     def test_the_list(self):
         follower = self.follow("/events")
         follower.read_until(rb"\ndata: .*\n\n")
-        self.server.say("phase Aggregating")
-        follower.read_until(rb'"phase":"Aggregating"')
+        self.server.say("phase Suspended")
+        follower.read_until(rb'"phase":"Suspended"')
         self.assertEqual({kind for _, kind, _ in follower.events()}, {"runs"})
         self.assertEqual([run["name"] for run in follower.events()[-1][2]["runs"]], [self.name])
 
