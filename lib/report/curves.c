@@ -124,7 +124,7 @@ static void put_legend(const struct result *r, struct buf *out)
     }
     buf_printf(out,
                "Models of N trainers, x: alone = throughput of one. Amdahl: N alone / (1 + serial "
-               "(N - 1)). Gustafson: alone (N - serial (N - 1)). USL: N alone / (1 + contention "
+               "(N - 1)). USL: N alone / (1 + contention "
                "(N - 1) + coherency N (N - 1)). Exchange: N alone / (1 + exchange L), L: sizes of "
                "the model that the busiest link carries in a step%s. Deviation: of a trial from "
                "the model. 95%% intervals: Fieller's, of all trials.",

@@ -21,7 +21,7 @@
 
 const char *scaling_model_to_string(enum scaling_model model)
 {
-    static const char *const names[] = {"Amdahl", "Gustafson", "USL", "Exchange"};
+    static const char *const names[] = {"Amdahl", "USL", "Exchange"};
     return names[model];
 }
 
@@ -50,10 +50,10 @@ static double dot(const double a[MAX], const double b[MAX])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* The logarithm of what the model says: of X, or of N / X. */
-static double observed(enum scaling_model model, const struct scaling_size *s)
+/* ln (N / X) */
+static double observed(const struct scaling_size *s)
 {
-    return model == SCALING_GUSTAFSON ? s->logs.value : log(s->n) - s->logs.value;
+    return log(s->n) - s->logs.value;
 }
 
 static double trials_of(const struct scaling_size *s)
@@ -127,7 +127,7 @@ static double squares_at(const struct work *w, const double c[MAX])
         if (!(m > 0)) {
             return INFINITY;
         }
-        const double r = observed(w->fit->model, &w->sizes[i]) - log(m);
+        const double r = observed(&w->sizes[i]) - log(m);
         sum += trials_of(&w->sizes[i]) * r * r;
     }
     return sum;
@@ -141,7 +141,7 @@ static bool find_step(struct work *w, bool is_start, double ret_step[MAX])
     double normal[MAX][MAX] = {{0}}, right[MAX] = {0};
     for (size_t i = 0; i < w->n_sizes; i++) {
         const struct scaling_size *s = &w->sizes[i];
-        const double y = observed(w->fit->model, s);
+        const double y = observed(s);
         const double at = is_start ? exp(y) : model_at(w, w->fit->c, s);
         const double r = is_start ? 1 : y - log(at);
         double h[MAX];
@@ -182,7 +182,7 @@ static bool find_start(struct work *w)
     }
     w->squares = squares_at(w, w->fit->c);
     if (isinf(w->squares)) {
-        w->fit->c[0] = exp(observed(w->fit->model, &w->sizes[0]));
+        w->fit->c[0] = exp(observed(&w->sizes[0]));
         w->fit->c[1] = w->fit->c[2] = 0;
         w->squares = squares_at(w, w->fit->c);
     }
@@ -284,36 +284,30 @@ static struct scaling_range ratio_range(const struct scaling_fit *f, const doubl
     return range_of(&x);
 }
 
-/* What one trainer makes alone: c0, or 1 / c0. */
+/* What one trainer makes alone: 1 / c0. */
 static struct scaling_range alone_of(const struct scaling_fit *f)
 {
     static const double one[MAX] = {1, 0, 0};
-    const bool is_rate = f->model == SCALING_GUSTAFSON;
     if (!(f->c[0] > 0)) {
         return NO_RANGE;
     }
-    const double sign = is_rate ? 1 : -1;
     const double deviation = sqrt(covariance_of(f, one, one)) / f->c[0];
     const double half = student_quantile(f->df, ALPHA) * deviation;
     return (struct scaling_range){
-        .value = exp(sign * log(f->c[0])),
-        .low = exp(sign * log(f->c[0]) - half),
-        .high = exp(sign * log(f->c[0]) + half),
+        .value = exp(-log(f->c[0])),
+        .low = exp(-log(f->c[0]) - half),
+        .high = exp(-log(f->c[0]) + half),
     };
 }
 
 static void name_parameters(struct scaling_fit *f)
 {
     static const double alone[MAX] = {1, 0, 0}, first[MAX] = {0, 1, 0}, second[MAX] = {0, 0, 1};
-    static const double less[MAX] = {1, -1, 0};
     f->parameters[0] = (struct scaling_parameter){"alone", alone_of(f)};
     f->parameters[1].range = ratio_range(f, first, alone);
     switch (f->model) {
     case SCALING_AMDAHL:
         f->parameters[1].name = "serial";
-        break;
-    case SCALING_GUSTAFSON: /* c1 = c0 (1 - serial) */
-        f->parameters[1] = (struct scaling_parameter){"serial", ratio_range(f, less, alone)};
         break;
     case SCALING_USL:
         f->parameters[1].name = "contention";
@@ -407,7 +401,7 @@ double scaling_predict(const struct scaling_fit *f, double n, double load)
     double h[MAX];
     basis_of(f->model, n, load, h);
     const double m = dot(f->c, h);
-    return !(m > 0) ? NAN : f->model == SCALING_GUSTAFSON ? m : n / m;
+    return m > 0 ? n / m : NAN;
 }
 
 /* ---- what the USL says ---- */

@@ -2,9 +2,8 @@
  * (docs/contracts/result.md, "Curves"). Pure; called by curves.c.
  *
  * Each model is linear in its coefficients c: of the time that a trainer needs for a sample,
- * N / X, or (Gustafson) of the throughput X itself. The noise of X is a factor, so what is
- * minimised are squares of logarithms. Intervals of ratios of coefficients are Fieller's;
- * they may have no end. */
+ * N / X. The noise of X is a factor, so what is minimised are squares of logarithms. Intervals of
+ * ratios of coefficients are Fieller's; they may have no end. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,12 +12,11 @@
 #include "result/significance.h"
 
 enum scaling_model {
-    SCALING_AMDAHL,    /* N / X = c0 + c1 (N - 1) */
-    SCALING_GUSTAFSON, /* X = c0 + c1 (N - 1) */
-    SCALING_USL,       /* N / X = c0 + c1 (N - 1) + c2 N (N - 1) */
-    SCALING_EXCHANGE,  /* N / X = c0 + c1 load */
+    SCALING_AMDAHL,   /* N / X = c0 + c1 (N - 1) */
+    SCALING_USL,      /* N / X = c0 + c1 (N - 1) + c2 N (N - 1) */
+    SCALING_EXCHANGE, /* N / X = c0 + c1 load */
 };
-#define SCALING_MODEL_COUNT 4
+#define SCALING_MODEL_COUNT 3
 const char *scaling_model_to_string(enum scaling_model model); /* "Amdahl", ... */
 
 /* All trials with one number of trainers. */

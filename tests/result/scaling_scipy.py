@@ -14,24 +14,22 @@ DATA = {  # n: trials
     "noisy": {1: [95, 108, 99], 2: [210, 188, 190], 4: [350, 390, 402], 16: [1500, 1380, 1290]},
 }
 MODELS = {
-    "SCALING_AMDAHL": (lambda n: [1, n - 1], True),
-    "SCALING_GUSTAFSON": (lambda n: [1, n - 1], False),
-    "SCALING_USL": (lambda n: [1, n - 1, n * (n - 1)], True),
-    "SCALING_EXCHANGE": (lambda n: [1, 2 * (n - 1) / n], True),
+    "SCALING_AMDAHL": lambda n: [1, n - 1],
+    "SCALING_USL": lambda n: [1, n - 1, n * (n - 1)],
+    "SCALING_EXCHANGE": lambda n: [1, 2 * (n - 1) / n],
 }
 RATIOS = {  # of the second parameter, then the third
     "SCALING_AMDAHL": [([0, 1], [1, 0])],
-    "SCALING_GUSTAFSON": [([1, -1], [1, 0])],
     "SCALING_USL": [([0, 1, 0], [1, 0, 0]), ([0, 0, 1], [1, 0, 0])],
     "SCALING_EXCHANGE": [([0, 1], [1, 0])],
 }
 
 
 def fit(model, data):
-    basis, is_time = MODELS[model]
+    basis = MODELS[model]
     rows = [(n, x) for n, trials in data.items() for x in trials]
     h = np.array([basis(n) for n, _ in rows], float)
-    y = np.array([math.log(n / x) if is_time else math.log(x) for n, x in rows])
+    y = np.array([math.log(n / x) for n, x in rows])
     start = np.zeros(h.shape[1])
     start[0] = math.exp(y.mean())
     # Coefficients of very different size: scaled by their columns.
@@ -73,10 +71,9 @@ def ends(u, w, c, covariance, df):
     return value, optimize.brentq(excess, low, value, xtol=1e-16), optimize.brentq(excess, value, high, xtol=1e-16)
 
 
-def alone(model, c, covariance, df):
-    sign = 1 if model == "SCALING_GUSTAFSON" else -1
+def alone(c, covariance, df):
     half = stats.t.ppf(0.975, df) * math.sqrt(covariance[0][0]) / c[0]
-    return c[0] ** sign, math.exp(sign * math.log(c[0]) - half), math.exp(sign * math.log(c[0]) + half)
+    return 1 / c[0], math.exp(-math.log(c[0]) - half), math.exp(-math.log(c[0]) + half)
 
 
 def main():
@@ -86,7 +83,7 @@ def main():
             if c[0] <= 0:  # one trainer alone would need no time
                 print('    {"%s", %s, NAN, NAN, {{0}}, {0}},' % (name, model))
                 continue
-            ranges = [alone(model, c, covariance, df)]
+            ranges = [alone(c, covariance, df)]
             ranges += [ends(u, w, c, covariance, df) for u, w in RATIOS[model]]
             peak = "{0}"
             if model == "SCALING_USL":

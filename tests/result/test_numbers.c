@@ -122,12 +122,9 @@ static struct scaling_fit fit_of(enum scaling_model model, const double *x)
 static void models(const char *page)
 {
     const struct scaling_fit amdahl = fit_of(SCALING_AMDAHL, (const double[]){100, 180, 300}),
-                             gustafson = fit_of(SCALING_GUSTAFSON, (const double[]){100, 180, 340}),
                              exchange =
                                  fit_of(SCALING_EXCHANGE, (const double[]){100, 400 / 3.0, 200});
     on_the_page(page, xasprintf("serial = %.4f\n", amdahl.parameters[1].range.value));
-    on_the_page(page,
-                xasprintf("serial = 1 - 80 / 100 = %.4f\n", gustafson.parameters[1].range.value));
     on_the_page(page,
                 xasprintf("exchange = (1.5 - 1) / 2 = %.4f\n", exchange.parameters[1].range.value));
     on_the_page(page, xasprintf("0.25 x 4 / (1 + 0.25 x 4) = %.1f%%\n",
