@@ -47,33 +47,6 @@ static void put_close(struct buf *out)
     buf_puts(out, "</svg>\n");
 }
 
-/* What chart.js moves when a reader zooms: the axes as "value at the start, at the end,
- * pixel there, pixel there", so that it can convert pixels to values. `y` is NULL where
- * rows are no numbers. */
-static void open_plot(struct buf *out, const char *kind, const struct chart_axis *x,
-                      const struct chart_axis *y)
-{
-    buf_printf(out, "<g class=\"plot\" data-kind=\"%s\" data-x=\"%.10g %.10g %.1f %.1f\"", kind,
-               x->low, x->high, x->from_px, x->to_px);
-    if (y != NULL) {
-        buf_printf(out, " data-y=\"%.10g %.10g %.1f %.1f\"", y->low, y->high, y->from_px, y->to_px);
-    }
-    buf_puts(out, ">\n");
-}
-
-/* Numbers along an axis, with their lines. */
-static void open_ticks(struct buf *out, char axis, enum chart_unit unit)
-{
-    static const char *const units[] = {
-        [CHART_NUMBER] = "number", [CHART_PERCENT] = "percent", [CHART_CHANGE] = "change"};
-    buf_printf(out, "<g data-ticks=\"%c %s\">\n", axis, units[unit]);
-}
-
-static void close_group(struct buf *out)
-{
-    buf_puts(out, "</g>\n");
-}
-
 static void put_text(struct buf *out, double x, double y, const char *classes, const char *text)
 {
     buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, classes);
@@ -188,7 +161,6 @@ static void put_value_axis(struct buf *out, const struct chart_axis *a, enum cha
                            double top_px, double bottom_px)
 {
     double free_px = -INFINITY;
-    open_ticks(out, 'x', unit);
     for (size_t i = 0; i < chart_axis_n_ticks(a); i++) {
         const double value = chart_axis_tick(a, i), x = chart_axis_px(a, value);
         struct buf text = BUF_INIT;
@@ -201,7 +173,6 @@ static void put_value_axis(struct buf *out, const struct chart_axis *a, enum cha
         }
         buf_done(&text);
     }
-    close_group(out);
 }
 
 static void widen(double value, double *low, double *high)
@@ -292,7 +263,6 @@ static struct line_plot line_plot_of(const struct line_chart *c)
 
 static void put_y_axis(struct buf *out, const struct line_plot *p)
 {
-    open_ticks(out, 'y', p->chart->y_unit);
     for (size_t i = 0; i < chart_axis_n_ticks(&p->y); i++) {
         const double value = chart_axis_tick(&p->y, i), y = chart_axis_px(&p->y, value);
         struct buf text = BUF_INIT;
@@ -301,16 +271,13 @@ static void put_y_axis(struct buf *out, const struct line_plot *p)
         put_text(out, LEFT_PX - 6, y + 4, "n e", buf_cstr(&text));
         buf_done(&text);
     }
-    close_group(out);
 }
 
-/* Every value of x that was measured has a number. One that would touch the one before is hidden
- * until a reader zooms. */
+/* Each value of x that was measured has a number, unless it would touch the one before. */
 static void put_x_axis(struct buf *out, const struct line_plot *p)
 {
     struct x_values values = x_values_of(p->chart);
     double free_px = -INFINITY;
-    open_ticks(out, 'x', CHART_NUMBER);
     for (size_t i = 0; i < values.list.len; i++) {
         const double value = values.list.items[i];
         if (i > 0 && value == values.list.items[i - 1]) {
@@ -324,13 +291,13 @@ static void put_x_axis(struct buf *out, const struct line_plot *p)
             buf_printf(&text, "%.10g", value);
         }
         const double half_px = CHAR_PX * (double)text.len / 2;
-        const bool is_free = px - half_px > free_px;
-        put_line(out, px, p->bottom_px, px, p->bottom_px + 4, is_free ? "g" : "g o");
-        put_text(out, px, p->bottom_px + 16, is_free ? "n m" : "n m o", buf_cstr(&text));
-        free_px = is_free ? px + half_px + CHAR_PX : free_px;
+        if (px - half_px > free_px) {
+            put_line(out, px, p->bottom_px, px, p->bottom_px + 4, "g");
+            put_text(out, px, p->bottom_px + 16, "n m", buf_cstr(&text));
+            free_px = px + half_px + CHAR_PX;
+        }
         buf_done(&text);
     }
-    close_group(out);
     vec_done(&values.list);
 }
 
@@ -383,7 +350,6 @@ static bool has_ideal(const struct chart_series *s)
 static void put_series(struct buf *out, const struct line_plot *p, size_t i)
 {
     const struct chart_series *s = &p->chart->series.items[i];
-    buf_printf(out, "<g data-dodge=\"%.1f\">\n", dodge_px(p, i));
     if (has_ideal(s)) {
         put_path(out, p, s, true, "i", i);
     }
@@ -393,7 +359,6 @@ static void put_series(struct buf *out, const struct line_plot *p, size_t i)
         put_mark(out, chart_axis_px(&p->x, m->x) + dodge_px(p, i), chart_axis_px(&p->y, m->y), i,
                  m->text);
     }
-    close_group(out);
 }
 
 void chart_svg_lines(const struct line_chart *c, bool is_file, struct buf *out)
@@ -409,7 +374,6 @@ void chart_svg_lines(const struct line_chart *c, bool is_file, struct buf *out)
     put_open(out, c->id, c->title, y + ROW_PX * (double)n_rows + 8, is_file);
     put_y_axis(out, &p);
     put_x_axis(out, &p);
-    open_plot(out, "lines", &p.x, &p.y);
     if (isfinite(c->reference)) {
         const double px = chart_axis_px(&p.y, c->reference);
         put_line(out, LEFT_PX, px, WIDTH_PX - RIGHT_PX, px, "ref");
@@ -417,7 +381,6 @@ void chart_svg_lines(const struct line_chart *c, bool is_file, struct buf *out)
     for (size_t i = 0; i < c->series.len; i++) {
         put_series(out, &p, i);
     }
-    close_group(out);
     put_text(out, (LEFT_PX + WIDTH_PX - RIGHT_PX) / 2, y, "n m", c->x_title);
     for (size_t i = 0; has_legend && i < c->series.len; i++) {
         y += ROW_PX;
@@ -517,7 +480,6 @@ void chart_svg_dots(const struct dot_chart *c, bool is_file, struct buf *out)
     double y = s.bottom_px + 32;
     put_open(out, c->id, c->title, y + ROW_PX * (double)n_legend + 8, is_file);
     put_value_axis(out, &a, c->unit, s.top_px, s.bottom_px);
-    open_plot(out, "dots", &a, NULL);
     if (isfinite(c->reference)) {
         const double px = chart_axis_px(&a, c->reference);
         put_line(out, px, s.top_px, px, s.bottom_px, "ref");
@@ -534,7 +496,6 @@ void chart_svg_dots(const struct dot_chart *c, bool is_file, struct buf *out)
             put_mark(out, chart_axis_px(&a, dot->value), y_px, dot->series, dot->text);
         }
     }
-    close_group(out);
     for (size_t i = 0; i < c->rows.len; i++) { /* over the lines of the axis */
         put_row_name(out, &s, i, c->rows.items[i].name);
     }
@@ -613,11 +574,9 @@ void chart_svg_bars(const struct bar_chart *c, bool is_file, struct buf *out)
     double y = s.bottom_px + 32;
     put_open(out, c->id, c->title, y + ROW_PX * (double)(count_parts(c) + 1) + 8, is_file);
     put_value_axis(out, &a, CHART_NUMBER, s.top_px, s.bottom_px);
-    open_plot(out, "bars", &a, NULL);
     for (size_t i = 0; i < c->n_rows; i++) {
         put_bar(out, c, &c->rows[i], &a, row_y_px(&s, i));
     }
-    close_group(out);
     for (size_t i = 0; i < c->n_rows; i++) { /* over the lines of the axis */
         put_row_name(out, &s, i, c->rows[i].name);
     }

@@ -138,14 +138,17 @@ class Chromium:
             time.sleep(0.01)
         raise ChromiumError(f"nothing was painted within {TIMEOUT_S} s")
 
-    def mouse(self, kind, x, y, buttons=0):
-        """kind: Moved, Pressed or Released."""
-        button = {"button": "left", "clickCount": 1} if kind != "Moved" else {}
-        self.call("Input.dispatchMouseEvent", type=f"mouse{kind}", x=x, y=y, buttons=buttons, **button)
+    def point(self, x, y):
+        """The mouse, without a button."""
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
-    def key(self, key, text=""):
+    def touch(self, x, y):
+        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+    def key(self, key):
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, **({"text": text} if text and kind == "keyDown" else {}))
+            self.call("Input.dispatchKeyEvent", type=kind, key=key)
 
     def screenshot(self, path, most_px=None):
         """Of the whole page, or of so much from its top."""

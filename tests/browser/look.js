@@ -81,14 +81,6 @@
     const px = text && width > 0 ? parseFloat(getComputedStyle(text).fontSize) * width / e.viewBox.baseVal.width : 11;
     if (px < 10.995) found.push(`the text of a picture is ${px.toFixed(2)} px high`);
   }
-  // The buttons of a chart stand below the heading of its part, and above its picture.
-  for (const e of document.querySelectorAll('.zoom')) {
-    const box = e.getBoundingClientRect(), picture = e.parentElement.querySelector('svg').getBoundingClientRect();
-    const before = [...document.querySelectorAll('h2')].filter(h => h.compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING).at(-1);
-    if (box.height === 0) continue; // printed
-    if (before && before.getBoundingClientRect().bottom > box.top) found.push(`the buttons of a chart stand above '${before.textContent}'`);
-    if (box.bottom > picture.top + 1) found.push('the buttons of a chart stand on its picture');
-  }
   // Text of pictures is not cut off at their edges.
   for (const e of document.querySelectorAll('svg text')) {
     if (getComputedStyle(e).display === 'none') continue;

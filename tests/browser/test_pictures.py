@@ -27,7 +27,7 @@ from chromium import Chromium  # noqa: E402
 KEPT = os.environ.get("BENCHD_PICTURES")
 IMAGES = ROOT / "docs" / "images"
 # name: width
-PICTURES = {"report-light": 1100, "report-dark": 1100, "report-print": 794, "report-phone": 360, "report-zoom": 1100,
+PICTURES = {"report-light": 1100, "report-dark": 1100, "report-print": 794, "report-phone": 360, "report-mark": 1100,
             "page-runs": 1100, "page-point": 1100, "page-history": 1100,
             "terminal-run": 702, "terminal-results": 702}
 LEAST_PX = 120
@@ -142,11 +142,11 @@ class Pictures(serve.ServedCase):
             name = f"report-{view}"
             browser.show(url, width=PICTURES[name], **how)
             self.keep(browser, name, most_px=2400 if view == "phone" else 1300)
-        browser.show(url, width=PICTURES["report-zoom"])
+        browser.show(url, width=PICTURES["report-mark"])
         browser.value("document.querySelector('.chart').focus()")
-        for key, text in (("ArrowRight", ""), ("ArrowRight", ""), ("+", "+")):
-            browser.key(key, text)
-        self.keep(browser, "report-zoom", most_px=900)
+        for _ in range(2):
+            browser.key("ArrowRight")
+        self.keep(browser, "report-mark", most_px=900)
 
     def names(self):
         """The runs, the newest first."""
