@@ -451,7 +451,7 @@ enum exit_code cluster_undelete_run(struct backend *b, const char *what, char **
 {
     (void)ret_name;
     const struct cluster *c = (struct cluster *)b;
-    _cleanup_(freep) char *fix = where_the_store_is(c, "undelete", run_word_name(what));
+    _cleanup_(freep) char *fix = where_the_store_is(c, "delete --undo", run_word_name(what));
     return cli_error(EXIT_USAGE, fix,
                      "run/%s: a deletion is taken back where benchd's store is, not by the "
                      "cluster's API",

@@ -1,5 +1,5 @@
-/* benchctl delete RUN..., undelete RUN... and cancel RUN...: the ways in which a person ends a run,
- * and takes that back. */
+/* benchctl delete RUN..., delete --undo RUN... and cancel RUN...: the ways in which a person ends a
+ * run, and takes that back. */
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -71,7 +71,13 @@ static enum exit_code delete_old(struct cli *cli)
 
 static enum exit_code run_delete(struct cli *cli)
 {
-    if (args_has(&cli->args, "older-than") || args_has(&cli->args, "keep-runs")) {
+    const bool is_undo = args_has(&cli->args, "undo");
+    const bool has_policy = args_has(&cli->args, "older-than") || args_has(&cli->args, "keep-runs");
+    if (is_undo && (has_policy || args_has(&cli->args, "dry-run"))) {
+        return cli_error(EXIT_USAGE, "name the runs",
+                         "--undo has no --older-than, --keep-runs or --dry-run");
+    }
+    if (has_policy) {
         return delete_old(cli);
     }
     if (args_has(&cli->args, "dry-run")) {
@@ -80,23 +86,14 @@ static enum exit_code run_delete(struct cli *cli)
     }
     if (cli->args.n_words == 0) {
         return cli_error(EXIT_USAGE, "list the runs with: benchctl get runs",
-                         "'delete' needs RUN, --older-than AGE or --keep-runs N");
+                         is_undo ? "'delete --undo' needs RUN"
+                                 : "'delete' needs RUN, --older-than AGE or --keep-runs N");
     }
     struct backend *b = NULL;
     enum exit_code code = backend_open(cli, &b);
     if (code == EXIT_OK) {
-        code = end_all(b, b->ops->delete_run, "deleted");
-    }
-    backend_free(b);
-    return code;
-}
-
-static enum exit_code run_undelete(struct cli *cli)
-{
-    struct backend *b = NULL;
-    enum exit_code code = backend_open(cli, &b);
-    if (code == EXIT_OK) {
-        code = end_all(b, b->ops->undelete_run, "undeleted");
+        code = is_undo ? end_all(b, b->ops->undelete_run, "undeleted")
+                       : end_all(b, b->ops->delete_run, "deleted");
     }
     backend_free(b);
     return code;
@@ -118,6 +115,7 @@ static const struct arg_opt delete_opts[] = {
     {"older-than", 0, "AGE", "Delete the finished runs that ended longer ago than this, such as 30d, 12h or 90m"},
     {"keep-runs", 0, "N", "Delete the oldest finished runs until N are left"},
     {"dry-run", 0, NULL, "Print what these two would delete, and delete nothing"},
+    {"undo", 0, NULL, "Keep the results of runs whose objects were deleted"},
 };
 /* clang-format on */
 
@@ -127,12 +125,17 @@ const struct verb verb_delete = {
     .summary = "Delete runs with their results and logs, without confirmation",
     .examples = "  benchctl delete vgg16-pserver-sweep-7k3fq\n"
                 "  benchctl delete 7k3fq 5hd2p --store sqlite:results.db\n"
-                "  benchctl delete --older-than 30d --dry-run --local\n",
+                "  benchctl delete --older-than 30d --dry-run --local\n"
+                "  kubectl exec -n benchd deploy/benchd -- benchctl delete --undo 7k3fq \\\n"
+                "    --store sqlite:/var/lib/benchd/results.db\n",
     .details = "In a cluster this deletes the BenchmarkRun with its pods, and benchd then\n"
                "erases what it has stored about the run, at once. What kubectl deletes is\n"
                "erased 7 days later (benchd --undelete-for). The results of a run whose object\n"
                "is gone are erased, too; that needs the rights to create and to delete\n"
                "benchmarkruns.\n"
+               "--undo keeps the results of a run that kubectl deleted, until they are erased.\n"
+               "The object does not return; the results stay, as after its time to live. Use\n"
+               "it where benchd's store is; benchd may be running.\n"
                "--older-than and --keep-runs are for a store on this machine (--local or\n"
                "--store); they choose among finished runs, by this machine's clock. Look at\n"
                "their list with --dry-run first.",
@@ -141,22 +144,6 @@ const struct verb verb_delete = {
     .min_words = 0,
     .max_words = (size_t)-1,
     .run = run_delete,
-};
-
-const struct verb verb_undelete = {
-    .name = "undelete",
-    .args = "RUN...",
-    .summary = "Keep the results of runs whose objects were deleted",
-    .examples = "  benchctl undelete vgg16-pserver-sweep-7k3fq --store sqlite:results.db\n"
-                "  kubectl exec -n benchd deploy/benchd -- benchctl undelete 7k3fq \\\n"
-                "    --store sqlite:/var/lib/benchd/results.db\n",
-    .details = "benchd erases the results of a run 7 days after it has found its object\n"
-               "deleted (benchd --undelete-for). Until then this takes the deletion back. The\n"
-               "object does not return; the results stay, as after its time to live. Use it\n"
-               "where benchd's store is; benchd may be running.",
-    .min_words = 1,
-    .max_words = (size_t)-1,
-    .run = run_undelete,
 };
 
 const struct verb verb_cancel = {

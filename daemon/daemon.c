@@ -206,7 +206,7 @@ static int learn_objects(struct daemon *d, struct err *err)
         log_event(
             LOG_LEVEL_WARN,
             "objects of runs were deleted meanwhile; their results are erased later, benchctl "
-            "undelete keeps them",
+            "delete --undo keeps them",
             "runs", number, NULL);
     }
     return 0;

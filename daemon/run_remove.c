@@ -62,7 +62,7 @@ static int leave_tombstone(const struct run *run, struct err *err)
                        (long long)(run->env->undelete_ms / (3600 * 1000))); /* fits */
         log_event(
             LOG_LEVEL_WARN,
-            "the object of a run was deleted; its results are erased later, benchctl undelete "
+            "the object of a run was deleted; its results are erased later, benchctl delete --undo "
             "keeps them",
             "run", run->name, "uid", run->uid, "after_hours", hours, NULL);
     }

@@ -7,7 +7,7 @@ import re
 import cli
 
 VERBS = ["init", "try", "import", "explain", "validate", "plan", "simulate", "run", "get", "describe", "results", "report", "compare", "gate", "history",
-         "reference", "export", "verify", "reproduce", "doctor", "logs", "attach", "cancel", "delete", "undelete", "version", "help"]
+         "reference", "export", "verify", "reproduce", "doctor", "logs", "attach", "cancel", "delete", "version", "help"]
 SHIPPED = sorted(path.stem for path in (cli.ROOT / "benchmarks").glob("*.yaml"))
 
 
@@ -190,7 +190,7 @@ class Benchmarks(cli.CliCase):
 class Validate(cli.CliCase):
     def test_whoever_reads_has_json(self):
         """Every verb but those that write bytes as they are, change something, or start something."""
-        no_json = {"init", "try", "export", "reproduce", "logs", "cancel", "delete", "undelete", "help", "report"}
+        no_json = {"init", "try", "export", "reproduce", "logs", "cancel", "delete", "help", "report"}
         for verb in set(VERBS) - no_json:
             with self.subTest(verb):
                 self.assertRegex(self.ctl(verb, "--help").stdout, r"(?s)Output formats \(-o\): .{0,200}?\bjson\b")
