@@ -203,7 +203,8 @@ static enum exit_code run(struct cli *cli)
 static const struct arg_opt opts[] = {
     {"file", 0, "FILE", "Write the page to FILE; default: the run's name and .html"},
     {"open", 0, NULL, "Open the page in the browser"},
-    {"reference", 0, "SET", "Add a set of published figures; see: benchctl reference"},
+    {"reference", 0, "SET",
+     "Add a set of published figures; see: benchctl results --reference list"},
     {"chart", 0, "CHART",
      "With -o svg: throughput or efficiency, either -by-pservers too, points, resources, trials "
      "or phases; default: throughput"},

@@ -1,4 +1,5 @@
-/* benchctl results RUN: prints the tables of a run. */
+/* benchctl results RUN: prints the tables of a run. benchctl results --reference SET: prints
+ * published figures alone. */
 #include "base/str.h"
 #include "ctl/backend.h"
 #include "ctl/reference.h"
@@ -52,7 +53,7 @@ static enum exit_code take_reference(const struct cli *cli, struct reference **r
         return EXIT_OK;
     }
     if (cli_output_is(cli, "csv") || cli_output_is(cli, "json") || is_for_programs(cli)) {
-        return cli_error(EXIT_USAGE, "print both: results RUN, and reference NAME",
+        return cli_error(EXIT_USAGE, "print the set alone: leave RUN out",
                          "--reference has text and markdown (got -o %s)", cli->output);
     }
     return reference_open(name, ret);
@@ -85,12 +86,19 @@ static enum exit_code take_figure(const struct cli *cli, enum pivot_figure *ret)
     return code;
 }
 
-static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret)
+static bool wants_pivot(const struct cli *cli)
 {
     static const char *const options[] = {"rows", "columns", "cells", "ratio", "price"};
+    bool is_wanted = false;
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        ret->is_wanted = ret->is_wanted || args_has(&cli->args, options[i]);
+        is_wanted = is_wanted || args_has(&cli->args, options[i]);
     }
+    return is_wanted;
+}
+
+static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret)
+{
+    ret->is_wanted = wants_pivot(cli);
     if (!ret->is_wanted) {
         return EXIT_OK;
     }
@@ -134,8 +142,25 @@ static enum exit_code pivot(const struct cli *cli, const struct pivot_params *pa
     return code;
 }
 
+static enum exit_code print_without_run(const struct cli *cli)
+{
+    const char *set = args_get(&cli->args, "reference", NULL);
+    if (set == NULL) {
+        return cli_error(EXIT_USAGE, "list the runs with: benchctl get runs",
+                         "'results' needs an argument: RUN, or --reference SET");
+    }
+    if (is_for_programs(cli) || wants_pivot(cli) || args_has(&cli->args, "by")) {
+        return cli_error(EXIT_USAGE, "add RUN",
+                         "without RUN, --reference prints the set as text, markdown, csv or json");
+    }
+    return reference_print(cli, set);
+}
+
 static enum exit_code run(struct cli *cli)
 {
+    if (cli->args.n_words == 0) {
+        return print_without_run(cli);
+    }
     struct wanted_pivot wanted = {0};
     struct reference *reference = NULL;
     show_fn *show = NULL;
@@ -183,13 +208,14 @@ static const struct arg_opt opts[] = {
      "price-index, cost, exchange-share"},
     {"ratio", 0, "AXIS=A/B", "Divide each cell at A by the one at B, for example system=a/b"},
     {"price", 0, "AMOUNT/UNIT", "Print what a million samples cost: 0.05/cpu-hour, 0.2/pod-hour"},
-    {"reference", 0, "SET", "Print a set of published figures beside it; see: benchctl reference"},
+    {"reference", 0, "SET",
+     "Print a set of published figures next to it, or alone without RUN; list: which there are"},
 };
 
 const struct verb verb_results = {
     .name = "results",
-    .args = "RUN [option...]",
-    .summary = "Print the tables of a run",
+    .args = "[RUN] [option...]",
+    .summary = "Print the tables of a run, or figures that others published",
     .examples = "  benchctl results 7k3fq\n"
                 "  benchctl results vgg16-pserver-sweep-7k3fq -o csv > results.csv\n"
                 "  benchctl results 7k3fq --by node\n"
@@ -197,12 +223,17 @@ const struct verb verb_results = {
                 "  benchctl results 7k3fq --cells efficiency --rows trainers --columns system\n"
                 "  benchctl results 7k3fq --ratio system=fluid/tensorflow -o wide\n"
                 "  benchctl results 7k3fq --reference paddle-vgg16-cpu-2018\n"
+                "  benchctl results --reference list\n"
+                "  benchctl results --reference ./my-figures.yaml -o markdown\n"
                 "  benchctl results 7k3fq --store sqlite:results.db -o json\n"
                 "  benchctl results 7k3fq -o gobench > new.txt && benchstat old.txt new.txt\n",
+    .details = "--reference prints a shipped set, or a file of the same form. Speedups,\n"
+               "efficiencies, price indices and costs are recomputed from the published\n"
+               "figures. A '*' marks a cell where the source prints another number; the errata\n"
+               "under the table say why. '~' marks what was read off a chart.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = "text|wide|markdown|csv|json|gobench|openmetrics",
-    .min_words = 1,
     .max_words = 1,
     .run = run,
 };

@@ -33,8 +33,9 @@ void complete_charts(struct typing *t);
 void complete_roles(struct typing *t);
 void complete_formats(struct typing *t);
 void complete_profiles(struct typing *t);
-/* The log rules that ship, and files. */
+/* The log rules that ship, and files; the same for published figures. */
 void complete_rules(struct typing *t);
+void complete_references(struct typing *t);
 /* The fields of a definition, and of a run after 'benchmarkrun'. */
 void complete_paths(struct typing *t);
 void complete_colors(struct typing *t);

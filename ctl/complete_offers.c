@@ -18,6 +18,7 @@
 #include "ctl/schema.h"
 #include "ctl/usage.h"
 #include "logparse/shipped.h"
+#include "reference/shipped.h"
 #include "report/report.h"
 #include "result/pivot.h"
 #include "spec/shipped_profiles.h"
@@ -277,6 +278,14 @@ void complete_rules(struct typing *t)
 {
     for (size_t i = 0; i < log_shipped_count; i++) {
         offer(t, log_shipped[i].name, "");
+    }
+    complete_files(t);
+}
+
+void complete_references(struct typing *t)
+{
+    for (size_t i = 0; i < reference_shipped_count; i++) {
+        offer(t, reference_shipped[i].name, "");
     }
     complete_files(t);
 }

@@ -44,8 +44,9 @@ enum exit_code reference_open(const char *name, struct reference **ret)
         return EXIT_OK;
     }
     const char *meant = reference_shipped_suggest(name);
-    _cleanup_(freep) char *fix = meant == NULL ? xstrdup("list them with: benchctl reference")
-                                               : xasprintf("did you mean '%s'?", meant);
+    _cleanup_(freep) char *fix =
+        meant == NULL ? xstrdup("list them with: benchctl results --reference " REFERENCE_LIST)
+                      : xasprintf("did you mean '%s'?", meant);
     return cli_error(EXIT_NOT_FOUND, fix, "there is no reference '%s'", name);
 }
 

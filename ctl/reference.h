@@ -6,8 +6,13 @@
 #include "reference/reference.h"
 #include "result/result.h"
 
+#define REFERENCE_LIST "list" /* in place of a name: the sets that ship */
+
 /* NAME: a file (as definition_is_file says), or a shipped set. Owned; or prints what is wrong. */
 enum exit_code reference_open(const char *name, struct reference **ret);
+/* Prints the set alone, or the list of sets, as `-o` asks: text, markdown, csv or json.
+ * reference_print.c. */
+enum exit_code reference_print(const struct cli *cli, const char *name);
 /* The year in which a run was made. */
 int reference_year_of(const struct result *result);
 /* Prints it, opened as `name`, next to a run, as `-o` asks: text or markdown. */

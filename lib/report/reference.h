@@ -16,7 +16,7 @@ void report_reference_json(const struct reference *r, struct buf *out);
  * compared and why. reference_beside.c. */
 struct reference_beside {
     const struct reference *reference;
-    const char *asked; /* what benchctl reference finds it by: its name, or the path of its file */
+    const char *asked; /* what --reference finds it by: its name, or the path of its file */
     const struct result *result;
     int year; /* in which the run was made */
 };

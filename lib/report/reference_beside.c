@@ -475,7 +475,8 @@ static void put_all(const struct beside_out *o, const struct reference_beside *b
         put_shared(o, b, t);
     }
     reference_sentences_add(
-        &s, "All of these figures, with sources and errata: benchctl reference %s", b->asked);
+        &s, "All of these figures, with sources and errata: benchctl results --reference %s",
+        b->asked);
     buf_puts(o->out, o->is_page ? "" : "\n");
     put_line(o, s.list.items[0]);
     reference_sentences_done(&s);

@@ -30,9 +30,10 @@ class Case(cli.CliCase):
 
 class Offers(Case):
     def test_verbs_and_options(self):
-        self.assertEqual(self.offered("re"), ["results", "report", "reference", "reproduce"])
+        self.assertEqual(self.offered("re"), ["results", "report", "reproduce"])
         self.assertIn("validate", self.offered(""))
-        self.assertIn("results\tPrint the tables of a run", self.ctl("__complete", "res").stdout)
+        self.assertEqual(self.offered("results", "--reference", "tf-", hints=0), ["tf-official-2017", "tf-sheet-2017"])
+        self.assertIn("results\tPrint the tables of a run, ", self.ctl("__complete", "res").stdout)
         self.assertEqual(self.offered("help", "att"), ["attach"])
         self.assertEqual(self.offered("nonsense", ""), [])
         self.assertEqual(self.offered("logs", "x", "--po"), ["--point"])
@@ -95,7 +96,7 @@ class Offers(Case):
         plugin = self.folder / "kubectl_complete-bench"
         plugin.symlink_to(cli.BENCHCTL)
         done = subprocess.run([plugin, "resu"], env=self.env, capture_output=True, text=True, check=True)
-        self.assertEqual(done.stdout, "results\tPrint the tables of a run\n:4\n")
+        self.assertEqual(done.stdout, "results\tPrint the tables of a run, or figures that others published\n:4\n")
 
 
 class Cluster(ClusterCase, Case):

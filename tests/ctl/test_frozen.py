@@ -30,8 +30,8 @@ CASES = {
     "gate-refused": (("gate", "tiny-d"), ("text", "markdown", "junit", "json"), 6),
     "gate-axis": (("gate", "tiny-axis", "--axis", "pservers"), ("text", "markdown", "junit", "json"), 6),
     "history": (("history", "tiny"), RESULTS, 0),
-    "reference-list": (("reference",), RESULTS, 0),
-    "reference-set": (("reference", "horovod-2017"), ("text", "json"), 0),
+    "reference-list": (("results", "--reference", "list"), RESULTS, 0),
+    "reference-set": (("results", "--reference", "horovod-2017"), ("text", "json"), 0),
     **{f"describe-{run}": (("describe", run), ("text", "json"), 0) for run in ("accuracy", "tiny-broken", "vgg16")},
     **{f"report-{run}": (("report", run), ("html", "svg"), 0) for run in ("accuracy", "tiny-broken", "tiny-d", "vgg16")},
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""benchctl reference, and results --reference: what is printed, and all that follows from published figures computed
+"""benchctl results --reference, with a run and without: what is printed, and all that follows from published figures computed
 again here, without the code that is tested."""
 import csv
 import io
@@ -20,18 +20,18 @@ def close(a, b):
 
 class Reference(cli.CliCase):
     def document(self, name):
-        return json.loads(self.ctl("reference", name, "-o", "json").stdout)
+        return json.loads(self.ctl("results", "--reference", name, "-o", "json").stdout)
 
     def test_the_list_has_every_file(self):
-        items = json.loads(self.ctl("reference", "-o", "json").stdout)["items"]
+        items = json.loads(self.ctl("results", "--reference", "list", "-o", "json").stdout)["items"]
         self.assertEqual([item["name"] for item in items], SHIPPED)
         self.assertGreaterEqual(len(SHIPPED), 10)
-        rows = list(csv.DictReader(io.StringIO(self.ctl("reference", "-o", "csv").stdout)))
+        rows = list(csv.DictReader(io.StringIO(self.ctl("results", "--reference", "list", "-o", "csv").stdout)))
         self.assertEqual([row["name"] for row in rows], SHIPPED)
         self.assertEqual([int(row["figures"]) for row in rows], [item["figures"] for item in items])
-        text = self.ctl("reference").stdout
+        text = self.ctl("results", "--reference", "list").stdout
         self.assertEqual([line.split()[0] for line in text.splitlines()], ["NAME", *SHIPPED])
-        self.assertIn("| tf-sheet-2017 |", self.ctl("reference", "-o", "markdown").stdout)
+        self.assertIn("| tf-sheet-2017 |", self.ctl("results", "--reference", "list", "-o", "markdown").stdout)
 
     def test_every_set_has_every_form(self):
         for name in SHIPPED:
@@ -40,7 +40,7 @@ class Reference(cli.CliCase):
                 self.assertEqual((document["apiVersion"], document["kind"], document["name"]),
                                  ("benchd.io/v1alpha1", "Reference", name))
                 sources = {source["id"] for source in document["sources"]}
-                rows = list(csv.DictReader(io.StringIO(self.ctl("reference", name, "-o", "csv").stdout)))
+                rows = list(csv.DictReader(io.StringIO(self.ctl("results", "--reference", name, "-o", "csv").stdout)))
                 figures = 0
                 for table in document["tables"]:
                     self.assertIn(table["source"], sources)
@@ -48,8 +48,8 @@ class Reference(cli.CliCase):
                     figures += sum(len(row["figures"]) for row in table["rows"] + [table["median"] or {"figures": []}])
                 self.assertEqual(len(rows), figures)
                 self.assertTrue(all(row["quality"] == "Reading" or row["reading_error"] == "" for row in rows))
-                self.assertTrue(self.ctl("reference", name).stdout.startswith(f"{name}   {document['year']}\n"))
-                self.assertIn(f"({document['year']})", self.ctl("reference", name, "-o", "markdown").stdout.splitlines()[0])
+                self.assertTrue(self.ctl("results", "--reference", name).stdout.startswith(f"{name}   {document['year']}\n"))
+                self.assertIn(f"({document['year']})", self.ctl("results", "--reference", name, "-o", "markdown").stdout.splitlines()[0])
 
     def recompute(self, tables, table, row, figure):
         """(speedup, efficiency) of a figure, None where nothing follows."""
@@ -100,7 +100,7 @@ class Reference(cli.CliCase):
         for (name, figure), percent in zip(cells, printed):
             self.assertLess(abs(100 * figure["efficiency"] - percent), 0.01)
             self.assertTrue(close(figure["efficiency"], figure["value"] / (figure["column"] * one[name])))
-        text = self.ctl("reference", "paddle-vgg16-cpu-2018").stdout
+        text = self.ctl("results", "--reference", "paddle-vgg16-cpu-2018").stdout
         self.assertIn("PaddlePaddle Fluid    78.64%   77.48%*   62.44%   60.89%\n", text)
 
     def test_the_medians_of_the_sheet(self):
@@ -115,19 +115,21 @@ class Reference(cli.CliCase):
         self.assertEqual((swapped["column"], swapped["figure"]), (4, "value"))
 
     def test_names_and_files(self):
-        self.assertIn("did you mean 'paddle-vgg16-cpu-2018'?", self.ctl("reference", "paddle-vgg16", code=3).stderr)
-        self.assertIn("list them with: benchctl reference", self.ctl("reference", "paddle", code=3).stderr)
-        self.assertIn("did you mean 'tf-sheet-2017'?", self.ctl("reference", "tf-shet-2017", code=3).stderr)
-        self.assertIn("list them with: benchctl reference", self.ctl("reference", "x", code=3).stderr)
+        self.assertIn("did you mean 'paddle-vgg16-cpu-2018'?", self.ctl("results", "--reference", "paddle-vgg16", code=3).stderr)
+        self.assertIn("list them with: benchctl results --reference list", self.ctl("results", "--reference", "paddle", code=3).stderr)
+        self.assertIn("did you mean 'tf-sheet-2017'?", self.ctl("results", "--reference", "tf-shet-2017", code=3).stderr)
+        self.assertIn("list them with: benchctl results --reference list", self.ctl("results", "--reference", "x", code=3).stderr)
         path = self.folder / "mine.yaml"
         path.write_text((FOLDER / "horovod-2017.yaml").read_text(encoding="utf-8"), encoding="utf-8")
-        self.assertEqual(self.ctl("reference", str(path)).stdout, self.ctl("reference", "horovod-2017").stdout)
+        self.assertEqual(self.ctl("results", "--reference", str(path)).stdout, self.ctl("results", "--reference", "horovod-2017").stdout)
         run = self.run_tiny(trainers=(1,), repeats=1)["run"]
         text = self.ctl("results", run, "--store", self.store, "--reference", str(path)).stdout
-        self.assertIn(f"benchctl reference {path}", " ".join(text.split()))
+        self.assertIn(f"benchctl results --reference {path}", " ".join(text.split()))
         path.write_text(BAD, encoding="utf-8")
-        self.assertIn("mine.yaml:5:9: error: tables: the list is empty", self.ctl("reference", str(path), code=2).stderr)
-        self.ctl("reference", "./none.yaml", code=3)
+        self.assertIn("mine.yaml:5:9: error: tables: the list is empty", self.ctl("results", "--reference", str(path), code=2).stderr)
+        self.ctl("results", "--reference", "./none.yaml", code=3)
+        for words in (("--by", "node"), ("--cells", "cost"), ("-o", "gobench")):
+            self.assertIn("without RUN, --reference prints the set", self.ctl("results", "--reference", "horovod-2017", *words, code=2).stderr)
 
     def test_beside_a_run(self):
         run = self.run_tiny(pservers=(3,), trainers=(1, 2), repeats=1)["run"]

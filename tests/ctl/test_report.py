@@ -92,7 +92,7 @@ class Report(cli.CliCase):
     def test_published_figures_stand_beside_the_run(self):
         page = self.report(self.name, "-o", "html", "--reference", "paddle-vgg16-cpu-2018").stdout
         self.assertIn("<h2>Beside ", page)
-        self.assertIn("benchctl reference paddle-vgg16-cpu-2018</p>", page)
+        self.assertIn("benchctl results --reference paddle-vgg16-cpu-2018</p>", page)
         self.assertNotIn("<h2>Beside ", self.report(self.name, "-o", "html").stdout)
         self.assertIn("there is no reference 'x'", self.report(self.name, "--reference", "x", code=3).stderr)
         self.assertIn("a chart has no place for --reference",

@@ -7,7 +7,7 @@ import re
 import cli
 
 VERBS = ["init", "try", "import", "explain", "validate", "plan", "simulate", "run", "get", "describe", "results", "report", "compare", "gate", "history",
-         "reference", "export", "verify", "reproduce", "doctor", "logs", "attach", "cancel", "delete", "version", "help"]
+         "export", "verify", "reproduce", "doctor", "logs", "attach", "cancel", "delete", "version", "help"]
 SHIPPED = sorted(path.stem for path in (cli.ROOT / "benchmarks").glob("*.yaml"))
 
 

@@ -35,7 +35,7 @@ ALLOWED = {
         ("bench/random_faults.py", "nobody"), ("bench/systems.py", "beside"),
         ("benchmarks/profiles/open-mpi/logistic.c", "is none"), ("ctl/cmd_compare.c", "beside"),
         ("ctl/cmd_explain.c", "behind"), ("ctl/cmd_gate.c", "judges"), ("ctl/cmd_history.c", "beside"),
-        ("ctl/cmd_reference.c", "beside"), ("ctl/cmd_report.c", "beside"), ("ctl/cmd_results.c", "beside"),
+        ("ctl/cmd_report.c", "beside"),
         ("ctl/man.c", "beside"), ("daemon/daemon.c", "meanwhile"),
         ("daemon/options.c", "beside"), ("dashboards/make.py", "beside"), ("docs/import.md", "stands between"),
         ("lib/kube/exec_plugin.c", "is none"), ("lib/kube/lease.c", "nobody"),

@@ -106,7 +106,7 @@ TEST(beside_a_run_in_its_page)
         "<th>POINT</th><th class=\"r\">THIS RUN</th><th class=\"r\">PUBLISHED</th><th>OF</th>",
         "<td>fluid, 20 trainers</td>",
         "<p>Do not compare the throughputs: ",
-        "benchctl reference paddle-vgg16-cpu-2018</p>\n</section>"};
+        "benchctl results --reference paddle-vgg16-cpu-2018</p>\n</section>"};
     const char *at = buf_cstr(&out);
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
         at = strstr(at, want[i]);
@@ -166,7 +166,7 @@ TEST(what_is_the_same_is_not_listed)
     assert_non_null(
         strstr(buf_cstr(&out), "another model (here vgg16-fluid-fc512, there not said)"));
     assert_non_null(strstr(buf_cstr(&out), "their baselines differ (here 1 trainer; there "));
-    assert_non_null(strstr(buf_cstr(&out), ": benchctl reference ./mine.yaml\n"));
+    assert_non_null(strstr(buf_cstr(&out), ": benchctl results --reference ./mine.yaml\n"));
     r->tables.items[1].at.items[1].value = 64;
     r->tables.items[1].at.items[0].value = 10;
     buf_clear(&out);

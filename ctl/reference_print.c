@@ -1,11 +1,10 @@
-/* benchctl reference [NAME]: figures that others published, with what follows from them and
- * what is wrong in them. */
+/* benchctl results --reference SET without a run: figures that others published, with what follows
+ * from them and what is wrong in them; see reference.h. */
 #include <math.h>
 
 #include "base/str.h"
 #include "ctl/reference.h"
 #include "ctl/show.h"
-#include "ctl/verbs.h"
 #include "reference/derive.h"
 #include "reference/shipped.h"
 #include "report/csv.h"
@@ -127,15 +126,15 @@ static void show(const struct cli *cli, const struct reference *r, struct buf *o
     }
 }
 
-static enum exit_code run(struct cli *cli)
+enum exit_code reference_print(const struct cli *cli, const char *name)
 {
     struct buf out = BUF_INIT;
     struct reference *r = NULL;
     enum exit_code code = EXIT_OK;
-    if (cli->args.n_words == 0) {
+    if (str_eq(name, REFERENCE_LIST)) {
         list(cli, &out);
     } else {
-        code = reference_open(cli->args.words[0], &r);
+        code = reference_open(name, &r);
         if (code == EXIT_OK) {
             show(cli, r, &out);
         }
@@ -147,20 +146,3 @@ static enum exit_code run(struct cli *cli)
     buf_done(&out);
     return code;
 }
-
-const struct verb verb_reference = {
-    .name = "reference",
-    .args = "[NAME|FILE]",
-    .summary = "Print figures that others published, or list their sets",
-    .examples = "  benchctl reference\n"
-                "  benchctl reference paddle-vgg16-cpu-2018\n"
-                "  benchctl reference tf-sheet-2017 -o csv > sheet.csv\n"
-                "  benchctl reference ./my-figures.yaml -o markdown\n",
-    .details = "Speedups, efficiencies, price indices and costs are recomputed from the\n"
-               "published figures. A '*' marks a cell where the source prints another number;\n"
-               "the errata under the table say why. '~' marks what was read off a chart.\n"
-               "benchctl results RUN --reference NAME prints a set beside a run.",
-    .formats = SHOW_FORMATS,
-    .max_words = 1,
-    .run = run,
-};
