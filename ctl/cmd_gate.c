@@ -218,19 +218,18 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
-    {"base", 0, "RUN",
-     "Compare with this run in place of the one that is found; none: thresholds only"},
+    {"base", 0, "RUN", "Compare with this run; \"none\" checks thresholds only"},
     {"axis", 0, "NAME", "Compare the two values of NAME inside the run: a sweep name, or system"},
     {"margin", 0, "RATIO",
      "With --axis: refuse unless it is shown to be less than RATIO slower, for example 2%"},
-    {"threshold", 0, "RATIO", "Take smaller changes for none; default: 2% or 0.02"},
+    {"threshold", 0, "RATIO", "Ignore changes smaller than this; default: 2% or 0.02"},
     {"strict", 0, NULL, "Refuse runs with different machines, builds or workloads"},
 };
 
 const struct verb verb_gate = {
     .name = "gate",
     .args = "RUN [option...]",
-    .summary = "Refuse a run that is slower, incomplete or not known to be neither",
+    .summary = "Fail CI if a run is slower, incomplete, or cannot be judged",
     .examples = "  benchctl gate 7k3fq --axis build --margin 2%\n"
                 "  benchctl gate 7k3fq -o junit > gate.xml\n"
                 "  benchctl gate 7k3fq --base 5hd2p -o markdown\n"

@@ -202,7 +202,7 @@ static const struct arg_opt opts[] = {
      "Print a row for each point (the default), node or replica, the models of each curve, or "
      "where the time goes"},
     {"rows", 0, "AXIS,...", "Print one figure as a table: what its rows are (swept names, system)"},
-    {"columns", 0, "AXIS,...", "And what its columns are; what varies and is not named is a row"},
+    {"columns", 0, "AXIS,...", "Axes that become columns; the others become rows"},
     {"cells", 0, "FIGURE",
      "throughput (the default), speedup, efficiency, efficiency-per-pod, efficiency-per-cpu, "
      "price-index, cost, exchange-share"},

@@ -189,8 +189,8 @@ static int check_servers(const struct parsing *p, const struct import_trials *tr
 {
     const struct value *pservers = params_get(&trial->params, "pservers");
     if (pservers != NULL && pservers->i == 0 && !import_trial_is_single(trials, trial)) {
-        *p->ret_fix = "leave out pservers where no log has servers";
-        return err_set(p->err, EINVAL, "'%s': pservers=0 is the baseline, of one that trains alone",
+        *p->ret_fix = "give it trainers=1, or leave out pservers where no log has servers";
+        return err_set(p->err, EINVAL, "'%s': pservers=0 is the single-trainer baseline",
                        trial->files.items[0]);
     }
     return 0;

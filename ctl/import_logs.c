@@ -158,7 +158,7 @@ static enum exit_code take_trials(struct import *im)
                          is_swept ? "remove --batch"
                                   : "write --batch N, or batch_size=N before each file",
                          is_swept ? "batch_size and --batch both say the samples of a step"
-                                  : "how many samples a trainer took in a step is not said");
+                                  : "the batch size is missing");
     }
     return EXIT_OK;
 }

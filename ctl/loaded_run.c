@@ -63,7 +63,7 @@ enum exit_code run_word_note_latest(const struct cli *cli, const char *name, con
 {
     if (name == NULL) {
         _cleanup_(freep) char *fix = xasprintf("start one with: benchctl run NAME %s", where);
-        return cli_error(EXIT_NOT_FOUND, fix, "there is no run yet, so none is the latest");
+        return cli_error(EXIT_NOT_FOUND, fix, "there are no runs yet");
     }
     cli_note(cli, "the latest run is %s", name);
     return EXIT_OK;

@@ -279,11 +279,9 @@ static void note_costs(const struct loaded_run *run, const struct calibration *c
                    costs->worker_update * 1e9, shm);
     }
     if (c->server_bytes == 0 && c->worker_bytes == 0) {
-        buf_printf(
-            out,
-            "costs: run %s has no exchange that is simulated (Sync, Fp32): a byte costs nothing "
-            "but what options say\n",
-            run->def->name);
+        buf_printf(out,
+                   "costs: run %s has no Sync/Fp32 exchange, so costs come from options only\n",
+                   run->def->name);
     }
 }
 
@@ -385,8 +383,7 @@ enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def 
     }
     if (code == EXIT_OK && ret->trace.layers.len == 0) {
         code = cli_error(EXIT_USAGE, RECORD_FIX "; then add --layers layers.yaml",
-                         "how long do the layers take? neither the definition nor an option says "
-                         "it%s",
+                         "layer times are missing; pass --layers FILE%s",
                          run == NULL ? "" : ", and the run has the time of whole steps only");
     }
     if (code == EXIT_OK && trace_step_ns(&ret->trace) == 0) {

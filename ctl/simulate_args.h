@@ -7,22 +7,21 @@
 #include "spec/run_def.h"
 
 #define SIMULATE_OPTS                                                                              \
-    {"nodes", 0, "N", "So many trainers or workers at every point: --set trainers=N"},             \
-        {"link", 0, "RATE", "Of each replica's link, each way: 100mbit, 10gbit"},                  \
-        {"server-link", 0, "RATE", "Of a server's link, where it is another one"},                 \
-        {"first-link", 0, "RATE",                                                                  \
-         "Of the first trainer's or worker's link, where it is another one"},                      \
+    {"nodes", 0, "N", "Set the number of trainers (or workers) at every point"},                   \
+        {"link", 0, "RATE", "Rate of each replica's link, each way: 100mbit, 10gbit"},             \
+        {"server-link", 0, "RATE", "Rate of the servers' links, if different"},                    \
+        {"first-link", 0, "RATE", "Rate of trainer 0's (or worker 0's) link, if different"},       \
         {"latency", 0, "US", "Microseconds from a replica to another one; default: 0"},            \
         {"cores", 0, "N", "All replicas share a machine with N cores (default with --local)"},     \
         {"trace", 0, "RUN", "Take costs, and how long a step takes, from this run"},               \
         {"layers", 0, "FILE", "Take times from what benchworker bench -o trace prints"},           \
         {"layers-batch", 0, "N", "... with so many samples a step; default: as FILE says"},        \
         {"jitter", 0, "RATIO", "Standard deviation of a step's time, 0 to 0.3"},                   \
-        {"server-cost", 0, "NS", "Nanoseconds of a server for a byte received or sent"},           \
-        {"update-cost", 0, "NS", "... of the optimiser for a byte of parameters"},                 \
-        {"trainer-cost", 0, "NS", "... of a trainer's communication thread for a byte"},           \
+        {"server-cost", 0, "NS", "Server time per byte received or sent, in ns"},                  \
+        {"update-cost", 0, "NS", "Optimiser time per parameter byte, in ns"},                      \
+        {"trainer-cost", 0, "NS", "Time of a trainer's communication thread per byte, in ns"},     \
     {                                                                                              \
-        "worker-cost", 0, "NS", "... of a worker's, which adds up, too"                            \
+        "worker-cost", 0, "NS", "The same of a worker's thread, which also adds up"                \
     }
 
 struct simulate_inputs {

@@ -122,7 +122,8 @@ enum exit_code try_exit_code(enum try_end end, bool has_figure)
 
 void try_note_steps(const struct cli *cli)
 {
-    cli_note(cli,
-             "the first steps are in these figures; a run leaves out measure.warmupSteps of those "
-             "whose lines number them, and what the rule's skip says");
+    cli_note(
+        cli,
+        "this estimate includes warm-up steps; `benchctl run` skips measure.warmupSteps and the "
+        "rule's `skip`");
 }

@@ -194,10 +194,8 @@ bool try_seen_format(const struct try_seen *seen, struct buf *out)
     }
     if (n_missing > 0 && sum.n_job == 0) {
         if (n_missing < seen->n) {
-            buf_puts(
-                out,
-                "not every one printed a figure: either all do, or the rule says 'scope: Each' "
-                "or 'scope: Job'\n");
+            buf_puts(out, "some processes printed no figure; set `scope: Each` or `scope: Job` in "
+                          "the rule\n");
         }
         explain(seen, missing, out);
         return false;

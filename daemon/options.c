@@ -33,7 +33,7 @@ static const struct arg_opt opts[] = {
     {"keep", 0, "AGE", "Erase the results of runs that ended longer ago than this, such as 90d; default: never"},
     {"keep-runs", 0, "N", "Erase the oldest finished runs when the store has more than N; default: no limit"},
     {"keep-bytes", 0, "SIZE", "Erase the oldest finished runs while the store has more than this, such as 20Gi; default: no limit"},
-    {"read-key", 0, NULL, "Answer /api/v1 and pages only to who sends the key in the Lease; benchctl does"},
+    {"read-key", 0, NULL, "Require the read key from the Lease for /api/v1 and pages (benchctl sends it)"},
     {"log-format", 0, "FORMAT", "logfmt (the default) or json: one object a line"},
     {"debug", 0, NULL, "Log more"},
     {"version", 0, NULL, "Print the version"},

@@ -69,7 +69,7 @@ static void put_near(const struct log_miss *m, const struct log_rule *rule, stru
     buf_printf(out, "nearest miss: line %llu, for lines[%zu] (%s) of the rule; it ",
                (unsigned long long)m->near.number, m->near_line, log_kind_to_string(line->kind));
     if (m->missing == NULL) {
-        buf_puts(out, "has all fixed texts of the pattern, but not what stands between them:\n");
+        buf_puts(out, "matches the pattern's literals but not its groups:\n");
     } else {
         buf_printf(out, "lacks '%s':\n", m->missing);
     }

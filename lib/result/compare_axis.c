@@ -359,7 +359,7 @@ static int check_order(const struct comparison *c, const char **ret_fix, struct 
     *ret_fix = "run it with repeats.order: Interleaved, which is the default";
     return err_set(err, EINVAL,
                    "run/%s measured one point after the other (repeats.order: Sequential): its "
-                   "trials have no blocks, and what changed meanwhile looks like the axis",
+                   "trials were not interleaved, so drift cannot be separated from the axis",
                    def->name);
 }
 

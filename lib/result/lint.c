@@ -457,7 +457,7 @@ static void lint_time(struct result *r)
                 row->ended_unix_ms < row->started_unix_ms) {
                 warn(r, WARNING_NON_MONOTONIC_TIME,
                      "time ran backwards: trial %zu of point %u ended before it started, so the "
-                     "machine's clock was set meanwhile",
+                     "clock was changed during the trial",
                      j, i);
                 return;
             }

@@ -50,7 +50,7 @@ class Cluster(ClusterCase):
         self.assertEqual((document["run"]["status"]["phase"], document["attempts"]), ("Succeeded", []))
 
     def test_the_latest_run(self):
-        self.assertIn("there is no run yet", self.ctl("describe", "latest", code=3).stderr)
+        self.assertIn("there are no runs yet", self.ctl("describe", "latest", code=3).stderr)
         self.put_run("old-1", "2020-01-01T00:00:00Z")
         name = self.serve_local_run()
         self.put_run("older-1", "2019-01-01T00:00:00Z")

@@ -49,7 +49,7 @@ class Local(cli.CliCase):
         self.assertEqual(self.ctl("delete", "latest", *where).stdout, "run/latest deleted\n")
         self.ctl("delete", name, *where)
         done = self.ctl("results", "latest", *where, code=3)
-        self.assertIn("error: there is no run yet", done.stderr)
+        self.assertIn("error: there are no runs yet", done.stderr)
         self.assertIn(f"fix: start one with: benchctl run NAME --store {self.store}", done.stderr)
 
     def test_describe_as_json(self):

@@ -98,7 +98,7 @@ class Import(cli.CliCase):
         result = self.result("pservers=0,trainers=1:alone.log", f"pservers=10,trainers=20:{files}")
         self.assertEqual((1, 1), (len(result["points"]), len(result["baselines"])))
         self.assertAlmostEqual(0.739, result["points"][0]["efficiency"]["value"], places=3)
-        self.refuse_again("pservers=0 is the baseline", "pservers=0,trainers=2:0.log,1.log")
+        self.refuse_again("pservers=0 is the single-trainer baseline", "pservers=0,trainers=2:0.log,1.log")
 
     def refuse_again(self, wanted, *words, **keys):
         self.store = f"sqlite:{self.folder}/none.db"

@@ -130,7 +130,7 @@ class Try(cli.CliCase):
         script = 'while test "$BENCHD_INDEX" = 0; do echo 10 images/sec; sleep 0.01; done; exec sleep 1000'
         path = self.make(script, log="torch-ddp", grid="{workers: [2]}")
         said = self.try_it(path, code=1)
-        self.assertIn("sh (2 workers): not every one printed a figure: either all do, or the rule says 'scope: Each'", said)
+        self.assertIn("sh (2 workers): some processes printed no figure; set `scope: Each`", said)
         self.assertIn("\nworker/1: the program printed nothing for the log rule torch-ddp; where one process prints for all, ", said)
         rule = "{lines: [{kind: Step, scope: Each, pattern: '(?<rate>) images/sec'}]}"
         path = self.make(script, log=rule, grid="{workers: [2]}")

@@ -160,8 +160,8 @@ TEST(why_there_is_no_figure)
         {"what stands between does not fit", "- {kind: Step, pattern: 'Speed = (?<rate>) img/s'}\n",
          "Speed = fast img/s\n",
          "no line of 1 matched the log rule mine\nthe only line:\n  1: Speed = fast img/s\n"
-         "nearest miss: line 1, for lines[0] (Step) of the rule; it has all fixed texts of the "
-         "pattern, but not what stands between them:\n  1: Speed = fast img/s\n"
+         "nearest miss: line 1, for lines[0] (Step) of the rule; it matches the pattern's "
+         "literals but not its groups:\n  1: Speed = fast img/s\n"
          "  pattern: Speed = (?<rate>) img/s\n",
          0},
         {"all in the warm-up", RATE, "step 1 5 img/s\nstep 2 5 img/s\n",

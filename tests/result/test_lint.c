@@ -286,8 +286,8 @@ TEST(time_that_runs_backwards)
          "time ran backwards: the steps of trainer/0 of point 1, trial 0, take 0.800 s, more than "
          "the measured 0.640 s"},
         {"ended before it started", 8, 1, 2000, 1000,
-         "time ran backwards: trial 0 of point 1 ended before it started, so the machine's clock "
-         "was set meanwhile"},
+         "time ran backwards: trial 0 of point 1 ended before it started, so the clock was "
+         "changed during the trial"},
         {"no end was stored", 8, 1, 2000, 0, NULL},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
