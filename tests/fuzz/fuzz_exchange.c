@@ -306,8 +306,8 @@ static void open_trainer(struct trainer *v)
     c->params.slices =
         (struct slices){.n_params = N_PARAMS, .n_servers = SERVERS, .n = SERVERS * EACH};
     c->links = v->links;
-    c->doing_grads = v->grads;
-    c->doing_params = v->params + GUARD;
+    c->box.doing_grads = v->grads;
+    c->box.doing_params = v->params + GUARD;
     c->is_received = v->is_received;
     c->now_ns = 1;
     for (uint32_t i = 0; i < SERVERS; i++) {
@@ -328,15 +328,15 @@ static void close_trainer(struct trainer *v)
 }
 
 /* As client_loop.c begins and ends jobs. */
-static void begin_job(struct trainer *v, enum client_job job)
+static void begin_job(struct trainer *v, enum mailbox_job job)
 {
-    if (v->c.doing != JOB_NONE) {
+    if (v->c.box.doing != JOB_NONE) {
         return;
     }
-    v->c.doing = job;
-    v->c.begun = true;
+    v->c.box.doing = job;
+    v->c.box.begun = true;
     v->c.n_received = 0;
-    v->c.doing_ready_offset = SIZE_MAX;
+    v->c.box.doing_ready_offset = SIZE_MAX;
     memset(v->is_received, 0, sizeof(v->is_received));
     for (uint32_t i = 0; i < SERVERS; i++) {
         struct link *l = &v->links[i];
@@ -363,14 +363,14 @@ static void check_trainer(struct trainer *v)
         must(v->params[i] == 0 && v->params[GUARD + N_PARAMS + i] == 0,
              "parameters beyond their place");
     }
-    if (c->doing == JOB_ROUND && n_received == SERVERS * EACH) {
+    if (c->box.doing == JOB_ROUND && n_received == SERVERS * EACH) {
         for (size_t i = 0; i < N_PARAMS; i++) {
             must(v->params[GUARD + i] == (float)c->step + 1, "a parameter of another step");
         }
         c->step++;
-        c->doing = JOB_NONE;
-    } else if (c->doing == JOB_BARRIER && n_released == SERVERS) {
-        c->doing = JOB_NONE;
+        c->box.doing = JOB_NONE;
+    } else if (c->box.doing == JOB_BARRIER && n_released == SERVERS) {
+        c->box.doing = JOB_NONE;
     }
 }
 
@@ -385,10 +385,10 @@ static void fuzz_trainer(const uint8_t *data, size_t len)
             begin_job(&v, data[1] == 'J' ? JOB_ROUND : JOB_BARRIER);
             continue;
         }
-        if (data[1] == 'Y' && v.c.doing == JOB_ROUND) { /* in slices of a server */
+        if (data[1] == 'Y' && v.c.box.doing == JOB_ROUND) { /* in slices of a server */
             const size_t offset = (size_t)(data[2] & 3) * SERVERS * LEN;
-            const size_t before = v.c.doing_ready_offset;
-            v.c.doing_ready_offset = offset < before ? offset : before;
+            const size_t before = v.c.box.doing_ready_offset;
+            v.c.box.doing_ready_offset = offset < before ? offset : before;
             link_offer(&v.c, &v.links[0]);
             link_offer(&v.c, &v.links[1]);
             continue;
@@ -405,7 +405,7 @@ static void fuzz_trainer(const uint8_t *data, size_t len)
             send_frame(&v.senders[i], &down, f, data[3] & 31, (float)v.c.step + 1);
         r = link_read(&v.c, l, &err);
         must(r >= 0 || err.msg[0] != '\0', "a refusal without a reason");
-        must(r >= 0 || v.c.doing_fault.exit_code != 0, "a refusal that blames nobody");
+        must(r >= 0 || v.c.box.doing_fault.exit_code != 0, "a refusal that blames nobody");
         must(r < 0 || !is_changed, "a frame whose header was changed came through");
         check_trainer(&v);
     }

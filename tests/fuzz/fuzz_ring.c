@@ -239,21 +239,21 @@ static void close_gang(struct gang *g)
 }
 
 /* As ring_loop.c begins and ends jobs. */
-static int begin_job(struct gang *g, enum ring_job job, struct err *err)
+static int begin_job(struct gang *g, enum mailbox_job job, struct err *err)
 {
     struct ring *r = &g->r;
-    if (r->doing != RING_NO_JOB || r->next.state == RING_GONE || r->prev->state == RING_GONE) {
+    if (r->box.doing != JOB_NONE || r->next.state == RING_GONE || r->prev->state == RING_GONE) {
         return 0;
     }
-    r->doing = job;
-    r->begun = true;
-    if (job == RING_BARRIER) {
+    r->box.doing = job;
+    r->box.begun = true;
+    if (job == JOB_BARRIER) {
         return ring_round_check_barrier(r, err);
     }
     for (size_t i = 0; i < N_PARAMS; i++) {
         g->grads[i] = gradient_of(r->params.self.index, r->round.step);
     }
-    r->doing_times = (struct ring_times){0};
+    r->box.doing_times = (struct round_times){0};
     r->round.grads = g->grads;
     r->round.params = g->params + GUARD;
     r->round.ready_offset = SIZE_MAX;
@@ -264,7 +264,7 @@ static void be_ready(struct gang *g, uint8_t number)
 {
     struct ring_round *round = &g->r.round;
     const size_t offset = (size_t)(number % GROUPS) * RANKS * LEN;
-    if (g->r.doing == RING_ROUND && offset < round->ready_offset) {
+    if (g->r.box.doing == JOB_ROUND && offset < round->ready_offset) {
         round->ready_offset = offset;
     }
 }
@@ -284,8 +284,8 @@ static void continue_barrier(struct ring *r)
         conn_send(&r->next.conn, FRAME_RELEASE, NULL, 0);
     }
     r->ready_came = r->release_came = r->ready_sent = false;
-    r->doing = RING_NO_JOB;
-    r->begun = false;
+    r->box.doing = JOB_NONE;
+    r->box.begun = false;
 }
 
 static void finish_round(struct gang *g)
@@ -294,8 +294,8 @@ static void finish_round(struct gang *g)
     must(all_are(g->params + GUARD, N_PARAMS, params_after(round->step)),
          "a step ends with other parameters");
     must(g->n_grads == round->n_hops && g->n_applied == GROUPS, "a step ends too early");
-    g->r.doing = RING_NO_JOB;
-    g->r.begun = false;
+    g->r.box.doing = JOB_NONE;
+    g->r.box.begun = false;
     ring_round_next(&g->r);
     g->n_grads = g->n_applied = 0;
     g->credit = g->next_credit;
@@ -329,7 +329,7 @@ static void go_on(struct gang *g)
 {
     struct ring *r = &g->r;
     struct err err;
-    if (r->doing == RING_BARRIER && r->begun) {
+    if (r->box.doing == JOB_BARRIER && r->box.begun) {
         continue_barrier(r);
     }
     do {
@@ -346,7 +346,7 @@ static void go_on(struct gang *g)
         (void)conn_pump_tx(&r->prev->conn, SIZE_MAX, &err); /* the same */
     }
     read_all(g, &g->prev);
-    if (r->doing == RING_ROUND && r->begun && ring_round_is_done(r)) {
+    if (r->box.doing == JOB_ROUND && r->box.begun && ring_round_is_done(r)) {
         finish_round(g);
     }
     check(g);
@@ -464,7 +464,7 @@ static int one_frame(struct gang *g, const uint8_t *record, struct err *err)
     }
     const int e = is_prev ? ring_prev_turn(r, true, err) : ring_next_turn(r, true, err);
     must(e >= 0 || err->msg[0] != '\0', "a refusal without a reason");
-    must(e >= 0 || r->doing_fault.exit_code != 0, "a refusal that blames nobody");
+    must(e >= 0 || r->box.doing_fault.exit_code != 0, "a refusal that blames nobody");
     must(e < 0 || record[1] != 'X', "the end of a connection is not seen");
     must(e < 0 || !is_changed, "a frame whose header was changed came through");
     must(e < 0 || !lies, "a slice that lies came through");
@@ -489,7 +489,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         } else if (data[1] == 'Y') {
             be_ready(&g, (uint8_t)(data[2] - '0'));
         } else {
-            e = begin_job(&g, data[1] == 'Q' ? RING_BARRIER : RING_ROUND, &err);
+            e = begin_job(&g, data[1] == 'Q' ? JOB_BARRIER : JOB_ROUND, &err);
         }
         if (e >= 0) {
             go_on(&g);

@@ -46,7 +46,7 @@ ALLOWED = {
         ("lib/report/run_history.c", "beside"), ("lib/report/starved.c", "nobody"),
         ("lib/result/lint.c", "tell"), ("lib/run/pod_leftovers.c", "nobody"),
         ("lib/spec/spec_hints.c", "beside"), ("lib/store/archive_read.c", "behind"), ("lib/store/archive_tar.c", "behind"),
-        ("lib/store/sqlite_blobs.c", "behind"), ("worker/comm/client_loop.c", "nobody"), ("worker/comm/ring_loop.c", "nobody"),
+        ("lib/store/sqlite_blobs.c", "behind"), ("worker/comm/mailbox.c", "nobody"),
         ("worker/role_env.c", "is none"),
     ),
     "a name: no scheduler has it": (("bench/control/scale.py", "nobody"),),

@@ -1,15 +1,12 @@
-/* Shared by the files of the trainer's side: exchange_ps.c (calls and mailbox), client_loop.c (the
+/* Shared by the files of the trainer's side: exchange_ps.c (its life), client_loop.c (the
  * communication thread), client_link.c (the connection to one server). */
 #pragma once
 
-#include <pthread.h>
-
 #include "worker/comm/conn.h"
 #include "worker/comm/exchange_ps.h"
-#include "worker/comm/fault.h"
 #include "worker/comm/handshake.h"
 #include "worker/comm/lend.h"
-#include "worker/comm/watchdog.h"
+#include "worker/comm/mailbox.h"
 
 enum link_state {
     LINK_DIAL,      /* connecting, again and again until the rendezvous limit */
@@ -32,66 +29,28 @@ struct link { /* to one parameter server */
     bool is_decided; /* whether it lends; n_decided counts it */
 };
 
-enum client_job { JOB_NONE, JOB_ROUND, JOB_BARRIER, JOB_GOODBYE, JOB_ABANDON };
-
-struct round_times {
-    int64_t sent_ns, first_ns, done_ns; /* when all was sent, the first parameters came, all were
-                                         * there; 0: not yet */
-    uint64_t bytes_tx, bytes_rx;
-};
-
 struct client {
-    struct exchange base;
+    struct mailbox box;
     struct exchange_ps_params params; /* `servers` is not kept */
-    struct link *links;               /* (slices.n_servers); used by the thread only */
-    int wake_fd;
-    pthread_t thread;
-    bool is_in_step;        /* used by the main thread only, like the next two */
-    int64_t need_wait_ns;   /* waited in need, in this step */
-    int64_t waits_since_ns; /* since all was ready, if it has asked for nothing since; 0: no */
-
-    pthread_mutex_t mutex; /* guards what follows, up to the next blank line */
-    pthread_cond_t cond;
-    enum client_job job;
-    bool job_done, ended;
-    bool main_waits; /* in a call */
-    const float *grads;
-    float *new_params;
-    size_t ready_offset; /* gradients from here on are final */
-    bool *has_arrived;   /* (slices.n) the new parameters of the step */
-    struct round_times round_times;
-    struct fault fault;
-    enum exchange_transport transport; /* Auto: not known yet */
-    char why_tcp[SHARE_WHY_MAX + 1];
 
     /* Used by the communication thread only. */
-    enum client_job doing;
-    bool begun; /* the frames of `doing` are queued */
-    const float *doing_grads;
-    float *doing_params;
-    size_t doing_ready_offset;
-    bool doing_main_waits;
-    bool *is_received;    /* (slices.n) */
-    uint32_t n_passed_on; /* slices, of n_received: the main thread knows of them */
-    struct round_times doing_times;
-    int64_t job_ns; /* when the job was taken */
+    struct link *links; /* (slices.n_servers) */
+    bool *is_received;  /* (slices.n) */
+    uint32_t n_received;
     uint64_t job_bytes_tx, job_bytes_rx;
     uint64_t step;
     uint32_t version,
         least_version; /* of the parameters that this step computed with; of those that
                                       * have arrived in it (exchange/backups.h) */
-    uint32_t n_received;
     struct heartbeat_self self;
-    struct watchdog watchdog; /* of the main thread, while it computes */
     int64_t now_ns, rendezvous_by_ns;
-    struct fault doing_fault;
     struct lend_plan plan;
     struct lend lend;                     /* `own` is made before the thread starts */
     char why_not_lent[SHARE_WHY_MAX + 1]; /* "": it lends */
     uint32_t n_decided;                   /* servers */
 };
 
-/* Defined in client_link.c: one connection. Faults go to c->doing_fault. */
+/* Defined in client_link.c: one connection. Faults go to c->box.doing_fault. */
 void link_init(struct client *c, struct link *l, uint32_t i, const struct net_addr *addr);
 void link_done(struct link *l);
 int link_dial(struct client *c, struct link *l, struct err *err);

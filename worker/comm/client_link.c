@@ -34,17 +34,17 @@ void link_done(struct link *l)
 
 bool link_were_away(struct client *c, int r, struct err *err)
 {
-    return fault_is_absence(&c->doing_fault, r, &c->self, clock_monotonic_ns(), &c->params.self,
+    return fault_is_absence(&c->box.doing_fault, r, &c->self, clock_monotonic_ns(), &c->params.self,
                             err);
 }
 
 static int blame(struct client *c, const struct link *l, int r, struct err *err)
 {
-    if (c->doing_fault.exit_code == 0 && !link_were_away(c, r, err)) {
+    if (c->box.doing_fault.exit_code == 0 && !link_were_away(c, r, err)) {
         char name[32];
         frame_id_name(&l->peer, name);
         (void)err_wrap(err, r, "%s (%.100s)", name, l->dial.addr.text);
-        fault_from_err(&c->doing_fault, r, &l->peer, err);
+        fault_from_err(&c->box.doing_fault, r, &l->peer, err);
     }
     return r;
 }
@@ -106,7 +106,7 @@ static int on_challenge(struct client *c, struct link *l, const struct frame *f,
  * are widened from. */
 static void *place_of(const struct client *c, struct slice slice)
 {
-    float *to = c->doing_params + slice.offset;
+    float *to = c->box.doing_params + slice.offset;
     return c->params.wire == EXCHANGE_WIRE_BF16 ? (void *)((uint16_t *)to + slice.len) : to;
 }
 
@@ -115,7 +115,8 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
     struct client *c = ((void **)ctx)[0];
     struct link *l = ((void **)ctx)[1];
     (void)conn;
-    if (f->type != FRAME_PARAMS || l->state != LINK_JOINED || c->doing != JOB_ROUND || !c->begun) {
+    if (f->type != FRAME_PARAMS || l->state != LINK_JOINED || c->box.doing != JOB_ROUND ||
+        !c->box.begun) {
         (void)err_set(err, EPROTO, "%s is not expected now", frame_type_to_string(f->type));
         return NULL;
     }
@@ -134,8 +135,8 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
                       f->step, f->slice, f->offset, f->payload_len, c->step, l->n_sent);
         return NULL;
     }
-    if (c->doing_times.first_ns == 0) {
-        c->doing_times.first_ns = c->now_ns;
+    if (c->box.doing_times.first_ns == 0) {
+        c->box.doing_times.first_ns = c->now_ns;
     }
     if (client_share_lends(l)) {
         l->conn.bytes_rx += bytes;
@@ -155,7 +156,7 @@ void link_offer(struct client *c, struct link *l)
     const uint32_t each = c->params.slices.n / c->params.slices.n_servers;
     uint32_t n = l->n_offered;
     while (n < each &&
-           slices_get(&c->params.slices, link_slice(c, l, n)).offset >= c->doing_ready_offset) {
+           slices_get(&c->params.slices, link_slice(c, l, n)).offset >= c->box.doing_ready_offset) {
         n++;
     }
     if (n > l->n_offered) {
@@ -167,8 +168,8 @@ void link_offer(struct client *c, struct link *l)
 /* The server has room for this trainer's first `f->slice` slices of the step. */
 static int on_credit(struct client *c, struct link *l, const struct frame *f, struct err *err)
 {
-    if (l->state != LINK_JOINED || c->doing != JOB_ROUND || !c->begun || f->step != c->step ||
-        f->slice <= l->n_sent || f->slice > l->n_offered) {
+    if (l->state != LINK_JOINED || c->box.doing != JOB_ROUND || !c->box.begun ||
+        f->step != c->step || f->slice <= l->n_sent || f->slice > l->n_offered) {
         return err_set(err, EPROTO,
                        "CREDIT for %" PRIu32 " slices of step %" PRIu64 " is not expected now",
                        f->slice, f->step);
@@ -188,7 +189,7 @@ static int on_credit(struct client *c, struct link *l, const struct frame *f, st
             conn_send_payload(&l->conn, &gradient, NULL, 0, 0);
             l->conn.bytes_tx += lend_bytes(&c->plan, id);
         } else {
-            conn_send_slice(&l->conn, &gradient, c->doing_grads + slice.offset, slice.len);
+            conn_send_slice(&l->conn, &gradient, c->box.doing_grads + slice.offset, slice.len);
         }
     }
     return 0;
@@ -210,7 +211,7 @@ static int on_welcome(struct client *c, struct link *l, const struct frame *f, s
 static int on_abort(struct client *c, const struct link *l, const struct frame *f,
                     const uint8_t *payload, struct err *err)
 {
-    struct fault *fault = &c->doing_fault;
+    struct fault *fault = &c->box.doing_fault;
     const bool is_first = fault->exit_code == 0;
     int r = fault_from_abort(fault, f, payload, &c->params.self, err);
     if (r < 0) {
@@ -228,10 +229,10 @@ static int on_params(struct client *c, struct link *l, const struct frame *f,
     const struct slice slice = slices_get(&c->params.slices, f->slice);
     const bool is_read = !c->params.discards_params;
     if (is_read && c->params.wire == EXCHANGE_WIRE_BF16) {
-        bf16_widen(c->doing_params + slice.offset, (const uint16_t *)(const void *)payload,
+        bf16_widen(c->box.doing_params + slice.offset, (const uint16_t *)(const void *)payload,
                    slice.len);
     } else if (is_read && client_share_lends(l)) {
-        one_pass_copy(c->doing_params + slice.offset, (const float *)(const void *)payload,
+        one_pass_copy(c->box.doing_params + slice.offset, (const float *)(const void *)payload,
                       slice.len);
     }
     l->n_received++;
@@ -260,7 +261,7 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
     case FRAME_PARAMS:
         return on_params(c, l, f, payload, err);
     case FRAME_RELEASE:
-        if (c->doing != JOB_BARRIER || !c->begun || l->released) {
+        if (c->box.doing != JOB_BARRIER || !c->box.begun || l->released) {
             return err_set(err, EPROTO, "RELEASE is not expected now");
         }
         l->released = true;

@@ -1,7 +1,6 @@
 /* The communication thread of a trainer. Each turn of its loop connects, reads, sends heartbeats
- * and writes on every link, and works on the one job that the trainer waits for. Only this thread
- * uses the links; the mailbox (job, job_done, ended, fault) is shared with exchange_ps.c under the
- * mutex. */
+ * and writes on every link, and works on the one job that the trainer waits for (mailbox.h). Only
+ * this thread uses the links. */
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -45,45 +44,11 @@ static bool all_joined(const struct client *c)
 
 /* ---- jobs ---- */
 
-/* Reads and writes the mailbox, once in each turn. */
-static void look_into_mailbox(struct client *c)
-{
-    (void)pthread_mutex_lock(&c->mutex); /* cannot fail: initialised, not recursive */
-    const bool is_new = c->doing == JOB_NONE && c->job != JOB_NONE && !c->job_done;
-    if (is_new || c->job == JOB_ABANDON) { /* which does not wait for a round */
-        c->begun = c->begun && c->doing == c->job;
-        c->job_ns = c->doing == c->job ? c->job_ns : clock_monotonic_ns();
-        c->doing = c->job;
-        c->doing_grads = c->grads;
-        c->doing_params = c->new_params;
-    }
-    c->doing_ready_offset = c->ready_offset;
-    c->doing_main_waits = c->main_waits;
-    if (c->n_passed_on < c->n_received) {
-        c->n_passed_on = c->n_received;
-        memcpy(c->has_arrived, c->is_received, c->params.slices.n * sizeof(bool));
-        (void)pthread_cond_broadcast(&c->cond);
-    }
-    (void)pthread_mutex_unlock(&c->mutex);
-}
-
-static void finish_job(struct client *c)
-{
-    (void)pthread_mutex_lock(&c->mutex);
-    c->round_times = c->doing_times;
-    memcpy(c->has_arrived, c->is_received, c->params.slices.n * sizeof(bool));
-    c->n_passed_on = c->n_received;
-    c->job_done = c->job == c->doing; /* not if the trainer has given up since */
-    (void)pthread_cond_broadcast(&c->cond);
-    (void)pthread_mutex_unlock(&c->mutex);
-    c->doing = JOB_NONE;
-}
-
 static void begin_round(struct client *c)
 {
     count_bytes(c, &c->job_bytes_tx, &c->job_bytes_rx);
-    c->doing_times = (struct round_times){0};
-    c->n_received = c->n_passed_on = 0;
+    c->box.doing_times = (struct round_times){0};
+    c->n_received = 0;
     c->version = c->step > 0 ? c->least_version : 0;
     c->least_version = UINT32_MAX;
     memset(c->is_received, 0, c->params.slices.n * sizeof(bool));
@@ -96,7 +61,7 @@ static void begin_round(struct client *c)
 /* Called after each write: records when the last gradient was handed to the kernel. */
 static void note_sent(struct client *c)
 {
-    if (c->doing != JOB_ROUND || !c->begun || c->doing_times.sent_ns != 0) {
+    if (c->box.doing != JOB_ROUND || !c->box.begun || c->box.doing_times.sent_ns != 0) {
         return;
     }
     for (uint32_t i = 0; i < n_links(c); i++) {
@@ -105,7 +70,7 @@ static void note_sent(struct client *c)
             return;
         }
     }
-    c->doing_times.sent_ns = clock_monotonic_ns();
+    c->box.doing_times.sent_ns = clock_monotonic_ns();
 }
 
 static void continue_round(struct client *c)
@@ -118,11 +83,12 @@ static void continue_round(struct client *c)
     }
     uint64_t tx, rx;
     count_bytes(c, &tx, &rx);
-    c->doing_times.done_ns = clock_monotonic_ns();
-    c->doing_times.bytes_tx = tx - c->job_bytes_tx;
-    c->doing_times.bytes_rx = rx - c->job_bytes_rx;
+    c->box.doing_times.done_ns = clock_monotonic_ns();
+    c->box.doing_times.bytes_tx = tx - c->job_bytes_tx;
+    c->box.doing_times.bytes_rx = rx - c->job_bytes_rx;
     c->step++;
-    finish_job(c);
+    c->n_received = 0;
+    mailbox_finish(&c->box);
 }
 
 static void send_all(struct client *c, enum frame_type type)
@@ -139,7 +105,7 @@ static void continue_barrier(struct client *c)
             return;
         }
     }
-    finish_job(c);
+    mailbox_finish(&c->box);
 }
 
 /* Ends the connections; what the peers still send is read and discarded. */
@@ -149,8 +115,9 @@ static void farewell(struct client *c, int64_t limit_ns)
     size_t n = 0;
     for (uint32_t i = 0; i < n_links(c); i++) {
         struct link *l = &c->links[i];
-        bool is_culprit = c->doing_fault.has_peer && c->doing_fault.peer.role == ROLE_PSERVER &&
-                          c->doing_fault.peer.index == i;
+        bool is_culprit = c->box.doing_fault.has_peer &&
+                          c->box.doing_fault.peer.role == ROLE_PSERVER &&
+                          c->box.doing_fault.peer.index == i;
         if (l->conn.fd >= 0 && !(is_culprit && l->conn.secured)) {
             conns[n++] = &l->conn;
         } else if (l->conn.fd >= 0) {
@@ -165,22 +132,22 @@ static void farewell(struct client *c, int64_t limit_ns)
 /* Begins a job. 1: the thread is done; -ECANCELED: the trainer gives up. */
 static int work(struct client *c)
 {
-    if (c->doing == JOB_NONE) {
+    if (c->box.doing == JOB_NONE) {
         return 0;
     }
     if (!all_joined(c)) {
         /* A server without a handshake cannot learn which peer gave up: allow the
          * handshakes some time. */
-        bool is_late = c->doing == JOB_ABANDON &&
-                       c->now_ns - c->job_ns >= heartbeat_limit_ns(c->params.silence_ns) / 2;
+        bool is_late = c->box.doing == JOB_ABANDON &&
+                       c->now_ns - c->box.job_ns >= heartbeat_limit_ns(c->params.silence_ns) / 2;
         return is_late ? -ECANCELED : 0;
     }
-    if (c->doing == JOB_ABANDON) {
-        return -ECANCELED; /* client_abandon has put the fault into the mailbox */
+    if (c->box.doing == JOB_ABANDON) {
+        return -ECANCELED; /* mailbox_abandon has put the fault into the mailbox */
     }
-    if (!c->begun) {
-        c->begun = true;
-        switch (c->doing) {
+    if (!c->box.begun) {
+        c->box.begun = true;
+        switch (c->box.doing) {
         case JOB_ROUND:
             begin_round(c);
             break;
@@ -198,9 +165,9 @@ static int work(struct client *c)
 
 static void check_progress(struct client *c)
 {
-    if (c->begun && c->doing == JOB_ROUND) {
+    if (c->box.begun && c->box.doing == JOB_ROUND) {
         continue_round(c);
-    } else if (c->begun && c->doing == JOB_BARRIER) {
+    } else if (c->box.begun && c->box.doing == JOB_BARRIER) {
         continue_barrier(c);
     }
 }
@@ -213,24 +180,7 @@ static int check_self(struct client *c, struct err *err)
     if (!heartbeat_was_away(&c->self, c->now_ns, &away_ns)) {
         return 0;
     }
-    return fault_from_absence(&c->doing_fault, away_ns, &c->params.self, err);
-}
-
-/* Everyone waits for the main thread of this trainer while it computes. */
-static int check_main(struct client *c, struct err *err)
-{
-    if (!c->params.watches_main || c->doing_main_waits) {
-        c->watchdog = (struct watchdog){0};
-        return 0;
-    }
-    int64_t cpu_ns = clock_process_cpu_ns() - clock_thread_cpu_ns();
-    if (!watchdog_is_stuck(&c->watchdog, cpu_ns, c->now_ns)) {
-        return 0;
-    }
-    return err_set(err, EDEADLK,
-                   "the main thread has done nothing for %.0f s: nobody reads its stdout, its data "
-                   "do not come, or it was stopped",
-                   (double)WATCHDOG_LIMIT_NS / 1e9);
+    return fault_from_absence(&c->box.doing_fault, away_ns, &c->params.self, err);
 }
 
 static int check_rendezvous(struct client *c, struct err *err)
@@ -255,7 +205,7 @@ static int check_rendezvous(struct client *c, struct err *err)
     (void)err_set(err, ETIMEDOUT, "%.300s: no answer within %.0f s", buf_cstr(&text),
                   (double)c->params.rendezvous_ns / 1e9);
     buf_done(&text);
-    fault_from_err(&c->doing_fault, -ETIMEDOUT, first, err);
+    fault_from_err(&c->box.doing_fault, -ETIMEDOUT, first, err);
     return -ETIMEDOUT;
 }
 
@@ -274,7 +224,7 @@ static void wait_turn(struct client *c, struct pollfd *fds)
             fds[i] = conn_watch(&l->conn);
         }
     }
-    fds[n] = (struct pollfd){.fd = c->wake_fd, .events = POLLIN};
+    fds[n] = (struct pollfd){.fd = c->box.wake_fd, .events = POLLIN};
     fds[n + 1] =
         (struct pollfd){.fd = net_listener_poll(&c->lend.listener, c->now_ns), .events = POLLIN};
     for (uint32_t i = 0; i < n; i++) {
@@ -286,7 +236,7 @@ static void wait_turn(struct client *c, struct pollfd *fds)
     }
     (void)poll(fds, 2 * n + 2, timeout_ms); /* on an error the turn finds nothing to do */
     uint64_t count;
-    if (fds[n].revents != 0 && read(c->wake_fd, &count, sizeof(count)) < 0) {
+    if (fds[n].revents != 0 && read(c->box.wake_fd, &count, sizeof(count)) < 0) {
         return; /* fails only with EAGAIN: another turn has read the wake-up */
     }
     if (fds[n + 1].revents != 0) {
@@ -317,12 +267,12 @@ static int one_turn(struct client *c, struct pollfd *fds, struct err *err)
         r = link_turn(c, &c->links[i], &fds[i], err);
     }
     if (r >= 0) {
-        look_into_mailbox(c);
+        mailbox_look(&c->box, c->is_received, c->n_received);
         r = work(c);
         check_progress(c);
     }
     if (r == 0) {
-        r = check_main(c, err);
+        r = mailbox_check_main(&c->box, c->now_ns, err);
     }
     for (uint32_t i = 0; r == 0 && i < n_links(c); i++) {
         struct link *l = &c->links[i];
@@ -335,7 +285,7 @@ static int one_turn(struct client *c, struct pollfd *fds, struct err *err)
 static void tell_all(struct client *c)
 {
     uint8_t payload[FRAME_SMALL_PAYLOAD];
-    size_t len = fault_to_abort(&c->doing_fault, &c->params.self, payload);
+    size_t len = fault_to_abort(&c->box.doing_fault, &c->params.self, payload);
     for (uint32_t i = 0; i < n_links(c); i++) {
         struct link *l = &c->links[i];
         if (l->state == LINK_JOINED && l->conn.fd >= 0) {
@@ -346,22 +296,12 @@ static void tell_all(struct client *c)
     farewell(c, FAREWELL_NS);
 }
 
-static void fail(struct client *c, int r, struct err *err)
+static void fail(struct client *c, int r, const struct err *err)
 {
-    bool is_abandoned = c->doing == JOB_ABANDON;
-    if (is_abandoned) {
-        (void)pthread_mutex_lock(&c->mutex);
-        c->doing_fault = c->fault;
-        (void)pthread_mutex_unlock(&c->mutex);
-    }
-    fault_from_err(&c->doing_fault, r, &c->params.self, err);
+    const bool is_abandoned = mailbox_fail(&c->box, r, err);
     tell_all(c);
-    if (!is_abandoned && c->params.on_fault != NULL) {
-        struct exchange_fault f = {.exit_code = c->doing_fault.exit_code};
-        if (c->doing_fault.has_peer) {
-            frame_id_name(&c->doing_fault.peer, f.peer);
-        }
-        c->params.on_fault(c->params.ctx, &f, c->doing_fault.message);
+    if (!is_abandoned) {
+        mailbox_report_fault(&c->box);
     }
 }
 
@@ -384,11 +324,6 @@ void *client_main(void *client)
         link_done(&c->links[i]);
     }
     free(fds);
-    (void)pthread_mutex_lock(&c->mutex);
-    c->fault = c->doing_fault;
-    c->ended = true;
-    c->job_done = true;
-    (void)pthread_cond_broadcast(&c->cond);
-    (void)pthread_mutex_unlock(&c->mutex);
+    mailbox_end(&c->box);
     return NULL;
 }

@@ -51,10 +51,9 @@ static void finish(struct client *c)
         why = why == NULL && p->state == LEND_NO ? p->why : why;
     }
     lend_stop_giving(&c->lend);
-    (void)pthread_mutex_lock(&c->mutex); /* cannot fail: initialised, not recursive */
-    c->transport = why == NULL ? EXCHANGE_TRANSPORT_SHARED_MEMORY : EXCHANGE_TRANSPORT_TCP;
-    (void)snprintf(c->why_tcp, sizeof(c->why_tcp), "%s", why == NULL ? "" : why);
-    (void)pthread_mutex_unlock(&c->mutex);
+    mailbox_set_transport(&c->box,
+                          why == NULL ? EXCHANGE_TRANSPORT_SHARED_MEMORY : EXCHANGE_TRANSPORT_TCP,
+                          why == NULL ? "" : why);
     if (why != NULL && why[0] != '\0') {
         char shared[32];
         (void)snprintf(shared, sizeof(shared), "%u of %u", n_lends, n);
@@ -133,7 +132,7 @@ int client_share_turn(struct client *c, struct link *l, struct err *err)
 void client_share_gradient(struct client *c, uint32_t slice)
 {
     const struct slice s = slices_get(&c->params.slices, slice);
-    const float *from = c->doing_grads + s.offset;
+    const float *from = c->box.doing_grads + s.offset;
     void *to = (uint8_t *)c->lend.own.grads + lend_gradient_at(&c->plan, slice);
     if (c->params.wire == EXCHANGE_WIRE_BF16) {
         bf16_narrow(to, from, s.len);

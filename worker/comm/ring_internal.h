@@ -1,18 +1,15 @@
-/* Shared by the files of the ring: exchange_ring.c (calls and mailbox), ring_loop.c (the
+/* Shared by the files of the ring: exchange_ring.c (its life), ring_loop.c (the
  * communication thread), ring_peer.c (connections), ring_round.c (steps). */
 #pragma once
-
-#include <pthread.h>
 
 #include "base/vec.h"
 #include "exchange/ring_plan.h"
 #include "worker/comm/conn.h"
 #include "worker/comm/exchange_ring.h"
-#include "worker/comm/fault.h"
 #include "worker/comm/handshake.h"
+#include "worker/comm/mailbox.h"
 #include "worker/comm/ring_share.h"
 #include "worker/comm/ring_shm.h"
-#include "worker/comm/watchdog.h"
 
 /* Of a connection to a neighbour. The next rank is dialled; the one before dials, and is a guest
  * until it has joined.
@@ -31,8 +28,6 @@ struct ring_peer {
     int64_t joins_by_ns;        /* of a guest: the time limit of the handshake */
     bool is_refused;            /* it learns the reason and closes; it never joins */
 };
-
-enum ring_job { RING_NO_JOB, RING_ROUND, RING_BARRIER, RING_GOODBYE, RING_ABANDON };
 
 /* A gradient on its way round, with the sum of those before this rank.
  *
@@ -81,39 +76,11 @@ struct ring_round {
     uint64_t last_hop; /* n_queued after the last gradient of the step */
 };
 
-struct ring_times {
-    int64_t sent_ns, first_ns, done_ns; /* when all gradients were sent, the first parameters came,
-                                         * all were there; 0: not yet */
-    uint64_t bytes_tx, bytes_rx;
-};
-
 struct ring {
-    struct exchange base;
+    struct mailbox box;
     struct exchange_ring_params params;
-    int wake_fd;
-    pthread_t thread;
-    bool is_in_step;        /* used by the main thread only, like the next two */
-    int64_t need_wait_ns;   /* waited in need, in this step */
-    int64_t waits_since_ns; /* since all was ready, if it has asked for nothing since; 0: no */
-
-    pthread_mutex_t mutex; /* guards what follows, up to the next blank line */
-    pthread_cond_t cond;
-    enum ring_job job;
-    bool job_done, ended;
-    bool main_waits; /* in a call */
-    const float *grads;
-    float *new_params;
-    size_t ready_offset; /* gradients from here on are final */
-    bool *has_arrived;   /* (slices.n) the new parameters of the step */
-    struct ring_times times;
-    struct fault fault;
-    enum exchange_transport transport; /* in use */
-    char why_tcp[SHARE_WHY_MAX + 1];   /* of TCP in place of shared memory */
 
     /* Used by the communication thread only. */
-    enum ring_job doing;
-    bool begun;
-    bool doing_main_waits;
     uint32_t n_ranks;
     struct net_listener listener; /* params.listen_fd */
     struct ring_peer next;
@@ -126,20 +93,15 @@ struct ring {
     struct ring_share share;
     bool is_busy;                        /* there is more to do through shared memory */
     uint64_t shm_bytes_tx, shm_bytes_rx; /* through it, over all steps */
-    struct ring_times doing_times;
-    uint32_t n_passed_on_to_main; /* of round.n_new */
-    int64_t job_ns;               /* when the job was taken */
     uint64_t job_bytes_tx, job_bytes_rx;
     struct heartbeat_self self;
-    struct watchdog watchdog; /* of the main thread, while it computes */
     int64_t now_ns, rendezvous_by_ns;
-    struct fault doing_fault;
     /* the ABORT that reported the fault, to be passed on as it is */
     uint8_t relayed[FRAME_SMALL_PAYLOAD];
     size_t relayed_len; /* 0: the fault was met here */
 };
 
-/* ---- ring_peer.c: connections. Faults go to r->doing_fault. ---- */
+/* ---- ring_peer.c: connections. Faults go to r->box.doing_fault. ---- */
 void ring_peers_init(struct ring *r, const struct net_addr *next);
 void ring_peers_done(struct ring *r);
 bool ring_all_joined(const struct ring *r);

@@ -1,7 +1,6 @@
 /* The communication thread of a rank. Each turn of its loop connects, reads, sends heartbeats and
- * writes, and works on the one job that the worker waits for. Only this thread uses
- * the connections; the mailbox (job, job_done, ended, fault) is shared with
- * exchange_ring.c under the mutex. */
+ * writes, and works on the one job that the worker waits for (mailbox.h). Only this thread uses the
+ * connections. */
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
@@ -28,54 +27,26 @@ static void count_bytes(const struct ring *r, uint64_t *ret_tx, uint64_t *ret_rx
 
 /* ---- jobs ---- */
 
-/* Reads and writes the mailbox, once in each turn. */
+/* Once in each turn. */
 static void look_into_mailbox(struct ring *r)
 {
     struct ring_round *round = &r->round;
-    (void)pthread_mutex_lock(&r->mutex); /* cannot fail: initialised, not recursive */
-    const bool is_new = r->doing == RING_NO_JOB && r->job != RING_NO_JOB && !r->job_done;
-    if (is_new || r->job == RING_ABANDON) { /* which does not wait for a step */
-        r->begun = r->begun && r->doing == r->job;
-        r->job_ns = r->doing == r->job ? r->job_ns : clock_monotonic_ns();
-        r->doing = r->job;
+    mailbox_look(&r->box, round->is_new, round->n_new);
+    if (r->box.doing == JOB_ROUND) {
+        round->grads = r->box.doing_grads;
+        round->params = r->box.doing_params;
+        round->ready_offset = r->box.doing_ready_offset;
     }
-    if (r->doing == RING_ROUND) {
-        round->grads = r->grads;
-        round->params = r->new_params;
-        round->ready_offset = r->ready_offset;
-    }
-    r->doing_main_waits = r->main_waits;
-    if (r->n_passed_on_to_main < round->n_new) {
-        r->n_passed_on_to_main = round->n_new;
-        memcpy(r->has_arrived, round->is_new, r->params.slices.n * sizeof(bool));
-        (void)pthread_cond_broadcast(&r->cond);
-    }
-    (void)pthread_mutex_unlock(&r->mutex);
-}
-
-static void finish_job(struct ring *r)
-{
-    (void)pthread_mutex_lock(&r->mutex);
-    r->times = r->doing_times;
-    if (r->doing == RING_ROUND) {
-        memset(r->has_arrived, true, r->params.slices.n * sizeof(bool));
-    }
-    r->job_done = r->job == r->doing; /* not if the worker has given up since */
-    (void)pthread_cond_broadcast(&r->cond);
-    (void)pthread_mutex_unlock(&r->mutex);
-    r->doing = RING_NO_JOB;
-    r->begun = false;
 }
 
 static void finish_round(struct ring *r)
 {
     uint64_t tx, rx;
     count_bytes(r, &tx, &rx);
-    r->doing_times.done_ns = clock_monotonic_ns();
-    r->doing_times.bytes_tx = tx - r->job_bytes_tx;
-    r->doing_times.bytes_rx = rx - r->job_bytes_rx;
-    finish_job(r);
-    r->n_passed_on_to_main = 0;
+    r->box.doing_times.done_ns = clock_monotonic_ns();
+    r->box.doing_times.bytes_tx = tx - r->job_bytes_tx;
+    r->box.doing_times.bytes_rx = rx - r->job_bytes_rx;
+    mailbox_finish(&r->box);
     ring_round_next(r);
     ring_shm_next(r);
 }
@@ -95,7 +66,7 @@ static void continue_barrier(struct ring *r)
         conn_send(&r->next.conn, FRAME_RELEASE, NULL, 0);
     }
     r->ready_came = r->release_came = r->ready_sent = false;
-    finish_job(r);
+    mailbox_finish(&r->box);
 }
 
 /* Ends the connections; what the peers still send is read and discarded. */
@@ -106,8 +77,8 @@ static void farewell(struct ring *r, int64_t limit_ns)
     size_t n = 0;
     const size_t n_peers = ring_conns(r, peers);
     for (size_t i = 0; i < n_peers; i++) {
-        const struct frame_id *cause = &r->doing_fault.peer;
-        const bool is_culprit = r->doing_fault.has_peer && cause->role == ROLE_WORKER &&
+        const struct frame_id *cause = &r->box.doing_fault.peer;
+        const bool is_culprit = r->box.doing_fault.has_peer && cause->role == ROLE_WORKER &&
                                 cause->index == peers[i]->id.index;
         if (!is_culprit) {
             conns[n++] = &peers[i]->conn;
@@ -133,7 +104,7 @@ static void send_both(struct ring *r, enum frame_type type, const void *payload,
 static int check_shared_barrier(struct ring *r, struct err *err)
 {
     const bool may_go_on = r->params.self.index == 0 ? r->ready_came : r->ready_sent;
-    if (!r->share.is_shared || !r->begun || r->doing != RING_BARRIER || may_go_on) {
+    if (!r->share.is_shared || !r->box.begun || r->box.doing != JOB_BARRIER || may_go_on) {
         return 0;
     }
     struct frame_id who = r->params.self;
@@ -146,7 +117,7 @@ static int check_shared_barrier(struct ring *r, struct err *err)
                   ", but this worker waits at the barrier; give all workers the same number of "
                   "warm-up steps",
                   who.index, r->round.step);
-    fault_from_err(&r->doing_fault, -EPROTO, &who, err);
+    fault_from_err(&r->box.doing_fault, -EPROTO, &who, err);
     return -EPROTO;
 }
 
@@ -163,7 +134,7 @@ static int check_gone(struct ring *r, struct err *err)
     frame_id_name(&gone->id, name);
     (void)err_set(err, EPROTO, "%s: it finished after %" PRIu64 " steps, but others continue", name,
                   r->round.step);
-    fault_from_err(&r->doing_fault, -EPROTO, &gone->id, err);
+    fault_from_err(&r->box.doing_fault, -EPROTO, &gone->id, err);
     return -EPROTO;
 }
 
@@ -175,7 +146,7 @@ static int check_barrier(struct ring *r, struct err *err)
         char name[32];
         frame_id_name(&r->prev->id, name);
         (void)err_wrap(err, e, "%s", name);
-        fault_from_err(&r->doing_fault, e, &r->prev->id, err);
+        fault_from_err(&r->box.doing_fault, e, &r->prev->id, err);
     }
     return e;
 }
@@ -183,34 +154,34 @@ static int check_barrier(struct ring *r, struct err *err)
 /* Begins a job. 1: the thread is done; -ECANCELED: the worker gives up. */
 static int work(struct ring *r, struct err *err)
 {
-    if (r->doing == RING_NO_JOB) {
+    if (r->box.doing == JOB_NONE) {
         return 0;
     }
-    if (!ring_all_joined(r) || (r->share.is_open && r->doing != RING_ABANDON)) {
+    if (!ring_all_joined(r) || (r->share.is_open && r->box.doing != JOB_ABANDON)) {
         /* A neighbour without a handshake cannot learn which rank gave up: allow the
          * handshakes some time. */
-        bool is_late = r->doing == RING_ABANDON &&
-                       r->now_ns - r->job_ns >= heartbeat_limit_ns(r->params.silence_ns) / 2;
+        bool is_late = r->box.doing == JOB_ABANDON &&
+                       r->now_ns - r->box.job_ns >= heartbeat_limit_ns(r->params.silence_ns) / 2;
         return is_late ? -ECANCELED : 0;
     }
-    if (r->doing == RING_ABANDON) {
-        return -ECANCELED; /* worker_abandon has put the fault into the mailbox */
+    if (r->box.doing == JOB_ABANDON) {
+        return -ECANCELED; /* mailbox_abandon has put the fault into the mailbox */
     }
-    if (r->begun) {
+    if (r->box.begun) {
         return 0;
     }
-    r->begun = true;
-    if (r->doing == RING_GOODBYE) {
+    r->box.begun = true;
+    if (r->box.doing == JOB_GOODBYE) {
         send_both(r, FRAME_GOODBYE, NULL, 0);
         farewell(r, heartbeat_limit_ns(r->params.silence_ns));
         return 1;
     }
-    if (r->doing == RING_ROUND) {
+    if (r->box.doing == JOB_ROUND) {
         count_bytes(r, &r->job_bytes_tx, &r->job_bytes_rx);
-        r->doing_times = (struct ring_times){0};
+        r->box.doing_times = (struct round_times){0};
     }
     const int e = check_gone(r, err);
-    return e < 0 || r->doing != RING_BARRIER ? e : check_barrier(r, err);
+    return e < 0 || r->box.doing != JOB_BARRIER ? e : check_barrier(r, err);
 }
 
 /* ---- turns ---- */
@@ -221,24 +192,7 @@ static int check_self(struct ring *r, struct err *err)
     if (!heartbeat_was_away(&r->self, r->now_ns, &away_ns)) {
         return 0;
     }
-    return fault_from_absence(&r->doing_fault, away_ns, &r->params.self, err);
-}
-
-/* Everyone waits for the main thread of this worker while it computes. */
-static int check_main(struct ring *r, struct err *err)
-{
-    if (!r->params.watches_main || r->doing_main_waits) {
-        r->watchdog = (struct watchdog){0};
-        return 0;
-    }
-    int64_t cpu_ns = clock_process_cpu_ns() - clock_thread_cpu_ns();
-    if (!watchdog_is_stuck(&r->watchdog, cpu_ns, r->now_ns)) {
-        return 0;
-    }
-    return err_set(err, EDEADLK,
-                   "the main thread has done nothing for %.0f s: nobody reads its stdout, its data "
-                   "do not come, or it was stopped",
-                   (double)WATCHDOG_LIMIT_NS / 1e9);
+    return fault_from_absence(&r->box.doing_fault, away_ns, &r->params.self, err);
 }
 
 /* Names the neighbours that are missing. */
@@ -269,7 +223,7 @@ static int check_rendezvous(struct ring *r, struct err *err)
     }
     (void)err_set(err, ETIMEDOUT, "%s", buf_cstr(&text));
     buf_done(&text);
-    fault_from_err(&r->doing_fault, -ETIMEDOUT, &missing, err);
+    fault_from_err(&r->box.doing_fault, -ETIMEDOUT, &missing, err);
     return -ETIMEDOUT;
 }
 
@@ -287,7 +241,7 @@ static int turn_ms(struct ring *r)
 static void wait_turn(struct ring *r, struct pollfd *fds)
 {
     const bool dials = r->next.state == RING_DIAL;
-    fds[AT_WAKE] = (struct pollfd){.fd = r->wake_fd, .events = POLLIN};
+    fds[AT_WAKE] = (struct pollfd){.fd = r->box.wake_fd, .events = POLLIN};
     fds[AT_BELL] = (struct pollfd){.fd = r->share.bell.fd, .events = POLLIN};
     fds[AT_LISTEN] =
         (struct pollfd){.fd = net_listener_poll(&r->listener, r->now_ns), .events = POLLIN};
@@ -313,7 +267,7 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
         doorbell_clear(&r->share.bell);
     }
     uint64_t count;
-    if (fds[AT_WAKE].revents != 0 && read(r->wake_fd, &count, sizeof(count)) < 0) {
+    if (fds[AT_WAKE].revents != 0 && read(r->box.wake_fd, &count, sizeof(count)) < 0) {
         return; /* fails only with EAGAIN: another turn has read the wake-up */
     }
 }
@@ -394,12 +348,12 @@ static int one_turn(struct ring *r, struct err *err)
     if (e == 0) {
         e = check_shared_barrier(r, err);
     }
-    if (e == 0 && r->begun && r->doing == RING_BARRIER) {
+    if (e == 0 && r->box.begun && r->box.doing == JOB_BARRIER) {
         continue_barrier(r);
     }
     if (e == 0) {
         advance(r);
-        e = check_main(r, err);
+        e = mailbox_check_main(&r->box, r->now_ns, err);
     }
     if (e == 0) {
         e = ring_check_life(r, err);
@@ -408,7 +362,7 @@ static int one_turn(struct ring *r, struct err *err)
         e = write_all(r, err);
     }
     const bool is_done = r->share.is_shared ? ring_shm_is_done(r) : ring_round_is_done(r);
-    if (e == 0 && r->begun && r->doing == RING_ROUND && is_done) {
+    if (e == 0 && r->box.begun && r->box.doing == JOB_ROUND && is_done) {
         finish_round(r);
     }
     return e == 0 ? check_rendezvous(r, err) : e;
@@ -420,7 +374,7 @@ static int one_turn(struct ring *r, struct err *err)
 static void tell_both(struct ring *r)
 {
     uint8_t payload[FRAME_SMALL_PAYLOAD];
-    size_t len = fault_to_abort(&r->doing_fault, &r->params.self, payload);
+    size_t len = fault_to_abort(&r->box.doing_fault, &r->params.self, payload);
     if (r->relayed_len > 0) { /* in the words of the rank that met it */
         memcpy(payload, r->relayed, r->relayed_len);
         len = r->relayed_len;
@@ -459,23 +413,13 @@ static void tell_late_comers(struct ring *r)
     }
 }
 
-static void fail(struct ring *r, int e, struct err *err)
+static void fail(struct ring *r, int e, const struct err *err)
 {
-    const bool is_abandoned = r->doing == RING_ABANDON;
-    if (is_abandoned) {
-        (void)pthread_mutex_lock(&r->mutex);
-        r->doing_fault = r->fault;
-        (void)pthread_mutex_unlock(&r->mutex);
-    }
-    fault_from_err(&r->doing_fault, e, &r->params.self, err);
+    const bool is_abandoned = mailbox_fail(&r->box, e, err);
     tell_both(r);
     tell_late_comers(r);
-    if (!is_abandoned && r->params.on_fault != NULL) {
-        struct exchange_fault f = {.exit_code = r->doing_fault.exit_code};
-        if (r->doing_fault.has_peer) {
-            frame_id_name(&r->doing_fault.peer, f.peer);
-        }
-        r->params.on_fault(r->params.ctx, &f, r->doing_fault.message);
+    if (!is_abandoned) {
+        mailbox_report_fault(&r->box);
     }
 }
 
@@ -494,11 +438,6 @@ void *ring_main(void *ring)
         fail(r, e, &err);
     }
     ring_peers_done(r);
-    (void)pthread_mutex_lock(&r->mutex);
-    r->fault = r->doing_fault;
-    r->ended = true;
-    r->job_done = true;
-    (void)pthread_cond_broadcast(&r->cond);
-    (void)pthread_mutex_unlock(&r->mutex);
+    mailbox_end(&r->box);
     return NULL;
 }

@@ -72,13 +72,13 @@ size_t ring_conns(struct ring *r, struct ring_peer *ret[static 2])
 
 bool ring_were_away(struct ring *r, int e, struct err *err)
 {
-    return fault_is_absence(&r->doing_fault, e, &r->self, clock_monotonic_ns(), &r->params.self,
+    return fault_is_absence(&r->box.doing_fault, e, &r->self, clock_monotonic_ns(), &r->params.self,
                             err);
 }
 
 static int blame(struct ring *r, const struct ring_peer *l, int e, struct err *err)
 {
-    if (r->doing_fault.exit_code == 0 && !ring_were_away(r, e, err)) {
+    if (r->box.doing_fault.exit_code == 0 && !ring_were_away(r, e, err)) {
         char name[32];
         frame_id_name(&l->id, name);
         if (l == &r->next) {
@@ -86,7 +86,7 @@ static int blame(struct ring *r, const struct ring_peer *l, int e, struct err *e
         } else {
             (void)err_wrap(err, e, "%s", name);
         }
-        fault_from_err(&r->doing_fault, e, &l->id, err);
+        fault_from_err(&r->box.doing_fault, e, &l->id, err);
     }
     return e;
 }
@@ -96,7 +96,7 @@ static int blame(struct ring *r, const struct ring_peer *l, int e, struct err *e
 static int on_abort(struct ring *r, const struct ring_peer *l, const struct frame *f,
                     const uint8_t *payload, struct err *err)
 {
-    struct fault *fault = &r->doing_fault;
+    struct fault *fault = &r->box.doing_fault;
     const bool is_first = fault->exit_code == 0;
     int e = fault_from_abort(fault, f, payload, &r->params.self, err);
     if (e < 0) {
@@ -115,13 +115,13 @@ static int on_abort(struct ring *r, const struct ring_peer *l, const struct fram
 static int on_goodbye(struct ring *r, struct ring_peer *l, struct err *err)
 {
     const bool is_prev = l == r->prev;
-    const bool is_open = r->doing == RING_ROUND && r->begun;
+    const bool is_open = r->box.doing == JOB_ROUND && r->box.begun;
     /* Rank 0 leaves the barrier first, when READY has come back to it. */
     const bool may_be_released = r->release_came || (!is_prev && l->id.index == 0 && r->ready_sent);
     const bool has_done_its_part = r->share.is_shared ? ring_shm_has_all_of(r, l->id.index)
                                    : is_prev          ? ring_round_has_all_of_prev(r)
                                                       : ring_round_has_sent_all(r);
-    if ((is_open && !has_done_its_part) || (r->doing == RING_BARRIER && !may_be_released)) {
+    if ((is_open && !has_done_its_part) || (r->box.doing == JOB_BARRIER && !may_be_released)) {
         return err_set(err, EPROTO, "it finished after %" PRIu64 " steps, but others continue",
                        r->round.step);
     }
@@ -133,7 +133,7 @@ static int on_barrier_frame(struct ring *r, const struct ring_peer *l, const str
                             struct err *err)
 {
     const bool is_first = r->params.self.index == 0;
-    const bool waits = r->doing == RING_BARRIER && r->begun && r->ready_sent;
+    const bool waits = r->box.doing == JOB_BARRIER && r->box.begun && r->ready_sent;
     const bool is_ready = f->type == FRAME_READY;
     /* READY goes round when all are there: it comes back to rank 0, which lets go. */
     if (l != r->prev || (is_ready ? r->ready_came || (is_first && !waits)
@@ -409,7 +409,7 @@ static void refuse(struct ring *r, struct ring_peer *guest)
                    "another process is %s already; give each worker an index of its own", name);
     note_rejected(r, guest, "another process has this name already");
     uint8_t payload[FRAME_SMALL_PAYLOAD];
-    const struct fault *fault = r->doing_fault.exit_code != 0 ? &r->doing_fault : &why;
+    const struct fault *fault = r->box.doing_fault.exit_code != 0 ? &r->box.doing_fault : &why;
     size_t len = fault_to_abort(fault, &r->params.self, payload);
     conn_send(&guest->conn, FRAME_ABORT, payload, len);
     guest->is_refused = true;

@@ -138,8 +138,8 @@ static void *place_params(struct ring *r, const struct frame *f, struct err *err
                       f->step, f->slice, f->offset, f->payload_len, round->step);
         return NULL;
     }
-    if (r->doing_times.first_ns == 0) {
-        r->doing_times.first_ns = r->now_ns;
+    if (r->box.doing_times.first_ns == 0) {
+        r->box.doing_times.first_ns = r->now_ns;
     }
     return round->params + slice.offset;
 }
@@ -164,7 +164,7 @@ int ring_round_check_barrier(const struct ring *r, struct err *err)
 
 void *ring_round_place(struct ring *r, const struct frame *f, struct err *err)
 {
-    if (r->doing == RING_BARRIER && r->begun && !r->release_came) {
+    if (r->box.doing == JOB_BARRIER && r->box.begun && !r->release_came) {
         (void)refuse_step(f->step, err);
         return NULL;
     }
@@ -391,7 +391,7 @@ void ring_round_advance(struct ring *r)
     while (r->next.state == RING_JOINED && conn_n_bulk(&r->next.conn) < RING_QUEUED_MAX &&
            (send_gradient(r) || send_params(r))) {
     }
-    struct ring_times *times = &r->doing_times;
+    struct round_times *times = &r->box.doing_times;
     if (times->sent_ns == 0 && is_sent(r)) {
         times->sent_ns = clock_monotonic_ns();
     }

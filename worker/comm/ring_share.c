@@ -157,10 +157,9 @@ static int decide(struct ring *r, const struct share_token *verdict, struct err 
     s->own = *verdict;
     s->is_open = false;
     s->is_shared = verdict->can;
-    (void)pthread_mutex_lock(&r->mutex);
-    r->transport = verdict->can ? EXCHANGE_TRANSPORT_SHARED_MEMORY : EXCHANGE_TRANSPORT_TCP;
-    memcpy(r->why_tcp, verdict->why, sizeof(r->why_tcp));
-    (void)pthread_mutex_unlock(&r->mutex);
+    mailbox_set_transport(&r->box,
+                          verdict->can ? EXCHANGE_TRANSPORT_SHARED_MEMORY : EXCHANGE_TRANSPORT_TCP,
+                          verdict->why);
     if (verdict->can) {
         return 0;
     }

@@ -162,8 +162,8 @@ static void copy(struct ring *r, uint32_t i)
 {
     struct ring_round *round = &r->round;
     const struct slice s = slices_get(&r->params.slices, i);
-    if (r->doing_times.first_ns == 0) {
-        r->doing_times.first_ns = clock_monotonic_ns();
+    if (r->box.doing_times.first_ns == 0) {
+        r->box.doing_times.first_ns = clock_monotonic_ns();
     }
     one_pass_copy(round->params + s.offset, r->share.peers[s.server].params + s.offset, s.len);
     round->is_new[i] = true;
@@ -184,7 +184,7 @@ static bool has_work(const struct ring *r)
  * look a little longer. */
 static bool spin(const struct ring *r)
 {
-    if (!r->doing_main_waits || r->round.grads == NULL || ring_shm_is_done(r)) {
+    if (!r->box.doing_main_waits || r->round.grads == NULL || ring_shm_is_done(r)) {
         return false;
     }
     const int64_t end_ns = clock_monotonic_ns() + SPIN_NS;
@@ -221,7 +221,7 @@ bool ring_shm_advance(struct ring *r)
     if (n_added > 0) {
         wake_sleepers(r);
     }
-    struct ring_times *times = &r->doing_times;
+    struct round_times *times = &r->box.doing_times;
     if (times->sent_ns == 0 && round->ready_offset == 0 && next_to_add(r) == n_groups(r)) {
         times->sent_ns = clock_monotonic_ns();
     }

@@ -1,0 +1,112 @@
+/* Between a process that trains and the communication thread of its exchange: the calls of
+ * exchange.h as jobs, one at a time. An exchange with a thread (exchange_ps.c, exchange_ring.c)
+ * embeds a mailbox as its first member.
+ *
+ *     main thread                                       communication thread, in each turn
+ *     begin, ready ... ready(0), need ..., end  --+
+ *     barrier, goodbye, abandon                 --+-->  mailbox_look -> `doing`
+ *     <- has_arrived, round_times, fault             -- mailbox_look, mailbox_finish, mailbox_end
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exchange/slices.h"
+#include "worker/comm/exchange.h"
+#include "worker/comm/fault.h"
+#include "worker/comm/watchdog.h"
+
+enum mailbox_job { JOB_NONE, JOB_ROUND, JOB_BARRIER, JOB_GOODBYE, JOB_ABANDON };
+
+/* Of a round: when all gradients were sent, when the first parameters came, when all were there; 0:
+ * not yet. */
+struct round_times {
+    int64_t sent_ns, first_ns, done_ns;
+    uint64_t bytes_tx, bytes_rx;
+};
+
+struct mailbox_params {
+    struct frame_id self;
+    struct slices slices;
+    bool watches_main; /* the caller is the main thread and computes; see watchdog.h */
+    void (*on_fault)(void *ctx, const struct exchange_fault *fault, const char *message);
+    void *ctx;
+};
+
+struct mailbox {
+    struct exchange base;
+    struct mailbox_params params;
+    int wake_fd; /* readable when there may be news for the thread */
+    pthread_t thread;
+    bool has_thread; /* used by the main thread only, like the next three */
+    bool is_in_step;
+    int64_t need_wait_ns;   /* waited in need, in this step */
+    int64_t waits_since_ns; /* since all was ready, if it has asked for nothing since; 0: no */
+
+    pthread_mutex_t mutex; /* guards what follows, up to the next blank line */
+    pthread_cond_t cond;
+    enum mailbox_job job;
+    bool job_done, ended;
+    bool main_waits; /* in a call */
+    const float *grads;
+    float *new_params;
+    size_t ready_offset; /* gradients from here on are final */
+    bool *has_arrived;   /* (slices.n) the new parameters of the step; owned */
+    struct round_times round_times;
+    struct fault fault;
+    enum exchange_transport transport; /* in use; Auto: not known yet */
+    char why_tcp[SHARE_WHY_MAX + 1];   /* of TCP in place of shared memory */
+
+    /* Used by the communication thread only. */
+    enum mailbox_job doing;
+    bool begun;     /* the exchange has begun with `doing` */
+    int64_t job_ns; /* when the job was taken */
+    const float *doing_grads;
+    float *doing_params;
+    size_t doing_ready_offset;
+    bool doing_main_waits;
+    struct round_times doing_times;
+    uint32_t n_passed_on;     /* new slices that the main thread knows of */
+    struct watchdog watchdog; /* of the main thread, while it computes */
+    struct fault doing_fault; /* what the thread ends with */
+};
+
+/* ---- the main thread: what an exchange's `ops` consist of ---- */
+
+int mailbox_barrier(struct exchange *x, struct err *err);
+int mailbox_begin(struct exchange *x, const float *grads, float *params, struct err *err);
+void mailbox_ready(struct exchange *x, size_t offset);
+int mailbox_need(struct exchange *x, size_t offset, size_t n, struct err *err);
+int mailbox_round_end(struct exchange *x, struct exchange_times *ret, struct err *err);
+int mailbox_goodbye(struct exchange *x, struct err *err);
+void mailbox_abandon(struct exchange *x, int exit_code, const char *why);
+void mailbox_fault(const struct exchange *x, struct exchange_fault *ret);
+enum exchange_transport mailbox_transport(const struct exchange *x, const char **ret_why);
+
+/* No other function before mailbox_start but mailbox_done. */
+int mailbox_init(struct mailbox *b, const struct exchange_ops *ops,
+                 const struct mailbox_params *params, struct err *err);
+/* Starts the thread. `main` gets the exchange that embeds the mailbox. */
+int mailbox_start(struct mailbox *b, void *(*main)(void *exchange), struct err *err);
+/* Ends the thread, if mailbox_start has started it, and frees what the mailbox owns. */
+void mailbox_done(struct mailbox *b);
+
+/* ---- the communication thread ---- */
+
+/* Once in each turn: takes a new job, and passes on which slices have come: `is_new` (slices.n), in
+ * which n_new are true since the round has begun. */
+void mailbox_look(struct mailbox *b, const bool *is_new, uint32_t n_new);
+/* The job is done; of a round all slices have come. */
+void mailbox_finish(struct mailbox *b);
+void mailbox_set_transport(struct mailbox *b, enum exchange_transport transport, const char *why);
+/* -EDEADLK: everyone waits for the main thread, which is stuck. */
+int mailbox_check_main(struct mailbox *b, int64_t now_ns, struct err *err);
+/* The thread ends because of r: doing_fault gets its cause, unless it has one. True if the main
+ * thread gave up, and knows. */
+bool mailbox_fail(struct mailbox *b, int r, const struct err *err);
+/* Calls on_fault; the peers got the fault before. */
+void mailbox_report_fault(const struct mailbox *b);
+/* The last call of the thread: who waits gets doing_fault. */
+void mailbox_end(struct mailbox *b);
