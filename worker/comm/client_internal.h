@@ -7,6 +7,7 @@
 #include "worker/comm/handshake.h"
 #include "worker/comm/lend.h"
 #include "worker/comm/mailbox.h"
+#include "worker/comm/meet.h"
 
 enum link_state {
     LINK_DIAL,      /* connecting, again and again until the rendezvous limit */

@@ -20,9 +20,7 @@ void link_init(struct client *c, struct link *l, uint32_t i, const struct net_ad
     l->conn.fd = -1;
     l->pair = LEND_PAIR_INIT;
     dial_init(&l->dial, addr);
-    memcpy(l->handshake.secret, c->params.secret, AUTH_SECRET_SIZE);
-    l->handshake.trainer.id = c->params.self;
-    memcpy(l->handshake.trainer.digest, c->params.digest, AUTH_DIGEST_SIZE);
+    meet_dials(&l->handshake, &c->params.self, c->params.secret, c->params.digest);
 }
 
 void link_done(struct link *l)
@@ -51,55 +49,12 @@ static int blame(struct client *c, const struct link *l, int r, struct err *err)
 
 int link_dial(struct client *c, struct link *l, struct err *err)
 {
-    int fd = dial_step(&l->dial, c->now_ns);
-    if (fd < 0) {
-        return 0;
+    const int r = meet_dial(&l->dial, &l->conn, &l->handshake, c->now_ns, err);
+    if (r > 0) {
+        l->conn.wire = c->params.wire;
+        l->state = LINK_HANDSHAKE;
     }
-    int r = net_tune(fd, err);
-    conn_init(&l->conn, fd, &c->params.self);
-    l->conn.wire = c->params.wire;
-    if (r >= 0) {
-        r = auth_nonce(l->handshake.trainer.nonce, err);
-    }
-    if (r < 0) {
-        return r;
-    }
-    uint8_t hello[HANDSHAKE_HELLO_SIZE];
-    handshake_hello(&l->handshake, hello);
-    conn_send(&l->conn, FRAME_HELLO, hello, sizeof(hello));
-    l->state = LINK_HANDSHAKE;
-    return 0;
-}
-
-static int on_challenge(struct client *c, struct link *l, const struct frame *f,
-                        const uint8_t *payload, struct err *err)
-{
-    if (f->type != FRAME_CHALLENGE) {
-        return err_set(err, EPROTO, "unexpected %s in the handshake",
-                       frame_type_to_string(f->type));
-    }
-    uint8_t proof[HANDSHAKE_PROOF_SIZE];
-    int r = handshake_on_challenge(&l->handshake, f, payload, proof, err);
-    if (r < 0) {
-        return r;
-    }
-    conn_send(&l->conn, FRAME_PROOF, proof, sizeof(proof));
-    /* The proof is sent even if the two sides differ, so that the server also learns the reason. */
-    r = handshake_agree(&l->handshake.trainer, &l->handshake.server, err);
-    if (r < 0) {
-        return -EPROTO;
-    }
-    const struct frame_id *id = &l->handshake.server.id;
-    if (id->role != l->peer.role || id->index != l->peer.index) {
-        char name[32];
-        frame_id_name(id, name);
-        return err_set(err, EPROTO, "the process at this address is %s; check --pserver-addrs",
-                       name);
-    }
-    struct handshake_keys keys;
-    handshake_keys(&l->handshake, &keys);
-    conn_secure(&l->conn, &keys.from_trainer, &keys.from_server, &l->peer, c->now_ns);
-    return 0;
+    return r < 0 ? r : 0;
 }
 
 /* Where a slice of parameters arrives: those in bf16 in the upper half of their place, where they
@@ -249,7 +204,7 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
     struct client *c = ((void **)ctx)[0];
     struct link *l = ((void **)ctx)[1];
     if (!conn->secured) {
-        return on_challenge(c, l, f, payload, err);
+        return meet_on_challenge(conn, &l->handshake, &l->peer, NULL, f, payload, c->now_ns, err);
     }
     switch (f->type) {
     case FRAME_HEARTBEAT:
@@ -312,14 +267,6 @@ int link_check_life(struct client *c, struct link *l, struct err *err)
     if (!l->conn.secured || l->conn.fd < 0) {
         return 0;
     }
-    if (heartbeat_is_lost(&l->conn.heartbeat, &c->self, c->now_ns)) {
-        double silent_s = (double)(c->now_ns - l->conn.heartbeat.last_heard_ns) / 1e9;
-        (void)err_set(err, ETIMEDOUT, "silent for %.1f s: it is stopped, hung or unreachable",
-                      silent_s);
-        return blame(c, l, -ETIMEDOUT, err);
-    }
-    if (heartbeat_is_due(&l->conn.heartbeat, c->now_ns)) {
-        conn_send(&l->conn, FRAME_HEARTBEAT, NULL, 0);
-    }
-    return 0;
+    const int r = conn_beat(&l->conn, &c->self, c->now_ns, err);
+    return r < 0 ? blame(c, l, r, err) : 0;
 }

@@ -9,7 +9,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/exit_code.h"
 #include "base/mem.h"
 #include "worker/comm/client_internal.h"
 

@@ -1,6 +1,5 @@
 /* A trainer's side of lend.h: its gradients that servers see, and the servers' parameters. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "worker/comm/client_internal.h"

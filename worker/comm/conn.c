@@ -92,6 +92,18 @@ static struct conn_item *push_item(struct conn_queue *q)
     return item_at(q, q->len++);
 }
 
+int conn_beat(struct conn *c, const struct heartbeat_self *self, int64_t now_ns, struct err *err)
+{
+    if (heartbeat_is_lost(&c->heartbeat, self, now_ns)) {
+        return err_set(err, ETIMEDOUT, "silent for %.1f s: it is stopped, hung or unreachable",
+                       (double)(now_ns - c->heartbeat.last_heard_ns) / 1e9);
+    }
+    if (heartbeat_is_due(&c->heartbeat, now_ns)) {
+        conn_send(c, FRAME_HEARTBEAT, NULL, 0);
+    }
+    return 0;
+}
+
 void conn_send(struct conn *c, enum frame_type type, const void *payload, size_t len)
 {
     assert(len <= FRAME_SMALL_PAYLOAD);

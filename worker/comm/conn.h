@@ -83,6 +83,10 @@ void conn_close(struct conn *c);
 void conn_secure(struct conn *c, const struct auth_key *tx, const struct auth_key *rx,
                  const struct frame_id *peer, int64_t now_ns);
 
+/* Queues a life sign if one is due. -ETIMEDOUT: the peer has been silent for too long; `self` is
+ * this process's own life. */
+int conn_beat(struct conn *c, const struct heartbeat_self *self, int64_t now_ns, struct err *err);
+
 /* Queues a frame with a small payload, which is copied. */
 void conn_send(struct conn *c, enum frame_type type, const void *payload, size_t len);
 /* Queues a frame whose `slice` is a number of slices of `step`: OFFER, CREDIT or TAKEN. */

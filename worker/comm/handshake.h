@@ -46,11 +46,6 @@ void handshake_hello(const struct handshake *h, uint8_t ret[static HANDSHAKE_HEL
 int handshake_on_challenge(struct handshake *h, const struct frame *f, const uint8_t *payload,
                            uint8_t ret_proof[static HANDSHAKE_PROOF_SIZE], struct err *err);
 
-/* Of who dialled and left before its proof: it leaves if the other side's proof is wrong, and dials
- * again if that does not come (DIAL_ANSWER_NS). */
-#define HANDSHAKE_LEFT                                                                             \
-    "it left during the handshake: it failed, dials again or has a different secret"
-
 /* The server's side. The caller fills h->secret and h->server, with a fresh nonce. */
 void handshake_on_hello(struct handshake *h, const struct frame *f, const uint8_t *payload,
                         uint8_t ret_challenge[static HANDSHAKE_CHALLENGE_SIZE]);

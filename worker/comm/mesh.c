@@ -258,16 +258,8 @@ static int check_peer(struct mesh *m, struct mesh_peer *p, struct err *err)
     if (e < 0 || p->state != MESH_JOINED) {
         return e;
     }
-    if (heartbeat_is_lost(&p->conn.heartbeat, &m->self, m->now_ns)) {
-        double silent_s = (double)(m->now_ns - p->conn.heartbeat.last_heard_ns) / 1e9;
-        (void)err_set(err, ETIMEDOUT, "silent for %.1f s: it is stopped, hung or unreachable",
-                      silent_s);
-        return mesh_blame(m, p, -ETIMEDOUT, err);
-    }
-    if (heartbeat_is_due(&p->conn.heartbeat, m->now_ns)) {
-        conn_send(&p->conn, FRAME_HEARTBEAT, NULL, 0);
-    }
-    return conn_pump_tx(&p->conn, MESH_CHUNK_BYTES, err);
+    e = conn_beat(&p->conn, &m->self, m->now_ns, err);
+    return e < 0 ? mesh_blame(m, p, e, err) : conn_pump_tx(&p->conn, MESH_CHUNK_BYTES, err);
 }
 
 /* Other ranks, that ask for the memory of this one (mesh_share.h). */

@@ -18,7 +18,7 @@
 #include "worker/comm/collective.h"
 #include "worker/comm/conn.h"
 #include "worker/comm/fault.h"
-#include "worker/comm/handshake.h"
+#include "worker/comm/meet.h"
 #include "worker/comm/mesh_share.h"
 
 /* Numbers of one frame: the second-level cache holds them while they arrive, are added to and are
@@ -66,9 +66,9 @@ struct mesh {
     VEC(struct mesh_peer *) guests;  /* owned */
     struct net_listener listener;
     uint32_t n_joined;
-    char rejected[192]; /* the last rejected guest: claimed name and reason; "": none */
-    uint64_t step;      /* segments, or rounds (mesh_shm.h), before this one, of all calls */
-    size_t message;     /* floats of the whole message, of which this segment is one */
+    char rejected[MEET_REJECTED_SIZE];
+    uint64_t step;  /* segments, or rounds (mesh_shm.h), before this one, of all calls */
+    size_t message; /* floats of the whole message, of which this segment is one */
     struct mesh_share share;
     struct mesh_incoming incoming;
     float *landing; /* (landing_floats) owned */

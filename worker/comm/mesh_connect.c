@@ -9,15 +9,14 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/exit_code.h"
-#include "base/log.h"
 #include "worker/comm/mesh.h"
 
 #define TURN_BYTES ((size_t)64 << 10)
-#define MAX_STRANGERS 64
 #define HANDSHAKE_NS INT64_C(10000000000)
 #define LATE_NS INT64_C(2000000000)
 #define DIAL_TICK_MS 20
+/* What the digest of a rank is of: other settings than those of a training. */
+#define DIFFERS "its sizes, calls, algorithm, backend or number of ranks"
 
 void mesh_peers_init(struct mesh *m, const struct net_addr *addrs)
 {
@@ -31,9 +30,7 @@ void mesh_peers_init(struct mesh *m, const struct net_addr *addrs)
         if (i < mesh_self(m)) {
             dial_init(&p->dial, &addrs[i]);
         }
-        memcpy(p->handshake.secret, m->params.secret, AUTH_SECRET_SIZE);
-        p->handshake.trainer.id = m->params.self;
-        memcpy(p->handshake.trainer.digest, m->params.digest, AUTH_DIGEST_SIZE);
+        meet_dials(&p->handshake, &m->params.self, m->params.secret, m->params.digest);
     }
 }
 
@@ -61,70 +58,13 @@ static bool all_joined(const struct mesh *m)
     return m->n_joined == m->params.n_ranks - 1;
 }
 
-/* As handshake_agree, in the words of a rank: its digest is of other settings than a training's. */
-static int agree(const struct handshake_side *self, const struct handshake_side *peer,
-                 struct err *err)
-{
-    const int e = handshake_agree(self, peer, err);
-    return e != -EPROTO ? e
-                        : err_set(err, EPROTO,
-                                  "its sizes, calls, algorithm, backend or number of ranks differ; "
-                                  "give all replicas of a run the same settings");
-}
-
 /* ---- ranks before this one ---- */
 
 static int dial_peer(struct mesh *m, struct mesh_peer *p, struct err *err)
 {
-    int fd = dial_step(&p->dial, m->now_ns);
-    if (fd < 0) {
-        return 0;
-    }
-    int e = net_tune(fd, err);
-    conn_init(&p->conn, fd, &m->params.self);
-    if (e >= 0) {
-        e = auth_nonce(p->handshake.trainer.nonce, err);
-    }
-    if (e < 0) {
-        return e;
-    }
-    uint8_t hello[HANDSHAKE_HELLO_SIZE];
-    handshake_hello(&p->handshake, hello);
-    conn_send(&p->conn, FRAME_HELLO, hello, sizeof(hello));
-    p->state = MESH_HANDSHAKE;
-    return 0;
-}
-
-static int on_challenge(struct mesh *m, struct mesh_peer *p, const struct frame *f,
-                        const uint8_t *payload, struct err *err)
-{
-    uint8_t proof[HANDSHAKE_PROOF_SIZE];
-    if (f->type != FRAME_CHALLENGE) {
-        return err_set(err, EPROTO, "unexpected %s in the handshake",
-                       frame_type_to_string(f->type));
-    }
-    int e = handshake_on_challenge(&p->handshake, f, payload, proof, err);
-    if (e < 0) {
-        return e;
-    }
-    conn_send(&p->conn, FRAME_PROOF, proof, sizeof(proof));
-    /* The proof is sent even if the two sides differ, so that the other side
-     * also learns the reason. */
-    e = agree(&p->handshake.trainer, &p->handshake.server, err);
-    if (e < 0) {
-        return -EPROTO;
-    }
-    const struct frame_id *id = &p->handshake.server.id;
-    if (id->role != p->id.role || id->index != p->id.index) {
-        char name[32];
-        frame_id_name(id, name);
-        return err_set(err, EPROTO, "the process at this address is %s; check --worker-addrs",
-                       name);
-    }
-    struct handshake_keys keys;
-    handshake_keys(&p->handshake, &keys);
-    conn_secure(&p->conn, &keys.from_trainer, &keys.from_server, &p->id, m->now_ns);
-    return 0;
+    const int e = meet_dial(&p->dial, &p->conn, &p->handshake, m->now_ns, err);
+    p->state = e > 0 ? MESH_HANDSHAKE : p->state;
+    return e < 0 ? e : 0;
 }
 
 struct caller {
@@ -139,7 +79,7 @@ static int on_dialled_frame(void *ctx, struct conn *c, const struct frame *f,
     struct mesh *m = ((struct caller *)ctx)->mesh;
     struct mesh_peer *p = ((struct caller *)ctx)->peer;
     if (!c->secured) {
-        return on_challenge(m, p, f, payload, err);
+        return meet_on_challenge(c, &p->handshake, &p->id, DIFFERS, f, payload, m->now_ns, err);
     }
     if (f->type == FRAME_WELCOME) {
         p->state = MESH_JOINED;
@@ -201,84 +141,52 @@ static void drop_guest(struct mesh *m, struct mesh_peer *guest)
     }
 }
 
-static void note_rejected(struct mesh *m, const struct mesh_peer *guest, const char *why)
-{
-    char claims[32] = "nothing";
-    if (guest->handshake.trainer.id.run != 0) {
-        frame_id_name(&guest->handshake.trainer.id, claims); /* unproved, but useful to know */
-    }
-    (void)snprintf(m->rejected, sizeof(m->rejected), "%s: %s", claims, why); /* may truncate */
-    log_event(LOG_LEVEL_WARN, "connection rejected", "claims", claims, "err", why, NULL);
-}
-
 static int accept_all(struct mesh *m, struct err *err)
 {
     for (;;) {
-        const int fd = net_accept(&m->listener, m->now_ns, err);
+        const bool is_full = m->guests.len >= m->params.n_ranks + MEET_STRANGERS;
+        const int fd = meet_accept(&m->listener, is_full, m->now_ns, err);
         if (fd < 0) {
             return fd == -EAGAIN ? 0 : fd; /* the caller still waits for somebody */
-        }
-        if (net_tune(fd, err) < 0 || m->guests.len >= m->params.n_ranks + MAX_STRANGERS) {
-            (void)close(fd); /* closed again, or a flood: a rank connects again */
-            continue;
         }
         struct mesh_peer *guest = xnew(struct mesh_peer);
         *vec_push(&m->guests) = guest;
         guest->state = MESH_HANDSHAKE;
         guest->dial.fd = -1;
-        conn_init(&guest->conn, fd, &m->params.self);
         guest->joins_by_ns = m->now_ns + HANDSHAKE_NS;
-        memcpy(guest->handshake.secret, m->params.secret, AUTH_SECRET_SIZE);
-        guest->handshake.server.id = m->params.self;
-        memcpy(guest->handshake.server.digest, m->params.digest, AUTH_DIGEST_SIZE);
-        int e = auth_nonce(guest->handshake.server.nonce, err);
+        const int e = meet_accepts(&guest->conn, &guest->handshake, fd, &m->params.self,
+                                   m->params.secret, m->params.digest, err);
         if (e < 0) {
             return e;
         }
     }
 }
 
-/* Sends ABORT in place of WELCOME: the fault, or that the name is taken. */
+/* Sends ABORT in place of WELCOME: the fault as it was met, or that the name is taken. */
 static void refuse(struct mesh *m, struct mesh_peer *guest)
 {
-    struct fault why = {.exit_code = EXIT_WORKER_PROTOCOL, .has_peer = true};
-    why.peer = guest->handshake.trainer.id;
-    char name[32];
-    frame_id_name(&why.peer, name);
-    (void)snprintf(why.message, sizeof(why.message),
-                   "another process is %s already; give each worker an index of its own", name);
-    const bool has_fault = m->fault.exit_code != 0;
-    if (!has_fault) {
-        note_rejected(m, guest, "another process has this name already");
-    }
     uint8_t payload[FRAME_SMALL_PAYLOAD];
-    const size_t len =
-        has_fault ? mesh_fault_payload(m, payload) : fault_to_abort(&why, &m->params.self, payload);
-    conn_send(&guest->conn, FRAME_ABORT, payload, len);
     guest->is_refused = true;
-}
-
-static bool is_of_this_attempt(const struct mesh *m, const struct frame_id *id)
-{
-    return id->run == m->params.self.run && id->attempt == m->params.self.attempt;
+    if (m->fault.exit_code == 0) {
+        meet_refuse(&guest->conn, &guest->handshake, &m->fault, m->rejected);
+    } else {
+        conn_send(&guest->conn, FRAME_ABORT, payload, mesh_fault_payload(m, payload));
+    }
 }
 
 /* The guest has proved the secret. -ESTALE: reject it; -EPROTO: the ranks do not fit together. */
 static int join(struct mesh *m, struct mesh_peer *guest, struct err *err)
 {
     const struct frame_id *id = &guest->handshake.trainer.id;
-    struct handshake_keys keys;
-    handshake_keys(&guest->handshake, &keys);
-    conn_secure(&guest->conn, &keys.from_server, &keys.from_trainer, id, m->now_ns);
     guest->id = *id;
     const bool is_expected =
         id->role == ROLE_WORKER && id->index > mesh_self(m) && id->index < m->params.n_ranks;
     const bool is_taken = is_expected && m->peers[id->index].state != MESH_DIAL;
-    if (is_of_this_attempt(m, id) && (is_taken || m->fault.exit_code != 0)) {
+    if (meet_is_of_this_attempt(&m->params.self, id) && (is_taken || m->fault.exit_code != 0)) {
         refuse(m, guest);
         return 0;
     }
-    int e = agree(&guest->handshake.server, &guest->handshake.trainer, err);
+    const int e = meet_agree(&guest->handshake.server, &guest->handshake.trainer, DIFFERS, err);
     if (e < 0) {
         return e;
     }
@@ -298,21 +206,11 @@ static int on_guest_frame(void *ctx, struct conn *c, const struct frame *f, cons
 {
     struct mesh *m = ((struct caller *)ctx)->mesh;
     struct mesh_peer *guest = ((struct caller *)ctx)->peer;
-    (void)c;
     if (guest->is_refused) {
         return 0;
     }
-    if (f->type == FRAME_HELLO && f->sequence == 0) {
-        uint8_t challenge[HANDSHAKE_CHALLENGE_SIZE];
-        handshake_on_hello(&guest->handshake, f, payload, challenge);
-        conn_send(&guest->conn, FRAME_CHALLENGE, challenge, sizeof(challenge));
-        return 0;
-    }
-    if (f->type == FRAME_PROOF && f->sequence == 1) {
-        int e = handshake_on_proof(&guest->handshake, f, payload, err);
-        return e < 0 ? e : join(m, guest, err);
-    }
-    return err_set(err, EPROTO, "unexpected %s in the handshake", frame_type_to_string(f->type));
+    const int e = meet_on_guest(c, &guest->handshake, f, payload, m->now_ns, err);
+    return e > 0 ? join(m, guest, err) : e;
 }
 
 /* The connection of a guest that has joined becomes that of its rank. */
@@ -344,13 +242,10 @@ static int guest_turn(struct mesh *m, struct mesh_peer *guest, struct err *err)
         return mesh_blame(m, guest, e, err);
     }
     if (e < 0) {
-        /* The listener proves the secret first, and the dialling side leaves if
-         * that proof is wrong. */
-        const bool left = e == -ECONNRESET && guest->handshake.trainer.id.run != 0;
-        note_rejected(m, guest, left ? HANDSHAKE_LEFT : err->msg);
+        meet_note_failed(&guest->handshake, e, err, m->rejected);
         drop_guest(m, guest);
     } else if (m->now_ns >= guest->joins_by_ns) {
-        note_rejected(m, guest, "the handshake took too long");
+        meet_note_rejected(&guest->handshake, "the handshake took too long", m->rejected);
         drop_guest(m, guest);
     }
     return 0;

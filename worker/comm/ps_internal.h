@@ -7,6 +7,7 @@
 #include "exchange/backups.h"
 #include "exchange/flow.h"
 #include "worker/comm/lend.h"
+#include "worker/comm/meet.h"
 #include "worker/comm/net.h"
 #include "worker/comm/ps_server.h"
 #include "worker/comm/ps_single.h"
@@ -40,7 +41,7 @@ struct ps_server {
     VEC(struct ps_peer *) peers; /* strangers and trainers; owned */
     struct ps_peer **trainers;   /* (n_trainers) NULL: not connected yet */
     uint32_t n_joined, n_ready, n_gone;
-    char rejected[192]; /* the last rejected connection: claimed name and reason; "": none */
+    char rejected[MEET_REJECTED_SIZE];
 
     struct reduce reduce; /* all zero in a mode without sums, which has `single` in its place */
     struct ps_single single;

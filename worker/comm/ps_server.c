@@ -6,13 +6,10 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/exit_code.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "worker/comm/net.h"
 #include "worker/comm/ps_internal.h"
@@ -21,7 +18,6 @@
 /* Per connection and direction. Turns are short and fair, and the credits that a slice has freed
  * leave before the next one is read. */
 #define TURN_BYTES ((size_t)1 << 20)
-#define MAX_STRANGERS 64
 #define FAREWELL_NS INT64_C(1000000000)
 #define LATE_NS INT64_C(2000000000)
 #define TICK_MS 250
@@ -42,22 +38,6 @@ static void drop_peer(struct ps_server *s, struct ps_peer *peer)
     free(peer);
 }
 
-static void note_rejected(struct ps_server *s, const struct ps_peer *peer, const char *why)
-{
-    char claims[32] = "nothing";
-    if (peer->handshake.trainer.id.run != 0) {
-        frame_id_name(&peer->handshake.trainer.id, claims); /* unproved, but useful to know */
-    }
-    (void)snprintf(s->rejected, sizeof(s->rejected), "%s: %s", claims, why); /* may truncate */
-    log_event(LOG_LEVEL_WARN, "connection rejected", "claims", claims, "err", why, NULL);
-}
-
-static void reject(struct ps_server *s, struct ps_peer *peer, const char *why)
-{
-    note_rejected(s, peer, why);
-    drop_peer(s, peer);
-}
-
 static bool all_joined(const struct ps_server *s)
 {
     return s->n_joined == s->params.n_trainers;
@@ -66,69 +46,38 @@ static bool all_joined(const struct ps_server *s)
 static int accept_all(struct ps_server *s, struct err *err)
 {
     for (;;) {
-        const int fd = net_accept(&s->listener, s->now_ns, err);
+        const bool is_full = s->peers.len >= s->n_joined + MEET_STRANGERS;
+        const int fd = meet_accept(&s->listener, is_full, s->now_ns, err);
         if (fd < 0) {
             /* Without a place for every trainer there is no trial. Strangers may wait. */
             return fd == -EAGAIN || all_joined(s) ? 0 : fd;
         }
-        if (net_tune(fd, err) < 0 || s->peers.len >= s->n_joined + MAX_STRANGERS) {
-            (void)close(fd); /* closed again, or a flood: real trainers connect again */
-            continue;
-        }
         struct ps_peer *peer = xnew(struct ps_peer);
-        conn_init(&peer->conn, fd, &s->params.self);
-        peer->conn.wire = s->params.wire;
         peer->pair = LEND_PAIR_INIT;
         peer->joins_by_ns = s->now_ns + s->params.handshake_ns;
-        memcpy(peer->handshake.secret, s->params.secret, AUTH_SECRET_SIZE);
-        peer->handshake.server.id = s->params.self;
-        memcpy(peer->handshake.server.digest, s->params.digest, AUTH_DIGEST_SIZE);
         *vec_push(&s->peers) = peer;
-        int r = auth_nonce(peer->handshake.server.nonce, err);
+        const int r = meet_accepts(&peer->conn, &peer->handshake, fd, &s->params.self,
+                                   s->params.secret, s->params.digest, err);
+        peer->conn.wire = s->params.wire;
         if (r < 0) {
             return r;
         }
     }
 }
 
-static bool is_of_this_attempt(const struct ps_server *s, const struct frame_id *id)
-{
-    return id->run == s->params.self.run && id->attempt == s->params.self.attempt;
-}
-
 static bool is_name_taken(const struct ps_server *s, const struct frame_id *id)
 {
-    return id->role == ROLE_TRAINER && is_of_this_attempt(s, id) &&
+    return id->role == ROLE_TRAINER && meet_is_of_this_attempt(&s->params.self, id) &&
            id->index < s->params.n_trainers && s->trainers[id->index] != NULL;
-}
-
-/* Sends ABORT in place of WELCOME: the peer's name is taken. It then stops and blames itself, where
- * a closed connection would make it connect again. After a fault, the reason is that fault. */
-static void refuse(struct ps_server *s, struct ps_peer *peer)
-{
-    struct fault why = {.exit_code = EXIT_WORKER_PROTOCOL, .has_peer = true};
-    why.peer = peer->handshake.trainer.id;
-    char name[32];
-    frame_id_name(&why.peer, name);
-    (void)snprintf(why.message, sizeof(why.message),
-                   "another process is %s already; give each trainer an index of its own", name);
-    note_rejected(s, peer, "another process has this name already");
-    uint8_t payload[FRAME_SMALL_PAYLOAD];
-    const struct fault *fault = s->fault.exit_code != 0 ? &s->fault : &why;
-    size_t len = fault_to_abort(fault, &s->params.self, payload);
-    conn_send(&peer->conn, FRAME_ABORT, payload, len);
-    peer->refused = true;
 }
 
 /* The peer has proved the secret. -ESTALE: reject it; -EPROTO: the replicas do not fit together. */
 static int join(struct ps_server *s, struct ps_peer *peer, struct err *err)
 {
     const struct frame_id *id = &peer->handshake.trainer.id;
-    struct handshake_keys keys;
-    handshake_keys(&peer->handshake, &keys);
-    conn_secure(&peer->conn, &keys.from_server, &keys.from_trainer, id, s->now_ns);
     if (is_name_taken(s, id)) {
-        refuse(s, peer);
+        meet_refuse(&peer->conn, &peer->handshake, &s->fault, s->rejected);
+        peer->refused = true;
         return 0;
     }
     int r = handshake_agree(&peer->handshake.server, &peer->handshake.trainer, err);
@@ -149,22 +98,13 @@ static int join(struct ps_server *s, struct ps_peer *peer, struct err *err)
 static int handshake_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                            const uint8_t *payload, struct err *err)
 {
-    if (all_joined(s) && !is_of_this_attempt(s, &f->from)) {
+    if (all_joined(s) && !meet_is_of_this_attempt(&s->params.self, &f->from)) {
         /* It may belong to the next attempt, and find the server of that attempt at this address:
          * it connects again, where an answer would make it fail. */
         return err_set(err, ESTALE, "it belongs to another run or attempt");
     }
-    if (f->type == FRAME_HELLO && f->sequence == 0) {
-        uint8_t challenge[HANDSHAKE_CHALLENGE_SIZE];
-        handshake_on_hello(&peer->handshake, f, payload, challenge);
-        conn_send(&peer->conn, FRAME_CHALLENGE, challenge, sizeof(challenge));
-        return 0;
-    }
-    if (f->type == FRAME_PROOF && f->sequence == 1) {
-        int r = handshake_on_proof(&peer->handshake, f, payload, err);
-        return r < 0 ? r : join(s, peer, err);
-    }
-    return err_set(err, EPROTO, "unexpected %s in the handshake", frame_type_to_string(f->type));
+    const int r = meet_on_guest(&peer->conn, &peer->handshake, f, payload, s->now_ns, err);
+    return r > 0 ? join(s, peer, err) : r;
 }
 
 /* ---- frames ---- */
@@ -240,10 +180,8 @@ static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
     if (peer->joined || (peer->conn.secured && r == -EPROTO && !all_joined(s))) {
         return has_left ? 0 : r == -ECONNRESET ? r : blame(s, &peer->conn.peer, r, err);
     }
-    /* The server proves the secret first, and a trainer closes the connection if that proof is
-     * wrong. */
-    const bool left = r == -ECONNRESET && peer->handshake.trainer.id.run != 0;
-    reject(s, peer, left ? HANDSHAKE_LEFT : err->msg);
+    meet_note_failed(&peer->handshake, r, err, s->rejected);
+    drop_peer(s, peer);
     return 0;
 }
 
@@ -329,7 +267,8 @@ static void check_handshake(struct ps_server *s, struct ps_peer *peer)
     char why[64];
     (void)snprintf(why, sizeof(why), "the handshake took longer than %g s",
                    (double)s->params.handshake_ns / 1e9);
-    reject(s, peer, why);
+    meet_note_rejected(&peer->handshake, why, s->rejected);
+    drop_peer(s, peer);
 }
 
 static int check_life(struct ps_server *s, struct err *err)
@@ -343,14 +282,9 @@ static int check_life(struct ps_server *s, struct err *err)
         if (peer->gone) {
             continue;
         }
-        if (heartbeat_is_lost(&peer->conn.heartbeat, &s->self, s->now_ns)) {
-            double silent_s = (double)(s->now_ns - peer->conn.heartbeat.last_heard_ns) / 1e9;
-            (void)err_set(err, ETIMEDOUT, "silent for %.1f s: it is stopped, hung or unreachable",
-                          silent_s);
-            return blame(s, &peer->conn.peer, -ETIMEDOUT, err);
-        }
-        if (heartbeat_is_due(&peer->conn.heartbeat, s->now_ns)) {
-            conn_send(&peer->conn, FRAME_HEARTBEAT, NULL, 0);
+        const int r = conn_beat(&peer->conn, &s->self, s->now_ns, err);
+        if (r < 0) {
+            return blame(s, &peer->conn.peer, r, err);
         }
     }
     return 0;

@@ -8,6 +8,7 @@
 #include "worker/comm/exchange_ring.h"
 #include "worker/comm/handshake.h"
 #include "worker/comm/mailbox.h"
+#include "worker/comm/meet.h"
 #include "worker/comm/ring_share.h"
 #include "worker/comm/ring_shm.h"
 
@@ -86,8 +87,8 @@ struct ring {
     struct ring_peer next;
     VEC(struct ring_peer *) guests; /* owned, as prev */
     struct ring_peer *prev;         /* NULL: it has not joined */
-    char rejected[192];             /* the last rejected guest: claimed name and reason; "": none */
-    bool ready_came, release_came;  /* of the barrier */
+    char rejected[MEET_REJECTED_SIZE];
+    bool ready_came, release_came; /* of the barrier */
     bool ready_sent;
     struct ring_round round;
     struct ring_share share;

@@ -8,7 +8,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/exit_code.h"
 #include "worker/comm/ring_internal.h"
 
 #define TURN_BYTES ((size_t)1 << 20)

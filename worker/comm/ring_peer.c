@@ -2,17 +2,14 @@
  * secret, another run or attempt, garbage, a second worker of the same index) are rejected and
  * change nothing. Called by the communication thread only. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/exit_code.h"
-#include "base/log.h"
 #include "worker/comm/ring_internal.h"
 
 #define TURN_BYTES ((size_t)1 << 20)
-#define MAX_GUESTS 64
 #define HANDSHAKE_NS INT64_C(10000000000)
 
 void ring_peers_init(struct ring *r, const struct net_addr *next)
@@ -28,9 +25,7 @@ void ring_peers_init(struct ring *r, const struct net_addr *next)
         l->state = RING_GONE;
         l->dial.fd = -1;
     }
-    memcpy(l->handshake.secret, r->params.secret, AUTH_SECRET_SIZE);
-    l->handshake.trainer.id = r->params.self;
-    memcpy(l->handshake.trainer.digest, r->params.digest, AUTH_DIGEST_SIZE);
+    meet_dials(&l->handshake, &r->params.self, r->params.secret, r->params.digest);
 }
 
 static void free_peer(struct ring_peer *l)
@@ -183,38 +178,6 @@ static int joined_frame(struct ring *r, struct ring_peer *l, const struct frame 
 
 /* ---- the next rank ---- */
 
-static int on_challenge(struct ring *r, struct ring_peer *l, const struct frame *f,
-                        const uint8_t *payload, struct err *err)
-{
-    if (f->type != FRAME_CHALLENGE) {
-        return err_set(err, EPROTO, "unexpected %s in the handshake",
-                       frame_type_to_string(f->type));
-    }
-    uint8_t proof[HANDSHAKE_PROOF_SIZE];
-    int e = handshake_on_challenge(&l->handshake, f, payload, proof, err);
-    if (e < 0) {
-        return e;
-    }
-    conn_send(&l->conn, FRAME_PROOF, proof, sizeof(proof));
-    /* The proof is sent even if the two sides differ, so that the other side
-     * also learns the reason. */
-    e = handshake_agree(&l->handshake.trainer, &l->handshake.server, err);
-    if (e < 0) {
-        return -EPROTO;
-    }
-    const struct frame_id *id = &l->handshake.server.id;
-    if (id->role != l->id.role || id->index != l->id.index) {
-        char name[32];
-        frame_id_name(id, name);
-        return err_set(err, EPROTO, "the process at this address is %s; check --worker-addrs",
-                       name);
-    }
-    struct handshake_keys keys;
-    handshake_keys(&l->handshake, &keys);
-    conn_secure(&l->conn, &keys.from_trainer, &keys.from_server, &l->id, r->now_ns);
-    return 0;
-}
-
 struct sender {
     struct ring *ring;
     struct ring_peer *peer;
@@ -244,7 +207,7 @@ static int on_next_frame(void *ctx, struct conn *c, const struct frame *f, const
     struct sender *s = ctx;
     struct ring_peer *l = s->peer;
     if (!c->secured) {
-        return on_challenge(s->ring, l, f, payload, err);
+        return meet_on_challenge(c, &l->handshake, &l->id, NULL, f, payload, s->ring->now_ns, err);
     }
     if (l->state == RING_HANDSHAKE && f->type == FRAME_WELCOME) {
         l->state = RING_JOINED;
@@ -259,24 +222,12 @@ static int on_next_frame(void *ctx, struct conn *c, const struct frame *f, const
 static int dial_next(struct ring *r, struct err *err)
 {
     struct ring_peer *l = &r->next;
-    int fd = dial_step(&l->dial, r->now_ns);
-    if (fd < 0) {
-        return 0;
+    const int e = meet_dial(&l->dial, &l->conn, &l->handshake, r->now_ns, err);
+    if (e > 0) {
+        conn_limit_unsent(&l->conn, RING_SLICE_BYTES);
+        l->state = RING_HANDSHAKE;
     }
-    int e = net_tune(fd, err);
-    conn_init(&l->conn, fd, &r->params.self);
-    conn_limit_unsent(&l->conn, RING_SLICE_BYTES);
-    if (e >= 0) {
-        e = auth_nonce(l->handshake.trainer.nonce, err);
-    }
-    if (e < 0) {
-        return e;
-    }
-    uint8_t hello[HANDSHAKE_HELLO_SIZE];
-    handshake_hello(&l->handshake, hello);
-    conn_send(&l->conn, FRAME_HELLO, hello, sizeof(hello));
-    l->state = RING_HANDSHAKE;
-    return 0;
+    return e < 0 ? e : 0;
 }
 
 static int read_peer(struct ring *r, struct ring_peer *l, size_t budget,
@@ -360,64 +311,24 @@ static void drop_guest(struct ring *r, struct ring_peer *guest)
     }
 }
 
-static void note_rejected(struct ring *r, const struct ring_peer *guest, const char *why)
-{
-    char claims[32] = "nothing";
-    if (guest->handshake.trainer.id.run != 0) {
-        frame_id_name(&guest->handshake.trainer.id, claims); /* unproved, but useful to know */
-    }
-    (void)snprintf(r->rejected, sizeof(r->rejected), "%s: %s", claims, why); /* may truncate */
-    log_event(LOG_LEVEL_WARN, "connection rejected", "claims", claims, "err", why, NULL);
-}
-
 int ring_accept(struct ring *r, struct err *err)
 {
     for (;;) {
-        const int fd = net_accept(&r->listener, r->now_ns, err);
+        const int fd = meet_accept(&r->listener, r->guests.len >= MEET_STRANGERS, r->now_ns, err);
         if (fd < 0) {
             /* Without a place for the rank before there is no ring. Strangers may wait. */
             return fd == -EAGAIN || r->prev != NULL ? 0 : fd;
         }
-        if (net_tune(fd, err) < 0 || r->guests.len >= MAX_GUESTS) {
-            (void)close(fd); /* closed again, or a flood: the rank before connects again */
-            continue;
-        }
         struct ring_peer *guest = xnew(struct ring_peer);
         guest->state = RING_HANDSHAKE;
-        conn_init(&guest->conn, fd, &r->params.self);
         guest->joins_by_ns = r->now_ns + HANDSHAKE_NS;
-        memcpy(guest->handshake.secret, r->params.secret, AUTH_SECRET_SIZE);
-        guest->handshake.server.id = r->params.self;
-        memcpy(guest->handshake.server.digest, r->params.digest, AUTH_DIGEST_SIZE);
         *vec_push(&r->guests) = guest;
-        int e = auth_nonce(guest->handshake.server.nonce, err);
+        const int e = meet_accepts(&guest->conn, &guest->handshake, fd, &r->params.self,
+                                   r->params.secret, r->params.digest, err);
         if (e < 0) {
             return e;
         }
     }
-}
-
-/* Sends ABORT in place of WELCOME: the name is taken. The peer then stops and blames itself, where
- * a closed connection would make it connect again. After a fault, the reason is that fault. */
-static void refuse(struct ring *r, struct ring_peer *guest)
-{
-    struct fault why = {.exit_code = EXIT_WORKER_PROTOCOL, .has_peer = true};
-    why.peer = guest->handshake.trainer.id;
-    char name[32];
-    frame_id_name(&why.peer, name);
-    (void)snprintf(why.message, sizeof(why.message),
-                   "another process is %s already; give each worker an index of its own", name);
-    note_rejected(r, guest, "another process has this name already");
-    uint8_t payload[FRAME_SMALL_PAYLOAD];
-    const struct fault *fault = r->box.doing_fault.exit_code != 0 ? &r->box.doing_fault : &why;
-    size_t len = fault_to_abort(fault, &r->params.self, payload);
-    conn_send(&guest->conn, FRAME_ABORT, payload, len);
-    guest->is_refused = true;
-}
-
-static bool is_of_this_attempt(const struct ring *r, const struct frame_id *id)
-{
-    return id->run == r->params.self.run && id->attempt == r->params.self.attempt;
 }
 
 /* The guest has proved the secret. -ESTALE: reject it; -EPROTO: the ranks do not fit together. */
@@ -425,13 +336,11 @@ static int join(struct ring *r, struct ring_peer *guest, struct err *err)
 {
     const struct frame_id *id = &guest->handshake.trainer.id;
     const uint32_t prev = ring_prev(r->n_ranks, r->params.self.index);
-    struct handshake_keys keys;
-    handshake_keys(&guest->handshake, &keys);
-    conn_secure(&guest->conn, &keys.from_server, &keys.from_trainer, id, r->now_ns);
     guest->id = *id;
     const bool is_prev = id->role == ROLE_WORKER && id->index == prev;
-    if (r->prev != NULL && is_prev && is_of_this_attempt(r, id)) {
-        refuse(r, guest);
+    if (r->prev != NULL && is_prev && meet_is_of_this_attempt(&r->params.self, id)) {
+        meet_refuse(&guest->conn, &guest->handshake, &r->box.doing_fault, r->rejected);
+        guest->is_refused = true;
         return 0;
     }
     int e = handshake_agree(&guest->handshake.server, &guest->handshake.trainer, err);
@@ -454,26 +363,16 @@ static int on_guest_frame(void *ctx, struct conn *c, const struct frame *f, cons
 {
     struct ring *r = ((struct sender *)ctx)->ring;
     struct ring_peer *guest = ((struct sender *)ctx)->peer;
-    (void)c;
     if (guest->is_refused) {
         return 0;
     }
-    if (r->prev != NULL && !is_of_this_attempt(r, &f->from)) {
+    if (r->prev != NULL && !meet_is_of_this_attempt(&r->params.self, &f->from)) {
         /* It may belong to the next attempt, and find the worker of that attempt at this address:
          * it connects again, where an answer would make it fail. */
         return err_set(err, ESTALE, "it belongs to another run or attempt");
     }
-    if (f->type == FRAME_HELLO && f->sequence == 0) {
-        uint8_t challenge[HANDSHAKE_CHALLENGE_SIZE];
-        handshake_on_hello(&guest->handshake, f, payload, challenge);
-        conn_send(&guest->conn, FRAME_CHALLENGE, challenge, sizeof(challenge));
-        return 0;
-    }
-    if (f->type == FRAME_PROOF && f->sequence == 1) {
-        int e = handshake_on_proof(&guest->handshake, f, payload, err);
-        return e < 0 ? e : join(r, guest, err);
-    }
-    return err_set(err, EPROTO, "unexpected %s in the handshake", frame_type_to_string(f->type));
+    const int e = meet_on_guest(c, &guest->handshake, f, payload, r->now_ns, err);
+    return e > 0 ? join(r, guest, err) : e;
 }
 
 static void welcome(struct ring *r, struct ring_peer *guest)
@@ -504,13 +403,10 @@ int ring_guest_turn(struct ring *r, struct ring_peer *guest, bool is_readable, s
         return blame(r, guest, e, err);
     }
     if (e < 0) {
-        /* The listener proves the secret first, and the dialling side leaves if
-         * that proof is wrong. */
-        const bool left = e == -ECONNRESET && guest->handshake.trainer.id.run != 0;
-        note_rejected(r, guest, left ? HANDSHAKE_LEFT : err->msg);
+        meet_note_failed(&guest->handshake, e, err, r->rejected);
         drop_guest(r, guest);
     } else if (r->now_ns >= guest->joins_by_ns) {
-        note_rejected(r, guest, "the handshake took too long");
+        meet_note_rejected(&guest->handshake, "the handshake took too long", r->rejected);
         drop_guest(r, guest);
     }
     return 0;
@@ -537,16 +433,8 @@ static int check_peer(struct ring *r, struct ring_peer *l, struct err *err)
     if (!l->conn.secured || l->conn.fd < 0) {
         return 0;
     }
-    if (heartbeat_is_lost(&l->conn.heartbeat, &r->self, r->now_ns)) {
-        double silent_s = (double)(r->now_ns - l->conn.heartbeat.last_heard_ns) / 1e9;
-        (void)err_set(err, ETIMEDOUT, "silent for %.1f s: it is stopped, hung or unreachable",
-                      silent_s);
-        return blame(r, l, -ETIMEDOUT, err);
-    }
-    if (heartbeat_is_due(&l->conn.heartbeat, r->now_ns)) {
-        conn_send(&l->conn, FRAME_HEARTBEAT, NULL, 0);
-    }
-    return 0;
+    const int e = conn_beat(&l->conn, &r->self, r->now_ns, err);
+    return e < 0 ? blame(r, l, e, err) : 0;
 }
 
 int ring_check_life(struct ring *r, struct err *err)
