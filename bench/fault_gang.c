@@ -10,9 +10,9 @@
 #include "base/exit_code.h"
 #include "base/mem.h"
 #include "exchange/ring_plan.h"
-#include "worker/comm/crc32c.h"
-#include "worker/comm/handshake.h"
-#include "worker/comm/ps_server.h"
+#include "worker/comm/link/crc32c.h"
+#include "worker/comm/link/handshake.h"
+#include "worker/comm/ps/ps_server.h"
 #include "worker/learner.h"
 #include "worker/model/adam.h"
 

@@ -7,9 +7,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "worker/comm/collective.h"
-#include "worker/comm/exchange_ps.h"
-#include "worker/comm/exchange_ring.h"
+#include "worker/comm/collective/collective.h"
+#include "worker/comm/ps/exchange_ps.h"
+#include "worker/comm/ring/exchange_ring.h"
 
 #define FAULT_GANG_MAX 16
 #define FAULT_GANG_MEET_NS                                                                         \

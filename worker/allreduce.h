@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "worker/comm/collective.h"
+#include "worker/comm/collective/collective.h"
 
 struct allreduce_params {
     uint32_t rank, n_ranks;

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "exchange/ring_plan.h"
-#include "worker/comm/auth.h"
-#include "worker/comm/crc32c.h"
+#include "worker/comm/link/auth.h"
+#include "worker/comm/link/crc32c.h"
 #include "worker/model/adam.h"
 #include "worker/tensor/accumulate.h"
 #include "worker/tensor/bf16.h"

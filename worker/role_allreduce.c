@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "config.h"
 #include "worker/allreduce.h"
-#include "worker/comm/collective_nccl.h"
+#include "worker/comm/nccl/collective_nccl.h"
 #include "worker/role.h"
 #include "worker/role_env.h"
 

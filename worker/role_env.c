@@ -14,8 +14,8 @@
 #include "core/address_list.h"
 #include "core/emulation.h"
 #include "exchange/ring_plan.h"
-#include "worker/comm/exchange_ring.h"
-#include "worker/comm/handshake.h"
+#include "worker/comm/ring/exchange_ring.h"
+#include "worker/comm/link/handshake.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 #define TRAINER 1u

@@ -11,8 +11,8 @@
 #include "core/exchange.h"
 #include "core/exchange_mode.h"
 #include "core/role.h"
-#include "worker/comm/frame.h"
-#include "worker/comm/net.h"
+#include "worker/comm/link/frame.h"
+#include "worker/comm/link/net.h"
 #include "exchange/slices.h"
 #include "worker/model/model.h"
 

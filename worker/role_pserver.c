@@ -9,8 +9,8 @@
 
 #include "base/exit_code.h"
 #include "base/mem.h"
-#include "worker/comm/handshake.h"
-#include "worker/comm/ps_server.h"
+#include "worker/comm/link/handshake.h"
+#include "worker/comm/ps/ps_server.h"
 #include "worker/learner.h"
 #include "worker/model/adam.h"
 #include "worker/report.h"

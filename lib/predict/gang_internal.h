@@ -89,7 +89,7 @@ struct server {
     bool *is_sent;  /* (n_trainers, each) */
 };
 
-/* A worker's part of the step, counted as worker/comm/ring_internal.h does. */
+/* A worker's part of the step, counted as worker/comm/ring/ring_internal.h does. */
 struct rank {
     uint64_t n_begun, n_ended;                     /* steps */
     size_t ready_offset;                           /* its gradients from here on are final */

@@ -1,4 +1,4 @@
-/* The steps of a simulated ring of workers, as worker/comm/ring_round.c has them. */
+/* The steps of a simulated ring of workers, as worker/comm/ring/ring_round.c has them. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The rounds of a simulated parameter server, as worker/comm/ps_round.c has them. */
+/* The rounds of a simulated parameter server, as worker/comm/ps/ps_round.c has them. */
 #include <string.h>
 
 #include "exchange/room.h"

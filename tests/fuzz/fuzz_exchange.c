@@ -25,9 +25,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "worker/comm/client_internal.h"
-#include "worker/comm/crc32c.h"
-#include "worker/comm/ps_internal.h"
+#include "worker/comm/ps/client_internal.h"
+#include "worker/comm/link/crc32c.h"
+#include "worker/comm/ps/ps_internal.h"
 
 enum { TRAINERS = 3, SERVERS = 2, EACH = 3, LEN = 32, RECORD = 4, EARLY = 2 };
 

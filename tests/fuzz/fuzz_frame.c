@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "worker/comm/crc32c.h"
-#include "worker/comm/frame.h"
+#include "worker/comm/link/crc32c.h"
+#include "worker/comm/link/frame.h"
 
 static const struct auth_key key = {{1, 2, 3}};
 static const struct frame_id from = {.run = 77, .role = ROLE_TRAINER, .index = 1};

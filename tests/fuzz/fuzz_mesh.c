@@ -25,8 +25,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "worker/comm/crc32c.h"
-#include "worker/comm/mesh.h"
+#include "worker/comm/link/crc32c.h"
+#include "worker/comm/collective/mesh.h"
 
 enum { RANKS = 5, CALLS = 2, STEPS = 2 * (RANKS - 1), FLOATS = 96, HEAD = 4, RECORD = 4 };
 enum { LIE_AFTER_SIGNING = 16 };

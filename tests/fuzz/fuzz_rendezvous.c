@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "worker/comm/fault.h"
-#include "worker/comm/handshake.h"
-#include "worker/comm/net.h"
+#include "worker/comm/link/fault.h"
+#include "worker/comm/link/handshake.h"
+#include "worker/comm/link/net.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

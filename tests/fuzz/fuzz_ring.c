@@ -28,8 +28,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "worker/comm/crc32c.h"
-#include "worker/comm/ring_internal.h"
+#include "worker/comm/link/crc32c.h"
+#include "worker/comm/ring/ring_internal.h"
 
 enum { RANKS = 3, GROUPS = 4, LEN = 32, SLICES = RANKS * GROUPS, N_PARAMS = SLICES * LEN };
 enum { RECORD = 4, GUARD = 16, LIE_OF_A_SLICE = 15, LIE_AFTER_SIGNING = 16 };

@@ -55,7 +55,8 @@ EDGES = {
             "daemon/web/render.c": "how long a request may take",
             "daemon/web/scrape.c": "runs that ended long ago are not shown, and reading is rationed",
             "daemon/*.c": "the Lease, time-outs, dates of statuses and events",
-            "worker/comm/*.c": "heartbeats and silence are about real time",
+            "worker/comm/*.c": "what a step waits for is timed",
+            "worker/comm/*/*.c": "heartbeats and silence are about real time",
             "worker/kernels/*.c": "a self-check times two BLAS cores",
             "worker/*.c": "steps are timed there: it is what the program is for",
             "lib/host/probe.c": "it times loops to see how fast the machine is",
@@ -78,7 +79,7 @@ EDGES = {
             "ctl/run_name.c": "a run's name and uid",
             "daemon/key.c": "the key that runs' secrets are derived from",
             "daemon/lock.c": "an identity where the machine has no boot id",
-            "worker/comm/*.c": "nonces of the handshake",
+            "worker/comm/link/auth.c": "nonces of the handshake",
         }),
 }
 

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/exchange_mode.h"
-#include "worker/comm/handshake.h"
+#include "worker/comm/link/handshake.h"
 
 enum exchange_transport rig_transport = EXCHANGE_TRANSPORT_TCP;
 

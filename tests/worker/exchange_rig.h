@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include "worker/comm/exchange_ps.h"
-#include "worker/comm/ps_server.h"
+#include "worker/comm/ps/exchange_ps.h"
+#include "worker/comm/ps/ps_server.h"
 
 #define RIG_MAX 8
 #define RIG_RUN "rig"

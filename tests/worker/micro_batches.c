@@ -14,7 +14,7 @@
 #include "base/parse.h"
 #include "core/exchange.h"
 #include "core/exchange_mode.h"
-#include "worker/comm/auth.h"
+#include "worker/comm/link/auth.h"
 #include "worker/data/dataset.h"
 #include "worker/kernels/cpu.h"
 #include "worker/model/adam.h"

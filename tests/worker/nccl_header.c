@@ -1,9 +1,9 @@
-/* worker/comm/nccl_api.h beside the real headers: it compiles only if its declarations are theirs.
- * It is part of the build where nccl.h and cuda.h are found; it is never run. */
+/* worker/comm/nccl/nccl_api.h with the real headers: it compiles only if its declarations are
+ * theirs. It is part of the build where nccl.h and cuda.h are found; it is never run. */
 #include <cuda.h>
 #include <nccl.h>
 
-#include "worker/comm/nccl_api.h"
+#include "worker/comm/nccl/nccl_api.h"
 
 #define SAME(a, b) _Static_assert((a) == (b), #a " is " #b)
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "exchange_rig.h"
-#include "worker/comm/conn.h"
+#include "worker/comm/link/conn.h"
 
 /* A small model: so many slices of at most so many bytes. */
 enum { RAW_SLICES = 4, RAW_PARAMS = RAW_SLICES * 1000, RAW_SLICE_BYTES = 4096 };

@@ -8,7 +8,7 @@
 
 #include "exchange_rig.h"
 #include "exchange/ring_plan.h"
-#include "worker/comm/exchange_ring.h"
+#include "worker/comm/ring/exchange_ring.h"
 
 #define RING_MAX 8
 

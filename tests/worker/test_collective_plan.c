@@ -2,7 +2,7 @@
  * ends with the sum, and with the same bits. */
 #include "tests/test.h"
 #include "base/mem.h"
-#include "worker/comm/collective_sum.h"
+#include "worker/comm/collective/collective_sum.h"
 
 #define MAX_RANKS 17u
 

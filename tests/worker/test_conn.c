@@ -11,8 +11,8 @@
 
 #include "tests/test.h"
 #include "base/clock.h"
-#include "worker/comm/conn.h"
-#include "worker/comm/crc32c.h"
+#include "worker/comm/link/conn.h"
+#include "worker/comm/link/crc32c.h"
 
 #define S INT64_C(1000000000)
 #define LEN (FRAME_MAX_PAYLOAD / sizeof(float))

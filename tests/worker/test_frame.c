@@ -1,7 +1,7 @@
 /* Frames against the golden bytes (made by peer.py, a second implementation), and every lie. */
 #include "tests/test.h"
-#include "worker/comm/crc32c.h"
-#include "worker/comm/frame.h"
+#include "worker/comm/link/crc32c.h"
+#include "worker/comm/link/frame.h"
 
 #define GOLDEN_RUN "vgg16-pserver-sweep-7k3fq"
 

@@ -5,7 +5,7 @@
 
 #include "tests/test.h"
 #include "core/exchange_mode.h"
-#include "worker/comm/handshake.h"
+#include "worker/comm/link/handshake.h"
 #include "exchange/slices.h"
 
 static struct handshake golden_side(enum role role)

@@ -11,7 +11,7 @@
 #include "tests/test.h"
 #include "base/clock.h"
 #include "raw_trainer.h"
-#include "worker/comm/lend.h"
+#include "worker/comm/ps/lend.h"
 
 #define N 300007
 #define STEPS 3

@@ -7,8 +7,8 @@
 
 #include "tests/test.h"
 #include "base/mem.h"
-#include "worker/comm/mesh.h"
-#include "worker/comm/shm_pass.h"
+#include "worker/comm/collective/mesh.h"
+#include "worker/comm/shm/shm_pass.h"
 
 #define MAX_RANKS 8u
 #define S INT64_C(1000000000)

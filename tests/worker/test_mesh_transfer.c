@@ -9,7 +9,7 @@
 
 #include "tests/test.h"
 #include "base/clock.h"
-#include "worker/comm/mesh.h"
+#include "worker/comm/collective/mesh.h"
 
 #define CHUNK (MESH_CHUNK_BYTES / sizeof(float))
 #define N (COLLECTIVE_DOUBLING_MOST_BYTES / sizeof(float))

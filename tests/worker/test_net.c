@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "tests/test.h"
-#include "worker/comm/net.h"
+#include "worker/comm/link/net.h"
 
 #define S INT64_C(1000000000)
 #define MS INT64_C(1000000)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tests/test.h"
-#include "worker/comm/net.h"
+#include "worker/comm/link/net.h"
 
 static bool lacks_v6;
 

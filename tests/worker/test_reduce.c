@@ -1,11 +1,11 @@
 /* Sums in trainer order whatever arrives first, life signs, and who is blamed. */
 #include "tests/test.h"
 #include "base/clock.h"
-#include "worker/comm/fault.h"
+#include "worker/comm/link/fault.h"
 #include "exchange/flow.h"
-#include "worker/comm/heartbeat.h"
-#include "worker/comm/reduce.h"
-#include "worker/comm/watchdog.h"
+#include "worker/comm/link/heartbeat.h"
+#include "worker/comm/ps/reduce.h"
+#include "worker/comm/link/watchdog.h"
 #include "worker/tensor/accumulate.h"
 #include "worker/tensor/bf16.h"
 

@@ -10,8 +10,8 @@
 
 #include "tests/test.h"
 #include "ring_rig.h"
-#include "worker/comm/conn.h"
-#include "worker/comm/handshake.h"
+#include "worker/comm/link/conn.h"
+#include "worker/comm/link/handshake.h"
 
 /* The linker puts it in the place of net_tune for the exchange (--wrap). */
 int __real_net_tune(int fd, struct err *err);

@@ -10,10 +10,10 @@
 #include "tests/test.h"
 #include "base/clock.h"
 #include "ring_rig.h"
-#include "worker/comm/conn.h"
-#include "worker/comm/fault.h"
-#include "worker/comm/handshake.h"
-#include "worker/comm/net.h"
+#include "worker/comm/link/conn.h"
+#include "worker/comm/link/fault.h"
+#include "worker/comm/link/handshake.h"
+#include "worker/comm/link/net.h"
 
 #define PATIENCE_MS 60000
 

@@ -15,9 +15,9 @@
 
 #include "tests/test.h"
 #include "ring_rig.h"
-#include "worker/comm/doorbell.h"
-#include "worker/comm/ring_share.h"
-#include "worker/comm/shm_pass.h"
+#include "worker/comm/shm/doorbell.h"
+#include "worker/comm/ring/ring_share.h"
+#include "worker/comm/shm/shm_pass.h"
 #include "worker/tensor/one_pass.h"
 
 TEST(a_layout_holds_everything)

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "tests/test.h"
-#include "worker/comm/shm_segment.h"
+#include "worker/comm/shm/shm_segment.h"
 
 /* It is refused before the first page is taken. The gradients, which would be reserved next, are
  * none, so that a segment that does not refuse it takes no memory either. */

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
-#include "worker/comm/comm_thread.h"
+#include "worker/comm/link/comm_thread.h"
 
 static void wake(struct mailbox *b)
 {

@@ -15,8 +15,8 @@
 
 #include "exchange/slices.h"
 #include "worker/comm/exchange.h"
-#include "worker/comm/fault.h"
-#include "worker/comm/watchdog.h"
+#include "worker/comm/link/fault.h"
+#include "worker/comm/link/watchdog.h"
 
 enum mailbox_job { JOB_NONE, JOB_ROUND, JOB_BARRIER, JOB_GOODBYE, JOB_ABANDON };
 

@@ -1,0 +1,355 @@
+/* Control frames of a mesh, signs of life, and faults. See mesh.h. */
+#include "worker/comm/collective/mesh.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/exit_code.h"
+
+/* How many requests are answered in one beat: a stranger may ask again and again, and so does a
+ * queue that no descriptor is left for. */
+#define ASKERS_A_BEAT 8
+#define ALL_BYTES ((size_t)16 << 20) /* of control frames, from one peer */
+#define FAREWELL_NS INT64_C(1000000000)
+
+bool mesh_were_away(struct mesh *m, int e, struct err *err)
+{
+    return fault_is_absence(&m->fault, e, &m->self, clock_monotonic_ns(), &m->params.self, err);
+}
+
+int mesh_blame(struct mesh *m, const struct mesh_peer *p, int e, struct err *err)
+{
+    if (m->fault.exit_code == 0 && !mesh_were_away(m, e, err)) {
+        char name[32];
+        frame_id_name(&p->id, name);
+        (void)err_wrap(err, e, "%s", name);
+        fault_from_err(&m->fault, e, &p->id, err);
+    }
+    return e;
+}
+
+/* ---- reading ---- */
+
+static int on_abort(struct mesh *m, const struct mesh_peer *p, const struct frame *f,
+                    const uint8_t *payload, struct err *err)
+{
+    const bool is_first = m->fault.exit_code == 0;
+    int e = fault_from_abort(&m->fault, f, payload, &m->params.self, err);
+    if (e < 0) {
+        return e;
+    }
+    if (is_first && p->state == MESH_HANDSHAKE && fault_is_refusal(payload, &m->params.self)) {
+        /* the fault is in this process: no peer is lost */
+        m->fault.exit_code = EXIT_WORKER_PROTOCOL;
+    } else if (is_first) {
+        memcpy(m->relayed, payload, f->payload_len);
+        m->relayed_len = f->payload_len;
+    }
+    return err_set(err, ECANCELED, "%s", m->fault.message);
+}
+
+int mesh_on_frame(struct mesh *m, struct mesh_peer *p, const struct frame *f,
+                  const uint8_t *payload, struct err *err)
+{
+    switch (f->type) {
+    case FRAME_GRADIENT:
+    case FRAME_PARAMS:
+        return mesh_arrived(m, f) ? 1 : 0; /* of m->incoming.peer: mesh_place has seen to it */
+    case FRAME_HEARTBEAT:
+        return 0;
+    case FRAME_ABORT:
+        return on_abort(m, p, f, payload, err);
+    case FRAME_GOODBYE:
+        p->state = MESH_GONE;
+        return 1;
+    default:
+        return err_set(err, EPROTO, "a rank does not accept %s now", frame_type_to_string(f->type));
+    }
+}
+
+struct reader {
+    struct mesh *mesh;
+    struct mesh_peer *peer;
+};
+
+static void *on_place(void *ctx, struct conn *c, const struct frame *f, struct err *err)
+{
+    const struct reader *r = ctx;
+    (void)c;
+    return mesh_place(r->mesh, r->peer, f, err);
+}
+
+static void on_part(void *ctx, struct conn *c, size_t n)
+{
+    (void)c;
+    mesh_part(((const struct reader *)ctx)->mesh, n);
+}
+
+static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
+                    struct err *err)
+{
+    const struct reader *r = ctx;
+    (void)c;
+    return mesh_on_frame(r->mesh, r->peer, f, payload, err);
+}
+
+/* The frame after it, too: one at a time, because a later call's numbers may follow. */
+static int on_control_frame(void *ctx, struct conn *c, const struct frame *f,
+                            const uint8_t *payload, struct err *err)
+{
+    const int e = on_frame(ctx, c, f, payload, err);
+    return e < 0 ? e : 1;
+}
+
+/* What a peer's socket holds. */
+enum next {
+    NEXT_NOTHING,
+    NEXT_CONTROL, /* or the end of the stream */
+    NEXT_NUMBERS,
+    NEXT_WRONG, /* numbers that are read to be refused */
+};
+
+/* Numbers of this segment, of a message of another length: the ranks make different calls. If these
+ * go different ways, each might wait for ever for another one. */
+static bool is_of_another_call(const struct mesh *m, const uint8_t *head)
+{
+    uint64_t step;
+    uint32_t message;
+    memcpy(&step, head + FRAME_STEP_AT, sizeof(step));
+    memcpy(&message, head + FRAME_MESSAGE_AT, sizeof(message));
+    return m->incoming.peer != NULL && le64toh(step) == m->step &&
+           le32toh(message) != (uint32_t)m->message;
+}
+
+#define HEAD_BYTES (FRAME_MESSAGE_AT + sizeof(uint32_t))
+
+static ssize_t peek(const struct conn *c, uint8_t ret[static HEAD_BYTES])
+{
+    return recv(c->fd, ret, HEAD_BYTES, MSG_PEEK | MSG_DONTWAIT);
+}
+
+/* Nothing follows what the socket holds. */
+static bool has_ended(const struct conn *c)
+{
+    struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
+    return poll(&p, 1, 0) > 0;
+}
+
+/* It looks at a header before its MAC is checked: a forged header only causes its frame to be read
+ * later, or now and refused. */
+static enum next look(const struct mesh *m, const struct conn *c)
+{
+    uint8_t head[HEAD_BYTES];
+    if (frame_parser_is_inside(&c->rx)) {
+        return NEXT_CONTROL; /* a header begins to be read when its type is known */
+    }
+    ssize_t n = peek(c, head);
+    if (n > 0 && n < (ssize_t)sizeof(head) && has_ended(c)) {
+        n = peek(c, head); /* what came before the end */
+        if (n < (ssize_t)sizeof(head)) {
+            return NEXT_CONTROL;
+        }
+    }
+    if (n < 0 ? errno == EAGAIN || errno == EINTR : n > 0 && n < (ssize_t)sizeof(head)) {
+        return NEXT_NOTHING; /* what comes from now on may be numbers */
+    }
+    const bool has_numbers =
+        n > 0 && (head[FRAME_TYPE_AT] == FRAME_GRADIENT || head[FRAME_TYPE_AT] == FRAME_PARAMS);
+    return !has_numbers ? NEXT_CONTROL : is_of_another_call(m, head) ? NEXT_WRONG : NEXT_NUMBERS;
+}
+
+/* Numbers of a later call wait in the socket. Through shared memory no such frame may arrive: it is
+ * read and refused. */
+static bool is_to_be_read(const struct mesh *m, enum next next)
+{
+    return next == NEXT_CONTROL || next == NEXT_WRONG ||
+           (next == NEXT_NUMBERS && m->share.is_shared);
+}
+
+/* Control frames of a peer of which no numbers are wanted. */
+static int read_control(struct mesh *m, struct mesh_peer *p, struct err *err)
+{
+    const struct conn_handler handler = {on_place, on_control_frame, on_part};
+    struct reader reader = {m, p};
+    const uint64_t end = p->conn.bytes_rx + ALL_BYTES;
+    enum next next = NEXT_CONTROL;
+    while (p->state == MESH_JOINED && p->conn.bytes_rx < end &&
+           is_to_be_read(m, next = look(m, &p->conn))) {
+        const uint64_t before = p->conn.bytes_rx;
+        const int e = conn_pump_rx(&p->conn, m->now_ns, ALL_BYTES, &handler, &reader, err);
+        if (e < 0 || p->conn.bytes_rx == before) {
+            return e; /* or a part of a frame */
+        }
+    }
+    if (next == NEXT_NUMBERS) {
+        p->conn.heartbeat.last_heard_ns = m->now_ns; /* it is ahead of this rank */
+    }
+    return 0;
+}
+
+static int refuse_to_go_on(const struct mesh *m, struct err *err)
+{
+    return err_set(err, EPROTO, "it finished before segment %" PRIu64 ", but others continue",
+                   m->step);
+}
+
+int mesh_check_gone(struct mesh *m, const struct mesh_peer *p, struct err *err)
+{
+    return p->state != MESH_GONE ? 0 : mesh_blame(m, p, refuse_to_go_on(m, err), err);
+}
+
+/* Without blame. */
+static int read_any(struct mesh *m, struct mesh_peer *p, size_t budget, struct err *err)
+{
+    struct mesh_incoming *in = &m->incoming;
+    if (in->peer != p || in->n_done == in->n) {
+        return read_control(m, p, err);
+    }
+    const struct conn_handler handler = {on_place, on_frame, on_part};
+    struct reader reader = {m, p};
+    const int e = conn_pump_rx(&p->conn, m->now_ns, budget, &handler, &reader, err);
+    if (e >= 0 && p->state == MESH_GONE && in->n_done < in->n) {
+        return refuse_to_go_on(m, err);
+    }
+    return e;
+}
+
+/* A peer has closed its connection. Others may have sent an ABORT that names the cause: then the
+ * closed connection is a consequence. */
+static int read_last_words(struct mesh *m, const struct mesh_peer *closed, struct err *err)
+{
+    for (uint32_t i = 0; i < m->params.n_ranks; i++) {
+        struct mesh_peer *p = &m->peers[i];
+        if (p != closed && i != mesh_self(m) && p->state == MESH_JOINED &&
+            read_any(m, p, ALL_BYTES, err) == -ECANCELED) {
+            return -ECANCELED;
+        }
+    }
+    return 0;
+}
+
+int mesh_read(struct mesh *m, struct mesh_peer *p, size_t budget, struct err *err)
+{
+    const int e = read_any(m, p, budget, err);
+    if (p->state == MESH_GONE) {
+        conn_close(&p->conn);
+    }
+    struct err other;
+    if (e == -ECONNRESET && read_last_words(m, p, &other) < 0) {
+        *err = other;
+        return -ECANCELED;
+    }
+    return e < 0 ? mesh_blame(m, p, e, err) : 0;
+}
+
+/* ---- life ---- */
+
+static int check_peer(struct mesh *m, struct mesh_peer *p, struct err *err)
+{
+    if (p->state != MESH_JOINED) {
+        return 0;
+    }
+    int e = mesh_read(m, p, MESH_CHUNK_BYTES, err);
+    if (e < 0 || p->state != MESH_JOINED) {
+        return e;
+    }
+    e = conn_beat(&p->conn, &m->self, m->now_ns, err);
+    return e < 0 ? mesh_blame(m, p, e, err) : conn_pump_tx(&p->conn, MESH_CHUNK_BYTES, err);
+}
+
+/* Other ranks, that ask for the memory of this one (mesh_share.h). */
+static void answer_askers(struct mesh *m)
+{
+    struct mesh_share *s = &m->share;
+    struct pollfd p = {.fd = s->listener.fd, .events = POLLIN};
+    for (int i = 0; i < ASKERS_A_BEAT && s->listener.fd >= 0 && poll(&p, 1, 0) > 0; i++) {
+        shm_pass_answer(&s->listener, m->now_ns, &s->key, mesh_self(m), m->params.n_ranks,
+                        &s->segment, s->bell.hand_fd);
+    }
+}
+
+int mesh_beat(struct mesh *m, struct err *err)
+{
+    m->now_ns = m->beat_ns = clock_monotonic_ns();
+    int64_t away_ns;
+    if (heartbeat_was_away(&m->self, m->now_ns, &away_ns)) {
+        return fault_from_absence(&m->fault, away_ns, &m->params.self, err);
+    }
+    answer_askers(m);
+    int e = 0;
+    for (uint32_t i = 0; i < m->params.n_ranks && e >= 0; i++) {
+        e = i == mesh_self(m) ? 0 : check_peer(m, &m->peers[i], err);
+    }
+    return e;
+}
+
+/* ---- the end ---- */
+
+/* Ends the connections, and waits for all but the culprit. */
+static void farewell(struct mesh *m, int64_t limit_ns)
+{
+    struct conn **conns = xnew_array(struct conn *, m->params.n_ranks);
+    size_t n = 0;
+    for (uint32_t i = 0; i < m->params.n_ranks; i++) {
+        struct mesh_peer *p = &m->peers[i];
+        if (i == mesh_self(m) || p->state != MESH_JOINED || p->conn.fd < 0) {
+            continue;
+        }
+        if (m->fault.has_peer && m->fault.peer.index == i) {
+            struct err ignored;
+            (void)conn_pump_tx(&p->conn, SIZE_MAX, &ignored); /* no wait for the culprit */
+        } else {
+            conns[n++] = &p->conn;
+        }
+    }
+    conn_farewell(conns, n, limit_ns);
+    free(conns);
+}
+
+static void send_all(struct mesh *m, enum frame_type type, const void *payload, size_t len)
+{
+    for (uint32_t i = 0; i < m->params.n_ranks; i++) {
+        struct mesh_peer *p = &m->peers[i];
+        if (i != mesh_self(m) && p->state == MESH_JOINED && p->conn.fd >= 0) {
+            conn_drop_queue(&p->conn);
+            conn_send(&p->conn, type, payload, len);
+        }
+    }
+}
+
+size_t mesh_fault_payload(const struct mesh *m, uint8_t ret[static FRAME_SMALL_PAYLOAD])
+{
+    if (m->relayed_len == 0) {
+        return fault_to_abort(&m->fault, &m->params.self, ret);
+    }
+    memcpy(ret, m->relayed, m->relayed_len); /* in the words of the rank that met it */
+    return m->relayed_len;
+}
+
+void mesh_tell_fault(struct mesh *m)
+{
+    uint8_t payload[FRAME_SMALL_PAYLOAD];
+    const size_t len = mesh_fault_payload(m, payload);
+    send_all(m, FRAME_ABORT, payload, len);
+    farewell(m, FAREWELL_NS);
+}
+
+void mesh_fail(struct mesh *m, int e, struct err *err)
+{
+    fault_from_err(&m->fault, e, &m->params.self, err);
+    m->incoming.peer = NULL;
+    m->ended = true;
+    mesh_tell_fault(m);
+}
+
+void mesh_goodbye(struct mesh *m)
+{
+    m->ended = true;
+    send_all(m, FRAME_GOODBYE, NULL, 0);
+    farewell(m, heartbeat_limit_ns(m->params.silence_ns));
+}

@@ -1,0 +1,132 @@
+/* A connection between any two ranks of a collective, over TCP, used by one thread. Shared
+ * by collective_mesh.c (calls), mesh_connect.c (rendezvous), mesh_transfer.c and
+ * mesh_incoming.c (data), mesh_share.c and mesh_shm.c (data through shared memory), mesh.c
+ * (control frames, life, faults).
+ *
+ * A rank dials those before it, and listens for those after it. Every frame has a MAC, every
+ * payload a CRC; the handshake is that of the ring (docs/contracts/frame.md). Each rank has a
+ * connection to every other, so the rank that meets a fault reports it to all others itself.
+ *
+ * While a transfer waits for a peer, the thread polls that peer alone. The others are looked at
+ * once in MESH_TICK_MS: their control frames are read, and numbers of a later call are left in the
+ * socket until this rank makes that call. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+#include "worker/comm/collective/collective.h"
+#include "worker/comm/link/conn.h"
+#include "worker/comm/link/fault.h"
+#include "worker/comm/link/meet.h"
+#include "worker/comm/collective/mesh_share.h"
+
+/* Numbers of one frame: the second-level cache holds them while they arrive, are added to and are
+ * sent on. Half or twice the number cost more CPU time per byte. */
+#define MESH_CHUNK_BYTES ((size_t)512 << 10)
+#define MESH_TICK_MS 100
+
+/* Of a connection to another rank.
+ *
+ *     DIAL ---------> HANDSHAKE ---------> JOINED ---------> GONE
+ *       ^  mesh_connect   |  WELCOME              GOODBYE
+ *       +---- closed -----+  (a guest: join) */
+enum mesh_state { MESH_DIAL, MESH_HANDSHAKE, MESH_JOINED, MESH_GONE };
+
+struct mesh_peer {
+    enum mesh_state state;
+    struct frame_id id; /* the rank that it must be; of a guest: not used */
+    struct conn conn;
+    struct handshake handshake;
+    struct dial dial;    /* of a rank before this one only */
+    int64_t joins_by_ns; /* of a guest: the time limit of the handshake */
+    bool is_refused;     /* it learns the reason and closes; it never joins */
+};
+
+/* What comes from one peer in a step: chunks of `n` floats from `at` on. */
+struct mesh_incoming {
+    struct mesh_peer *peer; /* NULL: nothing comes */
+    enum frame_type type;
+    float *to;        /* (n) where the result is */
+    const float *add; /* (n) is added; may be `to`. NULL: nothing is */
+    float *landing;   /* where frames land: `to`, or a buffer of one chunk, or of all */
+    bool lands_in_chunk, adds_late;
+    bool is_passed_on; /* the next step sends the result, as one frame */
+    size_t at, n;      /* of the message, for the headers */
+    size_t n_done;     /* in whole chunks */
+    size_t n_added;    /* of the chunk that arrives */
+    uint32_t n_frames;
+    uint32_t crc; /* of the result, if it is passed on: taken while the cache holds it, as it was */
+};
+
+struct mesh {
+    struct collective base;
+    struct collective_params params; /* `addrs` is not kept */
+    struct mesh_peer *peers;         /* (n_ranks) that of this rank is not used */
+    VEC(struct mesh_peer *) guests;  /* owned */
+    struct net_listener listener;
+    uint32_t n_joined;
+    char rejected[MEET_REJECTED_SIZE];
+    uint64_t step;  /* segments, or rounds (mesh_shm.h), before this one, of all calls */
+    size_t message; /* floats of the whole message, of which this segment is one */
+    struct mesh_share share;
+    struct mesh_incoming incoming;
+    float *landing; /* (landing_floats) owned */
+    size_t landing_floats;
+    struct heartbeat_self self;
+    int64_t now_ns, beat_ns, rendezvous_by_ns;
+    struct fault fault;
+    /* the ABORT that reported the fault, to be passed on as it is */
+    uint8_t relayed[FRAME_SMALL_PAYLOAD];
+    size_t relayed_len; /* 0: the fault was met here */
+    bool ended;
+};
+
+static inline uint32_t mesh_self(const struct mesh *m)
+{
+    return m->params.self.index;
+}
+
+/* ---- mesh_connect.c ---- */
+void mesh_peers_init(struct mesh *m, const struct net_addr *addrs);
+void mesh_peers_done(struct mesh *m);
+/* Returns when all ranks are connected. */
+int mesh_connect(struct mesh *m, struct err *err);
+/* Ranks that connect late must learn the cause too: they would blame this one, which has gone. */
+void mesh_tell_late_comers(struct mesh *m);
+
+/* ---- mesh.c: faults go to m->fault ---- */
+/* Reads what has come from a peer, at most about `budget` bytes. Numbers are taken if m->incoming
+ * wants them of it, else they stay in the socket. */
+int mesh_read(struct mesh *m, struct mesh_peer *p, size_t budget, struct err *err);
+/* -EPROTO, with blame, if p has said goodbye: it takes no part in another call. */
+int mesh_check_gone(struct mesh *m, const struct mesh_peer *p, struct err *err);
+/* A frame of a peer that has joined. 1: the last number that is wanted of it has come. */
+int mesh_on_frame(struct mesh *m, struct mesh_peer *p, const struct frame *f,
+                  const uint8_t *payload, struct err *err);
+/* Once in MESH_TICK_MS at least: heartbeats, control frames of all peers, and a check for silent
+ * ones. Answers who asks for shared memory. */
+int mesh_beat(struct mesh *m, struct err *err);
+/* True if this process was stopped itself: call it before a peer is blamed for e. */
+bool mesh_were_away(struct mesh *m, int e, struct err *err);
+/* Names p as the cause of e, unless a fault is known. Returns e. */
+int mesh_blame(struct mesh *m, const struct mesh_peer *p, int e, struct err *err);
+/* Reports the fault to all peers, with e as the reason if none exists yet,
+ * and closes everything. */
+void mesh_fail(struct mesh *m, int e, struct err *err);
+/* The ABORT of the fault. Returns its length. */
+size_t mesh_fault_payload(const struct mesh *m, uint8_t ret[static FRAME_SMALL_PAYLOAD]);
+/* The first half of it: for the peers that are connected now. */
+void mesh_tell_fault(struct mesh *m);
+/* Says goodbye to all peers, and closes everything. */
+void mesh_goodbye(struct mesh *m);
+
+/* ---- mesh_incoming.c: for conn_handler, of the peer of m->incoming ---- */
+void *mesh_place(struct mesh *m, const struct mesh_peer *p, const struct frame *f, struct err *err);
+void mesh_part(struct mesh *m, size_t n_bytes);
+/* True if that was the last one. */
+bool mesh_arrived(struct mesh *m, const struct frame *f);
+
+/* ---- mesh_transfer.c ---- */
+/* A call over TCP: all steps of the plan. */
+int mesh_all_reduce(struct mesh *m, const float *from, float *to, size_t n, struct err *err);

@@ -1,0 +1,399 @@
+/* See exchange_nccl.h. */
+#include "worker/comm/nccl/exchange_nccl.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/exit_code.h"
+#include "base/mem.h"
+#include "exchange/ring_plan.h"
+#include "worker/comm/link/heartbeat.h"
+#include "worker/comm/nccl/nccl_device.h"
+#include "worker/comm/nccl/nccl_watch.h"
+
+struct nccl {
+    struct exchange base;
+    struct exchange_ring_params params; /* of the caller */
+    struct exchange *ring;              /* owned */
+    struct nccl_device gpu;
+    struct nccl_watch watch;
+    uint32_t n_ranks, rank;
+    size_t n, chunk;   /* floats; of each rank, in the buffers */
+    cuda_ptr all, own; /* (n_ranks * chunk) gradients, then parameters; (chunk) */
+    nccl_comm comm;    /* NULL: not connected */
+    float *sum;        /* (chunk) owned */
+    bool is_in_step, is_done;
+    const float *grads;
+    float *new_params;
+    size_t ready_offset;
+    uint64_t t; /* steps that have ended */
+    int result; /* the first failure */
+    struct err err;
+    int64_t wait_ns, update_ns; /* of the step */
+};
+
+static size_t chunk_of(size_t n_params, uint32_t n_ranks)
+{
+    return (n_params + n_ranks - 1) / n_ranks;
+}
+
+size_t exchange_nccl_part(size_t n_params, uint32_t n_ranks, uint32_t rank)
+{
+    const size_t chunk = chunk_of(n_params, n_ranks), begin = chunk * rank;
+    return begin >= n_params ? 0 : n_params - begin < chunk ? n_params - begin : chunk;
+}
+
+/* A failure here is this rank's: the others get a report and name it. */
+static int fail(struct nccl *x, int r, const struct err *err)
+{
+    if (x->result == 0) {
+        x->result = r;
+        x->err = *err;
+        x->ring->ops->abandon(x->ring, EXIT_WORKER_RESOURCE, err->msg);
+    }
+    return r;
+}
+
+/* ---- what the watch asks for, in its thread ---- */
+
+static bool knows_cause(void *ctx)
+{
+    const struct nccl *x = ctx;
+    struct exchange_fault fault;
+    x->ring->ops->fault(x->ring, &fault);
+    return fault.exit_code != 0;
+}
+
+static void tell(void *ctx, const char *why)
+{
+    struct nccl *x = ctx;
+    x->ring->ops->abandon(x->ring, EXIT_WORKER_RESOURCE, why);
+}
+
+static void give_up(void *ctx, const char *why)
+{
+    const struct nccl *x = ctx;
+    const struct exchange_fault fault = {.exit_code = EXIT_WORKER_RESOURCE};
+    if (x->params.on_fault != NULL) {
+        x->params.on_fault(x->params.ctx, &fault, why);
+    }
+}
+
+/* ---- the beginning ---- */
+
+static void keep_sum(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
+                     const float *sum, float scale)
+{
+    (void)ctx, (void)t, (void)offset, (void)scale;
+    memcpy(params, sum, n * sizeof(float));
+}
+
+static int share_id(struct nccl *x, struct nccl_id *id, struct err *err)
+{
+    float from[NCCL_ID_BYTES] = {0}, to[NCCL_ID_BYTES] = {0};
+    if (x->rank == 0) {
+        nccl_id_to_numbers(id, from);
+    }
+    struct exchange_times times;
+    const int r = exchange_round(x->ring, from, to, &times, err);
+    if (r >= 0) {
+        nccl_id_from_numbers(to, id);
+    }
+    return r;
+}
+
+static int allocate(struct nccl *x, struct err *err)
+{
+    const size_t own = x->chunk * sizeof(float);
+    int r = nccl_device_begin(&x->gpu, err);
+    /* What follows the last parameter is added too: zeros. */
+    r = r < 0 ? r : nccl_device_new_array(&x->gpu, own * x->n_ranks, &x->all, err);
+    return r < 0 ? r : nccl_device_new_array(&x->gpu, own, &x->own, err);
+}
+
+/* Connects all ranks; the first call that needs them does it. */
+static int connect_all(struct nccl *x, struct err *err)
+{
+    if (x->comm != NULL || x->result < 0) {
+        if (x->result < 0 && err != NULL) {
+            *err = x->err;
+        }
+        return x->result;
+    }
+    const struct nccl_api *api = &x->gpu.api;
+    struct nccl_id id = {{0}};
+    int r = allocate(x, err);
+    if (r >= 0 && x->rank == 0) {
+        r = nccl_check(api, api->get_unique_id(&id), "ncclGetUniqueId", err);
+    }
+    if (r < 0) {
+        return fail(x, r, err);
+    }
+    r = share_id(x, &id, err);
+    if (r < 0) {
+        return r; /* of the ring, which has named its cause */
+    }
+    nccl_watch_begin(&x->watch, "ncclCommInitRank", NULL);
+    r = nccl_check(api, api->comm_init_rank(&x->comm, (int)x->n_ranks, id, (int)x->rank),
+                   "ncclCommInitRank", err);
+    r = nccl_watch_end(&x->watch, r, err);
+    return r < 0 ? fail(x, r, err) : 0;
+}
+
+/* ---- a step ---- */
+
+static int nccl_barrier(struct exchange *exchange, struct err *err)
+{
+    struct nccl *x = (struct nccl *)exchange;
+    const int r = connect_all(x, err);
+    return r < 0 ? r : x->ring->ops->barrier(x->ring, err);
+}
+
+static int nccl_begin(struct exchange *exchange, const float *grads, float *params, struct err *err)
+{
+    struct nccl *x = (struct nccl *)exchange;
+    const int r = connect_all(x, err);
+    if (r < 0) {
+        return r;
+    }
+    x->grads = grads;
+    x->new_params = params;
+    x->ready_offset = x->n;
+    x->is_in_step = true;
+    x->is_done = false;
+    x->wait_ns = x->update_ns = 0;
+    return 0;
+}
+
+static void nccl_ready(struct exchange *exchange, size_t offset)
+{
+    struct nccl *x = (struct nccl *)exchange;
+    if (!x->is_in_step || x->result < 0 || offset >= x->ready_offset) {
+        return;
+    }
+    struct err err;
+    const int r = cuda_check(
+        &x->gpu.api,
+        x->gpu.api.cu_copy_to_device(x->all + offset * sizeof(float), x->grads + offset,
+                                     (x->ready_offset - offset) * sizeof(float), x->gpu.stream),
+        "cuMemcpyHtoDAsync", &err);
+    x->ready_offset = offset;
+    if (r < 0) {
+        (void)fail(x, r, &err); /* end reports it */
+    }
+}
+
+static int synchronize(const struct nccl *x, struct err *err)
+{
+    return cuda_check(&x->gpu.api, x->gpu.api.cu_stream_synchronize(x->gpu.stream),
+                      "cuStreamSynchronize", err);
+}
+
+static int reduce(struct nccl *x, size_t n_own, struct err *err)
+{
+    const struct nccl_api *api = &x->gpu.api;
+    int r = nccl_check(api,
+                       api->reduce_scatter(nccl_device_at(x->all), nccl_device_at(x->own), x->chunk,
+                                           NCCL_FLOAT32, NCCL_SUM, x->comm, x->gpu.stream),
+                       "ncclReduceScatter", err);
+    if (r >= 0 && n_own > 0) {
+        r = cuda_check(api,
+                       api->cu_copy_to_host(x->sum, x->own, n_own * sizeof(float), x->gpu.stream),
+                       "cuMemcpyDtoHAsync", err);
+    }
+    return r < 0 ? r : synchronize(x, err);
+}
+
+static int gather(struct nccl *x, size_t n_own, struct err *err)
+{
+    const struct nccl_api *api = &x->gpu.api;
+    const float *own = x->new_params + x->chunk * x->rank;
+    int r =
+        n_own == 0
+            ? 0
+            : cuda_check(api,
+                         api->cu_copy_to_device(x->own, own, n_own * sizeof(float), x->gpu.stream),
+                         "cuMemcpyHtoDAsync", err);
+    r = r < 0 ? r
+              : nccl_check(api,
+                           api->all_gather(nccl_device_at(x->own), nccl_device_at(x->all), x->chunk,
+                                           NCCL_FLOAT32, x->comm, x->gpu.stream),
+                           "ncclAllGather", err);
+    r = r < 0 ? r
+              : cuda_check(api,
+                           api->cu_copy_to_host(x->new_params, x->all, x->n * sizeof(float),
+                                                x->gpu.stream),
+                           "cuMemcpyDtoHAsync", err);
+    /* The gradients of the next step lie there, and zeros must follow the last parameter. */
+    const size_t padding = (x->chunk * x->n_ranks - x->n) * sizeof(float);
+    r = r < 0 ? r : synchronize(x, err);
+    return r < 0 || padding == 0
+               ? r
+               : cuda_check(api, api->cu_set_bytes(x->all + x->n * sizeof(float), 0, padding),
+                            "cuMemsetD8", err);
+}
+
+/* All gradients are ready. */
+static int finish(struct nccl *x, struct err *err)
+{
+    if (x->is_done || x->result < 0) {
+        if (x->result < 0 && err != NULL) {
+            *err = x->err;
+        }
+        return x->result;
+    }
+    const int64_t begin_ns = clock_monotonic_ns();
+    const size_t n_own = exchange_nccl_part(x->n, x->n_ranks, x->rank);
+    nccl_watch_begin(&x->watch, "ncclReduceScatter", x->comm);
+    int r = nccl_watch_end(&x->watch, reduce(x, n_own, err), err);
+    if (r >= 0) {
+        const int64_t at_ns = clock_monotonic_ns();
+        x->params.apply(x->params.apply_ctx, x->t + 1, 0, n_own, x->new_params + x->chunk * x->rank,
+                        x->sum, 1.0f / (float)x->n_ranks);
+        x->update_ns = clock_monotonic_ns() - at_ns;
+        nccl_watch_begin(&x->watch, "ncclAllGather", x->comm);
+        r = nccl_watch_end(&x->watch, gather(x, n_own, err), err);
+    }
+    x->t++;
+    x->is_done = true;
+    x->wait_ns = clock_monotonic_ns() - begin_ns - x->update_ns;
+    return r < 0 ? fail(x, r, err) : 0;
+}
+
+static int nccl_need(struct exchange *exchange, size_t offset, size_t n, struct err *err)
+{
+    struct nccl *x = (struct nccl *)exchange;
+    (void)offset, (void)n; /* all come at once */
+    return x->is_in_step ? finish(x, err) : 0;
+}
+
+static int nccl_end(struct exchange *exchange, struct exchange_times *ret, struct err *err)
+{
+    struct nccl *x = (struct nccl *)exchange;
+    const int r = finish(x, err);
+    x->is_in_step = false;
+    if (r >= 0) {
+        const uint64_t moved = (uint64_t)(x->n_ranks - 1) * x->chunk * sizeof(float);
+        *ret = (struct exchange_times){.wait_ns = x->wait_ns,
+                                       .update_ns = x->update_ns,
+                                       .bytes_tx = 2 * moved,
+                                       .bytes_rx = 2 * moved};
+    }
+    return r;
+}
+
+/* ---- the end ---- */
+
+static void close_device(struct nccl *x)
+{
+    if (x->comm != NULL && x->result < 0) {
+        return; /* NCCL may still be at work: see nccl_device_close */
+    }
+    if (x->comm != NULL) {
+        (void)x->gpu.api.comm_destroy(x->comm); /* the process ends */
+    }
+    nccl_device_free_array(&x->gpu, x->all);
+    nccl_device_free_array(&x->gpu, x->own);
+    nccl_device_close(&x->gpu);
+}
+
+static int nccl_goodbye(struct exchange *exchange, struct err *err)
+{
+    struct nccl *x = (struct nccl *)exchange;
+    return x->ring->ops->goodbye(x->ring, err);
+}
+
+static void nccl_abandon(struct exchange *exchange, int exit_code, const char *why)
+{
+    struct nccl *x = (struct nccl *)exchange;
+    x->ring->ops->abandon(x->ring, exit_code, why);
+}
+
+static void nccl_fault(const struct exchange *exchange, struct exchange_fault *ret)
+{
+    const struct nccl *x = (const struct nccl *)exchange;
+    x->ring->ops->fault(x->ring, ret);
+}
+
+static enum exchange_transport nccl_transport(const struct exchange *exchange, const char **ret_why)
+{
+    (void)exchange;
+    *ret_why = "";
+    return EXCHANGE_TRANSPORT_NCCL;
+}
+
+static void nccl_free(struct exchange *exchange)
+{
+    struct nccl *x = (struct nccl *)exchange;
+    if (x == NULL) {
+        return;
+    }
+    nccl_watch_stop(&x->watch);
+    if (x->ring != NULL) {
+        x->ring->ops->free(x->ring);
+    }
+    close_device(x);
+    free(x->sum);
+    free(x);
+}
+
+static const struct exchange_ops nccl_ops = {
+    .barrier = nccl_barrier,
+    .begin = nccl_begin,
+    .ready = nccl_ready,
+    .need = nccl_need,
+    .end = nccl_end,
+    .goodbye = nccl_goodbye,
+    .abandon = nccl_abandon,
+    .fault = nccl_fault,
+    .transport = nccl_transport,
+    .free = nccl_free,
+};
+
+static int open_all(struct nccl *x, struct err *err)
+{
+    const int r = nccl_device_open(&x->gpu, x->rank, err);
+    if (r < 0) {
+        return err_wrap(err, r, "transport Nccl");
+    }
+    struct exchange_ring_params ring = x->params;
+    ring.slices = ring_slices(NCCL_ID_BYTES, x->n_ranks);
+    ring.transport = EXCHANGE_TRANSPORT_TCP;
+    ring.apply = keep_sum;
+    x->params.listen_fd = -1; /* the ring's from here on */
+    const int e = exchange_ring_new(&ring, &x->ring, err);
+    const struct nccl_watch_params watch = {
+        .api = &x->gpu.api,
+        .limit_ns = x->params.rendezvous_ns,
+        .peer_ns = heartbeat_limit_ns(x->params.silence_ns) + HEARTBEAT_PERIOD_NS,
+        .knows_cause = knows_cause,
+        .tell = tell,
+        .give_up = give_up,
+        .ctx = x,
+    };
+    return e < 0 ? e : nccl_watch_start(&x->watch, &watch, err);
+}
+
+int exchange_nccl_new(const struct exchange_ring_params *ring, struct exchange **ret,
+                      struct err *err)
+{
+    struct nccl *x = xnew(struct nccl);
+    x->base.ops = &nccl_ops;
+    x->params = *ring;
+    x->n = ring->slices.n_params;
+    x->n_ranks = ring->slices.n_servers;
+    x->rank = ring->self.index;
+    x->chunk = chunk_of(x->n, x->n_ranks);
+    x->sum = xnew_array(float, x->chunk + 1);
+    const int r = open_all(x, err);
+    if (r < 0) {
+        if (x->params.listen_fd >= 0) {
+            (void)close(x->params.listen_fd); /* nothing came there */
+        }
+        nccl_free(&x->base);
+        return r;
+    }
+    *ret = &x->base;
+    return 0;
+}

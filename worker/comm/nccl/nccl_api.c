@@ -1,0 +1,110 @@
+/* See nccl_api.h. */
+#include "worker/comm/nccl/nccl_api.h"
+
+#include <dlfcn.h>
+
+#define NCCL_LIBRARY "libnccl.so.2"
+#define NCCL_HINT "it is part of NCCL; LD_LIBRARY_PATH may name its folder"
+#define CUDA_LIBRARY "libcuda.so.1"
+#define CUDA_HINT "it is part of NVIDIA's driver"
+
+#define FROM_NCCL(member, name)                                                                    \
+    {                                                                                              \
+        offsetof(struct nccl_api, nccl), offsetof(struct nccl_api, member), name                   \
+    }
+#define FROM_CUDA(member, name)                                                                    \
+    {                                                                                              \
+        offsetof(struct nccl_api, cuda), offsetof(struct nccl_api, member), name                   \
+    }
+
+static const struct symbol {
+    size_t library, at;
+    const char *name;
+} symbols[] = {
+    FROM_NCCL(get_version, "ncclGetVersion"),
+    FROM_NCCL(get_error_string, "ncclGetErrorString"),
+    FROM_NCCL(get_unique_id, "ncclGetUniqueId"),
+    FROM_NCCL(comm_init_rank, "ncclCommInitRank"),
+    FROM_NCCL(comm_destroy, "ncclCommDestroy"),
+    FROM_NCCL(comm_get_async_error, "ncclCommGetAsyncError"),
+    FROM_NCCL(comm_abort, "ncclCommAbort"),
+    FROM_NCCL(all_reduce, "ncclAllReduce"),
+    FROM_NCCL(reduce_scatter, "ncclReduceScatter"),
+    FROM_NCCL(all_gather, "ncclAllGather"),
+    FROM_CUDA(cu_init, "cuInit"),
+    FROM_CUDA(cu_get_error_string, "cuGetErrorString"),
+    FROM_CUDA(cu_device_get_count, "cuDeviceGetCount"),
+    FROM_CUDA(cu_device_get, "cuDeviceGet"),
+    FROM_CUDA(cu_context_retain, "cuDevicePrimaryCtxRetain"),
+    FROM_CUDA(cu_context_release, "cuDevicePrimaryCtxRelease_v2"),
+    FROM_CUDA(cu_context_set_current, "cuCtxSetCurrent"),
+    FROM_CUDA(cu_stream_create, "cuStreamCreate"),
+    FROM_CUDA(cu_stream_query, "cuStreamQuery"),
+    FROM_CUDA(cu_stream_synchronize, "cuStreamSynchronize"),
+    FROM_CUDA(cu_stream_destroy, "cuStreamDestroy_v2"),
+    FROM_CUDA(cu_alloc, "cuMemAlloc_v2"),
+    FROM_CUDA(cu_free, "cuMemFree_v2"),
+    FROM_CUDA(cu_set_bytes, "cuMemsetD8_v2"),
+    FROM_CUDA(cu_copy_to_device, "cuMemcpyHtoDAsync_v2"),
+    FROM_CUDA(cu_copy_to_host, "cuMemcpyDtoHAsync_v2"),
+};
+
+static int missing(struct nccl_api *api, const char *what, const char *hint, struct err *err)
+{
+    const char *why = dlerror();
+    const int r = err_set(err, ELIBACC, "%s (%s)", why != NULL ? why : what, hint);
+    nccl_api_unload(api);
+    return r;
+}
+
+int nccl_api_load(struct nccl_api *api, struct err *err)
+{
+    *api = (struct nccl_api){0};
+    api->cuda = dlopen(CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (api->cuda == NULL) {
+        return missing(api, CUDA_LIBRARY, CUDA_HINT, err);
+    }
+    api->nccl = dlopen(NCCL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (api->nccl == NULL) {
+        return missing(api, NCCL_LIBRARY, NCCL_HINT, err);
+    }
+    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+        void *library = *(void **)(void *)((char *)api + symbols[i].library);
+        void *found = dlsym(library, symbols[i].name);
+        if (found == NULL) {
+            return missing(api, symbols[i].name, "another version is needed", err);
+        }
+        *(void **)(void *)((char *)api + symbols[i].at) = found;
+    }
+    return 0;
+}
+
+void nccl_api_unload(struct nccl_api *api)
+{
+    if (api->nccl != NULL) {
+        (void)dlclose(api->nccl); /* nothing uses it any more */
+    }
+    if (api->cuda != NULL) {
+        (void)dlclose(api->cuda);
+    }
+    *api = (struct nccl_api){0};
+}
+
+int nccl_check(const struct nccl_api *api, int result, const char *what, struct err *err)
+{
+    return result == 0
+               ? 0
+               : err_set(err, EIO, "%s: %s (NCCL %d)", what, api->get_error_string(result), result);
+}
+
+int cuda_check(const struct nccl_api *api, int result, const char *what, struct err *err)
+{
+    const char *text = NULL;
+    if (result == 0) {
+        return 0;
+    }
+    if (api->cu_get_error_string(result, &text) != 0 || text == NULL) {
+        text = "unknown error";
+    }
+    return err_set(err, EIO, "%s: %s (CUDA %d)", what, text, result);
+}

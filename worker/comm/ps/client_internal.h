@@ -1,0 +1,88 @@
+/* Shared by the files of the trainer's side: exchange_ps.c (its life), client_loop.c (the
+ * communication thread), client_link.c (the connection to one server). */
+#pragma once
+
+#include "worker/comm/link/conn.h"
+#include "worker/comm/ps/exchange_ps.h"
+#include "worker/comm/link/handshake.h"
+#include "worker/comm/ps/lend.h"
+#include "worker/comm/mailbox.h"
+#include "worker/comm/link/meet.h"
+
+enum link_state {
+    LINK_DIAL,      /* connecting, again and again until the rendezvous limit */
+    LINK_HANDSHAKE, /* connected; back to LINK_DIAL if the server closes the connection */
+    LINK_JOINED,    /* WELCOME has arrived */
+};
+
+struct link { /* to one parameter server */
+    enum link_state state;
+    struct frame_id peer;
+    struct dial dial;
+    struct conn conn;
+    struct handshake handshake;
+    bool released; /* RELEASE has arrived */
+    /* Slices of the current round, which go from the last one to the first: gradients that the
+     * server was offered; those that it gave credit for, which are queued or sent; parameters that
+     * have arrived; those of them that were reported to the server. */
+    uint32_t n_offered, n_sent, n_received, n_told;
+    struct lend_pair pair;
+    bool is_decided; /* whether it lends; n_decided counts it */
+};
+
+struct client {
+    struct mailbox box;
+    struct exchange_ps_params params; /* `servers` is not kept */
+
+    /* Used by the communication thread only. */
+    struct link *links; /* (slices.n_servers) */
+    bool *is_received;  /* (slices.n) */
+    uint32_t n_received;
+    uint64_t job_bytes_tx, job_bytes_rx;
+    uint64_t step;
+    uint32_t version,
+        least_version; /* of the parameters that this step computed with; of those that
+                                      * have arrived in it (exchange/backups.h) */
+    struct heartbeat_self self;
+    int64_t now_ns, rendezvous_by_ns;
+    struct lend_plan plan;
+    struct lend lend;                     /* `own` is made before the thread starts */
+    char why_not_lent[SHARE_WHY_MAX + 1]; /* "": it lends */
+    uint32_t n_decided;                   /* servers */
+};
+
+/* Defined in client_link.c: one connection. Faults go to c->box.doing_fault. */
+void link_init(struct client *c, struct link *l, uint32_t i, const struct net_addr *addr);
+void link_done(struct link *l);
+int link_dial(struct client *c, struct link *l, struct err *err);
+int link_read(struct client *c, struct link *l, struct err *err);
+/* Call it before a server is blamed for r: true if this process was stopped itself, so that the
+ * server is not to blame. */
+bool link_were_away(struct client *c, int r, struct err *err);
+/* The slice that is the i-th to go to or come from this server. */
+uint32_t link_slice(const struct client *c, const struct link *l, uint32_t i);
+/* Offers the gradients that are final and have not been offered. */
+void link_offer(struct client *c, struct link *l);
+/* Reports to the server how many parameters have arrived. */
+void link_tell_taken(struct client *c, struct link *l);
+int link_check_life(struct client *c, struct link *l, struct err *err);
+
+/* Defined in client_share.c: lend.h, for a trainer. The main thread makes the memory, before the
+ * other one starts. */
+void client_share_init(struct client *c);
+void client_share_done(struct client *c);
+/* WELCOME has arrived: says whether this trainer lends its gradients. */
+void client_share_begin(struct client *c, struct link *l);
+int client_share_on_frame(struct client *c, struct link *l, const struct frame *f,
+                          const uint8_t *payload, struct err *err);
+/* Asks the server, if it is to be asked. -ENOTSUP: the trainer insists on shared
+ * memory and cannot have it. */
+int client_share_turn(struct client *c, struct link *l, struct err *err);
+bool client_share_lends(const struct link *l);
+/* Puts a slice of the gradients of the step where the server reads it, if it is not there. */
+void client_share_gradient(struct client *c, uint32_t slice);
+/* The parameters that the server's next PARAMS, of this slice, is about. */
+void *client_share_params(const struct client *c, const struct link *l, uint32_t slice);
+
+/* Defined in client_loop.c: the main function of the thread. */
+void *client_main(void *client);

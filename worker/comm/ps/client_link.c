@@ -1,0 +1,272 @@
+/* A trainer's connection to one parameter server: connect, perform the handshake, read frames.
+ * Called by the communication thread only. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/exit_code.h"
+#include "worker/comm/ps/client_internal.h"
+#include "worker/comm/link/param_checksums.h"
+#include "worker/tensor/bf16.h"
+#include "worker/tensor/one_pass.h"
+
+#define TURN_BYTES ((size_t)4 << 20)
+
+void link_init(struct client *c, struct link *l, uint32_t i, const struct net_addr *addr)
+{
+    l->peer = c->params.self;
+    l->peer.role = ROLE_PSERVER;
+    l->peer.index = i;
+    l->conn.fd = -1;
+    l->pair = LEND_PAIR_INIT;
+    dial_init(&l->dial, addr);
+    meet_dials(&l->handshake, &c->params.self, c->params.secret, c->params.digest);
+}
+
+void link_done(struct link *l)
+{
+    dial_done(&l->dial);
+    lend_pair_done(&l->pair);
+    conn_close(&l->conn);
+}
+
+bool link_were_away(struct client *c, int r, struct err *err)
+{
+    return fault_is_absence(&c->box.doing_fault, r, &c->self, clock_monotonic_ns(), &c->params.self,
+                            err);
+}
+
+static int blame(struct client *c, const struct link *l, int r, struct err *err)
+{
+    if (c->box.doing_fault.exit_code == 0 && !link_were_away(c, r, err)) {
+        char name[32];
+        frame_id_name(&l->peer, name);
+        (void)err_wrap(err, r, "%s (%.100s)", name, l->dial.addr.text);
+        fault_from_err(&c->box.doing_fault, r, &l->peer, err);
+    }
+    return r;
+}
+
+int link_dial(struct client *c, struct link *l, struct err *err)
+{
+    const int r = meet_dial(&l->dial, &l->conn, &l->handshake, c->now_ns, err);
+    if (r > 0) {
+        l->conn.wire = c->params.wire;
+        l->state = LINK_HANDSHAKE;
+    }
+    return r < 0 ? r : 0;
+}
+
+/* Where a slice of parameters arrives: those in bf16 in the upper half of their place, where they
+ * are widened from. */
+static void *place_of(const struct client *c, struct slice slice)
+{
+    float *to = c->box.doing_params + slice.offset;
+    return c->params.wire == EXCHANGE_WIRE_BF16 ? (void *)((uint16_t *)to + slice.len) : to;
+}
+
+static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struct err *err)
+{
+    struct client *c = ((void **)ctx)[0];
+    struct link *l = ((void **)ctx)[1];
+    (void)conn;
+    if (f->type != FRAME_PARAMS || l->state != LINK_JOINED || c->box.doing != JOB_ROUND ||
+        !c->box.begun) {
+        (void)err_set(err, EPROTO, "%s is not expected now", frame_type_to_string(f->type));
+        return NULL;
+    }
+    /* Parameters come in any order, each after its gradient was sent: until then they are read. */
+    const uint32_t n_servers = c->params.slices.n_servers;
+    const bool is_known = f->slice < c->params.slices.n && f->slice % n_servers == l->peer.index;
+    const struct slice want = slices_get(&c->params.slices, is_known ? f->slice : l->peer.index);
+    const uint32_t number = c->params.slices.n / n_servers - 1 - f->slice / n_servers;
+    const size_t bytes = want.len * frame_wire_bytes(c->params.wire);
+    if (!is_known || f->step != c->step || number >= l->n_sent || c->is_received[f->slice] ||
+        f->offset != want.offset || f->payload_len != (client_share_lends(l) ? 0 : bytes)) {
+        (void)err_set(err, EPROTO,
+                      "parameters of step %" PRIu64 ", slice %" PRIu32 ", offset %" PRIu64
+                      ", %" PRIu32 " bytes; expected step %" PRIu64 " and one of the %" PRIu32
+                      " slices that it got the gradients of, once",
+                      f->step, f->slice, f->offset, f->payload_len, c->step, l->n_sent);
+        return NULL;
+    }
+    if (c->box.doing_times.first_ns == 0) {
+        c->box.doing_times.first_ns = c->now_ns;
+    }
+    if (client_share_lends(l)) {
+        l->conn.bytes_rx += bytes;
+        return client_share_params(c, l, f->slice);
+    }
+    return place_of(c, want);
+}
+
+uint32_t link_slice(const struct client *c, const struct link *l, uint32_t i)
+{
+    const uint32_t n_servers = c->params.slices.n_servers;
+    return (c->params.slices.n / n_servers - 1 - i) * n_servers + l->peer.index;
+}
+
+void link_offer(struct client *c, struct link *l)
+{
+    const uint32_t each = c->params.slices.n / c->params.slices.n_servers;
+    uint32_t n = l->n_offered;
+    while (n < each &&
+           slices_get(&c->params.slices, link_slice(c, l, n)).offset >= c->box.doing_ready_offset) {
+        n++;
+    }
+    if (n > l->n_offered) {
+        l->n_offered = n;
+        conn_send_count(&l->conn, FRAME_OFFER, c->step, n);
+    }
+}
+
+/* The server has room for this trainer's first `f->slice` slices of the step. */
+static int on_credit(struct client *c, struct link *l, const struct frame *f, struct err *err)
+{
+    if (l->state != LINK_JOINED || c->box.doing != JOB_ROUND || !c->box.begun ||
+        f->step != c->step || f->slice <= l->n_sent || f->slice > l->n_offered) {
+        return err_set(err, EPROTO,
+                       "CREDIT for %" PRIu32 " slices of step %" PRIu64 " is not expected now",
+                       f->slice, f->step);
+    }
+    for (; l->n_sent < f->slice; l->n_sent++) {
+        const uint32_t id = link_slice(c, l, l->n_sent);
+        const struct slice slice = slices_get(&c->params.slices, id);
+        const struct frame gradient = {
+            .type = FRAME_GRADIENT,
+            .step = c->step,
+            .offset = slice.offset,
+            .slice = id,
+            .params_version = c->version,
+        };
+        if (client_share_lends(l)) {
+            client_share_gradient(c, id);
+            conn_send_payload(&l->conn, &gradient, NULL, 0, 0);
+            l->conn.bytes_tx += lend_bytes(&c->plan, id);
+        } else {
+            conn_send_slice(&l->conn, &gradient, c->box.doing_grads + slice.offset, slice.len);
+        }
+    }
+    return 0;
+}
+
+static int on_welcome(struct client *c, struct link *l, const struct frame *f, struct err *err)
+{
+    if (f->type != FRAME_WELCOME) {
+        return err_set(err, EPROTO, "%s arrived before WELCOME", frame_type_to_string(f->type));
+    }
+    if (l->state == LINK_JOINED) { /* it would begin to talk over what is decided */
+        return err_set(err, EPROTO, "WELCOME came twice");
+    }
+    l->state = LINK_JOINED;
+    client_share_begin(c, l);
+    return 0;
+}
+
+static int on_abort(struct client *c, const struct link *l, const struct frame *f,
+                    const uint8_t *payload, struct err *err)
+{
+    struct fault *fault = &c->box.doing_fault;
+    const bool is_first = fault->exit_code == 0;
+    int r = fault_from_abort(fault, f, payload, &c->params.self, err);
+    if (r < 0) {
+        return r;
+    }
+    if (is_first && l->state == LINK_HANDSHAKE && fault_is_refusal(payload, &c->params.self)) {
+        fault->exit_code = EXIT_WORKER_PROTOCOL; /* the fault is in this process: no peer is lost */
+    }
+    return err_set(err, ECANCELED, "%s", fault->message);
+}
+
+static int on_params(struct client *c, struct link *l, const struct frame *f,
+                     const uint8_t *payload, struct err *err)
+{
+    const struct slice slice = slices_get(&c->params.slices, f->slice);
+    const bool is_read = !c->params.discards_params;
+    if (is_read && c->params.wire == EXCHANGE_WIRE_BF16) {
+        bf16_widen(c->box.doing_params + slice.offset, (const uint16_t *)(const void *)payload,
+                   slice.len);
+    } else if (is_read && client_share_lends(l)) {
+        one_pass_copy(c->box.doing_params + slice.offset, (const float *)(const void *)payload,
+                      slice.len);
+    }
+    l->n_received++;
+    c->n_received++;
+    c->is_received[f->slice] = true;
+    c->least_version = f->params_version < c->least_version ? f->params_version : c->least_version;
+    return param_checksums_check(c->params.checksums, c->params.n_checksums, c->params.slices.n, f,
+                                 err);
+}
+
+static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const uint8_t *payload,
+                    struct err *err)
+{
+    struct client *c = ((void **)ctx)[0];
+    struct link *l = ((void **)ctx)[1];
+    if (!conn->secured) {
+        return meet_on_challenge(conn, &l->handshake, &l->peer, NULL, f, payload, c->now_ns, err);
+    }
+    switch (f->type) {
+    case FRAME_HEARTBEAT:
+        return 0;
+    case FRAME_CREDIT:
+        return on_credit(c, l, f, err);
+    case FRAME_SHARE:
+        return client_share_on_frame(c, l, f, payload, err);
+    case FRAME_PARAMS:
+        return on_params(c, l, f, payload, err);
+    case FRAME_RELEASE:
+        if (c->box.doing != JOB_BARRIER || !c->box.begun || l->released) {
+            return err_set(err, EPROTO, "RELEASE is not expected now");
+        }
+        l->released = true;
+        return 0;
+    case FRAME_ABORT:
+        return on_abort(c, l, f, payload, err);
+    default:
+        return on_welcome(c, l, f, err);
+    }
+}
+
+void link_tell_taken(struct client *c, struct link *l)
+{
+    if (l->n_told < l->n_received) {
+        l->n_told = l->n_received;
+        conn_send_count(&l->conn, FRAME_TAKEN, c->step, l->n_told);
+    }
+}
+
+/* The server is starting, ending, or not what the name means any more. */
+static void dial_anew(struct client *c, struct link *l, const char *why)
+{
+    conn_close(&l->conn);
+    dial_again(&l->dial, c->now_ns, why);
+    l->state = LINK_DIAL;
+}
+
+int link_read(struct client *c, struct link *l, struct err *err)
+{
+    static const struct conn_handler handler = {.place = on_place, .frame = on_frame};
+    void *ctx[2] = {c, l};
+    int r = conn_pump_rx(&l->conn, c->now_ns, TURN_BYTES, &handler, ctx, err);
+    if (r == 0) {
+        return 0;
+    }
+    if (r == -ECONNRESET && l->state == LINK_HANDSHAKE) {
+        dial_anew(c, l, DIAL_CLOSED);
+        return 0;
+    }
+    return blame(c, l, r, err);
+}
+
+int link_check_life(struct client *c, struct link *l, struct err *err)
+{
+    if (l->state == LINK_HANDSHAKE && !l->conn.secured && c->now_ns >= l->dial.answer_by_ns) {
+        dial_anew(c, l, DIAL_SILENT);
+    }
+    if (!l->conn.secured || l->conn.fd < 0) {
+        return 0;
+    }
+    const int r = conn_beat(&l->conn, &c->self, c->now_ns, err);
+    return r < 0 ? blame(c, l, r, err) : 0;
+}

@@ -1,0 +1,328 @@
+/* The communication thread of a trainer. Each turn of its loop connects, reads, sends heartbeats
+ * and writes on every link, and works on the one job that the trainer waits for (mailbox.h). Only
+ * this thread uses the links. */
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "worker/comm/ps/client_internal.h"
+
+#define TURN_BYTES ((size_t)4 << 20)
+#define TICK_MS 250
+#define DIAL_TICK_MS 20
+#define FAREWELL_NS INT64_C(1000000000)
+
+static uint32_t n_links(const struct client *c)
+{
+    return c->params.slices.n_servers;
+}
+
+static void count_bytes(const struct client *c, uint64_t *ret_tx, uint64_t *ret_rx)
+{
+    *ret_tx = *ret_rx = 0;
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        *ret_tx += c->links[i].conn.bytes_tx;
+        *ret_rx += c->links[i].conn.bytes_rx;
+    }
+}
+
+static bool all_joined(const struct client *c)
+{
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        if (c->links[i].state != LINK_JOINED) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- jobs ---- */
+
+static void begin_round(struct client *c)
+{
+    count_bytes(c, &c->job_bytes_tx, &c->job_bytes_rx);
+    c->box.doing_times = (struct round_times){0};
+    c->n_received = 0;
+    c->version = c->step > 0 ? c->least_version : 0;
+    c->least_version = UINT32_MAX;
+    memset(c->is_received, 0, c->params.slices.n * sizeof(bool));
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        struct link *l = &c->links[i];
+        l->n_offered = l->n_sent = l->n_received = l->n_told = 0;
+    }
+}
+
+/* Called after each write: records when the last gradient was handed to the kernel. */
+static void note_sent(struct client *c)
+{
+    if (c->box.doing != JOB_ROUND || !c->box.begun || c->box.doing_times.sent_ns != 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        const struct link *l = &c->links[i];
+        if (l->n_sent < c->params.slices.n / n_links(c) || conn_has_bulk(&l->conn)) {
+            return;
+        }
+    }
+    c->box.doing_times.sent_ns = clock_monotonic_ns();
+}
+
+static void continue_round(struct client *c)
+{
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        link_offer(c, &c->links[i]);
+    }
+    if (c->n_received < c->params.slices.n) {
+        return;
+    }
+    uint64_t tx, rx;
+    count_bytes(c, &tx, &rx);
+    c->box.doing_times.done_ns = clock_monotonic_ns();
+    c->box.doing_times.bytes_tx = tx - c->job_bytes_tx;
+    c->box.doing_times.bytes_rx = rx - c->job_bytes_rx;
+    c->step++;
+    c->n_received = 0;
+    mailbox_finish(&c->box);
+}
+
+static void send_all(struct client *c, enum frame_type type)
+{
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        conn_send(&c->links[i].conn, type, NULL, 0);
+    }
+}
+
+static void continue_barrier(struct client *c)
+{
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        if (!c->links[i].released) {
+            return;
+        }
+    }
+    mailbox_finish(&c->box);
+}
+
+/* Ends the connections; what the peers still send is read and discarded. */
+static void farewell(struct client *c, int64_t limit_ns)
+{
+    struct conn **conns = xnew_array(struct conn *, n_links(c));
+    size_t n = 0;
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        struct link *l = &c->links[i];
+        bool is_culprit = c->box.doing_fault.has_peer &&
+                          c->box.doing_fault.peer.role == ROLE_PSERVER &&
+                          c->box.doing_fault.peer.index == i;
+        if (l->conn.fd >= 0 && !(is_culprit && l->conn.secured)) {
+            conns[n++] = &l->conn;
+        } else if (l->conn.fd >= 0) {
+            struct err ignored;
+            (void)conn_pump_tx(&l->conn, SIZE_MAX, &ignored); /* no wait for the culprit */
+        }
+    }
+    conn_farewell(conns, n, limit_ns);
+    free(conns);
+}
+
+/* Begins a job. 1: the thread is done; -ECANCELED: the trainer gives up. */
+static int work(struct client *c)
+{
+    if (c->box.doing == JOB_NONE) {
+        return 0;
+    }
+    if (!all_joined(c)) {
+        /* A server without a handshake cannot learn which peer gave up: allow the
+         * handshakes some time. */
+        bool is_late = c->box.doing == JOB_ABANDON &&
+                       c->now_ns - c->box.job_ns >= heartbeat_limit_ns(c->params.silence_ns) / 2;
+        return is_late ? -ECANCELED : 0;
+    }
+    if (c->box.doing == JOB_ABANDON) {
+        return -ECANCELED; /* mailbox_abandon has put the fault into the mailbox */
+    }
+    if (!c->box.begun) {
+        c->box.begun = true;
+        switch (c->box.doing) {
+        case JOB_ROUND:
+            begin_round(c);
+            break;
+        case JOB_BARRIER:
+            send_all(c, FRAME_READY);
+            break;
+        default:
+            send_all(c, FRAME_GOODBYE);
+            farewell(c, heartbeat_limit_ns(c->params.silence_ns));
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void check_progress(struct client *c)
+{
+    if (c->box.begun && c->box.doing == JOB_ROUND) {
+        continue_round(c);
+    } else if (c->box.begun && c->box.doing == JOB_BARRIER) {
+        continue_barrier(c);
+    }
+}
+
+/* ---- turns ---- */
+
+static int check_self(struct client *c, struct err *err)
+{
+    int64_t away_ns;
+    if (!heartbeat_was_away(&c->self, c->now_ns, &away_ns)) {
+        return 0;
+    }
+    return fault_from_absence(&c->box.doing_fault, away_ns, &c->params.self, err);
+}
+
+static int check_rendezvous(struct client *c, struct err *err)
+{
+    if (c->now_ns < c->rendezvous_by_ns || all_joined(c)) {
+        return 0;
+    }
+    if (link_were_away(c, -ETIMEDOUT, err)) {
+        return -ETIMEDOUT;
+    }
+    struct buf text = BUF_INIT;
+    const struct frame_id *first = NULL;
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        const struct link *l = &c->links[i];
+        if (l->state == LINK_JOINED) {
+            continue;
+        }
+        first = first == NULL ? &l->peer : first;
+        buf_printf(&text, "%spserver/%" PRIu32 " (%.100s%s%s)", text.len > 0 ? ", " : "", i,
+                   l->dial.addr.text, l->dial.why[0] != '\0' ? ": " : "", l->dial.why);
+    }
+    (void)err_set(err, ETIMEDOUT, "%.300s: no answer within %.0f s", buf_cstr(&text),
+                  (double)c->params.rendezvous_ns / 1e9);
+    buf_done(&text);
+    fault_from_err(&c->box.doing_fault, -ETIMEDOUT, first, err);
+    return -ETIMEDOUT;
+}
+
+/* Sleeps until there is something to do. fds gets the links in order, the mailbox, those who ask
+ * for memory, and the servers that are asked. */
+static void wait_turn(struct client *c, struct pollfd *fds)
+{
+    int timeout_ms = TICK_MS;
+    uint32_t n = n_links(c);
+    for (uint32_t i = 0; i < n; i++) {
+        struct link *l = &c->links[i];
+        if (l->state == LINK_DIAL) {
+            fds[i] = (struct pollfd){.fd = l->dial.fd, .events = POLLOUT};
+            timeout_ms = DIAL_TICK_MS;
+        } else {
+            fds[i] = conn_watch(&l->conn);
+        }
+    }
+    fds[n] = (struct pollfd){.fd = c->box.wake_fd, .events = POLLIN};
+    fds[n + 1] =
+        (struct pollfd){.fd = net_listener_poll(&c->lend.listener, c->now_ns), .events = POLLIN};
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lend_pair *p = &c->links[i].pair;
+        fds[n + 2 + i] = (struct pollfd){.fd = p->ask.fd, .events = POLLIN};
+        if (p->state == LEND_ASKS && p->ask.fd < 0) {
+            timeout_ms = SHM_ASK_AGAIN_MS; /* no descriptor says when */
+        }
+    }
+    (void)poll(fds, 2 * n + 2, timeout_ms); /* on an error the turn finds nothing to do */
+    uint64_t count;
+    if (fds[n].revents != 0 && read(c->box.wake_fd, &count, sizeof(count)) < 0) {
+        return; /* fails only with EAGAIN: another turn has read the wake-up */
+    }
+    if (fds[n + 1].revents != 0) {
+        lend_answer(&c->lend, c->params.n_trainers, c->now_ns);
+    }
+}
+
+static int link_turn(struct client *c, struct link *l, const struct pollfd *fd, struct err *err)
+{
+    int r = 0;
+    if (l->state == LINK_DIAL) {
+        r = link_dial(c, l, err);
+    } else if (fd->fd == l->conn.fd && fd->revents != 0) {
+        r = link_read(c, l, err);
+        link_tell_taken(c, l);
+    }
+    r = r < 0 ? r : client_share_turn(c, l, err);
+    return r < 0 ? r : link_check_life(c, l, err);
+}
+
+/* 0: continue; 1: done; -Exxx: failed. */
+static int one_turn(struct client *c, struct pollfd *fds, struct err *err)
+{
+    wait_turn(c, fds);
+    c->now_ns = clock_monotonic_ns();
+    int r = check_self(c, err);
+    for (uint32_t i = 0; r >= 0 && i < n_links(c); i++) {
+        r = link_turn(c, &c->links[i], &fds[i], err);
+    }
+    if (r >= 0) {
+        mailbox_look(&c->box, c->is_received, c->n_received);
+        r = work(c);
+        check_progress(c);
+    }
+    if (r == 0) {
+        r = mailbox_check_main(&c->box, c->now_ns, err);
+    }
+    for (uint32_t i = 0; r == 0 && i < n_links(c); i++) {
+        struct link *l = &c->links[i];
+        r = l->state == LINK_DIAL ? 0 : conn_pump_tx(&l->conn, TURN_BYTES, err);
+    }
+    note_sent(c);
+    return r == 0 ? check_rendezvous(c, err) : r;
+}
+
+static void tell_all(struct client *c)
+{
+    uint8_t payload[FRAME_SMALL_PAYLOAD];
+    size_t len = fault_to_abort(&c->box.doing_fault, &c->params.self, payload);
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        struct link *l = &c->links[i];
+        if (l->state == LINK_JOINED && l->conn.fd >= 0) {
+            conn_drop_queue(&l->conn);
+            conn_send(&l->conn, FRAME_ABORT, payload, len);
+        }
+    }
+    farewell(c, FAREWELL_NS);
+}
+
+static void fail(struct client *c, int r, const struct err *err)
+{
+    const bool is_abandoned = mailbox_fail(&c->box, r, err);
+    tell_all(c);
+    if (!is_abandoned) {
+        mailbox_report_fault(&c->box);
+    }
+}
+
+void *client_main(void *client)
+{
+    struct client *c = client;
+    struct err err = {0};
+    struct pollfd *fds = xnew_array(struct pollfd, 2 * n_links(c) + 2);
+    c->now_ns = clock_monotonic_ns();
+    c->rendezvous_by_ns = c->now_ns + c->params.rendezvous_ns;
+    heartbeat_begin(&c->self, c->params.silence_ns, c->now_ns);
+    int r;
+    do {
+        r = one_turn(c, fds, &err);
+    } while (r == 0);
+    if (r < 0) {
+        fail(c, r, &err);
+    }
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        link_done(&c->links[i]);
+    }
+    free(fds);
+    mailbox_end(&c->box);
+    return NULL;
+}

@@ -1,0 +1,148 @@
+/* A trainer's side of lend.h: its gradients that servers see, and the servers' parameters. */
+#include <stdio.h>
+
+#include "base/log.h"
+#include "worker/comm/ps/client_internal.h"
+#include "worker/tensor/bf16.h"
+#include "worker/tensor/one_pass.h"
+
+void client_share_init(struct client *c)
+{
+    const struct exchange_ps_params *p = &c->params;
+    c->plan = (struct lend_plan){
+        .slices = p->slices,
+        .wire = p->wire,
+        .has_copies = exchange_mode_is_single(&p->mode),
+        .n_trainers = p->n_trainers,
+    };
+    lend_init(&c->lend, p->secret, &p->self, p->slices.n_servers);
+    if (p->transport == EXCHANGE_TRANSPORT_TCP) {
+        return;
+    }
+    const struct shm_layout layout = lend_trainer_layout(&c->plan);
+    struct err err = {0};
+    if (lend_open(&c->lend, &layout, &err) < 0) {
+        (void)snprintf(c->why_not_lent, sizeof(c->why_not_lent), "trainer/%u: %.170s",
+                       p->self.index, err.msg); /* fits */
+    }
+}
+
+void client_share_done(struct client *c)
+{
+    lend_done(&c->lend);
+}
+
+bool client_share_lends(const struct link *l)
+{
+    return l->pair.state == LEND_YES;
+}
+
+/* All servers are decided: the transport is shared memory if it is for all of them; else the
+ * first reason counts. */
+static void finish(struct client *c)
+{
+    const uint32_t n = c->params.slices.n_servers;
+    const char *why = NULL;
+    uint32_t n_lends = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lend_pair *p = &c->links[i].pair;
+        n_lends += p->state == LEND_YES;
+        why = why == NULL && p->state == LEND_NO ? p->why : why;
+    }
+    lend_stop_giving(&c->lend);
+    mailbox_set_transport(&c->box,
+                          why == NULL ? EXCHANGE_TRANSPORT_SHARED_MEMORY : EXCHANGE_TRANSPORT_TCP,
+                          why == NULL ? "" : why);
+    if (why != NULL && why[0] != '\0') {
+        char shared[32];
+        (void)snprintf(shared, sizeof(shared), "%u of %u", n_lends, n);
+        log_event(LOG_LEVEL_INFO, "not all parameter servers share memory with this trainer", "why",
+                  why, "servers", shared, NULL);
+    }
+}
+
+void client_share_begin(struct client *c, struct link *l)
+{
+    if (c->params.transport == EXCHANGE_TRANSPORT_TCP) {
+        lend_refuse(&l->pair, "");
+    } else if (c->lend.own.at == NULL) {
+        lend_say_no(&l->pair, &l->conn, SHARE_LISTEN, c->why_not_lent);
+    } else {
+        l->pair.state = LEND_WAITS;
+        lend_say(&l->conn, SHARE_LISTEN);
+    }
+}
+
+int client_share_on_frame(struct client *c, struct link *l, const struct frame *f,
+                          const uint8_t *payload, struct err *err)
+{
+    struct share_token t;
+    const int r = share_token_read(payload, f->payload_len, &t, err);
+    if (r < 0) {
+        return r;
+    }
+    if (l->state != LINK_JOINED || t.round != SHARE_ASK || l->pair.state != LEND_WAITS) {
+        return err_set(err, EPROTO, "SHARE of round %d is not expected now", (int)t.round);
+    }
+    if (t.can) {
+        lend_begin_to_ask(&l->pair, c->now_ns, c->rendezvous_by_ns);
+        return 0;
+    }
+    lend_refuse(&l->pair, t.why);
+    return 0;
+}
+
+static void ask_server(struct client *c, struct link *l)
+{
+    struct lend_pair *p = &l->pair;
+    const struct shm_layout layout = lend_server_layout(&c->plan, l->peer.index);
+    struct err err = {0};
+    const int r = lend_ask(p, &c->lend, &l->peer, &layout, c->now_ns, &err);
+    if (r > 0) {
+        p->state = LEND_YES;
+        lend_say(&l->conn, SHARE_VERDICT);
+    } else if (r < 0) {
+        char why[SHARE_WHY_MAX + 1];
+        (void)snprintf(why, sizeof(why), "trainer/%u does not see the memory of pserver/%u: %.130s",
+                       c->params.self.index, l->peer.index, err.msg); /* fits */
+        lend_say_no(p, &l->conn, SHARE_VERDICT, why);
+    }
+}
+
+int client_share_turn(struct client *c, struct link *l, struct err *err)
+{
+    const struct lend_pair *p = &l->pair;
+    if (p->state == LEND_ASKS) {
+        ask_server(c, l);
+    }
+    if (l->is_decided || (p->state != LEND_YES && p->state != LEND_NO)) {
+        return 0;
+    }
+    l->is_decided = true;
+    c->n_decided++;
+    if (c->n_decided == c->params.slices.n_servers) {
+        finish(c);
+    }
+    return p->state == LEND_NO && c->params.transport == EXCHANGE_TRANSPORT_SHARED_MEMORY
+               ? err_set(err, ENOTSUP, "transport SharedMemory: %s", p->why)
+               : 0;
+}
+
+void client_share_gradient(struct client *c, uint32_t slice)
+{
+    const struct slice s = slices_get(&c->params.slices, slice);
+    const float *from = c->box.doing_grads + s.offset;
+    void *to = (uint8_t *)c->lend.own.grads + lend_gradient_at(&c->plan, slice);
+    if (c->params.wire == EXCHANGE_WIRE_BF16) {
+        bf16_narrow(to, from, s.len);
+    } else if (to != (const void *)from) {
+        one_pass_copy(to, from, s.len);
+    }
+}
+
+void *client_share_params(const struct client *c, const struct link *l, uint32_t slice)
+{
+    const uint64_t each = c->params.slices.n / c->params.slices.n_servers;
+    return (uint8_t *)l->pair.theirs.params +
+           lend_params_at(&c->plan, slice, c->params.self.index, c->step * each + l->n_received);
+}

@@ -1,0 +1,69 @@
+/* The life of a trainer's exchange, see exchange_ps.h. Its calls are those of the mailbox, its work
+ * is that of client_loop.c. */
+#include "worker/comm/ps/exchange_ps.h"
+
+#include "base/mem.h"
+#include "worker/comm/ps/client_internal.h"
+
+/* Servers read gradients of fp32 where they are; those of bf16 are copied there. */
+static void client_memory(const struct exchange *x, struct exchange_memory *ret)
+{
+    const struct client *c = (const struct client *)x;
+    *ret = (struct exchange_memory){
+        .grads = c->params.wire == EXCHANGE_WIRE_FP32 ? c->lend.own.grads : NULL,
+    };
+}
+
+static void client_free(struct exchange *x)
+{
+    struct client *c = (struct client *)x;
+    if (c == NULL) {
+        return;
+    }
+    mailbox_done(&c->box);
+    client_share_done(c);
+    free(c->links);
+    free(c->is_received);
+    free(c);
+}
+
+static const struct exchange_ops client_ops = {
+    .barrier = mailbox_barrier,
+    .begin = mailbox_begin,
+    .ready = mailbox_ready,
+    .need = mailbox_need,
+    .end = mailbox_round_end,
+    .goodbye = mailbox_goodbye,
+    .abandon = mailbox_abandon,
+    .fault = mailbox_fault,
+    .transport = mailbox_transport,
+    .memory = client_memory,
+    .free = client_free,
+};
+
+int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **ret, struct err *err)
+{
+    const struct mailbox_params box = {params->self, params->slices, params->watches_main,
+                                       params->on_fault, params->ctx};
+    struct client *c = xnew(struct client);
+    int r = mailbox_init(&c->box, &client_ops, &box, err);
+    if (r < 0) {
+        free(c);
+        return r;
+    }
+    c->params = *params;
+    c->params.servers = NULL;
+    c->links = xnew_array(struct link, params->slices.n_servers);
+    c->is_received = xnew_array(bool, params->slices.n);
+    for (uint32_t i = 0; i < params->slices.n_servers; i++) {
+        link_init(c, &c->links[i], i, &params->servers[i]);
+    }
+    client_share_init(c);
+    r = mailbox_start(&c->box, client_main, err);
+    if (r < 0) {
+        client_free(&c->box.base);
+        return r;
+    }
+    *ret = &c->box.base;
+    return 0;
+}

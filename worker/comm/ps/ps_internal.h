@@ -1,0 +1,107 @@
+/* Shared by the files of the server's side: ps_server.c (the loop and the connections) and
+ * ps_round.c (the rounds). */
+#pragma once
+
+#include "base/vec.h"
+#include "worker/comm/link/conn.h"
+#include "exchange/backups.h"
+#include "exchange/flow.h"
+#include "worker/comm/ps/lend.h"
+#include "worker/comm/link/meet.h"
+#include "worker/comm/link/net.h"
+#include "worker/comm/ps/ps_server.h"
+#include "worker/comm/ps/ps_single.h"
+#include "worker/comm/ps/reduce.h"
+
+struct ps_peer { /* a connection; a stranger until `joined` */
+    struct conn conn;
+    struct handshake handshake;
+    int64_t joins_by_ns; /* the time limit of the handshake */
+    bool joined, ready, gone;
+    bool refused;      /* it learns the reason and closes; it never joins */
+    uint64_t credited; /* slices, over all rounds, that it got credit for */
+    uint64_t step;     /* of the next gradient that it sends */
+    bool *is_sent;     /* (n_slices) the parameters of the step that it gets; owned */
+    size_t next;       /* the next of this server's slices that it sends */
+    void *receiving;   /* the buffer of the gradient that is arriving, NULL: none */
+    struct lend_pair pair;
+};
+
+struct ps_last { /* rounds in which a trainer was the last, see ps_server_stats */
+    uint32_t n_rounds;
+    int64_t wait_ns;
+};
+
+struct ps_server {
+    struct ps_server_params params;
+    struct net_listener listener;
+    struct heartbeat_self self;
+    int64_t now_ns;
+    int64_t rendezvous_by_ns;
+    VEC(struct ps_peer *) peers; /* strangers and trainers; owned */
+    struct ps_peer **trainers;   /* (n_trainers) NULL: not connected yet */
+    uint32_t n_joined, n_ready, n_gone;
+    char rejected[MEET_REJECTED_SIZE];
+
+    struct reduce reduce; /* all zero in a mode without sums, which has `single` in its place */
+    struct ps_single single;
+    struct lend_plan plan;
+    /* Made for the first trainer whose memory this server sees. Its parameters are params.params or
+     * `narrowed` then, or the copies of trainers. */
+    struct lend lend;
+    uint32_t n_lend_open; /* trainers whose pair is not decided, of those that have said LISTEN; */
+    uint32_t n_lend_yes;  /* that have decided to lend */
+    bool is_narrowed_lent;
+    struct backups backups; /* in addition to `single` in Sync with backup trainers, with `sums` */
+    float *sums;            /* as `params`; owned */
+    struct flow up, down;   /* gradients and parameters on their way; a link is a trainer */
+    uint32_t n_slices;      /* this server's */
+    size_t *param_offsets;  /* (n_slices) into params */
+    uint16_t
+        *narrowed; /* the parameters of the last round in bf16, as they are sent; NULL: in fp32 */
+    uint32_t *param_crcs; /* (n_slices) of the parameters of the last round, as they are sent */
+    uint32_t n_complete;  /* slices of the current round that are done */
+    uint64_t round;       /* completed rounds, including warm-up */
+
+    int64_t arrived_ns;    /* when the last trainer so far was complete in this round */
+    uint32_t n_arrived;    /* trainers that are */
+    struct ps_last *lasts; /* (n_trainers) owned; of the measured rounds */
+
+    bool measuring;
+    int64_t barrier_ns, round_began_ns;
+    int64_t lap_ns, lap_cpu_ns; /* up to where phases are counted */
+    uint64_t barrier_bytes_tx, barrier_bytes_rx;
+    VEC(int64_t) round_ns;
+    struct ps_server_stats stats;      /* of the current phases */
+    struct ps_server_stats last_round; /* the same at the end of the last measured round */
+    struct fault fault;
+};
+
+/* The functions below are defined in ps_round.c; those that count, from
+ * ps_round_lap on, in ps_stats.c. */
+void ps_round_init(struct ps_server *s);
+void ps_round_done(struct ps_server *s);
+/* Once in a turn: finds out who shares memory with this server. */
+void ps_round_share(struct ps_server *s);
+/* Frame handlers of a trainer that has joined, for conn_pump_rx. `peer` is the sender. A server
+ * that gets -EPROTO blames the sender, unless s->fault names another. */
+void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
+                     struct err *err);
+void ps_round_part(struct ps_server *s, struct ps_peer *peer, size_t n);
+int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
+                   const uint8_t *payload, struct err *err);
+/* Once in a turn: in a mode in which no trainer waits for another, those that are stuck do
+ * not hold up the others. */
+void ps_round_look(struct ps_server *s);
+/* Counts the time since the last call as time of `phase`, one of s->stats. Every moment from the
+ * barrier to the end of the last round is counted once. */
+void ps_round_lap(struct ps_server *s, struct ps_server_time *phase);
+/* Trainer t's gradients of the round are complete. Its round is the current one: no trainer offers
+ * the next one before it has all parameters of this one. */
+void ps_round_note_arrival(struct ps_server *s, uint32_t t);
+/* Fills last_trainer, n_last and last_wait_ns. */
+void ps_round_last(const struct ps_server *s, struct ps_server_stats *ret);
+/* Fills the counts of late gradients. */
+void ps_round_late(const struct ps_server *s, struct ps_server_stats *ret);
+/* Bytes of all trainers' connections since they were accepted. */
+void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_rx);

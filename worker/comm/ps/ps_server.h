@@ -1,0 +1,91 @@
+/* A parameter server: owns some slices of the parameters and serves all trainers of one trial.
+ *
+ *   RENDEZVOUS  accepts connections and performs handshakes, until every trainer has joined. At the
+ *               time limit it fails and names the missing trainers.
+ *   TRAINING    rounds: receives gradients, adds them in trainer order, applies them and sends the
+ *               new parameters to all trainers; in modes without sums (ps_single.h) it applies each
+ *               trainer's when they come, and sends the new parameters to that trainer, once the
+ *               mode lets it have them. As many gradients as there are trainers count as a round.
+ *               With backup trainers (exchange/backups.h) it adds those that are in time, in the
+ *               order in which they come; an update of each slice counts as a round. The measured
+ *               time begins at the barrier. A trainer offers slices and sends those that it has
+ *               credit for: so the memory for gradients that wait and the bytes on their way are
+ *               limited (reduce.h, flow.h). On one host a trainer's gradients may stay in its
+ *               memory, and the parameters in the server's (lend.h).
+ *   DONE        after the last goodbye
+ *
+ * At the first fault the server reports to its peers which replica caused it, and ps_server_run
+ * returns. One thread does everything, in turns that are short enough to send a heartbeat every
+ * second. Strangers (wrong secret, another run or attempt, garbage, a second trainer of the same
+ * index) are rejected and change nothing. The server listens until it ends, so that such a trainer
+ * gets the reason. */
+#pragma once
+
+#include <stdint.h>
+
+#include "worker/comm/exchange.h"
+#include "worker/comm/link/fault.h"
+#include "worker/comm/link/frame.h"
+#include "core/exchange_mode.h"
+#include "exchange/room.h"
+#include "exchange/slices.h"
+
+#define PS_SERVER_HANDSHAKE_NS INT64_C(10000000000)
+#define PS_SERVER_EARLY_BYTES ROOM_EARLY_BYTES
+
+struct ps_server_params {
+    struct frame_id self;
+    uint8_t digest[AUTH_DIGEST_SIZE]; /* handshake_digest */
+    uint8_t secret[AUTH_SECRET_SIZE];
+    uint32_t n_trainers;
+    struct slices slices;
+    enum exchange_wire wire;
+    struct exchange_mode mode; /* its period is the trainers' affair */
+    /* (slices_server_params) this server's slices in order; borrowed, and not changed if they move
+     * to memory that trainers read (lend.h). */
+    float *params;
+    enum exchange_transport transport; /* Tcp: lends nothing. Whether it must lend, trainers say */
+    size_t early_bytes;                /* limit of the gradients that wait for those before them */
+    exchange_apply_fn apply;           /* `offset` counts in `params` */
+    void *apply_ctx;
+    int64_t rendezvous_ns; /* time limit for all trainers to join */
+    int64_t silence_ns;    /* of a peer that is lost; 0: HEARTBEAT_SILENCE_NS */
+    int64_t handshake_ns;  /* time limit of one connection for its handshake */
+};
+
+struct ps_server_time {
+    int64_t ns;
+    int64_t cpu_ns; /* CPU time of the server's thread in it, system calls included */
+};
+
+/* Measured from the barrier to the end of the last round. The four phases add up to the duration;
+ * sending the last parameters and waiting for the goodbyes are after it. */
+struct ps_server_stats {
+    int64_t duration_ns;
+    struct ps_server_time receive; /* reading, checking and adding */
+    struct ps_server_time update;  /* in `apply` */
+    struct ps_server_time send;
+    struct ps_server_time wait;  /* in poll */
+    uint64_t bytes_tx, bytes_rx; /* from the barrier to the goodbyes */
+    int64_t *round_ns;           /* (n_rounds) owned: end of the round before, or barrier, to end */
+    size_t n_rounds;
+    /* The trainer that the others waited for longest: in how many measured rounds its gradients
+     * were the last to be complete, and how long those of all others had been there by then. */
+    uint32_t last_trainer, n_last;
+    int64_t last_wait_ns;
+    size_t early_peak_bytes; /* the most that waited for gradients before them */
+    /* Of modes that apply each gradient on its own (ps_single.h), over the
+     * slices of measured steps. */
+    uint64_t staleness_sum, staleness_max, n_stale;
+    /* Of Sync with backup trainers: gradients of slices from the barrier to the goodbyes, and those
+     * that came too late; of the trainer that was late most often. */
+    uint64_t n_arrived, n_dropped;
+    uint32_t latest_trainer;
+    uint64_t n_latest;
+};
+void ps_server_stats_done(struct ps_server_stats *s);
+
+/* Serves until the last goodbye. Takes ownership of listen_fd. On failure *ret_fault names the
+ * cause. */
+int ps_server_run(const struct ps_server_params *params, int listen_fd,
+                  struct ps_server_stats *ret_stats, struct fault *ret_fault, struct err *err);

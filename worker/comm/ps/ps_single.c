@@ -1,0 +1,119 @@
+/* See ps_single.h. */
+#include "worker/comm/ps/ps_single.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "worker/tensor/bf16.h"
+
+void ps_single_init(struct ps_single *s, uint32_t n_trainers, enum exchange_wire wire,
+                    size_t n_slices, size_t max_len, uint64_t max_each)
+{
+    *s = (struct ps_single){
+        .n_trainers = n_trainers,
+        .wire = wire,
+        .n_slices = n_slices,
+        .max_len = max_len,
+        .versions = xnew_array(uint64_t, n_slices),
+        .seen = xnew_array(uint64_t, n_trainers * n_slices),
+        .copies = xnew_array(void *, n_trainers *max_each),
+        .max_each = max_each,
+    };
+}
+
+void ps_single_done(struct ps_single *s)
+{
+    for (size_t i = 0; i < s->n_trainers * s->max_each; i++) {
+        free(s->copies[i]);
+    }
+    while (s->n_spare > 0) {
+        free(s->spare[--s->n_spare]);
+    }
+    free(s->spare);
+    free(s->copies);
+    free(s->seen);
+    free(s->versions);
+    *s = (struct ps_single){0};
+}
+
+void ps_single_restart(struct ps_single *s)
+{
+    s->staleness_sum = s->staleness_max = s->n_gradients = 0;
+}
+
+void *ps_single_take(struct ps_single *s)
+{
+    if (s->n_spare > 0) {
+        return s->spare[--s->n_spare];
+    }
+    return xnew_array(float, s->max_len);
+}
+
+void ps_single_drop(struct ps_single *s, void *buffer)
+{
+    if (s->n_spare == s->cap_spare) {
+        s->cap_spare = s->cap_spare == 0 ? 8 : 2 * s->cap_spare;
+        s->spare = xreallocarray(s->spare, s->cap_spare, sizeof(*s->spare));
+    }
+    s->spare[s->n_spare++] = buffer;
+}
+
+/* bf16 is widened from the upper half of the floats to the front. */
+void *ps_single_landing(const struct ps_single *s, void *buffer, size_t len)
+{
+    return s->wire == EXCHANGE_WIRE_BF16 ? (void *)((uint16_t *)buffer + len) : buffer;
+}
+
+void ps_single_widen(const struct ps_single *s, void *buffer, size_t len)
+{
+    if (s->wire == EXCHANGE_WIRE_BF16) {
+        bf16_widen(buffer, ps_single_landing(s, buffer, len), len);
+    }
+}
+
+uint64_t ps_single_arrived(struct ps_single *s, uint32_t trainer, size_t slice, void *buffer,
+                           size_t len)
+{
+    ps_single_widen(s, buffer, len);
+    const uint64_t staleness = s->versions[slice] - s->seen[trainer * s->n_slices + slice];
+    s->staleness_sum += staleness;
+    s->staleness_max = staleness > s->staleness_max ? staleness : s->staleness_max;
+    s->n_gradients++;
+    return ++s->versions[slice];
+}
+
+static void **copy_of(const struct ps_single *s, uint32_t trainer, uint64_t number)
+{
+    return &s->copies[trainer * s->max_each + number % s->max_each];
+}
+
+void ps_single_write(struct ps_single *s, uint32_t trainer, size_t slice, const float *params,
+                     size_t len, void *to)
+{
+    if (s->wire == EXCHANGE_WIRE_BF16) {
+        bf16_narrow(to, params, len);
+    } else {
+        memcpy(to, params, len * sizeof(*params));
+    }
+    s->seen[trainer * s->n_slices + slice] = s->versions[slice];
+}
+
+const void *ps_single_send(struct ps_single *s, uint32_t trainer, size_t slice, uint64_t number,
+                           const float *params, size_t len)
+{
+    void **copy = copy_of(s, trainer, number);
+    assert(*copy == NULL);
+    *copy = ps_single_take(s);
+    ps_single_write(s, trainer, slice, params, len, *copy);
+    return *copy;
+}
+
+void ps_single_release(struct ps_single *s, uint32_t trainer, uint64_t number)
+{
+    void **copy = copy_of(s, trainer, number);
+    if (*copy != NULL) {
+        ps_single_drop(s, *copy);
+        *copy = NULL;
+    }
+}

@@ -1,0 +1,88 @@
+/* The life of a worker's exchange, see exchange_ring.h. Its calls are those of the mailbox, its
+ * work is that of ring_loop.c. */
+#include "worker/comm/ring/exchange_ring.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "worker/comm/ring/ring_internal.h"
+
+void exchange_ring_digest(const char *model, uint64_t seed, const struct slices *slices,
+                          enum exchange_transport transport, uint8_t ret[static AUTH_DIGEST_SIZE])
+{
+    _cleanup_(freep) char *text =
+        xasprintf("AllReduce Sync Fp32 model=%s seed=%" PRIu64 " params=%zu workers=%" PRIu32
+                  " slices=%" PRIu32 " transport=%s",
+                  model, seed, slices->n_params, slices->n_servers, slices->n,
+                  exchange_transport_names[transport]);
+    auth_sha256(text, strlen(text), ret);
+}
+
+static void worker_memory(const struct exchange *x, struct exchange_memory *ret)
+{
+    const struct shm_segment *s =
+        &((const struct ring *)x)->share.segment; /* made before the thread */
+    *ret = (struct exchange_memory){.grads = s->grads, .params = s->params};
+}
+
+static void free_memory(struct ring *r)
+{
+    if (r->params.listen_fd >= 0) {
+        (void)close(r->params.listen_fd); /* a listener has nothing to lose */
+    }
+    ring_round_done(r);
+    ring_share_done(r);
+    free(r);
+}
+
+static void worker_free(struct exchange *x)
+{
+    struct ring *r = (struct ring *)x;
+    if (r != NULL) {
+        mailbox_done(&r->box);
+        free_memory(r);
+    }
+}
+
+static const struct exchange_ops worker_ops = {
+    .barrier = mailbox_barrier,
+    .begin = mailbox_begin,
+    .ready = mailbox_ready,
+    .need = mailbox_need,
+    .end = mailbox_round_end,
+    .goodbye = mailbox_goodbye,
+    .abandon = mailbox_abandon,
+    .fault = mailbox_fault,
+    .transport = mailbox_transport,
+    .memory = worker_memory,
+    .free = worker_free,
+};
+
+int exchange_ring_new(const struct exchange_ring_params *params, struct exchange **ret,
+                      struct err *err)
+{
+    const struct mailbox_params box = {params->self, params->slices, params->watches_main,
+                                       params->on_fault, params->ctx};
+    struct ring *r = xnew(struct ring);
+    r->params = *params;
+    r->n_ranks = params->slices.n_servers;
+    r->listener = (struct net_listener){.fd = params->listen_fd};
+    r->share = RING_SHARE_NONE;
+    ring_round_init(r);
+    int e = mailbox_init(&r->box, &worker_ops, &box, err);
+    if (e < 0) {
+        free_memory(r);
+        return e;
+    }
+    ring_share_init(r);
+    ring_peers_init(r, &params->next);
+    e = mailbox_start(&r->box, ring_main, err);
+    if (e < 0) {
+        worker_free(&r->box.base);
+        return e;
+    }
+    *ret = &r->box.base;
+    return 0;
+}

@@ -1,0 +1,442 @@
+/* The communication thread of a rank. Each turn of its loop connects, reads, sends heartbeats and
+ * writes, and works on the one job that the worker waits for (mailbox.h). Only this thread uses the
+ * connections. */
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "worker/comm/ring/ring_internal.h"
+
+#define TURN_BYTES ((size_t)1 << 20)
+#define TICK_MS 250
+#define DIAL_TICK_MS 20
+#define FAREWELL_NS INT64_C(1000000000)
+#define LATE_NS INT64_C(2000000000)
+
+static void count_bytes(const struct ring *r, uint64_t *ret_tx, uint64_t *ret_rx)
+{
+    *ret_tx =
+        r->next.conn.bytes_tx + (r->prev != NULL ? r->prev->conn.bytes_tx : 0) + r->shm_bytes_tx;
+    *ret_rx =
+        r->next.conn.bytes_rx + (r->prev != NULL ? r->prev->conn.bytes_rx : 0) + r->shm_bytes_rx;
+}
+
+/* ---- jobs ---- */
+
+/* Once in each turn. */
+static void look_into_mailbox(struct ring *r)
+{
+    struct ring_round *round = &r->round;
+    mailbox_look(&r->box, round->is_new, round->n_new);
+    if (r->box.doing == JOB_ROUND) {
+        round->grads = r->box.doing_grads;
+        round->params = r->box.doing_params;
+        round->ready_offset = r->box.doing_ready_offset;
+    }
+}
+
+static void finish_round(struct ring *r)
+{
+    uint64_t tx, rx;
+    count_bytes(r, &tx, &rx);
+    r->box.doing_times.done_ns = clock_monotonic_ns();
+    r->box.doing_times.bytes_tx = tx - r->job_bytes_tx;
+    r->box.doing_times.bytes_rx = rx - r->job_bytes_rx;
+    mailbox_finish(&r->box);
+    ring_round_next(r);
+    ring_shm_next(r);
+}
+
+/* READY goes round from rank 0 when every rank waits, then RELEASE. */
+static void continue_barrier(struct ring *r)
+{
+    const bool is_first = r->params.self.index == 0;
+    if (!r->ready_sent && (is_first || r->ready_came)) {
+        r->ready_sent = true;
+        conn_send(&r->next.conn, FRAME_READY, NULL, 0);
+    }
+    if (r->n_ranks > 1 && !(is_first ? r->ready_came : r->release_came)) {
+        return;
+    }
+    if (ring_next(r->n_ranks, r->params.self.index) != 0) {
+        conn_send(&r->next.conn, FRAME_RELEASE, NULL, 0);
+    }
+    r->ready_came = r->release_came = r->ready_sent = false;
+    mailbox_finish(&r->box);
+}
+
+/* Ends the connections; what the peers still send is read and discarded. */
+static void farewell(struct ring *r, int64_t limit_ns)
+{
+    struct ring_peer *peers[2];
+    struct conn *conns[2];
+    size_t n = 0;
+    const size_t n_peers = ring_conns(r, peers);
+    for (size_t i = 0; i < n_peers; i++) {
+        const struct frame_id *cause = &r->box.doing_fault.peer;
+        const bool is_culprit = r->box.doing_fault.has_peer && cause->role == ROLE_WORKER &&
+                                cause->index == peers[i]->id.index;
+        if (!is_culprit) {
+            conns[n++] = &peers[i]->conn;
+        } else {
+            struct err ignored;
+            (void)conn_pump_tx(&peers[i]->conn, SIZE_MAX, &ignored); /* no wait for the culprit */
+        }
+    }
+    conn_farewell(conns, n, limit_ns);
+}
+
+static void send_both(struct ring *r, enum frame_type type, const void *payload, size_t len)
+{
+    struct ring_peer *peers[2];
+    const size_t n = ring_conns(r, peers);
+    for (size_t i = 0; i < n; i++) {
+        conn_send(&peers[i]->conn, type, payload, len);
+    }
+}
+
+/* Through shared memory no frame shows that another rank still computes, while this one waits at
+ * the barrier. No rank may before READY has gone round. */
+static int check_shared_barrier(struct ring *r, struct err *err)
+{
+    const bool may_go_on = r->params.self.index == 0 ? r->ready_came : r->ready_sent;
+    if (!r->share.is_shared || !r->box.begun || r->box.doing != JOB_BARRIER || may_go_on) {
+        return 0;
+    }
+    struct frame_id who = r->params.self;
+    who.index = ring_shm_who_goes_on(r);
+    if (who.index == r->params.self.index) {
+        return 0;
+    }
+    (void)err_set(err, EPROTO,
+                  "worker/%" PRIu32 ": it continues with step %" PRIu64
+                  ", but this worker waits at the barrier; give all workers the same number of "
+                  "warm-up steps",
+                  who.index, r->round.step);
+    fault_from_err(&r->box.doing_fault, -EPROTO, &who, err);
+    return -EPROTO;
+}
+
+/* A neighbour that has said goodbye takes no part in another step or barrier. */
+static int check_gone(struct ring *r, struct err *err)
+{
+    const struct ring_peer *gone = r->n_ranks > 1 && r->next.state == RING_GONE     ? &r->next
+                                   : r->prev != NULL && r->prev->state == RING_GONE ? r->prev
+                                                                                    : NULL;
+    if (gone == NULL) {
+        return 0;
+    }
+    char name[32];
+    frame_id_name(&gone->id, name);
+    (void)err_set(err, EPROTO, "%s: it finished after %" PRIu64 " steps, but others continue", name,
+                  r->round.step);
+    fault_from_err(&r->box.doing_fault, -EPROTO, &gone->id, err);
+    return -EPROTO;
+}
+
+/* Its gradients came before this rank has reached the barrier, so that no check refused them. */
+static int check_barrier(struct ring *r, struct err *err)
+{
+    const int e = ring_round_check_barrier(r, err);
+    if (e < 0) {
+        char name[32];
+        frame_id_name(&r->prev->id, name);
+        (void)err_wrap(err, e, "%s", name);
+        fault_from_err(&r->box.doing_fault, e, &r->prev->id, err);
+    }
+    return e;
+}
+
+/* Begins a job. 1: the thread is done; -ECANCELED: the worker gives up. */
+static int work(struct ring *r, struct err *err)
+{
+    if (r->box.doing == JOB_NONE) {
+        return 0;
+    }
+    if (!ring_all_joined(r) || (r->share.is_open && r->box.doing != JOB_ABANDON)) {
+        /* A neighbour without a handshake cannot learn which rank gave up: allow the
+         * handshakes some time. */
+        bool is_late = r->box.doing == JOB_ABANDON &&
+                       r->now_ns - r->box.job_ns >= heartbeat_limit_ns(r->params.silence_ns) / 2;
+        return is_late ? -ECANCELED : 0;
+    }
+    if (r->box.doing == JOB_ABANDON) {
+        return -ECANCELED; /* mailbox_abandon has put the fault into the mailbox */
+    }
+    if (r->box.begun) {
+        return 0;
+    }
+    r->box.begun = true;
+    if (r->box.doing == JOB_GOODBYE) {
+        send_both(r, FRAME_GOODBYE, NULL, 0);
+        farewell(r, heartbeat_limit_ns(r->params.silence_ns));
+        return 1;
+    }
+    if (r->box.doing == JOB_ROUND) {
+        count_bytes(r, &r->job_bytes_tx, &r->job_bytes_rx);
+        r->box.doing_times = (struct round_times){0};
+    }
+    const int e = check_gone(r, err);
+    return e < 0 || r->box.doing != JOB_BARRIER ? e : check_barrier(r, err);
+}
+
+/* ---- turns ---- */
+
+static int check_self(struct ring *r, struct err *err)
+{
+    int64_t away_ns;
+    if (!heartbeat_was_away(&r->self, r->now_ns, &away_ns)) {
+        return 0;
+    }
+    return fault_from_absence(&r->box.doing_fault, away_ns, &r->params.self, err);
+}
+
+/* Names the neighbours that are missing. */
+static int check_rendezvous(struct ring *r, struct err *err)
+{
+    if (r->now_ns < r->rendezvous_by_ns || ring_all_joined(r)) {
+        return 0;
+    }
+    if (ring_were_away(r, -ETIMEDOUT, err)) {
+        return -ETIMEDOUT;
+    }
+    const double limit_s = (double)r->params.rendezvous_ns / 1e9;
+    struct frame_id missing = r->next.id;
+    struct buf text = BUF_INIT;
+    if (r->next.state < RING_JOINED) {
+        const char *why = r->next.dial.why;
+        buf_printf(&text, "worker/%" PRIu32 " (%.100s%s%s): no answer within %.0f s", missing.index,
+                   r->next.dial.addr.text, why[0] != '\0' ? ": " : "", why, limit_s);
+    } else {
+        missing.index = ring_prev(r->n_ranks, r->params.self.index);
+    }
+    if (r->prev == NULL) {
+        const bool has_rejected = r->rejected[0] != '\0';
+        buf_printf(&text, "%sworker/%" PRIu32 " did not connect within %.0f s%s%s%s",
+                   text.len > 0 ? "; " : "", ring_prev(r->n_ranks, r->params.self.index), limit_s,
+                   has_rejected ? " (rejected a connection that claimed to be " : "", r->rejected,
+                   has_rejected ? ")" : "");
+    }
+    (void)err_set(err, ETIMEDOUT, "%s", buf_cstr(&text));
+    buf_done(&text);
+    fault_from_err(&r->box.doing_fault, -ETIMEDOUT, &missing, err);
+    return -ETIMEDOUT;
+}
+
+enum { AT_WAKE, AT_BELL, AT_LISTEN, AT_SHARE, AT_ASK, AT_NEXT, AT_PREV, AT_GUESTS };
+
+static int turn_ms(struct ring *r)
+{
+    if (r->share.is_shared && (r->is_busy || ring_shm_wants_to_sleep(r))) {
+        return 0;
+    }
+    return r->next.state == RING_DIAL || ring_share_asks_again(r) ? DIAL_TICK_MS : TICK_MS;
+}
+
+/* Sleeps until there is something to do. fds has room for AT_GUESTS and all guests. */
+static void wait_turn(struct ring *r, struct pollfd *fds)
+{
+    const bool dials = r->next.state == RING_DIAL;
+    fds[AT_WAKE] = (struct pollfd){.fd = r->box.wake_fd, .events = POLLIN};
+    fds[AT_BELL] = (struct pollfd){.fd = r->share.bell.fd, .events = POLLIN};
+    fds[AT_LISTEN] =
+        (struct pollfd){.fd = net_listener_poll(&r->listener, r->now_ns), .events = POLLIN};
+    fds[AT_SHARE] =
+        (struct pollfd){.fd = net_listener_poll(&r->share.listener, r->now_ns), .events = POLLIN};
+    fds[AT_ASK] = (struct pollfd){.fd = r->share.ask.fd, .events = POLLIN};
+    fds[AT_NEXT] = dials ? (struct pollfd){.fd = r->next.dial.fd, .events = POLLOUT}
+                         : conn_watch(&r->next.conn);
+    fds[AT_PREV] = (struct pollfd){.fd = -1};
+    if (r->prev != NULL) {
+        conn_wake_at_frame(&r->prev->conn);
+        fds[AT_PREV] = conn_watch(&r->prev->conn);
+    }
+    nfds_t n = AT_GUESTS;
+    vec_each (struct ring_peer *, it, &r->guests) {
+        fds[n++] = conn_watch(&(*it)->conn);
+    }
+    (void)poll(fds, n, turn_ms(r)); /* on an error the turn finds nothing */
+    if (r->share.is_shared) {
+        ring_shm_is_awake(r);
+    }
+    if (fds[AT_BELL].revents != 0) {
+        doorbell_clear(&r->share.bell);
+    }
+    uint64_t count;
+    if (fds[AT_WAKE].revents != 0 && read(r->box.wake_fd, &count, sizeof(count)) < 0) {
+        return; /* fails only with EAGAIN: another turn has read the wake-up */
+    }
+}
+
+static int read_all(struct ring *r, const struct pollfd *fds, size_t n_guests, struct err *err)
+{
+    int e = ring_prev_turn(r, fds[AT_PREV].fd >= 0, err); /* also what is no whole frame */
+    if (e >= 0) {
+        e = ring_next_turn(r, fds[AT_NEXT].fd >= 0 && fds[AT_NEXT].revents != 0, err);
+    }
+    /* In reverse, because a guest that leaves moves the last one into its place. */
+    for (size_t i = n_guests; e >= 0 && i-- > 0;) {
+        e = ring_guest_turn(r, r->guests.items[i], fds[AT_GUESTS + i].revents != 0, err);
+    }
+    if (e >= 0 && fds[AT_LISTEN].fd >= 0 && fds[AT_LISTEN].revents != 0) {
+        e = ring_accept(r, err);
+    }
+    if (fds[AT_SHARE].fd >= 0 && fds[AT_SHARE].revents != 0) {
+        ring_share_answer(r);
+    }
+    return e < 0 || !ring_all_joined(r) ? e : ring_share_turn(r, err);
+}
+
+/* Goes on with the step, the way that was agreed on. */
+static void advance(struct ring *r)
+{
+    if (r->share.is_shared) {
+        r->is_busy = ring_shm_advance(r);
+    } else if (!r->share.is_open) {
+        ring_round_advance(r);
+    }
+}
+
+/* Sends what the sockets take, slice by slice: what goes next is decided when
+ * there is room for it. */
+static int write_all(struct ring *r, struct err *err)
+{
+    struct conn *next = &r->next.conn;
+    const uint64_t begin = next->bytes_tx;
+    int e = 0;
+    if (r->next.state >= RING_HANDSHAKE && next->fd >= 0) {
+        bool is_full;
+        do {
+            e = conn_pump_tx(next, TURN_BYTES, err);
+            is_full = conn_wants_tx(next);
+            if (!r->share.is_shared) {
+                advance(r);
+            }
+        } while (e >= 0 && !is_full && conn_wants_tx(next) && next->bytes_tx - begin < TURN_BYTES);
+    }
+    if (e >= 0 && r->prev != NULL && r->prev->conn.fd >= 0) {
+        if (!r->share.is_shared) {
+            ring_round_tell(r);
+        }
+        e = conn_pump_tx(&r->prev->conn, TURN_BYTES, err);
+    }
+    for (size_t i = 0; e >= 0 && i < r->guests.len; i++) {
+        e = conn_pump_tx(&r->guests.items[i]->conn, TURN_BYTES, err);
+    }
+    return e;
+}
+
+/* 0: continue; 1: done; -Exxx: failed. */
+static int one_turn(struct ring *r, struct err *err)
+{
+    const size_t n_guests = r->guests.len;
+    _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, AT_GUESTS + n_guests);
+    wait_turn(r, fds);
+    r->now_ns = clock_monotonic_ns();
+    int e = check_self(r, err);
+    if (e >= 0) {
+        e = read_all(r, fds, n_guests, err);
+    }
+    if (e >= 0) {
+        look_into_mailbox(r);
+        e = work(r, err);
+    }
+    if (e == 0) {
+        e = check_shared_barrier(r, err);
+    }
+    if (e == 0 && r->box.begun && r->box.doing == JOB_BARRIER) {
+        continue_barrier(r);
+    }
+    if (e == 0) {
+        advance(r);
+        e = mailbox_check_main(&r->box, r->now_ns, err);
+    }
+    if (e == 0) {
+        e = ring_check_life(r, err);
+    }
+    if (e == 0) {
+        e = write_all(r, err);
+    }
+    const bool is_done = r->share.is_shared ? ring_shm_is_done(r) : ring_round_is_done(r);
+    if (e == 0 && r->box.begun && r->box.doing == JOB_ROUND && is_done) {
+        finish_round(r);
+    }
+    return e == 0 ? check_rendezvous(r, err) : e;
+}
+
+/* ---- faults ---- */
+
+/* To both neighbours, who pass it on: whoever is left hears of it from one side or the other. */
+static void tell_both(struct ring *r)
+{
+    uint8_t payload[FRAME_SMALL_PAYLOAD];
+    size_t len = fault_to_abort(&r->box.doing_fault, &r->params.self, payload);
+    if (r->relayed_len > 0) { /* in the words of the rank that met it */
+        memcpy(payload, r->relayed, r->relayed_len);
+        len = r->relayed_len;
+    }
+    struct ring_peer *peers[2];
+    const size_t n = ring_conns(r, peers);
+    for (size_t i = 0; i < n; i++) {
+        conn_drop_queue(&peers[i]->conn);
+    }
+    send_both(r, FRAME_ABORT, payload, len);
+    farewell(r, FAREWELL_NS);
+}
+
+/* Neighbours that connect late must learn the cause too: they would blame a rank that refuses the
+ * connection. */
+static void tell_late_comers(struct ring *r)
+{
+    const int64_t end_ns = r->now_ns + LATE_NS;
+    struct err ignored;
+    /* A neighbour that has joined got the report; what is still read of it, such as its
+     * end, would end this. */
+    struct ring_peer *told[2];
+    const size_t n_told = ring_conns(r, told);
+    for (size_t i = 0; i < n_told; i++) {
+        conn_close(&told[i]->conn);
+    }
+    while (!ring_all_joined(r) && r->now_ns < end_ns && r->now_ns < r->rendezvous_by_ns) {
+        const size_t n_guests = r->guests.len;
+        _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, AT_GUESTS + n_guests);
+        wait_turn(r, fds);
+        r->now_ns = clock_monotonic_ns();
+        if (read_all(r, fds, n_guests, &ignored) < 0 || write_all(r, &ignored) < 0) {
+            return;
+        }
+        tell_both(r);
+    }
+}
+
+static void fail(struct ring *r, int e, const struct err *err)
+{
+    const bool is_abandoned = mailbox_fail(&r->box, e, err);
+    tell_both(r);
+    tell_late_comers(r);
+    if (!is_abandoned) {
+        mailbox_report_fault(&r->box);
+    }
+}
+
+void *ring_main(void *ring)
+{
+    struct ring *r = ring;
+    struct err err = {0};
+    r->now_ns = clock_monotonic_ns();
+    r->rendezvous_by_ns = r->now_ns + r->params.rendezvous_ns;
+    heartbeat_begin(&r->self, r->params.silence_ns, r->now_ns);
+    int e;
+    do {
+        e = one_turn(r, &err);
+    } while (e == 0);
+    if (e < 0) {
+        fail(r, e, &err);
+    }
+    ring_peers_done(r);
+    mailbox_end(&r->box);
+    return NULL;
+}
