@@ -148,6 +148,8 @@ static void add_own(uint64_t seed, struct fault_plan *ret)
     } else if (sim_has_bad_disk(seed)) {
         ret->list[ret->n++] = any_fault(&state, FAULT_DISK_BUSY, LAST_SOON_S);
         ret->list[ret->n++] = any_fault(&state, FAULT_DISK_BUSY, LAST_S);
+    } else if (sim_loses_nodes(seed)) {
+        ret->list[ret->n++] = any_fault(&state, FAULT_EVICT_POD, LAST_SOON_S);
     }
 }
 
@@ -276,7 +278,11 @@ static void happen_to_pod(const struct fault *f)
         node_kill(p, codes[f->n - 1]);
         break;
     case FAULT_EVICT_POD:
-        node_evict(p);
+        if (sim_loses_nodes(sim.seed)) {
+            node_delete(p);
+        } else {
+            node_evict(p);
+        }
         break;
     case FAULT_DELETE_POD:
         server_delete(p->object, CASCADE_BACKGROUND);

@@ -32,7 +32,7 @@ static void feed_later(void *ctx)
 
 void logs_feed(struct sim_pod *p)
 {
-    if (p->followers.len > 0 && node_must_wait(p, feed_later)) {
+    if (p->followers.len > 0 && !p->is_node_gone && node_must_wait(p, feed_later)) {
         return;
     }
     for (size_t i = p->followers.len; i > 0; i--) {
@@ -140,7 +140,7 @@ static char *print_from(const struct sim_pod *p, size_t first, const char *path)
 void logs_serve(struct sim_pod *p, const char *path, struct kube_transfer *stream,
                 struct sim_answer *ret)
 {
-    if (fault_is_on(FAULT_NODE_LOST, NULL)) {
+    if (p->is_node_gone || fault_is_on(FAULT_NODE_LOST, NULL)) {
         server_status(ret, 500, "InternalError", "dial tcp 10.0.0.9:10250: i/o timeout");
         return;
     }

@@ -59,6 +59,9 @@ static int64_t delay(int64_t min_ns, int64_t max_ns)
 bool node_must_wait(struct sim_pod *p, void (*happen)(void *ctx))
 {
     const struct fault *f;
+    if (p->is_node_gone) {
+        return true; /* for ever */
+    }
     if (!fault_is_on(FAULT_NODE_LOST, &f)) {
         return false;
     }
@@ -98,11 +101,11 @@ static json_t *container_state(const struct sim_pod *p)
 static const char *phase_of(const struct sim_pod *p)
 {
     const struct sim_container *c = &p->container;
-    return p->rejection != NULL                 ? "Failed"
-           : !c->has_started                    ? "Pending"
-           : !c->has_ended || !p->is_phase_told ? "Running"
-           : c->exit_code == 0                  ? "Succeeded"
-                                                : "Failed";
+    return p->rejection != NULL || p->is_collected ? "Failed"
+           : !c->has_started                       ? "Pending"
+           : !c->has_ended || !p->is_phase_told    ? "Running"
+           : c->exit_code == 0                     ? "Succeeded"
+                                                   : "Failed";
 }
 
 /* Of the worlds above 40, one in sixteen. */
@@ -184,6 +187,11 @@ static void report(struct sim_pod *p)
                             json_pack("[{s:s, s:s}, {s:s, s:s}]", "type", "PodScheduled", "status",
                                       "True", "type", "PodReadyToStartContainers", "status",
                                       "False"));
+    }
+    if (p->is_collected) {
+        json_object_set_new(status, "conditions",
+                            json_pack("[{s:s, s:s, s:s}]", "type", "DisruptionTarget", "status",
+                                      "True", "reason", "DeletionByPodGC"));
     }
     if (p->container.has_started) {
         _cleanup_(freep) char *ip = ip_of(p);
@@ -612,6 +620,38 @@ void node_evict(struct sim_pod *p)
     p->rejection = "Evicted";
     end(p, 137);
     report(p);
+}
+
+static void remove_collected(void *ctx)
+{
+    struct sim_pod *p = ctx;
+    if (p->object != NULL) {
+        server_remove(p->object);
+    }
+}
+
+static void collect(void *ctx)
+{
+    struct sim_pod *p = ctx;
+    p->is_collected = true;
+    report(p);
+    sim_after(sim_time(DRAW_NODE, 10 * SIM_MS, SIM_S), remove_collected, p);
+}
+
+/* There are two nodes: a pod is on one of them by its index. */
+void node_delete(const struct sim_pod *p)
+{
+    const int64_t at_ns = sim.now_ns + sim_time(DRAW_NODE, SIM_S, 60 * SIM_S);
+    sim_trace("node: that of %s is gone", p->name);
+    vec_each (struct sim_pod *, it, &pods) {
+        struct sim_pod *other = *it;
+        if (other->object != NULL && other->id.index % 2 == p->id.index % 2) {
+            promise_excuse(other->run_uid, &other->id.attempt, "its node is gone");
+            other->is_node_gone = true;
+            end(other, 137);
+            sim_at(at_ns, collect, other);
+        }
+    }
 }
 
 void node_disown(struct sim_pod *p)

@@ -234,7 +234,8 @@ struct sim_pod {
     struct replica_id id;
     uint32_t n_servers, n_trainers;
     bool is_scheduled, is_deleting, is_phase_told;
-    int64_t scheduled_ns; /* if it is */
+    bool is_node_gone, is_collected; /* the last: by the garbage collector of pods */
+    int64_t scheduled_ns;            /* if it is */
     const char
         *rejection; /* why it is Failed whatever its container does; static, NULL: it is not */
     struct sim_container container;
@@ -251,6 +252,9 @@ void node_report_all(void); /* the kubelets say how their pods are */
 /* Kills the container, as the node would. */
 void node_kill(struct sim_pod *p, int exit_code);
 void node_evict(struct sim_pod *p);
+/* The machine of this pod is gone, and its Node is deleted: the garbage collector of pods ends those
+ * that were there. */
+void node_delete(const struct sim_pod *p);
 /* It was not made by benchd: it is of no run, runs for a while and ends. */
 void node_disown(struct sim_pod *p);
 bool node_is_disowned(const struct sim_pod *p);
@@ -412,6 +416,11 @@ static inline bool sim_has_hidden_quota(uint64_t seed)
 static inline bool sim_has_slow_code(uint64_t seed)
 {
     return seed > 40 && seed % 16 == 4;
+}
+/* A pod is not evicted: its node is gone for good, with the other pods there. */
+static inline bool sim_loses_nodes(uint64_t seed)
+{
+    return seed > 40 && seed % 16 == 12;
 }
 void user_begin(const struct fault_plan *plan);
 size_t user_count(void);
