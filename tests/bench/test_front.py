@@ -19,7 +19,7 @@ class Front(unittest.TestCase):
         self.assertIn(done.returncode, (0, 1), done.stderr)
         rows = re.findall(r"^ *(\w.*?)  +[\d.]+ (?:ms|MiB|kB) +([\d]+ (?:ms|MiB|kB)) +(reached|MISSED)", done.stdout, re.M)
         self.assertEqual([row[:2] for row in rows],
-                         [("version", "5 ms"), ("get runs", "15 ms"), ("completion from a cluster", "300 ms"), ("report of 44 points x 5", "1000 ms"), ("its memory", "64 MiB"),
+                         [("version", "10 ms"), ("get runs", "25 ms"), ("completion from a cluster", "300 ms"), ("report of 44 points x 5", "1000 ms"), ("its memory", "64 MiB"),
                           ("its size", "250 kB"), ("its first paint in Chromium", "300 ms"), ("a live page follows a step", "1000 ms")],
                          done.stdout)
         self.assertIn("\n7 runs; benchctl has ", done.stdout)
