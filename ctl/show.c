@@ -5,6 +5,7 @@
 
 #include "ctl/terminal.h"
 #include "report/report.h"
+#include "report/sheets.h"
 #include "result/compare.h"
 #include "result/threshold.h"
 
@@ -21,6 +22,16 @@ struct report_opts show_opts(const struct cli *cli)
         .ascii = cli->ascii,
         .wide = cli_output_is(cli, "wide"),
     };
+}
+
+static void begin(const struct cli *cli, struct sheet *ret)
+{
+    const struct report_opts opts = show_opts(cli);
+    sheet_init(ret,
+               cli_output_is(cli, "csv")        ? SHEET_CSV
+               : cli_output_is(cli, "markdown") ? SHEET_MARKDOWN
+                                                : SHEET_TEXT,
+               &opts);
 }
 
 enum exit_code show_result(const struct cli *cli, const struct result *result)
@@ -49,16 +60,14 @@ enum exit_code show_result(const struct cli *cli, const struct result *result)
 
 enum exit_code show_nodes(const struct cli *cli, const struct result *result)
 {
+    struct sheet sheet;
     struct buf out = BUF_INIT;
     if (cli_output_is(cli, "json")) {
         report_json(result, &out);
-    } else if (cli_output_is(cli, "csv")) {
-        report_nodes_csv(result, &out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_nodes_markdown(result, &out);
     } else {
-        const struct report_opts opts = show_opts(cli);
-        report_nodes_text(result, &opts, &out);
+        begin(cli, &sheet);
+        sheet_nodes(&sheet, result);
+        sheet_write(&sheet, &out);
     }
     enum exit_code code = cli_show(cli, &out);
     buf_done(&out);

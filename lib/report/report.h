@@ -23,10 +23,6 @@ void report_text(const struct result *r, const struct report_opts *opts, struct 
 void report_markdown(const struct result *r, struct buf *out);
 /* One line a point; header first; RFC 4180. Numbers with all digits needed to read them back. */
 void report_csv(const struct result *r, struct buf *out);
-/* By node in place of by point: one row a node, in nodes.c. */
-void report_nodes_text(const struct result *r, const struct report_opts *opts, struct buf *out);
-void report_nodes_markdown(const struct result *r, struct buf *out);
-void report_nodes_csv(const struct result *r, struct buf *out);
 /* By replica: work, exchange, and the slowest of each role, in replicas.c. */
 void report_replicas_text(const struct result *r, const struct report_opts *opts, struct buf *out);
 void report_replicas_markdown(const struct result *r, struct buf *out);

@@ -3,6 +3,7 @@
 #include "report/table.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -31,6 +32,7 @@ struct table {
     VEC(struct column) columns;
     VEC(struct cell) cells;
     unsigned gap;
+    bool is_titled; /* a row has ended, so the columns are known */
 };
 
 struct table *table_new(void)
@@ -62,14 +64,67 @@ void table_column(struct table *t, const char *title, enum table_align align)
     *vec_push(&t->columns) = (struct column){xstrdup(title), align};
 }
 
+static void put_cell(struct table *t, char *text_take)
+{
+    (void)text_replace_control(text_take, "", ' '); /* they must not break the table */
+    *vec_push(&t->cells) = (struct cell){text_take, TABLE_NO_SHADE};
+}
+
 void table_cell(struct table *t, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    char *text = xvasprintf(fmt, ap);
+    put_cell(t, xvasprintf(fmt, ap));
     va_end(ap);
-    (void)text_replace_control(text, "", ' '); /* they must not break the table */
-    *vec_push(&t->cells) = (struct cell){text, TABLE_NO_SHADE};
+}
+
+static void put_column(struct table *t, const char *title, enum table_align align)
+{
+    if (!t->is_titled) {
+        *vec_push(&t->columns) = (struct column){xstrdup(title), align};
+    }
+}
+
+void table_text(struct table *t, const char *title, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    put_column(t, title, TABLE_LEFT);
+    put_cell(t, xvasprintf(fmt, ap));
+    va_end(ap);
+}
+
+void table_number(struct table *t, const char *title, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    put_column(t, title, TABLE_RIGHT);
+    put_cell(t, xvasprintf(fmt, ap));
+    va_end(ap);
+}
+
+void table_percent(struct table *t, const char *title, double ratio, bool with_sign)
+{
+    if (isnan(ratio)) {
+        table_number(t, title, "-");
+    } else {
+        table_number(t, title, with_sign ? "%+.1f%%" : "%.1f%%", 100 * ratio);
+    }
+}
+
+void table_part_of(struct table *t, const char *title, size_t n, size_t of)
+{
+    if (of == 0) {
+        table_number(t, title, "-");
+    } else {
+        table_number(t, title, "%zu of %zu", n, of);
+    }
+}
+
+void table_end_row(struct table *t)
+{
+    t->is_titled = true;
+    assert(t->cells.len % t->columns.len == 0);
 }
 
 void table_shade(struct table *t, int shade)
@@ -106,14 +161,9 @@ void table_set_gap(struct table *t, unsigned gap)
     t->gap = gap;
 }
 
-/* Characters of UTF-8: every byte but those that continue one. */
 static size_t width_of(const char *s)
 {
-    size_t n = 0;
-    for (; *s != '\0'; s++) {
-        n += ((unsigned char)*s & 0xc0) != 0x80;
-    }
-    return n;
+    return wrap_width(s, strlen(s));
 }
 
 /* Owned: the width of each column. */
@@ -139,6 +189,14 @@ size_t table_width(const struct table *t)
         sum += widths[i] + (i == 0 ? 0 : t->gap);
     }
     return sum;
+}
+
+bool table_fit(struct table *t, size_t columns)
+{
+    if (t->gap > TIGHT_GAP && table_width(t) > columns) {
+        t->gap = TIGHT_GAP;
+    }
+    return table_width(t) <= columns;
 }
 
 static void put_blanks(struct buf *out, size_t n)
@@ -224,13 +282,10 @@ void table_format_parts(const struct table *t, size_t n_heads, size_t width, str
 void table_format_list(struct table *t, size_t n_heads, bool with_header, size_t columns,
                        struct buf *out)
 {
-    if (columns > 0 && table_width(t) > columns) {
-        table_set_gap(t, TIGHT_GAP);
-    }
-    if (columns > 0 && with_header && table_width(t) > columns) {
-        table_format_parts(t, n_heads, columns, out);
-    } else {
+    if (columns == 0 || table_fit(t, columns) || !with_header) {
         table_format(t, with_header, out);
+    } else {
+        table_format_parts(t, n_heads, columns, out);
     }
 }
 
@@ -246,10 +301,7 @@ static size_t prose_at(const struct table *t, const size_t *widths)
 
 void table_format_prose(struct table *t, size_t columns, struct buf *out)
 {
-    if (columns > 0 && table_width(t) > columns) {
-        table_set_gap(t, TIGHT_GAP);
-    }
-    if (columns == 0 || table_width(t) <= columns) {
+    if (columns == 0 || table_fit(t, columns)) {
         table_format(t, true, out);
         return;
     }

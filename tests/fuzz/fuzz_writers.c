@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "report/report.h"
+#include "report/sheets.h"
 #include "result_fixture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -191,7 +192,6 @@ static void html(const struct result *r, struct buf *out)
         name(r, &(struct report_opts){.columns = 100}, out);                                       \
     }
 TERMINAL(report_text)
-TERMINAL(report_nodes_text)
 TERMINAL(report_replicas_text)
 TERMINAL(report_phases_text)
 TERMINAL(report_curves_text)
@@ -201,17 +201,14 @@ static const struct {
     void (*check)(const char *text, const char *tame);
 } forms[] = {
     {report_text_, check_terminal},
-    {report_nodes_text_, check_terminal},
     {report_replicas_text_, check_terminal},
     {report_phases_text_, check_terminal},
     {report_curves_text_, check_terminal},
     {report_markdown, check_markdown},
-    {report_nodes_markdown, check_markdown},
     {report_replicas_markdown, check_markdown},
     {report_phases_markdown, check_markdown},
     {report_curves_markdown, check_markdown},
     {report_csv, check_csv},
-    {report_nodes_csv, check_csv},
     {report_replicas_csv, check_csv},
     {report_phases_csv, check_csv},
     {report_curves_csv, check_csv},
@@ -221,6 +218,27 @@ static const struct {
     {report_mllog, check_lines},
     {html, check_html},
 };
+
+static void (*const builders[])(struct sheet *s, const struct result *r) = {
+    sheet_nodes,
+};
+
+static void check_sheet(size_t i, enum sheet_form form, const struct fixture *f,
+                        const struct fixture *tame,
+                        void (*check)(const char *text, const char *tame))
+{
+    struct buf out = BUF_INIT, plain = BUF_INIT;
+    struct sheet s;
+    sheet_init(&s, form, &(struct report_opts){.columns = 100});
+    builders[i](&s, f->result);
+    sheet_write(&s, &out);
+    sheet_init(&s, form, &(struct report_opts){.columns = 100});
+    builders[i](&s, tame->result);
+    sheet_write(&s, &plain);
+    check(buf_cstr(&out), buf_cstr(&plain));
+    buf_done(&out);
+    buf_done(&plain);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -240,6 +258,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         forms[i].check(buf_cstr(&out), buf_cstr(&plain));
         buf_done(&out);
         buf_done(&plain);
+    }
+    for (size_t i = 0; i < sizeof(builders) / sizeof(builders[0]); i++) {
+        check_sheet(i, SHEET_TEXT, &f, &tame, check_terminal);
+        check_sheet(i, SHEET_MARKDOWN, &f, &tame, check_markdown);
+        check_sheet(i, SHEET_CSV, &f, &tame, check_csv);
     }
     fixture_done(&f);
     fixture_done(&tame);
