@@ -58,7 +58,8 @@ enum exit_code show_result(const struct cli *cli, const struct result *result)
     return code;
 }
 
-enum exit_code show_nodes(const struct cli *cli, const struct result *result)
+static enum exit_code show_by(const struct cli *cli, const struct result *result,
+                              void (*build)(struct sheet *s, const struct result *r))
 {
     struct sheet sheet;
     struct buf out = BUF_INIT;
@@ -66,7 +67,7 @@ enum exit_code show_nodes(const struct cli *cli, const struct result *result)
         report_json(result, &out);
     } else {
         begin(cli, &sheet);
-        sheet_nodes(&sheet, result);
+        build(&sheet, result);
         sheet_write(&sheet, &out);
     }
     enum exit_code code = cli_show(cli, &out);
@@ -74,22 +75,14 @@ enum exit_code show_nodes(const struct cli *cli, const struct result *result)
     return code;
 }
 
+enum exit_code show_nodes(const struct cli *cli, const struct result *result)
+{
+    return show_by(cli, result, sheet_nodes);
+}
+
 enum exit_code show_replicas(const struct cli *cli, const struct result *result)
 {
-    struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        report_json(result, &out);
-    } else if (cli_output_is(cli, "csv")) {
-        report_replicas_csv(result, &out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_replicas_markdown(result, &out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_replicas_text(result, &opts, &out);
-    }
-    enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
+    return show_by(cli, result, sheet_replicas);
 }
 
 enum exit_code show_curves(const struct cli *cli, const struct result *result)

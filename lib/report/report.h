@@ -23,10 +23,6 @@ void report_text(const struct result *r, const struct report_opts *opts, struct 
 void report_markdown(const struct result *r, struct buf *out);
 /* One line a point; header first; RFC 4180. Numbers with all digits needed to read them back. */
 void report_csv(const struct result *r, struct buf *out);
-/* By replica: work, exchange, and the slowest of each role, in replicas.c. */
-void report_replicas_text(const struct result *r, const struct report_opts *opts, struct buf *out);
-void report_replicas_markdown(const struct result *r, struct buf *out);
-void report_replicas_csv(const struct result *r, struct buf *out);
 /* By curve: what each says of scaling, and the models fitted to it, in curves.c. */
 void report_curves_text(const struct result *r, const struct report_opts *opts, struct buf *out);
 void report_curves_markdown(const struct result *r, struct buf *out);

@@ -6,3 +6,5 @@
 
 /* By node: which were slow or throttled. nodes.c. */
 void sheet_nodes(struct sheet *s, const struct result *r);
+/* By replica: its work, its exchange, and the slowest of each role. replicas.c. */
+void sheet_replicas(struct sheet *s, const struct result *r);

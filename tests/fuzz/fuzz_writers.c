@@ -192,7 +192,6 @@ static void html(const struct result *r, struct buf *out)
         name(r, &(struct report_opts){.columns = 100}, out);                                       \
     }
 TERMINAL(report_text)
-TERMINAL(report_replicas_text)
 TERMINAL(report_phases_text)
 TERMINAL(report_curves_text)
 
@@ -201,15 +200,12 @@ static const struct {
     void (*check)(const char *text, const char *tame);
 } forms[] = {
     {report_text_, check_terminal},
-    {report_replicas_text_, check_terminal},
     {report_phases_text_, check_terminal},
     {report_curves_text_, check_terminal},
     {report_markdown, check_markdown},
-    {report_replicas_markdown, check_markdown},
     {report_phases_markdown, check_markdown},
     {report_curves_markdown, check_markdown},
     {report_csv, check_csv},
-    {report_replicas_csv, check_csv},
     {report_phases_csv, check_csv},
     {report_curves_csv, check_csv},
     {report_json, check_json},
@@ -221,6 +217,7 @@ static const struct {
 
 static void (*const builders[])(struct sheet *s, const struct result *r) = {
     sheet_nodes,
+    sheet_replicas,
 };
 
 static void check_sheet(size_t i, enum sheet_form form, const struct fixture *f,
