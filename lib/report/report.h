@@ -33,11 +33,6 @@ void report_pivot_text(const struct pivot *p, const struct report_opts *opts, st
 void report_pivot_markdown(const struct pivot *p, struct buf *out);
 void report_pivot_csv(const struct pivot *p, struct buf *out);
 void report_pivot_json(const struct pivot *p, struct buf *out);
-/* Where the time of a step goes: one row a point and role, and what limits
- * each point, in phases.c. */
-void report_phases_text(const struct result *r, const struct report_opts *opts, struct buf *out);
-void report_phases_markdown(const struct result *r, struct buf *out);
-void report_phases_csv(const struct result *r, struct buf *out);
 /* For other programs (docs/export.md), one form each in gobench.c, openmetrics.c and mllog.c: Go's
  * benchmark format, a line a trial; OpenMetrics text; MLPerf log lines, a run of theirs a trial. */
 void report_gobench(const struct result *r, struct buf *out);

@@ -155,6 +155,23 @@ void sheet_number(struct sheet *s, const char *column, double number)
     add_cell(s, column, isnan(number) ? SHEET_UNKNOWN : SHEET_NUMBER)->number = number;
 }
 
+void sheet_params(struct sheet *s, const char *const *names, size_t n_names,
+                  const struct params *params)
+{
+    for (size_t i = 0; i < n_names; i++) {
+        const struct value *v = params == NULL ? NULL : params_get(params, names[i]);
+        struct buf text = BUF_INIT;
+        if (v != NULL) {
+            value_format(v, &text);
+        }
+        sheet_word(s, names[i], buf_cstr(&text));
+        if (!s->rows.is_named) {
+            s->rows.columns.items[s->rows.columns.len - 1].is_param = true;
+        }
+        buf_done(&text);
+    }
+}
+
 void sheet_end_row(struct sheet *s)
 {
     s->rows.is_named = true;

@@ -108,6 +108,9 @@ void sheet_word(struct sheet *s, const char *column, const char *text);
 void sheet_count(struct sheet *s, const char *column, uint64_t count);
 void sheet_bool(struct sheet *s, const char *column, bool is_true);
 void sheet_number(struct sheet *s, const char *column, double number);
+/* A column a name; a point that lacks one has an empty cell. */
+void sheet_params(struct sheet *s, const char *const *names, size_t n_names,
+                  const struct params *params);
 void sheet_end_row(struct sheet *s);
 /* Drops the rows; what stays are their columns, those of a table that may have no row. */
 void sheet_drop_rows(struct sheet *s);

@@ -1,6 +1,7 @@
 /* A sheet's rows as CSV, see sheet_formats.h. */
 #include <inttypes.h>
 
+#include "base/str.h"
 #include "report/csv.h"
 #include "report/sheet_formats.h"
 #include "result/number.h"
@@ -25,12 +26,24 @@ static void put_cell(const struct sheet_rows *rows, const struct sheet_cell *cel
     }
 }
 
+static bool is_taken(const struct sheet_rows *rows, const char *name)
+{
+    vec_each (const struct sheet_column, c, &rows->columns) {
+        if (!c->is_param && str_eq(c->name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void sheet_write_csv(const struct sheet *s, struct buf *out)
 {
     const struct sheet_rows *rows = &s->rows;
     const size_t n = rows->columns.len;
     for (size_t i = 0; i < n; i++) {
-        buf_printf(out, "%s%s", i == 0 ? "" : ",", rows->columns.items[i].name);
+        const struct sheet_column *c = &rows->columns.items[i];
+        buf_printf(out, "%s%s%s", i == 0 ? "" : ",",
+                   c->is_param && is_taken(rows, c->name) ? "param_" : "", c->name);
     }
     buf_putc(out, '\n');
     for (size_t i = 0; i < rows->cells.len; i++) {

@@ -8,3 +8,5 @@
 void sheet_nodes(struct sheet *s, const struct result *r);
 /* By replica: its work, its exchange, and the slowest of each role. replicas.c. */
 void sheet_replicas(struct sheet *s, const struct result *r);
+/* Where the time of a step goes, by point and role, and what limits each point. phases.c. */
+void sheet_phases(struct sheet *s, const struct result *r);

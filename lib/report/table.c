@@ -127,6 +127,11 @@ void table_end_row(struct table *t)
     assert(t->cells.len % t->columns.len == 0);
 }
 
+bool table_is_empty(const struct table *t)
+{
+    return t->cells.len == 0;
+}
+
 void table_shade(struct table *t, int shade)
 {
     assert(t->cells.len > 0 && shade < TABLE_SHADES);

@@ -25,6 +25,7 @@ void table_percent(struct table *t, const char *title, double ratio, bool with_s
 /* "3 of 5"; "-" of 0. */
 void table_part_of(struct table *t, const char *title, size_t n, size_t of);
 void table_end_row(struct table *t);
+bool table_is_empty(const struct table *t); /* without a row */
 /* How dark the last cell is, from 0; a page shows it, as a class "h0" to "h6". */
 #define TABLE_SHADES 7
 #define TABLE_NO_SHADE (-1)

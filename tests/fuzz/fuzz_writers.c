@@ -192,7 +192,6 @@ static void html(const struct result *r, struct buf *out)
         name(r, &(struct report_opts){.columns = 100}, out);                                       \
     }
 TERMINAL(report_text)
-TERMINAL(report_phases_text)
 TERMINAL(report_curves_text)
 
 static const struct {
@@ -200,13 +199,10 @@ static const struct {
     void (*check)(const char *text, const char *tame);
 } forms[] = {
     {report_text_, check_terminal},
-    {report_phases_text_, check_terminal},
     {report_curves_text_, check_terminal},
     {report_markdown, check_markdown},
-    {report_phases_markdown, check_markdown},
     {report_curves_markdown, check_markdown},
     {report_csv, check_csv},
-    {report_phases_csv, check_csv},
     {report_curves_csv, check_csv},
     {report_json, check_json},
     {report_gobench, check_lines},
@@ -218,6 +214,7 @@ static const struct {
 static void (*const builders[])(struct sheet *s, const struct result *r) = {
     sheet_nodes,
     sheet_replicas,
+    sheet_phases,
 };
 
 static void check_sheet(size_t i, enum sheet_form form, const struct fixture *f,
