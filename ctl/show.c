@@ -87,20 +87,7 @@ enum exit_code show_replicas(const struct cli *cli, const struct result *result)
 
 enum exit_code show_curves(const struct cli *cli, const struct result *result)
 {
-    struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        report_json(result, &out);
-    } else if (cli_output_is(cli, "csv")) {
-        report_curves_csv(result, &out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_curves_markdown(result, &out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_curves_text(result, &opts, &out);
-    }
-    enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
+    return show_by(cli, result, sheet_curves);
 }
 
 enum exit_code show_pivot(const struct cli *cli, const struct pivot *pivot)

@@ -23,10 +23,6 @@ void report_text(const struct result *r, const struct report_opts *opts, struct 
 void report_markdown(const struct result *r, struct buf *out);
 /* One line a point; header first; RFC 4180. Numbers with all digits needed to read them back. */
 void report_csv(const struct result *r, struct buf *out);
-/* By curve: what each says of scaling, and the models fitted to it, in curves.c. */
-void report_curves_text(const struct result *r, const struct report_opts *opts, struct buf *out);
-void report_curves_markdown(const struct result *r, struct buf *out);
-void report_curves_csv(const struct result *r, struct buf *out);
 /* A table of one figure over any axes (result/pivot.h), in pivot.c. */
 struct pivot;
 void report_pivot_text(const struct pivot *p, const struct report_opts *opts, struct buf *out);

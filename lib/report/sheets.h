@@ -10,3 +10,5 @@ void sheet_nodes(struct sheet *s, const struct result *r);
 void sheet_replicas(struct sheet *s, const struct result *r);
 /* Where the time of a step goes, by point and role, and what limits each point. phases.c. */
 void sheet_phases(struct sheet *s, const struct result *r);
+/* By curve: what each says of scaling, and the models fitted to it. curves.c. */
+void sheet_curves(struct sheet *s, const struct result *r);
