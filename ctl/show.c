@@ -7,6 +7,7 @@
 #include "report/report.h"
 #include "report/sheets.h"
 #include "result/compare.h"
+#include "result/result_json.h"
 #include "result/threshold.h"
 
 unsigned show_list_columns(void)
@@ -28,10 +29,20 @@ static void begin(const struct cli *cli, struct sheet *ret)
 {
     const struct report_opts opts = show_opts(cli);
     sheet_init(ret,
-               cli_output_is(cli, "csv")        ? SHEET_CSV
+               cli_output_is(cli, "json")       ? SHEET_JSON
+               : cli_output_is(cli, "csv")      ? SHEET_CSV
                : cli_output_is(cli, "markdown") ? SHEET_MARKDOWN
                                                 : SHEET_TEXT,
                &opts);
+}
+
+static enum exit_code end(const struct cli *cli, struct sheet *sheet)
+{
+    struct buf out = BUF_INIT;
+    sheet_write(sheet, &out);
+    const enum exit_code code = cli_show(cli, &out);
+    buf_done(&out);
+    return code;
 }
 
 enum exit_code show_result(const struct cli *cli, const struct result *result)
@@ -62,17 +73,13 @@ static enum exit_code show_by(const struct cli *cli, const struct result *result
                               void (*build)(struct sheet *s, const struct result *r))
 {
     struct sheet sheet;
-    struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        report_json(result, &out);
+    begin(cli, &sheet);
+    if (sheet.form == SHEET_JSON) {
+        sheet.document = result_to_json(result);
     } else {
-        begin(cli, &sheet);
         build(&sheet, result);
-        sheet_write(&sheet, &out);
     }
-    enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
+    return end(cli, &sheet);
 }
 
 enum exit_code show_nodes(const struct cli *cli, const struct result *result)
@@ -92,20 +99,10 @@ enum exit_code show_curves(const struct cli *cli, const struct result *result)
 
 enum exit_code show_pivot(const struct cli *cli, const struct pivot *pivot)
 {
-    struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        report_pivot_json(pivot, &out);
-    } else if (cli_output_is(cli, "csv")) {
-        report_pivot_csv(pivot, &out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_pivot_markdown(pivot, &out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_pivot_text(pivot, &opts, &out);
-    }
-    enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
+    struct sheet sheet;
+    begin(cli, &sheet);
+    sheet_pivot(&sheet, pivot);
+    return end(cli, &sheet);
 }
 
 enum exit_code show_phases(const struct cli *cli, const struct result *result)

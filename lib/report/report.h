@@ -23,12 +23,6 @@ void report_text(const struct result *r, const struct report_opts *opts, struct 
 void report_markdown(const struct result *r, struct buf *out);
 /* One line a point; header first; RFC 4180. Numbers with all digits needed to read them back. */
 void report_csv(const struct result *r, struct buf *out);
-/* A table of one figure over any axes (result/pivot.h), in pivot.c. */
-struct pivot;
-void report_pivot_text(const struct pivot *p, const struct report_opts *opts, struct buf *out);
-void report_pivot_markdown(const struct pivot *p, struct buf *out);
-void report_pivot_csv(const struct pivot *p, struct buf *out);
-void report_pivot_json(const struct pivot *p, struct buf *out);
 /* For other programs (docs/export.md), one form each in gobench.c, openmetrics.c and mllog.c: Go's
  * benchmark format, a line a trial; OpenMetrics text; MLPerf log lines, a run of theirs a trial. */
 void report_gobench(const struct result *r, struct buf *out);

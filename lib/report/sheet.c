@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "report/json_text.h"
 #include "report/sheet_formats.h"
 
 const struct sheet_mark sheet_paragraph = {.is_paragraph = true};
@@ -37,12 +38,18 @@ static void finish(struct sheet *s)
     buf_done(&s->rows.words);
 }
 
+static void write_json(const struct sheet *s, struct buf *out)
+{
+    json_text_put(s->document, out); /* takes it */
+}
+
 void sheet_write(struct sheet *s_take, struct buf *out)
 {
     static void (*const writers[])(const struct sheet *, struct buf *) = {
         [SHEET_TEXT] = sheet_write_text,
         [SHEET_MARKDOWN] = sheet_write_markdown,
         [SHEET_CSV] = sheet_write_csv,
+        [SHEET_JSON] = write_json,
     };
     writers[s_take->form](s_take, out);
     finish(s_take);
@@ -153,6 +160,18 @@ void sheet_bool(struct sheet *s, const char *column, bool is_true)
 void sheet_number(struct sheet *s, const char *column, double number)
 {
     add_cell(s, column, isnan(number) ? SHEET_UNKNOWN : SHEET_NUMBER)->number = number;
+}
+
+void sheet_value(struct sheet *s, const char *column, const struct estimate *e)
+{
+    sheet_number(s, column, e->known ? e->value : NAN);
+}
+
+void sheet_interval(struct sheet *s, const char *low, const char *high, const struct estimate *e)
+{
+    const bool has = e->known && e->has_interval;
+    sheet_number(s, low, has ? e->low : NAN);
+    sheet_number(s, high, has ? e->high : NAN);
 }
 
 void sheet_params(struct sheet *s, const char *const *names, size_t n_names,

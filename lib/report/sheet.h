@@ -2,9 +2,10 @@
  * it: one builder a feature, one writer a format (sheet_formats.h). Pure.
  *
  * People get parts in order: heads, tables, lines. Programs get one table of typed rows, or a
- * document. A builder makes only what the sheet's form shows. */
+ * document of JSON. A builder makes only what the sheet's form shows. */
 #pragma once
 
+#include <jansson.h>
 #include <stdint.h>
 
 #include "report/table.h"
@@ -14,6 +15,7 @@ enum sheet_form {
     SHEET_TEXT, /* a terminal; the only form with a width */
     SHEET_MARKDOWN,
     SHEET_CSV,
+    SHEET_JSON,
 };
 
 /* What is in front of a line, by form. */
@@ -73,7 +75,8 @@ struct sheet {
     struct terminal term;
     VEC(struct sheet_part) parts;
     struct sheet_rows rows;
-    bool is_block; /* of the next part */
+    json_t *document; /* of SHEET_JSON: the whole of it; owned */
+    bool is_block;    /* of the next part */
     const char *section;
 };
 
@@ -111,6 +114,9 @@ void sheet_number(struct sheet *s, const char *column, double number);
 /* A column a name; a point that lacks one has an empty cell. */
 void sheet_params(struct sheet *s, const char *const *names, size_t n_names,
                   const struct params *params);
+/* Its value, or its 95% interval. */
+void sheet_value(struct sheet *s, const char *column, const struct estimate *e);
+void sheet_interval(struct sheet *s, const char *low, const char *high, const struct estimate *e);
 void sheet_end_row(struct sheet *s);
 /* Drops the rows; what stays are their columns, those of a table that may have no row. */
 void sheet_drop_rows(struct sheet *s);

@@ -12,3 +12,6 @@ void sheet_replicas(struct sheet *s, const struct result *r);
 void sheet_phases(struct sheet *s, const struct result *r);
 /* By curve: what each says of scaling, and the models fitted to it. curves.c. */
 void sheet_curves(struct sheet *s, const struct result *r);
+/* A table of one figure over any axes (result/pivot.h). pivot.c. */
+struct pivot;
+void sheet_pivot(struct sheet *s, const struct pivot *p);
