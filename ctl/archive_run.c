@@ -11,6 +11,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "report/report.h"
+#include "report/sheets.h"
 #include "store/run_document.h"
 
 #define MAX_NAME 253 /* of an object in Kubernetes */
@@ -72,14 +73,22 @@ static void make_result(const struct loaded_run *run, struct buf *out)
     report_json(run->result, out);
 }
 
+static void make_sheet(const struct loaded_run *run, enum sheet_form form, struct buf *out)
+{
+    struct sheet sheet;
+    sheet_init(&sheet, form, NULL);
+    sheet_points(&sheet, run->result);
+    sheet_write(&sheet, out);
+}
+
 static void make_points(const struct loaded_run *run, struct buf *out)
 {
-    report_csv(run->result, out);
+    make_sheet(run, SHEET_CSV, out);
 }
 
 static void make_tables(const struct loaded_run *run, struct buf *out)
 {
-    report_markdown(run->result, out);
+    make_sheet(run, SHEET_MARKDOWN, out);
 }
 
 static const struct derived {

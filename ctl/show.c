@@ -45,30 +45,6 @@ static enum exit_code end(const struct cli *cli, struct sheet *sheet)
     return code;
 }
 
-enum exit_code show_result(const struct cli *cli, const struct result *result)
-{
-    struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        report_json(result, &out);
-    } else if (cli_output_is(cli, "csv")) {
-        report_csv(result, &out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_markdown(result, &out);
-    } else if (cli_output_is(cli, "gobench")) {
-        report_gobench(result, &out);
-    } else if (cli_output_is(cli, "openmetrics")) {
-        report_openmetrics(result, &out);
-    } else if (cli_output_is(cli, "mllog")) {
-        report_mllog(result, &out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_text(result, &opts, &out);
-    }
-    enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
-}
-
 static enum exit_code show_by(const struct cli *cli, const struct result *result,
                               void (*build)(struct sheet *s, const struct result *r))
 {
@@ -80,6 +56,25 @@ static enum exit_code show_by(const struct cli *cli, const struct result *result
         build(&sheet, result);
     }
     return end(cli, &sheet);
+}
+
+enum exit_code show_result(const struct cli *cli, const struct result *result)
+{
+    static const struct {
+        const char *format;
+        void (*write)(const struct result *r, struct buf *out);
+    } programs[] = {
+        {"gobench", report_gobench}, {"openmetrics", report_openmetrics}, {"mllog", report_mllog}};
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+        if (cli_output_is(cli, programs[i].format)) {
+            struct buf out = BUF_INIT;
+            programs[i].write(result, &out);
+            const enum exit_code code = cli_show(cli, &out);
+            buf_done(&out);
+            return code;
+        }
+    }
+    return show_by(cli, result, sheet_points);
 }
 
 enum exit_code show_nodes(const struct cli *cli, const struct result *result)

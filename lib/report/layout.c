@@ -461,6 +461,9 @@ struct table *layout_points(const struct layout *l, unsigned parts)
     _cleanup_(freep) char *word = run_word(l);
     const bool has_index = l->is_page && !by_index; /* notes and warnings name points by it */
     struct table *t = table_new();
+    if ((parts & LAYOUT_BY_INDEX) != 0) {
+        table_set_gap(t, TABLE_TIGHT_GAP);
+    }
     if (has_index) {
         table_column(t, "POINT", TABLE_RIGHT);
     }

@@ -1,4 +1,4 @@
-/* Which tables a result gets, and their cells; text.c and markdown.c print them. Pure. */
+/* Which tables a result gets, and their cells. Pure. */
 #pragma once
 
 #include "report/report.h"

@@ -1,8 +1,5 @@
-/* A result as something to read: terminal text, Markdown, CSV, JSON. Pure writers into a buffer.
- *
- * Tables are laid out by what was swept: a compact grid where one or two names vary, then one row a
- * point. Under the tables: unit, scope, interval method, the baseline used, what failed, thresholds
- * and warnings. A rehearsal or simulated run says so in each. */
+/* A result as a page, as charts, and in formats of other programs; sheets.h has its tables. Pure
+ * writers into a buffer. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,17 +15,12 @@ struct report_opts {
     bool wide;  /* tables as wide as they are, with all columns */
 };
 
-/* text.c, markdown.c, csv.c and json.c have one form each. */
-void report_text(const struct result *r, const struct report_opts *opts, struct buf *out);
-void report_markdown(const struct result *r, struct buf *out);
-/* One line a point; header first; RFC 4180. Numbers with all digits needed to read them back. */
-void report_csv(const struct result *r, struct buf *out);
 /* For other programs (docs/export.md), one form each in gobench.c, openmetrics.c and mllog.c: Go's
  * benchmark format, a line a trial; OpenMetrics text; MLPerf log lines, a run of theirs a trial. */
 void report_gobench(const struct result *r, struct buf *out);
 void report_openmetrics(const struct result *r, struct buf *out);
 void report_mllog(const struct result *r, struct buf *out);
-/* The document of docs/contracts/result.md, indented, with a final newline. */
+/* The document of docs/contracts/result.md, indented, with a final newline. json.c. */
 void report_json(const struct result *r, struct buf *out);
 
 /* Two runs side by side (docs/contracts/compare.md) in the same forms: a row a common point, under

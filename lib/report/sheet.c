@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "base/text.h"
 #include "report/json_text.h"
 #include "report/sheet_formats.h"
@@ -28,6 +29,7 @@ static void finish(struct sheet *s)
         free(part->head.description);
         table_free(part->table);
         free(part->text);
+        free(part->details);
     }
     vec_each (struct sheet_column, column, &s->rows.columns) {
         free(column->name);
@@ -110,6 +112,13 @@ void sheet_put(struct sheet *s, const struct sheet_mark *mark, struct buf *text_
     buf_done(text_take);
 }
 
+void sheet_details(struct sheet *s, const char *details)
+{
+    if (details != NULL) {
+        s->parts.items[s->parts.len - 1].details = xstrdup(details);
+    }
+}
+
 void sheet_table(struct sheet *s, struct buf *caption_take, struct table *table_take,
                  size_t n_heads)
 {
@@ -172,6 +181,39 @@ void sheet_interval(struct sheet *s, const char *low, const char *high, const st
     const bool has = e->known && e->has_interval;
     sheet_number(s, low, has ? e->low : NAN);
     sheet_number(s, high, has ? e->high : NAN);
+}
+
+void sheet_method(struct sheet *s, const char *column, const struct estimate *e)
+{
+    const bool has = e->known && e->has_interval;
+    sheet_word(s, column, has ? interval_method_to_string(e->method) : NULL);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void add_name(struct sheet_names *names, const char *name)
+{
+    vec_each (const char *, has, &names->list) {
+        if (str_eq(*has, name)) {
+            return;
+        }
+    }
+    *vec_push(&names->list) = name;
+}
+
+void sheet_names_add(struct sheet_names *names, const struct result *r)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        vec_each (struct param, p, &r->points[i].point->params.list) {
+            add_name(names, p->name);
+        }
+    }
+    if (names->list.len > 1) {
+        qsort(names->list.items, names->list.len, sizeof(*names->list.items), compare_names);
+    }
 }
 
 void sheet_params(struct sheet *s, const char *const *names, size_t n_names,

@@ -46,7 +46,8 @@ struct sheet_part {
     struct table *table; /* owned */
     size_t n_heads;      /* columns that each part of a table has which is too wide */
     const struct sheet_mark *mark;
-    char *text; /* of a line, or above a table; owned */
+    char *text;    /* of a line, or above a table; owned */
+    char *details; /* below a line, as they are; owned; NULL: none */
 };
 
 enum sheet_type { SHEET_UNKNOWN, SHEET_NUMBER, SHEET_COUNT, SHEET_BOOL, SHEET_WORD };
@@ -97,6 +98,8 @@ void sheet_line(struct sheet *s, const struct sheet_mark *mark, const char *fmt,
     __attribute__((format(printf, 3, 4)));
 /* The same; no line where the text is empty. */
 void sheet_put(struct sheet *s, const struct sheet_mark *mark, struct buf *text_take);
+/* More lines of the last line, each with its newline, which are not broken. NULL: none. */
+void sheet_details(struct sheet *s, const char *details);
 /* `caption`: above it; NULL: none. In text, a table that is too wide is in parts, each with the
  * first n_heads columns. */
 void sheet_table(struct sheet *s, struct buf *caption_take, struct table *table_take,
@@ -111,12 +114,20 @@ void sheet_word(struct sheet *s, const char *column, const char *text);
 void sheet_count(struct sheet *s, const char *column, uint64_t count);
 void sheet_bool(struct sheet *s, const char *column, bool is_true);
 void sheet_number(struct sheet *s, const char *column, double number);
+/* Names of points' parameters, in byte order; borrowed. */
+struct sheet_names {
+    VEC(const char *) list;
+};
+/* Adds those of a result's points. */
+void sheet_names_add(struct sheet_names *names, const struct result *r);
 /* A column a name; a point that lacks one has an empty cell. */
 void sheet_params(struct sheet *s, const char *const *names, size_t n_names,
                   const struct params *params);
 /* Its value, or its 95% interval. */
 void sheet_value(struct sheet *s, const char *column, const struct estimate *e);
 void sheet_interval(struct sheet *s, const char *low, const char *high, const struct estimate *e);
+/* How the interval was found. */
+void sheet_method(struct sheet *s, const char *column, const struct estimate *e);
 void sheet_end_row(struct sheet *s);
 /* Drops the rows; what stays are their columns, those of a table that may have no row. */
 void sheet_drop_rows(struct sheet *s);

@@ -1,5 +1,6 @@
 /* A sheet as GitHub Markdown, see sheet_formats.h. */
 #include "report/marks.h"
+#include "report/notes.h"
 #include "report/sheet_formats.h"
 
 static void put_head(const struct sheet_head *head, struct buf *out)
@@ -33,12 +34,27 @@ static bool is_item(const struct sheet_part *p)
     return p->kind == SHEET_LINE && !p->mark->is_paragraph;
 }
 
+/* A block of code inside the item of a list. */
+static void put_details(struct buf *out, const char *details)
+{
+    if (details == NULL) {
+        return;
+    }
+    const char *line;
+    buf_putc(out, '\n');
+    for (size_t len; note_next_line(&details, &line, &len);) {
+        buf_printf(out, len == 0 ? "\n" : "      %.*s\n", (int)len, line);
+    }
+    buf_putc(out, '\n');
+}
+
 static void put_line(const struct sheet_part *p, struct buf *out)
 {
     buf_printf(out, "%s%s", is_item(p) ? "- " : "",
                p->mark->markdown == NULL ? "" : p->mark->markdown);
     markdown_escape(p->text, out);
     buf_putc(out, '\n');
+    put_details(out, p->details);
 }
 
 void sheet_write_markdown(const struct sheet *s, struct buf *out)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "report/marks.h"
+#include "report/notes.h"
 #include "report/sheet_formats.h"
 #include "report/wrap.h"
 
@@ -30,6 +31,15 @@ static void put_table(const struct terminal *term, const struct sheet_part *p, s
     table_format_list(p->table, p->n_heads, true, term->wide ? 0 : term->columns, out);
 }
 
+/* Not wrapped: lines of logs, and of YAML that will be copied. */
+static void put_details(struct buf *out, const char *details)
+{
+    const char *line;
+    for (size_t len; note_next_line(&details, &line, &len);) {
+        buf_printf(out, len == 0 ? "\n" : "      %.*s\n", (int)len, line);
+    }
+}
+
 static void put_line(const struct terminal *term, const struct sheet_part *p, struct buf *out)
 {
     const struct sheet_mark *mark = p->mark;
@@ -42,6 +52,7 @@ static void put_line(const struct terminal *term, const struct sheet_part *p, st
         used = mark->indent + wrap_width(word, strlen(word)) + 1;
     }
     terminal_wrapped(out, term, p->text, used, mark->indent + 2);
+    put_details(out, p->details);
 }
 
 void sheet_write_text(const struct sheet *s, struct buf *out)

@@ -4,6 +4,10 @@
 #include "report/sheet.h"
 #include "result/result.h"
 
+/* By point, the tables of a result: a compact grid where one or two names vary, then one row a
+ * point. Below them: unit, scope, interval method, the baseline used, what failed, thresholds and
+ * warnings. points.c. */
+void sheet_points(struct sheet *s, const struct result *r);
 /* By node: which were slow or throttled. nodes.c. */
 void sheet_nodes(struct sheet *s, const struct result *r);
 /* By replica: its work, its exchange, and the slowest of each role. replicas.c. */

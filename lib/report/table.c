@@ -13,7 +13,6 @@
 #include "result/number.h"
 
 #define DEFAULT_GAP 3
-#define TIGHT_GAP 2
 /* Less room than this breaks prose into single words. */
 #define PROSE_MIN 20
 #define PROSE_INDENT 4 /* of prose below its row */
@@ -198,8 +197,8 @@ size_t table_width(const struct table *t)
 
 bool table_fit(struct table *t, size_t columns)
 {
-    if (t->gap > TIGHT_GAP && table_width(t) > columns) {
-        t->gap = TIGHT_GAP;
+    if (t->gap > TABLE_TIGHT_GAP && table_width(t) > columns) {
+        t->gap = TABLE_TIGHT_GAP;
     }
     return table_width(t) <= columns;
 }

@@ -34,6 +34,7 @@ void table_shade(struct table *t, int shade);
 void table_figure(struct table *t, const struct figure *f);
 void table_interval(struct table *t, const struct figure *f);
 /* Blanks between columns; 3 unless set. */
+#define TABLE_TIGHT_GAP 2
 void table_set_gap(struct table *t, unsigned gap);
 /* Characters of the longest line, with the header. */
 size_t table_width(const struct table *t);

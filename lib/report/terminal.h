@@ -1,5 +1,4 @@
-/* Lines on a terminal: colour where it is wanted, words broken at its width. Used by text.c and
- * compare.c. Pure. */
+/* Lines on a terminal: colour where it is wanted, words broken at its width. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -186,28 +186,19 @@ static void html(const struct result *r, struct buf *out)
     report_html(&page, out);
 }
 
-#define TERMINAL(name)                                                                             \
-    static void name##_(const struct result *r, struct buf *out)                                   \
-    {                                                                                              \
-        name(r, &(struct report_opts){.columns = 100}, out);                                       \
-    }
-TERMINAL(report_text)
-
 static const struct {
     void (*write)(const struct result *r, struct buf *out);
     void (*check)(const char *text, const char *tame);
 } forms[] = {
-    {report_text_, check_terminal}, {report_markdown, check_markdown},
-    {report_csv, check_csv},        {report_json, check_json},
-    {report_gobench, check_lines},  {report_openmetrics, check_lines},
-    {report_mllog, check_lines},    {html, check_html},
+    {report_json, check_json},
+    {report_gobench, check_lines},
+    {report_openmetrics, check_lines},
+    {report_mllog, check_lines},
+    {html, check_html},
 };
 
 static void (*const builders[])(struct sheet *s, const struct result *r) = {
-    sheet_nodes,
-    sheet_replicas,
-    sheet_phases,
-    sheet_curves,
+    sheet_nodes, sheet_replicas, sheet_phases, sheet_curves, sheet_points,
 };
 
 static void check_sheet(size_t i, enum sheet_form form, const struct fixture *f,

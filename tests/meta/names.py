@@ -25,7 +25,7 @@ ALLOWED = {
                  "number.c", "number.h", "host.c", "host.h", "process.c", "world.c", "def.c", "definition.c", "definition.h"),
     TWO_THINGS: ("allreduce.c", "allreduce.py", "body.c", "body.h", "cache.c", "cache.h", "child.h", "embed.py", "fault.c", "file.c",
                  "file.h", "gang.py", "json.c", "live.c", "live.h", "machine.py", "probe.c", "report.h", "schema.c", "shipped.c",
-                 "shipped.h", "sim.h", "terminal.c", "terminal.h", "text.c", "transport.c", "transport.h", "watch.c"),
+                 "shipped.h", "sim.h", "terminal.c", "terminal.h", "transport.c", "transport.h", "watch.c"),
     "a page for users, and the contract or the golden of it": ("prediction.md", "systems.md", "summary.json"),
     "a name that Debian gives": ("format",),
     "a bench and the check of its figures": ("figures.py",),

@@ -3,6 +3,7 @@
 #include "report/gate.h"
 
 #include "../result/result_fixture.h"
+#include "sheet_as.h"
 
 /* Two points failed: each says why, and a reader sees where one ends. */
 TEST(reasons_stand_apart)
@@ -111,8 +112,8 @@ TEST(tables_name_what_was_skipped)
     fixture_throughput(&f, 0, 0, 100);
     fixture_throughput(&f, 1, 0, 110);
     fixture_build(&f, RUN_SUCCEEDED);
-    report_text(f.result, &(struct report_opts){.columns = 100}, &text);
-    report_markdown(f.result, &markdown);
+    sheet_as(sheet_points, f.result, &text, SHEET_TEXT, .columns = 100);
+    sheet_as(sheet_points, f.result, &markdown, SHEET_MARKDOWN);
     report_html_sections(f.result, &html);
     assert_has(&text, "\nThresholds\n  ? efficiency >= 0.9: no such point: trainers=9\n");
     assert_has(&markdown, "threshold skipped: efficiency ");

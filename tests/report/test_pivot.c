@@ -333,7 +333,7 @@ TEST(narrow_and_wide)
     sheet_as(sheet_pivot, p, &text, SHEET_TEXT, .columns = 60, .wide = true);
     golden_check("tests/report/golden/pivot-wide.txt", buf_cstr(&text));
     buf_clear(&text);
-    report_text(f.result, &(struct report_opts){.columns = 60, .wide = true}, &text);
+    sheet_as(sheet_points, f.result, &text, SHEET_TEXT, .columns = 60, .wide = true);
     assert_non_null(strstr(buf_cstr(&text), "EFF/CPU")); /* all columns, whatever the width */
     buf_done(&text);
     pivot_free(p);
