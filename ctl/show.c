@@ -107,20 +107,10 @@ enum exit_code show_phases(const struct cli *cli, const struct result *result)
 
 enum exit_code show_comparison(const struct cli *cli, const struct comparison *comparison)
 {
-    struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        report_compare_json(comparison, &out);
-    } else if (cli_output_is(cli, "csv")) {
-        report_compare_csv(comparison, &out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_compare_markdown(comparison, &out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_compare_text(comparison, &opts, &out);
-    }
-    enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
+    struct sheet sheet;
+    begin(cli, &sheet);
+    sheet_comparison(&sheet, comparison);
+    return end(cli, &sheet);
 }
 
 /* A run that succeeded has a throughput of every trial. An older benchd may report this for a trial

@@ -262,6 +262,9 @@ struct table *compare_layout_table(const struct comparison *c, unsigned parts)
         .rehearsal = (parts & COMPARE_MARKS) != 0 && c->base->def->rehearsal,
     };
     struct table *t = table_new();
+    if ((parts & COMPARE_BY_INDEX) != 0) {
+        table_set_gap(t, TABLE_TIGHT_GAP);
+    }
     const size_t n_identity = add_columns(t, numbered ? NULL : &id, &with);
     vec_each (const struct compared_point, p, &c->points) {
         put_identity(t, c, numbered ? NULL : &id, p);

@@ -5,6 +5,7 @@
 #include "report/compare_lines.h"
 #include "report/json_text.h"
 #include "report/notes.h"
+#include "report/sheets.h"
 #include "report/terminal.h"
 #include "result/threshold.h"
 
@@ -263,7 +264,10 @@ void report_gate_text(const struct gate *g, const struct report_opts *opts, stru
     struct buf sentence = BUF_INIT;
     words_init(&w, g);
     if (g->comparison != NULL) {
-        report_compare_text(g->comparison, opts, out);
+        struct sheet sheet;
+        sheet_init(&sheet, SHEET_TEXT, opts);
+        sheet_comparison(&sheet, g->comparison);
+        sheet_write(&sheet, out);
         buf_putc(out, '\n');
     }
     put_text_checks(&w, &o);
@@ -301,7 +305,10 @@ void report_gate_markdown(const struct gate *g, struct buf *out)
     put_reasons(&w, put_markdown_reason, out);
     if (g->comparison != NULL) {
         buf_putc(out, '\n');
-        report_compare_markdown(g->comparison, out);
+        struct sheet sheet;
+        sheet_init(&sheet, SHEET_MARKDOWN, NULL);
+        sheet_comparison(&sheet, g->comparison);
+        sheet_write(&sheet, out);
     }
     buf_done(&sentence);
     words_done(&w);

@@ -23,16 +23,7 @@ void report_mllog(const struct result *r, struct buf *out);
 /* The document of docs/contracts/result.md, indented, with a final newline. json.c. */
 void report_json(const struct result *r, struct buf *out);
 
-/* Two runs side by side (docs/contracts/compare.md) in the same forms: a row a common point, under
- * the table the tests, what differs, what only one side has, and the verdict. compare.c, and
- * compare_csv.c for CSV. */
 struct comparison;
-void report_compare_text(const struct comparison *c, const struct report_opts *opts,
-                         struct buf *out);
-void report_compare_markdown(const struct comparison *c, struct buf *out);
-void report_compare_csv(const struct comparison *c, struct buf *out);
-void report_compare_json(const struct comparison *c, struct buf *out);
-
 /* A page for a browser: one file of HTML with its charts as SVG. It asks for nothing and runs
  * nothing but page_script (style.h), and its Content-Security-Policy forbids all else. html.c. */
 struct reference_beside;

@@ -25,6 +25,9 @@ void sheet_init(struct sheet *s, enum sheet_form form, const struct report_opts 
 static void finish(struct sheet *s)
 {
     vec_each (struct sheet_part, part, &s->parts) {
+        free(part->head.before);
+        free(part->head.name);
+        free(part->head.other);
         free(part->head.status);
         free(part->head.description);
         table_free(part->table);
@@ -75,7 +78,7 @@ void sheet_put_head(struct sheet *s, const struct sheet_head *head_take)
 
 void sheet_put_run(struct sheet *s, const struct result *r, char *description_take)
 {
-    sheet_put_head(s, &(struct sheet_head){.name = r->def->name,
+    sheet_put_head(s, &(struct sheet_head){.name = xstrdup(r->def->name),
                                            .status = xstrdup(run_phase_to_string(r->phase)),
                                            .marked = r,
                                            .description = description_take});

@@ -30,11 +30,14 @@ struct sheet_mark {
 extern const struct sheet_mark sheet_paragraph;
 extern const struct sheet_mark sheet_warning; /* "  ! text" */
 
+/* All texts are owned; NULL: none. In text it is "before NAME link OTHER   status   MARKS". */
 struct sheet_head {
-    const char *name;            /* borrowed */
-    char *status;                /* after it: the phase of a run; owned */
-    const struct result *marked; /* its marks (marks.h) follow; borrowed; NULL: none */
-    char *description;           /* a line of its own; owned; NULL: none */
+    char *before, *name;
+    const char *link;            /* between two names; static */
+    char *other;                 /* on a line of its own where the terminal is narrow */
+    char *status;                /* such as the phase of a run */
+    const struct result *marked; /* its marks (marks.h) follow; borrowed */
+    char *description;           /* in text a line of its own */
 };
 
 enum sheet_part_kind { SHEET_HEAD, SHEET_TABLE, SHEET_LINE };

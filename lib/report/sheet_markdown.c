@@ -3,21 +3,36 @@
 #include "report/notes.h"
 #include "report/sheet_formats.h"
 
-static void put_head(const struct sheet_head *head, struct buf *out)
+static void put_words(const char *text, const char *end, struct buf *out)
 {
+    if (text != NULL) {
+        markdown_escape(text, out);
+        buf_puts(out, end);
+    }
+}
+
+static void put_head(const struct sheet_head *h, struct buf *out)
+{
+    struct buf status = BUF_INIT;
+    put_words(h->status, "", &status);
+    for (int i = 0; h->marked != NULL && i < MARK_COUNT; i++) {
+        if (mark_of(h->marked, i) != NULL) {
+            buf_printf(&status, "%s**%s**", status.len == 0 ? "" : ", ", mark_of(h->marked, i));
+        }
+    }
+    if (h->description != NULL) {
+        buf_puts(&status, ". ");
+        put_words(h->description, ".", &status);
+    }
     buf_puts(out, "## ");
-    markdown_escape(head->name, out);
-    buf_puts(out, "\n\n");
-    markdown_escape(head->status, out);
-    if (head->marked != NULL) {
-        marks_put_markdown(head->marked, out);
+    put_words(h->before, "", out);
+    put_words(h->name, "", out);
+    if (h->other != NULL) {
+        buf_printf(out, "%s ", h->link);
+        put_words(h->other, "", out);
     }
-    if (head->description != NULL) {
-        buf_puts(out, ". ");
-        markdown_escape(head->description, out);
-        buf_putc(out, '.');
-    }
-    buf_putc(out, '\n');
+    buf_printf(out, status.len == 0 ? "\n" : "\n\n%s\n", buf_cstr(&status));
+    buf_done(&status);
 }
 
 static void put_table(const struct sheet_part *p, struct buf *out)

@@ -1,4 +1,5 @@
 /* A sheet on a terminal, see sheet_formats.h. */
+#include <ctype.h>
 #include <string.h>
 
 #include "report/marks.h"
@@ -6,20 +7,59 @@
 #include "report/sheet_formats.h"
 #include "report/wrap.h"
 
-static void put_head(const struct terminal *term, const struct sheet_head *head, struct buf *out)
+static size_t width_of(const char *text)
 {
-    terminal_colored(out, term, TERMINAL_BOLD, head->name);
-    buf_puts(out, "   ");
-    if (head->marked == NULL) {
-        terminal_wrapped(out, term, head->status, wrap_width(head->name, strlen(head->name)) + 3,
-                         2);
+    return text == NULL ? 0 : wrap_width(text, strlen(text));
+}
+
+/* On the next line where it does not fit after what is `used`. Returns what is used then. */
+static size_t put_word(const struct terminal *term, const char *blanks, const char *color,
+                       const char *word, size_t used, struct buf *out)
+{
+    const bool fits = used + strlen(blanks) + width_of(word) <= term->columns;
+    buf_puts(out, fits ? blanks : "\n  ");
+    terminal_colored(out, term, color, word);
+    return (fits ? used + strlen(blanks) : 2) + width_of(word);
+}
+
+static void put_marks(const struct terminal *term, const struct result *r, size_t used,
+                      struct buf *out)
+{
+    for (int i = 0; i < MARK_COUNT; i++) {
+        const char *mark = mark_of(r, i);
+        char word[16] = "";
+        for (size_t k = 0; mark != NULL && mark[k] != '\0'; k++) {
+            word[k] = (char)toupper((unsigned char)mark[k]);
+        }
+        if (mark != NULL) {
+            used = put_word(term, "   ", TERMINAL_YELLOW, word, used, out);
+        }
+    }
+    buf_putc(out, '\n');
+}
+
+static void put_head(const struct terminal *term, const struct sheet_head *h, struct buf *out)
+{
+    size_t used = width_of(h->before) + width_of(h->name);
+    buf_puts(out, h->before == NULL ? "" : h->before);
+    terminal_colored(out, term, TERMINAL_BOLD, h->name);
+    if (h->other != NULL) {
+        buf_puts(out, h->link);
+        used = put_word(term, " ", TERMINAL_BOLD, h->other, used + width_of(h->link), out);
+    }
+    if (h->status != NULL) {
+        buf_puts(out, "   ");
+        terminal_wrapped(out, term, h->status, used + 3, 2);
+        out->len--; /* the end of the line */
+        used += 3 + width_of(h->status);
+    }
+    if (h->marked != NULL) {
+        put_marks(term, h->marked, used, out);
     } else {
-        buf_puts(out, head->status);
-        marks_put_text(head->marked, term, out);
         buf_putc(out, '\n');
     }
-    if (head->description != NULL) {
-        terminal_wrapped(out, term, head->description, 0, 2);
+    if (h->description != NULL) {
+        terminal_wrapped(out, term, h->description, 0, 2);
     }
 }
 
@@ -49,7 +89,7 @@ static void put_line(const struct terminal *term, const struct sheet_part *p, st
         buf_printf(out, "%*s", (int)mark->indent, "");
         terminal_colored(out, term, mark->color, word);
         buf_putc(out, ' ');
-        used = mark->indent + wrap_width(word, strlen(word)) + 1;
+        used = mark->indent + width_of(word) + 1;
     }
     terminal_wrapped(out, term, p->text, used, mark->indent + 2);
     put_details(out, p->details);

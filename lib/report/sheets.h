@@ -19,3 +19,7 @@ void sheet_curves(struct sheet *s, const struct result *r);
 /* A table of one figure over any axes (result/pivot.h). pivot.c. */
 struct pivot;
 void sheet_pivot(struct sheet *s, const struct pivot *p);
+/* Two runs side by side (docs/contracts/compare.md): a row a common point, below them the tests,
+ * what differs, what only one side has, and the verdict. compare.c. */
+struct comparison;
+void sheet_comparison(struct sheet *s, const struct comparison *c);
