@@ -6,7 +6,6 @@
 #include "ctl/human.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
-#include "report/gate.h"
 #include "result/compare_axis.h"
 #include "result/gate.h"
 
@@ -152,24 +151,6 @@ static enum exit_code compare(struct backend *b, const struct wanted *w, struct 
     return code;
 }
 
-static enum exit_code show(const struct cli *cli, const struct gate *g)
-{
-    struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        report_gate_json(g, &out);
-    } else if (cli_output_is(cli, "junit")) {
-        report_gate_junit(g, &out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_gate_markdown(g, &out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_gate_text(g, &opts, &out);
-    }
-    const enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
-}
-
 static enum exit_code judge(const struct cli *cli, const struct gate_input *in)
 {
     static const enum exit_code codes[] = {
@@ -182,7 +163,7 @@ static enum exit_code judge(const struct cli *cli, const struct gate_input *in)
     struct gate g;
     gate_judge(in->runs[1].result, in->comparison, in->refusal.code == 0 ? NULL : in->refusal.msg,
                &g);
-    enum exit_code code = show(cli, &g);
+    enum exit_code code = show_gate(cli, &g);
     code = code == EXIT_OK ? codes[g.verdict] : code;
     gate_done(&g);
     return code;

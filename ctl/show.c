@@ -36,13 +36,18 @@ static void begin(const struct cli *cli, struct sheet *ret)
                &opts);
 }
 
+static enum exit_code print(const struct cli *cli, struct buf *out_take)
+{
+    const enum exit_code code = cli_show(cli, out_take);
+    buf_done(out_take);
+    return code;
+}
+
 static enum exit_code end(const struct cli *cli, struct sheet *sheet)
 {
     struct buf out = BUF_INIT;
     sheet_write(sheet, &out);
-    const enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
+    return print(cli, &out);
 }
 
 static enum exit_code show_by(const struct cli *cli, const struct result *result,
@@ -69,9 +74,7 @@ enum exit_code show_result(const struct cli *cli, const struct result *result)
         if (cli_output_is(cli, programs[i].format)) {
             struct buf out = BUF_INIT;
             programs[i].write(result, &out);
-            const enum exit_code code = cli_show(cli, &out);
-            buf_done(&out);
-            return code;
+            return print(cli, &out);
         }
     }
     return show_by(cli, result, sheet_points);
@@ -110,6 +113,19 @@ enum exit_code show_comparison(const struct cli *cli, const struct comparison *c
     struct sheet sheet;
     begin(cli, &sheet);
     sheet_comparison(&sheet, comparison);
+    return end(cli, &sheet);
+}
+
+enum exit_code show_gate(const struct cli *cli, const struct gate *gate)
+{
+    if (cli_output_is(cli, "junit")) {
+        struct buf out = BUF_INIT;
+        report_junit(gate, &out);
+        return print(cli, &out);
+    }
+    struct sheet sheet;
+    begin(cli, &sheet);
+    sheet_gate(&sheet, gate);
     return end(cli, &sheet);
 }
 

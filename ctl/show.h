@@ -18,6 +18,8 @@ enum exit_code show_pivot(const struct cli *cli, const struct pivot *pivot);
 enum exit_code show_phases(const struct cli *cli, const struct result *result);
 struct comparison;
 enum exit_code show_comparison(const struct cli *cli, const struct comparison *comparison);
+struct gate;
+enum exit_code show_gate(const struct cli *cli, const struct gate *gate);
 /* What was asked for decides: the margin, or else whether there is a change. */
 enum exit_code show_comparison_code(const struct comparison *comparison);
 /* EXIT_RUN_FAILED if the run or a trial failed, else EXIT_THRESHOLD if a threshold was missed or

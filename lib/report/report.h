@@ -20,6 +20,10 @@ struct report_opts {
 void report_gobench(const struct result *r, struct buf *out);
 void report_openmetrics(const struct result *r, struct buf *out);
 void report_mllog(const struct result *r, struct buf *out);
+/* A gate as JUnit's XML: a test case a check. What is slower or missed is a failure, what is not
+ * known an error. gate.c. */
+struct gate;
+void report_junit(const struct gate *g, struct buf *out);
 /* The document of docs/contracts/result.md, indented, with a final newline. json.c. */
 void report_json(const struct result *r, struct buf *out);
 

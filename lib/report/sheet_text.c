@@ -68,7 +68,12 @@ static void put_table(const struct terminal *term, const struct sheet_part *p, s
     if (p->text != NULL) {
         terminal_wrapped(out, term, p->text, 0, 2);
     }
-    table_format_list(p->table, p->n_heads, true, term->wide ? 0 : term->columns, out);
+    const size_t columns = term->wide ? 0 : term->columns;
+    if (p->n_heads == SHEET_PROSE) {
+        table_format_prose(p->table, columns, out);
+    } else {
+        table_format_list(p->table, p->n_heads, true, columns, out);
+    }
 }
 
 /* Not wrapped: lines of logs, and of YAML that will be copied. */

@@ -23,3 +23,6 @@ void sheet_pivot(struct sheet *s, const struct pivot *p);
  * what differs, what only one side has, and the verdict. compare.c. */
 struct comparison;
 void sheet_comparison(struct sheet *s, const struct comparison *c);
+/* What a gate says of a run: its checks, the comparison, the verdict. gate.c. */
+struct gate;
+void sheet_gate(struct sheet *s, const struct gate *g);
