@@ -116,6 +116,14 @@ enum exit_code show_comparison(const struct cli *cli, const struct comparison *c
     return end(cli, &sheet);
 }
 
+enum exit_code show_history(const struct cli *cli, const struct run_history *history)
+{
+    struct sheet sheet;
+    begin(cli, &sheet);
+    sheet_history(&sheet, history);
+    return end(cli, &sheet);
+}
+
 enum exit_code show_gate(const struct cli *cli, const struct gate *gate)
 {
     if (cli_output_is(cli, "junit")) {

@@ -18,6 +18,8 @@ enum exit_code show_pivot(const struct cli *cli, const struct pivot *pivot);
 enum exit_code show_phases(const struct cli *cli, const struct result *result);
 struct comparison;
 enum exit_code show_comparison(const struct cli *cli, const struct comparison *comparison);
+struct run_history;
+enum exit_code show_history(const struct cli *cli, const struct run_history *history);
 struct gate;
 enum exit_code show_gate(const struct cli *cli, const struct gate *gate);
 /* What was asked for decides: the margin, or else whether there is a change. */

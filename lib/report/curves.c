@@ -52,11 +52,7 @@ static void put_models(struct sheet *s, const struct curve *c)
         }
         put_model_row(t, f->model, "deviation", &(struct scaling_range){f->deviation, NAN, NAN});
     }
-    if (table_is_empty(t)) {
-        table_free(t);
-    } else {
-        sheet_table(s, NULL, t, 2); /* each part with model and parameter */
-    }
+    sheet_table(s, NULL, t, 2); /* each part with model and parameter */
 }
 
 /* "Contradicted by the trials: Amdahl (p 0.0007), ... Not fitted: Exchange (SameLoad)." Appends

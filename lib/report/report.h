@@ -45,6 +45,11 @@ void report_html_sections(const struct result *r, struct buf *out);
 /* The section of a comparison, for the same. */
 void report_html_comparison(const struct comparison *c, struct buf *out);
 
+/* A benchmark over time, for the same: what it is, a chart, what changed, and a table in which each
+ * run's name is a link, `run_href` before it. run_history.c. */
+struct run_history;
+void report_html_history(const struct run_history *h, const char *run_href, struct buf *out);
+
 /* One of its charts as an SVG document (svg.c). `names`: those that there are,
  * up to a NULL; static. */
 enum report_chart_answer { REPORT_CHART_MADE, REPORT_CHART_EMPTY, REPORT_CHART_UNKNOWN };

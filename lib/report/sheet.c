@@ -51,9 +51,8 @@ static void write_json(const struct sheet *s, struct buf *out)
 void sheet_write(struct sheet *s_take, struct buf *out)
 {
     static void (*const writers[])(const struct sheet *, struct buf *) = {
-        [SHEET_TEXT] = sheet_write_text,
-        [SHEET_MARKDOWN] = sheet_write_markdown,
-        [SHEET_CSV] = sheet_write_csv,
+        [SHEET_TEXT] = sheet_write_text, [SHEET_MARKDOWN] = sheet_write_markdown,
+        [SHEET_HTML] = sheet_write_html, [SHEET_CSV] = sheet_write_csv,
         [SHEET_JSON] = write_json,
     };
     writers[s_take->form](s_take, out);
@@ -125,8 +124,14 @@ void sheet_details(struct sheet *s, const char *details)
 void sheet_table(struct sheet *s, struct buf *caption_take, struct table *table_take,
                  size_t n_heads)
 {
+    struct buf none = BUF_INIT, *caption = caption_take == NULL ? &none : caption_take;
+    if (table_is_empty(table_take)) {
+        table_free(table_take);
+        buf_done(caption);
+        return;
+    }
     struct sheet_part *part = add_part(s, SHEET_TABLE);
-    part->text = caption_take == NULL ? NULL : buf_take(caption_take);
+    part->text = caption->len == 0 ? NULL : buf_take(caption);
     part->table = table_take;
     part->n_heads = n_heads;
 }

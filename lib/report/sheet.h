@@ -14,6 +14,7 @@
 enum sheet_form {
     SHEET_TEXT, /* a terminal; the only form with a width */
     SHEET_MARKDOWN,
+    SHEET_HTML, /* sections of a page (report.h) */
     SHEET_CSV,
     SHEET_JSON,
 };
@@ -104,8 +105,9 @@ void sheet_put(struct sheet *s, const struct sheet_mark *mark, struct buf *text_
 /* More lines of the last line, each with its newline, which are not broken. NULL: none. */
 void sheet_details(struct sheet *s, const char *details);
 #define SHEET_PROSE SIZE_MAX
-/* `caption`: above it; NULL: none. In text, a table that is too wide is in parts, each with the
- * first n_heads columns; of SHEET_PROSE, the last column is broken at blanks instead. */
+/* No table where it has no row. `caption`: above it; NULL: none. In text, a table that is too wide
+ * is in parts, each with the first n_heads columns; of SHEET_PROSE, the last column is broken at
+ * blanks instead. */
 void sheet_table(struct sheet *s, struct buf *caption_take, struct table *table_take,
                  size_t n_heads);
 /* Does the table fit as it is? It may get the tight gap for that. */

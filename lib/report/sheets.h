@@ -26,3 +26,6 @@ void sheet_comparison(struct sheet *s, const struct comparison *c);
 /* What a gate says of a run: its checks, the comparison, the verdict. gate.c. */
 struct gate;
 void sheet_gate(struct sheet *s, const struct gate *g);
+/* One benchmark over time: a row a run, and where it changed. run_history.c. */
+struct run_history;
+void sheet_history(struct sheet *s, const struct run_history *h);

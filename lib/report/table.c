@@ -24,7 +24,8 @@ struct column {
 
 struct cell {
     char *text;
-    int shade; /* TABLE_NO_SHADE, or 0 to TABLE_SHADES - 1 */
+    int shade;  /* TABLE_NO_SHADE, or 0 to TABLE_SHADES - 1 */
+    char *link; /* NULL: none */
 };
 
 struct table {
@@ -51,6 +52,7 @@ void table_free(struct table *t)
     }
     vec_each (struct cell, cell, &t->cells) {
         free(cell->text);
+        free(cell->link);
     }
     vec_done(&t->columns);
     vec_done(&t->cells);
@@ -66,7 +68,7 @@ void table_column(struct table *t, const char *title, enum table_align align)
 static void put_cell(struct table *t, char *text_take)
 {
     (void)text_replace_control(text_take, "", ' '); /* they must not break the table */
-    *vec_push(&t->cells) = (struct cell){text_take, TABLE_NO_SHADE};
+    *vec_push(&t->cells) = (struct cell){text_take, TABLE_NO_SHADE, NULL};
 }
 
 void table_cell(struct table *t, const char *fmt, ...)
@@ -135,6 +137,12 @@ void table_shade(struct table *t, int shade)
 {
     assert(t->cells.len > 0 && shade < TABLE_SHADES);
     t->cells.items[t->cells.len - 1].shade = shade;
+}
+
+void table_link(struct table *t, const char *before, const char *name)
+{
+    assert(t->cells.len > 0);
+    t->cells.items[t->cells.len - 1].link = xasprintf("%s%s", before, name);
 }
 
 void table_figure(struct table *t, const struct figure *f)
@@ -433,8 +441,13 @@ static void put_html_cell(struct buf *out, const char *element, const struct col
         buf_puts(out, " class=\"r\"");
     }
     buf_putc(out, '>');
+    if (cell->link != NULL) {
+        buf_puts(out, "<a href=\"");
+        html_escape(cell->link, out);
+        buf_puts(out, "\">");
+    }
     html_escape(cell->text, out);
-    buf_printf(out, "</%s>", element);
+    buf_printf(out, "%s</%s>", cell->link == NULL ? "" : "</a>", element);
 }
 
 void table_format_html(const struct table *t, struct buf *out)
@@ -443,7 +456,7 @@ void table_format_html(const struct table *t, struct buf *out)
     assert(n > 0 && t->cells.len % n == 0);
     buf_puts(out, "<table>\n<thead><tr>");
     vec_each (struct column, c, &t->columns) {
-        put_html_cell(out, "th", c, &(struct cell){c->title, TABLE_NO_SHADE});
+        put_html_cell(out, "th", c, &(struct cell){c->title, TABLE_NO_SHADE, NULL});
     }
     buf_puts(out, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < t->cells.len; i++) {

@@ -30,6 +30,8 @@ bool table_is_empty(const struct table *t); /* without a row */
 #define TABLE_SHADES 7
 #define TABLE_NO_SHADE (-1)
 void table_shade(struct table *t, int shade);
+/* A page makes the last cell a link to `before` and `name`. */
+void table_link(struct table *t, const char *before, const char *name);
 /* As figure_format writes it; "low..high", "-" where none exists. */
 void table_figure(struct table *t, const struct figure *f);
 void table_interval(struct table *t, const struct figure *f);

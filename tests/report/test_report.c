@@ -1,5 +1,6 @@
 #include "tests/test.h"
 #include "report/report.h"
+#include "result/run_history.h"
 
 #include <math.h>
 
@@ -303,6 +304,26 @@ TEST(csv_texts)
         assert_string_equal(buf_cstr(&out), rows[i].csv);
         buf_done(&out);
     }
+}
+
+/* Of a run without a throughput: what has no rows has its columns, or nothing. */
+TEST(a_history_without_runs)
+{
+    struct fixture f;
+    struct run_history h;
+    struct buf text = BUF_INIT, csv = BUF_INIT;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}", SINGLE_NODE, 0);
+    run_history_begin(&h, fixture_build(&f, RUN_SUCCEEDED), NULL);
+    run_history_end(&h);
+    sheet_as(sheet_history, &h, &text, SHEET_TEXT);
+    sheet_as(sheet_history, &h, &csv, SHEET_CSV);
+    assert_non_null(strstr(buf_cstr(&text), "No change is shown in 0 runs"));
+    assert_string_equal(buf_cstr(&csv), "benchmark,run,created,point,unit,throughput,level,"
+                                        "change_ratio,change_p,rehearsal,imported\n");
+    buf_done(&text);
+    buf_done(&csv);
+    run_history_done(&h);
+    fixture_done(&f);
 }
 
 TEST(many_failures_are_counted)

@@ -1,0 +1,32 @@
+/* A sheet as a part of a page, see sheet_formats.h. */
+#include "report/html_parts.h"
+#include "report/sheet_formats.h"
+
+static bool is_item(const struct sheet_part *p)
+{
+    return p->kind == SHEET_LINE && !p->mark->is_paragraph;
+}
+
+void sheet_write_html(const struct sheet *s, struct buf *out)
+{
+    bool is_list = false;
+    vec_each (const struct sheet_part, p, &s->parts) {
+        if (is_item(p) != is_list) {
+            is_list = !is_list;
+            buf_puts(out, is_list ? "<ul>\n" : "</ul>\n");
+        }
+        switch (p->kind) {
+        case SHEET_HEAD:
+            html_put_element(out, "h2", p->head.name);
+            break;
+        case SHEET_TABLE:
+            html_put_element(out, "h2", p->text);
+            table_format_html_scrolled(p->table, p->text, out);
+            break;
+        case SHEET_LINE:
+            html_put_element(out, is_list ? "li" : "p", p->text);
+            break;
+        }
+    }
+    buf_puts(out, is_list ? "</ul>\n" : "");
+}
