@@ -10,7 +10,6 @@
 #include "reference/shipped.h"
 #include "report/csv.h"
 #include "report/json_text.h"
-#include "report/reference.h"
 #include "report/table.h"
 #include "report/terminal.h"
 
@@ -93,58 +92,42 @@ static void list_table(const struct cli *cli, struct reference *const *sets, siz
     table_free(t);
 }
 
-static void list(const struct cli *cli, struct buf *out)
+static enum exit_code list(const struct cli *cli)
 {
+    struct buf out = BUF_INIT;
     const size_t n = reference_shipped_count;
     struct reference **sets = xnew_array(struct reference *, n);
     for (size_t i = 0; i < n; i++) {
         sets[i] = reference_shipped_load(reference_shipped[i].name);
     }
     if (cli_output_is(cli, "json")) {
-        list_json(sets, n, out);
+        list_json(sets, n, &out);
     } else if (cli_output_is(cli, "csv")) {
-        list_csv(sets, n, out);
+        list_csv(sets, n, &out);
     } else {
-        list_table(cli, sets, n, out);
+        list_table(cli, sets, n, &out);
     }
     for (size_t i = 0; i < n; i++) {
         reference_free(sets[i]);
     }
     free(sets);
-}
-
-static void show(const struct cli *cli, const struct reference *r, struct buf *out)
-{
-    if (cli_output_is(cli, "json")) {
-        report_reference_json(r, out);
-    } else if (cli_output_is(cli, "csv")) {
-        report_reference_csv(r, out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_reference_markdown(r, out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_reference_text(r, &opts, out);
-    }
+    return show_text(cli, &out);
 }
 
 static enum exit_code run(struct cli *cli)
 {
-    struct buf out = BUF_INIT;
-    struct reference *r = NULL;
-    enum exit_code code = EXIT_OK;
     if (cli->args.n_words == 0) {
-        list(cli, &out);
-    } else {
-        code = reference_open(cli->args.words[0], &r);
-        if (code == EXIT_OK) {
-            show(cli, r, &out);
-        }
+        return list(cli);
     }
+    struct reference *r = NULL;
+    enum exit_code code = reference_open(cli->args.words[0], &r);
     if (code == EXIT_OK) {
-        code = cli_show(cli, &out);
+        struct sheet sheet;
+        show_begin(cli, &sheet);
+        sheet_reference(&sheet, r);
+        code = show_end(cli, &sheet);
     }
     reference_free(r);
-    buf_done(&out);
     return code;
 }
 

@@ -135,6 +135,20 @@ static enum exit_code pivot(const struct cli *cli, const struct pivot_params *pa
     return code;
 }
 
+static enum exit_code show_beside(const struct cli *cli, const struct reference *reference,
+                                  const struct result *result)
+{
+    struct sheet sheet;
+    show_begin(cli, &sheet);
+    sheet_beside(&sheet, &(struct reference_beside){
+                             .reference = reference,
+                             .asked = args_get(&cli->args, "reference", ""),
+                             .result = result,
+                             .year = reference_year_of(result),
+                         });
+    return show_end(cli, &sheet);
+}
+
 static enum exit_code run(struct cli *cli)
 {
     struct wanted_pivot wanted = {0};
@@ -164,8 +178,7 @@ static enum exit_code run(struct cli *cli)
         code = wanted.is_wanted ? pivot(cli, &wanted.params, run.result) : show(cli, run.result);
     }
     if (code == EXIT_OK && reference != NULL) {
-        code = reference_show_beside(cli, reference, args_get(&cli->args, "reference", ""),
-                                     run.result);
+        code = show_beside(cli, reference, run.result);
     }
     reference_free(reference);
     loaded_run_done(&run);

@@ -25,10 +25,10 @@ struct report_opts show_opts(const struct cli *cli)
     };
 }
 
-static void begin(const struct cli *cli, struct sheet *ret)
+void show_begin(const struct cli *cli, struct sheet *sheet)
 {
     const struct report_opts opts = show_opts(cli);
-    sheet_init(ret,
+    sheet_init(sheet,
                cli_output_is(cli, "json")       ? SHEET_JSON
                : cli_output_is(cli, "csv")      ? SHEET_CSV
                : cli_output_is(cli, "markdown") ? SHEET_MARKDOWN
@@ -36,31 +36,31 @@ static void begin(const struct cli *cli, struct sheet *ret)
                &opts);
 }
 
-static enum exit_code print(const struct cli *cli, struct buf *out_take)
+enum exit_code show_text(const struct cli *cli, struct buf *out_take)
 {
     const enum exit_code code = cli_show(cli, out_take);
     buf_done(out_take);
     return code;
 }
 
-static enum exit_code end(const struct cli *cli, struct sheet *sheet)
+enum exit_code show_end(const struct cli *cli, struct sheet *sheet_take)
 {
     struct buf out = BUF_INIT;
-    sheet_write(sheet, &out);
-    return print(cli, &out);
+    sheet_write(sheet_take, &out);
+    return show_text(cli, &out);
 }
 
 static enum exit_code show_by(const struct cli *cli, const struct result *result,
                               void (*build)(struct sheet *s, const struct result *r))
 {
     struct sheet sheet;
-    begin(cli, &sheet);
+    show_begin(cli, &sheet);
     if (sheet.form == SHEET_JSON) {
         sheet.document = result_to_json(result);
     } else {
         build(&sheet, result);
     }
-    return end(cli, &sheet);
+    return show_end(cli, &sheet);
 }
 
 enum exit_code show_result(const struct cli *cli, const struct result *result)
@@ -74,7 +74,7 @@ enum exit_code show_result(const struct cli *cli, const struct result *result)
         if (cli_output_is(cli, programs[i].format)) {
             struct buf out = BUF_INIT;
             programs[i].write(result, &out);
-            return print(cli, &out);
+            return show_text(cli, &out);
         }
     }
     return show_by(cli, result, sheet_points);
@@ -98,9 +98,9 @@ enum exit_code show_curves(const struct cli *cli, const struct result *result)
 enum exit_code show_pivot(const struct cli *cli, const struct pivot *pivot)
 {
     struct sheet sheet;
-    begin(cli, &sheet);
+    show_begin(cli, &sheet);
     sheet_pivot(&sheet, pivot);
-    return end(cli, &sheet);
+    return show_end(cli, &sheet);
 }
 
 enum exit_code show_phases(const struct cli *cli, const struct result *result)
@@ -111,17 +111,17 @@ enum exit_code show_phases(const struct cli *cli, const struct result *result)
 enum exit_code show_comparison(const struct cli *cli, const struct comparison *comparison)
 {
     struct sheet sheet;
-    begin(cli, &sheet);
+    show_begin(cli, &sheet);
     sheet_comparison(&sheet, comparison);
-    return end(cli, &sheet);
+    return show_end(cli, &sheet);
 }
 
 enum exit_code show_history(const struct cli *cli, const struct run_history *history)
 {
     struct sheet sheet;
-    begin(cli, &sheet);
+    show_begin(cli, &sheet);
     sheet_history(&sheet, history);
-    return end(cli, &sheet);
+    return show_end(cli, &sheet);
 }
 
 enum exit_code show_gate(const struct cli *cli, const struct gate *gate)
@@ -129,12 +129,12 @@ enum exit_code show_gate(const struct cli *cli, const struct gate *gate)
     if (cli_output_is(cli, "junit")) {
         struct buf out = BUF_INIT;
         report_junit(gate, &out);
-        return print(cli, &out);
+        return show_text(cli, &out);
     }
     struct sheet sheet;
-    begin(cli, &sheet);
+    show_begin(cli, &sheet);
     sheet_gate(&sheet, gate);
-    return end(cli, &sheet);
+    return show_end(cli, &sheet);
 }
 
 /* A run that succeeded has a throughput of every trial. An older benchd may report this for a trial

@@ -2,11 +2,17 @@
 #pragma once
 
 #include "ctl/cli.h"
-#include "report/report.h"
+#include "report/sheets.h"
 #include "result/result.h"
 
 #define SHOW_FORMATS "text|markdown|csv|json"
 
+/* A sheet in the form that -o asks for. A builder of report/sheets.h fills it; show_end prints and
+ * frees it. */
+void show_begin(const struct cli *cli, struct sheet *sheet);
+enum exit_code show_end(const struct cli *cli, struct sheet *sheet_take);
+/* Prints and frees a text that is no sheet. */
+enum exit_code show_text(const struct cli *cli, struct buf *out_take);
 enum exit_code show_result(const struct cli *cli, const struct result *result);
 /* The same by node, by replica, and by curve; `-o json` has all in one document. */
 enum exit_code show_nodes(const struct cli *cli, const struct result *result);

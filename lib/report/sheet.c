@@ -32,6 +32,7 @@ static void finish(struct sheet *s)
         free(part->head.description);
         table_free(part->table);
         free(part->text);
+        free(part->name);
         free(part->details);
     }
     vec_each (struct sheet_column, column, &s->rows.columns) {
@@ -81,6 +82,13 @@ void sheet_put_run(struct sheet *s, const struct result *r, char *description_ta
                                            .status = xstrdup(run_phase_to_string(r->phase)),
                                            .marked = r,
                                            .description = description_take});
+}
+
+void sheet_title(struct sheet *s, const char *name, const char *text)
+{
+    struct sheet_part *part = add_part(s, SHEET_TITLE);
+    part->name = xstrdup(name);
+    part->text = xstrdup(text);
 }
 
 void sheet_block(struct sheet *s, const char *section)

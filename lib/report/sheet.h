@@ -41,7 +41,7 @@ struct sheet_head {
     char *description;           /* in text a line of its own */
 };
 
-enum sheet_part_kind { SHEET_HEAD, SHEET_TABLE, SHEET_LINE };
+enum sheet_part_kind { SHEET_HEAD, SHEET_TITLE, SHEET_TABLE, SHEET_LINE };
 struct sheet_part {
     enum sheet_part_kind kind;
     bool is_block;       /* text: after an empty line; it may have a title */
@@ -50,7 +50,8 @@ struct sheet_part {
     struct table *table; /* owned */
     size_t n_heads;      /* columns that each part of a table has which is too wide */
     const struct sheet_mark *mark;
-    char *text;    /* of a line, or above a table; owned */
+    char *text;    /* of a line or title, or above a table; owned */
+    char *name;    /* of a title; owned */
     char *details; /* below a line, as they are; owned; NULL: none */
 };
 
@@ -95,6 +96,8 @@ void sheet_write(struct sheet *s_take, struct buf *out);
 void sheet_put_head(struct sheet *s, const struct sheet_head *head_take);
 /* The head of a run. */
 void sheet_put_run(struct sheet *s, const struct result *r, char *description_take);
+/* "NAME: text" of a part of the sheet; Markdown and pages show the text alone. */
+void sheet_title(struct sheet *s, const char *name, const char *text);
 /* The next part begins a block: in text after an empty line, below `section` unless it is NULL. */
 void sheet_block(struct sheet *s, const char *section);
 /* A line, in text broken at blanks, with '?' for control characters. `mark` NULL: none. */

@@ -10,6 +10,7 @@ static bool is_item(const struct sheet_part *p)
 void sheet_write_html(const struct sheet *s, struct buf *out)
 {
     bool is_list = false;
+    const char *label = ""; /* of a table: the title above it */
     vec_each (const struct sheet_part, p, &s->parts) {
         if (is_item(p) != is_list) {
             is_list = !is_list;
@@ -19,9 +20,16 @@ void sheet_write_html(const struct sheet *s, struct buf *out)
         case SHEET_HEAD:
             html_put_element(out, "h2", p->head.name);
             break;
+        case SHEET_TITLE:
+            html_put_element(out, "h3", p->text);
+            label = p->text;
+            break;
         case SHEET_TABLE:
-            html_put_element(out, "h2", p->text);
-            table_format_html_scrolled(p->table, p->text, out);
+            if (p->text != NULL) {
+                html_put_element(out, "h2", p->text);
+                label = p->text;
+            }
+            table_format_html_scrolled(p->table, label, out);
             break;
         case SHEET_LINE:
             html_put_element(out, is_list ? "li" : "p", p->text);

@@ -35,12 +35,9 @@ static void put_head(const struct sheet_head *h, struct buf *out)
     buf_done(&status);
 }
 
-static void put_table(const struct sheet_part *p, struct buf *out)
+static void put_table(const struct sheet_part *p, bool is_titled, struct buf *out)
 {
-    if (p->text != NULL) {
-        markdown_escape(p->text, out);
-        buf_puts(out, ":\n\n");
-    }
+    put_words(p->text, is_titled ? "\n\n" : ":\n\n", out);
     table_format_markdown(p->table, out);
 }
 
@@ -75,8 +72,9 @@ static void put_line(const struct sheet_part *p, struct buf *out)
 void sheet_write_markdown(const struct sheet *s, struct buf *out)
 {
     const struct sheet_part *before = NULL;
+    bool is_titled = false; /* a caption is part of a sentence, or is below a title */
     vec_each (const struct sheet_part, p, &s->parts) {
-        if (before != NULL && !(is_item(before) && is_item(p))) {
+        if (before == NULL ? p->is_block : !(is_item(before) && is_item(p))) {
             buf_putc(out, '\n');
         }
         before = p;
@@ -84,8 +82,13 @@ void sheet_write_markdown(const struct sheet *s, struct buf *out)
         case SHEET_HEAD:
             put_head(&p->head, out);
             break;
+        case SHEET_TITLE:
+            buf_puts(out, "### ");
+            put_words(p->text, "\n", out);
+            is_titled = true;
+            break;
         case SHEET_TABLE:
-            put_table(p, out);
+            put_table(p, is_titled, out);
             break;
         case SHEET_LINE:
             put_line(p, out);

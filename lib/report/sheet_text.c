@@ -113,6 +113,11 @@ void sheet_write_text(const struct sheet *s, struct buf *out)
         case SHEET_HEAD:
             put_head(&s->term, &p->head, out);
             break;
+        case SHEET_TITLE:
+            terminal_colored(out, &s->term, TERMINAL_BOLD, p->name);
+            buf_puts(out, ": ");
+            terminal_wrapped(out, &s->term, p->text, width_of(p->name) + 2, 2);
+            break;
         case SHEET_TABLE:
             put_table(&s->term, p, out);
             break;

@@ -29,3 +29,16 @@ void sheet_gate(struct sheet *s, const struct gate *g);
 /* One benchmark over time: a row a run, and where it changed. run_history.c. */
 struct run_history;
 void sheet_history(struct sheet *s, const struct run_history *h);
+/* A set of published figures: each table with what follows from it, its errata, notes and source.
+ * reference.c. */
+struct reference;
+void sheet_reference(struct sheet *s, const struct reference *r);
+/* The same next to a run: its points in rows with the figures of the same column, and what may not
+ * be compared and why. For people alone. reference_beside.c. */
+struct reference_beside {
+    const struct reference *reference;
+    const char *asked; /* what benchctl reference finds it by: its name, or the path of its file */
+    const struct result *result;
+    int year; /* in which the run was made */
+};
+void sheet_beside(struct sheet *s, const struct reference_beside *b);
