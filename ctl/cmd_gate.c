@@ -6,6 +6,7 @@
 #include "ctl/human.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
+#include "report/report.h"
 #include "result/compare_axis.h"
 #include "result/gate.h"
 
@@ -151,6 +152,16 @@ static enum exit_code compare(struct backend *b, const struct wanted *w, struct 
     return code;
 }
 
+static enum exit_code show(const struct cli *cli, const struct gate *g)
+{
+    if (cli_output_is(cli, "junit")) {
+        struct buf out = BUF_INIT;
+        report_junit(g, &out);
+        return show_text(cli, &out);
+    }
+    return show_sheet(cli, sheet_gate, g);
+}
+
 static enum exit_code judge(const struct cli *cli, const struct gate_input *in)
 {
     static const enum exit_code codes[] = {
@@ -163,7 +174,7 @@ static enum exit_code judge(const struct cli *cli, const struct gate_input *in)
     struct gate g;
     gate_judge(in->runs[1].result, in->comparison, in->refusal.code == 0 ? NULL : in->refusal.msg,
                &g);
-    enum exit_code code = show_gate(cli, &g);
+    enum exit_code code = show(cli, &g);
     code = code == EXIT_OK ? codes[g.verdict] : code;
     gate_done(&g);
     return code;

@@ -83,7 +83,7 @@ static enum exit_code judge(struct backend *b, const struct history_names *names
         code = explain(b, &h);
     }
     if (code == EXIT_OK) {
-        code = show_history(b->cli, &h);
+        code = show_sheet(b->cli, sheet_history, &h);
     }
     run_history_done(&h);
     return code;

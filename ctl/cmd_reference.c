@@ -122,10 +122,7 @@ static enum exit_code run(struct cli *cli)
     struct reference *r = NULL;
     enum exit_code code = reference_open(cli->args.words[0], &r);
     if (code == EXIT_OK) {
-        struct sheet sheet;
-        show_begin(cli, &sheet);
-        sheet_reference(&sheet, r);
-        code = show_end(cli, &sheet);
+        code = show_sheet(cli, sheet_reference, r);
     }
     reference_free(r);
     return code;

@@ -4,10 +4,7 @@
 #include <unistd.h>
 
 #include "ctl/terminal.h"
-#include "report/report.h"
-#include "report/sheets.h"
 #include "result/compare.h"
-#include "result/result_json.h"
 #include "result/threshold.h"
 
 unsigned show_list_columns(void)
@@ -48,93 +45,6 @@ enum exit_code show_end(const struct cli *cli, struct sheet *sheet_take)
     struct buf out = BUF_INIT;
     sheet_write(sheet_take, &out);
     return show_text(cli, &out);
-}
-
-static enum exit_code show_by(const struct cli *cli, const struct result *result,
-                              void (*build)(struct sheet *s, const struct result *r))
-{
-    struct sheet sheet;
-    show_begin(cli, &sheet);
-    if (sheet.form == SHEET_JSON) {
-        sheet.document = result_to_json(result);
-    } else {
-        build(&sheet, result);
-    }
-    return show_end(cli, &sheet);
-}
-
-enum exit_code show_result(const struct cli *cli, const struct result *result)
-{
-    static const struct {
-        const char *format;
-        void (*write)(const struct result *r, struct buf *out);
-    } programs[] = {
-        {"gobench", report_gobench}, {"openmetrics", report_openmetrics}, {"mllog", report_mllog}};
-    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-        if (cli_output_is(cli, programs[i].format)) {
-            struct buf out = BUF_INIT;
-            programs[i].write(result, &out);
-            return show_text(cli, &out);
-        }
-    }
-    return show_by(cli, result, sheet_points);
-}
-
-enum exit_code show_nodes(const struct cli *cli, const struct result *result)
-{
-    return show_by(cli, result, sheet_nodes);
-}
-
-enum exit_code show_replicas(const struct cli *cli, const struct result *result)
-{
-    return show_by(cli, result, sheet_replicas);
-}
-
-enum exit_code show_curves(const struct cli *cli, const struct result *result)
-{
-    return show_by(cli, result, sheet_curves);
-}
-
-enum exit_code show_pivot(const struct cli *cli, const struct pivot *pivot)
-{
-    struct sheet sheet;
-    show_begin(cli, &sheet);
-    sheet_pivot(&sheet, pivot);
-    return show_end(cli, &sheet);
-}
-
-enum exit_code show_phases(const struct cli *cli, const struct result *result)
-{
-    return show_by(cli, result, sheet_phases);
-}
-
-enum exit_code show_comparison(const struct cli *cli, const struct comparison *comparison)
-{
-    struct sheet sheet;
-    show_begin(cli, &sheet);
-    sheet_comparison(&sheet, comparison);
-    return show_end(cli, &sheet);
-}
-
-enum exit_code show_history(const struct cli *cli, const struct run_history *history)
-{
-    struct sheet sheet;
-    show_begin(cli, &sheet);
-    sheet_history(&sheet, history);
-    return show_end(cli, &sheet);
-}
-
-enum exit_code show_gate(const struct cli *cli, const struct gate *gate)
-{
-    if (cli_output_is(cli, "junit")) {
-        struct buf out = BUF_INIT;
-        report_junit(gate, &out);
-        return show_text(cli, &out);
-    }
-    struct sheet sheet;
-    show_begin(cli, &sheet);
-    sheet_gate(&sheet, gate);
-    return show_end(cli, &sheet);
 }
 
 /* A run that succeeded has a throughput of every trial. An older benchd may report this for a trial

@@ -6,6 +6,7 @@
 #include "report/scaling_lines.h"
 #include "report/sheets.h"
 #include "result/resources.h"
+#include "result/result_json.h"
 
 /* ---- for people ---- */
 
@@ -227,14 +228,16 @@ static void put_row(struct sheet *s, const struct result *r, const struct sheet_
 
 void sheet_points(struct sheet *s, const struct result *r)
 {
-    if (s->form != SHEET_CSV) {
+    if (s->form == SHEET_JSON) {
+        s->document = result_to_json(r);
+    } else if (s->form == SHEET_CSV) {
+        struct sheet_names names = {0};
+        sheet_names_add(&names, r);
+        for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+            put_row(s, r, &names, &r->points[i]);
+        }
+        vec_done(&names.list);
+    } else {
         put_people(s, r);
-        return;
     }
-    struct sheet_names names = {0};
-    sheet_names_add(&names, r);
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        put_row(s, r, &names, &r->points[i]);
-    }
-    vec_done(&names.list);
 }
