@@ -12,9 +12,9 @@ unsigned show_list_columns(void)
     return isatty(STDOUT_FILENO) == 1 ? terminal_columns(STDOUT_FILENO) : 0;
 }
 
-struct report_opts show_opts(const struct cli *cli)
+struct terminal show_terminal(const struct cli *cli)
 {
-    return (struct report_opts){
+    return (struct terminal){
         .columns = terminal_columns(STDOUT_FILENO),
         .color = cli->color_stdout,
         .ascii = cli->ascii,
@@ -24,13 +24,13 @@ struct report_opts show_opts(const struct cli *cli)
 
 void show_begin(const struct cli *cli, struct sheet *sheet)
 {
-    const struct report_opts opts = show_opts(cli);
+    const struct terminal term = show_terminal(cli);
     sheet_init(sheet,
                cli_output_is(cli, "json")       ? SHEET_JSON
                : cli_output_is(cli, "csv")      ? SHEET_CSV
                : cli_output_is(cli, "markdown") ? SHEET_MARKDOWN
                                                 : SHEET_TEXT,
-               &opts);
+               &term);
 }
 
 enum exit_code show_text(const struct cli *cli, struct buf *out_take)

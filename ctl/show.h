@@ -27,6 +27,6 @@ enum exit_code show_comparison_code(const struct comparison *comparison);
  * could not be judged, else EXIT_OK. */
 enum exit_code show_exit_code(const struct result *result);
 /* How stdout is: its width, colour and characters. */
-struct report_opts show_opts(const struct cli *cli);
+struct terminal show_terminal(const struct cli *cli);
 /* The columns that a list on stdout may have; 0: stdout is no terminal, so any number. */
 unsigned show_list_columns(void);

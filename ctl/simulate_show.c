@@ -109,8 +109,7 @@ static struct table *make_table(const struct prediction *p)
 __attribute__((format(printf, 3, 4))) static void put_line(const struct cli *cli, struct buf *out,
                                                            const char *fmt, ...)
 {
-    const struct report_opts opts = show_opts(cli);
-    const struct terminal t = terminal_of(&opts);
+    const struct terminal t = show_terminal(cli);
     va_list args;
     va_start(args, fmt);
     _cleanup_(freep) char *text = xvasprintf(fmt, args);
@@ -172,7 +171,7 @@ static void put_table(const struct cli *cli, const struct prediction *p, const s
     if (cli->no_headers) {
         table_format(t, false, out);
     } else {
-        table_format_parts(t, n_point_columns(p), show_opts(cli).columns, out);
+        table_format_parts(t, n_point_columns(p), show_terminal(cli).columns, out);
     }
 }
 

@@ -214,7 +214,7 @@ static struct table *table_of(const struct sheet *s, const struct pivot *p, size
 {
     const bool is_text = s->form == SHEET_TEXT;
     struct table *t = table_new();
-    table_set_gap(t, TERMINAL_TIGHT_GAP);
+    table_set_gap(t, TABLE_TIGHT_GAP);
     add_heads(t, p, from, to, is_text);
     for (size_t i = 0; i < p->row_heads.len; i++) {
         vec_each (const char *const, axis, &p->rows) {

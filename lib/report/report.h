@@ -2,18 +2,8 @@
  * writers into a buffer. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/buf.h"
 #include "result/result.h"
-
-struct report_opts {
-    unsigned columns; /* width of the terminal; 0: 80 */
-    bool color;
-    bool ascii; /* no glyphs beyond ASCII */
-    bool wide;  /* tables as wide as they are, with all columns */
-};
 
 /* For other programs (docs/export.md), one form each in gobench.c, openmetrics.c and mllog.c: Go's
  * benchmark format, a line a trial; OpenMetrics text; MLPerf log lines, a run of theirs a trial. */

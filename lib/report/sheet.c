@@ -10,15 +10,18 @@
 #include "report/json_text.h"
 #include "report/sheet_formats.h"
 
+#define DEFAULT_COLUMNS 80
+
 const struct sheet_mark sheet_paragraph = {.is_paragraph = true};
 const struct sheet_mark sheet_warning = {
     .word = "!", .color = TERMINAL_YELLOW, .indent = 2, .markdown = "**Warning:** "};
 
-void sheet_init(struct sheet *s, enum sheet_form form, const struct report_opts *opts)
+void sheet_init(struct sheet *s, enum sheet_form form, const struct terminal *term)
 {
     *s = (struct sheet){.form = form};
-    if (opts != NULL) {
-        s->term = terminal_of(opts);
+    if (term != NULL) {
+        s->term = *term;
+        s->term.columns = term->columns == 0 ? DEFAULT_COLUMNS : term->columns;
     }
 }
 

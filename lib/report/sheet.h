@@ -86,8 +86,8 @@ struct sheet {
     const char *section;
 };
 
-/* `opts` may be NULL for a form without a width. */
-void sheet_init(struct sheet *s, enum sheet_form form, const struct report_opts *opts);
+/* `term`: of SHEET_TEXT; NULL for other forms. */
+void sheet_init(struct sheet *s, enum sheet_form form, const struct terminal *term);
 /* Writes it, and frees it. */
 void sheet_write(struct sheet *s_take, struct buf *out);
 

@@ -207,10 +207,10 @@ static void check_sheet(size_t i, enum sheet_form form, const struct fixture *f,
 {
     struct buf out = BUF_INIT, plain = BUF_INIT;
     struct sheet s;
-    sheet_init(&s, form, &(struct report_opts){.columns = 100});
+    sheet_init(&s, form, &(struct terminal){.columns = 100});
     builders[i](&s, f->result);
     sheet_write(&s, &out);
-    sheet_init(&s, form, &(struct report_opts){.columns = 100});
+    sheet_init(&s, form, &(struct terminal){.columns = 100});
     builders[i](&s, tame->result);
     sheet_write(&s, &plain);
     check(buf_cstr(&out), buf_cstr(&plain));

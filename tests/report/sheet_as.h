@@ -6,7 +6,7 @@
 #define sheet_as(build, of, out, form, ...)                                                        \
     do {                                                                                           \
         struct sheet sheet_;                                                                       \
-        sheet_init(&sheet_, form, &(struct report_opts){__VA_ARGS__});                             \
+        sheet_init(&sheet_, form, &(struct terminal){__VA_ARGS__});                                \
         build(&sheet_, of);                                                                        \
         sheet_write(&sheet_, out);                                                                 \
     } while (0)

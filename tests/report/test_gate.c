@@ -1,5 +1,6 @@
 /* What a gate prints, report/gate.c. */
 #include "tests/test.h"
+#include "report/report.h"
 #include "result/gate.h"
 
 #include "../result/result_fixture.h"

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "reference/shipped.h"
+#include "report/report.h"
 #include "report_runs.h"
 #include "sheet_as.h"
 
