@@ -1,10 +1,36 @@
 /* A sheet's rows as CSV, see sheet_formats.h. */
 #include <inttypes.h>
+#include <string.h>
 
+#include "base/parse.h"
 #include "base/str.h"
-#include "report/csv.h"
 #include "report/sheet_formats.h"
 #include "result/number.h"
+
+static bool is_formula(const char *text)
+{
+    double number;
+    return text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL && parse_f64(text, &number) < 0;
+}
+
+/* Quoted where it must be, quotes doubled. What a spreadsheet would take for a formula gets an
+ * apostrophe in front, which makes it text there. */
+static void put_word(struct buf *out, const char *text)
+{
+    const char *mark = is_formula(text) ? "'" : "";
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        buf_printf(out, "%s%s", mark, text);
+        return;
+    }
+    buf_printf(out, "\"%s", mark);
+    for (; *text != '\0'; text++) {
+        if (*text == '"') {
+            buf_putc(out, '"');
+        }
+        buf_putc(out, *text);
+    }
+    buf_putc(out, '"');
+}
 
 static void put_cell(const struct sheet_rows *rows, const struct sheet_cell *cell, struct buf *out)
 {
@@ -21,7 +47,7 @@ static void put_cell(const struct sheet_rows *rows, const struct sheet_cell *cel
         buf_puts(out, cell->is_true ? "true" : "false");
         break;
     case SHEET_WORD:
-        csv_text(out, rows->words.data + cell->word);
+        put_word(out, rows->words.data + cell->word);
         break;
     }
 }
