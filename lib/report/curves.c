@@ -12,8 +12,7 @@
 static void put_model_row(struct table *t, enum scaling_model model, const char *name,
                           const struct scaling_range *x)
 {
-    struct buf value = BUF_INIT, interval = BUF_INIT;
-    number_format(x->value, &value);
+    struct buf interval = BUF_INIT;
     if (isfinite(x->low) && isfinite(x->high)) {
         number_format(x->low, &interval);
         buf_puts(&interval, "..");
@@ -23,10 +22,9 @@ static void put_model_row(struct table *t, enum scaling_model model, const char 
     }
     table_text(t, "MODEL", "%s", scaling_model_to_string(model));
     table_text(t, "PARAMETER", "%s", name);
-    table_number(t, "VALUE", "%s", buf_cstr(&value));
+    table_value(t, "VALUE", x->value);
     table_number(t, "95% INTERVAL", "%s", buf_cstr(&interval));
     table_end_row(t);
-    buf_done(&value);
     buf_done(&interval);
 }
 

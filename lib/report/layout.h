@@ -46,9 +46,7 @@ struct table *layout_points(const struct layout *l, unsigned parts);
 bool layout_says_per_pod(const struct layout *l);
 bool layout_says_per_cpu(const struct layout *l);
 
-/* The columns that say which point a row is, and their cells: its index, or the
- * system and what varies. */
-void layout_add_identity(struct table *t, const struct layout *l, bool by_index);
+/* The cells that say which point a row is: its index, or the system and what varies. */
 void layout_put_identity(struct table *t, const struct layout *l, const struct point *p,
                          bool by_index);
 

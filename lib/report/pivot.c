@@ -1,6 +1,5 @@
 /* A table of one figure over any axes, see sheets.h. A terminal gets several tables, as many as its
  * width needs, each with the heads of the rows; no number is broken. */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -191,11 +190,7 @@ static void put_stacked_heads(struct table *t, const struct pivot *p, size_t fro
 static void add_heads(struct table *t, const struct pivot *p, size_t from, size_t to, bool is_text)
 {
     vec_each (const char *const, axis, &p->rows) {
-        _cleanup_(freep) char *title = xstrdup(*axis);
-        for (char *c = title; *c != '\0'; c++) {
-            *c = (char)toupper((unsigned char)*c);
-        }
-        table_column(t, title, TABLE_RIGHT);
+        table_named_column(t, *axis, TABLE_RIGHT);
     }
     for (size_t j = from; j < to; j++) {
         _cleanup_(freep) char *title = head_text(p, j, 0, is_text ? 1 : p->columns.len);

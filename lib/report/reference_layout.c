@@ -1,7 +1,6 @@
 /* See reference_layout.h. */
 #include "report/reference_layout.h"
 
-#include <ctype.h>
 #include <math.h>
 
 #include "reference/check.h"
@@ -62,15 +61,6 @@ void reference_layout_put(const struct reference *r, const struct reference_tabl
     }
 }
 
-static void column_title(struct table *table, const char *name, enum table_align align)
-{
-    _cleanup_(freep) char *title = xstrdup(name);
-    for (char *c = title; *c != '\0'; c++) {
-        *c = (char)toupper((unsigned char)*c);
-    }
-    table_column(table, title, align);
-}
-
 static void figure_cell(struct table *table, const struct reference *r,
                         const struct reference_table *t, enum reference_figure figure, size_t row,
                         size_t column)
@@ -91,7 +81,7 @@ struct table *reference_layout_table(const struct reference *r, const struct ref
 {
     struct table *table = table_new();
     const size_t n_rows = t->rows.len + (t->has_median ? 1 : 0);
-    column_title(table, t->axis, is_turned ? TABLE_RIGHT : TABLE_LEFT);
+    table_named_column(table, t->axis, is_turned ? TABLE_RIGHT : TABLE_LEFT);
     for (size_t i = 0; i < (is_turned ? n_rows : t->n_columns); i++) {
         struct buf title = BUF_INIT;
         if (is_turned) {

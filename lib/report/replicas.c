@@ -1,7 +1,6 @@
 /* A result by replica, see sheets.h. */
 #include "report/layout.h"
 #include "report/sheets.h"
-#include "result/number.h"
 #include "result/replicas.h"
 
 #define MS_PER_NS 1e-6
@@ -18,12 +17,10 @@ static struct table *table_of(const struct replica_lines *lines, bool is_wide)
 {
     struct table *t = table_new();
     vec_each (const struct replica_line, line, &lines->list) {
-        struct buf work = BUF_INIT;
-        number_format(MS_PER_NS * line->work_ns, &work);
         table_number(t, "POINT", "%u", line->point);
         table_text(t, "REPLICA", "%s/%u", role_to_string(line->role), line->index);
         table_number(t, "STEPS", "%llu", (unsigned long long)line->n_steps);
-        table_number(t, "WORK MS", "%s", buf_cstr(&work));
+        table_value(t, "WORK MS", MS_PER_NS * line->work_ns);
         table_percent(t, "EXCHANGE", line->exchange, false);
         table_percent(t, "EXCESS", line->excess, true);
         table_part_of(t, "SLOWEST", line->n_slowest, line->n_compared);
@@ -33,7 +30,6 @@ static struct table *table_of(const struct replica_lines *lines, bool is_wide)
                        line->n_nodes > 1 ? " and others" : "");
         }
         table_end_row(t);
-        buf_done(&work);
     }
     return t;
 }

@@ -39,15 +39,13 @@ static void put_runs(struct sheet *s, const struct run_history *h, const char *r
     for (size_t i = 0; i < h->entries.len; i++) {
         const struct run_history_entry *e = &h->entries.items[i];
         const struct run_history_change *c = change_at(h, i);
-        struct buf value = BUF_INIT;
-        number_format(e->value, &value);
         _cleanup_(freep) char *date = date_of(e);
         table_text(t, "CREATED", "%s", date);
         table_text(t, "RUN", "%s", e->name);
         if (run_href != NULL) {
             table_link(t, run_href, e->name);
         }
-        table_number(t, "THROUGHPUT", "%s", buf_cstr(&value));
+        table_value(t, "THROUGHPUT", e->value);
         if (c != NULL) {
             table_percent(t, "CHANGE", c->ratio - 1, true);
         } else {
@@ -57,7 +55,6 @@ static void put_runs(struct sheet *s, const struct run_history *h, const char *r
             table_text(t, "", "%s", buf_cstr(&marks));
         }
         table_end_row(t);
-        buf_done(&value);
     }
     buf_done(&marks);
     struct buf caption = BUF_INIT;

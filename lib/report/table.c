@@ -3,6 +3,7 @@
 #include "report/table.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -104,6 +105,60 @@ void table_number(struct table *t, const char *title, const char *fmt, ...)
     va_end(ap);
 }
 
+/* Owned. */
+static char *capitals(const char *name)
+{
+    char *title = xstrdup(name);
+    for (char *c = title; *c != '\0'; c++) {
+        *c = (char)toupper((unsigned char)*c);
+    }
+    return title;
+}
+
+void table_named_column(struct table *t, const char *name, enum table_align align)
+{
+    _cleanup_(freep) char *title = capitals(name);
+    table_column(t, title, align);
+}
+
+void table_named(struct table *t, const char *name, const char *fmt, ...)
+{
+    _cleanup_(freep) char *title = t->is_titled ? NULL : capitals(name);
+    va_list ap;
+    va_start(ap, fmt);
+    put_column(t, title, TABLE_RIGHT);
+    put_cell(t, xvasprintf(fmt, ap));
+    va_end(ap);
+}
+
+void table_value(struct table *t, const char *title, double value)
+{
+    struct buf text = BUF_INIT;
+    number_format(value, &text);
+    table_number(t, title, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
+void table_figure(struct table *t, const char *title, const struct figure *f)
+{
+    table_value(t, title, f->estimate.known ? f->estimate.value : NAN);
+}
+
+void table_interval(struct table *t, const char *title, const struct figure *f)
+{
+    const struct estimate *e = &f->estimate;
+    struct buf text = BUF_INIT;
+    if (e->known && e->has_interval) {
+        number_format(e->low, &text);
+        buf_puts(&text, "..");
+        number_format(e->high, &text);
+    } else {
+        buf_putc(&text, '-');
+    }
+    table_number(t, title, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
 void table_percent(struct table *t, const char *title, double ratio, bool with_sign)
 {
     if (isnan(ratio)) {
@@ -143,29 +198,6 @@ void table_link(struct table *t, const char *before, const char *name)
 {
     assert(t->cells.len > 0);
     t->cells.items[t->cells.len - 1].link = xasprintf("%s%s", before, name);
-}
-
-void table_figure(struct table *t, const struct figure *f)
-{
-    struct buf text = BUF_INIT;
-    figure_format(f, &text);
-    table_cell(t, "%s", buf_cstr(&text));
-    buf_done(&text);
-}
-
-void table_interval(struct table *t, const struct figure *f)
-{
-    const struct estimate *e = &f->estimate;
-    struct buf text = BUF_INIT;
-    if (e->known && e->has_interval) {
-        number_format(e->low, &text);
-        buf_puts(&text, "..");
-        number_format(e->high, &text);
-    } else {
-        buf_putc(&text, '-');
-    }
-    table_cell(t, "%s", buf_cstr(&text));
-    buf_done(&text);
 }
 
 void table_set_gap(struct table *t, unsigned gap)

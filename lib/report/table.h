@@ -20,6 +20,15 @@ void table_text(struct table *t, const char *title, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void table_number(struct table *t, const char *title, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same, right-aligned, below `name` in capitals. */
+void table_named(struct table *t, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void table_named_column(struct table *t, const char *name, enum table_align align);
+/* As number_format writes it. */
+void table_value(struct table *t, const char *title, double value);
+/* As figure_format writes it; "low..high", "-" where none exists. */
+void table_figure(struct table *t, const char *title, const struct figure *f);
+void table_interval(struct table *t, const char *title, const struct figure *f);
 /* "12.5%", "+12.5%"; "-" for NaN. */
 void table_percent(struct table *t, const char *title, double ratio, bool with_sign);
 /* "3 of 5"; "-" of 0. */
@@ -32,9 +41,6 @@ bool table_is_empty(const struct table *t); /* without a row */
 void table_shade(struct table *t, int shade);
 /* A page makes the last cell a link to `before` and `name`. */
 void table_link(struct table *t, const char *before, const char *name);
-/* As figure_format writes it; "low..high", "-" where none exists. */
-void table_figure(struct table *t, const struct figure *f);
-void table_interval(struct table *t, const struct figure *f);
 /* Blanks between columns; 3 unless set. */
 #define TABLE_TIGHT_GAP 2
 void table_set_gap(struct table *t, unsigned gap);
