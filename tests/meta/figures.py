@@ -18,7 +18,7 @@ NO_FIGURE |= {code: "no figure" for code in ("Rehearsal", "Simulated", "Imported
 WORDS = {"REACHED", "BEST", "KNOWN", "EFF/POD", "EFF/CPU", "SAMPLES/S", "WARM-UP", "MachineBusy"}
 
 _COLUMN = re.compile(r'table_column\(\w+, "([^"]+)", TABLE_RIGHT\)|\{"([^"]+)", TABLE_RIGHT\}|'
-                     r'\b(?!table_text|table_column)\w+\(\w+, "([A-Z0-9][A-Z0-9%/ -]*)"')
+                     r'\b(?!\w+_text|table_column)\w+\(\w+, "([A-Z0-9][A-Z0-9%/: -]*)"')
 _TITLES = re.compile(r"\btitles\[\] = \{([^}]*)\}")
 _WARNING = re.compile(r'\[WARNING_\w+\] = "(\w+)"')
 _TITLE = re.compile(r"[A-Z0-9%][A-Z0-9%/: -]*|(?:[A-Z][a-z]+){2,}")  # a column, a warning
