@@ -39,7 +39,7 @@ static void put_table(struct sheet *s, const struct comparison *c)
         struct buf text = BUF_INIT;
         buf_printf(&text, "Point %u: ", p->base->point->index);
         compare_identity_describe(&id, c, p, &text);
-        sheet_put(s, NULL, &text);
+        sheet_put_line(s, NULL, &text);
     }
     compare_identity_done(&id);
 }

@@ -123,11 +123,11 @@ static void put_people(struct sheet *s, const struct result *r)
                    line->text);
         put_models(s, &r->curves.list.items[i]);
         put_states(&r->curves.list.items[i], &text);
-        sheet_put(s, &sheet_paragraph, &text);
+        sheet_put_line(s, &sheet_paragraph, &text);
     }
     sheet_block(s, NULL);
     put_legend(r, &text);
-    sheet_put(s, NULL, &text);
+    sheet_put_line(s, NULL, &text);
     choice_lines_done(&lines);
     layout_done(&l);
 }

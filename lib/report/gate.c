@@ -216,7 +216,7 @@ static void put_reasons(struct sheet *s, const struct gate_words *w)
                 buf_putc(&name, *c);
             }
         }
-        sheet_put(s, &reason, &name);
+        sheet_put_line(s, &reason, &name);
         buf_done(&text);
     }
 }
@@ -231,7 +231,7 @@ static void put_text(struct sheet *s, const struct gate_words *w, struct buf *se
     }
     put_checks(s, w);
     put_reasons(s, w);
-    sheet_put(s, w->gate->verdict == GATE_PASSED ? &passed : &refused, sentence_take);
+    sheet_put_line(s, w->gate->verdict == GATE_PASSED ? &passed : &refused, sentence_take);
 }
 
 static void put_markdown(struct sheet *s, const struct gate_words *w, struct buf *sentence_take)

@@ -149,7 +149,7 @@ static void put_people(struct sheet *s, const struct result *r)
         if (has_row(&r->points[p])) {
             describe_point(&l, &r->points[p], &text);
         }
-        sheet_put(s, NULL, &text);
+        sheet_put_line(s, NULL, &text);
     }
     layout_done(&l);
 }

@@ -263,9 +263,9 @@ static void put_people(struct sheet *s, const struct pivot *p)
     }
     sheet_block(s, NULL);
     put_summary(p, &text);
-    sheet_put(s, NULL, &text);
+    sheet_put_line(s, NULL, &text);
     put_unknown_cpus(p, &text);
-    sheet_put(s, NULL, &text);
+    sheet_put_line(s, NULL, &text);
     sheet_line(s, NULL,
                "A cell is a point: the median of its trials. A cell without a number was not "
                "measured, or is not known.");

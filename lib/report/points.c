@@ -115,7 +115,7 @@ static void put_points(struct sheet *s, const struct layout *l)
         struct buf text = BUF_INIT;
         buf_printf(&text, "Point %u: ", i);
         layout_describe_point(l, i, &text);
-        sheet_put(s, NULL, &text);
+        sheet_put_line(s, NULL, &text);
     }
 }
 

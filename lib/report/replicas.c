@@ -63,7 +63,7 @@ static void put_people(struct sheet *s, const struct result *r, const struct rep
         if (i == 0 || point != lines->list.items[i - 1].point) {
             buf_printf(&text, "Point %u: ", point);
             layout_describe_point(&l, point, &text);
-            sheet_put(s, NULL, &text);
+            sheet_put_line(s, NULL, &text);
         }
     }
     layout_done(&l);
@@ -71,7 +71,7 @@ static void put_people(struct sheet *s, const struct result *r, const struct rep
     sheet_line(s, NULL, "%s", method);
     vec_each (const struct slow_replica, replica, &r->slow) { /* beyond their spread, see pace.h */
         layout_describe_slow(NULL, replica, &text);
-        sheet_put(s, &slow, &text);
+        sheet_put_line(s, &slow, &text);
     }
 }
 

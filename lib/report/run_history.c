@@ -105,7 +105,7 @@ static void put_lines(struct sheet *s, const struct run_history *h)
     struct buf text = BUF_INIT;
     vec_each (const struct run_history_change, c, &h->changes) {
         put_change(h, c, &text);
-        sheet_put(s, NULL, &text);
+        sheet_put_line(s, NULL, &text);
     }
     if (h->changes.len == 0) {
         sheet_line(s, NULL, "No change is shown in %zu run%s%s.", h->entries.len,

@@ -69,8 +69,8 @@ static struct sheet_part *add_part(struct sheet *s, enum sheet_part_kind kind)
 {
     struct sheet_part *part = vec_push(&s->parts);
     *part = (struct sheet_part){.kind = kind, .is_block = s->is_block, .section = s->section};
-    sheet_block(s, NULL);
     s->is_block = false;
+    s->section = NULL;
     return part;
 }
 
@@ -117,7 +117,7 @@ void sheet_line(struct sheet *s, const struct sheet_mark *mark, const char *fmt,
     va_end(ap);
 }
 
-void sheet_put(struct sheet *s, const struct sheet_mark *mark, struct buf *text_take)
+void sheet_put_line(struct sheet *s, const struct sheet_mark *mark, struct buf *text_take)
 {
     if (text_take->len > 0) {
         add_line(s, mark, buf_take(text_take));

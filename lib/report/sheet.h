@@ -104,7 +104,7 @@ void sheet_block(struct sheet *s, const char *section);
 void sheet_line(struct sheet *s, const struct sheet_mark *mark, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same; no line where the text is empty. */
-void sheet_put(struct sheet *s, const struct sheet_mark *mark, struct buf *text_take);
+void sheet_put_line(struct sheet *s, const struct sheet_mark *mark, struct buf *text_take);
 /* More lines of the last line, each with its newline, which are not broken. NULL: none. */
 void sheet_details(struct sheet *s, const char *details);
 #define SHEET_PROSE SIZE_MAX
