@@ -14,9 +14,6 @@ void report_mllog(const struct result *r, struct buf *out);
  * known an error. gate.c. */
 struct gate;
 void report_junit(const struct gate *g, struct buf *out);
-/* The document of docs/contracts/result.md, indented, with a final newline. json.c. */
-void report_json(const struct result *r, struct buf *out);
-
 struct comparison;
 /* A page for a browser: one file of HTML with its charts as SVG. It asks for nothing and runs
  * nothing but page_script (style.h), and its Content-Security-Policy forbids all else. html.c. */

@@ -14,8 +14,8 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "report/report.h"
-#include "report/sheets.h"
 #include "result_fixture.h"
+#include "tests/report/sheet_as.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -190,7 +190,6 @@ static const struct {
     void (*write)(const struct result *r, struct buf *out);
     void (*check)(const char *text, const char *tame);
 } forms[] = {
-    {report_json, check_json},
     {report_gobench, check_lines},
     {report_openmetrics, check_lines},
     {report_mllog, check_lines},
@@ -201,18 +200,13 @@ static void (*const builders[])(struct sheet *s, const struct result *r) = {
     sheet_nodes, sheet_replicas, sheet_phases, sheet_curves, sheet_points,
 };
 
-static void check_sheet(size_t i, enum sheet_form form, const struct fixture *f,
-                        const struct fixture *tame,
+static void check_sheet(void (*make)(struct sheet *s, const struct result *r), enum sheet_form form,
+                        const struct fixture *f, const struct fixture *tame,
                         void (*check)(const char *text, const char *tame))
 {
     struct buf out = BUF_INIT, plain = BUF_INIT;
-    struct sheet s;
-    sheet_init(&s, form, &(struct terminal){.columns = 100});
-    builders[i](&s, f->result);
-    sheet_write(&s, &out);
-    sheet_init(&s, form, &(struct terminal){.columns = 100});
-    builders[i](&s, tame->result);
-    sheet_write(&s, &plain);
+    sheet_as(make, f->result, &out, form, .columns = 100);
+    sheet_as(make, tame->result, &plain, form, .columns = 100);
     check(buf_cstr(&out), buf_cstr(&plain));
     buf_done(&out);
     buf_done(&plain);
@@ -238,10 +232,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         buf_done(&plain);
     }
     for (size_t i = 0; i < sizeof(builders) / sizeof(builders[0]); i++) {
-        check_sheet(i, SHEET_TEXT, &f, &tame, check_terminal);
-        check_sheet(i, SHEET_MARKDOWN, &f, &tame, check_markdown);
-        check_sheet(i, SHEET_CSV, &f, &tame, check_csv);
+        check_sheet(builders[i], SHEET_TEXT, &f, &tame, check_terminal);
+        check_sheet(builders[i], SHEET_MARKDOWN, &f, &tame, check_markdown);
+        check_sheet(builders[i], SHEET_CSV, &f, &tame, check_csv);
     }
+    check_sheet(sheet_points, SHEET_JSON, &f, &tame, check_json);
     fixture_done(&f);
     fixture_done(&tame);
     json_decref(text);

@@ -226,7 +226,7 @@ TEST(csv_has_the_numbers_of_json)
         report_runs[i].make(&f);
         struct buf csv = BUF_INIT, json = BUF_INIT;
         sheet_as(sheet_points, f.result, &csv, SHEET_CSV);
-        report_json(f.result, &json);
+        sheet_as(sheet_points, f.result, &json, SHEET_JSON);
         assert_int_equal(json.data[json.len - 1], '\n');
         json_t *o = json_loadb(json.data, json.len, JSON_REJECT_DUPLICATES, NULL);
         assert_non_null(o);
