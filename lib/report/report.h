@@ -14,14 +14,15 @@ void report_mllog(const struct result *r, struct buf *out);
  * known an error. gate.c. */
 struct gate;
 void report_junit(const struct gate *g, struct buf *out);
-struct comparison;
+
 /* A page for a browser: one file of HTML with its charts as SVG. It asks for nothing and runs
  * nothing but page_script (style.h), and its Content-Security-Policy forbids all else. html.c. */
+struct comparison;
 struct reference_beside;
 struct report_page {
     const struct result *result;
     const struct comparison *comparison;   /* of this result with another; NULL: none */
-    const struct reference_beside *beside; /* published figures for it (reference.h); NULL: none */
+    const struct reference_beside *beside; /* published figures for it (sheets.h); NULL: none */
     const char *created;                   /* when the run was made, as text */
     const char *program;                   /* the program that makes the page: "benchctl 0.1.0" */
 };

@@ -106,6 +106,7 @@ static void add_line(struct sheet *s, const struct sheet_mark *mark, char *text_
     struct sheet_part *part = add_part(s, SHEET_LINE);
     (void)text_replace_control(text_take, "", '?'); /* replicas write some of them */
     part->mark = mark == NULL ? &none : mark;
+    part->is_item = !part->mark->is_paragraph;
     part->text = text_take;
 }
 

@@ -50,6 +50,7 @@ struct sheet_part {
     struct table *table; /* owned */
     size_t n_heads;      /* columns that each part of a table has which is too wide */
     const struct sheet_mark *mark;
+    bool is_item;  /* of a list: a line that is no paragraph */
     char *text;    /* of a line or title, or above a table; owned */
     char *name;    /* of a title; owned */
     char *details; /* below a line, as they are; owned; NULL: none */

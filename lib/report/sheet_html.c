@@ -2,17 +2,12 @@
 #include "report/html_parts.h"
 #include "report/sheet_formats.h"
 
-static bool is_item(const struct sheet_part *p)
-{
-    return p->kind == SHEET_LINE && !p->mark->is_paragraph;
-}
-
 void sheet_write_html(const struct sheet *s, struct buf *out)
 {
     bool is_list = false;
     const char *label = ""; /* of a table: the title above it */
     vec_each (const struct sheet_part, p, &s->parts) {
-        if (is_item(p) != is_list) {
+        if (p->is_item != is_list) {
             is_list = !is_list;
             buf_puts(out, is_list ? "<ul>\n" : "</ul>\n");
         }

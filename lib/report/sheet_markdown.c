@@ -41,40 +41,25 @@ static void put_table(const struct sheet_part *p, bool is_titled, struct buf *ou
     table_format_markdown(p->table, out);
 }
 
-static bool is_item(const struct sheet_part *p)
-{
-    return p->kind == SHEET_LINE && !p->mark->is_paragraph;
-}
-
-/* A block of code inside the item of a list. */
-static void put_details(struct buf *out, const char *details)
-{
-    if (details == NULL) {
-        return;
-    }
-    const char *line;
-    buf_putc(out, '\n');
-    for (size_t len; note_next_line(&details, &line, &len);) {
-        buf_printf(out, len == 0 ? "\n" : "      %.*s\n", (int)len, line);
-    }
-    buf_putc(out, '\n');
-}
-
 static void put_line(const struct sheet_part *p, struct buf *out)
 {
-    buf_printf(out, "%s%s", is_item(p) ? "- " : "",
+    buf_printf(out, "%s%s", p->is_item ? "- " : "",
                p->mark->markdown == NULL ? "" : p->mark->markdown);
     markdown_escape(p->text, out);
     buf_putc(out, '\n');
-    put_details(out, p->details);
+    if (p->details != NULL) { /* a block of code inside the item */
+        buf_putc(out, '\n');
+        note_put_details(p->details, out);
+        buf_putc(out, '\n');
+    }
 }
 
 void sheet_write_markdown(const struct sheet *s, struct buf *out)
 {
     const struct sheet_part *before = NULL;
-    bool is_titled = false; /* a caption is part of a sentence, or is below a title */
+    bool is_titled = false; /* captions below a title have no ':' */
     vec_each (const struct sheet_part, p, &s->parts) {
-        if (before == NULL ? p->is_block : !(is_item(before) && is_item(p))) {
+        if (before == NULL ? p->is_block : !(before->is_item && p->is_item)) {
             buf_putc(out, '\n');
         }
         before = p;

@@ -76,15 +76,6 @@ static void put_table(const struct terminal *term, const struct sheet_part *p, s
     }
 }
 
-/* Not wrapped: lines of logs, and of YAML that will be copied. */
-static void put_details(struct buf *out, const char *details)
-{
-    const char *line;
-    for (size_t len; note_next_line(&details, &line, &len);) {
-        buf_printf(out, len == 0 ? "\n" : "      %.*s\n", (int)len, line);
-    }
-}
-
 static void put_line(const struct terminal *term, const struct sheet_part *p, struct buf *out)
 {
     const struct sheet_mark *mark = p->mark;
@@ -97,7 +88,7 @@ static void put_line(const struct terminal *term, const struct sheet_part *p, st
         used = mark->indent + width_of(word) + 1;
     }
     terminal_wrapped(out, term, p->text, used, mark->indent + 2);
-    put_details(out, p->details);
+    note_put_details(p->details, out);
 }
 
 void sheet_write_text(const struct sheet *s, struct buf *out)
