@@ -93,7 +93,7 @@ static void put_lines(struct sheet *s, const struct comparison *c)
 
 /* ---- for programs ---- */
 
-static void put_row(struct sheet *s, const struct comparison *c, const struct sheet_names *names,
+static void put_row(struct sheet *s, const struct comparison *c, const struct words_names *names,
                     const char *kind, const struct compared_point *p)
 {
     static const struct estimate none = {0};
@@ -110,7 +110,7 @@ static void put_row(struct sheet *s, const struct comparison *c, const struct sh
     sheet_number(s, "base_point", p->base == NULL ? NAN : p->base->point->index);
     sheet_number(s, "candidate_point", p->candidate == NULL ? NAN : p->candidate->point->index);
     sheet_word(s, "system", r->def->spec->systems.items[point->system].name);
-    sheet_params(s, names->list.items, names->list.len, &point->params);
+    sheet_params(s, names->items, names->len, &point->params);
     sheet_value(s, "base_samples_per_s", base);
     sheet_interval(s, "base_low", "base_high", base);
     sheet_method(s, "base_method", base);
@@ -133,7 +133,7 @@ static void put_row(struct sheet *s, const struct comparison *c, const struct sh
 
 static void put_rows(struct sheet *s, const struct comparison *c)
 {
-    struct sheet_names names = {0};
+    struct words_names names = {0};
     sheet_names_add(&names, c->base);
     sheet_names_add(&names, c->candidate);
     vec_each (const struct compared_point, p, &c->points) {
@@ -145,7 +145,7 @@ static void put_rows(struct sheet *s, const struct comparison *c)
     vec_each (const struct point_result *, p, &c->only_candidate) {
         put_row(s, c, &names, "only_candidate", &(struct compared_point){.candidate = *p});
     }
-    vec_done(&names.list);
+    vec_done(&names);
 }
 
 void sheet_comparison(struct sheet *s, const struct comparison *c)

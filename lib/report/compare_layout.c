@@ -2,26 +2,10 @@
 #include "report/compare_layout.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "result/number.h"
 
 /* ---- which points are they ---- */
-
-static bool has_name(const struct compare_identity *id, const char *name)
-{
-    vec_each (const char *, n, &id->names) {
-        if (strcmp(*n, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 static const struct point *point_of(const struct compared_point *p)
 {
@@ -36,13 +20,10 @@ void compare_identity_init(struct compare_identity *id, const struct comparison 
         id->systems = id->systems || point_of(p)->system != first->system;
         vec_each (const struct param, param, &point_of(p)->params.list) {
             const struct value *v = params_get(&first->params, param->name);
-            if ((v == NULL || !value_eq(v, &param->value)) && !has_name(id, param->name)) {
-                *vec_push(&id->names) = param->name;
+            if (v == NULL || !value_eq(v, &param->value)) {
+                words_add_name(&id->names, param->name);
             }
         }
-    }
-    if (id->names.len > 1) {
-        qsort(id->names.items, id->names.len, sizeof(*id->names.items), compare_names);
     }
 }
 

@@ -23,21 +23,6 @@ static bool same_value(const struct params *a, const struct params *b, const cha
     return value_eq(params_get(a, name), params_get(b, name));
 }
 
-static bool has_name(const struct layout *l, const char *name)
-{
-    vec_each (const char *, n, &l->names) {
-        if (strcmp(*n, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 void layout_init(struct layout *l, const struct result *r)
 {
     *l = (struct layout){.result = r, .own_baselines = true};
@@ -47,14 +32,10 @@ void layout_init(struct layout *l, const struct result *r)
         l->systems = l->systems || p->point->system != first->system;
         l->own_baselines = l->own_baselines && p->point->baseline_index == p->point->index;
         vec_each (struct param, param, &p->point->params.list) {
-            if (!same_value(&p->point->params, &first->params, param->name) &&
-                !has_name(l, param->name)) {
-                *vec_push(&l->names) = param->name;
+            if (!same_value(&p->point->params, &first->params, param->name)) {
+                words_add_name(&l->names, param->name);
             }
         }
-    }
-    if (l->names.len > 1) {
-        qsort(l->names.items, l->names.len, sizeof(*l->names.items), compare_names);
     }
 }
 
@@ -361,7 +342,7 @@ static struct point_columns columns_of(const struct layout *l, unsigned parts)
         /* Where the batch varies, samples/s compare across the rows, and mini-batches/s are what
          * papers of 2018 have. */
         .batches = (parts & LAYOUT_BATCHES) != 0 && !l->mixed_units &&
-                   strcmp(l->unit, "samples/s") == 0 && has_name(l, BATCH_SIZE),
+                   strcmp(l->unit, "samples/s") == 0 && words_has_name(&l->names, BATCH_SIZE),
         .word = run_word(l),
     };
     c.parts = l->own_baselines ? parts & ~(unsigned)(LAYOUT_SCALING | LAYOUT_RESOURCES) : parts;
@@ -557,7 +538,7 @@ void layout_describe_run(const struct layout *l, struct buf *out)
         buf_printf(out, "%s; ", system_name(l, l->result->points[0].point));
     }
     vec_each (struct param, p, &l->result->points[0].point->params.list) {
-        if (!has_name(l, p->name)) {
+        if (!words_has_name(&l->names, p->name)) {
             put_shared(l, p, out);
         }
     }

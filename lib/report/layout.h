@@ -8,7 +8,7 @@
 /* What varies over the swept points, and so needs columns. */
 struct layout {
     const struct result *result; /* borrowed */
-    VEC(const char *) names;     /* sweep names with more than one value, in byte order; borrowed */
+    struct words_names names;    /* sweep names with more than one value */
     bool systems;                /* more than one system */
     const char *unit;            /* of throughputs, as result_unit says; static */
     bool mixed_units;            /* of throughputs: each row says its own */

@@ -191,7 +191,7 @@ static void put_figures(struct sheet *s, const struct point_result *p)
     sheet_method(s, "ratio_method", efficiency);
 }
 
-static void put_row(struct sheet *s, const struct result *r, const struct sheet_names *names,
+static void put_row(struct sheet *s, const struct result *r, const struct words_names *names,
                     const struct point_result *p)
 {
     const struct run_def *def = r->def;
@@ -204,7 +204,7 @@ static void put_row(struct sheet *s, const struct result *r, const struct sheet_
     sheet_count(s, "point", p->point->index);
     sheet_word(s, "system", def->spec->systems.items[p->point->system].name);
     sheet_word(s, "phase", trial_phase_to_string(p->phase));
-    sheet_params(s, names->list.items, names->list.len, &p->point->params);
+    sheet_params(s, names->items, names->len, &p->point->params);
     put_figures(s, p);
     sheet_word(s, "baseline_kind", baseline_kind_to_string(def->spec->baseline.kind));
     sheet_count(s, "baseline_point", base->point->index);
@@ -231,12 +231,12 @@ void sheet_points(struct sheet *s, const struct result *r)
     if (s->form == SHEET_JSON) {
         s->document = result_to_json(r);
     } else if (s->form == SHEET_CSV) {
-        struct sheet_names names = {0};
+        struct words_names names = {0};
         sheet_names_add(&names, r);
         for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
             put_row(s, r, &names, &r->points[i]);
         }
-        vec_done(&names.list);
+        vec_done(&names);
     } else {
         put_people(s, r);
     }

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/str.h"
 #include "base/text.h"
 #include "report/json_text.h"
 #include "report/sheet_formats.h"
@@ -209,30 +208,12 @@ void sheet_method(struct sheet *s, const char *column, const struct estimate *e)
     sheet_word(s, column, has ? interval_method_to_string(e->method) : NULL);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static void add_name(struct sheet_names *names, const char *name)
-{
-    vec_each (const char *, has, &names->list) {
-        if (str_eq(*has, name)) {
-            return;
-        }
-    }
-    *vec_push(&names->list) = name;
-}
-
-void sheet_names_add(struct sheet_names *names, const struct result *r)
+void sheet_names_add(struct words_names *names, const struct result *r)
 {
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         vec_each (struct param, p, &r->points[i].point->params.list) {
-            add_name(names, p->name);
+            words_add_name(names, p->name);
         }
-    }
-    if (names->list.len > 1) {
-        qsort(names->list.items, names->list.len, sizeof(*names->list.items), compare_names);
     }
 }
 

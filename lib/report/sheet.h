@@ -10,6 +10,7 @@
 
 #include "report/table.h"
 #include "report/terminal.h"
+#include "report/words.h"
 
 enum sheet_form {
     SHEET_TEXT, /* a terminal; the only form with a width */
@@ -124,12 +125,8 @@ void sheet_word(struct sheet *s, const char *column, const char *text);
 void sheet_count(struct sheet *s, const char *column, uint64_t count);
 void sheet_bool(struct sheet *s, const char *column, bool is_true);
 void sheet_number(struct sheet *s, const char *column, double number);
-/* Names of points' parameters, in byte order; borrowed. */
-struct sheet_names {
-    VEC(const char *) list;
-};
-/* Adds those of a result's points. */
-void sheet_names_add(struct sheet_names *names, const struct result *r);
+/* Adds the names of the parameters of a result's points. */
+void sheet_names_add(struct words_names *names, const struct result *r);
 /* A column a name; a point that lacks one has an empty cell. */
 void sheet_params(struct sheet *s, const char *const *names, size_t n_names,
                   const struct params *params);
