@@ -107,7 +107,7 @@ enum exit_code archive_import(const struct cli *cli)
     if (code == EXIT_OK) {
         _cleanup_(freep) char *url = local_store_url(cli);
         cli_note(cli, "run/%s imported into %s", run.row.name, url);
-        code = show_result(cli, run.result);
+        code = show_sheet(cli, sheet_points, run.result);
     }
     loaded_run_done(&run);
     archive_done(&a);

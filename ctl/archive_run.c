@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "report/report.h"
+#include "report/sheets.h"
 #include "store/run_document.h"
 
 #define MAX_NAME 253 /* of an object in Kubernetes */
@@ -67,19 +67,27 @@ static void make_environment(const struct loaded_run *run, struct buf *out)
     put_json(list, out);
 }
 
+static void make_sheet(const struct loaded_run *run, enum sheet_form form, struct buf *out)
+{
+    struct sheet sheet;
+    sheet_init(&sheet, form, NULL);
+    sheet_points(&sheet, run->result);
+    sheet_write(&sheet, out);
+}
+
 static void make_result(const struct loaded_run *run, struct buf *out)
 {
-    report_json(run->result, out);
+    make_sheet(run, SHEET_JSON, out);
 }
 
 static void make_points(const struct loaded_run *run, struct buf *out)
 {
-    report_csv(run->result, out);
+    make_sheet(run, SHEET_CSV, out);
 }
 
 static void make_tables(const struct loaded_run *run, struct buf *out)
 {
-    report_markdown(run->result, out);
+    make_sheet(run, SHEET_MARKDOWN, out);
 }
 
 static const struct derived {

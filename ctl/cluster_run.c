@@ -262,7 +262,7 @@ static enum exit_code show_tables(struct cluster *c, const char *name, enum watc
         _cleanup_(freep) char *fix = xasprintf("see benchctl describe %s", name);
         code = cli_error(EXIT_USAGE, fix, "run/%s was not accepted: %s", name,
                          status->message[0] == '\0' ? "no reason given" : status->message);
-    } else if ((code = show_result(c->backend.cli, run.result)) == EXIT_OK) {
+    } else if ((code = show_sheet(c->backend.cli, sheet_points, run.result)) == EXIT_OK) {
         code = status->phase == RUN_CANCELLED ? EXIT_RUN_FAILED : show_exit_code(run.result);
     }
     loaded_run_done(&run);

@@ -105,7 +105,7 @@ static enum exit_code compare(const struct cli *cli, const struct wanted *w,
     if (r < 0) {
         return cli_error(EXIT_USAGE, fix, "%s", err.msg);
     }
-    enum exit_code code = show_comparison(cli, comparison);
+    enum exit_code code = show_sheet(cli, sheet_comparison, comparison);
     code = code == EXIT_OK ? show_comparison_code(comparison) : code;
     comparison_free(comparison);
     return code;

@@ -6,7 +6,7 @@
 #include "ctl/human.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
-#include "report/gate.h"
+#include "report/report.h"
 #include "result/compare_axis.h"
 #include "result/gate.h"
 
@@ -154,20 +154,12 @@ static enum exit_code compare(struct backend *b, const struct wanted *w, struct 
 
 static enum exit_code show(const struct cli *cli, const struct gate *g)
 {
-    struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        report_gate_json(g, &out);
-    } else if (cli_output_is(cli, "junit")) {
-        report_gate_junit(g, &out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_gate_markdown(g, &out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_gate_text(g, &opts, &out);
+    if (cli_output_is(cli, "junit")) {
+        struct buf out = BUF_INIT;
+        report_junit(g, &out);
+        return show_text(cli, &out);
     }
-    const enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
+    return show_sheet(cli, sheet_gate, g);
 }
 
 static enum exit_code judge(const struct cli *cli, const struct gate_input *in)

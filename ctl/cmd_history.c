@@ -1,5 +1,4 @@
 /* benchctl history NAME: one benchmark over time, and where it changed. */
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -7,7 +6,7 @@
 #include "ctl/history.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
-#include "report/run_history.h"
+#include "result/run_history.h"
 
 #define LAST_DEFAULT 100
 #define LAST_MAX 1000
@@ -22,38 +21,6 @@ static enum exit_code take_number(const struct cli *cli, const char *option, int
                          option, text, (long long)min, (long long)max);
     }
     return EXIT_OK;
-}
-
-static void print(const struct cli *cli, const struct report_history *r, struct buf *out)
-{
-    if (cli_output_is(cli, "json")) {
-        report_history_json(r, out);
-    } else if (cli_output_is(cli, "csv")) {
-        report_history_csv(r, out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_history_markdown(r, out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_history_text(r, &opts, out);
-    }
-}
-
-static enum exit_code show(const struct cli *cli, const struct run_history *h)
-{
-    const size_t n = h->entries.len;
-    char(*texts)[CLOCK_RFC3339_SIZE] = xcalloc(n + 1, CLOCK_RFC3339_SIZE);
-    const char **dates = xnew_array(const char *, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        clock_format_rfc3339(h->entries.items[i].created_unix_ms, texts[i]);
-        dates[i] = texts[i];
-    }
-    struct buf out = BUF_INIT;
-    print(cli, &(struct report_history){h, dates}, &out);
-    const enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    free(dates);
-    free(texts);
-    return code;
 }
 
 /* One after another, the oldest first: a thousand results at a time would take
@@ -116,7 +83,7 @@ static enum exit_code judge(struct backend *b, const struct history_names *names
         code = explain(b, &h);
     }
     if (code == EXIT_OK) {
-        code = show(b->cli, &h);
+        code = show_sheet(b->cli, sheet_history, &h);
     }
     run_history_done(&h);
     return code;

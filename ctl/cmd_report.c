@@ -11,7 +11,7 @@
 #include "ctl/history.h"
 #include "ctl/reference.h"
 #include "ctl/verbs.h"
-#include "report/reference.h"
+#include "report/sheets.h"
 #include "report/report.h"
 #include "result/compare.h"
 

@@ -165,7 +165,8 @@ static enum exit_code compare(const struct cli *cli, struct backend *b,
         };
         const int r =
             comparison_new(two[0].result, two[1].result, &params, &comparison, &fix, &err);
-        code = r < 0 ? cli_error(EXIT_USAGE, fix, "%s", err.msg) : show_comparison(cli, comparison);
+        code = r < 0 ? cli_error(EXIT_USAGE, fix, "%s", err.msg)
+                     : show_sheet(cli, sheet_comparison, comparison);
     }
     if (code == EXIT_OK) {
         code = show_comparison_code(comparison);

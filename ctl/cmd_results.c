@@ -5,36 +5,46 @@
 #include "ctl/reference.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
+#include "report/report.h"
 #include "result/pivot.h"
-
-typedef enum exit_code show_fn(const struct cli *cli, const struct result *result);
 
 /* A row of what; the first is the default. */
 static const struct by {
     const char *word;
-    show_fn *show;
-} bys[] = {{"point", show_result},
-           {"node", show_nodes},
-           {"replica", show_replicas},
-           {"curve", show_curves},
-           {"phase", show_phases}};
+    void (*build)(struct sheet *s, const struct result *r);
+} bys[] = {{"point", sheet_points},
+           {"node", sheet_nodes},
+           {"replica", sheet_replicas},
+           {"curve", sheet_curves},
+           {"phase", sheet_phases}};
 
 /* A format with figures of trials and points, and no tables. */
-static bool is_for_programs(const struct cli *cli)
+static const struct program {
+    const char *format;
+    void (*write)(const struct result *r, struct buf *out);
+} programs[] = {
+    {"gobench", report_gobench}, {"openmetrics", report_openmetrics}};
+
+static const struct program *program_of(const struct cli *cli)
 {
-    return cli_output_is(cli, "gobench") || cli_output_is(cli, "openmetrics");
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+        if (cli_output_is(cli, programs[i].format)) {
+            return &programs[i];
+        }
+    }
+    return NULL;
 }
 
-static enum exit_code take_by(const struct cli *cli, show_fn **ret)
+static enum exit_code take_by(const struct cli *cli, const struct by **ret)
 {
     const char *word = args_get(&cli->args, "by", bys[0].word);
-    if (is_for_programs(cli) && !str_eq(word, bys[0].word)) {
+    if (program_of(cli) != NULL && !str_eq(word, bys[0].word)) {
         return cli_error(EXIT_USAGE, "remove --by", "-o %s has trials and points, no --by %s",
                          cli->output, word);
     }
     for (size_t i = 0; i < sizeof(bys) / sizeof(bys[0]); i++) {
         if (str_eq(word, bys[i].word)) {
-            *ret = bys[i].show;
+            *ret = &bys[i];
             return EXIT_OK;
         }
     }
@@ -52,7 +62,7 @@ static enum exit_code take_reference(const struct cli *cli, struct reference **r
     if (name == NULL) {
         return EXIT_OK;
     }
-    if (cli_output_is(cli, "csv") || cli_output_is(cli, "json") || is_for_programs(cli)) {
+    if (cli_output_is(cli, "csv") || cli_output_is(cli, "json") || program_of(cli) != NULL) {
         return cli_error(EXIT_USAGE, "print the set alone: leave RUN out",
                          "--reference has text and markdown (got -o %s)", cli->output);
     }
@@ -107,7 +117,7 @@ static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret
                          "--rows, --columns, --cells, --ratio and --price make a table of their "
                          "own, without --by and --reference");
     }
-    if (is_for_programs(cli)) {
+    if (program_of(cli) != NULL) {
         return cli_error(EXIT_USAGE, "write -o csv or -o json", "-o %s has no table over axes",
                          cli->output);
     }
@@ -128,8 +138,8 @@ static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret
     return code;
 }
 
-static enum exit_code pivot(const struct cli *cli, const struct pivot_params *params,
-                            const struct result *result)
+static enum exit_code show_pivot(const struct cli *cli, const struct pivot_params *params,
+                                 const struct result *result)
 {
     struct pivot *p = NULL;
     const char *fix = NULL;
@@ -137,7 +147,7 @@ static enum exit_code pivot(const struct cli *cli, const struct pivot_params *pa
     if (pivot_new(result, params, &p, &fix, &err) < 0) {
         return cli_error(EXIT_USAGE, fix, "%s", err.msg);
     }
-    const enum exit_code code = show_pivot(cli, p);
+    const enum exit_code code = show_sheet(cli, sheet_pivot, p);
     pivot_free(p);
     return code;
 }
@@ -149,11 +159,39 @@ static enum exit_code print_without_run(const struct cli *cli)
         return cli_error(EXIT_USAGE, "list the runs with: benchctl get runs",
                          "'results' needs an argument: RUN, or --reference SET");
     }
-    if (is_for_programs(cli) || wants_pivot(cli) || args_has(&cli->args, "by")) {
+    if (program_of(cli) != NULL || wants_pivot(cli) || args_has(&cli->args, "by")) {
         return cli_error(EXIT_USAGE, "add RUN",
                          "without RUN, --reference prints the set as text, markdown, csv or json");
     }
     return reference_print(cli, set);
+}
+
+/* `reference`: published figures to be shown next to it; NULL: none. */
+static enum exit_code show(const struct cli *cli, const struct by *by,
+                           const struct reference *reference, const struct result *result)
+{
+    const struct program *program = program_of(cli);
+    if (program != NULL) {
+        struct buf out = BUF_INIT;
+        program->write(result, &out);
+        return show_text(cli, &out);
+    }
+    struct sheet sheet;
+    show_begin(cli, &sheet);
+    if (sheet.form == SHEET_JSON) {
+        sheet_points(&sheet, result); /* one document has all rows */
+    } else {
+        by->build(&sheet, result);
+    }
+    if (reference != NULL) {
+        sheet_beside(&sheet, &(struct reference_beside){
+                                 .reference = reference,
+                                 .asked = args_get(&cli->args, "reference", ""),
+                                 .result = result,
+                                 .year = reference_year_of(result),
+                             });
+    }
+    return show_end(cli, &sheet);
 }
 
 static enum exit_code run(struct cli *cli)
@@ -163,10 +201,10 @@ static enum exit_code run(struct cli *cli)
     }
     struct wanted_pivot wanted = {0};
     struct reference *reference = NULL;
-    show_fn *show = NULL;
+    const struct by *by = NULL;
     struct backend *b = NULL;
     struct loaded_run run = {0};
-    enum exit_code code = take_by(cli, &show);
+    enum exit_code code = take_by(cli, &by);
     if (code == EXIT_OK) {
         code = take_reference(cli, &reference);
     }
@@ -185,11 +223,8 @@ static enum exit_code run(struct cli *cli)
         code = loaded_run_check(cli, &run);
     }
     if (code == EXIT_OK) {
-        code = wanted.is_wanted ? pivot(cli, &wanted.params, run.result) : show(cli, run.result);
-    }
-    if (code == EXIT_OK && reference != NULL) {
-        code = reference_show_beside(cli, reference, args_get(&cli->args, "reference", ""),
-                                     run.result);
+        code = wanted.is_wanted ? show_pivot(cli, &wanted.params, run.result)
+                                : show(cli, by, reference, run.result);
     }
     reference_free(reference);
     loaded_run_done(&run);

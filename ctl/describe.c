@@ -228,10 +228,11 @@ static void format_environment(const struct describe_params *p, struct buf *out)
 static void add_condition(struct table *t, const char *type, bool is_true,
                           const struct run_status *st, bool is_cause)
 {
-    table_cell(t, "%s", type);
-    table_cell(t, "%s", is_true ? "True" : "False");
-    table_cell(t, "%s", is_cause && st->reason[0] != '\0' ? st->reason : "-");
-    table_cell(t, "%s", is_cause && st->message[0] != '\0' ? st->message : "-");
+    table_text(t, "  TYPE", "  %s", type);
+    table_text(t, "STATUS", "%s", is_true ? "True" : "False");
+    table_text(t, "REASON", "%s", is_cause && st->reason[0] != '\0' ? st->reason : "-");
+    table_text(t, "MESSAGE", "%s", is_cause && st->message[0] != '\0' ? st->message : "-");
+    table_end_row(t);
 }
 
 /* Conditions follow from the phase, as benchd derives them for its objects: the store keeps the
@@ -250,45 +251,43 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
         n_unjudged += t->verdict == THRESHOLD_UNKNOWN;
     }
     struct table *t = table_new();
-    table_column(t, "  TYPE", TABLE_LEFT);
-    table_column(t, "STATUS", TABLE_LEFT);
-    table_column(t, "REASON", TABLE_LEFT);
-    table_column(t, "MESSAGE", TABLE_LEFT);
     bool complete = st->phase == RUN_SUCCEEDED || st->phase == RUN_PARTIALLY_FAILED;
     bool failed = st->phase == RUN_FAILED || st->phase == RUN_CANCELLED;
     bool running = st->phase == RUN_RUNNING;
-    add_condition(t, "  Accepted", true, st, false);
-    add_condition(t, "  Running", running && !p->is_interrupted, st, running);
-    add_condition(t, "  Complete", complete, st, complete);
-    add_condition(t, "  Failed", failed, st, failed);
-    add_condition(t, "  MetricsUnavailable", unknown_metrics, st, false);
-    table_cell(t, "  ThresholdFailed");
+    add_condition(t, "Accepted", true, st, false);
+    add_condition(t, "Running", running && !p->is_interrupted, st, running);
+    add_condition(t, "Complete", complete, st, complete);
+    add_condition(t, "Failed", failed, st, failed);
+    add_condition(t, "MetricsUnavailable", unknown_metrics, st, false);
+    table_text(t, "  TYPE", "  ThresholdFailed");
     const bool is_unknown = n_unjudged > 0 || threshold_skips_all(p->result);
-    table_cell(t, "%s", n_missed > 0 ? "True" : is_unknown ? "Unknown" : "False");
-    table_cell(t, "%s", n_missed > 0 ? "BelowThreshold" : is_unknown ? "NotJudged" : "-");
+    table_text(t, "STATUS", "%s", n_missed > 0 ? "True" : is_unknown ? "Unknown" : "False");
+    table_text(t, "REASON", "%s", n_missed > 0 ? "BelowThreshold" : is_unknown ? "NotJudged" : "-");
     if (n_missed + n_unjudged > 0) {
-        table_cell(t, "%zu of %zu %s, see benchctl results %s",
+        table_text(t, "MESSAGE", "%zu of %zu %s, see benchctl results %s",
                    n_missed > 0 ? n_missed : n_unjudged, p->result->thresholds.len,
                    n_missed > 0 ? "missed" : "could not be judged", p->row->name);
     } else if (n_skipped > 0) {
-        table_cell(t, "%zu of %zu skipped, see benchctl results %s", n_skipped,
+        table_text(t, "MESSAGE", "%zu of %zu skipped, see benchctl results %s", n_skipped,
                    n_skipped + p->result->thresholds.len, p->row->name);
     } else {
-        table_cell(t, "-");
+        table_text(t, "MESSAGE", "-");
     }
+    table_end_row(t);
     buf_puts(out, "\nConditions:\n");
     table_format_prose(t, p->columns, out);
     table_free(t);
 }
 
-static void text_cell(struct table *t, const json_t *condition, const char *key, const char *indent)
+static void put_text(struct table *t, const char *title, const json_t *condition, const char *key,
+                     const char *indent)
 {
     struct buf text = BUF_INIT;
     const json_t *value = json_object_get(condition, key);
     if (json_is_string(value) && json_string_length(value) > 0) {
         value_text(value, &text);
     }
-    table_cell(t, "%s%s", indent, text.len == 0 ? "-" : buf_cstr(&text));
+    table_text(t, title, "%s%s", indent, text.len == 0 ? "-" : buf_cstr(&text));
     buf_done(&text);
 }
 
@@ -301,17 +300,14 @@ static void format_object_conditions(const struct describe_params *p, struct buf
         return;
     }
     struct table *t = table_new();
-    table_column(t, "  TYPE", TABLE_LEFT);
-    table_column(t, "STATUS", TABLE_LEFT);
-    table_column(t, "REASON", TABLE_LEFT);
-    table_column(t, "MESSAGE", TABLE_LEFT);
     size_t i;
     const json_t *condition;
     json_array_foreach (list, i, condition) {
-        text_cell(t, condition, "type", "  ");
-        text_cell(t, condition, "status", "");
-        text_cell(t, condition, "reason", "");
-        text_cell(t, condition, "message", "");
+        put_text(t, "  TYPE", condition, "type", "  ");
+        put_text(t, "STATUS", condition, "status", "");
+        put_text(t, "REASON", condition, "reason", "");
+        put_text(t, "MESSAGE", condition, "message", "");
+        table_end_row(t);
     }
     buf_puts(out, "\nConditions:\n");
     table_format_prose(t, p->columns, out);
@@ -341,25 +337,21 @@ static void format_points(const struct describe_params *p, struct buf *out)
     const struct run_def *def = p->result->def;
     const bool has_warmup = finds_warmup(p->result);
     struct table *t = table_new();
-    table_column(t, "  POINT", TABLE_LEFT);
-    table_column(t, "SYSTEM", TABLE_LEFT);
-    if (has_warmup) {
-        table_column(t, "WARM-UP", TABLE_LEFT);
-    }
-    table_column(t, "PARAMETERS", TABLE_LEFT);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         const struct point *point = &def->matrix.points[i];
         struct buf params = BUF_INIT;
         format_parameters(point, &params);
-        table_cell(t, "  %u", i);
-        table_cell(t, "%s", def->spec->systems.items[point->system].name);
+        table_text(t, "  POINT", "  %u", i);
+        table_text(t, "SYSTEM", "%s", def->spec->systems.items[point->system].name);
         if (has_warmup) {
             struct buf warmup = BUF_INIT;
             warmup_format(p->result, &p->result->points[i], &warmup);
-            table_cell(t, "%s", buf_cstr(&warmup));
+            table_text(t, "WARM-UP", "%s", buf_cstr(&warmup));
             buf_done(&warmup);
         }
-        table_cell(t, "%s%s", buf_cstr(&params), point->is_baseline ? " (baseline)" : "");
+        table_text(t, "PARAMETERS", "%s%s", buf_cstr(&params),
+                   point->is_baseline ? " (baseline)" : "");
+        table_end_row(t);
         buf_done(&params);
     }
     buf_puts(out, "\nPoints:\n");
@@ -420,27 +412,18 @@ static void format_trials(const struct describe_params *p, struct buf *out)
     table_free(t);
 }
 
-static void probe_cells(struct table *t, const struct noise_probe *p)
+static void put_probe(struct table *t, const char *title, const struct noise_probe *p)
 {
     if (p->spins_per_s == 0) {
-        table_cell(t, "-");
-        table_cell(t, "-");
+        table_number(t, title, "-");
+        table_number(t, "COPY GB/S", "-");
         return;
     }
-    table_cell(t, "%.0f", (double)p->spins_per_s / 1e6);
+    table_number(t, title, "%.0f", (double)p->spins_per_s / 1e6);
     if (p->copy_bytes_per_s == 0) {
-        table_cell(t, "too busy");
+        table_number(t, "COPY GB/S", "too busy");
     } else {
-        table_cell(t, "%.2f", (double)p->copy_bytes_per_s / 1e9);
-    }
-}
-
-static void share_cell(struct table *t, double share)
-{
-    if (isnan(share)) {
-        table_cell(t, "-");
-    } else {
-        table_cell(t, "%.1f%%", 100 * share);
+        table_number(t, "COPY GB/S", "%.2f", (double)p->copy_bytes_per_s / 1e9);
     }
 }
 
@@ -449,16 +432,6 @@ static void format_noise(const struct describe_params *p, struct buf *out)
 {
     static const struct noise nothing;
     struct table *t = table_new();
-    table_column(t, "  POINT", TABLE_LEFT);
-    table_column(t, "TRIAL", TABLE_RIGHT);
-    table_column(t, "BEFORE: MSPIN/S", TABLE_RIGHT);
-    table_column(t, "COPY GB/S", TABLE_RIGHT);
-    table_column(t, "AFTER: MSPIN/S", TABLE_RIGHT);
-    table_column(t, "COPY GB/S", TABLE_RIGHT);
-    table_column(t, "STEAL", TABLE_RIGHT);
-    table_column(t, "WAITED", TABLE_RIGHT);
-    table_column(t, "OTHERS", TABLE_RIGHT);
-    bool any = false;
     for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
         const struct point_result *point = &p->result->points[i];
         for (size_t k = 0; k < point->n_trials; k++) {
@@ -469,17 +442,17 @@ static void format_noise(const struct describe_params *p, struct buf *out)
             if (prober == NULL && isnan(steal) && isnan(waited)) {
                 continue;
             }
-            any = true;
-            table_cell(t, "  %u", i);
-            table_cell(t, "%zu", k);
-            probe_cells(t, &noise->before);
-            probe_cells(t, &noise->after);
-            share_cell(t, steal);
-            share_cell(t, waited);
-            share_cell(t, point->trials[k].others_share);
+            table_text(t, "  POINT", "  %u", i);
+            table_number(t, "TRIAL", "%zu", k);
+            put_probe(t, "BEFORE: MSPIN/S", &noise->before);
+            put_probe(t, "AFTER: MSPIN/S", &noise->after);
+            table_percent(t, "STEAL", steal, false);
+            table_percent(t, "WAITED", waited, false);
+            table_percent(t, "OTHERS", point->trials[k].others_share, false);
+            table_end_row(t);
         }
     }
-    if (any) {
+    if (!table_is_empty(t)) {
         buf_putc(out, '\n');
         prose(p,
               "Noise (the machine before and after each trial; what others took while it ran):", 0,
@@ -630,17 +603,14 @@ static void format_events(const struct describe_params *p, struct buf *out)
         return;
     }
     struct table *t = table_new();
-    table_column(t, "  AGE", TABLE_LEFT);
-    table_column(t, "TYPE", TABLE_LEFT);
-    table_column(t, "REASON", TABLE_LEFT);
-    table_column(t, "MESSAGE", TABLE_LEFT);
     for (size_t i = 0; i < p->n_events; i++) {
         char age[HUMAN_SIZE];
         human_duration(p->now_unix_ms - p->events[i].unix_ms, age);
-        table_cell(t, "  %s", age);
-        table_cell(t, "%s", p->events[i].type == EVENT_WARNING ? "Warning" : "Normal");
-        table_cell(t, "%s", p->events[i].reason);
-        table_cell(t, "%s", p->events[i].note);
+        table_text(t, "  AGE", "  %s", age);
+        table_text(t, "TYPE", "%s", p->events[i].type == EVENT_WARNING ? "Warning" : "Normal");
+        table_text(t, "REASON", "%s", p->events[i].reason);
+        table_text(t, "MESSAGE", "%s", p->events[i].note);
+        table_end_row(t);
     }
     buf_puts(out, "\nEvents:\n");
     table_format_prose(t, p->columns, out);

@@ -393,7 +393,7 @@ static enum exit_code show(const struct import *im, const char *name)
     struct loaded_run run;
     enum exit_code code = local_store_open(im->cli, false, &s);
     if (code == EXIT_OK && (code = local_store_load_run(im->cli, s, name, &run)) == EXIT_OK) {
-        code = show_result(im->cli, run.result);
+        code = show_sheet(im->cli, sheet_points, run.result);
         loaded_run_done(&run);
     }
     store_close(s);

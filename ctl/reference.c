@@ -9,9 +9,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "ctl/find.h"
-#include "ctl/show.h"
 #include "reference/shipped.h"
-#include "report/reference.h"
 
 static enum exit_code open_file(const char *path, struct reference **ret)
 {
@@ -58,21 +56,4 @@ int reference_year_of(const struct result *result)
     date[4] = '\0';                           /* of "2026-11-21T..." */
     (void)parse_i64_in(date, 0, 9999, &year); /* our own text */
     return (int)year;
-}
-
-enum exit_code reference_show_beside(const struct cli *cli, const struct reference *r,
-                                     const char *name, const struct result *result)
-{
-    const struct reference_beside beside = {
-        .reference = r, .asked = name, .result = result, .year = reference_year_of(result)};
-    struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "markdown")) {
-        report_beside_markdown(&beside, &out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_beside_text(&beside, &opts, &out);
-    }
-    const enum exit_code code = cli_print(&out);
-    buf_done(&out);
-    return code;
 }

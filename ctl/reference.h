@@ -15,6 +15,3 @@ enum exit_code reference_open(const char *name, struct reference **ret);
 enum exit_code reference_print(const struct cli *cli, const char *name);
 /* The year in which a run was made. */
 int reference_year_of(const struct result *result);
-/* Prints it, opened as `name`, next to a run, as `-o` asks: text or markdown. */
-enum exit_code reference_show_beside(const struct cli *cli, const struct reference *r,
-                                     const char *name, const struct result *result);

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "ctl/terminal.h"
-#include "report/report.h"
 #include "result/compare.h"
 #include "result/threshold.h"
 
@@ -13,9 +12,9 @@ unsigned show_list_columns(void)
     return isatty(STDOUT_FILENO) == 1 ? terminal_columns(STDOUT_FILENO) : 0;
 }
 
-struct report_opts show_opts(const struct cli *cli)
+struct terminal show_terminal(const struct cli *cli)
 {
-    return (struct report_opts){
+    return (struct terminal){
         .columns = terminal_columns(STDOUT_FILENO),
         .color = cli->color_stdout,
         .ascii = cli->ascii,
@@ -23,134 +22,29 @@ struct report_opts show_opts(const struct cli *cli)
     };
 }
 
-enum exit_code show_result(const struct cli *cli, const struct result *result)
+void show_begin(const struct cli *cli, struct sheet *sheet)
 {
-    struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        report_json(result, &out);
-    } else if (cli_output_is(cli, "csv")) {
-        report_csv(result, &out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_markdown(result, &out);
-    } else if (cli_output_is(cli, "gobench")) {
-        report_gobench(result, &out);
-    } else if (cli_output_is(cli, "openmetrics")) {
-        report_openmetrics(result, &out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_text(result, &opts, &out);
-    }
-    enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
+    const struct terminal term = show_terminal(cli);
+    sheet_init(sheet,
+               cli_output_is(cli, "json")       ? SHEET_JSON
+               : cli_output_is(cli, "csv")      ? SHEET_CSV
+               : cli_output_is(cli, "markdown") ? SHEET_MARKDOWN
+                                                : SHEET_TEXT,
+               &term);
+}
+
+enum exit_code show_text(const struct cli *cli, struct buf *out_take)
+{
+    const enum exit_code code = cli_show(cli, out_take);
+    buf_done(out_take);
     return code;
 }
 
-enum exit_code show_nodes(const struct cli *cli, const struct result *result)
+enum exit_code show_end(const struct cli *cli, struct sheet *sheet_take)
 {
     struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        report_json(result, &out);
-    } else if (cli_output_is(cli, "csv")) {
-        report_nodes_csv(result, &out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_nodes_markdown(result, &out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_nodes_text(result, &opts, &out);
-    }
-    enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
-}
-
-enum exit_code show_replicas(const struct cli *cli, const struct result *result)
-{
-    struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        report_json(result, &out);
-    } else if (cli_output_is(cli, "csv")) {
-        report_replicas_csv(result, &out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_replicas_markdown(result, &out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_replicas_text(result, &opts, &out);
-    }
-    enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
-}
-
-enum exit_code show_curves(const struct cli *cli, const struct result *result)
-{
-    struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        report_json(result, &out);
-    } else if (cli_output_is(cli, "csv")) {
-        report_curves_csv(result, &out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_curves_markdown(result, &out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_curves_text(result, &opts, &out);
-    }
-    enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
-}
-
-enum exit_code show_pivot(const struct cli *cli, const struct pivot *pivot)
-{
-    struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        report_pivot_json(pivot, &out);
-    } else if (cli_output_is(cli, "csv")) {
-        report_pivot_csv(pivot, &out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_pivot_markdown(pivot, &out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_pivot_text(pivot, &opts, &out);
-    }
-    enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
-}
-
-enum exit_code show_phases(const struct cli *cli, const struct result *result)
-{
-    struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        report_json(result, &out);
-    } else if (cli_output_is(cli, "csv")) {
-        report_phases_csv(result, &out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_phases_markdown(result, &out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_phases_text(result, &opts, &out);
-    }
-    enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
-}
-
-enum exit_code show_comparison(const struct cli *cli, const struct comparison *comparison)
-{
-    struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        report_compare_json(comparison, &out);
-    } else if (cli_output_is(cli, "csv")) {
-        report_compare_csv(comparison, &out);
-    } else if (cli_output_is(cli, "markdown")) {
-        report_compare_markdown(comparison, &out);
-    } else {
-        const struct report_opts opts = show_opts(cli);
-        report_compare_text(comparison, &opts, &out);
-    }
-    enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
+    sheet_write(sheet_take, &out);
+    return show_text(cli, &out);
 }
 
 /* A run that succeeded has a throughput of every trial. An older benchd may report this for a trial

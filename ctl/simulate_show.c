@@ -44,61 +44,36 @@ static void add_row(struct table *t, const struct columns *c, const struct predi
     const struct point *p = it->point;
     const struct figure x = of(&it->throughput, "samples/s"), s = of(&it->speedup, "ratio");
     const struct estimate *e = &it->efficiency;
-    table_cell(t, "%u%s", p->index, p->is_baseline ? " (baseline)" : "");
+    table_text(t, "POINT", "%u%s", p->index, p->is_baseline ? " (baseline)" : "");
     if (c->has_trainers) {
-        table_cell(t, "%u", p->replicas[ROLE_TRAINER]);
-        table_cell(t, "%u", p->replicas[ROLE_PSERVER]);
+        table_number(t, "TRAINERS", "%u", p->replicas[ROLE_TRAINER]);
+        table_number(t, "PSERVERS", "%u", p->replicas[ROLE_PSERVER]);
     }
     if (c->has_workers) {
-        table_cell(t, "%u", p->replicas[ROLE_WORKER]);
+        table_number(t, "WORKERS", "%u", p->replicas[ROLE_WORKER]);
     }
     if (c->has_links) {
         char text[LINK_TEXT_MAX];
         link_text(&p->link, text);
-        table_cell(t, "%s", text);
+        table_number(t, "LINK", "%s", text);
     }
-    table_cell(t, "%lld%s", (long long)p->batch_size, it->is_scaled ? "*" : "");
-    table_figure(t, &x);
-    table_interval(t, &x);
-    table_figure(t, &s);
-    if (e->known) {
-        table_cell(t, "%.1f%%", 100 * e->value);
-    } else {
-        table_cell(t, "-");
-    }
-    table_cell(t, "%.4g", it->mean.step_s * 1e3);
-    table_cell(t, "%.4g", it->mean.forward_s * 1e3);
-    table_cell(t, "%.4g", it->mean.backward_s * 1e3);
-    table_cell(t, "%.4g", it->mean.exposed_s * 1e3);
-    table_cell(t, "%s", predict_limit_to_string(it->limit));
+    table_number(t, "BATCH", "%lld%s", (long long)p->batch_size, it->is_scaled ? "*" : "");
+    table_figure(t, "PREDICTED SAMPLES/S", &x);
+    table_interval(t, "95%", &x);
+    table_figure(t, "SPEEDUP", &s);
+    table_percent(t, "EFFICIENCY", e->known ? e->value : NAN, false);
+    table_number(t, "STEP ms", "%.4g", it->mean.step_s * 1e3);
+    table_number(t, "FORWARD", "%.4g", it->mean.forward_s * 1e3);
+    table_number(t, "BACKWARD", "%.4g", it->mean.backward_s * 1e3);
+    table_number(t, "EXPOSED", "%.4g", it->mean.exposed_s * 1e3);
+    table_text(t, "LIMIT", "%s", predict_limit_to_string(it->limit));
+    table_end_row(t);
 }
 
 static struct table *make_table(const struct prediction *p)
 {
-    static const char *const titles[] = {
-        "BATCH",      "PREDICTED SAMPLES/S",
-        "95%",        "SPEEDUP",
-        "EFFICIENCY", "STEP ms",
-        "FORWARD",    "BACKWARD",
-        "EXPOSED",
-    };
     const struct columns c = columns_of(p);
     struct table *t = table_new();
-    table_column(t, "POINT", TABLE_LEFT);
-    if (c.has_trainers) {
-        table_column(t, "TRAINERS", TABLE_RIGHT);
-        table_column(t, "PSERVERS", TABLE_RIGHT);
-    }
-    if (c.has_workers) {
-        table_column(t, "WORKERS", TABLE_RIGHT);
-    }
-    if (c.has_links) {
-        table_column(t, "LINK", TABLE_RIGHT);
-    }
-    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
-        table_column(t, titles[i], TABLE_RIGHT);
-    }
-    table_column(t, "LIMIT", TABLE_LEFT);
     for (uint32_t i = 0; i < p->def->matrix.n_points; i++) {
         add_row(t, &c, &p->points[i]);
     }
@@ -109,8 +84,7 @@ static struct table *make_table(const struct prediction *p)
 __attribute__((format(printf, 3, 4))) static void put_line(const struct cli *cli, struct buf *out,
                                                            const char *fmt, ...)
 {
-    const struct report_opts opts = show_opts(cli);
-    const struct terminal t = terminal_of(&opts);
+    const struct terminal t = show_terminal(cli);
     va_list args;
     va_start(args, fmt);
     _cleanup_(freep) char *text = xvasprintf(fmt, args);
@@ -172,7 +146,7 @@ static void put_table(const struct cli *cli, const struct prediction *p, const s
     if (cli->no_headers) {
         table_format(t, false, out);
     } else {
-        table_format_parts(t, n_point_columns(p), show_opts(cli).columns, out);
+        table_format_parts(t, n_point_columns(p), show_terminal(cli).columns, out);
     }
 }
 

@@ -1,13 +1,12 @@
 /* The page of one benchmark over time. */
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "daemon/web/page.h"
 #include "daemon/web/site.h"
 #include "report/report.h"
-#include "report/run_history.h"
+#include "result/run_history.h"
 
 /* Each is read anew. */
 #define MAX_RUNS 20
@@ -66,26 +65,17 @@ static int results_load(const struct site *site, const char *benchmark, struct r
 
 static void put_history(struct buf *out, const char *benchmark, const struct run_history *h)
 {
-    const size_t n = h->entries.len;
-    char(*texts)[CLOCK_RFC3339_SIZE] = xcalloc(n + 1, CLOCK_RFC3339_SIZE);
-    const char **dates = xnew_array(const char *, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        clock_format_rfc3339(h->entries.items[i].created_unix_ms, texts[i]);
-        dates[i] = texts[i];
-    }
     const struct page page = {.title = benchmark, .up = "../", .has_charts = true};
     page_open(out, &page);
     buf_puts(out, "<nav><a href=\"../\">Runs</a></nav>\n");
     page_element(out, "h1", benchmark);
-    report_history_html(&(struct report_history){h, dates}, "../runs/", out);
+    report_html_history(h, "../runs/", out);
     buf_printf(
         out,
         "<p class=\"soft\">The newest %d runs that succeeded at most; <code>benchctl history "
         "%s</code> reads more.</p>\n",
         MAX_RUNS, benchmark); /* a name of the path: it has nothing to escape */
     page_close(out, &page);
-    free(dates);
-    free(texts);
 }
 
 void html_history(struct site *site, const struct web_request *req, const char *benchmark,

@@ -4,7 +4,6 @@
 
 #include "report/layout.h"
 #include "report/table.h"
-#include "result/number.h"
 
 static const struct spec *spec_of(const struct layout *l)
 {
@@ -44,62 +43,42 @@ static double least_best(const struct point_result *p)
     return least;
 }
 
-static void percent_cell(struct table *t, double ratio)
+static void put_percent(struct table *t, const char *title, double ratio)
 {
     if (isnan(ratio)) {
-        table_cell(t, "-");
+        table_number(t, title, "-");
     } else {
-        table_cell(t, "%.2f%%", 100 * ratio);
+        table_number(t, title, "%.2f%%", 100 * ratio);
     }
 }
 
-static void put_time(struct table *t, const struct point_result *p, bool with_interval)
+static void put_time(struct table *t, const char *title, const struct point_result *p,
+                     bool with_interval)
 {
     const double best = least_best(p);
     if (!p->time_to_accuracy.estimate.known && !isnan(best)) {
-        table_cell(t, "not reached");
+        table_number(t, title, "not reached");
     } else {
-        table_figure(t, &p->time_to_accuracy);
+        table_figure(t, title, &p->time_to_accuracy);
     }
     if (with_interval) {
-        table_interval(t, &p->time_to_accuracy);
+        table_interval(t, "95% INTERVAL", &p->time_to_accuracy);
     }
-    table_cell(t, "%zu/%zu", p->n_reached, p->n_succeeded);
-    percent_cell(t, best);
+    table_number(t, "REACHED", "%zu/%zu", p->n_reached, p->n_succeeded);
+    put_percent(t, "BEST", best);
 }
 
-static void put_after(struct table *t, const struct point_result *p, bool with_interval)
+static void put_after(struct table *t, const char *title, const struct point_result *p,
+                      bool with_interval)
 {
     const struct estimate *e = &p->accuracy_after_time.estimate;
-    percent_cell(t, e->known ? e->value : NAN);
+    put_percent(t, title, e->known ? e->value : NAN);
     if (with_interval && e->known && e->has_interval) {
-        table_cell(t, "%.2f..%.2f%%", 100 * e->low, 100 * e->high);
+        table_number(t, "95% INTERVAL", "%.2f..%.2f%%", 100 * e->low, 100 * e->high);
     } else if (with_interval) {
-        table_cell(t, "-");
+        table_number(t, "95% INTERVAL", "-");
     }
-    table_cell(t, "%zu/%zu", p->n_after, p->n_succeeded);
-}
-
-static void add_columns(struct table *t, const struct spec *spec, bool time_interval,
-                        bool after_interval)
-{
-    if (spec->target_accuracy > 0) {
-        _cleanup_(freep) char *title = xasprintf("S TO %.4g%%", 100 * spec->target_accuracy);
-        table_column(t, title, TABLE_RIGHT);
-        if (time_interval) {
-            table_column(t, "95% INTERVAL", TABLE_RIGHT);
-        }
-        table_column(t, "REACHED", TABLE_RIGHT);
-        table_column(t, "BEST", TABLE_RIGHT);
-    }
-    if (spec->accuracy_after_s > 0) {
-        _cleanup_(freep) char *title = xasprintf("AFTER %.6g S", spec->accuracy_after_s);
-        table_column(t, title, TABLE_RIGHT);
-        if (after_interval) {
-            table_column(t, "95% INTERVAL", TABLE_RIGHT);
-        }
-        table_column(t, "KNOWN", TABLE_RIGHT);
-    }
+    table_number(t, "KNOWN", "%zu/%zu", p->n_after, p->n_succeeded);
 }
 
 struct table *layout_accuracy(const struct layout *l)
@@ -109,18 +88,18 @@ struct table *layout_accuracy(const struct layout *l)
         return NULL;
     }
     const bool time_interval = any_interval(l, true), after_interval = any_interval(l, false);
-    const bool by_index = !layout_has_words(l);
+    _cleanup_(freep) char *time = xasprintf("S TO %.4g%%", 100 * spec->target_accuracy);
+    _cleanup_(freep) char *after = xasprintf("AFTER %.6g S", spec->accuracy_after_s);
     struct table *t = table_new();
-    layout_add_identity(t, l, by_index);
-    add_columns(t, spec, time_interval, after_interval);
     for (const struct point_result *p = l->result->points; p < swept_end(l); p++) {
-        layout_put_identity(t, l, p->point, by_index);
+        layout_put_identity(t, l, p->point, !layout_has_words(l));
         if (spec->target_accuracy > 0) {
-            put_time(t, p, time_interval);
+            put_time(t, time, p, time_interval);
         }
         if (spec->accuracy_after_s > 0) {
-            put_after(t, p, after_interval);
+            put_after(t, after, p, after_interval);
         }
+        table_end_row(t);
     }
     return t;
 }

@@ -26,12 +26,13 @@ static void add_row(struct table *t, const struct result *r, uint32_t base)
     struct buf what = BUF_INIT, users = BUF_INIT;
     result_describe_replicas(r, p->point, &what);
     put_users(r, base, &users);
-    table_cell(t, "%u", base);
-    table_cell(t, "%s", buf_cstr(&what));
-    table_figure(t, &p->throughput);
-    table_interval(t, &p->throughput);
-    table_cell(t, "%zu/%zu", p->n_succeeded, p->n_trials);
-    table_cell(t, "%s", buf_cstr(&users));
+    table_number(t, "POINT", "%u", base);
+    table_text(t, "WHAT", "%s", buf_cstr(&what));
+    table_figure(t, "THROUGHPUT", &p->throughput);
+    table_interval(t, "95% INTERVAL", &p->throughput);
+    table_number(t, "TRIALS", "%zu/%zu", p->n_succeeded, p->n_trials);
+    table_text(t, "OF POINTS", "%s", buf_cstr(&users));
+    table_end_row(t);
     buf_done(&what);
     buf_done(&users);
 }
@@ -44,12 +45,6 @@ struct table *layout_baselines(const struct layout *l)
     const struct result *r = l->result;
     _cleanup_(freep) bool *seen = xnew_array(bool, r->def->matrix.n_points);
     struct table *t = table_new();
-    table_column(t, "POINT", TABLE_RIGHT);
-    table_column(t, "WHAT", TABLE_LEFT);
-    table_column(t, "THROUGHPUT", TABLE_RIGHT);
-    table_column(t, "95% INTERVAL", TABLE_RIGHT);
-    table_column(t, "TRIALS", TABLE_RIGHT);
-    table_column(t, "OF POINTS", TABLE_LEFT);
     for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
         const uint32_t base = r->points[i].point->baseline_index;
         if (!seen[base]) {

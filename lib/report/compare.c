@@ -1,175 +1,162 @@
-/* A comparison on a terminal, as Markdown and as its document, see report.h. */
-#include <limits.h>
-#include <string.h>
+/* A comparison, see sheets.h and docs/contracts/compare.md. */
+#include <math.h>
 
 #include "report/compare_layout.h"
 #include "report/compare_lines.h"
-#include "report/json_text.h"
-#include "report/report.h"
-#include "report/table.h"
-#include "report/terminal.h"
+#include "report/sheets.h"
 #include "result/compare.h"
 
-static void put_table(struct buf *out, const struct comparison *c, const struct terminal *term)
+/* ---- for people ---- */
+
+static void put_head(struct sheet *s, const struct comparison *c)
+{
+    struct buf base = BUF_INIT, candidate = BUF_INIT;
+    comparison_describe_side(c, true, &base);
+    comparison_describe_side(c, false, &candidate);
+    sheet_put_head(s, &(struct sheet_head){
+                          .before = c->axis == NULL ? NULL : xasprintf("%s: ", c->base->def->name),
+                          .name = buf_take(&base),
+                          .link = " (base) and",
+                          .other = buf_take(&candidate),
+                          .marked = c->base,
+                      });
+}
+
+static void put_table(struct sheet *s, const struct comparison *c)
 {
     struct table *t = compare_layout_table(c, COMPARE_MARKS);
-    const bool fits = terminal_table(out, term, t);
-    table_free(t);
-    if (fits) {
+    if (sheet_fits(s, t)) {
+        sheet_table(s, NULL, t, 1);
         return;
     }
-    /* Too many parameters vary: an index, and a list of what each point is. */
-    t = compare_layout_table(c, COMPARE_MARKS | COMPARE_BY_INDEX);
-    table_set_gap(t, TERMINAL_TIGHT_GAP);
-    buf_putc(out, '\n');
-    table_format_parts(t, 1, term->columns, out);
     table_free(t);
-    buf_putc(out, '\n');
+    /* Too many parameters vary: an index, and a list of what each point is. */
+    sheet_table(s, NULL, compare_layout_table(c, COMPARE_MARKS | COMPARE_BY_INDEX), 1);
+    sheet_block(s, NULL);
     struct compare_identity id;
     compare_identity_init(&id, c);
     vec_each (const struct compared_point, p, &c->points) {
         struct buf text = BUF_INIT;
         buf_printf(&text, "Point %u: ", p->base->point->index);
         compare_identity_describe(&id, c, p, &text);
-        terminal_wrapped(out, term, buf_cstr(&text), 0, 2);
-        buf_done(&text);
+        sheet_put_line(s, NULL, &text);
     }
     compare_identity_done(&id);
 }
 
-static void put_line(struct buf *out, const struct compare_line *line, enum change change,
-                     const struct terminal *term)
+/* What was asked decides. */
+static const struct sheet_mark *mark_of_verdict(const struct comparison *c)
 {
-    static const struct {
-        const char *mark, *color;
-    } marks[CHANGE_COUNT] = {
-        [CHANGE_SLOWER] = {"SLOWER", TERMINAL_RED},
-        [CHANGE_INCONCLUSIVE] = {"INCONCLUSIVE", TERMINAL_YELLOW},
-        [CHANGE_FASTER] = {"Faster", TERMINAL_GREEN},
-    };
-    const char *mark = marks[change].mark;
-    switch (line->kind) {
-    case COMPARE_LINE_INFO:
-        terminal_wrapped(out, term, line->text, 0, 2);
-        return;
-    case COMPARE_LINE_DIFFERS:
-        terminal_colored(out, term, TERMINAL_YELLOW, "Differs:");
-        buf_putc(out, ' ');
-        terminal_wrapped(out, term, line->text, sizeof("Differs:"), 2);
-        return;
-    case COMPARE_LINE_ONLY:
-    case COMPARE_LINE_WARNING:
-        terminal_colored(out, term, TERMINAL_YELLOW, "!");
-        buf_putc(out, ' ');
-        terminal_wrapped(out, term, line->text, sizeof("!"), 2);
-        return;
-    case COMPARE_LINE_VERDICT:
-        if (mark != NULL) {
-            terminal_colored(out, term, marks[change].color, mark);
-            buf_putc(out, ' ');
-        }
-        terminal_wrapped(out, term, line->text, mark == NULL ? 0 : strlen(mark) + 1, 2);
+    static const struct sheet_mark none = {.markdown = "**Verdict:** "};
+    static const struct sheet_mark slower = {
+        .word = "SLOWER", .color = TERMINAL_RED, .markdown = "**Verdict:** "};
+    static const struct sheet_mark inconclusive = {
+        .word = "INCONCLUSIVE", .color = TERMINAL_YELLOW, .markdown = "**Verdict:** "};
+    static const struct sheet_mark faster = {
+        .word = "Faster", .color = TERMINAL_GREEN, .markdown = "**Verdict:** "};
+    if (c->margin != MARGIN_NOT_ASKED) {
+        return c->margin == MARGIN_SLOWER         ? &slower
+               : c->margin == MARGIN_INCONCLUSIVE ? &inconclusive
+                                                  : &none;
     }
+    return c->change == CHANGE_SLOWER         ? &slower
+           : c->change == CHANGE_INCONCLUSIVE ? &inconclusive
+           : c->change == CHANGE_FASTER       ? &faster
+                                              : &none;
 }
 
-/* The word before the verdict: what was asked decides. */
-static enum change shown_change(const struct comparison *c)
+static void put_lines(struct sheet *s, const struct comparison *c)
 {
-    static const enum change of_margin[] = {
-        [MARGIN_NOT_SLOWER] = CHANGE_NONE,
-        [MARGIN_SLOWER] = CHANGE_SLOWER,
-        [MARGIN_INCONCLUSIVE] = CHANGE_INCONCLUSIVE,
+    static const struct sheet_mark differs = {
+        .word = "Differs:", .color = TERMINAL_YELLOW, .markdown = "**Differs:** "};
+    static const struct sheet_mark warning = {
+        .word = "!", .color = TERMINAL_YELLOW, .markdown = "**Warning:** "};
+    const struct sheet_mark *const marks[] = {
+        [COMPARE_LINE_INFO] = NULL,
+        [COMPARE_LINE_DIFFERS] = &differs,
+        [COMPARE_LINE_ONLY] = &warning,
+        [COMPARE_LINE_WARNING] = &warning,
+        [COMPARE_LINE_VERDICT] = mark_of_verdict(c),
     };
-    return c->margin == MARGIN_NOT_ASKED ? c->change : of_margin[c->margin];
-}
-
-/* "RUN_A (base) and RUN_B", or "RUN: build=old (base) and build=new"; broken before the candidate
- * where the terminal is narrower. Returns the characters of the last line. */
-static size_t put_sides(const struct comparison *c, const struct terminal *term, struct buf *out)
-{
-    struct buf run = BUF_INIT, base = BUF_INIT, candidate = BUF_INIT;
-    comparison_describe_side(c, true, &base);
-    comparison_describe_side(c, false, &candidate);
-    if (c->axis != NULL) {
-        buf_printf(&run, "%s: ", c->base->def->name);
-    }
-    const size_t before = run.len + base.len + strlen(" (base) and");
-    const bool fits = before + 1 + candidate.len <= term->columns;
-    buf_puts(out, buf_cstr(&run));
-    terminal_colored(out, term, TERMINAL_BOLD, buf_cstr(&base));
-    buf_printf(out, " (base) and%s", fits ? " " : "\n  ");
-    terminal_colored(out, term, TERMINAL_BOLD, buf_cstr(&candidate));
-    const size_t used = (fits ? before + 1 : 2) + candidate.len;
-    buf_done(&run);
-    buf_done(&base);
-    buf_done(&candidate);
-    return used;
-}
-
-void report_compare_text(const struct comparison *c, const struct report_opts *opts,
-                         struct buf *out)
-{
-    static const char rehearsal[] = "REHEARSAL";
-    const struct terminal term = terminal_of(opts);
     struct compare_lines lines;
     compare_lines_init(&lines, c);
-    const size_t used = put_sides(c, &term, out);
-    if (c->base->def->rehearsal) {
-        buf_puts(out, used + 3 + strlen(rehearsal) <= term.columns ? "   " : "\n  ");
-        terminal_colored(out, &term, TERMINAL_YELLOW, rehearsal);
-    }
-    buf_putc(out, '\n');
-    put_table(out, c, &term);
     enum compare_line_kind last = COMPARE_LINE_VERDICT;
     vec_each (const struct compare_line, line, &lines.list) {
         if (line->kind != last) {
-            buf_putc(out, '\n');
+            sheet_block(s, NULL);
             last = line->kind;
         }
-        put_line(out, line, shown_change(c), &term);
+        sheet_line(s, marks[line->kind], "%s", line->text);
     }
     compare_lines_done(&lines);
 }
 
-static const char *markdown_word(enum compare_line_kind kind)
+/* ---- for programs ---- */
+
+static void put_row(struct sheet *s, const struct comparison *c, const struct words_names *names,
+                    const char *kind, const struct compared_point *p)
 {
-    switch (kind) {
-    case COMPARE_LINE_INFO:
-        return "";
-    case COMPARE_LINE_DIFFERS:
-        return "**Differs:** ";
-    case COMPARE_LINE_ONLY:
-    case COMPARE_LINE_WARNING:
-        return "**Warning:** ";
-    case COMPARE_LINE_VERDICT:
-        return "**Verdict:** ";
-    }
-    return "";
+    static const struct estimate none = {0};
+    const struct result *r = p->base != NULL ? c->base : c->candidate;
+    const struct point *point = (p->base != NULL ? p->base : p->candidate)->point;
+    const struct estimate *base = p->base == NULL ? &none : &p->base->throughput.estimate;
+    const struct estimate *candidate =
+        p->candidate == NULL ? &none : &p->candidate->throughput.estimate;
+    const bool is_tested = p->welch.known || p->paired.known;
+    const bool is_common = p->base != NULL && p->candidate != NULL;
+    sheet_word(s, "kind", kind);
+    sheet_word(s, "base_run", c->base->def->name);
+    sheet_word(s, "candidate_run", c->candidate->def->name);
+    sheet_number(s, "base_point", p->base == NULL ? NAN : p->base->point->index);
+    sheet_number(s, "candidate_point", p->candidate == NULL ? NAN : p->candidate->point->index);
+    sheet_word(s, "system", r->def->spec->systems.items[point->system].name);
+    sheet_params(s, names->items, names->len, &point->params);
+    sheet_value(s, "base_samples_per_s", base);
+    sheet_interval(s, "base_low", "base_high", base);
+    sheet_method(s, "base_method", base);
+    sheet_number(s, "base_trials", p->base == NULL ? NAN : (double)p->base->n_succeeded);
+    sheet_value(s, "candidate_samples_per_s", candidate);
+    sheet_interval(s, "candidate_low", "candidate_high", candidate);
+    sheet_method(s, "candidate_method", candidate);
+    sheet_number(s, "candidate_trials",
+                 p->candidate == NULL ? NAN : (double)p->candidate->n_succeeded);
+    sheet_value(s, "ratio", &p->ratio.estimate);
+    sheet_interval(s, "ratio_low", "ratio_high", &p->ratio.estimate);
+    sheet_method(s, "ratio_method", &p->ratio.estimate);
+    sheet_number(s, "p", p->welch.known ? p->welch.p : p->paired.known ? p->paired.p : NAN);
+    sheet_number(s, "p_adjusted", is_tested ? p->p_adjusted : NAN);
+    sheet_number(s, "gate_p", c->gate.known ? c->gate.p : NAN);
+    sheet_word(s, "verdict", is_common ? change_to_string(p->change) : NULL);
+    sheet_bool(s, "rehearsal", c->base->def->rehearsal);
+    sheet_end_row(s);
 }
 
-void report_compare_markdown(const struct comparison *c, struct buf *out)
+static void put_rows(struct sheet *s, const struct comparison *c)
 {
-    struct compare_lines lines;
-    compare_lines_init(&lines, c);
-    buf_puts(out, "## ");
-    struct buf sides = BUF_INIT;
-    (void)put_sides(c, &(struct terminal){.columns = UINT_MAX}, &sides); /* a heading is one line */
-    markdown_escape(buf_cstr(&sides), out);
-    buf_done(&sides);
-    buf_puts(out, c->base->def->rehearsal ? "\n\n**rehearsal**\n\n" : "\n\n");
-    struct table *t = compare_layout_table(c, COMPARE_MARKS);
-    table_format_markdown(t, out);
-    table_free(t);
-    buf_putc(out, '\n');
-    vec_each (const struct compare_line, line, &lines.list) {
-        buf_printf(out, "- %s", markdown_word(line->kind));
-        markdown_escape(line->text, out);
-        buf_putc(out, '\n');
+    struct words_names names = {0};
+    sheet_names_add(&names, c->base);
+    sheet_names_add(&names, c->candidate);
+    vec_each (const struct compared_point, p, &c->points) {
+        put_row(s, c, &names, p->base->point->is_baseline ? "baseline" : "point", p);
     }
-    compare_lines_done(&lines);
+    vec_each (const struct point_result *, p, &c->only_base) {
+        put_row(s, c, &names, "only_base", &(struct compared_point){.base = *p});
+    }
+    vec_each (const struct point_result *, p, &c->only_candidate) {
+        put_row(s, c, &names, "only_candidate", &(struct compared_point){.candidate = *p});
+    }
+    vec_done(&names);
 }
 
-void report_compare_json(const struct comparison *c, struct buf *out)
+void sheet_comparison(struct sheet *s, const struct comparison *c)
 {
-    json_text_put(comparison_to_json(c), out);
+    if (s->form == SHEET_JSON) {
+        s->document = comparison_to_json(c);
+    } else if (s->form == SHEET_CSV) {
+        put_rows(s, c);
+    } else {
+        put_head(s, c);
+        put_table(s, c);
+        put_lines(s, c);
+    }
 }

@@ -1,28 +1,11 @@
 /* See compare_layout.h. */
 #include "report/compare_layout.h"
 
-#include <ctype.h>
 #include <math.h>
-#include <string.h>
 
 #include "result/number.h"
 
 /* ---- which points are they ---- */
-
-static bool has_name(const struct compare_identity *id, const char *name)
-{
-    vec_each (const char *, n, &id->names) {
-        if (strcmp(*n, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 static const struct point *point_of(const struct compared_point *p)
 {
@@ -37,13 +20,10 @@ void compare_identity_init(struct compare_identity *id, const struct comparison 
         id->systems = id->systems || point_of(p)->system != first->system;
         vec_each (const struct param, param, &point_of(p)->params.list) {
             const struct value *v = params_get(&first->params, param->name);
-            if ((v == NULL || !value_eq(v, &param->value)) && !has_name(id, param->name)) {
-                *vec_push(&id->names) = param->name;
+            if (v == NULL || !value_eq(v, &param->value)) {
+                words_add_name(&id->names, param->name);
             }
         }
-    }
-    if (id->names.len > 1) {
-        qsort(id->names.items, id->names.len, sizeof(*id->names.items), compare_names);
     }
 }
 
@@ -91,41 +71,32 @@ void compare_identity_describe(const struct compare_identity *id, const struct c
 
 /* ---- the table ---- */
 
-static void add_titled(struct table *t, const char *name)
-{
-    _cleanup_(freep) char *title = xstrdup(name);
-    for (char *c = title; *c != '\0'; c++) {
-        *c = (char)toupper((unsigned char)*c);
-    }
-    table_column(t, title, TABLE_RIGHT);
-}
-
 static void put_identity(struct table *t, const struct comparison *c,
                          const struct compare_identity *id, const struct compared_point *p)
 {
     if (id == NULL) {
-        table_cell(t, "%u", point_of(p)->index);
+        table_number(t, "POINT", "%u", point_of(p)->index);
         return;
     }
     if (id->systems) {
-        table_cell(t, "%s", system_of(c->base, point_of(p)));
+        table_text(t, "SYSTEM", "%s", system_of(c->base, point_of(p)));
     }
     vec_each (const char *, name, &id->names) {
         struct buf text = BUF_INIT;
         put_param(point_of(p), *name, &text);
-        table_cell(t, "%s", buf_cstr(&text));
+        table_named(t, *name, "%s", buf_cstr(&text));
         buf_done(&text);
     }
 }
 
-static void put_p(double p, struct buf *out)
+static void put_p(struct table *t, const char *title, double p)
 {
     if (isnan(p)) {
-        buf_putc(out, '-');
+        table_number(t, title, "-");
     } else if (p < 0.001) {
-        buf_puts(out, "<0.001");
+        table_number(t, title, "<0.001");
     } else {
-        buf_printf(out, "%.3f", p);
+        table_number(t, title, "%.3f", p);
     }
 }
 
@@ -177,23 +148,21 @@ static bool any_interval(const struct comparison *c)
 
 static void put_point(struct table *t, const struct compared_point *p, const struct extras *with)
 {
-    table_figure(t, &p->base->throughput);
-    table_figure(t, &p->candidate->throughput);
-    table_figure(t, &p->ratio);
+    table_figure(t, "BASE", &p->base->throughput);
+    table_figure(t, "CANDIDATE", &p->candidate->throughput);
+    table_figure(t, "RATIO", &p->ratio);
     if (with->interval) {
-        table_interval(t, &p->ratio);
+        table_interval(t, "95% INTERVAL", &p->ratio);
     }
-    struct buf text = BUF_INIT;
-    put_p(p->p_adjusted, &text);
-    table_cell(t, "%s", buf_cstr(&text));
-    buf_done(&text);
+    put_p(t, "P", p->p_adjusted);
     if (with->trials) {
-        table_cell(t, "%zu+%zu", p->base->n_succeeded, p->candidate->n_succeeded);
+        table_number(t, "TRIALS", "%zu+%zu", p->base->n_succeeded, p->candidate->n_succeeded);
     }
-    table_cell(t, "%s", word(p->change));
+    table_text(t, "CHANGE", "%s", word(p->change));
     if (with->rehearsal) { /* every row carries the word */
-        table_cell(t, "rehearsal");
+        table_text(t, "RUNS", "rehearsal");
     }
+    table_end_row(t);
 }
 
 static void put_geomean(struct table *t, const struct comparison *c, size_t n_identity,
@@ -203,11 +172,11 @@ static void put_geomean(struct table *t, const struct comparison *c, size_t n_id
     for (size_t i = 1; i < n_identity; i++) {
         table_cell(t, "%s", "");
     }
-    table_figure(t, &c->geomean_base);
-    table_figure(t, &c->geomean_candidate);
-    table_figure(t, &c->geomean_ratio);
+    table_figure(t, "BASE", &c->geomean_base);
+    table_figure(t, "CANDIDATE", &c->geomean_candidate);
+    table_figure(t, "RATIO", &c->geomean_ratio);
     if (with->interval) {
-        table_interval(t, &c->geomean_ratio);
+        table_interval(t, "95% INTERVAL", &c->geomean_ratio);
     }
     for (int i = 0; i < 2 + with->trials; i++) { /* no P, no trials, no verdict */
         table_cell(t, "%s", "");
@@ -215,39 +184,6 @@ static void put_geomean(struct table *t, const struct comparison *c, size_t n_id
     if (with->rehearsal) {
         table_cell(t, "rehearsal");
     }
-}
-
-/* Returns the number of columns that identify the point. */
-static size_t add_columns(struct table *t, const struct compare_identity *id,
-                          const struct extras *with)
-{
-    size_t n = 1;
-    if (id == NULL) {
-        table_column(t, "POINT", TABLE_RIGHT);
-    } else {
-        n = id->systems + id->names.len;
-        if (id->systems) {
-            table_column(t, "SYSTEM", TABLE_LEFT);
-        }
-        vec_each (const char *, name, &id->names) {
-            add_titled(t, *name);
-        }
-    }
-    table_column(t, "BASE", TABLE_RIGHT);
-    table_column(t, "CANDIDATE", TABLE_RIGHT);
-    table_column(t, "RATIO", TABLE_RIGHT);
-    if (with->interval) {
-        table_column(t, "95% INTERVAL", TABLE_RIGHT);
-    }
-    table_column(t, "P", TABLE_RIGHT);
-    if (with->trials) {
-        table_column(t, "TRIALS", TABLE_RIGHT);
-    }
-    table_column(t, "CHANGE", TABLE_LEFT);
-    if (with->rehearsal) {
-        table_column(t, "RUNS", TABLE_LEFT);
-    }
-    return n;
 }
 
 struct table *compare_layout_table(const struct comparison *c, unsigned parts)
@@ -262,13 +198,15 @@ struct table *compare_layout_table(const struct comparison *c, unsigned parts)
         .rehearsal = (parts & COMPARE_MARKS) != 0 && c->base->def->rehearsal,
     };
     struct table *t = table_new();
-    const size_t n_identity = add_columns(t, numbered ? NULL : &id, &with);
+    if ((parts & COMPARE_BY_INDEX) != 0) {
+        table_set_gap(t, TABLE_TIGHT_GAP);
+    }
     vec_each (const struct compared_point, p, &c->points) {
         put_identity(t, c, numbered ? NULL : &id, p);
         put_point(t, p, &with);
     }
     if (c->n_measured > 1) {
-        put_geomean(t, c, n_identity, &with);
+        put_geomean(t, c, numbered ? 1 : id.systems + id.names.len, &with);
     }
     compare_identity_done(&id);
     return t;

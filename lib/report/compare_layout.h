@@ -15,8 +15,8 @@ struct table *compare_layout_table(const struct comparison *c, unsigned parts);
 /* Have all points these numbers of trials? Then the table has no column of them. */
 bool compare_layout_trials(const struct comparison *c, size_t *ret_base, size_t *ret_candidate);
 
-struct compare_identity {    /* what varies over the common points, and so needs columns */
-    VEC(const char *) names; /* in byte order; borrowed */
+struct compare_identity { /* what varies over the common points, and so needs columns */
+    struct words_names names;
     bool systems;
 };
 void compare_identity_init(struct compare_identity *id, const struct comparison *c);

@@ -1,11 +1,11 @@
-/* See gate.h. */
-#include "report/gate.h"
+/* What a gate says of a run, see sheets.h: for people, for a forge's list of tests, and as the
+ * document of docs/contracts/gate.md. */
+#include "result/gate.h"
 
 #include "report/compare_layout.h"
 #include "report/compare_lines.h"
-#include "report/json_text.h"
 #include "report/notes.h"
-#include "report/terminal.h"
+#include "report/sheets.h"
 #include "result/threshold.h"
 
 static const char *const kind_names[] = {
@@ -180,25 +180,25 @@ static void put_sentence(const struct gate *g, struct buf *out)
 
 /* ---- forms ---- */
 
-static struct table *checks_table(const struct gate_words *w)
+static void put_checks(struct sheet *s, const struct gate_words *w)
 {
     struct table *t = table_new();
-    table_column(t, "OUTCOME", TABLE_LEFT);
-    table_column(t, "CHECK", TABLE_LEFT);
     vec_each (const struct gate_check, check, &w->gate->checks) {
         struct buf name = BUF_INIT;
         put_name(w, check, &name);
-        table_cell(t, "%s", gate_outcome_to_string(check->outcome));
-        table_cell(t, "%s", buf_cstr(&name));
+        table_text(t, "OUTCOME", "%s", gate_outcome_to_string(check->outcome));
+        table_text(t, "CHECK", "%s", buf_cstr(&name));
+        table_end_row(t);
         buf_done(&name);
     }
-    return t;
+    sheet_table(s, NULL, t, SHEET_PROSE);
 }
 
 /* What refused it, line by line. */
-static void put_reasons(const struct gate_words *w, void (*put)(void *ctx, const char *text),
-                        void *ctx)
+static void put_reasons(struct sheet *s, const struct gate_words *w)
 {
+    static const struct sheet_mark reason = {.word = "!", .color = TERMINAL_YELLOW};
+    sheet_block(s, NULL);
     vec_each (const struct gate_check, check, &w->gate->checks) {
         if (check->outcome == GATE_CHECK_PASSED || check->kind == GATE_OF_THRESHOLD ||
             check->kind == GATE_OF_POINT ||
@@ -216,95 +216,34 @@ static void put_reasons(const struct gate_words *w, void (*put)(void *ctx, const
                 buf_putc(&name, *c);
             }
         }
-        put(ctx, buf_cstr(&name));
-        buf_done(&name);
+        sheet_put_line(s, &reason, &name);
         buf_done(&text);
     }
 }
 
-struct text_out {
-    struct buf *out;
-    struct terminal term;
-};
-
-static void put_text_reason(void *ctx, const char *text)
+/* The verdict is the last line on a terminal, and the heading elsewhere. */
+static void put_text(struct sheet *s, const struct gate_words *w, struct buf *sentence_take)
 {
-    struct text_out *o = ctx;
-    terminal_colored(o->out, &o->term, TERMINAL_YELLOW, "!");
-    buf_putc(o->out, ' ');
-    terminal_wrapped(o->out, &o->term, text, 2, 2);
+    static const struct sheet_mark passed = {.word = "PASSED", .color = TERMINAL_GREEN};
+    static const struct sheet_mark refused = {.word = "REFUSED", .color = TERMINAL_RED};
+    if (w->gate->comparison != NULL) {
+        sheet_comparison(s, w->gate->comparison);
+    }
+    put_checks(s, w);
+    put_reasons(s, w);
+    sheet_put_line(s, w->gate->verdict == GATE_PASSED ? &passed : &refused, sentence_take);
 }
 
-/* The table of checks; where it is too wide, the name of a check goes on under itself. */
-static void put_text_checks(const struct gate_words *w, const struct text_out *o)
+static void put_markdown(struct sheet *s, const struct gate_words *w, struct buf *sentence_take)
 {
-    const unsigned at = 10; /* "Unknown", the longest outcome, and the gap */
-    struct table *t = checks_table(w);
-    if (o->term.wide || table_width(t) <= o->term.columns) {
-        table_format(t, true, o->out);
-        table_free(t);
-        return;
+    const char *verdict = w->gate->verdict == GATE_PASSED ? "Passed: " : "Refused: ";
+    sheet_put_head(
+        s, &(struct sheet_head){.before = xstrdup(verdict), .name = buf_take(sentence_take)});
+    put_checks(s, w);
+    put_reasons(s, w);
+    if (w->gate->comparison != NULL) {
+        sheet_comparison(s, w->gate->comparison);
     }
-    table_free(t);
-    buf_printf(o->out, "%-*s%s\n", (int)at, "OUTCOME", "CHECK");
-    vec_each (const struct gate_check, check, &w->gate->checks) {
-        struct buf name = BUF_INIT;
-        put_name(w, check, &name);
-        buf_printf(o->out, "%-*s", (int)at, gate_outcome_to_string(check->outcome));
-        terminal_wrapped(o->out, &o->term, buf_cstr(&name), at, at);
-        buf_done(&name);
-    }
-}
-
-void report_gate_text(const struct gate *g, const struct report_opts *opts, struct buf *out)
-{
-    struct text_out o = {out, terminal_of(opts)};
-    struct gate_words w;
-    struct buf sentence = BUF_INIT;
-    words_init(&w, g);
-    if (g->comparison != NULL) {
-        report_compare_text(g->comparison, opts, out);
-        buf_putc(out, '\n');
-    }
-    put_text_checks(&w, &o);
-    buf_putc(out, '\n');
-    put_reasons(&w, put_text_reason, &o);
-    put_sentence(g, &sentence);
-    terminal_colored(out, &o.term, g->verdict == GATE_PASSED ? TERMINAL_GREEN : TERMINAL_RED,
-                     g->verdict == GATE_PASSED ? "PASSED" : "REFUSED");
-    buf_putc(out, ' ');
-    terminal_wrapped(out, &o.term, buf_cstr(&sentence), g->verdict == GATE_PASSED ? 7 : 8, 2);
-    buf_done(&sentence);
-    words_done(&w);
-}
-
-static void put_markdown_reason(void *ctx, const char *text)
-{
-    buf_puts(ctx, "- ");
-    markdown_escape(text, ctx);
-    buf_putc(ctx, '\n');
-}
-
-void report_gate_markdown(const struct gate *g, struct buf *out)
-{
-    struct gate_words w;
-    struct buf sentence = BUF_INIT;
-    words_init(&w, g);
-    put_sentence(g, &sentence);
-    buf_printf(out, "## %s: ", g->verdict == GATE_PASSED ? "Passed" : "Refused");
-    markdown_escape(buf_cstr(&sentence), out);
-    buf_puts(out, "\n\n");
-    struct table *t = checks_table(&w);
-    table_format_markdown(t, out);
-    table_free(t);
-    buf_putc(out, '\n');
-    put_reasons(&w, put_markdown_reason, out);
-    if (g->comparison != NULL) {
-        buf_putc(out, '\n');
-        report_compare_markdown(g->comparison, out);
-    }
-    buf_done(&sentence);
-    words_done(&w);
 }
 
 /* XML 1.0 has no other control characters than line breaks and tabs. */
@@ -352,7 +291,7 @@ static void put_case(const struct gate_words *w, const struct gate_check *check,
     buf_done(&text);
 }
 
-void report_gate_junit(const struct gate *g, struct buf *out)
+void report_junit(const struct gate *g, struct buf *out)
 {
     struct gate_words w;
     struct buf sentence = BUF_INIT, counts = BUF_INIT;
@@ -383,15 +322,15 @@ void report_gate_junit(const struct gate *g, struct buf *out)
     words_done(&w);
 }
 
-void report_gate_json(const struct gate *g, struct buf *out)
+static json_t *gate_to_json(const struct gate_words *w)
 {
-    struct gate_words w;
+    const struct gate *g = w->gate;
+    const struct comparison *c = g->comparison;
     json_t *checks = json_array();
-    words_init(&w, g);
     vec_each (const struct gate_check, check, &g->checks) {
         struct buf name = BUF_INIT, text = BUF_INIT;
-        put_name(&w, check, &name);
-        put_message(&w, check, &text);
+        put_name(w, check, &name);
+        put_message(w, check, &text);
         (void)json_array_append_new(/* grows in memory only */
                                     checks,
                                     json_pack("{s:s, s:s, s:s, s:s}", "kind",
@@ -401,13 +340,27 @@ void report_gate_json(const struct gate *g, struct buf *out)
         buf_done(&name);
         buf_done(&text);
     }
-    const struct comparison *c = g->comparison;
-    json_text_put(json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "apiVersion",
-                            "benchd.io/v1alpha1", "kind", "Gate", "run", g->candidate->def->name,
-                            "benchmark", g->candidate->def->spec->name, "base",
-                            c == NULL ? json_null() : json_string(c->base->def->name), "verdict",
-                            gate_verdict_to_string(g->verdict), "checks", checks, "comparison",
-                            c == NULL ? json_null() : comparison_to_json(c)),
-                  out);
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "apiVersion", "benchd.io/v1alpha1",
+                     "kind", "Gate", "run", g->candidate->def->name, "benchmark",
+                     g->candidate->def->spec->name, "base",
+                     c == NULL ? json_null() : json_string(c->base->def->name), "verdict",
+                     gate_verdict_to_string(g->verdict), "checks", checks, "comparison",
+                     c == NULL ? json_null() : comparison_to_json(c));
+}
+
+void sheet_gate(struct sheet *s, const struct gate *g)
+{
+    struct gate_words w;
+    struct buf sentence = BUF_INIT;
+    words_init(&w, g);
+    put_sentence(g, &sentence);
+    if (s->form == SHEET_JSON) {
+        s->document = gate_to_json(&w);
+    } else if (s->form == SHEET_TEXT) {
+        put_text(s, &w, &sentence);
+    } else {
+        put_markdown(s, &w, &sentence);
+    }
+    buf_done(&sentence);
     words_done(&w);
 }

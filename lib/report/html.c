@@ -8,8 +8,8 @@
 #include "report/html_origin.h"
 #include "report/html_parts.h"
 #include "report/notes.h"
-#include "report/reference.h"
 #include "report/report.h"
+#include "report/sheets.h"
 #include "report/starved.h"
 #include "report/style.h"
 #include "report/system_lines.h"
@@ -593,7 +593,12 @@ void report_html(const struct report_page *page, struct buf *out)
     }
     put_sections(out, &layout);
     if (page->beside != NULL) {
-        report_beside_html(page->beside, out);
+        struct sheet sheet;
+        buf_puts(out, "<section>\n");
+        sheet_init(&sheet, SHEET_HTML, NULL);
+        sheet_beside(&sheet, page->beside);
+        sheet_write(&sheet, out);
+        buf_puts(out, "</section>\n");
     }
     html_put_definition(out, page);
     buf_puts(out, "</main>\n<script>");

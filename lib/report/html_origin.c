@@ -130,29 +130,21 @@ static void put_kinds(struct buf *out, const struct layout *l)
 {
     const struct result *r = l->result;
     struct table *t = table_new();
-    if (l->systems) {
-        table_column(t, "SYSTEM", TABLE_LEFT);
-    }
-    table_column(t, "REPLICAS", TABLE_RIGHT);
-    for (size_t k = 0; k < N_FACTS; k++) {
-        if (!is_common(r, &facts[k])) {
-            table_column(t, facts[k].title, TABLE_LEFT);
-        }
-    }
     for (size_t i = 0; i < r->hardware.len; i++) {
         struct buf users = BUF_INIT;
         if (l->systems) {
             system_lines_put_users(l, i, &users);
-            table_cell(t, "%s", buf_cstr(&users));
+            table_text(t, "SYSTEM", "%s", buf_cstr(&users));
         }
         buf_done(&users);
-        table_cell(t, "%zu", r->hardware.items[i].n_replicas);
+        table_number(t, "REPLICAS", "%zu", r->hardware.items[i].n_replicas);
         for (size_t k = 0; k < N_FACTS; k++) {
             const char *text = text_of(&r->hardware.items[i], &facts[k]);
             if (!is_common(r, &facts[k])) {
-                table_cell(t, "%s", text == NULL ? "-" : text);
+                table_text(t, facts[k].title, "%s", text == NULL ? "-" : text);
             }
         }
+        table_end_row(t);
     }
     html_put_table(out, "Kinds of machines and builds", t);
 }

@@ -1,7 +1,6 @@
 /* See layout.h. */
 #include "report/layout.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -24,21 +23,6 @@ static bool same_value(const struct params *a, const struct params *b, const cha
     return value_eq(params_get(a, name), params_get(b, name));
 }
 
-static bool has_name(const struct layout *l, const char *name)
-{
-    vec_each (const char *, n, &l->names) {
-        if (strcmp(*n, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 void layout_init(struct layout *l, const struct result *r)
 {
     *l = (struct layout){.result = r, .own_baselines = true};
@@ -48,14 +32,10 @@ void layout_init(struct layout *l, const struct result *r)
         l->systems = l->systems || p->point->system != first->system;
         l->own_baselines = l->own_baselines && p->point->baseline_index == p->point->index;
         vec_each (struct param, param, &p->point->params.list) {
-            if (!same_value(&p->point->params, &first->params, param->name) &&
-                !has_name(l, param->name)) {
-                *vec_push(&l->names) = param->name;
+            if (!same_value(&p->point->params, &first->params, param->name)) {
+                words_add_name(&l->names, param->name);
             }
         }
-    }
-    if (l->names.len > 1) {
-        qsort(l->names.items, l->names.len, sizeof(*l->names.items), compare_names);
     }
 }
 
@@ -67,15 +47,6 @@ void layout_done(struct layout *l)
 static const char *system_name(const struct layout *l, const struct point *p)
 {
     return l->result->def->spec->systems.items[p->system].name;
-}
-
-static void add_titled(struct table *t, const char *name, enum table_align align)
-{
-    _cleanup_(freep) char *title = xstrdup(name);
-    for (char *c = title; *c != '\0'; c++) {
-        *c = (char)toupper((unsigned char)*c);
-    }
-    table_column(t, title, align);
 }
 
 /* Every row of a rehearsal, a simulated or an imported run carries the words, but in a page, which
@@ -230,7 +201,7 @@ static struct table *grid_of(const struct layout *l, const struct heads *rows,
         table_column(t, "SYSTEM", TABLE_LEFT);
     }
     if (row_name) {
-        add_titled(t, l->names.items[0], TABLE_RIGHT);
+        table_named_column(t, l->names.items[0], TABLE_RIGHT);
     }
     vec_each (const struct point_result *const, column, &columns->list) {
         _cleanup_(freep) char *title =
@@ -336,171 +307,124 @@ bool layout_says_per_cpu(const struct layout *l)
     return !l->own_baselines && says_more(l, &resource_columns[1]);
 }
 
-static void put_number(struct table *t, double value)
-{
-    struct buf text = BUF_INIT;
-    number_format(value, &text);
-    table_cell(t, "%s", buf_cstr(&text));
-    buf_done(&text);
-}
-
-static void put_efficiency(struct table *t, const struct estimate *e, bool with_interval)
-{
-    if (e->known) {
-        table_cell(t, "%.1f%%", 100 * e->value);
-    } else {
-        table_cell(t, "-");
-    }
-    if (with_interval) {
-        if (e->known && e->has_interval) {
-            table_cell(t, "%.1f..%.1f%%", 100 * e->low, 100 * e->high);
-        } else {
-            table_cell(t, "-");
-        }
-    }
-}
-
 void layout_put_identity(struct table *t, const struct layout *l, const struct point *p,
                          bool by_index)
 {
     if (by_index) {
-        table_cell(t, "%u", p->index);
+        table_number(t, "POINT", "%u", p->index);
         return;
     }
     if (l->systems) {
-        table_cell(t, "%s", system_name(l, p));
+        table_text(t, "SYSTEM", "%s", system_name(l, p));
     }
     vec_each (const char *, name, &l->names) {
         _cleanup_(freep) char *text = value_text(p, *name);
-        table_cell(t, "%s", text);
+        table_named(t, *name, "%s", text);
     }
 }
 
-void layout_add_identity(struct table *t, const struct layout *l, bool by_index)
+/* What a table of points has columns for, besides what its parts say. */
+struct point_columns {
+    unsigned parts;
+    bool by_index, has_index;    /* the index in place of what varies; besides that */
+    bool x_interval, e_interval; /* of throughput, of efficiency */
+    bool range, batches;
+    bool resources[N_RESOURCE_COLUMNS];
+    char *word; /* of the run; NULL: none; owned */
+};
+
+static struct point_columns columns_of(const struct layout *l, unsigned parts)
 {
-    if (by_index) {
-        table_column(t, "POINT", TABLE_RIGHT);
-        return;
+    struct point_columns c = {
+        .by_index = (parts & LAYOUT_BY_INDEX) != 0 || (!l->systems && l->names.len == 0),
+        .x_interval = any_interval(l, LAYOUT_THROUGHPUT),
+        .e_interval = any_interval(l, LAYOUT_SCALING),
+        /* Where the batch varies, samples/s compare across the rows, and mini-batches/s are what
+         * papers of 2018 have. */
+        .batches = (parts & LAYOUT_BATCHES) != 0 && !l->mixed_units &&
+                   strcmp(l->unit, "samples/s") == 0 && words_has_name(&l->names, BATCH_SIZE),
+        .word = run_word(l),
+    };
+    c.parts = l->own_baselines ? parts & ~(unsigned)(LAYOUT_SCALING | LAYOUT_RESOURCES) : parts;
+    c.has_index = l->is_page && !c.by_index; /* notes and warnings name points by it */
+    /* A narrow table with units, or with words in each row, has no room for the lowest and the
+     * highest trial. */
+    c.range = (parts & LAYOUT_BY_INDEX) == 0 || (!l->mixed_units && c.word == NULL);
+    for (size_t i = 0; i < N_RESOURCE_COLUMNS; i++) {
+        c.resources[i] = (c.parts & LAYOUT_RESOURCES) != 0 && says_more(l, &resource_columns[i]);
     }
-    if (l->systems) {
-        table_column(t, "SYSTEM", TABLE_LEFT);
-    }
-    vec_each (const char *, name, &l->names) {
-        add_titled(t, *name, TABLE_RIGHT);
-    }
+    return c;
 }
 
-/* A narrow table with units, or with words in each row, has no room for the lowest
- * and the highest trial. */
-static bool has_range(const struct layout *l, unsigned parts)
+static void put_throughput(struct table *t, const struct layout *l,
+                           const struct point_columns *with, const struct point_result *p)
 {
-    _cleanup_(freep) char *word = run_word(l);
-    return (parts & LAYOUT_BY_INDEX) == 0 || (!l->mixed_units && word == NULL);
-}
-
-/* Where the batch varies, samples/s compare across the rows, and mini-batches/s are what
- * papers of 2018 have. */
-static bool has_batches(const struct layout *l, unsigned parts)
-{
-    return (parts & LAYOUT_BATCHES) != 0 && !l->mixed_units && strcmp(l->unit, "samples/s") == 0 &&
-           has_name(l, BATCH_SIZE);
-}
-
-static void put_batches(struct table *t, const struct point_result *p)
-{
-    const struct value *batch = params_get(&p->point->params, BATCH_SIZE);
     const struct estimate *x = &p->throughput.estimate;
-    put_number(t, x->known ? x->value / (double)batch->i : NAN);
+    table_figure(t, "THROUGHPUT", &p->throughput);
+    if (l->mixed_units) {
+        table_text(t, "UNIT", "%s", x->known ? p->throughput.unit : "-");
+    }
+    if (with->x_interval) {
+        table_interval(t, "95% INTERVAL", &p->throughput);
+    }
+    if (with->range) {
+        table_value(t, "MIN", p->throughput_min);
+        table_value(t, "MAX", p->throughput_max);
+    }
+    if (with->batches) {
+        const double batch = (double)params_get(&p->point->params, BATCH_SIZE)->i;
+        table_value(t, "BATCHES/S", x->known ? x->value / batch : NAN);
+    }
+    table_number(t, "TRIALS", "%zu/%zu", p->n_succeeded, p->n_trials);
 }
 
-static void add_columns(struct table *t, const struct layout *l, unsigned parts)
+static void put_efficiency(struct table *t, const char *title, const struct estimate *e)
 {
-    if ((parts & LAYOUT_THROUGHPUT) != 0) {
-        table_column(t, "THROUGHPUT", TABLE_RIGHT);
-        if (l->mixed_units) {
-            table_column(t, "UNIT", TABLE_LEFT);
-        }
-        if (any_interval(l, LAYOUT_THROUGHPUT)) {
-            table_column(t, "95% INTERVAL", TABLE_RIGHT);
-        }
-        if (has_range(l, parts)) {
-            table_column(t, "MIN", TABLE_RIGHT);
-            table_column(t, "MAX", TABLE_RIGHT);
-        }
-        if (has_batches(l, parts)) {
-            table_column(t, "BATCHES/S", TABLE_RIGHT);
-        }
-        table_column(t, "TRIALS", TABLE_RIGHT);
+    table_percent(t, title, e->known ? e->value : NAN, false);
+}
+
+static void put_row(struct table *t, const struct layout *l, const struct point_columns *with,
+                    const struct point_result *p)
+{
+    const struct estimate *e = &p->efficiency.estimate;
+    if (with->has_index) {
+        table_number(t, "POINT", "%u", p->point->index);
     }
-    if ((parts & LAYOUT_SCALING) != 0) {
-        table_column(t, "SPEEDUP", TABLE_RIGHT);
-        table_column(t, "EFFICIENCY", TABLE_RIGHT);
-        if (any_interval(l, LAYOUT_SCALING)) {
-            table_column(t, "95% INTERVAL", TABLE_RIGHT);
-        }
+    layout_put_identity(t, l, p->point, with->by_index);
+    if ((with->parts & LAYOUT_THROUGHPUT) != 0) {
+        put_throughput(t, l, with, p);
     }
-    for (size_t i = 0; (parts & LAYOUT_RESOURCES) != 0 && i < N_RESOURCE_COLUMNS; i++) {
-        if (says_more(l, &resource_columns[i])) {
-            table_column(t, resource_columns[i].title, TABLE_RIGHT);
+    if ((with->parts & LAYOUT_SCALING) != 0) {
+        table_figure(t, "SPEEDUP", &p->speedup);
+        put_efficiency(t, "EFFICIENCY", e);
+        if (with->e_interval && e->known && e->has_interval) {
+            table_number(t, "95% INTERVAL", "%.1f..%.1f%%", 100 * e->low, 100 * e->high);
+        } else if (with->e_interval) {
+            table_number(t, "95% INTERVAL", "-");
         }
     }
-    _cleanup_(freep) char *word = run_word(l);
-    if (word != NULL) {
-        table_column(t, "RUN", TABLE_LEFT);
+    for (size_t i = 0; i < N_RESOURCE_COLUMNS; i++) {
+        if (with->resources[i]) {
+            put_efficiency(t, resource_columns[i].title, resource_columns[i].of(p));
+        }
     }
+    if (with->word != NULL) {
+        table_text(t, "RUN", "%s", with->word);
+    }
+    table_end_row(t);
 }
 
 struct table *layout_points(const struct layout *l, unsigned parts)
 {
-    if (l->own_baselines) {
-        parts &= ~(unsigned)(LAYOUT_SCALING | LAYOUT_RESOURCES);
-    }
-    const bool by_index = (parts & LAYOUT_BY_INDEX) != 0 || (!l->systems && l->names.len == 0);
-    const bool x_interval = any_interval(l, LAYOUT_THROUGHPUT);
-    const bool e_interval = any_interval(l, LAYOUT_SCALING);
-    _cleanup_(freep) char *word = run_word(l);
-    const bool has_index = l->is_page && !by_index; /* notes and warnings name points by it */
+    const struct point_columns with = columns_of(l, parts);
     struct table *t = table_new();
-    if (has_index) {
-        table_column(t, "POINT", TABLE_RIGHT);
+    if ((parts & LAYOUT_BY_INDEX) != 0) {
+        table_set_gap(t, TABLE_TIGHT_GAP);
     }
-    layout_add_identity(t, l, by_index);
-    add_columns(t, l, parts);
     for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
-        if (has_index) {
-            table_cell(t, "%u", p->point->index);
-        }
-        layout_put_identity(t, l, p->point, by_index);
-        if ((parts & LAYOUT_THROUGHPUT) != 0) {
-            table_figure(t, &p->throughput);
-            if (l->mixed_units) {
-                table_cell(t, "%s", p->throughput.estimate.known ? p->throughput.unit : "-");
-            }
-            if (x_interval) {
-                table_interval(t, &p->throughput);
-            }
-            if (has_range(l, parts)) {
-                put_number(t, p->throughput_min);
-                put_number(t, p->throughput_max);
-            }
-            if (has_batches(l, parts)) {
-                put_batches(t, p);
-            }
-            table_cell(t, "%zu/%zu", p->n_succeeded, p->n_trials);
-        }
-        if ((parts & LAYOUT_SCALING) != 0) {
-            table_figure(t, &p->speedup);
-            put_efficiency(t, &p->efficiency.estimate, e_interval);
-        }
-        for (size_t i = 0; (parts & LAYOUT_RESOURCES) != 0 && i < N_RESOURCE_COLUMNS; i++) {
-            if (says_more(l, &resource_columns[i])) {
-                put_efficiency(t, resource_columns[i].of(p), false);
-            }
-        }
-        if (word != NULL) {
-            table_cell(t, "%s", word);
-        }
+        put_row(t, l, &with, p);
     }
+    free(with.word);
     return t;
 }
 
@@ -614,7 +538,7 @@ void layout_describe_run(const struct layout *l, struct buf *out)
         buf_printf(out, "%s; ", system_name(l, l->result->points[0].point));
     }
     vec_each (struct param, p, &l->result->points[0].point->params.list) {
-        if (!has_name(l, p->name)) {
+        if (!words_has_name(&l->names, p->name)) {
             put_shared(l, p, out);
         }
     }

@@ -1,4 +1,4 @@
-/* Which tables a result gets, and their cells; text.c and markdown.c print them. Pure. */
+/* Which tables a result gets, and their cells. Pure. */
 #pragma once
 
 #include "report/report.h"
@@ -8,7 +8,7 @@
 /* What varies over the swept points, and so needs columns. */
 struct layout {
     const struct result *result; /* borrowed */
-    VEC(const char *) names;     /* sweep names with more than one value, in byte order; borrowed */
+    struct words_names names;    /* sweep names with more than one value */
     bool systems;                /* more than one system */
     const char *unit;            /* of throughputs, as result_unit says; static */
     bool mixed_units;            /* of throughputs: each row says its own */
@@ -46,9 +46,7 @@ struct table *layout_points(const struct layout *l, unsigned parts);
 bool layout_says_per_pod(const struct layout *l);
 bool layout_says_per_cpu(const struct layout *l);
 
-/* The columns that say which point a row is, and their cells: its index, or the
- * system and what varies. */
-void layout_add_identity(struct table *t, const struct layout *l, bool by_index);
+/* The cells that say which point a row is: its index, or the system and what varies. */
 void layout_put_identity(struct table *t, const struct layout *l, const struct point *p,
                          bool by_index);
 

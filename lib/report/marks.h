@@ -3,12 +3,10 @@
 #pragma once
 
 #include "base/buf.h"
-#include "report/terminal.h"
 #include "result/result.h"
 
 /* "rehearsal, simulated"; nothing for a run that was measured. */
 void marks_put(const struct result *r, struct buf *out);
-/* "   REHEARSAL   SIMULATED", after a phase. */
-void marks_put_text(const struct result *r, const struct terminal *term, struct buf *out);
-/* ", **rehearsal**, **simulated**" */
-void marks_put_markdown(const struct result *r, struct buf *out);
+#define MARK_COUNT 3
+/* The i-th mark, "rehearsal"; static; NULL: the run does not have it. */
+const char *mark_of(const struct result *r, int i);

@@ -1,14 +1,7 @@
-/* A result by node, see report.h: which machines were slow or throttled. */
-#include <math.h>
-
+/* A result by node, see sheets.h and layout.h. */
 #include "base/text.h"
-#include "report/csv.h"
 #include "report/layout.h"
-#include "report/marks.h"
-#include "report/report.h"
-#include "report/table.h"
-#include "report/terminal.h"
-#include "result/number.h"
+#include "report/sheets.h"
 
 const char layout_nodes_method[] =
     "Time a step: the replica's own work, which is data, forward and "
@@ -18,55 +11,22 @@ const char layout_nodes_method[] =
     "of the same role on other nodes in the same trial: median of a "
     "point, geometric mean over points. "
     "Slower at: by 5% or more.";
-static const char no_nodes[] = "No replica of a succeeded trial says on which node it ran.";
-
-static void ratio_cell(struct table *t, double ratio)
-{
-    if (isnan(ratio)) {
-        table_cell(t, "-");
-    } else {
-        table_cell(t, "%.1f%%", 100 * ratio);
-    }
-}
-
-/* With its sign. */
-static void change_cell(struct table *t, double ratio)
-{
-    if (isnan(ratio)) {
-        table_cell(t, "-");
-    } else {
-        table_cell(t, "%+.1f%%", 100 * ratio);
-    }
-}
 
 struct table *layout_nodes(const struct result *r)
 {
-    static const struct {
-        const char *title;
-        enum table_align align;
-    } columns[] = {{"NODE", TABLE_LEFT},       {"REPLICAS", TABLE_RIGHT},
-                   {"POINTS", TABLE_RIGHT},    {"TIME A STEP", TABLE_RIGHT},
-                   {"SLOWER AT", TABLE_RIGHT}, {"THROTTLED", TABLE_RIGHT},
-                   {"CPU", TABLE_LEFT}};
     if (r->nodes.len == 0) {
         return NULL;
     }
     struct table *t = table_new();
-    for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
-        table_column(t, columns[i].title, columns[i].align);
-    }
     vec_each (struct node_result, n, &r->nodes) {
-        table_cell(t, "%s", n->name);
-        table_cell(t, "%zu", n->n_replicas);
-        table_cell(t, "%u", n->n_points);
-        change_cell(t, n->excess);
-        if (n->n_compared > 0) {
-            table_cell(t, "%u of %u", n->n_slower, n->n_compared);
-        } else {
-            table_cell(t, "-");
-        }
-        ratio_cell(t, node_result_throttled_ratio(n));
-        table_cell(t, "%s", n->cpu_model == NULL ? "-" : n->cpu_model);
+        table_text(t, "NODE", "%s", n->name);
+        table_number(t, "REPLICAS", "%zu", n->n_replicas);
+        table_number(t, "POINTS", "%u", n->n_points);
+        table_percent(t, "TIME A STEP", n->excess, true);
+        table_part_of(t, "SLOWER AT", n->n_slower, n->n_compared);
+        table_percent(t, "THROTTLED", node_result_throttled_ratio(n), false);
+        table_text(t, "CPU", "%s", n->cpu_model == NULL ? "-" : n->cpu_model);
+        table_end_row(t);
     }
     return t;
 }
@@ -99,90 +59,50 @@ void layout_describe_slow(const struct layout *l, const struct slow_replica *s, 
                s->n_slow, s->n_trials);
 }
 
-static void put_warnings(const struct result *r, void (*put)(void *ctx, const char *text),
-                         void *ctx)
+static void put_people(struct sheet *s, const struct result *r)
 {
+    sheet_put_run(s, r, NULL);
+    struct table *t = layout_nodes(r);
+    if (t == NULL) {
+        sheet_line(s, &sheet_paragraph,
+                   "No replica of a succeeded trial says on which node it ran.");
+        return;
+    }
+    sheet_table(s, NULL, t, 1);
+    sheet_block(s, NULL);
+    sheet_line(s, NULL, "%s", layout_nodes_method);
     vec_each (struct warning, w, &r->warnings) {
         if (w->code == WARNING_SLOW_NODE || w->code == WARNING_THROTTLED ||
             w->code == WARNING_MIXED_HARDWARE) {
-            _cleanup_(freep) char *text = plain(w->message);
-            put(ctx, text);
+            sheet_line(s, &sheet_warning, "%s", w->message);
         }
     }
 }
 
-struct text_out {
-    struct buf *out;
-    struct terminal term;
-};
-
-static void put_text_warning(void *ctx, const char *text)
+static void put_row(struct sheet *s, const struct result *r, const struct node_result *n)
 {
-    struct text_out *o = ctx;
-    buf_puts(o->out, "  ");
-    terminal_colored(o->out, &o->term, TERMINAL_YELLOW, "!");
-    buf_putc(o->out, ' ');
-    terminal_wrapped(o->out, &o->term, text, 4, 4);
+    sheet_word(s, "run", r->def->name);
+    sheet_word(s, "node", n->name);
+    sheet_word(s, "cpu_model", n->cpu_model);
+    sheet_count(s, "replicas", n->n_replicas);
+    sheet_count(s, "points", n->n_points);
+    sheet_count(s, "points_compared", n->n_compared);
+    sheet_count(s, "points_slower", n->n_slower);
+    sheet_number(s, "excess", n->excess);
+    sheet_bool(s, "slow", node_result_is_slow(n));
+    sheet_number(s, "throttled", node_result_throttled_ratio(n));
+    sheet_end_row(s);
 }
 
-void report_nodes_text(const struct result *r, const struct report_opts *opts, struct buf *out)
+void sheet_nodes(struct sheet *s, const struct result *r)
 {
-    struct text_out o = {out, terminal_of(opts)};
-    terminal_colored(out, &o.term, TERMINAL_BOLD, r->def->name);
-    buf_printf(out, "   %s", run_phase_to_string(r->phase));
-    marks_put_text(r, &o.term, out);
-    buf_putc(out, '\n');
-    struct table *t = layout_nodes(r);
-    if (t == NULL) {
-        terminal_wrapped(out, &o.term, no_nodes, 0, 2);
+    if (s->form != SHEET_CSV) {
+        put_people(s, r);
         return;
     }
-    terminal_parts(out, &o.term, t, 1, TERMINAL_TIGHT_GAP);
-    table_free(t);
-    buf_putc(out, '\n');
-    terminal_wrapped(out, &o.term, layout_nodes_method, 0, 2);
-    put_warnings(r, put_text_warning, &o);
-}
-
-static void put_markdown_warning(void *ctx, const char *text)
-{
-    buf_puts(ctx, "- **Warning:** ");
-    markdown_escape(text, ctx);
-    buf_putc(ctx, '\n');
-}
-
-void report_nodes_markdown(const struct result *r, struct buf *out)
-{
-    struct table *t = layout_nodes(r);
-    buf_puts(out, "## ");
-    markdown_escape(r->def->name, out);
-    buf_printf(out, "\n\n%s", run_phase_to_string(r->phase));
-    marks_put_markdown(r, out);
-    buf_puts(out, "\n\n");
-    if (t == NULL) {
-        buf_printf(out, "%s\n", no_nodes);
-        return;
-    }
-    table_format_markdown(t, out);
-    table_free(t);
-    buf_printf(out, "\n- %s\n", layout_nodes_method);
-    put_warnings(r, put_markdown_warning, out);
-}
-
-void report_nodes_csv(const struct result *r, struct buf *out)
-{
-    buf_puts(out, "run,node,cpu_model,replicas,points,points_compared,points_slower,excess,slow,"
-                  "throttled\n");
+    put_row(s, r, &(struct node_result){0});
+    sheet_drop_rows(s);
     vec_each (struct node_result, n, &r->nodes) {
-        csv_text(out, r->def->name);
-        buf_putc(out, ',');
-        csv_text(out, n->name);
-        buf_putc(out, ',');
-        csv_text(out, n->cpu_model == NULL ? "" : n->cpu_model);
-        buf_printf(out, ",%zu,%u,%u,%u", n->n_replicas, n->n_points, n->n_compared, n->n_slower);
-        csv_number(out, n->excess);
-        buf_printf(out, ",%s", node_result_is_slow(n) ? "true" : "false");
-        csv_number(out, node_result_throttled_ratio(n));
-        buf_putc(out, '\n');
+        put_row(s, r, n);
     }
 }

@@ -462,17 +462,14 @@ void notes_done(struct notes *notes)
     vec_done(&notes->list);
 }
 
-bool note_next_line(const char **at, const char **ret_line, size_t *ret_len)
+void note_put_details(const char *details, struct buf *out)
 {
-    if (*at == NULL || **at == '\0') {
-        return false;
+    for (size_t len; details != NULL && *details != '\0'; details += len + (details[len] == '\n')) {
+        len = strcspn(details, "\n");
+        size_t shown = len; /* without the blanks at its end */
+        while (shown > 0 && details[shown - 1] == ' ') {
+            shown--;
+        }
+        buf_printf(out, shown == 0 ? "\n" : "      %.*s\n", (int)shown, details);
     }
-    const size_t len = strcspn(*at, "\n");
-    *ret_line = *at;
-    *ret_len = len;
-    while (*ret_len > 0 && (*at)[*ret_len - 1] == ' ') {
-        --*ret_len;
-    }
-    *at += len + ((*at)[len] == '\n');
-    return true;
 }

@@ -33,6 +33,5 @@ struct notes {
 void notes_init(struct notes *notes, const struct layout *l);
 void notes_done(struct notes *notes);
 
-/* Goes through the lines of a note's details: the next one, without its newline and the blanks at
- * its end. False if none exists. *at begins as `details`. */
-bool note_next_line(const char **at, const char **ret_line, size_t *ret_len);
+/* Indented and not broken: lines of logs, and of YAML that will be copied. NULL: nothing. */
+void note_put_details(const char *details, struct buf *out);

@@ -1,13 +1,9 @@
-/* Where the time of a step goes, by point and role, and what limits each point; see report.h. */
+/* Where the time of a step goes, by point and role, and what limits each point; see sheets.h. */
 #include <inttypes.h>
 #include <math.h>
 
-#include "report/csv.h"
 #include "report/layout.h"
-#include "report/marks.h"
-#include "report/report.h"
-#include "report/table.h"
-#include "report/terminal.h"
+#include "report/sheets.h"
 #include "result/limit.h"
 
 static const char method[] = "Milliseconds a step, means over the replicas of succeeded trials. "
@@ -15,58 +11,39 @@ static const char method[] = "Milliseconds a step, means over the replicas of su
                              "what it waited for; what was hidden behind its computation does not "
                              "count. EXPOSED is their sum. MB: "
                              "sent and received in a step.";
-static const char no_phases[] = "No replica of a succeeded trial says how its time was spent.";
 
 static const enum role roles[] = {ROLE_TRAINER, ROLE_WORKER, ROLE_PSERVER};
 #define N_ROLES (sizeof(roles) / sizeof(roles[0]))
 
-static void ms_cell(struct table *t, double s)
+static void put_ms(struct table *t, const char *title, double s)
 {
     if (isnan(s)) {
-        table_cell(t, "-");
+        table_number(t, title, "-");
     } else {
-        table_cell(t, s < 0.1 ? "%.1f" : "%.0f", 1e3 * s);
+        table_number(t, title, s < 0.1 ? "%.1f" : "%.0f", 1e3 * s);
     }
 }
 
-static void put_row(struct table *t, uint32_t point, enum role role,
-                    const struct phase_times *times)
+/* Adds the point's rows. */
+static void put_point(struct table *t, const struct point_result *p)
 {
-    table_cell(t, "%" PRIu32, point);
-    table_cell(t, "%s", role_to_string(role));
-    ms_cell(t, times->step_s);
-    for (int i = 0; i < PHASE_COUNT; i++) {
-        ms_cell(t, times->phase_s[i]);
-    }
-    ms_cell(t, role == ROLE_PSERVER ? NAN : times->exposed_s);
-    ms_cell(t, times->cpu_s);
-    table_cell(t, "%.1f", (times->bytes_tx + times->bytes_rx) / 1e6);
-}
-
-/* NULL: no replica reported phases. */
-static struct table *new_table(const struct result *r)
-{
-    static const char *const titles[] = {"POINT", "ROLE",   "STEP", "DATA",    "FWD", "BWD", "SEND",
-                                         "WAIT",  "UPDATE", "RECV", "EXPOSED", "CPU", "MB"};
-    struct table *t = table_new();
-    size_t n = 0;
-    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
-        table_column(t, titles[i], i < 2 ? TABLE_LEFT : TABLE_RIGHT);
-    }
-    for (uint32_t p = 0; p < r->def->matrix.n_points; p++) {
-        for (size_t i = 0; i < N_ROLES; i++) {
-            const struct phase_times times = phase_times_of(&r->points[p], roles[i]);
-            if (times.n > 0) {
-                put_row(t, p, roles[i], &times);
-                n++;
-            }
+    static const char *const titles[] = {"DATA", "FWD", "BWD", "SEND", "WAIT", "UPDATE", "RECV"};
+    for (size_t i = 0; i < N_ROLES; i++) {
+        const struct phase_times times = phase_times_of(p, roles[i]);
+        if (times.n == 0) {
+            continue;
         }
+        table_text(t, "POINT", "%" PRIu32, p->point->index);
+        table_text(t, "ROLE", "%s", role_to_string(roles[i]));
+        put_ms(t, "STEP", times.step_s);
+        for (int k = 0; k < PHASE_COUNT; k++) {
+            put_ms(t, titles[k], times.phase_s[k]);
+        }
+        put_ms(t, "EXPOSED", roles[i] == ROLE_PSERVER ? NAN : times.exposed_s);
+        put_ms(t, "CPU", times.cpu_s);
+        table_number(t, "MB", "%.1f", (times.bytes_tx + times.bytes_rx) / 1e6);
+        table_end_row(t);
     }
-    if (n == 0) {
-        table_free(t);
-        return NULL;
-    }
-    return t;
 }
 
 /* What limits the point and what would help; nothing if that is not known. */
@@ -145,110 +122,75 @@ static void describe_point(const struct layout *l, const struct point_result *p,
     }
 }
 
-/* A line for each point in the table, with what limits it where that is known. */
-static void put_points(const struct result *r, void (*put)(void *ctx, const char *text), void *ctx)
+static void put_people(struct sheet *s, const struct result *r)
 {
-    struct layout layout;
-    layout_init(&layout, r);
-    for (uint32_t p = 0; p < r->def->matrix.n_points; p++) {
+    const uint32_t n = r->def->matrix.n_points;
+    struct table *t = table_new();
+    struct layout l;
+    sheet_put_run(s, r, NULL);
+    for (uint32_t p = 0; p < n; p++) {
+        put_point(t, &r->points[p]);
+    }
+    if (table_is_empty(t)) {
+        sheet_line(s, &sheet_paragraph,
+                   "No replica of a succeeded trial says how its time was spent.");
+        table_free(t);
+        return;
+    }
+    if (!sheet_fits(s, t)) {
+        table_set_gap(t, 1);
+    }
+    sheet_table(s, NULL, t, 2); /* each part with point and role */
+    sheet_block(s, NULL);
+    sheet_line(s, NULL, "%s", method);
+    layout_init(&l, r);
+    for (uint32_t p = 0; p < n; p++) {
+        struct buf text = BUF_INIT;
         if (has_row(&r->points[p])) {
-            struct buf text = BUF_INIT;
-            describe_point(&layout, &r->points[p], &text);
-            put(ctx, buf_cstr(&text));
-            buf_done(&text);
+            describe_point(&l, &r->points[p], &text);
         }
+        sheet_put_line(s, NULL, &text);
     }
-    layout_done(&layout);
+    layout_done(&l);
 }
 
-struct text_out {
-    struct buf *out;
-    struct terminal term;
-};
-
-static void put_text(void *ctx, const char *text)
+static void put_row(struct sheet *s, const struct result *r, uint32_t point, enum role role,
+                    const struct phase_times *t)
 {
-    struct text_out *o = ctx;
-    terminal_wrapped(o->out, &o->term, text, 0, 2);
-}
-
-void report_phases_text(const struct result *r, const struct report_opts *opts, struct buf *out)
-{
-    struct text_out o = {out, terminal_of(opts)};
-    terminal_colored(out, &o.term, TERMINAL_BOLD, r->def->name);
-    buf_printf(out, "   %s", run_phase_to_string(r->phase));
-    marks_put_text(r, &o.term, out);
-    buf_putc(out, '\n');
-    struct table *t = new_table(r);
-    if (t == NULL) {
-        terminal_wrapped(out, &o.term, no_phases, 0, 2);
-        return;
-    }
-    terminal_parts(out, &o.term, t, 2, 1); /* each with point and role */
-    table_free(t);
-    buf_putc(out, '\n');
-    terminal_wrapped(out, &o.term, method, 0, 2);
-    put_points(r, put_text, &o);
-}
-
-static void put_markdown(void *ctx, const char *text)
-{
-    buf_puts(ctx, "- ");
-    markdown_escape(text, ctx);
-    buf_putc(ctx, '\n');
-}
-
-void report_phases_markdown(const struct result *r, struct buf *out)
-{
-    buf_puts(out, "## ");
-    markdown_escape(r->def->name, out);
-    buf_printf(out, "\n\n%s", run_phase_to_string(r->phase));
-    marks_put_markdown(r, out);
-    buf_puts(out, "\n\n");
-    struct table *t = new_table(r);
-    if (t == NULL) {
-        buf_printf(out, "%s\n", no_phases);
-        return;
-    }
-    table_format_markdown(t, out);
-    table_free(t);
-    buf_printf(out, "\n- %s\n", method);
-    put_points(r, put_markdown, out);
-}
-
-static void put_csv_row(const struct result *r, uint32_t point, enum role role,
-                        const struct phase_times *t, struct buf *out)
-{
-    csv_text(out, r->def->name);
-    buf_printf(out, ",%" PRIu32 ",%s,%zu", point, role_to_string(role), t->n);
-    csv_number(out, t->step_s);
-    for (int i = 0; i < PHASE_COUNT; i++) {
-        csv_number(out, t->phase_s[i]);
-    }
-    csv_number(out, role == ROLE_PSERVER ? NAN : t->exposed_s);
-    csv_number(out, t->cpu_s);
-    csv_number(out, t->bytes_tx);
-    csv_number(out, t->bytes_rx);
     const struct limit_facts facts = limit_facts_of(&r->points[point]);
     const struct limit limit = limit_find(&facts);
-    buf_printf(out, ",%s", limit_kind_to_string(limit.kind));
-    csv_number(out, limit.share);
-    csv_number(out, limit.advice);
-    buf_putc(out, '\n');
+    sheet_word(s, "run", r->def->name);
+    sheet_count(s, "point", point);
+    sheet_word(s, "role", role_to_string(role));
+    sheet_count(s, "replicas", t->n);
+    sheet_number(s, "step_s", t->step_s);
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        _cleanup_(freep) char *column = xasprintf("%s_s", phase_to_string((enum phase)i));
+        sheet_number(s, column, t->phase_s[i]);
+    }
+    sheet_number(s, "exposed_s", role == ROLE_PSERVER ? NAN : t->exposed_s);
+    sheet_number(s, "cpu_s", t->cpu_s);
+    sheet_number(s, "bytes_tx", t->bytes_tx);
+    sheet_number(s, "bytes_rx", t->bytes_rx);
+    sheet_word(s, "limit", limit_kind_to_string(limit.kind));
+    sheet_number(s, "limit_share", limit.share);
+    sheet_number(s, "advice", limit.advice);
+    sheet_end_row(s);
 }
 
-void report_phases_csv(const struct result *r, struct buf *out)
+void sheet_phases(struct sheet *s, const struct result *r)
 {
-    buf_puts(out, "run,point,role,replicas,step_s");
-    for (int i = 0; i < PHASE_COUNT; i++) {
-        buf_printf(out, ",%s_s", phase_to_string((enum phase)i));
+    if (s->form != SHEET_CSV) {
+        put_people(s, r);
+        return;
     }
-    buf_puts(out, ",exposed_s,cpu_s,bytes_tx,bytes_rx,limit,limit_share,advice\n");
+    put_row(s, r, 0, roles[0], &(struct phase_times){0});
+    sheet_drop_rows(s);
     for (uint32_t p = 0; p < r->def->matrix.n_points; p++) {
         for (size_t i = 0; i < N_ROLES; i++) {
             const struct phase_times times = phase_times_of(&r->points[p], roles[i]);
             if (times.n > 0) {
-                put_csv_row(r, p, roles[i], &times, out);
+                put_row(s, r, p, roles[i], &times);
             }
         }
     }

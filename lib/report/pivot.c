@@ -1,15 +1,10 @@
-/* A table of one figure over any axes, see report.h. A terminal gets several tables, as many as its
+/* A table of one figure over any axes, see sheets.h. A terminal gets several tables, as many as its
  * width needs, each with the heads of the rows; no number is broken. */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
-#include "report/csv.h"
-#include "report/json_text.h"
 #include "report/marks.h"
-#include "report/report.h"
-#include "report/table.h"
-#include "report/terminal.h"
+#include "report/sheets.h"
 #include "result/number.h"
 #include "result/pivot.h"
 #include "result/result_json.h"
@@ -136,10 +131,6 @@ static void put_unknown_cpus(const struct pivot *p, struct buf *out)
                is_cost ? "--price AMOUNT/pod-hour" : "--cells efficiency-per-pod");
 }
 
-static const char note[] =
-    "A cell is a point: the median of its trials. A cell without a number was not measured, or is "
-    "not known.";
-
 /* ---- tables ---- */
 
 static void put_cell(struct table *t, const struct pivot *p, const struct estimate *e,
@@ -158,21 +149,6 @@ static void put_cell(struct table *t, const struct pivot *p, const struct estima
     buf_done(&text);
 }
 
-static void put_summary_cell(struct table *t, const struct pivot *p, double value)
-{
-    struct buf text = BUF_INIT;
-    put_value(p, value, &text);
-    table_cell(t, "%s", buf_cstr(&text));
-    buf_done(&text);
-}
-
-/* Which columns, and the form of their heads: the values of all axes in one title, or the first
- * alone and the others in rows of their own. */
-struct shape {
-    size_t from, to;
-    bool with_summaries, with_intervals, is_stacked;
-};
-
 /* Owned. */
 static char *head_text(const struct pivot *p, size_t column, size_t from, size_t to)
 {
@@ -187,41 +163,54 @@ static char *head_text(const struct pivot *p, size_t column, size_t from, size_t
     return buf_take(&text);
 }
 
-static void add_heads(struct table *t, const struct pivot *p, const struct shape *shape)
+/* The last columns are the rows' summaries. */
+static size_t n_summaries(const struct pivot *p, size_t to)
 {
-    vec_each (const char *const, axis, &p->rows) {
-        _cleanup_(freep) char *title = xstrdup(*axis);
-        for (char *c = title; *c != '\0'; c++) {
-            *c = (char)toupper((unsigned char)*c);
-        }
-        table_column(t, title, TABLE_RIGHT);
-    }
-    for (size_t j = shape->from; j < shape->to; j++) {
-        _cleanup_(freep) char *title = head_text(p, j, 0, shape->is_stacked ? 1 : p->columns.len);
-        table_column(t, title, TABLE_RIGHT);
-    }
-    if (shape->with_summaries) {
-        table_column(t, "MEDIAN", TABLE_RIGHT);
-        table_column(t, "GEOMEAN", TABLE_RIGHT);
-    }
-    for (size_t k = 1; k < p->columns.len && shape->is_stacked; k++) {
+    return p->has_summaries && n_columns(p) > 1 && to == n_columns(p) ? 2 : 0;
+}
+
+/* The axes after the first, in rows of their own. */
+static void put_stacked_heads(struct table *t, const struct pivot *p, size_t from, size_t to)
+{
+    for (size_t k = 1; k < p->columns.len; k++) {
         for (size_t i = 0; i < p->rows.len; i++) {
             table_cell(t, "%s", "");
         }
-        for (size_t j = shape->from; j < shape->to; j++) {
+        for (size_t j = from; j < to; j++) {
             _cleanup_(freep) char *value = head_text(p, j, k, k + 1);
             table_cell(t, "%s", value);
         }
-        for (size_t i = 0; i < (shape->with_summaries ? 2 : 0); i++) {
+        for (size_t i = 0; i < n_summaries(p, to); i++) {
             table_cell(t, "%s", "");
         }
     }
 }
 
-static struct table *table_of(const struct pivot *p, const struct shape *shape)
+/* A title has the values of all axes or, in text, of the first alone. */
+static void add_heads(struct table *t, const struct pivot *p, size_t from, size_t to, bool is_text)
 {
+    vec_each (const char *const, axis, &p->rows) {
+        table_named_column(t, *axis, TABLE_RIGHT);
+    }
+    for (size_t j = from; j < to; j++) {
+        _cleanup_(freep) char *title = head_text(p, j, 0, is_text ? 1 : p->columns.len);
+        table_column(t, title, TABLE_RIGHT);
+    }
+    if (n_summaries(p, to) > 0) {
+        table_column(t, "MEDIAN", TABLE_RIGHT);
+        table_column(t, "GEOMEAN", TABLE_RIGHT);
+    }
+    if (is_text) {
+        put_stacked_heads(t, p, from, to);
+    }
+}
+
+static struct table *table_of(const struct sheet *s, const struct pivot *p, size_t from, size_t to)
+{
+    const bool is_text = s->form == SHEET_TEXT;
     struct table *t = table_new();
-    add_heads(t, p, shape);
+    table_set_gap(t, TABLE_TIGHT_GAP);
+    add_heads(t, p, from, to, is_text);
     for (size_t i = 0; i < p->row_heads.len; i++) {
         vec_each (const char *const, axis, &p->rows) {
             struct buf value = BUF_INIT;
@@ -229,103 +218,57 @@ static struct table *table_of(const struct pivot *p, const struct shape *shape)
             table_cell(t, "%s", buf_cstr(&value));
             buf_done(&value);
         }
-        for (size_t j = shape->from; j < shape->to; j++) {
-            put_cell(t, p, cell_at(p, i, j), shape->with_intervals);
+        for (size_t j = from; j < to; j++) {
+            put_cell(t, p, cell_at(p, i, j), is_text && s->term.wide);
         }
-        if (shape->with_summaries) {
-            put_summary_cell(t, p, p->row_summaries[i].median);
-            put_summary_cell(t, p, p->row_summaries[i].geomean);
+        if (n_summaries(p, to) > 0) {
+            const struct pivot_summary *row = &p->row_summaries[i];
+            put_cell(t, p, &(struct estimate){.known = true, .value = row->median}, false);
+            put_cell(t, p, &(struct estimate){.known = true, .value = row->geomean}, false);
         }
     }
     return t;
 }
 
-static bool summarises_rows(const struct pivot *p)
+/* All columns from `from` on if they fit, else as many as do, at least one. Returns which is the
+ * first that is left. */
+static size_t put_columns(struct sheet *s, const struct pivot *p, size_t from, struct buf *caption)
 {
-    return p->has_summaries && n_columns(p) > 1;
-}
-
-/* As many columns from `from` on as fit, at least one. */
-static struct shape widest_from(const struct pivot *p, const struct terminal *term, size_t from)
-{
-    struct shape best = {.from = from, .is_stacked = true, .with_intervals = term->wide};
-    for (size_t to = from + 1; to <= n_columns(p); to++) {
-        struct shape shape = best;
-        shape.to = to;
-        shape.with_summaries = to == n_columns(p) && summarises_rows(p);
-        struct table *t = table_of(p, &shape);
-        table_set_gap(t, TERMINAL_TIGHT_GAP);
-        const bool fits = term->wide || table_width(t) <= term->columns;
-        table_free(t);
-        if (!fits && to > from + 1) {
-            break;
+    size_t to = n_columns(p);
+    struct table *best = table_of(s, p, from, to);
+    if (!sheet_fits(s, best)) {
+        table_free(best);
+        best = table_of(s, p, from, from + 1);
+        for (to = from + 1; to + 1 < n_columns(p); to++) {
+            struct table *t = table_of(s, p, from, to + 1);
+            if (!sheet_fits(s, t)) {
+                table_free(t);
+                break;
+            }
+            table_free(best);
+            best = t;
         }
-        best = shape;
     }
-    return best;
+    sheet_table(s, caption, best, p->rows.len);
+    return to;
 }
 
-void report_pivot_text(const struct pivot *p, const struct report_opts *opts, struct buf *out)
+static void put_people(struct sheet *s, const struct pivot *p)
 {
-    const struct terminal term = terminal_of(opts);
-    const struct run_def *def = p->result->def;
-    terminal_colored(out, &term, TERMINAL_BOLD, def->name);
-    buf_printf(out, "   %s", run_phase_to_string(p->result->phase));
-    marks_put_text(p->result, &term, out);
-    buf_puts(out, "\n\n");
     struct buf text = BUF_INIT;
+    sheet_put_run(s, p->result, NULL);
     put_caption(p, &text);
-    terminal_wrapped(out, &term, buf_cstr(&text), 0, 2);
     for (size_t from = 0; from < n_columns(p);) {
-        const struct shape shape = widest_from(p, &term, from);
-        struct table *t = table_of(p, &shape);
-        buf_puts(out, from == 0 ? "" : "\n");
-        table_set_gap(t, TERMINAL_TIGHT_GAP);
-        table_format(t, true, out);
-        table_free(t);
-        from = shape.to;
+        from = put_columns(s, p, from, from == 0 ? &text : NULL);
     }
-    buf_putc(out, '\n');
-    buf_clear(&text);
+    sheet_block(s, NULL);
     put_summary(p, &text);
-    if (text.len > 0) {
-        terminal_wrapped(out, &term, buf_cstr(&text), 0, 2);
-    }
-    buf_clear(&text);
+    sheet_put_line(s, NULL, &text);
     put_unknown_cpus(p, &text);
-    if (text.len > 0) {
-        terminal_wrapped(out, &term, buf_cstr(&text), 0, 2);
-    }
-    terminal_wrapped(out, &term, note, 0, 2);
-    buf_done(&text);
-}
-
-void report_pivot_markdown(const struct pivot *p, struct buf *out)
-{
-    const struct shape shape = {.to = n_columns(p), .with_summaries = summarises_rows(p)};
-    const struct run_def *def = p->result->def;
-    struct buf text = BUF_INIT;
-    buf_puts(out, "## ");
-    markdown_escape(def->name, out);
-    buf_printf(out, "\n\n%s", run_phase_to_string(p->result->phase));
-    marks_put_markdown(p->result, out);
-    buf_puts(out, "\n\n");
-    put_caption(p, &text);
-    markdown_escape(buf_cstr(&text), out);
-    buf_puts(out, ":\n\n");
-    struct table *t = table_of(p, &shape);
-    table_format_markdown(t, out);
-    table_free(t);
-    buf_clear(&text);
-    put_summary(p, &text);
-    buf_printf(out, text.len > 0 ? "\n- %s\n" : "%s\n", buf_cstr(&text));
-    buf_clear(&text);
-    put_unknown_cpus(p, &text);
-    if (text.len > 0) {
-        buf_printf(out, "- %s\n", buf_cstr(&text));
-    }
-    buf_printf(out, "- %s\n", note);
-    buf_done(&text);
+    sheet_put_line(s, NULL, &text);
+    sheet_line(s, NULL,
+               "A cell is a point: the median of its trials. A cell without a number was not "
+               "measured, or is not known.");
 }
 
 /* ---- for programs ---- */
@@ -337,40 +280,33 @@ static void put_ratio(const struct pivot *p, struct buf *out)
     }
 }
 
-static void put_csv_axes(const struct pivot *p, const struct point *point, const char *const *axes,
-                         size_t n, struct buf *out)
+/* Their columns are called axis_NAME, so that none is called as another column. */
+static void put_axis_words(struct sheet *s, const struct pivot *p, const struct point *point,
+                           const char *const *axes, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
+        _cleanup_(freep) char *column = xasprintf("axis_%s", axes[k]);
         struct buf value = BUF_INIT;
         pivot_put_value(p, axes[k], point, &value);
-        buf_putc(out, ',');
-        csv_text(out, buf_cstr(&value));
+        sheet_word(s, column, buf_cstr(&value));
         buf_done(&value);
     }
 }
 
-void report_pivot_csv(const struct pivot *p, struct buf *out)
+static void put_row(struct sheet *s, const struct pivot *p, size_t row, size_t column)
 {
+    const struct estimate *cell = cell_at(p, row, column);
     struct buf ratio = BUF_INIT;
     put_ratio(p, &ratio);
-    buf_puts(out, "run,figure,ratio,unit,value,low,high");
-    for (size_t k = 0; k < p->rows.len + p->columns.len; k++) {
-        const char *axis = k < p->rows.len ? p->rows.items[k] : p->columns.items[k - p->rows.len];
-        buf_printf(out, ",axis_%s", axis); /* so that none is called as a column of its own */
-    }
-    buf_putc(out, '\n');
-    for (size_t i = 0; i < p->row_heads.len; i++) {
-        for (size_t j = 0; j < n_columns(p); j++) {
-            csv_text(out, p->result->def->name);
-            buf_printf(out, ",%s,", pivot_figure_names[p->figure]);
-            csv_text(out, buf_cstr(&ratio));
-            buf_printf(out, ",%s", p->unit);
-            csv_interval(out, cell_at(p, i, j));
-            put_csv_axes(p, p->row_heads.items[i], p->rows.items, p->rows.len, out);
-            put_csv_axes(p, p->column_heads.items[j], p->columns.items, p->columns.len, out);
-            buf_putc(out, '\n');
-        }
-    }
+    sheet_word(s, "run", p->result->def->name);
+    sheet_word(s, "figure", pivot_figure_names[p->figure]);
+    sheet_word(s, "ratio", buf_cstr(&ratio));
+    sheet_word(s, "unit", p->unit);
+    sheet_value(s, "value", cell);
+    sheet_interval(s, "low", "high", cell);
+    put_axis_words(s, p, p->row_heads.items[row], p->rows.items, p->rows.len);
+    put_axis_words(s, p, p->column_heads.items[column], p->columns.items, p->columns.len);
+    sheet_end_row(s);
     buf_done(&ratio);
 }
 
@@ -419,7 +355,7 @@ static json_t *summary_to_json(const struct pivot *p, const struct pivot_summary
     return o;
 }
 
-void report_pivot_json(const struct pivot *p, struct buf *out)
+static json_t *pivot_to_json(const struct pivot *p)
 {
     struct buf ratio = BUF_INIT;
     put_ratio(p, &ratio);
@@ -443,5 +379,18 @@ void report_pivot_json(const struct pivot *p, struct buf *out)
     json_object_set_new(o, "rowSummaries", rows);
     json_object_set_new(o, "summary", summary_to_json(p, &p->whole));
     buf_done(&ratio);
-    json_text_put(o, out);
+    return o;
+}
+
+void sheet_pivot(struct sheet *s, const struct pivot *p)
+{
+    if (s->form == SHEET_JSON) {
+        s->document = pivot_to_json(p);
+    } else if (s->form == SHEET_CSV) {
+        for (size_t i = 0; i < p->row_heads.len * n_columns(p); i++) {
+            put_row(s, p, i / n_columns(p), i % n_columns(p));
+        }
+    } else {
+        put_people(s, p);
+    }
 }

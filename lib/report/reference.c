@@ -1,123 +1,49 @@
-/* A set of published figures on a terminal and as Markdown, see reference.h. */
-#include "report/reference.h"
-
-#include <string.h>
+/* A set of published figures, see sheets.h. */
+#include "reference/reference.h"
 
 #include "reference/derive.h"
 #include "report/reference_layout.h"
-#include "report/terminal.h"
+#include "report/sheets.h"
 
-static void put_table(struct buf *out, const struct terminal *term, const struct reference *r,
-                      const struct reference_table *t, enum reference_figure figure)
+static void put_figure(struct sheet *s, const struct reference *r, const struct reference_table *t,
+                       enum reference_figure figure)
 {
     struct table *table = reference_layout_table(r, t, figure, false);
-    if (table_width(table) > term->columns) { /* numbers do not break: turn it */
+    if (s->form == SHEET_TEXT && table_width(table) > s->term.columns) {
+        /* numbers do not break: turn it */
         struct table *turned = reference_layout_table(r, t, figure, true);
-        if (table_width(turned) < table_width(table)) {
-            table_free(table);
-            table = turned;
-        } else {
-            table_free(turned);
-        }
+        const bool is_narrower = table_width(turned) < table_width(table);
+        table_free(is_narrower ? table : turned);
+        table = is_narrower ? turned : table;
     }
-    terminal_parts(out, term, table, 1, TERMINAL_TIGHT_GAP);
-    table_free(table);
+    struct buf caption = BUF_INIT;
+    reference_layout_caption(t, figure, &caption);
+    sheet_table(s, &caption, table, 1);
 }
 
-static void put_sentences(struct buf *out, const struct terminal *term,
-                          const struct reference_sentences *s)
+static void put_people(struct sheet *s, const struct reference *r)
 {
-    vec_each (char *, text, &s->list) {
-        terminal_wrapped(out, term, *text, 0, 2);
-    }
-}
-
-static void put_one(struct buf *out, const struct terminal *term, const struct reference *r,
-                    const struct reference_table *t)
-{
-    buf_putc(out, '\n');
-    terminal_colored(out, term, TERMINAL_BOLD, t->name);
-    buf_puts(out, ": ");
-    terminal_wrapped(out, term, t->title, strlen(t->name) + 2, 2);
-    for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
-        const enum reference_figure figure = (enum reference_figure)f;
-        if (reference_has(r, t, figure)) {
-            struct buf caption = BUF_INIT;
-            reference_layout_caption(t, figure, &caption);
-            buf_printf(out, "\n%s", buf_cstr(&caption));
-            buf_done(&caption);
-            put_table(out, term, r, t, figure);
-        }
-    }
-    struct reference_sentences s = {0};
-    reference_layout_sentences(r, t, &s);
-    buf_putc(out, '\n');
-    put_sentences(out, term, &s);
-    reference_sentences_done(&s);
-}
-
-void report_reference_text(const struct reference *r, const struct report_opts *opts,
-                           struct buf *out)
-{
-    const struct terminal term = terminal_of(opts);
-    struct reference_sentences s = {0};
-    terminal_colored(out, &term, TERMINAL_BOLD, r->name);
-    buf_printf(out, "   %lld\n", (long long)r->year);
-    terminal_wrapped(out, &term, r->title, 0, 2);
-    reference_layout_head(r, &s);
-    put_sentences(out, &term, &s);
-    reference_sentences_done(&s);
+    reference_layout_title(s, r, "");
+    reference_layout_head(s, r);
     vec_each (const struct reference_table, t, &r->tables) {
-        put_one(out, &term, r, t);
-    }
-}
-
-static void put_markdown_list(struct buf *out, const struct reference_sentences *s)
-{
-    vec_each (char *, text, &s->list) {
-        buf_puts(out, "- ");
-        markdown_escape(*text, out);
-        buf_putc(out, '\n');
-    }
-}
-
-static void put_markdown_one(struct buf *out, const struct reference *r,
-                             const struct reference_table *t)
-{
-    buf_puts(out, "\n### ");
-    markdown_escape(t->title, out);
-    buf_putc(out, '\n');
-    for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
-        const enum reference_figure figure = (enum reference_figure)f;
-        if (reference_has(r, t, figure)) {
-            struct buf caption = BUF_INIT;
-            reference_layout_caption(t, figure, &caption);
-            buf_putc(out, '\n');
-            markdown_escape(buf_cstr(&caption), out);
-            buf_puts(out, "\n\n");
-            buf_done(&caption);
-            struct table *table = reference_layout_table(r, t, figure, false);
-            table_format_markdown(table, out);
-            table_free(table);
+        sheet_title(s, t->name, t->title);
+        for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
+            if (reference_has(r, t, (enum reference_figure)f)) {
+                put_figure(s, r, t, (enum reference_figure)f);
+            }
         }
+        sheet_block(s, NULL);
+        reference_layout_lines(s, r, t);
     }
-    struct reference_sentences s = {0};
-    reference_layout_sentences(r, t, &s);
-    buf_putc(out, '\n');
-    put_markdown_list(out, &s);
-    reference_sentences_done(&s);
 }
 
-void report_reference_markdown(const struct reference *r, struct buf *out)
+void sheet_reference(struct sheet *s, const struct reference *r)
 {
-    struct reference_sentences s = {0};
-    buf_puts(out, "## ");
-    markdown_escape(r->title, out);
-    buf_printf(out, " (%lld)\n\n", (long long)r->year);
-    reference_layout_head(r, &s);
-    put_markdown_list(out, &s);
-    reference_sentences_done(&s);
-    vec_each (const struct reference_table, t, &r->tables) {
-        put_markdown_one(out, r, t);
+    if (s->form == SHEET_JSON) {
+        s->document = reference_data_to_json(r);
+    } else if (s->form == SHEET_CSV) {
+        reference_data_put_rows(s, r);
+    } else {
+        put_people(s, r);
     }
 }

@@ -1,15 +1,13 @@
-/* Published figures next to a run's, see reference.h: which points share a column, and what
+/* Published figures next to a run's, see sheets.h: which points share a column, and what
  * may not be compared. */
 #include <math.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "base/str.h"
 #include "reference/derive.h"
 #include "report/layout.h"
-#include "report/reference.h"
 #include "report/reference_layout.h"
-#include "report/terminal.h"
+#include "report/sheets.h"
 #include "result/number.h"
 
 /* ---- which points ---- */
@@ -108,63 +106,54 @@ static bool is_shared(const struct reference_table *t, const struct point *p, en
 
 /* ---- the table ---- */
 
-static void own_cell(struct table *table, const struct point_result *p)
+static void put_own(const struct point_result *p, struct buf *out)
 {
-    struct buf text = BUF_INIT;
-    figure_format(&p->throughput, &text);
+    figure_format(&p->throughput, out);
     if (p->efficiency.estimate.known) {
-        buf_printf(&text, " (%.2f%%)", 100 * p->efficiency.estimate.value);
+        buf_printf(out, " (%.2f%%)", 100 * p->efficiency.estimate.value);
     }
-    table_cell(table, "%s", buf_cstr(&text));
-    buf_done(&text);
 }
 
-static void their_cell(struct table *table, const struct reference_beside *b,
-                       const struct reference_table *t, size_t row, size_t column)
+static void put_theirs(const struct reference_beside *b, const struct reference_table *t,
+                       size_t row, size_t column, struct buf *out)
 {
-    struct buf text = BUF_INIT;
-    reference_layout_put(b->reference, t, REFERENCE_VALUE, row, column, &text);
+    reference_layout_put(b->reference, t, REFERENCE_VALUE, row, column, out);
     if (reference_derive(b->reference, t, REFERENCE_EFFICIENCY, row, column).known) {
-        buf_puts(&text, " (");
-        reference_layout_put(b->reference, t, REFERENCE_EFFICIENCY, row, column, &text);
-        buf_putc(&text, ')');
+        buf_puts(out, " (");
+        reference_layout_put(b->reference, t, REFERENCE_EFFICIENCY, row, column, out);
+        buf_putc(out, ')');
     }
-    table_cell(table, "%s", buf_cstr(&text));
-    buf_done(&text);
 }
 
 /* A row a shared point and row of the set: "trainers 20", the run's figure, which one it is, the
  * published figure. */
-static struct table *shared_table(const struct reference_beside *b, const struct reference_table *t,
-                                  enum sharing sharing, bool is_page)
+static void put_shared(struct sheet *s, const struct reference_beside *b,
+                       const struct reference_table *t, enum sharing sharing)
 {
     struct layout l;
     layout_init(&l, b->result);
-    l.is_page = is_page;
+    l.is_page = s->form == SHEET_HTML;
     struct table *table = table_new();
-    table_column(table, "POINT", TABLE_LEFT);
-    table_column(table, "THIS RUN", TABLE_RIGHT);
-    table_column(table, "PUBLISHED", TABLE_RIGHT);
-    table_column(table, "OF", TABLE_LEFT);
     for (uint32_t i = 0; i < b->result->def->matrix.n_swept; i++) {
         const struct point *p = b->result->points[i].point;
         const size_t column = column_of(t, p);
         for (size_t row = 0; is_shared(t, p, sharing) && row < t->rows.len; row++) {
-            struct buf point = BUF_INIT;
+            struct buf point = BUF_INIT, own = BUF_INIT, theirs = BUF_INIT;
             layout_describe_point(&l, i, &point);
-            table_cell(table, "%s", row == 0 ? buf_cstr(&point) : "");
-            if (row == 0) {
-                own_cell(table, &b->result->points[i]);
-            } else {
-                table_cell(table, "%s", "");
-            }
-            their_cell(table, b, t, row, column);
-            table_cell(table, "%s", t->rows.items[row].name);
+            put_own(&b->result->points[i], &own);
+            put_theirs(b, t, row, column, &theirs);
+            table_text(table, "POINT", "%s", row == 0 ? buf_cstr(&point) : "");
+            table_number(table, "THIS RUN", "%s", row == 0 ? buf_cstr(&own) : "");
+            table_number(table, "PUBLISHED", "%s", buf_cstr(&theirs));
+            table_text(table, "OF", "%s", t->rows.items[row].name);
+            table_end_row(table);
+            buf_done(&own);
+            buf_done(&theirs);
             buf_done(&point);
         }
     }
     layout_done(&l);
-    return table;
+    sheet_table(s, NULL, table, 1);
 }
 
 /* ---- what may not be compared ---- */
@@ -354,15 +343,21 @@ static void put_baseline(struct full_efficiency k, struct buf *out)
     }
 }
 
-static void compare_sentences(const struct reference_beside *b, const struct reference_table *t,
-                              enum sharing sharing, struct reference_sentences *ret)
+/* An item of a list, but a paragraph of a page. */
+static const struct sheet_mark *mark_of_line(const struct sheet *s)
+{
+    return s->form == SHEET_HTML ? &sheet_paragraph : NULL;
+}
+
+static void put_lines(struct sheet *s, const struct reference_beside *b,
+                      const struct reference_table *t, enum sharing sharing)
 {
     struct buf reasons = BUF_INIT;
     collect_reasons(b, t, sharing, &reasons);
     if (reasons.len > 0) {
-        reference_sentences_add(ret, "Do not compare the %ss: %s.",
-                                t->measure == REFERENCE_THROUGHPUT ? "throughput" : "figure",
-                                buf_cstr(&reasons));
+        sheet_line(s, mark_of_line(s), "Do not compare the %ss: %s.",
+                   t->measure == REFERENCE_THROUGHPUT ? "throughput" : "figure",
+                   buf_cstr(&reasons));
     }
     buf_done(&reasons);
     if (!t->has_efficiency) {
@@ -370,9 +365,9 @@ static void compare_sentences(const struct reference_beside *b, const struct ref
     }
     const struct full_efficiency ours = our_baseline(b), theirs = their_baseline(b, t);
     if (ours.trainers == theirs.trainers && ours.pservers == theirs.pservers) {
-        reference_sentences_add(ret,
-                                "Efficiencies have the same kind of baseline: their course may be "
-                                "compared, with the differences above in mind.");
+        sheet_line(s, mark_of_line(s),
+                   "Efficiencies have the same kind of baseline: their course may be "
+                   "compared, with the differences above in mind.");
     } else {
         struct buf kinds = BUF_INIT;
         put_baseline(ours, &kinds);
@@ -383,130 +378,32 @@ static void compare_sentences(const struct reference_beside *b, const struct ref
         } else {
             put_baseline(theirs, &kinds);
         }
-        reference_sentences_add(
-            ret, "Do not compare the efficiencies: their baselines differ (here %s).",
-            buf_cstr(&kinds));
+        sheet_line(s, mark_of_line(s),
+                   "Do not compare the efficiencies: their baselines differ (here %s).",
+                   buf_cstr(&kinds));
         buf_done(&kinds);
     }
 }
 
-/* ---- printing ---- */
-
-struct beside_out {
-    struct buf *out;
-    const struct terminal *term; /* NULL: Markdown, or a page */
-    bool is_page;
-};
-
-static void put_html(struct buf *out, const char *element, const char *text)
+void sheet_beside(struct sheet *s, const struct reference_beside *b)
 {
-    buf_printf(out, "<%s>", element);
-    html_escape(text, out);
-    buf_printf(out, "</%s>\n", element);
-}
-
-static void put_line(const struct beside_out *o, const char *text)
-{
-    if (o->term != NULL) {
-        terminal_wrapped(o->out, o->term, text, 0, 2);
-        return;
-    }
-    if (o->is_page) {
-        put_html(o->out, "p", text);
-        return;
-    }
-    buf_puts(o->out, "- ");
-    markdown_escape(text, o->out);
-    buf_putc(o->out, '\n');
-}
-
-static void put_title(const struct beside_out *o, const struct reference_table *t)
-{
-    if (o->is_page) {
-        put_html(o->out, "h3", t->title);
-        return;
-    }
-    buf_putc(o->out, '\n');
-    if (o->term != NULL) {
-        terminal_colored(o->out, o->term, TERMINAL_BOLD, t->name);
-        buf_puts(o->out, ": ");
-        terminal_wrapped(o->out, o->term, t->title, strlen(t->name) + 2, 2);
-        return;
-    }
-    buf_puts(o->out, "### ");
-    markdown_escape(t->title, o->out);
-    buf_puts(o->out, "\n\n");
-}
-
-static void put_shared(const struct beside_out *o, const struct reference_beside *b,
-                       const struct reference_table *t)
-{
-    struct reference_sentences s = {0};
-    put_title(o, t);
-    const enum sharing sharing = sharing_of(b, t);
-    if (sharing == SHARES_NOTHING) {
-        reference_sentences_add(&s,
-                                "Nothing of this run stands beside this table: no point has its "
-                                "conditions and its columns (%s %g to %g).",
-                                t->axis, t->columns[0], t->columns[t->n_columns - 1]);
-    } else {
-        struct table *table = shared_table(b, t, sharing, o->is_page);
-        if (o->is_page) {
-            table_format_html_scrolled(table, t->title, o->out);
-        } else if (o->term == NULL) {
-            table_format_markdown(table, o->out);
-        } else {
-            terminal_parts(o->out, o->term, table, 1, TERMINAL_TIGHT_GAP);
-        }
-        table_free(table);
-        buf_puts(o->out, o->is_page ? "" : "\n");
-        compare_sentences(b, t, sharing, &s);
-    }
-    vec_each (char *, text, &s.list) {
-        put_line(o, *text);
-    }
-    reference_sentences_done(&s);
-}
-
-static void put_all(const struct beside_out *o, const struct reference_beside *b)
-{
-    struct reference_sentences s = {0};
+    sheet_block(s, NULL);
+    reference_layout_title(s, b->reference, "Beside ");
     vec_each (const struct reference_table, t, &b->reference->tables) {
-        put_shared(o, b, t);
+        const enum sharing sharing = sharing_of(b, t);
+        sheet_title(s, t->name, t->title);
+        if (sharing == SHARES_NOTHING) {
+            sheet_line(s, mark_of_line(s),
+                       "Nothing of this run stands beside this table: no point has its conditions "
+                       "and its columns (%s %g to %g).",
+                       t->axis, t->columns[0], t->columns[t->n_columns - 1]);
+        } else {
+            put_shared(s, b, t, sharing);
+            sheet_block(s, NULL);
+            put_lines(s, b, t, sharing);
+        }
     }
-    reference_sentences_add(
-        &s, "All of these figures, with sources and errata: benchctl results --reference %s",
-        b->asked);
-    buf_puts(o->out, o->is_page ? "" : "\n");
-    put_line(o, s.list.items[0]);
-    reference_sentences_done(&s);
-}
-
-void report_beside_text(const struct reference_beside *b, const struct report_opts *opts,
-                        struct buf *out)
-{
-    const struct terminal term = terminal_of(opts);
-    buf_puts(out, "\nBeside ");
-    terminal_colored(out, &term, TERMINAL_BOLD, b->reference->name);
-    buf_printf(out, "   %lld\n", (long long)b->reference->year);
-    terminal_wrapped(out, &term, b->reference->title, 0, 2);
-    put_all(&(struct beside_out){out, &term, false}, b);
-}
-
-void report_beside_markdown(const struct reference_beside *b, struct buf *out)
-{
-    buf_puts(out, "\n## Beside ");
-    markdown_escape(b->reference->title, out);
-    buf_printf(out, " (%lld)\n", (long long)b->reference->year);
-    put_all(&(struct beside_out){out, NULL, false}, b);
-}
-
-void report_beside_html(const struct reference_beside *b, struct buf *out)
-{
-    _cleanup_(freep) char *title =
-        xasprintf("Beside %s (%lld)", b->reference->title, (long long)b->reference->year);
-    buf_puts(out, "<section>\n");
-    put_html(out, "h2", title);
-    put_all(&(struct beside_out){out, NULL, true}, b);
-    buf_puts(out, "</section>\n");
+    sheet_block(s, NULL);
+    sheet_line(s, mark_of_line(s),
+               "All of these figures, with sources and errata: benchctl results --reference %s", b->asked);
 }

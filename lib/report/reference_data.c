@@ -1,11 +1,9 @@
-/* A set of published figures as CSV and JSON, see reference.h and docs/references.md. */
+/* A set of published figures as CSV and JSON, see reference_layout.h and docs/references.md. */
 #include <math.h>
 
 #include "reference/check.h"
 #include "reference/derive.h"
-#include "report/csv.h"
-#include "report/json_text.h"
-#include "report/reference.h"
+#include "report/reference_layout.h"
 
 /* ---- CSV ---- */
 
@@ -34,55 +32,52 @@ static double printed_of(const struct reference_table *t, enum reference_figure 
     return figure == REFERENCE_EFFICIENCY ? e->printed / 100 : e->printed;
 }
 
-static void put_line(struct buf *out, const struct reference *r, const struct reference_table *t,
-                     size_t row, size_t column)
+static void put_row(struct sheet *s, const struct reference *r, const struct reference_table *t,
+                    size_t row, size_t column)
 {
+    static const char *const derived[] = {"value", "speedup", "efficiency", "price_index", "cost"};
+    static const char *const printed[] = {"printed_value", "printed_speedup", "printed_efficiency",
+                                          "printed_price_index", "printed_cost"};
     const struct reference_row *x = reference_row_at(t, row);
-    const struct reference_source *s = &r->sources.items[t->source];
-    csv_text(out, r->name);
-    buf_printf(out, ",%lld,%s,", (long long)r->year, t->name);
-    csv_text(out, x->name);
-    buf_putc(out, ',');
-    csv_text(out, reference_model(r, t, x));
-    buf_printf(out, ",%s", t->axis);
-    csv_number(out, t->columns[column]);
-    buf_putc(out, ',');
-    csv_text(out, t->unit);
-    buf_printf(out, ",%s,%s", reference_scope_to_string(t->scope),
-               reference_quality_to_string(t->quality));
-    csv_number(out, t->quality == REFERENCE_READING ? t->reading_error : NAN);
+    const struct reference_source *source = &r->sources.items[t->source];
+    const struct reference_erratum *e = NULL;
+    sheet_word(s, "set", r->name);
+    sheet_count(s, "year", (uint64_t)r->year);
+    sheet_word(s, "table", t->name);
+    sheet_word(s, "row", x->name);
+    sheet_word(s, "model", reference_model(r, t, x));
+    sheet_word(s, "axis", t->axis);
+    sheet_number(s, "column", t->columns[column]);
+    sheet_word(s, "unit", t->unit);
+    sheet_word(s, "scope", reference_scope_to_string(t->scope));
+    sheet_word(s, "quality", reference_quality_to_string(t->quality));
+    sheet_number(s, "reading_error", t->quality == REFERENCE_READING ? t->reading_error : NAN);
     for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
         const struct reference_span span =
             reference_derive(r, t, (enum reference_figure)f, row, column);
-        csv_number(out, span.known ? span.value : NAN);
+        sheet_number(s, derived[f], span.known ? span.value : NAN);
     }
     for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
-        csv_number(out, printed_of(t, (enum reference_figure)f, row, column));
+        sheet_number(s, printed[f], printed_of(t, (enum reference_figure)f, row, column));
     }
-    const struct reference_erratum *e = NULL;
     for (int f = 0; f < REFERENCE_FIGURE_COUNT && e == NULL; f++) {
         e = erratum_of(t, (enum reference_figure)f, row, column);
     }
-    buf_putc(out, ',');
-    csv_text(out, e == NULL ? "" : e->what);
-    buf_putc(out, ',');
-    csv_text(out, s->title);
-    buf_putc(out, ',');
-    csv_text(out, s->commit);
-    buf_putc(out, '\n');
+    sheet_word(s, "erratum", e == NULL ? NULL : e->what);
+    sheet_word(s, "source", source->title);
+    sheet_word(s, "commit", source->commit);
+    sheet_end_row(s);
 }
 
-void report_reference_csv(const struct reference *r, struct buf *out)
+void reference_data_put_rows(struct sheet *s, const struct reference *r)
 {
-    buf_puts(out, "set,year,table,row,model,axis,column,unit,scope,quality,reading_error,value,"
-                  "speedup,efficiency,"
-                  "price_index,cost,printed_value,printed_speedup,printed_efficiency,"
-                  "printed_price_index,printed_cost,erratum,source,commit\n");
+    put_row(s, r, &r->tables.items[0], 0, 0); /* no list of a set is empty */
+    sheet_drop_rows(s);
     vec_each (const struct reference_table, t, &r->tables) {
         for (size_t row = 0; row < t->rows.len + (t->has_median ? 1 : 0); row++) {
             for (size_t c = 0; c < t->n_columns; c++) {
                 if (reference_derive(r, t, REFERENCE_VALUE, row, c).known) {
-                    put_line(out, r, t, row, c);
+                    put_row(s, r, t, row, c);
                 }
             }
         }
@@ -194,7 +189,7 @@ static json_t *table_to_json(const struct reference *r, const struct reference_t
         "notes", notes);
 }
 
-void report_reference_json(const struct reference *r, struct buf *out)
+json_t *reference_data_to_json(const struct reference *r)
 {
     json_t *sources = json_array(), *tables = json_array(), *notes = json_array();
     vec_each (const struct reference_source, s, &r->sources) {
@@ -209,10 +204,8 @@ void report_reference_json(const struct reference *r, struct buf *out)
     vec_each (char *, note, &r->notes) {
         (void)json_array_append_new(notes, json_string(*note));
     }
-    json_text_put(json_pack("{s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "apiVersion",
-                            "benchd.io/v1alpha1", "kind", "Reference", "name", r->name, "title",
-                            r->title, "year", (json_int_t)r->year, "description",
-                            text_or_null(r->description), "sources", sources, "tables", tables,
-                            "notes", notes),
-                  out);
+    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "apiVersion",
+                     "benchd.io/v1alpha1", "kind", "Reference", "name", r->name, "title", r->title,
+                     "year", (json_int_t)r->year, "description", text_or_null(r->description),
+                     "sources", sources, "tables", tables, "notes", notes);
 }

@@ -1,9 +1,7 @@
 /* See reference_layout.h. */
 #include "report/reference_layout.h"
 
-#include <ctype.h>
 #include <math.h>
-#include <stdarg.h>
 
 #include "reference/check.h"
 #include "reference/derive.h"
@@ -63,15 +61,6 @@ void reference_layout_put(const struct reference *r, const struct reference_tabl
     }
 }
 
-static void column_title(struct table *table, const char *name, enum table_align align)
-{
-    _cleanup_(freep) char *title = xstrdup(name);
-    for (char *c = title; *c != '\0'; c++) {
-        *c = (char)toupper((unsigned char)*c);
-    }
-    table_column(table, title, align);
-}
-
 static void figure_cell(struct table *table, const struct reference *r,
                         const struct reference_table *t, enum reference_figure figure, size_t row,
                         size_t column)
@@ -92,7 +81,7 @@ struct table *reference_layout_table(const struct reference *r, const struct ref
 {
     struct table *table = table_new();
     const size_t n_rows = t->rows.len + (t->has_median ? 1 : 0);
-    column_title(table, t->axis, is_turned ? TABLE_RIGHT : TABLE_LEFT);
+    table_named_column(table, t->axis, is_turned ? TABLE_RIGHT : TABLE_LEFT);
     for (size_t i = 0; i < (is_turned ? n_rows : t->n_columns); i++) {
         struct buf title = BUF_INIT;
         if (is_turned) {
@@ -138,42 +127,26 @@ void reference_layout_caption(const struct reference_table *t, enum reference_fi
 
 /* ---- sentences ---- */
 
-void reference_sentences_add(struct reference_sentences *s, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    *vec_push(&s->list) = xvasprintf(fmt, ap);
-    va_end(ap);
-}
-
-void reference_sentences_done(struct reference_sentences *s)
-{
-    vec_each (char *, text, &s->list) {
-        free(*text);
-    }
-    vec_done(&s->list);
-}
-
-void reference_layout_head(const struct reference *r, struct reference_sentences *ret)
+void reference_layout_head(struct sheet *s, const struct reference *r)
 {
     if (r->description[0] != '\0') {
-        reference_sentences_add(ret, "%s.", r->description);
+        sheet_line(s, NULL, "%s.", r->description);
     }
     if (r->model[0] != '\0') {
-        reference_sentences_add(ret, "Model: %s.", r->model);
+        sheet_line(s, NULL, "Model: %s.", r->model);
     }
     if (r->hardware[0] != '\0') {
-        reference_sentences_add(ret, "Hardware: %s.", r->hardware);
+        sheet_line(s, NULL, "Hardware: %s.", r->hardware);
     }
     if (r->software[0] != '\0') {
-        reference_sentences_add(ret, "Software: %s.", r->software);
+        sheet_line(s, NULL, "Software: %s.", r->software);
     }
     vec_each (char *, note, &r->notes) {
-        reference_sentences_add(ret, "%s.", *note);
+        sheet_line(s, NULL, "%s.", *note);
     }
 }
 
-static void add_conditions(const struct reference_table *t, struct reference_sentences *ret)
+static void add_conditions(const struct reference_table *t, struct sheet *s)
 {
     struct buf text = BUF_INIT;
     vec_each (const struct reference_at, at, &t->at) {
@@ -181,22 +154,22 @@ static void add_conditions(const struct reference_table *t, struct reference_sen
         column_text(at->value, &text);
     }
     if (text.len > 0) {
-        reference_sentences_add(ret, "All with %s.", buf_cstr(&text));
+        sheet_line(s, NULL, "All with %s.", buf_cstr(&text));
     }
     buf_done(&text);
     if (t->model != NULL) {
-        reference_sentences_add(ret, "Model: %s.", t->model);
+        sheet_line(s, NULL, "Model: %s.", t->model);
     }
     if (t->hardware != NULL) {
-        reference_sentences_add(ret, "Hardware: %s.", t->hardware);
+        sheet_line(s, NULL, "Hardware: %s.", t->hardware);
     }
     if (t->software != NULL) {
-        reference_sentences_add(ret, "Software: %s.", t->software);
+        sheet_line(s, NULL, "Software: %s.", t->software);
     }
 }
 
 static void add_derivation(const struct reference *r, const struct reference_table *t,
-                           struct reference_sentences *ret)
+                           struct sheet *s)
 {
     if (t->base != REFERENCE_NO_BASE) {
         const struct reference_table *base = &r->tables.items[t->base_table];
@@ -208,27 +181,25 @@ static void add_derivation(const struct reference *r, const struct reference_tab
             buf_printf(&at, "%s ", base->axis);
             column_text(base->columns[t->base_column], &at);
         }
-        reference_sentences_add(ret,
-                                "Recomputed here: speedup S = %s, X_1 of the same row at %s%s%s.",
-                                is_time ? "X_1 / X" : "X / X_1", buf_cstr(&at),
-                                base == t ? "" : " of the table ", base == t ? "" : base->name);
+        sheet_line(s, NULL, "Recomputed here: speedup S = %s, X_1 of the same row at %s%s%s.",
+                   is_time ? "X_1 / X" : "X / X_1", buf_cstr(&at),
+                   base == t ? "" : " of the table ", base == t ? "" : base->name);
         buf_done(&at);
     }
     if (t->has_efficiency) {
         if (t->scale > 0) {
-            reference_sentences_add(ret, "Efficiency E = S / %g.", t->scale);
+            sheet_line(s, NULL, "Efficiency E = S / %g.", t->scale);
         } else if (t->base == REFERENCE_BASE_COLUMN && &r->tables.items[t->base_table] == t &&
                    t->columns[t->base_column] != 1) {
-            reference_sentences_add(ret, "Efficiency E = S / (%s / %g).", t->axis,
-                                    t->columns[t->base_column]);
+            sheet_line(s, NULL, "Efficiency E = S / (%s / %g).", t->axis,
+                       t->columns[t->base_column]);
         } else {
-            reference_sentences_add(ret, "Efficiency E = S / %s.", t->axis);
+            sheet_line(s, NULL, "Efficiency E = S / %s.", t->axis);
         }
     }
 }
 
-static void add_source(const struct reference *r, const struct reference_table *t,
-                       struct reference_sentences *ret)
+static void add_source(const struct reference *r, const struct reference_table *t, struct sheet *s)
 {
     static const char *const how[] = {
         [REFERENCE_TABLE] = "printed as text",
@@ -236,28 +207,28 @@ static void add_source(const struct reference *r, const struct reference_table *
         [REFERENCE_READING] = "read off a chart",
         [REFERENCE_RAW] = "written by the program that measured",
     };
-    const struct reference_source *s = &r->sources.items[t->source];
+    const struct reference_source *source = &r->sources.items[t->source];
     struct buf text = BUF_INIT;
-    buf_printf(&text, "Source: %s", s->title);
-    if (s->repository[0] != '\0') {
-        buf_printf(&text, "; %s", s->repository);
+    buf_printf(&text, "Source: %s", source->title);
+    if (source->repository[0] != '\0') {
+        buf_printf(&text, "; %s", source->repository);
     }
-    if (s->file[0] != '\0') {
-        buf_printf(&text, ", %s", s->file);
+    if (source->file[0] != '\0') {
+        buf_printf(&text, ", %s", source->file);
     }
-    if (s->commit[0] != '\0') {
-        buf_printf(&text, " @ %s", s->commit);
+    if (source->commit[0] != '\0') {
+        buf_printf(&text, " @ %s", source->commit);
     }
     buf_printf(&text, "; %s", how[t->quality]);
     if (t->quality == REFERENCE_READING) {
         buf_printf(&text, " to about %g", t->reading_error);
     }
-    reference_sentences_add(ret, "%s.", buf_cstr(&text));
+    sheet_line(s, NULL, "%s.", buf_cstr(&text));
     buf_done(&text);
 }
 
 static void add_erratum(const struct reference_table *t, const struct reference_erratum *e,
-                        struct reference_sentences *ret)
+                        struct sheet *s)
 {
     struct buf where = BUF_INIT;
     if (e->row != REFERENCE_NO_ROW) {
@@ -273,32 +244,45 @@ static void add_erratum(const struct reference_table *t, const struct reference_
         buf_printf(&where, " (printed %.*f%s)", reference_decimals(e->printed, -1), e->printed,
                    e->figure == REFERENCE_EFFICIENCY ? "%" : "");
     }
-    reference_sentences_add(ret, "Erratum: %s: %s.", buf_cstr(&where), e->what);
+    sheet_line(s, NULL, "Erratum: %s: %s.", buf_cstr(&where), e->what);
     buf_done(&where);
 }
 
-void reference_layout_sentences(const struct reference *r, const struct reference_table *t,
-                                struct reference_sentences *ret)
+void reference_layout_lines(struct sheet *s, const struct reference *r,
+                            const struct reference_table *t)
 {
-    add_conditions(t, ret);
-    add_derivation(r, t, ret);
+    add_conditions(t, s);
+    add_derivation(r, t, s);
     if (!isnan(t->overall_median)) {
         struct buf text = BUF_INIT;
         number_format(reference_overall_median(r, t).value, &text);
-        reference_sentences_add(ret, "Median of all cells: %s (printed %.2f).", buf_cstr(&text),
-                                t->overall_median);
+        sheet_line(s, NULL, "Median of all cells: %s (printed %.2f).", buf_cstr(&text),
+                   t->overall_median);
         buf_done(&text);
     }
     vec_each (const struct reference_row, row, &t->rows) {
         if (!isnan(row->sum)) {
-            reference_sentences_add(ret, "%s adds up to %g, as is printed.", row->name, row->sum);
+            sheet_line(s, NULL, "%s adds up to %g, as is printed.", row->name, row->sum);
         }
     }
-    add_source(r, t, ret);
+    add_source(r, t, s);
     vec_each (const struct reference_erratum, e, &t->errata) {
-        add_erratum(t, e, ret);
+        add_erratum(t, e, s);
     }
     vec_each (char *, note, &t->notes) {
-        reference_sentences_add(ret, "%s.", *note);
+        sheet_line(s, NULL, "%s.", *note);
+    }
+}
+
+void reference_layout_title(struct sheet *s, const struct reference *r, const char *before)
+{
+    if (s->form == SHEET_TEXT) {
+        sheet_put_head(s, &(struct sheet_head){.before = xstrdup(before),
+                                               .name = xstrdup(r->name),
+                                               .status = xasprintf("%lld", (long long)r->year),
+                                               .description = xstrdup(r->title)});
+    } else {
+        char *name = xasprintf("%s%s (%lld)", before, r->title, (long long)r->year);
+        sheet_put_head(s, &(struct sheet_head){.name = name});
     }
 }

@@ -1,10 +1,9 @@
-/* The tables and sentences of a set of published figures; reference.c and
- * reference_beside.c print them. Pure. */
+/* What the sheets of published figures (sheets.h) are made of. Called by reference.c and
+ * reference_beside.c. Pure. */
 #pragma once
 
-#include "base/vec.h"
 #include "reference/reference.h"
-#include "report/table.h"
+#include "report/sheet.h"
 
 /* One figure in cells: "263.29", "78.64%", "~1.77", "-"; a '*' after it where an erratum names it,
  * or where the source prints another one. */
@@ -17,14 +16,14 @@ struct table *reference_layout_table(const struct reference *r, const struct ref
 void reference_layout_caption(const struct reference_table *t, enum reference_figure figure,
                               struct buf *out);
 
-struct reference_sentences {
-    VEC(char *) list; /* owned */
-};
-/* The sentences under a table: how it was derived, where it is from, errata, notes. */
-void reference_layout_sentences(const struct reference *r, const struct reference_table *t,
-                                struct reference_sentences *ret);
+/* The lines under a table: how it was derived, where it is from, errata, notes. */
+void reference_layout_lines(struct sheet *s, const struct reference *r,
+                            const struct reference_table *t);
 /* "Model: ...", of the set as a whole. */
-void reference_layout_head(const struct reference *r, struct reference_sentences *ret);
-void reference_sentences_add(struct reference_sentences *s, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-void reference_sentences_done(struct reference_sentences *s);
+void reference_layout_head(struct sheet *s, const struct reference *r);
+/* The head of a set, after `before`. */
+void reference_layout_title(struct sheet *s, const struct reference *r, const char *before);
+
+/* For programs, a row a figure, and the document of docs/references.md; reference_data.c. */
+void reference_data_put_rows(struct sheet *s, const struct reference *r);
+json_t *reference_data_to_json(const struct reference *r);

@@ -1,75 +1,27 @@
-/* A result as something to read: terminal text, Markdown, CSV, JSON. Pure writers into a buffer.
- *
- * Tables are laid out by what was swept: a compact grid where one or two names vary, then one row a
- * point. Under the tables: unit, scope, interval method, the baseline used, what failed, thresholds
- * and warnings. A rehearsal or simulated run says so in each. */
+/* A result as a page, as charts, and in formats of other programs; sheets.h has its tables. Pure
+ * writers into a buffer. */
 #pragma once
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "base/buf.h"
 #include "result/result.h"
 
-struct report_opts {
-    unsigned columns; /* width of the terminal; 0: 80 */
-    bool color;
-    bool ascii; /* no glyphs beyond ASCII */
-    bool wide;  /* tables as wide as they are, with all columns */
-};
-
-/* text.c, markdown.c, csv.c and json.c have one form each. */
-void report_text(const struct result *r, const struct report_opts *opts, struct buf *out);
-void report_markdown(const struct result *r, struct buf *out);
-/* One line a point; header first; RFC 4180. Numbers with all digits needed to read them back. */
-void report_csv(const struct result *r, struct buf *out);
-/* By node in place of by point: one row a node, in nodes.c. */
-void report_nodes_text(const struct result *r, const struct report_opts *opts, struct buf *out);
-void report_nodes_markdown(const struct result *r, struct buf *out);
-void report_nodes_csv(const struct result *r, struct buf *out);
-/* By replica: work, exchange, and the slowest of each role, in replicas.c. */
-void report_replicas_text(const struct result *r, const struct report_opts *opts, struct buf *out);
-void report_replicas_markdown(const struct result *r, struct buf *out);
-void report_replicas_csv(const struct result *r, struct buf *out);
-/* By curve: what each says of scaling, and the models fitted to it, in curves.c. */
-void report_curves_text(const struct result *r, const struct report_opts *opts, struct buf *out);
-void report_curves_markdown(const struct result *r, struct buf *out);
-void report_curves_csv(const struct result *r, struct buf *out);
-/* A table of one figure over any axes (result/pivot.h), in pivot.c. */
-struct pivot;
-void report_pivot_text(const struct pivot *p, const struct report_opts *opts, struct buf *out);
-void report_pivot_markdown(const struct pivot *p, struct buf *out);
-void report_pivot_csv(const struct pivot *p, struct buf *out);
-void report_pivot_json(const struct pivot *p, struct buf *out);
-/* Where the time of a step goes: one row a point and role, and what limits
- * each point, in phases.c. */
-void report_phases_text(const struct result *r, const struct report_opts *opts, struct buf *out);
-void report_phases_markdown(const struct result *r, struct buf *out);
-void report_phases_csv(const struct result *r, struct buf *out);
 /* For other programs (docs/export.md), one form each in gobench.c and openmetrics.c: Go's benchmark
  * format, a line a trial; OpenMetrics text. */
 void report_gobench(const struct result *r, struct buf *out);
 void report_openmetrics(const struct result *r, struct buf *out);
-/* The document of docs/contracts/result.md, indented, with a final newline. */
-void report_json(const struct result *r, struct buf *out);
-
-/* Two runs side by side (docs/contracts/compare.md) in the same forms: a row a common point, under
- * the table the tests, what differs, what only one side has, and the verdict. compare.c, and
- * compare_csv.c for CSV. */
-struct comparison;
-void report_compare_text(const struct comparison *c, const struct report_opts *opts,
-                         struct buf *out);
-void report_compare_markdown(const struct comparison *c, struct buf *out);
-void report_compare_csv(const struct comparison *c, struct buf *out);
-void report_compare_json(const struct comparison *c, struct buf *out);
+/* A gate as JUnit's XML: a test case a check. What is slower or missed is a failure, what is not
+ * known an error. gate.c. */
+struct gate;
+void report_junit(const struct gate *g, struct buf *out);
 
 /* A page for a browser: one file of HTML with its charts as SVG. It asks for nothing and runs
  * nothing but page_script (style.h), and its Content-Security-Policy forbids all else. html.c. */
+struct comparison;
 struct reference_beside;
 struct report_page {
     const struct result *result;
     const struct comparison *comparison;   /* of this result with another; NULL: none */
-    const struct reference_beside *beside; /* published figures for it (reference.h); NULL: none */
+    const struct reference_beside *beside; /* published figures for it (sheets.h); NULL: none */
     const char *created;                   /* when the run was made, as text */
     const char *program;                   /* the program that makes the page: "benchctl 0.1.0" */
 };
@@ -77,6 +29,11 @@ void report_html(const struct report_page *page, struct buf *out);
 /* What it says of one run, for a page with a head and a title of its own; page_style and
  * page_script (style.h) are its style and the script of its charts. */
 void report_html_sections(const struct result *r, struct buf *out);
+
+/* A benchmark over time, for the same: what it is, a chart, what changed, and a table in which each
+ * run's name is a link, `run_href` before it. run_history.c. */
+struct run_history;
+void report_html_history(const struct run_history *h, const char *run_href, struct buf *out);
 
 /* One of its charts as an SVG document (svg.c). `names`: those that there are,
  * up to a NULL; static. */

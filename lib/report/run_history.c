@@ -1,19 +1,23 @@
-/* See run_history.h. */
-#include "report/run_history.h"
+/* One benchmark over time, see sheets.h and report.h. */
+#include "result/run_history.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "base/str.h"
-#include "base/text.h"
+#include "base/rfc3339.h"
 #include "report/chart_svg.h"
-#include "report/csv.h"
-#include "report/json_text.h"
 #include "report/layout.h"
 #include "report/marks.h"
-#include "report/table.h"
-#include "report/terminal.h"
+#include "report/report.h"
+#include "report/sheets.h"
 #include "result/number.h"
+
+/* "2026-11-20T08:52:51Z"; owned. */
+static char *date_of(const struct run_history_entry *e)
+{
+    char text[RFC3339_MICRO_SIZE];
+    rfc3339_format_micro(e->created_unix_ms, text);
+    return xasprintf("%.19sZ", text);
+}
 
 /* The change that begins at an entry; NULL: none does. */
 static const struct run_history_change *change_at(const struct run_history *h, size_t at)
@@ -26,38 +30,37 @@ static const struct run_history_change *change_at(const struct run_history *h, s
     return NULL;
 }
 
-static struct table *runs_table(const struct report_history *r)
+/* `run_href`: what is before its name in a link to a run; NULL: no links. */
+static void put_runs(struct sheet *s, const struct run_history *h, const char *run_href)
 {
-    const struct run_history *h = r->history;
     struct table *t = table_new();
     struct buf marks = BUF_INIT;
     marks_put(h->newest, &marks); /* those of all: others are skipped */
-    table_column(t, "CREATED", TABLE_LEFT);
-    table_column(t, "RUN", TABLE_LEFT);
-    table_column(t, "THROUGHPUT", TABLE_RIGHT);
-    table_column(t, "CHANGE", TABLE_RIGHT);
-    if (marks.len > 0) {
-        table_column(t, "", TABLE_LEFT);
-    }
     for (size_t i = 0; i < h->entries.len; i++) {
+        const struct run_history_entry *e = &h->entries.items[i];
         const struct run_history_change *c = change_at(h, i);
-        struct buf value = BUF_INIT;
-        number_format(h->entries.items[i].value, &value);
-        table_cell(t, "%s", r->dates[i]);
-        table_cell(t, "%s", h->entries.items[i].name);
-        table_cell(t, "%s", buf_cstr(&value));
+        _cleanup_(freep) char *date = date_of(e);
+        table_text(t, "CREATED", "%s", date);
+        table_text(t, "RUN", "%s", e->name);
+        if (run_href != NULL) {
+            table_link(t, run_href, e->name);
+        }
+        table_value(t, "THROUGHPUT", e->value);
         if (c != NULL) {
-            table_cell(t, "%+.1f%%", 100 * (c->ratio - 1));
+            table_percent(t, "CHANGE", c->ratio - 1, true);
         } else {
-            table_cell(t, "%s", "");
+            table_number(t, "CHANGE", "%s", "");
         }
         if (marks.len > 0) { /* every row carries the words */
-            table_cell(t, "%s", buf_cstr(&marks));
+            table_text(t, "", "%s", buf_cstr(&marks));
         }
-        buf_done(&value);
+        table_end_row(t);
     }
     buf_done(&marks);
-    return t;
+    struct buf caption = BUF_INIT;
+    buf_puts(&caption, "Runs");
+    sheet_table(s, s->form == SHEET_HTML ? &caption : NULL, t, 1);
+    buf_done(&caption);
 }
 
 /* "samples/s of point 2 (pservers 1)", "samples/s, geometric mean of 4 points". */
@@ -97,118 +100,43 @@ static void put_change(const struct run_history *h, const struct run_history_cha
     }
 }
 
-/* Start records are written by replicas: what a terminal would obey becomes '?'. */
-static void put_plain(struct buf *out)
-{
-    if (out->len > 0) {
-        out->len = text_replace_control(out->data, "", '?');
-    }
-}
-
-typedef void put_line_fn(void *ctx, const char *text);
-
-static void put_lines(const struct run_history *h, put_line_fn *put, void *ctx)
+static void put_lines(struct sheet *s, const struct run_history *h)
 {
     struct buf text = BUF_INIT;
     vec_each (const struct run_history_change, c, &h->changes) {
-        buf_clear(&text);
         put_change(h, c, &text);
-        put_plain(&text);
-        put(ctx, buf_cstr(&text));
+        sheet_put_line(s, NULL, &text);
     }
     if (h->changes.len == 0) {
-        buf_clear(&text);
-        buf_printf(&text, "No change is shown in %zu run%s%s.", h->entries.len,
+        sheet_line(s, NULL, "No change is shown in %zu run%s%s.", h->entries.len,
                    h->entries.len == 1 ? "" : "s",
                    h->entries.len < 10 ? "; few runs show large changes only, under 10 hardly any"
                                        : "");
-        put(ctx, buf_cstr(&text));
     }
     if (h->skipped.len > 0) {
-        buf_clear(&text);
-        buf_printf(&text,
+        sheet_line(s, NULL,
                    "%zu run%s left out: a rehearsal or old logs beside others, another unit, or "
-                   "without one of the "
-                   "points of %s.",
+                   "without one of the points of %s.",
                    h->skipped.len, h->skipped.len == 1 ? " is" : "s are", h->newest->def->name);
-        put(ctx, buf_cstr(&text));
     }
-    buf_done(&text);
-    put(ctx, "Changes: E-divisive means with a permutation test, p at most 0.01, at least 3 runs "
-             "on each "
-             "side; a level is the geometric mean of its runs.");
+    sheet_line(s, NULL,
+               "Changes: E-divisive means with a permutation test, p at most 0.01, at least 3 "
+               "runs on each side; a level is the geometric mean of its runs.");
 }
 
-struct text_out {
-    struct buf *out;
-    struct terminal term;
-};
-
-static void put_text_line(void *ctx, const char *text)
-{
-    struct text_out *o = ctx;
-    terminal_wrapped(o->out, &o->term, text, 0, 2);
-}
-
-void report_history_text(const struct report_history *h, const struct report_opts *opts,
-                         struct buf *out)
-{
-    struct text_out o = {out, terminal_of(opts)};
-    struct buf what = BUF_INIT;
-    put_what(h->history, &what);
-    terminal_colored(out, &o.term, TERMINAL_BOLD, h->history->newest->def->spec->name);
-    buf_puts(out, "   ");
-    terminal_wrapped(out, &o.term, buf_cstr(&what), strlen(h->history->newest->def->spec->name) + 3,
-                     2);
-    buf_putc(out, '\n');
-    struct table *t = runs_table(h);
-    if (o.term.wide || table_width(t) <= o.term.columns) {
-        table_format(t, true, out);
-    } else {
-        table_set_gap(t, TERMINAL_TIGHT_GAP);
-        table_format_parts(t, 1, o.term.columns, out);
-    }
-    table_free(t);
-    buf_putc(out, '\n');
-    put_lines(h->history, put_text_line, &o);
-    buf_done(&what);
-}
-
-static void put_markdown_line(void *ctx, const char *text)
-{
-    buf_puts(ctx, "- ");
-    markdown_escape(text, ctx);
-    buf_putc(ctx, '\n');
-}
-
-void report_history_markdown(const struct report_history *h, struct buf *out)
+static void put_people(struct sheet *s, const struct run_history *h)
 {
     struct buf what = BUF_INIT;
-    put_what(h->history, &what);
-    buf_puts(out, "## ");
-    markdown_escape(h->history->newest->def->spec->name, out);
-    buf_puts(out, "\n\n");
-    markdown_escape(buf_cstr(&what), out);
-    buf_puts(out, "\n\n");
-    struct table *t = runs_table(h);
-    table_format_markdown(t, out);
-    table_free(t);
-    buf_putc(out, '\n');
-    put_lines(h->history, put_markdown_line, out);
-    buf_done(&what);
+    put_what(h, &what);
+    sheet_put_head(s, &(struct sheet_head){.name = xstrdup(h->newest->def->spec->name),
+                                           .status = buf_take(&what)});
+    put_runs(s, h, NULL);
+    sheet_block(s, NULL);
+    put_lines(s, h);
 }
 
-static void put_html_line(void *ctx, const char *text)
+static void put_history_chart(const struct run_history *h, struct buf *out)
 {
-    struct buf *out = ctx;
-    buf_puts(out, "<li>");
-    html_escape(text, out);
-    buf_puts(out, "</li>\n");
-}
-
-static void put_history_chart(const struct report_history *r, struct buf *out)
-{
-    const struct run_history *h = r->history;
     struct line_chart chart = {
         .id = "history",
         .title = xstrdup("Throughput by run"),
@@ -219,15 +147,15 @@ static void put_history_chart(const struct report_history *r, struct buf *out)
     struct chart_series series = {.name = xstrdup("throughput")};
     for (size_t i = 0; i < h->entries.len; i++) {
         struct buf value = BUF_INIT;
+        _cleanup_(freep) char *date = date_of(&h->entries.items[i]);
         number_format(h->entries.items[i].value, &value);
-        *vec_push(&series.marks) =
-            (struct chart_mark){(double)(i + 1),
-                                h->entries.items[i].value,
-                                NAN,
-                                NAN,
-                                NAN,
-                                xasprintf("%s, %s: %s %s", h->entries.items[i].name, r->dates[i],
-                                          buf_cstr(&value), h->unit)};
+        *vec_push(&series.marks) = (struct chart_mark){
+            (double)(i + 1),
+            h->entries.items[i].value,
+            NAN,
+            NAN,
+            NAN,
+            xasprintf("%s, %s: %s %s", h->entries.items[i].name, date, buf_cstr(&value), h->unit)};
         buf_done(&value);
     }
     *vec_push(&chart.series) = series;
@@ -240,66 +168,46 @@ static void put_history_chart(const struct report_history *r, struct buf *out)
     line_chart_done(&chart);
 }
 
-void report_history_html(const struct report_history *r, const char *run_href, struct buf *out)
+void report_html_history(const struct run_history *h, const char *run_href, struct buf *out)
 {
-    const struct run_history *h = r->history;
     struct buf what = BUF_INIT;
     put_what(h, &what);
     buf_puts(out, "<p>");
     html_escape(buf_cstr(&what), out);
     buf_puts(out, "</p>\n");
-    put_history_chart(r, out);
-    buf_puts(out, "<ul>\n");
-    put_lines(h, put_html_line, out);
-    buf_puts(out,
-             "</ul>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-             "aria-label=\"Runs\">\n<table>\n<thead><tr>"
-             "<th>CREATED</th><th>RUN</th><th class=\"r\">THROUGHPUT</th><th class=\"r\">CHANGE"
-             "</th></tr></thead>\n<tbody>\n");
-    for (size_t i = 0; i < h->entries.len; i++) {
-        const struct run_history_change *c = change_at(h, i);
-        buf_clear(&what);
-        html_escape(h->entries.items[i].name, &what);
-        buf_printf(out, "<tr><td>%s</td><td><a href=\"%s%s\">%s</a></td><td class=\"r\">",
-                   r->dates[i], run_href, buf_cstr(&what), buf_cstr(&what));
-        number_format(h->entries.items[i].value, out);
-        buf_puts(out, "</td><td class=\"r\">");
-        if (c != NULL) {
-            buf_printf(out, "%+.1f%%", 100 * (c->ratio - 1));
-        }
-        buf_puts(out, "</td></tr>\n");
-    }
-    buf_puts(out, "</tbody>\n</table>\n</div>\n");
+    put_history_chart(h, out);
+    struct sheet sheet;
+    sheet_init(&sheet, SHEET_HTML, NULL);
+    put_lines(&sheet, h);
+    put_runs(&sheet, h, run_href);
+    sheet_write(&sheet, out);
     buf_done(&what);
 }
 
-void report_history_csv(const struct report_history *h, struct buf *out)
+static void put_row(struct sheet *s, const struct run_history *h, const struct run_history_entry *e,
+                    const struct run_history_change *c)
 {
-    const struct run_history *history = h->history;
-    buf_puts(out, "benchmark,run,created,point,unit,throughput,level,change_ratio,change_p,"
-                  "rehearsal,imported\n");
-    for (size_t i = 0; i < history->entries.len; i++) {
-        const struct run_history_entry *e = &history->entries.items[i];
-        const struct run_history_change *c = change_at(history, i);
-        csv_text(out, e->benchmark);
-        buf_putc(out, ',');
-        csv_text(out, e->name);
-        buf_printf(out, ",%s,", h->dates[i]);
-        if (history->has_point) {
-            buf_printf(out, "%u", history->point);
-        }
-        buf_printf(out, ",%s", history->unit);
-        csv_number(out, e->value);
-        buf_printf(out, ",%zu,", e->level);
-        if (c != NULL) {
-            number_format_exact(c->ratio, out);
-        }
-        buf_putc(out, ',');
-        if (c != NULL) {
-            number_format_exact(c->p, out);
-        }
-        buf_printf(out, ",%s,%s\n", e->is_rehearsal ? "true" : "false",
-                   e->is_imported ? "true" : "false");
+    _cleanup_(freep) char *date = date_of(e);
+    sheet_word(s, "benchmark", e->benchmark);
+    sheet_word(s, "run", e->name);
+    sheet_word(s, "created", date);
+    sheet_number(s, "point", h->has_point ? h->point : NAN);
+    sheet_word(s, "unit", h->unit);
+    sheet_number(s, "throughput", e->value);
+    sheet_count(s, "level", e->level);
+    sheet_number(s, "change_ratio", c == NULL ? NAN : c->ratio);
+    sheet_number(s, "change_p", c == NULL ? NAN : c->p);
+    sheet_bool(s, "rehearsal", e->is_rehearsal);
+    sheet_bool(s, "imported", e->is_imported);
+    sheet_end_row(s);
+}
+
+static void put_rows(struct sheet *s, const struct run_history *h)
+{
+    put_row(s, h, &(struct run_history_entry){0}, NULL);
+    sheet_drop_rows(s);
+    for (size_t i = 0; i < h->entries.len; i++) {
+        put_row(s, h, &h->entries.items[i], change_at(h, i));
     }
 }
 
@@ -316,29 +224,37 @@ static json_t *change_to_json(const struct run_history *h, const struct run_hist
                      differs);
 }
 
-void report_history_json(const struct report_history *h, struct buf *out)
+static json_t *history_to_json(const struct run_history *h)
 {
-    const struct run_history *history = h->history;
     json_t *runs = json_array(), *changes = json_array(), *skipped = json_array();
-    for (size_t i = 0; i < history->entries.len; i++) {
-        const struct run_history_entry *e = &history->entries.items[i];
-        (void)json_array_append_new(runs,
-                                    json_pack("{s:s, s:s, s:s, s:f, s:I, s:b, s:b}", "run", e->name,
-                                              "uid", e->uid, "created", h->dates[i], "value",
-                                              e->value, "level", (json_int_t)e->level, "rehearsal",
-                                              e->is_rehearsal, "imported", e->is_imported));
+    for (size_t i = 0; i < h->entries.len; i++) {
+        const struct run_history_entry *e = &h->entries.items[i];
+        _cleanup_(freep) char *date = date_of(e);
+        (void)json_array_append_new(
+            runs, json_pack("{s:s, s:s, s:s, s:f, s:I, s:b, s:b}", "run", e->name, "uid", e->uid,
+                            "created", date, "value", e->value, "level", (json_int_t)e->level,
+                            "rehearsal", e->is_rehearsal, "imported", e->is_imported));
     }
-    vec_each (const struct run_history_change, c, &history->changes) {
-        (void)json_array_append_new(changes, change_to_json(history, c));
+    vec_each (const struct run_history_change, c, &h->changes) {
+        (void)json_array_append_new(changes, change_to_json(h, c));
     }
-    vec_each (char *const, name, &history->skipped) {
+    vec_each (char *const, name, &h->skipped) {
         (void)json_array_append_new(skipped, json_string(*name));
     }
-    json_text_put(json_pack("{s:s, s:s, s:s, s:s, s:o, s:f, s:o, s:o, s:o}", "apiVersion",
-                            "benchd.io/v1alpha1", "kind", "History", "benchmark",
-                            history->newest->def->spec->name, "unit", history->unit, "point",
-                            history->has_point ? json_integer(history->point) : json_null(),
-                            "alpha", CHANGE_POINTS_ALPHA, "runs", runs, "changes", changes,
-                            "skipped", skipped),
-                  out);
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:f, s:o, s:o, s:o}", "apiVersion",
+                     "benchd.io/v1alpha1", "kind", "History", "benchmark",
+                     h->newest->def->spec->name, "unit", h->unit, "point",
+                     h->has_point ? json_integer(h->point) : json_null(), "alpha",
+                     CHANGE_POINTS_ALPHA, "runs", runs, "changes", changes, "skipped", skipped);
+}
+
+void sheet_history(struct sheet *s, const struct run_history *h)
+{
+    if (s->form == SHEET_JSON) {
+        s->document = history_to_json(h);
+    } else if (s->form == SHEET_CSV) {
+        put_rows(s, h);
+    } else {
+        put_people(s, h);
+    }
 }

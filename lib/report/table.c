@@ -3,6 +3,8 @@
 #include "report/table.h"
 
 #include <assert.h>
+#include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -12,7 +14,6 @@
 #include "result/number.h"
 
 #define DEFAULT_GAP 3
-#define TIGHT_GAP 2
 /* Less room than this breaks prose into single words. */
 #define PROSE_MIN 20
 #define PROSE_INDENT 4 /* of prose below its row */
@@ -24,13 +25,15 @@ struct column {
 
 struct cell {
     char *text;
-    int shade; /* TABLE_NO_SHADE, or 0 to TABLE_SHADES - 1 */
+    int shade;  /* TABLE_NO_SHADE, or 0 to TABLE_SHADES - 1 */
+    char *link; /* NULL: none */
 };
 
 struct table {
     VEC(struct column) columns;
     VEC(struct cell) cells;
     unsigned gap;
+    bool is_titled; /* a row has ended, so the columns are known */
 };
 
 struct table *table_new(void)
@@ -50,6 +53,7 @@ void table_free(struct table *t)
     }
     vec_each (struct cell, cell, &t->cells) {
         free(cell->text);
+        free(cell->link);
     }
     vec_done(&t->columns);
     vec_done(&t->cells);
@@ -62,31 +66,85 @@ void table_column(struct table *t, const char *title, enum table_align align)
     *vec_push(&t->columns) = (struct column){xstrdup(title), align};
 }
 
+static void put_cell(struct table *t, char *text_take)
+{
+    (void)text_replace_control(text_take, "", ' '); /* they must not break the table */
+    *vec_push(&t->cells) = (struct cell){text_take, TABLE_NO_SHADE, NULL};
+}
+
 void table_cell(struct table *t, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    char *text = xvasprintf(fmt, ap);
+    put_cell(t, xvasprintf(fmt, ap));
     va_end(ap);
-    (void)text_replace_control(text, "", ' '); /* they must not break the table */
-    *vec_push(&t->cells) = (struct cell){text, TABLE_NO_SHADE};
 }
 
-void table_shade(struct table *t, int shade)
+static void put_column(struct table *t, const char *title, enum table_align align)
 {
-    assert(t->cells.len > 0 && shade < TABLE_SHADES);
-    t->cells.items[t->cells.len - 1].shade = shade;
+    if (!t->is_titled) {
+        *vec_push(&t->columns) = (struct column){xstrdup(title), align};
+    }
 }
 
-void table_figure(struct table *t, const struct figure *f)
+void table_text(struct table *t, const char *title, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    put_column(t, title, TABLE_LEFT);
+    put_cell(t, xvasprintf(fmt, ap));
+    va_end(ap);
+}
+
+void table_number(struct table *t, const char *title, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    put_column(t, title, TABLE_RIGHT);
+    put_cell(t, xvasprintf(fmt, ap));
+    va_end(ap);
+}
+
+/* Owned. */
+static char *capitals(const char *name)
+{
+    char *title = xstrdup(name);
+    for (char *c = title; *c != '\0'; c++) {
+        *c = (char)toupper((unsigned char)*c);
+    }
+    return title;
+}
+
+void table_named_column(struct table *t, const char *name, enum table_align align)
+{
+    _cleanup_(freep) char *title = capitals(name);
+    table_column(t, title, align);
+}
+
+void table_named(struct table *t, const char *name, const char *fmt, ...)
+{
+    _cleanup_(freep) char *title = t->is_titled ? NULL : capitals(name);
+    va_list ap;
+    va_start(ap, fmt);
+    put_column(t, title, TABLE_RIGHT);
+    put_cell(t, xvasprintf(fmt, ap));
+    va_end(ap);
+}
+
+void table_value(struct table *t, const char *title, double value)
 {
     struct buf text = BUF_INIT;
-    figure_format(f, &text);
-    table_cell(t, "%s", buf_cstr(&text));
+    number_format(value, &text);
+    table_number(t, title, "%s", buf_cstr(&text));
     buf_done(&text);
 }
 
-void table_interval(struct table *t, const struct figure *f)
+void table_figure(struct table *t, const char *title, const struct figure *f)
+{
+    table_value(t, title, f->estimate.known ? f->estimate.value : NAN);
+}
+
+void table_interval(struct table *t, const char *title, const struct figure *f)
 {
     const struct estimate *e = &f->estimate;
     struct buf text = BUF_INIT;
@@ -97,8 +155,49 @@ void table_interval(struct table *t, const struct figure *f)
     } else {
         buf_putc(&text, '-');
     }
-    table_cell(t, "%s", buf_cstr(&text));
+    table_number(t, title, "%s", buf_cstr(&text));
     buf_done(&text);
+}
+
+void table_percent(struct table *t, const char *title, double ratio, bool with_sign)
+{
+    if (isnan(ratio)) {
+        table_number(t, title, "-");
+    } else {
+        table_number(t, title, with_sign ? "%+.1f%%" : "%.1f%%", 100 * ratio);
+    }
+}
+
+void table_part_of(struct table *t, const char *title, size_t n, size_t of)
+{
+    if (of == 0) {
+        table_number(t, title, "-");
+    } else {
+        table_number(t, title, "%zu of %zu", n, of);
+    }
+}
+
+void table_end_row(struct table *t)
+{
+    t->is_titled = true;
+    assert(t->cells.len % t->columns.len == 0);
+}
+
+bool table_is_empty(const struct table *t)
+{
+    return t->cells.len == 0;
+}
+
+void table_shade(struct table *t, int shade)
+{
+    assert(t->cells.len > 0 && shade < TABLE_SHADES);
+    t->cells.items[t->cells.len - 1].shade = shade;
+}
+
+void table_link(struct table *t, const char *before, const char *name)
+{
+    assert(t->cells.len > 0);
+    t->cells.items[t->cells.len - 1].link = xasprintf("%s%s", before, name);
 }
 
 void table_set_gap(struct table *t, unsigned gap)
@@ -106,14 +205,9 @@ void table_set_gap(struct table *t, unsigned gap)
     t->gap = gap;
 }
 
-/* Characters of UTF-8: every byte but those that continue one. */
 static size_t width_of(const char *s)
 {
-    size_t n = 0;
-    for (; *s != '\0'; s++) {
-        n += ((unsigned char)*s & 0xc0) != 0x80;
-    }
-    return n;
+    return wrap_width(s, strlen(s));
 }
 
 /* Owned: the width of each column. */
@@ -139,6 +233,14 @@ size_t table_width(const struct table *t)
         sum += widths[i] + (i == 0 ? 0 : t->gap);
     }
     return sum;
+}
+
+bool table_fit(struct table *t, size_t columns)
+{
+    if (t->gap > TABLE_TIGHT_GAP && table_width(t) > columns) {
+        t->gap = TABLE_TIGHT_GAP;
+    }
+    return table_width(t) <= columns;
 }
 
 static void put_blanks(struct buf *out, size_t n)
@@ -224,13 +326,10 @@ void table_format_parts(const struct table *t, size_t n_heads, size_t width, str
 void table_format_list(struct table *t, size_t n_heads, bool with_header, size_t columns,
                        struct buf *out)
 {
-    if (columns > 0 && table_width(t) > columns) {
-        table_set_gap(t, TIGHT_GAP);
-    }
-    if (columns > 0 && with_header && table_width(t) > columns) {
-        table_format_parts(t, n_heads, columns, out);
-    } else {
+    if (columns == 0 || table_fit(t, columns) || !with_header) {
         table_format(t, with_header, out);
+    } else {
+        table_format_parts(t, n_heads, columns, out);
     }
 }
 
@@ -246,10 +345,7 @@ static size_t prose_at(const struct table *t, const size_t *widths)
 
 void table_format_prose(struct table *t, size_t columns, struct buf *out)
 {
-    if (columns > 0 && table_width(t) > columns) {
-        table_set_gap(t, TIGHT_GAP);
-    }
-    if (columns == 0 || table_width(t) <= columns) {
+    if (columns == 0 || table_fit(t, columns)) {
         table_format(t, true, out);
         return;
     }
@@ -377,8 +473,13 @@ static void put_html_cell(struct buf *out, const char *element, const struct col
         buf_puts(out, " class=\"r\"");
     }
     buf_putc(out, '>');
+    if (cell->link != NULL) {
+        buf_puts(out, "<a href=\"");
+        html_escape(cell->link, out);
+        buf_puts(out, "\">");
+    }
     html_escape(cell->text, out);
-    buf_printf(out, "</%s>", element);
+    buf_printf(out, "%s</%s>", cell->link == NULL ? "" : "</a>", element);
 }
 
 void table_format_html(const struct table *t, struct buf *out)
@@ -387,7 +488,7 @@ void table_format_html(const struct table *t, struct buf *out)
     assert(n > 0 && t->cells.len % n == 0);
     buf_puts(out, "<table>\n<thead><tr>");
     vec_each (struct column, c, &t->columns) {
-        put_html_cell(out, "th", c, &(struct cell){c->title, TABLE_NO_SHADE});
+        put_html_cell(out, "th", c, &(struct cell){c->title, TABLE_NO_SHADE, NULL});
     }
     buf_puts(out, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < t->cells.len; i++) {

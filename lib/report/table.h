@@ -15,17 +15,39 @@ void table_free(struct table *t);
 void table_column(struct table *t, const char *title, enum table_align align);
 /* The next cell, row by row; rows are full when they are formatted. Line breaks become blanks. */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The next cell and its column, aligned left and right: the first row has the titles of all. */
+void table_text(struct table *t, const char *title, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void table_number(struct table *t, const char *title, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same, right-aligned, below `name` in capitals. */
+void table_named(struct table *t, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void table_named_column(struct table *t, const char *name, enum table_align align);
+/* As number_format writes it. */
+void table_value(struct table *t, const char *title, double value);
+/* As figure_format writes it; "low..high", "-" where none exists. */
+void table_figure(struct table *t, const char *title, const struct figure *f);
+void table_interval(struct table *t, const char *title, const struct figure *f);
+/* "12.5%", "+12.5%"; "-" for NaN. */
+void table_percent(struct table *t, const char *title, double ratio, bool with_sign);
+/* "3 of 5"; "-" of 0. */
+void table_part_of(struct table *t, const char *title, size_t n, size_t of);
+void table_end_row(struct table *t);
+bool table_is_empty(const struct table *t); /* without a row */
 /* How dark the last cell is, from 0; a page shows it, as a class "h0" to "h6". */
 #define TABLE_SHADES 7
 #define TABLE_NO_SHADE (-1)
 void table_shade(struct table *t, int shade);
-/* As figure_format writes it; "low..high", "-" where none exists. */
-void table_figure(struct table *t, const struct figure *f);
-void table_interval(struct table *t, const struct figure *f);
+/* A page makes the last cell a link to `before` and `name`. */
+void table_link(struct table *t, const char *before, const char *name);
 /* Blanks between columns; 3 unless set. */
+#define TABLE_TIGHT_GAP 2
 void table_set_gap(struct table *t, unsigned gap);
 /* Characters of the longest line, with the header. */
 size_t table_width(const struct table *t);
+/* Does it fit? Where only the tight gap makes it fit, it gets that. */
+bool table_fit(struct table *t, size_t columns);
 /* No trailing blanks; width counted in characters of UTF-8. */
 void table_format(const struct table *t, bool with_header, struct buf *out);
 /* The same in parts where a line has more than `width` characters: tables with an empty line

@@ -4,7 +4,31 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/vec.h"
 #include "result/number.h"
+
+bool words_has_name(const struct words_names *names, const char *name)
+{
+    vec_each (const char *const, has, names) {
+        if (str_eq(*has, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void words_add_name(struct words_names *names, const char *name)
+{
+    if (words_has_name(names, name)) {
+        return;
+    }
+    size_t at = names->len;
+    (void)vec_push(names); /* its place is filled below */
+    for (; at > 0 && strcmp(names->items[at - 1], name) > 0; at--) {
+        names->items[at] = names->items[at - 1];
+    }
+    names->items[at] = name;
+}
 
 /* Names of what is counted. */
 static bool is_count(const char *name)

@@ -8,6 +8,15 @@
 #include "result/stats.h"
 #include "spec/matrix.h"
 
+/* Names of parameters, each once, in byte order: a vector (base/vec.h). The names are borrowed. */
+struct words_names {
+    const char **items;
+    size_t len, cap;
+};
+bool words_has_name(const struct words_names *names, const char *name);
+/* Where it is not there yet. */
+void words_add_name(struct words_names *names, const char *name);
+
 /* The words that distinguish points. All borrowed. */
 struct point_words {
     const struct spec *spec;

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "report/report.h"
 #include "result_fixture.h"
+#include "tests/report/sheet_as.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -185,41 +186,30 @@ static void html(const struct result *r, struct buf *out)
     report_html(&page, out);
 }
 
-#define TERMINAL(name)                                                                             \
-    static void name##_(const struct result *r, struct buf *out)                                   \
-    {                                                                                              \
-        name(r, &(struct report_opts){.columns = 100}, out);                                       \
-    }
-TERMINAL(report_text)
-TERMINAL(report_nodes_text)
-TERMINAL(report_replicas_text)
-TERMINAL(report_phases_text)
-TERMINAL(report_curves_text)
-
 static const struct {
     void (*write)(const struct result *r, struct buf *out);
     void (*check)(const char *text, const char *tame);
 } forms[] = {
-    {report_text_, check_terminal},
-    {report_nodes_text_, check_terminal},
-    {report_replicas_text_, check_terminal},
-    {report_phases_text_, check_terminal},
-    {report_curves_text_, check_terminal},
-    {report_markdown, check_markdown},
-    {report_nodes_markdown, check_markdown},
-    {report_replicas_markdown, check_markdown},
-    {report_phases_markdown, check_markdown},
-    {report_curves_markdown, check_markdown},
-    {report_csv, check_csv},
-    {report_nodes_csv, check_csv},
-    {report_replicas_csv, check_csv},
-    {report_phases_csv, check_csv},
-    {report_curves_csv, check_csv},
-    {report_json, check_json},
     {report_gobench, check_lines},
     {report_openmetrics, check_lines},
     {html, check_html},
 };
+
+static void (*const builders[])(struct sheet *s, const struct result *r) = {
+    sheet_nodes, sheet_replicas, sheet_phases, sheet_curves, sheet_points,
+};
+
+static void check_sheet(void (*make)(struct sheet *s, const struct result *r), enum sheet_form form,
+                        const struct fixture *f, const struct fixture *tame,
+                        void (*check)(const char *text, const char *tame))
+{
+    struct buf out = BUF_INIT, plain = BUF_INIT;
+    sheet_as(make, f->result, &out, form, .columns = 100);
+    sheet_as(make, tame->result, &plain, form, .columns = 100);
+    check(buf_cstr(&out), buf_cstr(&plain));
+    buf_done(&out);
+    buf_done(&plain);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -240,6 +230,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         buf_done(&out);
         buf_done(&plain);
     }
+    for (size_t i = 0; i < sizeof(builders) / sizeof(builders[0]); i++) {
+        check_sheet(builders[i], SHEET_TEXT, &f, &tame, check_terminal);
+        check_sheet(builders[i], SHEET_MARKDOWN, &f, &tame, check_markdown);
+        check_sheet(builders[i], SHEET_CSV, &f, &tame, check_csv);
+    }
+    check_sheet(sheet_points, SHEET_JSON, &f, &tame, check_json);
     fixture_done(&f);
     fixture_done(&tame);
     json_decref(text);

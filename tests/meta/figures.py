@@ -17,7 +17,8 @@ NO_FIGURE |= {code: "no figure" for code in ("Rehearsal", "Simulated", "Imported
 # Names that are not a column and not a warning: words of a line, or titles that are made.
 WORDS = {"REACHED", "BEST", "KNOWN", "EFF/POD", "EFF/CPU", "SAMPLES/S", "WARM-UP", "MachineBusy"}
 
-_COLUMN = re.compile(r'table_column\(\w+, "([^"]+)", TABLE_RIGHT\)|\{"([^"]+)", TABLE_RIGHT\}')
+_COLUMN = re.compile(r'table_column\(\w+, "([^"]+)", TABLE_RIGHT\)|\{"([^"]+)", TABLE_RIGHT\}|'
+                     r'\b(?!\w+_text|table_column)\w+\(\w+, "([A-Z0-9][A-Z0-9%/: -]*)"')
 _TITLES = re.compile(r"\btitles\[\] = \{([^}]*)\}")
 _WARNING = re.compile(r'\[WARNING_\w+\] = "(\w+)"')
 _TITLE = re.compile(r"[A-Z0-9%][A-Z0-9%/: -]*|(?:[A-Z][a-z]+){2,}")  # a column, a warning
@@ -30,7 +31,7 @@ def printed(root):
         if path.startswith("ctl/") and path != "ctl/describe.c":
             continue  # lists of files, plans and predictions
         text = csource.without_comments(csource.read(root, path))
-        names = [a or b for a, b in _COLUMN.findall(text)] + _WARNING.findall(text)
+        names = [name for names in _COLUMN.findall(text) for name in names if name] + _WARNING.findall(text)
         for block in _TITLES.findall(text):
             names += re.findall(r'"([^"]+)"', block)
         found.update((name, path) for name in names)

@@ -6,6 +6,7 @@
 
 #include "../golden_csv.h"
 #include "../result/result_fixture.h"
+#include "sheet_as.h"
 
 #define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
 
@@ -218,13 +219,13 @@ TEST(goldens)
         _cleanup_(freep) char *txt = xasprintf("%s.txt", stem), *md = xasprintf("%s.md", stem);
         _cleanup_(freep) char *csv = xasprintf("%s.csv", stem);
         struct buf out = BUF_INIT;
-        report_compare_text(p.comparison, &(struct report_opts){0}, &out);
+        sheet_as(sheet_comparison, p.comparison, &out, SHEET_TEXT);
         golden_check(txt, buf_cstr(&out));
         buf_clear(&out);
-        report_compare_markdown(p.comparison, &out);
+        sheet_as(sheet_comparison, p.comparison, &out, SHEET_MARKDOWN);
         golden_check(md, buf_cstr(&out));
         buf_clear(&out);
-        report_compare_csv(p.comparison, &out);
+        sheet_as(sheet_comparison, p.comparison, &out, SHEET_CSV);
         golden_check_csv(csv, buf_cstr(&out), 1e-9);
         buf_done(&out);
         done(&p);
@@ -246,7 +247,7 @@ TEST(colors)
         struct pair p;
         make(&p, rows[i].pair);
         struct buf out = BUF_INIT;
-        report_compare_text(p.comparison, &(struct report_opts){.color = true}, &out);
+        sheet_as(sheet_comparison, p.comparison, &out, SHEET_TEXT, .color = true);
         if (strstr(buf_cstr(&out), rows[i].text) == NULL) {
             fail_msg("expected '%s' in\n%s", rows[i].text, buf_cstr(&out));
         }
@@ -275,7 +276,7 @@ TEST(who_is_emulated_has_its_name)
         }
         compare(&p);
         struct buf out = BUF_INIT;
-        report_compare_markdown(p.comparison, &out);
+        sheet_as(sheet_comparison, p.comparison, &out, SHEET_MARKDOWN);
         assert_non_null(strstr(buf_cstr(&out), says[i]));
         buf_done(&out);
         done(&p);
@@ -291,7 +292,7 @@ TEST(lines_fit_and_end_clean)
             struct pair p;
             make(&p, i);
             struct buf out = BUF_INIT;
-            report_compare_text(p.comparison, &(struct report_opts){.columns = widths[w]}, &out);
+            sheet_as(sheet_comparison, p.comparison, &out, SHEET_TEXT, .columns = widths[w]);
             for (const char *line = out.data; *line != '\0';) {
                 const char *end = strchr(line, '\n');
                 assert_non_null(end);
@@ -322,7 +323,7 @@ TEST(names_fit)
         struct pair p;
         make(&p, 0);
         struct buf out = BUF_INIT;
-        report_compare_text(p.comparison, &(struct report_opts){.columns = rows[i].columns}, &out);
+        sheet_as(sheet_comparison, p.comparison, &out, SHEET_TEXT, .columns = rows[i].columns);
         if (strncmp(buf_cstr(&out), rows[i].text, strlen(rows[i].text)) != 0) {
             fail_msg("%u columns: %.60s", rows[i].columns, buf_cstr(&out));
         }
@@ -380,8 +381,8 @@ TEST(csv_has_the_numbers_of_json)
         struct pair p;
         make(&p, i);
         struct buf csv = BUF_INIT, json = BUF_INIT;
-        report_compare_csv(p.comparison, &csv);
-        report_compare_json(p.comparison, &json);
+        sheet_as(sheet_comparison, p.comparison, &csv, SHEET_CSV);
+        sheet_as(sheet_comparison, p.comparison, &json, SHEET_JSON);
         assert_int_equal(json.data[json.len - 1], '\n');
         json_t *o = json_loadb(json.data, json.len, JSON_REJECT_DUPLICATES, NULL);
         assert_non_null(o);

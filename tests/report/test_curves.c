@@ -6,15 +6,16 @@
 
 #include "../golden_csv.h"
 #include "report_runs.h"
+#include "sheet_as.h"
 
 TEST(three_forms)
 {
     struct fixture f;
     report_run_find("scaling")->make(&f);
     struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
-    report_curves_text(f.result, &(struct report_opts){.columns = 80}, &text);
-    report_curves_markdown(f.result, &markdown);
-    report_curves_csv(f.result, &csv);
+    sheet_as(sheet_curves, f.result, &text, SHEET_TEXT, .columns = 80);
+    sheet_as(sheet_curves, f.result, &markdown, SHEET_MARKDOWN);
+    sheet_as(sheet_curves, f.result, &csv, SHEET_CSV);
     golden_check("tests/report/golden/curves.txt", buf_cstr(&text));
     golden_check("tests/report/golden/curves.md", buf_cstr(&markdown));
     golden_check_csv("tests/report/golden/curves.csv", buf_cstr(&csv), 1e-9);
@@ -31,7 +32,7 @@ TEST(narrow_tables_are_not_wrapped)
     report_run_find("scaling")->make(&f);
     for (unsigned columns = 46; columns <= 60; columns += 14) {
         struct buf text = BUF_INIT;
-        report_curves_text(f.result, &(struct report_opts){.columns = columns}, &text);
+        sheet_as(sheet_curves, f.result, &text, SHEET_TEXT, .columns = columns);
         for (const char *line = buf_cstr(&text); *line != '\0'; line += strcspn(line, "\n") + 1) {
             if (strcspn(line, "\n") > columns) {
                 fail_msg("%u columns: %.*s", columns, (int)strcspn(line, "\n"), line);
@@ -250,8 +251,8 @@ TEST(the_legend_is_that_of_the_table)
         struct fixture f;
         make(&f, x, 3, 0.01, rows[i].repeats);
         struct buf text = BUF_INIT, markdown = BUF_INIT;
-        report_curves_text(f.result, &(struct report_opts){.columns = 400}, &text);
-        report_curves_markdown(f.result, &markdown);
+        sheet_as(sheet_curves, f.result, &text, SHEET_TEXT, .columns = 400);
+        sheet_as(sheet_curves, f.result, &markdown, SHEET_MARKDOWN);
         const char *const forms[] = {buf_cstr(&text), buf_cstr(&markdown)};
         for (size_t k = 0; k < 2; k++) {
             const bool has_share = strstr(forms[k], " share ") != NULL;
@@ -269,10 +270,10 @@ TEST(no_curve)
     struct fixture f;
     report_run_find("single-node")->make(&f);
     struct buf text = BUF_INIT;
-    report_curves_text(f.result, &(struct report_opts){.columns = 200}, &text);
+    sheet_as(sheet_curves, f.result, &text, SHEET_TEXT, .columns = 200);
     assert_non_null(strstr(buf_cstr(&text), "No curve: no system was measured with two numbers"));
     buf_clear(&text);
-    report_curves_markdown(f.result, &text);
+    sheet_as(sheet_curves, f.result, &text, SHEET_MARKDOWN);
     assert_non_null(strstr(buf_cstr(&text), "No curve: no system was measured with two numbers"));
     buf_done(&text);
     fixture_done(&f);

@@ -1,8 +1,10 @@
 /* What a gate prints, report/gate.c. */
 #include "tests/test.h"
-#include "report/gate.h"
+#include "report/report.h"
+#include "result/gate.h"
 
 #include "../result/result_fixture.h"
+#include "sheet_as.h"
 
 /* Two points failed: each says why, and a reader sees where one ends. */
 TEST(reasons_stand_apart)
@@ -17,13 +19,13 @@ TEST(reasons_stand_apart)
     fixture_end(&f, 2, 0, 0, ATTEMPT_FAILED, "exit code 2");
     fixture_build(&f, RUN_PARTIALLY_FAILED);
     gate_judge(f.result, NULL, NULL, &g);
-    report_gate_text(&g, &(struct report_opts){.columns = 200}, &text);
-    report_gate_markdown(&g, &markdown);
+    sheet_as(sheet_gate, &g, &text, SHEET_TEXT, .columns = 200);
+    sheet_as(sheet_gate, &g, &markdown, SHEET_MARKDOWN);
     assert_non_null(strstr(buf_cstr(&text), "exit code 1; point 2"));
     struct buf narrow = BUF_INIT;
-    report_gate_text(&g, &(struct report_opts){.columns = 24}, &narrow);
-    assert_non_null(strstr(buf_cstr(&narrow),
-                           "OUTCOME   CHECK\nFailed    every trial\n          has a result\n"));
+    sheet_as(sheet_gate, &g, &narrow, SHEET_TEXT, .columns = 24);
+    assert_non_null(
+        strstr(buf_cstr(&narrow), "OUTCOME\nFailed\n    every trial has a\n    result\n"));
     buf_done(&narrow);
     assert_non_null(strstr(buf_cstr(&markdown), "exit code 1; point 2"));
     gate_done(&g);
@@ -36,10 +38,10 @@ static void judge_forms(struct fixture *f, struct buf forms[4])
 {
     struct gate g;
     gate_judge(f->result, NULL, NULL, &g);
-    report_gate_text(&g, &(struct report_opts){.columns = 200}, &forms[0]);
-    report_gate_markdown(&g, &forms[1]);
-    report_gate_junit(&g, &forms[2]);
-    report_gate_json(&g, &forms[3]);
+    sheet_as(sheet_gate, &g, &forms[0], SHEET_TEXT, .columns = 200);
+    sheet_as(sheet_gate, &g, &forms[1], SHEET_MARKDOWN);
+    report_junit(&g, &forms[2]);
+    sheet_as(sheet_gate, &g, &forms[3], SHEET_JSON);
     gate_done(&g);
 }
 
@@ -111,8 +113,8 @@ TEST(tables_name_what_was_skipped)
     fixture_throughput(&f, 0, 0, 100);
     fixture_throughput(&f, 1, 0, 110);
     fixture_build(&f, RUN_SUCCEEDED);
-    report_text(f.result, &(struct report_opts){.columns = 100}, &text);
-    report_markdown(f.result, &markdown);
+    sheet_as(sheet_points, f.result, &text, SHEET_TEXT, .columns = 100);
+    sheet_as(sheet_points, f.result, &markdown, SHEET_MARKDOWN);
     report_html_sections(f.result, &html);
     assert_has(&text, "\nThresholds\n  ? efficiency >= 0.9: no such point: trainers=9\n");
     assert_has(&markdown, "threshold skipped: efficiency ");

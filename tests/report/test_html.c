@@ -7,6 +7,7 @@
 #include "page_text.h"
 #include "report/style.h"
 #include "report_runs.h"
+#include "sheet_as.h"
 
 static void put_page(const struct result *r, struct buf *out)
 {
@@ -540,7 +541,7 @@ TEST(who_is_emulated_has_its_name)
         assert_non_null(strstr(buf_cstr(&out), box));
         assert_non_null(strstr(buf_cstr(&out), run));
         buf_clear(&out);
-        report_markdown(f.result, &out);
+        sheet_as(sheet_points, f.result, &out, SHEET_MARKDOWN);
         assert_non_null(strstr(buf_cstr(&out), warning));
         buf_done(&out);
         fixture_done(&f);

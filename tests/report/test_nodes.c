@@ -1,9 +1,9 @@
 /* The tables by node, report/nodes.c. */
 #include "tests/test.h"
-#include "report/report.h"
 
 #include "../golden_csv.h"
 #include "../result/result_fixture.h"
+#include "sheet_as.h"
 
 /* Three points of two trainers; the second is on a slow node. Nobody knows where the server of the
  * first point was. */
@@ -29,9 +29,9 @@ TEST(three_forms)
     struct fixture f;
     make(&f);
     struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
-    report_nodes_text(f.result, &(struct report_opts){.columns = 80}, &text);
-    report_nodes_markdown(f.result, &markdown);
-    report_nodes_csv(f.result, &csv);
+    sheet_as(sheet_nodes, f.result, &text, SHEET_TEXT, .columns = 80);
+    sheet_as(sheet_nodes, f.result, &markdown, SHEET_MARKDOWN);
+    sheet_as(sheet_nodes, f.result, &csv, SHEET_CSV);
     golden_check("tests/report/golden/nodes.txt", buf_cstr(&text));
     golden_check("tests/report/golden/nodes.md", buf_cstr(&markdown));
     golden_check_csv("tests/report/golden/nodes.csv", buf_cstr(&csv), 1e-12);
@@ -55,7 +55,7 @@ TEST(a_hostile_start_record)
     }
     fixture_build(&f, RUN_SUCCEEDED);
     struct buf text = BUF_INIT;
-    report_nodes_text(f.result, &(struct report_opts){.columns = 80}, &text);
+    sheet_as(sheet_nodes, f.result, &text, SHEET_TEXT, .columns = 80);
     assert_non_null(strstr(buf_cstr(&text), "on '?[2J0' and on '?[2J1'"));
     assert_null(strchr(buf_cstr(&text), '\033'));
     buf_done(&text);
@@ -71,9 +71,9 @@ TEST(no_node_is_known)
     fixture_throughput(&f, 0, 0, 100);
     fixture_build(&f, RUN_SUCCEEDED);
     struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
-    report_nodes_text(f.result, &(struct report_opts){.columns = 80}, &text);
-    report_nodes_markdown(f.result, &markdown);
-    report_nodes_csv(f.result, &csv);
+    sheet_as(sheet_nodes, f.result, &text, SHEET_TEXT, .columns = 80);
+    sheet_as(sheet_nodes, f.result, &markdown, SHEET_MARKDOWN);
+    sheet_as(sheet_nodes, f.result, &csv, SHEET_CSV);
     assert_non_null(strstr(buf_cstr(&text), words));
     assert_non_null(strstr(buf_cstr(&markdown), words));
     assert_null(strchr(strchr(buf_cstr(&csv), '\n') + 1, '\n')); /* the header alone */

@@ -6,6 +6,7 @@
 
 #include "../golden_csv.h"
 #include "../result/result_fixture.h"
+#include "sheet_as.h"
 
 #define MS INT64_C(1000000)
 
@@ -73,9 +74,9 @@ TEST(three_forms)
     struct fixture f;
     make(&f);
     struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
-    report_phases_text(f.result, &(struct report_opts){.columns = 80}, &text);
-    report_phases_markdown(f.result, &markdown);
-    report_phases_csv(f.result, &csv);
+    sheet_as(sheet_phases, f.result, &text, SHEET_TEXT, .columns = 80);
+    sheet_as(sheet_phases, f.result, &markdown, SHEET_MARKDOWN);
+    sheet_as(sheet_phases, f.result, &csv, SHEET_CSV);
     golden_check("tests/report/golden/phases.txt", buf_cstr(&text));
     golden_check("tests/report/golden/phases.md", buf_cstr(&markdown));
     golden_check_csv("tests/report/golden/phases.csv", buf_cstr(&csv), 1e-12);
@@ -95,8 +96,8 @@ TEST(every_point_is_told)
     fixture_throughput(&f, 2, 0, 60);
     fixture_build(&f, RUN_PARTIALLY_FAILED);
     struct buf text = BUF_INIT, markdown = BUF_INIT;
-    report_phases_text(f.result, &(struct report_opts){.columns = 120}, &text);
-    report_phases_markdown(f.result, &markdown);
+    sheet_as(sheet_phases, f.result, &text, SHEET_TEXT, .columns = 120);
+    sheet_as(sheet_phases, f.result, &markdown, SHEET_MARKDOWN);
     assert_non_null(strstr(buf_cstr(&text), "\nPoint 0 (trainers 2) is limited by "));
     assert_null(strstr(buf_cstr(&text), "\nPoint 1")); /* has no row */
     assert_non_null(strstr(buf_cstr(&text), "\nPoint 2: trainers 1, baseline\n"));
@@ -111,7 +112,7 @@ TEST(a_narrow_terminal_breaks_no_number)
     struct fixture f;
     struct buf text = BUF_INIT;
     make(&f);
-    report_phases_text(f.result, &(struct report_opts){.columns = 60}, &text);
+    sheet_as(sheet_phases, f.result, &text, SHEET_TEXT, .columns = 60);
     size_t n_heads = 0;
     for (const char *line = buf_cstr(&text), *end; (end = strchr(line, '\n')) != NULL;
          line = end + 1) {
@@ -132,9 +133,9 @@ TEST(no_phases_are_known)
     fixture_end(&f, 0, 0, 0, ATTEMPT_FAILED, "it failed");
     fixture_build(&f, RUN_FAILED);
     struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
-    report_phases_text(f.result, &(struct report_opts){.columns = 80}, &text);
-    report_phases_markdown(f.result, &markdown);
-    report_phases_csv(f.result, &csv);
+    sheet_as(sheet_phases, f.result, &text, SHEET_TEXT, .columns = 80);
+    sheet_as(sheet_phases, f.result, &markdown, SHEET_MARKDOWN);
+    sheet_as(sheet_phases, f.result, &csv, SHEET_CSV);
     assert_non_null(strstr(buf_cstr(&text), words));
     assert_non_null(strstr(buf_cstr(&markdown), words));
     assert_null(strchr(strchr(buf_cstr(&csv), '\n') + 1, '\n')); /* the header alone */

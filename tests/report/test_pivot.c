@@ -8,6 +8,7 @@
 
 #include "../golden_csv.h"
 #include "report_runs.h"
+#include "sheet_as.h"
 
 /* --- the TensorFlow benchmarks of 2017: 2 batch sizes, data sets, machines, models; 4 sizes --- */
 
@@ -217,8 +218,8 @@ TEST(cpus_that_are_not_known)
             }
             struct pivot *p = make(&f, &params);
             struct buf text = BUF_INIT, markdown = BUF_INIT;
-            report_pivot_text(p, &(struct report_opts){.columns = 200}, &text);
-            report_pivot_markdown(p, &markdown);
+            sheet_as(sheet_pivot, p, &text, SHEET_TEXT, .columns = 200);
+            sheet_as(sheet_pivot, p, &markdown, SHEET_MARKDOWN);
             const char *expected = known != 0 || rows[i].text == NULL ? NULL : rows[i].text;
             const char *in_text = strstr(buf_cstr(&text), "The CPUs of");
             const char *in_markdown = strstr(buf_cstr(&markdown), "- The CPUs of");
@@ -294,10 +295,10 @@ TEST(forms)
         make(&f, &(struct pivot_params){
                      .rows = "trainers", .columns = "machine,model", .ratio = "batch_size=64/32"});
     struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT, json = BUF_INIT;
-    report_pivot_text(p, &(struct report_opts){.columns = 80}, &text);
-    report_pivot_markdown(p, &markdown);
-    report_pivot_csv(p, &csv);
-    report_pivot_json(p, &json);
+    sheet_as(sheet_pivot, p, &text, SHEET_TEXT, .columns = 80);
+    sheet_as(sheet_pivot, p, &markdown, SHEET_MARKDOWN);
+    sheet_as(sheet_pivot, p, &csv, SHEET_CSV);
+    sheet_as(sheet_pivot, p, &json, SHEET_JSON);
     golden_check("tests/report/golden/pivot.txt", buf_cstr(&text));
     golden_check("tests/report/golden/pivot.md", buf_cstr(&markdown));
     golden_check_csv("tests/report/golden/pivot.csv", buf_cstr(&csv), 1e-12);
@@ -319,7 +320,7 @@ TEST(narrow_and_wide)
     struct pivot *p =
         make(&f, &(struct pivot_params){.rows = "trainers", .figure = PIVOT_EFFICIENCY});
     struct buf text = BUF_INIT;
-    report_pivot_text(p, &(struct report_opts){.columns = 60}, &text);
+    sheet_as(sheet_pivot, p, &text, SHEET_TEXT, .columns = 60);
     golden_check("tests/report/golden/pivot-60.txt", buf_cstr(&text));
     for (const char *line = buf_cstr(&text); *line != '\0'; line += strcspn(line, "\n") + 1) {
         assert_true(strcspn(line, "\n") <= 60);
@@ -329,10 +330,10 @@ TEST(narrow_and_wide)
     report_run_find("scaling")->make(&f);
     p = make(&f, &(struct pivot_params){.figure = PIVOT_EFFICIENCY});
     buf_clear(&text);
-    report_pivot_text(p, &(struct report_opts){.columns = 60, .wide = true}, &text);
+    sheet_as(sheet_pivot, p, &text, SHEET_TEXT, .columns = 60, .wide = true);
     golden_check("tests/report/golden/pivot-wide.txt", buf_cstr(&text));
     buf_clear(&text);
-    report_text(f.result, &(struct report_opts){.columns = 60, .wide = true}, &text);
+    sheet_as(sheet_points, f.result, &text, SHEET_TEXT, .columns = 60, .wide = true);
     assert_non_null(strstr(buf_cstr(&text), "EFF/CPU")); /* all columns, whatever the width */
     buf_done(&text);
     pivot_free(p);

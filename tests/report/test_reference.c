@@ -1,19 +1,20 @@
 /* Published figures: whole outputs in golden/, and what may not be compared with a run. */
 #include "tests/test.h"
-#include "report/reference.h"
 
 #include "../golden_csv.h"
 #include "../golden_json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "reference/shipped.h"
+#include "report/report.h"
 #include "report_runs.h"
+#include "sheet_as.h"
 
 TEST(the_first_of_the_seeds_on_a_terminal)
 {
     struct reference *r = reference_shipped_load("paddle-vgg16-cpu-2018");
     struct buf out = BUF_INIT;
-    report_reference_text(r, &(struct report_opts){.columns = 80}, &out);
+    sheet_as(sheet_reference, r, &out, SHEET_TEXT, .columns = 80);
     golden_check("tests/report/golden/reference.txt", buf_cstr(&out));
     buf_done(&out);
     reference_free(r);
@@ -25,7 +26,7 @@ TEST(every_set_fits_a_terminal)
     for (size_t i = 0; i < reference_shipped_count; i++) {
         struct reference *r = reference_shipped_load(reference_shipped[i].name);
         struct buf out = BUF_INIT;
-        report_reference_text(r, &(struct report_opts){.columns = 80}, &out);
+        sheet_as(sheet_reference, r, &out, SHEET_TEXT, .columns = 80);
         for (const char *line = buf_cstr(&out); *line != '\0';) {
             const size_t len = strcspn(line, "\n");
             if (len > 80) {
@@ -42,15 +43,15 @@ TEST(other_forms)
 {
     struct reference *r = reference_shipped_load("mlbench-charts-2019");
     struct buf out = BUF_INIT;
-    report_reference_markdown(r, &out);
+    sheet_as(sheet_reference, r, &out, SHEET_MARKDOWN);
     golden_check("tests/report/golden/reference.md", buf_cstr(&out));
     buf_clear(&out);
-    report_reference_csv(r, &out);
+    sheet_as(sheet_reference, r, &out, SHEET_CSV);
     golden_check_csv("tests/report/golden/reference.csv", buf_cstr(&out), 1e-9);
     buf_clear(&out);
     reference_free(r);
     r = reference_shipped_load("horovod-2017");
-    report_reference_json(r, &out);
+    sheet_as(sheet_reference, r, &out, SHEET_JSON);
     json_t *document = json_loads(buf_cstr(&out), 0, NULL);
     golden_check_json("tests/report/golden/reference.json", document);
     json_decref(document);
@@ -67,9 +68,9 @@ static void beside(const char *run, const char *set, const char *golden)
         .reference = r, .asked = r->name, .result = f.result, .year = 2026};
     struct buf out = BUF_INIT;
     if (strstr(golden, ".md") != NULL) {
-        report_beside_markdown(&b, &out);
+        sheet_as(sheet_beside, &b, &out, SHEET_MARKDOWN);
     } else {
-        report_beside_text(&b, &(struct report_opts){.columns = 80}, &out);
+        sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 80);
     }
     golden_check(golden, buf_cstr(&out));
     buf_done(&out);
@@ -140,21 +141,21 @@ TEST(what_is_the_same_is_not_listed)
     struct reference_beside b = {
         .reference = r, .asked = r->name, .result = f.result, .year = 2026};
     struct buf out = BUF_INIT;
-    report_beside_text(&b, &(struct report_opts){.columns = 400}, &out);
+    sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);
     assert_null(strstr(buf_cstr(&out), "Do not compare the throughputs"));
     assert_non_null(strstr(buf_cstr(&out), "263.3 (78.64%)"));
     assert_non_null(strstr(buf_cstr(&out), "260 (81.25%)"));
     assert_null(strstr(buf_cstr(&out), "baselines differ"));
     b.year = 2027;
     buf_clear(&out);
-    report_beside_text(&b, &(struct report_opts){.columns = 400}, &out);
+    sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);
     assert_non_null(strstr(
         buf_cstr(&out), "Do not compare the throughputs: another year (here 2027, there 2026)."));
     b.year = 2026;
     free(r->tables.items[1].rows.items[0].workload);
     r->tables.items[1].rows.items[0].workload = NULL;
     buf_clear(&out);
-    report_beside_text(&b, &(struct report_opts){.columns = 400}, &out);
+    sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);
     assert_non_null(
         strstr(buf_cstr(&out), "throughputs: another model (here vgg16-fluid-fc512, there M).\n"));
     free(r->model);
@@ -162,7 +163,7 @@ TEST(what_is_the_same_is_not_listed)
     r->tables.items[0].columns[0] = 2; /* of its baseline */
     b.asked = "./mine.yaml";
     buf_clear(&out);
-    report_beside_text(&b, &(struct report_opts){.columns = 400}, &out);
+    sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);
     assert_non_null(
         strstr(buf_cstr(&out), "another model (here vgg16-fluid-fc512, there not said)"));
     assert_non_null(strstr(buf_cstr(&out), "their baselines differ (here 1 trainer; there "));
@@ -170,7 +171,7 @@ TEST(what_is_the_same_is_not_listed)
     r->tables.items[1].at.items[1].value = 64;
     r->tables.items[1].at.items[0].value = 10;
     buf_clear(&out);
-    report_beside_text(&b, &(struct report_opts){.columns = 400}, &out);
+    sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);
     assert_non_null(strstr(buf_cstr(&out), "other pservers (here 20"));
     assert_non_null(strstr(buf_cstr(&out), "other batch_size (here 128"));
     buf_done(&out);

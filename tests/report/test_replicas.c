@@ -7,6 +7,7 @@
 
 #include "../golden_csv.h"
 #include "report_runs.h"
+#include "sheet_as.h"
 
 #define TRIALS 3
 
@@ -109,15 +110,15 @@ TEST(forms)
     struct fixture f;
     make(&f);
     struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT, narrow = BUF_INIT;
-    report_replicas_text(f.result, &(struct report_opts){.columns = 100}, &text);
-    report_replicas_markdown(f.result, &markdown);
-    report_replicas_csv(f.result, &csv);
+    sheet_as(sheet_replicas, f.result, &text, SHEET_TEXT, .columns = 100);
+    sheet_as(sheet_replicas, f.result, &markdown, SHEET_MARKDOWN);
+    sheet_as(sheet_replicas, f.result, &csv, SHEET_CSV);
     golden_check("tests/report/golden/replicas.txt", buf_cstr(&text));
     golden_check("tests/report/golden/replicas.md", buf_cstr(&markdown));
     golden_check_csv("tests/report/golden/replicas.csv", buf_cstr(&csv), 1e-9);
     for (unsigned columns = 40; columns <= 64; columns += 24) { /* in parts, and in one */
         buf_clear(&narrow);
-        report_replicas_text(f.result, &(struct report_opts){.columns = columns}, &narrow);
+        sheet_as(sheet_replicas, f.result, &narrow, SHEET_TEXT, .columns = columns);
         assert_null(strstr(buf_cstr(&narrow), "THROTTLED"));
         assert_non_null(strstr(buf_cstr(&narrow), "SLOWEST"));
         for (const char *line = buf_cstr(&narrow); *line != '\0'; line += strcspn(line, "\n") + 1) {
@@ -139,10 +140,10 @@ TEST(nothing_has_succeeded)
     fixture_end(&f, 0, 0, 0, ATTEMPT_FAILED, "trainer/0: exit code 1");
     fixture_build(&f, RUN_FAILED);
     struct buf out = BUF_INIT;
-    report_replicas_text(f.result, &(struct report_opts){0}, &out);
+    sheet_as(sheet_replicas, f.result, &out, SHEET_TEXT);
     assert_non_null(strstr(buf_cstr(&out), "No trial has succeeded.\n"));
     buf_clear(&out);
-    report_replicas_markdown(f.result, &out);
+    sheet_as(sheet_replicas, f.result, &out, SHEET_MARKDOWN);
     assert_non_null(strstr(buf_cstr(&out), "No trial has succeeded.\n"));
     buf_done(&out);
     fixture_done(&f);

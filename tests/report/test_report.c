@@ -1,12 +1,13 @@
 #include "tests/test.h"
 #include "report/report.h"
+#include "result/run_history.h"
 
 #include <math.h>
 
 #include "../golden_csv.h"
 #include "report_runs.h"
 #include "base/parse.h"
-#include "report/csv.h"
+#include "sheet_as.h"
 
 /* A log without a figure: what it says is shown as it is, once for a system. */
 static void missed(struct fixture *f)
@@ -38,7 +39,7 @@ TEST(texts)
         struct fixture f;
         report_runs[i].make(&f);
         struct buf out = BUF_INIT;
-        report_text(f.result, &(struct report_opts){0}, &out);
+        sheet_as(sheet_points, f.result, &out, SHEET_TEXT);
         check_golden(report_runs[i].name, "txt", &out);
         buf_done(&out);
         fixture_done(&f);
@@ -50,13 +51,13 @@ TEST(texts_in_ascii_color_and_wide)
     struct fixture f;
     report_run_find("trouble")->make(&f);
     struct buf out = BUF_INIT;
-    report_text(f.result, &(struct report_opts){.ascii = true, .columns = 132}, &out);
+    sheet_as(sheet_points, f.result, &out, SHEET_TEXT, .ascii = true, .columns = 132);
     check_golden("trouble-132-ascii", "txt", &out);
     for (size_t i = 0; i < out.len; i++) {
         assert_true((unsigned char)out.data[i] < 0x80);
     }
     buf_clear(&out);
-    report_text(f.result, &(struct report_opts){.color = true}, &out);
+    sheet_as(sheet_points, f.result, &out, SHEET_TEXT, .color = true);
     assert_non_null(strstr(buf_cstr(&out), "\033[33mREHEARSAL\033[0m"));
     buf_done(&out);
     fixture_done(&f);
@@ -68,7 +69,7 @@ TEST(markdown)
         struct fixture f;
         report_runs[i].make(&f);
         struct buf out = BUF_INIT;
-        report_markdown(f.result, &out);
+        sheet_as(sheet_points, f.result, &out, SHEET_MARKDOWN);
         check_golden(report_runs[i].name, "md", &out);
         buf_done(&out);
         fixture_done(&f);
@@ -80,10 +81,10 @@ TEST(details_are_shown_as_they_are)
     struct fixture f;
     missed(&f);
     struct buf out = BUF_INIT;
-    report_text(f.result, &(struct report_opts){.columns = 40}, &out);
+    sheet_as(sheet_points, f.result, &out, SHEET_TEXT, .columns = 40);
     check_golden("missed", "txt", &out);
     buf_clear(&out);
-    report_markdown(f.result, &out);
+    sheet_as(sheet_points, f.result, &out, SHEET_MARKDOWN);
     check_golden("missed", "md", &out);
     buf_done(&out);
     fixture_done(&f);
@@ -98,7 +99,7 @@ TEST(lines_fit_and_end_clean)
             struct fixture f;
             report_runs[i].make(&f);
             struct buf out = BUF_INIT;
-            report_text(f.result, &(struct report_opts){.columns = widths[w]}, &out);
+            sheet_as(sheet_points, f.result, &out, SHEET_TEXT, .columns = widths[w]);
             for (const char *line = out.data; *line != '\0';) {
                 const char *end = strchr(line, '\n');
                 assert_non_null(end);
@@ -127,7 +128,7 @@ TEST(a_narrow_terminal_breaks_no_number)
         struct fixture f;
         report_runs[i].make(&f);
         struct buf out = BUF_INIT;
-        report_text(f.result, &(struct report_opts){.columns = 40}, &out);
+        sheet_as(sheet_points, f.result, &out, SHEET_TEXT, .columns = 40);
         bool is_table = false;
         for (char *line = out.data, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
             is_table = end > line && (is_table || strncmp(line, "POINT ", 6) == 0);
@@ -148,7 +149,7 @@ TEST(csv_goldens)
         struct fixture f;
         report_runs[i].make(&f);
         struct buf out = BUF_INIT;
-        report_csv(f.result, &out);
+        sheet_as(sheet_points, f.result, &out, SHEET_CSV);
         _cleanup_(freep) char *path = xasprintf("tests/report/golden/%s.csv", report_runs[i].name);
         golden_check_csv(path, buf_cstr(&out), 1e-12);
         buf_done(&out);
@@ -224,8 +225,8 @@ TEST(csv_has_the_numbers_of_json)
         struct fixture f;
         report_runs[i].make(&f);
         struct buf csv = BUF_INIT, json = BUF_INIT;
-        report_csv(f.result, &csv);
-        report_json(f.result, &json);
+        sheet_as(sheet_points, f.result, &csv, SHEET_CSV);
+        sheet_as(sheet_points, f.result, &json, SHEET_JSON);
         assert_int_equal(json.data[json.len - 1], '\n');
         json_t *o = json_loadb(json.data, json.len, JSON_REJECT_DUPLICATES, NULL);
         assert_non_null(o);
@@ -267,7 +268,7 @@ TEST(csv_quotes_what_it_must)
                              "[/spec/priorityClassName]}]}\n",
                  0);
     struct buf out = BUF_INIT;
-    report_csv(fixture_build(&f, RUN_PENDING), &out);
+    sheet_as(sheet_points, fixture_build(&f, RUN_PENDING), &out, SHEET_CSV);
     assert_non_null(
         strstr(buf_cstr(&out), ",param_phase,pservers,trainers,throughput,throughput_unit"));
     assert_non_null(strstr(buf_cstr(&out), ",Pending,\"a,\"\"b\"\"\",1,1,,,,,,,"));
@@ -298,10 +299,35 @@ TEST(csv_texts)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct buf out = BUF_INIT;
-        csv_text(&out, rows[i].text);
-        assert_string_equal(buf_cstr(&out), rows[i].csv);
+        struct sheet sheet;
+        sheet_init(&sheet, SHEET_CSV, NULL);
+        sheet_word(&sheet, "word", rows[i].text);
+        sheet_end_row(&sheet);
+        sheet_write(&sheet, &out);
+        _cleanup_(freep) char *want = xasprintf("word\n%s\n", rows[i].csv);
+        assert_string_equal(buf_cstr(&out), want);
         buf_done(&out);
     }
+}
+
+/* Of a run without a throughput: what has no rows has its columns, or nothing. */
+TEST(a_history_without_runs)
+{
+    struct fixture f;
+    struct run_history h;
+    struct buf text = BUF_INIT, csv = BUF_INIT;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}", SINGLE_NODE, 0);
+    run_history_begin(&h, fixture_build(&f, RUN_SUCCEEDED), NULL);
+    run_history_end(&h);
+    sheet_as(sheet_history, &h, &text, SHEET_TEXT);
+    sheet_as(sheet_history, &h, &csv, SHEET_CSV);
+    assert_non_null(strstr(buf_cstr(&text), "No change is shown in 0 runs"));
+    assert_string_equal(buf_cstr(&csv), "benchmark,run,created,point,unit,throughput,level,"
+                                        "change_ratio,change_p,rehearsal,imported\n");
+    buf_done(&text);
+    buf_done(&csv);
+    run_history_done(&h);
+    fixture_done(&f);
 }
 
 TEST(many_failures_are_counted)
@@ -314,7 +340,7 @@ TEST(many_failures_are_counted)
             fixture_end(&f, 0, t, 0, ATTEMPT_FAILED, "trainer/0: exit code 10");
         }
         struct buf out = BUF_INIT;
-        report_text(fixture_build(&f, RUN_FAILED), &(struct report_opts){.ascii = true}, &out);
+        sheet_as(sheet_points, fixture_build(&f, RUN_FAILED), &out, SHEET_TEXT, .ascii = true);
         assert_non_null(strstr(buf_cstr(&out), "FAILED point 0, trial 9, attempt 0: "));
         assert_null(strstr(buf_cstr(&out), "trial 10, attempt 0"));
         _cleanup_(freep) char *more = xasprintf("FAILED %u more: see -o json\n", n - 10);
@@ -338,7 +364,7 @@ TEST(holes_and_trials_to_come)
     fixture_throughput(&f, 0, 0, 40);
     fixture_throughput(&f, 2, 0, 70);
     struct buf out = BUF_INIT;
-    report_text(fixture_build(&f, RUN_RUNNING), &(struct report_opts){0}, &out);
+    sheet_as(sheet_points, fixture_build(&f, RUN_RUNNING), &out, SHEET_TEXT);
     assert_non_null(strstr(buf_cstr(&out), "PSERVERS       1       2\n"
                                            "       1   40.00       -\n"
                                            "       2       -   70.00\n"));
@@ -355,7 +381,7 @@ TEST(trials_of_given_up_points)
     (void)fixture_end(&f, 0, 0, 0, ATTEMPT_FAILED, "trainer/0: exit code 1");
     fixture_throughput(&f, 1, 0, 70);
     struct buf out = BUF_INIT;
-    report_text(fixture_build(&f, RUN_RUNNING), &(struct report_opts){0}, &out);
+    sheet_as(sheet_points, fixture_build(&f, RUN_RUNNING), &out, SHEET_TEXT);
     assert_non_null(strstr(buf_cstr(&out), "2 trials not run, because 1 point failed"));
     assert_non_null(strstr(buf_cstr(&out), "5 trials pending; the figures are preliminary"));
     buf_done(&out);

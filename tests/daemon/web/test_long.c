@@ -10,9 +10,9 @@
 #include "daemon/web/body.h"
 #include "daemon/web/site.h"
 #include "load/run_result.h"
-#include "report/report.h"
 #include "result_fixture.h"
 #include "store/run_document.h"
+#include "tests/report/sheet_as.h"
 
 enum { SIDE = 20, POINTS = SIDE * SIDE, TRIALS = 3, PAD_BYTES = 4000 };
 #define DOCUMENT_MIN_BYTES (3 << 20)
@@ -173,7 +173,7 @@ TEST(results)
         _cleanup_(rig_freep) struct rig *rig = rig_new(has_figures);
         _cleanup_(freep) char *text = make(rig, api_results);
         struct buf whole = BUF_INIT;
-        report_json(fixture_build(&rig->run, RUN_SUCCEEDED), &whole);
+        sheet_as(sheet_points, fixture_build(&rig->run, RUN_SUCCEEDED), &whole, SHEET_JSON);
         assert_same(text, buf_cstr(&whole));
         buf_done(&whole);
     }

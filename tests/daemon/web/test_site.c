@@ -14,6 +14,7 @@
 #include "report/style.h"
 #include "result_fixture.h"
 #include "store/run_document.h"
+#include "tests/report/sheet_as.h"
 
 #define RUN "demo-7k3fq"
 
@@ -347,7 +348,7 @@ TEST(test_results)
 {
     _cleanup_(rig_freep) struct rig *rig = rig_new();
     struct buf expected = BUF_INIT;
-    report_json(fixture_build(&rig->run, RUN_RUNNING), &expected);
+    sheet_as(sheet_points, fixture_build(&rig->run, RUN_RUNNING), &expected, SHEET_JSON);
     assert_string_equal(get(rig, "/api/v1/runs/" RUN "/results", 200), buf_cstr(&expected));
     make_live(rig, true); /* the daemon's definition instead of the stored one */
     assert_string_equal(get(rig, "/api/v1/runs/" RUN "/results", 200), buf_cstr(&expected));
@@ -537,6 +538,7 @@ TEST(test_html_history)
     rig->status.phase = RUN_SUCCEEDED;
     assert_int_equal(rig->store->ops->put_status(rig->store, rig->run.def->uid, &rig->status, NULL),
                      0);
+    assert_page_has(rig, "/benchmarks/demo", "<h2>Runs</h2>");
     assert_page_has(rig, "/benchmarks/demo", "<a href=\"../runs/" RUN "\">" RUN "</a>");
 }
 

@@ -1,0 +1,243 @@
+/* A result by point, see sheets.h: the tables that the layout gives it and the notes below them. */
+#include <math.h>
+
+#include "report/layout.h"
+#include "report/notes.h"
+#include "report/scaling_lines.h"
+#include "report/sheets.h"
+#include "result/resources.h"
+#include "result/result_json.h"
+
+/* ---- for people ---- */
+
+/* NOTE_INFO has none. */
+static const struct sheet_mark marks[] = {
+    [NOTE_FAILED] = {"✗", "FAILED", TERMINAL_RED, 2, "**Without a result:** ", false},
+    [NOTE_PENDING] = {"-", NULL, TERMINAL_YELLOW, 2, "**Without a result:** ", false},
+    [NOTE_PASSED_THRESHOLD] = {"✓", "ok", TERMINAL_GREEN, 2, "✓ threshold met: ", false},
+    [NOTE_FAILED_THRESHOLD] = {"✗", "MISSED", TERMINAL_RED, 2, "✗ **threshold missed:** ", false},
+    [NOTE_UNKNOWN_THRESHOLD] = {"?", NULL, TERMINAL_YELLOW, 2,
+                                "? threshold not evaluated: ", false},
+    [NOTE_SKIPPED_THRESHOLD] = {"?", NULL, TERMINAL_YELLOW, 2, "? threshold skipped: ", false},
+    [NOTE_WARNING] = {"!", NULL, TERMINAL_YELLOW, 2, "**Warning:** ", false},
+};
+
+static const char *section_of(enum note_kind kind)
+{
+    switch (kind) {
+    case NOTE_INFO:
+        return NULL;
+    case NOTE_FAILED:
+    case NOTE_PENDING:
+        return "Trials without a result";
+    case NOTE_PASSED_THRESHOLD:
+    case NOTE_FAILED_THRESHOLD:
+    case NOTE_UNKNOWN_THRESHOLD:
+    case NOTE_SKIPPED_THRESHOLD:
+        return "Thresholds";
+    case NOTE_WARNING:
+        return "Warnings";
+    }
+    return NULL;
+}
+
+static void put_head(struct sheet *s, const struct layout *l)
+{
+    struct buf text = BUF_INIT;
+    layout_describe_run(l, &text);
+    sheet_put_run(s, l->result, buf_take(&text));
+}
+
+/* "4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%); ..." */
+static void put_scaling(struct sheet *s, const struct layout *l)
+{
+    struct choice_lines lines;
+    scaling_lines_init(&lines, l,
+                       SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS | SCALING_SHARE_REASONS,
+                       SCALING_LINES_MAX);
+    sheet_block(s, NULL);
+    vec_each (struct choice_line, line, &lines.list) {
+        sheet_line(s, NULL, "%s%s%s.", line->label, line->label[0] == '\0' ? "" : ", ", line->text);
+    }
+    choice_lines_done(&lines);
+}
+
+static void put_grid(struct sheet *s, const struct layout *l)
+{
+    struct table *t = layout_grid(l);
+    if (t == NULL || !sheet_fits(s, t)) { /* the rows below have the same */
+        table_free(t);
+        return;
+    }
+    struct buf caption = BUF_INIT;
+    layout_grid_caption(l, &caption);
+    sheet_table(s, &caption, t, 1);
+}
+
+/* One table with these parts, or two; none if one of them does not fit. */
+static bool put_parts(struct sheet *s, const struct layout *l, unsigned first, unsigned second)
+{
+    struct table *a = layout_points(l, first), *b = NULL;
+    bool fits = sheet_fits(s, a);
+    if (fits && second != 0) {
+        b = layout_points(l, second);
+        fits = sheet_fits(s, b);
+    }
+    if (!fits) {
+        table_free(a);
+        table_free(b);
+        return false;
+    }
+    sheet_table(s, NULL, a, 1);
+    if (b != NULL) {
+        sheet_table(s, NULL, b, 1);
+    }
+    return true;
+}
+
+static void put_points(struct sheet *s, const struct layout *l)
+{
+    const unsigned both = LAYOUT_THROUGHPUT | LAYOUT_SCALING;
+    if (put_parts(s, l, both | LAYOUT_BATCHES | LAYOUT_RESOURCES, 0) ||
+        put_parts(s, l, both | LAYOUT_BATCHES, 0) || put_parts(s, l, both, 0) ||
+        put_parts(s, l, LAYOUT_THROUGHPUT | LAYOUT_BATCHES, LAYOUT_SCALING) ||
+        put_parts(s, l, LAYOUT_THROUGHPUT, LAYOUT_SCALING)) {
+        return;
+    }
+    /* Too many parameters vary to have a column each: rows have the index, and a list says what
+     * each point is. */
+    sheet_table(s, NULL, layout_points(l, LAYOUT_THROUGHPUT | LAYOUT_BY_INDEX), 1);
+    if (!l->own_baselines) {
+        sheet_table(s, NULL, layout_points(l, LAYOUT_SCALING | LAYOUT_BY_INDEX), 1);
+    }
+    sheet_block(s, NULL);
+    for (uint32_t i = 0; i < l->result->def->matrix.n_swept; i++) {
+        struct buf text = BUF_INIT;
+        buf_printf(&text, "Point %u: ", i);
+        layout_describe_point(l, i, &text);
+        sheet_put_line(s, NULL, &text);
+    }
+}
+
+static void put_accuracy(struct sheet *s, const struct layout *l)
+{
+    struct table *t = layout_accuracy(l);
+    if (t != NULL) {
+        const size_t n_heads = l->names.len + (l->systems ? 1 : 0);
+        struct buf caption = BUF_INIT;
+        layout_accuracy_caption(l, &caption);
+        sheet_table(s, &caption, t, n_heads == 0 ? 1 : n_heads);
+    }
+}
+
+static void put_notes(struct sheet *s, const struct layout *l)
+{
+    struct notes notes;
+    const char *last = "";
+    notes_init(&notes, l);
+    vec_each (struct note, n, &notes.list) {
+        const char *section = section_of(n->kind);
+        if (section != last) {
+            sheet_block(s, section);
+            last = section;
+        }
+        sheet_line(s, &marks[n->kind], "%s", n->text);
+        sheet_details(s, n->details);
+    }
+    notes_done(&notes);
+}
+
+static void put_people(struct sheet *s, const struct result *r)
+{
+    struct layout l;
+    layout_init(&l, r);
+    put_head(s, &l);
+    put_scaling(s, &l);
+    put_grid(s, &l);
+    put_points(s, &l);
+    put_accuracy(s, &l);
+    put_notes(s, &l);
+    layout_done(&l);
+}
+
+/* ---- for programs ---- */
+
+static void put_accuracy_cells(struct sheet *s, const struct spec *spec,
+                               const struct point_result *p)
+{
+    const struct estimate *time = &p->time_to_accuracy.estimate;
+    const struct estimate *after = &p->accuracy_after_time.estimate;
+    sheet_value(s, "time_to_accuracy_s", time);
+    sheet_interval(s, "time_to_accuracy_s_low", "time_to_accuracy_s_high", time);
+    sheet_number(s, "trials_reached", spec->target_accuracy > 0 ? (double)p->n_reached : NAN);
+    sheet_value(s, "accuracy_after_time", after);
+    sheet_interval(s, "accuracy_after_time_low", "accuracy_after_time_high", after);
+}
+
+static void put_figures(struct sheet *s, const struct point_result *p)
+{
+    const struct estimate *own = &p->throughput.estimate, *speedup = &p->speedup.estimate;
+    const struct estimate *efficiency = &p->efficiency.estimate;
+    sheet_value(s, "throughput", own);
+    sheet_word(s, "throughput_unit", own->known ? p->throughput.unit : NULL);
+    sheet_interval(s, "throughput_low", "throughput_high", own);
+    sheet_method(s, "throughput_method", own);
+    sheet_number(s, "throughput_min", p->throughput_min);
+    sheet_number(s, "throughput_max", p->throughput_max);
+    sheet_value(s, "speedup", speedup);
+    sheet_interval(s, "speedup_low", "speedup_high", speedup);
+    sheet_value(s, "efficiency", efficiency);
+    sheet_interval(s, "efficiency_low", "efficiency_high", efficiency);
+    sheet_method(s, "ratio_method", efficiency);
+}
+
+static void put_row(struct sheet *s, const struct result *r, const struct words_names *names,
+                    const struct point_result *p)
+{
+    const struct run_def *def = r->def;
+    const struct point_result *base = &r->points[p->point->baseline_index];
+    const struct estimate *per_pod = &p->efficiency_per_pod.estimate;
+    const struct estimate *per_cpu = &p->efficiency_per_cpu.estimate;
+    sheet_word(s, "kind", p->point->is_baseline ? "baseline" : "point");
+    sheet_word(s, "run", def->name);
+    sheet_word(s, "benchmark", def->spec->name);
+    sheet_count(s, "point", p->point->index);
+    sheet_word(s, "system", def->spec->systems.items[p->point->system].name);
+    sheet_word(s, "phase", trial_phase_to_string(p->phase));
+    sheet_params(s, names->items, names->len, &p->point->params);
+    put_figures(s, p);
+    sheet_word(s, "baseline_kind", baseline_kind_to_string(def->spec->baseline.kind));
+    sheet_count(s, "baseline_point", base->point->index);
+    sheet_value(s, "baseline_throughput", &base->throughput.estimate);
+    sheet_count(s, "trials_succeeded", p->n_succeeded);
+    sheet_count(s, "trials_total", p->n_trials);
+    sheet_bool(s, "rehearsal", def->rehearsal);
+    sheet_bool(s, "simulated", r->simulated);
+    sheet_count(s, "pods", resources_pods(p->point));
+    sheet_number(s, "cpus", p->cpus);
+    sheet_value(s, "efficiency_per_pod", per_pod);
+    sheet_interval(s, "efficiency_per_pod_low", "efficiency_per_pod_high", per_pod);
+    sheet_value(s, "efficiency_per_cpu", per_cpu);
+    sheet_interval(s, "efficiency_per_cpu_low", "efficiency_per_cpu_high", per_cpu);
+    sheet_bool(s, "imported", spec_is_imported(def->spec));
+    if (def->spec->target_accuracy > 0 || def->spec->accuracy_after_s > 0) {
+        put_accuracy_cells(s, def->spec, p);
+    }
+    sheet_end_row(s);
+}
+
+void sheet_points(struct sheet *s, const struct result *r)
+{
+    if (s->form == SHEET_JSON) {
+        s->document = result_to_json(r);
+    } else if (s->form == SHEET_CSV) {
+        struct words_names names = {0};
+        sheet_names_add(&names, r);
+        for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+            put_row(s, r, &names, &r->points[i]);
+        }
+        vec_done(&names);
+    } else {
+        put_people(s, r);
+    }
+}

@@ -1,0 +1,247 @@
+/* See sheet.h. */
+#include "report/sheet.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/json_text.h"
+#include "report/sheet_formats.h"
+
+#define DEFAULT_COLUMNS 80
+
+const struct sheet_mark sheet_paragraph = {.is_paragraph = true};
+const struct sheet_mark sheet_warning = {
+    .word = "!", .color = TERMINAL_YELLOW, .indent = 2, .markdown = "**Warning:** "};
+
+void sheet_init(struct sheet *s, enum sheet_form form, const struct terminal *term)
+{
+    *s = (struct sheet){.form = form};
+    if (term != NULL) {
+        s->term = *term;
+        s->term.columns = term->columns == 0 ? DEFAULT_COLUMNS : term->columns;
+    }
+}
+
+static void finish(struct sheet *s)
+{
+    vec_each (struct sheet_part, part, &s->parts) {
+        free(part->head.before);
+        free(part->head.name);
+        free(part->head.other);
+        free(part->head.status);
+        free(part->head.description);
+        table_free(part->table);
+        free(part->text);
+        free(part->name);
+        free(part->details);
+    }
+    vec_each (struct sheet_column, column, &s->rows.columns) {
+        free(column->name);
+    }
+    vec_done(&s->parts);
+    vec_done(&s->rows.columns);
+    vec_done(&s->rows.cells);
+    buf_done(&s->rows.words);
+}
+
+static void write_json(const struct sheet *s, struct buf *out)
+{
+    json_text_put(s->document, out); /* takes it */
+}
+
+void sheet_write(struct sheet *s_take, struct buf *out)
+{
+    static void (*const writers[])(const struct sheet *, struct buf *) = {
+        [SHEET_TEXT] = sheet_write_text, [SHEET_MARKDOWN] = sheet_write_markdown,
+        [SHEET_HTML] = sheet_write_html, [SHEET_CSV] = sheet_write_csv,
+        [SHEET_JSON] = write_json,
+    };
+    writers[s_take->form](s_take, out);
+    finish(s_take);
+}
+
+/* ---- for people ---- */
+
+static struct sheet_part *add_part(struct sheet *s, enum sheet_part_kind kind)
+{
+    struct sheet_part *part = vec_push(&s->parts);
+    *part = (struct sheet_part){.kind = kind, .is_block = s->is_block, .section = s->section};
+    s->is_block = false;
+    s->section = NULL;
+    return part;
+}
+
+void sheet_put_head(struct sheet *s, const struct sheet_head *head_take)
+{
+    add_part(s, SHEET_HEAD)->head = *head_take;
+}
+
+void sheet_put_run(struct sheet *s, const struct result *r, char *description_take)
+{
+    sheet_put_head(s, &(struct sheet_head){.name = xstrdup(r->def->name),
+                                           .status = xstrdup(run_phase_to_string(r->phase)),
+                                           .marked = r,
+                                           .description = description_take});
+}
+
+void sheet_title(struct sheet *s, const char *name, const char *text)
+{
+    struct sheet_part *part = add_part(s, SHEET_TITLE);
+    part->name = xstrdup(name);
+    part->text = xstrdup(text);
+}
+
+void sheet_block(struct sheet *s, const char *section)
+{
+    s->is_block = true;
+    s->section = section;
+}
+
+static void add_line(struct sheet *s, const struct sheet_mark *mark, char *text_take)
+{
+    static const struct sheet_mark none = {0};
+    struct sheet_part *part = add_part(s, SHEET_LINE);
+    (void)text_replace_control(text_take, "", '?'); /* replicas write some of them */
+    part->mark = mark == NULL ? &none : mark;
+    part->is_item = !part->mark->is_paragraph;
+    part->text = text_take;
+}
+
+void sheet_line(struct sheet *s, const struct sheet_mark *mark, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    add_line(s, mark, xvasprintf(fmt, ap));
+    va_end(ap);
+}
+
+void sheet_put_line(struct sheet *s, const struct sheet_mark *mark, struct buf *text_take)
+{
+    if (text_take->len > 0) {
+        add_line(s, mark, buf_take(text_take));
+    }
+    buf_done(text_take);
+}
+
+void sheet_details(struct sheet *s, const char *details)
+{
+    if (details != NULL) {
+        s->parts.items[s->parts.len - 1].details = xstrdup(details);
+    }
+}
+
+void sheet_table(struct sheet *s, struct buf *caption_take, struct table *table_take,
+                 size_t n_heads)
+{
+    struct buf none = BUF_INIT, *caption = caption_take == NULL ? &none : caption_take;
+    if (table_is_empty(table_take)) {
+        table_free(table_take);
+        buf_done(caption);
+        return;
+    }
+    struct sheet_part *part = add_part(s, SHEET_TABLE);
+    part->text = caption->len == 0 ? NULL : buf_take(caption);
+    part->table = table_take;
+    part->n_heads = n_heads;
+}
+
+bool sheet_fits(const struct sheet *s, struct table *t)
+{
+    return s->form != SHEET_TEXT || s->term.wide || table_fit(t, s->term.columns);
+}
+
+/* ---- for programs ---- */
+
+static struct sheet_cell *add_cell(struct sheet *s, const char *column, enum sheet_type type)
+{
+    struct sheet_rows *rows = &s->rows;
+    if (!rows->is_named) {
+        *vec_push(&rows->columns) = (struct sheet_column){.name = xstrdup(column)};
+    }
+    struct sheet_cell *cell = vec_push(&rows->cells);
+    *cell = (struct sheet_cell){.type = type};
+    return cell;
+}
+
+void sheet_word(struct sheet *s, const char *column, const char *text)
+{
+    if (text == NULL) {
+        (void)add_cell(s, column, SHEET_UNKNOWN); /* it is complete */
+        return;
+    }
+    add_cell(s, column, SHEET_WORD)->word = s->rows.words.len;
+    buf_append(&s->rows.words, text, strlen(text) + 1);
+}
+
+void sheet_count(struct sheet *s, const char *column, uint64_t count)
+{
+    add_cell(s, column, SHEET_COUNT)->count = count;
+}
+
+void sheet_bool(struct sheet *s, const char *column, bool is_true)
+{
+    add_cell(s, column, SHEET_BOOL)->is_true = is_true;
+}
+
+void sheet_number(struct sheet *s, const char *column, double number)
+{
+    add_cell(s, column, isnan(number) ? SHEET_UNKNOWN : SHEET_NUMBER)->number = number;
+}
+
+void sheet_value(struct sheet *s, const char *column, const struct estimate *e)
+{
+    sheet_number(s, column, e->known ? e->value : NAN);
+}
+
+void sheet_interval(struct sheet *s, const char *low, const char *high, const struct estimate *e)
+{
+    const bool has = e->known && e->has_interval;
+    sheet_number(s, low, has ? e->low : NAN);
+    sheet_number(s, high, has ? e->high : NAN);
+}
+
+void sheet_method(struct sheet *s, const char *column, const struct estimate *e)
+{
+    const bool has = e->known && e->has_interval;
+    sheet_word(s, column, has ? interval_method_to_string(e->method) : NULL);
+}
+
+void sheet_names_add(struct words_names *names, const struct result *r)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        vec_each (struct param, p, &r->points[i].point->params.list) {
+            words_add_name(names, p->name);
+        }
+    }
+}
+
+void sheet_params(struct sheet *s, const char *const *names, size_t n_names,
+                  const struct params *params)
+{
+    for (size_t i = 0; i < n_names; i++) {
+        const struct value *v = params == NULL ? NULL : params_get(params, names[i]);
+        struct buf text = BUF_INIT;
+        if (v != NULL) {
+            value_format(v, &text);
+        }
+        sheet_word(s, names[i], buf_cstr(&text));
+        if (!s->rows.is_named) {
+            s->rows.columns.items[s->rows.columns.len - 1].is_param = true;
+        }
+        buf_done(&text);
+    }
+}
+
+void sheet_end_row(struct sheet *s)
+{
+    s->rows.is_named = true;
+    assert(s->rows.cells.len % s->rows.columns.len == 0);
+}
+
+void sheet_drop_rows(struct sheet *s)
+{
+    s->rows.cells.len = 0;
+    buf_clear(&s->rows.words);
+}

@@ -1,0 +1,140 @@
+/* What a feature says, before any format. A builder (sheets.h) fills a sheet and sheet_write writes
+ * it: one builder a feature, one writer a format (sheet_formats.h). Pure.
+ *
+ * People get parts in order: heads, tables, lines. Programs get one table of typed rows, or a
+ * document of JSON. A builder makes only what the sheet's form shows. */
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "report/table.h"
+#include "report/terminal.h"
+#include "report/words.h"
+
+enum sheet_form {
+    SHEET_TEXT, /* a terminal; the only form with a width */
+    SHEET_MARKDOWN,
+    SHEET_HTML, /* sections of a page (report.h) */
+    SHEET_CSV,
+    SHEET_JSON,
+};
+
+/* What is in front of a line, by form. */
+struct sheet_mark {
+    const char *word;  /* of text; NULL: none */
+    const char *ascii; /* in its place where glyphs beyond ASCII are not wanted; NULL: the same */
+    const char *color; /* of terminal.h */
+    unsigned indent;   /* of text: blanks before the word */
+    const char *markdown;
+    bool is_paragraph; /* in Markdown; else it is an item of a list */
+};
+extern const struct sheet_mark sheet_paragraph;
+extern const struct sheet_mark sheet_warning; /* "  ! text" */
+
+/* All texts are owned; NULL: none. In text it is "before NAME link OTHER   status   MARKS". */
+struct sheet_head {
+    char *before, *name;
+    const char *link;            /* between two names; static */
+    char *other;                 /* on a line of its own where the terminal is narrow */
+    char *status;                /* such as the phase of a run */
+    const struct result *marked; /* its marks (marks.h) follow; borrowed */
+    char *description;           /* in text a line of its own */
+};
+
+enum sheet_part_kind { SHEET_HEAD, SHEET_TITLE, SHEET_TABLE, SHEET_LINE };
+struct sheet_part {
+    enum sheet_part_kind kind;
+    bool is_block;       /* text: after an empty line; it may have a title */
+    const char *section; /* of a block: its title in text; static; NULL: none */
+    struct sheet_head head;
+    struct table *table; /* owned */
+    size_t n_heads;      /* columns that each part of a table has which is too wide */
+    const struct sheet_mark *mark;
+    bool is_item;  /* of a list: a line that is no paragraph */
+    char *text;    /* of a line or title, or above a table; owned */
+    char *name;    /* of a title; owned */
+    char *details; /* below a line, as they are; owned; NULL: none */
+};
+
+enum sheet_type { SHEET_UNKNOWN, SHEET_NUMBER, SHEET_COUNT, SHEET_BOOL, SHEET_WORD };
+struct sheet_cell {
+    enum sheet_type type;
+    union {
+        double number;
+        uint64_t count;
+        bool is_true;
+        size_t word; /* begins there in the rows' words */
+    };
+};
+struct sheet_rows {
+    VEC(struct sheet_column {
+        char *name;
+        bool is_param; /* becomes param_NAME where another column has its name */
+    })
+    columns;
+    VEC(struct sheet_cell) cells;
+    struct buf words;
+    bool is_named; /* the columns are known: a row has ended */
+};
+
+struct sheet {
+    enum sheet_form form;
+    struct terminal term;
+    VEC(struct sheet_part) parts;
+    struct sheet_rows rows;
+    json_t *document; /* of SHEET_JSON: the whole of it; owned */
+    bool is_block;    /* of the next part */
+    const char *section;
+};
+
+/* `term`: of SHEET_TEXT; NULL for other forms. */
+void sheet_init(struct sheet *s, enum sheet_form form, const struct terminal *term);
+/* Writes it, and frees it. */
+void sheet_write(struct sheet *s_take, struct buf *out);
+
+/* ---- for people ---- */
+
+void sheet_put_head(struct sheet *s, const struct sheet_head *head_take);
+/* The head of a run. */
+void sheet_put_run(struct sheet *s, const struct result *r, char *description_take);
+/* "NAME: text" of a part of the sheet; Markdown and pages show the text alone. */
+void sheet_title(struct sheet *s, const char *name, const char *text);
+/* The next part begins a block: in text after an empty line, below `section` unless it is NULL. */
+void sheet_block(struct sheet *s, const char *section);
+/* A line, in text broken at blanks, with '?' for control characters. `mark` NULL: none. */
+void sheet_line(struct sheet *s, const struct sheet_mark *mark, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same; no line where the text is empty. */
+void sheet_put_line(struct sheet *s, const struct sheet_mark *mark, struct buf *text_take);
+/* More lines of the last line, each with its newline, which are not broken. NULL: none. */
+void sheet_details(struct sheet *s, const char *details);
+#define SHEET_PROSE SIZE_MAX
+/* No table where it has no row. `caption`: above it; NULL: none. In text, a table that is too wide
+ * is in parts, each with the first n_heads columns; of SHEET_PROSE, the last column is broken at
+ * blanks instead. */
+void sheet_table(struct sheet *s, struct buf *caption_take, struct table *table_take,
+                 size_t n_heads);
+/* Does the table fit as it is? It may get the tight gap for that. */
+bool sheet_fits(const struct sheet *s, struct table *t);
+
+/* ---- for programs ---- */
+
+/* The next cell of a row; the first row names the columns. What is not known is NULL or NaN. */
+void sheet_word(struct sheet *s, const char *column, const char *text);
+void sheet_count(struct sheet *s, const char *column, uint64_t count);
+void sheet_bool(struct sheet *s, const char *column, bool is_true);
+void sheet_number(struct sheet *s, const char *column, double number);
+/* Adds the names of the parameters of a result's points. */
+void sheet_names_add(struct words_names *names, const struct result *r);
+/* A column a name; a point that lacks one has an empty cell. */
+void sheet_params(struct sheet *s, const char *const *names, size_t n_names,
+                  const struct params *params);
+/* Its value, or its 95% interval. */
+void sheet_value(struct sheet *s, const char *column, const struct estimate *e);
+void sheet_interval(struct sheet *s, const char *low, const char *high, const struct estimate *e);
+/* How the interval was found. */
+void sheet_method(struct sheet *s, const char *column, const struct estimate *e);
+void sheet_end_row(struct sheet *s);
+/* Drops the rows; what stays are their columns, those of a table that may have no row. */
+void sheet_drop_rows(struct sheet *s);

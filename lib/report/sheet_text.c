@@ -1,0 +1,120 @@
+/* A sheet on a terminal, see sheet_formats.h. */
+#include <ctype.h>
+#include <string.h>
+
+#include "report/marks.h"
+#include "report/notes.h"
+#include "report/sheet_formats.h"
+#include "report/wrap.h"
+
+static size_t width_of(const char *text)
+{
+    return text == NULL ? 0 : wrap_width(text, strlen(text));
+}
+
+/* On the next line where it does not fit after what is `used`. Returns what is used then. */
+static size_t put_word(const struct terminal *term, const char *blanks, const char *color,
+                       const char *word, size_t used, struct buf *out)
+{
+    const bool fits = used + strlen(blanks) + width_of(word) <= term->columns;
+    buf_puts(out, fits ? blanks : "\n  ");
+    terminal_colored(out, term, color, word);
+    return (fits ? used + strlen(blanks) : 2) + width_of(word);
+}
+
+static void put_marks(const struct terminal *term, const struct result *r, size_t used,
+                      struct buf *out)
+{
+    for (int i = 0; i < MARK_COUNT; i++) {
+        const char *mark = mark_of(r, i);
+        char word[16] = "";
+        for (size_t k = 0; mark != NULL && mark[k] != '\0'; k++) {
+            word[k] = (char)toupper((unsigned char)mark[k]);
+        }
+        if (mark != NULL) {
+            used = put_word(term, "   ", TERMINAL_YELLOW, word, used, out);
+        }
+    }
+    buf_putc(out, '\n');
+}
+
+static void put_head(const struct terminal *term, const struct sheet_head *h, struct buf *out)
+{
+    size_t used = width_of(h->before) + width_of(h->name);
+    buf_puts(out, h->before == NULL ? "" : h->before);
+    terminal_colored(out, term, TERMINAL_BOLD, h->name);
+    if (h->other != NULL) {
+        buf_puts(out, h->link);
+        used = put_word(term, " ", TERMINAL_BOLD, h->other, used + width_of(h->link), out);
+    }
+    if (h->status != NULL) {
+        buf_puts(out, "   ");
+        terminal_wrapped(out, term, h->status, used + 3, 2);
+        out->len--; /* the end of the line */
+        used += 3 + width_of(h->status);
+    }
+    if (h->marked != NULL) {
+        put_marks(term, h->marked, used, out);
+    } else {
+        buf_putc(out, '\n');
+    }
+    if (h->description != NULL) {
+        terminal_wrapped(out, term, h->description, 0, 2);
+    }
+}
+
+static void put_table(const struct terminal *term, const struct sheet_part *p, struct buf *out)
+{
+    if (p->text != NULL) {
+        terminal_wrapped(out, term, p->text, 0, 2);
+    }
+    const size_t columns = term->wide ? 0 : term->columns;
+    if (p->n_heads == SHEET_PROSE) {
+        table_format_prose(p->table, columns, out);
+    } else {
+        table_format_list(p->table, p->n_heads, true, columns, out);
+    }
+}
+
+static void put_line(const struct terminal *term, const struct sheet_part *p, struct buf *out)
+{
+    const struct sheet_mark *mark = p->mark;
+    const char *word = term->ascii && mark->ascii != NULL ? mark->ascii : mark->word;
+    size_t used = 0;
+    if (word != NULL) {
+        buf_printf(out, "%*s", (int)mark->indent, "");
+        terminal_colored(out, term, mark->color, word);
+        buf_putc(out, ' ');
+        used = mark->indent + width_of(word) + 1;
+    }
+    terminal_wrapped(out, term, p->text, used, mark->indent + 2);
+    note_put_details(p->details, out);
+}
+
+void sheet_write_text(const struct sheet *s, struct buf *out)
+{
+    vec_each (const struct sheet_part, p, &s->parts) {
+        if (p->is_block || (p != s->parts.items && p->kind != SHEET_LINE)) {
+            buf_putc(out, '\n');
+        }
+        if (p->section != NULL) {
+            buf_printf(out, "%s\n", p->section);
+        }
+        switch (p->kind) {
+        case SHEET_HEAD:
+            put_head(&s->term, &p->head, out);
+            break;
+        case SHEET_TITLE:
+            terminal_colored(out, &s->term, TERMINAL_BOLD, p->name);
+            buf_puts(out, ": ");
+            terminal_wrapped(out, &s->term, p->text, width_of(p->name) + 2, 2);
+            break;
+        case SHEET_TABLE:
+            put_table(&s->term, p, out);
+            break;
+        case SHEET_LINE:
+            put_line(&s->term, p, out);
+            break;
+        }
+    }
+}

@@ -1,0 +1,44 @@
+/* The builders of sheets, one a feature. Pure. */
+#pragma once
+
+#include "report/sheet.h"
+#include "result/result.h"
+
+/* By point, the tables of a result: a compact grid where one or two names vary, then one row a
+ * point. Below them: unit, scope, interval method, the baseline used, what failed, thresholds and
+ * warnings. points.c. */
+void sheet_points(struct sheet *s, const struct result *r);
+/* By node: which were slow or throttled. nodes.c. */
+void sheet_nodes(struct sheet *s, const struct result *r);
+/* By replica: its work, its exchange, and the slowest of each role. replicas.c. */
+void sheet_replicas(struct sheet *s, const struct result *r);
+/* Where the time of a step goes, by point and role, and what limits each point. phases.c. */
+void sheet_phases(struct sheet *s, const struct result *r);
+/* By curve: what each says of scaling, and the models fitted to it. curves.c. */
+void sheet_curves(struct sheet *s, const struct result *r);
+/* A table of one figure over any axes (result/pivot.h). pivot.c. */
+struct pivot;
+void sheet_pivot(struct sheet *s, const struct pivot *p);
+/* Two runs side by side (docs/contracts/compare.md): a row a common point, below them the tests,
+ * what differs, what only one side has, and the verdict. compare.c. */
+struct comparison;
+void sheet_comparison(struct sheet *s, const struct comparison *c);
+/* What a gate says of a run: its checks, the comparison, the verdict. gate.c. */
+struct gate;
+void sheet_gate(struct sheet *s, const struct gate *g);
+/* One benchmark over time: a row a run, and where it changed. run_history.c. */
+struct run_history;
+void sheet_history(struct sheet *s, const struct run_history *h);
+/* A set of published figures: each table with what follows from it, its errata, notes and source.
+ * reference.c. */
+struct reference;
+void sheet_reference(struct sheet *s, const struct reference *r);
+/* The same next to a run: its points in rows with the figures of the same column, and what may not
+ * be compared and why. For people alone. reference_beside.c. */
+struct reference_beside {
+    const struct reference *reference;
+    const char *asked; /* what benchctl reference finds it by: its name, or the path of its file */
+    const struct result *result;
+    int year; /* in which the run was made */
+};
+void sheet_beside(struct sheet *s, const struct reference_beside *b);
