@@ -109,12 +109,14 @@ static const char *const steps[SCHEMA_VERSION] = {
     ") STRICT;"
     "CREATE TRIGGER replicas_added AFTER INSERT ON replicas BEGIN"
     "  DELETE FROM figures WHERE run_uid = new.run_uid; END;",
-    /* 9: logs of a role share a row, which is that of the first of them (1: log_pack.h). NULL in
-     * rows of older versions: the bytes of one log. */
+    /* 9: logs of a role share a row, which is that of the first of them (1: old_rows.h). NULL:
+     * the bytes of one log. */
     "ALTER TABLE log ADD COLUMN packed INTEGER;",
     /* 10: which storing of a run this is, by a random number. NULL in rows of older
      * versions: the first. */
     "ALTER TABLE run ADD COLUMN incarnation INTEGER;",
+    /* 11: logs that share a row are one frame (2: log_rows.h). */
+    "",
 };
 /* What a step does beyond SQL, after it; NULL: nothing. */
 static int (*const fills[SCHEMA_VERSION])(struct sqlite_store *s, struct err *err) = {

@@ -25,7 +25,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "store/log_pack.h"
+#include "store/log_rows.h"
 #include "store/store.h"
 
 struct claim {
@@ -41,7 +41,7 @@ struct packed {
 /* The last row of logs that was read. */
 struct log_cache {
     struct packed packed; /* its bytes, by which it is known again; empty: none */
-    struct log_unpacked logs;
+    struct log_row logs;
 };
 
 struct sqlite_store {
@@ -105,7 +105,7 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 
 /* --- schema.c --- */
 
-#define SCHEMA_VERSION 10
+#define SCHEMA_VERSION 11
 #define FIGURES_SINCE_VERSION 6
 #define LOG_PACKS_SINCE_VERSION 9
 #define INCARNATIONS_SINCE_VERSION 10
@@ -157,16 +157,7 @@ int attempts_list_ids(struct store *base, const char *uid, struct attempt_id **r
 /* --- sqlite_blobs.c --- */
 
 #define BLOB_MAX_BYTES ((size_t)1 << 30) /* of a log, or of an attempt's replicas, not compressed */
-struct blob {
-    const void *data; /* borrowed, as `breaks` */
-    size_t len;
-    const size_t *breaks; /* rising: where a block begins, because other statistics do */
-    size_t n_breaks;
-};
-/* Compresses it to a frame after those of `packed`. With a checksum, so that a byte that changes is
- * an error and no other figure. */
-int blob_append(struct packed *packed, const struct blob *blob, struct err *err);
-/* The same as the only frame. */
+/* As one frame, with a checksum, so that a byte that changes is an error and no other figure. */
 int blob_pack(const void *data, size_t len, struct packed *ret, struct err *err);
 /* A column, uncompressed, owned, with a NUL after it; `what` it is, for the error. */
 int blob_unpack(struct sqlite_store *s, sqlite3_stmt *q, int column, const char *what, char **ret,
@@ -186,6 +177,7 @@ int blob_next(struct sqlite_store *s, struct packed_part *rest, size_t max_bytes
 struct packed_log {
     enum role role;
     uint32_t index;
+    bool is_shared; /* log_rows.h; else the bytes of one log */
     struct packed zstd;
 };
 struct packed_logs {
