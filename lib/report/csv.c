@@ -204,7 +204,7 @@ static void put_row(struct buf *out, const struct result *r, const struct csv_na
     put_figures(out, r, p);
     buf_printf(out, ",%zu,%zu,%s,%s,%u", p->n_succeeded, p->n_trials,
                def->rehearsal ? "true" : "false", r->simulated ? "true" : "false",
-               resources_pods(p->point));
+               point_pods(p->point));
     csv_number(out, p->cpus);
     csv_interval(out, &p->efficiency_per_pod.estimate);
     csv_interval(out, &p->efficiency_per_cpu.estimate);

@@ -12,16 +12,6 @@
 #include "logs_v10.h"
 #include "schema_v8.h"
 
-static void exec_in(const struct fixture *f, const char *sql)
-{
-    sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-    }
-    sqlite3_close(db);
-}
-
 static struct store *open_with_run(struct fixture *f)
 {
     fixture_init(f);
@@ -118,7 +108,7 @@ static void save_gang(struct store *s, uint32_t trial)
         logs[i].id = (struct replica_id){row.id, role, 1 + 2 * (k % GANG)};
         logs[i].data = make_log(trial, role, logs[i].id.index, &logs[i].len);
     }
-    assert_int_equal(s->ops->save_attempt(s, UID, &row, logs, 2 * GANG, NULL, NULL), 0);
+    assert_int_equal(s->ops->save_attempt(s, UID, &row, &terms, logs, 2 * GANG, NULL, NULL), 0);
     for (uint32_t i = 0; i < 2 * GANG; i++) {
         free((void *)(uintptr_t)logs[i].data);
     }
@@ -187,7 +177,7 @@ TEST(test_a_long_log_has_a_row)
                                        {{row.id, ROLE_TRAINER, 2}, one_line, len},
                                        {{row.id, ROLE_TRAINER, 3}, "", 0},
                                        {{row.id, ROLE_TRAINER, 4}, "last", 4}};
-    assert_int_equal(s->ops->save_attempt(s, UID, &row, logs, 5, NULL, NULL), 0);
+    assert_int_equal(s->ops->save_attempt(s, UID, &row, &terms, logs, 5, NULL, NULL), 0);
     for (size_t i = 0; i < 10; i++) {
         const struct replica_log *log = &logs[i * 3 % 5];
         assert_log(s, UID, &log->id, log->data, log->len);
@@ -224,8 +214,8 @@ TEST(test_damaged_packs_are_named)
         struct attempt_row row = {.id = {3, 1, 0}, .outcome = ATTEMPT_SUCCEEDED};
         const struct replica_log logs[] = {{{row.id, ROLE_PSERVER, 0}, "hello", 5},
                                            {{row.id, ROLE_PSERVER, 1}, "world", 5}};
-        assert_int_equal(s->ops->save_attempt(s, UID, &row, logs, 2, NULL, NULL), 0);
-        exec_in(&f, rows[i].sql);
+        assert_int_equal(s->ops->save_attempt(s, UID, &row, &terms, logs, 2, NULL, NULL), 0);
+        fixture_exec(&f, rows[i].sql);
         char *text = NULL;
         size_t len;
         struct err err = {0};
@@ -243,9 +233,9 @@ TEST(test_damaged_packs_are_named)
 static void make_version_8(struct fixture *f)
 {
     fixture_init(f);
-    exec_in(f, schema_v4);
-    exec_in(f, schema_v5);
-    exec_in(f, schema_v8);
+    fixture_exec(f, schema_v4);
+    fixture_exec(f, schema_v5);
+    fixture_exec(f, schema_v8);
 }
 
 static void check_version_8(struct store *s)
@@ -294,8 +284,8 @@ TEST(test_logs_of_version_10_are_read)
     struct fixture f;
     struct store *s = open_with_run(&f);
     assert_int_equal(save(s, UID, 0, 0, 0, "", 0, NULL), 0);
-    exec_in(&f, "DELETE FROM log");
-    exec_in(&f, logs_of_version_10);
+    fixture_exec(&f, "DELETE FROM log");
+    fixture_exec(&f, logs_of_version_10);
     for (unsigned i = 0; i < 2; i++) {
         static const enum role roles[] = {ROLE_TRAINER, ROLE_PSERVER, ROLE_TRAINER};
         static const unsigned indices[] = {0, 0, 2};

@@ -77,7 +77,7 @@ TEST(a_gang_takes_a_fifth_of_its_json)
         *vec_push(&row.replicas) = replica;
         json += (int64_t)texts[i].len;
     }
-    assert_int_equal(s->ops->save_attempt(s, UID, &row, logs, GANG, NULL, NULL), 0);
+    assert_int_equal(s->ops->save_attempt(s, UID, &row, &terms, logs, GANG, NULL, NULL), 0);
     assert_int_equal(s->ops->get_used(s, &after, NULL), 0);
     print_message("# %lld bytes of JSON take %lld\n", (long long)json, (long long)(after - before));
     assert_true(json > (int64_t)GANG * STEPS * 200); /* whole records */
