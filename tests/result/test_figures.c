@@ -456,14 +456,14 @@ TEST(damaged_bytes_are_refused)
     }
     const struct buf whole = figures[at].replicas;
     assert_true(whole.len > 300);
-    for (size_t i = 0; i < 2300; i++) {
-        const bool is_cut = i < 300;
+    for (size_t i = 0; i < 600; i++) {
+        const bool is_cut = i < 200;
         const size_t len =
             is_cut ? (i < 100 ? i : splitmix_below(&random, (uint32_t)whole.len)) : whole.len;
         char *copy = xmalloc(len + 1); /* as long as it says: valgrind and ASan see the end */
         memcpy(copy, whole.data, len);
         if (!is_cut) {
-            const size_t changed = i < 600 ? i - 300 : splitmix_below(&random, (uint32_t)len);
+            const size_t changed = i < 400 ? i - 200 : splitmix_below(&random, (uint32_t)len);
             copy[changed] = (char)(copy[changed] ^ (1 + (int)splitmix_below(&random, 255)));
         }
         figures[at].replicas = (struct buf){.data = copy, .len = len};
