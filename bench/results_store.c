@@ -144,7 +144,8 @@ static int save_trial(struct store *s, const struct run_def *def, const struct s
                               .ended_unix_ms = started_unix_ms + 60000};
     add_replicas(&row, ROLE_PSERVER, point->replicas[ROLE_PSERVER], speed, random);
     add_replicas(&row, ROLE_TRAINER, point->replicas[ROLE_TRAINER], speed, random);
-    const int r = s->ops->save_attempt(s, def->uid, &row, NULL, 0, NULL, err);
+    const struct trial_terms terms = run_def_terms(def, slot->point);
+    const int r = s->ops->save_attempt(s, def->uid, &row, &terms, NULL, 0, NULL, err);
     attempt_row_done(&row);
     return r;
 }
@@ -167,7 +168,7 @@ static int save_run(struct store *s, struct run_def *def, double speed, uint64_t
         .ended_unix_ms = def->created_unix_ms + RUN_MS,
     };
     r = r < 0 ? r : s->ops->put_status(s, def->uid, &status, err);
-    return r < 0 ? r : run_figures_keep(s, def->uid, err);
+    return r;
 }
 
 static int make(const char *file, struct err *err)

@@ -8,7 +8,6 @@
 #include "ctl/archive_run.h"
 #include "ctl/local_store.h"
 #include "ctl/show.h"
-#include "load/run_result.h"
 
 /* Where the program is killed before the end, this is what stays: it says what to do. */
 static struct run_status unfinished(const struct loaded_run *run)
@@ -21,9 +20,10 @@ static struct run_status unfinished(const struct loaded_run *run)
     return status;
 }
 
-static int put_attempt(struct store *s, const struct archive *a, const char *uid,
+static int put_attempt(struct store *s, const struct archive *a, const struct loaded_run *run,
                        const struct attempt_row *row, size_t *at, struct err *err)
 {
+    const struct trial_terms terms = run_def_terms(run->def, row->id.point);
     VEC(struct replica_log) logs = {0};
     vec_each (const struct replica_row, replica, &row->replicas) {
         const struct buf *text = archive_run_next_log(a, &replica->id, at);
@@ -31,7 +31,8 @@ static int put_attempt(struct store *s, const struct archive *a, const char *uid
             *vec_push(&logs) = (struct replica_log){replica->id, text->data, text->len};
         }
     }
-    const int r = s->ops->save_attempt(s, uid, row, logs.items, logs.len, NULL, err);
+    const int r =
+        s->ops->save_attempt(s, run->row.uid, row, &terms, logs.items, logs.len, NULL, err);
     vec_done(&logs);
     return r;
 }
@@ -43,7 +44,7 @@ static int put_rest(struct store *s, const struct archive *a, const struct loade
     size_t at = 0;
     int r = 0;
     for (size_t i = 0; i < run->n_rows && r >= 0; i++) {
-        r = put_attempt(s, a, uid, &run->rows[i], &at, err);
+        r = put_attempt(s, a, run, &run->rows[i], &at, err);
     }
     for (size_t i = 0; i < run->n_events && r >= 0; i++) {
         r = s->ops->add_event(s, uid, &run->events[i], err);
@@ -63,7 +64,6 @@ static int put(struct store *s, const struct archive *a, const struct loaded_run
     }
     r = s->ops->claim_run(s, row.uid, err);
     r = r < 0 ? r : put_rest(s, a, run, err);
-    r = r < 0 ? r : run_figures_keep(s, row.uid, err);
     if (r < 0) {
         (void)s->ops->delete_run(s, row.uid, NULL); /* what was wrong is in err */
     }

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "ctl/local_run.h"
 #include "ctl/local_store.h"
-#include "load/run_result.h"
 
 void import_rows_done(struct import_rows *rows)
 {
@@ -55,14 +54,16 @@ static struct run_status finished(const struct run_def *def, const struct import
     return status;
 }
 
-static int put_rows(struct store *s, const char *uid, const struct import_rows *rows,
-                    struct err *err)
+static int put_rows(struct store *s, const struct run_def *def, const char *uid,
+                    const struct import_rows *rows, struct err *err)
 {
     const int64_t now = clock_unix_ms();
     int r = 0;
     vec_each (const struct import_row, it, &rows->list) {
+        const struct trial_terms terms = run_def_terms(def, it->row.id.point);
         r = r < 0 ? r
-                  : s->ops->save_attempt(s, uid, &it->row, it->logs.items, it->logs.len, NULL, err);
+                  : s->ops->save_attempt(s, uid, &it->row, &terms, it->logs.items, it->logs.len,
+                                         NULL, err);
         vec_each (char *const, note, &it->notes) {
             const struct event_row event = {
                 .unix_ms = now, .reason = (char *)RUN_REASON_IMPORTED, .note = *note};
@@ -82,9 +83,8 @@ static int put_all(struct store *s, const char *name, const struct run_def *def,
     }
     const struct run_status begin = unfinished(def), end = finished(def, rows, rule);
     if ((r = s->ops->put_status(s, row.uid, &begin, err)) >= 0 &&
-        (r = put_rows(s, row.uid, rows, err)) >= 0) {
+        (r = put_rows(s, def, row.uid, rows, err)) >= 0) {
         r = s->ops->put_status(s, row.uid, &end, err);
-        r = r < 0 ? r : run_figures_keep(s, row.uid, err);
     }
     if (r < 0) {
         (void)s->ops->delete_run(s, row.uid, NULL); /* what was wrong is in err */

@@ -140,10 +140,6 @@ static enum exit_code conclude(const struct cli *cli, struct store *s, const cha
     if (code != EXIT_OK) {
         return code;
     }
-    if (run_phase_is_final(run.row.status.phase)) {
-        /* Without them each table reads the rows again: that is no reason to fail. */
-        (void)run_figures_keep(s, run.row.uid, NULL);
-    }
     code = show_sheet(cli, sheet_points, run.result);
     if (end != DRIVE_FINISHED) {
         note_resume(cli, name);

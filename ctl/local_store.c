@@ -182,10 +182,6 @@ static bool has_same_def(const struct run_row *a, const struct run_row *b)
     return a->cpus == b->cpus && str_eq(a->definition_json, b->definition_json);
 }
 
-/* A store that another process writes is not waited for, to keep figures: next time
- * they are made again. */
-#define KEEP_WAIT_MS 1000
-
 enum exit_code local_store_load_figures(const struct cli *cli, struct store *s, const char *what,
                                         enum figures_of of, const struct loaded_run *like,
                                         struct loaded_run *ret)
@@ -199,10 +195,7 @@ enum exit_code local_store_load_figures(const struct cli *cli, struct store *s, 
     struct err err = {0};
     const bool borrows = like != NULL && has_same_def(&run.row, &like->row);
     int r = borrows ? 0 : store_load_run_def(&run.row, &run.def, &err);
-    s->ops->wait_at_most(s, KEEP_WAIT_MS);
-    r = r < 0 ? r
-              : run_result_load_and_keep(s, &run.row, borrows ? like->def : run.def, of, &loaded,
-                                         &err);
+    r = r < 0 ? r : run_result_load(s, &run.row, borrows ? like->def : run.def, of, &loaded, &err);
     if (r < 0) {
         loaded_run_done(&run);
         return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);

@@ -6,6 +6,7 @@
 #include <uv.h>
 
 #include "base/mem.h"
+#include "load/run_result.h"
 #include "result/threshold.h"
 
 static bool has_mute_trial(const struct result *result)
@@ -20,32 +21,25 @@ static bool has_mute_trial(const struct result *result)
     return false;
 }
 
-void judgement_done(struct judgement *j)
-{
-    run_figures_done(&j->figures);
-}
-
 static int judge_rows(struct store *store, const struct run_row *row, const struct run_def *def,
-                      struct judgement *ret, struct err *err)
+                      struct run_verdict *ret, struct err *err)
 {
-    struct result *result;
-    struct judgement j;
-    const int r = run_figures_make(store, row, def, &j.figures, &result, err);
+    struct run_result run;
+    const int r = run_result_load(store, row, def, FIGURES_OF_POINTS, &run, err);
     if (r < 0) {
         return r;
     }
-    j.verdict = (struct run_verdict){
+    *ret = (struct run_verdict){
         .is_judged = true,
-        .has_mute_trials = has_mute_trial(result),
-        .thresholds = threshold_judge_all(result),
+        .has_mute_trials = has_mute_trial(run.result),
+        .thresholds = threshold_judge_all(run.result),
         .ttl_s = def->spec->run_policy.ttl_s,
     };
-    result_free(result);
-    *ret = j;
+    run_result_done(&run);
     return 0;
 }
 
-int judge_run(struct store *store, const char *uid, struct judgement *ret, struct err *err)
+int judge_run(struct store *store, const char *uid, struct run_verdict *ret, struct err *err)
 {
     struct run_row row;
     struct run_def *def = NULL;
@@ -67,7 +61,7 @@ struct judge {
     void *ctx;
     /* Of the other thread, until on_worked. */
     int r;
-    struct judgement judgement; /* with r 0 */
+    struct run_verdict verdict; /* with r 0 */
     struct err err;
 };
 
@@ -84,7 +78,7 @@ static void work(uv_work_t *request)
     struct store *store;
     j->r = store_open_reader(j->url, never_stops, NULL, &store, &j->err);
     if (j->r >= 0) {
-        j->r = judge_run(store, j->uid, &j->judgement, &j->err);
+        j->r = judge_run(store, j->uid, &j->verdict, &j->err);
         store_close(store);
     }
 }
@@ -93,9 +87,8 @@ static void on_worked(uv_work_t *request, int status)
 {
     struct judge *j = request->data;
     if (j->on_done != NULL && status == 0) { /* else it was cancelled, which judge_abandon does */
-        j->on_done(j->ctx, j->r, &j->judgement, &j->err);
+        j->on_done(j->ctx, j->r, &j->verdict, &j->err);
     }
-    judgement_done(&j->judgement); /* all zero is fine */
     free(j->url);
     free(j->uid);
     free(j);

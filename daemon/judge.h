@@ -4,19 +4,11 @@
 #pragma once
 
 #include "base/err.h"
-#include "load/run_result.h"
 #include "store/store.h"
 
-/* What is stored of a run that has ended. */
-struct judgement {
-    struct run_verdict verdict;
-    struct run_figures figures;
-};
-void judgement_done(struct judgement *j);
-
-/* From the loop's thread, once. `r` 0: the judgement, borrowed; -EBADMSG: the rows cannot be read;
+/* From the loop's thread, once. `r` 0: the verdict, borrowed; -EBADMSG: the rows cannot be read;
  * -ENOENT: the run is not there; any other error may pass. */
-typedef void (*judge_done_fn)(void *ctx, int r, const struct judgement *judgement,
+typedef void (*judge_done_fn)(void *ctx, int r, const struct run_verdict *verdict,
                               const struct err *err);
 
 struct judge;
@@ -28,4 +20,4 @@ struct judge *judge_start(struct uv_loop_s *loop, const char *store_url, const c
 void judge_abandon(struct judge *j);
 
 /* The same on the caller's thread. */
-int judge_run(struct store *store, const char *uid, struct judgement *ret, struct err *err);
+int judge_run(struct store *store, const char *uid, struct run_verdict *ret, struct err *err);

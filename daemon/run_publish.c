@@ -13,26 +13,14 @@
 
 /* ---- the verdict ---- */
 
-/* Before the verdict, which says that nothing is to be read any more. Without them a
- * table reads the rows. */
-static void put_figures(const struct run *run, const struct run_figures *figures)
-{
-    struct err err;
-    if (run_figures_put(run->env->store, run->uid, figures, &err) < 0) {
-        log_event(LOG_LEVEL_WARN, "the figures of a run could not be stored", "run", run->name,
-                  "err", err.msg, NULL);
-    }
-}
-
-static void on_judged(void *ctx, int r, const struct judgement *judgement, const struct err *why)
+static void on_judged(void *ctx, int r, const struct run_verdict *verdict, const struct err *why)
 {
     struct run *run = ctx;
     struct store *store = run->env->store;
     struct err err;
     run->judging.call = NULL;
     if (r >= 0) {
-        run->verdict = judgement->verdict;
-        put_figures(run, &judgement->figures);
+        run->verdict = *verdict;
     } else if (r == -EBADMSG) { /* nothing would change that */
         run->verdict.is_judged = true;
         run->verdict.thresholds = THRESHOLD_UNKNOWN; /* the object's time to live stays */

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "result/figures_unpack.h"
-#include "result/figures_version.h"
+#include "result/trial_figures.h"
 
 static void rows_done(struct attempt_row *rows, size_t n)
 {
@@ -76,7 +75,7 @@ static uint64_t count_replicas(const struct run_def *def)
 }
 
 static int add_points(struct store *s, const char *uid, const struct run_def *def,
-                      struct run_result *run, bool is_small, struct err *err)
+                      struct run_result *run, enum figures_of of, bool is_small, struct err *err)
 {
     int r = 0;
     for (uint32_t p = 0, at = 0; p < def->matrix.n_points && r >= 0; p++) {
@@ -88,185 +87,90 @@ static int add_points(struct store *s, const char *uid, const struct run_def *de
         if (r >= 0) {
             result_add_point(run->result, p, run->rows + at, end - at);
         }
-        if (!run->has_replicas) {
+        if (of == FIGURES_OF_POINTS) {
             result_forget_point(run->result, p);
         }
         for (; at < end; at++) {
-            drop_texts(&run->rows[at]);
-            if (!run->has_replicas) {
-                attempt_row_done(&run->rows[at]);
-            }
+            (of == FIGURES_OF_POINTS ? attempt_row_done : drop_texts)(&run->rows[at]);
         }
     }
     return r;
 }
 
-/* At once, or of many replicas point by point. Frees the replicas at the end if they are too many
- * to be kept and were not asked for. */
+/* At once, or of many replicas point by point. */
 static int load_rows(struct store *s, const struct run_row *row, const struct run_def *def,
-                     enum figures_of of, struct run_result *ret, struct err *err)
+                     enum figures_of of, struct run_result *run, struct err *err)
 {
-    const uint64_t n_replicas = count_replicas(def);
-    const bool is_small = n_replicas <= MAX_REPLICAS;
-    const bool keeps_replicas = of == FIGURES_OF_REPLICAS || n_replicas <= FIGURES_MAX_REPLICAS;
-    struct run_result run = {.is_from_rows = true, .has_replicas = keeps_replicas};
-    int r = (is_small ? s->ops->list_attempts : s->ops->list_outcomes)(s, row->uid, &run.rows,
-                                                                       &run.n_rows, err);
-    if (r < 0) {
-        return r;
-    }
-    run.result = result_begin(def, row->status.phase);
-    r = add_points(s, row->uid, def, &run, is_small, err);
-    if (r < 0) {
-        run_result_done(&run);
-        return r;
-    }
-    (keeps_replicas ? result_end : result_end_points)(run.result);
-    *ret = run;
-    return 0;
+    const bool is_small = count_replicas(def) <= MAX_REPLICAS;
+    int r = (is_small ? s->ops->list_attempts : s->ops->list_outcomes)(s, row->uid, &run->rows,
+                                                                       &run->n_rows, err);
+    run->result = result_begin(def, row->status.phase);
+    return r < 0 ? r : add_points(s, row->uid, def, run, of, is_small, err);
 }
 
-static void forget_replicas(struct run_result *run)
+/* ---- from figures ---- */
+
+struct reading {
+    struct figures_reader reader;
+    struct run_result *run;
+    size_t at; /* both lists have the same order */
+};
+
+/* Those of an attempt that has ended since are passed over. */
+static int on_figures(void *ctx, const struct attempt_id *id, const struct trial_figures *figures)
 {
-    result_forget_replicas(run->result);
-    rows_done(run->rows, run->n_rows);
-    run->rows = NULL;
-    run->n_rows = 0;
-    run->has_replicas = false;
+    struct reading *r = ctx;
+    size_t at = r->at;
+    while (at < r->run->n_rows && !attempt_id_eq(&r->run->rows[at].id, id)) {
+        at++;
+    }
+    if (at == r->run->n_rows) {
+        return 0;
+    }
+    r->at = at + 1;
+    return figures_read(&r->reader, &r->run->rows[at], figures) ? 0 : -EBADMSG;
 }
 
-/* ---- from stored figures ---- */
-
-static int unpack(struct store *s, const struct run_row *row, const struct run_def *def,
-                  enum figures_of of, const struct stored_figures *stored, struct run_result *ret,
-                  struct err *err)
-{
-    struct run_result run = {.has_replicas = of == FIGURES_OF_REPLICAS};
-    const struct figures_bytes bytes = {
-        .points = {.data = stored->points, .len = stored->points_len},
-        .replicas = {.data = stored->replicas, .len = stored->replicas_len},
-    };
-    int r;
-    if (of == FIGURES_OF_POINTS) {
-        r = figures_unpack_points(def, row->status.phase, &bytes, &run.result, err);
-    } else {
-        r = s->ops->list_outcomes(s, row->uid, &run.rows, &run.n_rows, err);
-        r = r < 0 ? r
-                  : figures_unpack(def, row->status.phase, &bytes, run.rows, run.n_rows,
-                                   &run.result, err);
-    }
-    if (r < 0) {
-        run_result_done(&run);
-        return r;
-    }
-    *ret = run;
-    return 0;
-}
-
-/* -ENOENT if none exist that this program can read. */
+/* -ENOENT: an attempt has no figures; -EBADMSG: they are damaged. */
 static int load_figures(struct store *s, const struct run_row *row, const struct run_def *def,
-                        enum figures_of of, struct run_result *ret, struct err *err)
+                        enum figures_of of, struct run_result *run, struct err *err)
 {
-    struct stored_figures stored = {0};
-    if (!run_phase_is_final(row->status.phase) || figures_version()[0] == '\0') {
-        return -ENOENT;
-    }
-    int r = s->ops->get_figures(s, row->uid, figures_version(), of == FIGURES_OF_REPLICAS, &stored,
-                                err);
+    int r = s->ops->list_outcomes(s, row->uid, &run->rows, &run->n_rows, err);
+    run->result = result_begin(def, row->status.phase);
+    struct reading reading = {.reader.result = run->result, .run = run};
     if (r >= 0) {
-        r = unpack(s, row, def, of, &stored, ret, err);
-        stored_figures_done(&stored);
+        result_assign_rows(run->result, run->rows, run->n_rows);
+        r = s->ops->list_figures(s, row->uid, of == FIGURES_OF_REPLICAS, on_figures, &reading, err);
     }
-    return r == -EBADMSG ? -ENOENT : r; /* the rows are still there */
+    if (r >= 0) {
+        r = figures_end(&reading.reader) ? 0 : -ENOENT;
+    }
+    figures_reader_done(&reading.reader);
+    return r;
 }
 
 int run_result_load(struct store *s, const struct run_row *row, const struct run_def *def,
                     enum figures_of of, struct run_result *ret, struct err *err)
 {
-    int r = load_figures(s, row, def, of, ret, err);
-    if (r == -ENOENT && (r = load_rows(s, row, def, of, ret, err)) >= 0 &&
-        of == FIGURES_OF_POINTS) {
-        forget_replicas(ret);
-    }
-    return r;
-}
-
-/* ---- storing them ---- */
-
-void run_figures_done(struct run_figures *f)
-{
-    figures_bytes_done(&f->bytes);
-}
-
-int run_figures_put(struct store *s, const char *uid, const struct run_figures *f, struct err *err)
-{
-    if (figures_version()[0] == '\0') {
-        return 0;
-    }
-    const struct stored_figures stored = {
-        .points = f->bytes.points.data,
-        .points_len = f->bytes.points.len,
-        .replicas = f->bytes.replicas.data,
-        .replicas_len = f->bytes.replicas.len,
-    };
-    return s->ops->put_figures(s, uid, figures_version(), &f->source, &stored, err);
-}
-
-static void pack(const struct run_row *row, const struct run_result *run, struct run_figures *ret)
-{
-    *ret = (struct run_figures){.source = {row->incarnation, (int64_t)run->n_rows}};
-    figures_pack(run->result, run->has_replicas, &ret->bytes);
-}
-
-int run_result_load_and_keep(struct store *s, const struct run_row *row, const struct run_def *def,
-                             enum figures_of of, struct run_result *ret, struct err *err)
-{
-    int r = load_figures(s, row, def, of, ret, err);
-    if (r != -ENOENT) {
-        return r;
-    }
-    if ((r = load_rows(s, row, def, of, ret, err)) < 0) {
-        return r;
-    }
-    if (run_phase_is_final(row->status.phase)) {
-        struct run_figures f;
-        pack(row, ret, &f);
-        (void)run_figures_put(s, row->uid, &f, NULL); /* then the rows are read again next time */
-        run_figures_done(&f);
-    }
-    if (of == FIGURES_OF_POINTS) {
-        forget_replicas(ret);
-    }
-    return 0;
-}
-
-int run_figures_make(struct store *s, const struct run_row *row, const struct run_def *def,
-                     struct run_figures *ret, struct result **ret_result, struct err *err)
-{
-    struct run_result run;
-    const int r = load_rows(s, row, def, FIGURES_OF_POINTS, &run, err);
-    if (r < 0) {
-        return r;
-    }
-    pack(row, &run, ret);
-    forget_replicas(&run);
-    *ret_result = run.result;
-    return 0;
-}
-
-int run_figures_keep(struct store *s, const char *uid, struct err *err)
-{
-    struct run_row row;
-    struct run_def *def = NULL;
     struct run_result run = {0};
-    int r = s->ops->get_run(s, uid, &row, err);
+    int r = load_figures(s, row, def, of, &run, err);
+    if (r == -ENOENT || r == -EBADMSG) { /* the rows are still there, or are damaged, too */
+        run_result_done(&run);
+        r = load_rows(s, row, def, of, &run, err);
+    }
     if (r < 0) {
+        run_result_done(&run);
         return r;
     }
-    r = store_load_run_def(&row, &def, err);
-    r = r < 0 ? r : run_result_load_and_keep(s, &row, def, FIGURES_OF_POINTS, &run, err);
-    run_result_done(&run);
-    run_def_free(def);
-    run_row_done(&row);
-    return r;
+    if (of == FIGURES_OF_REPLICAS) {
+        result_end(run.result);
+    } else {
+        result_end_points(run.result);
+        result_forget_replicas(run.result);
+        rows_done(run.rows, run.n_rows);
+        run.rows = NULL;
+        run.n_rows = 0;
+    }
+    *ret = run;
+    return 0;
 }

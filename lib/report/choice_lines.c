@@ -73,8 +73,8 @@ static const char *plural(size_t n)
 /* ", with 1 replica instead of 3". */
 static void put_fewer_replicas(const struct layout *l, const struct choice *c, struct buf *out)
 {
-    const uint32_t few = resources_pods(baseline_of(l, c)->point);
-    const uint32_t many = resources_pods(c->fastest->point);
+    const uint32_t few = point_pods(baseline_of(l, c)->point);
+    const uint32_t many = point_pods(c->fastest->point);
     if (few < many) {
         buf_printf(out, ", with %" PRIu32 " replica%s instead of %" PRIu32, few, plural(few), many);
     }
@@ -286,7 +286,7 @@ static void add_ties(struct choice_lines *lines, const struct layout *l, const s
 static void put_needs(const struct point *p, struct buf *out)
 {
     const long long cpus = (long long)point_busy_threads(p);
-    const uint32_t n = resources_pods(p);
+    const uint32_t n = point_pods(p);
     buf_printf(out, "%lld CPU%s busy with %" PRIu32 " replica%s", cpus, plural((size_t)cpus), n,
                plural(n));
 }

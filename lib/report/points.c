@@ -213,7 +213,7 @@ static void put_row(struct sheet *s, const struct result *r, const struct words_
     sheet_count(s, "trials_total", p->n_trials);
     sheet_bool(s, "rehearsal", def->rehearsal);
     sheet_bool(s, "simulated", r->simulated);
-    sheet_count(s, "pods", resources_pods(p->point));
+    sheet_count(s, "pods", point_pods(p->point));
     sheet_number(s, "cpus", p->cpus);
     sheet_value(s, "efficiency_per_pod", per_pod);
     sheet_interval(s, "efficiency_per_pod_low", "efficiency_per_pod_high", per_pod);

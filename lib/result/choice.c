@@ -70,7 +70,7 @@ static void find_ties(struct choice *c, const struct result *r)
 static bool is_cheaper(const struct point *p, const struct point *than)
 {
     const int64_t a = point_busy_threads(p), b = point_busy_threads(than);
-    const uint32_t pods_a = resources_pods(p), pods_b = resources_pods(than);
+    const uint32_t pods_a = point_pods(p), pods_b = point_pods(than);
     return a <= b && pods_a <= pods_b && (a < b || pods_a < pods_b);
 }
 
@@ -78,7 +78,7 @@ static bool is_cheaper(const struct point *p, const struct point *than)
 static bool needs_less(const struct point *p, const struct point *than)
 {
     const int64_t a = point_busy_threads(p), b = point_busy_threads(than);
-    return a < b || (a == b && resources_pods(p) < resources_pods(than));
+    return a < b || (a == b && point_pods(p) < point_pods(than));
 }
 
 static void find_cheapest(struct choice *c)

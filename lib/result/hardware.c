@@ -16,34 +16,43 @@ static bool same_machine(const struct hardware *a, const struct hardware *b)
            same_text(a->source, b->source);
 }
 
-static void count(struct result *r, struct replica_result *replica)
+static char *dup_or_null(const char *text)
+{
+    return text == NULL ? NULL : xstrdup(text);
+}
+
+void hardware_count(struct result *r, struct replica_result *replica, const struct hardware *h)
+{
+    if (same_machine(h, &(struct hardware){0})) {
+        return; /* no start record: only what the launcher adds to it */
+    }
+    vec_each (struct hardware, seen, &r->hardware) {
+        if (same_machine(seen, h)) {
+            seen->n_replicas++;
+            replica->hardware = (size_t)(seen - r->hardware.items);
+            return;
+        }
+    }
+    replica->hardware = r->hardware.len;
+    *vec_push(&r->hardware) = (struct hardware){
+        dup_or_null(h->cpu_model), dup_or_null(h->blas_core), dup_or_null(h->kernel),
+        dup_or_null(h->build),     dup_or_null(h->source),    1};
+}
+
+char *hardware_read(const char *environment_json, struct hardware *ret)
 {
     static const char *const keys[] = {"blas_core", "build", "cpu_model",
                                        "kernel",    "node",  "source"};
     char *texts[6];
-    environment_texts(replica->row->environment_json, keys, 6, texts);
-    struct hardware h = {
+    environment_texts(environment_json, keys, 6, texts);
+    *ret = (struct hardware){
         .blas_core = texts[0],
         .build = texts[1],
         .cpu_model = texts[2],
         .kernel = texts[3],
         .source = texts[5],
-        .n_replicas = 1,
     };
-    replica->node = texts[4];
-    if (same_machine(&h, &(struct hardware){0})) {
-        return; /* no start record: only what the launcher adds to it */
-    }
-    vec_each (struct hardware, seen, &r->hardware) {
-        if (same_machine(seen, &h)) {
-            seen->n_replicas++;
-            replica->hardware = (size_t)(seen - r->hardware.items);
-            hardware_done(&h);
-            return;
-        }
-    }
-    replica->hardware = r->hardware.len;
-    *vec_push(&r->hardware) = h;
+    return texts[4];
 }
 
 void hardware_collect(struct result *r, struct point_result *p)
@@ -53,7 +62,10 @@ void hardware_collect(struct result *r, struct point_result *p)
         for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
             const char *environment = t->replicas[k].row->environment_json;
             if (environment != NULL) {
-                count(r, &t->replicas[k]);
+                struct hardware h;
+                t->replicas[k].node = hardware_read(environment, &h);
+                hardware_count(r, &t->replicas[k], &h);
+                hardware_done(&h);
                 machines_add(&p->machines, environment);
             }
         }

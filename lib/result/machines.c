@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -67,6 +69,40 @@ static void take(void *ctx, size_t key, const char *text, size_t len)
 void machines_add(struct machines *m, const char *environment_json)
 {
     environment_each_text(environment_json, sorted_keys, MACHINE_KEY_COUNT, true, take, m);
+}
+
+char *machines_to_text(const struct machines *m)
+{
+    json_t *o = json_object();
+    for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
+        json_t *values = json_array();
+        vec_each (char *, text, &m->values[k].list) {
+            json_array_append_new(values, json_string_nocheck(*text));
+        }
+        if (json_array_size(values) > 0) {
+            json_object_set(o, machine_keys[k].key, values);
+        }
+        json_decref(values);
+    }
+    char *text = json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    return text;
+}
+
+bool machines_add_text(struct machines *m, const char *text)
+{
+    json_t *o = json_loads(text, 0, NULL);
+    for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
+        const json_t *values = json_object_get(o, machine_keys[k].key);
+        for (size_t i = 0; i < json_array_size(values); i++) {
+            const char *value = json_string_value(json_array_get(values, i));
+            if (value != NULL) {
+                add_value(&m->values[k], value, strlen(value));
+            }
+        }
+    }
+    json_decref(o);
+    return o != NULL;
 }
 
 void machines_merge(struct machines *m, const struct machines *other)

@@ -19,6 +19,10 @@ struct machines {
 const char *machine_key_name(size_t key); /* "CPU", "kernel", ...; static */
 /* Adds what one environment says; NULL says nothing. */
 void machines_add(struct machines *m, const char *environment_json);
+/* As JSON by the keys of environments, {"cpu_model": ["x"], ...}; owned; NULL: a text is no UTF-8.
+ * And back: adds what it says; false: it is no JSON. */
+char *machines_to_text(const struct machines *m);
+bool machines_add_text(struct machines *m, const char *text);
 void machines_merge(struct machines *m, const struct machines *other);
 /* The same values. A source that is unknown on both sides does not count as the same. */
 bool machines_are_same(const struct machines *a, const struct machines *b, size_t key);

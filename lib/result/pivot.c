@@ -269,7 +269,7 @@ static struct estimate price_index_of(const struct result *r, const struct point
 static struct estimate cost_of(const struct pivot *pivot, const struct point_result *p)
 {
     const double n =
-        pivot->price.unit == PIVOT_PRICE_CPU_HOUR ? p->cpus : (double)resources_pods(p->point);
+        pivot->price.unit == PIVOT_PRICE_CPU_HOUR ? p->cpus : (double)point_pods(p->point);
     return inverse_of(&p->throughput.estimate, pivot->price.amount * n / S_PER_HOUR * COST_SAMPLES,
                       1);
 }

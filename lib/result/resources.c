@@ -5,15 +5,6 @@
 
 #include "core/environment.h"
 
-uint32_t resources_pods(const struct point *point)
-{
-    uint32_t n = 0;
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        n += role == ROLE_LAUNCHER ? 0 : point->replicas[role]; /* a launcher computes nothing */
-    }
-    return n;
-}
-
 /* NaN: none, or not said. */
 static double cpu_limit(const char *environment_json)
 {
@@ -21,7 +12,7 @@ static double cpu_limit(const char *environment_json)
     return cpus > 0 ? cpus : NAN;
 }
 
-static double sum_limits(const struct trial_result *t, uint32_t n_pods)
+double resources_of_trial(const struct trial_result *t, uint32_t n_pods)
 {
     double sum = t->n_replicas == n_pods ? 0 : NAN;
     for (size_t i = 0; i < t->n_replicas && !isnan(sum); i++) {
@@ -40,7 +31,7 @@ double resources_cpus(const struct run_def *def, const struct point_result *p)
     }
     for (size_t i = 0; i < p->n_trials; i++) {
         if (p->trials[i].phase == TRIAL_SUCCEEDED) {
-            return sum_limits(&p->trials[i], resources_pods(p->point));
+            return p->trials[i].cpus;
         }
     }
     return NAN;

@@ -146,6 +146,7 @@ void result_conclude_point(struct result *r, uint32_t point)
     }
     p->phase = point_phase(p, r->phase);
     p->throughput.estimate = estimate_of(p, spec, values);
+    p->cpus = resources_cpus(r->def, p);
     take_accuracies(p);
 }
 
@@ -164,7 +165,7 @@ static void divide_by_baseline(struct point_result *p, const struct point_result
     const struct estimate *x = &p->throughput.estimate, *x_base = &base->throughput.estimate;
     p->speedup.estimate = stats_ratio(x, x_base, 1);
     p->efficiency.estimate = stats_ratio(x, x_base, (double)n_base / (double)n);
-    const double pods = resources_pods(p->point), pods_base = resources_pods(base->point);
+    const double pods = point_pods(p->point), pods_base = point_pods(base->point);
     p->efficiency_per_pod.estimate = stats_ratio(x, x_base, pods_base / pods);
     if (!isnan(p->cpus) && !isnan(base->cpus)) {
         p->efficiency_per_cpu.estimate = stats_ratio(x, x_base, base->cpus / p->cpus);
@@ -252,11 +253,11 @@ struct result *result_begin(const struct run_def *def, enum run_phase phase)
 static void finish_point(struct result *r, uint32_t point)
 {
     struct point_result *p = &r->points[point];
+    const struct trial_terms terms = run_def_terms(r->def, point);
     for (size_t i = 0; i < p->n_trials; i++) {
-        trial_build(&p->trials[i], p->point, r->def->spec, r->phase);
+        trial_build(&p->trials[i], &terms, r->phase);
     }
     result_conclude_point(r, point);
-    p->cpus = resources_cpus(r->def, p);
     hardware_collect(r, p);
 }
 
@@ -341,7 +342,7 @@ void result_recall_point(struct result *r, uint32_t point, const struct attempt_
         }
     }
     for (size_t i = 0; i < p->n_trials; i++) {
-        trial_recall_replicas(&p->trials[i], r->def->spec);
+        trial_recall_replicas(&p->trials[i]);
     }
 }
 

@@ -1,5 +1,5 @@
 /* The result of a run, as tables and `-o json` show it (docs/contracts/result.md). Built anew from
- * the run's definition and its stored attempts, or from what figures_pack.h made of these. Pure. */
+ * the run's definition and its stored attempts, or from their figures (trial_figures.h). Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -57,6 +57,7 @@ struct trial_result {
     size_t n_replicas;
     struct step_series steps; /* of its first trainer or worker; owned */
     double others_share; /* of its speed, that other programs took (others_cpu.h); NaN: not known */
+    double cpus;         /* limits of its replicas (resources.h), if it succeeded; NaN: not known */
     /* Of the first trainer, worker or launcher that has evaluations; only if the
      * definition asks for them. */
     struct time_to_accuracy to_accuracy;
@@ -161,6 +162,8 @@ struct result *result_build(const struct run_def *def, enum run_phase phase,
  * at the texts of these rows' replicas again (summaries and environments); only a run's JSON, its
  * page and `describe` do. */
 struct result *result_begin(const struct run_def *def, enum run_phase phase);
+/* Gives each trial the row that decides it (result_add_point does it for its rows). */
+void result_assign_rows(struct result *r, const struct attempt_row *rows, size_t n_rows);
 void result_add_point(struct result *r, uint32_t point, const struct attempt_row *rows,
                       size_t n_rows);
 void result_end(struct result *r);

@@ -275,7 +275,7 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
     json_object_set_new(o, "warmup", warmup_to_json(r, p));
     json_object_set_new(o, "trialsSucceeded", count(p->n_succeeded));
     json_object_set_new(o, "trials", trials);
-    json_object_set_new(o, "pods", count(resources_pods(point)));
+    json_object_set_new(o, "pods", count(point_pods(point)));
     json_object_set_new(o, "cpus", json_number_or_null(p->cpus));
     json_object_set_new(o, "efficiencyPerPod", figure_to_json(&p->efficiency_per_pod));
     json_object_set_new(o, "efficiencyPerCpu", figure_to_json(&p->efficiency_per_cpu));

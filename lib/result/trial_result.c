@@ -4,6 +4,7 @@
 
 #include "core/summary.h"
 #include "result/others_cpu.h"
+#include "result/resources.h"
 #include "result/result_parts.h"
 
 #define ERROR_MAX_BYTES 4096
@@ -71,21 +72,25 @@ static void replica_done(struct replica_result *r)
 
 /* How accurate the model was, and when: of the first replica that leads. */
 static void take_evaluations(struct trial_result *t, uint32_t index, const struct evaluations *e,
-                             const struct spec *spec)
+                             const struct trial_terms *terms)
 {
     if (e == NULL || (t->evaluations_k > 0 && t->evaluations_from < index)) {
         return;
     }
     t->evaluations_k = e->k;
     t->evaluations_from = index;
-    t->to_accuracy = accuracy_time_to(e, spec->target_accuracy);
-    t->after = accuracy_after(e, spec->accuracy_after_s);
+    if (terms->target_accuracy > 0) {
+        t->to_accuracy = accuracy_time_to(e, terms->target_accuracy);
+    }
+    if (terms->accuracy_after_s > 0) {
+        t->after = accuracy_after(e, terms->accuracy_after_s);
+    }
 }
 
 /* `leads` is the trial that it speaks for, NULL: none; its evaluations and, of the
  * first, its steps go there. */
 static void read_replica(const struct replica_row *row, struct replica_result *ret,
-                         struct trial_result *leads, const struct spec *spec)
+                         struct trial_result *leads, const struct trial_terms *terms)
 {
     result_begin_replica(ret, row);
     if (summary_read(row->summary_json, &row->id, &ret->summary, NULL) < 0) {
@@ -97,7 +102,7 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
         if (row->id.index == 0 && leads->steps.n == 0) {
             leads->steps = step_series_of(&ret->summary);
         }
-        take_evaluations(leads, row->id.index, ret->summary.evaluations, spec);
+        take_evaluations(leads, row->id.index, ret->summary.evaluations, terms);
     }
     summary_drop_series(&ret->summary); /* 8 kB per replica, and no figure needs it */
     ret->has_summary = true;
@@ -140,10 +145,10 @@ static bool take_job_figures(struct trial_result *t)
 
 /* X = sum over trainers (or workers) of samples / duration. If one has no
  * numbers, there is no X. */
-static void sum_trainers(struct trial_result *t, const struct point *point)
+static void sum_trainers(struct trial_result *t, const struct trial_terms *terms)
 {
-    const enum role role = point_leading_role(point);
-    const uint32_t n_trainers = point->replicas[role];
+    const enum role role = terms->leading;
+    const uint32_t n_trainers = terms->n_leading;
     _cleanup_(freep) const struct replica_result **trainers =
         xnew_array(const struct replica_result *, n_trainers);
     for (size_t i = 0; i < t->n_replicas; i++) {
@@ -201,31 +206,19 @@ void result_begin_trial(struct trial_result *t)
     t->throughput = unknown_throughput(scope_job);
     t->to_accuracy = accuracy_time_to(NULL, 0);
     t->after = accuracy_after(NULL, 0);
-    t->others_share = NAN;
+    t->others_share = t->cpus = NAN;
     t->phase = TRIAL_PENDING;
 }
 
-void trial_build(struct trial_result *t, const struct point *point, const struct spec *spec,
-                 enum run_phase run_phase)
+void trial_take_outcome(struct trial_result *t, enum run_phase run_phase)
 {
     result_begin_trial(t);
-    if (t->row == NULL) {
-        return;
-    }
     t->attempt = t->row->id.number;
     t->has_ended = true;
     t->outcome = t->row->outcome;
-    t->n_replicas = t->row->replicas.len;
-    t->replicas = xnew_array(struct replica_result, t->n_replicas);
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct replica_row *row = &t->row->replicas.items[i];
-        const bool leads = row->id.role == point_leading_role(point);
-        read_replica(row, &t->replicas[i], leads ? t : NULL, spec);
-    }
     switch (t->row->outcome) {
     case ATTEMPT_SUCCEEDED:
-        sum_trainers(t, point);
-        t->others_share = others_cpu_of_trial(t, point_leading_role(point));
+        t->phase = TRIAL_SUCCEEDED;
         return;
     case ATTEMPT_VOID:
     case ATTEMPT_INVALID: /* not decided: the next attempt runs, or the run ended before it could */
@@ -244,7 +237,29 @@ void trial_build(struct trial_result *t, const struct point *point, const struct
         buf_put_utf8(&clean, t->row->error, ERROR_MAX_BYTES);
         t->error = buf_take(&clean);
     }
-    if (t->phase == TRIAL_METRICS_UNAVAILABLE) {
+}
+
+void trial_build(struct trial_result *t, const struct trial_terms *terms, enum run_phase run_phase)
+{
+    if (t->row == NULL) {
+        result_begin_trial(t);
+        return;
+    }
+    trial_take_outcome(t, run_phase);
+    t->n_replicas = t->row->replicas.len;
+    t->replicas = xnew_array(struct replica_result, t->n_replicas);
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        const struct replica_row *row = &t->row->replicas.items[i];
+        read_replica(row, &t->replicas[i], row->id.role == terms->leading ? t : NULL, terms);
+    }
+    if (t->row->outcome == ATTEMPT_SUCCEEDED) {
+        sum_trainers(t, terms);
+        t->others_share = others_cpu_of_trial(t, terms->leading);
+    }
+    if (t->phase == TRIAL_SUCCEEDED) {
+        t->cpus = resources_of_trial(t, terms->n_pods);
+    }
+    if (t->outcome == ATTEMPT_METRICS_UNAVAILABLE) {
         take_details(t);
     }
 }
@@ -268,12 +283,12 @@ void trial_forget_replicas(struct trial_result *t)
     t->row = NULL;
 }
 
-void trial_recall_replicas(struct trial_result *t, const struct spec *spec)
+void trial_recall_replicas(struct trial_result *t)
 {
     t->n_replicas = t->row == NULL ? 0 : t->row->replicas.len;
     t->replicas = xnew_array(struct replica_result, t->n_replicas);
     for (size_t i = 0; i < t->n_replicas; i++) {
-        read_replica(&t->row->replicas.items[i], &t->replicas[i], NULL, spec);
+        read_replica(&t->row->replicas.items[i], &t->replicas[i], NULL, NULL);
     }
 }
 

@@ -13,6 +13,7 @@ struct job {
     struct job *next;
     const struct store_ops *ops; /* static: the store may be closed when the job ends */
     struct attempt_output output;
+    struct trial_terms terms;
     bool is_done;
     /* Of the other thread, until is_done. */
     struct packed_attempt *packed;
@@ -39,7 +40,7 @@ static void job_free(struct job *j)
 static void work(uv_work_t *request)
 {
     struct job *j = request->data;
-    j->r = j->ops->pack_attempt(&j->output.row, j->output.logs.items, j->output.logs.len,
+    j->r = j->ops->pack_attempt(&j->output.row, &j->terms, j->output.logs.items, j->output.logs.len,
                                 &j->packed, &j->err);
 }
 
@@ -101,10 +102,12 @@ void attempt_packer_free(struct attempt_packer *p)
     free(p);
 }
 
-void attempt_packer_start(struct attempt_packer *p, struct attempt_output *output_take)
+void attempt_packer_start(struct attempt_packer *p, struct attempt_output *output_take,
+                          const struct trial_terms *terms)
 {
     struct job *j = xnew(struct job);
-    *j = (struct job){.owner = p, .next = p->jobs, .ops = p->ops, .output = *output_take};
+    *j = (struct job){
+        .owner = p, .next = p->jobs, .ops = p->ops, .output = *output_take, .terms = *terms};
     vec_each (struct replica_log, log, &j->output.logs) {
         log->data = p->launcher->ops->take_log(p->launcher, &log->id);
     }

@@ -20,7 +20,8 @@ struct attempt_packer *attempt_packer_new(struct uv_loop_s *loop, struct launche
 void attempt_packer_free(struct attempt_packer *p);
 
 /* Takes an attempt, with its logs from the launcher, which are nowhere else until it is dropped. */
-void attempt_packer_start(struct attempt_packer *p, struct attempt_output *output_take);
+void attempt_packer_start(struct attempt_packer *p, struct attempt_output *output_take,
+                          const struct trial_terms *terms);
 /* It has that attempt, packed or not yet. For the next two it must. */
 bool attempt_packer_has(struct attempt_packer *p, const struct attempt_id *id);
 /* Borrowed until it is dropped. -EAGAIN: on_packed follows. */

@@ -250,7 +250,9 @@ static int write_attempt(struct reconcile_pass *p, struct attempt_output *output
                          const struct packed_attempt *packed, struct err *err)
 {
     struct store *store = p->params.store;
-    const int r = store->ops->save_attempt(store, p->params.def->uid, &output->row,
+    const struct run_def *def = p->params.def;
+    const struct trial_terms terms = run_def_terms(def, output->row.id.point);
+    const int r = store->ops->save_attempt(store, def->uid, &output->row, &terms,
                                            output->logs.items, output->logs.len, packed, err);
     if (r < 0) {
         return r; /* the store's message names the attempt */
@@ -292,7 +294,8 @@ static int save(struct reconcile_pass *p, const struct action *action,
     }
     set_times(&output.row, seen, n_seen, now_unix_ms(p));
     if (p->packer != NULL) {
-        attempt_packer_start(p->packer, &output);
+        const struct trial_terms terms = run_def_terms(p->params.def, output.row.id.point);
+        attempt_packer_start(p->packer, &output, &terms);
         return -EAGAIN;
     }
     r = write_attempt(p, &output, NULL, err);

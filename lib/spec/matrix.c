@@ -552,6 +552,15 @@ uint32_t point_training_replicas(const struct point *point)
     return point->replicas[point_training_role(point)];
 }
 
+uint32_t point_pods(const struct point *point)
+{
+    uint32_t n = 0;
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        n += role == ROLE_LAUNCHER ? 0 : point->replicas[role];
+    }
+    return n;
+}
+
 int64_t point_busy_threads(const struct point *point)
 {
     const int64_t training = (int64_t)point->replicas[ROLE_TRAINER] + point->replicas[ROLE_WORKER];

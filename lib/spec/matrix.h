@@ -65,6 +65,8 @@ enum role point_training_role(const struct point *point);
 /* The role with the point's figures: the launcher, or else the role that trains. */
 enum role point_leading_role(const struct point *point);
 uint32_t point_training_replicas(const struct point *point);
+/* Replicas of all roles but a launcher, which computes nothing. */
+uint32_t point_pods(const struct point *point);
 
 /* True if struct point has a field for this parameter: replicas, batch_size or threads. */
 bool param_is_point_field(const struct spec *spec, const char *name);

@@ -54,3 +54,19 @@ void run_def_free(struct run_def *def)
     free(def->slots);
     free(def);
 }
+
+struct trial_terms run_def_terms(const struct run_def *def, uint32_t point)
+{
+    if (point >= def->matrix.n_points) {
+        return (struct trial_terms){0};
+    }
+    const struct point *p = &def->matrix.points[point];
+    const enum role leading = point_leading_role(p);
+    return (struct trial_terms){
+        .leading = leading,
+        .n_leading = p->replicas[leading],
+        .n_pods = point_pods(p),
+        .target_accuracy = def->spec->target_accuracy,
+        .accuracy_after_s = def->spec->accuracy_after_s,
+    };
+}

@@ -31,3 +31,13 @@ struct run_def_params {
 int run_def_new(struct spec *spec_take, const struct run_def_params *params, struct run_def **ret,
                 struct diags *diags);
 void run_def_free(struct run_def *def);
+
+/* What the figures of an attempt depend on in addition to its records. It is a value, so that a
+ * thread that has it borrows nothing of the run. */
+struct trial_terms {
+    enum role leading;  /* the role with the point's figures */
+    uint32_t n_leading; /* its replicas; 0: the definition does not have this point */
+    uint32_t n_pods;    /* of all roles but a launcher */
+    double target_accuracy, accuracy_after_s; /* 0: not asked */
+};
+struct trial_terms run_def_terms(const struct run_def *def, uint32_t point);

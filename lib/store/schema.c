@@ -109,16 +109,56 @@ static const char *const steps[SCHEMA_VERSION] = {
     ") STRICT;"
     "CREATE TRIGGER replicas_added AFTER INSERT ON replicas BEGIN"
     "  DELETE FROM figures WHERE run_uid = new.run_uid; END;",
-    /* 9: logs of a role share a row, which is that of the first of them (1: log_pack.h). NULL in
-     * rows of older versions: the bytes of one log. */
+    /* 9: logs of a role share a row, which is that of the first of them (1: old_rows.h). NULL:
+     * the bytes of one log. */
     "ALTER TABLE log ADD COLUMN packed INTEGER;",
     /* 10: which storing of a run this is, by a random number. NULL in rows of older
      * versions: the first. */
     "ALTER TABLE run ADD COLUMN incarnation INTEGER;",
+    /* 11: logs that share a row are one frame (2: log_rows.h). What the records of an attempt say
+     * is in columns and in the array of its replicas, in place of what was made when a run had
+     * ended. figures_upgrade fills them; where it could not, `figures` is NULL. */
+    "DROP TRIGGER IF EXISTS attempt_added; DROP TRIGGER IF EXISTS attempt_changed;"
+    "DROP TRIGGER IF EXISTS attempt_deleted; DROP TRIGGER IF EXISTS replicas_changed;"
+    "DROP TRIGGER IF EXISTS replicas_deleted; DROP TRIGGER IF EXISTS run_redefined;"
+    "DROP TRIGGER IF EXISTS replicas_added; DROP TABLE figures;"
+    "ALTER TABLE attempt ADD COLUMN figures INTEGER;"
+    "ALTER TABLE attempt ADD COLUMN throughput REAL;"
+    "ALTER TABLE attempt ADD COLUMN unit TEXT;"
+    "ALTER TABLE attempt ADD COLUMN seconds REAL;"
+    "ALTER TABLE attempt ADD COLUMN missing TEXT;"
+    "ALTER TABLE attempt ADD COLUMN details TEXT;"
+    "ALTER TABLE attempt ADD COLUMN others_share REAL;"
+    "ALTER TABLE attempt ADD COLUMN cpus REAL;"
+    "ALTER TABLE attempt ADD COLUMN time_to_accuracy_s REAL;"
+    "ALTER TABLE attempt ADD COLUMN best_accuracy REAL;"
+    "ALTER TABLE attempt ADD COLUMN accuracy_after REAL;"
+    "ALTER TABLE attempt ADD COLUMN after_state INTEGER;"
+    "ALTER TABLE attempt ADD COLUMN evaluations_k INTEGER;"
+    "ALTER TABLE attempt ADD COLUMN evaluations_from INTEGER;"
+    "ALTER TABLE attempt ADD COLUMN machine INTEGER;"
+    "CREATE TABLE machine ("
+    "  id INTEGER PRIMARY KEY, run_uid TEXT NOT NULL REFERENCES run (uid) ON DELETE CASCADE,"
+    "  facts TEXT NOT NULL, UNIQUE (run_uid, facts)"
+    ") STRICT;"
+    "CREATE TABLE replica_figures ("
+    "  run_uid TEXT NOT NULL, point INTEGER NOT NULL, trial INTEGER NOT NULL,"
+    "  attempt INTEGER NOT NULL, zstd BLOB NOT NULL,"
+    "  PRIMARY KEY (run_uid, point, trial, attempt),"
+    "  FOREIGN KEY (run_uid, point, trial, attempt)"
+    "    REFERENCES attempt (run_uid, point, trial, attempt) ON DELETE CASCADE"
+    ") STRICT;"
+    /* For people and their tools. */
+    "CREATE VIEW trial AS SELECT r.name AS run, point, trial, attempt, outcome, throughput, unit,"
+    "  seconds, others_share, a.cpus, time_to_accuracy_s, best_accuracy, accuracy_after,"
+    "  coalesce(missing, error) AS error, a.simulated, a.started_unix_ms, a.ended_unix_ms,"
+    "  m.facts AS machine"
+    "  FROM attempt a JOIN run r ON r.uid = a.run_uid LEFT JOIN machine m ON m.id = a.machine;",
 };
 /* What a step does beyond SQL, after it; NULL: nothing. */
 static int (*const fills[SCHEMA_VERSION])(struct sqlite_store *s, struct err *err) = {
     [3] = replicas_upgrade,
+    [10] = figures_upgrade,
 };
 
 static int check_version(struct sqlite_store *s, int64_t version, struct err *err)

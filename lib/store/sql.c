@@ -92,6 +92,9 @@ static int bind_all(sqlite3_stmt *stmt, const char *types, va_list ap)
         case 'i':
             rc = sqlite3_bind_int64(stmt, i, va_arg(ap, int64_t));
             break;
+        case 'r':
+            rc = sqlite3_bind_double(stmt, i, va_arg(ap, double));
+            break;
         case 'b': {
             const void *data = va_arg(ap, const void *);
             size_t len = va_arg(ap, size_t);

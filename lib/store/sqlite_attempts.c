@@ -29,9 +29,10 @@ static int insert_attempt(struct sqlite_store *s, const char *uid, const struct 
                    row->started_unix_ms, row->ended_unix_ms, row->error, (int64_t)row->simulated);
 }
 
-/* What a transaction writes of an attempt, compressed before it begins. */
+/* What a transaction writes of an attempt, made and compressed before it begins. */
 struct packed_attempt {
     struct packed replicas;
+    struct packed_figures figures;
     struct packed_logs logs;
 };
 
@@ -39,16 +40,19 @@ void attempts_free_packed(struct packed_attempt *p)
 {
     if (p != NULL) {
         free(p->replicas.data);
+        figures_done(&p->figures);
         logs_done(&p->logs);
         free(p);
     }
 }
 
-int attempts_pack(const struct attempt_row *row, const struct replica_log *logs, size_t n_logs,
-                  struct packed_attempt **ret, struct err *err)
+int attempts_pack(const struct attempt_row *row, const struct trial_terms *terms,
+                  const struct replica_log *logs, size_t n_logs, struct packed_attempt **ret,
+                  struct err *err)
 {
     struct packed_attempt *p = xnew(struct packed_attempt);
     int r = replicas_pack(row, &p->replicas, err);
+    r = r < 0 ? r : figures_pack(row, terms, &p->figures, err);
     r = r < 0 ? r : logs_pack(logs, n_logs, &p->logs, err);
     if (r < 0) {
         attempts_free_packed(p);
@@ -58,8 +62,24 @@ int attempts_pack(const struct attempt_row *row, const struct replica_log *logs,
     return 0;
 }
 
+/* Those that were packed, unless the row got another verdict since. */
+static int write_figures(struct sqlite_store *s, const char *uid, const struct attempt_row *row,
+                         const struct trial_terms *terms, const struct packed_figures *packed,
+                         struct err *err)
+{
+    if (packed->outcome == row->outcome) {
+        return figures_write(s, uid, &row->id, packed, err);
+    }
+    struct packed_figures anew = {0};
+    int r = figures_pack(row, terms, &anew, err);
+    r = r < 0 ? r : figures_write(s, uid, &row->id, &anew, err);
+    figures_done(&anew);
+    return r;
+}
+
 static int write_attempt(struct sqlite_store *s, const char *uid, const struct attempt_row *row,
-                         const struct packed_attempt *packed, struct err *err)
+                         const struct trial_terms *terms, const struct packed_attempt *packed,
+                         struct err *err)
 {
     int r = insert_attempt(s, uid, row, err);
     if (r <= 0) {
@@ -69,18 +89,19 @@ static int write_attempt(struct sqlite_store *s, const char *uid, const struct a
         r = sql_run(s, err, "UPDATE run SET simulated = 1 WHERE uid = ?", "s", uid);
     }
     r = r < 0 ? r : replicas_insert(s, uid, &row->id, &packed->replicas, err);
+    r = r < 0 ? r : write_figures(s, uid, row, terms, &packed->figures, err);
     return r < 0 ? r : logs_insert(s, uid, &row->id, &packed->logs, err);
 }
 
 int attempts_save(struct store *base, const char *uid, const struct attempt_row *row,
-                  const struct replica_log *logs, size_t n_logs,
+                  const struct trial_terms *terms, const struct replica_log *logs, size_t n_logs,
                   const struct packed_attempt *packed, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     struct packed_attempt *own = NULL;
-    int r = packed != NULL ? 0 : attempts_pack(row, logs, n_logs, &own, err);
+    int r = packed != NULL ? 0 : attempts_pack(row, terms, logs, n_logs, &own, err);
     if (r >= 0 && (r = sql_begin(s, err)) >= 0) {
-        r = sql_end(s, write_attempt(s, uid, row, packed != NULL ? packed : own, err), err);
+        r = sql_end(s, write_attempt(s, uid, row, terms, packed != NULL ? packed : own, err), err);
     }
     attempts_free_packed(own);
     return r < 0 ? err_wrap(err, r, "save point %u trial %u attempt %u", row->id.point,

@@ -1,103 +1,152 @@
-/* What was computed of a run's attempts when it had ended: bytes that mean nothing here, a row
- * for the build that made them. It lives as long as what it was made of: triggers delete it with
- * the first change, and what was made of fewer attempts, or of a run that has been deleted
- * since, is not taken. */
+/* What the records of attempts say (result/trial_figures.h): columns of the attempt, and the array
+ * of its replicas in a row of its own, which comparisons do not read. Written with the attempt; of
+ * attempts from before schema 11 once, by the upgrade. What records say does not change. */
 #include "store/sqlite_internal.h"
 
+#include <errno.h>
+#include <math.h>
+
 #include "base/mem.h"
+#include "result/trial_figures.h"
 
-#define IS_FINAL "phase IN ('Succeeded', 'PartiallyFailed', 'Failed', 'Cancelled')"
+/* Column `figures` of attempt; NULL: none could be made. */
+#define VERSION 1
 
-/* 0, or why these figures are not those of the run as it is now. */
-static int check_run(struct sqlite_store *s, const char *uid, const struct figures_source *source,
-                     struct err *err)
+void figures_done(struct packed_figures *f)
 {
-    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err,
-                        "SELECT " IS_FINAL ", (SELECT count(*) FROM attempt WHERE run_uid = uid), "
-                        "incarnation "
-                        "FROM run WHERE uid = ?",
-                        "s", uid);
-    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
+    trial_figures_done(&f->figures);
+    free(f->replicas.data);
+    *f = (struct packed_figures){0};
+}
+
+int figures_pack(const struct attempt_row *row, const struct trial_terms *terms,
+                 struct packed_figures *ret, struct err *err)
+{
+    struct packed_figures f = {.outcome = row->outcome};
+    f.is_known = trial_figures_make(row, terms, &f.figures);
+    const struct buf *raw = &f.figures.replicas;
+    const int r = f.is_known ? blob_pack(raw->data, raw->len, &f.replicas, err) : 0;
+    buf_done(&f.figures.replicas);
+    if (r < 0) {
+        figures_done(&f);
         return r;
     }
-    if (r == 0) {
-        return err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid);
-    }
-    if (sqlite3_column_int64(q, 0) == 0 || sqlite3_column_int64(q, 1) != source->n_attempts ||
-        sqlite3_column_int64(q, 2) != source->incarnation) {
-        return err_set(err, ESTALE, "store '%s': run '%s' has changed since its figures were made",
-                       s->path, uid);
-    }
+    *ret = f;
     return 0;
 }
 
-/* Two builds that are used by turns (benchctl and another benchctl) keep theirs; those of
- * builds before them go. */
-#define MAX_VERSIONS INT64_C(2)
-
-static int write_figures(struct sqlite_store *s, const char *uid, const char *version,
-                         const struct figures_source *source, const struct packed parts[static 2],
-                         struct err *err)
+int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
+                  const struct packed_figures *packed, struct err *err)
 {
-    int r = check_run(s, uid, source, err);
-    r = r < 0 ? r
-              : sql_run(s, err,
-                        "INSERT OR REPLACE INTO figures (run_uid, version, points, replicas) "
-                        "VALUES (?, ?, ?, ?)",
-                        "ssbb", uid, version, parts[0].data, parts[0].len, parts[1].data,
-                        parts[1].len);
+    const struct trial_figures *f = &packed->figures;
+    if (!packed->is_known) {
+        return 0;
+    }
+    int r = f->machines == NULL ? 0
+                                : sql_run(s, err,
+                                          "INSERT INTO machine (run_uid, facts) VALUES (?, ?) "
+                                          "ON CONFLICT DO NOTHING",
+                                          "ss", uid, f->machines);
+    if (r < 0) {
+        return r;
+    }
+    r = sql_run(
+        s, err,
+        "UPDATE attempt SET figures = ?5, throughput = ?6, unit = ?7, seconds = ?8, missing = ?9, "
+        "details = ?10, others_share = ?11, cpus = ?12, time_to_accuracy_s = ?13, "
+        "best_accuracy = ?14, accuracy_after = ?15, after_state = ?16, evaluations_k = ?17, "
+        "evaluations_from = ?18, "
+        "machine = (SELECT id FROM machine WHERE run_uid = ?1 AND facts = ?19) "
+        "WHERE run_uid = ?1 AND point = ?2 AND trial = ?3 AND attempt = ?4",
+        "siiiirsrssrrrrriiis", uid, (int64_t)id->point, (int64_t)id->trial, (int64_t)id->number,
+        (int64_t)VERSION, f->throughput, f->unit, f->seconds, f->missing, f->details,
+        f->others_share, f->cpus, f->time_to_accuracy_s, f->best_accuracy, f->accuracy_after,
+        f->after_state, f->evaluations_k, f->evaluations_from, f->machines);
     return r < 0 ? r
                  : sql_run(s, err,
-                           "DELETE FROM figures WHERE run_uid = ?1 AND rowid NOT IN (SELECT rowid "
-                           "FROM figures WHERE run_uid = ?1 ORDER BY rowid DESC LIMIT ?2)",
-                           "si", uid, MAX_VERSIONS);
+                           "INSERT INTO replica_figures (run_uid, point, trial, attempt, zstd) "
+                           "VALUES (?, ?, ?, ?, ?)",
+                           "siiib", uid, (int64_t)id->point, (int64_t)id->trial,
+                           (int64_t)id->number, packed->replicas.data, packed->replicas.len);
 }
 
-int figures_put(struct store *base, const char *uid, const char *version,
-                const struct figures_source *source, const struct stored_figures *figures,
-                struct err *err)
+/* ---- and back ---- */
+
+static double real_of(sqlite3_stmt *q, int column)
 {
-    struct sqlite_store *s = sqlite_store_of(base);
-    struct packed parts[2] = {0};
-    int r = blob_pack(figures->points, figures->points_len, &parts[0], err);
-    r = r < 0 ? r : blob_pack(figures->replicas, figures->replicas_len, &parts[1], err);
-    if (r >= 0 && (r = sql_begin(s, err)) >= 0) {
-        r = sql_end(s, write_figures(s, uid, version, source, parts, err), err);
+    return sqlite3_column_type(q, column) == SQLITE_NULL ? NAN : sqlite3_column_double(q, column);
+}
+
+static char *text_of(sqlite3_stmt *q, int column)
+{
+    return (char *)(uintptr_t)sqlite3_column_text(q, column); /* borrowed */
+}
+
+/* From the columns of list_figures. */
+static int read_row(struct sqlite_store *s, sqlite3_stmt *q, bool with_replicas,
+                    store_figures_fn each, void *ctx, struct err *err)
+{
+    struct attempt_id id;
+    int r = sql_u32(s, q, 0, &id.point, err);
+    r = r < 0 ? r : sql_u32(s, q, 1, &id.trial, err);
+    r = r < 0 ? r : sql_u32(s, q, 2, &id.number, err);
+    if (r < 0) {
+        return r;
     }
-    free(parts[0].data);
-    free(parts[1].data);
-    return r < 0 ? r : 0;
+    struct trial_figures f = {
+        .throughput = real_of(q, 4),
+        .unit = text_of(q, 5),
+        .missing = text_of(q, 6),
+        .details = text_of(q, 7),
+        .others_share = real_of(q, 8),
+        .cpus = real_of(q, 9),
+        .time_to_accuracy_s = real_of(q, 10),
+        .best_accuracy = real_of(q, 11),
+        .accuracy_after = real_of(q, 12),
+        .after_state = sqlite3_column_int64(q, 13),
+        .evaluations_k = sqlite3_column_int64(q, 14),
+        .evaluations_from = sqlite3_column_int64(q, 15),
+        .machines = text_of(q, 16),
+    };
+    if (sqlite3_column_int64(q, 3) != VERSION ||
+        (with_replicas && sqlite3_column_type(q, 17) == SQLITE_NULL)) {
+        return err_set(err, ENOENT, "store '%s': an attempt has no figures", s->path);
+    }
+    char *replicas = NULL;
+    size_t len = 0;
+    if (with_replicas) {
+        r = blob_unpack(s, q, 17, "the figures of an attempt", &replicas, &len, err);
+        f.replicas = (struct buf){.data = replicas, .len = len};
+    }
+    r = r < 0 ? r : each(ctx, &id, &f);
+    free(replicas);
+    return r;
 }
 
-int figures_get(struct store *base, const char *uid, const char *version, bool with_replicas,
-                struct stored_figures *ret, struct err *err)
+#define COLUMNS                                                                                    \
+    "SELECT a.point, a.trial, a.attempt, figures, throughput, unit, missing, details, "            \
+    "others_share, cpus, time_to_accuracy_s, best_accuracy, accuracy_after, after_state, "         \
+    "evaluations_k, evaluations_from, m.facts"
+#define OF_RUN                                                                                     \
+    " LEFT JOIN machine m ON m.id = a.machine WHERE a.run_uid = ? ORDER BY a.point, a.trial, "     \
+    "a.attempt"
+
+int figures_list(struct store *base, const char *uid, bool with_replicas, store_figures_fn each,
+                 void *ctx, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    struct stored_figures figures = {0};
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
     if (s->version < FIGURES_SINCE_VERSION) {
-        return err_set(err, ENOENT, "store '%s': it is older than stored figures", s->path);
+        return err_set(err, ENOENT, "store '%s': it is older than figures", s->path);
     }
-    int r = sql_prepare(
-        s, &q, err,
-        with_replicas ? "SELECT points, replicas FROM figures WHERE run_uid = ? AND version = ?"
-                      : "SELECT points FROM figures WHERE run_uid = ? AND version = ?",
-        "ss", uid, version);
-    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
-        return r;
+    int r = sql_prepare(s, &q, err,
+                        with_replicas ? COLUMNS ", f.zstd FROM attempt a LEFT JOIN "
+                                                "replica_figures f USING (run_uid, point, trial, "
+                                                "attempt)" OF_RUN
+                                      : COLUMNS " FROM attempt a" OF_RUN,
+                        "s", uid);
+    while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
+        r = read_row(s, q, with_replicas, each, ctx, err);
     }
-    if (r == 0) {
-        return err_set(err, ENOENT, "store '%s': run '%s' has no such figures", s->path, uid);
-    }
-    r = blob_unpack(s, q, 0, "figures", &figures.points, &figures.points_len, err);
-    if (r >= 0 && with_replicas) {
-        r = blob_unpack(s, q, 1, "figures", &figures.replicas, &figures.replicas_len, err);
-    }
-    if (r < 0) {
-        stored_figures_done(&figures);
-        return r;
-    }
-    *ret = figures;
-    return 0;
+    return r;
 }

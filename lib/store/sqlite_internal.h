@@ -8,9 +8,10 @@
  *   sqlite_replicas.c  the replicas of an attempt, compressed
  *   sqlite_logs.c      the logs of an attempt, compressed
  *   sqlite_blobs.c     columns that are compressed
- *   sqlite_figures.c   what was computed of a run's attempts
+ *   sqlite_figures.c   what the records of attempts say
  *   schema.c           the tables, and their migrations by PRAGMA user_version
  *   sqlite_events.c    events of a run, for people
+ *   sqlite_upgrade.c   rows of earlier versions
  *   sqlite_reader.c    what only a reader needs: one state of the store, an end to long reads
  *   sql.c              statements, transactions, SQLite's codes as errors that name the file
  *   claim.c            the right to drive a run: a lock file that dies with the process
@@ -25,7 +26,8 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "store/log_pack.h"
+#include "result/trial_figures.h"
+#include "store/log_rows.h"
 #include "store/store.h"
 
 struct claim {
@@ -41,7 +43,7 @@ struct packed {
 /* The last row of logs that was read. */
 struct log_cache {
     struct packed packed; /* its bytes, by which it is known again; empty: none */
-    struct log_unpacked logs;
+    struct log_row logs;
 };
 
 struct sqlite_store {
@@ -78,7 +80,7 @@ int sql_damaged(struct sqlite_store *s, struct err *err, const char *what);
 
 int sql_exec(struct sqlite_store *s, const char *sql, struct err *err);
 /* Prepares and binds: one letter of `types` an argument: s text (NULL: null), i int64_t,
- * b `const void *` and size_t. */
+ * b `const void *` and size_t, r double (NaN: null). */
 int sql_prepare(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err, const char *sql,
                 const char *types, ...);
 /* 1: a row; 0: no more. */
@@ -105,10 +107,10 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 
 /* --- schema.c --- */
 
-#define SCHEMA_VERSION 10
-#define FIGURES_SINCE_VERSION 6
+#define SCHEMA_VERSION 11
 #define LOG_PACKS_SINCE_VERSION 9
 #define INCARNATIONS_SINCE_VERSION 10
+#define FIGURES_SINCE_VERSION 11
 #define READABLE_SINCE_VERSION 5 /* the oldest whose tables are read as they are */
 /* Brings a new or older file to SCHEMA_VERSION; refuses newer ones and other programs' files. Where
  * nothing can be written, a file from READABLE_SINCE_VERSION on stays as it is. */
@@ -139,11 +141,12 @@ void space_after_deletion(struct sqlite_store *s);
 
 /* --- sqlite_attempts.c --- */
 
-int attempts_pack(const struct attempt_row *row, const struct replica_log *logs, size_t n_logs,
-                  struct packed_attempt **ret, struct err *err);
+int attempts_pack(const struct attempt_row *row, const struct trial_terms *terms,
+                  const struct replica_log *logs, size_t n_logs, struct packed_attempt **ret,
+                  struct err *err);
 void attempts_free_packed(struct packed_attempt *p);
 int attempts_save(struct store *base, const char *uid, const struct attempt_row *row,
-                  const struct replica_log *logs, size_t n_logs,
+                  const struct trial_terms *terms, const struct replica_log *logs, size_t n_logs,
                   const struct packed_attempt *packed, struct err *err);
 int attempts_list(struct store *base, const char *uid, struct attempt_row **ret, size_t *ret_n,
                   struct err *err);
@@ -157,16 +160,7 @@ int attempts_list_ids(struct store *base, const char *uid, struct attempt_id **r
 /* --- sqlite_blobs.c --- */
 
 #define BLOB_MAX_BYTES ((size_t)1 << 30) /* of a log, or of an attempt's replicas, not compressed */
-struct blob {
-    const void *data; /* borrowed, as `breaks` */
-    size_t len;
-    const size_t *breaks; /* rising: where a block begins, because other statistics do */
-    size_t n_breaks;
-};
-/* Compresses it to a frame after those of `packed`. With a checksum, so that a byte that changes is
- * an error and no other figure. */
-int blob_append(struct packed *packed, const struct blob *blob, struct err *err);
-/* The same as the only frame. */
+/* As one frame, with a checksum, so that a byte that changes is an error and no other figure. */
 int blob_pack(const void *data, size_t len, struct packed *ret, struct err *err);
 /* A column, uncompressed, owned, with a NUL after it; `what` it is, for the error. */
 int blob_unpack(struct sqlite_store *s, sqlite3_stmt *q, int column, const char *what, char **ret,
@@ -186,6 +180,7 @@ int blob_next(struct sqlite_store *s, struct packed_part *rest, size_t max_bytes
 struct packed_log {
     enum role role;
     uint32_t index;
+    bool is_shared; /* log_rows.h; else the bytes of one log */
     struct packed zstd;
 };
 struct packed_logs {
@@ -208,16 +203,30 @@ int replicas_insert(struct sqlite_store *s, const char *uid, const struct attemp
 /* Adds them to row->replicas. */
 int replicas_read(struct sqlite_store *s, sqlite3_stmt *q, int column, struct attempt_row *row,
                   struct err *err);
-/* Moves them from schema 3's table, which goes. */
-int replicas_upgrade(struct sqlite_store *s, struct err *err);
 
 /* --- sqlite_figures.c --- */
 
-int figures_put(struct store *base, const char *uid, const char *version,
-                const struct figures_source *source, const struct stored_figures *figures,
-                struct err *err);
-int figures_get(struct store *base, const char *uid, const char *version, bool with_replicas,
-                struct stored_figures *ret, struct err *err);
+/* Of a row with this outcome; what else its verdict says is not in them. */
+struct packed_figures {
+    enum attempt_outcome outcome;
+    bool is_known;                /* else nothing is written */
+    struct trial_figures figures; /* without its replicas, which are compressed */
+    struct packed replicas;
+};
+void figures_done(struct packed_figures *f);
+int figures_pack(const struct attempt_row *row, const struct trial_terms *terms,
+                 struct packed_figures *ret, struct err *err);
+int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
+                  const struct packed_figures *packed, struct err *err);
+int figures_list(struct store *base, const char *uid, bool with_replicas, store_figures_fn each,
+                 void *ctx, struct err *err);
+
+/* --- sqlite_upgrade.c --- */
+
+/* Moves replicas from schema 3's table, which is dropped. */
+int replicas_upgrade(struct sqlite_store *s, struct err *err);
+/* Makes the figures of all attempts. Those that are damaged have none. */
+int figures_upgrade(struct sqlite_store *s, struct err *err);
 
 /* --- sqlite_ends.c --- */
 

@@ -1,18 +1,22 @@
-/* Logs in the SQLite store. The logs of a role's replicas share a row, packed (log_pack.h), as long
- * as they fit one pack: a row has a page of its own at least. A longer log has a row for itself, of
- * several packs. A row is found by its first replica. Rows of a file of version 8 or earlier are
- * one log each, as its bytes. */
+/* Logs in the SQLite store. The logs of a role's replicas share a row (log_rows.h) as long as they
+ * have ROW_MAX_BYTES at most; another log has a row for itself, as its bytes. A row is found by its
+ * first replica. */
 #include "store/sqlite_internal.h"
 
 #include <string.h>
 
 #include "base/mem.h"
-#include "store/log_pack.h"
+#include "store/log_rows.h"
+#include "store/old_rows.h"
 
-#define PACKED 1 /* column `packed`: log_pack.h; NULL: plain bytes */
-/* What a pack has at most: a number is 2 bytes with what separates it from the next, and takes up
- * to 10; all else is a part of the logs, or a few bytes a piece. */
-#define PACK_MAX_BYTES (8 * LOG_PACK_MAX_BYTES)
+/* Column `packed`; NULL: the bytes of one log. */
+enum { OLD_PACKS = 1, SHARED = 2 };
+#define ROW_MAX_BYTES ((size_t)4 << 20) /* of logs: one is read with all others of its row */
+#define HEAD_MAX_BYTES ((size_t)1 << 20)
+#define ROW_MAX_LOGS 65536
+/* What an old pack has at most: a number is 2 bytes with what separates it from the next, and takes
+ * up to 10; all else is a part of the logs, or a few bytes a piece. */
+#define OLD_PACK_BYTES (8 * OLD_PACK_MAX_BYTES)
 
 static int by_role_and_index(const void *a, const void *b)
 {
@@ -30,60 +34,31 @@ void logs_done(struct packed_logs *logs)
     vec_done(&logs->rows);
 }
 
-static int append_pack(const struct log_piece *pieces, size_t n, struct packed *out,
-                       struct err *err)
-{
-    struct log_packed pack;
-    log_pack(pieces, n, &pack);
-    const int r = blob_append(
-        out, &(struct blob){pack.bytes.data, pack.bytes.len, pack.breaks.items, pack.breaks.len},
-        err);
-    log_packed_done(&pack);
-    return r;
-}
-
-/* How much of a long log a pack takes: whole lines, if one ends in it. */
-static size_t part_of(const char *data, size_t len)
-{
-    if (len <= LOG_PACK_MAX_BYTES) {
-        return len;
-    }
-    const char *newline = memrchr(data, '\n', LOG_PACK_MAX_BYTES);
-    return newline == NULL ? LOG_PACK_MAX_BYTES : (size_t)(newline - data) + 1;
-}
-
-static int pack_long(const struct replica_log *log, struct packed *out, struct err *err)
-{
-    const char *at = log->data, *end = at + log->len;
-    int r = 0;
-    while (at < end && r >= 0) {
-        const size_t len = part_of(at, (size_t)(end - at));
-        r = append_pack(&(struct log_piece){log->id.index, at, len}, 1, out, err);
-        at += len;
-    }
-    return r;
-}
-
 /* One row of the first of these logs, and those of its role after it that fit. Returns how many. */
 static int pack_row(const struct replica_log *const *logs, size_t n, struct packed_logs *ret,
                     struct err *err)
 {
     struct packed_log *row = vec_push(&ret->rows);
     *row = (struct packed_log){.role = logs[0]->id.role, .index = logs[0]->id.index};
-    if (logs[0]->len > LOG_PACK_MAX_BYTES) {
-        const int r = pack_long(logs[0], &row->zstd, err);
-        return r < 0 ? r : 1;
-    }
     VEC(struct log_piece) pieces = {0};
     size_t total = 0;
-    for (size_t i = 0; i < n && i < LOG_PACK_MAX_PIECES && logs[i]->id.role == row->role &&
-                       logs[i]->len <= LOG_PACK_MAX_BYTES - total;
+    for (size_t i = 0; i < n && i < ROW_MAX_LOGS && logs[i]->id.role == row->role &&
+                       logs[i]->len <= ROW_MAX_BYTES - total;
          i++) {
         *vec_push(&pieces) = (struct log_piece){logs[i]->id.index, logs[i]->data, logs[i]->len};
         total += logs[i]->len;
     }
-    const int r = append_pack(pieces.items, pieces.len, &row->zstd, err);
-    const int n_taken = (int)pieces.len;
+    const int n_taken = pieces.len > 1 ? (int)pieces.len : 1;
+    int r;
+    if (n_taken > 1) {
+        struct buf raw = BUF_INIT;
+        log_row_write(pieces.items, pieces.len, &raw);
+        row->is_shared = true;
+        r = blob_pack(raw.data, raw.len, &row->zstd, err);
+        buf_done(&raw);
+    } else {
+        r = blob_pack(logs[0]->data, logs[0]->len, &row->zstd, err);
+    }
     vec_done(&pieces);
     return r < 0 ? r : n_taken;
 }
@@ -132,10 +107,10 @@ int logs_insert(struct sqlite_store *s, const char *uid, const struct attempt_id
         const struct packed_log *row = &logs->rows.items[i];
         r = sql_run(s, err,
                     "INSERT INTO log (run_uid, point, trial, attempt, role, replica_index, zstd, "
-                    "packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    "packed) VALUES (?, ?, ?, ?, ?, ?, ?, nullif(?, 0))",
                     "siiisibi", uid, (int64_t)id->point, (int64_t)id->trial, (int64_t)id->number,
                     role_to_string(row->role), (int64_t)row->index, row->zstd.data, row->zstd.len,
-                    (int64_t)PACKED);
+                    (int64_t)(row->is_shared ? SHARED : 0));
     }
     return r;
 }
@@ -145,12 +120,12 @@ int logs_insert(struct sqlite_store *s, const char *uid, const struct attempt_id
 void log_cache_done(struct log_cache *cache)
 {
     free(cache->packed.data);
-    log_unpacked_done(&cache->logs);
+    log_row_done(&cache->logs);
     *cache = (struct log_cache){0};
 }
 
-/* Adds what a pack has of the log of `index`. Returns whether there was any. */
-static bool take_pieces(const struct log_unpacked *logs, uint32_t index, struct buf *out)
+/* Adds what a row has of the log of `index`. Returns whether there was any. */
+static bool take_pieces(const struct log_row *logs, uint32_t index, struct buf *out)
 {
     bool is_there = false;
     for (size_t i = 0; i < logs->n_pieces; i++) {
@@ -162,39 +137,45 @@ static bool take_pieces(const struct log_unpacked *logs, uint32_t index, struct 
     return is_there;
 }
 
-static int next_pack(struct sqlite_store *s, struct packed_part *rest, struct log_unpacked *ret,
-                     struct err *err)
+/* The next frame of a row. */
+static int next_logs(struct sqlite_store *s, int64_t kind, struct packed_part *rest,
+                     struct log_row *ret, struct err *err)
 {
     char *bytes = NULL;
     size_t len = 0;
-    int r = blob_next(s, rest, PACK_MAX_BYTES, "a log", &bytes, &len, err);
+    const size_t max = kind == SHARED ? ROW_MAX_BYTES + HEAD_MAX_BYTES : OLD_PACK_BYTES;
+    int r = blob_next(s, rest, max, "a log", &bytes, &len, err);
     if (r < 0) {
         return r;
     }
     struct err fault = {0};
-    r = log_unpack(bytes, len, ret, &fault);
-    free(bytes);
+    if (kind == OLD_PACKS) {
+        r = old_pack_read(bytes, len, ret, &fault);
+        free(bytes);
+    } else if ((r = log_row_read(bytes, len, ret, &fault)) < 0) {
+        free(bytes);
+    }
     return r < 0 ? sql_damaged(s, err, fault.msg) : 0;
 }
 
-/* A pack of few bytes can hold 4 MiB, and a row many packs: they have as much as a log may have,
- * and each has some of it. */
-static int check_growth(struct sqlite_store *s, const struct log_unpacked *logs, bool is_only_pack,
-                        size_t *total, struct err *err)
+/* An old pack of few bytes can hold 4 MiB, and a row many packs: they have as much as a log may
+ * have, and each has some of it. Logs that share a row are one frame. */
+static int check_growth(struct sqlite_store *s, int64_t kind, const struct log_row *logs,
+                        bool is_only, size_t *total, struct err *err)
 {
     const size_t before = *total;
     for (size_t i = 0; i < logs->n_pieces; i++) {
         *total += logs->pieces[i].len;
     }
-    if (*total > BLOB_MAX_BYTES || (*total == before && !is_only_pack)) {
+    if (*total > BLOB_MAX_BYTES || (!is_only && (*total == before || kind == SHARED))) {
         return sql_damaged(s, err, "a log has too many packs");
     }
     return 0;
 }
 
-/* The logs of a row that is one pack are kept: whoever reads one of them reads the others next. */
-static int read_packs(struct sqlite_store *s, struct packed_part row, uint32_t index,
-                      struct buf *out, bool *ret_is_there, struct err *err)
+/* The logs of a row that is one frame are kept: whoever reads one of them reads the others next. */
+static int read_frames(struct sqlite_store *s, int64_t kind, struct packed_part row, uint32_t index,
+                       struct buf *out, bool *ret_is_there, struct err *err)
 {
     struct log_cache *cache = &s->logs;
     if (cache->packed.len == row.len && row.len > 0 &&
@@ -205,26 +186,26 @@ static int read_packs(struct sqlite_store *s, struct packed_part row, uint32_t i
     log_cache_done(cache);
     struct packed_part rest = row;
     size_t total = 0;
-    bool is_there = false, is_only_pack = true;
+    bool is_there = false, is_only = true;
     do {
-        struct log_unpacked logs;
-        int r = next_pack(s, &rest, &logs, err);
+        struct log_row logs;
+        int r = next_logs(s, kind, &rest, &logs, err);
         if (r < 0) {
             return r;
         }
-        r = check_growth(s, &logs, is_only_pack && rest.len == 0, &total, err);
+        is_only = is_only && rest.len == 0;
+        r = check_growth(s, kind, &logs, is_only, &total, err);
         if (r < 0) {
-            log_unpacked_done(&logs);
+            log_row_done(&logs);
             return r;
         }
         is_there |= take_pieces(&logs, index, out);
-        if (is_only_pack && rest.len == 0) {
+        if (is_only) {
             cache->packed = (struct packed){xmalloc(row.len), row.len};
             memcpy(cache->packed.data, row.data, row.len);
             cache->logs = logs;
         } else {
-            log_unpacked_done(&logs);
-            is_only_pack = false;
+            log_row_done(&logs);
         }
     } while (rest.len > 0);
     *ret_is_there = is_there;
@@ -257,13 +238,14 @@ static int read_row(struct sqlite_store *s, sqlite3_stmt *q, uint32_t index, cha
         const int r = blob_unpack(s, q, 0, "a log", ret, ret_len, err);
         return r < 0 ? r : 1;
     }
-    if (sqlite3_column_int64(q, 1) != PACKED) {
+    const int64_t kind = sqlite3_column_int64(q, 1);
+    if (kind != OLD_PACKS && kind != SHARED) {
         return sql_damaged(s, err, "a log is packed in an unknown way");
     }
     struct buf out = BUF_INIT;
     bool is_there = false;
     const struct packed_part row = {sqlite3_column_blob(q, 0), (size_t)sqlite3_column_bytes(q, 0)};
-    const int r = read_packs(s, row, index, &out, &is_there, err);
+    const int r = read_frames(s, kind, row, index, &out, &is_there, err);
     if (r < 0 || !is_there) {
         buf_done(&out);
         return r;

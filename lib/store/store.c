@@ -36,10 +36,3 @@ void finished_runs_done(struct finished_runs *runs)
     vec_done(&runs->oldest);
     *runs = (struct finished_runs){0};
 }
-
-void stored_figures_done(struct stored_figures *figures)
-{
-    free(figures->points);
-    free(figures->replicas);
-    *figures = (struct stored_figures){0};
-}

@@ -93,18 +93,11 @@ struct finished_runs {
 };
 void finished_runs_done(struct finished_runs *runs);
 
-/* Figures of a run's attempts (result/figures_pack.h); what they mean is not the
- * store's business. Owned. */
-struct stored_figures {
-    char *points, *replicas;
-    size_t points_len, replicas_len;
-};
-void stored_figures_done(struct stored_figures *figures);
-/* What they were made of. */
-struct figures_source {
-    int64_t incarnation; /* of the row that was read before all else */
-    int64_t n_attempts;
-};
+/* What the records of an attempt say (result/trial_figures.h). */
+struct trial_figures;
+/* Borrowed for the call; below 0 ends the list with that. */
+typedef int (*store_figures_fn)(void *ctx, const struct attempt_id *id,
+                                const struct trial_figures *figures);
 
 struct store;
 
@@ -151,17 +144,19 @@ struct store_ops {
     int (*list_open)(struct store *s, const char *ns, int64_t from_unix_ms, char ***ret,
                      size_t *ret_n, struct err *err);
 
-    /* Compresses what save_attempt writes of an attempt: it reads no store, and any thread may do
-     * it. *ret is for free_packed, which takes NULL too. */
-    int (*pack_attempt)(const struct attempt_row *row, const struct replica_log *logs,
-                        size_t n_logs, struct packed_attempt **ret, struct err *err);
+    /* Makes and compresses what save_attempt writes of an attempt: it reads no store, and any
+     * thread may do it. *ret is for free_packed, which takes NULL too. */
+    int (*pack_attempt)(const struct attempt_row *row, const struct trial_terms *terms,
+                        const struct replica_log *logs, size_t n_logs, struct packed_attempt **ret,
+                        struct err *err);
     void (*free_packed)(struct packed_attempt *p);
-    /* One transaction: the row, its replicas and their logs; a simulated one makes the run so.
-     * `packed` is of this row and these logs; NULL: it packs them itself. Idempotent: the same
-     * (run, point, trial, attempt) again is 0 and changes nothing. */
+    /* One transaction: the row, its replicas, what they say, and their logs; a simulated one makes
+     * the run so. `terms` are those of its point. `packed` is of these replicas and logs; NULL: it
+     * packs them itself. Idempotent: the same (run, point, trial, attempt) again is 0 and changes
+     * nothing. */
     int (*save_attempt)(struct store *s, const char *uid, const struct attempt_row *row,
-                        const struct replica_log *logs, size_t n_logs,
-                        const struct packed_attempt *packed, struct err *err);
+                        const struct trial_terms *terms, const struct replica_log *logs,
+                        size_t n_logs, const struct packed_attempt *packed, struct err *err);
     /* Ordered by point, trial, attempt; `*ret` and its rows are the caller's. */
     int (*list_attempts)(struct store *s, const char *uid, struct attempt_row **ret, size_t *ret_n,
                          struct err *err);
@@ -177,16 +172,10 @@ struct store_ops {
                             size_t *ret_n, struct err *err);
     /* Of an unknown run: zero. */
     int (*get_version)(struct store *s, const char *uid, struct run_version *ret, struct err *err);
-    /* Figures that code of this version made, in place of those before. An attempt that is
-     * added or changed deletes them. -ESTALE: the run has not ended, or is not what they
-     * were made of; -ENOENT. */
-    int (*put_figures)(struct store *s, const char *uid, const char *version,
-                       const struct figures_source *source, const struct stored_figures *figures,
-                       struct err *err);
-    /* Those of all attempts that there are; without `with_replicas` the first part alone is read.
-     * -ENOENT: none of this version. */
-    int (*get_figures)(struct store *s, const char *uid, const char *version, bool with_replicas,
-                       struct stored_figures *ret, struct err *err);
+    /* Of all attempts in the order of list_outcomes; their array of replicas only if asked for.
+     * -ENOENT: one of them has none, as it could not be read when it got them. */
+    int (*list_figures)(struct store *s, const char *uid, bool with_replicas, store_figures_fn each,
+                        void *ctx, struct err *err);
     /* Uncompressed, owned; -ENOENT. */
     int (*get_log)(struct store *s, const char *uid, const struct replica_id *id, char **ret,
                    size_t *ret_len, struct err *err);

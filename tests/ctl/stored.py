@@ -57,6 +57,8 @@ def change(db, run, edit):
         for row in rows:
             edit(row)
         db.execute("UPDATE replicas SET zstd = ? WHERE rowid = ?", (_pack(rows), rowid))
+    # What the records said is in columns, too: without them, the records are read.
+    db.execute("UPDATE attempt SET figures = NULL WHERE ?1 IS NULL OR run_uid = (SELECT uid FROM run WHERE name = ?1)", (run,))
 
 
 __all__ = ["change", "replicas"]

@@ -12,7 +12,6 @@
 #include "daemon/run_drive.h"
 #include "daemon/run_publish.h"
 #include "daemon/run_queue.h"
-#include "result/figures_version.h"
 #include "run_world.h"
 
 #define N_RUNS 1500
@@ -423,11 +422,6 @@ TEST(they_are_judged_once)
         assert_int_equal(w->env.store->ops->get_brief(w->env.store, "00000001-u", &brief, NULL), 0);
         assert_true(brief.verdict.is_judged);
         assert_int_equal(brief.verdict.ttl_s, 60);
-        struct stored_figures figures;
-        assert_int_equal(w->env.store->ops->get_figures(w->env.store, "00000001-u",
-                                                        figures_version(), true, &figures, NULL),
-                         0);
-        stored_figures_done(&figures);
         run_queue_done(&q);
         fake_kube_reset();
     }

@@ -141,8 +141,10 @@ TEST(a_missed_threshold_is_a_condition)
         for (uint32_t p = 0; p < 2; p++) {
             const struct attempt_row *row =
                 fixture_throughput(&f, p, 0, p == 0 ? 100 : rows[i].two_trainers);
-            assert_int_equal(
-                w->env.store->ops->save_attempt(w->env.store, uid, row, NULL, 0, NULL, NULL), 0);
+            const struct trial_terms terms = run_def_terms(f.def, p);
+            assert_int_equal(w->env.store->ops->save_attempt(w->env.store, uid, row, &terms, NULL,
+                                                             0, NULL, NULL),
+                             0);
         }
         run->status = (struct run_status){.phase = RUN_SUCCEEDED, .trials_total = 2};
         run_enter(run, LIFE_ON_ENDED_QUEUED);

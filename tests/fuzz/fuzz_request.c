@@ -55,7 +55,9 @@ static void save(struct store *s, const struct attempt_row *row)
         static const char text[] = "one line\n<b>two</b>\n";
         logs[n++] = (struct replica_log){replica->id, text, sizeof(text) - 1};
     }
-    must(s->ops->save_attempt(s, world.run.def->uid, row, logs, n, NULL, NULL) == 0, "save", "");
+    const struct trial_terms terms = run_def_terms(world.run.def, row->id.point);
+    must(s->ops->save_attempt(s, world.run.def->uid, row, &terms, logs, n, NULL, NULL) == 0, "save",
+         "");
 }
 
 static void open_world(void)

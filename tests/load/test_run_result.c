@@ -1,11 +1,13 @@
-/* Results of stored runs, from rows and from figures (load/run_result.h). */
+/* Results of stored runs, from figures and from rows (load/run_result.h). */
 #include "tests/test.h"
 #include "load/run_result.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-#include "result/figures_version.h"
+#include <sqlite3.h>
+
+#include "../store/schema_v10.h"
 #include "result_fixture.h"
 
 #define SWEEP "{grid: {pservers: [1], trainers: [1, 2]}}"
@@ -19,8 +21,9 @@ struct stored {
 
 static void put_attempt(struct stored *s, const struct attempt_row *row)
 {
-    assert_int_equal(s->store->ops->save_attempt(s->store, s->f.def->uid, row, NULL, 0, NULL, NULL),
-                     0);
+    const struct trial_terms terms = run_def_terms(s->f.def, row->id.point);
+    assert_int_equal(
+        s->store->ops->save_attempt(s->store, s->f.def->uid, row, &terms, NULL, 0, NULL, NULL), 0);
 }
 
 static void set_phase(struct stored *s, enum run_phase phase)
@@ -74,17 +77,16 @@ static void init(struct stored *s)
     stored_init(s);
 }
 
-/* Loads a run, says from what, and checks its throughputs against what the rows
- * of the fixture give. */
-static bool is_from_rows(struct stored *s, enum figures_of of, bool keeps)
+/* Loads a run and checks its throughputs against what the rows of the fixture give. */
+static int load(struct stored *s, enum figures_of of)
 {
     struct run_row row;
     struct run_result run;
-    struct err err = {0};
     assert_int_equal(s->store->ops->get_run(s->store, s->f.def->uid, &row, NULL), 0);
-    if ((keeps ? run_result_load_and_keep : run_result_load)(s->store, &row, s->f.def, of, &run,
-                                                             &err) < 0) {
-        fail_msg("%s", err.msg);
+    const int r = run_result_load(s->store, &row, s->f.def, of, &run, NULL);
+    if (r < 0) {
+        run_row_done(&row);
+        return r;
     }
     const struct result *expected = fixture_build(&s->f, row.status.phase);
     for (uint32_t p = 0; p < s->f.def->matrix.n_points; p++) {
@@ -100,81 +102,92 @@ static bool is_from_rows(struct stored *s, enum figures_of of, bool keeps)
                              of == FIGURES_OF_POINTS ? 0 : want->trials[t].n_replicas);
         }
     }
-    assert_int_equal(run.has_replicas, of == FIGURES_OF_REPLICAS);
+    assert_int_equal(run.n_rows, of == FIGURES_OF_POINTS ? 0 : s->f.rows.len);
     assert_int_equal(run.result->warnings.len,
                      of == FIGURES_OF_POINTS ? 0 : expected->warnings.len);
-    const bool from_rows = run.is_from_rows;
     run_result_done(&run);
     run_row_done(&row);
-    return from_rows;
+    return 0;
 }
 
-TEST(rows_are_read_once)
+static void load_both(struct stored *s, int r)
 {
-    for (int i = 0; i < 2; i++) {
-        const enum figures_of first = i == 0 ? FIGURES_OF_POINTS : FIGURES_OF_REPLICAS;
+    assert_int_equal(load(s, FIGURES_OF_POINTS), r);
+    assert_int_equal(load(s, FIGURES_OF_REPLICAS), r);
+}
+
+/* As somebody with an editor of SQLite files. */
+static void exec(const struct stored *s, const char *sql)
+{
+    sqlite3 *db = NULL;
+    _cleanup_(freep) char *path = xasprintf("%s/results.db", s->folder);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        fail_msg("%s", sqlite3_errmsg(db));
+    }
+    sqlite3_close(db);
+}
+
+TEST(records_are_not_read_again)
+{
+    struct stored s = {0};
+    init(&s);
+    load_both(&s, 0);
+    exec(&s, "UPDATE replicas SET zstd = X''");
+    load_both(&s, 0);
+    set_phase(&s, RUN_RUNNING); /* it was resumed */
+    load_both(&s, 0);
+    stored_done(&s);
+}
+
+/* Those of one attempt are enough to read all rows, or to say that they are damaged. */
+TEST(rows_are_read_where_figures_are_missing)
+{
+    static const char *const changes[] = {
+        "UPDATE attempt SET figures = NULL WHERE trial = 1",
+        "UPDATE attempt SET unit = 'miles' WHERE trial = 1",
+        "UPDATE machine SET facts = '{'",
+    };
+    for (size_t i = 0; i < N_ROWS(changes); i++) {
         struct stored s = {0};
         init(&s);
-        assert_true(is_from_rows(&s, first, false));
-        assert_true(is_from_rows(&s, first, true));
-        assert_false(is_from_rows(&s, FIGURES_OF_POINTS, false));
-        assert_false(is_from_rows(&s, FIGURES_OF_REPLICAS, true));
+        exec(&s, changes[i]);
+        load_both(&s, 0);
+        exec(&s, "UPDATE replicas SET zstd = X''");
+        load_both(&s, -EBADMSG);
+        stored_done(&s);
+    }
+    struct stored s = {0};
+    init(&s);
+    exec(&s, "UPDATE replica_figures SET zstd = X'00112233' WHERE trial = 1");
+    load_both(&s, 0);
+    stored_done(&s);
+}
+
+/* A file of the version before gets them when it is opened; of replicas that are damaged it gets
+ * none, and the others of the run do not hide that. */
+TEST(an_upgrade_makes_them)
+{
+    for (int is_damaged = 0; is_damaged < 2; is_damaged++) {
+        struct stored s = {0};
+        init(&s);
+        store_close(s.store);
+        exec(&s, back_to_version_10);
+        if (is_damaged) {
+            exec(&s, "UPDATE replicas SET zstd = X'' WHERE point = 1 AND trial = 1");
+        }
+        _cleanup_(freep) char *url = xasprintf("sqlite:%s/results.db", s.folder);
+        assert_int_equal(store_open(url, true, &s.store, NULL), 0);
+        if (!is_damaged) {
+            exec(&s, "UPDATE replicas SET zstd = X''");
+        }
+        load_both(&s, is_damaged ? -EBADMSG : 0);
         stored_done(&s);
     }
 }
 
-TEST(a_run_that_goes_on_is_read_from_rows)
-{
-    struct stored s = {0};
-    init(&s);
-    assert_int_equal(run_figures_keep(s.store, s.f.def->uid, NULL), 0);
-    assert_false(is_from_rows(&s, FIGURES_OF_POINTS, true));
-    set_phase(&s, RUN_RUNNING); /* it was resumed */
-    assert_true(is_from_rows(&s, FIGURES_OF_POINTS, true));
-    struct attempt_row *late = fixture_throughput(&s.f, 1, 0, 10);
-    late->id.number = 1; /* decides nothing: the first does */
-    vec_each (struct replica_row, rep, &late->replicas) {
-        rep->id.attempt = late->id;
-    }
-    put_attempt(&s, late);
-    set_phase(&s, RUN_CANCELLED);
-    assert_true(is_from_rows(&s, FIGURES_OF_POINTS, false));
-    assert_true(is_from_rows(&s, FIGURES_OF_POINTS, true));
-    assert_false(is_from_rows(&s, FIGURES_OF_REPLICAS, true));
-    set_phase(&s, RUN_FAILED);
-    assert_false(is_from_rows(&s, FIGURES_OF_REPLICAS, true));
-    stored_done(&s);
-}
-
-static void put_bytes(struct stored *s, const char *version, const char *points,
-                      const char *replicas)
-{
-    const struct stored_figures figures = {(char *)points, (char *)replicas, strlen(points),
-                                           strlen(replicas)};
-    struct run_row row;
-    assert_int_equal(s->store->ops->get_run(s->store, s->f.def->uid, &row, NULL), 0);
-    const struct figures_source source = {row.incarnation, 6};
-    run_row_done(&row);
-    assert_int_equal(
-        s->store->ops->put_figures(s->store, s->f.def->uid, version, &source, &figures, NULL), 0);
-}
-
-TEST(others_and_damaged_ones_are_passed_over)
-{
-    struct stored s = {0};
-    init(&s);
-    put_bytes(&s, "another", "?", "?");
-    assert_true(is_from_rows(&s, FIGURES_OF_POINTS, false));
-    put_bytes(&s, figures_version(), "?", "?");
-    assert_true(is_from_rows(&s, FIGURES_OF_POINTS, false));
-    assert_true(is_from_rows(&s, FIGURES_OF_REPLICAS, true)); /* stores better ones */
-    assert_false(is_from_rows(&s, FIGURES_OF_REPLICAS, true));
-    stored_done(&s);
-}
-
-/* So many replicas as there might be are not kept in memory for a comparison; its figures do not
- * say that there were none. */
-TEST(a_huge_run_has_figures_of_its_points)
+/* Rows of a large run are read point by point. */
+TEST(a_huge_run_is_read)
 {
     struct stored s = {0};
     fixture_init(&s.f, "{grid: {pservers: [1], trainers: [1000]}}",
@@ -182,8 +195,8 @@ TEST(a_huge_run_has_figures_of_its_points)
     fixture_throughput(&s.f, 0, 0, 60000);
     fixture_throughput(&s.f, 0, 1, 61000);
     stored_init(&s);
-    assert_true(is_from_rows(&s, FIGURES_OF_POINTS, true));
-    assert_false(is_from_rows(&s, FIGURES_OF_POINTS, true));
-    assert_true(is_from_rows(&s, FIGURES_OF_REPLICAS, false));
+    load_both(&s, 0);
+    exec(&s, "UPDATE attempt SET figures = NULL");
+    load_both(&s, 0);
     stored_done(&s);
 }

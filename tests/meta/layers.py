@@ -31,7 +31,7 @@ RULES = {
     "predict": (["base", "core", "exchange", "network", "spec", "result", "predict"], ["jansson.h"], LIBC_PURE),
     "pod": (["base", "core", "doc", "logparse", "spec", "pod"], ["jansson.h"], LIBC_PURE),
     "kube": (["base", "doc", "kube"], ["jansson.h", "curl/", "uv.h", "openssl/"], ANY),
-    "store": (["base", "core", "spec", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "openssl/"], ANY),
+    "store": (["base", "core", "spec", "result", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "openssl/"], ANY),
     "report": (["base", "core", "reference", "spec", "result", "report"], ["jansson.h"], LIBC_PURE),
     "load": (["base", "core", "spec", "result", "store", "load"], [], ANY),
     "host": (["base", "core", "host"], ["jansson.h", "openssl/"], ANY),
@@ -53,10 +53,10 @@ IMPURE_BASE = {"base/clock.h", "base/log.h"}
 PURE = {"core", "doc", "logparse", "reference", "exchange", "network", "spec", "decide", "result", "predict", "pod", "report"}
 
 # By Meson: version, data folder and build options; the source, which each build asks for anew; texts of profiles.
-GENERATED = {"config.h", "base/build_source.h", "result/figures_source.h", "shipped_profiles.inc"}
+GENERATED = {"config.h", "base/build_source.h", "shipped_profiles.inc"}
 GENERATED_USERS = {"ctl", "daemon", "worker", "report"}
 # What each build makes anew is included by one file.
-GENERATED_FILES = {"lib/base/build_info.c", "lib/result/figures_version.c", "lib/spec/shipped_profiles.c"}
+GENERATED_FILES = {"lib/base/build_info.c", "lib/spec/shipped_profiles.c"}
 
 # Known by name, so that a first use is a decision here; other headers in angle brackets count as libc's.
 THIRD_PARTY = ("jansson.h", "yaml.h", "pcre2.h", "curl/", "uv.h", "openssl/", "sqlite3.h", "zstd.h",

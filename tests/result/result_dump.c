@@ -254,6 +254,7 @@ STRUCT(replica_result, REPLICA_RESULT)
     F(INT, n_replicas)                                                                             \
     F(step_series, steps)                                                                          \
     F(REAL, others_share)                                                                          \
+    F(REAL, cpus)                                                                                  \
     F(time_to_accuracy, to_accuracy)                                                               \
     F(accuracy_after, after) F(INT, evaluations_k) F(INT, evaluations_from)
 STRUCT(trial_result, TRIAL_RESULT)

@@ -3,7 +3,6 @@
 #include "tests/test.h"
 #include "result_fixture.h"
 #include "result/accuracy.h"
-#include "result/figures_unpack.h"
 
 #include <math.h>
 
@@ -236,6 +235,7 @@ TEST(one_trainer_speaks)
             "  workload: {model: vgg16-fluid-fc512, exchange: {kind: None}, batchSize: 16}\n"
             "  roles: {trainer: {replicas: {from: trainers}, template: {spec: "
             "{containers: [{name: main}]}}}}\n"
+            "  measure: {steps: 8, timeToAccuracy: {accuracy: 0.4}}\n"
             "  repeats: {min: 1}\n",
             2);
         struct attempt_row *row = fixture_throughput(&f, 0, 0, 40);
@@ -250,35 +250,6 @@ TEST(one_trainer_speaks)
         assert_true(t->to_accuracy.best == (first == 0 ? 0.85 : 0.9));
         fixture_done(&f);
     }
-}
-
-/* As the store keeps them. */
-TEST(stored_ones_come_back)
-{
-    struct fixture f;
-    asked(&f);
-    evaluate(fixture_throughput(&f, 0, 0, 40), 0, &rising);
-    evaluate(fixture_throughput(&f, 0, 1, 40), 0, &none);
-    evaluate(fixture_throughput(&f, 0, 2, 40), 0, &dipping);
-    const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
-    struct figures_bytes bytes;
-    struct result *again = NULL;
-    figures_pack(r, false, &bytes);
-    assert_int_equal(figures_unpack_points(f.def, RUN_SUCCEEDED, &bytes, &again, NULL), 0);
-    assert_int_equal(again->points[0].n_reached, 2);
-    assert_int_equal(again->points[0].n_after, 2);
-    for (size_t i = 0; i < 3; i++) {
-        const struct trial_result *a = &r->points[0].trials[i], *b = &again->points[0].trials[i];
-        assert_int_equal(a->to_accuracy.state, b->to_accuracy.state);
-        assert_memory_equal(&a->to_accuracy.s, &b->to_accuracy.s, sizeof(double)); /* NaN, too */
-        assert_memory_equal(&a->to_accuracy.best, &b->to_accuracy.best, sizeof(double));
-        assert_int_equal(a->after.state, b->after.state);
-        assert_memory_equal(&a->after.accuracy, &b->after.accuracy, sizeof(double));
-        assert_int_equal(a->evaluations_k, b->evaluations_k);
-    }
-    result_free(again);
-    figures_bytes_done(&bytes);
-    fixture_done(&f);
 }
 
 TEST(documents)

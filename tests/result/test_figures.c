@@ -1,9 +1,8 @@
-/* Figures as bytes and back (result/figures_pack.h): a result from them is the one from the rows,
- * whatever the rows were. */
+/* Figures of attempts and back (result/trial_figures.h): a result from them is the one from the
+ * rows, whatever the rows were. */
 #include "tests/test.h"
-#include "result/figures_format.h"
-#include "result/figures_unpack.h"
-#include "result/figures_version.h"
+#include "result/replica_numbers.h"
+#include "result/trial_figures.h"
 
 #include <errno.h>
 #include <math.h>
@@ -282,34 +281,77 @@ static void rows_done(struct attempt_row *rows, size_t n)
     free(rows);
 }
 
+/* As the store would have them. Owned. */
+static struct trial_figures *figures_of(const struct fixture *f)
+{
+    struct trial_figures *figures = xnew_array(struct trial_figures, f->rows.len + 1);
+    for (size_t i = 0; i < f->rows.len; i++) {
+        const struct attempt_row *row = &f->rows.items[i];
+        const struct trial_terms terms = run_def_terms(f->def, row->id.point);
+        assert_true(trial_figures_make(row, &terms, &figures[i]));
+    }
+    return figures;
+}
+
+static void figures_done(struct trial_figures *figures, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        trial_figures_done(&figures[i]);
+    }
+    free(figures);
+}
+
+/* NULL: they are refused. Without its end. */
+static struct result *read_figures(const struct fixture *f, enum run_phase phase,
+                                   const struct trial_figures *figures, struct attempt_row *rows,
+                                   bool with_replicas)
+{
+    struct figures_reader r = {.result = result_begin(f->def, phase)};
+    bool is_good = true;
+    result_assign_rows(r.result, rows, f->rows.len);
+    for (size_t i = 0; i < f->rows.len && is_good; i++) {
+        struct trial_figures some = figures[i];
+        some.replicas = with_replicas ? some.replicas : (struct buf)BUF_INIT;
+        is_good = figures_read(&r, &rows[i], &some);
+    }
+    is_good = is_good && figures_end(&r);
+    figures_reader_done(&r);
+    if (!is_good) {
+        result_free(r.result);
+        return NULL;
+    }
+    return r.result;
+}
+
 static void check_run(const struct fixture *f, struct result *raw, uint64_t seed)
 {
-    struct figures_bytes bytes;
-    struct err err = {0};
-    figures_pack(raw, true, &bytes);
-    struct attempt_row *rows = outcomes_of(f);
-    struct result *whole = NULL, *points = NULL;
-    if (figures_unpack(f->def, raw->phase, &bytes, rows, f->rows.len, &whole, &err) < 0 ||
-        figures_unpack_points(f->def, raw->phase, &bytes, &points, &err) < 0) {
-        fail_msg("BENCHD_PROP_SEED=%llu: %s", (unsigned long long)seed, err.msg);
+    struct trial_figures *figures = figures_of(f);
+    struct attempt_row *rows = outcomes_of(f), *few = outcomes_of(f);
+    struct result *whole = read_figures(f, raw->phase, figures, rows, true);
+    struct result *points = read_figures(f, raw->phase, figures, few, false);
+    if (whole == NULL || points == NULL) {
+        fail_msg("BENCHD_PROP_SEED=%llu: refused", (unsigned long long)seed);
     }
+    result_end(whole);
+    result_end_points(points);
     give_back_texts(whole, raw);
     char *expected = text_of(raw), *actual = text_of(whole);
     check_same(expected, actual, seed, "the whole");
     free(expected);
     free(actual);
     result_forget_replicas(raw);
+    result_forget_replicas(points);
     struct buf of_raw = BUF_INIT, of_points = BUF_INIT;
     result_dump(raw, &of_raw);
     result_dump(points, &of_points);
     check_same(buf_cstr(&of_raw), buf_cstr(&of_points), seed, "the points");
-    assert_int_equal(points->warnings.len + points->curves.list.len + points->hardware.len, 0);
     buf_done(&of_raw);
     buf_done(&of_points);
     result_free(points);
     result_free(whole);
     rows_done(rows, f->rows.len);
-    figures_bytes_done(&bytes);
+    rows_done(few, f->rows.len);
+    figures_done(figures, f->rows.len);
 }
 
 static void make_run(uint64_t seed, struct fixture *f)
@@ -349,8 +391,8 @@ static void look_at_trial(struct seen *seen, const struct trial_result *t)
     seen->is_thinned = seen->is_thinned || t->evaluations_k > 1;
     seen->is_from_another = seen->is_from_another || t->evaluations_from > 0;
     for (size_t i = 0; i < t->n_replicas; i++, seen->n_replicas++) {
-        for (size_t k = 0; k < figures_column_count(); k++) {
-            const uint64_t value = figures_column_get(&t->replicas[i], k);
+        for (size_t k = 0; k < replica_numbers_count(); k++) {
+            const uint64_t value = replica_number_get(&t->replicas[i], k);
             seen->first[k] = seen->n_replicas == 0 ? value : seen->first[k];
             seen->varies[k] = seen->varies[k] || value != seen->first[k];
         }
@@ -359,8 +401,8 @@ static void look_at_trial(struct seen *seen, const struct trial_result *t)
 
 TEST(random_runs_show_every_field)
 {
-    struct seen seen = {.first = xnew_array(uint64_t, figures_column_count()),
-                        .varies = xnew_array(bool, figures_column_count())};
+    struct seen seen = {.first = xnew_array(uint64_t, replica_numbers_count()),
+                        .varies = xnew_array(bool, replica_numbers_count())};
     for (uint64_t seed = 1; seed <= N_RUNS; seed++) {
         struct fixture f;
         make_run(seed, &f);
@@ -372,7 +414,7 @@ TEST(random_runs_show_every_field)
         }
         fixture_done(&f);
     }
-    for (size_t k = 0; k < figures_column_count(); k++) {
+    for (size_t k = 0; k < replica_numbers_count(); k++) {
         if (!seen.varies[k]) {
             fail_msg("column %zu is always %llu", k, (unsigned long long)seen.first[k]);
         }
@@ -400,117 +442,66 @@ TEST(nothing_comes_back)
     fixture_done(&f);
 }
 
-static int unpack_both(const struct fixture *f, const struct figures_bytes *bytes, struct err *err)
-{
-    struct result *r = NULL;
-    struct attempt_row *rows = outcomes_of(f);
-    int code = figures_unpack(f->def, RUN_SUCCEEDED, bytes, rows, f->rows.len, &r, err);
-    result_free(r);
-    r = NULL;
-    code = code < 0 ? code : figures_unpack_points(f->def, RUN_SUCCEEDED, bytes, &r, err);
-    result_free(r);
-    rows_done(rows, f->rows.len);
-    return code;
-}
-
-/* Each cut of both parts is refused, and a changed byte is refused or gives a result; nothing is
- * read beyond an end. */
+/* Each cut is refused, and a changed byte is refused or gives a result; nothing is read beyond an
+ * end. */
 TEST(damaged_bytes_are_refused)
 {
     struct fixture f;
-    struct figures_bytes bytes;
     make_run(3, &f);
-    figures_pack(fixture_build(&f, RUN_SUCCEEDED), true, &bytes);
-    struct buf *const parts[] = {&bytes.points, &bytes.replicas};
+    struct trial_figures *figures = figures_of(&f);
     uint64_t random = 7;
-    for (size_t p = 0; p < 2; p++) {
-        const struct buf whole = *parts[p];
-        for (size_t i = 0; i < 300; i++) {
-            const size_t len = i < 100 ? i : splitmix_below(&random, (uint32_t)whole.len);
-            char *cut = xmalloc(len + 1); /* as long as it says: valgrind and ASan see the end */
-            memcpy(cut, whole.data, len);
-            *parts[p] = (struct buf){.data = cut, .len = len};
-            struct err err = {0};
-            if (len < whole.len && unpack_both(&f, &bytes, &err) != -EBADMSG) {
-                fail_msg("part %zu, %zu bytes of %zu", p, len, whole.len);
-            }
-            free(cut);
-        }
-        for (size_t i = 0; i < 2000; i++) {
-            char *copy = xmalloc(whole.len);
-            memcpy(copy, whole.data, whole.len);
-            const size_t at = i < 200 ? i : splitmix_below(&random, (uint32_t)whole.len);
-            copy[at] = (char)(copy[at] ^ (1 + (int)splitmix_below(&random, 255)));
-            *parts[p] = (struct buf){.data = copy, .len = whole.len};
-            (void)unpack_both(&f, &bytes, NULL);
-            free(copy);
-        }
-        *parts[p] = whole;
+    size_t at = 0;
+    while (f.rows.items[at].outcome != ATTEMPT_SUCCEEDED || f.rows.items[at].id.number > 0) {
+        at++;
     }
-    assert_int_equal(unpack_both(&f, &bytes, NULL), 0);
-    figures_bytes_done(&bytes);
+    const struct buf whole = figures[at].replicas;
+    assert_true(whole.len > 300);
+    for (size_t i = 0; i < 600; i++) {
+        const bool is_cut = i < 200;
+        const size_t len =
+            is_cut ? (i < 100 ? i : splitmix_below(&random, (uint32_t)whole.len)) : whole.len;
+        char *copy = xmalloc(len + 1); /* as long as it says: valgrind and ASan see the end */
+        memcpy(copy, whole.data, len);
+        if (!is_cut) {
+            const size_t changed = i < 400 ? i - 200 : splitmix_below(&random, (uint32_t)len);
+            copy[changed] = (char)(copy[changed] ^ (1 + (int)splitmix_below(&random, 255)));
+        }
+        figures[at].replicas = (struct buf){.data = copy, .len = len};
+        struct attempt_row *rows = outcomes_of(&f);
+        struct result *r = read_figures(&f, RUN_SUCCEEDED, figures, rows, true);
+        if (is_cut && len > 0 && r != NULL) {
+            fail_msg("%zu bytes of %zu", len, whole.len);
+        }
+        result_free(r);
+        rows_done(rows, f.rows.len);
+        free(copy);
+    }
+    figures[at].replicas = whole;
+    figures_done(figures, f.rows.len);
     fixture_done(&f);
 }
 
-/* What no column can say: a role that there is not, more replicas than are unpacked. */
-TEST(impossible_replicas_are_refused)
+/* An attempt that decides its trial has none: the rows must be read. */
+TEST(missing_ones_are_noticed)
 {
     struct fixture f;
-    struct figures_bytes bytes;
-    make_run(3, &f);
-    struct result *r = fixture_build(&f, RUN_SUCCEEDED);
-    struct trial_result *t = NULL;
-    for (uint32_t i = 0; i < f.def->matrix.n_points && t == NULL; i++) {
-        for (size_t j = 0; j < r->points[i].n_trials && t == NULL; j++) {
-            t = r->points[i].trials[j].n_replicas > 0 ? &r->points[i].trials[j] : NULL;
-        }
-    }
-    assert_non_null(t);
-    const size_t n = t->n_replicas;
-    t->n_replicas = FIGURES_MAX_REPLICAS + 1;
-    figures_pack(r, true, &bytes);
-    assert_int_equal(bytes.replicas.len, 0);
-    figures_bytes_done(&bytes);
-    t->n_replicas = n;
-    struct replica_row other = *t->replicas[0].row;
-    other.id.role = ROLE_COUNT;
-    t->replicas[0].row = &other;
-    figures_pack(r, true, &bytes);
-    assert_int_equal(unpack_both(&f, &bytes, NULL), -EBADMSG);
-    figures_bytes_done(&bytes);
-    fixture_done(&f);
-}
-
-/* Rows that were added or that are missing: these figures are of other rows. */
-TEST(other_rows_are_refused)
-{
-    struct fixture f;
-    struct figures_bytes bytes;
     fixture_init(&f, shapes[0].sweep, shapes[0].more, shapes[0].cpus);
     fixture_throughput(&f, 0, 0, 60);
     fixture_throughput(&f, 0, 1, 61);
-    figures_pack(fixture_build(&f, RUN_SUCCEEDED), true, &bytes);
-    assert_int_equal(unpack_both(&f, &bytes, NULL), 0);
-    fixture_throughput(&f, 0, 2, 62);
-    assert_int_equal(unpack_both(&f, &bytes, NULL), -EBADMSG);
-    attempt_row_done(&f.rows.items[--f.rows.len]);
-    f.rows.items[1].id.number = 1;
-    assert_int_equal(unpack_both(&f, &bytes, NULL), -EBADMSG);
-    f.rows.items[1].id.number = 0;
-    f.rows.items[1].outcome = ATTEMPT_METRICS_UNAVAILABLE;
-    assert_int_equal(unpack_both(&f, &bytes, NULL), -EBADMSG);
-    f.rows.items[1].outcome = ATTEMPT_SUCCEEDED;
-    assert_int_equal(unpack_both(&f, &bytes, NULL), 0);
-    figures_bytes_done(&bytes);
-    figures_pack(f.result, false, &bytes); /* as of too many replicas */
-    assert_int_equal(bytes.replicas.len, 0);
-    assert_int_equal(unpack_both(&f, &bytes, NULL), -EBADMSG);
-    figures_bytes_done(&bytes);
+    struct attempt_row *rows = outcomes_of(&f);
+    struct figures_reader r = {.result = result_begin(f.def, RUN_SUCCEEDED)};
+    struct trial_figures *figures = figures_of(&f);
+    result_assign_rows(r.result, rows, 2);
+    assert_true(figures_read(&r, &rows[0], &figures[0]));
+    assert_false(figures_end(&r));
+    assert_true(figures_read(&r, &rows[1], &figures[1]));
+    assert_true(figures_end(&r));
+    free(figures[1].unit);
+    figures[1].unit = xstrdup("miles");
+    assert_false(figures_read(&r, &rows[1], &figures[1]));
+    figures_reader_done(&r);
+    result_free(r.result);
+    rows_done(rows, 2);
+    figures_done(figures, 2);
     fixture_done(&f);
-}
-
-TEST(a_version_is_a_digest)
-{
-    assert_int_equal(strlen(figures_version()), 32);
-    assert_int_equal(strspn(figures_version(), "0123456789abcdef"), 32);
 }

@@ -298,9 +298,10 @@ static struct attempt_row row_dup(const struct attempt_row *row)
 }
 
 static int fake_save_attempt(struct store *store, const char *uid, const struct attempt_row *row,
-                             const struct replica_log *logs, size_t n_logs,
-                             const struct packed_attempt *packed, struct err *err)
+                             const struct trial_terms *terms, const struct replica_log *logs,
+                             size_t n_logs, const struct packed_attempt *packed, struct err *err)
 {
+    assert_true(terms->n_leading > 0);
     (void)uid;
     (void)packed;
     struct fake_store *s = (struct fake_store *)store;

@@ -24,10 +24,12 @@ static struct {
 } fake;
 static atomic_uint n_packed, n_freed;
 
-static int fake_pack(const struct attempt_row *row, const struct replica_log *logs, size_t n_logs,
-                     struct packed_attempt **ret, struct err *err)
+static int fake_pack(const struct attempt_row *row, const struct trial_terms *terms,
+                     const struct replica_log *logs, size_t n_logs, struct packed_attempt **ret,
+                     struct err *err)
 {
     (void)row;
+    assert_int_equal(terms->n_leading, 7);
     while (sem_wait(&fake.may_pack) < 0) {
     }
     if (fake.code != 0) {
@@ -106,7 +108,7 @@ static void start(struct world *w, const struct attempt_id *id)
         *vec_push(&output.logs) =
             (struct replica_log){{*id, ROLE_TRAINER, i}, "lent: not to be read", 6};
     }
-    attempt_packer_start(w->packer, &output);
+    attempt_packer_start(w->packer, &output, &(struct trial_terms){.n_leading = 7});
 }
 
 static void on_tick(uv_timer_t *timer)

@@ -280,11 +280,11 @@ bool disk_has_run(struct store *s, const char *uid)
 }
 
 static int save_attempt(struct store *s, const char *uid, const struct attempt_row *row,
-                        const struct replica_log *logs, size_t n_logs,
-                        const struct packed_attempt *packed, struct err *err)
+                        const struct trial_terms *terms, const struct replica_log *logs,
+                        size_t n_logs, const struct packed_attempt *packed, struct err *err)
 {
     int r = begin_write(uid, err);
-    r = r < 0 ? r : disk.real->save_attempt(s, uid, row, logs, n_logs, packed, err);
+    r = r < 0 ? r : disk.real->save_attempt(s, uid, row, terms, logs, n_logs, packed, err);
     if (r >= 0) {
         sim_trace("disk: %.8s p%ut%ua%u is %s%s%s", uid, row->id.point, row->id.trial,
                   row->id.number, attempt_outcome_to_string(row->outcome),

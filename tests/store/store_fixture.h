@@ -4,11 +4,16 @@
 
 #include <unistd.h>
 
+#include <sqlite3.h>
+
 #include "tests/test.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "store/store.h"
+
+/* Of a point with one trainer. */
+static const struct trial_terms terms = {.leading = ROLE_TRAINER, .n_leading = 1, .n_pods = 2};
 
 #define UID "0c2e4b8e-0000-4000-8000-000000000001"
 #define RUN_NAME "vgg16-batch-sweep-7k3fq"
@@ -37,6 +42,17 @@ static inline void fixture_done(struct fixture *f)
         (void)unlink(path); /* most tests leave only some of them */
     }
     assert_int_equal(rmdir(f->folder), 0); /* nothing else may be left */
+}
+
+/* As somebody with an editor of SQLite files. */
+static inline void fixture_exec(const struct fixture *f, const char *sql)
+{
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    }
+    sqlite3_close(db);
 }
 
 static inline void assert_has(const char *text, const char *part)
@@ -107,7 +123,7 @@ static inline int save(struct store *s, const char *uid, uint32_t point, uint32_
     struct attempt_row row = make_attempt(point, trial, attempt);
     struct replica_log logs[] = {{row.replicas.items[0].id, log, log_len},
                                  {row.replicas.items[1].id, "", 0}};
-    int r = s->ops->save_attempt(s, uid, &row, logs, 2, NULL, err);
+    int r = s->ops->save_attempt(s, uid, &row, &terms, logs, 2, NULL, err);
     attempt_row_done(&row);
     return r;
 }

@@ -3,16 +3,6 @@
 
 #include <sqlite3.h>
 
-static void exec_in(const struct fixture *f, const char *sql)
-{
-    sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-    }
-    sqlite3_close(db);
-}
-
 TEST(test_only_those_wanted)
 {
     static const uint32_t keys[][3] = {{2, 0, 0}, {2, 0, 1}, {2, 1, 0}, {3, 0, 1}, {10, 0, 0}};
@@ -108,18 +98,19 @@ TEST(test_an_attempt_that_fails_half_way_leaves_nothing)
     struct run_row run = make_run(UID, RUN_NAME, 1);
     assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
     run_row_done(&run);
-    exec_in(&f, "CREATE TRIGGER full BEFORE INSERT ON log BEGIN SELECT RAISE(ABORT, 'full'); END");
+    fixture_exec(&f,
+                 "CREATE TRIGGER full BEFORE INSERT ON log BEGIN SELECT RAISE(ABORT, 'full'); END");
     struct attempt_row row = make_attempt(3, 1, 0);
     const struct replica_log logs[] = {{row.replicas.items[0].id, "a", 1},
                                        {row.replicas.items[0].id, "a", 1}}; /* twice the same */
     struct err err = {0};
-    assert_true(s->ops->save_attempt(s, UID, &row, logs, 1, NULL, &err) < 0);
+    assert_true(s->ops->save_attempt(s, UID, &row, &terms, logs, 1, NULL, &err) < 0);
     assert_has(err.msg, "save point 3 trial 1 attempt 0: store '");
-    exec_in(&f, "DROP TRIGGER full");
-    assert_true(s->ops->save_attempt(s, UID, &row, logs, 2, NULL, &err) < 0);
+    fixture_exec(&f, "DROP TRIGGER full");
+    assert_true(s->ops->save_attempt(s, UID, &row, &terms, logs, 2, NULL, &err) < 0);
     assert_has(err.msg, "save point 3 trial 1 attempt 0: pserver/0 has two logs");
     row.replicas.items[1].id = row.replicas.items[0].id;
-    assert_true(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL, &err) < 0);
+    assert_true(s->ops->save_attempt(s, UID, &row, &terms, NULL, 0, NULL, &err) < 0);
     assert_has(err.msg, "save point 3 trial 1 attempt 0: pserver/0 is there twice");
     attempt_row_done(&row);
     assert_int_equal(count_attempts(s, UID), 0);
@@ -142,7 +133,7 @@ TEST(test_a_simulated_attempt_marks_its_run)
     for (uint32_t i = 0; i < 3; i++) {
         struct attempt_row row = make_attempt(0, i, 0);
         row.simulated = simulated[i];
-        assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL, NULL), 0);
+        assert_int_equal(s->ops->save_attempt(s, UID, &row, &terms, NULL, 0, NULL, NULL), 0);
         attempt_row_done(&row);
         assert_int_equal(s->ops->get_run(s, UID, &got, NULL), 0);
         assert_int_equal(got.simulated, i > 0);

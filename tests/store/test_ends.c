@@ -151,16 +151,6 @@ TEST(a_file_of_version_2_keeps_its_results)
     fixture_done(&f);
 }
 
-static void exec_in(const struct fixture *f, const char *sql)
-{
-    sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-    }
-    sqlite3_close(db);
-}
-
 /* A process of the older version that works with the file could not save any more. */
 TEST(a_file_in_use_is_not_upgraded)
 {
@@ -168,7 +158,7 @@ TEST(a_file_in_use_is_not_upgraded)
     for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
         struct fixture f;
         fixture_init(&f);
-        exec_in(&f, schema_v1);
+        fixture_exec(&f, schema_v1);
         _cleanup_(freep) char *path = xasprintf("%s%s", f.path, locks[i]);
         const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
         assert_true(fd >= 0);
@@ -178,7 +168,7 @@ TEST(a_file_in_use_is_not_upgraded)
         struct err err = {0};
         assert_int_equal(store_open(f.url, true, &s, &err), -EBUSY);
         assert_non_null(strstr(err.msg, "end it first"));
-        exec_in(&f, "SELECT exit_code FROM replica");
+        fixture_exec(&f, "SELECT exit_code FROM replica");
         assert_int_equal(close(fd), 0); /* a file that is left behind holds nothing */
         s = fixture_open(&f);
         _cleanup_(freep) char *old = dump(s, "old");
@@ -194,10 +184,10 @@ TEST(orphans_do_not_stop_an_upgrade)
 {
     struct fixture f;
     fixture_init(&f);
-    exec_in(&f, schema_v1);
-    exec_in(&f, schema_v2);
-    exec_in(&f,
-            "PRAGMA foreign_keys = OFF;"
+    fixture_exec(&f, schema_v1);
+    fixture_exec(&f, schema_v2);
+    fixture_exec(
+        &f, "PRAGMA foreign_keys = OFF;"
             "DELETE FROM attempt WHERE run_uid = 'second' AND attempt = 1;"
             "INSERT INTO replica VALUES ('nobody', 0, 0, 0, 'x', 0, 0, 0, NULL, NULL, NULL, 0)");
     struct store *s = fixture_open(&f);
@@ -225,9 +215,9 @@ TEST(a_damaged_row_costs_its_run_alone)
     for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
         struct fixture f;
         fixture_init(&f);
-        exec_in(&f, schema_v1);
-        exec_in(&f, schema_v2);
-        exec_in(&f, damages[i]);
+        fixture_exec(&f, schema_v1);
+        fixture_exec(&f, schema_v2);
+        fixture_exec(&f, damages[i]);
         for (int n = 0; n < 2; n++) { /* the second time there is nothing to do */
             struct store *s = fixture_open(&f);
             _cleanup_(freep) char *old = dump(s, "old");

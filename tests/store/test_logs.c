@@ -9,17 +9,8 @@
 
 #include "base/splitmix.h"
 #include "schema_v4.h"
+#include "logs_v10.h"
 #include "schema_v8.h"
-
-static void exec_in(const struct fixture *f, const char *sql)
-{
-    sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-    }
-    sqlite3_close(db);
-}
 
 static struct store *open_with_run(struct fixture *f)
 {
@@ -87,7 +78,7 @@ TEST(test_logs_are_kept_byte_by_byte)
     fixture_done(&f);
 }
 
-#define GANG 300 /* of each role; their logs are more than a pack */
+#define GANG 300 /* of each role; their logs are more than a row */
 
 /* Of a replica of a trial: 60 to 250 steps. Owned. */
 static char *make_log(uint32_t trial, enum role role, uint32_t index, size_t *ret_len)
@@ -117,7 +108,7 @@ static void save_gang(struct store *s, uint32_t trial)
         logs[i].id = (struct replica_id){row.id, role, 1 + 2 * (k % GANG)};
         logs[i].data = make_log(trial, role, logs[i].id.index, &logs[i].len);
     }
-    assert_int_equal(s->ops->save_attempt(s, UID, &row, logs, 2 * GANG, NULL, NULL), 0);
+    assert_int_equal(s->ops->save_attempt(s, UID, &row, &terms, logs, 2 * GANG, NULL, NULL), 0);
     for (uint32_t i = 0; i < 2 * GANG; i++) {
         free((void *)(uintptr_t)logs[i].data);
     }
@@ -165,12 +156,12 @@ TEST(test_logs_of_gangs_share_rows)
     const int64_t bytes = count_rows(&f, "SELECT sum(length(zstd)) FROM log");
     size_t len;
     free(make_log(0, ROLE_TRAINER, 95, &len)); /* of 155 steps, as on the average */
-    assert_true((size_t)bytes * 10 < len * 4 * GANG);
+    assert_true((size_t)bytes * 5 < len * 4 * GANG);
     fixture_done(&f);
 }
 
-/* Longer than a pack: with lines, without any, and beside short ones. */
-TEST(test_a_long_log_is_cut_and_put_together)
+/* Longer than what a row of several has: with lines, without any, and beside short ones. */
+TEST(test_a_long_log_has_a_row)
 {
     struct fixture f;
     struct store *s = open_with_run(&f);
@@ -186,7 +177,7 @@ TEST(test_a_long_log_is_cut_and_put_together)
                                        {{row.id, ROLE_TRAINER, 2}, one_line, len},
                                        {{row.id, ROLE_TRAINER, 3}, "", 0},
                                        {{row.id, ROLE_TRAINER, 4}, "last", 4}};
-    assert_int_equal(s->ops->save_attempt(s, UID, &row, logs, 5, NULL, NULL), 0);
+    assert_int_equal(s->ops->save_attempt(s, UID, &row, &terms, logs, 5, NULL, NULL), 0);
     for (size_t i = 0; i < 10; i++) {
         const struct replica_log *log = &logs[i * 3 % 5];
         assert_log(s, UID, &log->id, log->data, log->len);
@@ -202,25 +193,33 @@ TEST(test_damaged_packs_are_named)
     static const struct {
         const char *sql, *text;
     } rows[] = {
-        {"UPDATE log SET packed = 2", "a log is packed in an unknown way"},
+        {"UPDATE log SET packed = 3", "a log is packed in an unknown way"},
         {"UPDATE log SET zstd = X''", "a log cannot be unpacked"},
-        {"UPDATE log SET zstd = CAST(zstd || X'00' AS BLOB)", "a log cannot be unpacked"},
+        {"UPDATE log SET zstd = CAST(zstd || X'00' AS BLOB)", "a log has too many packs"},
         /* A frame that holds "x". */
-        {"UPDATE log SET zstd = X'28B52FFD200109000078'", "the version of packed logs"},
+        {"UPDATE log SET zstd = X'28B52FFD200109000078'", "the number of logs that share a row"},
+        /* No logs, in frames that nobody writes. */
+        {"UPDATE log SET zstd = X'28B52FFD20042100000000000028B52FFD200421000000000000'",
+         "a log has too many packs"},
+        {"UPDATE log SET packed = 1, zstd = X'28B52FFD200109000078'", "the version of packed logs"},
         /* Two packs without any logs; many of them would be read for hours. */
-        {"UPDATE log SET zstd = X'28B52FFD2005290000010000000028B52FFD200529000001000000"
+        {"UPDATE log SET packed = 1, zstd = "
+         "X'28B52FFD2005290000010000000028B52FFD200529000001000000"
          "00'",
          "a log has too many packs"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct fixture f;
         struct store *s = open_with_run(&f);
-        assert_int_equal(save(s, UID, 3, 1, 0, "hello", 5, NULL), 0);
-        exec_in(&f, rows[i].sql);
+        struct attempt_row row = {.id = {3, 1, 0}, .outcome = ATTEMPT_SUCCEEDED};
+        const struct replica_log logs[] = {{{row.id, ROLE_PSERVER, 0}, "hello", 5},
+                                           {{row.id, ROLE_PSERVER, 1}, "world", 5}};
+        assert_int_equal(s->ops->save_attempt(s, UID, &row, &terms, logs, 2, NULL, NULL), 0);
+        fixture_exec(&f, rows[i].sql);
         char *text = NULL;
         size_t len;
         struct err err = {0};
-        const struct replica_id id = {{3, 1, 0}, ROLE_PSERVER, 0};
+        const struct replica_id id = logs[0].id;
         assert_int_equal(s->ops->get_log(s, UID, &id, &text, &len, &err), -EBADMSG);
         assert_has(err.msg, rows[i].text);
         assert_has(err.msg, f.path);
@@ -234,9 +233,9 @@ TEST(test_damaged_packs_are_named)
 static void make_version_8(struct fixture *f)
 {
     fixture_init(f);
-    exec_in(f, schema_v4);
-    exec_in(f, schema_v5);
-    exec_in(f, schema_v8);
+    fixture_exec(f, schema_v4);
+    fixture_exec(f, schema_v5);
+    fixture_exec(f, schema_v8);
 }
 
 static void check_version_8(struct store *s)
@@ -263,8 +262,42 @@ TEST(test_logs_of_version_8_stay_as_they_are)
         assert_log(s, "fourth", &(struct replica_id){{3, 1, 0}, ROLE_PSERVER, 0}, "hello", 5);
         store_close(s);
     }
-    assert_int_equal(count_rows(&f, "SELECT count(*) FROM log WHERE packed IS NULL"), 3);
-    assert_int_equal(count_rows(&f, "SELECT count(*) FROM log WHERE packed = 1"), 2);
+    assert_int_equal(count_rows(&f, "SELECT count(*) FROM log WHERE packed IS NULL"), 5);
+    fixture_done(&f);
+}
+
+/* Of logs_of_version_10: 20 lines of numbers, and one that has another form. Owned. */
+static char *make_old_log(unsigned index, size_t *ret_len)
+{
+    struct buf out = BUF_INIT;
+    for (unsigned k = 0; k < 20; k++) {
+        buf_printf(&out, "step %u: %u.%03u ms, %02u of 20, loss 0.%u\n", k,
+                   40 + (k * k * 7 + index) % 5, (k * 37 + index) % 1000, k, 500 - k * (index + 1));
+    }
+    buf_puts(&out, index == 0 ? "done\n" : "no newline");
+    *ret_len = out.len;
+    return buf_take(&out);
+}
+
+TEST(test_logs_of_version_10_are_read)
+{
+    struct fixture f;
+    struct store *s = open_with_run(&f);
+    assert_int_equal(save(s, UID, 0, 0, 0, "", 0, NULL), 0);
+    fixture_exec(&f, "DELETE FROM log");
+    fixture_exec(&f, logs_of_version_10);
+    for (unsigned i = 0; i < 2; i++) {
+        static const enum role roles[] = {ROLE_TRAINER, ROLE_PSERVER, ROLE_TRAINER};
+        static const unsigned indices[] = {0, 0, 2};
+        for (int k = 0; k < 3; k++) {
+            size_t len;
+            _cleanup_(freep) char *log = make_old_log(indices[k], &len);
+            assert_log(s, UID, &(struct replica_id){{0, 0, 0}, roles[k], indices[k]}, log, len);
+        }
+        assert_none(s, UID, &(struct replica_id){{0, 0, 0}, ROLE_TRAINER, 1});
+        assert_none(s, UID, &(struct replica_id){{0, 0, 0}, ROLE_PSERVER, 1});
+    }
+    store_close(s);
     fixture_done(&f);
 }
 

@@ -118,7 +118,7 @@ TEST(test_a_reader)
     struct attempt_row rows[2] = {make_attempt(1, 0, 0), make_attempt(0, 2, 1)};
     const struct event_row event = {1, EVENT_NORMAL, (char *)"Odd", (char *)"note"};
     for (size_t i = 0; i < 2; i++) { /* nobody waits for the reader */
-        assert_int_equal(s->ops->save_attempt(s, UID, &rows[i], NULL, 0, NULL, NULL), 0);
+        assert_int_equal(s->ops->save_attempt(s, UID, &rows[i], &terms, NULL, 0, NULL, NULL), 0);
         attempt_row_done(&rows[i]);
     }
     assert_int_equal(s->ops->add_event(s, UID, &event, NULL), 0);
@@ -137,7 +137,7 @@ TEST(test_a_reader)
     must_stop = true;
     for (uint32_t i = 0; i < 200; i++) { /* it asks now and then only */
         struct attempt_row row = make_attempt(2, i, 0);
-        assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL, NULL), 0);
+        assert_int_equal(s->ops->save_attempt(s, UID, &row, &terms, NULL, 0, NULL, NULL), 0);
         attempt_row_done(&row);
     }
     assert_int_equal(reader->ops->begin_read(reader, NULL), 0);

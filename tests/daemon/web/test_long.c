@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "daemon/web/body.h"
 #include "daemon/web/site.h"
-#include "load/run_result.h"
 #include "result_fixture.h"
 #include "store/run_document.h"
 #include "tests/report/sheet_as.h"
@@ -27,8 +26,10 @@ struct rig {
 
 static void save(struct rig *rig, const struct attempt_row *row)
 {
-    assert_int_equal(
-        rig->store->ops->save_attempt(rig->store, rig->run.def->uid, row, NULL, 0, NULL, NULL), 0);
+    const struct trial_terms terms = run_def_terms(rig->run.def, row->id.point);
+    assert_int_equal(rig->store->ops->save_attempt(rig->store, rig->run.def->uid, row, &terms, NULL,
+                                                   0, NULL, NULL),
+                     0);
 }
 
 static struct run_row row_of(const struct rig *rig)
@@ -44,7 +45,7 @@ static struct run_row row_of(const struct rig *rig)
     };
 }
 
-static struct rig *rig_new(bool has_figures)
+static struct rig *rig_new(void)
 {
     struct rig *rig = xnew(struct rig);
     (void)snprintf(rig->folder, sizeof(rig->folder), "/tmp/benchd-long-XXXXXX");
@@ -82,9 +83,6 @@ static struct rig *rig_new(bool has_figures)
             }
             save(rig, attempt);
         }
-    }
-    if (has_figures) {
-        assert_int_equal(run_figures_keep(rig->store, rig->run.def->uid, NULL), 0);
     }
     rig->site.store = rig->store;
     static struct daemon_runs none;
@@ -166,22 +164,19 @@ static void assert_same(const char *text, const char *whole)
     }
 }
 
-/* From rows, and of a run that has ended from the figures that the store keeps. */
 TEST(results)
 {
-    for (int has_figures = 0; has_figures <= 1; has_figures++) {
-        _cleanup_(rig_freep) struct rig *rig = rig_new(has_figures);
-        _cleanup_(freep) char *text = make(rig, api_results);
-        struct buf whole = BUF_INIT;
-        sheet_as(sheet_points, fixture_build(&rig->run, RUN_SUCCEEDED), &whole, SHEET_JSON);
-        assert_same(text, buf_cstr(&whole));
-        buf_done(&whole);
-    }
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
+    _cleanup_(freep) char *text = make(rig, api_results);
+    struct buf whole = BUF_INIT;
+    sheet_as(sheet_points, fixture_build(&rig->run, RUN_SUCCEEDED), &whole, SHEET_JSON);
+    assert_same(text, buf_cstr(&whole));
+    buf_done(&whole);
 }
 
 TEST(attempts)
 {
-    _cleanup_(rig_freep) struct rig *rig = rig_new(false);
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
     _cleanup_(freep) char *text = make(rig, api_attempts);
     struct run_row row;
     struct attempt_row *rows;

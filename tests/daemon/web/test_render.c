@@ -106,9 +106,10 @@ static void on_done(void *ctx)
 
 static void save(struct rig *rig, uint32_t trial)
 {
+    const struct trial_terms terms = run_def_terms(rig->run.def, 0);
     assert_int_equal(rig->store->ops->save_attempt(rig->store, rig->run.def->uid,
                                                    fixture_throughput(&rig->run, 0, trial, 50),
-                                                   NULL, 0, NULL, NULL),
+                                                   &terms, NULL, 0, NULL, NULL),
                      0);
 }
 

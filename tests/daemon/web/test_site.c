@@ -38,8 +38,10 @@ static void save(struct rig *rig, const struct attempt_row *row)
         logs[n++] = (struct replica_log){rep->id, role_to_string(rep->id.role),
                                          strlen(role_to_string(rep->id.role))};
     }
-    assert_int_equal(
-        rig->store->ops->save_attempt(rig->store, rig->run.def->uid, row, logs, n, NULL, NULL), 0);
+    const struct trial_terms terms = run_def_terms(rig->run.def, row->id.point);
+    assert_int_equal(rig->store->ops->save_attempt(rig->store, rig->run.def->uid, row, &terms, logs,
+                                                   n, NULL, NULL),
+                     0);
 }
 
 static void put_run(struct rig *rig)

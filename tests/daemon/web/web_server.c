@@ -102,7 +102,8 @@ static int add_big_log(struct served *s, struct err *err)
     *vec_push(&row.replicas) =
         (struct replica_row){.id = id, .log_bytes = BIG_LOG, .environment_json = environment};
     struct store *store = s->store;
-    int r = store->ops->save_attempt(store, s->rows[0].uid, &row, &log, 1, NULL, err);
+    const struct trial_terms terms = run_def_terms(s->defs[0], 0);
+    int r = store->ops->save_attempt(store, s->rows[0].uid, &row, &terms, &log, 1, NULL, err);
     attempt_row_done(&row);
     free(text);
     return r;

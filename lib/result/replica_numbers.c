@@ -1,6 +1,6 @@
-/* See figures_format.h. Everything of a summary but its series and the digest of its environment,
+/* See replica_numbers.h. Everything of a summary but its series and the digest of its environment,
  * which no figure needs. */
-#include "result/figures_format.h"
+#include "result/replica_numbers.h"
 
 #include <string.h>
 
@@ -66,22 +66,19 @@ _Static_assert(PHASE_COUNT == 7, "a column for each phase");
 
 /* After the table. PACE: bits of a median step time; 0 if none exists, or the
  * summary says the pace. */
-enum { UNIT = N_COLUMNS, HARDWARE, PACE, ALL_COLUMNS };
+enum { UNIT = N_COLUMNS, PACE, ALL_COLUMNS };
 
-size_t figures_column_count(void)
+size_t replica_numbers_count(void)
 {
     return ALL_COLUMNS;
 }
 
-uint64_t figures_column_get(const struct replica_result *r, size_t column)
+uint64_t replica_number_get(const struct replica_result *r, size_t column)
 {
+    uint64_t value = 0;
     if (column == UNIT) {
         return r->summary.source.unit;
     }
-    if (column == HARDWARE) {
-        return r->hardware == NO_HARDWARE ? 0 : r->hardware + 1;
-    }
-    uint64_t value = 0;
     if (column == PACE) {
         if (r->pace.kind == PACE_STEP) {
             memcpy(&value, &r->pace.step_ns, sizeof(value));
@@ -111,30 +108,30 @@ uint64_t figures_column_get(const struct replica_result *r, size_t column)
     return value;
 }
 
-static bool set_other(struct replica_result *r, size_t column, uint64_t value, size_t n_hardware)
+static bool set_unit(struct replica_result *r, uint64_t value)
 {
-    switch (column) {
-    case UNIT:
-        r->summary.source.unit = (enum summary_unit)value;
-        return value < SUMMARY_UNIT_COUNT;
-    case HARDWARE:
-        r->hardware = value == 0 ? NO_HARDWARE : (size_t)value - 1;
-        return value <= n_hardware;
-    default:
-        if (value != 0) {
-            r->pace.kind = PACE_STEP;
-            memcpy(&r->pace.step_ns, &value, sizeof(value));
-        } else if (r->has_summary) {
-            r->pace = pace_of(r->row->id.role, &r->summary);
-        }
-        return true;
+    r->summary.source.unit = (enum summary_unit)value;
+    return value < SUMMARY_UNIT_COUNT;
+}
+
+static void set_pace(struct replica_result *r, uint64_t value)
+{
+    if (value != 0) {
+        r->pace.kind = PACE_STEP;
+        memcpy(&r->pace.step_ns, &value, sizeof(value));
+    } else if (r->has_summary) {
+        r->pace = pace_of(r->row->id.role, &r->summary);
     }
 }
 
-bool figures_column_set(struct replica_result *r, size_t column, uint64_t value, size_t n_hardware)
+bool replica_number_set(struct replica_result *r, size_t column, uint64_t value)
 {
-    if (column >= N_COLUMNS) {
-        return set_other(r, column, value, n_hardware);
+    if (column == UNIT) {
+        return set_unit(r, value);
+    }
+    if (column == PACE) {
+        set_pace(r, value);
+        return true;
     }
     char *at = (char *)r + columns[column].offset;
     switch (columns[column].kind) {

@@ -1,0 +1,56 @@
+/* What the records of an attempt say, as the store keeps it in addition, so that tables,
+ * comparisons and histories need not read them again. Made once, when the attempt is saved, by the
+ * code that makes a result of records (trial_build). Pure.
+ *
+ * `replicas` is one flat array of u64, little-endian; a real number is its bits:
+ *
+ *   head     replicas n, texts, step times, steps in a step time
+ *   columns  of n each: index, role, exit code, signal, bytes of the log; references to texts
+ *            (failure, node, rule, method, kind of machine: 0 none, else the k-th); then
+ *            replica_numbers.h
+ *   times    the step times of the first replica that leads, as codes of a summary's series where
+ *            they are such
+ *
+ * and the texts after it, each with a NUL. */
+#pragma once
+
+#include "base/buf.h"
+#include "core/phase.h"
+#include "result/accuracy.h"
+#include "result/machines.h"
+#include "result/result.h"
+
+/* Unknown numbers are NaN, unknown texts NULL. Owned. */
+struct trial_figures {
+    double throughput;
+    char *unit;     /* "samples/s" */
+    double seconds; /* the longest measured window of a replica that leads */
+    char *missing;  /* of one that succeeded: why it has no throughput */
+    char *details;
+    double others_share, cpus;
+    double time_to_accuracy_s, best_accuracy;
+    double accuracy_after;
+    int64_t after_state; /* enum after_state */
+    int64_t evaluations_k, evaluations_from;
+    char *machines;      /* of one with a throughput: machines_to_text */
+    struct buf replicas; /* empty: only the others are wanted */
+};
+void trial_figures_done(struct trial_figures *f);
+
+/* False: nothing follows, as the definition has no such point, or a text is no UTF-8. */
+bool trial_figures_make(const struct attempt_row *row, const struct trial_terms *terms,
+                        struct trial_figures *ret);
+
+/* A result from figures, between result_begin and result_end: result_assign_rows first, then the
+ * figures of each row, then figures_end. */
+struct figures_reader {
+    struct result *result; /* borrowed */
+    char *text;            /* of the machines that were read last; owned */
+    struct machines machines;
+};
+void figures_reader_done(struct figures_reader *r);
+/* Of a row that the result has; its replicas are set from the figures where these have them.
+ * Figures of a row that decides nothing are passed over. False: they are damaged. */
+bool figures_read(struct figures_reader *r, struct attempt_row *row, const struct trial_figures *f);
+/* False: a row that decides a trial had no figures. */
+bool figures_end(struct figures_reader *r);

@@ -1,0 +1,68 @@
+/* See log_rows.h. */
+#include "store/log_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+#define COUNT_BYTES 4
+#define PIECE_BYTES 12
+
+void log_row_done(struct log_row *row)
+{
+    free(row->bytes);
+    free(row->pieces);
+    *row = (struct log_row){0};
+}
+
+static void put_number(struct buf *out, uint64_t value, size_t n_bytes)
+{
+    for (size_t i = 0; i < n_bytes; i++) {
+        buf_putc(out, (char)(unsigned char)(value >> (8 * i)));
+    }
+}
+
+void log_row_write(const struct log_piece *pieces, size_t n, struct buf *out)
+{
+    put_number(out, n, COUNT_BYTES);
+    for (size_t i = 0; i < n; i++) {
+        put_number(out, pieces[i].index, 4);
+        put_number(out, pieces[i].len, 8);
+    }
+    for (size_t i = 0; i < n; i++) {
+        buf_append(out, pieces[i].data, pieces[i].len);
+    }
+}
+
+static uint64_t number_at(const char *at, size_t n_bytes)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < n_bytes; i++) {
+        value |= (uint64_t)(unsigned char)at[i] << (8 * i);
+    }
+    return value;
+}
+
+int log_row_read(char *bytes_take, size_t len, struct log_row *ret, struct err *err)
+{
+    const uint64_t n = len < COUNT_BYTES ? UINT64_MAX : number_at(bytes_take, COUNT_BYTES);
+    if (n > (len - COUNT_BYTES) / PIECE_BYTES) {
+        return err_set(err, EBADMSG, "the number of logs that share a row");
+    }
+    struct log_piece *pieces = xnew_array(struct log_piece, n + 1);
+    size_t at = COUNT_BYTES + (size_t)n * PIECE_BYTES;
+    for (size_t i = 0; i < n && at <= len; i++) {
+        const char *entry = bytes_take + COUNT_BYTES + i * PIECE_BYTES;
+        const uint64_t piece_len = number_at(entry + 4, 8);
+        pieces[i] =
+            (struct log_piece){(uint32_t)number_at(entry, 4), bytes_take + at, (size_t)piece_len};
+        at = piece_len > len - at ? len + 1 : at + (size_t)piece_len;
+    }
+    if (at != len) {
+        free(pieces);
+        return err_set(err, EBADMSG, "the lengths of logs that share a row");
+    }
+    *ret = (struct log_row){bytes_take, pieces, (size_t)n};
+    return 0;
+}

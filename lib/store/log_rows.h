@@ -1,0 +1,30 @@
+/* The logs of replicas that share a row of the store, as its bytes before they are compressed:
+ *
+ *   u32 n; n x (index of the replica u32, length u64); the logs, one after another
+ *
+ * Numbers are little-endian. Used by sqlite_logs.c and old_rows.c. Pure. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Its bytes are borrowed. */
+struct log_piece {
+    uint32_t index; /* of the replica */
+    const char *data;
+    size_t len;
+};
+
+struct log_row {
+    char *bytes;              /* owned; the pieces are in them */
+    struct log_piece *pieces; /* owned */
+    size_t n_pieces;
+};
+void log_row_done(struct log_row *row);
+
+void log_row_write(const struct log_piece *pieces, size_t n, struct buf *out);
+/* Takes the bytes, with 0. -EBADMSG: they are no row. */
+int log_row_read(char *bytes_take, size_t len, struct log_row *ret, struct err *err);
