@@ -6,7 +6,7 @@ import sys
 
 def main():
     out, *pairs = sys.argv[1:]
-    parts = ['/* Made by embed_text.py. */\n#include "ctl/schema_text.h"\n']
+    parts = ['/* Made by embed_text.py. */\n#include "ctl/definition/schema_text.h"\n']
     for pair in pairs:
         name, path = pair.split("=", 1)
         with open(path, "rb") as f:

@@ -1,8 +1,8 @@
 /* benchctl. Start reading at the verb table in verbs.c; a verb is a cmd_*.c. */
 #include "base/str.h"
-#include "ctl/complete.h"
-#include "ctl/man.h"
-#include "ctl/verbs.h"
+#include "ctl/cli/complete.h"
+#include "ctl/cli/man.h"
+#include "ctl/verbs/verbs.h"
 
 /* kubectl asks the program of this name what may follow `kubectl bench`. */
 #define KUBECTL_PLUGIN "kubectl_complete-bench"

@@ -14,13 +14,13 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config.h"
-#include "daemon/bmr.h"
+#include "daemon/cluster/bmr.h"
 #include "daemon/daemon_internal.h"
-#include "daemon/elector.h"
+#include "daemon/cluster/elector.h"
 #include "daemon/inspect.h"
 #include "daemon/memory.h"
-#include "daemon/run_drive.h"
-#include "daemon/run_remove.h"
+#include "daemon/run/run_drive.h"
+#include "daemon/run/run_remove.h"
 
 #define LOOK_EVERY_MS 1000
 /* For other processes that write to the store: the limit of all calls from one look to the next,

@@ -11,17 +11,17 @@
 #include <uv.h>
 
 #include "daemon/api_health.h"
-#include "daemon/eraser.h"
-#include "daemon/event_recorder.h"
+#include "daemon/run/eraser.h"
+#include "daemon/cluster/event_recorder.h"
 #include "daemon/web/inspect.h"
 #include "daemon/keep.h"
-#include "daemon/key.h"
-#include "daemon/open_runs.h"
+#include "daemon/cluster/key.h"
+#include "daemon/run/open_runs.h"
 #include "daemon/options.h"
-#include "daemon/run_env.h"
-#include "daemon/run_queue.h"
+#include "daemon/run/run_env.h"
+#include "daemon/run/run_queue.h"
 #include "daemon/space.h"
-#include "daemon/watches.h"
+#include "daemon/cluster/watches.h"
 
 struct elector;
 

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "daemon/daemon_internal.h"
-#include "daemon/elector.h"
-#include "daemon/run.h"
+#include "daemon/cluster/elector.h"
+#include "daemon/run/run.h"
 
 static bool is_ready(const struct daemon *d, struct err *why)
 {

@@ -3,7 +3,7 @@
  * is still there, stays: the life of an object is not the life of its results. */
 #pragma once
 
-#include "daemon/run_queue.h"
+#include "daemon/run/run_queue.h"
 #include "decide/policy_keep.h"
 
 struct keeper {

@@ -1,7 +1,8 @@
-/* Leader election with a coordination.k8s.io Lease. Used by daemon/elector.c. Does no I/O: now_ns
- * is a local clock that does not stop in suspend (CLOCK_BOOTTIME). The dates inside the object are
- * for people and for kube_lease_read, and never decide who leads. They are the server's time, taken
- * from its Date headers, so that a wrong local clock makes no leader look dead or alive.
+/* Leader election with a coordination.k8s.io Lease. Used by daemon/cluster/elector.c. Does no I/O:
+ * now_ns is a local clock that does not stop in suspend (CLOCK_BOOTTIME). The dates inside the
+ * object are for people and for kube_lease_read, and never decide who leads. They are the server's
+ * time, taken from its Date headers, so that a wrong local clock makes no leader look dead or
+ * alive.
  *
  *   FOLLOWER --acquired (201, or 200 of our PUT)--> LEADER --renew deadline passed--> LOST
  *      ^  '--- another process holds it: wait        |  '--another process holds it---^

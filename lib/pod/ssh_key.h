@@ -1,5 +1,5 @@
 /* A pair of Ed25519 keys as OpenSSH writes it: what ssh and sshd of a run's replicas know each
- * other by (daemon/key.h makes it). Pure. */
+ * other by (daemon/cluster/key.h makes it). Pure. */
 #pragma once
 
 #define SSH_KEY_SIZE 32

@@ -1,5 +1,5 @@
 /* What a pod's status means for its replica. Pure: JSON of a pod in, a verdict out. Used
- * by run/pods.c; docs/benchd.md has the table of failures.
+ * by run/pods/pods.c; docs/benchd.md has the table of failures.
  *
  * It reads phase, reason, conditions and the state of the replica's container; the summary is in
  * the termination message. A pod that waits (for a node, an image) has not failed: the caller

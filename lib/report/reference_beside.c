@@ -405,5 +405,6 @@ void sheet_beside(struct sheet *s, const struct reference_beside *b)
     }
     sheet_block(s, NULL);
     sheet_line(s, mark_of_line(s),
-               "All of these figures, with sources and errata: benchctl results --reference %s", b->asked);
+               "All of these figures, with sources and errata: benchctl results --reference %s",
+               b->asked);
 }

@@ -2,7 +2,7 @@
  * (docs/contracts/archive.md). A tar in one zstd frame; the first member is the manifest, and its
  * SHA-256 is the digest of the archive. There is one tar for each list of members, and the reader
  * takes no other: the same members are the same bytes, and nothing can hide between them. Pure but
- * for memory; ctl/archive_run.c says which members a run has. */
+ * for memory; ctl/import/archive_run.c says which members a run has. */
 #pragma once
 
 #include <stdbool.h>

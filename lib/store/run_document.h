@@ -1,7 +1,7 @@
 /* A stored run as one JSON document and back: what benchd's API gives at
  * /api/v1/runs/NAME/attempts, and from which benchctl makes the same tables as from a store of its
  * own. Keys: docs/contracts/attempts.md. Pure but for memory; called by daemon/web and by
- * ctl/cluster_*.c. */
+ * ctl/cluster/cluster_*.c. */
 #pragma once
 
 #include <jansson.h>

@@ -262,7 +262,7 @@ int reader_get_version(struct store *base, const char *uid, struct run_version *
 
 int claim_take(struct store *base, const char *uid, struct err *err);
 int claim_probe(struct store *base, const char *uid, struct err *err);
-/* -EBUSY: a benchd holds FILE.lock, as it does while it lives (daemon/lock.h). */
+/* -EBUSY: a benchd holds FILE.lock, as it does while it lives (daemon/cluster/lock.h). */
 int claim_probe_benchd(const struct sqlite_store *s, struct err *err);
 void claim_release(struct store *base, const char *uid);
 void claim_release_all(struct sqlite_store *s);

@@ -3,7 +3,7 @@
 
 #include "tests/test.h"
 #include "base/mem.h"
-#include "ctl/cluster_internal.h"
+#include "ctl/cluster/cluster_internal.h"
 
 TEST(test_names_are_escaped)
 {

@@ -1,10 +1,10 @@
 /* Completion knows each name of a value and of a word that the verb table has. */
 #include "tests/test.h"
 #include "base/mem.h"
-#include "ctl/complete.h"
-#include "ctl/complete_internal.h"
-#include "ctl/usage.h"
-#include "ctl/verbs.h"
+#include "ctl/cli/complete.h"
+#include "ctl/cli/complete_internal.h"
+#include "ctl/cli/usage.h"
+#include "ctl/verbs/verbs.h"
 
 static void check_options(const struct arg_opt *opts, size_t n)
 {

@@ -1,7 +1,7 @@
 /* What `benchctl describe` prints of a run with a failure, section by section. */
 #include "def_fixture.h"
 
-#include "ctl/describe.h"
+#include "ctl/runs/describe.h"
 
 static struct attempt_row make_row(uint32_t trial, uint32_t attempt, enum attempt_outcome outcome,
                                    const char *error)
@@ -323,7 +323,7 @@ TEST(test_an_interrupted_run)
     assert_has(text, "  Running              False ");
 }
 
-/* The same as the object's, see conditions() of daemon/bmr.c. */
+/* The same as the object's, see conditions() of daemon/cluster/bmr.c. */
 TEST(test_conditions_of_each_end)
 {
     static const struct {

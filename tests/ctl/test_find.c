@@ -5,7 +5,7 @@
 
 #include "tests/test.h"
 #include "base/mem.h"
-#include "ctl/find.h"
+#include "ctl/runs/find.h"
 
 static char folder[] = "/tmp/test_find-XXXXXX";
 

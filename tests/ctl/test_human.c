@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "tests/test.h"
-#include "ctl/human.h"
-#include "ctl/run_name.h"
+#include "ctl/cli/human.h"
+#include "ctl/runs/run_name.h"
 
 TEST(test_durations)
 {

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "tests/test.h"
-#include "ctl/list_order.h"
+#include "ctl/runs/list_order.h"
 
 static void assert_order(struct order_key *keys, size_t n, const size_t *expected)
 {

@@ -3,7 +3,7 @@
 
 #include "def_fixture.h"
 
-#include "ctl/live_model.h"
+#include "ctl/live/live_model.h"
 #include "decide/policy_wait.h"
 
 static struct attempt_row make_row(uint32_t point, uint32_t trial, enum attempt_outcome outcome,

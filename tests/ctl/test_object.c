@@ -1,8 +1,8 @@
 /* BenchmarkRun objects read and built, and the state of a run as benchd tells it. */
 #include "tests/test.h"
 #include "base/mem.h"
-#include "ctl/object.h"
-#include "ctl/run_state.h"
+#include "ctl/runs/object.h"
+#include "ctl/runs/run_state.h"
 
 static json_t *parse(const char *text)
 {

@@ -1,7 +1,7 @@
 /* What `benchctl plan` prints: every figure follows from the definition. */
 #include "def_fixture.h"
 
-#include "ctl/preview.h"
+#include "ctl/definition/preview.h"
 
 static void assert_preview(const char *grid, int64_t cpus, const struct preview_opts *opts,
                            const char *expected)

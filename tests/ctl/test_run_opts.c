@@ -1,7 +1,7 @@
 /* The options of run and attach, as a command line has them. */
 #include "tests/test.h"
 #include "base/mem.h"
-#include "ctl/run_opts.h"
+#include "ctl/runs/run_opts.h"
 
 static struct run_opts seen;
 static enum exit_code keep(struct cli *cli)

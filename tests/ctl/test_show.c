@@ -1,6 +1,6 @@
 /* The exit code that a result stands for. */
 #include "tests/test.h"
-#include "ctl/show.h"
+#include "ctl/runs/show.h"
 
 TEST(test_exit_codes)
 {

@@ -1,7 +1,7 @@
 /* Every pair of state and event of the machine that follows a run: the arrows of watch_state.h are
  * rows here, and a pair without a row must change nothing. */
 #include "tests/test.h"
-#include "ctl/watch_state.h"
+#include "ctl/runs/watch_state.h"
 
 #define N_STATES (WATCH_FORBIDDEN + 1)
 #define N_ENDS (N_STATES - WATCH_COMPLETE)

@@ -1,7 +1,7 @@
 /* See drive_world.h. */
 #include "drive_world.h"
 
-#include "run/pod_leftovers.h"
+#include "run/pods/pod_leftovers.h"
 
 json_t *drive_watched;
 uv_loop_t drive_loop;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "run_world.h"
-#include "daemon/run_queue.h"
+#include "daemon/run/run_queue.h"
 #include "fake_driver.h"
 
 extern json_t *drive_watched; /* what the watch has, whatever the name */

@@ -4,8 +4,8 @@
 #include <uv.h>
 
 #include "tests/test.h"
-#include "daemon/run.h"
-#include "daemon/run_accept.h"
+#include "daemon/run/run.h"
+#include "daemon/run/run_accept.h"
 #include "fake_kube.h"
 
 /* Two points, one trial of each; takes the number of steps. */

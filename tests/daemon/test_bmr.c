@@ -2,7 +2,7 @@
 #include "tests/test.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "daemon/bmr.h"
+#include "daemon/cluster/bmr.h"
 
 #define DEFINITION                                                                                 \
     "{\"systems\":[{\"name\":\"benchworker\",\"profile\":\"benchworker\"}],\"workload\":{"         \

@@ -4,7 +4,7 @@
 
 #include "tests/test.h"
 #include "base/mem.h"
-#include "daemon/elector.h"
+#include "daemon/cluster/elector.h"
 #include "fake_kube.h"
 #include "base/rfc3339.h"
 

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "daemon/daemon.h"
 #include "daemon/daemon_internal.h"
-#include "daemon/key.h"
+#include "daemon/cluster/key.h"
 #include "daemon/web/inspect.h"
 
 static sem_t is_looking, may_answer;

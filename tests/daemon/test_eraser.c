@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "daemon/eraser.h"
+#include "daemon/run/eraser.h"
 
 /* As in test_run_queue.c: the real one needs a client. */
 json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)

@@ -8,10 +8,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "daemon/bmr.h"
-#include "daemon/run_drive.h"
-#include "daemon/run_publish.h"
-#include "daemon/run_queue.h"
+#include "daemon/cluster/bmr.h"
+#include "daemon/run/run_drive.h"
+#include "daemon/run/run_publish.h"
+#include "daemon/run/run_queue.h"
 #include "run_world.h"
 
 #define N_RUNS 1500

@@ -7,8 +7,8 @@
 #include "tests/test.h"
 #include "base/buf.h"
 #include "base/mem.h"
-#include "daemon/key.h"
-#include "daemon/lock.h"
+#include "daemon/cluster/key.h"
+#include "daemon/cluster/lock.h"
 
 static char dir[] = "/tmp/benchd-key-XXXXXX";
 

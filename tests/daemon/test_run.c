@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "daemon/run_drive.h"
-#include "daemon/run_publish.h"
-#include "daemon/run_remove.h"
+#include "daemon/run/run_drive.h"
+#include "daemon/run/run_publish.h"
+#include "daemon/run/run_remove.h"
 #include "decide/policy_keep.h"
 #include "run_world.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "daemon/run_drive.h"
+#include "daemon/run/run_drive.h"
 
 /* What a new leader finds Running may have pods: only a driver can remove them. */
 TEST(a_running_run_is_driven_to_its_suspension)

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "tests/test.h"
-#include "daemon/run_life.h"
+#include "daemon/run/run_life.h"
 
 /* One column a state, one row an event; '.': the event cannot happen there. */
 static const char states[] = "WKkCADdERP"; /* Waiting, Keeping, kept, Checking, Accepted, Driven,

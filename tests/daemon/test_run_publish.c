@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "daemon/run_drive.h"
-#include "daemon/run_publish.h"
+#include "daemon/run/run_drive.h"
+#include "daemon/run/run_publish.h"
 #include "result_fixture.h"
 
 /* The live view shows a step of the attempt that runs, and when the run may end. */

@@ -4,8 +4,8 @@
 #include "tests/test.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "daemon/open_runs.h"
-#include "daemon/run_queue.h"
+#include "daemon/run/open_runs.h"
+#include "daemon/run/run_queue.h"
 
 /* run_queue_accept is not called here; the real one needs a client. */
 json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)

@@ -23,7 +23,7 @@
 #include "kube/follow.h"
 #include "kube/informer.h"
 #include "pod/state.h"
-#include "run/pod_shape.h"
+#include "run/pods/pod_shape.h"
 
 enum kind { NOTHING, CALL, STREAM, INFORMER, FOLLOW };
 

@@ -30,7 +30,7 @@ CALLS = {
         r"(?<![\w.>])_exit\s*\(", "only a forked child or a handler may leave like this",
         {
             "lib/run/*.c": "children between fork and exec",
-            "ctl/complete.c": "a handler of SIGALRM may call nothing else",
+            "ctl/cli/complete.c": "a handler of SIGALRM may call nothing else",
             "worker/main.c": "a handler of SIGTERM may call nothing else",
             "bench/crowd.c": "its trainers and servers are forked children",
             "bench/fault_*.c": "the processes of its gang are forked children",
@@ -44,7 +44,7 @@ CALLS = {
             "lib/doc/tree_yaml.c": "memory is gone, says libyaml",
             "worker/comm/link/auth.c": "memory is gone, says OpenSSL",
             "worker/comm/ps/reduce.c": "memory is gone, aligned as base/mem.h cannot",
-            "lib/run/links.c": "the thread cannot leave the network namespace that it has made",
+            "lib/run/processes/links.c": "the thread cannot leave the network namespace that it has made",
             "tests/*": "a broken test stops",
         }),
     "sleeping to wait": (

@@ -1,7 +1,7 @@
 """Includes point down, never up or sideways: the table of ARCHITECTURE.md, "May use, may not use".
 
 A project include is quoted and names its path from lib/ ("spec/spec.h") or from the root
-("worker/comm/link/net.h", "ctl/cli.h"). What a folder may include from third parties is listed too, so that
+("worker/comm/link/net.h", "ctl/cli/cli.h"). What a folder may include from third parties is listed too, so that
 a new dependency is a decision."""
 
 import os

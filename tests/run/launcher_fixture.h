@@ -3,7 +3,7 @@
 
 #include <uv.h>
 
-#include "run/processes.h"
+#include "run/processes/processes.h"
 
 struct fixture {
     uv_loop_t loop;

@@ -7,7 +7,7 @@
 #include <uv.h>
 
 #include "base/mem.h"
-#include "run/processes.h"
+#include "run/processes/processes.h"
 
 #define SHELL                                                                                      \
     "trap '' TERM; p=$(setsid -f sh -c 'echo $$; exec sleep 1000 >/dev/null 2>&1'); echo pid $p; " \

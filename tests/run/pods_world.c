@@ -2,7 +2,7 @@
 
 #include "tests/test.h"
 #include "core/record.h"
-#include "run/pod_leftovers.h"
+#include "run/pods/pod_leftovers.h"
 #include "test_def.h"
 
 int64_t world_now_ns;

@@ -6,8 +6,8 @@
 #include <uv.h>
 
 #include "fake_kube.h"
-#include "run/pods.h"
-#include "run/pods_internal.h"
+#include "run/pods/pods.h"
+#include "run/pods/pods_internal.h"
 
 struct world {
     uv_loop_t loop;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/splitmix.h"
 #include "base/str.h"
-#include "run/pods_internal.h"
+#include "run/pods/pods_internal.h"
 
 #define CALLS_MAX 64
 

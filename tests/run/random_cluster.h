@@ -12,7 +12,7 @@
 #include "kube/cache.h"
 #include "kube/client.h"
 #include "kube/follow.h"
-#include "run/pods.h"
+#include "run/pods/pods.h"
 
 #define GANG 3 /* one server, two trainers */
 

@@ -10,7 +10,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "fakes.h"
-#include "run/processes.h"
+#include "run/processes/processes.h"
 #include "test_def.h"
 
 #define END_LIMIT_MS 60000 /* of what only a broken driver does not reach */

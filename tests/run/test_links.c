@@ -1,4 +1,4 @@
-/* Shaped links between processes of this machine, run/links.h. They need root, which the test says
+/* Shaped links between processes of this machine, run/processes/links.h. They need root, which the test says
  * where it is not. */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "tests/test.h"
 #include "base/clock.h"
-#include "run/links.h"
+#include "run/processes/links.h"
 
 #define BYTES ((size_t)5000000)
 #define PATIENCE_MS 60000

@@ -6,9 +6,9 @@
 #include "tests/test.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "run/child.h"
-#include "run/cpus.h"
-#include "run/process_env.h"
+#include "run/processes/child.h"
+#include "run/processes/cpus.h"
+#include "run/processes/process_env.h"
 
 static const struct cpus_row {
     const char *name;

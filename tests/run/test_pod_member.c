@@ -6,8 +6,8 @@
 #include "base/rfc3339.h"
 #include "fake_kube.h"
 #include "kube/retry.h"
-#include "run/pod_answer.h"
-#include "run/pod_member.h"
+#include "run/pods/pod_answer.h"
+#include "run/pods/pod_member.h"
 
 #define S INT64_C(1000000000)
 #define NO (-1) /* that event cannot come in that state */

@@ -12,8 +12,8 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "random_cluster.h"
-#include "run/pod_leftovers.h"
-#include "run/pods_internal.h"
+#include "run/pods/pod_leftovers.h"
+#include "run/pods/pods_internal.h"
 #include "test_def.h"
 
 #define BUDGET_MS 1500

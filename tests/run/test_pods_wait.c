@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "pods_world.h"
-#include "run/pod_wait.h"
+#include "run/pods/pod_wait.h"
 
 #define OF_A_RUN                                                                                   \
     ",\"ownerReferences\":[{\"kind\":\"BenchmarkRun\",\"uid\":\"other\",\"controller\":true}]"

@@ -16,7 +16,6 @@
 #include "store/store.h"
 
 #define N_STEPS 3
-
 static VEC(struct sim_pod *) pods; /* also those whose containers outlive them */
 static uint64_t nonces;
 
@@ -59,11 +58,8 @@ static int64_t delay(int64_t min_ns, int64_t max_ns)
 bool node_must_wait(struct sim_pod *p, void (*happen)(void *ctx))
 {
     const struct fault *f;
-    if (p->is_node_gone) {
-        return true; /* for ever */
-    }
-    if (!fault_is_on(FAULT_NODE_LOST, &f)) {
-        return false;
+    if (p->is_node_gone || !fault_is_on(FAULT_NODE_LOST, &f)) {
+        return p->is_node_gone; /* for ever */
     }
     sim_at(f->at_ns + f->length_ns + delay(10 * SIM_MS, 2 * SIM_S), happen, p);
     return true;
@@ -622,20 +618,16 @@ void node_evict(struct sim_pod *p)
     report(p);
 }
 
-static void remove_collected(void *ctx)
-{
-    struct sim_pod *p = ctx;
-    if (p->object != NULL) {
-        server_remove(p->object);
-    }
-}
-
 static void collect(void *ctx)
 {
     struct sim_pod *p = ctx;
-    p->is_collected = true;
-    report(p);
-    sim_after(sim_time(DRAW_NODE, 10 * SIM_MS, SIM_S), remove_collected, p);
+    if (!p->is_collected) {
+        p->is_collected = true;
+        report(p);
+        sim_after(sim_time(DRAW_NODE, 10 * SIM_MS, SIM_S), collect, p);
+    } else if (p->object != NULL) {
+        server_remove(p->object);
+    }
 }
 
 /* There are two nodes: a pod is on one of them by its index. */
@@ -644,12 +636,11 @@ void node_delete(const struct sim_pod *p)
     const int64_t at_ns = sim.now_ns + sim_time(DRAW_NODE, SIM_S, 60 * SIM_S);
     sim_trace("node: that of %s is gone", p->name);
     vec_each (struct sim_pod *, it, &pods) {
-        struct sim_pod *other = *it;
-        if (other->object != NULL && other->id.index % 2 == p->id.index % 2) {
-            promise_excuse(other->run_uid, &other->id.attempt, "its node is gone");
-            other->is_node_gone = true;
-            end(other, 137);
-            sim_at(at_ns, collect, other);
+        if ((*it)->object != NULL && (*it)->id.index % 2 == p->id.index % 2) {
+            promise_excuse((*it)->run_uid, &(*it)->id.attempt, "its node is gone");
+            (*it)->is_node_gone = true;
+            end(*it, 137);
+            sim_at(at_ns, collect, *it);
         }
     }
 }

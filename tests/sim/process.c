@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "daemon/daemon.h"
-#include "daemon/key.h"
+#include "daemon/cluster/key.h"
 #include "daemon/web/inspect.h"
 #include "store/store.h"
 

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "core/phase.h"
 #include "core/throughput.h"
-#include "daemon/judge.h"
+#include "daemon/run/judge.h"
 #include "spec/stop_rule.h"
 #include "store/store.h"
 

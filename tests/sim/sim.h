@@ -252,8 +252,8 @@ void node_report_all(void); /* the kubelets say how their pods are */
 /* Kills the container, as the node would. */
 void node_kill(struct sim_pod *p, int exit_code);
 void node_evict(struct sim_pod *p);
-/* The machine of this pod is gone, and its Node is deleted: the garbage collector of pods ends those
- * that were there. */
+/* The machine of this pod is gone, and its Node is deleted: the garbage collector of pods ends
+ * those that were there. */
 void node_delete(const struct sim_pod *p);
 /* It was not made by benchd: it is of no run, runs for a while and ends. */
 void node_disown(struct sim_pod *p);

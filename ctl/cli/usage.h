@@ -1,0 +1,20 @@
+/* Help texts, made from the verb table. Pure. */
+#pragma once
+
+#include "ctl/cli/cli.h"
+
+#define USAGE_SUMMARY "measures how distributed training scales"
+#define USAGE_EXAMPLES                                                                             \
+    "  benchctl run vgg16-pserver-sweep\n"                                                         \
+    "  benchctl run vgg16-pserver-sweep --local\n"
+
+/* Help of the program or of one verb; `program` as in struct cli. */
+void usage_program(const char *program, const struct verb *const *verbs, size_t n_verbs,
+                   struct buf *out);
+/* What -o of the verb takes, for a reader: with "|jsonpath=TEMPLATE" where there is JSON; owned. */
+char *usage_formats(const struct verb *verb);
+void usage_verb(const char *program, const struct verb *verb, struct buf *out);
+
+/* The options that every verb takes. */
+extern const struct arg_opt usage_global_opts[];
+extern const size_t usage_n_global_opts;

@@ -1,0 +1,368 @@
+/* What `benchctl doctor` asks a cluster: see doctor.h, cluster_internal.h. Each question is one
+ * request; where the right to ask it is missing, the check is skipped and says so. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "ctl/cluster/cluster_internal.h"
+#include "ctl/doctor/doctor_cluster.h"
+#include "kube/json.h"
+#include "pod/body.h"
+
+#define DNS_NS "kube-system"
+#define DNS_SERVICE "kube-dns" /* CoreDNS has it, too */
+
+static json_t *path(const json_t *object, const char *a, const char *b)
+{
+    return json_object_get(json_object_get(object, a), b);
+}
+
+static const char *text_of(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    return text == NULL ? "" : text;
+}
+
+/* Waits for a document; *ret is NULL after an error, which is the result. */
+static int ask(struct cluster *c, struct kube_request *req, json_t **ret, struct err *err)
+{
+    *ret = NULL;
+    return cluster_get(c, req, ret, err);
+}
+
+static void fail_with(struct checks *checks, const char *name, int r, const char *fix,
+                      const struct err *err)
+{
+    checks_fail(checks, name, cluster_exit_code(r), fix, "%s", err->msg);
+}
+
+/* Does the API server answer? */
+static bool check_server(struct cluster *c, struct checks *checks)
+{
+    struct kube_request req;
+    struct err err = {0};
+    json_t *version = NULL;
+    kube_request_raw("/version", "get the version", &req);
+    const int r = ask(c, &req, &version, &err);
+    if (r < 0) {
+        fail_with(checks, "server", r,
+                  r == -EACCES ? "log in again, or choose another context with --context"
+                               : "see whether 'kubectl version' answers, and from where",
+                  &err);
+    } else {
+        checks_ok(checks, "server", "%s is Kubernetes %s", c->config.server,
+                  text_of(json_object_get(version, "gitVersion")));
+    }
+    json_decref(version);
+    return r >= 0;
+}
+
+static void check_kinds(struct cluster *c, struct checks *checks)
+{
+    struct kube_request req;
+    struct err err = {0};
+    json_t *list = NULL;
+    bool has_benchmarks = false, has_runs = false;
+    kube_request_raw("/apis/benchd.io/v1alpha1", "list the kinds of benchd.io", &req);
+    const int r = ask(c, &req, &list, &err);
+    size_t i;
+    const json_t *resource;
+    json_array_foreach (json_object_get(list, "resources"), i, resource) {
+        const char *name = text_of(json_object_get(resource, "name"));
+        has_benchmarks = has_benchmarks || str_eq(name, "benchmarks");
+        has_runs = has_runs || str_eq(name, "benchmarkruns");
+    }
+    json_decref(list);
+    if (r < 0 && r != -ENOENT) {
+        fail_with(checks, "kinds", r, NULL, &err);
+    } else if (!has_benchmarks || !has_runs) {
+        checks_fail(checks, "kinds", EXIT_NOT_FOUND, "kubectl apply -k manifests/",
+                    "the cluster does not have the kinds Benchmark and BenchmarkRun");
+    } else {
+        checks_ok(checks, "kinds", "Benchmark and BenchmarkRun of benchd.io/v1alpha1");
+    }
+}
+
+/* ---- rights ---- */
+
+static const struct right {
+    const char *group, *resource, *subresource, *verb;
+} rights[] = {
+    {"benchd.io", "benchmarkruns", "", "get"},
+    {"benchd.io", "benchmarkruns", "", "list"},
+    {"benchd.io", "benchmarkruns", "", "watch"},
+    {"benchd.io", "benchmarkruns", "", "create"},
+    {"benchd.io", "benchmarkruns", "", "patch"},
+    {"benchd.io", "benchmarkruns", "", "delete"},
+    {"benchd.io", "benchmarks", "", "get"},
+    {"benchd.io", "benchmarks", "", "list"},
+    {"benchd.io", "benchmarks", "", "create"},
+    {"coordination.k8s.io", "leases", "", "get"},
+    {"", "services", "proxy", "get"},
+    {"", "pods", "", "list"},
+    {"", "pods", "log", "get"},
+};
+#define N_RIGHTS (sizeof(rights) / sizeof(rights[0]))
+
+static json_t *review_of(const struct cluster *c, const struct right *right)
+{
+    return json_pack("{s:s, s:s, s:{s:{s:s, s:s, s:s, s:s, s:s}}}", "apiVersion",
+                     "authorization.k8s.io/v1", "kind", "SelfSubjectAccessReview", "spec",
+                     "resourceAttributes", "namespace", c->ns, "group", right->group, "resource",
+                     right->resource, "subresource", right->subresource, "verb", right->verb);
+}
+
+/* 1: it is there; 0: it is not; -Exxx. */
+static int has_right(struct cluster *c, const struct right *right, struct err *err)
+{
+    json_t *review = review_of(c, right), *answer = NULL;
+    struct kube_request req = {
+        .method = KUBE_POST,
+        .path = xstrdup("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"),
+        .content_type = "application/json",
+        .body = json_dumps(review, JSON_COMPACT),
+        .what = xstrdup("ask for rights"),
+        .is_repeatable = true,
+    };
+    req.body_len = strlen(req.body);
+    json_decref(review);
+    const int r = ask(c, &req, &answer, err);
+    const bool is_allowed = json_is_true(path(answer, "status", "allowed"));
+    json_decref(answer);
+    return r < 0 ? r : is_allowed;
+}
+
+static void put_right(const struct right *right, struct buf *out)
+{
+    buf_printf(out, "%s%s %s%s%s", out->len == 0 ? "" : ", ", right->verb, right->resource,
+               right->subresource[0] == '\0' ? "" : "/", right->subresource);
+}
+
+static void check_rights(struct cluster *c, struct checks *checks)
+{
+    struct buf missing = BUF_INIT;
+    struct err err = {0};
+    int r = 1;
+    for (size_t i = 0; i < N_RIGHTS && r >= 0; i++) {
+        r = has_right(c, &rights[i], &err);
+        if (r == 0) {
+            put_right(&rights[i], &missing);
+        }
+    }
+    if (r < 0) {
+        checks_skip(checks, "rights", "%s", err.msg);
+    } else if (missing.len > 0) {
+        _cleanup_(freep) char *fix =
+            xasprintf("have these added to a Role that is bound to you in namespace '%s'", c->ns);
+        checks_fail(checks, "rights", EXIT_NOT_AUTHORISED, fix, "missing in '%s': %s", c->ns,
+                    buf_cstr(&missing));
+    } else {
+        checks_ok(checks, "rights", "all %zu that benchctl uses in '%s'", N_RIGHTS, c->ns);
+    }
+    buf_done(&missing);
+}
+
+/* ---- benchd ---- */
+
+static void check_benchd(struct cluster *c, struct checks *checks)
+{
+    struct err err = {0};
+    bool is_dead = false;
+    json_t *runs = NULL;
+    int r = cluster_reach_benchd(c, &is_dead, &err);
+    if (r < 0 && is_dead) {
+        _cleanup_(freep) char *fix =
+            xasprintf("see kubectl -n %s get lease,pods,pvc; install it with kubectl apply -k "
+                      "manifests/",
+                      c->ns);
+        checks_fail(checks, "benchd", EXIT_UNREACHABLE, fix, "it is not running in '%s': %s", c->ns,
+                    err.msg);
+    } else if (r < 0) {
+        fail_with(checks, "benchd", r, NULL, &err);
+    } else if ((r = cluster_api_get(c, "", &runs, &err)) < 0) {
+        fail_with(checks, "benchd", r, "see docs/troubleshooting.md, \"benchd does not answer\"",
+                  &err);
+    } else {
+        checks_ok(checks, "benchd", "it runs in '%s' and answers by %s", c->ns,
+                  str_eq(c->address, "service") ? "its Service" : c->address);
+    }
+    json_decref(runs);
+}
+
+/* ---- what runs need ---- */
+
+/* "image 'x': ImagePullBackOff"; false: the container has its image. */
+static bool put_image(const json_t *container, struct buf *out)
+{
+    static const char *const reasons[] = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName",
+                                          "ErrImageNeverPull", "RegistryUnavailable"};
+    const json_t *waiting = path(container, "state", "waiting");
+    const char *reason = text_of(json_object_get(waiting, "reason"));
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        if (str_eq(reason, reasons[i])) {
+            buf_printf(out, "%s: %s", text_of(json_object_get(container, "image")), reason);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_images(struct cluster *c, struct checks *checks)
+{
+    const struct kube_list_options options = {.label_selector = POD_SELECTOR};
+    struct kube_request req;
+    struct err err = {0};
+    json_t *list = NULL;
+    kube_request_list(&kube_pods, c->ns, &options, &req);
+    const int r = ask(c, &req, &list, &err);
+    struct buf first = BUF_INIT;
+    size_t n_waiting = 0, i, k;
+    const json_t *pod, *container;
+    json_array_foreach (json_object_get(list, "items"), i, pod) {
+        struct buf image = BUF_INIT;
+        json_array_foreach (path(pod, "status", "containerStatuses"), k, container) {
+            if (image.len == 0 && put_image(container, &image)) {
+                n_waiting++;
+            }
+        }
+        if (first.len == 0) {
+            buf_append(&first, buf_cstr(&image), image.len);
+        }
+        buf_done(&image);
+    }
+    if (r < 0) {
+        checks_skip(checks, "images", "%s", err.msg);
+    } else if (n_waiting > 0) {
+        checks_fail(checks, "images", EXIT_NOT_FOUND,
+                    "load the image on the nodes or push it to a registry that they reach; check "
+                    "its name and imagePullSecrets",
+                    "%zu pod%s of runs in '%s' wait%s for an image: %s", n_waiting,
+                    n_waiting == 1 ? "" : "s", c->ns, n_waiting == 1 ? "s" : "", buf_cstr(&first));
+    } else {
+        checks_ok(checks, "images", "no pod of a run in '%s' waits for one", c->ns);
+    }
+    buf_done(&first);
+    json_decref(list);
+}
+
+static bool is_ready(const json_t *endpoint)
+{
+    const json_t *ready = path(endpoint, "conditions", "ready");
+    return ready == NULL || json_is_null(ready) || json_is_true(ready); /* as the API defines it */
+}
+
+static void check_dns(struct cluster *c, struct checks *checks)
+{
+    static const char fix[] = "kubectl -n " DNS_NS " get pods -l k8s-app=" DNS_SERVICE;
+    const struct kube_list_options options = {.label_selector =
+                                                  "kubernetes.io/service-name=" DNS_SERVICE};
+    struct kube_request req;
+    struct err err = {0};
+    json_t *list = NULL;
+    kube_request_list(&kube_endpoint_slices, DNS_NS, &options, &req);
+    const int r = ask(c, &req, &list, &err);
+    const json_t *items = json_object_get(list, "items");
+    size_t n_ready = 0, i, k;
+    const json_t *slice, *endpoint;
+    json_array_foreach (items, i, slice) {
+        json_array_foreach (json_object_get(slice, "endpoints"), k, endpoint) {
+            n_ready += is_ready(endpoint) ? 1 : 0;
+        }
+    }
+    if (r < 0) {
+        checks_skip(checks, "dns", "%s", err.msg);
+    } else if (json_array_size(items) == 0) {
+        checks_skip(checks, "dns",
+                    "there is no Service '" DNS_SERVICE "' in '" DNS_NS "'; pods with "
+                    "addressing: Dns need one that answers");
+    } else if (n_ready == 0) {
+        checks_fail(checks, "dns", EXIT_UNREACHABLE, fix,
+                    "no pod of the cluster's DNS is ready: pods do not find each other by name");
+    } else {
+        checks_ok(checks, "dns", "%zu pod%s of '" DNS_SERVICE "' %s ready", n_ready,
+                  n_ready == 1 ? "" : "s", n_ready == 1 ? "is" : "are");
+    }
+    json_decref(list);
+}
+
+static void put_quota(const char *key, const char *used, const char *hard, struct buf *out)
+{
+    buf_printf(out, "%s%s %s of %s", out->len == 0 ? "" : ", ", key, used, hard);
+}
+
+/* Of one ResourceQuota: what is used up, and all. */
+static void read_quota(const json_t *quota, struct buf *full, struct buf *all)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach (path(quota, "status", "hard"), key, value) {
+        const char *hard = text_of(value);
+        const char *used = text_of(json_object_get(path(quota, "status", "used"), key));
+        int64_t has, may; /* in thousandths of whatever it is */
+        put_quota(key, used, hard, all);
+        if (parse_cpu_millicores(used, &has) == 0 && parse_cpu_millicores(hard, &may) == 0 &&
+            has >= may) {
+            put_quota(key, used, hard, full);
+        }
+    }
+}
+
+static void check_quota(struct cluster *c, struct checks *checks)
+{
+    static const struct kube_resource quotas = {"", "v1", "resourcequotas", "resource quota"};
+    const struct kube_list_options options = {0};
+    struct kube_request req;
+    struct err err = {0};
+    json_t *list = NULL;
+    kube_request_list(&quotas, c->ns, &options, &req);
+    const int r = ask(c, &req, &list, &err);
+    struct buf full = BUF_INIT, all = BUF_INIT;
+    size_t i;
+    const json_t *quota;
+    json_array_foreach (json_object_get(list, "items"), i, quota) {
+        read_quota(quota, &full, &all);
+    }
+    if (r < 0) {
+        checks_skip(checks, "quota", "%s", err.msg);
+    } else if (full.len > 0) {
+        checks_fail(checks, "quota", EXIT_NOT_AUTHORISED,
+                    "delete what is not needed, or ask for a larger ResourceQuota",
+                    "used up in '%s': %s", c->ns, buf_cstr(&full));
+    } else if (all.len > 0) {
+        checks_ok(checks, "quota", "%s", buf_cstr(&all));
+    } else {
+        checks_ok(checks, "quota", "'%s' has no ResourceQuota", c->ns);
+    }
+    buf_done(&full);
+    buf_done(&all);
+    json_decref(list);
+}
+
+void doctor_cluster(const struct cli *cli, struct checks *checks)
+{
+    struct cluster_problem p;
+    struct cluster *c = NULL;
+    const enum exit_code code = cluster_open(cli, &c, &p);
+    if (p.is_unconfigured) {
+        checks_skip(checks, "kubeconfig", "%s; runs on this machine need none", p.err.msg);
+        return;
+    }
+    if (code != EXIT_OK) {
+        checks_fail(checks, "kubeconfig", code, p.fix, "%s", p.err.msg);
+        return;
+    }
+    checks_ok(checks, "kubeconfig", "context '%s', namespace '%s'", c->config.context, c->ns);
+    if (check_server(c, checks)) {
+        check_kinds(c, checks);
+        check_rights(c, checks);
+        check_benchd(c, checks);
+        check_images(c, checks);
+        check_dns(c, checks);
+        check_quota(c, checks);
+    }
+    backend_free(&c->backend);
+}

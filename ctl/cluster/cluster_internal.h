@@ -1,0 +1,148 @@
+/* What the files of the cluster's backend share: one API server from the user's kubeconfig, one
+ * namespace, one loop. Included by cluster*.c only. Edge files: libuv. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+#include <uv.h>
+
+#include "ctl/runs/backend.h"
+#include "ctl/runs/find.h"
+#include "ctl/runs/object.h"
+#include "ctl/runs/run_opts.h"
+#include "ctl/runs/watch_state.h"
+#include "kube/client.h"
+#include "spec/profile.h"
+
+struct cluster {
+    struct backend backend;
+    uv_loop_t loop;
+    struct kube_config config;
+    struct kube_client *client;
+    struct kube_client *direct; /* to benchd itself, if its address is a URL; else NULL */
+    char *ns;
+    char *address;  /* of benchd: "service" or a URL; NULL: its Lease was not read yet */
+    char *read_key; /* as the Lease has it; NULL: benchd wants none */
+};
+
+/* --- cluster.c --- */
+
+struct cluster_problem {
+    struct err err;
+    const char *fix;      /* static; NULL: none */
+    bool is_unconfigured; /* nothing says where a cluster would be */
+};
+/* As cluster_backend_open, without printing. backend_free frees it. */
+enum exit_code cluster_open(const struct cli *cli, struct cluster **ret, struct cluster_problem *p);
+
+/* --- cluster_call.c: a request and its answer ------------------------------------------------- */
+
+struct cluster_answer {
+    int r; /* as kube_done_fn gives it */
+    int http_code;
+    bool is_status;       /* the failure is a Status of the API server, not of a proxy before it */
+    int64_t date_unix_ms; /* the server's clock; -1: not sent */
+    struct buf body;
+    struct err err;
+};
+void cluster_answer_done(struct cluster_answer *a);
+/* Waits for the answer. Takes *req. Returns ret->r. */
+int cluster_call(struct cluster *c, struct kube_client *client, struct kube_request *req,
+                 struct cluster_answer *ret);
+/* The same for a JSON document from the API server: owned, in *ret. */
+int cluster_get(struct cluster *c, struct kube_request *req, json_t **ret, struct err *err);
+/* Of every request: short time-outs and few retries. */
+extern const struct kube_call_options cluster_options;
+/* The exit code for an error. */
+enum exit_code cluster_exit_code(int r);
+
+/* --- cluster_benchd.c: benchd in the namespace ------------------------------------------------ */
+
+/* Reads benchd's address from its Lease, once. 0, or -Exxx; *ret_is_dead: the API server says that
+ * no benchd is alive. */
+int cluster_reach_benchd(struct cluster *c, bool *ret_is_dead, struct err *err);
+/* The same; prints the error and what to do. */
+enum exit_code cluster_find_benchd(struct cluster *c);
+/* True only if the API server says so. For a note after a command that does not need benchd. */
+bool cluster_benchd_is_dead(struct cluster *c, struct err *why);
+/* For callers that live long: the request for the Lease. */
+void cluster_lease_request(const struct cluster *c, struct kube_request *ret);
+/* Its answer; after cluster_reach_benchd. Takes the read key of benchd's Lease in any case; true:
+ * benchd has another address too, and later requests go there. False with an answer that is no such
+ * Lease. It frees the client of the old address. Calls of that client end without a callback, so do
+ * not call this from one of them. */
+bool cluster_learn_address(struct cluster *c, const struct kube_response *res);
+/* "/api/v1/runs" + rest, as a request for *ret_client. After cluster_find_benchd. */
+void cluster_api_request(struct cluster *c, const char *rest, struct kube_client **ret_client,
+                         struct kube_request *ret);
+/* The message of an error that benchd's API answered with, else the error of the request. */
+void cluster_api_error(const struct cluster_answer *a, struct err *ret);
+/* Waits for a document. -Exxx with the message, also of an error that benchd answered with. */
+int cluster_api_get(struct cluster *c, const char *rest, json_t **ret, struct err *err);
+/* "/NAME" with its characters escaped, for `rest`. Owned. */
+char *cluster_api_path(const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* --- cluster_runs.c --------------------------------------------------------------------------- */
+
+/* The BenchmarkRun that RUN names, owned. Prints the error. */
+enum exit_code cluster_find_object(struct cluster *c, const char *what, json_t **ret);
+enum exit_code cluster_list_runs(struct backend *b, const struct list_wanted *wanted,
+                                 struct run_list *ret);
+enum exit_code cluster_list_benchmarks(struct backend *b, const struct list_wanted *wanted,
+                                       struct benchmark_list *ret);
+enum exit_code cluster_load_run(struct backend *b, const char *what, struct loaded_run *ret);
+enum exit_code cluster_load_figures(struct backend *b, const char *what, enum figures_of of,
+                                    const struct loaded_run *like, struct loaded_run *ret);
+enum exit_code cluster_get_log(struct backend *b, const struct loaded_run *run,
+                               const struct replica_id *id, struct buf *out);
+enum exit_code cluster_delete_run(struct backend *b, const char *what, char **ret_name);
+enum exit_code cluster_cancel_run(struct backend *b, const char *what, char **ret_name);
+enum exit_code cluster_undelete_run(struct backend *b, const char *what, char **ret_name);
+/* From the API's document; `status` (NULL: the document's) is what the object says. */
+int cluster_load_document(struct cluster *c, const char *name, const struct run_status *status,
+                          struct loaded_run *ret, struct err *err);
+/* Everything of the document moves into *ret (loaded_run_done, also after an error). */
+int cluster_take_document(const json_t *document, const struct run_status *status,
+                          struct loaded_run *ret, struct err *err);
+
+/* --- cluster_erase.c: results without an object --- */
+
+/* The uid of a run (its full name, or uid) that benchd has results of. Owned; NULL: why not,
+ * -ENOENT where benchd has none. */
+char *cluster_kept_uid(struct cluster *c, const char *name, struct err *err);
+/* Has benchd erase them, and waits for that. Prints the error. */
+enum exit_code cluster_erase_kept(struct cluster *c, const char *name, const char *uid);
+
+/* --- cluster_run.c, cluster_watch.c, cluster_logs.c ------------------------------------------- */
+
+/* What the command line names to be run. */
+struct cluster_source {
+    struct definition_file file; /* its text; a Benchmark of the cluster as JSON */
+    bool is_reference;           /* to a Benchmark in the cluster */
+    bool is_builtin;             /* the Benchmark has to be created first */
+    struct profiles profiles;
+    struct run_def *def; /* merged with the options and checked */
+};
+/* Zero-initialised; checks everything before anything is created, and prints the errors. */
+enum exit_code cluster_source_open(struct cluster *c, struct cluster_source *ret);
+void cluster_source_done(struct cluster_source *s);
+/* Creates a BenchmarkRun under a new name, and tries another one if a run has it already. `run`
+ * without name and request. *ret_name (owned) is also written where it may have been created, but
+ * the answer was lost. */
+enum exit_code cluster_create_run(struct cluster *c, const struct object_run_params *run,
+                                  char **ret_name);
+
+enum exit_code cluster_run(struct backend *b, char **ret_name);
+enum exit_code cluster_try(struct backend *b); /* cluster_try.c */
+enum exit_code cluster_attach(struct backend *b, const char *what);
+enum exit_code cluster_follow_logs(struct backend *b, const char *what,
+                                   const struct log_wanted *wanted);
+
+/* Shows the run until its end; the state it returns is one of watch_is_over. *ret_status: as last
+ * read from the object. *err: why WATCH_UNREPORTED or WATCH_FORBIDDEN. */
+enum watch_state cluster_watch(struct cluster *c, const char *name, const char *uid,
+                               const struct run_opts *opts, struct run_status *ret_status,
+                               struct err *err);

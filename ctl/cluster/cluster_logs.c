@@ -1,0 +1,410 @@
+/* benchctl logs RUN --follow: watches the pods of the run and prints the logs of the selected ones
+ * as they come, one pod after another. See cluster_internal.h.
+ *
+ * It selects trainer or worker 0 (or --role, --index) of every attempt, or of those that
+ * --point, --trial and --attempt select. It ends with the run, or with the attempt if
+ * exactly one is selected. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "core/role.h"
+#include "ctl/cluster/cluster_internal.h"
+#include "ctl/runs/object.h"
+#include "kube/follow.h"
+#include "kube/informer.h"
+#include "kube/json.h"
+#include "pod/state.h"
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+#define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+struct following {
+    struct cluster *c;
+    const char *run_name, *run_uid;
+    bool of_any_role; /* no role is selected: follow whoever trains */
+    bool is_one;      /* exactly one attempt is selected: stop when it ends */
+    uv_signal_t signals[N_SIGNALS];
+    uv_timer_t timer; /* frees follows, which must not be freed in their own callbacks */
+    struct kube_informer *pods, *runs;
+    struct kube_follow *follow; /* NULL: no log is being printed */
+    char *pod, *pod_uid;        /* of it */
+    VEC(char *) seen;           /* uids of pods whose log was printed or is being printed; owned */
+    bool is_follow_over;
+    bool is_run_over;
+    bool is_over;
+    enum exit_code code;
+};
+
+static void on_timer(uv_timer_t *timer);
+
+/* Looks again at once, but from the loop: follows must not be freed by their own callbacks. */
+static void wake(struct following *f)
+{
+    (void)uv_timer_start(&f->timer, on_timer, 0, 0); /* a timer that is initialised */
+}
+
+static void on_line(void *ctx, const char *line, size_t len)
+{
+    struct following *f = ctx;
+    if (f->is_over) {
+        return; /* the rest of the same chunk */
+    }
+    struct buf out = BUF_INIT;
+    buf_append(&out, line, len);
+    buf_putc(&out, '\n');
+    f->code = cli_print(&out);
+    f->is_over = f->code != EXIT_OK;
+    buf_done(&out);
+}
+
+static void on_log_end(void *ctx, int r, const struct err *err)
+{
+    struct following *f = ctx;
+    if (r == -EACCES) {
+        f->is_over = true;
+        f->code = cli_error(EXIT_NOT_AUTHORISED, NULL, "%s", err->msg);
+    } else if (r < 0) {
+        cli_note(f->c->backend.cli, "%s", err->msg);
+    }
+    f->is_follow_over = true;
+    wake(f);
+}
+
+/* The replica's; the others are sidecars. */
+static const char *container_name(const json_t *pod)
+{
+    return json_string_value(json_object_get(pod_main_container(pod), "name"));
+}
+
+/* Statuses are not in the order of the containers. */
+static const json_t *container_state(const json_t *pod, const char *state)
+{
+    const char *wanted = container_name(pod);
+    const json_t *list = json_object_get(json_object_get(pod, "status"), "containerStatuses");
+    size_t i;
+    const json_t *status;
+    json_array_foreach (list, i, status) {
+        const char *name = json_string_value(json_object_get(status, "name"));
+        if (name != NULL && wanted != NULL && str_eq(name, wanted)) {
+            return json_object_get(json_object_get(status, "state"), state);
+        }
+    }
+    return NULL;
+}
+
+static const char *label_of(const json_t *pod, const char *key)
+{
+    const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
+    const char *value = json_string_value(json_object_get(labels, key));
+    return value == NULL ? "" : value;
+}
+
+static char *attempt_dup(const json_t *pod)
+{
+    return xasprintf("%s %s %s", label_of(pod, "benchd.io/point"), label_of(pod, "benchd.io/trial"),
+                     label_of(pod, "benchd.io/attempt"));
+}
+
+/* Attempts with a launcher; its log replaces those of the other replicas. Owned. */
+struct led {
+    VEC(char *) attempts;
+};
+
+static void find_led(const struct following *f, const struct kube_cache *cache, struct led *ret)
+{
+    for (size_t i = 0; f->of_any_role && i < cache->entries.len; i++) {
+        json_t *pod = kube_cache_json(cache, cache->entries.items[i]);
+        if (str_eq(label_of(pod, "benchd.io/role"), role_to_string(ROLE_LAUNCHER))) {
+            *vec_push(&ret->attempts) = attempt_dup(pod);
+        }
+        json_decref(pod);
+    }
+}
+
+static void led_done(struct led *led)
+{
+    vec_each (char *, it, &led->attempts) {
+        free(*it);
+    }
+    vec_done(&led->attempts);
+}
+
+/* Its log is to be read: of a selected role, or of whoever leads its gang. */
+static bool is_selected(const struct following *f, const struct led *led, const json_t *pod)
+{
+    const int role = role_from_string(label_of(pod, "benchd.io/role"));
+    uint32_t sizes[ROLE_COUNT] = {0};
+    _cleanup_(freep) char *attempt = attempt_dup(pod);
+    vec_each (char *const, it, &led->attempts) {
+        sizes[ROLE_LAUNCHER] += str_eq(*it, attempt);
+    }
+    return !f->of_any_role || (role >= 0 && role_leads((enum role)role, sizes));
+}
+
+static bool has_started(const json_t *pod)
+{
+    return container_state(pod, "running") != NULL || container_state(pod, "terminated") != NULL;
+}
+
+static bool has_ended(const json_t *pod)
+{
+    const char *phase = json_string_value(json_object_get(json_object_get(pod, "status"), "phase"));
+    return container_state(pod, "terminated") != NULL ||
+           (phase != NULL && (str_eq(phase, "Succeeded") || str_eq(phase, "Failed")));
+}
+
+static bool was_seen(const struct following *f, const char *uid)
+{
+    vec_each (char *const, seen, &f->seen) {
+        if (str_eq(*seen, uid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void begin(struct following *f, const char *name, const char *uid, const json_t *pod)
+{
+    const struct kube_follow_params params = {.ns = f->c->ns,
+                                              .pod = name,
+                                              .container = container_name(pod),
+                                              .on_line = on_line,
+                                              .on_end = on_log_end,
+                                              .ctx = f};
+    cli_note(f->c->backend.cli, "==> %s", name);
+    *vec_push(&f->seen) = xstrdup(uid);
+    f->pod = xstrdup(name);
+    f->pod_uid = xstrdup(uid);
+    f->is_follow_over = false;
+    f->follow = kube_follow_new(f->c->client, &params);
+    if (has_ended(pod)) {
+        kube_follow_container_ended(f->follow);
+    }
+}
+
+static void end_follow(struct following *f)
+{
+    kube_follow_free(f->follow);
+    f->follow = NULL;
+    free(f->pod);
+    free(f->pod_uid);
+    f->pod = f->pod_uid = NULL;
+}
+
+/* Starts with the oldest pod that was not printed yet, if none is being printed. */
+static void next(struct following *f)
+{
+    if (f->follow != NULL && f->is_follow_over) {
+        end_follow(f);
+        f->is_over = f->is_over || f->is_one;
+    }
+    if (f->follow != NULL || f->is_over) {
+        return;
+    }
+    const struct kube_entry *oldest = NULL;
+    int64_t oldest_ms = 0;
+    const struct kube_cache *cache = kube_informer_cache(f->pods);
+    struct led led = {0};
+    find_led(f, cache, &led);
+    for (size_t i = 0; i < cache->entries.len; i++) {
+        const struct kube_entry *entry = cache->entries.items[i];
+        if (was_seen(f, kube_entry_uid(entry))) {
+            continue;
+        }
+        json_t *pod = kube_cache_json(cache, entry);
+        const int64_t ms = object_time(json_object_get(pod, "metadata"), "creationTimestamp");
+        if (is_selected(f, &led, pod) && has_started(pod) && (oldest == NULL || ms < oldest_ms)) {
+            oldest = entry;
+            oldest_ms = ms;
+        }
+        json_decref(pod);
+    }
+    led_done(&led);
+    if (oldest != NULL) {
+        json_t *pod = kube_cache_json(cache, oldest);
+        begin(f, kube_entry_name(oldest), kube_entry_uid(oldest), pod);
+        json_decref(pod);
+    } else if (f->is_run_over) {
+        f->is_over = true;
+        if (f->seen.len == 0) {
+            cli_note(f->c->backend.cli,
+                     "run/%s has ended and none of its selected pods is left; for the stored logs: "
+                     "benchctl logs %s %s",
+                     f->run_name, f->run_name, f->c->backend.where);
+        }
+    }
+}
+
+static void on_pod(void *ctx, enum kube_change change, const struct kube_object *pod)
+{
+    struct following *f = ctx;
+    const bool is_followed = f->follow != NULL && str_eq(f->pod_uid, pod->uid);
+    if (is_followed && (change == KUBE_CHANGE_REMOVED || has_ended(pod->json))) {
+        kube_follow_container_ended(f->follow);
+    }
+    wake(f);
+}
+
+static void on_run(void *ctx, enum kube_change change, const struct kube_object *run)
+{
+    struct following *f = ctx;
+    struct run_status status;
+    object_read_status(run->json, &status);
+    if (str_eq(run->uid, f->run_uid) &&
+        (change == KUBE_CHANGE_REMOVED || run_phase_is_final(status.phase))) {
+        f->is_run_over = true;
+        wake(f);
+    }
+}
+
+static void on_synced(void *ctx)
+{
+    struct following *f = ctx;
+    wake(f);
+}
+
+/* A run that was deleted before the first list is not in it, and no watch reports its deletion. */
+static void on_runs_synced(void *ctx)
+{
+    struct following *f = ctx;
+    const struct kube_entry *run = kube_cache_get(kube_informer_cache(f->runs), f->run_name);
+    if ((run == NULL || !str_eq(kube_entry_uid(run), f->run_uid)) && !f->is_run_over) {
+        f->is_over = true;
+        f->code = cli_error(EXIT_NOT_FOUND, NULL, "run/%s was deleted", f->run_name);
+    }
+}
+
+/* Ends if a watch is forbidden, or its kind is not installed: waiting would not help. */
+static bool is_refused(struct following *f, const struct kube_informer *informer)
+{
+    const struct err *err = kube_reflector_error(kube_informer_reflector(informer));
+    if (err == NULL || (err->code != EACCES && err->code != ENOENT)) {
+        return false;
+    }
+    f->is_over = true;
+    f->code = cli_error(cluster_exit_code(-err->code), NULL, "%s", err->msg);
+    return true;
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct following *f = timer->data;
+    if (is_refused(f, f->pods) || is_refused(f, f->runs)) {
+        return;
+    }
+    /* Before the first list nothing is known: an ended run may still have pods. */
+    if (kube_reflector_is_synced(kube_informer_reflector(f->pods))) {
+        next(f);
+    }
+    if (!f->is_over) {
+        (void)uv_timer_start(&f->timer, on_timer, 1000, 0); /* to notice lasting failures */
+    }
+}
+
+static void on_signal(uv_signal_t *handle, int signum)
+{
+    (void)signum;
+    struct following *f = handle->data;
+    f->is_over = true;
+    f->code = EXIT_INTERRUPTED;
+}
+
+static void put_label(struct buf *out, const char *name, int64_t value)
+{
+    if (value != NOT_GIVEN) {
+        buf_printf(out, ",benchd.io/%s=%lld", name, (long long)value);
+    }
+}
+
+static char *pod_selector(const char *run, const struct log_wanted *w)
+{
+    struct buf out = BUF_INIT;
+    buf_printf(&out, "benchd.io/run=%s", run);
+    if (w->role != NOT_GIVEN) {
+        buf_printf(&out, ",benchd.io/role=%s", role_to_string((enum role)w->role));
+    }
+    put_label(&out, "replica-index", w->index == NOT_GIVEN ? 0 : w->index);
+    put_label(&out, "point", w->attempt.point);
+    put_label(&out, "trial", w->attempt.trial);
+    put_label(&out, "attempt", w->attempt.number);
+    return buf_take(&out);
+}
+
+static void start(struct following *f, const char *pods, const char *run)
+{
+    uv_loop_t *loop = &f->c->loop;
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        (void)uv_signal_init(loop, &f->signals[i]); /* fails only without a signal pipe */
+        f->signals[i].data = f;
+        (void)uv_signal_start(&f->signals[i], on_signal, signals[i]);
+    }
+    (void)uv_timer_init(loop, &f->timer); /* always 0 */
+    f->timer.data = f;
+    wake(f);
+    const struct kube_reflector_params of_pods = {.resource = &kube_pods,
+                                                  .ns = f->c->ns,
+                                                  .label_selector = pods,
+                                                  .on_change = on_pod,
+                                                  .on_synced = on_synced,
+                                                  .ctx = f};
+    const struct kube_reflector_params of_runs = {.resource = &kube_benchmark_runs,
+                                                  .ns = f->c->ns,
+                                                  .field_selector = run,
+                                                  .on_change = on_run,
+                                                  .on_synced = on_runs_synced,
+                                                  .ctx = f};
+    f->pods = kube_informer_new(f->c->client, &of_pods);
+    f->runs = kube_informer_new(f->c->client, &of_runs);
+}
+
+static void end(struct following *f)
+{
+    if (f->follow != NULL) {
+        end_follow(f);
+    }
+    kube_informer_free(f->pods);
+    kube_informer_free(f->runs);
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        uv_close((uv_handle_t *)&f->signals[i], NULL);
+    }
+    uv_close((uv_handle_t *)&f->timer, NULL);
+    (void)uv_run(&f->c->loop, UV_RUN_NOWAIT); /* the close callbacks */
+    (void)uv_run(&f->c->loop, UV_RUN_NOWAIT);
+    vec_each (char *, uid, &f->seen) {
+        free(*uid);
+    }
+    vec_done(&f->seen);
+}
+
+enum exit_code cluster_follow_logs(struct backend *b, const char *what,
+                                   const struct log_wanted *wanted)
+{
+    struct cluster *c = (struct cluster *)b;
+    json_t *object = NULL;
+    enum exit_code code = cluster_find_object(c, what, &object);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const char *name = kube_json_metadata(object, "name");
+    struct following *f = xnew(struct following);
+    f->c = c;
+    f->run_name = name;
+    f->run_uid = kube_json_metadata(object, "uid");
+    f->of_any_role = wanted->role == NOT_GIVEN;
+    f->is_one = wanted->attempt.point != NOT_GIVEN && wanted->attempt.trial != NOT_GIVEN &&
+                wanted->attempt.number != NOT_GIVEN;
+    _cleanup_(freep) char *pods = pod_selector(name, wanted);
+    _cleanup_(freep) char *run = xasprintf("metadata.name=%s", name);
+    start(f, pods, run);
+    while (!f->is_over) {
+        (void)uv_run(&c->loop, UV_RUN_ONCE);
+    }
+    end(f);
+    code = f->code;
+    free(f);
+    json_decref(object);
+    return code;
+}

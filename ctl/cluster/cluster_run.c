@@ -1,0 +1,386 @@
+/* benchctl run NAME in a cluster: creates a BenchmarkRun that refers to a Benchmark or carries the
+ * definition inline, follows it and prints its tables. See cluster_internal.h.
+ *
+ *   file                  --> checked, merged with the options --> spec.definition
+ *   the cluster's         --> checked with the options         --> spec.benchmarkRef, overrides
+ *   shipped               --> created in the cluster, then as the cluster's
+ *   --systems             --> always inline: overrides cannot leave out systems */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "ctl/cluster/cluster_internal.h"
+#include "ctl/definition/definition.h"
+#include "ctl/runs/object.h"
+#include "ctl/definition/profiles.h"
+#include "ctl/runs/run_name.h"
+#include "ctl/runs/show.h"
+#include "kube/json.h"
+#include "pod/body.h"
+#include "spec/spec_load.h"
+
+void cluster_source_done(struct cluster_source *s)
+{
+    definition_file_done(&s->file);
+    profiles_done(&s->profiles);
+    run_def_free(s->def);
+}
+
+static enum exit_code fail(int r, const struct err *err)
+{
+    return cli_error(cluster_exit_code(r), NULL, "%s", err->msg);
+}
+
+/* The cluster's Benchmark; *ret_found is not written if none exists. */
+static enum exit_code find_in_cluster(struct cluster *c, const char *name, struct cluster_source *s,
+                                      bool *ret_found)
+{
+    struct kube_request req;
+    struct cluster_answer a;
+    struct err err = {0};
+    json_t *object = NULL;
+    kube_request_get(&kube_benchmarks, c->ns, name, &req);
+    int r = cluster_call(c, c->client, &req, &a);
+    if (r == -ENOENT && a.is_status) {
+        r = 0;
+    } else if (r < 0) {
+        err = a.err;
+    } else if ((r = kube_json_load(buf_cstr(&a.body), a.body.len, &object, &err)) >= 0) {
+        json_t *plain = object_plain_benchmark(object);
+        s->file.path = xasprintf("benchmark/%s", name);
+        s->file.text = json_dumps(plain, JSON_INDENT(2));
+        s->file.len = strlen(s->file.text);
+        s->is_reference = *ret_found = true;
+        json_decref(plain);
+        json_decref(object);
+    }
+    cluster_answer_done(&a);
+    return r < 0 ? fail(r, &err) : EXIT_OK;
+}
+
+static enum exit_code find_source(struct cluster *c, struct cluster_source *s)
+{
+    const struct cli *cli = c->backend.cli;
+    const char *name = cli->args.n_words > 0 ? cli->args.words[0] : NULL;
+    const bool is_file = name == NULL || args_has(&cli->args, "file") || definition_is_file(name);
+    bool is_found = false;
+    if (!is_file) {
+        enum exit_code code = find_in_cluster(c, name, s, &is_found);
+        if (code != EXIT_OK || is_found) {
+            return code;
+        }
+    }
+    enum exit_code code = definition_open(cli, &s->file);
+    s->is_reference = s->is_builtin = !is_file;
+    return code == EXIT_OK ? profiles_open(&s->profiles) : code;
+}
+
+/* "run with --systems a,b, or with --local"; NULL: pods can run none. Owned. */
+static char *systems_for_pods(const struct spec *spec)
+{
+    struct buf names = BUF_INIT;
+    struct err err;
+    vec_each (const struct system, system, &spec->systems) {
+        if (pod_check_system(spec, system, &err) == 0) {
+            buf_printf(&names, "%s%s", names.len == 0 ? "" : ",", system->name);
+        }
+    }
+    char *fix = names.len == 0
+                    ? NULL
+                    : xasprintf("run with --systems %s, or with --local", buf_cstr(&names));
+    buf_done(&names);
+    return fix;
+}
+
+/* Checks everything before anything is created; errors have their place in the text. */
+static enum exit_code check_source(struct cluster *c, struct cluster_source *s)
+{
+    const struct definition_load_params params = {
+        .profiles = s->is_reference && !s->is_builtin ? NULL : &s->profiles,
+        .created_unix_ms = clock_unix_ms(),
+    };
+    enum exit_code code = definition_load(c->backend.cli, &s->file, &params, &s->def);
+    if (code == EXIT_OK) {
+        definition_note_thresholds(c->backend.cli, s->def);
+    }
+    struct err err;
+    int r = code == EXIT_OK ? pod_check_systems(s->def->spec, &err) : 0;
+    if (r < 0) {
+        _cleanup_(freep) char *others = r == -ENOENT ? NULL : systems_for_pods(s->def->spec);
+        const char *fix = r == -ENOENT
+                              ? "add a PodTemplateSpec as in the shipped definitions, or run "
+                                "with --local, which needs none"
+                          : others == NULL ? "run with --local"
+                                           : others;
+        code = cli_error(EXIT_USAGE, fix, "%s: %s", s->file.path, err.msg);
+    }
+    return code;
+}
+
+/* POST. -EEXIST: an object of this name exists already. */
+static int create(struct cluster *c, const struct kube_resource *res, const json_t *object,
+                  struct err *err)
+{
+    struct kube_request req;
+    json_t *answer = NULL;
+    kube_request_create(res, c->ns, object, KUBE_WRITE, &req);
+    int r = cluster_get(c, &req, &answer, err);
+    json_decref(answer);
+    return r;
+}
+
+static enum exit_code create_builtin(struct cluster *c, const struct cluster_source *s)
+{
+    struct spec *spec = NULL;
+    struct diags diags = {0};
+    struct err err = {0};
+    int r = spec_load(s->file.text, s->file.len, NULL, &spec, &diags); /* without the options */
+    if (r < 0) { /* with the options it was valid */
+        (void)err_set(&err, EINVAL, "%s is invalid without these options; see benchctl validate %s",
+                      s->file.path, s->file.path);
+    } else {
+        r = create(c, &kube_benchmarks, spec->definition, &err);
+    }
+    spec_free(spec);
+    diags_done(&diags);
+    if (r < 0 && r != -EEXIST) { /* EEXIST: somebody else was faster */
+        return fail(r, &err);
+    }
+    if (r >= 0) {
+        cli_note_prose(c->backend.cli, "benchmark/%s created in namespace '%s' from %s",
+                       s->def->spec->name, c->ns, s->file.path);
+    }
+    return EXIT_OK;
+}
+
+/* Returns 1 if the existing object is ours, created by a request whose answer was
+ * lost, and 0 if it is not. */
+static int is_ours(struct cluster *c, const char *name, const char *request, struct err *err)
+{
+    struct kube_request req;
+    json_t *object = NULL;
+    kube_request_get(&kube_benchmark_runs, c->ns, name, &req);
+    const int r = cluster_get(c, &req, &object, err);
+    const bool is = r >= 0 && object_is_of_request(object, request);
+    json_decref(object);
+    return r >= 0 || r == -ENOENT ? is : r;
+}
+
+/* It is not known whether the run was created, and creating another could give two. */
+static enum exit_code fail_unknown(const struct cluster *c, const char *name, int r,
+                                   const struct err *err)
+{
+    _cleanup_(freep) char *fix =
+        xasprintf("check whether it exists: benchctl get runs %s", c->backend.where);
+    return cli_error(cluster_exit_code(r), fix,
+                     "run/%s may have been created, but the answer was lost: %s", name, err->msg);
+}
+
+static json_t *make_overrides(const struct cli *cli, const struct run_def *def)
+{
+    int64_t steps = 0, repeats = 0; /* both were read before, without an error */
+    (void)definition_number(cli, "steps", 1000000, &steps);
+    (void)definition_number(cli, "repeats", 1000, &repeats);
+    size_t n = 0;
+    _cleanup_(freep) const char **sets = definition_sets(cli, &n);
+    return object_make_overrides(def->spec->definition, sets, n, steps, repeats);
+}
+
+enum exit_code cluster_create_run(struct cluster *c, const struct object_run_params *run,
+                                  char **ret_name)
+{
+    unsigned char random[21];
+    char name[RUN_NAME_SIZE], request[RUN_UID_SIZE];
+    struct err err = {0};
+    int r, ours = 0;
+    do {
+        if ((r = run_random(random, sizeof(random), &err)) < 0) {
+            break;
+        }
+        run_name_make(run->benchmark, random, name);
+        run_uid_make(random + 5, request);
+        struct object_run_params params = *run;
+        params.name = name;
+        params.request = request;
+        json_t *object = object_make_run(&params);
+        r = create(c, &kube_benchmark_runs, object, &err);
+        json_decref(object);
+    } while (r == -EEXIST && (ours = is_ours(c, name, request, &err)) == 0);
+    if (ours < 0 || r == -EIO || r == -ETIMEDOUT || r == -ECONNRESET) {
+        *ret_name = xstrdup(name);
+        return fail_unknown(c, name, ours < 0 ? ours : r, &err);
+    }
+    if (r < 0 && r != -EEXIST) {
+        return fail(r, &err);
+    }
+    *ret_name = xstrdup(name);
+    cli_note_prose(c->backend.cli, "run/%s created in namespace '%s'", name, c->ns);
+    return EXIT_OK;
+}
+
+static enum exit_code create_run(struct cluster *c, const struct cluster_source *s, char **ret_name)
+{
+    const bool is_inline = !s->is_reference || args_has(&c->backend.cli->args, "systems");
+    json_t *overrides = make_overrides(c->backend.cli, s->def);
+    const struct object_run_params params = {
+        .benchmark = s->def->spec->name,
+        .definition = is_inline ? s->def->spec->definition : NULL,
+        .overrides = overrides,
+    };
+    const enum exit_code code = cluster_create_run(c, &params, ret_name);
+    json_decref(overrides);
+    return code;
+}
+
+/* How to get what this command could not show. Owned. */
+static char *later(const struct cluster *c, const char *name)
+{
+    return xasprintf(
+        "when benchd answers again: benchctl results %s %s for the tables, benchctl describe "
+        "%s %s for the trials",
+        name, c->backend.where, name, c->backend.where);
+}
+
+static enum exit_code show_tables(struct cluster *c, const char *name, enum watch_state end,
+                                  const struct run_status *status)
+{
+    struct loaded_run run = {0};
+    struct err err = {0};
+    int r = cluster_load_document(c, name, status, &run, &err);
+    if (r < 0) {
+        enum exit_code code = cluster_exit_code(r);
+        _cleanup_(freep) char *fix = later(c, name);
+        return cli_error(end == WATCH_TIMED_OUT ? EXIT_TIMEOUT : code, fix,
+                         "run/%s has ended (%s), but its results cannot be read: %s", name,
+                         run_phase_to_string(status->phase), err.msg);
+    }
+    enum exit_code code;
+    if (run.result == NULL) {
+        _cleanup_(freep) char *fix = xasprintf("see benchctl describe %s", name);
+        code = cli_error(EXIT_USAGE, fix, "run/%s was not accepted: %s", name,
+                         status->message[0] == '\0' ? "no reason given" : status->message);
+    } else if ((code = show_sheet(c->backend.cli, sheet_points, run.result)) == EXIT_OK) {
+        code = status->phase == RUN_CANCELLED ? EXIT_RUN_FAILED : show_exit_code(run.result);
+    }
+    loaded_run_done(&run);
+    return code == EXIT_OK || code == EXIT_RUN_FAILED || code == EXIT_THRESHOLD
+               ? (end == WATCH_TIMED_OUT ? EXIT_TIMEOUT : code)
+               : code;
+}
+
+static enum exit_code note_detached(const struct cluster *c, const char *name,
+                                    const struct run_status *status)
+{
+    const struct cli *cli = c->backend.cli;
+    const char *where = c->backend.where;
+    if (run_phase_is_final(status->phase)) {
+        cli_note(cli,
+                 "detached from run/%s, which has ended (%s); print its tables with: benchctl "
+                 "results %s %s",
+                 name, run_phase_to_string(status->phase), name, where);
+    } else {
+        cli_note(
+            cli,
+            "detached from run/%s, which continues; follow it with: benchctl attach %s %s; cancel "
+            "it with: benchctl cancel %s %s",
+            name, name, where, name, where);
+    }
+    return EXIT_INTERRUPTED;
+}
+
+static enum exit_code fail_unreported(const struct cluster *c, const char *name,
+                                      const struct run_status *status, const struct err *err)
+{
+    _cleanup_(freep) char *fix = later(c, name);
+    return cli_error(
+        cluster_exit_code(-err->code), fix,
+        "run/%s has ended (%s), but benchd did not report its tables and its last trials: %s", name,
+        run_phase_to_string(status->phase), err->code == 0 ? "no answer in time" : err->msg);
+}
+
+static enum exit_code watch(struct cluster *c, const char *name, const char *uid,
+                            const struct run_opts *opts)
+{
+    const struct cli *cli = c->backend.cli;
+    struct run_status status;
+    struct err err;
+    const enum watch_state end = cluster_watch(c, name, uid, opts, &status, &err);
+    switch (end) {
+    case WATCH_DETACHED:
+        return note_detached(c, name, &status);
+    case WATCH_UNREPORTED:
+        return fail_unreported(c, name, &status, &err);
+    case WATCH_DELETED:
+        return cli_error(EXIT_NOT_FOUND, NULL, "run/%s was deleted", name);
+    case WATCH_FORBIDDEN:
+        return fail(-err.code, &err);
+    default:
+        break;
+    }
+    if (end == WATCH_COMPLETE && status.phase == RUN_CANCELLED) {
+        cli_note(cli, "run/%s was cancelled", name);
+    }
+    return show_tables(c, name, end, &status);
+}
+
+static enum exit_code watch_object(struct cluster *c, const char *what, const struct run_opts *opts)
+{
+    json_t *object = NULL;
+    enum exit_code code = cluster_find_object(c, what, &object);
+    if (code == EXIT_OK) {
+        code =
+            watch(c, kube_json_metadata(object, "name"), kube_json_metadata(object, "uid"), opts);
+    }
+    json_decref(object);
+    return code;
+}
+
+enum exit_code cluster_source_open(struct cluster *c, struct cluster_source *ret)
+{
+    const enum exit_code code = find_source(c, ret);
+    return code == EXIT_OK ? check_source(c, ret) : code;
+}
+
+enum exit_code cluster_run(struct backend *b, char **ret_name)
+{
+    struct cluster *c = (struct cluster *)b;
+    struct run_opts opts;
+    struct cluster_source source = {0};
+    _cleanup_(freep) char *name = NULL;
+    enum exit_code code = run_opts_take(b->cli, &opts);
+    if (code == EXIT_OK) {
+        code = cluster_source_open(c, &source);
+    }
+    if (code == EXIT_OK) {
+        code = cluster_find_benchd(c);
+    }
+    if (code == EXIT_OK && source.is_builtin) {
+        code = create_builtin(c, &source);
+    }
+    if (code == EXIT_OK) {
+        code = create_run(c, &source, &name);
+        opts.is_ours = true;
+    }
+    if (code == EXIT_OK) {
+        code = watch_object(c, name, &opts);
+    }
+    if (ret_name != NULL && name != NULL) {
+        *ret_name = take_ptr(name);
+    }
+    cluster_source_done(&source);
+    return code;
+}
+
+enum exit_code cluster_attach(struct backend *b, const char *what)
+{
+    struct cluster *c = (struct cluster *)b;
+    struct run_opts opts;
+    enum exit_code code = run_opts_take(b->cli, &opts);
+    if (code == EXIT_OK) {
+        code = cluster_find_benchd(c);
+    }
+    return code == EXIT_OK ? watch_object(c, what, &opts) : code;
+}

@@ -1,0 +1,468 @@
+/* Finds, lists, loads, deletes and cancels the runs and benchmarks of the namespace. See
+ * cluster_internal.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "ctl/cluster/cluster_internal.h"
+#include "ctl/runs/object.h"
+#include "kube/json.h"
+#include "store/run_document.h"
+
+static enum exit_code fail(int r, const struct err *err)
+{
+    return cli_error(cluster_exit_code(r), NULL, "%s", err->msg);
+}
+
+static int list_objects(struct cluster *c, const struct kube_resource *res,
+                        const struct list_wanted *wanted, json_t **ret, struct err *err)
+{
+    const struct kube_list_options options = {.label_selector = wanted->selector};
+    struct kube_request req;
+    kube_request_list(res, wanted->is_all_namespaces ? NULL : c->ns, &options, &req);
+    return cluster_get(c, &req, ret, err);
+}
+
+/* The index of the object that was created last; -1 if none exists. */
+static int find_newest(const json_t *items)
+{
+    int newest = -1;
+    size_t i;
+    const json_t *object;
+    json_array_foreach (items, i, object) {
+        if (newest < 0 || object_created_unix_ms(object) >
+                              object_created_unix_ms(json_array_get(items, (size_t)newest))) {
+            newest = (int)i;
+        }
+    }
+    return newest;
+}
+
+/* RUN by the end of its name or as the latest, among the objects. */
+static enum exit_code find_in_list(struct cluster *c, const char *what, const struct err *not_found,
+                                   json_t **ret)
+{
+    json_t *list = NULL;
+    struct err err = {0};
+    int r = list_objects(c, &kube_benchmark_runs, &(struct list_wanted){0}, &list, &err);
+    if (r < 0) {
+        return fail(r, &err);
+    }
+    const json_t *items = json_object_get(list, "items");
+    const size_t n = json_array_size(items);
+    _cleanup_(freep) const char **names = xnew_array(const char *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = kube_json_metadata(json_array_get(items, i), "name");
+    }
+    enum exit_code code = EXIT_OK;
+    int found;
+    if (run_word_is_latest(what)) {
+        found = find_newest(items);
+        code =
+            run_word_note_latest(c->backend.cli, found < 0 ? NULL : names[found], c->backend.where);
+    } else {
+        found = run_word_match(what, names, n, not_found->msg, c->backend.where, &code);
+    }
+    if (found >= 0) {
+        *ret = json_incref(json_array_get(items, (size_t)found));
+    }
+    json_decref(list);
+    return code;
+}
+
+/* The CRDs are not installed, so a list would fail, too. */
+static bool is_missing_kind(const struct cluster_answer *a)
+{
+    return a->r == -ENOENT && !a->is_status;
+}
+
+/* By its full name. *ret_answer is the caller's. */
+static int get_object(struct cluster *c, const char *name, struct cluster_answer *ret_answer,
+                      json_t **ret)
+{
+    struct kube_request req;
+    kube_request_get(&kube_benchmark_runs, c->ns, name, &req);
+    int r = cluster_call(c, c->client, &req, ret_answer);
+    return r < 0 ? r
+                 : kube_json_load(buf_cstr(&ret_answer->body), ret_answer->body.len, ret,
+                                  &ret_answer->err);
+}
+
+/* The result of get_object; without an object of that name, a run whose name ends with it. */
+static enum exit_code check_object(struct cluster *c, const char *name, int r,
+                                   const struct cluster_answer *a, json_t **ret)
+{
+    if (r == -ENOENT && !is_missing_kind(a)) {
+        struct err err = {0};
+        (void)err_set(&err, ENOENT, "there is no run '%s' in namespace '%s'", name, c->ns);
+        return find_in_list(c, name, &err, ret);
+    }
+    return r < 0 ? fail(r, &a->err) : EXIT_OK;
+}
+
+enum exit_code cluster_find_object(struct cluster *c, const char *what, json_t **ret)
+{
+    struct cluster_answer a;
+    const char *name = run_word_name(what);
+    int r = get_object(c, name, &a, ret);
+    enum exit_code code = check_object(c, name, r, &a, ret);
+    cluster_answer_done(&a);
+    return code;
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const struct run_row *x = &((const struct listed_run *)a)->row;
+    const struct run_row *y = &((const struct listed_run *)b)->row;
+    const int newer =
+        (y->created_unix_ms > x->created_unix_ms) - (y->created_unix_ms < x->created_unix_ms);
+    return newer != 0 ? newer : strcmp(x->name, y->name);
+}
+
+static int add_run(struct run_list *list, const json_t *object, bool with_ns, struct err *err)
+{
+    struct listed_run listed = {0};
+    int r = object_read_row(object, &listed.row, err);
+    if (r < 0) {
+        return r;
+    }
+    const char *ns = with_ns ? kube_json_metadata(object, "namespace") : NULL;
+    listed.ns = ns == NULL ? NULL : xstrdup(ns);
+    *vec_push(&list->items) = listed;
+    return 0;
+}
+
+enum exit_code cluster_list_runs(struct backend *b, const struct list_wanted *wanted,
+                                 struct run_list *ret)
+{
+    struct cluster *c = (struct cluster *)b;
+    struct err err = {0};
+    for (size_t i = 0; i < wanted->n_names; i++) {
+        json_t *object = NULL;
+        enum exit_code code = cluster_find_object(c, wanted->names[i], &object);
+        int r = code == EXIT_OK ? add_run(ret, object, false, &err) : 0;
+        json_decref(object);
+        if (code != EXIT_OK || r < 0) {
+            return code != EXIT_OK ? code : fail(r, &err);
+        }
+    }
+    json_t *list = NULL;
+    int r = wanted->n_names > 0 ? 0 : list_objects(c, &kube_benchmark_runs, wanted, &list, &err);
+    size_t i;
+    const json_t *object;
+    json_array_foreach (json_object_get(list, "items"), i, object) {
+        if ((r = add_run(ret, object, wanted->is_all_namespaces, &err)) < 0) {
+            break;
+        }
+    }
+    json_decref(list);
+    if (wanted->n_names == 0 && ret->items.len > 0) {
+        qsort(ret->items.items, ret->items.len, sizeof(ret->items.items[0]), by_age);
+    }
+    return r < 0 ? fail(r, &err) : EXIT_OK;
+}
+
+static void add_benchmark(struct benchmark_list *list, const json_t *object, bool with_ns)
+{
+    const char *ns = with_ns ? kube_json_metadata(object, "namespace") : NULL;
+    *vec_push(&list->items) = (struct listed_benchmark){
+        .object = object_plain_benchmark(object),
+        .created_unix_ms = object_created_unix_ms(object),
+        .ns = ns == NULL ? NULL : xstrdup(ns),
+    };
+}
+
+enum exit_code cluster_list_benchmarks(struct backend *b, const struct list_wanted *wanted,
+                                       struct benchmark_list *ret)
+{
+    struct cluster *c = (struct cluster *)b;
+    struct err err = {0};
+    for (size_t i = 0; i < wanted->n_names; i++) {
+        struct kube_request req;
+        json_t *object = NULL;
+        kube_request_get(&kube_benchmarks, c->ns, wanted->names[i], &req);
+        int r = cluster_get(c, &req, &object, &err);
+        if (r < 0) {
+            return fail(r, &err);
+        }
+        add_benchmark(ret, object, false);
+        json_decref(object);
+    }
+    json_t *list = NULL;
+    int r = wanted->n_names > 0 ? 0 : list_objects(c, &kube_benchmarks, wanted, &list, &err);
+    size_t i;
+    const json_t *object;
+    json_array_foreach (json_object_get(list, "items"), i, object) {
+        add_benchmark(ret, object, wanted->is_all_namespaces);
+    }
+    json_decref(list);
+    return r < 0 ? fail(r, &err) : EXIT_OK;
+}
+
+int cluster_take_document(const json_t *document, const struct run_status *status,
+                          struct loaded_run *ret, struct err *err)
+{
+    struct run_document d;
+    *ret = (struct loaded_run){0};
+    int r = run_document_from_json(document, &d, err);
+    if (r < 0) {
+        return err_wrap(err, r, "benchd's answer");
+    }
+    *ret = (struct loaded_run){
+        .row = d.row,
+        .rows = d.attempts,
+        .n_rows = d.n_attempts,
+        .events = d.events,
+        .n_events = d.n_events,
+    };
+    /* Of a run that has ended alike in both, the store knows more: dates to the millisecond. */
+    if (status != NULL &&
+        (!run_phase_is_final(status->phase) || status->phase != ret->row.status.phase)) {
+        ret->row.status = *status;
+    }
+    if (ret->row.definition_json == NULL) {
+        return 0; /* not accepted (yet) */
+    }
+    r = store_load_run_def(&ret->row, &ret->def, err);
+    if (r >= 0) {
+        ret->result = result_build(ret->def, ret->row.status.phase, ret->rows, ret->n_rows);
+    }
+    return r;
+}
+
+int cluster_load_document(struct cluster *c, const char *name, const struct run_status *status,
+                          struct loaded_run *ret, struct err *err)
+{
+    _cleanup_(freep) char *path = cluster_api_path(name, "/attempts");
+    json_t *document = NULL;
+    int r = cluster_api_get(c, path, &document, err);
+    if (r >= 0 && (r = cluster_take_document(document, status, ret, err)) < 0) {
+        loaded_run_done(ret);
+    }
+    json_decref(document);
+    return r;
+}
+
+/* What the object says, for when benchd cannot be asked. */
+static void load_object(json_t *object, struct loaded_run *ret)
+{
+    struct err err;
+    *ret = (struct loaded_run){0};
+    if (object_read_row(object, &ret->row, &err) >= 0) {
+        ret->object = json_incref(object);
+    }
+}
+
+/* After the object's time to live benchd still has the results, under the run's full name. */
+static bool load_kept(struct cluster *c, const char *name, struct loaded_run *ret)
+{
+    struct err err;
+    bool is_dead;
+    return cluster_reach_benchd(c, &is_dead, &err) >= 0 &&
+           cluster_load_document(c, name, NULL, ret, &err) >= 0;
+}
+
+enum exit_code cluster_load_run(struct backend *b, const char *what, struct loaded_run *ret)
+{
+    struct cluster *c = (struct cluster *)b;
+    struct cluster_answer a;
+    json_t *object = NULL;
+    const char *name = run_word_name(what);
+    int r = get_object(c, name, &a, &object);
+    const bool is_kept = r == -ENOENT && !is_missing_kind(&a) && load_kept(c, name, ret);
+    enum exit_code code = is_kept ? EXIT_OK : check_object(c, name, r, &a, &object);
+    cluster_answer_done(&a);
+    if (is_kept || code != EXIT_OK) {
+        return code;
+    }
+    struct err err = {0};
+    struct run_status status;
+    object_read_status(object, &status);
+    code = cluster_find_benchd(c);
+    r = code == EXIT_OK
+            ? cluster_load_document(c, kube_json_metadata(object, "name"), &status, ret, &err)
+            : 0;
+    if (r >= 0 && code == EXIT_OK) {
+        ret->object = json_incref(object);
+        if (ret->row.created_unix_ms == 0) { /* not accepted: benchd has not stored it */
+            ret->row.created_unix_ms = object_created_unix_ms(object);
+        }
+    } else {
+        load_object(object, ret);
+        /* benchd may not know a run yet that was just created. */
+        const bool is_new = r == -ENOENT && !run_phase_is_final(ret->row.status.phase);
+        code = code != EXIT_OK || is_new ? code : fail(r, &err);
+    }
+    json_decref(object);
+    return code;
+}
+
+enum exit_code cluster_get_log(struct backend *b, const struct loaded_run *run,
+                               const struct replica_id *id, struct buf *out)
+{
+    struct cluster *c = (struct cluster *)b;
+    _cleanup_(freep) char *path = cluster_api_path(
+        run->row.name, "/logs?point=%u&trial=%u&attempt=%u&role=%s&index=%u", id->attempt.point,
+        id->attempt.trial, id->attempt.number, role_to_string(id->role), id->index);
+    struct kube_client *client;
+    struct kube_request req;
+    struct cluster_answer a;
+    cluster_api_request(c, path, &client, &req);
+    int r = cluster_call(c, client, &req, &a);
+    struct err err;
+    if (r < 0) {
+        cluster_api_error(&a, &err);
+    } else {
+        buf_append(out, a.body.data, a.body.len);
+    }
+    cluster_answer_done(&a);
+    return r < 0 ? fail(r, &err) : EXIT_OK;
+}
+
+/* The object has changed, but no benchd acts on it. */
+static void note_absence(struct cluster *c, bool is_delete)
+{
+    struct err why = {0};
+    if (cluster_benchd_is_dead(c, &why)) {
+        cli_note(c->backend.cli, "benchd is not running in namespace '%s' (%s): %s", c->ns, why.msg,
+                 is_delete ? "what it has stored about this run is erased later, not at once"
+                           : "the run is cancelled when benchd is back");
+    }
+}
+
+/* What is stored of a run without an object can only be changed there. Owned. */
+static char *where_the_store_is(const struct cluster *c, const char *verb, const char *name)
+{
+    return xasprintf("where benchd's store is: benchctl %s %s --store sqlite:FILE\n"
+                     "  in its pod: kubectl exec -n %s deploy/benchd -- benchctl %s %s --store "
+                     "sqlite:/var/lib/benchd/results.db",
+                     verb, name, c->ns, verb, name);
+}
+
+/* cluster_find_object, for a run that is to be deleted or cancelled. Without an object, but with
+ * results: EXIT_OK, no object, and its uid (owned). */
+static enum exit_code find_to_end(struct cluster *c, const char *what, json_t **ret,
+                                  char **ret_kept_uid)
+{
+    struct cluster_answer a;
+    const char *name = run_word_name(what);
+    struct err err = {0};
+    int r = get_object(c, name, &a, ret);
+    *ret_kept_uid = r == -ENOENT && !is_missing_kind(&a) ? cluster_kept_uid(c, name, &err) : NULL;
+    enum exit_code code = *ret_kept_uid != NULL ? EXIT_OK : check_object(c, name, r, &a, ret);
+    cluster_answer_done(&a);
+    return code;
+}
+
+/* The run has no object any more, but benchd has its results. */
+static enum exit_code end_kept(struct cluster *c, const char *name, const char *uid, bool is_delete,
+                               char **ret_name)
+{
+    if (!is_delete) {
+        _cleanup_(freep) char *fix = xasprintf("delete its results with: benchctl delete %s", name);
+        return cli_error(EXIT_NOT_FOUND, fix,
+                         "run/%s has no BenchmarkRun any more, so there is nothing to cancel",
+                         name);
+    }
+    enum exit_code code = cluster_erase_kept(c, name, uid);
+    if (code == EXIT_OK) {
+        *ret_name = xstrdup(name);
+    }
+    return code;
+}
+
+/* Asks benchd to erase the results at once when the object is deleted. */
+static int ask_to_erase(struct cluster *c, const char *name, const char *uid, struct err *err)
+{
+    struct kube_request req;
+    json_t *answer = NULL;
+    json_t *patch = json_pack("{s:{s:{s:s}}}", "metadata", "annotations", KUBE_ERASE_ANNOTATION,
+                              KUBE_ERASE_NOW);
+    kube_request_merge_patch(&kube_benchmark_runs, c->ns, name, uid, patch, &req);
+    json_decref(patch);
+    int r = cluster_get(c, &req, &answer, err);
+    json_decref(answer);
+    return r;
+}
+
+/* Deletes or cancels the run that `what` means. */
+static enum exit_code change_run(struct backend *b, const char *what, bool is_delete,
+                                 char **ret_name)
+{
+    struct cluster *c = (struct cluster *)b;
+    json_t *object = NULL, *answer = NULL;
+    _cleanup_(freep) char *kept_uid = NULL;
+    enum exit_code code = find_to_end(c, what, &object, &kept_uid);
+    if (kept_uid != NULL) {
+        return end_kept(c, run_word_name(what), kept_uid, is_delete, ret_name);
+    }
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const char *name = kube_json_metadata(object, "name");
+    const char *uid = kube_json_metadata(object, "uid");
+    struct kube_request req;
+    struct run_status status;
+    object_read_status(object, &status);
+    if (!is_delete && run_phase_is_final(status.phase) && status.phase != RUN_CANCELLED) {
+        code = cli_error(EXIT_USAGE, NULL, "run/%s has already ended: %s", name,
+                         run_phase_to_string(status.phase));
+        json_decref(object);
+        return code;
+    }
+    if (is_delete) {
+        kube_request_delete(&kube_benchmark_runs, c->ns, name, uid, -1, &req);
+    } else {
+        json_t *patch = json_pack("{s:{s:b}}", "spec", "cancel", 1);
+        kube_request_merge_patch(&kube_benchmark_runs, c->ns, name, uid, patch, &req);
+        json_decref(patch);
+    }
+    struct err err = {0};
+    int r = is_delete ? ask_to_erase(c, name, uid, &err) : 0;
+    if (r < 0) {
+        kube_request_done(&req);
+    } else {
+        r = cluster_get(c, &req, &answer, &err);
+    }
+    if (is_delete && r == -ENOENT) {
+        r = 0; /* it existed: our first answer was lost, or somebody else was faster */
+    }
+    if (r >= 0) {
+        *ret_name = xstrdup(name);
+        note_absence(c, is_delete);
+    }
+    json_decref(answer);
+    json_decref(object);
+    return r < 0 ? fail(r, &err) : EXIT_OK;
+}
+
+enum exit_code cluster_delete_run(struct backend *b, const char *what, char **ret_name)
+{
+    return change_run(b, what, true, ret_name);
+}
+
+enum exit_code cluster_cancel_run(struct backend *b, const char *what, char **ret_name)
+{
+    return change_run(b, what, false, ret_name);
+}
+
+enum exit_code cluster_undelete_run(struct backend *b, const char *what, char **ret_name)
+{
+    (void)ret_name;
+    const struct cluster *c = (struct cluster *)b;
+    _cleanup_(freep) char *fix = where_the_store_is(c, "delete --undo", run_word_name(what));
+    return cli_error(EXIT_USAGE, fix,
+                     "run/%s: a deletion is taken back where benchd's store is, not by the "
+                     "cluster's API",
+                     run_word_name(what));
+}
+
+/* benchd sends a run whole. */
+enum exit_code cluster_load_figures(struct backend *b, const char *what, enum figures_of of,
+                                    const struct loaded_run *like, struct loaded_run *ret)
+{
+    (void)of;
+    (void)like;
+    return cluster_load_run(b, what, ret);
+}

@@ -1,0 +1,423 @@
+/* benchctl try FILE in a cluster: for each system of the definition, it creates a BenchmarkRun of
+ * the smallest point and reads the logs of its pods until they have a figure. It is deleted then,
+ * whatever came of it. See cluster_internal.h. Edge file: libuv. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "ctl/cluster/cluster_internal.h"
+#include "ctl/cli/human.h"
+#include "ctl/try/try_common.h"
+#include "ctl/try/try_def.h"
+#include "ctl/try/try_seen.h"
+#include "kube/json.h"
+#include "kube/log_cursor.h"
+#include "pod/state.h"
+#include "run/replica_log.h"
+#include "spec/log_rule.h"
+
+#define POLL_MS 500
+#define LOG_BYTES_MAX ((uint64_t)1 << 20) /* of a pod, from its beginning */
+#define REPORT_WAIT_MS 15000              /* for benchd to serve what it wrote into the object */
+/* Should this program be killed, benchd ends the run and deletes it by itself. */
+#define ORPHAN_DEADLINE_S 120
+#define ORPHAN_TTL_S 60
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+#define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+struct trying {
+    struct cluster *c;
+    struct try_options options;
+    uv_signal_t signals[N_SIGNALS];
+    uv_timer_t timer;
+    bool is_due, is_interrupted;
+    /* of one system */
+    const struct run_def *def; /* borrowed */
+    const char *name;          /* of its BenchmarkRun; borrowed */
+    int64_t end_ns;
+    struct try_seen seen; /* of the last look at the logs */
+    bool has_log;
+    bool is_gone; /* somebody else has deleted it */
+    struct run_status status;
+};
+
+/* ---- waiting ---- */
+
+static void on_signal(uv_signal_t *handle, int signum)
+{
+    (void)signum;
+    struct trying *t = handle->data;
+    t->is_interrupted = true;
+}
+
+static void on_due(uv_timer_t *timer)
+{
+    struct trying *t = timer->data;
+    t->is_due = true;
+}
+
+static void start_handles(struct trying *t)
+{
+    uv_loop_t *loop = &t->c->loop;
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        (void)uv_signal_init(loop, &t->signals[i]); /* fails only without a signal pipe */
+        t->signals[i].data = t;
+        (void)uv_signal_start(&t->signals[i], on_signal, signals[i]);
+    }
+    (void)uv_timer_init(loop, &t->timer); /* always 0 */
+    t->timer.data = t;
+}
+
+static void end_handles(struct trying *t)
+{
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        uv_close((uv_handle_t *)&t->signals[i], NULL);
+    }
+    uv_close((uv_handle_t *)&t->timer, NULL);
+    (void)uv_run(&t->c->loop, UV_RUN_NOWAIT); /* the close callbacks */
+    (void)uv_run(&t->c->loop, UV_RUN_NOWAIT);
+}
+
+static void wait_a_moment(struct trying *t)
+{
+    t->is_due = false;
+    (void)uv_timer_start(&t->timer, on_due, POLL_MS, 0); /* a timer that is initialised */
+    while (!t->is_due && !t->is_interrupted) {
+        (void)uv_run(&t->c->loop, UV_RUN_ONCE);
+    }
+    (void)uv_timer_stop(&t->timer); /* always 0 */
+}
+
+/* ---- logs ---- */
+
+/* Of a pod, as a launcher would have seen it. */
+struct reading {
+    struct trying *t;
+    struct replica_id id;
+    struct replica_log *log; /* NULL: the system's replicas write records */
+    struct kube_log_cursor cursor;
+    struct buf text; /* without time stamps */
+    bool is_enough;
+};
+
+static void on_step(void *ctx, const struct record *record)
+{
+    struct reading *r = ctx;
+    r->is_enough |= try_seen_record(&r->t->seen, &r->id, record);
+}
+
+static void on_line(void *ctx, const char *line, size_t len)
+{
+    struct reading *r = ctx;
+    const size_t begin = r->text.len;
+    buf_append(&r->text, line, len);
+    buf_putc(&r->text, '\n');
+    struct record record;
+    if (r->log != NULL) {
+        replica_log_feed(r->log, LOG_STDOUT, r->text.data + begin, len + 1, r->cursor.last_ns);
+    } else if (record_read(line, len, &record, NULL) > 0) {
+        on_step(r, &record);
+        record_done(&record);
+    }
+}
+
+static bool read_log(struct trying *t, uint32_t index, const char *text, size_t len)
+{
+    struct reading r = {
+        .t = t, .id = {.role = point_leading_role(&t->def->matrix.points[0]), .index = index}};
+    const struct log_parser_params params = log_rule_params(t->def, &r.id);
+    r.log = params.rule == NULL ? NULL : replica_log_new(&params, &r.id, on_step, &r);
+    kube_log_cursor_init(&r.cursor, 0, on_line, &r);
+    kube_log_cursor_feed(&r.cursor, text, len);
+    kube_log_cursor_end(&r.cursor);
+    const struct replica_output output = {.log = buf_cstr(&r.text), .log_len = r.text.len};
+    try_seen_output(&t->seen, &r.id, &output);
+    kube_log_cursor_done(&r.cursor);
+    replica_log_free(r.log);
+    buf_done(&r.text);
+    return r.is_enough;
+}
+
+static int64_t index_of(const json_t *pod)
+{
+    const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
+    const char *text = json_string_value(json_object_get(labels, "benchd.io/replica-index"));
+    int64_t index;
+    return text != NULL && parse_i64_in(text, 0, SPEC_MAX_REPLICAS, &index) == 0 ? index : -1;
+}
+
+/* 1: enough is known now. A pod whose container has not begun has no log yet. */
+static int look_at_pod(struct trying *t, const json_t *pod, struct err *err)
+{
+    const struct kube_log_options options = {
+        .container = json_string_value(json_object_get(pod_main_container(pod), "name")),
+        .timestamps = true,
+        .limit_bytes = LOG_BYTES_MAX,
+    };
+    const int64_t index = index_of(pod);
+    struct kube_request req;
+    struct cluster_answer a;
+    if (index < 0) {
+        return 0;
+    }
+    kube_request_log(t->c->ns, kube_json_metadata(pod, "name"), &options, &req);
+    int r = cluster_call(t->c, t->c->client, &req, &a);
+    if (r >= 0) {
+        t->has_log = t->has_log || a.body.len > 0;
+        r = read_log(t, (uint32_t)index, buf_cstr(&a.body), a.body.len);
+    } else if (r == -EACCES) {
+        *err = a.err;
+    } else {
+        r = 0;
+    }
+    cluster_answer_done(&a);
+    return r;
+}
+
+/* All logs anew: they are small, and so nothing must be remembered. */
+static int look_at_logs(struct trying *t, struct err *err)
+{
+    _cleanup_(freep) char *selector =
+        xasprintf("benchd.io/run=%s,benchd.io/role=%s", t->name,
+                  role_to_string(point_leading_role(&t->def->matrix.points[0])));
+    const struct kube_list_options options = {.label_selector = selector};
+    struct kube_request req;
+    json_t *list = NULL;
+    kube_request_list(&kube_pods, t->c->ns, &options, &req);
+    int r = cluster_get(t->c, &req, &list, err);
+    if (r < 0) {
+        return r == -EACCES ? r : 0; /* the next look may succeed */
+    }
+    try_seen_done(&t->seen);
+    try_seen_init(&t->seen, t->def, t->options.steps);
+    const json_t *items = json_object_get(list, "items");
+    r = 0;
+    for (size_t i = 0; i < json_array_size(items) && r >= 0; i++) {
+        const int one = look_at_pod(t, json_array_get(items, i), err);
+        r = one < 0 || one > 0 ? one : r;
+    }
+    json_decref(list);
+    return r;
+}
+
+/* ---- the run ---- */
+
+/* -ENOENT: it is gone. */
+static int look_at_run(struct trying *t, struct err *err)
+{
+    struct kube_request req;
+    json_t *object = NULL;
+    kube_request_get(&kube_benchmark_runs, t->c->ns, t->name, &req);
+    const int r = cluster_get(t->c, &req, &object, err);
+    if (r >= 0) {
+        object_read_status(object, &t->status);
+    }
+    json_decref(object);
+    return r == -ENOENT || r == -EACCES ? r : 0; /* others pass */
+}
+
+static int watch(struct trying *t, enum try_end *ret, struct err *err)
+{
+    for (;;) {
+        int r = look_at_run(t, err);
+        if (r >= 0 && run_phase_is_final(t->status.phase)) {
+            *ret = TRY_ENDED;
+            return 0;
+        }
+        r = r < 0 ? r : look_at_logs(t, err);
+        if (r < 0) {
+            return r;
+        }
+        if (r > 0 || t->is_interrupted || clock_monotonic_ns() >= t->end_ns) {
+            *ret = t->is_interrupted ? TRY_INTERRUPTED : r > 0 ? TRY_ENOUGH : TRY_TIMED_OUT;
+            return 0;
+        }
+        wait_a_moment(t);
+    }
+}
+
+struct stored {
+    struct cluster *c;
+    const struct loaded_run *run;
+};
+
+static bool get_log(void *ctx, const struct replica_id *id, struct buf *out)
+{
+    const struct stored *stored = ctx;
+    return cluster_get_log(&stored->c->backend, stored->run, id, out) == EXIT_OK;
+}
+
+/* benchd writes the object before it can be asked for the end. */
+static int load_ended(struct trying *t, struct loaded_run *ret, struct err *err)
+{
+    const int64_t end_ns = clock_monotonic_ns() + REPORT_WAIT_MS * INT64_C(1000000);
+    for (;;) {
+        const int r = cluster_load_document(t->c, t->name, &t->status, ret, err);
+        const bool is_there = r >= 0 && (ret->result == NULL || ret->n_rows > 0);
+        if (is_there || t->is_interrupted || clock_monotonic_ns() >= end_ns) {
+            return r;
+        }
+        if (r >= 0) {
+            loaded_run_done(ret);
+        }
+        wait_a_moment(t);
+    }
+}
+
+/* It came to its own end: benchd has its figures, or says why it has no figures. */
+static enum exit_code put_ended(struct trying *t, struct buf *out, bool *ret_has_figure)
+{
+    struct loaded_run run = {0};
+    struct err err = {0};
+    const int r = load_ended(t, &run, &err);
+    if (r < 0) {
+        return cli_error(cluster_exit_code(r), NULL, "run/%s has ended (%s): %s", t->name,
+                         run_phase_to_string(t->status.phase), err.msg);
+    }
+    struct stored stored = {t->c, &run};
+    if (run.result == NULL || run.n_rows == 0) {
+        buf_printf(out, "%s\n",
+                   t->status.message[0] == '\0' ? "no trial was started" : t->status.message);
+    } else {
+        *ret_has_figure = try_put_result(run.result, get_log, &stored, out);
+    }
+    loaded_run_done(&run);
+    return EXIT_OK;
+}
+
+static enum exit_code conclude(struct trying *t, enum try_end end)
+{
+    struct buf out = BUF_INIT;
+    bool has_figure = false;
+    enum exit_code code = EXIT_OK;
+    try_put_who(t->def, &out);
+    if (end == TRY_ENDED) {
+        code = put_ended(t, &out, &has_figure);
+    } else if (t->has_log) {
+        has_figure = try_seen_format(&t->seen, &out);
+    } else {
+        buf_printf(&out, "no pod has printed anything%s%s\n",
+                   t->status.message[0] == '\0' ? "" : "; ", t->status.message);
+    }
+    code = code == EXIT_OK ? cli_print(&out) : code;
+    buf_done(&out);
+    return code == EXIT_OK ? try_exit_code(end, has_figure) : code;
+}
+
+static enum exit_code follow(struct trying *t)
+{
+    struct err err = {0};
+    enum try_end end;
+    t->end_ns = clock_monotonic_ns() + t->options.timeout_ms * INT64_C(1000000);
+    t->has_log = t->is_gone = false;
+    t->status = (struct run_status){0};
+    try_seen_init(&t->seen, t->def, t->options.steps);
+    const int r = watch(t, &end, &err);
+    t->is_gone = r == -ENOENT;
+    const enum exit_code code = r == -ENOENT
+                                    ? cli_error(EXIT_NOT_FOUND, NULL, "run/%s was deleted", t->name)
+                                : r < 0 ? cli_error(cluster_exit_code(r), NULL, "%s", err.msg)
+                                        : conclude(t, end);
+    try_seen_done(&t->seen);
+    return code;
+}
+
+/* ---- one system ---- */
+
+static json_t *definition_of(const struct trying *t, const struct run_def *def,
+                             const struct point *point)
+{
+    json_t *definition = try_definition(def, point, t->options.steps);
+    json_t *policy = json_object_get(json_object_get(definition, "spec"), "runPolicy");
+    json_object_set_new(policy, "activeDeadlineSeconds",
+                        json_integer(t->options.timeout_ms / 1000 + ORPHAN_DEADLINE_S));
+    json_object_set_new(policy, "ttlSecondsAfterFinished", json_integer(ORPHAN_TTL_S));
+    return definition;
+}
+
+static enum exit_code remove_run(struct trying *t, const char *name)
+{
+    _cleanup_(freep) char *done = NULL;
+    const enum exit_code code = cluster_delete_run(&t->c->backend, name, &done);
+    if (code != EXIT_OK && code != EXIT_NOT_FOUND) {
+        cli_note(t->c->backend.cli, "run/%s is left: benchctl delete %s %s", name, name,
+                 t->c->backend.where);
+    }
+    return code;
+}
+
+static enum exit_code try_system(struct trying *t, const struct cluster_source *source,
+                                 uint32_t system)
+{
+    const struct run_def *def = source->def;
+    const struct point *point = try_smallest_point(def, system);
+    if (point == NULL) {
+        return EXIT_OK; /* the sweep leaves it out */
+    }
+    const bool has_profiles = source->is_builtin || !source->is_reference;
+    struct run_def *small = try_def_new(definition_of(t, def, point), def, point,
+                                        has_profiles ? &source->profiles : NULL);
+    if (small == NULL) {
+        return EXIT_USAGE;
+    }
+    char limit[HUMAN_SIZE];
+    human_duration(t->options.timeout_ms, limit);
+    cli_note(t->c->backend.cli, "trying %s for %s at most; nothing is kept",
+             def->spec->systems.items[system].name, limit);
+    const struct object_run_params params = {.benchmark = small->spec->name,
+                                             .definition = small->spec->definition};
+    _cleanup_(freep) char *name = NULL;
+    enum exit_code code = cluster_create_run(t->c, &params, &name);
+    if (code == EXIT_OK) {
+        t->def = small;
+        t->name = name;
+        code = follow(t);
+    }
+    if (name != NULL && !t->is_gone) {
+        const enum exit_code removed = remove_run(t, name);
+        code = code == EXIT_OK ? removed : code;
+    }
+    run_def_free(small);
+    return code;
+}
+
+static enum exit_code try_all(struct trying *t, const struct cluster_source *source)
+{
+    enum exit_code worst = EXIT_OK;
+    for (uint32_t i = 0; i < source->def->spec->systems.len; i++) {
+        const enum exit_code code = try_system(t, source, i);
+        worst = worst == EXIT_OK ? code : worst;
+        if (t->is_interrupted) {
+            return EXIT_INTERRUPTED;
+        }
+    }
+    if (worst == EXIT_OK) {
+        try_note_steps(t->c->backend.cli);
+    }
+    return worst;
+}
+
+enum exit_code cluster_try(struct backend *b)
+{
+    struct trying t = {.c = (struct cluster *)b};
+    struct cluster_source source = {0};
+    enum exit_code code = try_options_take(b->cli, &t.options);
+    if (code == EXIT_OK) {
+        code = cluster_source_open(t.c, &source);
+    }
+    if (code == EXIT_OK) {
+        code = cluster_find_benchd(t.c);
+    }
+    if (code == EXIT_OK) {
+        start_handles(&t);
+        code = try_all(&t, &source);
+        end_handles(&t);
+    }
+    cluster_source_done(&source);
+    return code;
+}

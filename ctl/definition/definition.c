@@ -1,0 +1,145 @@
+/* See definition.h. */
+#include "ctl/definition/definition.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/vec.h"
+#include "ctl/cli/host.h"
+#include "ctl/runs/run_name.h"
+#include "result/threshold.h"
+#include "spec/spec_load.h"
+
+enum exit_code definition_named(const struct cli *cli)
+{
+    const char *file = args_get(&cli->args, "file", NULL);
+    if ((file == NULL) == (cli->args.n_words == 0)) {
+        return cli_error(EXIT_USAGE,
+                         file != NULL ? "remove one of the two"
+                                      : "list the names with: benchctl get benchmarks --local",
+                         "'%s' needs a NAME or -f FILE%s", cli->verb->name,
+                         file == NULL ? "" : ", not both");
+    }
+    return EXIT_OK;
+}
+
+enum exit_code definition_open(const struct cli *cli, struct definition_file *ret)
+{
+    const char *file = args_get(&cli->args, "file", NULL);
+    enum exit_code code = definition_named(cli);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    struct err err = {0};
+    int r = file != NULL ? definition_read(file, ret, &err)
+                         : definition_find(cli->args.words[0], ret, &err);
+    if (r == -ENOENT) {
+        _cleanup_(freep) char *fix =
+            definition_fix(file != NULL ? file : cli->args.words[0], file != NULL);
+        return cli_error(EXIT_NOT_FOUND, fix, "%s", err.msg);
+    }
+    return r < 0 ? cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg) : EXIT_OK;
+}
+
+enum exit_code definition_number(const struct cli *cli, const char *option, int64_t max,
+                                 int64_t *ret)
+{
+    const char *text = args_get(&cli->args, option, NULL);
+    *ret = 0;
+    if (text != NULL && parse_i64_in(text, 1, max, ret) < 0) {
+        return cli_error(EXIT_USAGE, NULL, "--%s '%s': expected a whole number from 1 to %lld",
+                         option, text, (long long)max);
+    }
+    return EXIT_OK;
+}
+
+const char **definition_sets(const struct cli *cli, size_t *ret_n)
+{
+    VEC(const char *) sets = {0};
+    const char *set;
+    for (size_t i = 0; (set = args_get_nth(&cli->args, "set", i)) != NULL; i++) {
+        *vec_push(&sets) = set;
+    }
+    *ret_n = sets.len;
+    return sets.items;
+}
+
+void definition_note_thresholds(const struct cli *cli, const struct run_def *def)
+{
+    for (size_t i = 0; i < def->spec->thresholds.len; i++) {
+        const struct threshold *t = &def->spec->thresholds.items[i];
+        if (!matrix_has(&def->matrix, &t->where)) {
+            struct buf text = BUF_INIT;
+            threshold_format(t, &text);
+            buf_puts(&text, " where ");
+            params_format(&t->where, &text);
+            cli_note_prose(cli, "note: threshold %zu (%s) is skipped: this run has no such point",
+                           i, buf_cstr(&text));
+            buf_done(&text);
+        }
+    }
+}
+
+static void print_diags(const struct diags *diags, const struct definition_file *file)
+{
+    struct buf out = BUF_INIT;
+    diags_format(diags, file->path, file->text, &out);
+    (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
+    buf_done(&out);
+}
+
+static int freeze(struct spec *spec_take, const struct definition_load_params *params,
+                  struct run_def **ret, struct diags *diags)
+{
+    char name[RUN_NAME_SIZE];
+    run_name_make(spec_take->name, (const unsigned char[5]){0}, name);
+    memset(name + strlen(name) - 5, 'x', 5); /* a real run gets its own five characters */
+    struct run_def_params p = {
+        .name = params->run != NULL ? params->run : name,
+        .uid = params->uid != NULL ? params->uid : "00000000-0000-4000-8000-000000000000",
+        .created_unix_ms = params->created_unix_ms,
+        .cpus = params->is_local ? host_cpus() : 0,
+    };
+    return run_def_new(spec_take, &p, ret, diags);
+}
+
+enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
+                               const struct definition_load_params *params, struct run_def **ret)
+{
+    struct spec_overrides overrides = {.local = params->is_local,
+                                       .default_repeats =
+                                           params->is_local ? REPEATS_DEFAULT_LOCAL : 0,
+                                       .systems = args_get(&cli->args, "systems", NULL),
+                                       .profiles = params->profiles};
+    enum exit_code code = definition_number(cli, "steps", 1000000, &overrides.steps);
+    if (code == EXIT_OK) {
+        code = definition_number(cli, "repeats", 1000, &overrides.repeats);
+    }
+    if (code != EXIT_OK) {
+        return code;
+    }
+    _cleanup_(freep) const char **sets = definition_sets(cli, &overrides.n_sets);
+    if (params->n_sets > 0) {
+        sets = xreallocarray(sets, overrides.n_sets + params->n_sets, sizeof(*sets));
+    }
+    for (size_t i = 0; i < params->n_sets; i++) {
+        sets[overrides.n_sets++] = params->sets[i];
+    }
+    overrides.sets = sets;
+    overrides.is_as_written = !params->is_local && overrides.n_sets == 0;
+    struct diags diags = {0};
+    struct spec *spec = NULL;
+    int r = spec_load(file->text, file->len, &overrides, &spec, &diags);
+    if (r >= 0) {
+        r = freeze(spec, params, ret, &diags);
+    }
+    if (r < 0 && params->problems != NULL) {
+        diags_move(params->problems, &diags);
+    } else if (r < 0) {
+        print_diags(&diags, file);
+    }
+    diags_done(&diags);
+    return r < 0 ? EXIT_USAGE : EXIT_OK;
+}

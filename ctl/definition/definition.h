@@ -1,0 +1,51 @@
+/* From what the command line says to a frozen definition. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "ctl/cli/cli.h"
+#include "ctl/runs/find.h"
+#include "doc/diag.h"
+#include "spec/profile.h"
+#include "spec/run_def.h"
+
+/* Options of the verbs that read a definition with overrides. */
+#define DEFINITION_OPTS                                                                            \
+    {"file", 'f', "FILE", "Read the definition from this file (- for stdin)"},                     \
+        {"systems", 0, "NAME,..", "Run only these systems of the definition"},                     \
+        {"set", 0, "NAME=V1,V2", "Sweep these values; may be repeated"},                           \
+        {"steps", 0, "N", "Measured steps per trial"},                                             \
+    {                                                                                              \
+        "repeats", 0, "N", "Trials per point"                                                      \
+    }
+
+/* Checks that the command line names exactly one definition. EXIT_OK, or prints the error. */
+enum exit_code definition_named(const struct cli *cli);
+
+/* Reads the definition that the words or -f name. EXIT_OK, or prints the error. */
+enum exit_code definition_open(const struct cli *cli, struct definition_file *ret);
+
+struct definition_load_params {
+    const struct profiles *profiles; /* borrowed */
+    bool is_local;                   /* with its local block merged, on this machine */
+    const char *run, *uid;           /* NULL: placeholders, for a plan */
+    int64_t created_unix_ms;
+    struct diags *problems;  /* NULL: they are printed; else they are moved there */
+    const char *const *sets; /* (n_sets) more of --set, borrowed */
+    size_t n_sets;
+};
+
+/* Applies --set, --steps and --repeats, checks everything and prints every problem. */
+enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
+                               const struct definition_load_params *params, struct run_def **ret);
+
+/* Prints a note for each threshold that applies to no point, which happens when options replaced
+ * the values of the file. */
+void definition_note_thresholds(const struct cli *cli, const struct run_def *def);
+
+/* The values of --set, borrowed; *ret_n of them. The array is the caller's. */
+const char **definition_sets(const struct cli *cli, size_t *ret_n);
+
+/* A number from an option, 0 if it was not given. */
+enum exit_code definition_number(const struct cli *cli, const char *option, int64_t max,
+                                 int64_t *ret);

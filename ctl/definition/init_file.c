@@ -1,0 +1,388 @@
+/* See init_file.h. */
+#include "ctl/definition/init_file.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#define NAME_MAX_LEN 24 /* a run's name adds six characters */
+
+/* ---- the profile ---- */
+
+/* What a script must do to use a profile, so that no other one fits it. */
+static const struct {
+    const char *text, *profile, *why;
+} marks[] = {
+    {"ParameterServerStrategy", "tf-config-chief", "the script names ParameterServerStrategy"},
+    {"MultiWorkerMirroredStrategy", "tf-config", "the script names MultiWorkerMirroredStrategy"},
+    {"TF_CONFIG", "tf-config", "the script names TF_CONFIG"},
+    {"jax.distributed", "jax", "the script names jax.distributed"},
+    {"torch.distributed", "torchrun", "the script names torch.distributed"},
+    {"paddle.distributed", "paddle-fleet", "the script names paddle.distributed"},
+    /* Quoted: other launchers have variables whose names end so. */
+    {"\"WORLD_SIZE\"", "torchrun", "the script reads WORLD_SIZE"},
+    {"'WORLD_SIZE'", "torchrun", "the script reads WORLD_SIZE"},
+};
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+static bool has_word(const char *const *words, size_t n_words, const char *word)
+{
+    for (size_t i = 0; i < n_words; i++) {
+        if (str_eq(words[i], word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_mpi(const char *program)
+{
+    static const char *const programs[] = {"mpirun", "mpiexec", "orterun", "horovodrun"};
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+        if (str_eq(program, programs[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where the command says how many processes there are, or where, no profile may. */
+static bool is_plain_mpirun(const char *const *words, size_t n_words)
+{
+    static const char *const own[] = {"-n",
+                                      "-np",
+                                      "-c",
+                                      "--np",
+                                      "-H",
+                                      "-host",
+                                      "--host",
+                                      "-hostfile",
+                                      "--hostfile",
+                                      "-machinefile",
+                                      "--hosts",
+                                      "-hosts",
+                                      "--oversubscribe",
+                                      "--machinefile"};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (has_word(words, n_words, own[i])) {
+            return false;
+        }
+    }
+    return str_eq(base_name(words[0]), "mpirun") || str_eq(base_name(words[0]), "mpiexec");
+}
+
+const char *init_guess_profile(const char *const *words, size_t n_words, const char *script,
+                               const char **ret_why)
+{
+    if (str_eq(base_name(words[0]), "torchrun") ||
+        has_word(words, n_words, "torch.distributed.run") ||
+        has_word(words, n_words, "torch.distributed.launch")) {
+        *ret_why = "the command is torchrun";
+        return "torchrun";
+    }
+    if (is_plain_mpirun(words, n_words)) {
+        *ret_why = "the command is mpirun without hosts";
+        return "open-mpi";
+    }
+    if (is_mpi(base_name(words[0]))) {
+        *ret_why = "the command starts its own processes";
+        return "none";
+    }
+    for (size_t i = 0; script != NULL && i < sizeof(marks) / sizeof(marks[0]); i++) {
+        if (strstr(script, marks[i].text) != NULL) {
+            *ret_why = marks[i].why;
+            return marks[i].profile;
+        }
+    }
+    return NULL;
+}
+
+static bool is_python_file(const char *word)
+{
+    return str_has_suffix(word, ".py") && word[0] != '-';
+}
+
+const char *init_script(const char *const *words, size_t n_words)
+{
+    for (size_t i = 0; i < n_words; i++) {
+        if (is_python_file(words[i])) {
+            return words[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- what is known of a profile ---- */
+
+struct shape {
+    const char *profile;
+    bool has_servers; /* trainers and pservers; else workers */
+    const char *rule; /* the log rule that fits most of its scripts; NULL: none does */
+};
+static const struct shape shapes[] = {
+    {"torchrun", false, "torch-ddp"},       {"tf-config", false, "keras"},
+    {"tf-config-chief", true, "keras"},     {"paddle-fluid", true, "paddle-fluid"},
+    {"paddle-fleet", false, "paddle-perf"}, {"open-mpi", false, "mpi"},
+};
+
+static struct shape shape_of(const char *profile)
+{
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        if (str_eq(shapes[i].profile, profile)) {
+            return shapes[i];
+        }
+    }
+    return (struct shape){.profile = profile};
+}
+
+/* ---- text ---- */
+
+/* A text that YAML could take for something else is quoted as in JSON, which is YAML too. */
+static void put_scalar(struct buf *out, const char *text)
+{
+    static const char *const keywords[] = {"y",    "n",     "yes",  "no",  "on", "off",
+                                           "true", "false", "null", "nan", "inf"};
+    bool is_plain = isalpha((unsigned char)text[0]) || text[0] == '/' || text[0] == '.';
+    bool has_letter = false;
+    for (const char *c = text; *c != '\0'; c++) {
+        is_plain = is_plain && (isalnum((unsigned char)*c) || strchr("_./=@%+-", *c) != NULL ||
+                                (*c == ':' && c[1] != '\0' && c[1] != ' '));
+        has_letter = has_letter || isalpha((unsigned char)*c);
+    }
+    for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++) {
+        is_plain = is_plain && strcasecmp(text, keywords[i]) != 0 &&
+                   strcasecmp(text + 1, keywords[i]) != 0;
+    }
+    if (is_plain && has_letter) {
+        buf_puts(out, text);
+        return;
+    }
+    json_t *string = json_string(text); /* NULL: it is not UTF-8 */
+    char *quoted = string == NULL ? NULL : json_dumps(string, JSON_ENCODE_ANY);
+    buf_puts(out, quoted == NULL ? "\"?\"" : quoted);
+    free(quoted);
+    json_decref(string);
+}
+
+/* The words from i on that are one of torchrun's options about who takes part, which go before the
+ * variables by which the profile says it; 0: another word. */
+static size_t rendezvous_words(const struct init_params *p, size_t i)
+{
+    static const char *const options[] = {"--nnodes",      "--node-rank",   "--rdzv-backend",
+                                          "--rdzv-conf",   "--rdzv-id",     "--rdzv-endpoint",
+                                          "--master-addr", "--master-port", "--standalone"};
+    _cleanup_(freep) char *name = xstrndup(p->words[i], strcspn(p->words[i], "="));
+    const bool has_value = strchr(p->words[i], '=') != NULL;
+    for (char *c = name + (name[0] == '-' ? 2 : 0); name[0] == '-' && name[1] == '-' && *c != '\0';
+         c++) {
+        *c = *c == '_' ? '-' : *c; /* --rdzv_id, too */
+    }
+    for (size_t k = 0; k < sizeof(options) / sizeof(options[0]); k++) {
+        if (str_eq(name, options[k])) {
+            const bool is_flag = str_eq(name, "--standalone");
+            return is_flag || has_value || i + 1 == p->n_words ? 1 : 2;
+        }
+    }
+    return 0;
+}
+
+/* Of a command that is torchrun: where the script's own words begin; else 0. */
+static size_t options_end(const struct init_params *p)
+{
+    const char *why;
+    const char *guess = init_guess_profile(p->words, p->n_words, NULL, &why);
+    if (guess == NULL || !str_eq(guess, "torchrun") || !str_eq(p->profile, "torchrun")) {
+        return 0;
+    }
+    for (size_t i = 1; i < p->n_words; i++) {
+        const bool is_launcher = str_has_prefix(p->words[i], "torch.distributed.");
+        const bool is_module = str_eq(p->words[i], "-m") && i + 1 < p->n_words &&
+                               !str_has_prefix(p->words[i + 1], "torch.distributed.");
+        if (!is_launcher && (is_module || is_python_file(p->words[i]))) {
+            return i;
+        }
+    }
+    return p->n_words;
+}
+
+/* A Python file is started by its interpreter: in an image it need not be executable. */
+static void put_command(struct buf *out, const struct init_params *p)
+{
+    const size_t end = options_end(p);
+    buf_puts(out, is_python_file(p->words[0]) ? "[python3, " : "[");
+    for (size_t i = 0; i < p->n_words;) {
+        const size_t left_out = i > 0 && i < end ? rendezvous_words(p, i) : 0;
+        if (left_out == 0) {
+            buf_puts(out, i == 0 ? "" : ", ");
+            put_scalar(out, p->words[i]);
+        }
+        i += left_out == 0 ? 1 : left_out;
+    }
+    buf_putc(out, ']');
+}
+
+#define WORD_SHOWN 60
+static void put_left_out(struct buf *out, const struct init_params *p)
+{
+    const size_t end = options_end(p);
+    for (size_t i = 1; i < end;) {
+        const size_t n = rendezvous_words(p, i);
+        if (n > 0) {
+            buf_printf(out,
+                       "    # left out of the command, because the profile says it: %.*s%s%.*s\n",
+                       WORD_SHOWN, p->words[i], n == 2 ? " " : "", n == 2 ? WORD_SHOWN / 3 : 0,
+                       n == 2 ? p->words[i + 1] : "");
+        }
+        i += n == 0 ? 1 : n;
+    }
+}
+
+/* "train_mnist.py" to "train-mnist" */
+static char *make_name(const struct init_params *p)
+{
+    if (p->name != NULL) {
+        return xstrdup(p->name);
+    }
+    const char *script = init_script(p->words, p->n_words);
+    const char *base = base_name(script == NULL ? p->words[0] : script);
+    char name[NAME_MAX_LEN + 1] = "";
+    size_t n = 0;
+    for (const char *c = base; *c != '\0' && !str_eq(c, ".py") && n < NAME_MAX_LEN; c++) {
+        if (isalnum((unsigned char)*c)) {
+            name[n++] = (char)tolower((unsigned char)*c);
+        } else if (n > 0 && name[n - 1] != '-') {
+            name[n++] = '-';
+        }
+    }
+    while (n > 0 && name[n - 1] == '-') {
+        n--;
+    }
+    name[n] = '\0';
+    return xstrdup(n > 0 && isalpha((unsigned char)name[0]) ? name : "benchmark");
+}
+
+static void put_head(struct buf *out, const char *name)
+{
+    buf_puts(
+        out,
+        "# From benchctl init. What to do next:\n"
+        "#   benchctl try FILE --local    runs one small point, and says which lines are figures\n"
+        "#   benchctl run FILE --local    measures all points on this machine\n"
+        "#   benchctl run FILE            in a cluster\n"
+        "apiVersion: benchd.io/v1alpha1\n"
+        "kind: Benchmark\n"
+        "metadata:\n");
+    buf_puts(out, "  name: ");
+    put_scalar(out, name);
+    buf_puts(out, "\nspec:\n");
+}
+
+/* How many processes torchrun starts in one worker: "4", "gpu"; NULL: one, or
+ * another program. Borrowed. */
+static const char *processes_each(const struct init_params *p)
+{
+    static const char *const names[] = {"--nproc_per_node", "--nproc-per-node"};
+    for (size_t i = 0; i < p->n_words; i++) {
+        for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
+            if (!str_has_prefix(p->words[i], names[k])) {
+                continue;
+            }
+            const char *rest = p->words[i] + strlen(names[k]);
+            const char *n = rest[0] == '=' ? rest + 1 : i + 1 < p->n_words ? p->words[i + 1] : "1";
+            return (rest[0] != '=' && rest[0] != '\0') || str_eq(n, "1") ? NULL : n;
+        }
+    }
+    return NULL;
+}
+
+/* A worker should be one process: the lines of several processes in one log cannot be separated. */
+static void put_processes(struct buf *out, const struct init_params *p)
+{
+    const char *n = processes_each(p);
+    if (n == NULL) {
+        return;
+    }
+    buf_puts(
+        out,
+        "    # Each worker starts several processes (--nproc_per_node), and speedup and efficiency "
+        "count workers.\n"
+        "    # Better: remove that option and sweep more workers, of one process each. Or keep it, "
+        "and add --tee 3:\n"
+        "    # then each line says its process, and the rates of a worker's processes are added "
+        "up.\n");
+}
+
+static void put_system(struct buf *out, const struct init_params *p, const char *name)
+{
+    const struct shape shape = shape_of(p->profile);
+    buf_puts(out, "  systems:  # each is a row of the table\n  - name: ");
+    put_scalar(out, name);
+    buf_putc(out, '\n');
+    buf_printf(out, "    profile: %s  # how processes find each other%s%s\n", p->profile,
+               p->why == NULL ? "" : "; guessed: ", p->why == NULL ? "" : p->why);
+    if (p->image != NULL) {
+        buf_puts(out, "    image: ");
+        put_scalar(out, p->image);
+        buf_puts(out, "  # of pods; --local starts the command on this machine\n");
+    } else {
+        buf_puts(out, "    # image: registry/name:tag  # pods need one; --local does not\n");
+    }
+    put_processes(out, p);
+    put_left_out(out, p);
+    buf_puts(out, "    # $(BENCHD_BATCH_SIZE), $(BENCHD_STEPS) and the like are replaced\n"
+                  "    command: ");
+    put_command(out, p);
+    buf_puts(
+        out,
+        "\n    # which lines of the output are figures: a rule that ships, or one of your own\n");
+    buf_printf(out, "    %slog: %s\n", shape.rule == NULL ? "# " : "",
+               shape.rule == NULL ? "torch-ddp" : shape.rule);
+}
+
+static void put_rest(struct buf *out, const struct init_params *p, const char *name)
+{
+    const bool has_servers = shape_of(p->profile).has_servers;
+    buf_puts(out, "  workload:\n    model: ");
+    put_scalar(out, name);
+    buf_puts(out, "  # a name for the tables\n");
+    buf_printf(out,
+               "    batchSize: 32  # samples a step of each %s; must be what the program uses\n",
+               has_servers ? "trainer" : "worker");
+    buf_printf(out, "    exchange: {kind: %s}\n", has_servers ? "PServer" : "AllReduce");
+    buf_puts(out, has_servers ? "  sweep:\n    grid: {pservers: [1], trainers: [1, 2]}\n"
+                                "  roles:\n    trainer: {replicas: {from: trainers}}\n"
+                                "    pserver: {replicas: {from: pservers}}\n"
+                              : "  sweep:\n    grid: {workers: [");
+    if (!has_servers) {
+        buf_puts(out,
+                 is_mpi(base_name(p->words[0])) && !str_eq(p->profile, "open-mpi")
+                     ? "1]}  # one launcher; its own options say how many processes it starts\n"
+                     : "1, 2]}\n");
+        buf_puts(out, "  roles:\n    worker: {replicas: {from: workers}}\n");
+    }
+    buf_puts(
+        out,
+        "  measure:\n    warmupSteps: 10  # steps that do not count, where lines number theirs\n"
+        "    steps: 100       # for programs that read BENCHD_STEPS; others make as many as they "
+        "like, and "
+        "must end\n"
+        "  repeats: {min: 3}  # trials of each point; an interval needs three\n");
+}
+
+void init_format(const struct init_params *params, struct buf *out)
+{
+    _cleanup_(freep) char *name = make_name(params);
+    put_head(out, name);
+    put_system(out, params, name);
+    put_rest(out, params, name);
+}

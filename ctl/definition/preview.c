@@ -1,0 +1,562 @@
+/* See preview.h. */
+#include "ctl/definition/preview.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "ctl/cli/human.h"
+#include "decide/past.h"
+#include "decide/reconcile.h"
+#include "pod/point_rate.h"
+#include "report/table.h"
+#include "report/wrap.h"
+
+#define SHOWN_SLOTS 24
+#define SLOTS_A_LINE 12
+#define SHOWN_NAMES 8
+#define WIDTH 80 /* of tables, where they can be parted */
+#define INDENT 2 /* of the lines that a line is broken into */
+
+struct point_sum {
+    uint32_t point;
+    uint32_t replicas;          /* all roles */
+    int64_t cpu_millicores;     /* all replicas' requests; 0: none given */
+    int64_t counted_millicores; /* by a budget */
+    int64_t mem_bytes;
+    int64_t busy_threads;
+};
+
+/* -EINVAL when a parameter does not fit its template. */
+static int measure(const struct run_def *def, uint32_t point, struct point_sum *ret,
+                   struct err *err)
+{
+    struct point_rate rate;
+    int r = point_rate_of(def, point, &rate, err);
+    if (r < 0) {
+        return r;
+    }
+    *ret = (struct point_sum){
+        .point = point,
+        .replicas = (uint32_t)rate.n_replicas,
+        .cpu_millicores = rate.cpu_millicores,
+        .counted_millicores = rate.counted_millicores,
+        .mem_bytes = rate.mem_bytes,
+        .busy_threads = point_busy_threads(&def->matrix.points[point]),
+    };
+    return 0;
+}
+
+/* All points' sums, owned. */
+static int measure_all(const struct run_def *def, struct point_sum **ret, struct err *err)
+{
+    struct point_sum *sums = xnew_array(struct point_sum, def->matrix.n_points);
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        int r = measure(def, i, &sums[i], err);
+        if (r < 0) {
+            free(sums);
+            return r;
+        }
+    }
+    *ret = sums;
+    return 0;
+}
+
+/* Is this value just the number of a role's replicas, which has its own column? */
+static bool is_replicas(const struct run_def *def, const char *name)
+{
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        const char *from = def->spec->roles[role].replicas.from;
+        if (from != NULL && str_eq(from, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Have all points this value? */
+static bool is_common(const struct run_def *def, const struct param *param)
+{
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const struct value *other = params_get(&def->matrix.points[i].params, param->name);
+        if (other == NULL || !value_eq(other, &param->value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum params_shown {
+    PARAMS_ALL,
+    PARAMS_NOT_REPLICAS, /* those have columns */
+    PARAMS_VARYING,      /* neither those that all points have */
+};
+
+static void format_params(const struct run_def *def, const struct point *p, enum params_shown shown,
+                          struct buf *out)
+{
+    vec_each (const struct param, param, &p->params.list) {
+        const bool is_left_out = (shown != PARAMS_ALL && is_replicas(def, param->name)) ||
+                                 (shown == PARAMS_VARYING && is_common(def, param));
+        if (!is_left_out) {
+            buf_printf(out, "%s%s=", out->len == 0 ? "" : " ", param->name);
+            value_format(&param->value, out);
+        }
+    }
+    if (p->is_baseline) {
+        buf_puts(out, out->len == 0 ? "(baseline)" : " (baseline)");
+    }
+}
+
+static void add_resources(struct table *t, const struct point_sum *sum, bool is_local)
+{
+    char cores[HUMAN_SIZE], memory[HUMAN_SIZE];
+    human_millicores(sum->cpu_millicores, cores);
+    human_bytes(sum->mem_bytes, memory);
+    if (is_local) {
+        table_cell(t, "%lld", (long long)sum->busy_threads);
+    } else {
+        table_cell(t, "%s", sum->cpu_millicores > 0 ? cores : "-");
+        table_cell(t, "%s", sum->mem_bytes > 0 ? memory : "-");
+    }
+}
+
+#define ALL_SYSTEMS SIZE_MAX
+
+static bool is_shown(const struct point *p, size_t system)
+{
+    return system == ALL_SYSTEMS || p->system == system;
+}
+
+static bool has_pservers(const struct run_def *def, size_t system)
+{
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const struct point *p = &def->matrix.points[i];
+        if (is_shown(p, system) && p->replicas[ROLE_PSERVER] > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The heading above the number of those who train. */
+static const char *training_heading(const struct run_def *def, size_t system)
+{
+    bool has_workers = false, has_trainers = false;
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const struct point *p = &def->matrix.points[i];
+        const bool is_worker = point_training_role(p) == ROLE_WORKER;
+        has_workers |= is_shown(p, system) && is_worker;
+        has_trainers |= is_shown(p, system) && !is_worker;
+    }
+    return !has_workers ? "TRAINERS" : has_trainers ? "TRAINERS/WORKERS" : "WORKERS";
+}
+
+/* "5"; with a stop rule "3..10" */
+static void put_trials(const struct spec *spec, struct table *t)
+{
+    if (spec->stop.is_set) {
+        table_cell(t, "%lld..%lld", (long long)spec->min_repeats, (long long)spec->repeats);
+    } else {
+        table_cell(t, "%lld", (long long)spec->repeats);
+    }
+}
+
+/* The points of one system, or of all. */
+static struct table *make_points(const struct run_def *def, const struct point_sum *sums,
+                                 const struct preview_opts *opts, size_t system,
+                                 enum params_shown shown)
+{
+    bool has_systems = opts->is_wide || (system == ALL_SYSTEMS && def->spec->systems.len > 1);
+    bool with_pservers = opts->is_wide || has_pservers(def, system);
+    struct table *t = table_new();
+    table_column(t, "POINT", TABLE_RIGHT);
+    if (has_systems) {
+        table_column(t, "SYSTEM", TABLE_LEFT);
+    }
+    table_column(t, "PARAMETERS", TABLE_LEFT);
+    if (with_pservers) {
+        table_column(t, "PSERVERS", TABLE_RIGHT);
+    }
+    table_column(t, training_heading(def, system), TABLE_RIGHT);
+    table_column(t, opts->is_local ? "THREADS" : "CPU", TABLE_RIGHT);
+    if (!opts->is_local) {
+        table_column(t, "MEMORY", TABLE_RIGHT);
+    }
+    table_column(t, "TRIALS", TABLE_RIGHT);
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const struct point *p = &def->matrix.points[i];
+        if (!is_shown(p, system)) {
+            continue;
+        }
+        struct buf params = BUF_INIT;
+        format_params(def, p, shown, &params);
+        table_cell(t, "%u", i);
+        if (has_systems) {
+            table_cell(t, "%s", def->spec->systems.items[p->system].name);
+        }
+        table_cell(t, "%s", buf_cstr(&params));
+        if (with_pservers) {
+            table_cell(t, "%u", p->replicas[ROLE_PSERVER]);
+        }
+        table_cell(t, "%u", point_training_replicas(p));
+        add_resources(t, &sums[i], opts->is_local);
+        put_trials(def->spec, t);
+        buf_done(&params);
+    }
+    return t;
+}
+
+/* Of a table, before it says less or is parted. */
+static size_t width_of(const struct preview_opts *opts)
+{
+    return opts->columns == 0 || opts->columns > WIDTH ? WIDTH : opts->columns;
+}
+
+/* "In all points: batch_size=2 image_size=96"; nothing if each value varies. */
+static void format_common(const struct run_def *def, const struct preview_opts *opts,
+                          struct buf *out)
+{
+    struct buf text = BUF_INIT;
+    vec_each (const struct param, param, &def->matrix.points[0].params.list) {
+        if (is_common(def, param) && !is_replicas(def, param->name)) {
+            buf_printf(&text, "%s%s=", text.len == 0 ? "In all points: " : " ", param->name);
+            value_format(&param->value, &text);
+        }
+    }
+    if (text.len > 0) {
+        wrap_text(out, buf_cstr(&text), width_of(opts), 0, INDENT);
+    }
+    buf_done(&text);
+}
+
+/* One system, or all in one table. What all points have is said once if there is no
+ * room for it in each row. */
+static void format_one_table(const struct run_def *def, const struct point_sum *sums,
+                             const struct preview_opts *opts, size_t system, struct buf *out)
+{
+    struct table *t =
+        make_points(def, sums, opts, system, opts->is_wide ? PARAMS_ALL : PARAMS_NOT_REPLICAS);
+    if (!opts->is_wide && table_width(t) > width_of(opts)) {
+        table_free(t);
+        t = make_points(def, sums, opts, system, PARAMS_VARYING);
+        format_common(def, opts, out);
+        if (table_width(t) > width_of(opts)) {
+            table_set_gap(t, 2);
+        }
+    }
+    table_format_list(t, 1, !opts->no_headers, opts->is_wide ? 0 : opts->columns, out);
+    table_free(t);
+}
+
+static bool is_too_wide(const struct run_def *def, const struct point_sum *sums,
+                        const struct preview_opts *opts)
+{
+    struct table *all = make_points(def, sums, opts, ALL_SYSTEMS, PARAMS_NOT_REPLICAS);
+    const bool is_wide = table_width(all) > width_of(opts);
+    table_free(all);
+    return is_wide;
+}
+
+/* One table, or where that is too wide one for each system. */
+static void format_points(const struct run_def *def, const struct point_sum *sums,
+                          const struct preview_opts *opts, struct buf *out)
+{
+    const size_t n = def->spec->systems.len;
+    if (opts->is_wide || n == 1 || !is_too_wide(def, sums, opts)) {
+        format_one_table(def, sums, opts, ALL_SYSTEMS, out);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(out, "%ssystem %s\n", i > 0 ? "\n" : "", def->spec->systems.items[i].name);
+        format_one_table(def, sums, opts, i, out);
+    }
+}
+
+static void format_order(const struct run_def *def, bool is_wide, struct buf *out)
+{
+    uint32_t shown = is_wide || def->n_slots <= SHOWN_SLOTS ? def->n_slots : SHOWN_SLOTS;
+    buf_printf(out, "\nOrder (%s, seed %llu), point.trial:", order_kind_to_string(def->spec->order),
+               (unsigned long long)def->spec->workload.seed);
+    for (uint32_t i = 0; i < shown; i++) {
+        buf_printf(out, "%s%u.%u", i % SLOTS_A_LINE == 0 ? "\n  " : " ", def->slots[i].point,
+                   def->slots[i].trial);
+    }
+    if (shown < def->n_slots) {
+        buf_printf(out, "\n  ... (%u more; -o wide shows all)", def->n_slots - shown);
+    }
+    buf_putc(out, '\n');
+}
+
+struct names {
+    VEC(char *) list; /* owned */
+};
+
+/* The replicas that reconcile would create first, in an empty world. */
+static void first_replicas(const struct run_def *def, struct names *ret)
+{
+    struct past none;
+    past_init(&none, def);
+    const struct observed observed = {
+        .def = def, .now_unix_ms = def->created_unix_ms, .past = &none};
+    struct plan plan = {0};
+    reconcile(&observed, &plan);
+    vec_each (const struct action, action, &plan.actions) {
+        if (action->kind == ACTION_CREATE_REPLICA) {
+            *vec_push(&ret->list) = replica_name(def->name, &action->replica);
+        }
+    }
+    plan_done(&plan);
+    past_done(&none);
+}
+
+static void names_done(struct names *names)
+{
+    vec_each (char *, name, &names->list) {
+        free(*name);
+    }
+    vec_done(&names->list);
+}
+
+static void format_first(const struct run_def *def, bool is_wide, struct buf *out)
+{
+    struct names names = {0};
+    first_replicas(def, &names);
+    size_t shown = is_wide || names.list.len <= SHOWN_NAMES ? names.list.len : SHOWN_NAMES;
+    buf_puts(out, "\nCreated first (each run replaces xxxxx with its own five characters):\n");
+    for (size_t i = 0; i < shown; i++) {
+        buf_printf(out, "  %s\n", names.list.items[i]);
+    }
+    if (shown < names.list.len) {
+        buf_printf(out, "  ... (%zu more; -o wide shows all)\n", names.list.len - shown);
+    }
+    names_done(&names);
+}
+
+/* At most a thousand days: larger numbers are of no use. */
+static int64_t to_ms(double ms)
+{
+    return ms < 8.64e10 ? (int64_t)ms : INT64_C(86400000000);
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* How long trials may take on average: with as many as there are at most, and at least. */
+static void format_budget(const struct run_def *def, const struct point_sum *sums, struct buf *out)
+{
+    const struct spec *spec = def->spec;
+    const struct budget *b = &spec->budget;
+    double per_hour = 0; /* of one trial of each point: CPU-hours, or the part of the cost */
+    double hours = INFINITY, cost = INFINITY;
+    for (int is_cost = 0; is_cost < 2; is_cost++) {
+        per_hour = 0;
+        for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+            const double cpus = (double)sums[i].counted_millicores / 1000;
+            per_hour += is_cost == 0
+                            ? cpus
+                            : cpus * b->per_cpu_hour + sums[i].replicas * b->per_replica_hour;
+        }
+        if (is_cost == 0 && b->cpu_hours > 0) {
+            hours = b->cpu_hours / per_hour;
+        } else if (is_cost != 0 && b->cost > 0 && per_hour > 0) {
+            cost = b->cost / per_hour;
+        }
+    }
+    const double rounds_ms = fmin(hours, cost) * 3.6e6; /* of all points together */
+    char most[HUMAN_SIZE], least[HUMAN_SIZE];
+    human_duration(to_ms(rounds_ms / (double)spec->repeats), most);
+    buf_printf(out, "Budget:");
+    if (b->cpu_hours > 0) {
+        buf_printf(out, " %.4g CPU-hours", b->cpu_hours);
+    }
+    if (b->cost > 0) {
+        buf_printf(out, "%s a cost of %.4g", b->cpu_hours > 0 ? " and" : "", b->cost);
+    }
+    buf_printf(out, ", enough for all trials if one takes %s on average", most);
+    if (spec->stop.is_set) {
+        human_duration(to_ms(rounds_ms / (double)spec->min_repeats), least);
+        buf_printf(out, ",\n  for %lld a point if one takes %s", (long long)spec->min_repeats,
+                   least);
+    }
+    buf_puts(out, ".\n");
+}
+
+static void format_totals(const struct run_def *def, const struct point_sum *sums, bool is_local,
+                          struct buf *out)
+{
+    const struct point_sum *most = &sums[0];
+    for (uint32_t i = 1; i < def->matrix.n_points; i++) {
+        most = sums[i].replicas > most->replicas ? &sums[i] : most;
+    }
+    char cores[HUMAN_SIZE], memory[HUMAN_SIZE];
+    human_millicores(most->cpu_millicores, cores);
+    human_bytes(most->mem_bytes, memory);
+    const struct spec *spec = def->spec;
+    buf_putc(out, '\n');
+    if (spec->stop.is_set) {
+        buf_printf(out, "%lld to ", (long long)(def->matrix.n_points * spec->min_repeats));
+    }
+    buf_printf(out,
+               "%u trial%s of %lld warm-up + %lld measured step%s%s.\n"
+               "Largest point: %u replica%s",
+               def->n_slots, plural(def->n_slots), (long long)spec->warmup_steps,
+               (long long)spec->steps, plural((uint64_t)spec->steps),
+               def->n_slots == 1 ? "" : ", one after another", most->replicas,
+               plural(most->replicas));
+    if (!is_local && most->cpu_millicores > 0) {
+        buf_printf(out, ", %s CPU, %s memory", cores, memory);
+    }
+    buf_puts(out, ".\n");
+    if (spec->stop.is_set) {
+        buf_printf(out,
+                   "A point's first %lld trials say how many it needs for a 95%% interval within "
+                   "%.3g%%;\n  a point that has them drops out of the order.\n",
+                   (long long)spec->min_repeats, 100 * spec->stop.half_width_ratio);
+    }
+    if (spec_has_budget(spec)) {
+        format_budget(def, sums, out);
+    }
+}
+
+void preview_rehearsal(const struct run_def *def, struct buf *out)
+{
+    if (!def->rehearsal) {
+        return;
+    }
+    if (def->spec->workload.compute == COMPUTE_EMULATED) {
+        buf_printf(out,
+                   "rehearsal: the %s are emulated, they sleep where others compute:\n"
+                   "  compare the figures within this run only\n",
+                   matrix_training_words(&def->matrix).many);
+        return;
+    }
+    uint32_t worst = 0;
+    for (uint32_t i = 1; i < def->matrix.n_points; i++) {
+        if (point_busy_threads(&def->matrix.points[i]) >
+            point_busy_threads(&def->matrix.points[worst])) {
+            worst = i;
+        }
+    }
+    const struct point *p = &def->matrix.points[worst];
+    const uint32_t trainers = point_training_replicas(p), servers = p->replicas[ROLE_PSERVER];
+    _cleanup_(freep) char *and_servers =
+        servers == 0 ? NULL : xasprintf(" + %u pserver%s", servers, servers == 1 ? "" : "s");
+    buf_printf(out,
+               "rehearsal: point %u needs %lld busy threads (%u %s%s x %lld%s),\n"
+               "  but this machine has %lld CPU%s: compare the figures within this run only\n",
+               worst, (long long)point_busy_threads(p), trainers,
+               role_to_string(point_training_role(p)), trainers == 1 ? "" : "s",
+               (long long)p->threads, and_servers == NULL ? "" : and_servers, (long long)def->cpus,
+               def->cpus == 1 ? "" : "s");
+}
+
+/* Each line as it is, or broken at its blanks where it does not fit. */
+static void put_lines(const char *text, size_t columns, struct buf *out)
+{
+    while (columns > 0 && *text != '\0') {
+        const size_t bytes = strcspn(text, "\n"), blanks = strspn(text, " ");
+        _cleanup_(freep) char *line = xstrndup(text + blanks, bytes - blanks);
+        buf_append(out, text, blanks);
+        wrap_text(out, line, columns, blanks, INDENT);
+        text += bytes + (text[bytes] == '\n');
+    }
+    buf_puts(out, text);
+}
+
+int preview_text(const struct run_def *def, const struct preview_opts *opts, struct buf *out,
+                 struct err *err)
+{
+    struct point_sum *sums = NULL;
+    int r = measure_all(def, &sums, err);
+    if (r < 0) {
+        return r;
+    }
+    format_points(def, sums, opts, out);
+    struct buf lines = BUF_INIT;
+    format_totals(def, sums, opts->is_local, &lines);
+    format_order(def, opts->is_wide, &lines);
+    format_first(def, opts->is_wide, &lines);
+    put_lines(buf_cstr(&lines), opts->columns, out);
+    buf_done(&lines);
+    free(sums);
+    return 0;
+}
+
+static json_t *params_json(const struct params *params)
+{
+    json_t *object = json_object();
+    vec_each (const struct param, p, &params->list) {
+        json_t *value = p->value.is_int ? json_integer(p->value.i) : json_string(p->value.s);
+        (void)json_object_set_new(object, p->name, value); /* grows in memory only */
+    }
+    return object;
+}
+
+static json_t *point_json(const struct run_def *def, const struct point_sum *sum)
+{
+    const struct point *p = &def->matrix.points[sum->point];
+    const struct spec *spec = def->spec;
+    json_t *o = json_pack(
+        "{s:i, s:s, s:b, s:o, s:{s:i, s:i, s:i}, s:I, s:I, s:I, s:i, s:I}", "point",
+        (int)sum->point, "system", def->spec->systems.items[p->system].name, "baseline",
+        p->is_baseline, "parameters", params_json(&p->params), "replicas", "pserver",
+        (int)p->replicas[ROLE_PSERVER], "trainer", (int)p->replicas[ROLE_TRAINER], "worker",
+        (int)p->replicas[ROLE_WORKER], "cpuMillicores", (json_int_t)sum->cpu_millicores,
+        "memoryBytes", (json_int_t)sum->mem_bytes, "busyThreads", (json_int_t)sum->busy_threads,
+        "baselinePoint", (int)p->baseline_index, "trials",
+        (json_int_t)(spec->stop.is_set ? spec->min_repeats : spec->repeats));
+    if (spec->stop.is_set) {
+        (void)json_object_set_new(o, "maxTrials", json_integer(spec->repeats)); /* likewise */
+    }
+    return o;
+}
+
+static json_t *order_json(const struct run_def *def)
+{
+    json_t *order = json_array();
+    for (uint32_t i = 0; i < def->n_slots; i++) {
+        (void)json_array_append_new(order,
+                                    json_pack("{s:i, s:i}", "point", (int)def->slots[i].point,
+                                              "trial", (int)def->slots[i].trial));
+    }
+    return order;
+}
+
+static json_t *first_json(const struct run_def *def)
+{
+    struct names names = {0};
+    first_replicas(def, &names);
+    json_t *first = json_array();
+    vec_each (char *, name, &names.list) {
+        (void)json_array_append_new(first, json_string(*name));
+    }
+    names_done(&names);
+    return first;
+}
+
+int preview_json(const struct run_def *def, bool is_local, json_t **ret, struct err *err)
+{
+    struct point_sum *sums = NULL;
+    int r = measure_all(def, &sums, err);
+    if (r < 0) {
+        return r;
+    }
+    json_t *points = json_array();
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        (void)json_array_append_new(points, point_json(def, &sums[i]));
+    }
+    *ret =
+        json_pack("{s:s, s:s, s:s, s:b, s:o, s:b, s:I, s:I, s:o, s:o, s:o}", "apiVersion",
+                  "benchd.io/v1alpha1", "kind", "BenchmarkPlan", "benchmark", def->spec->name,
+                  "local", is_local, "cpus", def->cpus > 0 ? json_integer(def->cpus) : json_null(),
+                  "rehearsal", def->rehearsal, "warmupSteps", (json_int_t)def->spec->warmup_steps,
+                  "steps", (json_int_t)def->spec->steps, "points", points, "order", order_json(def),
+                  "first", first_json(def));
+    free(sums);
+    return 0;
+}

@@ -1,0 +1,259 @@
+/* See profiles.h. Edge file: reads folders and files. */
+#include "ctl/definition/profiles.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "ctl/cli/cli.h"
+#include "ctl/runs/find.h"
+#include "ctl/cli/host.h"
+#include "ctl/cli/python.h"
+#include "spec/shipped_profiles.h"
+
+static enum exit_code say_wrong(const struct diags *diags, const struct definition_file *file)
+{
+    struct buf out = BUF_INIT;
+    diags_format(diags, file->path, file->text, &out);
+    (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
+    buf_done(&out);
+    return EXIT_USAGE;
+}
+
+/* The path of its Python; NULL: it needs none. */
+static int find_interpreter(const struct profile *profile, const char *folder, char **ret,
+                            struct err *err)
+{
+    *ret = NULL;
+    if (profile->requirements == NULL) {
+        return 0;
+    }
+    _cleanup_(freep) char *path = xasprintf("%s/%s", folder, profile->requirements);
+    struct definition_file pins = {0};
+    int r = definition_read(path, &pins, err);
+    if (r < 0) {
+        return err_wrap(err, r, "profile '%s'", profile->name);
+    }
+    *ret = python_peer_path(profile->name, pins.text, pins.len);
+    definition_file_done(&pins);
+    return 0;
+}
+
+static enum exit_code add(struct profiles *profiles, const char *folder,
+                          const struct definition_file *file)
+{
+    struct diags diags = {0};
+    struct profile *profile = NULL;
+    struct err err;
+    _cleanup_(freep) char *interpreter = NULL;
+    enum exit_code code = EXIT_OK;
+    if (profile_load(file->text, file->len, &profile, &diags) < 0) {
+        code = say_wrong(&diags, file);
+    } else if (profiles_find(profiles, profile->name) != NULL) {
+        profile_free(profile); /* an earlier place has a profile of this name */
+    } else if (find_interpreter(profile, folder, &interpreter, &err) < 0) {
+        profile_free(profile);
+        code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    } else {
+        profile_place(profile, folder, interpreter);
+        *vec_push(&profiles->list) = profile;
+    }
+    diags_done(&diags);
+    return code;
+}
+
+/* One folder of profiles/; ignored if it has no profile.yaml. */
+static enum exit_code add_folder(struct profiles *profiles, const char *path)
+{
+    char *folder = realpath(path, NULL); /* children may run in another directory */
+    if (folder == NULL) {
+        return EXIT_OK;
+    }
+    _cleanup_(freep) char *file_path = xasprintf("%s/profile.yaml", folder);
+    struct definition_file file = {0};
+    struct err err;
+    enum exit_code code = EXIT_OK;
+    int r = access(file_path, F_OK) == 0 ? definition_read(file_path, &file, &err) : -ENOENT;
+    if (r >= 0) {
+        code = add(profiles, folder, &file);
+    } else if (r != -ENOENT) {
+        code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    }
+    definition_file_done(&file);
+    free(folder);
+    return code;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct profile *const *x = a;
+    const struct profile *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static enum exit_code add_place(struct profiles *profiles, const char *place)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/profiles", place);
+    enum exit_code code = EXIT_OK;
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    while (dir != NULL && code == EXIT_OK && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] != '.') {
+            _cleanup_(freep) char *folder = xasprintf("%s/%s", path, entry->d_name);
+            code = add_folder(profiles, folder);
+        }
+    }
+    if (dir != NULL) {
+        (void)closedir(dir); /* only read from */
+    }
+    return code;
+}
+
+/* Those that are part of this program, unless a place has one of the name. */
+static void add_shipped(struct profiles *profiles)
+{
+    for (size_t i = 0; i < shipped_profiles_count; i++) {
+        const struct embedded *shipped = &shipped_profiles[i];
+        struct diags diags = {0};
+        struct profile *profile;
+        if (profiles_find(profiles, shipped->name) == NULL &&
+            profile_load(shipped->text, strlen(shipped->text), &profile, &diags) == 0) {
+            *vec_push(&profiles->list) = profile; /* it has no files: it need not be placed */
+        }
+        diags_done(&diags);
+    }
+}
+
+enum exit_code profiles_open(struct profiles *ret)
+{
+    struct places places;
+    places_init(&places);
+    *ret = (struct profiles){0};
+    enum exit_code code = EXIT_OK;
+    for (size_t i = 0; i < places.list.len && code == EXIT_OK; i++) {
+        code = add_place(ret, places.list.items[i]);
+    }
+    places_done(&places);
+    add_shipped(ret);
+    if (code != EXIT_OK) {
+        profiles_done(ret);
+    } else if (ret->list.len > 1) { /* the order of a folder means nothing */
+        qsort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), by_name);
+    }
+    return code;
+}
+
+static enum exit_code cannot_start(const struct system *system, const struct profile *profile,
+                                   const char *fix, const char *what)
+{
+    return cli_error(
+        EXIT_LOCAL_RESOURCE, fix,
+        "system '%s' cannot start: %s (profile '%s'; choose other systems with --systems)",
+        system->name, what, profile->name);
+}
+
+/* A file in the profile's folder that its commands name and that does not exist; NULL: all do. */
+static const char *missing_file(const struct profile *profile)
+{
+    if (profile->folder == NULL) {
+        return NULL; /* it is part of this program: it has no files */
+    }
+    const size_t len = strlen(profile->folder);
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        vec_each (char *const, word, &profile->commands[role].words) {
+            if (strncmp(*word, profile->folder, len) == 0 && (*word)[len] == '/' &&
+                access(*word, F_OK) < 0) {
+                return *word;
+            }
+        }
+    }
+    return NULL;
+}
+
+static enum exit_code check_program(const struct system *system, const struct profile *profile)
+{
+    if (profile->interpreter != NULL) {
+        struct buf missing = BUF_INIT;
+        enum exit_code code = EXIT_OK;
+        if (python_missing(profile, &missing) < 0) {
+            code = cannot_start(system, profile, profile->install, buf_cstr(&missing));
+        }
+        buf_done(&missing);
+        return code;
+    }
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        const struct command *command = &profile->commands[role];
+        const char *program = command->words.len == 0 ? NULL : command->words.items[0];
+        _cleanup_(freep) char *found = program == NULL ? NULL : host_find_program(program);
+        if (program != NULL && found == NULL) {
+            _cleanup_(freep) char *what = xasprintf("the program '%s' is missing", program);
+            return cannot_start(system, profile, profile->install, what);
+        }
+    }
+    return EXIT_OK;
+}
+
+/* Whatever role it is of; NULL: the system has none of its own. */
+static const char *own_program(const struct system *system)
+{
+    const struct command *command = &system->all_roles.command;
+    for (int role = 0; role < ROLE_COUNT && command->words.len == 0; role++) {
+        command = &system->of_role[role].command;
+    }
+    return command->words.len == 0 ? NULL : command->words.items[0];
+}
+
+/* NULL: it is missing. The launcher takes `benchworker` from the same place. */
+static char *find_own(const char *program)
+{
+    char *path;
+    struct err ignored; /* the caller says that it is missing */
+    if (!str_eq(program, "benchworker")) {
+        return host_find_program(program);
+    }
+    return host_find_worker(&path, &ignored) < 0 ? NULL : path;
+}
+
+/* A system with a command of its own needs that program, and nothing of the profile. */
+static enum exit_code check_own(const struct system *system, const struct profile *profile,
+                                const char *program)
+{
+    _cleanup_(freep) char *found = find_own(program);
+    if (found != NULL) {
+        return EXIT_OK;
+    }
+    _cleanup_(freep) char *what = xasprintf("the program '%s' is missing", program);
+    return cannot_start(system, profile, "install it, or correct the system's command", what);
+}
+
+static enum exit_code check(const struct system *system, const struct profile *profile)
+{
+    const char *own = own_program(system);
+    if (own != NULL) {
+        return check_own(system, profile, own);
+    }
+    enum exit_code code = check_program(system, profile);
+    const char *file = code == EXIT_OK ? missing_file(profile) : NULL;
+    if (file == NULL) {
+        return code;
+    }
+    _cleanup_(freep) char *what = xasprintf("the file '%s' is missing", file);
+    return cannot_start(system, profile, "put it next to profile.yaml, or correct the command",
+                        what);
+}
+
+enum exit_code profiles_check(const struct profiles *profiles, const struct spec *spec)
+{
+    enum exit_code worst = EXIT_OK;
+    vec_each (struct system, system, &spec->systems) { /* each may take minutes to install */
+        const struct profile *profile = profiles_find(profiles, system->profile);
+        enum exit_code code = profile == NULL ? EXIT_OK : check(system, profile);
+        worst = code == EXIT_OK ? worst : code;
+    }
+    return worst;
+}

@@ -1,0 +1,213 @@
+/* See doctor.h. */
+#include "ctl/doctor/doctor.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "report/json_text.h"
+#include "report/terminal.h"
+
+#define STEAL_RATIO_MAX 0.01 /* more makes throughputs differ from trial to trial */
+#define BUSY_RATIO_MAX 0.05
+
+const char *check_outcome_to_string(enum check_outcome outcome)
+{
+    static const char *const names[] = {"ok", "warn", "fail", "skip"};
+    return names[outcome];
+}
+
+void checks_done(struct checks *c)
+{
+    vec_each (struct check, check, &c->list) {
+        free(check->found);
+        free(check->fix);
+    }
+    vec_done(&c->list);
+}
+
+__attribute__((format(printf, 4, 0))) static void add(struct checks *c, struct check check,
+                                                      const char *fix, const char *fmt, va_list ap)
+{
+    check.found = xvasprintf(fmt, ap);
+    check.fix = fix == NULL ? NULL : xstrdup(fix);
+    *vec_push(&c->list) = check;
+}
+
+void checks_ok(struct checks *c, const char *name, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    add(c, (struct check){.name = name, .outcome = CHECK_OK}, NULL, fmt, ap);
+    va_end(ap);
+}
+
+void checks_skip(struct checks *c, const char *name, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    add(c, (struct check){.name = name, .outcome = CHECK_SKIP}, NULL, fmt, ap);
+    va_end(ap);
+}
+
+void checks_warn(struct checks *c, const char *name, const char *fix, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    add(c, (struct check){.name = name, .outcome = CHECK_WARN}, fix, fmt, ap);
+    va_end(ap);
+}
+
+void checks_fail(struct checks *c, const char *name, enum exit_code code, const char *fix,
+                 const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    add(c, (struct check){.name = name, .outcome = CHECK_FAIL, .code = code}, fix, fmt, ap);
+    va_end(ap);
+}
+
+enum exit_code checks_exit_code(const struct checks *c)
+{
+    vec_each (const struct check, check, &c->list) {
+        if (check->outcome == CHECK_FAIL) {
+            return check->code;
+        }
+    }
+    return EXIT_OK;
+}
+
+#define FOUND_AT 18 /* where the texts begin: "warn  kubeconfig  " */
+
+/* Texts of servers may hold anything. */
+static char *plain_dup(const char *text)
+{
+    char *plain = xstrdup(text);
+    (void)text_replace_control(plain, "", ' '); /* its length is not needed */
+    return plain;
+}
+
+void checks_format(const struct checks *c, unsigned columns, struct buf *out)
+{
+    const struct terminal t = {.columns = columns};
+    vec_each (const struct check, check, &c->list) {
+        _cleanup_(freep) char *found = plain_dup(check->found);
+        buf_printf(out, "%-4s  %-10s  ", check_outcome_to_string(check->outcome), check->name);
+        terminal_wrapped(out, &t, found, FOUND_AT, FOUND_AT);
+        if (check->fix != NULL) {
+            _cleanup_(freep) char *fix = plain_dup(check->fix);
+            buf_printf(out, "%*sfix: ", FOUND_AT, "");
+            terminal_wrapped(out, &t, fix, FOUND_AT + strlen("fix: "), FOUND_AT + 2);
+        }
+    }
+}
+
+json_t *checks_to_json(const struct checks *c)
+{
+    json_t *list = json_array();
+    vec_each (const struct check, check, &c->list) {
+        json_t *item =
+            json_pack("{s:s, s:s, s:o, s:o}", "name", check->name, "result",
+                      check_outcome_to_string(check->outcome), "found",
+                      json_text_string(check->found), "fix", json_text_string(check->fix));
+        (void)json_array_append_new(list, item); /* grows in memory only */
+    }
+    return json_pack("{s:s, s:s, s:i, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
+                     "DoctorReport", "exitCode", (int)checks_exit_code(c), "checks", list);
+}
+
+/* ---- this machine ---- */
+
+bool cpu_times_read(const char *proc_stat, struct cpu_times *ret)
+{
+    /* user nice system idle iowait irq softirq steal; guests are in user already */
+    uint64_t t[8] = {0};
+    if (!str_has_prefix(proc_stat, "cpu ")) {
+        return false; /* "cpu0" is one of them */
+    }
+    const char *at = proc_stat + strlen("cpu");
+    for (int i = 0; i < 8; i++) {
+        at += strspn(at, " ");
+        const size_t len = strspn(at, "0123456789");
+        _cleanup_(freep) char *digits = xstrndup(at, len);
+        if (parse_u64(digits, &t[i]) < 0) {
+            return false;
+        }
+        at += len;
+    }
+    *ret = (struct cpu_times){.stolen = t[7]};
+    for (int i = 0; i < 8; i++) {
+        ret->all += t[i];
+    }
+    ret->busy = ret->all - t[3] - t[4] - t[7];
+    return true;
+}
+
+static double ratio_of(uint64_t before, uint64_t now, uint64_t all)
+{
+    return now <= before || all == 0 ? 0 : (double)(now - before) / (double)all;
+}
+
+static void check_load(const struct machine_seen *seen, struct checks *c)
+{
+    const uint64_t all = seen->now.all > seen->before.all ? seen->now.all - seen->before.all : 0;
+    if (!seen->has_times || all == 0) {
+        checks_skip(c, "steal", "/proc/stat does not say what CPUs do");
+        checks_skip(c, "load", "/proc/stat does not say what CPUs do");
+        return;
+    }
+    const double steal = ratio_of(seen->before.stolen, seen->now.stolen, all);
+    const double busy = ratio_of(seen->before.busy, seen->now.busy, all);
+    if (steal > STEAL_RATIO_MAX) {
+        checks_warn(c, "steal",
+                    "use a machine whose CPUs are its own, or read intervals with care: other "
+                    "virtual machines take its time",
+                    "the hypervisor takes %.0f%% of the CPU time", 100 * steal);
+    } else {
+        checks_ok(c, "steal", "the hypervisor takes %.0f%% of the CPU time", 100 * steal);
+    }
+    if (busy > BUSY_RATIO_MAX) {
+        checks_warn(c, "load", "end other work, or give a run CPUs of its own with taskset",
+                    "other work uses %.1f of %" PRId64 " CPUs", busy * (double)seen->cpus_online,
+                    seen->cpus_online);
+    } else {
+        checks_ok(c, "load", "%.0f%% of the CPU time is used", 100 * busy);
+    }
+}
+
+static void check_frequency(const struct machine_seen *seen, struct checks *c)
+{
+    static const char fix[] = "sudo cpupower frequency-set -g performance";
+    if (seen->governor == NULL) {
+        checks_skip(c, "frequency",
+                    "the kernel shows no frequency control, as in most virtual "
+                    "machines");
+    } else if (seen->governors_differ) {
+        checks_warn(c, "frequency", fix, "CPUs have different governors");
+    } else if (!str_eq(seen->governor, "performance")) {
+        checks_warn(c, "frequency", fix, "the governor is '%s', which slows idle CPUs down",
+                    seen->governor);
+    } else {
+        checks_ok(c, "frequency", "the governor is performance");
+    }
+}
+
+void machine_check(const struct machine_seen *seen, struct checks *c)
+{
+    if (seen->cpus_usable < 2) {
+        checks_warn(c, "cpus", "use a machine or a container with 2 CPUs or more",
+                    "%" PRId64 " of %" PRId64
+                    " CPUs may be used: every run with a server or two trainers is a rehearsal",
+                    seen->cpus_usable, seen->cpus_online);
+    } else {
+        checks_ok(c, "cpus", "%" PRId64 " of %" PRId64 " CPUs may be used", seen->cpus_usable,
+                  seen->cpus_online);
+    }
+    check_frequency(seen, c);
+    check_load(seen, c);
+}

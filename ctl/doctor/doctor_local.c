@@ -1,0 +1,165 @@
+/* See doctor_local.h. Edge file: reads /proc and /sys, starts the worker, opens the store. */
+#include "ctl/doctor/doctor_local.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "config.h"
+#include "ctl/cli/host.h"
+#include "ctl/local/local_store.h"
+
+#define LOOK_MS 200 /* between two looks at the CPUs: 20 ticks each */
+#define FREE_BYTES_MIN ((uint64_t)1 << 30)
+
+static void check_worker(struct checks *c)
+{
+    _cleanup_(freep) char *path = NULL;
+    struct err err = {0};
+    if (host_find_worker(&path, &err) < 0) {
+        checks_fail(c, "worker", EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
+        return;
+    }
+    struct buf out = BUF_INIT;
+    char *argv[] = {path, (char *)"--version", NULL};
+    const int r = host_run(argv, &out);
+    _cleanup_(freep) char *line = xstrndup(buf_cstr(&out), strcspn(buf_cstr(&out), "\n"));
+    if (r != 0) {
+        checks_fail(c, "worker", EXIT_LOCAL_RESOURCE,
+                    "build or install it anew; 'benchworker --version' must work",
+                    "%s does not start: %s", path, r < 0 ? strerror(-r) : "it exits with an error");
+    } else if (!str_eq(line, "benchworker " BENCHD_VERSION)) {
+        checks_warn(c, "worker", "install both from one build", "%s is '%s', not of version %s",
+                    path, line, BENCHD_VERSION);
+    } else {
+        checks_ok(c, "worker", "%s %s", path, BENCHD_VERSION);
+    }
+    buf_done(&out);
+}
+
+/* The first line of a small file; NULL if none exists. Owned. */
+static char *read_line(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    char line[256] = "";
+    const bool has_line = f != NULL && fgets(line, sizeof(line), f) != NULL;
+    if (f != NULL) {
+        (void)fclose(f); /* only read from */
+    }
+    return has_line ? xstrndup(line, strcspn(line, "\n")) : NULL;
+}
+
+static bool read_times(struct cpu_times *ret)
+{
+    _cleanup_(freep) char *line = read_line("/proc/stat");
+    return line != NULL && cpu_times_read(line, ret);
+}
+
+static char *read_governor(int64_t cpu)
+{
+    _cleanup_(freep) char *path =
+        xasprintf("/sys/devices/system/cpu/cpu%lld/cpufreq/scaling_governor", (long long)cpu);
+    return read_line(path);
+}
+
+static void check_machine(struct checks *c)
+{
+    _cleanup_(freep) char *governor = read_governor(0);
+    struct machine_seen seen = {.cpus_online = sysconf(_SC_NPROCESSORS_ONLN),
+                                .cpus_usable = host_cpus(),
+                                .governor = governor};
+    for (int64_t i = 1; governor != NULL && i < seen.cpus_online; i++) {
+        _cleanup_(freep) char *other = read_governor(i);
+        seen.governors_differ =
+            seen.governors_differ || (other != NULL && !str_eq(governor, other));
+    }
+    seen.has_times = read_times(&seen.before);
+    if (seen.has_times) {
+        (void)poll(NULL, 0, LOOK_MS); /* the look measures what happens in this time */
+        seen.has_times = read_times(&seen.now);
+    }
+    machine_check(&seen, c);
+}
+
+/* The nearest folder above `path` that exists. Owned. */
+static char *folder_above(const char *path)
+{
+    char *folder = xstrdup(path);
+    for (char *slash; access(folder, F_OK) < 0 && (slash = strrchr(folder, '/')) != NULL;) {
+        *(slash == folder ? slash + 1 : slash) = '\0';
+        if (slash == folder) {
+            break;
+        }
+    }
+    if (strchr(folder, '/') == NULL && access(folder, F_OK) < 0) {
+        free(folder);
+        folder = xstrdup(".");
+    }
+    return folder;
+}
+
+static void check_space(struct checks *c, const char *path)
+{
+    _cleanup_(freep) char *folder = folder_above(path);
+    struct statvfs fs;
+    if (statvfs(folder, &fs) < 0) {
+        return; /* the check of the store says what is wrong */
+    }
+    const uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+    if (free_bytes < FREE_BYTES_MIN) {
+        checks_warn(c, "disk", "free some, or choose another place with --store sqlite:FILE",
+                    "%llu MiB are free for the store", (unsigned long long)(free_bytes >> 20));
+    } else {
+        checks_ok(c, "disk", "%.1f GiB are free for the store",
+                  (double)free_bytes / (double)(1 << 30));
+    }
+}
+
+static void check_store_to_come(struct checks *c, const char *path)
+{
+    _cleanup_(freep) char *folder = folder_above(path);
+    struct stat st;
+    if (stat(folder, &st) < 0 || !S_ISDIR(st.st_mode) || access(folder, W_OK | X_OK) < 0) {
+        checks_fail(c, "store", EXIT_LOCAL_RESOURCE, "choose another with --store sqlite:FILE",
+                    "%s cannot be made: %s cannot be written to", path, folder);
+    } else {
+        checks_ok(c, "store", "%s: the first run makes it", path);
+    }
+}
+
+static void check_store(const struct cli *cli, struct checks *c)
+{
+    static const char prefix[] = "sqlite:";
+    _cleanup_(freep) char *url = local_store_url(cli);
+    if (url == NULL) {
+        checks_fail(c, "store", EXIT_LOCAL_RESOURCE, "choose a file with --store sqlite:FILE",
+                    "neither XDG_DATA_HOME nor HOME is an absolute path");
+        return;
+    }
+    const char *path = str_has_prefix(url, prefix) ? url + strlen(prefix) : url;
+    struct store *s = NULL;
+    struct err err = {0};
+    if (local_store_is_to_come(cli)) {
+        check_store_to_come(c, path);
+    } else if (store_open(url, false, &s, &err) < 0) {
+        checks_fail(c, "store", EXIT_LOCAL_RESOURCE, "choose another with --store sqlite:FILE",
+                    "%s", err.msg);
+    } else {
+        checks_ok(c, "store", "%s", path);
+    }
+    store_close(s);
+    check_space(c, path);
+}
+
+void doctor_local(const struct cli *cli, struct checks *c)
+{
+    check_worker(c);
+    check_machine(c);
+    check_store(cli, c);
+}

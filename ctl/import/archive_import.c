@@ -1,0 +1,115 @@
+/* See archive_import.h. */
+#include "ctl/import/archive_import.h"
+
+#include <errno.h>
+
+#include "base/text.h"
+#include "ctl/import/archive_file.h"
+#include "ctl/import/archive_run.h"
+#include "ctl/local/local_store.h"
+#include "ctl/runs/show.h"
+
+/* Where the program is killed before the end, this is what stays: it says what to do. */
+static struct run_status unfinished(const struct loaded_run *run)
+{
+    struct run_status status = {.phase = RUN_CANCELLED,
+                                .trials_total = run->row.status.trials_total};
+    text_put(status.reason, sizeof(status.reason), "ImportInterrupted");
+    text_put(status.message, sizeof(status.message),
+             "benchctl was killed while it imported; delete this run and import again");
+    return status;
+}
+
+static int put_attempt(struct store *s, const struct archive *a, const struct loaded_run *run,
+                       const struct attempt_row *row, size_t *at, struct err *err)
+{
+    const struct trial_terms terms = run_def_terms(run->def, row->id.point);
+    VEC(struct replica_log) logs = {0};
+    vec_each (const struct replica_row, replica, &row->replicas) {
+        const struct buf *text = archive_run_next_log(a, &replica->id, at);
+        if (text != NULL) {
+            *vec_push(&logs) = (struct replica_log){replica->id, text->data, text->len};
+        }
+    }
+    const int r =
+        s->ops->save_attempt(s, run->row.uid, row, &terms, logs.items, logs.len, NULL, err);
+    vec_done(&logs);
+    return r;
+}
+
+static int put_rest(struct store *s, const struct archive *a, const struct loaded_run *run,
+                    struct err *err)
+{
+    const char *uid = run->row.uid;
+    size_t at = 0;
+    int r = 0;
+    for (size_t i = 0; i < run->n_rows && r >= 0; i++) {
+        r = put_attempt(s, a, run, &run->rows[i], &at, err);
+    }
+    for (size_t i = 0; i < run->n_events && r >= 0; i++) {
+        r = s->ops->add_event(s, uid, &run->events[i], err);
+    }
+    return r < 0 ? r : s->ops->put_status(s, uid, &run->row.status, err);
+}
+
+/* The run is ours alone until it is whole: until then no other process resumes it. */
+static int put(struct store *s, const struct archive *a, const struct loaded_run *run,
+               struct err *err)
+{
+    struct run_row row = run->row; /* borrows */
+    row.status = unfinished(run);
+    int r = s->ops->put_run(s, &row, err);
+    if (r < 0) {
+        return r;
+    }
+    r = s->ops->claim_run(s, row.uid, err);
+    r = r < 0 ? r : put_rest(s, a, run, err);
+    if (r < 0) {
+        (void)s->ops->delete_run(s, row.uid, NULL); /* what was wrong is in err */
+    }
+    s->ops->release_run(s, row.uid);
+    return r;
+}
+
+static enum exit_code store_run(const struct cli *cli, const struct archive *a,
+                                const struct loaded_run *run)
+{
+    struct store *s = NULL;
+    struct err err = {0};
+    enum exit_code code = local_store_open(cli, true, &s);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const int r = put(s, a, run, &err);
+    store_close(s);
+    if (r == -EEXIST) {
+        return cli_error(EXIT_USAGE,
+                         "delete that run first, or choose another file with --store sqlite:FILE",
+                         "%s", err.msg);
+    }
+    return r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg) : EXIT_OK;
+}
+
+bool archive_import_is_meant(const struct cli *cli)
+{
+    return cli->args.n_words == 1 && !args_has(&cli->args, "rules") &&
+           archive_file_looks_like_one(cli->args.words[0]);
+}
+
+enum exit_code archive_import(const struct cli *cli)
+{
+    struct archive a = {0};
+    struct loaded_run run = {0};
+    enum exit_code code = archive_file_open(cli->args.words[0], &a, &run);
+    if (code == EXIT_OK) {
+        code = store_run(cli, &a, &run);
+    }
+    if (code == EXIT_OK) {
+        _cleanup_(freep) char *url = local_store_url(cli);
+        cli_note(cli, "run/%s imported into %s", run.row.name, url);
+        code = show_sheet(cli, sheet_points, run.result);
+    }
+    loaded_run_done(&run);
+    archive_done(&a);
+    return code;
+}

@@ -1,0 +1,329 @@
+/* See archive_run.h. */
+#include "ctl/import/archive_run.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "report/sheets.h"
+#include "store/run_document.h"
+
+#define MAX_NAME 253 /* of an object in Kubernetes */
+#define RECORDS "records.json"
+
+/* ---- what follows from the records ---- */
+
+static void put_json(json_t *document_take, struct buf *out)
+{
+    char *text = json_dumps(document_take, JSON_INDENT(1));
+    json_decref(document_take);
+    buf_printf(out, "%s\n", text == NULL ? "" : text);
+    free(text);
+}
+
+static void make_definition(const struct loaded_run *run, struct buf *out)
+{
+    put_json(json_incref(run->def->spec->definition), out);
+}
+
+/* As its replica wrote it; a text that is no JSON stays a text. */
+static json_t *environment_of(const struct replica_row *replica)
+{
+    json_t *environment = json_loads(replica->environment_json, 0, NULL);
+    return environment == NULL ? json_string(replica->environment_json) : environment;
+}
+
+/* `seen`: its entry by what it said, since there may be very many. */
+static void count_environment(json_t *list, json_t *seen, const struct replica_row *replica)
+{
+    const char *text = replica->environment_json;
+    json_t *entry = json_object_get(seen, text);
+    if (entry == NULL) {
+        entry = json_pack("{s:i, s:o}", "replicas", 0, "environment", environment_of(replica));
+        (void)json_array_append_new(list, entry);
+        (void)json_object_set(seen, text, entry); /* these fail only without memory */
+    }
+    const json_int_t n = json_integer_value(json_object_get(entry, "replicas"));
+    (void)json_object_set_new(entry, "replicas", json_integer(n + 1));
+}
+
+/* Each once, in the order in which they appear. */
+static void make_environment(const struct loaded_run *run, struct buf *out)
+{
+    json_t *list = json_array(), *seen = json_object();
+    for (size_t i = 0; i < run->n_rows; i++) {
+        vec_each (const struct replica_row, replica, &run->rows[i].replicas) {
+            if (replica->environment_json != NULL) {
+                count_environment(list, seen, replica);
+            }
+        }
+    }
+    json_decref(seen);
+    put_json(list, out);
+}
+
+static void make_sheet(const struct loaded_run *run, enum sheet_form form, struct buf *out)
+{
+    struct sheet sheet;
+    sheet_init(&sheet, form, NULL);
+    sheet_points(&sheet, run->result);
+    sheet_write(&sheet, out);
+}
+
+static void make_result(const struct loaded_run *run, struct buf *out)
+{
+    make_sheet(run, SHEET_JSON, out);
+}
+
+static void make_points(const struct loaded_run *run, struct buf *out)
+{
+    make_sheet(run, SHEET_CSV, out);
+}
+
+static void make_tables(const struct loaded_run *run, struct buf *out)
+{
+    make_sheet(run, SHEET_MARKDOWN, out);
+}
+
+static const struct derived {
+    const char *name;
+    void (*make)(const struct loaded_run *run, struct buf *out);
+} derived[] = {
+    {"definition.json", make_definition}, {"environment.json", make_environment},
+    {"tables/result.json", make_result},  {"tables/points.csv", make_points},
+    {"tables/results.md", make_tables},
+};
+#define N_DERIVED (sizeof(derived) / sizeof(derived[0]))
+#define FIRST_LOG (1 + N_DERIVED) /* index of a member */
+
+/* ---- writing ---- */
+
+static char *log_name(const struct replica_id *id)
+{
+    return xasprintf("logs/p%ut%ua%u-%s-%u.log", id->attempt.point, id->attempt.trial,
+                     id->attempt.number, role_to_string(id->role), id->index);
+}
+
+void archive_run_add_log(struct archive *a, const struct replica_id *id, struct buf *log_take)
+{
+    if (log_take->len > 0) {
+        _cleanup_(freep) char *name = log_name(id);
+        archive_add_take(a, name, log_take);
+    }
+    buf_done(log_take);
+}
+
+int archive_run_new(const struct loaded_run *run, const char *program, struct archive *ret,
+                    struct err *err)
+{
+    json_t *document =
+        run_document_to_json(&run->row, run->rows, run->n_rows, run->events, run->n_events);
+    if (document == NULL) {
+        return err_set(err, EBADMSG, "run '%s': its stored definition is not JSON", run->row.name);
+    }
+    struct archive a = {.program = xstrdup(program), .run = xstrdup(run->row.name)};
+    struct buf text = BUF_INIT;
+    put_json(document, &text);
+    archive_add_take(&a, RECORDS, &text);
+    /* As a reader will see it: what is stored may have bytes that are not
+     * UTF-8, records have not. */
+    struct loaded_run as_read = {0};
+    int r = archive_run_load(&a, &as_read, err);
+    for (size_t i = 0; i < N_DERIVED && r >= 0; i++) {
+        derived[i].make(&as_read, &text);
+        archive_add_take(&a, derived[i].name, &text);
+    }
+    loaded_run_done(&as_read);
+    if (r < 0) {
+        archive_done(&a);
+        return r;
+    }
+    *ret = a;
+    return 0;
+}
+
+/* ---- reading ---- */
+
+/* Names go into lists and file names of whoever imports the run. */
+static bool is_name(const char *text, size_t max_len)
+{
+    const size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.");
+    return len > 0 && len <= max_len && text[len] == '\0' && text[0] != '.' && text[0] != '-';
+}
+
+static int check_names(const struct loaded_run *run, struct err *err)
+{
+    if (!is_name(run->row.name, MAX_NAME) || !is_name(run->row.uid, MAX_NAME)) {
+        return err_set(err, EPROTO, "the run has a name or a uid that no run has");
+    }
+    if (!str_eq(run->row.benchmark, run->def->spec->name)) {
+        return err_set(err, EPROTO, "the run is of '%s', its definition is '%s'",
+                       run->row.benchmark, run->def->spec->name);
+    }
+    return 0;
+}
+
+static int load_document(const json_t *document, struct loaded_run *ret, struct err *err)
+{
+    struct run_document d;
+    int r = run_document_from_json(document, &d, err);
+    if (r < 0) {
+        return r;
+    }
+    *ret = (struct loaded_run){
+        .row = d.row,
+        .rows = d.attempts,
+        .n_rows = d.n_attempts,
+        .events = d.events,
+        .n_events = d.n_events,
+    };
+    if (d.row.definition_json == NULL) {
+        return err_set(err, EPROTO, "the run has no definition");
+    }
+    if (!run_phase_is_final(d.row.status.phase)) {
+        return err_set(err, EPROTO, "the run has not ended (%s)",
+                       run_phase_to_string(d.row.status.phase));
+    }
+    if (store_load_run_def(&ret->row, &ret->def, err) < 0) {
+        err->code = EPROTO;
+        return -EPROTO;
+    }
+    if ((r = check_names(ret, err)) < 0) {
+        return r;
+    }
+    ret->result = result_build(ret->def, ret->row.status.phase, ret->rows, ret->n_rows);
+    return 0;
+}
+
+int archive_run_load(const struct archive *a, struct loaded_run *ret, struct err *err)
+{
+    const struct buf *records = archive_find(a, RECORDS);
+    if (records == NULL) {
+        return err_set(err, EPROTO, "member '" RECORDS "' is missing");
+    }
+    json_error_t where;
+    json_t *document = json_loadb(buf_cstr(records), records->len, JSON_REJECT_DUPLICATES, &where);
+    struct loaded_run run = {0};
+    struct err own = {0};
+    int r = document == NULL ? err_set(&own, EPROTO, "line %d: %s", where.line, where.text)
+                             : load_document(document, &run, &own);
+    if (r >= 0 && !str_eq(run.row.name, a->run)) {
+        r = err_set(&own, EPROTO, "the run is '%s', the manifest says '%s'", run.row.name, a->run);
+    }
+    json_decref(document);
+    if (r < 0) {
+        loaded_run_done(&run);
+        return err_set(err, own.code, "member '" RECORDS "': %s", own.msg);
+    }
+    *ret = run;
+    return 0;
+}
+
+const struct buf *archive_run_next_log(const struct archive *a, const struct replica_id *id,
+                                       size_t *at)
+{
+    const size_t i = FIRST_LOG + *at;
+    _cleanup_(freep) char *name = log_name(id);
+    if (i >= a->members.len || !str_eq(a->members.items[i].name, name)) {
+        return NULL;
+    }
+    (*at)++;
+    return &a->members.items[i].data;
+}
+
+/* ---- verifying ---- */
+
+static bool is_of_number(char c)
+{
+    return isalnum((unsigned char)c) || c == '.' || c == '-' || c == '+';
+}
+
+/* Whole numbers are counts, dates and sizes: no machine computes another one. */
+static bool is_same_word(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    if (a_len == b_len && memcmp(a, b, a_len) == 0) {
+        return true;
+    }
+    _cleanup_(freep) char *x_text = xstrndup(a, a_len), *y_text = xstrndup(b, b_len);
+    double x, y;
+    return (strpbrk(x_text, ".e") != NULL || strpbrk(y_text, ".e") != NULL) &&
+           parse_f64(x_text, &x) == 0 && parse_f64(y_text, &y) == 0 &&
+           fabs(x - y) <= 1e-9 * fmax(fabs(x), fabs(y));
+}
+
+static size_t word_len(const char *text)
+{
+    size_t len = 0;
+    while (is_of_number(text[len])) {
+        len++;
+    }
+    return len == 0 && text[0] != '\0' ? 1 : len;
+}
+
+/* Both end with a NUL after their bytes and have no other NUL: they are texts that we made, or
+ * compared equal up to there. */
+static bool is_same_text(const struct buf *ours, const struct buf *theirs)
+{
+    const char *a = buf_cstr(ours), *b = buf_cstr(theirs);
+    const char *b_end = b + theirs->len;
+    while (*a != '\0' && b < b_end) {
+        const size_t a_len = word_len(a), b_len = word_len(b);
+        if (b_len == 0 || !is_same_word(a, a_len, b, b_len)) {
+            return false;
+        }
+        a += a_len;
+        b += b_len;
+    }
+    return *a == '\0' && b == b_end;
+}
+
+static int check_derived(const struct archive *a, const struct loaded_run *run, size_t i,
+                         struct err *err)
+{
+    const struct archive_member *m = &a->members.items[1 + i];
+    struct buf ours = BUF_INIT;
+    derived[i].make(run, &ours);
+    const bool is_same = is_same_text(&ours, &m->data);
+    buf_done(&ours);
+    return is_same ? 0
+                   : err_set(err, EPROTO,
+                             "member '%s' does not follow from " RECORDS " (written by %s)",
+                             m->name, a->program);
+}
+
+static int check_order(const struct archive *a, struct err *err)
+{
+    for (size_t i = 0; i < FIRST_LOG; i++) {
+        const char *expected = i == 0 ? RECORDS : derived[i - 1].name;
+        if (i >= a->members.len || !str_eq(a->members.items[i].name, expected)) {
+            return err_set(err, EPROTO, "member '%s' is missing, or not where it belongs",
+                           expected);
+        }
+    }
+    return 0;
+}
+
+int archive_run_check(const struct archive *a, const struct loaded_run *run, struct err *err)
+{
+    int r = check_order(a, err);
+    for (size_t i = 0; i < N_DERIVED && r >= 0; i++) {
+        r = check_derived(a, run, i, err);
+    }
+    size_t n_logs = 0;
+    for (size_t i = 0; i < run->n_rows && r >= 0; i++) {
+        vec_each (const struct replica_row, replica, &run->rows[i].replicas) {
+            (void)archive_run_next_log(a, &replica->id, &n_logs); /* moves on where it is there */
+        }
+    }
+    if (r >= 0 && FIRST_LOG + n_logs < a->members.len) {
+        r = err_set(err, EPROTO,
+                    "member '%s' belongs to no replica of the run, or is not where it belongs",
+                    a->members.items[FIRST_LOG + n_logs].name);
+    }
+    return r;
+}

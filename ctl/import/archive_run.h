@@ -1,0 +1,25 @@
+/* A run as the members of an archive (docs/contracts/archive.md). records.json is everything that
+ * is stored of the run but its logs; the definition, the environments and the tables follow from
+ * it, so that a reader can make them again and compare. Pure. */
+#pragma once
+
+#include "ctl/runs/loaded_run.h"
+#include "store/archive.h"
+
+/* Without logs. `run` has a result. */
+int archive_run_new(const struct loaded_run *run, const char *program, struct archive *ret,
+                    struct err *err);
+/* In the order of archive_run_next_log; an empty log is no member. */
+void archive_run_add_log(struct archive *a, const struct replica_id *id, struct buf *log_take);
+
+/* The run that the records describe, with its result. -EPROTO names the
+ * member and what is wrong. */
+int archive_run_load(const struct archive *a, struct loaded_run *ret, struct err *err);
+/* Whether the archive has the members of that run and no others, and whether what follows from the
+ * records is what it holds. -EPROTO names the first member that differs. Figures may differ in the
+ * last digits, since machines compute logarithms differently. */
+int archive_run_check(const struct archive *a, const struct loaded_run *run, struct err *err);
+/* The replica's log; NULL: it has none. `*at` begins as 0, replicas come in the order
+ * of the rows. Borrowed. */
+const struct buf *archive_run_next_log(const struct archive *a, const struct replica_id *id,
+                                       size_t *at);

@@ -1,0 +1,242 @@
+/* See import_def.h. */
+#include "ctl/import/import_def.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "spec/builtin.h"
+#include "spec/profile.h"
+
+/* ---- points ---- */
+
+static bool same_params(const struct params *a, const struct params *b)
+{
+    return a->list.len == b->list.len && params_contain(a, b);
+}
+
+static const struct import_trial *find_trial(const struct import_trials *trials,
+                                             const struct params *params)
+{
+    vec_each (const struct import_trial, it, &trials->list) {
+        if (same_params(&it->params, params)) {
+            return it;
+        }
+    }
+    return NULL;
+}
+
+static size_t count_trials(const struct import_trials *trials, const struct params *params)
+{
+    size_t n = 0;
+    vec_each (const struct import_trial, it, &trials->list) {
+        n += same_params(&it->params, params);
+    }
+    return n;
+}
+
+static int64_t number_of(const struct import_trial *trial, const char *name)
+{
+    const struct value *v = params_get(&trial->params, name);
+    return v == NULL ? 0 : v->i;
+}
+
+/* Fewer who train, then fewer servers. */
+static const struct import_trial *smallest(const struct import_trials *trials)
+{
+    const struct import_trial *best = trials->list.items;
+    vec_each (const struct import_trial, it, &trials->list) {
+        const int64_t n = number_of(it, trials->count), n_best = number_of(best, trials->count);
+        if (n < n_best ||
+            (n == n_best && number_of(it, "pservers") < number_of(best, "pservers"))) {
+            best = it;
+        }
+    }
+    return best;
+}
+
+static bool has_singles(const struct import_trials *trials)
+{
+    vec_each (const struct import_trial, it, &trials->list) {
+        if (import_trial_is_single(trials, it)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the definition ---- */
+
+/* Each once, in the order of the command line; that of a single node is the baseline. */
+static json_t *points_to_json(const struct import_trials *trials)
+{
+    json_t *list = json_array();
+    vec_each (const struct import_trial, it, &trials->list) {
+        if (find_trial(trials, &it->params) == it && !import_trial_is_single(trials, it)) {
+            json_array_append_new(list, params_to_json(&it->params));
+        }
+    }
+    return list;
+}
+
+/* Does every point have its baseline among the logs, if these values of
+ * `base` are those of each? */
+static bool is_everywhere(const struct import_trials *trials, const struct params *where)
+{
+    bool is_known = true;
+    vec_each (const struct import_trial, it, &trials->list) {
+        struct params params;
+        params_copy(&it->params, &params);
+        vec_each (const struct param, p, &where->list) {
+            params_set(&params, p->name, &p->value);
+        }
+        is_known = is_known && find_trial(trials, &params) != NULL;
+        params_done(&params);
+    }
+    return is_known;
+}
+
+/* The fewest who train with the fewest servers, all else as in each point; where some point has no
+ * such log, one point is the baseline of all. */
+static json_t *baseline_to_json(const struct import_trials *trials)
+{
+    if (has_singles(trials)) {
+        return json_pack("{s:s}", "kind", "SingleNode");
+    }
+    const struct import_trial *base = smallest(trials);
+    struct params counts = {0};
+    params_set(&counts, trials->count, params_get(&base->params, trials->count));
+    const struct value *pservers = params_get(&base->params, "pservers");
+    if (pservers != NULL) {
+        params_set(&counts, "pservers", pservers);
+    }
+    const struct params *where = is_everywhere(trials, &counts) ? &counts : &base->params;
+    json_t *baseline = json_pack("{s:s, s:o}", "kind", "Point", "where", params_to_json(where));
+    params_done(&counts);
+    return baseline;
+}
+
+/* Names of the user's own must be declared; a variable is where a run would have had the value. */
+static json_t *parameters_to_json(const struct import_trials *trials, const char *role)
+{
+    json_t *list = json_array();
+    vec_each (const struct param, p, &trials->list.items[0].params.list) {
+        if (builtin_find(p->name) == NULL) {
+            json_array_append_new(list, json_pack("{s:s, s:[{s:[s], s:[s]}]}", "name", p->name,
+                                                  "targets", "roles", role, "env", p->name));
+        }
+    }
+    return list;
+}
+
+static json_t *roles_to_json(const struct import_trials *trials, const char *role)
+{
+    json_t *roles = json_pack("{s:{s:{s:s}}}", role, "replicas", "from", trials->count);
+    if (params_get(&trials->list.items[0].params, "pservers") != NULL) {
+        json_object_set_new(roles, "pserver",
+                            json_pack("{s:{s:s}}", "replicas", "from", "pservers"));
+    }
+    return roles;
+}
+
+static json_t *workload_to_json(const struct import_options *options)
+{
+    json_t *workload = json_pack("{s:s, s:{s:s}, s:{s:s}}", "model", options->model, "dataset",
+                                 "kind", options->dataset, "exchange", "kind", options->exchange);
+    if (options->batch_size > 0) {
+        json_object_set_new(workload, "batchSize", json_integer(options->batch_size));
+    }
+    return workload;
+}
+
+static size_t most_trials(const struct import_trials *trials)
+{
+    size_t most = 0;
+    vec_each (const struct import_trial, it, &trials->list) {
+        const size_t n = count_trials(trials, &it->params);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+json_t *import_definition(const struct import_options *options, const struct import_trials *trials)
+{
+    const char *role = str_eq(trials->count, "workers") ? "worker" : "trainer";
+    json_t *spec = json_pack(
+        "{s:s, s:[{s:s, s:s, s:O}], s:o, s:{s:o}, s:o, s:o, s:{s:I}, s:{s:I, s:s}}", "description",
+        "read from old logs, not measured by benchd", "systems", "name", options->system, "profile",
+        PROFILE_IMPORTED, "log", options->rule, "workload", workload_to_json(options), "sweep",
+        "points", points_to_json(trials), "baseline", baseline_to_json(trials), "roles",
+        roles_to_json(trials, role), "measure", "steps", (json_int_t)options->steps, "repeats",
+        "min", (json_int_t)most_trials(trials), "order", "Sequential");
+    if (options->warmup_steps >= 0) {
+        json_object_set_new(json_object_get(spec, "measure"), "warmupSteps",
+                            json_integer(options->warmup_steps));
+    }
+    json_t *parameters = parameters_to_json(trials, role);
+    if (json_array_size(parameters) > 0) {
+        json_object_set(spec, "parameters", parameters);
+    }
+    json_decref(parameters);
+    return json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
+                     "Benchmark", "metadata", "name", options->name, "spec", spec);
+}
+
+/* ---- trials to points ---- */
+
+/* "trainers=1,batch_size=32" */
+static void put_params(const struct params *params, struct buf *out)
+{
+    vec_each (const struct param, p, &params->list) {
+        buf_printf(out, "%s%s=", p == params->list.items ? "" : ",", p->name);
+        value_format(&p->value, out);
+    }
+}
+
+static int check_point(const struct run_def *def, const struct import_trials *trials,
+                       const struct point *point, char **ret_fix, struct err *err)
+{
+    const size_t n = count_trials(trials, &point->params);
+    if (n == (size_t)def->spec->repeats) {
+        return 0;
+    }
+    struct buf text = BUF_INIT;
+    put_params(&point->params, &text);
+    const char *what = point->is_baseline ? "the baseline " : "";
+    int r;
+    if (n == 0) {
+        *ret_fix = xasprintf("add %s:FILE", buf_cstr(&text));
+        r = err_set(err, EINVAL, "%s%s has no log", what, buf_cstr(&text));
+    } else {
+        *ret_fix = xstrdup("give each point as many logs");
+        r = err_set(err, EINVAL, "%s%s has %zu trial%s, but another point has %" PRId64, what,
+                    buf_cstr(&text), n, n == 1 ? "" : "s", def->spec->repeats);
+    }
+    buf_done(&text);
+    return r;
+}
+
+int import_assign(const struct run_def *def, const struct import_trials *trials,
+                  struct import_slot **ret, char **ret_fix, struct err *err)
+{
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const int r = check_point(def, trials, &def->matrix.points[i], ret_fix, err);
+        if (r < 0) {
+            return r;
+        }
+    }
+    struct import_slot *slots = xnew_array(struct import_slot, trials->list.len);
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        uint32_t n = 0;
+        for (size_t k = 0; k < trials->list.len; k++) {
+            if (same_params(&trials->list.items[k].params, &def->matrix.points[i].params)) {
+                slots[k] = (struct import_slot){i, n++};
+            }
+        }
+    }
+    *ret = slots;
+    return 0;
+}

@@ -1,0 +1,156 @@
+/* See import_log.h. */
+#include "ctl/import/import_log.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "core/record.h"
+#include "logparse/guess.h"
+#include "logparse/suggest.h"
+
+/* A stamp before it is a time of day, or a month and a day, of an unknown year. */
+#define FIRST_DATE_NS (INT64_C(631152000) * 1000000000) /* 1990 */
+
+static void on_figure(void *ctx, const struct log_figure *f)
+{
+    struct import_log *l = ctx;
+    const struct log_line_rule *line = &l->params.rule->lines.items[f->line];
+    if (f->t_ns >= FIRST_DATE_NS) {
+        l->first_ns = l->first_ns == 0 || f->t_ns < l->first_ns ? f->t_ns : l->first_ns;
+        l->last_ns = f->t_ns > l->last_ns ? f->t_ns : l->last_ns;
+    }
+    if (line->kind == LOG_KIND_INFO && line->scope == LOG_SCOPE_REPLICA && f->batch > 0) {
+        l->batch = f->batch; /* lines of steps may have the short last batch of an epoch */
+    }
+}
+
+struct import_log *import_log_new(const struct log_parser_params *params,
+                                  const struct replica_id *id, size_t max_bytes)
+{
+    struct import_log *l = xnew(struct import_log);
+    l->id = *id;
+    l->params = *params;
+    l->params.on_figure = on_figure;
+    l->params.ctx = l;
+    l->parser = log_parser_new(&l->params);
+    capture_init(&l->capture, max_bytes, NULL, NULL);
+    return l;
+}
+
+void import_log_free(struct import_log *l)
+{
+    if (l != NULL) {
+        log_parser_free(l->parser);
+        capture_done(&l->capture);
+        free(l);
+    }
+}
+
+void import_log_feed(struct import_log *l, const char *data, size_t len)
+{
+    log_parser_feed(l->parser, LOG_STDOUT, data, len, 0); /* when it was printed, only it can say */
+    capture_feed(&l->capture, CAPTURE_STDOUT, data, len);
+}
+
+/* ---- no figure ---- */
+
+/* Another rule, another warm-up, or one made from a line. Owned; NULL: nothing
+ * looks like a figure. */
+static char *find_fix(struct import_log *l)
+{
+    size_t len;
+    const char *text = capture_text(&l->capture, &len);
+    struct log_guess guess;
+    if (log_guess_try(l->params.rule, text, len, &l->params, &guess) == 0) {
+        return xasprintf("add --warmup N: all that it has is in the first %" PRId64 " steps",
+                         l->params.warmup_steps);
+    }
+    if (log_guess_rule(text, len, &l->params, &guess) == 0 &&
+        !str_eq(guess.rule, l->params.rule->name)) {
+        return xasprintf("--rules %s reads %llu line%s of it", guess.rule,
+                         (unsigned long long)guess.n_lines, guess.n_lines == 1 ? "" : "s");
+    }
+    struct buf rule = BUF_INIT;
+    struct log_suggestion suggestion;
+    char *fix = NULL;
+    if (log_suggest_rule(text, len, &l->params, &suggestion, &rule) == 0) {
+        fix = xasprintf("write a rule into a file for --rules, for example %s", buf_cstr(&rule));
+    }
+    buf_done(&rule);
+    return fix;
+}
+
+/* Its figures are those of one process, and there are others. */
+static void explain_alone(const struct import_log *l, const struct log_result *r,
+                          struct import_end *ret)
+{
+    if (r->n_ranks > 1) {
+        buf_printf(&ret->why, "it has the figures of %u ranks, but %" PRId64 " trained\n",
+                   r->n_ranks, l->params.trainers);
+    } else {
+        buf_printf(&ret->why,
+                   "by the rule %s it has the figure of one process, but %" PRId64 " trained\n",
+                   l->params.rule->name, l->params.trainers);
+    }
+    ret->fix =
+        xstrdup("name the logs of all, separated by commas; or a rule with scope Each, where "
+                "one prints for all");
+}
+
+static void explain_batch(const struct import_log *l, struct import_end *ret)
+{
+    buf_printf(&ret->why, "it says that a step has %.0f samples, but batch_size is %" PRId64 "\n",
+               l->batch, l->params.batch_size);
+    ret->fix =
+        xasprintf("write --batch %.0f, or batch_size=%.0f before the file", l->batch, l->batch);
+}
+
+/* ---- the end ---- */
+
+static void put_summary(const struct import_log *l, const struct log_result *r, bool is_job,
+                        struct import_end *ret)
+{
+    const struct record_who who = {l->id.role, l->id.index, l->id.attempt.number};
+    struct summary summary;
+    struct buf out = BUF_INIT;
+    log_result_to_summary(r, l->params.rule, &summary);
+    summary.source.is_job = is_job;
+    record_write_summary(&out, &who, &summary, r->step_ns, r->n_step_ns);
+    out.data[out.len - 1] = '\0'; /* without its newline, as other summaries are kept */
+    ret->summary_line = buf_take(&out);
+    ret->steps = summary.steps;
+    summary_done(&summary);
+}
+
+void import_log_end(struct import_log *l, bool speaks_for_all, struct import_end *ret)
+{
+    *ret = (struct import_end){0};
+    log_parser_end(l->parser, 0);
+    capture_end(&l->capture);
+    struct log_result r;
+    if (log_parser_result(l->parser, &r) < 0) {
+        log_parser_explain(l->parser, &ret->why);
+        ret->fix = find_fix(l);
+        return;
+    }
+    const bool is_job = r.line->scope != LOG_SCOPE_REPLICA;
+    const bool has_all = is_job || (speaks_for_all && (int64_t)r.n_ranks == l->params.trainers);
+    if (l->batch > 0 && (int64_t)l->batch != l->params.batch_size) {
+        explain_batch(l, ret);
+    } else if (speaks_for_all && l->params.trainers > 1 && !has_all) {
+        explain_alone(l, &r, ret);
+    } else {
+        put_summary(l, &r, is_job || (has_all && l->params.trainers > 1), ret);
+    }
+}
+
+void import_end_done(struct import_end *end)
+{
+    free(end->summary_line);
+    free(end->fix);
+    buf_done(&end->why);
+    *end = (struct import_end){0};
+}

@@ -1,0 +1,436 @@
+/* See import_logs.h. */
+#include "ctl/import/import_logs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "ctl/definition/definition.h"
+#include "ctl/runs/find.h"
+#include "ctl/import/import_args.h"
+#include "ctl/import/import_def.h"
+#include "ctl/import/import_file.h"
+#include "ctl/import/import_log.h"
+#include "ctl/import/import_store.h"
+#include "ctl/local/local_store.h"
+#include "ctl/runs/show.h"
+#include "doc/tree.h"
+#include "logparse/shipped.h"
+#include "spec/builtin.h"
+#include "spec/log_rule.h"
+#include "spec/name.h"
+#include "spec/profile.h"
+#include "spec/spec_load.h"
+
+#define NAME_UNKNOWN "unknown"
+#define RULES_FIX "name one of docs/log-rules.md, or a file with one"
+#define STEPS_UNKNOWN 1
+#define LOG_BYTES_MAX ((size_t)64 << 20) /* kept of a log, as of the output of a process */
+#define ALL_BYTES_MAX ((size_t)512 << 20)
+
+struct import {
+    const struct cli *cli;
+    struct import_options options;
+    json_t *rule;              /* as the definition has it; owned */
+    struct log_rule *log_rule; /* the same, owned */
+    struct import_trials trials;
+    struct run_def *def;           /* owned */
+    struct import_slot *slots;     /* by trial, owned */
+    VEC(struct import_file) files; /* that were read */
+    VEC(struct import_log *) logs; /* owned: the rows borrow their text */
+    struct import_rows rows;
+};
+
+/* ---- options ---- */
+
+/* A file's rule goes into the definition as it is; the definition's reader says
+ * what is wrong with it. */
+static enum exit_code read_rule_file(struct import *im, const char *path)
+{
+    struct definition_file file;
+    struct err err = {0};
+    const int r = definition_read(path, &file, &err);
+    if (r < 0) {
+        _cleanup_(freep) char *fix = file_fix(r, path, RULES_FIX);
+        return cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
+    }
+    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
+    struct diags diags = {0};
+    struct node *root = NULL;
+    int wrong = log_rule_load(file.text, file.len, &im->log_rule, &diags);
+    if (wrong >= 0) {
+        wrong = tree_parse(file.text, file.len, &limits, &root, &diags);
+    }
+    if (wrong < 0) {
+        struct buf out = BUF_INIT;
+        diags_format(&diags, path, file.text, &out);
+        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
+        buf_done(&out);
+    } else {
+        im->rule = tree_to_json(root);
+    }
+    tree_free(root);
+    diags_done(&diags);
+    definition_file_done(&file);
+    return wrong < 0 ? EXIT_USAGE : EXIT_OK;
+}
+
+static enum exit_code take_rule(struct import *im)
+{
+    const char *name = args_get(&im->cli->args, "rules", NULL);
+    if (name == NULL) {
+        const char *word = im->cli->args.words[0];
+        const bool is_file =
+            strpbrk(word, "=,") == NULL && !str_eq(word, "-"); /* and no log of a point */
+        if (im->cli->args.n_words == 1 && is_file && access(word, F_OK) < 0) {
+            const int r = -errno;
+            _cleanup_(freep) char *fix =
+                file_fix(r, word, "name an archive of benchctl export, or a log with --rules NAME");
+            return cli_error(EXIT_NOT_FOUND, fix, "%s: %s", word, strerror(-r));
+        }
+        return cli_error(EXIT_USAGE, "name a rule of docs/log-rules.md, or a file with one",
+                         "write --rules NAME: the log rule by which the figures are found");
+    }
+    im->log_rule = log_shipped_load(name);
+    if (im->log_rule != NULL) {
+        im->rule = json_string(name);
+        return EXIT_OK;
+    }
+    if (definition_is_file(name)) {
+        return read_rule_file(im, name);
+    }
+    const char *meant = log_shipped_suggest(name);
+    _cleanup_(freep) char *fix =
+        meant == NULL ? xstrdup(RULES_FIX) : xasprintf("did you mean '%s'?", meant);
+    return cli_error(EXIT_USAGE, fix, "no log rule '%s' ships", name);
+}
+
+static enum exit_code take_name(const struct import *im, const char *option, const char *fallback,
+                                bool (*is_valid)(const char *), const char **ret)
+{
+    *ret = args_get(&im->cli->args, option, fallback);
+    return is_valid(*ret)
+               ? EXIT_OK
+               : cli_error(EXIT_USAGE, "use letters, digits and '-', and begin with a letter",
+                           "--%s '%s' is not a valid name", option, *ret);
+}
+
+static enum exit_code take_names(struct import *im)
+{
+    struct import_options *o = &im->options;
+    /* A rule's name may be no name of a benchmark. */
+    const char *usual =
+        object_name_is_valid(im->log_rule->name) ? im->log_rule->name : PROFILE_IMPORTED;
+    enum exit_code code = take_name(im, "name", usual, object_name_is_valid, &o->name);
+    if (code == EXIT_OK) {
+        code = take_name(im, "system", usual, object_name_is_valid, &o->system);
+    }
+    if (code == EXIT_OK) {
+        code = take_name(im, "model", NAME_UNKNOWN, free_name_is_valid, &o->model);
+    }
+    if (code == EXIT_OK) {
+        code = take_name(im, "dataset", NAME_UNKNOWN, free_name_is_valid, &o->dataset);
+    }
+    return code == EXIT_OK
+               ? take_name(im, "exchange", NAME_UNKNOWN, free_name_is_valid, &o->exchange)
+               : code;
+}
+
+static enum exit_code take_trials(struct import *im)
+{
+    size_t n_sets;
+    _cleanup_(freep) const char **sets = definition_sets(im->cli, &n_sets);
+    const char *fix = NULL;
+    struct err err = {0};
+    if (import_trials_parse(im->cli->args.words, im->cli->args.n_words, sets, n_sets, &im->trials,
+                            &fix, &err) < 0) {
+        return cli_error(EXIT_USAGE, fix, "%s", err.msg);
+    }
+    const bool is_swept = params_get(&im->trials.list.items[0].params, "batch_size") != NULL;
+    if (is_swept == (im->options.batch_size > 0)) {
+        return cli_error(EXIT_USAGE,
+                         is_swept ? "remove --batch"
+                                  : "write --batch N, or batch_size=N before each file",
+                         is_swept ? "batch_size and --batch both say the samples of a step"
+                                  : "the batch size is missing");
+    }
+    return EXIT_OK;
+}
+
+static enum exit_code take_options(struct import *im)
+{
+    struct import_options *o = &im->options;
+    enum exit_code code = take_rule(im);
+    o->rule = im->rule;
+    o->steps = STEPS_UNKNOWN;
+    o->warmup_steps = -1;
+    const char *warmup = args_get(&im->cli->args, "warmup", NULL);
+    if (code == EXIT_OK && warmup != NULL &&
+        parse_i64_in(warmup, 0, 1000000, &o->warmup_steps) < 0) {
+        code = cli_error(EXIT_USAGE, NULL, "--warmup '%s': expected a whole number", warmup);
+    }
+    if (code == EXIT_OK) {
+        code = definition_number(im->cli, "batch", BATCH_SIZE_MAX, &o->batch_size);
+    }
+    if (code == EXIT_OK) {
+        code = take_names(im);
+    }
+    return code == EXIT_OK ? take_trials(im) : code;
+}
+
+/* ---- the definition ---- */
+
+static enum exit_code make_def(struct import *im, int64_t created_unix_ms)
+{
+    json_t *document = import_definition(&im->options, &im->trials);
+    _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
+    json_decref(document);
+    struct diags diags = {0};
+    struct spec *spec = NULL;
+    const struct run_def_params params = {.name = "import",
+                                          .uid = "00000000-0000-4000-8000-000000000000",
+                                          .created_unix_ms = created_unix_ms};
+    run_def_free(im->def);
+    im->def = NULL;
+    int r = text == NULL ? -EINVAL : spec_load(text, strlen(text), NULL, &spec, &diags);
+    r = r < 0 ? r : run_def_new(spec, &params, &im->def, &diags);
+    if (r < 0) {
+        struct buf out = BUF_INIT;
+        diags_format(&diags, "(the definition of these logs)", text == NULL ? "" : text, &out);
+        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
+        buf_done(&out);
+    }
+    diags_done(&diags);
+    return r < 0 ? EXIT_USAGE : EXIT_OK;
+}
+
+static enum exit_code assign(struct import *im)
+{
+    _cleanup_(freep) char *fix = NULL;
+    struct err err = {0};
+    return import_assign(im->def, &im->trials, &im->slots, &fix, &err) < 0
+               ? cli_error(EXIT_USAGE, fix, "%s", err.msg)
+               : EXIT_OK;
+}
+
+/* ---- logs ---- */
+
+static void on_bytes(void *ctx, const char *data, size_t len)
+{
+    import_log_feed(ctx, data, len);
+}
+
+static size_t count_files(const struct import *im)
+{
+    size_t n = 0;
+    vec_each (const struct import_trial, it, &im->trials.list) {
+        n += it->files.len;
+    }
+    return n;
+}
+
+/* A log that is given twice would look like two trials that agree. */
+static enum exit_code check_new(struct import *im, const char *path, const struct import_file *file)
+{
+    vec_each (const struct import_file, it, &im->files) {
+        if (it->device == file->device && it->inode == file->inode) {
+            return cli_error(EXIT_USAGE, "give each log once", "%s: this file was given twice",
+                             path);
+        }
+    }
+    *vec_push(&im->files) = *file;
+    return EXIT_OK;
+}
+
+static enum exit_code explain(const char *path, const struct import_end *end)
+{
+    const size_t len = end->why.len > 0 ? end->why.len - 1 : 0; /* without the last newline */
+    return cli_error(EXIT_USAGE, end->fix, "%s: %.*s", path, (int)len, buf_cstr(&end->why));
+}
+
+/* "trainer/0 of point 1, trial 0: run.log, 1234 bytes, dated by its modification" */
+static char *note_of(const struct import_log *l, const char *path, const struct import_file *file)
+{
+    struct buf note = BUF_INIT;
+    buf_printf(&note, "%s/%u of point %u, trial %u: ", role_to_string(l->id.role), l->id.index,
+               l->id.attempt.point, l->id.attempt.trial);
+    buf_put_utf8(&note, str_eq(path, IMPORT_STDIN) ? "standard input" : path, 200);
+    buf_printf(&note, ", %" PRIu64 " bytes, dated by %s", file->bytes,
+               l->first_ns > 0               ? "its lines"
+               : file->modified_unix_ms != 0 ? "its modification"
+                                             : "this import");
+    return buf_take(&note);
+}
+
+/* The dates of a log: its own, or when its file was written last. */
+static void take_dates(struct import *im, const struct import_log *l,
+                       const struct import_file *file, struct attempt_row *row)
+{
+    int64_t first = l->first_ns / 1000000, last = l->last_ns / 1000000;
+    if (first == 0) {
+        first = last = file->modified_unix_ms != 0 ? file->modified_unix_ms : clock_unix_ms();
+        im->rows.is_dated_by_files = true;
+    }
+    row->started_unix_ms =
+        row->started_unix_ms == 0 || first < row->started_unix_ms ? first : row->started_unix_ms;
+    row->ended_unix_ms = last > row->ended_unix_ms ? last : row->ended_unix_ms;
+}
+
+static void add_replica(struct import *im, struct import_row *row, struct import_log *l,
+                        const char *path, const struct import_file *file, char *summary_take)
+{
+    size_t len;
+    const char *text = capture_text(&l->capture, &len);
+    *vec_push(&row->row.replicas) =
+        (struct replica_row){.id = l->id, .summary_json = summary_take, .log_bytes = len};
+    if (len > 0) {
+        *vec_push(&row->logs) = (struct replica_log){l->id, text, len};
+    }
+    *vec_push(&row->notes) = note_of(l, path, file);
+    take_dates(im, l, file, &row->row);
+}
+
+static enum exit_code read_log(struct import *im, const struct import_trial *trial, uint32_t index,
+                               struct import_row *row)
+{
+    const char *path = trial->files.items[index];
+    const struct point *point = &im->def->matrix.points[row->row.id.point];
+    const struct replica_id id = {row->row.id, point_training_role(point), index};
+    struct log_parser_params params = log_rule_params(im->def, &id);
+    params.rule = im->log_rule; /* outlives this definition */
+    const size_t share = ALL_BYTES_MAX / count_files(im);
+    struct import_log *l =
+        import_log_new(&params, &id, share < LOG_BYTES_MAX ? share : LOG_BYTES_MAX);
+    *vec_push(&im->logs) = l;
+    struct import_file file;
+    const char *fix = NULL;
+    struct err err = {0};
+    const int r = import_file_read(path, on_bytes, l, &file, &fix, &err);
+    if (r < 0) {
+        _cleanup_(freep) char *near = file_fix(r, path, "name a file that exists, or - for stdin");
+        return cli_error(r == -ENOENT    ? EXIT_NOT_FOUND
+                         : r == -EBADMSG ? EXIT_USAGE
+                                         : EXIT_LOCAL_RESOURCE,
+                         near != NULL ? near : fix, "%s", err.msg);
+    }
+    enum exit_code code = check_new(im, path, &file);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    struct import_end end;
+    import_log_end(l, trial->files.len == 1, &end);
+    if (end.summary_line == NULL) {
+        code = explain(path, &end);
+    } else {
+        im->options.steps = end.steps > im->options.steps ? end.steps : im->options.steps;
+        add_replica(im, row, l, path, &file, take_ptr(end.summary_line));
+    }
+    import_end_done(&end);
+    return code;
+}
+
+static enum exit_code read_logs(struct import *im)
+{
+    enum exit_code code = EXIT_OK;
+    for (size_t i = 0; i < im->trials.list.len && code == EXIT_OK; i++) {
+        const struct import_trial *trial = &im->trials.list.items[i];
+        struct import_row *row = vec_push(&im->rows.list);
+        *row = (struct import_row){.row = {.id = {im->slots[i].point, im->slots[i].trial, 0},
+                                           .outcome = ATTEMPT_SUCCEEDED}};
+        for (uint32_t k = 0; k < trial->files.len && code == EXIT_OK; k++) {
+            code = read_log(im, trial, k, row);
+        }
+    }
+    return code;
+}
+
+/* ---- the run ---- */
+
+static struct result *build_result(const struct import *im)
+{
+    _cleanup_(freep) struct attempt_row *rows = xnew_array(struct attempt_row, im->rows.list.len);
+    for (size_t i = 0; i < im->rows.list.len; i++) {
+        rows[i] = im->rows.list.items[i].row; /* borrowed */
+    }
+    return result_build(im->def, RUN_SUCCEEDED, rows, im->rows.list.len);
+}
+
+/* Every trial has its figure: their units may not add up, or a summary may be too odd. */
+static enum exit_code check_result(const struct import *im)
+{
+    enum exit_code code = EXIT_OK;
+    struct result *result = build_result(im);
+    for (size_t i = 0; i < im->trials.list.len && code == EXIT_OK; i++) {
+        const struct import_slot *slot = &im->slots[i];
+        const struct trial_result *t = &result->points[slot->point].trials[slot->trial];
+        if (t->phase != TRIAL_SUCCEEDED) {
+            code = cli_error(EXIT_USAGE, NULL, "%s: %s", im->trials.list.items[i].files.items[0],
+                             t->error == NULL ? "it gives no throughput" : t->error);
+        }
+    }
+    result_free(result);
+    return code;
+}
+
+static int64_t first_date(const struct import *im)
+{
+    int64_t first = im->rows.list.items[0].row.started_unix_ms;
+    vec_each (const struct import_row, it, &im->rows.list) {
+        first = it->row.started_unix_ms < first ? it->row.started_unix_ms : first;
+    }
+    return first;
+}
+
+static enum exit_code show(const struct import *im, const char *name)
+{
+    struct store *s = NULL;
+    struct loaded_run run;
+    enum exit_code code = local_store_open(im->cli, false, &s);
+    if (code == EXIT_OK && (code = local_store_load_run(im->cli, s, name, &run)) == EXIT_OK) {
+        code = show_sheet(im->cli, sheet_points, run.result);
+        loaded_run_done(&run);
+    }
+    store_close(s);
+    return code;
+}
+
+static enum exit_code import_all(struct import *im)
+{
+    _cleanup_(freep) char *name = NULL;
+    enum exit_code code = take_options(im);
+    if (code == EXIT_OK && (code = make_def(im, 0)) == EXIT_OK && (code = assign(im)) == EXIT_OK &&
+        (code = read_logs(im)) == EXIT_OK && (code = make_def(im, first_date(im))) == EXIT_OK &&
+        (code = check_result(im)) == EXIT_OK) {
+        code = import_store_put(im->cli, im->def, &im->rows, im->log_rule->name, &name);
+    }
+    if (code == EXIT_OK) {
+        _cleanup_(freep) char *url = local_store_url(im->cli);
+        cli_note(im->cli, "run/%s imported into %s", name, url);
+        code = show(im, name);
+    }
+    return code;
+}
+
+enum exit_code import_logs(const struct cli *cli)
+{
+    struct import im = {.cli = cli};
+    const enum exit_code code = import_all(&im);
+    vec_each (struct import_log *, log, &im.logs) {
+        import_log_free(*log);
+    }
+    vec_done(&im.logs);
+    vec_done(&im.files);
+    import_rows_done(&im.rows);
+    import_trials_done(&im.trials);
+    run_def_free(im.def);
+    free(im.slots);
+    log_rule_free(im.log_rule);
+    json_decref(im.rule);
+    return code;
+}

@@ -1,0 +1,116 @@
+/* See import_store.h. */
+#include "ctl/import/import_store.h"
+
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "ctl/local/local_run.h"
+#include "ctl/local/local_store.h"
+
+void import_rows_done(struct import_rows *rows)
+{
+    vec_each (struct import_row, it, &rows->list) {
+        attempt_row_done(&it->row);
+        vec_done(&it->logs);
+        vec_each (char *, note, &it->notes) {
+            free(*note);
+        }
+        vec_done(&it->notes);
+    }
+    vec_done(&rows->list);
+}
+
+/* Where the program is killed before the end, this is what stays: it says what to do. */
+static struct run_status unfinished(const struct run_def *def)
+{
+    struct run_status status = {.phase = RUN_CANCELLED, .trials_total = def->n_slots};
+    text_put(status.reason, sizeof(status.reason), "ImportInterrupted");
+    text_put(status.message, sizeof(status.message),
+             "benchctl was killed while it imported; delete this run and import again");
+    return status;
+}
+
+static struct run_status finished(const struct run_def *def, const struct import_rows *rows,
+                                  const char *rule)
+{
+    struct run_status status = {
+        .phase = RUN_SUCCEEDED, .trials_done = def->n_slots, .trials_total = def->n_slots};
+    size_t n_logs = 0;
+    vec_each (const struct import_row, it, &rows->list) {
+        const int64_t started = it->row.started_unix_ms, ended = it->row.ended_unix_ms;
+        n_logs += it->notes.len;
+        status.started_unix_ms = status.started_unix_ms == 0 || started < status.started_unix_ms
+                                     ? started
+                                     : status.started_unix_ms;
+        status.ended_unix_ms = ended > status.ended_unix_ms ? ended : status.ended_unix_ms;
+    }
+    text_put(status.reason, sizeof(status.reason), RUN_REASON_IMPORTED);
+    text_put(status.message, sizeof(status.message),
+             "read from %zu log%s by the rule %s, not measured by benchd; %s", n_logs,
+             n_logs == 1 ? "" : "s", rule,
+             rows->is_dated_by_files ? "dated by the files' modification" : "dated by the logs");
+    return status;
+}
+
+static int put_rows(struct store *s, const struct run_def *def, const char *uid,
+                    const struct import_rows *rows, struct err *err)
+{
+    const int64_t now = clock_unix_ms();
+    int r = 0;
+    vec_each (const struct import_row, it, &rows->list) {
+        const struct trial_terms terms = run_def_terms(def, it->row.id.point);
+        r = r < 0 ? r
+                  : s->ops->save_attempt(s, uid, &it->row, &terms, it->logs.items, it->logs.len,
+                                         NULL, err);
+        vec_each (char *const, note, &it->notes) {
+            const struct event_row event = {
+                .unix_ms = now, .reason = (char *)RUN_REASON_IMPORTED, .note = *note};
+            r = r < 0 ? r : s->ops->add_event(s, uid, &event, err);
+        }
+    }
+    return r;
+}
+
+static int put_all(struct store *s, const char *name, const struct run_def *def,
+                   const struct import_rows *rows, const char *rule, struct err *err)
+{
+    struct run_row row;
+    int r = s->ops->get_run(s, name, &row, err);
+    if (r < 0) {
+        return r;
+    }
+    const struct run_status begin = unfinished(def), end = finished(def, rows, rule);
+    if ((r = s->ops->put_status(s, row.uid, &begin, err)) >= 0 &&
+        (r = put_rows(s, def, row.uid, rows, err)) >= 0) {
+        r = s->ops->put_status(s, row.uid, &end, err);
+    }
+    if (r < 0) {
+        (void)s->ops->delete_run(s, row.uid, NULL); /* what was wrong is in err */
+    }
+    run_row_done(&row);
+    return r;
+}
+
+enum exit_code import_store_put(const struct cli *cli, const struct run_def *def,
+                                const struct import_rows *rows, const char *rule, char **ret_name)
+{
+    struct store *s = NULL;
+    char *name = NULL;
+    struct err err = {0};
+    enum exit_code code = local_store_open(cli, true, &s);
+    if (code == EXIT_OK) {
+        code = local_run_put(s, def, &name);
+    }
+    if (code == EXIT_OK) {
+        const int r = put_all(s, name, def, rows, rule, &err);
+        code = r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg) : EXIT_OK;
+    }
+    if (code == EXIT_OK) {
+        *ret_name = take_ptr(name);
+    }
+    free(name);
+    store_close(s);
+    return code;
+}

@@ -1,0 +1,21 @@
+/* Puts a run of old logs into the store, whole or not at all. */
+#pragma once
+
+#include "ctl/cli/cli.h"
+#include "spec/run_def.h"
+#include "store/store.h"
+
+struct import_row { /* an attempt with its logs and a note of each file */
+    struct attempt_row row;
+    VEC(struct replica_log) logs; /* borrowed */
+    VEC(char *) notes;            /* owned */
+};
+struct import_rows {
+    VEC(struct import_row) list;
+    bool is_dated_by_files; /* some log has no date of its own: its file's counts */
+};
+void import_rows_done(struct import_rows *rows);
+
+/* EXIT_OK and the run's name (owned), or prints the error. */
+enum exit_code import_store_put(const struct cli *cli, const struct run_def *def,
+                                const struct import_rows *rows, const char *rule, char **ret_name);

@@ -1,0 +1,131 @@
+/* See reproduce.h. */
+#include "ctl/import/reproduce.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "config.h"
+#include "ctl/cli/file.h"
+#include "ctl/cli/host.h"
+
+#define TEXT_SIZE 200
+#define UNKNOWN "not known"
+
+static void put_fact(struct buf *out, const char *what, const char *recorded, const char *here,
+                     size_t *n_differ)
+{
+    char a[TEXT_SIZE], b[TEXT_SIZE]; /* environments may be anybody's */
+    text_put(a, sizeof(a), "%s", recorded);
+    text_put(b, sizeof(b), "%s", here);
+    const bool is_known = !str_eq(a, UNKNOWN) && !str_eq(b, UNKNOWN);
+    if (is_known && str_eq(a, b)) {
+        buf_printf(out, "same     %s: %s\n", what, a);
+        return;
+    }
+    (*n_differ)++;
+    buf_printf(out, "%s  %s: %s -> %s\n", is_known ? "differs" : "unknown", what, a, b);
+}
+
+/* What the replicas said, each text once: "a and b". Owned. */
+static char *recorded_of(const json_t *environments, const char *key)
+{
+    struct buf all = BUF_INIT;
+    VEC(const char *) seen = {0};
+    size_t i;
+    const json_t *entry;
+    json_array_foreach (environments, i, entry) {
+        const char *text =
+            json_string_value(json_object_get(json_object_get(entry, "environment"), key));
+        bool is_new = text != NULL;
+        vec_each (const char *, it, &seen) {
+            is_new = is_new && !str_eq(*it, text);
+        }
+        if (is_new) {
+            *vec_push(&seen) = text;
+            buf_printf(&all, "%s%s", all.len == 0 ? "" : " and ", text);
+        }
+    }
+    vec_done(&seen);
+    char *owned = xstrdup(all.len == 0 ? UNKNOWN : buf_cstr(&all));
+    buf_done(&all);
+    return owned;
+}
+
+/* The rest of the line that begins with `word`, after blanks and a colon. Owned. */
+static char *value_in(const struct buf *text, const char *word)
+{
+    for (const char *line = buf_cstr(text); line != NULL && *line != '\0';) {
+        const char *end = strchr(line, '\n');
+        if (str_has_prefix(line, word)) {
+            line += strlen(word);
+            line += strspn(line, " \t:");
+            return xstrndup(line, strcspn(line, "\n"));
+        }
+        line = end == NULL ? NULL : end + 1;
+    }
+    return xstrdup(UNKNOWN);
+}
+
+static void put_worker(const json_t *environments, const char *worker, struct buf *out,
+                       size_t *n_differ)
+{
+    static const char *const keys[] = {"source", "compiler"};
+    char *argv[] = {(char *)worker, (char *)"--version", NULL};
+    struct buf version = BUF_INIT;
+    (void)host_run(argv, &version); /* what it does not say is not known */
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        _cleanup_(freep) char *recorded = recorded_of(environments, keys[i]);
+        _cleanup_(freep) char *here = value_in(&version, keys[i]);
+        put_fact(out, keys[i], recorded, here, n_differ);
+    }
+    buf_done(&version);
+}
+
+static void put_machine(const json_t *environments, const struct loaded_run *run, struct buf *out,
+                        size_t *n_differ)
+{
+    struct utsname names;
+    struct buf cpus = BUF_INIT;
+    (void)file_read("/proc/cpuinfo", (size_t)1 << 24, &cpus,
+                    NULL); /* unknown where it is not there */
+    _cleanup_(freep) char *model = value_in(&cpus, "model name");
+    _cleanup_(freep) char *recorded_model = recorded_of(environments, "cpu_model");
+    _cleanup_(freep) char *recorded_kernel = recorded_of(environments, "kernel");
+    _cleanup_(freep) char *n_recorded =
+        run->row.cpus == 0 ? xstrdup(UNKNOWN) : xasprintf("%lld", (long long)run->row.cpus);
+    _cleanup_(freep) char *n_here = xasprintf("%lld", (long long)host_cpus());
+    put_fact(out, "cpu model", recorded_model, model, n_differ);
+    put_fact(out, "CPUs", n_recorded, n_here, n_differ);
+    put_fact(out, "kernel", recorded_kernel, uname(&names) < 0 ? UNKNOWN : names.release, n_differ);
+    buf_done(&cpus);
+}
+
+size_t reproduce_describe(const struct archive *a, const struct loaded_run *run, const char *worker,
+                          struct buf *out)
+{
+    const struct buf *text = archive_find(a, "environment.json");
+    json_t *environments = json_loadb(buf_cstr(text), text->len, 0, NULL);
+    size_t n_differ = 0;
+    put_fact(out, "benchctl", a->program, "benchctl " BENCHD_VERSION, &n_differ);
+    if (worker != NULL) {
+        put_worker(environments, worker, out, &n_differ);
+        put_machine(environments, run, out, &n_differ);
+    } else {
+        static const struct {
+            const char *what, *key;
+        } rows[] = {{"source", "source"}, {"cpu model", "cpu_model"}, {"kernel", "kernel"}};
+        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+            _cleanup_(freep) char *recorded = recorded_of(environments, rows[i].key);
+            char clean[TEXT_SIZE];
+            text_put(clean, sizeof(clean), "%s", recorded);
+            buf_printf(out,
+                       "later    %s: %s -> known when the replicas of the cluster have reported\n",
+                       rows[i].what, clean);
+        }
+    }
+    json_decref(environments);
+    return n_differ;
+}

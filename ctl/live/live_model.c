@@ -1,0 +1,231 @@
+/* The state of the live view, see live_model.h; its layout is live_model_format.c. */
+#include "ctl/live/live_model.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "core/throughput.h"
+#include "decide/policy_wait.h"
+#include "result/stats.h"
+#include "spec/stop_rule.h"
+
+void live_model_init(struct live_model *m, const struct run_def *def)
+{
+    *m = (struct live_model){.def = def};
+    m->points = xnew_array(struct live_model_point, def->matrix.n_points);
+}
+
+void live_model_done(struct live_model *m)
+{
+    for (uint32_t i = 0; m->points != NULL && i < m->def->matrix.n_points; i++) {
+        vec_done(&m->points[i].throughputs);
+    }
+    vec_done(&m->current.trainers);
+    free(m->points);
+    *m = (struct live_model){0};
+}
+
+double live_model_throughput(const struct live_model *m, const struct attempt_row *row)
+{
+    const struct matrix *matrix = &m->def->matrix;
+    return row->id.point < matrix->n_points
+               ? throughput_of_attempt(row, matrix->points[row->id.point].replicas)
+               : NAN;
+}
+
+enum summary_unit live_model_unit(const struct live_model *m, const struct attempt_row *row)
+{
+    const struct matrix *matrix = &m->def->matrix;
+    return row->id.point < matrix->n_points
+               ? throughput_unit_of_attempt(row, matrix->points[row->id.point].replicas)
+               : UNIT_SAMPLES;
+}
+
+uint32_t live_model_trials(const struct live_model *m, uint32_t point)
+{
+    const struct live_model_point *p = &m->points[point];
+    const struct spec *spec = m->def->spec;
+    const uint32_t n_values = (uint32_t)p->throughputs.len;
+    const uint32_t needed = stop_rule_needed(spec, p->throughputs.items, n_values);
+    return stop_rule_trials(spec, needed, p->done, n_values);
+}
+
+/* How long a trial takes, up to a factor: a thread's samples per step, times how crowded the CPUs
+ * are. */
+static double trial_weight(const struct run_def *def, uint32_t point)
+{
+    const struct point *p = &def->matrix.points[point];
+    double busy = (double)point_busy_threads(p);
+    double cpus = def->cpus > 0 ? (double)def->cpus : busy;
+    double crowding = busy > cpus ? busy / cpus : 1;
+    return (double)p->batch_size / (double)(p->threads > 0 ? p->threads : 1) * crowding;
+}
+
+void live_model_restore(struct live_model *m, const struct attempt_row *row)
+{
+    if (row->id.point >= m->def->matrix.n_points || !attempt_outcome_decides(row->outcome)) {
+        return; /* a void or invalid attempt is repeated */
+    }
+    struct live_model_point *p = &m->points[row->id.point];
+    p->done++;
+    double x = live_model_throughput(m, row);
+    p->failed += isnan(x);
+    if (!isnan(x)) {
+        *vec_push(&p->throughputs) = x;
+        p->unit = live_model_unit(m, row);
+    }
+}
+
+void live_model_attempt(struct live_model *m, const struct attempt_row *row)
+{
+    live_model_restore(m, row);
+    if (row->id.point < m->def->matrix.n_points && row->outcome == ATTEMPT_SUCCEEDED) {
+        m->weight_done += trial_weight(m->def, row->id.point);
+        m->spent_ms += row->ended_unix_ms - row->started_unix_ms;
+    }
+    struct live_model_current *c = &m->current;
+    if (c->is_active && attempt_id_eq(&c->id, &row->id)) {
+        c->is_active = false;
+    }
+}
+
+static uint32_t count_trainers(const struct live_model *m, uint32_t point)
+{
+    const struct point *p = &m->def->matrix.points[point];
+    return p->replicas[point_training_role(p)];
+}
+
+static void begin_attempt(struct live_model *m, struct attempt_id id, int64_t now_unix_ms)
+{
+    vec_done(&m->current.trainers);
+    m->current = (struct live_model_current){
+        .is_active = true,
+        .id = id,
+        .started_unix_ms = now_unix_ms,
+    };
+    const uint32_t n = id.point < m->def->matrix.n_points ? count_trainers(m, id.point) : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        *vec_push(&m->current.trainers) = (struct live_model_trainer){0};
+    }
+}
+
+void live_model_status(struct live_model *m, const struct run_status *status, int64_t now_unix_ms)
+{
+    m->status = *status;
+    struct live_model_current *c = &m->current;
+    if (!status->has_current) {
+        c->is_active = false;
+    } else if (!c->is_active || !attempt_id_eq(&c->id, &status->current)) {
+        begin_attempt(m, status->current, now_unix_ms);
+    }
+}
+
+void live_model_record(struct live_model *m, const struct replica_id *id,
+                       const struct record *record)
+{
+    struct live_model_current *c = &m->current;
+    if (record->type != RECORD_STEP || id->role == ROLE_PSERVER || !c->is_active ||
+        !attempt_id_eq(&id->attempt, &c->id) || id->index >= c->trainers.len) {
+        return;
+    }
+    m->sees_all = m->sees_all || id->index > 0;
+    struct live_model_trainer *t = &c->trainers.items[id->index];
+    t->has_begun = true;
+    if (!record->step.warmup) {
+        t->samples += record->step.samples;
+        t->steps_ns += record->step.step_ns;
+    }
+    if (id->index == 0 && record->step.warmup) {
+        c->warmup_done = record->step.step + 1;
+    } else if (id->index == 0) {
+        c->steps_done = record->step.step + 1;
+    }
+}
+
+double live_model_rate(const struct live_model *m, bool *ret_is_estimate)
+{
+    const struct live_model_current *c = &m->current;
+    size_t n_known = 0;
+    double rate = 0;
+    vec_each (const struct live_model_trainer, t, &c->trainers) {
+        if (t->steps_ns > 0) {
+            rate += (double)t->samples * 1e9 / (double)t->steps_ns;
+            n_known++;
+        }
+    }
+    *ret_is_estimate = n_known < c->trainers.len;
+    return n_known == 0 ? 0 : rate * (double)c->trainers.len / (double)n_known;
+}
+
+bool live_model_best(const struct live_model *m, uint32_t *ret_point, double *ret_throughput)
+{
+    bool has_best = false;
+    for (uint32_t i = 0; m->def->spec->systems.len == 1 && i < m->def->matrix.n_swept; i++) {
+        const struct live_model_point *p = &m->points[i];
+        const double x = p->throughputs.len == 0
+                             ? 0
+                             : stats_median(p->throughputs.items, p->throughputs.len).value;
+        if (x > 0 && (!has_best || x > *ret_throughput)) {
+            has_best = true;
+            *ret_point = i;
+            *ret_throughput = x;
+        }
+    }
+    return has_best;
+}
+
+void live_model_waits_for(const struct live_model *m, struct buf *out)
+{
+    const struct live_model_current *c = &m->current;
+    size_t n_begun = 0;
+    vec_each (const struct live_model_trainer, t, &c->trainers) {
+        n_begun += t->has_begun ? 1 : 0;
+    }
+    if (wait_is_in(&m->status)) {
+        buf_printf(out, "%s: %s", m->status.reason, m->status.message);
+    } else if (c->is_active && n_begun == 0) {
+        buf_puts(out, "waiting for the first step");
+    } else if (c->is_active && m->sees_all && n_begun < c->trainers.len) {
+        buf_printf(out, "waiting for the first step of %zu of %zu trainers",
+                   c->trainers.len - n_begun, (size_t)c->trainers.len);
+    }
+}
+
+/* How many trials of a point are left. */
+static uint32_t count_left(const struct live_model *m, uint32_t point, bool is_least)
+{
+    const struct live_model_point *p = &m->points[point];
+    const int64_t first = m->def->spec->min_repeats;
+    uint32_t n = live_model_trials(m, point);
+    if (is_least && m->def->spec->stop.is_set && (int64_t)p->throughputs.len < first) {
+        n = p->done + (uint32_t)first - (uint32_t)p->throughputs.len;
+    }
+    const bool is_given_up = point_is_given_up(p->done - p->failed, p->failed);
+    return is_given_up || n < p->done ? 0 : n - p->done;
+}
+
+static int64_t eta_ms(const struct live_model *m, int64_t now_unix_ms, bool is_least)
+{
+    if (m->weight_done <= 0) {
+        return -1;
+    }
+    double weight = 0;
+    for (uint32_t i = 0; i < m->def->matrix.n_points; i++) {
+        weight += (double)count_left(m, i, is_least) * trial_weight(m->def, i);
+    }
+    double ms = weight * (double)m->spent_ms / m->weight_done;
+    if (m->current.is_active) {
+        ms -= (double)(now_unix_ms - m->current.started_unix_ms);
+    }
+    return ms > 0 ? (int64_t)ms : 0;
+}
+
+int64_t live_model_eta_ms(const struct live_model *m, int64_t now_unix_ms)
+{
+    return eta_ms(m, now_unix_ms, false);
+}
+
+int64_t live_model_least_eta_ms(const struct live_model *m, int64_t now_unix_ms)
+{
+    return eta_ms(m, now_unix_ms, true);
+}

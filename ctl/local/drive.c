@@ -1,0 +1,217 @@
+/* See drive.h. Edge file: libuv and signals.
+ *
+ * The first SIGINT, SIGTERM or SIGHUP asks the driver to cancel: it deletes every replica and ends
+ * the run as Cancelled. A second one stops the loop; freeing the launcher kills what is left. */
+#include "ctl/local/drive.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include <uv.h>
+
+#include "base/mem.h"
+#include "run/driver.h"
+#include "run/processes/processes.h"
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+#define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+struct drive {
+    const struct drive_params *params;
+    uv_loop_t loop;
+    uv_signal_t signals[N_SIGNALS];
+    uv_timer_t timeout;
+    uv_timer_t enough; /* runs out at once: a record comes while its replica is being read */
+    struct launcher *launcher;
+    struct driver *driver; /* NULL before and after its time */
+    struct progress *progress;
+    enum drive_end end;
+};
+
+static void say(const struct drive *d, const char *text)
+{
+    if (d->params->mode != PROGRESS_NONE) {
+        progress_event(d->progress, EVENT_WARNING, "Cancelling", text);
+    }
+}
+
+static void show_outputs(struct drive *d)
+{
+    const struct drive_watch *watch = d->params->watch;
+    struct observed_replica *replicas = NULL;
+    size_t n = 0;
+    if (watch == NULL || d->launcher->ops->observe(d->launcher, &replicas, &n, NULL) < 0) {
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct replica_output output;
+        if (d->launcher->ops->collect(d->launcher, &replicas[i].id, &output, NULL) == 0) {
+            watch->on_output(watch->ctx, &replicas[i].id, &output);
+        }
+    }
+    free(replicas);
+}
+
+static void on_signal(uv_signal_t *handle, int signum)
+{
+    (void)signum;
+    struct drive *d = handle->data;
+    if (d->driver == NULL) {
+        return; /* it is ending already */
+    }
+    if (d->end == DRIVE_INTERRUPTED) {
+        d->end = DRIVE_STOPPED;
+        uv_stop(&d->loop);
+        return;
+    }
+    d->end = DRIVE_INTERRUPTED;
+    show_outputs(d);
+    say(d, "stopping the run's processes; press Ctrl-C again to kill them");
+    driver_cancel(d->driver);
+}
+
+static void on_timeout(uv_timer_t *timer)
+{
+    struct drive *d = timer->data;
+    if (d->end == DRIVE_FINISHED && d->driver != NULL) {
+        d->end = DRIVE_TIMEOUT;
+        show_outputs(d);
+        say(d, "--timeout expired");
+        driver_cancel(d->driver);
+    }
+}
+
+static void on_enough(uv_timer_t *timer)
+{
+    struct drive *d = timer->data;
+    if (d->end == DRIVE_FINISHED && d->driver != NULL) {
+        d->end = DRIVE_ENOUGH;
+        show_outputs(d);
+        driver_cancel(d->driver);
+    }
+}
+
+static void on_status(void *ctx, const struct run_status *status)
+{
+    progress_status(((struct drive *)ctx)->progress, status);
+}
+
+static void on_event(void *ctx, enum event_type type, const char *reason, const char *note)
+{
+    progress_event(((struct drive *)ctx)->progress, type, reason, note);
+}
+
+static void on_attempt(void *ctx, const struct attempt_row *row)
+{
+    progress_attempt(((struct drive *)ctx)->progress, row);
+}
+
+static void on_record(void *ctx, const struct replica_id *id, const struct record *record)
+{
+    struct drive *d = ctx;
+    const struct drive_watch *watch = d->params->watch;
+    progress_record(d->progress, id, record);
+    if (watch != NULL && watch->is_enough(watch->ctx, id, record)) {
+        (void)uv_timer_start(&d->enough, on_enough, 0, 0); /* fails only while it closes */
+    }
+}
+
+/* A signal that our parent made us ignore (nohup, a shell's background job) stays ignored. */
+static bool is_ignored(int signum)
+{
+    struct sigaction action;
+    return sigaction(signum, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+static void start_handles(struct drive *d)
+{
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        (void)uv_signal_init(&d->loop, &d->signals[i]); /* fails only without a signal pipe */
+        d->signals[i].data = d;
+        if (!is_ignored(signals[i])) {
+            (void)uv_signal_start(&d->signals[i], on_signal, signals[i]);
+        }
+        uv_unref((uv_handle_t *)&d->signals[i]); /* only the driver keeps the loop alive */
+    }
+    (void)uv_timer_init(&d->loop, &d->timeout); /* always 0 */
+    (void)uv_timer_init(&d->loop, &d->enough);
+    d->timeout.data = d->enough.data = d;
+    if (d->params->timeout_ms > 0) {
+        (void)uv_timer_start(&d->timeout, on_timeout, (uint64_t)d->params->timeout_ms, 0);
+        uv_unref((uv_handle_t *)&d->timeout);
+    }
+    /* The run must survive a reader of our output that exits. */
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+static void close_handles(struct drive *d)
+{
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        uv_close((uv_handle_t *)&d->signals[i], NULL);
+    }
+    uv_close((uv_handle_t *)&d->timeout, NULL);
+    uv_close((uv_handle_t *)&d->enough, NULL);
+}
+
+static int run_driver(struct drive *d, struct err *err)
+{
+    /* clang-format off */
+    struct driver_params params = {
+        .loop = &d->loop,
+        .def = d->params->def,
+        .launcher = d->launcher,
+        .store = d->params->store,
+        .clock = wall_clock_real,
+        .where = d->params->where,
+        .events = {.status = on_status, .event = on_event, .attempt = on_attempt,
+                   .record = on_record, .ctx = d},
+        /* A resumed run has no live replicas, so it starts like a new one after the trials that
+         * are in the store, and its deadline counts from now. */
+    };
+    /* clang-format on */
+    int r = driver_new(&params, &d->driver, err);
+    if (r < 0) {
+        return r;
+    }
+    driver_start(d->driver);
+    (void)uv_run(&d->loop, UV_RUN_DEFAULT); /* non-zero only after uv_stop: DRIVE_STOPPED */
+    struct run_status status = {0};
+    r = driver_finish(d->driver, &status, err);
+    if (d->end == DRIVE_STOPPED) {
+        r = 0;
+    } else if (r >= 0 && status.phase != RUN_CANCELLED) {
+        d->end = DRIVE_FINISHED; /* it ended before the cancellation took effect */
+    }
+    driver_free(d->driver);
+    d->driver = NULL;
+    return r;
+}
+
+int drive(const struct drive_params *params, enum drive_end *ret_end, struct err *err)
+{
+    struct drive *d = xnew(struct drive);
+    d->params = params;
+    int r = uv_loop_init(&d->loop);
+    if (r < 0) {
+        free(d);
+        return err_set_errno(err, -r, "event loop");
+    }
+    struct progress_params progress = {params->mode, params->def,   params->rows, params->n_rows,
+                                       &d->loop,     params->ascii, params->color};
+    d->progress = progress_new(&progress);
+    start_handles(d);
+    struct processes_params processes = {.loop = &d->loop, .benchworker = params->benchworker};
+    r = processes_new(&processes, &d->launcher, err);
+    if (r >= 0) {
+        r = run_driver(d, err);
+        d->launcher->ops->free(d->launcher);
+    }
+    progress_end(d->progress);
+    close_handles(d);
+    (void)uv_run(&d->loop, UV_RUN_DEFAULT); /* the close callbacks */
+    (void)uv_loop_close(&d->loop);          /* every handle is closed */
+    progress_free(d->progress);
+    *ret_end = d->end;
+    free(d);
+    return r;
+}

@@ -1,0 +1,41 @@
+/* Drives one run to its end on this machine: the loop, the signals, the launcher, the progress. */
+#pragma once
+
+#include "ctl/runs/progress.h"
+#include "run/launcher.h"
+#include "result/result.h"
+#include "spec/run_def.h"
+#include "store/store.h"
+
+/* An observer of a run, which may end it early. */
+struct drive_watch {
+    /* True: enough is known, and the run is cancelled. */
+    bool (*is_enough)(void *ctx, const struct replica_id *id, const struct record *record);
+    /* The output of each replica so far, before a run is cancelled. */
+    void (*on_output)(void *ctx, const struct replica_id *id, const struct replica_output *output);
+    void *ctx;
+};
+
+enum drive_end {
+    DRIVE_FINISHED,    /* the run came to its own end */
+    DRIVE_INTERRUPTED, /* cancelled by a signal */
+    DRIVE_TIMEOUT,     /* cancelled by --timeout */
+    DRIVE_ENOUGH,      /* cancelled by the watch */
+    DRIVE_STOPPED,     /* a second signal: nothing runs any more, the run may be resumed */
+};
+
+struct drive_params { /* all borrowed */
+    const struct run_def *def;
+    struct store *store; /* holds the run, claimed */
+    const char *benchworker;
+    const struct attempt_row *rows; /* what the store has already */
+    size_t n_rows;
+    enum progress_mode mode;
+    bool ascii, color;
+    const char *where;               /* "--local": options of commands that a message names */
+    int64_t timeout_ms;              /* 0: none */
+    const struct drive_watch *watch; /* NULL: no observer */
+};
+
+/* Returns when no process of the run is left. -Exxx: the driver gave up (full disk, bad store). */
+int drive(const struct drive_params *params, enum drive_end *ret_end, struct err *err);

@@ -1,0 +1,259 @@
+/* benchctl run NAME --local: puts a run of the definition into the store, runs it to its end on
+ * this machine, and prints its tables. */
+#include <stdlib.h>
+
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "ctl/definition/definition.h"
+#include "ctl/local/drive.h"
+#include "ctl/cli/host.h"
+#include "ctl/local/local_run.h"
+#include "ctl/local/local_store.h"
+#include "ctl/definition/preview.h"
+#include "ctl/definition/profiles.h"
+#include "ctl/runs/run_name.h"
+#include "ctl/runs/run_opts.h"
+#include "ctl/runs/show.h"
+#include "run/processes/links.h"
+
+struct local_run {
+    struct run_opts opts;
+    char *worker; /* owned */
+    struct profiles profiles;
+};
+
+/* Tries another name if a run has it already. */
+enum exit_code local_run_put(struct store *s, const struct run_def *def, char **ret_name)
+{
+    struct err storage = {0}, *err = &storage;
+    char name[RUN_NAME_SIZE], uid[RUN_UID_SIZE];
+    unsigned char random[21];
+    int r;
+    do {
+        if ((r = run_random(random, sizeof(random), err)) < 0) {
+            break;
+        }
+        run_name_make(def->spec->name, random, name);
+        run_uid_make(random + 5, uid);
+        char *definition = json_dumps(def->spec->definition, JSON_COMPACT);
+        if (definition == NULL) {
+            r = err_set(err, EINVAL, "benchmark '%s': its definition is not JSON", def->spec->name);
+            break;
+        }
+        struct run_row row = {
+            .uid = uid,
+            .name = name,
+            .benchmark = def->spec->name,
+            .definition_json = definition,
+            .created_unix_ms = def->created_unix_ms,
+            .cpus = def->cpus,
+            .rehearsal = def->rehearsal,
+            .status = {.phase = RUN_PENDING, .trials_total = def->n_slots},
+        };
+        r = s->ops->put_run(s, &row, err);
+        free(definition);
+    } while (r == -EEXIST);
+    if (r < 0) {
+        return cli_error(local_store_exit_code(r), NULL, "%s", err->msg);
+    }
+    *ret_name = xstrdup(name);
+    return EXIT_OK;
+}
+
+/* Before anything is stored or resumed: each link of the run is made once, for a moment. */
+static enum exit_code check_links(const struct run_def *def)
+{
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const struct link *link = &def->matrix.points[i].link;
+        bool is_new = link->bits_per_s > 0;
+        for (uint32_t k = 0; k < i; k++) {
+            is_new = is_new && !link_eq(link, &def->matrix.points[k].link);
+        }
+        struct err err;
+        if (is_new && links_try(link, &err) < 0) {
+            char text[LINK_TEXT_MAX];
+            link_text(link, text);
+            return cli_error(EXIT_LOCAL_RESOURCE, NULL, "link %s of point %u: %s", text, i,
+                             err.msg);
+        }
+    }
+    return EXIT_OK;
+}
+
+/* NAME to a run in the store. */
+static enum exit_code create(const struct cli *cli, const struct profiles *profiles,
+                             struct store **ret_store, char **ret_name)
+{
+    struct definition_file file = {0};
+    struct run_def *def = NULL;
+    struct buf warning = BUF_INIT;
+    enum exit_code code = definition_open(cli, &file);
+    if (code == EXIT_OK) {
+        struct definition_load_params params = {
+            .profiles = profiles,
+            .is_local = true,
+            .created_unix_ms = clock_unix_ms(),
+        };
+        code = definition_load(cli, &file, &params, &def);
+    }
+    if (code == EXIT_OK) {
+        code = profiles_check(profiles, def->spec);
+    }
+    if (code == EXIT_OK) {
+        code = check_links(def);
+    }
+    if (code == EXIT_OK) {
+        code = local_store_open(cli, true, ret_store);
+    }
+    if (code == EXIT_OK) {
+        code = local_run_put(*ret_store, def, ret_name);
+    }
+    if (code == EXIT_OK) {
+        _cleanup_(freep) char *url = local_store_url(cli);
+        cli_note_prose(cli, "run/%s created in %s", *ret_name, url);
+        definition_note_thresholds(cli, def);
+        preview_rehearsal(def, &warning);
+        if (warning.len > 0) {
+            cli_note_prose(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));
+        }
+    }
+    buf_done(&warning);
+    run_def_free(def);
+    definition_file_done(&file);
+    return code;
+}
+
+static void note_resume(const struct cli *cli, const char *name)
+{
+    _cleanup_(freep) char *where = local_store_options(cli);
+    cli_note(cli, "resume it with: benchctl run --resume %s %s", name, where);
+}
+
+/* Prints the tables; the exit code says how the run ended. */
+static enum exit_code conclude(const struct cli *cli, struct store *s, const char *name,
+                               enum drive_end end)
+{
+    struct loaded_run run;
+    enum exit_code code = local_store_load_run(cli, s, name, &run);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    code = show_sheet(cli, sheet_points, run.result);
+    if (end != DRIVE_FINISHED) {
+        note_resume(cli, name);
+    }
+    if (code == EXIT_OK) {
+        code = end == DRIVE_FINISHED  ? show_exit_code(run.result)
+               : end == DRIVE_TIMEOUT ? EXIT_TIMEOUT
+                                      : EXIT_INTERRUPTED;
+    }
+    loaded_run_done(&run);
+    return code;
+}
+
+static enum exit_code drive_claimed(const struct cli *cli, struct store *s,
+                                    const struct loaded_run *run, const struct local_run *how)
+{
+    _cleanup_(freep) char *where = local_store_options(cli);
+    struct drive_params params = {
+        .def = run->def,
+        .store = s,
+        .benchworker = how->worker,
+        .rows = run->rows,
+        .n_rows = run->n_rows,
+        .mode = how->opts.mode,
+        .ascii = cli->ascii,
+        .color = cli->color_stderr,
+        .where = where,
+        .timeout_ms = how->opts.timeout_ms,
+    };
+    local_store_note_others(cli, s, run->row.uid);
+    struct err err = {0};
+    enum drive_end end = DRIVE_FINISHED;
+    int r = drive(&params, &end, &err);
+    if (r < 0) {
+        (void)cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+        note_resume(cli, run->def->name);
+        return EXIT_LOCAL_RESOURCE;
+    }
+    return conclude(cli, s, run->def->name, end);
+}
+
+/* A stored definition names its profiles only: the commands come from the files as they are now. */
+static enum exit_code drive_loaded(const struct cli *cli, struct store *s,
+                                   const struct loaded_run *run, const struct local_run *how)
+{
+    struct err err;
+    if (profiles_set_commands(&how->profiles, run->def->spec, &err) < 0) {
+        return cli_error(EXIT_NOT_FOUND, NULL, "run '%s': %s", run->def->name, err.msg);
+    }
+    enum exit_code code = profiles_check(&how->profiles, run->def->spec);
+    if (code == EXIT_OK && how->opts.resume != NULL) {
+        code = check_links(run->def); /* without them all trials would fail, and the run be over */
+    }
+    return code == EXIT_OK ? drive_claimed(cli, s, run, how) : code;
+}
+
+/* A Cancelled run can be resumed; any other that has ended cannot. */
+static bool is_over(const struct run_row *row)
+{
+    return run_phase_is_final(row->status.phase) && row->status.phase != RUN_CANCELLED;
+}
+
+static enum exit_code drive_run(const struct cli *cli, struct store *s, const char *name,
+                                const struct local_run *how)
+{
+    struct run_row row;
+    enum exit_code code = local_store_find_run(cli, s, name, &row);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    struct err err = {0};
+    struct loaded_run run = {0};
+    int r = s->ops->claim_run(s, row.uid, &err);
+    if (r < 0) {
+        code = cli_error(EXIT_LOCAL_RESOURCE,
+                         r == -EBUSY ? "wait until it ends, or stop that process" : NULL,
+                         "run '%s': %s", row.name, err.msg);
+    } else if ((code = local_store_load_run(cli, s, row.uid, &run)) == EXIT_OK) { /* as it is */
+        code = is_over(&run.row) ? conclude(cli, s, row.uid, DRIVE_FINISHED)
+                                 : drive_loaded(cli, s, &run, how);
+        loaded_run_done(&run);
+    }
+    s->ops->release_run(s, row.uid);
+    run_row_done(&row);
+    return code;
+}
+
+enum exit_code local_run(const struct cli *cli, char **ret_name)
+{
+    struct local_run how = {0};
+    struct store *s = NULL;
+    struct err err = {0};
+    _cleanup_(freep) char *name = NULL;
+    enum exit_code code = run_opts_take(cli, &how.opts);
+    if (code == EXIT_OK) {
+        code = profiles_open(&how.profiles);
+    }
+    if (code == EXIT_OK && host_find_worker(&how.worker, &err) < 0) {
+        code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
+    }
+    if (code == EXIT_OK && how.opts.resume != NULL) {
+        code = local_store_open(cli, false, &s);
+        name = xstrdup(how.opts.resume);
+    } else if (code == EXIT_OK) {
+        code = create(cli, &how.profiles, &s, &name);
+    }
+    if (code == EXIT_OK) {
+        code = drive_run(cli, s, name, &how);
+    }
+    if (ret_name != NULL && name != NULL) {
+        *ret_name = take_ptr(name);
+    }
+    store_close(s);
+    profiles_done(&how.profiles);
+    free(how.worker);
+    return code;
+}

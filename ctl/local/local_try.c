@@ -1,0 +1,256 @@
+/* benchctl try FILE --local: for each system of the definition, one trial of its smallest point in
+ * a store that is removed at the end, ended as soon as a figure is known. Edge file: makes and
+ * removes a folder. */
+#include "ctl/local/local_try.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "ctl/definition/definition.h"
+#include "ctl/local/drive.h"
+#include "ctl/cli/host.h"
+#include "ctl/cli/human.h"
+#include "ctl/local/local_run.h"
+#include "ctl/local/local_store.h"
+#include "ctl/definition/profiles.h"
+#include "ctl/try/try_common.h"
+#include "ctl/try/try_def.h"
+#include "ctl/try/try_seen.h"
+#include "logparse/miss.h"
+#include "spec/spec_load.h"
+
+struct local_try {
+    const struct cli *cli;
+    struct try_options options;
+    struct profiles profiles;
+    char *worker; /* owned */
+    char *folder; /* of the store; owned; NULL: none yet */
+    struct store *store;
+};
+
+/* ---- a store for now ---- */
+
+static enum exit_code make_store(struct local_try *t)
+{
+    const char *tmp = getenv("TMPDIR");
+    t->folder = xasprintf("%s/benchctl-try-XXXXXX", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
+    if (mkdtemp(t->folder) == NULL) {
+        const enum exit_code code = cli_error(EXIT_LOCAL_RESOURCE, "set TMPDIR to another folder",
+                                              "create folder '%s': %s", t->folder, strerror(errno));
+        free(t->folder);
+        t->folder = NULL;
+        return code;
+    }
+    _cleanup_(freep) char *url = xasprintf("sqlite:%s/try.db", t->folder);
+    struct err err = {0};
+    return store_open(url, true, &t->store, &err) < 0
+               ? cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg)
+               : EXIT_OK;
+}
+
+static void remove_store(struct local_try *t)
+{
+    store_close(t->store);
+    DIR *dir = t->folder == NULL ? NULL : opendir(t->folder);
+    struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        (void)unlinkat(dirfd(dir), entry->d_name, 0); /* "." and ".." stay */
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);    /* only read from */
+        (void)rmdir(t->folder); /* what stays is in the folder for temporary files */
+    }
+    free(t->folder);
+}
+
+/* ---- what came of it ---- */
+
+struct stored {
+    struct store *store;
+    const char *uid;
+};
+
+static bool get_log(void *ctx, const struct replica_id *id, struct buf *out)
+{
+    const struct stored *stored = ctx;
+    char *text = NULL;
+    size_t len = 0;
+    const bool has =
+        stored->store->ops->get_log(stored->store, stored->uid, id, &text, &len, NULL) >= 0;
+    if (has) {
+        buf_append(out, text, len);
+    }
+    free(text);
+    return has;
+}
+
+static enum try_end end_of(enum drive_end end)
+{
+    return end == DRIVE_FINISHED                              ? TRY_ENDED
+           : end == DRIVE_INTERRUPTED || end == DRIVE_STOPPED ? TRY_INTERRUPTED
+           : end == DRIVE_TIMEOUT                             ? TRY_TIMED_OUT
+                                                              : TRY_ENOUGH;
+}
+
+static enum exit_code conclude(const struct local_try *t, const char *name,
+                               const struct try_seen *seen, enum drive_end end)
+{
+    struct loaded_run run;
+    enum exit_code code = local_store_load_run(t->cli, t->store, name, &run);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    struct buf out = BUF_INIT;
+    struct stored stored = {t->store, run.row.uid};
+    try_put_who(run.def, &out);
+    const bool has_figure = end == DRIVE_FINISHED
+                                ? try_put_result(run.result, get_log, &stored, &out)
+                                : try_seen_format(seen, &out);
+    code = cli_print(&out);
+    code = code == EXIT_OK ? try_exit_code(end_of(end), has_figure) : code;
+    buf_done(&out);
+    loaded_run_done(&run);
+    return code;
+}
+
+/* ---- one system ---- */
+
+static bool on_record(void *ctx, const struct replica_id *id, const struct record *record)
+{
+    return try_seen_record(ctx, id, record);
+}
+
+static void on_output(void *ctx, const struct replica_id *id, const struct replica_output *output)
+{
+    try_seen_output(ctx, id, output);
+}
+
+static enum exit_code drive_small(const struct local_try *t, const struct run_def *def,
+                                  const char *name)
+{
+    struct try_seen seen;
+    try_seen_init(&seen, def, t->options.steps);
+    const struct drive_watch watch = {on_record, on_output, &seen};
+    const struct drive_params params = {
+        .def = def,
+        .store = t->store,
+        .benchworker = t->worker,
+        .mode = PROGRESS_NONE,
+        .ascii = t->cli->ascii,
+        .timeout_ms = t->options.timeout_ms,
+        .watch = &watch,
+    };
+    struct err err = {0};
+    enum drive_end end = DRIVE_FINISHED;
+    const enum exit_code code = drive(&params, &end, &err) < 0
+                                    ? cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg)
+                                    : conclude(t, name, &seen, end);
+    try_seen_done(&seen);
+    return code;
+}
+
+static enum exit_code try_system(const struct local_try *t, const struct run_def *def,
+                                 uint32_t system)
+{
+    const struct point *point = try_smallest_point(def, system);
+    if (point == NULL) {
+        return EXIT_OK; /* the sweep leaves it out */
+    }
+    struct run_def *small =
+        try_def_new(try_definition(def, point, t->options.steps), def, point, &t->profiles);
+    if (small == NULL) {
+        return EXIT_USAGE;
+    }
+    _cleanup_(freep) char *name = NULL;
+    struct loaded_run run = {0};
+    struct err err;
+    enum exit_code code = local_run_put(t->store, small, &name);
+    run_def_free(small);
+    if (code == EXIT_OK) {
+        code = local_store_load_run(t->cli, t->store, name, &run); /* as it is stored */
+    }
+    if (code == EXIT_OK && profiles_set_commands(&t->profiles, run.def->spec, &err) < 0) {
+        code = cli_error(EXIT_NOT_FOUND, NULL, "%s", err.msg);
+    }
+    if (code == EXIT_OK && t->store->ops->claim_run(t->store, run.row.uid, &err) < 0) {
+        code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    }
+    if (code == EXIT_OK) {
+        char limit[HUMAN_SIZE];
+        human_duration(t->options.timeout_ms, limit);
+        cli_note(t->cli, "trying %s for %s at most; nothing is stored",
+                 def->spec->systems.items[system].name, limit);
+        code = drive_small(t, run.def, name);
+        t->store->ops->release_run(t->store, run.row.uid);
+    }
+    loaded_run_done(&run);
+    return code;
+}
+
+static enum exit_code try_all(struct local_try *t, const struct run_def *def)
+{
+    enum exit_code worst = EXIT_OK;
+    for (uint32_t i = 0; i < def->spec->systems.len; i++) {
+        const enum exit_code code = try_system(t, def, i);
+        worst = worst == EXIT_OK ? code : worst;
+        if (code == EXIT_INTERRUPTED) {
+            return code;
+        }
+    }
+    if (worst == EXIT_OK) {
+        try_note_steps(t->cli);
+    }
+    return worst;
+}
+
+/* ---- the verb ---- */
+
+static enum exit_code load(struct local_try *t, struct run_def **ret)
+{
+    struct definition_file file = {0};
+    enum exit_code code = definition_open(t->cli, &file);
+    if (code == EXIT_OK) {
+        const struct definition_load_params params = {
+            .profiles = &t->profiles, .is_local = true, .created_unix_ms = clock_unix_ms()};
+        code = definition_load(t->cli, &file, &params, ret);
+    }
+    if (code == EXIT_OK) {
+        code = profiles_check(&t->profiles, (*ret)->spec);
+    }
+    definition_file_done(&file);
+    return code;
+}
+
+enum exit_code local_try(const struct cli *cli)
+{
+    struct local_try t = {.cli = cli};
+    struct run_def *def = NULL;
+    struct err err = {0};
+    enum exit_code code = try_options_take(cli, &t.options);
+    if (code == EXIT_OK) {
+        code = profiles_open(&t.profiles);
+    }
+    if (code == EXIT_OK && host_find_worker(&t.worker, &err) < 0) {
+        code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
+    }
+    if (code == EXIT_OK) {
+        code = load(&t, &def);
+    }
+    if (code == EXIT_OK) {
+        code = make_store(&t);
+    }
+    if (code == EXIT_OK) {
+        code = try_all(&t, def);
+    }
+    remove_store(&t);
+    run_def_free(def);
+    profiles_done(&t.profiles);
+    free(t.worker);
+    return code;
+}

@@ -1,0 +1,96 @@
+/* The interface to the place where runs are stored: local.c is a store on this machine, cluster.c
+ * the objects of a namespace and the API of its benchd. Every operation prints its error and
+ * returns the program's exit code. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/vec.h"
+#include "ctl/cli/cli.h"
+#include "ctl/runs/loaded_run.h"
+#include "result/result.h"
+#include "store/store.h"
+
+/* A run in a list. */
+struct listed_run {
+    struct run_row row;  /* owned; without its definition */
+    bool is_interrupted; /* it has not ended, but no process is running it */
+    char *ns;            /* its namespace, in a list of all namespaces; else NULL; owned */
+};
+struct run_list {
+    VEC(struct listed_run) items; /* newest first, or in the order of the names given */
+};
+void run_list_done(struct run_list *list);
+
+struct listed_benchmark {
+    json_t *object;          /* kind Benchmark, owned */
+    int64_t created_unix_ms; /* 0: it is built in */
+    char *ns;                /* as of a run */
+};
+struct benchmark_list {
+    VEC(struct listed_benchmark) items; /* by name, or in the order of the names given */
+};
+void benchmark_list_done(struct benchmark_list *list);
+
+/* What of them is listed. All zero: everything in the store or in the namespace. */
+struct list_wanted {
+    const char *const *names; /* of these alone; NULL: all */
+    size_t n_names;
+    const char *selector;   /* of labels, in a cluster; NULL: all */
+    bool is_all_namespaces; /* of a cluster, without names */
+};
+
+/* Which log the command line selects; NOT_GIVEN for what it leaves out. */
+#define NOT_GIVEN (-1)
+struct log_wanted {
+    struct attempt_wanted attempt;
+    int64_t index;
+    int role;
+};
+
+struct backend;
+struct backend_ops {
+    enum exit_code (*list_runs)(struct backend *b, const struct list_wanted *wanted,
+                                struct run_list *ret);
+    enum exit_code (*list_benchmarks)(struct backend *b, const struct list_wanted *wanted,
+                                      struct benchmark_list *ret);
+    /* RUN with everything that is stored about it. */
+    enum exit_code (*load_run)(struct backend *b, const char *what, struct loaded_run *ret);
+    /* RUN for its figures alone: without events, and its replicas without their texts. `like`:
+     * another run, or NULL. If its def is equal, the result may borrow it;
+     * then ret->def is NULL. */
+    enum exit_code (*load_figures)(struct backend *b, const char *what, enum figures_of of,
+                                   const struct loaded_run *like, struct loaded_run *ret);
+    /* Appends the stored log of one replica of an ended attempt. */
+    enum exit_code (*get_log)(struct backend *b, const struct loaded_run *run,
+                              const struct replica_id *id, struct buf *out);
+    /* Prints logs as they come, until the run ends or Ctrl-C. */
+    enum exit_code (*follow_logs)(struct backend *b, const char *what,
+                                  const struct log_wanted *wanted);
+    /* *ret_name: the full name of the run, owned. */
+    enum exit_code (*delete_run)(struct backend *b, const char *what, char **ret_name);
+    enum exit_code (*cancel_run)(struct backend *b, const char *what, char **ret_name);
+    enum exit_code (*undelete_run)(struct backend *b, const char *what, char **ret_name);
+    /* `benchctl run` and `benchctl attach`: with the options of the command line. *ret_name, where
+     * it is not NULL: the run, owned; not written if none was made. */
+    enum exit_code (*run)(struct backend *b, char **ret_name);
+    enum exit_code (*try_small)(struct backend *b); /* `benchctl try` */
+    enum exit_code (*attach)(struct backend *b, const char *what);
+    void (*free)(struct backend *b);
+};
+
+struct backend { /* implementations embed this as their first member */
+    const struct backend_ops *ops;
+    const struct cli *cli; /* borrowed */
+    char *where; /* "--local", "-n bench": options for a command that the user can copy; owned */
+    char *place; /* the same in words: "bench namespace"; owned */
+};
+
+/* --local and --store choose the store, otherwise it is the cluster. EXIT_OK, or prints the error.
+ * The store is opened on first use, since `run` creates it. */
+enum exit_code backend_open(const struct cli *cli, struct backend **ret);
+void backend_free(struct backend *b); /* NULL is fine */
+
+enum exit_code local_backend_open(const struct cli *cli, struct backend **ret);
+/* cluster.c, or cluster_none.c in a build without Kubernetes. */
+enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret);

@@ -1,0 +1,648 @@
+/* See describe.h. One function a section, in the order of the text. */
+#include "ctl/runs/describe.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "ctl/cli/human.h"
+#include "report/layout.h"
+#include "report/table.h"
+#include "report/wrap.h"
+#include "result/noise.h"
+#include "result/threshold.h"
+#include "result/warmup.h"
+
+#define VALUES_AT 15 /* where the values of lines begin */
+
+/* Text that goes on after `used` characters of its line, and ends it; on a
+ * terminal, broken at blanks. */
+static void prose(const struct describe_params *p, const char *text, size_t used, size_t indent,
+                  struct buf *out)
+{
+    if (p->columns == 0) {
+        buf_printf(out, "%s\n", text);
+        return;
+    }
+    wrap_text(out, text, p->columns, used, indent);
+}
+
+static void line(const struct describe_params *p, struct buf *out, const char *key, const char *fmt,
+                 ...) __attribute__((format(printf, 4, 5)));
+static void line(const struct describe_params *p, struct buf *out, const char *key, const char *fmt,
+                 ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
+    va_end(ap);
+    const size_t start = out->len;
+    buf_printf(out, "%-*s ", VALUES_AT - 1, key);
+    prose(p, text, out->len - start, VALUES_AT, out);
+}
+
+static void format_identity(const struct describe_params *p, struct buf *out)
+{
+    const struct run_row *row = p->row;
+    char created[CLOCK_RFC3339_SIZE], age[HUMAN_SIZE];
+    clock_format_rfc3339(row->created_unix_ms, created);
+    human_duration(p->now_unix_ms - row->created_unix_ms, age);
+    line(p, out, "Name:", "%s", row->name);
+    line(p, out, "UID:", "%s", row->uid);
+    line(p, out, "Benchmark:", "%s", row->benchmark);
+    const struct spec *spec = p->result == NULL ? NULL : p->result->def->spec;
+    if (spec != NULL && spec->description[0] != '\0') {
+        line(p, out, "Description:", "%s", spec->description);
+    }
+    line(p, out, "Created:", "%s (%s ago)", created, age);
+    line(p, out, "Phase:", "%s%s", run_phase_to_string(row->status.phase),
+         p->is_interrupted ? " (interrupted: no process is running it)" : "");
+    if (p->is_interrupted) {
+        buf_printf(out, "%-*s benchctl run --resume %s %s\n", VALUES_AT - 1, "Resume:", row->name,
+                   p->where); /* one line, to be copied */
+    }
+    line(p, out, "Trials:", "%u of %u done, %u failed", row->status.trials_done,
+         p->result == NULL ? row->status.trials_total : result_count_trials(p->result),
+         row->status.trials_failed);
+    if (p->result == NULL) {
+        return;
+    }
+    if (row->cpus > 0) {
+        line(p, out, "CPUs:", "%lld", (long long)row->cpus);
+    }
+    line(p, out, "Rehearsal:", "%s",
+         spec_is_imported(p->result->def->spec) ? "unknown"
+         : row->rehearsal                       ? "yes: compare its figures within this run only"
+                                                : "no");
+    if (p->result->simulated) {
+        line(p, out, "Simulated:", "yes");
+    }
+    if (spec_is_imported(p->result->def->spec)) {
+        line(p, out, "Imported:", "yes: %s", row->status.message);
+    }
+}
+
+/* "PServer"; where systems differ, "ours PServer, ddp AllReduce". */
+static void format_exchanges(const struct describe_params *p, struct buf *out)
+{
+    const struct spec *spec = p->result->def->spec;
+    struct buf text = BUF_INIT;
+    bool differ = false;
+    const struct exchange *first = &spec->systems.items[0].exchange;
+    const char *first_name = exchange_name(first, first->kind);
+    char first_suffix[EXCHANGE_SUFFIX_MAX], suffix[EXCHANGE_SUFFIX_MAX];
+    exchange_suffix(first, first_suffix);
+    vec_each (const struct system, it, &spec->systems) {
+        const char *name = exchange_name(&it->exchange, it->exchange.kind);
+        exchange_suffix(&it->exchange, suffix);
+        differ |= !str_eq(name, first_name) || !str_eq(suffix, first_suffix);
+        buf_printf(&text, "%s%s %s%s", text.len == 0 ? "" : ", ", it->name, name, suffix);
+    }
+    if (!differ) {
+        buf_clear(&text);
+        buf_printf(&text, "%s%s", first_name, first_suffix);
+    }
+    line(p, out, "  Exchange:", "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
+static void format_definition(const struct describe_params *p, struct buf *out)
+{
+    const struct spec *spec = p->result->def->spec;
+    const struct workload *w = &spec->workload;
+    buf_puts(out, "\nDefinition:\n");
+    line(p, out, "  Model:", "%s", w->model);
+    line(p, out, "  Dataset:", "%s%s%s", workload_dataset_name(w),
+         w->dataset_path == NULL ? "" : " ", w->dataset_path == NULL ? "" : w->dataset_path);
+    format_exchanges(p, out);
+    if (w->compute == COMPUTE_EMULATED) {
+        line(p, out, "  Compute:", "%s, %.6g ms a step, jitter %g", compute_to_string(w->compute),
+             (double)trace_step_ns(&w->trace) / 1e6, w->trace.jitter_ratio);
+    }
+    if (w->link.bits_per_s > 0) {
+        char text[LINK_TEXT_MAX];
+        link_text(&w->link, text);
+        line(p, out, "  Link:", "%s", text);
+    }
+    line(p, out, "  Sweep:", "%s", sweep_kind_to_string(spec->sweep.kind));
+    line(p, out, "  Baseline:", "%s", baseline_kind_to_string(spec->baseline.kind));
+    line(p, out, "  Steps:", "%lld warm-up + %lld measured", (long long)spec->warmup_steps,
+         (long long)spec->steps);
+    char range[96];
+    text_put(range, sizeof(range), "%lld", (long long)spec->repeats);
+    if (spec->stop.is_set) {
+        text_put(range, sizeof(range), "%lld to %lld, until the interval is within %.3g%%",
+                 (long long)spec->min_repeats, (long long)spec->repeats,
+                 100 * spec->stop.half_width_ratio);
+    }
+    line(p, out, "  Repeats:", "%s, %s, seed %llu", range, order_kind_to_string(spec->order),
+         (unsigned long long)w->seed);
+    line(p, out, "  On failure:", "%s, at most %lld failed trials, up to %lld retries per trial",
+         on_trial_failure_to_string(spec->failure_policy.on_trial_failure),
+         (long long)spec->failure_policy.max_failed_trials,
+         (long long)spec->run_policy.backoff_limit);
+}
+
+/* "-" for what a machine does not have or does not report. */
+static void value_text(const json_t *value, struct buf *out)
+{
+    if (json_is_null(value)) {
+        buf_putc(out, '-');
+        return;
+    }
+    char *text = json_is_string(value)
+                     ? xstrdup(json_string_value(value))
+                     : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
+    buf_puts(out, text == NULL ? "?" : text);
+    free(text);
+}
+
+/* The distinct values of one key over all replicas, in the order in which they appear. No line
+ * where none has a value. */
+static void format_environment_key(const struct describe_params *p, json_t *const *environments,
+                                   size_t n, const char *key, struct buf *out)
+{
+    VEC(const json_t *) seen = {0};
+    bool is_known = false;
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *value = json_object_get(environments[i], key);
+        bool is_new = value != NULL;
+        is_known = is_known || (is_new && !json_is_null(value));
+        vec_each (const json_t *, old, &seen) {
+            is_new = is_new && !json_equal(*old, value);
+        }
+        if (is_new && seen.len < 8) {
+            buf_puts(&text, seen.len == 0 ? "" : " | ");
+            value_text(value, &text);
+            *vec_push(&seen) = value;
+        }
+    }
+    if (is_known) {
+        _cleanup_(freep) char *label = xasprintf("  %s:", key);
+        line(p, out, label, "%s", buf_cstr(&text));
+    }
+    vec_done(&seen);
+    buf_done(&text);
+}
+
+/* What start records and launchers say about the machines; values that differ between replicas are
+ * printed side by side. */
+static void format_environment(const struct describe_params *p, struct buf *out)
+{
+    VEC(json_t *) environments = {0};
+    for (size_t i = 0; i < p->n_rows; i++) {
+        vec_each (const struct replica_row, rep, &p->rows[i].replicas) {
+            json_t *e =
+                rep->environment_json == NULL ? NULL : json_loads(rep->environment_json, 0, NULL);
+            if (json_is_object(e)) {
+                *vec_push(&environments) = e;
+            } else {
+                json_decref(e);
+            }
+        }
+    }
+    buf_printf(out, "\nEnvironment of %zu replicas:\n", environments.len);
+    json_t *keys = json_object(); /* of all of them, once each */
+    vec_each (json_t *, e, &environments) {
+        (void)json_object_update_missing(keys, *e); /* grows in memory only */
+    }
+    const char *key;
+    json_t *value;
+    json_object_foreach (keys, key, value) {
+        format_environment_key(p, environments.items, environments.len, key, out);
+    }
+    json_decref(keys);
+    vec_each (json_t *, e, &environments) {
+        json_decref(*e);
+    }
+    vec_done(&environments);
+}
+
+static void add_condition(struct table *t, const char *type, bool is_true,
+                          const struct run_status *st, bool is_cause)
+{
+    table_text(t, "  TYPE", "  %s", type);
+    table_text(t, "STATUS", "%s", is_true ? "True" : "False");
+    table_text(t, "REASON", "%s", is_cause && st->reason[0] != '\0' ? st->reason : "-");
+    table_text(t, "MESSAGE", "%s", is_cause && st->message[0] != '\0' ? st->message : "-");
+    table_end_row(t);
+}
+
+/* Conditions follow from the phase, as benchd derives them for its objects: the store keeps the
+ * phase only. */
+static void format_conditions(const struct describe_params *p, struct buf *out)
+{
+    const struct run_status *st = &p->row->status;
+    bool unknown_metrics = false;
+    size_t n_missed = 0, n_unjudged = 0;
+    const size_t n_skipped = p->result->skipped.len;
+    for (size_t i = 0; i < p->n_rows; i++) {
+        unknown_metrics = unknown_metrics || p->rows[i].outcome == ATTEMPT_METRICS_UNAVAILABLE;
+    }
+    vec_each (const struct threshold_result, t, &p->result->thresholds) {
+        n_missed += t->verdict == THRESHOLD_FAILED;
+        n_unjudged += t->verdict == THRESHOLD_UNKNOWN;
+    }
+    struct table *t = table_new();
+    bool complete = st->phase == RUN_SUCCEEDED || st->phase == RUN_PARTIALLY_FAILED;
+    bool failed = st->phase == RUN_FAILED || st->phase == RUN_CANCELLED;
+    bool running = st->phase == RUN_RUNNING;
+    add_condition(t, "Accepted", true, st, false);
+    add_condition(t, "Running", running && !p->is_interrupted, st, running);
+    add_condition(t, "Complete", complete, st, complete);
+    add_condition(t, "Failed", failed, st, failed);
+    add_condition(t, "MetricsUnavailable", unknown_metrics, st, false);
+    table_text(t, "  TYPE", "  ThresholdFailed");
+    const bool is_unknown = n_unjudged > 0 || threshold_skips_all(p->result);
+    table_text(t, "STATUS", "%s", n_missed > 0 ? "True" : is_unknown ? "Unknown" : "False");
+    table_text(t, "REASON", "%s", n_missed > 0 ? "BelowThreshold" : is_unknown ? "NotJudged" : "-");
+    if (n_missed + n_unjudged > 0) {
+        table_text(t, "MESSAGE", "%zu of %zu %s, see benchctl results %s",
+                   n_missed > 0 ? n_missed : n_unjudged, p->result->thresholds.len,
+                   n_missed > 0 ? "missed" : "could not be judged", p->row->name);
+    } else if (n_skipped > 0) {
+        table_text(t, "MESSAGE", "%zu of %zu skipped, see benchctl results %s", n_skipped,
+                   n_skipped + p->result->thresholds.len, p->row->name);
+    } else {
+        table_text(t, "MESSAGE", "-");
+    }
+    table_end_row(t);
+    buf_puts(out, "\nConditions:\n");
+    table_format_prose(t, p->columns, out);
+    table_free(t);
+}
+
+static void put_text(struct table *t, const char *title, const json_t *condition, const char *key,
+                     const char *indent)
+{
+    struct buf text = BUF_INIT;
+    const json_t *value = json_object_get(condition, key);
+    if (json_is_string(value) && json_string_length(value) > 0) {
+        value_text(value, &text);
+    }
+    table_text(t, title, "%s%s", indent, text.len == 0 ? "-" : buf_cstr(&text));
+    buf_done(&text);
+}
+
+/* As benchd wrote them, where only the object is known. */
+static void format_object_conditions(const struct describe_params *p, struct buf *out)
+{
+    const json_t *list = json_object_get(json_object_get(p->object, "status"), "conditions");
+    if (json_array_size(list) == 0) {
+        buf_puts(out, "\nConditions: none yet\n");
+        return;
+    }
+    struct table *t = table_new();
+    size_t i;
+    const json_t *condition;
+    json_array_foreach (list, i, condition) {
+        put_text(t, "  TYPE", condition, "type", "  ");
+        put_text(t, "STATUS", condition, "status", "");
+        put_text(t, "REASON", condition, "reason", "");
+        put_text(t, "MESSAGE", condition, "message", "");
+        table_end_row(t);
+    }
+    buf_puts(out, "\nConditions:\n");
+    table_format_prose(t, p->columns, out);
+    table_free(t);
+}
+
+static void format_parameters(const struct point *p, struct buf *out)
+{
+    vec_each (const struct param, param, &p->params.list) {
+        buf_printf(out, "%s%s=", out->len == 0 ? "" : " ", param->name);
+        value_format(&param->value, out);
+    }
+}
+
+static bool finds_warmup(const struct result *r)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        if (r->points[i].warmup.state != WARMUP_UNKNOWN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void format_points(const struct describe_params *p, struct buf *out)
+{
+    const struct run_def *def = p->result->def;
+    const bool has_warmup = finds_warmup(p->result);
+    struct table *t = table_new();
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const struct point *point = &def->matrix.points[i];
+        struct buf params = BUF_INIT;
+        format_parameters(point, &params);
+        table_text(t, "  POINT", "  %u", i);
+        table_text(t, "SYSTEM", "%s", def->spec->systems.items[point->system].name);
+        if (has_warmup) {
+            struct buf warmup = BUF_INIT;
+            warmup_format(p->result, &p->result->points[i], &warmup);
+            table_text(t, "WARM-UP", "%s", buf_cstr(&warmup));
+            buf_done(&warmup);
+        }
+        table_text(t, "PARAMETERS", "%s%s", buf_cstr(&params),
+                   point->is_baseline ? " (baseline)" : "");
+        table_end_row(t);
+        buf_done(&params);
+    }
+    buf_puts(out, "\nPoints:\n");
+    table_format_prose(t, p->columns, out);
+    table_free(t);
+}
+
+/* A trial without an outcome, of a point that was given up or of a run that has ended, stays so. */
+static const char *trial_words(const struct result *r, const struct point_result *p,
+                               const struct trial_result *t)
+{
+    if (t->phase != TRIAL_PENDING ||
+        !(run_phase_is_final(r->phase) || point_result_is_given_up(p))) {
+        return trial_phase_to_string(t->phase);
+    }
+    return t->row == NULL ? "not run" : "not finished";
+}
+
+/* Of the trials' figures, as "SAMPLES/S" or "GB/S". Owned. */
+static char *throughput_title(const char *unit)
+{
+    char *title = xstrdup(unit);
+    for (char *c = title; *c != '\0'; c++) {
+        *c = (char)toupper((unsigned char)*c);
+    }
+    return title;
+}
+
+static void format_trials(const struct describe_params *p, struct buf *out)
+{
+    struct table *t = table_new();
+    bool is_mixed; /* each row says its unit */
+    _cleanup_(freep) char *title = throughput_title(result_unit(p->result, &is_mixed));
+    table_column(t, "  POINT", TABLE_LEFT);
+    table_column(t, "TRIAL", TABLE_RIGHT);
+    table_column(t, "ATTEMPTS", TABLE_RIGHT);
+    table_column(t, "PHASE", TABLE_LEFT);
+    table_column(t, is_mixed ? "THROUGHPUT" : title, TABLE_RIGHT);
+    for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
+        const struct point_result *point = &p->result->points[i];
+        for (size_t k = 0; k < point->n_trials; k++) {
+            const struct trial_result *trial = &point->trials[k];
+            struct buf x = BUF_INIT;
+            figure_format(&trial->throughput, &x);
+            if (is_mixed && trial->throughput.estimate.known) {
+                buf_printf(&x, " %s", trial->throughput.unit);
+            }
+            table_cell(t, "  %u", i);
+            table_cell(t, "%u", trial->trial);
+            table_cell(t, "%u", trial->row == NULL ? 0 : trial->attempt + 1);
+            table_cell(t, "%s", trial_words(p->result, point, trial));
+            table_cell(t, "%s", buf_cstr(&x));
+            buf_done(&x);
+        }
+    }
+    buf_puts(out, "\nTrials:\n");
+    table_format_list(t, 2, true, p->columns, out);
+    table_free(t);
+}
+
+static void put_probe(struct table *t, const char *title, const struct noise_probe *p)
+{
+    if (p->spins_per_s == 0) {
+        table_number(t, title, "-");
+        table_number(t, "COPY GB/S", "-");
+        return;
+    }
+    table_number(t, title, "%.0f", (double)p->spins_per_s / 1e6);
+    if (p->copy_bytes_per_s == 0) {
+        table_number(t, "COPY GB/S", "too busy");
+    } else {
+        table_number(t, "COPY GB/S", "%.2f", (double)p->copy_bytes_per_s / 1e9);
+    }
+}
+
+/* What the machine did around each trial; nothing where no replica looked. */
+static void format_noise(const struct describe_params *p, struct buf *out)
+{
+    static const struct noise nothing;
+    struct table *t = table_new();
+    for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
+        const struct point_result *point = &p->result->points[i];
+        for (size_t k = 0; k < point->n_trials; k++) {
+            const struct replica_result *prober = trial_prober(&point->trials[k]);
+            const struct noise *noise = prober == NULL ? &nothing : &prober->summary.noise;
+            const double steal = trial_steal_ratio(&point->trials[k]);
+            const double waited = trial_wait_ratio(&point->trials[k]);
+            if (prober == NULL && isnan(steal) && isnan(waited)) {
+                continue;
+            }
+            table_text(t, "  POINT", "  %u", i);
+            table_number(t, "TRIAL", "%zu", k);
+            put_probe(t, "BEFORE: MSPIN/S", &noise->before);
+            put_probe(t, "AFTER: MSPIN/S", &noise->after);
+            table_percent(t, "STEAL", steal, false);
+            table_percent(t, "WAITED", waited, false);
+            table_percent(t, "OTHERS", point->trials[k].others_share, false);
+            table_end_row(t);
+        }
+    }
+    if (!table_is_empty(t)) {
+        buf_putc(out, '\n');
+        prose(p,
+              "Noise (the machine before and after each trial; what others took while it ran):", 0,
+              2, out);
+        table_format_list(t, 2, true, p->columns, out);
+    }
+    table_free(t);
+}
+
+/* Updates between the parameters that a gradient was computed with and those
+ * that it was applied to. */
+static void format_staleness(const struct describe_params *p, struct buf *out)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
+        const struct point_result *point = &p->result->points[i];
+        double sum = 0, n = 0;
+        uint64_t max = 0;
+        for (size_t j = 0; j < point->n_trials; j++) {
+            const struct trial_result *t = &point->trials[j];
+            for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
+                const struct summary_staleness *s = &t->replicas[k].summary.staleness;
+                n += (double)s->slices;
+                sum += (double)s->slices * s->mean;
+                max = s->max > max ? s->max : max;
+            }
+        }
+        if (n > 0) {
+            if (!any) {
+                buf_putc(out, '\n');
+                prose(p, "Staleness (updates by others since a trainer got its parameters):", 0, 2,
+                      out);
+            }
+            any = true;
+            buf_printf(out, "  point %u: %.2f in the mean, at most %llu\n", i, sum / n,
+                       (unsigned long long)max);
+        }
+    }
+}
+
+/* Gradients that Sync with backup trainers dropped, and the trainer that lost most of them. */
+static void format_late(const struct describe_params *p, struct buf *out)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
+        const struct point_result *point = &p->result->points[i];
+        const uint32_t n_trainers = point->point->replicas[ROLE_TRAINER];
+        _cleanup_(freep) double *of_trainer = xnew_array(double, n_trainers + 1);
+        double slices = 0, dropped = 0;
+        for (size_t j = 0; j < point->n_trials; j++) {
+            const struct trial_result *t = &point->trials[j];
+            for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
+                const struct summary_late *late = &t->replicas[k].summary.late;
+                slices += (double)late->slices;
+                dropped += (double)late->dropped;
+                of_trainer[late->trainer < n_trainers ? late->trainer : n_trainers] +=
+                    (double)late->most;
+            }
+        }
+        if (slices == 0) {
+            continue;
+        }
+        uint32_t latest = 0;
+        for (uint32_t t = 1; t < n_trainers; t++) {
+            latest = of_trainer[t] > of_trainer[latest] ? t : latest;
+        }
+        if (!any) {
+            buf_putc(out, '\n');
+            prose(p, "Late gradients (dropped; their samples count as trained):", 0, 2, out);
+        }
+        any = true;
+        buf_printf(out, "  point %u: %.1f%%", i, 100 * dropped / slices);
+        if (of_trainer[latest] > 0) {
+            buf_printf(out, ", most often of trainer/%u (at least %.1f%%)", latest,
+                       100 * of_trainer[latest] / slices);
+        }
+        buf_putc(out, '\n');
+    }
+}
+
+static void format_slow(const struct describe_params *p, struct buf *out)
+{
+    if (p->result->slow.len == 0) {
+        return;
+    }
+    buf_puts(out, "\nSlow replicas (own work a step, else median step time):\n");
+    vec_each (struct slow_replica, s, &p->result->slow) {
+        struct buf text = BUF_INIT;
+        layout_describe_slow(NULL, s, &text);
+        buf_puts(out, "  ");
+        prose(p, buf_cstr(&text), 2, 4, out);
+        buf_done(&text);
+    }
+}
+
+/* What a log rule says of a failure has lines. */
+static void put_indented(const char *text, struct buf *out)
+{
+    while (*text != '\0') {
+        const size_t len = strcspn(text, "\n");
+        buf_printf(out, "%.*s\n", (int)len, text);
+        text += len + (text[len] == '\n');
+        buf_puts(out, *text == '\0' ? "" : "      ");
+    }
+}
+
+static void format_failed_attempt(const struct describe_params *p, const struct attempt_row *row,
+                                  struct buf *out)
+{
+    const char *error = row->error == NULL ? "" : row->error;
+    _cleanup_(freep) char *what =
+        xasprintf("point %u, trial %u, attempt %u: %s: %s", row->id.point, row->id.trial,
+                  row->id.number, attempt_outcome_to_string(row->outcome), error);
+    buf_puts(out, "  ");
+    prose(p, what, 2, 4, out);
+    vec_each (const struct replica_row, rep, &row->replicas) {
+        if (rep->failure != NULL && strstr(error, rep->failure) == NULL) {
+            buf_printf(out, "    %s/%u: ", role_to_string(rep->id.role), rep->id.index);
+            put_indented(rep->failure, out);
+        }
+    }
+    const struct replica_row *rep = attempt_row_find_culprit(row);
+    if (rep != NULL) {
+        buf_printf(out,
+                   "    benchctl logs %s %s --point %u --trial %u --attempt %u --role %s "
+                   "--index %u\n",
+                   p->row->name, p->where, row->id.point, row->id.trial, row->id.number,
+                   role_to_string(rep->id.role), rep->id.index);
+    }
+}
+
+static void format_failures(const struct describe_params *p, struct buf *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < p->n_rows; i++) {
+        if (p->rows[i].outcome != ATTEMPT_SUCCEEDED) {
+            buf_puts(out, any ? "" : "\nFailed attempts:\n");
+            any = true;
+            format_failed_attempt(p, &p->rows[i], out);
+        }
+    }
+}
+
+static void format_events(const struct describe_params *p, struct buf *out)
+{
+    if (p->n_events == 0) {
+        buf_puts(out, "\nEvents: none\n");
+        return;
+    }
+    struct table *t = table_new();
+    for (size_t i = 0; i < p->n_events; i++) {
+        char age[HUMAN_SIZE];
+        human_duration(p->now_unix_ms - p->events[i].unix_ms, age);
+        table_text(t, "  AGE", "  %s", age);
+        table_text(t, "TYPE", "%s", p->events[i].type == EVENT_WARNING ? "Warning" : "Normal");
+        table_text(t, "REASON", "%s", p->events[i].reason);
+        table_text(t, "MESSAGE", "%s", p->events[i].note);
+        table_end_row(t);
+    }
+    buf_puts(out, "\nEvents:\n");
+    table_format_prose(t, p->columns, out);
+    table_free(t);
+}
+
+static void format_all(const struct describe_params *p, struct buf *out)
+{
+    format_identity(p, out);
+    if (p->result == NULL) {
+        format_object_conditions(p, out);
+        return;
+    }
+    format_definition(p, out);
+    format_environment(p, out);
+    format_conditions(p, out);
+    format_points(p, out);
+    format_trials(p, out);
+    format_noise(p, out);
+    format_slow(p, out);
+    format_staleness(p, out);
+    format_late(p, out);
+    format_failures(p, out);
+    format_events(p, out);
+}
+
+/* Workers, kubelets and authors of definitions have written a part of it. */
+void describe_format(const struct describe_params *p, struct buf *out)
+{
+    struct buf text = BUF_INIT;
+    format_all(p, &text);
+    (void)text_replace_control(text.data, "\n", '?'); /* its length is not needed */
+    buf_puts(out, text.data);
+    buf_done(&text);
+}

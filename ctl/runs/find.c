@@ -1,0 +1,274 @@
+/* See find.h. Edge file: reads the environment and files. */
+#include "ctl/runs/find.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "config.h"
+#include "doc/tree.h"
+#include "ctl/cli/host.h"
+
+void definition_file_done(struct definition_file *f)
+{
+    free(f->path);
+    free(f->text);
+    *f = (struct definition_file){0};
+}
+
+static int read_all(int fd, const char *path, struct buf *ret, struct err *err)
+{
+    char chunk[16384];
+    ssize_t n;
+    while ((n = read(fd, chunk, sizeof(chunk))) > 0) {
+        if (buf_try_append(ret, chunk, (size_t)n) < 0) {
+            return err_set(err, E2BIG, "%s: longer than %zu bytes", path, ret->max);
+        }
+    }
+    return n < 0 ? err_set_errno(err, errno, "%s", path) : 0;
+}
+
+int definition_read(const char *path, struct definition_file *ret, struct err *err)
+{
+    bool is_stdin = str_eq(path, "-");
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return err_set_errno(err, errno, "%s", path);
+    }
+    struct buf text;
+    buf_init(&text, TREE_LIMITS_DEFAULT.bytes);
+    int r = read_all(fd, path, &text, err);
+    if (!is_stdin) {
+        (void)close(fd); /* only read from */
+    }
+    if (r < 0) {
+        buf_done(&text);
+        return r;
+    }
+    ret->path = xstrdup(is_stdin ? "(stdin)" : path);
+    ret->len = text.len;
+    ret->text = text.len == 0 ? xstrdup("") : buf_take(&text);
+    return 0;
+}
+
+static void places_add_take(struct places *p, char *folder)
+{
+    *vec_push(&p->list) = folder;
+}
+
+void places_done(struct places *p)
+{
+    vec_each (char *, folder, &p->list) {
+        free(*folder);
+    }
+    vec_done(&p->list);
+}
+
+void places_init(struct places *p)
+{
+    *p = (struct places){0};
+    const char *path = getenv("BENCHCTL_PATH");
+    while (path != NULL && path[0] != '\0') {
+        size_t len = strcspn(path, ":");
+        if (len > 0) {
+            places_add_take(p, xstrndup(path, len));
+        }
+        path += len + (path[len] == ':');
+    }
+    places_add_take(p, xstrdup("benchmarks"));
+    places_add_take(p, xstrdup(BENCHD_DATADIR "/benchmarks"));
+    _cleanup_(freep) char *program = host_program_folder();
+    places_add_take(p, xasprintf("%s/../share/benchd/benchmarks", program));
+    /* build/ctl in the source tree */
+    places_add_take(p, xasprintf("%s/../../benchmarks", program));
+}
+
+static const char *const endings[] = {".yaml", ".yml", ".json"};
+#define N_ENDINGS (sizeof(endings) / sizeof(endings[0]))
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+bool definition_is_file(const char *name)
+{
+    for (size_t i = 0; i < N_ENDINGS; i++) {
+        if (str_has_suffix(name, endings[i])) {
+            return true;
+        }
+    }
+    return strchr(name, '/') != NULL || str_eq(name, "-") || is_file(name);
+}
+
+/* The names in all places, without file endings. */
+static void builtin_names(const struct places *p, struct places *ret)
+{
+    for (size_t i = 0; i < p->list.len; i++) {
+        DIR *dir = opendir(p->list.items[i]);
+        struct dirent *entry;
+        while (dir != NULL && (entry = readdir(dir)) != NULL) {
+            for (size_t k = 0; k < N_ENDINGS; k++) {
+                if (str_has_suffix(entry->d_name, endings[k])) {
+                    places_add_take(
+                        ret, xstrndup(entry->d_name, strlen(entry->d_name) - strlen(endings[k])));
+                }
+            }
+        }
+        if (dir != NULL) {
+            (void)closedir(dir);
+        }
+    }
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* A name that is in two places is listed once. */
+static void drop_doubles(struct places *p)
+{
+    if (p->list.len == 0) {
+        return;
+    }
+    qsort(p->list.items, p->list.len, sizeof(p->list.items[0]), by_text);
+    size_t n = 1;
+    for (size_t i = 1; i < p->list.len; i++) {
+        if (str_eq(p->list.items[i], p->list.items[n - 1])) {
+            free(p->list.items[i]);
+        } else {
+            p->list.items[n++] = p->list.items[i];
+        }
+    }
+    p->list.len = n;
+}
+
+void definition_names(struct places *ret)
+{
+    struct places p;
+    places_init(&p);
+    *ret = (struct places){0};
+    builtin_names(&p, ret);
+    drop_doubles(ret);
+    places_done(&p);
+}
+
+/* The name in `folder` that is nearest to `name`, with its folder; NULL: none is near. Owned. */
+static char *near_file(const char *folder, const char *name)
+{
+    struct places names = {0};
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        places_add_take(&names, xstrdup(entry->d_name));
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    const char *hint = str_suggest(name, (const char *const *)names.list.items, names.list.len);
+    char *path = hint == NULL          ? NULL
+                 : str_eq(folder, ".") ? xstrdup(hint)
+                                       : xasprintf("%s/%s", folder, hint);
+    places_done(&names);
+    return path;
+}
+
+/* The shipped definition of that name, or a near one; NULL: none is near. Owned. */
+static char *near_builtin(const char *name)
+{
+    struct places names;
+    definition_names(&names);
+    const char *hint = str_suggest(name, (const char *const *)names.list.items, names.list.len);
+    char *copy = hint == NULL ? NULL : xstrdup(hint);
+    places_done(&names);
+    return copy;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* "did you mean 'x.yaml'?"; NULL if no file next to `path` has a similar name. Owned. */
+static char *fix_by_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    _cleanup_(freep) char *folder = slash == NULL   ? xstrdup(".")
+                                    : slash == path ? xstrdup("/")
+                                                    : xstrndup(path, (size_t)(slash - path));
+    _cleanup_(freep) char *file = near_file(folder, last_part(path));
+    return file == NULL ? NULL : xasprintf("did you mean '%s'?", file);
+}
+
+static char *fix_of_file(const char *path)
+{
+    const char *last = last_part(path);
+    char *fix = fix_by_folder(path);
+    if (fix != NULL) {
+        return fix;
+    }
+    _cleanup_(freep) char *stem = xstrndup(last, strcspn(last, "."));
+    _cleanup_(freep) char *builtin = near_builtin(stem);
+    return builtin == NULL ? NULL
+                           : xasprintf("write %s, without -f and without an ending, for the "
+                                       "shipped definition",
+                                       builtin);
+}
+
+char *definition_fix(const char *name, bool is_path)
+{
+    char *fix = NULL;
+    if (is_path || definition_is_file(name)) {
+        fix = fix_of_file(name);
+    } else {
+        _cleanup_(freep) char *builtin = near_builtin(name);
+        fix = builtin == NULL ? NULL : xasprintf("did you mean '%s'?", builtin);
+    }
+    return fix != NULL ? fix : xstrdup("list the names with: benchctl get benchmarks --local");
+}
+
+int definition_find(const char *name, struct definition_file *ret, struct err *err)
+{
+    if (definition_is_file(name)) {
+        return definition_read(name, ret, err);
+    }
+    struct places p;
+    places_init(&p);
+    int r = -ENOENT;
+    for (size_t i = 0; i < p.list.len && r == -ENOENT; i++) {
+        for (size_t k = 0; k < N_ENDINGS && r == -ENOENT; k++) {
+            _cleanup_(freep) char *path = xasprintf("%s/%s%s", p.list.items[i], name, endings[k]);
+            if (is_file(path)) {
+                r = definition_read(path, ret, err);
+            }
+        }
+    }
+    if (r == -ENOENT) {
+        (void)err_set(err, ENOENT,
+                      "benchmark '%s' not found: there is no file and no shipped definition of "
+                      "that name",
+                      name);
+    }
+    places_done(&p);
+    return r;
+}
+
+char *file_fix(int r, const char *path, const char *otherwise)
+{
+    if (r != -ENOENT) {
+        return NULL;
+    }
+    char *fix = fix_by_folder(path);
+    return fix != NULL ? fix : xstrdup(otherwise);
+}

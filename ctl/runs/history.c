@@ -1,0 +1,104 @@
+/* See history.h. */
+#include "ctl/runs/history.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#define HISTORY_MAX_RUNS 20 /* read at most; more say little more, and a cluster sends each */
+
+void history_done(struct history *h)
+{
+    vec_each (struct loaded_run, run, &h->runs) {
+        loaded_run_done(run);
+    }
+    vec_done(&h->runs);
+    vec_done(&h->results);
+}
+
+static bool may_tell(const struct run_row *row, const struct loaded_run two[2])
+{
+    return row->status.phase == RUN_SUCCEEDED && !row->simulated &&
+           str_eq(row->benchmark, two[0].row.benchmark) && !str_eq(row->uid, two[0].row.uid) &&
+           !str_eq(row->uid, two[1].row.uid);
+}
+
+static void collect_results(struct history *h)
+{
+    vec_each (const struct loaded_run, run, &h->runs) {
+        if (run->result != NULL) {
+            *vec_push(&h->results) = run->result;
+        }
+    }
+}
+
+/* The newest are listed first. */
+enum exit_code history_load(struct backend *b, const struct loaded_run two[static 2],
+                            struct history *h)
+{
+    struct run_list list = {0};
+    enum exit_code code = b->ops->list_runs(b, &(struct list_wanted){0}, &list);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    vec_each (const struct listed_run, listed, &list.items) {
+        if (h->runs.len == HISTORY_MAX_RUNS || code != EXIT_OK) {
+            break;
+        }
+        if (may_tell(&listed->row, two)) {
+            struct loaded_run run = {0};
+            code = b->ops->load_figures(b, listed->row.name, FIGURES_OF_POINTS, NULL, &run);
+            if (code == EXIT_OK) {
+                *vec_push(&h->runs) = run;
+            }
+        }
+    }
+    collect_results(h);
+    run_list_done(&list);
+    return code;
+}
+
+static bool is_before(const struct run_row *row, const char *benchmark, int64_t before_unix_ms)
+{
+    return row->status.phase == RUN_SUCCEEDED && !row->simulated &&
+           str_eq(row->benchmark, benchmark) && row->created_unix_ms < before_unix_ms;
+}
+
+enum exit_code history_list_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
+                                   size_t max, struct history_names *ret)
+{
+    struct run_list list = {0};
+    const enum exit_code code = b->ops->list_runs(b, &(struct list_wanted){0}, &list);
+    for (size_t i = 0; i < list.items.len && ret->list.len < max; i++) {
+        const struct run_row *row = &list.items.items[i].row;
+        if (is_before(row, benchmark, before_unix_ms)) {
+            *vec_push(&ret->list) = xstrdup(row->name);
+        }
+    }
+    run_list_done(&list);
+    return code;
+}
+
+void history_names_done(struct history_names *names)
+{
+    vec_each (char *, name, &names->list) {
+        free(*name);
+    }
+    vec_done(&names->list);
+}
+
+enum exit_code history_load_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
+                                   size_t max, struct history *h)
+{
+    struct history_names names = {0};
+    enum exit_code code = history_list_before(b, benchmark, before_unix_ms, max, &names);
+    for (size_t i = names.list.len; i > 0 && code == EXIT_OK; i--) {
+        struct loaded_run run = {0};
+        code = b->ops->load_figures(b, names.list.items[i - 1], FIGURES_OF_POINTS, NULL, &run);
+        if (code == EXIT_OK) {
+            *vec_push(&h->runs) = run;
+        }
+    }
+    collect_results(h);
+    history_names_done(&names);
+    return code;
+}

@@ -1,0 +1,26 @@
+/* Other runs of a benchmark, for how far runs of the same thing differ. */
+#pragma once
+
+#include "ctl/runs/backend.h"
+
+struct history {
+    VEC(struct loaded_run) runs;        /* owned */
+    VEC(const struct result *) results; /* of these; borrowed */
+};
+/* The newest runs of the base's benchmark that can be used, without these two; comparison_new
+ * chooses those that are of the base's kind. EXIT_OK, or prints the error. */
+enum exit_code history_load(struct backend *b, const struct loaded_run two[static 2],
+                            struct history *h);
+/* The newest `max` real runs of a benchmark that succeeded and were made before a date, the oldest
+ * first. EXIT_OK, or prints the error. */
+enum exit_code history_load_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
+                                   size_t max, struct history *h);
+void history_done(struct history *h);
+/* The names of these runs, the newest first; owned. For callers that load
+ * them one after another. */
+struct history_names {
+    VEC(char *) list;
+};
+enum exit_code history_list_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
+                                   size_t max, struct history_names *ret);
+void history_names_done(struct history_names *names);

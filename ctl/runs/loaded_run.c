@@ -1,0 +1,101 @@
+/* See loaded_run.h. */
+#include "ctl/runs/loaded_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+void loaded_run_done(struct loaded_run *run)
+{
+    if (run->result != NULL) {
+        result_free(run->result);
+    }
+    for (size_t i = 0; i < run->n_rows; i++) {
+        attempt_row_done(&run->rows[i]);
+    }
+    free(run->rows);
+    for (size_t i = 0; i < run->n_events; i++) {
+        event_row_done(&run->events[i]);
+    }
+    free(run->events);
+    run_def_free(run->def);
+    run_row_done(&run->row);
+    json_decref(run->object);
+    *run = (struct loaded_run){0};
+}
+
+enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *run)
+{
+    const struct run_status *st = &run->row.status;
+    if (run->result == NULL) {
+        _cleanup_(freep) char *fix = xasprintf("see benchctl describe %s", run->row.name);
+        return cli_error(st->phase == RUN_FAILED ? EXIT_RUN_FAILED : EXIT_NOT_FOUND, fix,
+                         "run/%s has no results: %s%s%s", run->row.name,
+                         run_phase_to_string(st->phase), st->message[0] == '\0' ? "" : ": ",
+                         st->message);
+    }
+    if (!run_phase_is_final(st->phase)) {
+        cli_note(cli, "run/%s has not finished: %u of %u trials are done", run->row.name,
+                 st->trials_done, result_count_trials(run->result));
+    }
+    return EXIT_OK;
+}
+
+const char *run_word_name(const char *what)
+{
+    static const char *const kinds[] = {"benchmarkrun.benchd.io/", "benchmarkrun/", "bmr/", "run/"};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (str_has_prefix(what, kinds[i])) {
+            return what + strlen(kinds[i]);
+        }
+    }
+    return what;
+}
+
+bool run_word_is_latest(const char *what)
+{
+    return str_eq(what, RUN_WORD_LATEST);
+}
+
+enum exit_code run_word_note_latest(const struct cli *cli, const char *name, const char *where)
+{
+    if (name == NULL) {
+        _cleanup_(freep) char *fix = xasprintf("start one with: benchctl run NAME %s", where);
+        return cli_error(EXIT_NOT_FOUND, fix, "there are no runs yet");
+    }
+    cli_note(cli, "the latest run is %s", name);
+    return EXIT_OK;
+}
+
+int run_word_match(const char *what, const char *const *names, size_t n, const char *fallback,
+                   const char *where, enum exit_code *ret_code)
+{
+    _cleanup_(freep) char *ending = xasprintf("-%s", what);
+    size_t n_found = 0, found = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(names[i], what)) {
+            return (int)i;
+        }
+        if (str_has_suffix(names[i], ending)) {
+            found = i;
+            n_found++;
+        }
+    }
+    if (n_found == 1) {
+        return (int)found;
+    }
+    if (n_found > 1) {
+        *ret_code =
+            cli_error(EXIT_USAGE, "use the full name",
+                      "'%s' is ambiguous: the names of %zu runs end with it", what, n_found);
+        return -1;
+    }
+    const char *hint = str_suggest(what, names, n);
+    _cleanup_(freep) char *fix = hint == NULL
+                                     ? xasprintf("list the runs with: benchctl get runs %s", where)
+                                     : xasprintf("did you mean '%s'?", hint);
+    *ret_code = cli_error(EXIT_NOT_FOUND, fix, "%s", fallback);
+    return -1;
+}

@@ -1,0 +1,42 @@
+/* A run with everything that is known about it, from the store or from benchd, and how users name
+ * runs. */
+#pragma once
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/exit_code.h"
+#include "ctl/cli/cli.h"
+#include "load/run_result.h"
+#include "result/result.h"
+#include "store/store.h"
+
+struct loaded_run { /* all owned */
+    struct run_row row;
+    struct run_def *def;
+    struct attempt_row *rows;
+    size_t n_rows;
+    struct event_row *events;
+    size_t n_events;
+    struct result *result; /* NULL, like def: the run was not accepted (yet) */
+    bool is_interrupted;   /* it has not ended, but no process is running it */
+    json_t *object;        /* the BenchmarkRun in a cluster; NULL: it has none */
+};
+void loaded_run_done(struct loaded_run *run);
+/* EXIT_OK if there are results to show (with a note if the run has not finished), or prints the
+ * error. */
+enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *run);
+
+/* Without "benchmarkrun/", "bmr/", ... Borrowed. */
+const char *run_word_name(const char *what);
+/* The newest run goes by this name, too, where no run has it for its own. */
+#define RUN_WORD_LATEST "latest"
+bool run_word_is_latest(const char *what);
+/* Which of the names is `what`: the full name, or the characters after its last "-"? An index; or
+ * prints the error and returns -1 with *ret_code. `fallback` is the error for a run that does not
+ * exist, `where` the options that say where the runs are. */
+int run_word_match(const char *what, const char *const *names, size_t n, const char *fallback,
+                   const char *where, enum exit_code *ret_code);
+/* Notes the name of the run that "latest" means; or prints the error where none exists (NULL). */
+enum exit_code run_word_note_latest(const struct cli *cli, const char *name, const char *where);

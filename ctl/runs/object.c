@@ -1,0 +1,185 @@
+/* See object.h. */
+#include "ctl/runs/object.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "kube/json.h"
+#include "base/rfc3339.h"
+
+#define REQUEST "benchd.io/request"
+
+int64_t object_time(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    int64_t ns;
+    return text != NULL && rfc3339_parse(text, strlen(text), &ns) >= 0 ? ns / 1000000 : 0;
+}
+
+static const json_t *find_condition(const json_t *object, const char *type)
+{
+    const json_t *list = json_object_get(json_object_get(object, "status"), "conditions");
+    size_t i;
+    const json_t *condition;
+    json_array_foreach (list, i, condition) {
+        const char *name = json_string_value(json_object_get(condition, "type"));
+        if (name != NULL && str_eq(name, type)) {
+            return condition;
+        }
+    }
+    return NULL;
+}
+
+/* The status of a condition, "True" or "False"; NULL: it does not exist. Borrowed. */
+static const char *object_condition(const json_t *object, const char *type)
+{
+    return json_string_value(json_object_get(find_condition(object, type), "status"));
+}
+
+/* The first of these that holds explains the phase. */
+static void read_cause(const json_t *object, struct run_status *ret)
+{
+    static const struct {
+        const char *type, *status;
+    } rows[] = {{"Failed", "True"},    {"Accepted", "False"}, {"Complete", "True"},
+                {"Suspended", "True"}, {"Waiting", "True"},   {"Running", "True"},
+                {"Running", "False"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *status = object_condition(object, rows[i].type);
+        if (status != NULL && str_eq(status, rows[i].status)) {
+            const json_t *c = find_condition(object, rows[i].type);
+            const char *reason = json_string_value(json_object_get(c, "reason"));
+            const char *message = json_string_value(json_object_get(c, "message"));
+            text_put(ret->reason, sizeof(ret->reason), "%s", reason == NULL ? "" : reason);
+            text_put(ret->message, sizeof(ret->message), "%s", message == NULL ? "" : message);
+            return;
+        }
+    }
+}
+
+/* "7/12" */
+static void read_completions(const char *text, struct run_status *ret)
+{
+    const char *slash = strchr(text, '/');
+    int64_t done, total;
+    if (slash == NULL) {
+        return;
+    }
+    _cleanup_(freep) char *first = xstrndup(text, (size_t)(slash - text));
+    if (parse_i64_in(first, 0, UINT32_MAX, &done) == 0 &&
+        parse_i64_in(slash + 1, 0, UINT32_MAX, &total) == 0) {
+        ret->trials_done = (uint32_t)done;
+        ret->trials_total = (uint32_t)total;
+    }
+}
+
+void object_read_status(const json_t *object, struct run_status *ret)
+{
+    const json_t *status = json_object_get(object, "status");
+    *ret = (struct run_status){0};
+    const char *phase = json_string_value(json_object_get(status, "phase"));
+    const int kind = phase == NULL ? -1 : run_phase_from_string(phase);
+    ret->phase = kind < 0 ? RUN_PENDING : (enum run_phase)kind;
+    const char *completions = json_string_value(json_object_get(status, "completions"));
+    if (completions != NULL) {
+        read_completions(completions, ret);
+    }
+    ret->trials_failed = (uint32_t)json_integer_value(json_object_get(status, "failed"));
+    ret->trials_done += ret->trials_failed; /* of all outcomes, as the store counts */
+    ret->started_unix_ms = object_time(status, "startTime");
+    ret->ended_unix_ms = object_time(status, "completionTime");
+    read_cause(object, ret);
+}
+
+int64_t object_created_unix_ms(const json_t *object)
+{
+    return object_time(json_object_get(object, "metadata"), "creationTimestamp");
+}
+
+int object_read_row(const json_t *object, struct run_row *ret, struct err *err)
+{
+    const char *name = kube_json_metadata(object, "name");
+    if (name[0] == '\0') {
+        return err_set(err, EPROTO, "the API server sent a BenchmarkRun without a name");
+    }
+    const json_t *metadata = json_object_get(object, "metadata");
+    const json_t *ref = json_object_get(json_object_get(object, "spec"), "benchmarkRef");
+    const char *benchmark = json_string_value(json_object_get(ref, "name"));
+    const json_t *labels = json_object_get(metadata, "labels");
+    if (benchmark == NULL) { /* an inline definition: the label, as benchctl writes it */
+        benchmark = json_string_value(json_object_get(labels, "benchd.io/benchmark"));
+    }
+    *ret = (struct run_row){
+        .name = xstrdup(name),
+        .uid = xstrdup(kube_json_metadata(object, "uid")),
+        .benchmark = xstrdup(benchmark == NULL ? name : benchmark),
+        .created_unix_ms = object_created_unix_ms(object),
+    };
+    object_read_status(object, &ret->status);
+    return 0;
+}
+
+json_t *object_make_run(const struct object_run_params *p)
+{
+    json_t *spec;
+    if (p->definition != NULL) {
+        spec = json_pack("{s:O}", "definition", json_object_get(p->definition, "spec"));
+    } else {
+        spec = json_pack("{s:{s:s}}", "benchmarkRef", "name", p->benchmark);
+        if (json_object_size(p->overrides) > 0) {
+            (void)json_object_set(spec, "overrides", (json_t *)p->overrides); /* memory only */
+        }
+    }
+    return json_pack("{s:s, s:s, s:{s:s, s:{s:s}, s:{s:s}}, s:o}", "apiVersion",
+                     "benchd.io/v1alpha1", "kind", "BenchmarkRun", "metadata", "name", p->name,
+                     "labels", "benchd.io/benchmark", p->benchmark, "annotations", REQUEST,
+                     p->request, "spec", spec);
+}
+
+bool object_is_of_request(const json_t *object, const char *request)
+{
+    const json_t *annotations = json_object_get(json_object_get(object, "metadata"), "annotations");
+    const char *value = json_string_value(json_object_get(annotations, REQUEST));
+    return value != NULL && str_eq(value, request);
+}
+
+json_t *object_make_overrides(const json_t *merged, const char *const *sets, size_t n_sets,
+                              int64_t steps, int64_t repeats)
+{
+    const json_t *spec = json_object_get(merged, "spec");
+    const json_t *values = json_object_get(json_object_get(spec, "sweep"), "grid");
+    json_t *overrides = json_object(), *grid = json_object();
+    for (size_t i = 0; i < n_sets; i++) {
+        _cleanup_(freep) char *name = xstrndup(sets[i], strcspn(sets[i], "="));
+        json_t *axis = json_object_get(values, name);
+        if (axis != NULL) {
+            (void)json_object_set(grid, name, axis); /* all of these grow in memory only */
+        }
+    }
+    if (json_object_size(grid) > 0) {
+        (void)json_object_set_new(overrides, "sweep", json_pack("{s:O}", "grid", grid));
+    }
+    json_decref(grid);
+    if (steps > 0) {
+        (void)json_object_set_new(overrides, "measure",
+                                  json_pack("{s:I}", "steps", (json_int_t)steps));
+    }
+    if (repeats > 0) {
+        json_t *range = json_pack("{s:I}", "min", (json_int_t)repeats);
+        if (json_object_get(json_object_get(spec, "repeats"), "max") != NULL) {
+            (void)json_object_set_new(range, "max", json_integer(repeats)); /* so many, no more */
+        }
+        (void)json_object_set_new(overrides, "repeats", range);
+    }
+    return overrides;
+}
+
+json_t *object_plain_benchmark(const json_t *object)
+{
+    return json_pack("{s:s, s:s, s:{s:s}, s:O*}", "apiVersion", "benchd.io/v1alpha1", "kind",
+                     "Benchmark", "metadata", "name", kube_json_metadata(object, "name"), "spec",
+                     json_object_get(object, "spec"));
+}

@@ -1,0 +1,207 @@
+/* Progress on stderr, see progress.h: the state is live_model.c, the terminal is live.c, lines are
+ * made here. Edge file: reads the environment and the clock. */
+#include "ctl/runs/progress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "ctl/live/live.h"
+#include "ctl/live/live_model.h"
+
+struct progress {
+    enum progress_mode mode;
+    struct live_model model;
+    struct live *live;        /* mode LIVE only */
+    struct run_status status; /* as last shown */
+};
+
+static bool terminal_can_live(void)
+{
+    const char *term = getenv("TERM"), *ci = getenv("CI");
+    return isatty(STDERR_FILENO) && term != NULL && !str_eq(term, "dumb") &&
+           (ci == NULL || ci[0] == '\0');
+}
+
+int progress_mode_choose(const struct cli *cli, const char *word, enum progress_mode *ret)
+{
+    static const struct {
+        const char *word;
+        enum progress_mode mode;
+    } modes[] = {{"none", PROGRESS_NONE},
+                 {"plain", PROGRESS_PLAIN},
+                 {"json", PROGRESS_JSON},
+                 {"live", PROGRESS_LIVE}};
+    if (str_eq(word, "auto")) {
+        *ret = cli->is_quiet ? PROGRESS_NONE : terminal_can_live() ? PROGRESS_LIVE : PROGRESS_PLAIN;
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (str_eq(word, modes[i].word)) {
+            *ret = modes[i].mode;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+struct progress *progress_new(const struct progress_params *params)
+{
+    struct progress *p = xnew(struct progress);
+    p->mode = params->mode;
+    live_model_init(&p->model, params->def);
+    for (size_t i = 0; i < params->n_rows; i++) {
+        live_model_restore(&p->model, &params->rows[i]);
+    }
+    if (p->mode == PROGRESS_LIVE) {
+        p->live = live_new(params->loop, &p->model, params->ascii, params->color);
+    }
+    return p;
+}
+
+static void put_plain(struct progress *p, const char *text)
+{
+    char now[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(clock_unix_ms(), now);
+    (void)fprintf(stderr, "%s run/%s %s\n", now, p->model.def->name, text); /* progress only */
+}
+
+/* Takes the object; adds what every line has. */
+static void put_json_take(struct progress *p, const char *type, json_t *object)
+{
+    char now[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(clock_unix_ms(), now);
+    (void)json_object_set_new(object, "time", json_string(now)); /* grows in memory only */
+    (void)json_object_set_new(object, "type", json_string(type));
+    (void)json_object_set_new(object, "run", json_string(p->model.def->name));
+    char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+    (void)fprintf(stderr, "%s\n", text == NULL ? "{}" : text); /* progress only */
+    free(text);
+    json_decref(object);
+}
+
+static bool same_current(const struct run_status *a, const struct run_status *b)
+{
+    return a->has_current == b->has_current && attempt_id_eq(&a->current, &b->current);
+}
+
+static void show_status(struct progress *p, const struct run_status *st)
+{
+    const char *phase = run_phase_to_string(st->phase);
+    if (p->mode == PROGRESS_JSON) {
+        json_t *o =
+            json_pack("{s:s, s:i, s:i, s:i}", "phase", phase, "trialsDone", (int)st->trials_done,
+                      "trialsFailed", (int)st->trials_failed, "trialsTotal", (int)st->trials_total);
+        if (st->has_current) {
+            json_t *current = json_pack("{s:i, s:i, s:i}", "point", (int)st->current.point, "trial",
+                                        (int)st->current.trial, "attempt", (int)st->current.number);
+            (void)json_object_set_new(o, "current", current); /* grows in memory only */
+        }
+        put_json_take(p, "status", o);
+        return;
+    }
+    struct buf text = BUF_INIT;
+    buf_printf(&text, "phase=%s trials=%u/%u", phase, st->trials_done, st->trials_total);
+    if (st->has_current) {
+        buf_printf(&text, " point=%u trial=%u attempt=%u", st->current.point, st->current.trial,
+                   st->current.number);
+    }
+    put_plain(p, buf_cstr(&text));
+    buf_done(&text);
+}
+
+void progress_status(struct progress *p, const struct run_status *status)
+{
+    live_model_status(&p->model, status, clock_unix_ms());
+    bool is_news = status->phase != p->status.phase || !same_current(status, &p->status);
+    p->status = *status;
+    if (p->live != NULL) {
+        live_changed(p->live);
+    } else if (p->mode != PROGRESS_NONE && is_news) {
+        show_status(p, status);
+    }
+}
+
+void progress_event(struct progress *p, enum event_type type, const char *reason, const char *note)
+{
+    if (p->live != NULL) {
+        if (type == EVENT_WARNING) {
+            live_note(p->live, reason, note);
+        }
+    } else if (p->mode == PROGRESS_JSON) {
+        put_json_take(p, "event",
+                      json_pack("{s:b, s:s, s:s}", "warning", type == EVENT_WARNING, "reason",
+                                reason, "note", note));
+    } else if (p->mode == PROGRESS_PLAIN && type == EVENT_WARNING) {
+        _cleanup_(freep) char *text = xasprintf("warning %s: %s", reason, note);
+        put_plain(p, text);
+    }
+}
+
+static void show_attempt(struct progress *p, const struct attempt_row *row)
+{
+    double x = live_model_throughput(&p->model, row);
+    const char *unit = summary_unit_names[live_model_unit(&p->model, row)];
+    const char *outcome = attempt_outcome_to_string(row->outcome);
+    if (p->mode == PROGRESS_JSON) {
+        json_t *o =
+            json_pack("{s:i, s:i, s:i, s:s, s:o, s:s, s:o}", "point", (int)row->id.point, "trial",
+                      (int)row->id.trial, "attempt", (int)row->id.number, "outcome", outcome,
+                      "samplesPerSecond", isnan(x) ? json_null() : json_real(x), "unit", unit,
+                      "error", row->error == NULL ? json_null() : json_string(row->error));
+        put_json_take(p, "attempt", o);
+        return;
+    }
+    struct buf text = BUF_INIT;
+    buf_printf(&text, "point=%u trial=%u attempt=%u outcome=%s", row->id.point, row->id.trial,
+               row->id.number, outcome);
+    if (!isnan(x)) {
+        buf_printf(&text, " %s_per_s=%.4g", unit, x);
+    }
+    if (row->error != NULL) {
+        buf_printf(&text, " error: %s", row->error);
+    }
+    put_plain(p, buf_cstr(&text));
+    buf_done(&text);
+}
+
+void progress_attempt(struct progress *p, const struct attempt_row *row)
+{
+    live_model_attempt(&p->model, row);
+    if (p->live != NULL) {
+        live_changed(p->live);
+    } else if (p->mode != PROGRESS_NONE) {
+        show_attempt(p, row);
+    }
+}
+
+void progress_record(struct progress *p, const struct replica_id *id, const struct record *record)
+{
+    live_model_record(&p->model, id, record);
+    if (p->live != NULL) {
+        live_changed(p->live);
+    }
+}
+
+void progress_end(struct progress *p)
+{
+    if (p->live != NULL) {
+        live_end(p->live);
+    }
+}
+
+void progress_free(struct progress *p)
+{
+    if (p == NULL) {
+        return;
+    }
+    live_free(p->live);
+    live_model_done(&p->model);
+    free(p);
+}

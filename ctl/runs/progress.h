@@ -1,0 +1,36 @@
+/* How a run in progress is shown on stderr: a live view, dated lines, JSON lines, or nothing. */
+#pragma once
+
+#include "ctl/cli/cli.h"
+#include "decide/reconcile.h"
+#include "result/result.h"
+#include "spec/run_def.h"
+
+struct uv_loop_s;
+
+enum progress_mode { PROGRESS_NONE, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_LIVE };
+
+#define PROGRESS_MODES "auto|live|plain|json|none"
+
+/* One of PROGRESS_MODES. auto: live on a terminal that supports it, else plain. -EINVAL
+ * for an unknown word. */
+int progress_mode_choose(const struct cli *cli, const char *word, enum progress_mode *ret);
+
+struct progress_params {
+    enum progress_mode mode;
+    const struct run_def *def;      /* borrowed */
+    const struct attempt_row *rows; /* already in the store */
+    size_t n_rows;
+    struct uv_loop_s *loop;
+    bool ascii, color;
+};
+
+struct progress;
+struct progress *progress_new(const struct progress_params *params);
+void progress_status(struct progress *p, const struct run_status *status);
+void progress_event(struct progress *p, enum event_type type, const char *reason, const char *note);
+void progress_attempt(struct progress *p, const struct attempt_row *row);
+void progress_record(struct progress *p, const struct replica_id *id, const struct record *record);
+/* Draws the last state and closes its handles (run the loop once more). */
+void progress_end(struct progress *p);
+void progress_free(struct progress *p);

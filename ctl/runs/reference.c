@@ -1,0 +1,59 @@
+/* See reference.h. */
+#include "ctl/runs/reference.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "ctl/runs/find.h"
+#include "reference/shipped.h"
+
+static enum exit_code open_file(const char *path, struct reference **ret)
+{
+    struct definition_file file = {0};
+    struct diags diags = {0};
+    struct err err;
+    const int r = definition_read(path, &file, &err);
+    enum exit_code code = EXIT_OK;
+    if (r < 0) {
+        code = cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    } else if (reference_load(file.text, file.len, ret, &diags) < 0) {
+        struct buf out = BUF_INIT;
+        diags_format(&diags, file.path, file.text, &out);
+        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
+        buf_done(&out);
+        code = EXIT_USAGE;
+    }
+    diags_done(&diags);
+    definition_file_done(&file);
+    return code;
+}
+
+enum exit_code reference_open(const char *name, struct reference **ret)
+{
+    if (definition_is_file(name)) {
+        return open_file(name, ret);
+    }
+    *ret = reference_shipped_load(name);
+    if (*ret != NULL) {
+        return EXIT_OK;
+    }
+    const char *meant = reference_shipped_suggest(name);
+    _cleanup_(freep) char *fix =
+        meant == NULL ? xstrdup("list them with: benchctl results --reference " REFERENCE_LIST)
+                      : xasprintf("did you mean '%s'?", meant);
+    return cli_error(EXIT_NOT_FOUND, fix, "there is no reference '%s'", name);
+}
+
+int reference_year_of(const struct result *result)
+{
+    char date[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(result->def->created_unix_ms, date);
+    int64_t year = 0;
+    date[4] = '\0';                           /* of "2026-11-21T..." */
+    (void)parse_i64_in(date, 0, 9999, &year); /* our own text */
+    return (int)year;
+}

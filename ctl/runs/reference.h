@@ -1,0 +1,17 @@
+/* Published figures on the command line: the sets that ship, and files of the same form. */
+#pragma once
+
+#include "base/exit_code.h"
+#include "ctl/cli/cli.h"
+#include "reference/reference.h"
+#include "result/result.h"
+
+#define REFERENCE_LIST "list" /* in place of a name: the sets that ship */
+
+/* NAME: a file (as definition_is_file says), or a shipped set. Owned; or prints what is wrong. */
+enum exit_code reference_open(const char *name, struct reference **ret);
+/* Prints the set alone, or the list of sets, as `-o` asks: text, markdown, csv or json.
+ * reference_print.c. */
+enum exit_code reference_print(const struct cli *cli, const char *name);
+/* The year in which a run was made. */
+int reference_year_of(const struct result *result);

@@ -1,0 +1,134 @@
+/* See run_state.h. */
+#include "ctl/runs/run_state.h"
+
+#include <string.h>
+
+#include "core/json_field.h"
+#include "ctl/runs/object.h"
+#include "store/run_document.h"
+
+/* The index of the first that is not before `id`. */
+static size_t lower_bound(const struct attempt_ids *ids, struct attempt_id id)
+{
+    size_t low = 0, high = ids->list.len;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (attempt_id_compare(&ids->list.items[middle], &id) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+bool attempt_ids_has(const struct attempt_ids *ids, struct attempt_id id)
+{
+    const size_t i = lower_bound(ids, id);
+    return i < ids->list.len && attempt_id_eq(&ids->list.items[i], &id);
+}
+
+bool attempt_ids_add(struct attempt_ids *ids, struct attempt_id id)
+{
+    if (attempt_ids_has(ids, id)) {
+        return false;
+    }
+    const size_t i = lower_bound(ids, id);
+    (void)vec_push(&ids->list);
+    memmove(&ids->list.items[i + 1], &ids->list.items[i],
+            (ids->list.len - 1 - i) * sizeof(ids->list.items[0]));
+    ids->list.items[i] = id;
+    return true;
+}
+
+void attempt_ids_done(struct attempt_ids *ids)
+{
+    vec_done(&ids->list);
+}
+
+bool replica_step_eq(const struct replica_step *a, const struct replica_step *b)
+{
+    return replica_id_eq(&a->id, &b->id) && a->step == b->step && a->is_warmup == b->is_warmup;
+}
+
+static int read_id(const json_t *o, struct attempt_id *ret, struct err *err)
+{
+    int64_t point, trial, attempt;
+    int r;
+    if ((r = json_field_int(o, "point", 0, UINT32_MAX, &point, err)) < 0 ||
+        (r = json_field_int(o, "trial", 0, UINT32_MAX, &trial, err)) < 0 ||
+        (r = json_field_int(o, "attempt", 0, UINT32_MAX, &attempt, err)) < 0) {
+        return r;
+    }
+    *ret = (struct attempt_id){(uint32_t)point, (uint32_t)trial, (uint32_t)attempt};
+    return 0;
+}
+
+static int read_status(const json_t *o, struct run_status *ret, struct err *err)
+{
+    int r = run_status_counts_from_json(o, ret, err);
+    if (r < 0) {
+        return r;
+    }
+    ret->started_unix_ms = object_time(o, "started");
+    ret->ended_unix_ms = object_time(o, "ended");
+    const json_t *current = json_object_get(o, "current");
+    struct attempt_id id;
+    if (json_is_object(current) && (r = read_id(current, &id, err)) >= 0) {
+        ret->has_current = true;
+        ret->current = id;
+    }
+    return r;
+}
+
+static int read_step(const json_t *o, const struct run_status *st, struct replica_step *ret,
+                     struct err *err)
+{
+    int64_t index, step, step_ns, samples;
+    const char *role;
+    int r;
+    if ((r = json_field_text(o, "role", &role, err)) < 0 ||
+        (r = json_field_int(o, "index", 0, UINT32_MAX, &index, err)) < 0 ||
+        (r = json_field_int(o, "step", 0, UINT32_MAX, &step, err)) < 0 ||
+        (r = json_field_int(o, "stepNs", 0, INT64_MAX, &step_ns, err)) < 0 ||
+        (r = json_field_int(o, "samples", 0, UINT32_MAX, &samples, err)) < 0) {
+        return r;
+    }
+    const int kind = role_from_string(role);
+    if (kind < 0) {
+        return err_set(err, EPROTO, "role '%s' is unknown", role);
+    }
+    *ret = (struct replica_step){
+        .id = {st->current, (enum role)kind, (uint32_t)index},
+        .step = (uint32_t)step,
+        .is_warmup = json_is_true(json_object_get(o, "warmup")),
+        .step_ns = step_ns,
+        .samples = (uint32_t)samples,
+    };
+    return 0;
+}
+
+int run_state_read(const json_t *document, struct run_state *ret, struct err *err)
+{
+    struct run_state state = {0};
+    int r = read_status(document, &state.status, err);
+    const json_t *progress = json_object_get(document, "progress");
+    if (r >= 0 && json_is_object(progress) && state.status.has_current) {
+        state.has_step = true;
+        r = read_step(progress, &state.status, &state.step, err);
+    }
+    size_t i;
+    const json_t *item;
+    json_array_foreach (json_object_get(document, "attempts"), i, item) {
+        struct attempt_id id;
+        if (r >= 0 && (r = read_id(item, &id, err)) >= 0) {
+            (void)attempt_ids_add(&state.attempts, id);
+        }
+    }
+    if (r < 0) {
+        attempt_ids_done(&state.attempts);
+        return r;
+    }
+    *ret = state;
+    return 0;
+}

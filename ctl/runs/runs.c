@@ -1,0 +1,180 @@
+/* See runs.h. */
+#include "ctl/runs/runs.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "ctl/cli/human.h"
+#include "ctl/runs/list_order.h"
+#include "report/table.h"
+#include "store/run_list.h"
+
+/* Milliseconds that it ran, or has run so far; -1: unknown. */
+static int64_t ran_ms(const struct listed_run *l, int64_t now_unix_ms)
+{
+    const struct run_status *st = &l->row.status;
+    if (st->started_unix_ms == 0 || l->is_interrupted || run_status_is_imported(st)) {
+        return -1; /* of logs: when they were written says not how long the programs ran */
+    }
+    return (st->ended_unix_ms > 0 ? st->ended_unix_ms : now_unix_ms) - st->started_unix_ms;
+}
+
+/* ---- order ---- */
+
+enum column {
+    BY_NAME,
+    BY_NAMESPACE,
+    BY_BENCHMARK,
+    BY_PHASE,
+    BY_TRIALS,
+    BY_FAILED,
+    BY_CREATED,
+    BY_AGE,
+    BY_DURATION
+};
+const char *const runs_columns[] = {"name",   "namespace", "benchmark", "phase",    "trials",
+                                    "failed", "created",   "age",       "duration", NULL};
+
+static struct order_key key_of(const struct listed_run *l, enum column column, int64_t now_unix_ms)
+{
+    const struct run_row *row = &l->row;
+    const int64_t ms = ran_ms(l, now_unix_ms);
+    switch (column) {
+    case BY_NAME:
+        return (struct order_key){.text = row->name};
+    case BY_NAMESPACE:
+        return (struct order_key){.text = l->ns == NULL ? "" : l->ns};
+    case BY_BENCHMARK:
+        return (struct order_key){.text = row->benchmark};
+    case BY_PHASE:
+        return (struct order_key){.text = run_phase_to_string(row->status.phase)};
+    case BY_TRIALS:
+        return (struct order_key){.number = row->status.trials_done};
+    case BY_FAILED:
+        return (struct order_key){.number = row->status.trials_failed};
+    case BY_CREATED:
+        return (struct order_key){.number = (double)row->created_unix_ms};
+    case BY_AGE:
+        return (struct order_key){.number = -(double)row->created_unix_ms};
+    case BY_DURATION:
+        return (struct order_key){.number = ms < 0 ? NAN : (double)ms};
+    }
+    return (struct order_key){0};
+}
+
+void runs_sort(struct run_list *list, int column, int64_t now_unix_ms)
+{
+    const size_t n = list->items.len;
+    _cleanup_(freep) struct order_key *keys = xnew_array(struct order_key, n + 1);
+    _cleanup_(freep) struct listed_run *before = xnew_array(struct listed_run, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        before[i] = list->items.items[i];
+        keys[i] = key_of(&before[i], (enum column)column, now_unix_ms);
+        keys[i].at = i;
+    }
+    order_keys(keys, n);
+    for (size_t i = 0; i < n; i++) {
+        list->items.items[i] = before[keys[i].at];
+    }
+}
+
+/* ---- formats ---- */
+
+static void print_row(struct table *t, const struct listed_run *l, bool is_wide,
+                      int64_t now_unix_ms)
+{
+    const struct run_row *row = &l->row;
+    char age[HUMAN_SIZE], duration[HUMAN_SIZE] = "-";
+    human_duration(now_unix_ms - row->created_unix_ms, age);
+    if (ran_ms(l, now_unix_ms) >= 0) {
+        human_duration(ran_ms(l, now_unix_ms), duration);
+    }
+    table_cell(t, "%s", row->name);
+    table_cell(t, "%s", row->benchmark);
+    table_cell(t, "%s%s", run_phase_to_string(row->status.phase),
+               l->is_interrupted                      ? " (interrupted)"
+               : run_status_is_imported(&row->status) ? " (imported)"
+                                                      : "");
+    table_cell(t, "%u/%u", row->status.trials_done, row->status.trials_total);
+    table_cell(t, "%s", age);
+    table_cell(t, "%s", duration);
+    if (is_wide) {
+        char started[CLOCK_RFC3339_SIZE] = "-";
+        if (row->status.started_unix_ms > 0) {
+            clock_format_rfc3339(row->status.started_unix_ms, started);
+        }
+        table_cell(t, "%s", started);
+        table_cell(t, "%u", row->status.trials_failed);
+        table_cell(t, "%lld", (long long)row->cpus);
+        table_cell(t, "%s", row->rehearsal ? "yes" : "no");
+        table_cell(t, "%s", row->uid);
+        table_cell(t, "%s", row->status.reason[0] == '\0' ? "-" : row->status.reason);
+    }
+}
+
+static void print_table(const struct cli *cli, const struct run_list *list,
+                        const struct runs_format *how, struct buf *out)
+{
+    static const char *const titles[] = {"NAME", "BENCHMARK", "PHASE",   "TRIALS",
+                                         "AGE",  "DURATION",  "STARTED", "FAILED",
+                                         "CPUS", "REHEARSAL", "UID",     "REASON"};
+    bool is_wide = cli_output_is(cli, "wide");
+    struct table *t = table_new();
+    if (how->with_ns) {
+        table_column(t, "NAMESPACE", TABLE_LEFT);
+    }
+    for (size_t i = 0; i < (is_wide ? 12 : 6); i++) {
+        table_column(t, titles[i], TABLE_LEFT);
+    }
+    vec_each (const struct listed_run, l, &list->items) {
+        if (how->with_ns) {
+            table_cell(t, "%s", l->ns == NULL ? "-" : l->ns);
+        }
+        print_row(t, l, is_wide, how->now_unix_ms);
+    }
+    table_format_list(t, how->with_ns ? 2 : 1, !cli->no_headers, how->columns, out);
+    table_free(t);
+}
+
+static void print_json(const struct run_list *list, struct buf *out)
+{
+    json_t *items = json_array();
+    vec_each (const struct listed_run, l, &list->items) {
+        json_t *item = run_item_to_json(&l->row, l->is_interrupted);
+        if (l->ns != NULL) {
+            (void)json_object_set_new(item, "namespace", json_string(l->ns)); /* in memory only */
+        }
+        (void)json_array_append_new(items, item);
+    }
+    json_t *document = run_list_to_json(items);
+    char *text = json_dumps(document, JSON_INDENT(2));
+    buf_printf(out, "%s\n", text);
+    free(text);
+    json_decref(document);
+}
+
+void runs_format(const struct cli *cli, const struct run_list *list, const struct runs_format *how,
+                 struct buf *out)
+{
+    if (cli_output_is(cli, "json")) {
+        print_json(list, out);
+    } else if (cli_output_is(cli, "name")) {
+        vec_each (const struct listed_run, l, &list->items) {
+            buf_printf(out, "benchmarkrun.benchd.io/%s\n", l->row.name);
+        }
+    } else if (list->items.len > 0) {
+        print_table(cli, list, how, out);
+    }
+}
+
+char *runs_state_text(const struct listed_run *l)
+{
+    const struct run_status *st = &l->row.status;
+    return xasprintf("%s %s %u/%u %u %d %s", l->row.uid, run_phase_to_string(st->phase),
+                     st->trials_done, st->trials_total, st->trials_failed, (int)l->is_interrupted,
+                     st->reason);
+}

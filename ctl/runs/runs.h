@@ -1,0 +1,24 @@
+/* Lists of runs as `benchctl get runs` prints them. Pure but for memory. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctl/runs/backend.h"
+
+/* What --sort-by takes, NULL at the end. */
+extern const char *const runs_columns[];
+/* column: an index into runs_columns. */
+void runs_sort(struct run_list *list, int column, int64_t now_unix_ms);
+
+struct runs_format {
+    bool with_ns;     /* the namespace of each */
+    unsigned columns; /* of the terminal; 0: any number */
+    int64_t now_unix_ms;
+};
+/* In the format of -o; nothing for an empty list as a table. */
+void runs_format(const struct cli *cli, const struct run_list *list, const struct runs_format *how,
+                 struct buf *out);
+
+/* What has changed where the text of a run has: phase, counts, cause. Owned. */
+char *runs_state_text(const struct listed_run *l);

@@ -1,0 +1,84 @@
+/* See show.h. Edge file: asks the terminal. */
+#include "ctl/runs/show.h"
+
+#include <unistd.h>
+
+#include "ctl/cli/terminal.h"
+#include "result/compare.h"
+#include "result/threshold.h"
+
+unsigned show_list_columns(void)
+{
+    return isatty(STDOUT_FILENO) == 1 ? terminal_columns(STDOUT_FILENO) : 0;
+}
+
+struct terminal show_terminal(const struct cli *cli)
+{
+    return (struct terminal){
+        .columns = terminal_columns(STDOUT_FILENO),
+        .color = cli->color_stdout,
+        .ascii = cli->ascii,
+        .wide = cli_output_is(cli, "wide"),
+    };
+}
+
+void show_begin(const struct cli *cli, struct sheet *sheet)
+{
+    const struct terminal term = show_terminal(cli);
+    sheet_init(sheet,
+               cli_output_is(cli, "json")       ? SHEET_JSON
+               : cli_output_is(cli, "csv")      ? SHEET_CSV
+               : cli_output_is(cli, "markdown") ? SHEET_MARKDOWN
+                                                : SHEET_TEXT,
+               &term);
+}
+
+enum exit_code show_text(const struct cli *cli, struct buf *out_take)
+{
+    const enum exit_code code = cli_show(cli, out_take);
+    buf_done(out_take);
+    return code;
+}
+
+enum exit_code show_end(const struct cli *cli, struct sheet *sheet_take)
+{
+    struct buf out = BUF_INIT;
+    sheet_write(sheet_take, &out);
+    return show_text(cli, &out);
+}
+
+/* A run that succeeded has a throughput of every trial. An older benchd may report this for a trial
+ * whose summaries cannot be used. */
+static bool lacks_a_result(const struct result *r)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        if (r->phase == RUN_SUCCEEDED && !point_result_is_complete(&r->points[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum exit_code show_exit_code(const struct result *result)
+{
+    if (result->phase == RUN_FAILED || result->phase == RUN_PARTIALLY_FAILED ||
+        lacks_a_result(result)) {
+        return EXIT_RUN_FAILED;
+    }
+    if (threshold_skips_all(result)) {
+        return EXIT_OK; /* the user chose the points; the tables say what was not judged */
+    }
+    return threshold_judge_all(result) == THRESHOLD_PASSED ? EXIT_OK : EXIT_THRESHOLD;
+}
+
+enum exit_code show_comparison_code(const struct comparison *c)
+{
+    if (c->margin != MARGIN_NOT_ASKED) {
+        return c->margin == MARGIN_NOT_SLOWER ? EXIT_OK
+               : c->margin == MARGIN_SLOWER   ? EXIT_REGRESSION
+                                              : EXIT_INCONCLUSIVE;
+    }
+    return c->change == CHANGE_SLOWER         ? EXIT_REGRESSION
+           : c->change == CHANGE_INCONCLUSIVE ? EXIT_INCONCLUSIVE
+                                              : EXIT_OK;
+}

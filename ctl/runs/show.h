@@ -1,0 +1,32 @@
+/* Prints a sheet in the format that -o asks for, and derives exit codes from what it says. */
+#pragma once
+
+#include "ctl/cli/cli.h"
+#include "report/sheets.h"
+#include "result/result.h"
+
+#define SHOW_FORMATS "text|markdown|csv|json"
+
+/* Prints what a builder of report/sheets.h makes, as -o asks: show_sheet(cli, sheet_nodes, result).
+ * Evaluates to the exit code. */
+#define show_sheet(cli, build, of)                                                                 \
+    ({                                                                                             \
+        struct sheet sheet_;                                                                       \
+        show_begin(cli, &sheet_);                                                                  \
+        build(&sheet_, of);                                                                        \
+        show_end(cli, &sheet_);                                                                    \
+    })
+void show_begin(const struct cli *cli, struct sheet *sheet);
+enum exit_code show_end(const struct cli *cli, struct sheet *sheet_take);
+/* Prints and frees a text that is no sheet. */
+enum exit_code show_text(const struct cli *cli, struct buf *out_take);
+struct comparison;
+/* What was asked for decides: the margin, or else whether there is a change. */
+enum exit_code show_comparison_code(const struct comparison *comparison);
+/* EXIT_RUN_FAILED if the run or a trial failed, else EXIT_THRESHOLD if a threshold was missed or
+ * could not be judged, else EXIT_OK. */
+enum exit_code show_exit_code(const struct result *result);
+/* How stdout is: its width, colour and characters. */
+struct terminal show_terminal(const struct cli *cli);
+/* The columns that a list on stdout may have; 0: stdout is no terminal, so any number. */
+unsigned show_list_columns(void);

@@ -1,0 +1,33 @@
+/* What `benchctl try` does alike on this machine and in a cluster. */
+#pragma once
+
+#include "ctl/cli/cli.h"
+#include "result/result.h"
+#include "spec/profile.h"
+
+#define TRY_STEPS 3
+#define TRY_TIMEOUT "5m"
+
+struct try_options {
+    int64_t steps, timeout_ms;
+};
+/* EXIT_OK, or prints the error. */
+enum exit_code try_options_take(const struct cli *cli, struct try_options *ret);
+
+/* The run of one point, of a document of try_definition. NULL: the diagnostics were printed, and
+ * the whole definition had none. `profiles` may be NULL. */
+struct run_def *try_def_new(json_t *document_take, const struct run_def *def,
+                            const struct point *point, const struct profiles *profiles);
+
+/* "ours (1 worker): " */
+void try_put_who(const struct run_def *small, struct buf *out);
+/* Appends the stored log of a replica; false if none exists. */
+typedef bool (*try_log_fn)(void *ctx, const struct replica_id *id, struct buf *out);
+/* What came of a run that ended by itself: true, if a figure; else why, in lines. */
+bool try_put_result(const struct result *result, try_log_fn get_log, void *ctx, struct buf *out);
+
+/* Of a system that ended so: does it have a figure? */
+enum try_end { TRY_ENDED, TRY_ENOUGH, TRY_TIMED_OUT, TRY_INTERRUPTED };
+enum exit_code try_exit_code(enum try_end end, bool has_figure);
+/* What all figures have in common; silent with -q. */
+void try_note_steps(const struct cli *cli);

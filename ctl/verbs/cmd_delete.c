@@ -1,0 +1,159 @@
+/* benchctl delete RUN..., delete --undo RUN... and cancel RUN...: the ways in which a person ends a
+ * run, and takes that back. */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "ctl/runs/backend.h"
+#include "ctl/local/local_old.h"
+#include "ctl/verbs/verbs.h"
+
+typedef enum exit_code (*end_fn)(struct backend *b, const char *what, char **ret_name);
+
+static enum exit_code end_one(struct backend *b, end_fn end, const char *word, const char *what)
+{
+    _cleanup_(freep) char *name = NULL;
+    enum exit_code code = end(b, what, &name);
+    if (code != EXIT_OK || b->cli->is_quiet) {
+        return code;
+    }
+    struct buf out = BUF_INIT;
+    buf_printf(&out, "run/%s %s\n", name, word);
+    code = cli_print(&out);
+    buf_done(&out);
+    return code;
+}
+
+/* All of them are tried; the first failure is the program's. */
+static enum exit_code end_all(struct backend *b, end_fn end, const char *word)
+{
+    enum exit_code code = EXIT_OK;
+    for (size_t i = 0; i < b->cli->args.n_words; i++) {
+        enum exit_code one = end_one(b, end, word, b->cli->args.words[i]);
+        code = code == EXIT_OK ? one : code;
+    }
+    return code;
+}
+
+/* Which of the store's finished runs are to go, without names. */
+static enum exit_code take_policy(const struct cli *cli, struct keep_policy *ret)
+{
+    const char *age = args_get(&cli->args, "older-than", NULL);
+    const char *runs = args_get(&cli->args, "keep-runs", NULL);
+    *ret = (struct keep_policy){0};
+    if (age != NULL && parse_age_ms(age, &ret->age_ms) < 0) {
+        return cli_error(EXIT_USAGE, "write minutes, hours or days: --older-than 30d",
+                         "--older-than '%s': expected 1 to 36500 and m, h or d", age);
+    }
+    if (runs != NULL && parse_i64_in(runs, 1, 1000000000, &ret->n_runs) < 0) {
+        return cli_error(EXIT_USAGE, NULL,
+                         "--keep-runs '%s': expected a number from 1 to 1000000000", runs);
+    }
+    if (cli->args.n_words > 0) {
+        return cli_error(EXIT_USAGE, "remove the names, or these options",
+                         "--older-than and --keep-runs choose the runs themselves");
+    }
+    if (!cli->is_local && cli->store == NULL) {
+        return cli_error(EXIT_USAGE,
+                         "add --local or --store sqlite:FILE; in a cluster start benchd with "
+                         "--keep or --keep-runs",
+                         "--older-than and --keep-runs are for a store on this machine");
+    }
+    return EXIT_OK;
+}
+
+static enum exit_code delete_old(struct cli *cli)
+{
+    struct keep_policy policy;
+    enum exit_code code = take_policy(cli, &policy);
+    return code != EXIT_OK ? code : local_delete_old(cli, &policy, args_has(&cli->args, "dry-run"));
+}
+
+static enum exit_code run_delete(struct cli *cli)
+{
+    const bool is_undo = args_has(&cli->args, "undo");
+    const bool has_policy = args_has(&cli->args, "older-than") || args_has(&cli->args, "keep-runs");
+    if (is_undo && (has_policy || args_has(&cli->args, "dry-run"))) {
+        return cli_error(EXIT_USAGE, "name the runs",
+                         "--undo has no --older-than, --keep-runs or --dry-run");
+    }
+    if (has_policy) {
+        return delete_old(cli);
+    }
+    if (args_has(&cli->args, "dry-run")) {
+        return cli_error(EXIT_USAGE, "remove --dry-run",
+                         "--dry-run is for --older-than and --keep-runs");
+    }
+    if (cli->args.n_words == 0) {
+        return cli_error(EXIT_USAGE, "list the runs with: benchctl get runs",
+                         is_undo ? "'delete --undo' needs RUN"
+                                 : "'delete' needs RUN, --older-than AGE or --keep-runs N");
+    }
+    struct backend *b = NULL;
+    enum exit_code code = backend_open(cli, &b);
+    if (code == EXIT_OK) {
+        code = is_undo ? end_all(b, b->ops->undelete_run, "undeleted")
+                       : end_all(b, b->ops->delete_run, "deleted");
+    }
+    backend_free(b);
+    return code;
+}
+
+static enum exit_code run_cancel(struct cli *cli)
+{
+    struct backend *b = NULL;
+    enum exit_code code = backend_open(cli, &b);
+    if (code == EXIT_OK) {
+        code = end_all(b, b->ops->cancel_run, "cancelled");
+    }
+    backend_free(b);
+    return code;
+}
+
+/* clang-format off */
+static const struct arg_opt delete_opts[] = {
+    {"older-than", 0, "AGE", "Delete the finished runs that ended longer ago than this, such as 30d, 12h or 90m"},
+    {"keep-runs", 0, "N", "Delete the oldest finished runs until N are left"},
+    {"dry-run", 0, NULL, "Print what these two would delete, and delete nothing"},
+    {"undo", 0, NULL, "Keep the results of runs whose objects were deleted"},
+};
+/* clang-format on */
+
+const struct verb verb_delete = {
+    .name = "delete",
+    .args = "[RUN...]",
+    .summary = "Delete runs with their results and logs, without confirmation",
+    .examples = "  benchctl delete vgg16-pserver-sweep-7k3fq\n"
+                "  benchctl delete 7k3fq 5hd2p --store sqlite:results.db\n"
+                "  benchctl delete --older-than 30d --dry-run --local\n"
+                "  kubectl exec -n benchd deploy/benchd -- benchctl delete --undo 7k3fq \\\n"
+                "    --store sqlite:/var/lib/benchd/results.db\n",
+    .details = "In a cluster this deletes the BenchmarkRun with its pods, and benchd then\n"
+               "erases what it has stored about the run, at once. What kubectl deletes is\n"
+               "erased 7 days later (benchd --undelete-for). The results of a run whose object\n"
+               "is gone are erased, too; that needs the rights to create and to delete\n"
+               "benchmarkruns.\n"
+               "--undo keeps the results of a run that kubectl deleted, until they are erased.\n"
+               "The object does not return; the results stay, as after its time to live. Use\n"
+               "it where benchd's store is; benchd may be running.\n"
+               "--older-than and --keep-runs are for a store on this machine (--local or\n"
+               "--store); they choose among finished runs, by this machine's clock. Look at\n"
+               "their list with --dry-run first.",
+    .opts = delete_opts,
+    .n_opts = sizeof(delete_opts) / sizeof(delete_opts[0]),
+    .min_words = 0,
+    .max_words = (size_t)-1,
+    .run = run_delete,
+};
+
+const struct verb verb_cancel = {
+    .name = "cancel",
+    .args = "RUN...",
+    .summary = "Cancel runs in a cluster and keep what was measured",
+    .examples = "  benchctl cancel vgg16-pserver-sweep-7k3fq\n"
+                "  benchctl cancel 7k3fq 5hd2p -n bench\n",
+    .details = "Cancelling cannot be undone. Cancel a local run with Ctrl-C in its terminal.",
+    .min_words = 1,
+    .max_words = (size_t)-1,
+    .run = run_cancel,
+};

@@ -1,0 +1,90 @@
+/* benchctl describe RUN: what it is, where it ran, what happened. */
+#include "base/clock.h"
+#include "ctl/runs/backend.h"
+#include "ctl/runs/describe.h"
+#include "ctl/runs/show.h"
+#include "ctl/verbs/verbs.h"
+#include "report/json_text.h"
+#include "store/run_document.h"
+
+/* The document that benchd's API has for a run, too, and whether no process drives it any more. */
+static enum exit_code describe_json(const struct cli *cli, const struct loaded_run *run)
+{
+    json_t *document =
+        run_document_to_json(&run->row, run->rows, run->n_rows, run->events, run->n_events);
+    if (document == NULL) {
+        return cli_error(EXIT_LOCAL_RESOURCE, NULL, "run '%s': its definition is damaged",
+                         run->row.name);
+    }
+    (void)json_object_set_new(json_object_get(document, "run"), "interrupted",
+                              json_boolean(run->is_interrupted)); /* grows in memory only */
+    struct buf out = BUF_INIT;
+    json_text_put(document, &out);
+    const enum exit_code code = cli_show(cli, &out);
+    buf_done(&out);
+    return code;
+}
+
+static enum exit_code describe(const struct backend *b, const struct loaded_run *run)
+{
+    if (cli_output_is(b->cli, "json")) {
+        return describe_json(b->cli, run);
+    }
+    struct buf out = BUF_INIT;
+    struct describe_params params = {
+        .row = &run->row,
+        .result = run->result,
+        .rows = run->rows,
+        .n_rows = run->n_rows,
+        .events = run->events,
+        .n_events = run->n_events,
+        .is_interrupted = run->is_interrupted,
+        .where = b->where,
+        .object = run->object,
+        .now_unix_ms = clock_unix_ms(),
+        .columns = show_list_columns(),
+    };
+    describe_format(&params, &out);
+    enum exit_code code = cli_print(&out);
+    buf_done(&out);
+    return code;
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    const char *const *words = cli->args.words;
+    if (cli->args.n_words == 2 && !cli_is_run_kind(words[0])) {
+        return cli_error(EXIT_USAGE, "benchctl describe RUN",
+                         "'%s' cannot be described, only runs can", words[0]);
+    }
+    const char *what = words[cli->args.n_words - 1]; /* kubectl's "describe run X" works too */
+    struct backend *b = NULL;
+    struct loaded_run run = {0};
+    enum exit_code code = backend_open(cli, &b);
+    if (code == EXIT_OK) {
+        code = b->ops->load_run(b, what, &run);
+    }
+    /* If benchd cannot be asked, the error comes first, then what the object says. */
+    if (run.row.name != NULL) {
+        enum exit_code printed = describe(b, &run);
+        code = code == EXIT_OK ? printed : code;
+    }
+    loaded_run_done(&run);
+    backend_free(b);
+    return code;
+}
+
+const struct verb verb_describe = {
+    .name = "describe",
+    .args = "RUN",
+    .summary = "Show what a run is, where it ran, and what failed and why",
+    .examples = "  benchctl describe 7k3fq\n"
+                "  benchctl describe vgg16-pserver-sweep-7k3fq --store sqlite:results.db\n"
+                "  benchctl describe latest --local -o json\n",
+    .details = "-o json is the document of benchd's API (docs/contracts/attempts.md), with\n"
+               "\"interrupted\" in \"run\": no process drives the run, although it has not ended.",
+    .formats = "text|json",
+    .min_words = 1,
+    .max_words = 2,
+    .run = run,
+};

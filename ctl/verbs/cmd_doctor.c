@@ -1,0 +1,59 @@
+/* benchctl doctor: would a run work here, and if not, what is to be done? */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/doctor_cluster.h"
+#include "ctl/doctor/doctor_local.h"
+#include "ctl/cli/terminal.h"
+#include "ctl/verbs/verbs.h"
+
+static void put_json(const struct checks *checks, struct buf *out)
+{
+    json_t *document = checks_to_json(checks);
+    char *text = json_dumps(document, JSON_INDENT(2));
+    buf_printf(out, "%s\n", text);
+    free(text);
+    json_decref(document);
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    struct checks checks = {0};
+    struct buf out = BUF_INIT;
+    doctor_local(cli, &checks);
+    if (!cli->is_local && cli->store == NULL) {
+        doctor_cluster(cli, &checks);
+    }
+    if (cli_output_is(cli, "json")) {
+        put_json(&checks, &out);
+    } else {
+        checks_format(&checks, terminal_columns(STDOUT_FILENO), &out);
+    }
+    const enum exit_code code = cli_show(cli, &out);
+    const enum exit_code found = checks_exit_code(&checks);
+    buf_done(&out);
+    checks_done(&checks);
+    return code != EXIT_OK ? code : found;
+}
+
+const struct verb verb_doctor = {
+    .name = "doctor",
+    .args = "",
+    .summary = "Check this machine and the cluster, with a fix for each problem",
+    .examples = "  benchctl doctor\n"
+                "  benchctl doctor --local\n"
+                "  benchctl doctor -n bench -o json\n",
+    .details = "Of this machine: benchworker, CPUs, their frequency, the time that a hypervisor\n"
+               "and other work take, store and disk. Of the cluster, unless --local or --store\n"
+               "is given: kubeconfig, API server, kinds, your rights, benchd, images that pods\n"
+               "wait for, DNS, quota. Without any kubeconfig the cluster is skipped. Nothing is\n"
+               "created or changed.\n"
+               "\n"
+               "Exit codes: 0 nothing failed (warnings and skipped checks are no failures); else\n"
+               "that of the first check that failed: 2 kubeconfig, 3 kinds or images are\n"
+               "missing, 4 a right is missing or a quota is used up, 5 the cluster, its DNS or\n"
+               "benchd does not answer, 9 worker or store.",
+    .formats = "text|json",
+    .run = run,
+};

@@ -1,0 +1,220 @@
+/* benchctl explain PATH: what a field of a definition means. Offline. */
+#include <limits.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "ctl/definition/schema.h"
+#include "ctl/runs/show.h"
+#include "ctl/verbs/verbs.h"
+#include "doc/reader.h"
+#include "report/json_text.h"
+#include "report/terminal.h"
+
+#define INDENT 4
+#define COLUMNS_MAX 80 /* of prose: longer lines are hard to read */
+
+static void put_wrapped(const char *text, unsigned indent, struct buf *out)
+{
+    const unsigned columns = show_list_columns();
+    const struct terminal t = {
+        .columns = columns > 0 && columns < COLUMNS_MAX ? columns : COLUMNS_MAX,
+    };
+    buf_printf(out, "%*s", (int)indent, "");
+    terminal_wrapped(out, &t, text, indent, indent);
+}
+
+/* Prints "  name   <string>   required   one of A, B"; on a terminal that is too narrow, the bounds
+ * are on a line below. */
+static void put_head(const struct schema_field *field, const char *name, unsigned indent,
+                     struct buf *out)
+{
+    const unsigned columns = show_list_columns();
+    const size_t begin = out->len;
+    buf_printf(out, "%*s%s   <", (int)indent, "", name);
+    schema_put_type(field, out);
+    buf_puts(out, field->is_required ? ">   required" : ">");
+    struct buf bounds = BUF_INIT;
+    schema_put_bounds(field, &bounds);
+    if (bounds.len > 0 && columns > 0 && out->len - begin + 3 + bounds.len > columns) {
+        buf_putc(out, '\n');
+        put_wrapped(buf_cstr(&bounds), indent + INDENT, out);
+    } else {
+        buf_printf(out, "%s%s\n", bounds.len == 0 ? "" : "   ", buf_cstr(&bounds));
+    }
+    buf_done(&bounds);
+}
+
+static void put_names(const struct schema *s, const struct schema_field *field, unsigned indent,
+                      struct buf *out)
+{
+    struct schema_field child;
+    for (size_t i = 0; schema_child(s, field, i, &child); i++) {
+        put_head(&child, child.name, indent, out);
+        put_names(s, &child, indent + 2, out);
+    }
+}
+
+static void put_children(const struct schema *s, const struct schema_field *field, struct buf *out)
+{
+    struct schema_field child;
+    for (size_t i = 0; schema_child(s, field, i, &child); i++) {
+        buf_puts(out, i == 0 ? "\nFIELDS:\n" : "");
+        put_head(&child, child.name, 2, out);
+        const char *text = schema_description(s, &child);
+        if (text[0] != '\0') {
+            put_wrapped(text, INDENT, out);
+        }
+    }
+}
+
+static void explain(const struct schema *s, const struct schema_field *field, const char *path,
+                    bool is_recursive, struct buf *out)
+{
+    buf_printf(out, "KIND:   %s   (benchd.io/v1alpha1)\n", field->kind);
+    if (field->name[0] != '\0') {
+        struct buf label = BUF_INIT;
+        buf_printf(&label, "FIELD:  %s", path);
+        put_head(field, buf_cstr(&label), 0, out);
+        buf_done(&label);
+    }
+    const char *text = schema_description(s, field);
+    if (text[0] != '\0') {
+        buf_putc(out, '\n');
+        put_wrapped(text, 0, out);
+    }
+    if (is_recursive) {
+        buf_puts(out, "\nFIELDS:\n");
+        put_names(s, field, 2, out);
+    } else {
+        put_children(s, field, out);
+    }
+}
+
+/* ---- as JSON ---- */
+
+/* Owned; null where there is nothing to say. */
+static json_t *text_to_json(struct buf *text_take)
+{
+    json_t *value = text_take->len == 0 ? json_null() : json_string(buf_cstr(text_take));
+    buf_done(text_take);
+    return value;
+}
+
+/* With the fields in it: `levels` of them. */
+static json_t *field_to_json(const struct schema *s, const struct schema_field *field,
+                             const char *name, unsigned levels)
+{
+    struct buf type = BUF_INIT, bounds = BUF_INIT, text = BUF_INIT;
+    schema_put_type(field, &type);
+    schema_put_bounds(field, &bounds);
+    buf_puts(&text, schema_description(s, field));
+    json_t *o = json_pack("{s:s, s:o, s:b, s:o, s:o}", "name", name, "type", text_to_json(&type),
+                          "required", field->is_required, "bounds", text_to_json(&bounds),
+                          "description", text_to_json(&text));
+    if (levels > 0) {
+        json_t *fields = json_array();
+        struct schema_field child;
+        for (size_t i = 0; schema_child(s, field, i, &child); i++) {
+            (void)json_array_append_new(fields, field_to_json(s, &child, child.name, levels - 1));
+        }
+        json_object_set_new(o, "fields", fields);
+    }
+    return o;
+}
+
+static void explain_json(const struct schema *s, const struct schema_field *field, const char *path,
+                         bool is_recursive, struct buf *out)
+{
+    json_t *o = field_to_json(s, field, path, is_recursive ? UINT_MAX : 1);
+    json_object_set_new(o, "apiVersion", json_string("benchd.io/v1alpha1"));
+    json_object_set_new(o, "kind", json_string("FieldExplanation"));
+    json_object_set_new(o, "of", json_string(field->kind));
+    json_text_put(o, out);
+}
+
+/* "did you mean 'spec.systems'?", or the fields that there are. */
+static void put_fix(const struct schema *s, const struct schema_field *at, const char *path,
+                    const char *wrong, struct buf *out)
+{
+    const char *names[64];
+    size_t n = 0;
+    struct schema_field child;
+    while (n < sizeof(names) / sizeof(names[0]) && schema_child(s, at, n, &child)) {
+        names[n++] = child.name;
+    }
+    const char *meant = suggest_name(wrong, names, n);
+    struct schema_field below;
+    struct err err;
+    _cleanup_(freep) char *in_spec = xasprintf("spec.%s", path), *also_wrong = NULL;
+    if (at->name[0] == '\0' && meant == NULL &&
+        schema_find(s, in_spec, &below, &also_wrong, &err) == 0) {
+        buf_printf(out, "did you mean '%s'?", in_spec);
+        return;
+    }
+    if (meant != NULL) {
+        const char *place = strstr(path, wrong); /* the first place: the way before it was found */
+        buf_printf(out, "did you mean '%.*s%s'?", (int)(place - path), path, meant);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(out, "%s%s", i == 0 ? "it has: " : ", ", names[i]);
+    }
+    buf_puts(out, n == 0 ? "it has no fields of its own" : "");
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    struct schema s;
+    struct err err = {0};
+    if (schema_open(&s, &err) < 0) {
+        return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    }
+    const char *path = cli->args.n_words > 0 ? cli->args.words[0] : "";
+    struct schema_field field;
+    struct buf out = BUF_INIT;
+    _cleanup_(freep) char *wrong = NULL;
+    enum exit_code code;
+    if (schema_find(&s, path, &field, &wrong, &err) < 0) {
+        put_fix(&s, &field, path, wrong, &out);
+        code = cli_error(EXIT_USAGE, buf_cstr(&out), "%s", err.msg);
+    } else {
+        const bool is_recursive = args_has(&cli->args, "recursive");
+        if (cli_output_is(cli, "json")) {
+            explain_json(&s, &field, path, is_recursive, &out);
+        } else {
+            explain(&s, &field, path, is_recursive, &out);
+        }
+        code = cli_show(cli, &out);
+    }
+    buf_done(&out);
+    schema_done(&s);
+    return code;
+}
+
+static const struct arg_opt opts[] = {
+    {"recursive", 0, NULL, "Print all fields below it, without their descriptions"},
+};
+
+const struct verb verb_explain = {
+    .name = "explain",
+    .args = "[PATH] [option...]",
+    .summary = "Explain the fields of a definition",
+    .examples = "  benchctl explain spec.systems\n"
+                "  benchctl explain spec.systems.log\n"
+                "  benchctl explain benchmarkrun.spec --recursive\n"
+                "  benchctl explain spec.measure -o jsonpath='{.fields[*].name}'\n",
+    .details = "Prints a field's type and bounds, whether it is required, what it means with its\n"
+               "default, and the fields in it. PATH is as in the messages of validate; indexes\n"
+               "of lists may be left out. Nothing is asked of a cluster. Without PATH: the\n"
+               "fields of a Benchmark; behind 'benchmarkrun' (bmr): those of a BenchmarkRun.\n"
+               "\n"
+               "Exit codes: 2 there is no such field.",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .formats = "text|json",
+    .max_words = 1,
+    .run = run,
+};

@@ -1,0 +1,121 @@
+/* benchctl export RUN: one file with everything that is stored of a run. */
+#include <errno.h>
+#include <string.h>
+
+#include "config.h"
+#include "ctl/import/archive_run.h"
+#include "ctl/runs/backend.h"
+#include "ctl/cli/file.h"
+#include "ctl/verbs/verbs.h"
+
+#define ENDING ".benchd.tar.zst"
+
+/* A run that goes on would be another one a moment later. */
+static enum exit_code check_over(const struct cli *cli, const struct loaded_run *run)
+{
+    enum exit_code code = loaded_run_check(cli, run);
+    if (code != EXIT_OK || run_phase_is_final(run->row.status.phase)) {
+        return code;
+    }
+    return cli_error(
+        EXIT_USAGE,
+        run->is_interrupted ? "finish it with: benchctl run --resume RUN"
+                            : "wait until it has ended",
+        "run/%s has not ended (%s); an archive is of a run that does not change any more",
+        run->row.name, run_phase_to_string(run->row.status.phase));
+}
+
+static enum exit_code add_logs(struct backend *b, const struct loaded_run *run, struct archive *a)
+{
+    enum exit_code code = EXIT_OK;
+    size_t n_lost = 0;
+    for (size_t i = 0; i < run->n_rows; i++) {
+        vec_each (const struct replica_row, replica, &run->rows[i].replicas) {
+            struct buf text = BUF_INIT;
+            if (code == EXIT_OK && replica->log_bytes > 0) {
+                code = b->ops->get_log(b, run, &replica->id, &text);
+            }
+            n_lost += replica->log_bytes > 0 && text.len == 0;
+            archive_run_add_log(a, &replica->id, &text);
+        }
+    }
+    if (code == EXIT_OK && n_lost > 0) {
+        cli_note(b->cli, "the logs of %zu replicas are not stored, and not in the archive", n_lost);
+    }
+    return code;
+}
+
+static enum exit_code write_file(const struct cli *cli, struct archive *a)
+{
+    struct buf file = BUF_INIT, line = BUF_INIT;
+    struct err err = {0};
+    _cleanup_(freep) char *usual = xasprintf("%s" ENDING, a->run);
+    const char *path = args_get(&cli->args, "file", usual);
+    enum exit_code code = EXIT_OK;
+    int r = archive_write(a, &file, &err);
+    if (r < 0) {
+        code =
+            cli_error(EXIT_LOCAL_RESOURCE, r == -E2BIG ? "leave the logs out with --no-logs" : NULL,
+                      "run/%s: %s", a->run, err.msg);
+    } else if ((r = file_replace(path, &file)) < 0) {
+        code = cli_error(EXIT_LOCAL_RESOURCE, "name another file with --file",
+                         "cannot write %s: %s", path, strerror(-r));
+    } else {
+        buf_printf(&line, "sha256:%s  %s\n", a->digest, path);
+        code = cli_print(&line);
+    }
+    buf_done(&file);
+    buf_done(&line);
+    return code;
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    struct backend *b = NULL;
+    struct loaded_run run = {0};
+    struct archive a = {0};
+    struct err err = {0};
+    enum exit_code code = backend_open(cli, &b);
+    if (code == EXIT_OK) {
+        code = b->ops->load_run(b, cli->args.words[0], &run);
+    }
+    if (code == EXIT_OK) {
+        code = check_over(cli, &run);
+    }
+    if (code == EXIT_OK && archive_run_new(&run, "benchctl " BENCHD_VERSION, &a, &err) < 0) {
+        code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    }
+    if (code == EXIT_OK && !args_has(&cli->args, "no-logs")) {
+        code = add_logs(b, &run, &a);
+    }
+    if (code == EXIT_OK) {
+        code = write_file(cli, &a);
+    }
+    archive_done(&a);
+    loaded_run_done(&run);
+    backend_free(b);
+    return code;
+}
+
+static const struct arg_opt opts[] = {
+    {"file", 'f', "FILE", "Write this file; default: RUN" ENDING},
+    {"no-logs", 0, NULL, "Leave out the output of the replicas"},
+};
+
+const struct verb verb_export = {
+    .name = "export",
+    .args = "RUN [option...]",
+    .summary = "Write a run with everything that is stored of it into a file",
+    .examples = "  benchctl export 7k3fq --local\n"
+                "  benchctl export 7k3fq -n bench -f vgg16.benchd.tar.zst\n"
+                "  tar --zstd -tf vgg16.benchd.tar.zst\n",
+    .details = "The file has the definition, the environments, all records, the logs and the\n"
+               "tables, each with its SHA-256. The digest that is printed stands for all of\n"
+               "them: the same run gives the same file. Others take it with verify, import\n"
+               "and reproduce.",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .min_words = 1,
+    .max_words = 1,
+    .run = run,
+};

@@ -1,0 +1,158 @@
+/* benchctl history NAME: one benchmark over time, and where it changed. */
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "ctl/runs/backend.h"
+#include "ctl/runs/history.h"
+#include "ctl/runs/show.h"
+#include "ctl/verbs/verbs.h"
+#include "result/run_history.h"
+
+#define LAST_DEFAULT 100
+#define LAST_MAX 1000
+
+static enum exit_code take_number(const struct cli *cli, const char *option, int64_t min,
+                                  int64_t max, int64_t *ret)
+{
+    const char *text = args_get(&cli->args, option, NULL);
+    if (text != NULL && parse_i64_in(text, min, max, ret) < 0) {
+        _cleanup_(freep) char *fix = xasprintf("for example --%s %lld", option, (long long)min);
+        return cli_error(EXIT_USAGE, fix, "--%s '%s': expected a whole number from %lld to %lld",
+                         option, text, (long long)min, (long long)max);
+    }
+    return EXIT_OK;
+}
+
+/* One after another, the oldest first: a thousand results at a time would take
+ * hundreds of megabytes. */
+static enum exit_code add_runs(struct backend *b, const struct history_names *names,
+                               const struct loaded_run *newest, struct run_history *h)
+{
+    enum exit_code code = EXIT_OK;
+    for (size_t i = names->list.len; i > 0 && code == EXIT_OK; i--) {
+        struct loaded_run run = {0};
+        const struct loaded_run *it = newest;
+        if (i > 1) {
+            code =
+                b->ops->load_figures(b, names->list.items[i - 1], FIGURES_OF_POINTS, newest, &run);
+            it = &run;
+        }
+        if (code == EXIT_OK && it->result != NULL) {
+            run_history_add(h, &(struct run_history_run){it->row.name, it->row.uid,
+                                                         it->row.created_unix_ms, it->result});
+        }
+        loaded_run_done(&run);
+    }
+    return code;
+}
+
+static enum exit_code explain(struct backend *b, struct run_history *h)
+{
+    enum exit_code code = EXIT_OK;
+    vec_each (struct run_history_change, change, &h->changes) {
+        struct loaded_run runs[2] = {0};
+        for (size_t i = 0; i < 2 && code == EXIT_OK; i++) {
+            code = b->ops->load_figures(b, h->entries.items[change->at - 1 + i].name,
+                                        FIGURES_OF_POINTS, NULL, &runs[i]);
+        }
+        if (code == EXIT_OK && runs[0].result != NULL && runs[1].result != NULL) {
+            run_history_explain(change, runs[0].result, runs[1].result);
+        }
+        loaded_run_done(&runs[0]);
+        loaded_run_done(&runs[1]);
+    }
+    return code;
+}
+
+static enum exit_code judge(struct backend *b, const struct history_names *names,
+                            const struct loaded_run *newest, int64_t point)
+{
+    const uint32_t n_points = newest->def->matrix.n_points;
+    if (point >= n_points) {
+        _cleanup_(freep) char *fix =
+            xasprintf("list the points with: benchctl describe %s %s", newest->row.name, b->where);
+        return cli_error(EXIT_USAGE, fix, "--point %lld: the newest run has the points 0 to %u",
+                         (long long)point, n_points - 1);
+    }
+    const uint32_t wanted = (uint32_t)point;
+    struct run_history h;
+    run_history_begin(&h, newest->result, point < 0 ? NULL : &wanted);
+    enum exit_code code = add_runs(b, names, newest, &h);
+    if (code == EXIT_OK) {
+        run_history_end(&h);
+        code = explain(b, &h);
+    }
+    if (code == EXIT_OK) {
+        code = show_sheet(b->cli, sheet_history, &h);
+    }
+    run_history_done(&h);
+    return code;
+}
+
+static enum exit_code judge_newest(struct backend *b, const struct history_names *names,
+                                   int64_t point)
+{
+    struct loaded_run newest = {0};
+    enum exit_code code =
+        b->ops->load_figures(b, names->list.items[0], FIGURES_OF_POINTS, NULL, &newest);
+    if (code == EXIT_OK) {
+        code = loaded_run_check(b->cli, &newest);
+    }
+    if (code == EXIT_OK) {
+        code = judge(b, names, &newest, point);
+    }
+    loaded_run_done(&newest);
+    return code;
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    struct backend *b = NULL;
+    struct history_names names = {0};
+    int64_t point = -1, last = LAST_DEFAULT;
+    enum exit_code code = take_number(cli, "point", 0, UINT32_MAX, &point);
+    if (code == EXIT_OK) {
+        code = take_number(cli, "last", 1, LAST_MAX, &last);
+    }
+    if (code == EXIT_OK) {
+        code = backend_open(cli, &b);
+    }
+    if (code == EXIT_OK) {
+        code = history_list_before(b, cli->args.words[0], INT64_MAX, (size_t)last, &names);
+    }
+    if (code == EXIT_OK && names.list.len == 0) {
+        _cleanup_(freep) char *fix =
+            xasprintf("list the runs with: benchctl get runs %s", b->where);
+        code = cli_error(EXIT_NOT_FOUND, fix, "no run of benchmark '%s' succeeded",
+                         cli->args.words[0]);
+    } else if (code == EXIT_OK) {
+        code = judge_newest(b, &names, point);
+    }
+    history_names_done(&names);
+    backend_free(b);
+    return code;
+}
+
+static const struct arg_opt opts[] = {
+    {"point", 0, "P", "Show this point of the newest run; default: the geometric mean of all"},
+    {"last", 0, "N", "Read so many of the newest runs; default: 100"},
+};
+
+const struct verb verb_history = {
+    .name = "history",
+    .args = "BENCHMARK [option...]",
+    .summary = "Show a benchmark over time, and where it changed",
+    .examples = "  benchctl history vgg16-pserver-sweep --local\n"
+                "  benchctl history ci --store sqlite:results.db --point 2 -o csv\n",
+    .details = "Every run of the benchmark that succeeded is a row, the oldest first; simulated\n"
+               "ones are left out, and rehearsals beside others. Rows of rehearsals say so. A\n"
+               "change is where the figures before and after differ beyond chance (E-divisive\n"
+               "means, a permutation test at 1%, three runs or more on each side). Under the\n"
+               "table stands what else differs there: commit, kernel, image, definition.",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .formats = SHOW_FORMATS,
+    .min_words = 1,
+    .max_words = 1,
+    .run = run,
+};

@@ -1,0 +1,51 @@
+/* benchctl import: what was measured elsewhere becomes a run in the local store. */
+#include "ctl/import/archive_import.h"
+#include "ctl/import/import_logs.h"
+#include "ctl/runs/show.h"
+#include "ctl/verbs/verbs.h"
+
+static enum exit_code run(struct cli *cli)
+{
+    return archive_import_is_meant(cli) ? archive_import(cli) : import_logs(cli);
+}
+
+static const struct arg_opt opts[] = {
+    {"rules", 0, "RULE", "Log rule that finds the figures: a shipped one, or a file"},
+    {"set", 0, "NAME=VALUE", "A value of all logs, such as trainers=4; may be repeated"},
+    {"batch", 0, "N", "Samples that a trainer took in a step"},
+    {"warmup", 0, "N", "First steps that do not count; default: 10, where numbered"},
+    {"name", 0, "TEXT", "Name of the benchmark; default: that of the rule"},
+    {"system", 0, "TEXT", "Name of the system; default: that of the rule"},
+    {"model", 0, "TEXT", "What was trained; default: unknown"},
+    {"dataset", 0, "TEXT", "With what; default: unknown"},
+    {"exchange", 0, "TEXT", "How gradients were exchanged; default: unknown"},
+};
+
+const struct verb verb_import = {
+    .name = "import",
+    .args = "ARCHIVE | LOG... --rules RULE [option...]",
+    .summary = "Store an exported run, or the figures of old logs as one",
+    .examples = "  benchctl import vgg16.benchd.tar.zst\n"
+                "  benchctl import --rules torch-ddp --batch 32 one.log rank0.log,rank1.log\n"
+                "  benchctl import --rules paddle-fluid --set pservers=10 --batch 128 \\\n"
+                "      trainers=20:a.log trainers=40:b.log\n"
+                "  benchctl import --rules tf-cnn-benchmarks --batch 64 workers=8:old.log.gz\n",
+    .details = "ARCHIVE is what benchctl export wrote. It is checked as by benchctl verify; then\n"
+               "the run is stored on this machine with its name, its records and its logs.\n"
+               "\n"
+               "LOG is one trial: [NAME=VALUE,..:]FILE[,FILE..]. The values are those of its\n"
+               "point, the files are the logs of its trainers; one file may be that of all.\n"
+               "Arguments with the same values are repeats. The run is stored on this machine,\n"
+               "where results, compare, report and the other verbs show it with --local, marked\n"
+               "as imported. A file may be compressed by zstd; - is standard input.\n"
+               "\n"
+               "Exit codes: 0 stored, 2 wrong arguments or a log without a figure: then nothing\n"
+               "is stored, 3 no such file, 9 disk or store, 16 the archive is damaged, or not\n"
+               "what it says. An archive whose run is there already is refused with 2.",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .formats = SHOW_FORMATS,
+    .min_words = 1,
+    .max_words = (size_t)-1,
+    .run = run,
+};

@@ -1,0 +1,141 @@
+/* benchctl init -- COMMAND...: prints a definition that measures a command. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "ctl/definition/definition.h"
+#include "ctl/definition/init_file.h"
+#include "ctl/definition/profiles.h"
+#include "ctl/verbs/verbs.h"
+#include "spec/name.h"
+#include "spec/spec_load.h"
+
+#define PROFILE_FALLBACK "none"
+
+static enum exit_code unknown_profile(const struct profiles *profiles, const char *name)
+{
+    _cleanup_(freep) const char **names = xnew_array(const char *, profiles->list.len + 1);
+    struct buf fix = BUF_INIT;
+    for (size_t i = 0; i < profiles->list.len; i++) {
+        names[i] = profiles->list.items[i]->name;
+        buf_printf(&fix, "%s%s", i == 0 ? "use one of " : ", ", names[i]);
+    }
+    const char *meant = str_suggest(name, names, profiles->list.len);
+    if (meant != NULL) {
+        buf_clear(&fix);
+        buf_printf(&fix, "did you mean '%s'?", meant);
+    }
+    const enum exit_code code =
+        cli_error(EXIT_USAGE, buf_cstr(&fix), "there is no profile '%s'", name);
+    buf_done(&fix);
+    return code;
+}
+
+static enum exit_code check_profile(const struct profiles *profiles, const char *name)
+{
+    if (str_eq(name, PROFILE_NATIVE)) {
+        return cli_error(EXIT_USAGE, "copy a shipped definition, for instance vgg16-pserver-sweep",
+                         "the profile '%s' brings its own program", name);
+    }
+    return profiles_find(profiles, name) == NULL ? unknown_profile(profiles, name) : EXIT_OK;
+}
+
+/* The profile that the user has named, or one that the command or its script shows. */
+static const char *choose_profile(const struct cli *cli, const char **ret_why)
+{
+    const char *const *words = cli->args.words;
+    const char *named = args_get(&cli->args, "profile", NULL);
+    *ret_why = NULL;
+    if (named != NULL) {
+        return named;
+    }
+    const char *path = init_script(words, cli->args.n_words);
+    struct definition_file script = {0};
+    struct err err;
+    const bool is_read = path != NULL && definition_read(path, &script, &err) >= 0;
+    const char *guess =
+        init_guess_profile(words, cli->args.n_words, is_read ? script.text : NULL, ret_why);
+    definition_file_done(&script);
+    if (guess == NULL) {
+        *ret_why = path == NULL ? "nothing in the command shows another"
+                   : is_read    ? "nothing in the command or its script shows another"
+                                : "nothing in the command shows another; no script found";
+    }
+    return guess == NULL ? PROFILE_FALLBACK : guess;
+}
+
+/* What is printed can be used: a profile that cannot measure a free model is refused here. */
+static enum exit_code check_text(const struct profiles *profiles, const struct buf *text)
+{
+    struct diags diags = {0};
+    struct spec *spec = NULL;
+    const struct spec_overrides overrides = {.profiles = profiles, .is_as_written = true};
+    const int r = spec_load(text->data, text->len, &overrides, &spec, &diags);
+    if (r < 0) {
+        struct buf out = BUF_INIT;
+        diags_format(&diags, "(the definition of this command)", buf_cstr(text), &out);
+        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
+        buf_done(&out);
+    } else {
+        spec_free(spec);
+    }
+    diags_done(&diags);
+    return r < 0 ? EXIT_USAGE : EXIT_OK;
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    struct profiles profiles;
+    enum exit_code code = profiles_open(&profiles);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    struct init_params params = {.name = args_get(&cli->args, "name", NULL),
+                                 .image = args_get(&cli->args, "image", NULL),
+                                 .words = cli->args.words,
+                                 .n_words = cli->args.n_words};
+    params.profile = choose_profile(cli, &params.why);
+    struct buf out = BUF_INIT;
+    code = check_profile(&profiles, params.profile);
+    if (code == EXIT_OK && params.name != NULL && !object_name_is_valid(params.name)) {
+        code = cli_error(
+            EXIT_USAGE, "use 1 to 32 of a-z, 0-9 and '-'; start with a letter, do not end with '-'",
+            "--name '%s' is not a valid name", params.name);
+    }
+    if (code == EXIT_OK) {
+        init_format(&params, &out);
+        code = check_text(&profiles, &out);
+    }
+    if (code == EXIT_OK) {
+        code = cli_print(&out);
+    }
+    buf_done(&out);
+    profiles_done(&profiles);
+    return code;
+}
+
+static const struct arg_opt opts[] = {
+    {"profile", 0, "PROFILE", "How processes find each other, such as torchrun or jax"},
+    {"image", 0, "IMAGE", "Container image of the command, for runs in a cluster"},
+    {"name", 0, "TEXT", "Name of the benchmark; default: that of the script"},
+};
+
+const struct verb verb_init = {
+    .name = "init",
+    .args = "[option...] -- COMMAND...",
+    .summary = "Print a definition that measures a command of yours",
+    .examples = "  benchctl init --profile torchrun --image registry/ddp:1 -- train.py > ddp.yaml\n"
+                "  benchctl init -- torchrun train.py --epochs 1 | benchctl try -f - --local\n"
+                "  benchctl init --name lr -- ./train 0.1 > lr.yaml\n",
+    .details = "The definition has comments that say what to change. Without --profile it is\n"
+               "guessed from the command and, if the script is a file here, from its text; a\n"
+               "comment says by what. A command that is a Python file is started by python3.\n"
+               "\n"
+               "Exit codes: 2 no such profile, or one that cannot run a command.",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .min_words = 1,
+    .max_words = (size_t)-1,
+    .run = run,
+};

@@ -1,0 +1,164 @@
+/* benchctl logs RUN: prints the logs of one replica. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/parse.h"
+#include "ctl/runs/backend.h"
+#include "ctl/verbs/verbs.h"
+
+static enum exit_code take_number(const struct cli *cli, const char *option, int64_t *ret)
+{
+    const char *text = args_get(&cli->args, option, NULL);
+    *ret = NOT_GIVEN;
+    if (text != NULL && parse_i64_in(text, 0, UINT32_MAX, ret) < 0) {
+        return cli_error(EXIT_USAGE, NULL, "--%s '%s': expected a whole number, 0 or more", option,
+                         text);
+    }
+    return EXIT_OK;
+}
+
+static enum exit_code take_wanted(const struct cli *cli, struct log_wanted *ret)
+{
+    const struct {
+        const char *option;
+        int64_t *ret;
+    } numbers[] = {{"point", &ret->attempt.point},
+                   {"trial", &ret->attempt.trial},
+                   {"attempt", &ret->attempt.number},
+                   {"index", &ret->index}};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        enum exit_code code = take_number(cli, numbers[i].option, numbers[i].ret);
+        if (code != EXIT_OK) {
+            return code;
+        }
+    }
+    const char *role = args_get(&cli->args, "role", NULL);
+    ret->role = role == NULL ? NOT_GIVEN : role_from_string(role);
+    if (role != NULL && ret->role < 0) {
+        return cli_error(EXIT_USAGE, "use --role pserver, trainer, worker or launcher",
+                         "--role '%s' is unknown", role);
+    }
+    return EXIT_OK;
+}
+
+/* The logs that exist, where the one that was asked for does not. */
+static void list_there(const struct loaded_run *run, const struct log_wanted *w, struct buf *out)
+{
+    const struct attempt_wanted of_point = {w->attempt.point, NOT_GIVEN, NOT_GIVEN};
+    for (size_t i = 0; i < run->n_rows; i++) {
+        const struct attempt_row *row = &run->rows[i];
+        if (!attempt_wanted_matches(&of_point, &row->id)) {
+            continue;
+        }
+        buf_printf(out, "  --point %u --trial %u --attempt %u  %-9s", row->id.point, row->id.trial,
+                   row->id.number, attempt_outcome_to_string(row->outcome));
+        vec_each (const struct replica_row, rep, &row->replicas) {
+            buf_printf(out, " %s/%u", role_to_string(rep->id.role), rep->id.index);
+        }
+        buf_putc(out, '\n');
+    }
+}
+
+static enum exit_code not_there(const struct loaded_run *run, const struct log_wanted *w,
+                                enum exit_code code, const char *what)
+{
+    struct buf there = BUF_INIT;
+    list_there(run, w, &there);
+    const struct log_wanted all = {.attempt.point = NOT_GIVEN};
+    if (there.len == 0) {
+        list_there(run, &all, &there);
+    }
+    (void)cli_error(code, NULL, "run '%s': %s%s%.*s", run->row.name, what,
+                    there.len == 0 ? "; no attempt has ended yet" : "; available logs:\n",
+                    (int)(there.len == 0 ? 0 : there.len - 1), buf_cstr(&there));
+    buf_done(&there);
+    return code;
+}
+
+static enum exit_code print_log(struct backend *b, const struct loaded_run *run,
+                                const struct replica_row *rep)
+{
+    struct buf out = BUF_INIT;
+    enum exit_code code = b->ops->get_log(b, run, &rep->id, &out);
+    if (code == EXIT_OK) {
+        cli_note(b->cli, "%s/%u of point %u, trial %u, attempt %u: %zu bytes",
+                 role_to_string(rep->id.role), rep->id.index, rep->id.attempt.point,
+                 rep->id.attempt.trial, rep->id.attempt.number, out.len);
+        code = cli_print(&out);
+    }
+    buf_done(&out);
+    return code;
+}
+
+static enum exit_code logs(struct backend *b, const struct loaded_run *run, struct log_wanted *w)
+{
+    if (w->attempt.point == NOT_GIVEN && run->def != NULL && run->def->matrix.n_points == 1) {
+        w->attempt.point = 0;
+    }
+    if (w->attempt.point == NOT_GIVEN) {
+        return not_there(run, w, EXIT_USAGE, "several points have logs, choose one with --point");
+    }
+    if (run->def != NULL && w->attempt.point >= run->def->matrix.n_points) {
+        _cleanup_(freep) char *fix = xasprintf("write --point 0 to %" PRIu32 "; benchctl describe "
+                                               "%s lists them",
+                                               run->def->matrix.n_points - 1, run->row.name);
+        return cli_error(EXIT_NOT_FOUND, fix, "run '%s' has no point %lld", run->row.name,
+                         (long long)w->attempt.point);
+    }
+    const struct attempt_row *row = attempt_rows_find(run->rows, run->n_rows, &w->attempt);
+    if (row == NULL) {
+        return not_there(run, w, EXIT_NOT_FOUND, "no attempt that has ended matches");
+    }
+    const struct replica_row *rep = attempt_row_find_replica(row, w->role, w->index);
+    if (rep == NULL) {
+        return not_there(run, w, EXIT_NOT_FOUND, "the attempt has no such replica");
+    }
+    return print_log(b, run, rep);
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    struct log_wanted w;
+    struct backend *b = NULL;
+    const char *what = cli->args.words[0];
+    enum exit_code code = take_wanted(cli, &w);
+    if (code == EXIT_OK) {
+        code = backend_open(cli, &b);
+    }
+    if (code == EXIT_OK && args_has(&cli->args, "follow")) {
+        code = b->ops->follow_logs(b, what, &w);
+    } else if (code == EXIT_OK) {
+        struct loaded_run run = {0};
+        code = b->ops->load_run(b, what, &run);
+        if (code == EXIT_OK) {
+            code = logs(b, &run, &w);
+        }
+        loaded_run_done(&run);
+    }
+    backend_free(b);
+    return code;
+}
+
+static const struct arg_opt opts[] = {
+    {"follow", 'f', NULL, "Print the logs of a cluster run as they come, until it ends"},
+    {"point", 0, "P", "Point, as listed by benchctl describe RUN"},
+    {"trial", 0, "T", "Trial; default: the first of the point"},
+    {"attempt", 0, "A", "Attempt; default: the last of the trial"},
+    {"role", 0, "ROLE",
+     "Role: pserver, trainer, worker or launcher (default: the launcher, or whoever trains)"},
+    {"index", 0, "I", "Index of the replica in its role; default: 0"},
+};
+
+const struct verb verb_logs = {
+    .name = "logs",
+    .args = "RUN [--point P] [option...]",
+    .summary = "Print the logs of one replica",
+    .examples = "  benchctl logs 7k3fq --point 3\n"
+                "  benchctl logs 7k3fq --local --point 3 --trial 1 --role pserver --index 1\n"
+                "  benchctl logs 7k3fq --follow\n",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .min_words = 1,
+    .max_words = 1,
+    .run = run,
+};

@@ -1,0 +1,95 @@
+/* benchctl plan NAME: prints every point, what it needs, and what would be created first. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "ctl/definition/definition.h"
+#include "ctl/definition/preview.h"
+#include "ctl/definition/profiles.h"
+#include "ctl/runs/show.h"
+#include "ctl/verbs/verbs.h"
+#include "pod/body.h"
+
+static enum exit_code print(const struct cli *cli, const struct run_def *def)
+{
+    struct buf out = BUF_INIT, warning = BUF_INIT;
+    struct err err = {0};
+    bool is_local = cli->is_local || cli->store != NULL;
+    int r;
+    if (cli_output_is(cli, "json")) {
+        json_t *document = NULL;
+        r = preview_json(def, is_local, &document, &err);
+        char *text = r < 0 ? NULL : json_dumps(document, JSON_INDENT(2));
+        if (text != NULL) {
+            buf_printf(&out, "%s\n", text);
+        }
+        free(text);
+        json_decref(document);
+    } else {
+        const struct preview_opts opts = {
+            .is_local = is_local,
+            .is_wide = cli_output_is(cli, "wide"),
+            .no_headers = cli->no_headers,
+            .columns = show_list_columns(),
+        };
+        r = preview_text(def, &opts, &out, &err);
+    }
+    enum exit_code code = r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : cli_show(cli, &out);
+    preview_rehearsal(def, &warning);
+    if (code == EXIT_OK && warning.len > 0) {
+        cli_note_prose(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));
+    }
+    buf_done(&out);
+    buf_done(&warning);
+    return code;
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    const bool is_local = cli->is_local || cli->store != NULL;
+    struct definition_file file = {0};
+    struct run_def *def = NULL;
+    struct profiles profiles;
+    struct err err;
+    enum exit_code code = profiles_open(&profiles);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    code = definition_open(cli, &file);
+    if (code == EXIT_OK) {
+        struct definition_load_params params = {
+            .profiles = &profiles,
+            .is_local = is_local,
+            .created_unix_ms = clock_unix_ms(),
+        };
+        code = definition_load(cli, &file, &params, &def);
+    }
+    if (code == EXIT_OK) {
+        code = print(cli, def);
+    }
+    if (code == EXIT_OK) {
+        definition_note_thresholds(cli, def);
+    }
+    if (code == EXIT_OK && !is_local && pod_check_systems(def->spec, &err) < 0) {
+        cli_note_prose(cli, "note: this cannot run in a cluster: %s", err.msg);
+    }
+    run_def_free(def);
+    definition_file_done(&file);
+    profiles_done(&profiles);
+    return code;
+}
+
+static const struct arg_opt opts[] = {DEFINITION_OPTS};
+
+const struct verb verb_plan = {
+    .name = "plan",
+    .args = "NAME [option...]",
+    .summary = "Show the points and resources of a run without starting it",
+    .examples = "  benchctl plan vgg16-pserver-sweep\n"
+                "  benchctl plan vgg16-pserver-sweep --local --set trainers=1,2,4\n"
+                "  benchctl plan -f my-sweep.yaml -o json\n",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .formats = "wide|json",
+    .max_words = 1,
+    .run = run,
+};

@@ -1,0 +1,232 @@
+/* benchctl report RUN [RUN_B]: writes a page with tables and charts, to be
+ * looked at and passed on. */
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "config.h"
+#include "ctl/cli/file.h"
+#include "ctl/runs/history.h"
+#include "ctl/runs/reference.h"
+#include "ctl/verbs/verbs.h"
+#include "report/sheets.h"
+#include "report/report.h"
+#include "result/compare.h"
+
+extern char **environ;
+
+struct loaded_runs {
+    struct loaded_run runs[2];
+    size_t n;
+    struct history history;
+    struct comparison *comparison; /* of two; NULL: one run */
+    struct reference *reference;   /* --reference; NULL: without */
+};
+
+static void loaded_runs_done(struct loaded_runs *l)
+{
+    reference_free(l->reference);
+    comparison_free(l->comparison);
+    history_done(&l->history);
+    loaded_run_done(&l->runs[0]);
+    loaded_run_done(&l->runs[1]);
+}
+
+static enum exit_code load(const struct cli *cli, struct backend *b, struct loaded_runs *ret)
+{
+    enum exit_code code = EXIT_OK;
+    for (ret->n = 0; ret->n < cli->args.n_words && code == EXIT_OK; ret->n++) {
+        struct loaded_run *run = &ret->runs[ret->n];
+        code = b->ops->load_run(b, cli->args.words[ret->n], run);
+        code = code == EXIT_OK ? loaded_run_check(cli, run) : code;
+    }
+    if (code != EXIT_OK || ret->n < 2) {
+        return code;
+    }
+    code = history_load(b, ret->runs, &ret->history);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const struct compare_params params = {
+        .threshold_ratio = COMPARE_THRESHOLD_RATIO,
+        .history = ret->history.results.items,
+        .n_history = ret->history.results.len,
+    };
+    const char *fix = NULL;
+    struct err err = {0};
+    if (comparison_new(ret->runs[0].result, ret->runs[1].result, &params, &ret->comparison, &fix,
+                       &err) < 0) {
+        return cli_error(EXIT_USAGE, fix, "%s", err.msg);
+    }
+    return EXIT_OK;
+}
+
+/* The desktop's program for pages; it goes on without us. */
+static enum exit_code open_page(const char *path)
+{
+    char *argv[] = {"xdg-open", (char *)path, NULL};
+    pid_t pid;
+    const int r = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
+    if (r != 0) {
+        return cli_error(EXIT_LOCAL_RESOURCE, "open it in a browser, or install xdg-utils",
+                         "%s was written, but xdg-open cannot be started: %s", path, strerror(r));
+    }
+    return EXIT_OK;
+}
+
+static enum exit_code write_page(const struct cli *cli, const struct loaded_run *run,
+                                 const struct buf *page)
+{
+    _cleanup_(freep) char *own = xasprintf("%s.html", run->row.name);
+    const char *path = args_get(&cli->args, "file", own);
+    const int r = file_replace(path, page);
+    if (r < 0) {
+        return cli_error(EXIT_LOCAL_RESOURCE,
+                         "name another file with --file, or print the page with -o html",
+                         "cannot write %s: %s", path, strerror(-r));
+    }
+    struct buf line = BUF_INIT;
+    buf_printf(&line, "%s\n", path);
+    enum exit_code code = cli_print(&line);
+    buf_done(&line);
+    return code == EXIT_OK && args_has(&cli->args, "open") ? open_page(path) : code;
+}
+
+static enum exit_code show_page(const struct cli *cli, const struct loaded_runs *l)
+{
+    char created[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(l->runs[0].result->def->created_unix_ms, created);
+    const struct reference_beside beside = {
+        .reference = l->reference,
+        .asked = args_get(&cli->args, "reference", ""),
+        .result = l->runs[0].result,
+        .year = reference_year_of(l->runs[0].result),
+    };
+    const struct report_page page = {
+        .result = l->runs[0].result,
+        .comparison = l->comparison,
+        .beside = l->reference == NULL ? NULL : &beside,
+        .created = created,
+        .program = "benchctl " BENCHD_VERSION,
+    };
+    struct buf out = BUF_INIT;
+    report_html(&page, &out);
+    enum exit_code code =
+        cli_output_is(cli, "html") ? cli_print(&out) : write_page(cli, &l->runs[0], &out);
+    buf_done(&out);
+    return code;
+}
+
+/* "choose one that it has: --chart points, trials". */
+static char *charts_there(const struct result *result)
+{
+    struct buf text = BUF_INIT, out = BUF_INIT;
+    for (size_t i = 0; report_chart_names[i] != NULL; i++) {
+        buf_clear(&out);
+        if (report_svg(result, report_chart_names[i], &out) == REPORT_CHART_MADE) {
+            buf_printf(&text, "%s%s", text.len == 0 ? "choose one that it has: --chart " : ", ",
+                       report_chart_names[i]);
+        }
+    }
+    buf_done(&out);
+    return text.len == 0 ? NULL : buf_take(&text);
+}
+
+static enum exit_code show_chart(const struct cli *cli, const struct result *result)
+{
+    const char *chart = args_get(&cli->args, "chart", report_chart_names[0]);
+    struct buf out = BUF_INIT;
+    enum exit_code code;
+    switch (report_svg(result, chart, &out)) {
+    case REPORT_CHART_MADE:
+        code = cli_print(&out);
+        break;
+    case REPORT_CHART_EMPTY: {
+        _cleanup_(freep) char *fix = charts_there(result);
+        code = cli_error(EXIT_USAGE, fix, "the run has nothing to show as the chart '%s'", chart);
+        break;
+    }
+    default: {
+        struct buf names = BUF_INIT;
+        buf_puts(&names, "one of:");
+        for (size_t i = 0; report_chart_names[i] != NULL; i++) {
+            buf_printf(&names, " %s", report_chart_names[i]);
+        }
+        code = cli_error(EXIT_USAGE, buf_cstr(&names), "there is no chart '%s'", chart);
+        buf_done(&names);
+    }
+    }
+    buf_done(&out);
+    return code;
+}
+
+/* An option that would do nothing is a mistake of the user's. */
+static enum exit_code check_options(const struct cli *cli)
+{
+    const bool is_svg = cli_output_is(cli, "svg"), is_file = cli->output[0] == '\0';
+    if (args_has(&cli->args, "chart") && !is_svg) {
+        return cli_error(EXIT_USAGE, "add -o svg", "--chart needs -o svg");
+    }
+    if (!is_file && (args_has(&cli->args, "file") || args_has(&cli->args, "open"))) {
+        return cli_error(EXIT_USAGE, "remove -o", "-o prints, so nothing is written to a file");
+    }
+    if (is_svg && args_has(&cli->args, "reference")) {
+        return cli_error(EXIT_USAGE, "remove -o svg", "a chart has no place for --reference");
+    }
+    if (is_svg && cli->args.n_words == 2) {
+        return cli_error(EXIT_USAGE, "name one run", "a chart shows one run (got two)");
+    }
+    return EXIT_OK;
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    struct backend *b = NULL;
+    struct loaded_runs loaded = {0};
+    enum exit_code code = check_options(cli);
+    if (code == EXIT_OK && args_has(&cli->args, "reference")) {
+        code = reference_open(args_get(&cli->args, "reference", ""), &loaded.reference);
+    }
+    code = code == EXIT_OK ? backend_open(cli, &b) : code;
+    code = code == EXIT_OK ? load(cli, b, &loaded) : code;
+    if (code == EXIT_OK) {
+        code = cli_output_is(cli, "svg") ? show_chart(cli, loaded.runs[0].result)
+                                         : show_page(cli, &loaded);
+    }
+    loaded_runs_done(&loaded);
+    backend_free(b);
+    return code;
+}
+
+static const struct arg_opt opts[] = {
+    {"file", 0, "FILE", "Write the page to FILE; default: the run's name and .html"},
+    {"open", 0, NULL, "Open the page in the browser"},
+    {"reference", 0, "SET",
+     "Add a set of published figures; see: benchctl results --reference list"},
+    {"chart", 0, "CHART",
+     "With -o svg: throughput or efficiency, either -by-pservers too, points, resources, trials "
+     "or phases; default: throughput"},
+};
+
+const struct verb verb_report = {
+    .name = "report",
+    .args = "RUN [RUN_B] [option...]",
+    .summary = "Write a page with the charts and tables of a run",
+    .examples = "  benchctl report 7k3fq --open\n"
+                "  benchctl report 5hd2p 7k3fq --file comparison.html\n"
+                "  benchctl report 7k3fq -o svg --chart efficiency > efficiency.svg\n",
+    .details = "The page is one file of HTML: what the run says in words, charts, tables,\n"
+               "warnings, environment, and how to run it again. It loads nothing and is whole\n"
+               "without its script, so it can be mailed or kept. With RUN_B it begins with the\n"
+               "comparison of RUN_B with RUN, as `compare RUN RUN_B` makes it, and shows RUN.\n"
+               "With --reference it shows published figures beside the run's.\n"
+               "A file of the same name is replaced.",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .formats = "html|svg",
+    .min_words = 1,
+    .max_words = 2,
+    .run = run,
+};

@@ -1,0 +1,245 @@
+/* benchctl reproduce FILE|DIGEST: runs what an archive has once more, and compares. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "ctl/import/archive_file.h"
+#include "ctl/cli/file.h"
+#include "ctl/runs/history.h"
+#include "ctl/cli/host.h"
+#include "ctl/import/reproduce.h"
+#include "ctl/runs/show.h"
+#include "ctl/verbs/verbs.h"
+#include "result/compare.h"
+
+/* ---- which archive ---- */
+
+struct search {
+    const char *digest;
+    char *path; /* of the first that has it; owned */
+    char found[ARCHIVE_SHA256_SIZE];
+    bool is_ambiguous;
+};
+
+static void look_at(const char *path, struct search *search)
+{
+    struct buf file = BUF_INIT;
+    struct archive a = {0};
+    if (file_read(path, ARCHIVE_MAX_BYTES, &file, NULL) >= 0 &&
+        archive_read(file.data, file.len, ARCHIVE_MAX_BYTES, &a, NULL) >= 0) {
+        if (archive_digest_matches(a.digest, search->digest)) {
+            search->is_ambiguous |= search->path != NULL && !str_eq(search->found, a.digest);
+            memcpy(search->found, a.digest, sizeof(search->found));
+            free(search->path);
+            search->path = xstrdup(path);
+        }
+        archive_done(&a);
+    }
+    buf_done(&file);
+}
+
+/* FILE, or the archive of this folder that has the digest. *ret: owned. */
+static enum exit_code find_file(const char *typed, char **ret)
+{
+    if (access(typed, F_OK) == 0 || !archive_is_digest(typed)) {
+        *ret = xstrdup(typed);
+        return EXIT_OK;
+    }
+    struct search search = {.digest = typed};
+    DIR *folder = opendir(".");
+    const struct dirent *entry;
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        if (str_has_suffix(entry->d_name, ".zst")) {
+            look_at(entry->d_name, &search);
+        }
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    if (search.path == NULL) {
+        return cli_error(EXIT_NOT_FOUND, "name the file, or go to the folder that has it",
+                         "no archive (*.zst) in this folder has the digest %s", typed);
+    }
+    if (search.is_ambiguous) {
+        free(search.path);
+        return cli_error(EXIT_USAGE, "write more digits of it",
+                         "several archives of this folder have the digest %s", typed);
+    }
+    *ret = search.path;
+    return EXIT_OK;
+}
+
+/* ---- what differs ---- */
+
+static enum exit_code describe(const struct cli *cli, const struct archive *a,
+                               const struct loaded_run *run)
+{
+    _cleanup_(freep) char *worker = NULL;
+    struct err err = {0};
+    const bool is_here = cli->is_local || cli->store != NULL;
+    if (is_here && host_find_worker(&worker, &err) < 0) {
+        return cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
+    }
+    struct buf out = BUF_INIT;
+    char date[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(run->row.created_unix_ms, date);
+    buf_printf(&out, "run/%s of %s, sha256:%s\n", run->row.name, date, a->digest);
+    const size_t n = reproduce_describe(a, run, worker, &out);
+    if (is_here) {
+        buf_printf(&out, "%s\n\n",
+                   n == 0 ? "All that is looked at before a run is the same here."
+                          : "Figures may differ for these reasons alone.");
+    } else {
+        buf_putc(&out, '\n');
+    }
+    enum exit_code code = cli_print(&out);
+    buf_done(&out);
+    return code;
+}
+
+/* ---- the run ---- */
+
+/* A file with the definition, to be removed; owned. */
+static enum exit_code write_definition(const struct archive *a, char **ret)
+{
+    const char *folder = getenv("TMPDIR");
+    char *path = xasprintf("%s/benchctl-XXXXXX.json", folder == NULL ? "/tmp" : folder);
+    const struct buf *definition = archive_find(a, "definition.json");
+    const int fd = mkstemps(path, (int)strlen(".json"));
+    int r = fd < 0 ? -errno : 0;
+    if (fd >= 0) {
+        (void)close(fd); /* nothing was written */
+        r = file_replace(path, definition);
+    }
+    if (r < 0) {
+        const enum exit_code code =
+            cli_error(EXIT_LOCAL_RESOURCE, "set TMPDIR to a folder with room",
+                      "cannot write %s: %s", path, strerror(-r));
+        free(path);
+        return code;
+    }
+    *ret = path;
+    return EXIT_OK;
+}
+
+/* As `benchctl run FILE`, which prints the tables. */
+static enum exit_code repeat(const struct cli *cli, const struct archive *a, struct backend **ret,
+                             struct cli *sub, char **ret_name)
+{
+    _cleanup_(freep) char *path = NULL;
+    enum exit_code code = write_definition(a, &path);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const char *words[] = {path};
+    *sub = *cli;
+    sub->args.words = words;
+    sub->args.n_words = 1;
+    code = backend_open(sub, ret);
+    if (code == EXIT_OK) {
+        code = (*ret)->ops->run(*ret, ret_name);
+    }
+    sub->args.words = cli->args.words;
+    (void)unlink(path); /* of a folder that is emptied anyway */
+    return code;
+}
+
+static enum exit_code compare(const struct cli *cli, struct backend *b,
+                              struct loaded_run two[static 2])
+{
+    struct history history = {0};
+    struct comparison *comparison = NULL;
+    const char *fix = NULL;
+    struct err err = {0};
+    enum exit_code code = history_load(b, two, &history);
+    if (code == EXIT_OK) {
+        const struct compare_params params = {
+            .threshold_ratio = COMPARE_THRESHOLD_RATIO,
+            .history = history.results.items,
+            .n_history = history.results.len,
+        };
+        const int r =
+            comparison_new(two[0].result, two[1].result, &params, &comparison, &fix, &err);
+        code = r < 0 ? cli_error(EXIT_USAGE, fix, "%s", err.msg)
+                     : show_sheet(cli, sheet_comparison, comparison);
+    }
+    if (code == EXIT_OK) {
+        code = show_comparison_code(comparison);
+    }
+    comparison_free(comparison);
+    history_done(&history);
+    return code;
+}
+
+/* `two[0]` is the archive's, `two[1]` is filled. */
+static enum exit_code run_again(const struct cli *cli, const struct archive *a,
+                                struct loaded_run two[static 2])
+{
+    struct cli sub;
+    struct backend *b = NULL;
+    _cleanup_(freep) char *name = NULL;
+    const enum exit_code ran = repeat(cli, a, &b, &sub, &name);
+    enum exit_code code = ran;
+    if (name != NULL && (ran == EXIT_OK || ran == EXIT_RUN_FAILED || ran == EXIT_THRESHOLD)) {
+        code = b->ops->load_run(b, name, &two[1]);
+        code = code == EXIT_OK ? loaded_run_check(cli, &two[1]) : code;
+        code = code == EXIT_OK ? compare(cli, b, two) : code;
+        code = ran == EXIT_OK ? code : ran;
+    }
+    backend_free(b);
+    return code;
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    struct archive a = {0};
+    struct loaded_run two[2] = {0};
+    _cleanup_(freep) char *path = NULL;
+    enum exit_code code = find_file(cli->args.words[0], &path);
+    if (code == EXIT_OK) {
+        code = archive_file_open(path, &a, &two[0]);
+    }
+    if (code == EXIT_OK) {
+        code = describe(cli, &a, &two[0]);
+    }
+    if (code == EXIT_OK && !args_has(&cli->args, "dry-run")) {
+        code = run_again(cli, &a, two);
+    }
+    loaded_run_done(&two[0]);
+    loaded_run_done(&two[1]);
+    archive_done(&a);
+    return code;
+}
+
+static const struct arg_opt opts[] = {
+    {"dry-run", 0, NULL, "Print what differs here, and run nothing"},
+    {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
+    {"progress", 0, "HOW", "Show progress as auto, live, plain, json or none"},
+};
+
+const struct verb verb_reproduce = {
+    .name = "reproduce",
+    .args = "FILE|DIGEST [option...]",
+    .summary = "Run an archived run again, and compare the two",
+    .examples = "  benchctl reproduce vgg16.benchd.tar.zst --local --dry-run\n"
+                "  benchctl reproduce vgg16.benchd.tar.zst --local\n"
+                "  benchctl reproduce sha256:3f9a0c1b -n bench\n",
+    .details = "FILE is checked as by benchctl verify; a digest is that of a file (*.zst) in\n"
+               "this folder. First it prints what differs here: benchctl and, on this machine,\n"
+               "the worker's source and compiler, the CPUs, the kernel. Then the definition runs\n"
+               "once more, as by benchctl run, on this machine (--local) or in a cluster, and\n"
+               "the new run is compared with the archived one, as by benchctl compare.\n"
+               "\n"
+               "Exit codes: those of run and compare; 3 no such file, 16 the archive is damaged,\n"
+               "or not what it says: then nothing runs.",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .min_words = 1,
+    .max_words = 1,
+    .run = run,
+};

@@ -1,0 +1,273 @@
+/* benchctl results RUN: prints the tables of a run. benchctl results --reference SET: prints
+ * published figures alone. */
+#include "base/str.h"
+#include "ctl/runs/backend.h"
+#include "ctl/runs/reference.h"
+#include "ctl/runs/show.h"
+#include "ctl/verbs/verbs.h"
+#include "report/report.h"
+#include "result/pivot.h"
+
+/* A row of what; the first is the default. */
+static const struct by {
+    const char *word;
+    void (*build)(struct sheet *s, const struct result *r);
+} bys[] = {{"point", sheet_points},
+           {"node", sheet_nodes},
+           {"replica", sheet_replicas},
+           {"curve", sheet_curves},
+           {"phase", sheet_phases}};
+
+/* A format with figures of trials and points, and no tables. */
+static const struct program {
+    const char *format;
+    void (*write)(const struct result *r, struct buf *out);
+} programs[] = {{"gobench", report_gobench}, {"openmetrics", report_openmetrics}};
+
+static const struct program *program_of(const struct cli *cli)
+{
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+        if (cli_output_is(cli, programs[i].format)) {
+            return &programs[i];
+        }
+    }
+    return NULL;
+}
+
+static enum exit_code take_by(const struct cli *cli, const struct by **ret)
+{
+    const char *word = args_get(&cli->args, "by", bys[0].word);
+    if (program_of(cli) != NULL && !str_eq(word, bys[0].word)) {
+        return cli_error(EXIT_USAGE, "remove --by", "-o %s has trials and points, no --by %s",
+                         cli->output, word);
+    }
+    for (size_t i = 0; i < sizeof(bys) / sizeof(bys[0]); i++) {
+        if (str_eq(word, bys[i].word)) {
+            *ret = &bys[i];
+            return EXIT_OK;
+        }
+    }
+    return cli_error(EXIT_USAGE,
+                     "write --by point, --by node, --by replica, --by curve or --by phase",
+                     "--by '%s' is not known; tables have a row a point, a node or a replica, the "
+                     "models of each curve, or where the time goes",
+                     word);
+}
+
+/* --reference NAME: *ret stays NULL without it. */
+static enum exit_code take_reference(const struct cli *cli, struct reference **ret)
+{
+    const char *name = args_get(&cli->args, "reference", NULL);
+    if (name == NULL) {
+        return EXIT_OK;
+    }
+    if (cli_output_is(cli, "csv") || cli_output_is(cli, "json") || program_of(cli) != NULL) {
+        return cli_error(EXIT_USAGE, "print the set alone: leave RUN out",
+                         "--reference has text and markdown (got -o %s)", cli->output);
+    }
+    return reference_open(name, ret);
+}
+
+/* --rows, --columns, --cells, --ratio, --price: any of them asks for a table over axes. */
+struct wanted_pivot {
+    bool is_wanted;
+    struct pivot_params params;
+};
+
+static enum exit_code take_figure(const struct cli *cli, enum pivot_figure *ret)
+{
+    const bool has_price = args_has(&cli->args, "price");
+    const char *word = args_get(&cli->args, "cells",
+                                pivot_figure_names[has_price ? PIVOT_COST : PIVOT_THROUGHPUT]);
+    for (int i = 0; i < PIVOT_FIGURE_COUNT; i++) {
+        if (str_eq(word, pivot_figure_names[i])) {
+            *ret = (enum pivot_figure)i;
+            return EXIT_OK;
+        }
+    }
+    struct buf names = BUF_INIT;
+    for (int i = 0; i < PIVOT_FIGURE_COUNT; i++) {
+        buf_printf(&names, "%s%s", i == 0 ? "write one of " : ", ", pivot_figure_names[i]);
+    }
+    const enum exit_code code =
+        cli_error(EXIT_USAGE, buf_cstr(&names), "--cells '%s' is not known", word);
+    buf_done(&names);
+    return code;
+}
+
+static bool wants_pivot(const struct cli *cli)
+{
+    static const char *const options[] = {"rows", "columns", "cells", "ratio", "price"};
+    bool is_wanted = false;
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        is_wanted = is_wanted || args_has(&cli->args, options[i]);
+    }
+    return is_wanted;
+}
+
+static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret)
+{
+    ret->is_wanted = wants_pivot(cli);
+    if (!ret->is_wanted) {
+        return EXIT_OK;
+    }
+    if (args_has(&cli->args, "by") || args_has(&cli->args, "reference")) {
+        return cli_error(EXIT_USAGE, "ask for one of them at a time",
+                         "--rows, --columns, --cells, --ratio and --price make a table of their "
+                         "own, without --by and --reference");
+    }
+    if (program_of(cli) != NULL) {
+        return cli_error(EXIT_USAGE, "write -o csv or -o json", "-o %s has no table over axes",
+                         cli->output);
+    }
+    const char *price = args_get(&cli->args, "price", NULL);
+    if (price != NULL && pivot_price_parse(price, &ret->params.price) < 0) {
+        return cli_error(EXIT_USAGE, "for example --price 0.05/cpu-hour or --price 0.2/pod-hour",
+                         "--price '%s' is not an amount a CPU hour or a pod hour", price);
+    }
+    ret->params.rows = args_get(&cli->args, "rows", NULL);
+    ret->params.columns = args_get(&cli->args, "columns", NULL);
+    ret->params.ratio = args_get(&cli->args, "ratio", NULL);
+    enum exit_code code = take_figure(cli, &ret->params.figure);
+    if (code == EXIT_OK && price != NULL && ret->params.figure != PIVOT_COST) {
+        code = cli_error(EXIT_USAGE, "remove --price, or write --cells cost",
+                         "--price goes with --cells cost (got --cells %s)",
+                         pivot_figure_names[ret->params.figure]);
+    }
+    return code;
+}
+
+static enum exit_code show_pivot(const struct cli *cli, const struct pivot_params *params,
+                                 const struct result *result)
+{
+    struct pivot *p = NULL;
+    const char *fix = NULL;
+    struct err err = {0};
+    if (pivot_new(result, params, &p, &fix, &err) < 0) {
+        return cli_error(EXIT_USAGE, fix, "%s", err.msg);
+    }
+    const enum exit_code code = show_sheet(cli, sheet_pivot, p);
+    pivot_free(p);
+    return code;
+}
+
+static enum exit_code print_without_run(const struct cli *cli)
+{
+    const char *set = args_get(&cli->args, "reference", NULL);
+    if (set == NULL) {
+        return cli_error(EXIT_USAGE, "list the runs with: benchctl get runs",
+                         "'results' needs an argument: RUN, or --reference SET");
+    }
+    if (program_of(cli) != NULL || wants_pivot(cli) || args_has(&cli->args, "by")) {
+        return cli_error(EXIT_USAGE, "add RUN",
+                         "without RUN, --reference prints the set as text, markdown, csv or json");
+    }
+    return reference_print(cli, set);
+}
+
+/* `reference`: published figures to be shown next to it; NULL: none. */
+static enum exit_code show(const struct cli *cli, const struct by *by,
+                           const struct reference *reference, const struct result *result)
+{
+    const struct program *program = program_of(cli);
+    if (program != NULL) {
+        struct buf out = BUF_INIT;
+        program->write(result, &out);
+        return show_text(cli, &out);
+    }
+    struct sheet sheet;
+    show_begin(cli, &sheet);
+    if (sheet.form == SHEET_JSON) {
+        sheet_points(&sheet, result); /* one document has all rows */
+    } else {
+        by->build(&sheet, result);
+    }
+    if (reference != NULL) {
+        sheet_beside(&sheet, &(struct reference_beside){
+                                 .reference = reference,
+                                 .asked = args_get(&cli->args, "reference", ""),
+                                 .result = result,
+                                 .year = reference_year_of(result),
+                             });
+    }
+    return show_end(cli, &sheet);
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    if (cli->args.n_words == 0) {
+        return print_without_run(cli);
+    }
+    struct wanted_pivot wanted = {0};
+    struct reference *reference = NULL;
+    const struct by *by = NULL;
+    struct backend *b = NULL;
+    struct loaded_run run = {0};
+    enum exit_code code = take_by(cli, &by);
+    if (code == EXIT_OK) {
+        code = take_reference(cli, &reference);
+    }
+    if (code == EXIT_OK) {
+        code = take_pivot(cli, &wanted);
+    }
+    if (code == EXIT_OK) {
+        code = backend_open(cli, &b);
+    }
+    if (code == EXIT_OK) {
+        code = cli_output_is(cli, "json") /* names each replica's machine */
+                   ? b->ops->load_run(b, cli->args.words[0], &run)
+                   : b->ops->load_figures(b, cli->args.words[0], FIGURES_OF_REPLICAS, NULL, &run);
+    }
+    if (code == EXIT_OK) {
+        code = loaded_run_check(cli, &run);
+    }
+    if (code == EXIT_OK) {
+        code = wanted.is_wanted ? show_pivot(cli, &wanted.params, run.result)
+                                : show(cli, by, reference, run.result);
+    }
+    reference_free(reference);
+    loaded_run_done(&run);
+    backend_free(b);
+    return code;
+}
+
+static const struct arg_opt opts[] = {
+    {"by", 0, "point|node|replica|curve|phase",
+     "Print a row for each point (the default), node or replica, the models of each curve, or "
+     "where the time goes"},
+    {"rows", 0, "AXIS,...", "Print one figure as a table: what its rows are (swept names, system)"},
+    {"columns", 0, "AXIS,...", "Axes that become columns; the others become rows"},
+    {"cells", 0, "FIGURE",
+     "throughput (the default), speedup, efficiency, efficiency-per-pod, efficiency-per-cpu, "
+     "price-index, cost, exchange-share"},
+    {"ratio", 0, "AXIS=A/B", "Divide each cell at A by the one at B, for example system=a/b"},
+    {"price", 0, "AMOUNT/UNIT", "Print what a million samples cost: 0.05/cpu-hour, 0.2/pod-hour"},
+    {"reference", 0, "SET",
+     "Print a set of published figures next to it, or alone without RUN; list: which there are"},
+};
+
+const struct verb verb_results = {
+    .name = "results",
+    .args = "[RUN] [option...]",
+    .summary = "Print the tables of a run, or figures that others published",
+    .examples = "  benchctl results 7k3fq\n"
+                "  benchctl results vgg16-pserver-sweep-7k3fq -o csv > results.csv\n"
+                "  benchctl results 7k3fq --by node\n"
+                "  benchctl results 7k3fq --by phase\n"
+                "  benchctl results 7k3fq --cells efficiency --rows trainers --columns system\n"
+                "  benchctl results 7k3fq --ratio system=fluid/tensorflow -o wide\n"
+                "  benchctl results 7k3fq --reference paddle-vgg16-cpu-2018\n"
+                "  benchctl results --reference list\n"
+                "  benchctl results --reference ./my-figures.yaml -o markdown\n"
+                "  benchctl results 7k3fq --store sqlite:results.db -o json\n"
+                "  benchctl results 7k3fq -o gobench > new.txt && benchstat old.txt new.txt\n",
+    .details = "--reference prints a shipped set, or a file of the same form. Speedups,\n"
+               "efficiencies, price indices and costs are recomputed from the published\n"
+               "figures. A '*' marks a cell where the source prints another number; the errata\n"
+               "under the table say why. '~' marks what was read off a chart.",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .formats = "text|wide|markdown|csv|json|gobench|openmetrics",
+    .max_words = 1,
+    .run = run,
+};

@@ -1,0 +1,67 @@
+/* benchctl run NAME: starts a run of a definition, follows it and prints its tables. */
+#include "ctl/runs/backend.h"
+#include "ctl/definition/definition.h"
+#include "ctl/runs/show.h"
+#include "ctl/verbs/verbs.h"
+
+/* Errors that need no answer from the cluster come first. */
+static enum exit_code check_line(const struct cli *cli)
+{
+    if (!args_has(&cli->args, "resume")) {
+        return definition_named(cli);
+    }
+    if (!cli->is_local && cli->store == NULL) {
+        return cli_error(EXIT_USAGE,
+                         "add --local; in a cluster benchd resumes runs by itself, and benchctl "
+                         "attach RUN follows one",
+                         "--resume is for local runs");
+    }
+    return EXIT_OK;
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    struct backend *b = NULL;
+    enum exit_code code = check_line(cli);
+    if (code == EXIT_OK) {
+        code = backend_open(cli, &b);
+    }
+    if (code == EXIT_OK) {
+        code = b->ops->run(b, NULL);
+    }
+    backend_free(b);
+    return code;
+}
+
+static const struct arg_opt opts[] = {
+    DEFINITION_OPTS,
+    {"resume", 0, "RUN", "Resume a local run that was cancelled or interrupted"},
+    {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
+    {"progress", 0, "HOW", "Show progress as auto, live, plain, json or none"},
+};
+
+const struct verb verb_run = {
+    .name = "run",
+    .args = "NAME [option...]",
+    .summary = "Run a benchmark and print its tables",
+    .examples = "  benchctl run vgg16-pserver-sweep\n"
+                "  benchctl run vgg16-pserver-sweep --set pservers=1,2 --set cpu=400m --steps 8\n"
+                "  benchctl run vgg16-pserver-sweep --local\n"
+                "  benchctl run -f my-sweep.yaml --store sqlite:results.db -o json > result.json\n"
+                "  benchctl run --resume 7k3fq --local\n",
+    .details = "NAME is a file, or else a Benchmark in the cluster, or else a shipped\n"
+               "definition, which is then created in the cluster. In a cluster, Ctrl-C\n"
+               "detaches: the run continues, and benchctl attach follows it again. With --local\n"
+               "everything runs on this machine: Ctrl-C stops the processes and keeps what was\n"
+               "measured, and --resume continues from there.\n"
+               "\n"
+               "Exit codes: 0 all trials succeeded, 1 trials failed, 2 invalid definition, 3 no\n"
+               "such benchmark or CRDs not installed, 4 not authorised, 5 no cluster or no\n"
+               "benchd, 7 a threshold was missed or could not be judged, 8 --timeout, 9 disk or\n"
+               "store, 130 interrupted.",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .formats = SHOW_FORMATS,
+    .max_words = 1,
+    .run = run,
+};

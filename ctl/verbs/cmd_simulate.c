@@ -1,0 +1,134 @@
+/* benchctl simulate NAME: predicts every point of a definition without running it. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "ctl/definition/definition.h"
+#include "ctl/definition/profiles.h"
+#include "ctl/verbs/simulate_args.h"
+#include "ctl/verbs/verbs.h"
+
+/* --nodes: the parameters that say how many trainers and workers there are get this value. */
+static enum exit_code load_nodes(const struct cli *cli, const struct definition_file *file,
+                                 struct definition_load_params *params, int64_t nodes,
+                                 struct run_def **ret)
+{
+    char *sets[2] = {0};
+    static const enum role roles[] = {ROLE_TRAINER, ROLE_WORKER};
+    const char *before = NULL;
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+        const char *from = (*ret)->spec->roles[roles[i]].replicas.from;
+        if (from != NULL && (before == NULL || !str_eq(from, before))) {
+            sets[params->n_sets++] = xasprintf("%s=%" PRId64, from, nodes);
+            before = from;
+        }
+    }
+    run_def_free(*ret);
+    *ret = NULL;
+    params->sets = (const char *const *)sets;
+    const enum exit_code code =
+        params->n_sets == 0
+            ? cli_error(EXIT_USAGE, NULL,
+                        "--nodes: no parameter of the definition says how many trainers or workers "
+                        "there are")
+            : definition_load(cli, file, params, ret);
+    free(sets[0]);
+    free(sets[1]);
+    return code;
+}
+
+static enum exit_code load(const struct cli *cli, struct run_def **ret)
+{
+    struct definition_file file = {0};
+    struct profiles profiles;
+    int64_t nodes = 0;
+    enum exit_code code = definition_number(cli, "nodes", SPEC_MAX_REPLICAS, &nodes);
+    if (code == EXIT_OK) {
+        code = profiles_open(&profiles);
+    }
+    if (code != EXIT_OK) {
+        return code;
+    }
+    code = definition_open(cli, &file);
+    struct definition_load_params params = {
+        .profiles = &profiles,
+        .is_local = cli->is_local,
+        .created_unix_ms = clock_unix_ms(),
+    };
+    if (code == EXIT_OK) {
+        code = definition_load(cli, &file, &params, ret);
+    }
+    if (code == EXIT_OK && nodes > 0) {
+        code = load_nodes(cli, &file, &params, nodes, ret);
+    }
+    definition_file_done(&file);
+    profiles_done(&profiles);
+    return code;
+}
+
+/* It may take a minute, so the reason is printed on a terminal. */
+static void note_size(const struct cli *cli, const struct run_def *def,
+                      const struct predict_params *params)
+{
+    const int64_t runs = params->trace->jitter_ratio == 0 ? 1 : def->spec->repeats;
+    const int64_t steps = def->spec->warmup_steps + def->spec->steps;
+    if (isatty(STDERR_FILENO) == 1) {
+        cli_note_prose(cli,
+                       "simulating %" PRIu32 " points, for each %" PRId64 " run%s of %" PRId64
+                       " steps; fewer --steps and --repeats take less time",
+                       def->matrix.n_points, runs, runs == 1 ? "" : "s", steps);
+    }
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    struct run_def *def = NULL;
+    struct simulate_inputs in = {0};
+    struct prediction *p = NULL;
+    struct err err = {0};
+    enum exit_code code = load(cli, &def);
+    if (code == EXIT_OK) {
+        code = simulate_inputs_read(cli, def, &in);
+    }
+    if (code == EXIT_OK) {
+        note_size(cli, def, &in.params);
+        const int r = prediction_new(def, &in.params, &p, &err);
+        code = r < 0 ? cli_error(EXIT_USAGE,
+                                 r == -E2BIG ? "simulate fewer replicas, or fewer --steps" : NULL,
+                                 "%s", err.msg)
+                     : simulate_show(cli, p, &in);
+    }
+    prediction_free(p);
+    simulate_inputs_done(&in);
+    run_def_free(def);
+    return code;
+}
+
+static const struct arg_opt opts[] = {DEFINITION_OPTS, SIMULATE_OPTS};
+
+const struct verb verb_simulate = {
+    .name = "simulate",
+    .args = "NAME [option...]",
+    .summary = "Predict the points of a run without running it",
+    .examples = "  benchctl simulate vgg16-trainer-sweep --link 10gbit --layers layers.yaml \\\n"
+                "      --steps 20 --repeats 3\n"
+                "  benchctl simulate sweep --nodes 9 --link 1gbit --layers l.yaml --trace x7k2p\n"
+                "  benchctl simulate vgg16-allreduce-sweep --nodes 9 --link 1gbit --layers l.yaml\n"
+                "  benchctl simulate -f my-sweep.yaml --local --layers l.yaml -o json\n",
+    .details = "Simulates trainers and parameter servers, or workers that form a ring, with\n"
+               "recorded times, and with the code that plans benchworker's exchange. Every\n"
+               "figure is marked as predicted; compare and gate take runs alone. What it knows\n"
+               "and what not: docs/prediction.md. A long sweep takes a minute: fewer --steps and\n"
+               "--repeats take less time. --trace RUN is a run of the cluster; with --local or\n"
+               "--store one of this machine.\n\n"
+               "Record the times of the layers first, unless the definition has a trace:\n"
+               "  benchworker bench --batch 64 -o trace >layers.yaml",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .formats = "text|markdown|json",
+    .max_words = 1,
+    .run = run,
+};

@@ -1,0 +1,51 @@
+/* benchctl try FILE: does this definition give figures? */
+#include "ctl/runs/backend.h"
+#include "ctl/definition/definition.h"
+#include "ctl/verbs/verbs.h"
+
+static enum exit_code run(struct cli *cli)
+{
+    struct backend *b = NULL;
+    enum exit_code code = definition_named(cli);
+    if (code == EXIT_OK && cli->store != NULL) {
+        code = cli_error(EXIT_USAGE, "write --local", "try stores nothing, so it takes no --store");
+    }
+    if (code == EXIT_OK) {
+        code = backend_open(cli, &b);
+    }
+    if (code == EXIT_OK) {
+        code = b->ops->try_small(b);
+    }
+    backend_free(b);
+    return code;
+}
+
+static const struct arg_opt opts[] = {
+    {"file", 'f', "FILE", "Read the definition from this file (- for stdin)"},
+    {"systems", 0, "NAME,..", "Try only these systems of the definition"},
+    {"set", 0, "NAME=V1,V2", "Sweep these values; may be repeated"},
+    {"steps", 0, "N", "Steps that are enough; default: 3"},
+    {"timeout", 0, "DURATION", "Give up on a system after this time; default: 5m"},
+};
+
+const struct verb verb_try = {
+    .name = "try",
+    .args = "NAME [option...]",
+    .summary = "Run one small point, and say which lines are figures",
+    .examples = "  benchctl try my-sweep.yaml --local\n"
+                "  benchctl try my-sweep.yaml -n bench --systems ddp\n"
+                "  benchctl init -- torchrun train.py | benchctl try -f - --local\n",
+    .details = "Starts the smallest point of each system once, in the cluster or with --local on\n"
+               "this machine, and ends it when it has printed a few steps. Prints the throughput\n"
+               "with the rule that found it; or else the last lines of the output and a log rule\n"
+               "that reads them. Nothing is stored: in a cluster the run is deleted with its\n"
+               "pods, also after Ctrl-C.\n"
+               "\n"
+               "Exit codes: 0 each system has a figure, 1 one has none, 2 invalid definition, 3\n"
+               "no such file, 4 not authorised, 5 no cluster or no benchd, 8 --timeout without a\n"
+               "figure, 9 a program is missing, 130 interrupted.",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .max_words = 1,
+    .run = run,
+};

@@ -1,0 +1,391 @@
+/* What completion offers, see complete_internal.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "core/role.h"
+#include "ctl/runs/backend.h"
+#include "ctl/definition/benchmarks.h"
+#include "ctl/cli/complete.h"
+#include "ctl/cli/complete_internal.h"
+#include "ctl/definition/definition.h"
+#include "ctl/cli/human.h"
+#include "ctl/runs/progress.h"
+#include "ctl/runs/runs.h"
+#include "ctl/definition/schema.h"
+#include "ctl/cli/usage.h"
+#include "logparse/shipped.h"
+#include "reference/shipped.h"
+#include "report/report.h"
+#include "result/pivot.h"
+#include "spec/shipped_profiles.h"
+#include "spec/spec_load.h"
+
+/* A shell shows it to a person: names and descriptions may be anybody's. */
+static void offer(struct typing *t, const char *text, const char *help)
+{
+    if (str_has_prefix(text, t->end.text)) {
+        const size_t begin = t->out.len;
+        buf_puts(&t->out, text);
+        if (help[0] != '\0') {
+            buf_printf(&t->out, "\t%.*s", (int)strcspn(help, "\n\t"), help);
+        }
+        t->out.len = begin + text_replace_control(t->out.data + begin, "\t", '?');
+        buf_putc(&t->out, '\n');
+    }
+}
+
+/* Each of "a|b|c". */
+void complete_choices(struct typing *t, const char *choices)
+{
+    while (choices != NULL && choices[0] != '\0') {
+        const size_t len = strcspn(choices, "|");
+        _cleanup_(freep) char *choice = xstrndup(choices, len);
+        offer(t, choice, "");
+        choices += len + (choices[len] == '|');
+    }
+}
+
+static bool is_typed(const struct typing *t, const char *word)
+{
+    for (size_t i = 0; i < t->cli.args.n_words; i++) {
+        if (str_eq(t->cli.args.words[i], word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void complete_verbs(struct typing *t)
+{
+    for (size_t i = 0; i < t->cli.n_verbs; i++) {
+        offer(t, t->cli.verbs[i]->name, t->cli.verbs[i]->summary);
+    }
+}
+
+static void offer_option(struct typing *t, const struct arg_opt *opt)
+{
+    _cleanup_(freep) char *name = xasprintf("--%s", opt->name);
+    offer(t, name, opt->help);
+}
+
+void complete_options(struct typing *t)
+{
+    const struct verb *verb = t->cli.verb;
+    for (size_t i = 0; verb != NULL && i < verb->n_opts; i++) {
+        offer_option(t, &verb->opts[i]);
+    }
+    for (size_t i = 0; i < usage_n_global_opts; i++) {
+        offer_option(t, &usage_global_opts[i]);
+    }
+    offer(t, "--help", "Print this help");
+}
+
+/* ---- what lies in a store, a cluster or a file ---- */
+
+static void offer_run(struct typing *t, const struct listed_run *l)
+{
+    const struct run_status *st = &l->row.status;
+    char age[HUMAN_SIZE];
+    human_duration(clock_unix_ms() - l->row.created_unix_ms, age);
+    _cleanup_(freep) char *help =
+        xasprintf("%s, %u of %u trials, %s ago", run_phase_to_string(st->phase), st->trials_done,
+                  st->trials_total, age);
+    if (!is_typed(t, l->row.name)) {
+        offer(t, l->row.name, help);
+    }
+}
+
+void complete_runs(struct typing *t)
+{
+    struct backend *b = NULL;
+    struct run_list list = {0};
+    if (backend_open(&t->cli, &b) == EXIT_OK &&
+        b->ops->list_runs(b, &(struct list_wanted){0}, &list) == EXIT_OK) {
+        if (list.items.len > 1 && !is_typed(t, RUN_WORD_LATEST)) {
+            offer(t, RUN_WORD_LATEST, list.items.items[0].row.name);
+        }
+        vec_each (const struct listed_run, l, &list.items) {
+            offer_run(t, l);
+        }
+        t->hints |= COMPLETION_SORTED; /* newest first */
+    }
+    run_list_done(&list);
+    backend_free(b);
+}
+
+static void offer_benchmark(struct typing *t, const json_t *object)
+{
+    const char *name = NULL, *help = "";
+    if (json_unpack((json_t *)object, "{s:{s:s}}", "metadata", "name", &name) == 0 &&
+        !is_typed(t, name)) {
+        (void)json_unpack((json_t *)object, "{s:{s:s}}", "spec", "description", &help);
+        offer(t, name, help);
+    }
+}
+
+static void offer_listed_benchmarks(struct typing *t)
+{
+    struct backend *b = NULL;
+    struct benchmark_list list = {0};
+    if (backend_open(&t->cli, &b) == EXIT_OK &&
+        b->ops->list_benchmarks(b, &(struct list_wanted){0}, &list) == EXIT_OK) {
+        vec_each (const struct listed_benchmark, l, &list.items) {
+            offer_benchmark(t, l->object);
+        }
+    }
+    benchmark_list_done(&list);
+    backend_free(b);
+}
+
+/* A definition to run: a shipped one, one of the cluster, or a file. */
+void complete_definitions(struct typing *t)
+{
+    struct places names = {0};
+    definition_names(&names);
+    vec_each (char *, name, &names.list) {
+        offer(t, *name, "shipped");
+    }
+    places_done(&names);
+    if (!t->cli.is_local && t->cli.store == NULL) {
+        offer_listed_benchmarks(t);
+    }
+    t->hints &= ~(unsigned)COMPLETION_NO_FILES;
+}
+
+static void offer_point(struct typing *t, const struct run_def *def, const struct point *point)
+{
+    struct buf help = BUF_INIT;
+    buf_puts(&help, def->spec->systems.items[point->system].name);
+    vec_each (const struct param, param, &point->params.list) {
+        buf_printf(&help, " %s=", param->name);
+        value_format(&param->value, &help);
+    }
+    _cleanup_(freep) char *number = xasprintf("%u", point->index);
+    offer(t, number, buf_cstr(&help));
+    buf_done(&help);
+}
+
+/* The points of the run that the line names. */
+void complete_points(struct typing *t)
+{
+    struct backend *b = NULL;
+    struct loaded_run run = {0};
+    if (t->cli.args.n_words > 0 && backend_open(&t->cli, &b) == EXIT_OK &&
+        b->ops->load_run(b, t->cli.args.words[0], &run) == EXIT_OK && run.def != NULL) {
+        for (uint32_t i = 0; i < run.def->matrix.n_points; i++) {
+            offer_point(t, run.def, &run.def->matrix.points[i]);
+        }
+        t->hints |= COMPLETION_SORTED;
+    }
+    loaded_run_done(&run);
+    backend_free(b);
+}
+
+/* The definition that the line names. NULL: the line names none, or it is not valid. */
+static struct spec *load_definition(const struct typing *t)
+{
+    const char *file_option = args_get(&t->cli.args, "file", NULL);
+    if ((file_option == NULL) == (t->cli.args.n_words == 0) ||
+        (file_option != NULL && str_eq(file_option, "-"))) {
+        return NULL;
+    }
+    struct definition_file file = {0};
+    struct spec *spec = NULL;
+    struct diags diags = {0};
+    const struct spec_overrides overrides = {.local = t->cli.is_local};
+    if (definition_open(&t->cli, &file) == EXIT_OK) {
+        (void)spec_load(file.text, file.len, &overrides, &spec,
+                        &diags); /* then nothing is offered */
+    }
+    diags_done(&diags);
+    definition_file_done(&file);
+    return spec;
+}
+
+/* "a,b,": what has been typed before the last comma stays. */
+void complete_systems(struct typing *t)
+{
+    struct spec *spec = load_definition(t);
+    const char *comma = strrchr(t->end.text, ',');
+    const int before = comma == NULL ? 0 : (int)(comma + 1 - t->end.text);
+    for (size_t i = 0; spec != NULL && i < spec->systems.len; i++) {
+        _cleanup_(freep) char *text =
+            xasprintf("%.*s%s", before, t->end.text, spec->systems.items[i].name);
+        offer(t, text, "");
+    }
+    spec_free(spec);
+    t->hints |= COMPLETION_NO_SPACE;
+}
+
+void complete_swept(struct typing *t)
+{
+    struct spec *spec = load_definition(t);
+    for (size_t i = 0; spec != NULL && i < spec->sweep.axes.len; i++) {
+        _cleanup_(freep) char *text = xasprintf("%s=", spec->sweep.axes.items[i].name);
+        offer(t, text, "");
+    }
+    spec_free(spec);
+    t->hints |= COMPLETION_NO_SPACE;
+}
+
+void complete_charts(struct typing *t)
+{
+    for (size_t i = 0; report_chart_names[i] != NULL; i++) {
+        offer(t, report_chart_names[i], "");
+    }
+}
+
+void complete_figures(struct typing *t)
+{
+    for (int i = 0; i < PIVOT_FIGURE_COUNT; i++) {
+        offer(t, pivot_figure_names[i], "");
+    }
+}
+
+void complete_roles(struct typing *t)
+{
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        offer(t, role_to_string(role), "");
+    }
+}
+
+void complete_formats(struct typing *t)
+{
+    const struct verb *verb = t->cli.verb;
+    const char *formats = verb == NULL ? NULL : verb->formats;
+    if (formats != NULL && strstr(formats, "json") != NULL &&
+        str_has_prefix(t->end.text, "jsonp")) {
+        offer(t, CLI_JSON_PATH, "");
+        t->hints |= COMPLETION_NO_SPACE; /* the template follows */
+        return;
+    }
+    complete_choices(t, formats);
+}
+
+/* Those that bring no program: for the others a definition ships. */
+void complete_profiles(struct typing *t)
+{
+    for (size_t i = 0; i < shipped_profiles_count; i++) {
+        offer(t, shipped_profiles[i].name, "");
+    }
+}
+
+void complete_rules(struct typing *t)
+{
+    for (size_t i = 0; i < log_shipped_count; i++) {
+        offer(t, log_shipped[i].name, "");
+    }
+    complete_files(t);
+}
+
+void complete_references(struct typing *t)
+{
+    for (size_t i = 0; i < reference_shipped_count; i++) {
+        offer(t, reference_shipped[i].name, "");
+    }
+    complete_files(t);
+}
+
+struct offered_paths {
+    struct typing *typing;
+    const struct schema *schema;
+    const char *prefix;
+};
+
+/* The next level only: everything below at once would be a wall. */
+static void offer_path(void *ctx, const char *path, const struct schema_field *field)
+{
+    const struct offered_paths *o = ctx;
+    _cleanup_(freep) char *whole = xasprintf("%s%s", o->prefix, path);
+    const char *typed = o->typing->end.text;
+    const size_t len = strlen(typed);
+    if (str_has_prefix(whole, typed) && strchr(whole + len, '.') == NULL) {
+        offer(o->typing, whole, schema_description(o->schema, field));
+    }
+}
+
+void complete_paths(struct typing *t)
+{
+    struct schema s;
+    if (schema_open(&s, NULL) < 0) {
+        return;
+    }
+    schema_each_path(&s, "Benchmark", offer_path, &(struct offered_paths){t, &s, ""});
+    schema_each_path(&s, "BenchmarkRun", offer_path,
+                     &(struct offered_paths){t, &s, "benchmarkrun."});
+    schema_done(&s);
+}
+
+void complete_colors(struct typing *t)
+{
+    complete_choices(t, CLI_COLORS);
+}
+
+/* What `get` sorts the kind by that the line names. */
+void complete_columns(struct typing *t)
+{
+    const struct args *a = &t->cli.args;
+    const bool is_runs = a->n_words == 0 || cli_is_run_kind(a->words[0]);
+    const char *const *columns = is_runs ? runs_columns : benchmarks_columns;
+    for (size_t i = 0; columns[i] != NULL; i++) {
+        offer(t, columns[i], "");
+    }
+}
+
+void complete_progress(struct typing *t)
+{
+    complete_choices(t, PROGRESS_MODES);
+}
+
+void complete_files(struct typing *t)
+{
+    t->hints &= ~(unsigned)COMPLETION_NO_FILES;
+}
+
+void complete_stores(struct typing *t)
+{
+    if (!str_has_prefix(t->end.text, "sqlite:")) {
+        offer(t, "sqlite:", "");
+        t->hints |= COMPLETION_NO_SPACE;
+    }
+    t->hints &= ~(unsigned)COMPLETION_NO_FILES;
+}
+
+/* What the run that the line names has two values of, or more. */
+void complete_axes(struct typing *t)
+{
+    struct backend *b = NULL;
+    struct loaded_run run = {0};
+    if (t->cli.args.n_words > 0 && backend_open(&t->cli, &b) == EXIT_OK &&
+        b->ops->load_run(b, t->cli.args.words[0], &run) == EXIT_OK && run.def != NULL) {
+        vec_each (const struct axis, axis, &run.def->spec->sweep.axes) {
+            if (axis->values.len > 1) {
+                offer(t, axis->name, "");
+            }
+        }
+        if (run.def->spec->systems.len > 1) {
+            offer(t, "system", "");
+        }
+    }
+    loaded_run_done(&run);
+    backend_free(b);
+}
+
+/* The names of `get`: of the kind that the line names. */
+void complete_names(struct typing *t)
+{
+    const struct args *a = &t->cli.args;
+    if (str_eq(t->cli.verb->name, "compare")) {
+        complete_axes(t);
+    } else if (!str_eq(t->cli.verb->name, "get")) {
+        complete_definitions(t);
+    } else if (a->n_words > 0 && cli_is_run_kind(a->words[0])) {
+        complete_runs(t);
+    } else {
+        offer_listed_benchmarks(t);
+    }
+}

@@ -1,0 +1,409 @@
+/* See simulate_args.h. */
+#include "ctl/verbs/simulate_args.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "core/emulation.h"
+#include "ctl/runs/backend.h"
+#include "ctl/definition/definition.h"
+#include "ctl/cli/file.h"
+#include "ctl/runs/find.h"
+#include "ctl/local/local_store.h"
+#include "predict/calibrate.h"
+#include "spec/spec_load.h"
+
+#define COST_NS_MAX 1e6
+#define CORES_MAX 100000
+#define LATENCY_US_MAX 1e6
+#define LAYERS_MAX_BYTES ((size_t)1 << 20)
+#define RECORD_FIX "record them: benchworker bench --batch N -o trace >layers.yaml"
+#define RATE_MIN_BITS 1 /* near 0 a step takes more seconds than a number holds */
+#define RATE_MAX_BITS 1e15
+
+/* ---- options ---- */
+
+/* "10gbit", "2.5gbit", "100mbit": bytes of payload a second. -EINVAL: it is not a rate; -ERANGE: it
+ * is too slow or too fast. */
+static int parse_rate(const char *text, double *ret)
+{
+    static const struct {
+        const char *unit;
+        double bits;
+    } units[] = {{"kbit", 1e3}, {"mbit", 1e6}, {"gbit", 1e9}, {"tbit", 1e12}};
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        const size_t len = strlen(text), n = strlen(units[i].unit);
+        if (len <= n || !str_eq(text + len - n, units[i].unit)) {
+            continue;
+        }
+        _cleanup_(freep) char *number = xstrndup(text, len - n);
+        double value;
+        if (parse_f64(number, &value) < 0) {
+            return -EINVAL;
+        }
+        const double bits = value * units[i].bits;
+        *ret = bits / 8 * PREDICT_ETHERNET_PAYLOAD;
+        return bits < RATE_MIN_BITS || bits > RATE_MAX_BITS ? -ERANGE : 0;
+    }
+    return -EINVAL;
+}
+
+static enum exit_code take_rate(const struct cli *cli, const char *option, double *ret)
+{
+    const char *text = args_get(&cli->args, option, NULL);
+    const int r = text == NULL ? 0 : parse_rate(text, ret);
+    if (r >= 0) {
+        return EXIT_OK;
+    }
+    _cleanup_(freep) char *fix = xasprintf("for example --%s 10gbit", option);
+    return r == -ERANGE
+               ? cli_error(EXIT_USAGE, fix,
+                           "--%s '%s': expected a rate from 0.001kbit (1 bit/s) to 1000tbit",
+                           option, text)
+               : cli_error(EXIT_USAGE, fix,
+                           "--%s '%s': expected a number with kbit, mbit, gbit or tbit", option,
+                           text);
+}
+
+/* `of`: what the number counts, "" or " of microseconds". */
+static enum exit_code take_number(const struct cli *cli, const char *option, const char *of,
+                                  double max, double scale, double *ret)
+{
+    const char *text = args_get(&cli->args, option, NULL);
+    double value;
+    if (text == NULL) {
+        return EXIT_OK;
+    }
+    if (parse_f64(text, &value) < 0 || value < 0 || value > max) {
+        return cli_error(EXIT_USAGE, NULL, "--%s '%s': expected a number%s from 0 to %.15g", option,
+                         text, of, max);
+    }
+    *ret = value * scale;
+    return EXIT_OK;
+}
+
+/* Does a point exchange over links that the definition does not shape? */
+static bool needs_links(const struct run_def *def)
+{
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const struct point *p = &def->matrix.points[i];
+        if (p->exchange != EXCHANGE_NONE && p->link.bits_per_s == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An option that would change no point. */
+static enum exit_code check_shaped(const struct cli *cli, const struct run_def *def)
+{
+    static const char *const options[] = {"link", "server-link", "first-link", "latency"};
+    if (!spec_shapes_links(def->spec) || needs_links(def)) {
+        return EXIT_OK;
+    }
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        if (args_get(&cli->args, options[i], NULL) != NULL) {
+            _cleanup_(freep) char *fix = xasprintf("leave --%s out", options[i]);
+            return cli_error(EXIT_USAGE, fix, "--%s: the definition shapes the links of all points",
+                             options[i]);
+        }
+    }
+    return EXIT_OK;
+}
+
+static enum exit_code take_links(const struct cli *cli, const struct run_def *def,
+                                 struct predict_params *p)
+{
+    const char *cores = args_get(&cli->args, "cores", NULL);
+    int64_t n_cores = cli->is_local ? def->cpus : 0;
+    p->trainer_bytes_per_s = p->server_bytes_per_s = INFINITY;
+    if (cores != NULL && parse_i64_in(cores, 1, CORES_MAX, &n_cores) < 0) {
+        return cli_error(EXIT_USAGE, NULL, "--cores '%s': expected a whole number from 1 to %d",
+                         cores, CORES_MAX);
+    }
+    p->n_cores = (double)n_cores;
+    enum exit_code code = check_shaped(cli, def);
+    if (code == EXIT_OK && n_cores == 0 && args_get(&cli->args, "link", NULL) == NULL &&
+        needs_links(def)) {
+        code = cli_error(EXIT_USAGE, "for example --link 10gbit; or --cores 2, all on one machine",
+                         "how fast is the network? --link is missing");
+    }
+    code = code != EXIT_OK ? code : take_rate(cli, "link", &p->trainer_bytes_per_s);
+    p->server_bytes_per_s = p->trainer_bytes_per_s;
+    code = code != EXIT_OK ? code : take_rate(cli, "server-link", &p->server_bytes_per_s);
+    code = code != EXIT_OK ? code : take_rate(cli, "first-link", &p->first_bytes_per_s);
+    return code != EXIT_OK ? code
+                           : take_number(cli, "latency", " of microseconds", LATENCY_US_MAX, 1e-6,
+                                         &p->latency_s);
+}
+
+static enum exit_code take_cost(const struct cli *cli, const char *option, double *ret)
+{
+    return take_number(cli, option, " of nanoseconds a byte", COST_NS_MAX, 1e-9, ret);
+}
+
+static enum exit_code take_costs(const struct cli *cli, struct simulate_inputs *in)
+{
+    struct gang_costs *c = &in->params.costs;
+    double both = -1, jitter = in->trace.jitter_ratio;
+    enum exit_code code = take_cost(cli, "server-cost", &both);
+    if (both >= 0) {
+        c->receive = c->send = both;
+    }
+    double update = -1;
+    code = code != EXIT_OK ? code : take_cost(cli, "update-cost", &update);
+    if (update >= 0) {
+        c->update = c->worker_update = update;
+    }
+    code = code != EXIT_OK ? code : take_cost(cli, "trainer-cost", &c->trainer);
+    code = code != EXIT_OK ? code : take_cost(cli, "worker-cost", &c->worker);
+    code = code != EXIT_OK ? code : take_number(cli, "jitter", "", EMULATED_JITTER_MAX, 1, &jitter);
+    in->trace.jitter_ratio = jitter;
+    return code;
+}
+
+/* ---- times of layers ---- */
+
+static void copy_trace(const struct trace *from, struct trace *ret)
+{
+    ret->jitter_ratio = from->jitter_ratio;
+    vec_each (const struct trace_layer, l, &from->layers) {
+        *vec_push(&ret->layers) =
+            (struct trace_layer){xstrdup(l->name), l->forward_ns, l->backward_ns};
+    }
+}
+
+static enum exit_code read_layers(const struct cli *cli, const char *path,
+                                  struct simulate_inputs *ret)
+{
+    struct buf text = BUF_INIT;
+    struct err err = {0};
+    struct diags diags = {0};
+    int64_t batch = 0, recorded = 0;
+    enum exit_code code = definition_number(cli, "layers-batch", INT32_MAX, &batch);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const int r = file_read(path, LAYERS_MAX_BYTES, &text, &err);
+    if (r < 0) {
+        _cleanup_(freep) char *fix = file_fix(r, path, RECORD_FIX);
+        code = cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
+    } else if (spec_load_trace(buf_cstr(&text), text.len, &ret->trace, &recorded, &diags) < 0) {
+        struct buf out = BUF_INIT;
+        diags_format(&diags, path, buf_cstr(&text), &out);
+        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
+        buf_done(&out);
+        code = EXIT_USAGE;
+    }
+    batch = batch > 0 ? batch : recorded;
+    ret->params.batch_size = batch > 0 ? batch : ret->params.batch_size;
+    diags_done(&diags);
+    buf_done(&text);
+    return code;
+}
+
+/* The layers' shares of a pass stay as they are. */
+static void scale_trace(struct trace *t, double forward_s, double backward_s)
+{
+    double forward = 0, backward = 0;
+    vec_each (struct trace_layer, l, &t->layers) {
+        forward += (double)l->forward_ns;
+        backward += (double)l->backward_ns;
+    }
+    vec_each (struct trace_layer, l, &t->layers) {
+        const double f = forward > 0 ? (double)l->forward_ns / forward : 0;
+        const double b = backward > 0 ? (double)l->backward_ns / backward : 0;
+        l->forward_ns = llround(f * forward_s * 1e9);
+        l->backward_ns = llround(b * backward_s * 1e9);
+    }
+}
+
+/* ---- a stored run ---- */
+
+/* Takes the passes of `c`. The times are the run's, unless the trainers of both only sleep and the
+ * definition says how long. */
+static void use_times(const struct loaded_run *run, struct calibration *c,
+                      struct simulate_inputs *in)
+{
+    const struct workload *w = &run->def->spec->workload;
+    const bool has_times = in->trace.layers.len > 0;
+    if (w->compute == COMPUTE_EMULATED && has_times) {
+        return;
+    }
+    if (!has_times) {
+        copy_trace(&w->trace, &in->trace);
+    }
+    if (w->compute == COMPUTE_REAL) {
+        scale_trace(&in->trace, c->forward_s, c->backward_s);
+        in->passes = c->passes;
+        c->passes = (struct passes){0};
+        in->trace.jitter_ratio = isnan(c->jitter_ratio)
+                                     ? in->trace.jitter_ratio
+                                     : fmin(c->jitter_ratio, EMULATED_JITTER_MAX);
+    }
+    in->params.batch_size = c->batch_size;
+    in->params.threads = c->threads;
+    buf_printf(&in->from,
+               "times: run %s, point %u: forward %.1f ms, backward %.1f ms, jitter %.1f%%\n",
+               run->def->name, c->point, c->forward_s * 1e3, c->backward_s * 1e3,
+               in->trace.jitter_ratio * 100);
+    vec_each (const struct pass, it, &in->passes) {
+        if (it->batch_size != c->batch_size) {
+            buf_printf(&in->from, "times of batch %lld: forward %.1f ms, backward %.1f ms\n",
+                       (long long)it->batch_size, it->forward_s * 1e3, it->backward_s * 1e3);
+        }
+    }
+}
+
+static void note_costs(const struct loaded_run *run, const struct calibration *c, struct buf *out)
+{
+    const struct gang_costs *costs = &c->costs;
+    const char *shm = c->shares_memory ? "; through shared memory: over TCP it is more" : "";
+    if (c->server_bytes > 0) {
+        buf_printf(out,
+                   "costs: run %s, %.1f GB: a server receives a byte in %.2f ns and sends one in "
+                   "%.2f, updates in %.2f; a trainer's thread needs %.2f%s\n",
+                   run->def->name, (double)c->server_bytes / 1e9, costs->receive * 1e9,
+                   costs->send * 1e9, costs->update * 1e9, costs->trainer * 1e9, shm);
+    }
+    if (c->worker_bytes > 0) {
+        buf_printf(out,
+                   "costs: run %s, %.1f GB: a worker sends or receives a byte in %.2f ns, updates "
+                   "one in %.2f%s\n",
+                   run->def->name, (double)c->worker_bytes / 1e9, costs->worker * 1e9,
+                   costs->worker_update * 1e9, shm);
+    }
+    if (c->server_bytes == 0 && c->worker_bytes == 0) {
+        buf_printf(out,
+                   "costs: run %s has no Sync/Fp32 exchange, so costs come from options only\n",
+                   run->def->name);
+    }
+}
+
+static enum exit_code use_run(const struct loaded_run *run, const struct run_def *def,
+                              struct simulate_inputs *in)
+{
+    struct calibration c;
+    struct err err = {0};
+    const char *model = run->def->spec->workload.model;
+    if (!str_eq(model, def->spec->workload.model)) {
+        return cli_error(EXIT_USAGE, NULL, "run '%s' trained %s, and this is %s", run->def->name,
+                         model, def->spec->workload.model);
+    }
+    if (calibrate(run->result, &c, &err) < 0) {
+        return cli_error(EXIT_USAGE, "name a run of benchworker", "%s", err.msg);
+    }
+    use_times(run, &c, in);
+    in->params.costs = c.costs;
+    note_costs(run, &c, &in->from);
+    calibration_done(&c);
+    return EXIT_OK;
+}
+
+static enum exit_code read_run(const struct cli *cli, const char *name, const struct run_def *def,
+                               struct simulate_inputs *in)
+{
+    struct backend *b = NULL;
+    struct loaded_run run = {0};
+    enum exit_code code = backend_open(cli, &b);
+    if (code == EXIT_UNREACHABLE && !cli->is_local && cli->store == NULL) {
+        _cleanup_(freep) char *url = local_store_url(cli);
+        cli_note_prose(cli,
+                       "if run %s is one of this machine, add --store %s; --local would predict "
+                       "this machine, too",
+                       name, url == NULL ? "sqlite:FILE" : url);
+    }
+    if (code == EXIT_OK) {
+        code = b->ops->load_run(b, name, &run);
+    }
+    if (code == EXIT_OK) {
+        code = loaded_run_check(cli, &run);
+    }
+    if (code == EXIT_OK) {
+        code = use_run(&run, def, in);
+    }
+    loaded_run_done(&run);
+    backend_free(b);
+    return code;
+}
+
+/* ---- all of it ---- */
+
+/* Of which batch the definition's own times are. Where the sweep alone has one, that of all points;
+ * 0: they have several. */
+static int64_t batch_of(const struct run_def *def)
+{
+    const struct workload *w = &def->spec->workload;
+    const struct matrix *m = &def->matrix;
+    if (w->batch_size > 0 && w->compute == COMPUTE_REAL) {
+        return w->batch_size;
+    }
+    for (uint32_t i = 1; i < m->n_points; i++) {
+        if (m->points[i].batch_size != m->points[0].batch_size) {
+            return 0;
+        }
+    }
+    return m->points[0].batch_size;
+}
+
+/* Emulated trainers sleep as the trace says, whatever they have: all the same
+ * (spec_check_compute). */
+static int64_t threads_of(const struct run_def *def)
+{
+    const struct workload *w = &def->spec->workload;
+    return w->compute == COMPUTE_EMULATED ? def->matrix.points[0].threads : w->threads;
+}
+
+enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def *def,
+                                    struct simulate_inputs *ret)
+{
+    const struct workload *w = &def->spec->workload;
+    const char *layers = args_get(&cli->args, "layers", NULL);
+    const char *run = args_get(&cli->args, "trace", NULL);
+    enum exit_code code = EXIT_OK;
+    *ret = (struct simulate_inputs){
+        .params = {.batch_size = batch_of(def), .threads = threads_of(def)},
+        .from = BUF_INIT,
+    };
+    if (layers == NULL && args_get(&cli->args, "layers-batch", NULL) != NULL) {
+        return cli_error(EXIT_USAGE, NULL, "--layers-batch goes with --layers");
+    }
+    if (layers != NULL) {
+        code = read_layers(cli, layers, ret);
+    } else {
+        copy_trace(&w->trace, &ret->trace);
+    }
+    if (code == EXIT_OK && run != NULL) {
+        code = read_run(cli, run, def, ret);
+    }
+    if (code == EXIT_OK && ret->trace.layers.len == 0) {
+        code = cli_error(EXIT_USAGE, RECORD_FIX "; then add --layers layers.yaml",
+                         "layer times are missing; pass --layers FILE%s",
+                         run == NULL ? "" : ", and the run has the time of whole steps only");
+    }
+    if (code == EXIT_OK && trace_step_ns(&ret->trace) == 0) {
+        code = cli_error(EXIT_USAGE, NULL, "the layers take no time");
+    }
+    if (code == EXIT_OK && ret->params.batch_size == 0) {
+        code = cli_error(EXIT_USAGE, "add --layers-batch N",
+                         "of which batch are the times of the layers? neither the file nor "
+                         "workload.batchSize says it");
+    }
+    code = code != EXIT_OK ? code : take_links(cli, def, &ret->params);
+    code = code != EXIT_OK ? code : take_costs(cli, ret);
+    ret->params.trace = &ret->trace;
+    ret->params.passes = &ret->passes;
+    return code;
+}
+
+void simulate_inputs_done(struct simulate_inputs *in)
+{
+    trace_done(&in->trace);
+    vec_done(&in->passes);
+    buf_done(&in->from);
+}

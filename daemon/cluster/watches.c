@@ -1,0 +1,128 @@
+/* See watches.h. */
+#include "daemon/cluster/watches.h"
+
+#include "base/mem.h"
+#include "daemon/cluster/bmr.h"
+#include "pod/body.h"
+#include "pod/state.h"
+#include "run/pods/pod_leftovers.h"
+#include "run/pods/pod_shape.h"
+
+static const struct {
+    const struct kube_resource *resource;
+    const char *name; /* for people */
+    const char *label_selector;
+    const char *skip_list;
+    const struct kube_proto_shape *shape;
+    kube_prune_fn prune;
+    kube_mark_fn mark;
+} kinds[WATCH_COUNT] = {
+    [WATCH_BENCHMARKS] = {&kube_benchmarks, "Benchmarks", NULL, NULL, NULL, NULL, NULL},
+    /* Thousands of runs that have ended may be there. */
+    [WATCH_RUNS] = {&kube_benchmark_runs, "BenchmarkRuns", NULL, NULL, NULL, bmr_prune, NULL},
+    /* Each pod's environment has thousands of addresses, and benchd reads none of them. */
+    [WATCH_PODS] = {&kube_pods, "pods", POD_SELECTOR, "env", &pod_shape, pod_prune,
+                    pod_leftover_mark},
+};
+
+void watches_start(struct watches *w, const struct watches_params *params)
+{
+    _cleanup_(freep) char *open_runs = bmr_open_selector();
+    for (unsigned i = 0; i < WATCH_COUNT; i++) {
+        const struct kube_reflector_params reflector = {
+            .resource = kinds[i].resource,
+            .ns = params->ns,
+            .label_selector = kinds[i].label_selector,
+            .first_field_selector = i == WATCH_RUNS ? open_runs : NULL,
+            .skip_list = kinds[i].skip_list,
+            .shape = kinds[i].shape,
+            .prune = kinds[i].prune,
+            .mark = kinds[i].mark,
+            .on_change = params->on_change[i],
+            .on_synced = params->on_synced,
+            .ctx = params->ctx,
+            .seed = params->seed + i,
+        };
+        w->informers[i] = kube_informer_new(params->client, &reflector);
+    }
+}
+
+void watches_stop(struct watches *w)
+{
+    for (unsigned i = 0; i < WATCH_COUNT && w->informers[i] != NULL; i++) {
+        kube_informer_free(w->informers[i]);
+        w->informers[i] = NULL;
+    }
+}
+
+static const struct kube_reflector *reflector(const struct watches *w, unsigned kind)
+{
+    return kube_informer_reflector(w->informers[kind]);
+}
+
+bool watches_are_synced(const struct watches *w)
+{
+    for (unsigned i = 0; i < WATCH_COUNT; i++) {
+        if (!kube_reflector_is_synced(reflector(w, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool watches_know_open_runs(const struct watches *w)
+{
+    for (unsigned i = 0; i < WATCH_COUNT; i++) {
+        if (!kube_reflector_has_first(reflector(w, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const struct err *watches_error(const struct watches *w)
+{
+    const struct err *error = NULL;
+    for (unsigned i = 0; error == NULL && i < WATCH_COUNT; i++) {
+        error = kube_reflector_error(reflector(w, i));
+    }
+    return error;
+}
+
+bool watches_are_ready(const struct watches *w, struct err *why)
+{
+    for (unsigned i = 0; i < WATCH_COUNT; i++) {
+        const struct err *error = kube_reflector_error(reflector(w, i));
+        if (error != NULL) {
+            (void)err_set(why, error->code, "watch %s: %s", kinds[i].name, error->msg);
+            return false;
+        }
+        if (!kube_reflector_is_synced(reflector(w, i))) {
+            (void)err_set(why, EAGAIN, "the first list of %s is not complete", kinds[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
+{
+    const struct kube_cache *cache = watches_cache(w, kind);
+    const struct kube_entry *entry = kube_cache_get(cache, name);
+    return entry == NULL ? NULL : kube_cache_json(cache, entry);
+}
+
+const struct kube_cache *watches_cache(const struct watches *w, enum watch_kind kind)
+{
+    return kube_informer_cache(w->informers[kind]);
+}
+
+void watches_get_stats(const struct watches *w, enum watch_kind kind, const char **ret_resource,
+                       struct kube_informer_stats *ret)
+{
+    *ret_resource = kinds[kind].resource->plural;
+    *ret = (struct kube_informer_stats){0};
+    if (w->informers[kind] != NULL) {
+        kube_informer_get_stats(w->informers[kind], ret);
+    }
+}

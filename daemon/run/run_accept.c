@@ -1,0 +1,426 @@
+/* See run_accept.h. */
+#include "daemon/run/run_accept.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "daemon/cluster/bmr.h"
+#include "daemon/cluster/template_check.h"
+
+#define CHECK_TOLD_NS (5 * INT64_C(1000000000)) /* a dry run without an answer is reported */
+
+/* ---- refusal ---- */
+
+static void end_unaccepted(struct run *run, enum run_phase phase, const char *reason,
+                           const char *text)
+{
+    const bool was_cancelled = phase == RUN_CANCELLED;
+    run_hold_off(run, reason, text);
+    run->status.phase = phase;
+    run->status.ended_unix_ms = clock_steady_unix_ms();
+    text_put(run->status.reason, sizeof(run->status.reason), "%s", reason);
+    text_put(run->status.message, sizeof(run->status.message), "%s", text);
+    log_event(was_cancelled ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "a run was not accepted", "run",
+              run->name, "phase", run_phase_to_string(phase), "reason", reason, "err", text, NULL);
+    run_emit(run, was_cancelled ? EVENT_NORMAL : EVENT_WARNING, reason, text);
+    run_enter(run, LIFE_ON_REFUSED);
+}
+
+void run_refuse(struct run *run, const char *reason, const char *text)
+{
+    end_unaccepted(run, RUN_FAILED, reason, text);
+}
+
+/* Back to WAITING, and not tried again at once. */
+static void retry_later(struct run *run, enum run_life_event event)
+{
+    if (run_enter(run, event)) {
+        run->at.retry_ns = clock_monotonic_ns() + RUN_RETRY_NS;
+    }
+}
+
+/* ---- the store ---- */
+
+/* Reads the definition of a stored run. */
+static int load_def(struct run *run, struct err *err)
+{
+    struct store *store = run->env->store;
+    struct run_row row;
+    struct run_def *def;
+    int r = store->ops->get_run(store, run->uid, &row, err);
+    if (r < 0) {
+        return r;
+    }
+    r = store_load_run_def(&row, &def, err);
+    run_row_done(&row);
+    if (r >= 0) {
+        run_def_free(run->def);
+        run->def = def;
+    }
+    return r;
+}
+
+/* Its row says all that is asked of it, but the metrics of one that has just ended. */
+static void find_ended(struct run *run, const struct run_brief *brief)
+{
+    run->status = brief->status;
+    if (brief->verdict.is_judged) {
+        run->verdict = brief->verdict;
+    }
+    struct err why;
+    if (run_ended_lately(run) && load_def(run, &why) < 0) {
+        log_event(LOG_LEVEL_WARN, "the definition of a finished run cannot be read", "run",
+                  run->name, "err", why.msg, NULL);
+    }
+    run_enter(run, LIFE_ON_FOUND_ENDED);
+}
+
+/* The very object that was gone is there again: the cluster's state was restored. */
+static int bring_back(struct run *run, struct err *err)
+{
+    struct store *store = run->env->store;
+    int r = store->ops->set_object(store, run->uid, run->env->ns, 0, err);
+    if (r == 0) {
+        log_event(LOG_LEVEL_INFO, "the object of a run is back, its results stay", "run", run->name,
+                  NULL);
+    }
+    return r;
+}
+
+/* 1: the store has it, and it is not finished; 0: it does not, or there is nothing more to do. */
+static int load_stored(struct run *run, struct err *err)
+{
+    struct store *store = run->env->store;
+    struct run_brief brief;
+    struct err why;
+    int r = store->ops->get_brief(store, run->uid, &brief, err);
+    if (r < 0) {
+        return r == -ENOENT ? 0 : r;
+    }
+    if (brief.deleted_unix_ms != 0 && (r = bring_back(run, err)) < 0) {
+        return r;
+    }
+    if (run_phase_is_final(brief.status.phase)) {
+        find_ended(run, &brief);
+        return 0;
+    }
+    r = load_def(run, &why);
+    run->status = brief.status;
+    if (r < 0) {
+        run_refuse(run, "StoredRunUnreadable", why.msg);
+    }
+    return r < 0 ? 0 : 1;
+}
+
+/* Results outlive their object: an earlier run of this name is renamed. */
+static int free_name(struct run *run, struct err *err)
+{
+    struct store *store = run->env->store;
+    struct run_row row;
+    int r = store->ops->get_run(store, run->name, &row, err);
+    if (r < 0) {
+        return r;
+    }
+    _cleanup_(freep) char *name = xasprintf("%s-%.8s", run->name, row.uid);
+    r = store->ops->rename_run(store, row.uid, name, err);
+    if (r == -EEXIST) { /* a run was created with that very name */
+        free(name);
+        name = xasprintf("%s-%s", run->name, row.uid);
+        r = store->ops->rename_run(store, row.uid, name, err);
+    }
+    if (r == 0) {
+        _cleanup_(freep) char *note =
+            xasprintf("results of an earlier run of this name are kept as '%s'", name);
+        run_emit(run, EVENT_NORMAL, "EarlierResults", note);
+        log_event(LOG_LEVEL_INFO, "an earlier run was renamed", "run", run->name, "to", name, NULL);
+    }
+    run_row_done(&row);
+    return r;
+}
+
+static int put(struct run *run, struct err *err)
+{
+    struct store *store = run->env->store;
+    const struct run_def *def = run->def;
+    _cleanup_(freep) char *definition = json_dumps(def->spec->definition, JSON_COMPACT);
+    struct run_row row = {
+        .uid = def->uid,
+        .name = def->name,
+        .benchmark = def->spec->name,
+        .definition_json = definition,
+        .created_unix_ms = def->created_unix_ms,
+        .object_ns = (char *)run->env->ns,
+    };
+    int r = store->ops->put_run(store, &row, err);
+    if (r == -EEXIST && (r = free_name(run, err)) == 0) {
+        r = store->ops->put_run(store, &row, err);
+    }
+    return r;
+}
+
+/* ---- the definition ---- */
+
+static void on_definition_kept(void *ctx, int r, const struct kube_response *res,
+                               const struct err *err)
+{
+    (void)res;
+    struct run *run = ctx;
+    run->at.keeping = NULL;
+    if (r == 0) {
+        run_enter(run, LIFE_ON_KEEP_DONE);
+    } else if (r == -EINVAL) {
+        run_refuse(run, "DefinitionRefused", err->msg);
+    } else {
+        retry_later(run, LIFE_ON_KEEP_FAILED);
+        log_event(LOG_LEVEL_WARN,
+                  "the definition could not be written to the run's status, retrying", "run",
+                  run->name, "err", err->msg, NULL);
+    }
+    run_wake(run);
+}
+
+/* Writes status.definition, once: from then on a change of the Benchmark has no effect. */
+static void keep_definition(struct run *run, const struct spec *spec)
+{
+    json_t *definition;
+    struct err err;
+    if (bmr_definition(spec, &definition, &err) < 0) {
+        run_refuse(run, "DefinitionTooLarge", err.msg);
+        return;
+    }
+    json_t *body =
+        bmr_apply_body(run->name, run->uid, json_pack("{s:o}", "definition", definition));
+    struct kube_request req;
+    kube_request_apply(&kube_benchmark_runs, run->env->ns, "status", "benchd-definition", body,
+                       &req);
+    json_decref(body);
+    run_enter(run, LIFE_ON_KEEP_SENT);
+    run->at.keeping = kube_call(run->env->client, &req, NULL, on_definition_kept, run);
+}
+
+/* The next process may find other answers, while pods of the run are there. */
+static void fix_addressing(const struct run *run, struct spec *spec)
+{
+    if (spec->addressing == ADDRESSING_AUTO) {
+        spec->addressing = run->env->has_dns ? ADDRESSING_DNS : ADDRESSING_IP;
+        json_object_set_new(json_object_get(spec->definition, "spec"), "addressing",
+                            json_string(addressing_to_string(spec->addressing)));
+    }
+}
+
+static int freeze(const struct run *run, struct spec *spec_take, struct run_def **ret,
+                  struct err *err)
+{
+    struct diags diags = {0};
+    fix_addressing(run, spec_take);
+    const struct run_def_params params = {
+        .name = run->name, .uid = run->uid, .created_unix_ms = clock_steady_unix_ms()};
+    int r = run_def_new(spec_take, &params, ret, &diags);
+    diags_done(&diags);
+    return r < 0 ? err_set(err, EINVAL, "the definition has no points") : 0;
+}
+
+/* ---- templates ---- */
+
+static void begin_check(struct run *run, const struct run_def *def)
+{
+    const struct template_check_params params = {.client = run->env->client,
+                                                 .ns = run->env->ns,
+                                                 .def = def,
+                                                 .naming = run_naming(run, def),
+                                                 .account = run->env->replica_account,
+                                                 .wake = run->env->wake,
+                                                 .ctx = run->env->ctx};
+    struct template_check *check;
+    struct err err;
+    if (template_check_new(&params, &check, &err) < 0) {
+        run_refuse(run, "InvalidTemplate", err.msg);
+        return;
+    }
+    run_enter(run, LIFE_ON_CHECK_SENT);
+    run->at.checking = check;
+}
+
+static const char check_fails[] = "TemplateCheckFails";
+
+/* A broken admission webhook looks like this: the run waits, and its status says so. */
+static void hold_off_unchecked(struct run *run, const char *text)
+{
+    const bool is_news = run->refusal.reason != check_fails;
+    run_hold_off(run, check_fails, text);
+    if (is_news) {
+        run_emit(run, EVENT_WARNING, check_fails, text);
+        log_event(LOG_LEVEL_WARN, "a template could not be checked, retrying", "run", run->name,
+                  "err", text, NULL);
+    }
+}
+
+/* True: nothing was found against the templates. */
+static bool read_verdict(struct run *run)
+{
+    const int64_t waited_ns = clock_monotonic_ns() - template_check_began_ns(run->at.checking);
+    const char *text;
+    switch (template_check_verdict(run->at.checking, &text)) {
+    case TEMPLATES_GOOD:
+        return true;
+    case TEMPLATES_CHECKING:
+        if (waited_ns > CHECK_TOLD_NS) {
+            hold_off_unchecked(run, "the API server does not answer the dry run of the templates");
+        }
+        break;
+    case TEMPLATES_REFUSED: {
+        _cleanup_(freep) char *words = xstrdup(text); /* the state that is left owns the text */
+        run_refuse(run, "InvalidTemplate", words);
+        break;
+    }
+    case TEMPLATES_NO_ANSWER:
+        hold_off_unchecked(run, text);
+        retry_later(run, LIFE_ON_CHECK_FAILED);
+        break;
+    }
+    return false;
+}
+
+/* ---- acceptance ---- */
+
+/* The store knows nothing of the run, so the object's status says how far it was. A run that has
+ * ended stays as it is; any other starts again, and reconcile() reports what was lost. */
+static void take_status_over(struct run *run, const json_t *bmr)
+{
+    bmr_read_status(bmr, &run->status);
+    if (!run_is_final(run)) {
+        run->status.ended_unix_ms = 0;
+        run->status.phase = RUN_PENDING;
+    }
+}
+
+static int claim(struct run *run, struct err *err)
+{
+    struct store *store = run->env->store;
+    struct err why;
+    int r = store->ops->claim_run(store, run->uid, &why);
+    if (r == 0) {
+        run_enter(run, LIFE_ON_CLAIMED);
+        return 1;
+    }
+    if (r == -EBUSY) { /* a benchctl with --store, say */
+        run_def_free(run->def);
+        run->def = NULL;
+        run_hold_off(run, "HeldByAnother", why.msg);
+        retry_later(run, LIFE_ON_HELD);
+        return 0;
+    }
+    return err_set(err, -r, "%s", why.msg);
+}
+
+/* Nothing was created for it yet, so the cancellation takes effect at once. */
+static void cancel_unaccepted(struct run *run)
+{
+    end_unaccepted(run, RUN_CANCELLED, "CancelRequested", "cancelled before it was accepted");
+}
+
+/* What the object and its Benchmark define, once the object holds what runs. NULL: not yet. */
+static struct run_def *define(struct run *run, const json_t *bmr, const json_t *benchmark)
+{
+    struct bmr_spec asked;
+    struct spec *spec;
+    struct err why;
+    int r = bmr_load_spec(bmr, benchmark, &spec, &why);
+    if (r == -ENOENT) {
+        run_hold_off(run, "BenchmarkNotFound", why.msg);
+        return NULL;
+    }
+    if (r < 0) {
+        run_refuse(run, "InvalidDefinition", why.msg);
+        return NULL;
+    }
+    bmr_read(bmr, &asked);
+    if (asked.benchmark != NULL && !asked.has_definition) {
+        if (run->life == LIFE_WAITING) { /* else the watch has yet to show it */
+            keep_definition(run, spec);
+        }
+        spec_free(spec);
+        return NULL;
+    }
+    struct run_def *def = NULL;
+    if (freeze(run, spec, &def, &why) < 0) {
+        run_refuse(run, "InvalidDefinition", why.msg);
+    }
+    return def;
+}
+
+/* No answer to the dry runs yet, and nothing new to say about that. */
+static bool is_awaited(const struct run *run)
+{
+    const char *text;
+    const int64_t waited_ns = clock_monotonic_ns() - template_check_began_ns(run->at.checking);
+    return template_check_verdict(run->at.checking, &text) == TEMPLATES_CHECKING &&
+           (waited_ns <= CHECK_TOLD_NS || run->refusal.reason == check_fails);
+}
+
+bool run_may_accept(const struct run *run)
+{
+    switch (run->life) {
+    case LIFE_WAITING:
+        return !run->asked.is_deleting && clock_monotonic_ns() >= run->at.retry_ns;
+    case LIFE_KEPT:
+        return !run->asked.is_deleting;
+    case LIFE_CHECKING:
+        return !run->asked.is_deleting && (run->asked.cancel || !is_awaited(run));
+    case LIFE_KEEPING:
+    case LIFE_ACCEPTED:
+    case LIFE_DRIVEN:
+    case LIFE_DONE:
+    case LIFE_ENDED:
+    case LIFE_REFUSED:
+    case LIFE_PAST:
+        break;
+    }
+    return false;
+}
+
+int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, struct err *err)
+{
+    if (!run_may_accept(run)) {
+        return run_life_is_stored(run->life);
+    }
+    run->verdict.ttl_s = bmr_read_ttl_s(bmr); /* also of one that is never accepted */
+    const bool was_checking = run->life == LIFE_CHECKING;
+    const bool is_checked = was_checking && read_verdict(run);
+    if (was_checking && (run->life != LIFE_CHECKING || (!is_checked && !run->asked.cancel))) {
+        return 0; /* refused, or no answer: later */
+    }
+    int r = load_stored(run, err);
+    if (r != 0) {
+        return r < 0 ? r : claim(run, err);
+    }
+    if (run->life == LIFE_REFUSED || run->life == LIFE_ENDED) {
+        return run->life == LIFE_ENDED;
+    }
+    take_status_over(run, bmr);
+    if (run_is_final(run)) {
+        run_enter(run, LIFE_ON_FOUND_PAST);
+        return 0;
+    }
+    if (run->asked.cancel) {
+        cancel_unaccepted(run);
+        return 0;
+    }
+    struct run_def *def = define(run, bmr, benchmark);
+    if (def == NULL) {
+        return 0;
+    }
+    if (!was_checking) {
+        begin_check(run, def);
+        run_def_free(def);
+        return 0;
+    }
+    run->def = def;
+    r = put(run, err);
+    return r < 0 ? r : claim(run, err);
+}

@@ -1,0 +1,252 @@
+/* See run_drive.h. */
+#include "daemon/run/run_drive.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "daemon/cluster/key.h"
+#include "run/driver.h"
+
+/* ---- what the driver reports ---- */
+
+static void on_status(void *ctx, const struct run_status *status)
+{
+    struct run *run = ctx;
+    run->status = *status;
+    run_wake(run);
+}
+
+static void on_event(void *ctx, enum event_type type, const char *reason, const char *note)
+{
+    run_emit(ctx, type, reason, note);
+}
+
+/* Assumes that the trials to come take as long as those so far on average. */
+static void guess_eta(struct run *run)
+{
+    const struct run_status *s = &run->status;
+    const int64_t now_ms = clock_steady_unix_ms();
+    const uint32_t n_done = s->trials_done + 1; /* the row comes before the status */
+    if (s->started_unix_ms > 0 && n_done < s->trials_total) {
+        run->eta_s = (now_ms - s->started_unix_ms) / 1000 / n_done * (s->trials_total - n_done);
+    }
+}
+
+static void on_attempt(void *ctx, const struct attempt_row *row)
+{
+    struct run *run = ctx;
+    run->env->counters->attempts[row->outcome]++;
+    run->parking.n_times = 0;
+    run->progress.is_known = false;
+    run->advanced_unix_ms = clock_steady_unix_ms();
+    guess_eta(run);
+    run_wake(run);
+}
+
+static void on_record(void *ctx, const struct replica_id *id, const struct record *record)
+{
+    struct run *run = ctx;
+    if (record->type != RECORD_STEP) {
+        return;
+    }
+    const struct record_step *step = &record->step;
+    run->progress = (struct daemon_progress){
+        .is_known = true,
+        .id = *id,
+        .step = step->step,
+        .is_warmup = step->warmup,
+        .step_ns = step->step_ns,
+        .samples = step->samples,
+        .loss = step->loss,
+        .seen_unix_ms = clock_steady_unix_ms(),
+    };
+    run->advanced_unix_ms = run->progress.seen_unix_ms;
+    run->env->show(run->env->ctx);
+}
+
+static void on_done(void *ctx)
+{
+    struct run *run = ctx;
+    run_enter(run, LIFE_ON_DRIVER_DONE);
+    run_wake(run);
+}
+
+/* ---- starting and stopping ---- */
+
+bool run_is_due(const struct run *run)
+{
+    if (run->life != LIFE_ACCEPTED || run->asked.is_gone || run->asked.is_deleting ||
+        run_is_parked(run)) {
+        return false;
+    }
+    return (!run->asked.suspend && !run->asked.cancel) ||
+           run->status.phase == RUN_RUNNING; /* then its pods must go first */
+}
+
+static struct launcher *make_launcher(const struct run *run,
+                                      const unsigned char secret[static KEY_SIZE],
+                                      const struct ssh_key *ssh)
+{
+    const struct run_env *env = run->env;
+    return pods_new(&(struct pods_params){
+        .loop = env->loop,
+        .client = env->client,
+        .cache = env->pods,
+        .ns = env->ns,
+        .def = run->def,
+        .naming = run_naming(run, run->def),
+        .account = env->replica_account,
+        .has_policy = env->has_policies,
+        .secret = secret,
+        .secret_len = KEY_SIZE,
+        .ssh = ssh,
+        .node_wait_ms = env->node_wait_ms,
+        .image_wait_ms = env->image_wait_ms,
+        .setup_wait_ms = env->setup_wait_ms,
+        .denied_wait_ms = env->denied_wait_ms,
+        .counters = env->pod_counters,
+        .seed = (uint64_t)clock_monotonic_ns(),
+    });
+}
+
+int run_start(struct run *run, struct err *err)
+{
+    unsigned char secret[KEY_SIZE];
+    int r = key_derive(run->env->key, run->uid, secret, err);
+    if (r < 0) {
+        return r;
+    }
+    const bool has_launcher = run->def->spec->roles[ROLE_LAUNCHER].present;
+    struct ssh_key ssh;
+    r = has_launcher ? key_derive_ssh(secret, &ssh, err) : 0;
+    if (r < 0) {
+        explicit_bzero(secret, sizeof(secret));
+        return r;
+    }
+    struct launcher *launcher = make_launcher(run, secret, has_launcher ? &ssh : NULL);
+    explicit_bzero(secret, sizeof(secret));
+    explicit_bzero(&ssh, sizeof(ssh));
+    /* clang-format off */
+    const struct driver_params params = {
+        .loop = run->env->loop,
+        .def = run->def,
+        .launcher = launcher,
+        .store = run->env->store,
+        .clock = wall_clock_real,
+        .events = {.status = on_status, .event = on_event, .attempt = on_attempt,
+                   .record = on_record, .done = on_done, .ctx = run},
+        .status = run->status,
+        .waits_for_space = true,
+    };
+    /* clang-format on */
+    struct driver *driver;
+    r = driver_new(&params, &driver, err);
+    if (r < 0) {
+        launcher->ops->free(launcher);
+        return r;
+    }
+    run_enter(run, LIFE_ON_STARTED);
+    run->at.driven.launcher = launcher;
+    run->at.driven.driver = driver;
+    run->advanced_unix_ms = clock_steady_unix_ms();
+    log_event(LOG_LEVEL_INFO, "driving a run", "run", run->name, "addressing",
+              run_naming(run, run->def) == POD_BY_DNS ? "Dns" : "Ip", NULL);
+    driver_start(driver);
+    return 0;
+}
+
+void run_detach(struct run *run)
+{
+    if (run_is_driven(run)) {
+        run_enter(run, LIFE_ON_DETACHED);
+    }
+}
+
+int run_stop(struct run *run, struct err *err)
+{
+    struct run_status status;
+    int r = driver_finish(run->at.driven.driver, &status, err);
+    if (r < 0) {
+        run_detach(run);
+        return r;
+    }
+    const bool is_final = run_phase_is_final(status.phase);
+    run->status = status;
+    log_event(LOG_LEVEL_INFO, "a run has ended", "run", run->name, "phase",
+              run_phase_to_string(status.phase), "reason", status.reason, NULL);
+    run->env->counters->runs_finished[status.phase] += is_final;
+    run_enter(run, is_final ? LIFE_ON_STOPPED_FINAL : LIFE_ON_STOPPED_EARLY);
+    return r;
+}
+
+void run_notice_pod(struct run *run, enum kube_change change, const struct kube_object *object)
+{
+    if (run_is_driven(run)) {
+        pods_notify(run->at.driven.launcher, change, object);
+    }
+}
+
+/* ---- cancel and suspend ---- */
+
+/* A run that is not driven has no pods, so this takes effect at once. */
+static int end_queued(struct run *run, enum run_phase phase, const char *reason, const char *why,
+                      struct err *err)
+{
+    struct store *store = run->env->store;
+    struct run_status status = run->status;
+    status.phase = phase;
+    text_put(status.reason, sizeof(status.reason), "%s", reason);
+    text_put(status.message, sizeof(status.message), "%u of %u trials done, %u failed%s%s",
+             status.trials_done, status.trials_total, status.trials_failed, why == NULL ? "" : "; ",
+             why == NULL ? "" : why);
+    status.has_current = false;
+    status.ended_unix_ms = clock_steady_unix_ms();
+    int r = store->ops->put_status(store, run->uid, &status, err);
+    if (r == 0) {
+        run->status = status;
+        run->env->counters->runs_finished[phase] += run_phase_is_final(phase);
+        run_emit(run, phase == RUN_FAILED ? EVENT_WARNING : EVENT_NORMAL, reason, status.message);
+        run_enter(run, LIFE_ON_ENDED_QUEUED);
+    }
+    return r;
+}
+
+void run_give_up(struct run *run, const struct err *why)
+{
+    struct err err;
+    if (run->life == LIFE_ACCEPTED && !run->asked.is_gone &&
+        end_queued(run, RUN_FAILED, "DriverFailed", why->msg, &err) < 0) {
+        log_event(LOG_LEVEL_WARN, "the end of a run could not be stored, it stays parked", "run",
+                  run->name, "err", err.msg, NULL);
+    }
+}
+
+int run_steer(struct run *run, struct err *err)
+{
+    const struct run_asked *asked = &run->asked;
+    if (run_is_driven(run)) {
+        struct driver *driver = run->at.driven.driver;
+        if (asked->is_gone && asked->erase && run->env->is_store_full) {
+            driver_abandon(driver); /* it may wait for the very space that its deletion frees */
+        } else if (asked->cancel || asked->is_deleting || asked->is_gone) {
+            driver_cancel(driver); /* it gets no new pods */
+        } else if (asked->suspend) {
+            driver_suspend(driver);
+        }
+        return 0;
+    }
+    if (run->life != LIFE_ACCEPTED || run->status.phase == RUN_RUNNING) {
+        return 0;
+    }
+    if (asked->cancel) {
+        return end_queued(run, RUN_CANCELLED, "CancelRequested", NULL, err);
+    }
+    if (run->status.started_unix_ms == 0) { /* never driven: nothing to keep in the store */
+        run->status.phase = asked->suspend ? RUN_SUSPENDED : RUN_QUEUED;
+        text_put(run->status.reason, sizeof(run->status.reason), "%s",
+                 asked->suspend ? "SuspendRequested" : "Queued");
+    }
+    return 0;
+}

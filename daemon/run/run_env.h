@@ -1,0 +1,37 @@
+/* What every run of benchd uses and none owns. daemon.c fills it; it lives longer than the runs. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/cluster/event_recorder.h"
+#include "daemon/web/inspect.h"
+#include "kube/cache.h"
+#include "kube/client.h"
+#include "run/pods/pods.h"
+#include "store/store.h"
+
+struct run_env {
+    struct uv_loop_s *loop;
+    struct kube_client *client;
+    struct store *store;
+    const char *store_url; /* of the same; for a thread's own connection */
+    const char *ns;
+    const struct kube_cache *pods; /* the watch's; NULL before its start */
+    const unsigned char *key;      /* KEY_SIZE bytes; runs' secrets are derived from it */
+    int64_t node_wait_ms, image_wait_ms, setup_wait_ms,
+        denied_wait_ms;          /* as of struct pods_params */
+    bool is_store_full;          /* nothing can be accepted or driven */
+    bool are_objects_known;      /* the store knows which of its runs have objects */
+    int64_t undelete_ms;         /* the results of a run whose object is gone stay so long */
+    const char *replica_account; /* ServiceAccount of replicas; NULL: the default one */
+    bool has_policies;           /* each run gets a NetworkPolicy */
+    bool has_dns;                /* addressing Auto: do names of the cluster resolve here? */
+
+    struct event_recorder *events;
+    struct pods_counters *pod_counters;
+    struct daemon_counters *counters;
+    void (*wake)(void *ctx); /* something has changed: look at all runs in the loop's next turn */
+    void (*show)(void *ctx); /* a step is known: publish it, if somebody follows the runs */
+    void *ctx;
+};

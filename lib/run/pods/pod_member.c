@@ -1,0 +1,634 @@
+/* Facts about one pod and their consequences, see pod_member.h. */
+#include "run/pods/pod_member.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rfc3339.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "kube/client.h"
+#include "kube/json.h"
+#include "run/pods/pod_setup.h"
+
+/* ---- the automaton ---- */
+
+bool member_life_is_dying(enum member_life life)
+{
+    return life >= MEMBER_DYING_POSTING && life <= MEMBER_DYING_DELETED;
+}
+
+bool member_life_is_refused(enum member_life life)
+{
+    return life == MEMBER_REFUSED || life == MEMBER_DOUBTED;
+}
+
+bool member_life_has_call(enum member_life life)
+{
+    switch (life) {
+    case MEMBER_POSTING:
+    case MEMBER_CHECKING:
+    case MEMBER_SHOWN:
+    case MEMBER_LOOKING:
+    case MEMBER_DYING_POSTING:
+    case MEMBER_DYING_LOOKING:
+    case MEMBER_DYING_SHOWN:
+    case MEMBER_DYING_DELETING:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool member_life_has_uid(enum member_life life)
+{
+    switch (life) {
+    case MEMBER_SHOWN:
+    case MEMBER_THERE:
+    case MEMBER_DYING_SHOWN:
+    case MEMBER_DYING_DUE:
+    case MEMBER_DYING_DELETING:
+    case MEMBER_DYING_DELETED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int next_sent(enum member_life life, enum member_event event)
+{
+    switch (life) {
+    case MEMBER_WANTED:
+    case MEMBER_UNSURE:
+        return event == MEMBER_SENT_POST ? MEMBER_POSTING : -1;
+    case MEMBER_TAKEN:
+        return event == MEMBER_SENT_GET ? MEMBER_CHECKING : -1;
+    case MEMBER_MADE:
+        return event == MEMBER_SENT_GET ? MEMBER_LOOKING : -1;
+    case MEMBER_DYING_UNKNOWN:
+        return event == MEMBER_SENT_GET ? MEMBER_DYING_LOOKING : -1;
+    case MEMBER_DYING_DUE:
+        return event == MEMBER_SENT_DELETE ? MEMBER_DYING_DELETING : -1;
+    default:
+        return -1;
+    }
+}
+
+static int next_posted(enum member_life life, enum member_event event)
+{
+    const bool is_dying = life == MEMBER_DYING_POSTING;
+    switch (event) {
+    case MEMBER_CREATED:
+        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_MADE;
+    case MEMBER_NAME_TAKEN:
+        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_TAKEN;
+    case MEMBER_TRY_AGAIN:
+        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_UNSURE;
+    case MEMBER_FAILED:
+        return is_dying ? MEMBER_GONE : MEMBER_REFUSED;
+    case MEMBER_FAILED_UNSURE:
+        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_DOUBTED;
+    default:
+        return -1;
+    }
+}
+
+static int next_got(enum member_life life, enum member_event event)
+{
+    const bool is_dying = life == MEMBER_DYING_LOOKING;
+    const bool was_made = life == MEMBER_LOOKING;
+    switch (event) {
+    case MEMBER_FOUND:
+        return is_dying ? MEMBER_DYING_DUE : MEMBER_THERE;
+    case MEMBER_NOT_FOUND: /* after a 409: it has gone since */
+        return is_dying ? MEMBER_GONE : was_made ? MEMBER_LOST : MEMBER_WANTED;
+    case MEMBER_TRY_AGAIN:
+        return is_dying ? MEMBER_DYING_UNKNOWN : was_made ? MEMBER_MADE : MEMBER_UNSURE;
+    case MEMBER_FAILED:
+        return is_dying ? MEMBER_GONE : MEMBER_REFUSED;
+    case MEMBER_FAILED_UNSURE:
+        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_DOUBTED;
+    default:
+        return -1;
+    }
+}
+
+static int next_deleted(enum member_event event)
+{
+    switch (event) {
+    case MEMBER_DELETED:
+        return MEMBER_DYING_DELETED;
+    case MEMBER_TRY_AGAIN:
+        return MEMBER_DYING_DUE;
+    case MEMBER_FAILED: /* gone already, or not ours to delete */
+        return MEMBER_GONE;
+    default:
+        return -1;
+    }
+}
+
+static int next_answered(enum member_life life, enum member_event event)
+{
+    switch (life) {
+    case MEMBER_WANTED: /* there is no POST to send */
+        return event == MEMBER_FAILED ? MEMBER_REFUSED : -1;
+    case MEMBER_UNSURE:
+        return event == MEMBER_FAILED_UNSURE ? MEMBER_DOUBTED : -1;
+    case MEMBER_POSTING:
+    case MEMBER_DYING_POSTING:
+        return next_posted(life, event);
+    case MEMBER_CHECKING:
+    case MEMBER_LOOKING:
+    case MEMBER_DYING_LOOKING:
+        return next_got(life, event);
+    case MEMBER_SHOWN:
+        return event == MEMBER_DELETED ? -1 : MEMBER_THERE;
+    case MEMBER_DYING_SHOWN:
+        return event == MEMBER_DELETED ? -1 : MEMBER_DYING_DUE;
+    case MEMBER_DYING_DELETING:
+        return next_deleted(event);
+    default:
+        return -1;
+    }
+}
+
+static int next_seen(enum member_life life)
+{
+    switch (life) {
+    case MEMBER_WANTED:
+    case MEMBER_UNSURE:
+    case MEMBER_TAKEN:
+    case MEMBER_MADE:
+        return MEMBER_THERE;
+    case MEMBER_POSTING:
+    case MEMBER_CHECKING:
+    case MEMBER_LOOKING:
+        return MEMBER_SHOWN;
+    case MEMBER_DYING_POSTING:
+    case MEMBER_DYING_LOOKING:
+        return MEMBER_DYING_SHOWN;
+    case MEMBER_DYING_UNKNOWN:
+        return MEMBER_DYING_DUE;
+    default:
+        return (int)life;
+    }
+}
+
+static int next_vanished(enum member_life life)
+{
+    if (life == MEMBER_SHOWN || life == MEMBER_THERE) {
+        return MEMBER_LOST;
+    }
+    return member_life_is_dying(life) ? MEMBER_GONE : (int)life; /* another pod of that name */
+}
+
+static int next_removed(enum member_life life, enum member_event event)
+{
+    switch (life) {
+    case MEMBER_WANTED:
+        return event == MEMBER_FORGET ? -1 : MEMBER_GONE;
+    case MEMBER_REFUSED:
+    case MEMBER_LOST:
+        return MEMBER_GONE;
+    case MEMBER_DOUBTED:
+        return MEMBER_DYING_UNKNOWN;
+    case MEMBER_POSTING:
+        return event == MEMBER_FORGET ? -1 : MEMBER_DYING_POSTING;
+    case MEMBER_UNSURE:
+    case MEMBER_TAKEN:
+    case MEMBER_MADE:
+        return event == MEMBER_FORGET ? -1 : MEMBER_DYING_UNKNOWN;
+    case MEMBER_CHECKING:
+    case MEMBER_LOOKING:
+        return event == MEMBER_FORGET ? -1 : MEMBER_DYING_LOOKING;
+    case MEMBER_SHOWN: /* a POST on its way could make a second pod once this one is deleted */
+        return event == MEMBER_FORGET ? MEMBER_GONE : MEMBER_DYING_SHOWN;
+    case MEMBER_THERE:
+        return event == MEMBER_FORGET ? MEMBER_GONE : MEMBER_DYING_DUE;
+    default:
+        return -1;
+    }
+}
+
+int member_life_next(enum member_life life, enum member_event event)
+{
+    switch (event) {
+    case MEMBER_SENT_POST:
+    case MEMBER_SENT_GET:
+    case MEMBER_SENT_DELETE:
+        return next_sent(life, event);
+    case MEMBER_CREATED:
+    case MEMBER_NAME_TAKEN:
+    case MEMBER_FOUND:
+    case MEMBER_NOT_FOUND:
+    case MEMBER_TRY_AGAIN:
+    case MEMBER_FAILED:
+    case MEMBER_FAILED_UNSURE:
+    case MEMBER_DELETED:
+        return next_answered(life, event);
+    case MEMBER_SEEN:
+        return next_seen(life);
+    case MEMBER_VANISHED:
+        return next_vanished(life);
+    case MEMBER_REMOVE:
+    case MEMBER_FORGET:
+        return next_removed(life, event);
+    case MEMBER_TIMED_OUT:
+        return life == MEMBER_DYING_DELETED ? MEMBER_DYING_UNKNOWN : -1;
+    }
+    return -1;
+}
+
+/* ---- one member ---- */
+
+/* How long after the event the new state makes something due. */
+static int64_t wait_of(const struct pod_member *m, enum member_event event)
+{
+    switch (event) {
+    case MEMBER_TRY_AGAIN:
+        return POD_RETRY_NS;
+    case MEMBER_NOT_FOUND:
+        return m->life == MEMBER_WANTED ? POD_RETRY_NS : 0;
+    case MEMBER_CREATED:
+        return m->life == MEMBER_MADE ? POD_UNSEEN_NS : 0;
+    case MEMBER_DELETED:
+        return m->is_shown ? POD_GONE_WAIT_NS : POD_UNSEEN_NS;
+    case MEMBER_REMOVE:
+        return m->life == MEMBER_DYING_DUE && m->remains == POD_STOPPED ? POD_OVER_WAIT_NS : 0;
+    default:
+        return 0;
+    }
+}
+
+/* The driver may decide something when this state begins. */
+static bool is_news(enum member_life life)
+{
+    return member_life_is_refused(life) || life == MEMBER_LOST || life == MEMBER_DYING_DELETED ||
+           life == MEMBER_GONE || life == MEMBER_DYING_UNKNOWN;
+}
+
+static void note_existence(struct pod_member *m, enum member_event event)
+{
+    const bool was_posting = m->life == MEMBER_POSTING || m->life == MEMBER_DYING_POSTING;
+    if (event == MEMBER_NOT_FOUND) {
+        m->may_exist = false;
+    } else if (event == MEMBER_CREATED || event == MEMBER_NAME_TAKEN ||
+               (event == MEMBER_TRY_AGAIN && was_posting)) {
+        m->may_exist = true;
+    }
+}
+
+static void apply(struct pod_member *m, enum member_event event, int64_t now_ns)
+{
+    const int next = member_life_next(m->life, event);
+    assert(next >= 0);
+    if (next < 0 || next == (int)m->life) {
+        return;
+    }
+    note_existence(m, event);
+    m->life = (enum member_life)next;
+    m->due_ns = now_ns + wait_of(m, event);
+    m->has_news = m->has_news || is_news(m->life);
+    if (m->call != NULL && !member_life_has_call(m->life)) {
+        kube_call_cancel(m->call); /* its answer no longer matters */
+        m->call = NULL;
+    }
+    if (event != MEMBER_TRY_AGAIN && event > MEMBER_SENT_DELETE) {
+        pod_trouble_clear(&m->trouble);
+    }
+    if (m->life == MEMBER_DYING_UNKNOWN && m->uid != NULL) {
+        free(m->sought_uid); /* the next look may find another pod of that name */
+        m->sought_uid = m->uid;
+        m->uid = NULL;
+    }
+}
+
+static struct pod_member *new_named(struct pods *owner, char *name_take,
+                                    const struct replica_id *id)
+{
+    struct pod_member *m = xnew(struct pod_member);
+    m->owner = owner;
+    m->id = *id;
+    m->name = name_take;
+    m->made_unix_ms = clock_steady_unix_ms();
+    m->state = (struct pod_state){.state = REPLICA_PENDING, .exit_code = -1};
+    return m;
+}
+
+struct pod_member *pod_member_new(struct pods *owner, const char *run, const struct replica_id *id)
+{
+    return new_named(owner, replica_name(run, id), id);
+}
+
+struct pod_member *pod_member_for_leftover(struct pods *owner, const char *name, const char *uid,
+                                           const json_t *pod, int64_t now_ns)
+{
+    const struct replica_id nobody = {{0, 0, 0}, ROLE_PSERVER, 0};
+    struct pod_member *m = new_named(owner, xstrdup(name), &nobody);
+    pod_member_seen(m, uid, pod, now_ns);
+    pod_member_remove(m, false, now_ns);
+    m->has_news = true;
+    return m;
+}
+
+struct pod_member *pod_member_for_doubt(struct pods *owner, const char *name, const char *uid,
+                                        int64_t now_ns)
+{
+    const struct replica_id nobody = {{0, 0, 0}, ROLE_PSERVER, 0};
+    struct pod_member *m = new_named(owner, xstrdup(name), &nobody);
+    m->sought_uid = uid == NULL ? NULL : xstrdup(uid);
+    m->life = MEMBER_DYING_UNKNOWN;
+    m->due_ns = now_ns + POD_RETRY_NS;
+    m->has_news = true;
+    return m;
+}
+
+static int64_t between(int64_t date_ms, int64_t first_ms, int64_t last_ms)
+{
+    return date_ms < first_ms ? first_ms : date_ms > last_ms ? last_ms : date_ms;
+}
+
+struct pod_member *pod_member_adopt(struct pods *owner, const char *run,
+                                    const struct replica_id *id, const char *uid, const json_t *pod,
+                                    int64_t now_ns)
+{
+    struct pod_member *m = pod_member_new(owner, run, id);
+    const char *created = kube_json_metadata(pod, "creationTimestamp");
+    int64_t created_ns;
+    if (rfc3339_parse(created, strlen(created), &created_ns) >= 0) {
+        m->made_unix_ms = between(created_ns / 1000000, 0, m->made_unix_ms);
+    }
+    pod_member_seen(m, uid, pod, now_ns);
+    m->has_news = true;
+    return m;
+}
+
+void pod_member_free(struct pod_member *m)
+{
+    if (m->call != NULL) {
+        kube_call_cancel(m->call);
+    }
+    pod_state_done(&m->state);
+    free(m->name);
+    free(m->uid);
+    free(m->sought_uid);
+    free(m->environment_json);
+    free(m->collected_json);
+    pod_trouble_clear(&m->trouble);
+    free(m);
+}
+
+bool pod_member_is_wanted(const struct pod_member *m)
+{
+    return m->life == MEMBER_WANTED || m->life == MEMBER_UNSURE;
+}
+
+bool pod_member_is_removing(const struct pod_member *m)
+{
+    return member_life_is_dying(m->life) && (m->life != MEMBER_DYING_DELETED || !m->is_shown);
+}
+
+bool pod_member_has_ended(const struct pod_member *m)
+{
+    return replica_state_is_final(m->state.state);
+}
+
+int64_t pod_member_started_unix_ms(const struct pod_member *m)
+{
+    const int64_t said_ms = m->state.started_unix_ms;
+    return said_ms == 0 ? m->running_unix_ms
+                        : between(said_ms, m->made_unix_ms, m->running_unix_ms);
+}
+
+int64_t pod_member_finished_unix_ms(const struct pod_member *m)
+{
+    const int64_t said_ms = m->state.finished_unix_ms;
+    return said_ms == 0 ? 0 : between(said_ms, pod_member_started_unix_ms(m), m->ended_unix_ms);
+}
+
+enum member_action pod_member_due(const struct pod_member *m, int64_t now_ns)
+{
+    if (now_ns < m->due_ns) {
+        return MEMBER_DO_NOTHING;
+    }
+    switch (m->life) {
+    case MEMBER_WANTED:
+    case MEMBER_UNSURE:
+        return MEMBER_DO_POST;
+    case MEMBER_TAKEN:
+    case MEMBER_MADE:
+    case MEMBER_DYING_UNKNOWN:
+        return MEMBER_DO_GET;
+    case MEMBER_DYING_DUE:
+        return MEMBER_DO_DELETE;
+    default:
+        return MEMBER_DO_NOTHING;
+    }
+}
+
+void pod_member_sent(struct pod_member *m, enum member_action action, struct kube_call *call)
+{
+    static const enum member_event events[] = {
+        [MEMBER_DO_POST] = MEMBER_SENT_POST,
+        [MEMBER_DO_GET] = MEMBER_SENT_GET,
+        [MEMBER_DO_DELETE] = MEMBER_SENT_DELETE,
+    };
+    assert(action != MEMBER_DO_NOTHING);
+    apply(m, events[action], 0);
+    m->call = call;
+}
+
+/* ---- ends ---- */
+
+static void end(struct pod_member *m, enum replica_state state, enum failure_class failure,
+                const char *message)
+{
+    m->state.state = state;
+    m->state.failure = failure;
+    m->state.wait = POD_WAIT_NONE;
+    pod_state_say(&m->state, "%s", message);
+    m->ended_unix_ms = clock_steady_unix_ms();
+    m->has_news = true;
+}
+
+static void end_if_lost(struct pod_member *m)
+{
+    if (m->life == MEMBER_LOST) {
+        const char *node = m->state.node;
+        _cleanup_(freep) char *message =
+            node == NULL
+                ? xstrdup("the pod was deleted, but not by benchd")
+                : xasprintf("the pod was deleted, but not by benchd; it was on node '%s'%s", node,
+                            m->state.is_node_lost ? ", which is not ready" : "");
+        end(m, REPLICA_LOST, FAILURE_INFRASTRUCTURE, message);
+    }
+}
+
+/* ---- what the pod says ---- */
+
+static void note_remains(struct pod_member *m, const json_t *pod, int64_t now_ns)
+{
+    const enum pod_remains before = m->remains;
+    m->remains = pod_is_over(pod) ? POD_OVER : pod_has_stopped(pod) ? POD_STOPPED : POD_MAY_RUN;
+    if (m->life == MEMBER_DYING_DUE && m->remains == POD_OVER && before != POD_OVER) {
+        m->due_ns = now_ns; /* the wait was for this phase */
+    }
+}
+
+static void read_pod(struct pod_member *m, const json_t *pod, int64_t now_ns)
+{
+    note_remains(m, pod, now_ns);
+    if (pod_member_has_ended(m) || member_life_is_dying(m->life)) {
+        return; /* an end is final, whatever becomes of the pod */
+    }
+    struct pod_state next;
+    pod_state_read(pod, &m->id, &next);
+    m->has_news = m->has_news || next.state != m->state.state || next.wait != m->state.wait ||
+                  !str_eq(next.ip, m->state.ip) || next.is_simulated != m->state.is_simulated ||
+                  next.is_node_lost != m->state.is_node_lost;
+    if (next.wait != m->state.wait) {
+        m->waiting_since_ns = now_ns; /* only then: a repeated read must not restart the wait */
+    }
+    if (next.wait == POD_WAIT_SETUP && m->state.wait == POD_WAIT_SETUP) {
+        next.message = m->state.message; /* of an event: the pod itself says nothing */
+        m->state.message = NULL;
+    }
+    pod_state_done(&m->state);
+    m->state = next;
+    if (m->running_unix_ms == 0 && m->state.has_started) {
+        m->running_unix_ms = clock_steady_unix_ms();
+    }
+    if (pod_member_has_ended(m)) {
+        m->ended_unix_ms = clock_steady_unix_ms();
+    }
+}
+
+static void note_uid(struct pod_member *m, const char *uid)
+{
+    if (m->uid == NULL && member_life_has_uid(m->life)) {
+        m->uid = xstrdup(uid);
+    }
+}
+
+/* ---- what callbacks record ---- */
+
+void pod_member_answered(struct pod_member *m, enum member_event answer, int64_t now_ns)
+{
+    m->call = NULL;
+    apply(m, answer, now_ns);
+    end_if_lost(m);
+}
+
+void pod_member_try_again(struct pod_member *m, int r, const struct kube_response *res,
+                          const char *words, int64_t now_ns)
+{
+    pod_member_answered(m, MEMBER_TRY_AGAIN, now_ns);
+    const int64_t wait_ns = pod_trouble_note(&m->trouble, r, res, words);
+    if (pod_member_is_wanted(m) || member_life_is_dying(m->life)) {
+        m->due_ns = now_ns + wait_ns;
+    }
+}
+
+void pod_member_found(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns)
+{
+    const bool is_news = m->uid == NULL; /* else the watch has reported more */
+    m->call = NULL;
+    apply(m, MEMBER_FOUND, now_ns);
+    note_uid(m, uid);
+    if (is_news) {
+        read_pod(m, pod, now_ns);
+    }
+}
+
+static void refused(struct pod_member *m, enum failure_class failure, const char *message,
+                    int64_t now_ns)
+{
+    m->call = NULL;
+    apply(m, m->may_exist ? MEMBER_FAILED_UNSURE : MEMBER_FAILED, now_ns);
+    if (member_life_is_refused(m->life)) {
+        end(m, REPLICA_FAILED, failure, message);
+    }
+}
+
+void pod_member_is_foreign(struct pod_member *m, const char *message, int64_t now_ns)
+{
+    m->may_exist = false;
+    refused(m, FAILURE_PERMANENT, message, now_ns);
+}
+
+void pod_member_refused(struct pod_member *m, const char *message, int64_t now_ns)
+{
+    refused(m, FAILURE_PERMANENT, message, now_ns);
+}
+
+void pod_member_no_room(struct pod_member *m, const char *message, int64_t now_ns)
+{
+    refused(m, FAILURE_NO_ROOM, message, now_ns);
+}
+
+void pod_member_seen(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns)
+{
+    apply(m, MEMBER_SEEN, now_ns);
+    note_uid(m, uid);
+    m->has_news = m->has_news || (!m->is_shown && member_life_is_dying(m->life));
+    m->is_shown = true;
+    if (member_life_has_uid(m->life)) {
+        read_pod(m, pod, now_ns);
+    }
+}
+
+void pod_member_vanished(struct pod_member *m, int64_t now_ns)
+{
+    const bool is_known = pod_member_has_ended(m) && !member_life_is_dying(m->life);
+    if (!is_known) { /* else its end is final */
+        apply(m, MEMBER_VANISHED, now_ns);
+        end_if_lost(m);
+    }
+}
+
+void pod_member_remove(struct pod_member *m, bool leave_pod, int64_t now_ns)
+{
+    const bool is_left = leave_pod && pod_member_has_ended(m);
+    apply(m, is_left ? MEMBER_FORGET : MEMBER_REMOVE, now_ns);
+}
+
+/* ---- time ---- */
+
+static bool is_wait_over(const struct pod_member *m, const struct member_limits *limits,
+                         int64_t now_ns)
+{
+    if (m->life != MEMBER_SHOWN && m->life != MEMBER_THERE) {
+        return false;
+    }
+    switch (m->state.wait) {
+    case POD_WAIT_NODE:
+        return now_ns - m->waiting_since_ns > limits->node_wait_ms * 1000000;
+    case POD_WAIT_IMAGE:
+    case POD_WAIT_CONTAINER:
+        return now_ns - m->waiting_since_ns > limits->image_wait_ms * 1000000;
+    case POD_WAIT_SETUP:
+        return now_ns - m->waiting_since_ns > limits->setup_wait_ms * 1000000;
+    case POD_WAIT_NONE:
+    case POD_WAIT_GATE: /* a queue's business, without a limit */
+        break;
+    }
+    return false;
+}
+
+void pod_member_time_out(struct pod_member *m, const struct member_limits *limits, int64_t now_ns)
+{
+    if (m->life == MEMBER_DYING_DELETED && now_ns > m->due_ns) {
+        apply(m, MEMBER_TIMED_OUT, now_ns);
+    } else if (is_wait_over(m, limits, now_ns)) {
+        const bool is_setup = m->state.wait == POD_WAIT_SETUP;
+        const char *why = pod_state_message(&m->state);
+        _cleanup_(freep) char *message = is_setup
+                                             ? xasprintf("node '%s' could not set up the pod: %s",
+                                                         m->state.node == NULL ? "" : m->state.node,
+                                                         *why == '\0' ? POD_SETUP_WORDS : why)
+                                             : xstrdup(why);
+        end(m, REPLICA_FAILED, is_setup ? FAILURE_INFRASTRUCTURE : FAILURE_PERMANENT, message);
+    }
+}

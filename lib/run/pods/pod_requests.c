@@ -1,0 +1,283 @@
+/* Creating, asking for and deleting pods, see pod_requests.h. */
+#include "run/pods/pod_requests.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/json.h"
+#include "run/pods/pods_internal.h"
+
+static int64_t now(const struct pod_member *m)
+{
+    return m->owner->params.now_ns();
+}
+
+static bool is_transient(struct pod_member *m, int r, const struct kube_response *res)
+{
+    return pod_answer_is_transient(&m->owner->denial, r, res, now(m));
+}
+
+/* Last in each callback. */
+static void heard(struct pod_member *m)
+{
+    if (m->life == MEMBER_MADE || m->life == MEMBER_THERE) {
+        m->owner->is_probed = true; /* a dying one is of an earlier gang */
+    }
+    pod_tick_soon(&m->owner->tick);
+}
+
+static void note_refusal(struct pod_member *m)
+{
+    if (member_life_is_refused(m->life)) {
+        m->owner->is_probed = false;
+        m->owner->params.counters->failed++;
+    }
+}
+
+void pod_requests_refuse(struct pod_member *m, const char *message, int64_t now_ns)
+{
+    pod_member_refused(m, message, now_ns);
+    note_refusal(m);
+}
+
+/* One request, and no more until the tick: what the server says is reported at once, and not after
+ * ten silent tries of the client. */
+static const struct kube_call_options once = {.max_tries = 1};
+
+static void try_again(struct pod_member *m, int r, const struct kube_response *res,
+                      const char *words)
+{
+    if (pod_member_is_wanted(m) || m->life == MEMBER_POSTING) {
+        m->owner->is_probed = false; /* one pod is retried, and not 160 */
+    }
+    pod_member_try_again(m, r, res, words, now(m));
+}
+
+/* ---- GET ---- */
+
+/* Of one that is removed the name says what it is, or its uid: its labels and its owner may have
+ * been taken. */
+static bool is_ours(const struct pod_member *m, const json_t *pod)
+{
+    const struct run_def *def = m->owner->params.def;
+    const char *uid = m->uid != NULL ? m->uid : m->sought_uid;
+    struct replica_id id;
+    return member_life_is_dying(m->life)
+               ? pod_is_owned(def, pod) ||
+                     (uid != NULL && str_eq(uid, kube_json_metadata(pod, "uid")))
+               : pod_identify(def, pod, &id) && replica_id_eq(&id, &m->id);
+}
+
+static void found(struct pod_member *m, const json_t *pod)
+{
+    const bool is_own = is_ours(m, pod);
+    const bool is_going = *kube_json_metadata(pod, "deletionTimestamp") != '\0';
+    if (is_own && is_going && !member_life_is_dying(m->life)) {
+        /* look again later */
+        pod_member_try_again(m, -EEXIST, NULL, "a pod of that name is terminating", now(m));
+    } else if (is_own) {
+        pod_member_found(m, kube_json_metadata(pod, "uid"), pod, now(m));
+    } else {
+        _cleanup_(freep) char *message =
+            xasprintf("a pod '%s' exists already and does not belong to this run; delete it or "
+                      "give the run another name",
+                      m->name);
+        pod_member_is_foreign(m, message, now(m));
+        note_refusal(m);
+    }
+}
+
+static void on_got(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    struct pod_member *m = ctx;
+    json_t *pod = NULL;
+    struct err parsed = *err;
+    if (r == 0) {
+        r = kube_json_load(res->body, res->body_len, &pod, &parsed);
+    }
+    if (r == -ENOENT) {
+        pod_member_answered(m, MEMBER_NOT_FOUND, now(m));
+    } else if (r < 0) {
+        /* A removed member is looked for until it is known what became of it. */
+        if (is_transient(m, r, res) || member_life_is_dying(m->life)) {
+            pod_member_try_again(m, r, res, parsed.msg, now(m));
+        } else {
+            pod_requests_refuse(m, parsed.msg, now(m));
+        }
+    } else {
+        found(m, pod);
+    }
+    json_decref(pod);
+    heard(m);
+}
+
+static struct kube_call *get(struct pod_member *m)
+{
+    const struct pods_params *params = &m->owner->params;
+    struct kube_request req;
+    kube_request_get(&kube_pods, params->ns, m->name, &req);
+    return kube_call(params->client, &req, &once, on_got, m);
+}
+
+/* ---- DELETE ---- */
+
+/* A pod that the server does not delete, whatever it says, is not left alone: it would run next to
+ * the next attempt. The status says why it still exists. */
+static void on_deleted(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    struct pod_member *m = ctx;
+    struct pods *l = m->owner;
+    if (r == 0) {
+        pod_denial_clear(&l->denial);
+        l->params.counters->deleted++;
+        pod_member_answered(m, MEMBER_DELETED, now(m));
+    } else if (r == -ENOENT || r == -ESTALE) { /* another uid: it has gone */
+        pod_member_answered(m, MEMBER_FAILED, now(m));
+    } else {
+        (void)is_transient(m, r, res); /* notes a denial */
+        pod_member_try_again(m, r, res, err->msg, now(m));
+    }
+    heard(m);
+}
+
+static struct kube_call *delete (struct pod_member *m)
+{
+    const struct pods_params *params = &m->owner->params;
+    struct kube_request req;
+    kube_request_delete(&kube_pods, params->ns, m->name, m->uid,
+                        m->owner->base.is_hurried ? POD_HURRIED_GRACE_S : -1, &req);
+    return kube_call(params->client, &req, &once, on_deleted, m);
+}
+
+static void send_one(struct pod_member *m, int64_t now_ns)
+{
+    const enum member_action action = pod_member_due(m, now_ns);
+    if (action == MEMBER_DO_GET) {
+        pod_member_sent(m, action, get(m));
+    } else if (action == MEMBER_DO_DELETE) {
+        pod_member_sent(m, action, delete (m));
+    }
+}
+
+static size_t count_deleting_over(const struct pods *l)
+{
+    size_t n = 0;
+    vec_each (struct pod_member *, it, &l->members) {
+        n += (*it)->life == MEMBER_DYING_DELETING && (*it)->remains == POD_OVER;
+    }
+    return n;
+}
+
+void pod_requests_send_due(struct pods *l, int64_t now_ns)
+{
+    const bool is_creating = l->base.ops->is_settling(&l->base);
+    const size_t most = is_creating ? DELETIONS_BESIDE_POSTS : DELETIONS_AHEAD;
+    size_t n = count_deleting_over(l);
+    vec_each (struct pod_member *, it, &l->members) {
+        struct pod_member *m = *it;
+        const bool is_patient =
+            m->remains == POD_OVER && pod_member_due(m, now_ns) == MEMBER_DO_DELETE;
+        if (!is_patient || n < most) {
+            n += is_patient;
+            send_one(m, now_ns);
+        }
+    }
+}
+
+/* ---- POST ---- */
+
+/* Some other member of its attempt may exist. */
+static bool has_part_of_gang(const struct pod_member *m)
+{
+    vec_each (struct pod_member *, it, &m->owner->members) {
+        const struct pod_member *other = *it;
+        if (other != m && other->life < MEMBER_DYING_POSTING && !pod_member_is_wanted(other) &&
+            attempt_id_eq(&other->id.attempt, &m->id.attempt)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The watch has shown a pod of that name, and now the server has made one: two, if their uids
+ * differ. An earlier POST without an answer made the first, somebody deleted it. Nothing else
+ * knows of the second. */
+static void look_for_second(const struct pod_member *m, const struct kube_response *res)
+{
+    struct pods *l = m->owner;
+    json_t *pod = NULL;
+    if (m->uid == NULL || kube_json_load(res->body, res->body_len, &pod, NULL) < 0) {
+        return;
+    }
+    const char *uid = kube_json_metadata(pod, "uid");
+    if (*uid != '\0' && !str_eq(uid, m->uid)) {
+        struct pod_member *second = pod_member_for_leftover(l, m->name, uid, pod, now(m));
+        second->is_shown = false;
+        *vec_push(&l->members) = second;
+    }
+    json_decref(pod);
+}
+
+static void on_posted(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    struct pod_member *m = ctx;
+    struct pods *l = m->owner;
+    if (r == -EEXIST) {
+        pod_member_answered(m, MEMBER_NAME_TAKEN, now(m));
+    } else if (r == -EDQUOT && m->trouble.n_times >= POD_ROOM_TRIES && has_part_of_gang(m)) {
+        pod_member_no_room(m, err->msg, now(m)); /* half a gang must not keep room from others */
+    } else if (r < 0 && is_transient(m, r, res)) {
+        try_again(m, r, res, err->msg);
+    } else if (r < 0) {
+        pod_requests_refuse(m, err->msg, now(m));
+    } else {
+        pod_denial_clear(&l->denial);
+        l->params.counters->created++;
+        look_for_second(m, res);
+        pod_member_answered(m, MEMBER_CREATED, now(m));
+    }
+    heard(m);
+}
+
+/* Borrowed; NULL: *err says why. */
+static json_t *make_body(const struct pod_member *m, char **servers, struct err *err)
+{
+    struct pods *l = m->owner;
+    const struct run_def *def = l->params.def;
+    json_t **body = &l->bodies[m->id.role];
+    if (*body != NULL && !pod_body_is_alike(def, m->id.attempt.point)) {
+        json_decref(*body);
+        *body = NULL;
+    }
+    if (*body != NULL) {
+        pod_body_renumber(def, &m->id, l->params.naming, *body);
+        return *body;
+    }
+    struct gang_addresses addresses = {.is_pods = true};
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        addresses.of_role[role] = l->addresses[role];
+    }
+    if (servers != NULL) {
+        addresses.of_role[ROLE_PSERVER] = servers;
+    }
+    if (pod_body(def, &m->id, &addresses, l->params.naming, body, err) < 0) {
+        return NULL;
+    }
+    pod_body_set_account(*body, l->params.account);
+    return *body;
+}
+
+void pod_requests_post(struct pod_member *m, char **servers, int64_t now_ns)
+{
+    const struct pods_params *params = &m->owner->params;
+    struct err err;
+    const json_t *body = make_body(m, servers, &err);
+    if (body == NULL) {
+        pod_requests_refuse(m, err.msg, now_ns);
+        return;
+    }
+    struct kube_request req;
+    kube_request_create(&kube_pods, params->ns, body, KUBE_WRITE, &req);
+    pod_member_sent(m, MEMBER_DO_POST, kube_call(params->client, &req, &once, on_posted, m));
+}

@@ -1,0 +1,169 @@
+/* Writing the addresses of a gang, see pod_slices.h. */
+#include "run/pods/pod_slices.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "pod/body.h"
+#include "run/pods/pods_internal.h"
+
+#define FAMILIES 2
+
+/* The attempt whose pods are being looked after: those of others are dying. NULL if none exists. */
+static const struct attempt_id *find_attempt(const struct pods *l)
+{
+    const struct attempt_id *newest = NULL;
+    vec_each (struct pod_member *, it, &l->members) {
+        newest = (*it)->life < MEMBER_DYING_POSTING ? &(*it)->id.attempt : newest;
+    }
+    return newest;
+}
+
+static const uint32_t *replicas_of(const struct pods *l, const struct attempt_id *attempt)
+{
+    return l->params.def->matrix.points[attempt->point].replicas;
+}
+
+static uint32_t count_gang(const uint32_t *replicas)
+{
+    uint32_t n = 0;
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        n += replicas[role];
+    }
+    return n;
+}
+
+/* Its slice, by its place in the gang and its address. */
+static size_t slice_of(const uint32_t *replicas, const struct pod_member *m)
+{
+    uint32_t place = m->id.index;
+    for (int role = 0; role < (int)m->id.role; role++) {
+        place += replicas[role];
+    }
+    return place / POD_SLICE_MAX * FAMILIES + (strchr(m->state.ip, ':') != NULL);
+}
+
+static bool has_address(const struct pod_member *m, const struct attempt_id *attempt)
+{
+    return m->life < MEMBER_DYING_POSTING && m->state.ip[0] != '\0' &&
+           attempt_id_eq(&m->id.attempt, attempt);
+}
+
+/* How many addresses each slice could have. Owned by the caller. */
+static uint32_t *count_known(const struct pods *l, const struct attempt_id *attempt,
+                             size_t n_slices)
+{
+    uint32_t *known = xcalloc(n_slices, sizeof(*known));
+    vec_each (struct pod_member *, it, &l->members) {
+        if (has_address(*it, attempt)) {
+            known[slice_of(replicas_of(l, attempt), *it)]++;
+        }
+    }
+    return known;
+}
+
+static json_t *make_body(const struct pods *l, const struct attempt_id *attempt, size_t slice)
+{
+    json_t *body =
+        pod_slice_body(l->params.def, (unsigned)(slice / FAMILIES), slice % FAMILIES != 0);
+    vec_each (struct pod_member *, it, &l->members) {
+        if (has_address(*it, attempt) && slice_of(replicas_of(l, attempt), *it) == slice) {
+            pod_slice_add(body, &(*it)->id, (*it)->state.ip);
+        }
+    }
+    return body;
+}
+
+static void on_applied(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    struct pod_slices *s = ctx;
+    s->call = NULL;
+    if (r == 0) {
+        pod_trouble_clear(&s->trouble);
+        s->list.items[s->asked] = s->asking;
+    } else { /* whatever it is: the pods are there, and a right can be given */
+        s->due_ns = s->owner->params.now_ns() + pod_trouble_note(&s->trouble, r, res, err->msg);
+    }
+    pod_tick_soon(&s->owner->tick);
+}
+
+static const struct kube_call_options once = {.max_tries = 1}; /* the tick retries and reports */
+
+static void apply(struct pod_slices *s, size_t slice, const struct attempt_id *attempt, uint32_t n,
+                  int64_t now_ns)
+{
+    const struct pods *l = s->owner;
+    const uint32_t n_gang = count_gang(replicas_of(l, attempt));
+    const uint32_t n_most = n_gang < POD_SLICE_MAX ? n_gang : POD_SLICE_MAX;
+    json_t *body = make_body(l, attempt, slice);
+    struct kube_request req;
+    kube_request_apply(&kube_endpoint_slices, l->params.ns, NULL, "benchd", body, &req);
+    json_decref(body);
+    s->asked = slice;
+    s->asking = (struct pod_slice){*attempt, n, now_ns + n_most * POD_SLICE_GATHER_NS};
+    s->call = kube_call(l->params.client, &req, &once, on_applied, s);
+}
+
+/* Both families of these replicas together are all of them. */
+static bool is_complete(const uint32_t *known, size_t slice, uint32_t n_gang)
+{
+    const size_t chunk = slice / FAMILIES;
+    const uint32_t n_before = (uint32_t)chunk * POD_SLICE_MAX;
+    const uint32_t n_left = n_gang - n_before;
+    const uint32_t n_chunk = n_left < POD_SLICE_MAX ? n_left : POD_SLICE_MAX;
+    return known[chunk * FAMILIES] + known[chunk * FAMILIES + 1] >= n_chunk;
+}
+
+void pod_slices_init(struct pod_slices *s, struct pods *owner)
+{
+    *s = (struct pod_slices){.owner = owner};
+}
+
+void pod_slices_done(struct pod_slices *s)
+{
+    if (s->call != NULL) {
+        kube_call_cancel(s->call);
+    }
+    pod_trouble_clear(&s->trouble);
+    vec_done(&s->list);
+    *s = (struct pod_slices){0};
+}
+
+void pod_slices_tick(struct pod_slices *s, int64_t now_ns)
+{
+    const struct pods *l = s->owner;
+    const struct attempt_id *attempt = find_attempt(l);
+    if (l->params.naming != POD_BY_DNS || attempt == NULL || s->call != NULL ||
+        now_ns < s->due_ns) {
+        return;
+    }
+    const uint32_t n_gang = count_gang(replicas_of(l, attempt));
+    const size_t n_slices = (n_gang + POD_SLICE_MAX - 1) / POD_SLICE_MAX * FAMILIES;
+    while (s->list.len < n_slices) {
+        *vec_push(&s->list) = (struct pod_slice){0};
+    }
+    _cleanup_(freep) uint32_t *known = count_known(l, attempt, n_slices);
+    for (size_t i = 0; i < n_slices; i++) {
+        const struct pod_slice *slice = &s->list.items[i];
+        const bool is_new = slice->n > 0 && !attempt_id_eq(&slice->attempt, attempt);
+        const bool has_grown = known[i] > (is_new ? 0 : slice->n);
+        const bool is_gathering =
+            !is_new && now_ns < slice->gather_until_ns && !is_complete(known, i, n_gang);
+        if (has_grown && !is_gathering) {
+            apply(s, i, attempt, known[i], now_ns);
+            return;
+        }
+    }
+}
+
+bool pod_slices_wait(const struct pod_slices *s, struct run_wait *ret)
+{
+    if (s->trouble.words == NULL) {
+        return false;
+    }
+    text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(s->trouble.code));
+    text_put(ret->text, sizeof(ret->text), "the run's pods cannot find each other: %s",
+             s->trouble.words);
+    return true;
+}

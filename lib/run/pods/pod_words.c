@@ -1,0 +1,103 @@
+/* See pod_words.h. */
+#include "run/pods/pod_words.h"
+
+#include "base/text.h"
+#include "run/pods/pods_internal.h"
+
+/* A creation that is refused for now. */
+static void say_what_is_refused(const struct pods *l, struct run_wait *ret)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (m->life < MEMBER_DYING_POSTING && m->trouble.words != NULL) {
+            text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(m->trouble.code));
+            text_put(ret->text, sizeof(ret->text), "%s", m->trouble.words);
+            return;
+        }
+    }
+}
+
+static void say_what_is_not_answered(const struct pods *l, struct run_wait *ret)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (m->life == MEMBER_POSTING && !l->is_probed) {
+            text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(0));
+            text_put(ret->text, sizeof(ret->text),
+                     "the API server does not answer the creation of pod '%s'", m->name);
+        }
+    }
+}
+
+/* A deletion that is refused is the cause of whatever else is waited for. */
+static bool say_what_is_not_deleted(const struct pods *l, struct run_wait *ret)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (member_life_is_dying(m->life) && m->trouble.words != NULL) {
+            text_put(ret->reason, sizeof(ret->reason), "DeletionFails");
+            text_put(ret->text, sizeof(ret->text), "pod '%s': %s", m->name, m->trouble.words);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The trial cannot go on, but its pods say nothing before they are deleted, minutes later. */
+static void say_which_node_is_lost(const struct pods *l, struct run_wait *ret)
+{
+    const struct pod_member *first = NULL;
+    size_t n = 0;
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (m->life < MEMBER_DYING_POSTING && m->state.is_node_lost) {
+            first = n++ == 0 ? m : first;
+        }
+    }
+    if (first != NULL) {
+        text_put(ret->reason, sizeof(ret->reason), "NodeNotReady");
+        text_put(ret->text, sizeof(ret->text), "%s/%u%s: %s", role_to_string(first->id.role),
+                 first->id.index, n > 1 ? " and others" : "", pod_state_message(&first->state));
+    }
+}
+
+/* The last attempt lacked room, and this one has not found any yet. Said without a
+ * break, also while a creation is under way: a wait that came and went with each attempt
+ * would look like many. */
+static void say_that_room_was_missing(const struct pods *l, struct run_wait *ret)
+{
+    size_t n = 0, n_begun = 0;
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (m->life < MEMBER_DYING_POSTING) {
+            n++;
+            n_begun += m->state.state != REPLICA_PENDING && m->state.failure != FAILURE_NO_ROOM;
+        }
+    }
+    if (n_begun < n || n == 0) {
+        pod_room_tell(&l->room, ret);
+    }
+}
+
+static void say_which_address_is_missing(const struct pods *l, struct run_wait *ret)
+{
+    (void)pod_slices_wait(&l->slices, ret); /* true: *ret has why */
+}
+
+static void say_which_pod_is_not_set_up(const struct pods *l, struct run_wait *ret)
+{
+    (void)pod_setup_wait(l, ret); /* as above */
+}
+
+void pod_words_wait(const struct pods *l, struct run_wait *ret)
+{
+    if (say_what_is_not_deleted(l, ret)) {
+        return;
+    }
+    static void (*const say[])(const struct pods *, struct run_wait *) = {
+        say_what_is_refused,      say_which_pod_is_not_set_up, say_that_room_was_missing,
+        say_what_is_not_answered, say_which_node_is_lost,      say_which_address_is_missing};
+    for (size_t i = 0; i < sizeof(say) / sizeof(say[0]) && ret->reason[0] == '\0'; i++) {
+        say[i](l, ret);
+    }
+}

@@ -1,0 +1,687 @@
+/* The launcher of a cluster, see pods.h and pods_internal.h. Edge file: clocks. */
+#include "run/pods/pods.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "kube/json.h"
+#include "run/pods/pod_leftovers.h"
+#include "run/pods/pod_logs.h"
+#include "run/pods/pod_requests.h"
+#include "run/pods/pod_words.h"
+#include "run/pods/pods_internal.h"
+
+#define DEFAULT_DENIED_WAIT_MS (12 * 1000) /* longer than a Lease without renewal */
+#define DEFAULT_NODE_WAIT_MS (INT64_C(300) * 1000)
+#define DEFAULT_IMAGE_WAIT_MS (INT64_C(120) * 1000)
+#define DEFAULT_SETUP_WAIT_MS (INT64_C(300) * 1000)
+
+/* At most that many members are POSTING, TAKEN or CHECKING at a time. */
+#define POSTS_AHEAD 40
+
+static struct pod_member *find(const struct pods *l, const struct replica_id *id)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        if ((*it)->life < MEMBER_DYING_POSTING && replica_id_eq(&(*it)->id, id)) {
+            return *it;
+        }
+    }
+    return NULL;
+}
+
+static void member_free(struct pod_member *m)
+{
+    pod_logs_close(m);
+    pod_member_free(m);
+}
+
+static void drop_gone(struct pods *l)
+{
+    size_t n = 0;
+    vec_each (struct pod_member *, it, &l->members) {
+        if ((*it)->life == MEMBER_GONE) {
+            member_free(*it);
+        } else {
+            l->members.items[n++] = *it;
+        }
+    }
+    l->members.len = n;
+}
+
+/* ---- the watch ---- */
+
+/* By uid; a member that has none yet, by its name. */
+static struct pod_member *find_dying(const struct pods *l, const char *name, const char *uid)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        struct pod_member *m = *it;
+        if (member_life_is_dying(m->life) &&
+            (m->uid != NULL ? str_eq(m->uid, uid) : str_eq(m->name, name))) {
+            return m;
+        }
+    }
+    return NULL;
+}
+
+/* The member whose pod bears labels of another replica now, or of none (`id` NULL). */
+static const struct pod_member *find_relabelled(const struct pods *l, const struct replica_id *id,
+                                                const char *uid)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (m->life < MEMBER_DYING_POSTING && m->uid != NULL && str_eq(m->uid, uid)) {
+            return id != NULL && replica_id_eq(&m->id, id) ? NULL : m;
+        }
+    }
+    return NULL;
+}
+
+static void adopt(struct pods *l, const struct replica_id *id, const char *uid, const json_t *pod)
+{
+    *vec_push(&l->members) =
+        pod_member_adopt(l, l->params.def->name, id, uid, pod, l->params.now_ns());
+}
+
+static void pod_seen(struct pods *l, enum kube_change change, const struct replica_id *id,
+                     const struct kube_object *object)
+{
+    struct pod_member *m = find_dying(l, kube_json_metadata(object->json, "name"), object->uid);
+    m = m != NULL ? m : find(l, id);
+    if (m == NULL && change == KUBE_CHANGE_ADDED) {
+        adopt(l, id, object->uid, object->json); /* from a late POST of an earlier benchd process */
+    } else if (m != NULL && (m->uid == NULL || str_eq(m->uid, object->uid))) {
+        pod_member_seen(m, object->uid, object->json, l->params.now_ns());
+    } else if (m != NULL) { /* a second pod of that name, which nothing else would delete */
+        *vec_push(&l->members) =
+            pod_member_for_leftover(l, m->name, object->uid, object->json, l->params.now_ns());
+    } /* else it was forgotten */
+}
+
+static void pod_vanished(struct pods *l, const struct replica_id *id,
+                         const struct kube_object *object)
+{
+    struct pod_member *dying = find_dying(l, kube_json_metadata(object->json, "name"), object->uid);
+    struct pod_member *m = dying != NULL ? dying : find(l, id);
+    if (m == NULL || (m != dying && (m->uid == NULL || !str_eq(m->uid, object->uid)))) {
+        return;
+    }
+    /* An earlier POST made it: the one on its way may make another. */
+    const bool was_posting =
+        m->life == MEMBER_SHOWN || m->life == MEMBER_DYING_SHOWN || m->life == MEMBER_DYING_POSTING;
+    /* As far as is known, nothing deletes it: without its labels it is hidden from the watch. */
+    const bool is_hidden = m != dying && m->remains == POD_MAY_RUN &&
+                           *kube_json_metadata(object->json, "deletionTimestamp") == '\0';
+    pod_member_vanished(m, l->params.now_ns());
+    if (was_posting || is_hidden) {
+        *vec_push(&l->members) = pod_member_for_doubt(l, m->name, m->uid, l->params.now_ns());
+    }
+}
+
+/* A pod of another run: it is a member only where we delete it. */
+static void stranger_changed(struct pods *l, enum kube_change change,
+                             const struct kube_object *object)
+{
+    struct pod_member *dying = find_dying(l, kube_json_metadata(object->json, "name"), object->uid);
+    if (dying != NULL && change == KUBE_CHANGE_REMOVED) {
+        pod_member_vanished(dying, l->params.now_ns());
+    } else if (dying != NULL) {
+        pod_member_seen(dying, object->uid, object->json, l->params.now_ns());
+    }
+}
+
+void pods_notify(struct launcher *launcher, enum kube_change change,
+                 const struct kube_object *object)
+{
+    struct pods *l = (struct pods *)launcher;
+    struct replica_id id;
+    const bool is_ours = pod_identify(l->params.def, object->json, &id);
+    const struct pod_member *relabelled = find_relabelled(l, is_ours ? &id : NULL, object->uid);
+    if (relabelled != NULL) {
+        pod_vanished(l, &relabelled->id, object);
+    } else if (!is_ours) {
+        stranger_changed(l, change, object);
+    } else if (change == KUBE_CHANGE_REMOVED) {
+        pod_vanished(l, &id, object);
+    } else {
+        pod_seen(l, change, &id, object);
+    }
+    if (l->members.len > 0) {
+        pod_tick_soon(&l->tick);
+    }
+}
+
+/* ---- which pods may be created ---- */
+
+/* A removed member of which something may still run; NULL: none. */
+static const struct pod_member *find_alive_dying(const struct pods *l)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        if (member_life_is_dying((*it)->life) && (*it)->remains != POD_OVER) {
+            return *it;
+        }
+    }
+    return NULL;
+}
+
+/* Pods of ours that are not of the attempt that is due and may run, and the first of them. Begins
+ * to delete those that nothing else deletes. */
+static size_t look_for_leftovers(struct pods *l, const struct kube_entry **ret_first,
+                                 int64_t now_ns)
+{
+    size_t n = 0;
+    vec_each (struct kube_entry *, it, &l->params.cache->entries) {
+        const char *name = kube_entry_name(*it), *uid = kube_entry_uid(*it);
+        if (!pod_is_leftover(l->params.cache, *it, l->params.def, &l->gang.attempt)) {
+            continue;
+        }
+        *ret_first = n++ == 0 ? *it : *ret_first;
+        if (pod_leftover_is_abandoned(*it) && find_dying(l, name, uid) == NULL) {
+            json_t *pod = kube_cache_json(l->params.cache, *it);
+            *vec_push(&l->members) = pod_member_for_leftover(l, name, uid, pod, now_ns);
+            json_decref(pod);
+            pod_tick_soon(&l->tick);
+        }
+    }
+    return n;
+}
+
+/* Nothing in the namespace may run at the same time as the attempt that is due; else *ret_wait says
+ * what may. Asked until its first pod is created: no other process creates any then. */
+static bool is_namespace_clear(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
+{
+    const struct kube_entry *first = NULL;
+    const struct pod_member *dying = find_alive_dying(l);
+    const size_t n = l->is_probed ? 0 : look_for_leftovers(l, &first, now_ns);
+    if (n > 0) {
+        json_t *pod = kube_cache_json(l->params.cache, first);
+        pod_leftover_say(pod, n - 1, ret_wait->text, sizeof(ret_wait->text));
+        json_decref(pod);
+    } else if (dying != NULL) {
+        text_put(ret_wait->text, sizeof(ret_wait->text),
+                 "pod '%s' of an earlier attempt may still run", dying->name);
+    } else {
+        return true;
+    }
+    text_put(ret_wait->reason, sizeof(ret_wait->reason), "PodsRemain");
+    return false;
+}
+
+static size_t count(const struct pods *l, enum member_life life)
+{
+    size_t n = 0;
+    vec_each (struct pod_member *, it, &l->members) {
+        n += (*it)->life == life;
+    }
+    return n;
+}
+
+static size_t count_wanted(const struct pods *l)
+{
+    return count(l, MEMBER_WANTED) + count(l, MEMBER_UNSURE);
+}
+
+static size_t count_due(const struct pods *l, int64_t now_ns)
+{
+    size_t n = 0;
+    vec_each (struct pod_member *, it, &l->members) {
+        n += pod_member_due(*it, now_ns) == MEMBER_DO_POST;
+    }
+    return n;
+}
+
+static size_t count_posting(const struct pods *l)
+{
+    return count(l, MEMBER_POSTING) + count(l, MEMBER_TAKEN) + count(l, MEMBER_CHECKING);
+}
+
+/* How many pods may be posted now. */
+static size_t count_postable(const struct pods *l, int64_t now_ns)
+{
+    const size_t n_due = count_due(l, now_ns), n_posting = count_posting(l);
+    if (count(l, MEMBER_REFUSED) + count(l, MEMBER_DOUBTED) > 0) {
+        return 0; /* the attempt fails anyway */
+    }
+    if (!l->is_probed) {
+        /* One pod is posted and retried alone, so that a refused template or an unavailable server
+         * costs one request. */
+        const bool is_probing = n_posting > 0 || count_wanted(l) > n_due;
+        return is_probing || n_due == 0 ? 0 : 1;
+    }
+    const size_t n_free = n_posting < POSTS_AHEAD ? POSTS_AHEAD - n_posting : 0;
+    return n_due < n_free ? n_due : n_free;
+}
+
+static void strings_free(char **list, uint32_t n)
+{
+    for (uint32_t i = 0; list != NULL && i < n; i++) {
+        free(list[i]);
+    }
+    free(list);
+}
+
+/* The pservers' addresses by index, if all are known, else NULL. Owned by the caller. */
+static char **server_addresses(const struct pods *l)
+{
+    const uint32_t n = l->gang.replicas[ROLE_PSERVER];
+    char **list = xnew_array(char *, n + 1);
+    uint32_t known = 0;
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (m->life < MEMBER_DYING_POSTING && m->id.role == ROLE_PSERVER &&
+            attempt_id_eq(&m->id.attempt, &l->gang.attempt) && m->id.index < n &&
+            m->state.ip[0] != '\0' && list[m->id.index] == NULL) {
+            list[m->id.index] = pod_ip_address(m->state.ip);
+            known++;
+        }
+    }
+    if (known < n) {
+        strings_free(list, n);
+        return NULL;
+    }
+    return list;
+}
+
+static void post(struct pods *l, size_t n, int64_t now_ns)
+{
+    const bool is_by_ip = l->params.naming == POD_BY_IP;
+    char **servers = is_by_ip ? server_addresses(l) : NULL;
+    for (size_t i = 0; i < l->members.len && n > 0; i++) {
+        struct pod_member *m = l->members.items[i];
+        const bool must_wait = is_by_ip && m->id.role != ROLE_PSERVER && servers == NULL;
+        if (pod_member_due(m, now_ns) != MEMBER_DO_POST || must_wait) {
+            continue;
+        }
+        pod_requests_post(m, servers, now_ns);
+        n--;
+        if (member_life_is_refused(m->life)) {
+            break;
+        }
+    }
+    strings_free(servers, l->gang.replicas[ROLE_PSERVER]);
+}
+
+static void create_pods(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
+{
+    if (count_wanted(l) == 0) {
+        return;
+    }
+    const bool is_clear = is_namespace_clear(l, ret_wait, now_ns);
+    /* The pause is what it waits for, also while pods of the last attempt end. */
+    if (pod_room_must_wait(&l->room, now_ns, ret_wait) || !is_clear) {
+        return;
+    }
+    const size_t n = count_postable(l, now_ns);
+    if (n == 0) {
+        return;
+    }
+    pod_gates_send(&l->gates, now_ns);
+    if (pod_gates_are_open(&l->gates)) {
+        post(l, n, now_ns);
+    } else if (!pod_gates_wait(&l->gates, ret_wait)) {
+        pod_room_tell(&l->room, ret_wait); /* it still lacks room */
+    }
+}
+
+/* One refused member ends the attempt. */
+static void take_gate_refusals(struct pods *l, int64_t now_ns)
+{
+    char *refusal;
+    while ((refusal = pod_gates_take_refusal(&l->gates)) != NULL) {
+        vec_each (struct pod_member *, it, &l->members) {
+            if (pod_member_is_wanted(*it)) {
+                pod_requests_refuse(*it, refusal, now_ns);
+                break;
+            }
+        }
+        free(refusal);
+    }
+}
+
+/* ---- the tick ---- */
+
+static void look_for_room(struct pods *l, int64_t now_ns)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        const bool is_refused = member_life_is_refused(m->life);
+        const bool is_wanted = m->life < MEMBER_DYING_POSTING;
+        if (is_wanted && m->state.failure == FAILURE_NO_ROOM) {
+            pod_room_lacks(&l->room, &m->id.attempt,
+                           is_refused ? pod_answer_reason(-EDQUOT) : "NoRoom",
+                           pod_state_message(&m->state), now_ns);
+        } else if (is_wanted && m->state.state == REPLICA_SUCCEEDED) {
+            pod_room_found(&l->room);
+        }
+    }
+}
+
+static bool pods_is_settling(const struct launcher *launcher)
+{
+    const struct pods *l = (const struct pods *)launcher;
+    return count_wanted(l) + count_posting(l) > 0;
+}
+
+static bool take_news(struct pods *l)
+{
+    bool has_news = false;
+    vec_each (struct pod_member *, it, &l->members) {
+        has_news = has_news || (*it)->has_news;
+        (*it)->has_news = false;
+    }
+    return has_news;
+}
+
+/* Once per tick. Creations are reported when the last member is known to exist, not one by one. */
+static void report(struct pods *l, bool has_news)
+{
+    const bool is_settling = pods_is_settling(&l->base);
+    has_news = has_news || (l->was_settling && !is_settling);
+    l->was_settling = is_settling;
+    if (has_news && l->base.on_change != NULL) {
+        l->base.on_change(l->base.ctx);
+    }
+}
+
+static void on_tick(void *ctx)
+{
+    struct pods *l = ctx;
+    const int64_t now_ns = l->params.now_ns();
+    const struct member_limits limits = {l->params.node_wait_ms, l->params.image_wait_ms,
+                                         l->params.setup_wait_ms};
+    take_gate_refusals(l, now_ns);
+    look_for_room(l, now_ns);
+    vec_each (struct pod_member *, it, &l->members) {
+        pod_member_time_out(*it, &limits, now_ns);
+        if ((*it)->life < MEMBER_DYING_POSTING) {
+            pod_logs_tick(*it);
+        }
+    }
+    pod_requests_send_due(l, now_ns);
+    bool has_news = take_news(l);
+    drop_gone(l);
+    pod_slices_tick(&l->slices, now_ns);
+    pod_setup_tick(l, now_ns);
+    struct run_wait wait = {0};
+    create_pods(l, &wait, now_ns);
+    pod_words_wait(l, &wait);
+    has_news = take_news(l) || has_news; /* a refused body */
+    has_news = pod_wait_look(&l->wait, &wait, now_ns) || has_news;
+    if (l->members.len == 0) {
+        pod_tick_stop(&l->tick); /* nothing depends on time now */
+    }
+    report(l, has_news);
+}
+
+/* ---- the vtable ---- */
+
+static void addresses_free(struct pods *l)
+{
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        for (uint32_t i = 0; l->addresses[role] != NULL && i < l->gang.replicas[role]; i++) {
+            free(l->addresses[role][i]);
+        }
+        free(l->addresses[role]);
+        l->addresses[role] = NULL;
+        json_decref(l->bodies[role]);
+        l->bodies[role] = NULL;
+    }
+}
+
+static void make_addresses(struct pods *l)
+{
+    const struct gang_spec *gang = &l->gang;
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        l->addresses[role] = xnew_array(char *, gang->replicas[role] + 1);
+        for (uint32_t i = 0; i < gang->replicas[role]; i++) {
+            const struct replica_id id = {gang->attempt, role, i};
+            l->addresses[role][i] = pod_dns_address(l->params.def, &id);
+        }
+    }
+}
+
+static int pods_prepare(struct launcher *launcher, const struct gang_spec *gang,
+                        struct gang_addresses *ret, struct err *err)
+{
+    (void)err; /* nothing to reserve */
+    struct pods *l = (struct pods *)launcher;
+    const bool is_same = l->has_gang && attempt_id_eq(&l->gang.attempt, &gang->attempt);
+    if (!is_same) {
+        addresses_free(l);
+        l->gang = *gang;
+        l->has_gang = true;
+        l->is_probed = false;
+        pod_gates_shut(&l->gates);
+        if (l->params.naming == POD_BY_DNS) {
+            make_addresses(l);
+        }
+    }
+    *ret = (struct gang_addresses){.is_pods = true};
+    memcpy(ret->of_role, l->addresses, sizeof(ret->of_role));
+    return 0;
+}
+
+static int pods_create(struct launcher *launcher, const struct replica_spec *spec, struct err *err)
+{
+    (void)err; /* failures are observed as the member's state */
+    struct pods *l = (struct pods *)launcher;
+    if (find(l, &spec->id) == NULL) {
+        *vec_push(&l->members) = pod_member_new(l, l->params.def->name, &spec->id);
+        pod_tick_soon(&l->tick); /* after the driver has asked for the whole gang */
+    }
+    return 0;
+}
+
+static void end(struct pods *l, const struct replica_id *id, bool leave_pod)
+{
+    struct pod_member *m = find(l, id);
+    if (m != NULL) {
+        pod_logs_close(m);
+        pod_member_remove(m, leave_pod, l->params.now_ns());
+        pod_tick_soon(&l->tick);
+    }
+}
+
+static int pods_remove(struct launcher *launcher, const struct replica_id *id, struct err *err)
+{
+    (void)err; /* deletions are retried until they succeed */
+    end((struct pods *)launcher, id, false);
+    return 0;
+}
+
+static int pods_forget(struct launcher *launcher, const struct replica_id *id, struct err *err)
+{
+    (void)err; /* as above */
+    end((struct pods *)launcher, id, true);
+    return 0;
+}
+
+/* NULL: it has not failed, and its node is ready. Borrowed. */
+static const char *failure_of(const struct pod_member *m)
+{
+    const bool has_failed = pod_member_has_ended(m) || m->state.is_node_lost;
+    return m->state.message != NULL && has_failed ? m->state.message : m->log.end.why;
+}
+
+/* The summary that it wrote, or that its log rule made. */
+static const char *summary_of(const struct pod_member *m)
+{
+    return m->log.reader != NULL ? m->log.end.summary_line : m->state.summary_line;
+}
+
+static int pods_observe(struct launcher *launcher, struct observed_replica **ret, size_t *ret_n,
+                        struct err *err)
+{
+    (void)err; /* everything is known here */
+    struct pods *l = (struct pods *)launcher;
+    struct observed_replica *list = NULL;
+    size_t n = 0;
+    if (l->members.len > 0) {
+        list = xreallocarray(NULL, l->members.len, sizeof(*list));
+    }
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_state *s = &(*it)->state;
+        if ((*it)->life >= MEMBER_DYING_POSTING) {
+            continue;
+        }
+        const bool is_awaited = pod_logs_is_awaited(*it);
+        list[n++] = (struct observed_replica){
+            .id = (*it)->id,
+            .state = is_awaited ? REPLICA_RUNNING : s->state,
+            .failure = s->failure,
+            .exit_code = s->exit_code,
+            .ended_unix_ms = is_awaited ? 0 : (*it)->ended_unix_ms,
+            .finished_unix_ms = pod_member_finished_unix_ms(*it),
+            .started_unix_ms = pod_member_started_unix_ms(*it),
+            .output_unix_ms = pod_logs_last_output(*it),
+            .has_exited = is_awaited,
+            .has_summary = summary_of(*it) != NULL,
+            .summary_fault = (*it)->log.reader != NULL ? NULL : s->summary_fault,
+            .noise = (*it)->log.reader == NULL ? s->noise : NULL,
+            .is_job_summary = (*it)->log.end.is_job,
+            .has_log_rule = (*it)->log.reader != NULL,
+            .message = failure_of(*it),
+            .has_blamed = s->has_blamed,
+            .blamed_role = s->blamed_role,
+            .blamed_index = s->blamed_index,
+        };
+    }
+    *ret = list;
+    *ret_n = n;
+    return 0;
+}
+
+static int pods_collect(struct launcher *launcher, const struct replica_id *id,
+                        struct replica_output *ret, struct err *err)
+{
+    struct pods *l = (struct pods *)launcher;
+    struct pod_member *m = find(l, id);
+    if (m == NULL) {
+        return err_set(err, ENOENT, "collect %s/%u: no such replica", role_to_string(id->role),
+                       id->index);
+    }
+    int r = pod_logs_collect(m);
+    if (r < 0) {
+        return r;
+    }
+    pod_logs_explain(m);
+    free(m->collected_json);
+    m->collected_json = pod_state_environment(&m->state, m->environment_json);
+    *ret = (struct replica_output){
+        .summary_line = summary_of(m),
+        .environment_json = m->collected_json,
+        .exit_code = m->state.exit_code,
+        .signal = m->state.signal,
+        .failure = failure_of(m),
+        .is_simulated = m->state.is_simulated,
+    };
+    ret->log = pod_logs_text(m, &ret->log_len);
+    return 0;
+}
+
+static char *pods_take_log(struct launcher *launcher, const struct replica_id *id)
+{
+    return capture_take(find((struct pods *)launcher, id)->log.capture);
+}
+
+static bool pods_is_removing(const struct launcher *launcher)
+{
+    const struct pods *l = (const struct pods *)launcher;
+    vec_each (struct pod_member *, it, &l->members) {
+        if (pod_member_is_removing(*it)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void pods_wait(const struct launcher *launcher, struct run_wait *ret)
+{
+    pod_wait_tell(&((const struct pods *)launcher)->wait, ret);
+}
+
+static void on_tick_closed(void *ctx)
+{
+    struct pods *l = ctx;
+    vec_done(&l->members);
+    addresses_free(l);
+    explicit_bzero((void *)l->params.secret, l->params.secret_len);
+    free((void *)l->params.secret);
+    free((void *)l->params.ns);
+    free(l);
+}
+
+static void pods_free(struct launcher *launcher)
+{
+    struct pods *l = (struct pods *)launcher;
+    if (l == NULL) {
+        return;
+    }
+    l->base.on_change = NULL;
+    l->base.on_record = NULL;
+    vec_each (struct pod_member *, it, &l->members) {
+        member_free(*it);
+    }
+    l->members.len = 0;
+    pod_gates_done(&l->gates);
+    pod_slices_done(&l->slices);
+    pod_setup_done(&l->setup);
+    pod_tick_close(&l->tick, on_tick_closed);
+}
+
+static const struct launcher_ops ops = {
+    .prepare = pods_prepare,
+    .create = pods_create,
+    .remove = pods_remove,
+    .observe = pods_observe,
+    .collect = pods_collect,
+    .free = pods_free,
+    .forget = pods_forget,
+    .is_settling = pods_is_settling,
+    .is_removing = pods_is_removing,
+    .wait = pods_wait,
+    .take_log = pods_take_log,
+    .takes_ids = true,
+};
+
+static struct pods_params params_dup(const struct pods_params *params)
+{
+    struct pods_params copy = *params;
+    unsigned char *secret = xmalloc(params->secret_len);
+    memcpy(secret, params->secret, params->secret_len);
+    copy.secret = secret;
+    copy.ns = xstrdup(params->ns);
+    copy.denied_wait_ms = params->denied_wait_ms ?: DEFAULT_DENIED_WAIT_MS;
+    copy.node_wait_ms = params->node_wait_ms ?: DEFAULT_NODE_WAIT_MS;
+    copy.image_wait_ms = params->image_wait_ms ?: DEFAULT_IMAGE_WAIT_MS;
+    copy.setup_wait_ms = params->setup_wait_ms ?: DEFAULT_SETUP_WAIT_MS;
+    copy.now_ns = params->now_ns != NULL ? params->now_ns : clock_monotonic_ns;
+    return copy;
+}
+
+struct launcher *pods_new(const struct pods_params *params)
+{
+    struct pods *l = xnew(struct pods);
+    l->base.ops = &ops;
+    l->params = params_dup(params);
+    l->denial.wait_ms = l->params.denied_wait_ms;
+    pod_gates_init(&l->gates, l);
+    pod_slices_init(&l->slices, l);
+    l->params.ssh = NULL;
+    pod_tick_init(&l->tick, params->loop, on_tick, l);
+    vec_each (struct kube_entry *, it, &params->cache->entries) {
+        json_t *pod = kube_cache_json(params->cache, *it);
+        struct replica_id id;
+        if (pod_identify(params->def, pod, &id) && find(l, &id) == NULL) {
+            adopt(l, &id, kube_entry_uid(*it), pod);
+        }
+        json_decref(pod);
+    }
+    if (l->members.len > 0) {
+        pod_tick_soon(&l->tick);
+    }
+    return &l->base;
+}

@@ -1,0 +1,48 @@
+/* The pod launcher's state, shared by its files.
+ *
+ * Callbacks (watch events, answers, ends of logs) only record facts, in the member or gate they are
+ * about, and ask for a tick. The tick of pods.c examines all members and gates, sends what is due
+ * and reports once through on_change. Calls between the files point down:
+ *
+ *   pods.c            the vtable, the watch, the tick
+ *   pod_requests.c    creates, looks up and deletes pods      pod_gates.c   Secret, Service, policy
+ *   pod_logs.c        follows and fetches logs                pod_slices.c  addresses by name
+ *   pod_member.c      the life of one member, and what it makes due
+ *   pod_answer.c      which failures are transient            pod_tick.c    the timer
+ *   pod_leftovers.c   what else may run in the namespace      pod_wait.c    when a wait is reported
+ *   pod_room.c        pauses of attempts that find no room    pod_words.c   what is waited for
+ *   pod_setup.c       why a node does not set up a pod
+ *
+ * The first pod of an attempt waits until no pod of ours can run in the namespace, whatever run it
+ * is of, so that no measurement shares its CPUs with the remains of another. */
+#pragma once
+
+#include "base/vec.h"
+#include "run/pods/pod_answer.h"
+#include "run/pods/pod_gates.h"
+#include "run/pods/pod_member.h"
+#include "run/pods/pod_room.h"
+#include "run/pods/pod_setup.h"
+#include "run/pods/pod_slices.h"
+#include "run/pods/pod_tick.h"
+#include "run/pods/pod_wait.h"
+#include "run/pods/pods.h"
+
+struct pods {
+    struct launcher base;
+    struct pods_params params; /* ns and secret are owned */
+    struct pod_tick tick;
+    VEC(struct pod_member *) members; /* in the order of their creation, the dying among them */
+    struct pod_gates gates;
+    struct pod_slices slices;
+    struct pod_denial denial;
+    struct gang_spec gang; /* prepared last */
+    bool has_gang;
+    bool is_probed;    /* the server accepted a pod of the gang: post the others side by side */
+    bool was_settling; /* at the last tick */
+    struct pod_wait_told wait;
+    struct pod_room room;
+    struct pod_setup setup;
+    json_t *bodies[ROLE_COUNT];   /* of the pod posted last, to be renumbered; NULL: none yet */
+    char **addresses[ROLE_COUNT]; /* by name, of the gang; owned; NULL with POD_BY_IP */
+};

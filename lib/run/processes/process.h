@@ -1,0 +1,90 @@
+/* One replica as a local process: its child, its output and how it ended. Edge file: uses the event
+ * loop. Used by processes.c only.
+ *
+ *   PENDING -- process_start --> RUNNING -- process_reap --> SUCCEEDED | FAILED
+ *      '------ process_start, process_fail_start: no start --------> FAILED
+ * process_end may be called at any time: it sends TERM, and KILL 2 s later. process_close frees the
+ * struct when its last handle has closed. */
+#pragma once
+
+#include <stdbool.h>
+
+#include <uv.h>
+
+#include "decide/reconcile.h"
+#include "pod/replica_spec.h"
+#include "run/capture.h"
+#include "run/processes/child.h"
+#include "run/launcher.h"
+#include "run/replica_log.h"
+
+#define PROCESS_TERM_GRACE_MS 2000
+
+struct process;
+
+struct process_stream {
+    uv_poll_t poll;
+    int fd; /* -1: closed */
+    enum capture_stream which;
+    struct process *owner;
+};
+
+struct process {
+    struct launcher *launcher; /* of on_record; borrowed */
+    uv_loop_t *loop;
+    struct replica_id id;
+    char **argv, **envp; /* owned */
+    const char *node;    /* this machine; borrowed from the launcher */
+    struct child child;
+    bool is_alive;   /* started and not reaped */
+    bool is_removed; /* not observed any more */
+    bool is_closing;
+    struct process_stream streams[2];
+    uv_timer_t kill_timer;
+    unsigned n_handles; /* not yet closed */
+    struct capture capture;
+    struct log_parser_params log_params;
+    struct replica_log *log; /* owned; NULL: it writes records */
+    bool has_record;         /* it wrote one */
+
+    enum replica_state state;
+    enum failure_class failure;
+    int exit_code, signal; /* exit_code -1: killed, never started, or still running */
+    int64_t ended_unix_ms;
+    int64_t started_unix_ms, output_unix_ms; /* as in struct observed_replica */
+    char *message;                           /* of the end; owned, NULL: none */
+    char *summary_line;                      /* owned, NULL: none */
+    const char *summary_fault;               /* of summary_line; static; NULL: none */
+    struct noise noise;                      /* of summary_line */
+    bool is_job_summary;                     /* summary_line is of all trainers */
+    char *environment_json;                  /* owned, NULL: none */
+    char *placed_json;   /* the same with its node; owned, NULL until asked for */
+    char *error_message; /* of the last error record; owned, NULL: none */
+    char *damage; /* of the first damaged record, or why the log has no figure; owned, NULL: none */
+    bool has_blamed;
+    enum role blamed_role;
+    uint32_t blamed_index;
+};
+
+/* Takes argv and envp (NULL-terminated lists). `log`: what its log is read with; its rule may be
+ * NULL. */
+struct process *process_new(uv_loop_t *loop, struct launcher *launcher, const struct replica_id *id,
+                            char **argv_take, char **envp_take, const char *node,
+                            size_t log_max_bytes, const struct log_parser_params *log);
+/* A failure becomes the process's state, as if it had run and ended. */
+void process_start(struct process *p, const struct child_params *how);
+/* The same for a failure before the start. */
+void process_fail_start(struct process *p, int code, const char *message);
+/* True if it has ended since the last call; its output is complete then. Never waits. */
+bool process_reap(struct process *p);
+void process_end(struct process *p);
+/* After a KILL: waits for the end, until `deadline_ns` (monotonic) at most. */
+void process_wait(struct process *p, int64_t deadline_ns);
+/* Frees p when its handles have closed, at once if it has none. */
+void process_close(struct process *p);
+
+/* Puts what the launcher saw around the attempt into the process's summary. False: it has none. */
+bool process_add_noise(struct process *p, const struct noise *seen);
+
+void process_observe(const struct process *p, struct observed_replica *ret);
+void process_output(struct process *p, struct replica_output *ret);
