@@ -52,7 +52,7 @@ static void put_runs(struct sheet *s, const struct run_history *h, const char *r
             table_number(t, "CHANGE", "%s", "");
         }
         if (marks.len > 0) { /* every row carries the words */
-            table_text(t, "", "%s", buf_cstr(&marks));
+            table_text(t, s->form == SHEET_HTML ? "MARKS" : "", "%s", buf_cstr(&marks));
         }
         table_end_row(t);
     }
