@@ -260,7 +260,7 @@ class SelfTest(unittest.TestCase):
         self.assert_good(figures.check, good)
         for path, text, finding in (
                 ("lib/report/y.c", 'table_column(t, "LOST", TABLE_RIGHT);', "has 'LOST'"),
-                ("ctl/describe.c", '{"LOST", TABLE_RIGHT}', "has 'LOST'"),
+                ("ctl/runs/describe.c", '{"LOST", TABLE_RIGHT}', "has 'LOST'"),
                 ("lib/result/y.c", '[WARNING_X] = "LongStep"', "has 'LongStep'"),
                 ("docs/numbers.md", page.replace("RATE", "RATE, GONE"), "nothing prints 'GONE'"),
                 ("docs/numbers.md", page.replace("Short", "ShortStep, Long"), "nothing prints 'LongStep'"),

@@ -1,5 +1,5 @@
-/* Shaped links between processes of this machine, run/processes/links.h. They need root, which the test says
- * where it is not. */
+/* Shaped links between processes of this machine, run/processes/links.h. They need root, which the
+ * test says where it is not. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
