@@ -38,6 +38,11 @@ char *xstrdup(const char *s)
     return xstrndup(s, strlen(s));
 }
 
+char *xstrdup_or_null(const char *s)
+{
+    return s == NULL ? NULL : xstrdup(s);
+}
+
 char *xstrndup(const char *s, size_t n)
 {
     size_t len = strnlen(s, n);

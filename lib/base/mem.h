@@ -14,6 +14,7 @@ void *xrealloc(void *ptr, size_t size);
 /* Resizes an array; aborts if count * size overflows. */
 void *xreallocarray(void *ptr, size_t count, size_t size);
 char *xstrdup(const char *s);
+char *xstrdup_or_null(const char *s); /* of NULL: NULL */
 char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));

@@ -32,11 +32,6 @@ json_t *attempt_row_to_json(const struct attempt_row *row)
                      "simulated", row->simulated, "replicas", replicas);
 }
 
-static char *dup_or_null(const char *text)
-{
-    return text == NULL ? NULL : xstrdup(text);
-}
-
 static int replica_from_json(const json_t *document, struct attempt_row *row, struct err *err)
 {
     int64_t index, exit_code, signal, log_bytes;
@@ -60,9 +55,9 @@ static int replica_from_json(const json_t *document, struct attempt_row *row, st
         .id = {.attempt = row->id, .role = (enum role)kind, .index = (uint32_t)index},
         .exit_code = (int)exit_code,
         .signal = (int)signal,
-        .failure = dup_or_null(failure),
-        .summary_json = dup_or_null(summary),
-        .environment_json = dup_or_null(environment),
+        .failure = xstrdup_or_null(failure),
+        .summary_json = xstrdup_or_null(summary),
+        .environment_json = xstrdup_or_null(environment),
         .log_bytes = (uint64_t)log_bytes,
     };
     return 0;
@@ -107,7 +102,7 @@ int attempt_row_from_json(const json_t *document, struct attempt_row *ret, struc
         .outcome = (enum attempt_outcome)kind,
         .started_unix_ms = started,
         .ended_unix_ms = ended,
-        .error = dup_or_null(error),
+        .error = xstrdup_or_null(error),
         .simulated = json_is_true(json_object_get(document, "simulated")),
     };
     r = replicas_from_json(json_object_get(document, "replicas"), &row, err);

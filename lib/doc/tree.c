@@ -25,17 +25,12 @@ void tree_free(struct node *node)
     free(node);
 }
 
-static char *dup_or_null(const char *s)
-{
-    return s == NULL ? NULL : xstrdup(s);
-}
-
 struct node *tree_copy(const struct node *node)
 {
     struct node *copy = xnew(struct node);
     *copy = *node;
-    copy->key = dup_or_null(node->key);
-    copy->origin = dup_or_null(node->origin);
+    copy->key = xstrdup_or_null(node->key);
+    copy->origin = xstrdup_or_null(node->origin);
     if (node->kind == NODE_STRING) {
         copy->s = xstrdup(node->s);
     }

@@ -24,32 +24,27 @@ void kube_config_done(struct kube_config *c)
     *c = (struct kube_config){0};
 }
 
-static char *dup_or_null(const char *s)
-{
-    return s == NULL ? NULL : xstrdup(s);
-}
-
 struct kube_config kube_config_copy(const struct kube_config *c)
 {
     return (struct kube_config){
         .server = xstrdup(c->server),
-        .ns = dup_or_null(c->ns),
-        .context = dup_or_null(c->context),
-        .tls_server_name = dup_or_null(c->tls_server_name),
-        .proxy_url = dup_or_null(c->proxy_url),
+        .ns = xstrdup_or_null(c->ns),
+        .context = xstrdup_or_null(c->context),
+        .tls_server_name = xstrdup_or_null(c->tls_server_name),
+        .proxy_url = xstrdup_or_null(c->proxy_url),
         .is_insecure = c->is_insecure,
         .is_uncompressed = c->is_uncompressed,
-        .ca_pem = dup_or_null(c->ca_pem),
-        .cert_pem = dup_or_null(c->cert_pem),
-        .key_pem = dup_or_null(c->key_pem),
-        .ca_file = dup_or_null(c->ca_file),
-        .cert_file = dup_or_null(c->cert_file),
-        .key_file = dup_or_null(c->key_file),
-        .token = dup_or_null(c->token),
-        .token_file = dup_or_null(c->token_file),
+        .ca_pem = xstrdup_or_null(c->ca_pem),
+        .cert_pem = xstrdup_or_null(c->cert_pem),
+        .key_pem = xstrdup_or_null(c->key_pem),
+        .ca_file = xstrdup_or_null(c->ca_file),
+        .cert_file = xstrdup_or_null(c->cert_file),
+        .key_file = xstrdup_or_null(c->key_file),
+        .token = xstrdup_or_null(c->token),
+        .token_file = xstrdup_or_null(c->token_file),
         .impersonation = config_list_copy(c->impersonation),
         .exec = config_exec_copy(c->exec),
-        .exec_extension = dup_or_null(c->exec_extension),
+        .exec_extension = xstrdup_or_null(c->exec_extension),
     };
 }
 

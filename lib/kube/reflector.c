@@ -53,19 +53,14 @@ struct kube_reflector {
 
 static int on_event(void *ctx, enum kube_event_type type, json_t *object, struct err *err);
 
-static char *dup_or_null(const char *s)
-{
-    return s == NULL ? NULL : xstrdup(s);
-}
-
 struct kube_reflector *kube_reflector_new(const struct kube_reflector_params *params)
 {
     struct kube_reflector *r = xnew(struct kube_reflector);
     r->params = *params;
     r->params.ns = r->ns = xstrdup(params->ns);
-    r->params.label_selector = r->label_selector = dup_or_null(params->label_selector);
-    r->params.field_selector = r->field_selector = dup_or_null(params->field_selector);
-    r->first_field_selector = dup_or_null(params->first_field_selector);
+    r->params.label_selector = r->label_selector = xstrdup_or_null(params->label_selector);
+    r->params.field_selector = r->field_selector = xstrdup_or_null(params->field_selector);
+    r->first_field_selector = xstrdup_or_null(params->first_field_selector);
     r->params.first_field_selector = NULL; /* the copy counts */
     assert(r->field_selector == NULL || r->first_field_selector == NULL);
     r->due_ns = INT64_MIN;

@@ -1,6 +1,7 @@
 /* See hardware.h. */
 #include "result/hardware.h"
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "core/environment.h"
 
@@ -14,11 +15,6 @@ static bool same_machine(const struct hardware *a, const struct hardware *b)
     return same_text(a->cpu_model, b->cpu_model) && same_text(a->blas_core, b->blas_core) &&
            same_text(a->kernel, b->kernel) && same_text(a->build, b->build) &&
            same_text(a->source, b->source);
-}
-
-static char *dup_or_null(const char *text)
-{
-    return text == NULL ? NULL : xstrdup(text);
 }
 
 void hardware_count(struct result *r, struct replica_result *replica, const struct hardware *h)
@@ -35,8 +31,8 @@ void hardware_count(struct result *r, struct replica_result *replica, const stru
     }
     replica->hardware = r->hardware.len;
     *vec_push(&r->hardware) = (struct hardware){
-        dup_or_null(h->cpu_model), dup_or_null(h->blas_core), dup_or_null(h->kernel),
-        dup_or_null(h->build),     dup_or_null(h->source),    1};
+        xstrdup_or_null(h->cpu_model), xstrdup_or_null(h->blas_core), xstrdup_or_null(h->kernel),
+        xstrdup_or_null(h->build),     xstrdup_or_null(h->source),    1};
 }
 
 char *hardware_read(const char *environment_json, struct hardware *ret)

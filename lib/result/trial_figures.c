@@ -27,11 +27,6 @@ void trial_figures_done(struct trial_figures *f)
     *f = (struct trial_figures){0};
 }
 
-static char *dup_or_null(const char *text)
-{
-    return text == NULL ? NULL : xstrdup(text);
-}
-
 /* ---- to bytes ---- */
 
 static uint64_t bits_of(double value)
@@ -303,7 +298,7 @@ static bool read_row(const struct array *a, size_t i, const struct attempt_id *i
         .id = {*id, (enum role)role, (uint32_t)index},
         .exit_code = (int)(int32_t)(uint32_t)value_of(a, ROW_EXIT_CODE, i),
         .signal = (int)(int32_t)(uint32_t)value_of(a, ROW_SIGNAL, i),
-        .failure = dup_or_null(text_at(a, i, TEXT_FAILURE)),
+        .failure = xstrdup_or_null(text_at(a, i, TEXT_FAILURE)),
         .log_bytes = value_of(a, ROW_LOG_BYTES, i),
     };
     return true;
@@ -321,9 +316,9 @@ static bool read_replica(const struct array *a, size_t i, struct result *result,
     if ((rule == NULL) != (method == NULL)) {
         return false;
     }
-    r->summary.source.rule = dup_or_null(rule);
-    r->summary.source.method = dup_or_null(method);
-    r->node = dup_or_null(text_at(a, i, TEXT_NODE));
+    r->summary.source.rule = xstrdup_or_null(rule);
+    r->summary.source.method = xstrdup_or_null(method);
+    r->node = xstrdup_or_null(text_at(a, i, TEXT_NODE));
     hardware_count(result, r,
                    &(struct hardware){
                        .cpu_model = (char *)text_at(a, i, TEXT_HARDWARE), /* borrowed */
@@ -400,9 +395,9 @@ static bool take_trial(struct trial_result *t, const struct trial_figures *f)
     t->throughput.estimate.value = isnan(f->throughput) ? 0 : f->throughput;
     if (t->outcome == ATTEMPT_SUCCEEDED && isnan(f->throughput)) {
         t->phase = TRIAL_METRICS_UNAVAILABLE;
-        t->error = dup_or_null(f->missing);
+        t->error = xstrdup_or_null(f->missing);
     }
-    t->details = dup_or_null(f->details);
+    t->details = xstrdup_or_null(f->details);
     t->others_share = f->others_share;
     t->cpus = f->cpus;
     t->to_accuracy = (struct time_to_accuracy){

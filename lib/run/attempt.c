@@ -3,11 +3,6 @@
 
 #include "base/mem.h"
 
-static char *dup_or_null(const char *s)
-{
-    return s == NULL ? NULL : xstrdup(s);
-}
-
 static int by_role_and_index(const void *a, const void *b)
 {
     const struct replica_id *x = &(*(const struct observed_replica *const *)a)->id;
@@ -34,9 +29,9 @@ static int collect_one(struct launcher *launcher, const struct observed_replica 
         .id = seen->id,
         .exit_code = output.exit_code,
         .signal = output.signal,
-        .failure = dup_or_null(output.failure),
-        .summary_json = dup_or_null(output.summary_line),
-        .environment_json = dup_or_null(output.environment_json),
+        .failure = xstrdup_or_null(output.failure),
+        .summary_json = xstrdup_or_null(output.summary_line),
+        .environment_json = xstrdup_or_null(output.environment_json),
         .log_bytes = output.log_len,
     };
     out->row.simulated = out->row.simulated || output.is_simulated;
