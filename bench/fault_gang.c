@@ -101,16 +101,20 @@ static void compute_alone(struct fault_gang *g)
 static int listen_all(struct fault_gang *g, struct err *err)
 {
     const uint32_t n = g->family == FAMILY_PSERVER ? g->n_servers : g->n_workers;
+    const pid_t pid = getpid();
+    char host[32], text[64];
+    /* Of this gang alone, so that no other one listens at the port of a process that has ended. */
+    (void)snprintf(host, sizeof(host), "127.%d.%d.%d", pid >> 16 & 255, pid >> 8 & 255, pid & 255);
     for (uint32_t i = 0; i < n; i++) {
-        char text[32];
         uint16_t port;
-        int r = net_addr_parse("127.0.0.1:0", &g->addrs[i], err);
+        (void)snprintf(text, sizeof(text), "%s:0", host);
+        int r = net_addr_parse(text, &g->addrs[i], err);
         g->listeners[i] = r < 0 ? r : net_listen(&g->addrs[i], err);
         r = g->listeners[i] < 0 ? g->listeners[i] : net_port(g->listeners[i], &port, err);
         if (r < 0) {
             return r;
         }
-        (void)snprintf(text, sizeof(text), "127.0.0.1:%u", port);
+        (void)snprintf(text, sizeof(text), "%s:%u", host, port);
         r = net_addr_parse(text, &g->addrs[i], err);
         if (r < 0) {
             return r;

@@ -118,28 +118,33 @@ static void *serve(void *arg)
     return NULL;
 }
 
+void rig_start_server(struct rig *r, uint32_t s)
+{
+    struct rig_server *server = &r->servers[s];
+    struct ps_server_params *p = &server->params;
+    p->self = rig_id(ROLE_PSERVER, s);
+    memcpy(p->digest, r->digest, sizeof(p->digest));
+    memcpy(p->secret, r->secret, sizeof(p->secret));
+    p->n_trainers = r->n_trainers;
+    p->slices = r->slices;
+    p->wire = r->wire;
+    p->mode = r->mode;
+    p->transport = r->transport;
+    p->early_bytes = r->early_bytes;
+    p->apply = r->apply;
+    p->apply_ctx = r->apply_ctx;
+    p->rendezvous_ns = r->rendezvous_ns;
+    p->handshake_ns = r->handshake_ns;
+    server->is_running = true;
+    if (pthread_create(&server->thread, NULL, serve, server) != 0) {
+        abort();
+    }
+}
+
 void rig_start_servers(struct rig *r)
 {
     for (uint32_t s = 0; s < r->n_servers; s++) {
-        struct rig_server *server = &r->servers[s];
-        struct ps_server_params *p = &server->params;
-        p->self = rig_id(ROLE_PSERVER, s);
-        memcpy(p->digest, r->digest, sizeof(p->digest));
-        memcpy(p->secret, r->secret, sizeof(p->secret));
-        p->n_trainers = r->n_trainers;
-        p->slices = r->slices;
-        p->wire = r->wire;
-        p->mode = r->mode;
-        p->transport = r->transport;
-        p->early_bytes = r->early_bytes;
-        p->apply = r->apply;
-        p->apply_ctx = r->apply_ctx;
-        p->rendezvous_ns = r->rendezvous_ns;
-        p->handshake_ns = r->handshake_ns;
-        server->is_running = true;
-        if (pthread_create(&server->thread, NULL, serve, server) != 0) {
-            abort();
-        }
+        rig_start_server(r, s);
     }
 }
 

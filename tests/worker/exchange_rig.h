@@ -56,6 +56,7 @@ void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_tra
 /* Before anybody starts. */
 void rig_set_wire(struct rig *r, enum exchange_wire wire);
 void rig_set_mode(struct rig *r, const struct exchange_mode *mode);
+void rig_start_server(struct rig *r, uint32_t s);
 void rig_start_servers(struct rig *r);
 void rig_join_servers(struct rig *r);
 void rig_done(struct rig *r);

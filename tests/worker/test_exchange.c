@@ -328,6 +328,54 @@ TEST(gives_up_as_a_step_ends)
     }
 }
 
+static void *abandon(void *exchange)
+{
+    struct exchange *x = exchange;
+    x->ops->abandon(x, 10, "its disk is full");
+    return NULL;
+}
+
+/* A trainer fails when it has joined one server of two: because it gives up, or because that
+ * server misses a trainer. The server that comes then hears the cause. */
+TEST(a_server_that_comes_late_hears_why)
+{
+    static const struct {
+        uint32_t n_trainers;
+        int64_t rendezvous_s; /* of the server that is there */
+        const char *late_says;
+    } rows[] = {
+        {1, 60, "trainer/0 reports: its disk is full"},
+        {2, 1, "trainer/0 reports: pserver/0 reports: trainer/1 did not connect within 1 s"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct rig rig;
+        struct net_addr addrs[RIG_MAX];
+        struct exchange *x;
+        struct err err = {0};
+        pthread_t thread;
+        rig_init(&rig, 5000, 2, rows[i].n_trainers, 4096);
+        rig.rendezvous_ns = rows[i].rendezvous_s * INT64_C(1000000000);
+        rig_start_server(&rig, 0);
+        rig.rendezvous_ns = INT64_C(60000000000);
+        struct exchange_ps_params p = rig_trainer(&rig, 0, addrs);
+        p.silence_ns = INT64_C(60000000000);
+        assert_int_equal(exchange_ps_new(&p, &x, &err), 0);
+        if (rows[i].n_trainers == 1) {
+            assert_int_equal(pthread_create(&thread, NULL, abandon, x), 0);
+        }
+        rig_join_servers(&rig); /* the one that is there has failed, and told the trainer */
+        rig_start_server(&rig, 1);
+        rig_join_servers(&rig);
+        print_message("# %s\n", rig.servers[1].err.msg);
+        assert_string_equal(rig.servers[1].err.msg, rows[i].late_says);
+        if (rows[i].n_trainers == 1) {
+            (void)pthread_join(thread, NULL);
+        }
+        x->ops->free(x);
+        rig_done(&rig);
+    }
+}
+
 /* One trainer of two does something wrong: what each of them, and the server, says. */
 TEST(one_of_two_is_wrong)
 {

@@ -22,6 +22,7 @@ struct link { /* to one parameter server */
     struct conn conn;
     struct handshake handshake;
     bool released; /* RELEASE has arrived */
+    bool is_over;  /* this trainer fails, and this server cannot hear why */
     /* Slices of the current round, which go from the last one to the first: gradients that the
      * server was offered; those that it gave credit for, which are queued or sent; parameters that
      * have arrived; those of them that were reported to the server. */

@@ -107,21 +107,29 @@ static void continue_barrier(struct client *c)
     mailbox_finish(&c->box);
 }
 
-/* Ends the connections; what the peers still send is read and discarded. */
+static bool is_culprit(const struct client *c, const struct link *l)
+{
+    const struct fault *f = &c->box.doing_fault;
+    return f->has_peer && f->peer.role == ROLE_PSERVER && f->peer.index == l->peer.index;
+}
+
+/* Ends the connections of servers that this trainer has joined, and that of the culprit; what they
+ * still send is read and discarded. */
 static void farewell(struct client *c, int64_t limit_ns)
 {
     struct conn **conns = xnew_array(struct conn *, n_links(c));
     size_t n = 0;
     for (uint32_t i = 0; i < n_links(c); i++) {
         struct link *l = &c->links[i];
-        bool is_culprit = c->box.doing_fault.has_peer &&
-                          c->box.doing_fault.peer.role == ROLE_PSERVER &&
-                          c->box.doing_fault.peer.index == i;
-        if (l->conn.fd >= 0 && !(is_culprit && l->conn.secured)) {
+        if (l->conn.fd < 0 || (l->state != LINK_JOINED && !is_culprit(c, l))) {
+            continue;
+        }
+        if (!is_culprit(c, l) || !l->conn.secured) {
             conns[n++] = &l->conn;
-        } else if (l->conn.fd >= 0) {
+        } else {
             struct err ignored;
             (void)conn_pump_tx(&l->conn, SIZE_MAX, &ignored); /* no wait for the culprit */
+            conn_close(&l->conn);
         }
     }
     conn_farewell(conns, n, limit_ns);
@@ -134,15 +142,11 @@ static int work(struct client *c)
     if (c->box.doing == JOB_NONE) {
         return 0;
     }
-    if (!all_joined(c)) {
-        /* A server without a handshake cannot learn which peer gave up: allow the
-         * handshakes some time. */
-        bool is_late = c->box.doing == JOB_ABANDON &&
-                       c->now_ns - c->box.job_ns >= heartbeat_limit_ns(c->params.silence_ns) / 2;
-        return is_late ? -ECANCELED : 0;
-    }
     if (c->box.doing == JOB_ABANDON) {
         return -ECANCELED; /* mailbox_abandon has put the fault into the mailbox */
+    }
+    if (!all_joined(c)) {
+        return 0;
     }
     if (!c->box.begun) {
         c->box.begun = true;
@@ -295,10 +299,57 @@ static void tell_all(struct client *c)
     farewell(c, FAREWELL_NS);
 }
 
-static void fail(struct client *c, int r, const struct err *err)
+/* One turn of a server that has not heard of the fault. */
+static void late_turn(struct client *c, struct link *l, const struct pollfd *fd)
+{
+    struct err ignored;
+    int r = 0;
+    if (l->state == LINK_DIAL) {
+        r = link_dial(c, l, &ignored);
+    } else if (fd->fd == l->conn.fd && fd->revents != 0) {
+        r = link_read(c, l, &ignored);
+    }
+    r = r < 0 ? r : link_check_life(c, l, &ignored);
+    if (r >= 0 && l->state != LINK_DIAL) {
+        r = conn_pump_tx(&l->conn, TURN_BYTES, &ignored);
+    }
+    if (r < 0) {
+        conn_close(&l->conn);
+        l->is_over = true;
+    }
+}
+
+/* Servers that this trainer joins late must learn the cause too: they would blame a trainer that
+ * does not come, or whose connection ends. */
+static void tell_late_comers(struct client *c, struct pollfd *fds)
+{
+    const int64_t end_ns = c->now_ns + heartbeat_limit_ns(c->params.silence_ns) / 2;
+    while (c->now_ns < end_ns && c->now_ns < c->rendezvous_by_ns) {
+        uint32_t n_late = 0;
+        for (uint32_t i = 0; i < n_links(c); i++) {
+            const struct link *l = &c->links[i];
+            n_late += l->state != LINK_JOINED && !l->is_over && !is_culprit(c, l);
+        }
+        if (n_late == 0) {
+            return;
+        }
+        wait_turn(c, fds);
+        c->now_ns = clock_monotonic_ns();
+        for (uint32_t i = 0; i < n_links(c); i++) {
+            struct link *l = &c->links[i];
+            if (l->state != LINK_JOINED && !l->is_over) {
+                late_turn(c, l, &fds[i]);
+            }
+        }
+        tell_all(c);
+    }
+}
+
+static void fail(struct client *c, int r, const struct err *err, struct pollfd *fds)
 {
     const bool is_abandoned = mailbox_fail(&c->box, r, err);
     tell_all(c);
+    tell_late_comers(c, fds);
     if (!is_abandoned) {
         mailbox_report_fault(&c->box);
     }
@@ -317,7 +368,7 @@ void *client_main(void *client)
         r = one_turn(c, fds, &err);
     } while (r == 0);
     if (r < 0) {
-        fail(c, r, &err);
+        fail(c, r, &err, fds);
     }
     for (uint32_t i = 0; i < n_links(c); i++) {
         link_done(&c->links[i]);

@@ -85,7 +85,7 @@ int client_share_on_frame(struct client *c, struct link *l, const struct frame *
         return err_set(err, EPROTO, "SHARE of round %d is not expected now", (int)t.round);
     }
     if (t.can) {
-        lend_begin_to_ask(&l->pair, c->now_ns, c->rendezvous_by_ns);
+        lend_begin_to_ask(&l->pair, true, c->now_ns, c->rendezvous_by_ns);
         return 0;
     }
     lend_refuse(&l->pair, t.why);

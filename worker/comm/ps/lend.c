@@ -175,9 +175,10 @@ void lend_say_no(struct lend_pair *p, struct conn *c, enum share_round round, co
     say(c, &t);
 }
 
-void lend_begin_to_ask(struct lend_pair *p, int64_t now_ns, int64_t rendezvous_by_ns)
+void lend_begin_to_ask(struct lend_pair *p, bool is_seen, int64_t now_ns, int64_t rendezvous_by_ns)
 {
     p->state = LEND_ASKS;
+    p->is_seen = is_seen;
     p->asks_until_ns = shm_ask_until(now_ns, rendezvous_by_ns);
 }
 
@@ -185,11 +186,12 @@ int lend_ask(struct lend_pair *p, const struct lend *l, const struct frame_id *p
              const struct shm_layout *layout, int64_t now_ns, struct err *err)
 {
     int doorbell_fd;
-    const int r = shm_ask_turn(&p->ask, &l->key, l->self, name_of(l->n_servers, peer), layout,
-                               &p->theirs, &doorbell_fd, err);
+    int r = shm_ask_turn(&p->ask, &l->key, l->self, name_of(l->n_servers, peer), layout, &p->theirs,
+                         &doorbell_fd, err);
     if (r > 0) {
         (void)close(doorbell_fd); /* it is never rung */
     }
+    r = r == -ENOENT && p->is_seen ? 0 : r;
     return r == 0 && now_ns >= p->asks_until_ns
                ? err_set(err, ETIMEDOUT, "no answer on its local socket")
                : r;

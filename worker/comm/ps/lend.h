@@ -82,6 +82,7 @@ enum lend_state { LEND_SILENT, LEND_WAITS, LEND_ASKS, LEND_YES, LEND_NO };
 
 struct lend_pair {
     enum lend_state state;
+    bool is_seen; /* by the peer, on this host */
     struct shm_ask ask;
     int64_t asks_until_ns;
     struct shm_segment theirs;   /* at NULL: none */
@@ -97,8 +98,9 @@ void lend_say(struct conn *c, enum share_round round);
 void lend_refuse(struct lend_pair *p, const char *why);
 /* The same, and says so. */
 void lend_say_no(struct lend_pair *p, struct conn *c, enum share_round round, const char *why);
-/* ASKS from now on: as long as the rendezvous, at least 3 s. */
-void lend_begin_to_ask(struct lend_pair *p, int64_t now_ns, int64_t rendezvous_by_ns);
+/* ASKS from now on: as long as the rendezvous, at least 3 s. is_seen: the peer sees this process,
+ * so it is on this host; if it is not there any more, it has ended, which its connection shows. */
+void lend_begin_to_ask(struct lend_pair *p, bool is_seen, int64_t now_ns, int64_t rendezvous_by_ns);
 /* 1: `theirs` is mapped; 0: not yet; -Exxx: it cannot be had. Call it when ask.fd is readable, or
  * soon if that is -1. */
 int lend_ask(struct lend_pair *p, const struct lend *l, const struct frame_id *peer,

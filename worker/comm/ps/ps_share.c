@@ -127,7 +127,7 @@ static int on_listen(struct ps_server *s, struct ps_peer *peer, const struct sha
         lend_say_no(&peer->pair, &peer->conn, SHARE_ASK, "the server's transport is Tcp");
     } else {
         s->n_lend_open++;
-        lend_begin_to_ask(&peer->pair, s->now_ns, s->rendezvous_by_ns);
+        lend_begin_to_ask(&peer->pair, false, s->now_ns, s->rendezvous_by_ns);
     }
     return 0;
 }

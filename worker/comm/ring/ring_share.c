@@ -109,12 +109,15 @@ static void begin_to_ask(struct ring *r, struct share_token *t)
     }
 }
 
-/* 0: not yet. */
+/* 0: not yet. Rank 0 asks first. If another rank asks, rank 0 has seen all: a rank that is not
+ * there then has ended, which the connections show. */
 static int ask_one(struct ring *r, uint32_t rank, struct err *err)
 {
     struct ring_share *s = &r->share;
-    const int e = shm_ask_turn(&s->ask, &s->key, r->params.self.index, rank, &s->layout,
-                               &s->peers[rank], &s->doorbells[rank], err);
+    const uint32_t self = r->params.self.index;
+    int e = shm_ask_turn(&s->ask, &s->key, self, rank, &s->layout, &s->peers[rank],
+                         &s->doorbells[rank], err);
+    e = e == -ENOENT && self != 0 ? 0 : e;
     return e == 0 && r->now_ns >= s->asks_until_ns
                ? err_set(err, ETIMEDOUT, "no answer on its local socket")
                : e;
@@ -194,7 +197,8 @@ static void pass_on(struct ring *r, const struct share_token *t)
     r->share.sent = t->round;
 }
 
-/* Rank 0: the round that follows the one that has come back. */
+/* Rank 0: the round that follows the one that has come back. That it does not see a rank goes round
+ * before the verdict, which a rank that has ended stops. */
 static void next_round(struct share_token *t)
 {
     t->round = t->round == SHARE_ASK || !t->can ? SHARE_VERDICT : t->round + 1;
@@ -248,9 +252,6 @@ int ring_share_turn(struct ring *r, struct err *err)
         return 0;
     }
     s->has_come = false;
-    if (is_first && !t->can) {
-        t->round = SHARE_VERDICT;
-    }
     const bool is_verdict = t->round == SHARE_VERDICT;
     if (!is_verdict || is_first || ring_next(r->n_ranks, r->params.self.index) != 0) {
         pass_on(r, t);
