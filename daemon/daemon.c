@@ -1,6 +1,6 @@
 /* The loop of benchd: watches, the queue of runs, the Lease. See daemon.h.
  *
- * Level-triggered: a change only wakes look(), which goes over all runs and does what is due. It is
+ * Level-triggered: a change only wakes tick(), which goes over all runs and does what is due. It is
  * called at most once per turn of the loop, and once a second for what only time changes. */
 #include "daemon/daemon.h"
 
@@ -213,7 +213,7 @@ static int learn_objects(struct daemon *d, struct err *err)
 }
 
 /* 1: enough is known to decide who is driven. 0: not yet. */
-static int learn(struct daemon *d, struct err *err)
+static int load_open_runs(struct daemon *d, struct err *err)
 {
     if (watches_are_synced(&d->watches)) {
         int r = learn_objects(d, err);
@@ -233,7 +233,7 @@ static void purge(struct daemon *d)
     struct err err = {0};
     const int64_t now_unix_ms = elector_careful_unix_ms(d->elector);
     int r = run_purge(&d->run_env, now_unix_ms, &err);
-    r = r != 0 ? r : keep_look(&d->keeper, &d->run_env, &d->queue, now_unix_ms, &err);
+    r = r != 0 ? r : retention_erase_next(&d->keeper, &d->run_env, &d->queue, now_unix_ms, &err);
     if (r > 0) {
         wake(d);
         return;
@@ -259,7 +259,7 @@ static void look_at_space(struct daemon *d)
     }
 }
 
-static void look(struct daemon *d)
+static void tick(struct daemon *d)
 {
     struct err err = {0};
     if (!check_health(d) || !watches_know_open_runs(&d->watches) || !d->is_dns_known ||
@@ -267,7 +267,7 @@ static void look(struct daemon *d)
         return;
     }
     d->store->ops->wait_at_most(d->store, STORE_WAIT_MS);
-    int r = learn(d, &err);
+    int r = load_open_runs(d, &err);
     if (r == 0 || r == -EBUSY) { /* another process writes: the next look */
         return;
     }
@@ -310,7 +310,7 @@ static void on_timer(uv_timer_t *timer)
 {
     struct daemon *d = timer->data;
     look_up_name(d);
-    look(d);
+    tick(d);
     trim_memory(d);
     inspect_publish(d);
 }

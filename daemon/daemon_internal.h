@@ -14,7 +14,7 @@
 #include "daemon/run/eraser.h"
 #include "daemon/cluster/event_recorder.h"
 #include "daemon/web/inspect.h"
-#include "daemon/keep.h"
+#include "daemon/retention.h"
 #include "daemon/cluster/key.h"
 #include "daemon/run/open_runs.h"
 #include "daemon/options.h"
@@ -51,7 +51,7 @@ struct daemon {
     enum open_runs open_runs;
     struct space space;
     struct eraser eraser;
-    struct keeper keeper;
+    struct retention keeper;
     int64_t purge_ns; /* nothing is erased before that */
     int64_t trim_ns;  /* memory goes back to the system not before that */
     int64_t shown_ns; /* when a step was published last */

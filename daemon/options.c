@@ -112,9 +112,9 @@ static int read_age(const struct args *a, const char *name, const char *fallback
 }
 
 /* How long finished runs are kept. What is not given is no limit. */
-static int read_keep(const struct args *a, struct keep_policy *ret, struct err *err)
+static int read_keep(const struct args *a, struct retention_policy *ret, struct err *err)
 {
-    *ret = (struct keep_policy){0};
+    *ret = (struct retention_policy){0};
     const char *runs = args_get(a, "keep-runs", NULL), *bytes = args_get(a, "keep-bytes", NULL);
     if (runs != NULL && parse_i64_in(runs, 1, 1000000000, &ret->n_runs) < 0) {
         return err_set(err, EINVAL,

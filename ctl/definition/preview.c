@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "ctl/cli/human.h"
-#include "decide/past.h"
+#include "decide/attempt_history.h"
 #include "decide/reconcile.h"
 #include "pod/point_rate.h"
 #include "report/table.h"
@@ -297,10 +297,10 @@ struct names {
 /* The replicas that reconcile would create first, in an empty world. */
 static void first_replicas(const struct run_def *def, struct names *ret)
 {
-    struct past none;
-    past_init(&none, def);
+    struct attempt_history none;
+    attempt_history_init(&none, def);
     const struct observed observed = {
-        .def = def, .now_unix_ms = def->created_unix_ms, .past = &none};
+        .def = def, .now_unix_ms = def->created_unix_ms, .history = &none};
     struct plan plan = {0};
     reconcile(&observed, &plan);
     vec_each (const struct action, action, &plan.actions) {
@@ -309,7 +309,7 @@ static void first_replicas(const struct run_def *def, struct names *ret)
         }
     }
     plan_done(&plan);
-    past_done(&none);
+    attempt_history_done(&none);
 }
 
 static void names_done(struct names *names)

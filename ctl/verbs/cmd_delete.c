@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "ctl/runs/backend.h"
-#include "ctl/local/local_old.h"
+#include "ctl/local/local_retention.h"
 #include "ctl/verbs/verbs.h"
 
 typedef enum exit_code (*end_fn)(struct backend *b, const char *what, char **ret_name);
@@ -36,11 +36,11 @@ static enum exit_code end_all(struct backend *b, end_fn end, const char *word)
 }
 
 /* Which of the store's finished runs are to go, without names. */
-static enum exit_code take_policy(const struct cli *cli, struct keep_policy *ret)
+static enum exit_code take_policy(const struct cli *cli, struct retention_policy *ret)
 {
     const char *age = args_get(&cli->args, "older-than", NULL);
     const char *runs = args_get(&cli->args, "keep-runs", NULL);
-    *ret = (struct keep_policy){0};
+    *ret = (struct retention_policy){0};
     if (age != NULL && parse_age_ms(age, &ret->age_ms) < 0) {
         return cli_error(EXIT_USAGE, "write minutes, hours or days: --older-than 30d",
                          "--older-than '%s': expected 1 to 36500 and m, h or d", age);
@@ -64,7 +64,7 @@ static enum exit_code take_policy(const struct cli *cli, struct keep_policy *ret
 
 static enum exit_code delete_old(struct cli *cli)
 {
-    struct keep_policy policy;
+    struct retention_policy policy;
     enum exit_code code = take_policy(cli, &policy);
     return code != EXIT_OK ? code : local_delete_old(cli, &policy, args_has(&cli->args, "dry-run"));
 }

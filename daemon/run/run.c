@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "daemon/cluster/bmr.h"
-#include "daemon/run/judge.h"
+#include "daemon/run/summarize_run.h"
 #include "daemon/cluster/template_check.h"
 #include "decide/policy_wait.h"
 #include "base/rfc3339.h"
@@ -105,7 +105,7 @@ void run_wake(const struct run *run)
 static void leave(struct run *run)
 {
     switch (run->life) {
-    case LIFE_KEEPING:
+    case LIFE_FREEZING:
         if (run->at.keeping != NULL) {
             kube_call_cancel(run->at.keeping);
         }
@@ -120,7 +120,7 @@ static void leave(struct run *run)
         run->progress.is_known = false;
         break;
     case LIFE_WAITING:
-    case LIFE_KEPT:
+    case LIFE_FROZEN:
     case LIFE_ACCEPTED:
     case LIFE_ENDED:
     case LIFE_REFUSED:
@@ -210,7 +210,7 @@ void run_free(struct run *run)
         kube_call_cancel(run->expiry.call);
     }
     if (run->judging.call != NULL) {
-        judge_abandon(run->judging.call);
+        summarize_run_abandon(run->judging.call);
     }
     if (is_claimed) {
         run->env->store->ops->release_run(run->env->store, run->uid);

@@ -62,8 +62,8 @@ struct run_publication {
 
 /* The results of a run that has ended are being read, once, by another thread. */
 struct run_judging {
-    struct judge *call; /* NULL: not now */
-    int64_t retry_ns;   /* not tried before that */
+    struct summarize_run *call; /* NULL: not now */
+    int64_t retry_ns;           /* not tried before that */
 };
 
 /* The end of its time to live: the object is removed, the stored results stay. */

@@ -368,11 +368,11 @@ bool run_may_accept(const struct run *run)
     switch (run->life) {
     case LIFE_WAITING:
         return !run->asked.is_deleting && clock_monotonic_ns() >= run->at.retry_ns;
-    case LIFE_KEPT:
+    case LIFE_FROZEN:
         return !run->asked.is_deleting;
     case LIFE_CHECKING:
         return !run->asked.is_deleting && (run->asked.cancel || !is_awaited(run));
-    case LIFE_KEEPING:
+    case LIFE_FREEZING:
     case LIFE_ACCEPTED:
     case LIFE_DRIVEN:
     case LIFE_DONE:

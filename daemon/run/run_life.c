@@ -11,17 +11,17 @@ static const struct {
     unsigned from;
     enum run_life to;
 } arrows[LIFE_EVENT_COUNT] = {
-#define UNACCEPTED (BIT(LIFE_WAITING) | BIT(LIFE_KEPT) | BIT(LIFE_CHECKING))
+#define UNACCEPTED (BIT(LIFE_WAITING) | BIT(LIFE_FROZEN) | BIT(LIFE_CHECKING))
 #define DRIVEN (BIT(LIFE_DRIVEN) | BIT(LIFE_DONE))
-    [LIFE_ON_KEEP_SENT] = {"keep sent", BIT(LIFE_WAITING), LIFE_KEEPING},
-    [LIFE_ON_KEEP_DONE] = {"keep done", BIT(LIFE_KEEPING), LIFE_KEPT},
-    [LIFE_ON_KEEP_FAILED] = {"keep failed", BIT(LIFE_KEEPING), LIFE_WAITING},
-    [LIFE_ON_CHECK_SENT] = {"check sent", BIT(LIFE_WAITING) | BIT(LIFE_KEPT), LIFE_CHECKING},
+    [LIFE_ON_KEEP_SENT] = {"keep sent", BIT(LIFE_WAITING), LIFE_FREEZING},
+    [LIFE_ON_KEEP_DONE] = {"keep done", BIT(LIFE_FREEZING), LIFE_FROZEN},
+    [LIFE_ON_KEEP_FAILED] = {"keep failed", BIT(LIFE_FREEZING), LIFE_WAITING},
+    [LIFE_ON_CHECK_SENT] = {"check sent", BIT(LIFE_WAITING) | BIT(LIFE_FROZEN), LIFE_CHECKING},
     [LIFE_ON_CHECK_FAILED] = {"check failed", BIT(LIFE_CHECKING), LIFE_WAITING},
     [LIFE_ON_CLAIMED] = {"claimed", UNACCEPTED, LIFE_ACCEPTED},
     [LIFE_ON_FOUND_ENDED] = {"found ended", UNACCEPTED, LIFE_ENDED},
     [LIFE_ON_HELD] = {"held", UNACCEPTED, LIFE_WAITING},
-    [LIFE_ON_REFUSED] = {"refused", UNACCEPTED | BIT(LIFE_KEEPING), LIFE_REFUSED},
+    [LIFE_ON_REFUSED] = {"refused", UNACCEPTED | BIT(LIFE_FREEZING), LIFE_REFUSED},
     [LIFE_ON_FOUND_PAST] = {"found past", UNACCEPTED, LIFE_PAST},
     [LIFE_ON_STARTED] = {"started", BIT(LIFE_ACCEPTED), LIFE_DRIVEN},
     [LIFE_ON_DRIVER_DONE] = {"driver done", BIT(LIFE_DRIVEN), LIFE_DONE},
@@ -32,7 +32,7 @@ static const struct {
 };
 
 static const char *const names[LIFE_COUNT] = {
-    [LIFE_WAITING] = "waiting",   [LIFE_KEEPING] = "keeping",   [LIFE_KEPT] = "kept",
+    [LIFE_WAITING] = "waiting",   [LIFE_FREEZING] = "keeping",  [LIFE_FROZEN] = "kept",
     [LIFE_CHECKING] = "checking", [LIFE_ACCEPTED] = "accepted", [LIFE_DRIVEN] = "driven",
     [LIFE_DONE] = "done",         [LIFE_ENDED] = "ended",       [LIFE_REFUSED] = "refused",
     [LIFE_PAST] = "past",

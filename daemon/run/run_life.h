@@ -4,16 +4,16 @@
  *
  *              .----- on_definition_kept: an error ----.
  *              v                                       |
- *   run_new  WAITING --keep_definition--> KEEPING -----'
- *             |  ^                           '--on_definition_kept--> KEPT
+ *   run_new  WAITING --keep_definition--> FREEZING -----'
+ *             |  ^                           '--on_definition_kept--> FROZEN
  *             |  '--read_verdict: no answer--.                         |
  *             '--begin_check------------> CHECKING <----begin_check----'
  *
- *   WAITING, KEPT, CHECKING --claim--> ACCEPTED
+ *   WAITING, FROZEN, CHECKING --claim--> ACCEPTED
  *                           --claim--> WAITING if another process drives it
  *                           --find_ended--> ENDED
  *                           --find_past--> PAST
- *   these and KEEPING       --end_unaccepted--> REFUSED
+ *   these and FREEZING       --end_unaccepted--> REFUSED
  *
  *   ACCEPTED --run_start--> DRIVEN --on_done--> DONE --run_stop--> ENDED; ACCEPTED if suspended
  *     |  ^                    |                  |
@@ -27,8 +27,8 @@
 
 enum run_life {
     LIFE_WAITING,  /* not accepted: run_accept tries again at each look */
-    LIFE_KEEPING,  /* the definition is being written into the object's status */
-    LIFE_KEPT,     /* it was written; the watch has yet to show it */
+    LIFE_FREEZING, /* the definition is being written into the object's status */
+    LIFE_FROZEN,   /* it was written; the watch has yet to show it */
     LIFE_CHECKING, /* the API server tries the templates */
     LIFE_ACCEPTED, /* stored and claimed by this process, not final, not driven */
     LIFE_DRIVEN,   /* a driver works on it */

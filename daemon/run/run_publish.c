@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/cluster/bmr.h"
-#include "daemon/run/judge.h"
+#include "daemon/run/summarize_run.h"
 
 #define WRITE_EVERY_NS INT64_C(1000000000)
 
@@ -51,7 +51,7 @@ static bool is_judged(struct run *run)
     }
     if (run->judging.call == NULL && clock_monotonic_ns() >= run->judging.retry_ns) {
         run->judging.call =
-            judge_start(run->env->loop, run->env->store_url, run->uid, on_judged, run);
+            summarize_run_start(run->env->loop, run->env->store_url, run->uid, on_judged, run);
     }
     return false;
 }

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "decide/policy_keep.h"
+#include "decide/policy_retention.h"
 
 static void on_deleted(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
@@ -121,7 +121,7 @@ static int date_tombstone(struct store *store, const char *uid, int64_t now_unix
 
 int run_purge(const struct run_env *env, int64_t now_unix_ms, struct err *err)
 {
-    if (now_unix_ms < KEEP_FIRST_DATE_MS) {
+    if (now_unix_ms < RETENTION_FIRST_DATE_MS) {
         return 0; /* the clock is not set: nothing has an age */
     }
     struct store *store = env->store;
@@ -132,7 +132,7 @@ int run_purge(const struct run_env *env, int64_t now_unix_ms, struct err *err)
     if (r < 0) {
         return r == -ENOENT ? 0 : r;
     }
-    if (deleted_unix_ms < KEEP_FIRST_DATE_MS) {
+    if (deleted_unix_ms < RETENTION_FIRST_DATE_MS) {
         return date_tombstone(store, uid, now_unix_ms, err);
     }
     if (store->ops->probe_run(store, uid, NULL) == -EBUSY) {

@@ -20,7 +20,7 @@
 #include "base/vec.h"
 #include "core/phase.h"
 #include "core/record.h"
-#include "decide/policy_keep.h"
+#include "decide/policy_retention.h"
 #include "kube/client.h"
 #include "kube/informer.h"
 #include "spec/spec.h"
@@ -106,7 +106,7 @@ struct daemon_counters {
     uint64_t runs_finished[DAEMON_N_PHASES];          /* by the phase in which they ended */
     uint64_t waits[DAEMON_N_WAITS];                   /* begun, by daemon_wait_index */
     uint64_t runs_deleted;                            /* their rows, after their objects */
-    uint64_t runs_erased[KEEP_N_REASONS];             /* by enum keep_reason */
+    uint64_t runs_erased[RETENTION_N_REASONS];        /* by enum retention_reason */
     uint64_t pods_created, pods_deleted, pods_failed; /* failed: refused for good */
     uint64_t events_sent, events_dropped;
     uint64_t status_writes, status_failures;

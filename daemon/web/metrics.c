@@ -93,9 +93,9 @@ static void write_erased(const struct metrics_input *in, struct expo *e)
         const char *reason;
         uint64_t n;
     } rows[] = {{"Deleted", c->runs_deleted},
-                {"Age", c->runs_erased[KEEP_PAST_AGE]},
-                {"Count", c->runs_erased[KEEP_PAST_COUNT]},
-                {"Size", c->runs_erased[KEEP_PAST_SIZE]}};
+                {"Age", c->runs_erased[RETENTION_PAST_AGE]},
+                {"Count", c->runs_erased[RETENTION_PAST_COUNT]},
+                {"Size", c->runs_erased[RETENTION_PAST_SIZE]}};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         const struct expo_label labels[] = {{"reason", rows[i].reason}};
         expo_sample(e, labels, LENGTH(labels), (double)rows[i].n);

@@ -1,7 +1,7 @@
 /* reconcile(observed) -> plan. The driver calls it whenever something changed. reconcile.h has the
  * rules for callers.
  *
- * A call folds what is observed into a world (world.h) and keeps that up to date with the actions
+ * A call folds what is observed into a view (decision_view.h) and keeps that up to date with the actions
  * that it plans. So a plan continues from its own effects, and a second call, after the plan was
  * applied, has nothing to add.
  *
@@ -31,7 +31,7 @@
 #include "decide/policy_cleanup.h"
 #include "decide/policy_deadline.h"
 #include "decide/policy_retry.h"
-#include "decide/world.h"
+#include "decide/decision_view.h"
 
 /* Of the options in a command: a longer text is left out, because a message would cut it. */
 #define WHERE_MAX 80
@@ -41,7 +41,7 @@
 struct decision {
     const struct observed *o;
     const struct run_def *def;
-    struct world world;
+    struct decision_view view;
     struct plan *plan;
     char error[ATTEMPT_ERROR_SIZE]; /* of the one current attempt that a call can save */
 
@@ -61,18 +61,20 @@ struct decision {
  * store has lost) turns a healthy gang into a stray; else the first undecided one in the order. */
 static const struct slot *find_slot(const struct decision *d)
 {
-    const struct past *past = d->o->past;
+    const struct attempt_history *history = d->o->history;
     const struct run_status *s = &d->o->status;
-    const struct trial *named = s->has_current && past_may_have(past, &s->current)
-                                    ? world_trial(&d->world, s->current.point, s->current.trial)
-                                    : NULL;
+    const struct trial *named =
+        s->has_current && attempt_history_may_have(history, &s->current)
+            ? decision_view_trial(&d->view, s->current.point, s->current.trial)
+            : NULL;
     /* No other trial than the one that the status names has an attempt that the status names. */
     const bool is_live = named != NULL && !named->is_decided && named->seen.is_status_live &&
-                         world_is_open(&d->world, s->current.point);
-    for (uint32_t i = past->first_open; i < d->def->n_slots; i++) {
+                         decision_view_is_open(&d->view, s->current.point);
+    for (uint32_t i = history->first_open; i < d->def->n_slots; i++) {
         const struct slot *slot = &d->def->slots[i];
-        const struct trial *t = world_trial(&d->world, slot->point, slot->trial);
-        if (!t->is_decided && world_is_open(&d->world, slot->point) && (!is_live || t == named)) {
+        const struct trial *t = decision_view_trial(&d->view, slot->point, slot->trial);
+        if (!t->is_decided && decision_view_is_open(&d->view, slot->point) &&
+            (!is_live || t == named)) {
             return slot;
         }
     }
@@ -84,7 +86,7 @@ static void find_current(struct decision *d)
 {
     d->has_current = false;
     d->current_gang = NULL;
-    if (run_end_decide(&d->world.counts, &d->def->spec->failure_policy).is_end) {
+    if (run_end_decide(&d->view.counts, &d->def->spec->failure_policy).is_end) {
         return;
     }
     const struct slot *slot =
@@ -92,8 +94,8 @@ static void find_current(struct decision *d)
     d->has_current = true;
     d->current = (struct attempt_id){
         slot->point, slot->trial,
-        attempt_number(&world_trial(&d->world, slot->point, slot->trial)->seen)};
-    vec_each (struct observed_gang, g, &d->world.gangs) {
+        attempt_number(&decision_view_trial(&d->view, slot->point, slot->trial)->seen)};
+    vec_each (struct observed_gang, g, &d->view.gangs) {
         if (!g->has_row && !g->is_cut_short &&
             attempt_id_eq(&g->members[0].id.attempt, &d->current)) {
             d->current_gang = g;
@@ -105,7 +107,7 @@ static void save_attempt(struct decision *d, struct observed_gang *g, enum attem
                          const char *error)
 {
     plan_save(d->plan, &g->members[0].id, outcome, error);
-    world_add_row(&d->world, g, outcome, error);
+    decision_view_add_row(&d->view, g, outcome, error);
 }
 
 static void delete_gang(struct decision *d, const struct observed_gang *g)
@@ -125,7 +127,7 @@ static void delete_gang(struct decision *d, const struct observed_gang *g)
 static void delete_unknown(struct decision *d)
 {
     const struct cleanup_facts facts = {.in_definition = false};
-    vec_each (struct replica_id, id, &d->world.unknown) {
+    vec_each (struct replica_id, id, &d->view.unknown) {
         if (cleanup_may_delete(&facts)) {
             plan_delete(d->plan, id);
         }
@@ -151,7 +153,7 @@ static void cut_short(struct decision *d, struct observed_gang *g)
 {
     const struct cleanup_facts facts = {.in_definition = true, .is_interrupted = true};
     say_cut_short(d, &g->members[0].id.attempt);
-    world_cut_short(&d->world, g);
+    decision_view_cut_short(&d->view, g);
     for (size_t i = 0; i < g->n_members && cleanup_may_delete(&facts); i++) {
         plan_delete(d->plan, &g->members[i].id);
     }
@@ -175,7 +177,7 @@ static void delete_cut_short(struct decision *d)
 {
     const struct run_status *s = &d->o->status;
     const bool is_suspended = s->phase == RUN_SUSPENDED;
-    vec_each (struct observed_gang, g, &d->world.gangs) {
+    vec_each (struct observed_gang, g, &d->view.gangs) {
         const bool is_named =
             s->has_current && attempt_id_eq(&g->members[0].id.attempt, &s->current);
         if (g->has_row) {
@@ -192,7 +194,7 @@ static void delete_cut_short(struct decision *d)
 /* Deletes gangs whose row is stored, and gangs that should not exist. */
 static void delete_strays(struct decision *d)
 {
-    vec_each (struct observed_gang, g, &d->world.gangs) {
+    vec_each (struct observed_gang, g, &d->view.gangs) {
         if (g == d->current_gang || g->is_cut_short) {
             continue;
         }
@@ -266,9 +268,10 @@ static enum attempt_outcome decide_outcome(struct decision *d,
 {
     const enum on_trial_failure policy = d->def->spec->failure_policy.on_trial_failure;
     const int64_t backoff_limit = d->def->spec->run_policy.backoff_limit;
-    const uint32_t n_rows = world_trial(&d->world, d->current.point, d->current.trial)->n_rows;
+    const uint32_t n_rows =
+        decision_view_trial(&d->view, d->current.point, d->current.trial)->n_rows;
     const enum attempt_outcome outcome = retry_decide(verdict->end, policy, n_rows, backoff_limit);
-    if (invalid_decide(verdict->end, d->world.counts.invalid,
+    if (invalid_decide(verdict->end, d->view.counts.invalid,
                        d->def->spec->run_policy.invalid_repeats)) {
         text_put(d->error, sizeof(d->error), "%s", verdict->error);
         return ATTEMPT_INVALID;
@@ -330,7 +333,7 @@ static void judge_current(struct decision *d)
         return;
     }
     const enum attempt_outcome outcome = decide_outcome(d, &verdict);
-    const uint32_t not_run = d->world.counts.not_run;
+    const uint32_t not_run = d->view.counts.not_run;
     save_attempt(d, g, outcome, d->error);
     announce_attempt(d, &g->members[0].id, outcome);
     delete_gang(d, g);
@@ -342,16 +345,16 @@ static void judge_current(struct decision *d)
     d->awaits_row |= costs;
     const struct attempt_id ended = d->current;
     find_current(d);
-    if (d->has_current && d->world.counts.not_run > not_run) { /* else the end says it */
-        announce_point(d, &ended, d->world.counts.not_run - not_run);
+    if (d->has_current && d->view.counts.not_run > not_run) { /* else the end says it */
+        announce_point(d, &ended, d->view.counts.not_run - not_run);
     }
 }
 
 static void count_trials(struct decision *d)
 {
-    d->status.trials_total = d->world.counts.total;
-    d->status.trials_done = d->world.counts.done;
-    d->status.trials_failed = d->world.counts.failed;
+    d->status.trials_total = d->view.counts.total;
+    d->status.trials_done = d->view.counts.done;
+    d->status.trials_failed = d->view.counts.failed;
 }
 
 /* Says that the run is no longer suspended, before anything is created: from then on what is seen
@@ -431,7 +434,7 @@ static void start_run(struct decision *d)
 {
     const struct run_status *before = &d->o->status;
     if (before->started_unix_ms == 0) {
-        const uint32_t n_points = d->def->matrix.n_points, n_trials = d->world.counts.total;
+        const uint32_t n_points = d->def->matrix.n_points, n_trials = d->view.counts.total;
         char note[256];
         text_put(note, sizeof(note), "%u point%s, %s%u trial%s", n_points, n_points == 1 ? "" : "s",
                  d->def->spec->stop.is_set ? "up to " : "", n_trials, n_trials == 1 ? "" : "s");
@@ -440,8 +443,8 @@ static void start_run(struct decision *d)
     } else {
         count_time(d);
     }
-    if (before->trials_done > d->world.counts.done) {
-        const uint32_t n_lost = before->trials_done - d->world.counts.done;
+    if (before->trials_done > d->view.counts.done) {
+        const uint32_t n_lost = before->trials_done - d->view.counts.done;
         char note[256];
         text_put(note, sizeof(note), "the store has lost %u result%s, so %s will run again", n_lost,
                  n_lost == 1 ? "" : "s", n_lost == 1 ? "its trial" : "their trials");
@@ -470,7 +473,7 @@ static void describe_end(struct decision *d, bool is_early)
     char *dst = d->status.message;
     const size_t size = sizeof(d->status.message);
     char counts[96], command[192];
-    put_counts(&d->world.counts, counts, sizeof(counts));
+    put_counts(&d->view.counts, counts, sizeof(counts));
     text_put(dst, size, "%s%s%s", counts, d->budget[0] != '\0' ? "; " : "", d->budget);
     if (d->budget[0] != '\0') {
         return;
@@ -481,7 +484,7 @@ static void describe_end(struct decision *d, bool is_early)
     }
     for (uint32_t i = 0; i < d->def->n_slots; i++) {
         const struct slot *slot = &d->def->slots[i];
-        const struct trial *t = world_trial(&d->world, slot->point, slot->trial);
+        const struct trial *t = decision_view_trial(&d->view, slot->point, slot->trial);
         if (t->is_decided && t->outcome != ATTEMPT_SUCCEEDED) {
             text_put(dst, size, "%s; point %u, trial %u: %s", counts, slot->point, slot->trial,
                      t->error);
@@ -498,7 +501,8 @@ static void describe_end(struct decision *d, bool is_early)
 /* Nothing of the attempt that is due lives, and what it would cost is more than what is left. */
 static bool is_out_of_budget(const struct decision *d)
 {
-    return d->has_current && d->current_gang == NULL && !past_affords(d->o->past, d->current.point);
+    return d->has_current && d->current_gang == NULL &&
+           !attempt_history_affords(d->o->history, d->current.point);
 }
 
 /* Every point has the trials that the definition asks for at least. */
@@ -507,7 +511,7 @@ static bool has_enough(const struct decision *d)
     const struct spec *spec = d->def->spec;
     const uint32_t least = (uint32_t)(spec->stop.is_set ? spec->min_repeats : spec->repeats);
     for (uint32_t i = 0; i < d->def->matrix.n_points; i++) {
-        const struct point_tally *p = &d->o->past->points[i];
+        const struct point_tally *p = &d->o->history->points[i];
         if (p->done - p->failed < least) {
             return false;
         }
@@ -519,15 +523,16 @@ static bool has_enough(const struct decision *d)
  * all trials are decided, a cancellation or deadline comes too late. */
 static bool end_run(struct decision *d)
 {
-    struct run_end end = run_end_decide(&d->world.counts, &d->def->spec->failure_policy);
+    struct run_end end = run_end_decide(&d->view.counts, &d->def->spec->failure_policy);
     const bool is_early = !end.is_end;
     if (!end.is_end && d->o->request == REQUEST_CANCEL) {
         end = (struct run_end){true, RUN_CANCELLED, "CancelRequested"};
     } else if (!end.is_end && d->deadline_ms == 0) {
         end = (struct run_end){true, RUN_FAILED, "DeadlineExceeded"};
     } else if (!end.is_end && d->o->request == REQUEST_NONE && is_out_of_budget(d)) {
-        end = run_end_of_budget(&d->world.counts, has_enough(d));
-        past_describe_budget(d->o->past, d->current.point, d->budget, sizeof(d->budget));
+        end = run_end_of_budget(&d->view.counts, has_enough(d));
+        attempt_history_describe_budget(d->o->history, d->current.point, d->budget,
+                                        sizeof(d->budget));
     }
     d->status.phase = end.phase;
     text_put(d->status.reason, sizeof(d->status.reason), "%s", end.reason);
@@ -565,7 +570,7 @@ static void pause_run(struct decision *d)
         d->status.started_unix_ms = before->started_unix_ms;
     }
     text_put(d->status.reason, sizeof(d->status.reason), "SuspendRequested");
-    put_counts(&d->world.counts, d->status.message, sizeof(d->status.message));
+    put_counts(&d->view.counts, d->status.message, sizeof(d->status.message));
     if (is_new) {
         plan_event(d->plan, EVENT_NORMAL, "Suspended", d->status.message);
     }
@@ -616,14 +621,14 @@ void reconcile(const struct observed *observed, struct plan *plan)
     d.plan = plan;
     d.deadline_ms = DEADLINE_NONE;
     d.recheck_ms = DEADLINE_NONE;
-    world_init(&d.world, observed);
+    decision_view_init(&d.view, observed);
     delete_unknown(&d);
     if (!run_phase_is_final(observed->status.phase)) {
         go_on(&d);
     } else {
-        vec_each (struct observed_gang, g, &d.world.gangs) {
+        vec_each (struct observed_gang, g, &d.view.gangs) {
             delete_gang(&d, g); /* stragglers: a finished run only cleans up */
         }
     }
-    world_done(&d.world);
+    decision_view_done(&d.view);
 }

@@ -68,7 +68,7 @@ enum run_request {
     REQUEST_SUSPEND, /* until it is withdrawn: nothing runs; the run is Suspended and not final */
 };
 
-struct past; /* decide/past.h */
+struct attempt_history; /* decide/attempt_history.h */
 
 struct observed {
     const struct run_def *def;
@@ -79,7 +79,8 @@ struct observed {
     const struct observed_replica *replicas; /* alive, or ended and not yet deleted; any order */
     size_t n_replicas;
     const char *where; /* how benchctl finds the run: "--local"; NULL or "": it needs nothing */
-    const struct past *past; /* of the rows that the store has acknowledged; never NULL */
+    const struct attempt_history
+        *history; /* of the rows that the store has acknowledged; never NULL */
 };
 
 /* Fills an empty plan. Never fails: if something cannot be decided yet, the plan ends with a

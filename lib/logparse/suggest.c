@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "logparse/lines.h"
 #include "logparse/number.h"
-#include "logparse/shape.h"
+#include "logparse/number_role.h"
 
 #define MAX_PIECES 3
 
@@ -20,10 +20,10 @@ struct candidate {
     unsigned score; /* 0: the line is not a candidate */
     enum summary_unit unit;
     size_t n;
-    struct shape_piece pieces[MAX_PIECES]; /* in the order of the line */
+    struct number_role pieces[MAX_PIECES]; /* in the order of the line */
 };
 
-static void add_piece(struct candidate *c, const struct shape_piece *piece)
+static void add_piece(struct candidate *c, const struct number_role *piece)
 {
     size_t at = c->n;
     for (size_t i = 0; i < c->n; i++) {
@@ -43,10 +43,10 @@ static void add_piece(struct candidate *c, const struct shape_piece *piece)
 static struct candidate look_at(const char *line, size_t len)
 {
     struct candidate c = {0};
-    struct shape_piece best = {0}, step = {0}, loss = {0}, piece;
-    for (size_t at = 0; shape_next_number(line, len, &at, &piece);) {
-        shape_read(line, len, &piece);
-        struct shape_piece *slot = piece.group == LOG_STEP   ? &step
+    struct number_role best = {0}, step = {0}, loss = {0}, piece;
+    for (size_t at = 0; number_role_next_number(line, len, &at, &piece);) {
+        number_role_read(line, len, &piece);
+        struct number_role *slot = piece.group == LOG_STEP   ? &step
                                    : piece.group == LOG_LOSS ? &loss
                                                              : &best;
         if (piece.score > slot->score) { /* of equal ones the first: others are means, often */
@@ -94,7 +94,7 @@ static void put_literal(struct buf *out, const char *text, size_t len)
 static void put_pattern(struct buf *out, const char *line, const struct candidate *c)
 {
     for (size_t i = 0; i < c->n; i++) {
-        const struct shape_piece *p = &c->pieces[i];
+        const struct number_role *p = &c->pieces[i];
         buf_puts(out, i == 0 ? "" : ".*?");
         if (p->begin == p->number && p->begin > 0) {
             buf_puts(out, "(?<![\\w.,])"); /* not the end of a longer one */

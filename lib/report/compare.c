@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "report/compare_layout.h"
-#include "report/compare_lines.h"
+#include "report/prose_compare.h"
 #include "report/sheets.h"
 #include "result/compare.h"
 
@@ -78,8 +78,8 @@ static void put_lines(struct sheet *s, const struct comparison *c)
         [COMPARE_LINE_WARNING] = &warning,
         [COMPARE_LINE_VERDICT] = mark_of_verdict(c),
     };
-    struct compare_lines lines;
-    compare_lines_init(&lines, c);
+    struct prose_compare lines;
+    prose_compare_init(&lines, c);
     enum compare_line_kind last = COMPARE_LINE_VERDICT;
     vec_each (const struct compare_line, line, &lines.list) {
         if (line->kind != last) {
@@ -88,7 +88,7 @@ static void put_lines(struct sheet *s, const struct comparison *c)
         }
         sheet_line(s, marks[line->kind], "%s", line->text);
     }
-    compare_lines_done(&lines);
+    prose_compare_done(&lines);
 }
 
 /* ---- for programs ---- */

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "report/layout.h"
-#include "report/scaling_lines.h"
+#include "report/prose_scaling.h"
 #include "report/sheets.h"
 #include "result/curves.h"
 #include "result/number.h"
@@ -111,10 +111,10 @@ static void put_legend(const struct result *r, struct buf *out)
 static void put_people(struct sheet *s, const struct result *r)
 {
     struct layout l;
-    struct choice_lines lines;
+    struct prose_verdict lines;
     struct buf text = BUF_INIT;
     layout_init(&l, r);
-    scaling_lines_init(&lines, &l, ALL_PARTS, 0);
+    prose_scaling_init(&lines, &l, ALL_PARTS, 0);
     sheet_put_run(s, r, NULL);
     for (size_t i = 0; i < lines.list.len; i++) {
         const struct choice_line *line = &lines.list.items[i];
@@ -128,7 +128,7 @@ static void put_people(struct sheet *s, const struct result *r)
     sheet_block(s, NULL);
     put_legend(r, &text);
     sheet_put_line(s, NULL, &text);
-    choice_lines_done(&lines);
+    prose_verdict_done(&lines);
     layout_done(&l);
 }
 

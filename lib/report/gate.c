@@ -3,7 +3,7 @@
 #include "result/gate.h"
 
 #include "report/compare_layout.h"
-#include "report/compare_lines.h"
+#include "report/prose_compare.h"
 #include "report/notes.h"
 #include "report/sheets.h"
 #include "result/threshold.h"
@@ -23,7 +23,7 @@ struct gate_words {
     struct layout layout;
     struct notes notes;
     struct compare_identity identity; /* if there is a comparison */
-    struct compare_lines lines;
+    struct prose_compare lines;
 };
 
 static void words_init(struct gate_words *w, const struct gate *g)
@@ -33,7 +33,7 @@ static void words_init(struct gate_words *w, const struct gate *g)
     notes_init(&w->notes, &w->layout);
     if (g->comparison != NULL) {
         compare_identity_init(&w->identity, g->comparison);
-        compare_lines_init(&w->lines, g->comparison);
+        prose_compare_init(&w->lines, g->comparison);
     }
 }
 
@@ -41,7 +41,7 @@ static void words_done(struct gate_words *w)
 {
     if (w->gate->comparison != NULL) {
         compare_identity_done(&w->identity);
-        compare_lines_done(&w->lines);
+        prose_compare_done(&w->lines);
     }
     notes_done(&w->notes);
     layout_done(&w->layout);

@@ -2,17 +2,17 @@
 #include "base/str.h"
 #include "report/chart_svg.h"
 #include "report/charts.h"
-#include "report/choice_lines.h"
+#include "report/prose_verdict.h"
 #include "report/compare_layout.h"
-#include "report/compare_lines.h"
+#include "report/prose_compare.h"
 #include "report/html_origin.h"
 #include "report/html_parts.h"
 #include "report/notes.h"
 #include "report/report.h"
 #include "report/sheets.h"
-#include "report/starved.h"
+#include "report/prose_cpus.h"
 #include "report/style.h"
-#include "report/system_lines.h"
+#include "report/prose_systems.h"
 #include "report/table.h"
 #include "result/number.h"
 
@@ -231,7 +231,7 @@ static void put_warnings(struct buf *out, const struct result *r)
 {
     size_t n = 0;
     vec_each (const struct warning, w, &r->warnings) {
-        if (!choice_lines_say(w) && n++ < NOTES_IN_BOX) {
+        if (!prose_verdict_say(w) && n++ < NOTES_IN_BOX) {
             buf_puts(out, "<dt>Warning</dt>\n<dd class=\"bad\">");
             html_escape(w->message, out);
             buf_puts(out, "</dd>\n");
@@ -261,28 +261,28 @@ static void put_line(struct buf *out, const struct choice_line *line)
 
 static void put_systems(struct buf *out, const struct layout *l)
 {
-    struct choice_lines lines;
-    system_lines_init(&lines, l);
+    struct prose_verdict lines;
+    prose_systems_init(&lines, l);
     buf_printf(out, "<section>\n<h2>System%s</h2>\n<dl class=\"what\">\n",
                lines.list.len == 1 ? "" : "s");
     vec_each (struct choice_line, line, &lines.list) {
         put_line(out, line);
     }
     buf_puts(out, "</dl>\n</section>\n");
-    choice_lines_done(&lines);
+    prose_verdict_done(&lines);
 }
 
 static void put_choice(struct buf *out, const struct layout *l)
 {
-    struct choice_lines lines;
-    choice_lines_init(&lines, l);
+    struct prose_verdict lines;
+    prose_verdict_init(&lines, l);
     buf_puts(out, "<section class=\"verdict\" aria-label=\"What this run says\">\n<dl>\n");
     vec_each (struct choice_line, line, &lines.list) {
         put_line(out, line);
     }
     put_warnings(out, l->result);
     buf_puts(out, "</dl>\n</section>\n");
-    choice_lines_done(&lines);
+    prose_verdict_done(&lines);
 }
 
 /* ---- a comparison ---- */
@@ -299,8 +299,8 @@ static void put_comparison(const struct comparison *c, struct buf *out)
     html_escape(buf_cstr(&text), out);
     buf_puts(out, ".</p>\n");
     buf_done(&text);
-    struct compare_lines lines;
-    compare_lines_init(&lines, c);
+    struct prose_compare lines;
+    prose_compare_init(&lines, c);
     if (lines.list.len > 0) { /* the verdict, the last one, first */
         buf_puts(out, "<p><strong>");
         html_escape(lines.list.items[lines.list.len - 1].text, out);
@@ -324,7 +324,7 @@ static void put_comparison(const struct comparison *c, struct buf *out)
         buf_puts(out, "</li>\n");
     }
     buf_puts(out, "</ul>\n</section>\n");
-    compare_lines_done(&lines);
+    prose_compare_done(&lines);
 }
 
 /* ---- charts ---- */
@@ -379,7 +379,8 @@ static void put_figures(struct buf *out, const struct layout *l)
         put_dot_figure(out, &dots);
     }
     if (charts_phases(l, &bars)) {
-        open_figure(out, bars.title, starved_any(l->result->def) ? shared_phases : phases_caption);
+        open_figure(out, bars.title,
+                    prose_cpus_any(l->result->def) ? shared_phases : phases_caption);
         chart_svg_bars(&bars, false, out);
         if (bars.missing != NULL) {
             buf_puts(out, "<p class=\"soft\">");

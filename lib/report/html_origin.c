@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 #include "report/html_parts.h"
-#include "report/system_lines.h"
+#include "report/prose_systems.h"
 #include "report/table.h"
 
 #define MAX_DEFINITION (64 << 10)
@@ -32,7 +32,7 @@ void html_put_nodes(struct buf *out, const struct result *r)
 static void put_silent(struct buf *out, const struct layout *l)
 {
     struct buf systems = BUF_INIT;
-    const size_t n = system_lines_put_silent(l, &systems);
+    const size_t n = prose_systems_put_silent(l, &systems);
     if (n > 0) {
         buf_printf(out,
                    "<p>%zu replica%s of succeeded trials said nothing of CPU, kernel and build", n,
@@ -103,7 +103,7 @@ static void put_common(struct buf *out, const struct layout *l)
     struct buf list = BUF_INIT;
     if (r->hardware.len == 1 && l->systems) {
         struct buf users = BUF_INIT;
-        system_lines_put_users(l, 0, &users);
+        prose_systems_put_users(l, 0, &users);
         html_put_element(&list, "dt", "System");
         html_put_element(&list, "dd", buf_cstr(&users));
         buf_done(&users);
@@ -133,7 +133,7 @@ static void put_kinds(struct buf *out, const struct layout *l)
     for (size_t i = 0; i < r->hardware.len; i++) {
         struct buf users = BUF_INIT;
         if (l->systems) {
-            system_lines_put_users(l, i, &users);
+            prose_systems_put_users(l, i, &users);
             table_text(t, "SYSTEM", "%s", buf_cstr(&users));
         }
         buf_done(&users);
@@ -182,7 +182,7 @@ static void put_origin(struct buf *out, const struct report_page *page)
 static void put_local_files(struct buf *out, const struct spec *spec)
 {
     struct buf systems = BUF_INIT;
-    system_lines_put_local(spec, &systems);
+    prose_systems_put_local(spec, &systems);
     if (systems.len > 0) {
         buf_puts(out, "<p>On another machine, first change the paths in the commands of: ");
         html_escape(buf_cstr(&systems), out);

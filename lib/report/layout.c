@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/marks.h"
+#include "report/run_labels.h"
 #include "report/table.h"
 #include "report/trial_seconds.h"
 #include "result/number.h"
@@ -55,7 +55,7 @@ static char *run_word(const struct layout *l)
 {
     struct buf marks = BUF_INIT;
     if (!l->is_page) {
-        marks_put(l->result, &marks);
+        run_labels_put(l->result, &marks);
     }
     return marks.len == 0 ? NULL : buf_take(&marks);
 }

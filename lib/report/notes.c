@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "base/text.h"
-#include "report/choice_lines.h"
+#include "report/prose_verdict.h"
 #include "result/number.h"
 #include "result/threshold.h"
 #include "result/transport.h"
@@ -447,7 +447,7 @@ void notes_init(struct notes *notes, const struct layout *l)
     note_wide(notes, l);
     size_t n = 0;
     vec_each (struct warning, w, &l->result->warnings) {
-        if (!l->is_page || (!choice_lines_say(w) && n++ >= NOTES_IN_BOX)) {
+        if (!l->is_page || (!prose_verdict_say(w) && n++ >= NOTES_IN_BOX)) {
             add(notes, NOTE_WARNING, "%s", w->message);
         }
     }

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/marks.h"
+#include "report/run_labels.h"
 #include "report/sheets.h"
 #include "result/number.h"
 #include "result/pivot.h"
@@ -76,7 +76,7 @@ static void put_caption(const struct pivot *p, struct buf *out)
         buf_puts(out, p->columns.len > 1 ? " (columns, from the top)" : " (columns)");
     }
     struct buf marks = BUF_INIT;
-    marks_put(p->result, &marks);
+    run_labels_put(p->result, &marks);
     buf_printf(out, "%s%s", marks.len > 0 ? ", " : "", buf_cstr(&marks));
     buf_done(&marks);
 }

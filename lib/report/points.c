@@ -3,7 +3,7 @@
 
 #include "report/layout.h"
 #include "report/notes.h"
-#include "report/scaling_lines.h"
+#include "report/prose_scaling.h"
 #include "report/sheets.h"
 #include "result/resources.h"
 #include "result/result_json.h"
@@ -51,15 +51,15 @@ static void put_head(struct sheet *s, const struct layout *l)
 /* "4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%); ..." */
 static void put_scaling(struct sheet *s, const struct layout *l)
 {
-    struct choice_lines lines;
-    scaling_lines_init(&lines, l,
+    struct prose_verdict lines;
+    prose_scaling_init(&lines, l,
                        SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS | SCALING_SHARE_REASONS,
                        SCALING_LINES_MAX);
     sheet_block(s, NULL);
     vec_each (struct choice_line, line, &lines.list) {
         sheet_line(s, NULL, "%s%s%s.", line->label, line->label[0] == '\0' ? "" : ", ", line->text);
     }
-    choice_lines_done(&lines);
+    prose_verdict_done(&lines);
 }
 
 static void put_grid(struct sheet *s, const struct layout *l)

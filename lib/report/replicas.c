@@ -69,7 +69,8 @@ static void put_people(struct sheet *s, const struct result *r, const struct rep
     layout_done(&l);
     sheet_block(s, NULL);
     sheet_line(s, NULL, "%s", method);
-    vec_each (const struct slow_replica, replica, &r->slow) { /* beyond their spread, see pace.h */
+    vec_each (const struct slow_replica, replica,
+              &r->slow) { /* beyond their spread, see replica_speed.h */
         layout_describe_slow(NULL, replica, &text);
         sheet_put_line(s, &slow, &text);
     }

@@ -6,7 +6,7 @@
 #include "base/rfc3339.h"
 #include "report/chart_svg.h"
 #include "report/layout.h"
-#include "report/marks.h"
+#include "report/run_labels.h"
 #include "report/report.h"
 #include "report/sheets.h"
 #include "result/number.h"
@@ -35,7 +35,7 @@ static void put_runs(struct sheet *s, const struct run_history *h, const char *r
 {
     struct table *t = table_new();
     struct buf marks = BUF_INIT;
-    marks_put(h->newest, &marks); /* those of all: others are skipped */
+    run_labels_put(h->newest, &marks); /* those of all: others are skipped */
     for (size_t i = 0; i < h->entries.len; i++) {
         const struct run_history_entry *e = &h->entries.items[i];
         const struct run_history_change *c = change_at(h, i);

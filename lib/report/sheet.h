@@ -38,7 +38,7 @@ struct sheet_head {
     const char *link;            /* between two names; static */
     char *other;                 /* on a line of its own where the terminal is narrow */
     char *status;                /* such as the phase of a run */
-    const struct result *marked; /* its marks (marks.h) follow; borrowed */
+    const struct result *marked; /* its marks (run_labels.h) follow; borrowed */
     char *description;           /* in text a line of its own */
 };
 

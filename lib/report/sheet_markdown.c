@@ -1,5 +1,5 @@
 /* A sheet as GitHub Markdown, see sheet_formats.h. */
-#include "report/marks.h"
+#include "report/run_labels.h"
 #include "report/notes.h"
 #include "report/sheet_formats.h"
 

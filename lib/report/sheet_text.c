@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "report/marks.h"
+#include "report/run_labels.h"
 #include "report/notes.h"
 #include "report/sheet_formats.h"
 #include "report/wrap.h"

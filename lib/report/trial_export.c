@@ -3,12 +3,12 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "report/marks.h"
+#include "report/run_labels.h"
 
 void trial_put_mode(const struct result *r, struct buf *out)
 {
     const size_t before = out->len;
-    marks_put(r, out);
+    run_labels_put(r, out);
     if (r->def->spec->workload.compute == COMPUTE_EMULATED) {
         buf_printf(out, "%semulated", out->len == before ? "" : ", ");
     }

@@ -29,7 +29,7 @@ const char *gate_outcome_to_string(enum gate_outcome outcome)
 /* ---- the checks ---- */
 
 /* An older benchd may report Succeeded for a run with summaries that cannot be used. */
-static enum gate_outcome judge_run(const struct result *r)
+static enum gate_outcome summarize_run(const struct result *r)
 {
     if (!run_phase_is_final(r->phase)) {
         return GATE_CHECK_UNKNOWN;
@@ -124,7 +124,7 @@ void gate_judge(const struct result *candidate, const struct comparison *compari
                          .comparison = comparison,
                          .refusal = refusal,
                          .verdict = GATE_PASSED};
-    add(ret, (struct gate_check){.kind = GATE_OF_RUN, .outcome = judge_run(candidate)});
+    add(ret, (struct gate_check){.kind = GATE_OF_RUN, .outcome = summarize_run(candidate)});
     vec_each (const struct threshold_result, t, &candidate->thresholds) {
         add(ret, (struct gate_check){
                      .kind = GATE_OF_THRESHOLD, .outcome = judge_threshold(t), .threshold = t});

@@ -8,7 +8,7 @@
 #include "core/student.h"
 #include "result/noise.h"
 #include "result/outlier.h"
-#include "result/settle.h"
+#include "result/warmup_test.h"
 #include "result/significance.h"
 
 #define CAUSE_MAX_BYTES 256
@@ -472,7 +472,7 @@ static void lint_slow_nodes(struct result *r)
             warn(r, WARNING_SLOW_NODE,
                  "node '%s' is %.0f%% slower than the others, in %u of %u points by %d%% or more: "
                  "its replicas need that much more time a step",
-                 n->name, 100 * n->excess, n->n_slower, n->n_compared, (int)lrint(100 * PACE_MIN));
+                 n->name, 100 * n->excess, n->n_slower, n->n_compared, (int)lrint(100 * SPEED_MIN));
         }
     }
 }

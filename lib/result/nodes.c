@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "core/student.h"
-#include "result/pace.h"
+#include "result/replica_speed.h"
 #include "result/result.h"
 #include "result/significance.h"
 #include "result/stats.h"
@@ -87,7 +87,7 @@ static void count(struct result *r, struct walk *walks, uint32_t point,
 
 /* Of a gang whose members are ordered by pace: the median of those on the node, or of those
  * elsewhere. NaN if none exists. */
-static double median_of(const struct pace_gang *gang, const char *node, bool is_elsewhere)
+static double median_of(const struct speed_gang *gang, const char *node, bool is_elsewhere)
 {
     _cleanup_(freep) double *values = xnew_array(double, gang->n + 1);
     size_t n = 0;
@@ -101,7 +101,7 @@ static double median_of(const struct pace_gang *gang, const char *node, bool is_
 }
 
 /* Each node of the gang once. */
-static void compare_gang(const struct result *r, struct walk *walks, const struct pace_gang *gang)
+static void compare_gang(const struct result *r, struct walk *walks, const struct speed_gang *gang)
 {
     _cleanup_(freep) bool *is_done = xnew_array(bool, r->nodes.len + 1);
     for (size_t i = 0; i < gang->n; i++) {
@@ -125,7 +125,7 @@ static void end_point(struct node_result *node, struct walk *w)
     }
     const double excess = stats_median(w->of_point.items, w->of_point.len).value;
     node->n_compared++;
-    node->n_slower += excess >= PACE_MIN;
+    node->n_slower += excess >= SPEED_MIN;
     *vec_push(&w->of_points) = excess;
     w->of_point.len = 0;
 }
@@ -141,10 +141,10 @@ static void walk_point(struct result *r, struct walk *walks, uint32_t point)
             }
         }
         for (enum role role = 0; role < ROLE_COUNT; role++) {
-            struct pace_gang gang;
-            pace_gang_init(&gang, t, role);
+            struct speed_gang gang;
+            speed_gang_init(&gang, t, role);
             compare_gang(r, walks, &gang);
-            pace_gang_done(&gang);
+            speed_gang_done(&gang);
         }
     }
     for (size_t i = 0; i < r->nodes.len; i++) {
@@ -157,7 +157,7 @@ static void walk_point(struct result *r, struct walk *walks, uint32_t point)
 /* Student's t over the points against "as fast as the others". 1: too few points, or not slower. */
 static double p_of(const struct contrast *c, size_t n)
 {
-    if (n < POINTS_MIN || c->value < PACE_MIN) {
+    if (n < POINTS_MIN || c->value < SPEED_MIN) {
         return 1;
     }
     return c->variance > 0 ? student_two_sided(c->value / sqrt(c->variance), c->df) : 0;

@@ -9,7 +9,7 @@
 struct result;
 
 /* The replicas of succeeded trials on one node. Their time a step is compared with that of replicas
- * of the same role on other nodes, in the same trial (pace.h). */
+ * of the same role on other nodes, in the same trial (replica_speed.h). */
 struct node_result {
     const char *name;      /* borrowed from a replica's result */
     const char *cpu_model; /* of its first replica that says one; borrowed; NULL: not said */

@@ -80,8 +80,8 @@ uint64_t replica_number_get(const struct replica_result *r, size_t column)
         return r->summary.source.unit;
     }
     if (column == PACE) {
-        if (r->pace.kind == PACE_STEP) {
-            memcpy(&value, &r->pace.step_ns, sizeof(value));
+        if (r->speed.kind == SPEED_STEP) {
+            memcpy(&value, &r->speed.step_ns, sizeof(value));
         }
         return value;
     }
@@ -117,10 +117,10 @@ static bool set_unit(struct replica_result *r, uint64_t value)
 static void set_pace(struct replica_result *r, uint64_t value)
 {
     if (value != 0) {
-        r->pace.kind = PACE_STEP;
-        memcpy(&r->pace.step_ns, &value, sizeof(value));
+        r->speed.kind = SPEED_STEP;
+        memcpy(&r->speed.step_ns, &value, sizeof(value));
     } else if (r->has_summary) {
-        r->pace = pace_of(r->row->id.role, &r->summary);
+        r->speed = replica_speed_of(r->row->id.role, &r->summary);
     }
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "result/pace.h"
+#include "result/replica_speed.h"
 #include "result/phases.h"
 #include "result/stats.h"
 
@@ -60,23 +60,23 @@ static void take_summary(struct gathering *g, const struct replica_result *rep)
         g->phases_ns += (double)s->phase_ns[k];
         g->exchange_ns += phase_is_own((enum phase)k) ? 0 : (double)s->phase_ns[k];
     }
-    if (rep->pace.kind == PACE_WORK) {
-        *vec_push(&g->work_ns) = rep->pace.step_ns;
+    if (rep->speed.kind == SPEED_WORK) {
+        *vec_push(&g->work_ns) = rep->speed.step_ns;
     }
 }
 
 /* How each member compares with the others of its role in a trial. */
 static void take_gang(struct gatherings *all, const struct trial_result *t, enum role role)
 {
-    struct pace_gang gang;
-    pace_gang_init(&gang, t, role);
+    struct speed_gang gang;
+    speed_gang_init(&gang, t, role);
     for (size_t k = 0; k < gang.n && gang.n > 1; k++) {
         struct gathering *g = find(all, role, gang.members[k].replica->row->id.index);
-        *vec_push(&g->excess) = expm1(pace_gang_excess(&gang, k));
+        *vec_push(&g->excess) = expm1(speed_gang_excess(&gang, k));
         g->line.n_compared++;
         g->line.n_slowest += k + 1 == gang.n;
     }
-    pace_gang_done(&gang);
+    speed_gang_done(&gang);
 }
 
 static double median_of(const double *values, size_t n)

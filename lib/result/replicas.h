@@ -1,5 +1,5 @@
 /* Each replica of a point over its succeeded trials: its own work in a step, what it spends with
- * the exchange, and whether it is slower than the others of its role (pace.h). Pure. */
+ * the exchange, and whether it is slower than the others of its role (replica_speed.h). Pure. */
 #pragma once
 
 #include <stddef.h>

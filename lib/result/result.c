@@ -281,7 +281,7 @@ void result_end(struct result *r)
 {
     result_end_points(r);
     nodes_collect(r);
-    pace_find_slow(r);
+    replica_speed_find_slow(r);
     curves_collect(r);
     warmup_find(r);
     result_lint(r);

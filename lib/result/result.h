@@ -14,8 +14,8 @@
 #include "result/curves.h"
 #include "result/machines.h"
 #include "result/nodes.h"
-#include "result/pace.h"
-#include "result/settle.h"
+#include "result/replica_speed.h"
+#include "result/warmup_test.h"
 #include "result/stats.h"
 #include "result/steps.h"
 #include "spec/run_def.h"
@@ -31,10 +31,10 @@ struct figure {
 struct replica_result {
     const struct replica_row *row; /* borrowed */
     bool has_summary;
-    struct summary summary;  /* without its series; owned */
-    struct step_times steps; /* what the series said */
-    struct pace pace;        /* its time a step */
-    char *node;              /* of succeeded trials only; owned; NULL: not said */
+    struct summary summary;     /* without its series; owned */
+    struct step_times steps;    /* what the series said */
+    struct replica_speed speed; /* its time a step */
+    char *node;                 /* of succeeded trials only; owned; NULL: not said */
     size_t hardware; /* of succeeded trials only: index in the result's hardware, or NO_HARDWARE */
 };
 #define NO_HARDWARE SIZE_MAX

@@ -334,7 +334,7 @@ static json_t *slow_to_json(const struct result *r)
         json_object_set_new(o, "role", json_string(role_to_string(id->role)));
         json_object_set_new(o, "index", count(id->index));
         json_object_set_new(o, "node", json_text_or_null(s->replica->node));
-        json_object_set_new(o, "by", json_string(pace_kind_to_string(s->replica->pace.kind)));
+        json_object_set_new(o, "by", json_string(speed_kind_to_string(s->replica->speed.kind)));
         json_object_set_new(o, "excess", json_number_or_null(s->excess));
         json_object_set_new(o, "spread", json_number_or_null(s->spread));
         json_object_set_new(o, "others", count(s->n_others));

@@ -97,7 +97,7 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
         return;
     }
     ret->steps = step_times_of(&ret->summary);
-    ret->pace = pace_of(row->id.role, &ret->summary);
+    ret->speed = replica_speed_of(row->id.role, &ret->summary);
     if (leads != NULL) {
         if (row->id.index == 0 && leads->steps.n == 0) {
             leads->steps = step_series_of(&ret->summary);

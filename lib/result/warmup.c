@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 
-#define SETTLE_ALPHA 0.01
-#define SETTLE_MIN_CHANGE 0.02
+#define WARMUP_TEST_ALPHA 0.01
+#define WARMUP_TEST_MIN_CHANGE 0.02
 
 const char *warmup_state_to_string(enum warmup_state state)
 {
@@ -44,11 +44,11 @@ static struct warmup find(const struct point_result *p, uint32_t n_points)
     size_t n_entries = 0;
     uint32_t k = 1;
     const size_t n = gather(p, trials, &n_entries, &k);
-    if (n < SETTLE_MIN_TRIALS || n_entries < SETTLE_MIN_ENTRIES) {
+    if (n < WARMUP_TEST_MIN_TRIALS || n_entries < WARMUP_TEST_MIN_ENTRIES) {
         return (struct warmup){.state = WARMUP_UNKNOWN};
     }
-    const struct settle s =
-        settle_find(trials, n, n_entries, SETTLE_ALPHA / n_points, SETTLE_MIN_CHANGE);
+    const struct warmup_change s = warmup_test_find(
+        trials, n, n_entries, WARMUP_TEST_ALPHA / n_points, WARMUP_TEST_MIN_CHANGE);
     if (!s.has_change) {
         return (struct warmup){.state = WARMUP_ENOUGH};
     }

@@ -6,7 +6,7 @@
 #include "result/result.h"
 
 const char *warmup_state_to_string(enum warmup_state state); /* "Unknown", "Enough", ... */
-/* Fills `warmup` of every point, by settle.h: a change is chance in at most 1% of all
+/* Fills `warmup` of every point, by warmup_test.h: a change is chance in at most 1% of all
  * runs, and 2% or more. */
 void warmup_find(struct result *r);
 /* Steps until the times settle, those of the fixed warm-up among them: of Enough at most so many,

@@ -13,7 +13,7 @@ static int by_role_and_index(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* -ENOENT is not an error here: the replica was stillborn, or it has just vanished. */
+/* -ENOENT is not an error here: the replica was failed_create, or it has just vanished. */
 static int collect_one(struct launcher *launcher, const struct observed_replica *seen,
                        struct attempt_output *out, struct err *err)
 {

@@ -29,16 +29,17 @@ static void remember(struct reconcile_pass *p, const struct attempt_row *row)
 {
     const struct run_def *def = p->params.def;
     const bool is_known = row->id.point < def->matrix.n_points;
-    past_add(&p->past, &(struct past_row){
-                           .id = row->id,
-                           .outcome = row->outcome,
-                           .error = row->error,
-                           .throughput = is_known && depends_on_figures(def)
-                                             ? throughput_of_attempt(
-                                                   row, def->matrix.points[row->id.point].replicas)
-                                             : NAN,
-                           .spent_ms = row->ended_unix_ms - row->started_unix_ms,
-                       });
+    attempt_history_add(&p->history,
+                        &(struct history_row){
+                            .id = row->id,
+                            .outcome = row->outcome,
+                            .error = row->error,
+                            .throughput = is_known && depends_on_figures(def)
+                                              ? throughput_of_attempt(
+                                                    row, def->matrix.points[row->id.point].replicas)
+                                              : NAN,
+                            .spent_ms = row->ended_unix_ms - row->started_unix_ms,
+                        });
 }
 
 static int read_rates(struct reconcile_pass *p, struct err *err)
@@ -57,7 +58,7 @@ static int read_rates(struct reconcile_pass *p, struct err *err)
         }
         rates[i] = (struct budget_rate){rate.counted_millicores, rate.n_replicas};
     }
-    past_set_rates(&p->past, rates);
+    attempt_history_set_rates(&p->history, rates);
     return 0;
 }
 
@@ -85,7 +86,7 @@ int reconcile_pass_init(struct reconcile_pass *p, const struct driver_params *pa
 {
     *p = (struct reconcile_pass){.params = *params, .status = params->status};
     const struct run_def *def = params->def;
-    past_init(&p->past, def);
+    attempt_history_init(&p->history, def);
     int r = read_rates(p, err);
     if (r < 0 || !depends_on_figures(def)) {
         return r < 0 ? r : read_rows(p, NULL, err);
@@ -101,11 +102,11 @@ int reconcile_pass_init(struct reconcile_pass *p, const struct driver_params *pa
 void reconcile_pass_done(struct reconcile_pass *p)
 {
     attempt_packer_free(p->packer);
-    past_done(&p->past);
-    vec_each (struct stillborn, s, &p->stillborn) {
+    attempt_history_done(&p->history);
+    vec_each (struct failed_create, s, &p->failed_create) {
         free(s->message);
     }
-    vec_done(&p->stillborn);
+    vec_done(&p->failed_create);
 }
 
 static int64_t now_unix_ms(const struct reconcile_pass *p)
@@ -113,7 +114,7 @@ static int64_t now_unix_ms(const struct reconcile_pass *p)
     return p->params.clock.unix_ms(p->params.clock.ctx);
 }
 
-/* The launcher's replicas and the stillborn ones; the caller owns the array. */
+/* The launcher's replicas and the failed_create ones; the caller owns the array. */
 static int observe(struct reconcile_pass *p, struct observed_replica **ret, size_t *ret_n,
                    struct err *err)
 {
@@ -124,10 +125,10 @@ static int observe(struct reconcile_pass *p, struct observed_replica **ret, size
     if (r < 0) {
         return err_wrap(err, r, "observe the replicas");
     }
-    if (p->stillborn.len > 0) {
-        replicas = xreallocarray(replicas, n + p->stillborn.len, sizeof(*replicas));
+    if (p->failed_create.len > 0) {
+        replicas = xreallocarray(replicas, n + p->failed_create.len, sizeof(*replicas));
     }
-    vec_each (struct stillborn, s, &p->stillborn) {
+    vec_each (struct failed_create, s, &p->failed_create) {
         replicas[n++] = (struct observed_replica){
             .id = s->id,
             .state = REPLICA_FAILED,
@@ -178,7 +179,7 @@ static int try_create(struct reconcile_pass *p, const struct replica_id *id, str
     return r;
 }
 
-/* False: it is stillborn now, so the rest of the plan is out of date. */
+/* False: it is failed_create now, so the rest of the plan is out of date. */
 static bool create(struct reconcile_pass *p, const struct replica_id *id)
 {
     struct err err;
@@ -186,7 +187,7 @@ static bool create(struct reconcile_pass *p, const struct replica_id *id)
     if (r >= 0) {
         return true;
     }
-    *vec_push(&p->stillborn) = (struct stillborn){
+    *vec_push(&p->failed_create) = (struct failed_create){
         .id = *id,
         .failure = launcher_classify_errno(-r),
         .ended_unix_ms = now_unix_ms(p),
@@ -196,9 +197,9 @@ static bool create(struct reconcile_pass *p, const struct replica_id *id)
 }
 
 /* cleanPodPolicy may keep a pod that has ended, so that people can inspect it. */
-static bool stays(const struct reconcile_pass *p, const struct observed_replica *replica)
+static bool keeps_ended_pod(const struct reconcile_pass *p, const struct observed_replica *replica)
 {
-    const struct past_attempt *row = past_find(&p->past, &replica->id.attempt);
+    const struct history_attempt *row = attempt_history_find(&p->history, &replica->id.attempt);
     const bool has_ended = replica->state == REPLICA_SUCCEEDED || replica->state == REPLICA_FAILED;
     return p->params.launcher->ops->forget != NULL && row != NULL && has_ended &&
            cleanup_keeps_ended(p->params.def->spec->run_policy.clean_pod_policy, row->outcome);
@@ -207,17 +208,17 @@ static bool stays(const struct reconcile_pass *p, const struct observed_replica 
 static int delete (struct reconcile_pass *p, const struct replica_id *id,
                    const struct observed_replica *seen, size_t n_seen, struct err *err)
 {
-    for (size_t i = 0; i < p->stillborn.len; i++) {
-        if (replica_id_eq(&p->stillborn.items[i].id, id)) {
-            free(p->stillborn.items[i].message);
-            p->stillborn.items[i] = p->stillborn.items[--p->stillborn.len];
+    for (size_t i = 0; i < p->failed_create.len; i++) {
+        if (replica_id_eq(&p->failed_create.items[i].id, id)) {
+            free(p->failed_create.items[i].message);
+            p->failed_create.items[i] = p->failed_create.items[--p->failed_create.len];
             return 0;
         }
     }
     const struct launcher_ops *ops = p->params.launcher->ops;
     int (*end)(struct launcher *, const struct replica_id *, struct err *) = ops->remove;
     for (size_t i = 0; i < n_seen; i++) {
-        if (replica_id_eq(&seen[i].id, id) && stays(p, &seen[i])) {
+        if (replica_id_eq(&seen[i].id, id) && keeps_ended_pod(p, &seen[i])) {
             end = ops->forget;
         }
     }
@@ -496,7 +497,7 @@ int reconcile_pass_once(struct reconcile_pass *p, int64_t *ret_wait_ms, struct e
         .replicas = seen,
         .n_replicas = n_seen,
         .where = p->params.where,
-        .past = &p->past,
+        .history = &p->history,
     };
     struct plan plan = {0};
     reconcile(&observed, &plan);

@@ -11,11 +11,11 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "decide/past.h"
+#include "decide/attempt_history.h"
 #include "decide/reconcile.h"
 #include "run/driver.h"
 
-struct stillborn {
+struct failed_create {
     struct replica_id id;
     enum failure_class failure;
     int64_t ended_unix_ms;
@@ -30,9 +30,9 @@ struct reconcile_pass {
     /* Of the rows that the store has acknowledged, without their replicas: reconcile() needs only
      * the outcomes, with a stop rule the throughputs too, and the driver's memory must not grow
      * with the outputs of a long run. */
-    struct past past;
+    struct attempt_history history;
     int64_t full_unix_ms; /* the store's disk was full at the last pass, then; 0: it was not */
-    VEC(struct stillborn) stillborn;
+    VEC(struct failed_create) failed_create;
 };
 
 /* Reads the run's rows from the store. */

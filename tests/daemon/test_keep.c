@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "daemon/keep.h"
+#include "daemon/retention.h"
 
 /* As in test_run_queue.c: the real one needs a client. */
 json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
@@ -41,12 +41,13 @@ static const char *left(struct world *w)
     return text;
 }
 
-static int look(struct world *w, struct keeper *k, const struct run_queue *q, int64_t now_unix_ms)
+static int look(struct world *w, struct retention *k, const struct run_queue *q,
+                int64_t now_unix_ms)
 {
     struct err err = {0};
-    const int r = keep_look(k, &w->env, q, now_unix_ms, &err);
+    const int r = retention_erase_next(k, &w->env, q, now_unix_ms, &err);
     if (r < 0) {
-        fail_msg("keep_look: %s", err.msg);
+        fail_msg("retention_erase_next: %s", err.msg);
     }
     return r;
 }
@@ -64,7 +65,7 @@ TEST(by_age)
     put(w, "g", RUN_SUCCEEDED, 1000); /* the clock was not set */
     put(w, "h", RUN_SUCCEEDED, now + 70 * 365 * DAY_MS);
     const struct run_queue q = {0};
-    struct keeper none = {0}, k = {.policy = {.age_ms = 90 * DAY_MS}};
+    struct retention none = {0}, k = {.policy = {.age_ms = 90 * DAY_MS}};
     assert_int_equal(look(w, &none, &q, now), 0);
     assert_true(none.used_bytes > 4096);
     assert_int_equal(look(w, &k, &q, 1000), 0); /* 1970 */
@@ -76,7 +77,7 @@ TEST(by_age)
     assert_int_equal(look(w, &k, &q, now), 1);
     assert_int_equal(look(w, &k, &q, now), 0);
     assert_string_equal(left(w), "c d e g h ");
-    assert_int_equal(w->counters.runs_erased[KEEP_PAST_AGE], 3);
+    assert_int_equal(w->counters.runs_erased[RETENTION_PAST_AGE], 3);
     assert_null(fake_kube_open(0)); /* none of them had an object */
 }
 
@@ -96,7 +97,7 @@ TEST(by_count_and_not_while_in_use)
     assert_int_equal(store_open(w->url, false, &other, NULL), 0);
     assert_int_equal(other->ops->claim_run(other, "b", NULL), 0); /* another process has it */
     assert_int_equal(w->env.store->ops->set_object(w->env.store, "c", "ns", 0, NULL), 0);
-    struct keeper k = {.policy = {.n_runs = 2}};
+    struct retention k = {.policy = {.n_runs = 2}};
     assert_int_equal(look(w, &k, &q, now), 1);
     assert_string_equal(left(w), "a b d e ");
     struct kube_call *event = fake_kube_open(0);
@@ -113,7 +114,7 @@ TEST(by_count_and_not_while_in_use)
     store_close(other);
     assert_int_equal(look(w, &k, &q, now), 1);
     assert_string_equal(left(w), "a e ");
-    assert_int_equal(w->counters.runs_erased[KEEP_PAST_COUNT], 3);
+    assert_int_equal(w->counters.runs_erased[RETENTION_PAST_COUNT], 3);
     run_queue_done(&q);
     json_decref(bmr);
 }
@@ -133,14 +134,14 @@ TEST(by_size)
         assert_int_equal(store->ops->add_event(store, uids[i], &event, NULL), 0);
     }
     const struct run_queue q = {0};
-    struct keeper k = {.policy = {.store_bytes = 500000}};
+    struct retention k = {.policy = {.store_bytes = 500000}};
     assert_int_equal(look(w, &k, &q, now), 1);
     assert_true(k.used_bytes > 900000);
     assert_int_equal(look(w, &k, &q, now), 1);
     assert_int_equal(look(w, &k, &q, now), 0);
     assert_in_range(k.used_bytes, 300000, 500000);
     assert_string_equal(left(w), "c ");
-    assert_int_equal(w->counters.runs_erased[KEEP_PAST_SIZE], 2);
+    assert_int_equal(w->counters.runs_erased[RETENTION_PAST_SIZE], 2);
 }
 
 /* Its object stays, and costs no more than before: also after a restart, which finds no row. */

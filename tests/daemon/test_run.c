@@ -6,7 +6,7 @@
 #include "daemon/run/run_drive.h"
 #include "daemon/run/run_publish.h"
 #include "daemon/run/run_remove.h"
-#include "decide/policy_keep.h"
+#include "decide/policy_retention.h"
 #include "run_world.h"
 
 /* Results outlive their object: nothing may keep the name from the next one. */
@@ -250,9 +250,10 @@ TEST(a_tombstone_without_a_date_gets_one)
                           .definition_json = (char *)"{}",
                           .status = {.phase = RUN_SUCCEEDED}};
     assert_int_equal(store->ops->put_run(store, &row, NULL), 0);
-    assert_int_equal(store->ops->set_object(store, "u0", NULL, KEEP_FIRST_DATE_MS - 1, NULL), 0);
+    assert_int_equal(store->ops->set_object(store, "u0", NULL, RETENTION_FIRST_DATE_MS - 1, NULL),
+                     0);
     struct run_brief brief;
-    assert_int_equal(run_purge(&w->env, KEEP_FIRST_DATE_MS - 1, NULL), 0);
+    assert_int_equal(run_purge(&w->env, RETENTION_FIRST_DATE_MS - 1, NULL), 0);
     assert_int_equal(run_purge(&w->env, now_ms, NULL), 1);
     assert_int_equal(store->ops->get_brief(store, "u0", &brief, NULL), 0);
     assert_int_equal(brief.deleted_unix_ms, now_ms);
@@ -355,14 +356,14 @@ TEST(keeping_a_definition_is_retried)
     json_t *benchmark = parse(text);
     struct run *run = run_new(&w->env, bmr);
     assert_int_equal(take(run, bmr, benchmark), 0);
-    assert_int_equal(run->life, LIFE_KEEPING);
+    assert_int_equal(run->life, LIFE_FREEZING);
     fake_kube_answer(open_call(0), -EHOSTUNREACH, "no connection");
     assert_int_equal(run->life, LIFE_WAITING);
     assert_int_equal(take(run, bmr, benchmark), 0);
     assert_null(open_call(0));
     run->at.retry_ns = 1; /* long over */
     assert_int_equal(take(run, bmr, benchmark), 0);
-    assert_int_equal(run->life, LIFE_KEEPING);
+    assert_int_equal(run->life, LIFE_FREEZING);
     fake_kube_answer(open_call(0), -EINVAL, "not like that");
     assert_int_equal(run->life, LIFE_REFUSED);
     assert_string_equal(run->refusal.reason, "DefinitionRefused");

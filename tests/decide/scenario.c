@@ -256,10 +256,10 @@ static int read_line(char *line, struct scenario *s, uint32_t *repeats)
 }
 
 /* A CPU for each replica. */
-static void set_rates(struct past *past)
+static void set_rates(struct attempt_history *history)
 {
-    const struct matrix *matrix = &past->def->matrix;
-    if (!spec_has_budget(past->def->spec)) {
+    const struct matrix *matrix = &history->def->matrix;
+    if (!spec_has_budget(history->def->spec)) {
         return;
     }
     struct budget_rate *rates = xnew_array(struct budget_rate, matrix->n_points);
@@ -269,7 +269,7 @@ static void set_rates(struct past *past)
         }
         rates[i].cpu_millicores = 1000 * rates[i].n_replicas;
     }
-    past_set_rates(past, rates);
+    attempt_history_set_rates(history, rates);
 }
 
 const char *scenario_read(char *text, struct scenario *ret)
@@ -286,14 +286,15 @@ const char *scenario_read(char *text, struct scenario *ret)
             test_run_set_repeats(&ret->run, repeats);
             ret->observed.def = &ret->run.def;
             ret->observed.replicas = ret->replicas;
-            past_init(&ret->past, &ret->run.def);
-            set_rates(&ret->past);
+            attempt_history_init(&ret->history, &ret->run.def);
+            set_rates(&ret->history);
             for (size_t i = 0; i < ret->n_rows; i++) {
                 const struct attempt_row *row = &ret->rows[i];
-                past_add(&ret->past, &(struct past_row){row->id, row->outcome, row->error,
-                                                        ret->throughputs[i], row->ended_unix_ms});
+                attempt_history_add(&ret->history,
+                                    &(struct history_row){row->id, row->outcome, row->error,
+                                                          ret->throughputs[i], row->ended_unix_ms});
             }
-            ret->observed.past = &ret->past;
+            ret->observed.history = &ret->history;
             ret->expected = next != NULL ? next : "";
             return NULL;
         }

@@ -22,7 +22,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
-#include "decide/past.h"
+#include "decide/attempt_history.h"
 #include "decide/reconcile.h"
 #include "../spec/run_def_builder.h"
 
@@ -35,7 +35,8 @@ struct scenario {
     struct attempt_row rows[SCENARIO_MAX];
     double throughputs[SCENARIO_MAX]; /* of `rows`; NaN: none */
     size_t n_rows;
-    struct past past;     /* of `rows`; past_done after scenario_read has returned NULL */
+    struct attempt_history
+        history; /* of `rows`; attempt_history_done after scenario_read has returned NULL */
     const char *expected; /* behind the line "plan"; borrowed from the text */
 };
 

@@ -69,7 +69,7 @@ static bool check_scenario(const char *path)
     buf_done(&actual);
     buf_done(&text);
     free(original);
-    past_done(&s->past);
+    attempt_history_done(&s->history);
     free(s);
     return is_same;
 }

@@ -266,7 +266,7 @@ void sim_observe(const struct sim *sim, struct rng *order, struct snapshot *ret)
         .now_unix_ms = sim->now_ms,
         .status = sim->status,
         .replicas = ret->replicas,
-        .past = &ret->past,
+        .history = &ret->history,
     };
     ret->n_rows = 0;
     for (size_t i = 0; i < sim->n_replicas; i++) {
@@ -289,16 +289,17 @@ void sim_observe(const struct sim *sim, struct rng *order, struct snapshot *ret)
             .error = row->error[0] != '\0' ? (char *)row->error : NULL,
         };
     }
-    past_init(&ret->past, ret->observed.def);
+    attempt_history_init(&ret->history, ret->observed.def);
     for (size_t i = 0; i < ret->n_rows; i++) {
         const struct attempt_row *row = &ret->rows[i];
         const double x = throughput_of(sim, row->id.point, row->id.trial);
-        past_add(&ret->past, &(struct past_row){
-                                 .id = row->id,
-                                 .outcome = row->outcome,
-                                 .error = row->error,
-                                 .throughput = row->outcome == ATTEMPT_SUCCEEDED ? x : NAN,
-                             });
+        attempt_history_add(&ret->history,
+                            &(struct history_row){
+                                .id = row->id,
+                                .outcome = row->outcome,
+                                .error = row->error,
+                                .throughput = row->outcome == ATTEMPT_SUCCEEDED ? x : NAN,
+                            });
     }
 }
 

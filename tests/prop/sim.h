@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "decide/past.h"
+#include "decide/attempt_history.h"
 #include "decide/reconcile.h"
 #include "run_def_builder.h"
 
@@ -59,7 +59,7 @@ struct snapshot {
     struct observed_replica replicas[SIM_MAX_REPLICAS];
     struct attempt_row rows[SIM_MAX_ROWS];
     size_t n_rows;
-    struct past past; /* of `rows`; past_done */
+    struct attempt_history history; /* of `rows`; attempt_history_done */
 };
 void sim_observe(const struct sim *sim, struct rng *order, struct snapshot *ret);
 

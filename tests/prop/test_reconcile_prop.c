@@ -53,7 +53,7 @@ static struct plan plan_for(struct history *h, const struct sim *sim, struct tot
     sim_observe(sim, &h->rng, &seen);
     struct plan plan = {0};
     reconcile(&seen.observed, &plan);
-    past_done(&seen.past);
+    attempt_history_done(&seen.history);
     t->plans++;
     return plan;
 }

@@ -1,7 +1,7 @@
 /* What the lines under a comparison say of a machine that was busy. */
 #include "tests/test.h"
 #include "../result/result_fixture.h"
-#include "report/compare_lines.h"
+#include "report/prose_compare.h"
 
 static void make_run(struct fixture *f, const char *name, double x, double share)
 {
@@ -21,7 +21,7 @@ static void make_run(struct fixture *f, const char *name, double x, double share
     }
 }
 
-static const char *line_of(const struct compare_lines *lines, enum compare_line_kind kind)
+static const char *line_of(const struct prose_compare *lines, enum compare_line_kind kind)
 {
     const char *text = "";
     vec_each (const struct compare_line, l, &lines->list) {
@@ -65,11 +65,11 @@ TEST(says_why_and_what_to_do)
         const char *fix;
         struct err err;
         assert_int_equal(comparison_new(a.result, b.result, &params, &c, &fix, &err), 0);
-        struct compare_lines lines;
-        compare_lines_init(&lines, c);
+        struct prose_compare lines;
+        prose_compare_init(&lines, c);
         assert_string_equal(line_of(&lines, COMPARE_LINE_WARNING), rows[i].warning);
         assert_string_equal(line_of(&lines, COMPARE_LINE_VERDICT), rows[i].verdict);
-        compare_lines_done(&lines);
+        prose_compare_done(&lines);
         comparison_free(c);
         fixture_history_done(&history);
         fixture_done(&a);

@@ -1,8 +1,8 @@
 /* The models of each curve, report/curves.c, and the sentences about them,
- * report/scaling_lines.c. */
+ * report/prose_scaling.c. */
 #include "tests/test.h"
 #include "report/report.h"
-#include "report/scaling_lines.h"
+#include "report/prose_scaling.h"
 
 #include "../golden_csv.h"
 #include "report_runs.h"
@@ -68,14 +68,14 @@ static void assert_says(const double *x, uint32_t n, double spread, int64_t repe
 {
     struct fixture f;
     struct layout l;
-    struct choice_lines lines;
+    struct prose_verdict lines;
     make(&f, x, n, spread, repeats);
     layout_init(&l, f.result);
-    scaling_lines_init(&lines, &l, SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS, 0);
+    prose_scaling_init(&lines, &l, SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS, 0);
     assert_int_equal(lines.list.len, 1);
     assert_string_equal(lines.list.items[0].label, "");
     assert_string_equal(lines.list.items[0].text, expected);
-    choice_lines_done(&lines);
+    prose_verdict_done(&lines);
     layout_done(&l);
     fixture_done(&f);
 }
@@ -162,17 +162,17 @@ TEST(curves_beyond_the_first_are_counted)
     }
     fixture_build(&f, RUN_SUCCEEDED);
     struct layout l;
-    struct choice_lines lines;
+    struct prose_verdict lines;
     layout_init(&l, f.result);
-    scaling_lines_init(&lines, &l, SCALING_MODEL, SCALING_LINES_MAX);
+    prose_scaling_init(&lines, &l, SCALING_MODEL, SCALING_LINES_MAX);
     assert_int_equal(lines.list.len, SCALING_LINES_MAX + 1);
     assert_string_equal(lines.list.items[0].label, "pservers 1");
     assert_string_equal(lines.list.items[SCALING_LINES_MAX].text,
                         "2 more curves: benchctl results RUN --by curve");
-    choice_lines_done(&lines);
-    scaling_lines_init(&lines, &l, SCALING_MODEL, 6);
+    prose_verdict_done(&lines);
+    prose_scaling_init(&lines, &l, SCALING_MODEL, 6);
     assert_int_equal(lines.list.len, 6);
-    choice_lines_done(&lines);
+    prose_verdict_done(&lines);
     layout_done(&l);
     struct buf page = BUF_INIT; /* six times the same is said once */
     report_html_sections(f.result, &page);
@@ -196,17 +196,17 @@ static void assert_shares(const char *sweep, uint32_t n_points, const char *expe
     }
     fixture_build(&f, RUN_SUCCEEDED);
     struct layout l;
-    struct choice_lines lines;
+    struct prose_verdict lines;
     struct buf text = BUF_INIT;
     layout_init(&l, f.result);
-    scaling_lines_init(&lines, &l, SCALING_VERDICT | SCALING_MODEL | SCALING_SHARE_REASONS,
+    prose_scaling_init(&lines, &l, SCALING_VERDICT | SCALING_MODEL | SCALING_SHARE_REASONS,
                        SCALING_LINES_MAX);
     vec_each (struct choice_line, line, &lines.list) {
         buf_printf(&text, "%s|%s\n", line->label, line->text);
     }
     assert_string_equal(buf_cstr(&text), expected);
     buf_done(&text);
-    choice_lines_done(&lines);
+    prose_verdict_done(&lines);
     layout_done(&l);
     fixture_done(&f);
 }

@@ -2,7 +2,7 @@
 #include "tests/test.h"
 #include "base/str.h"
 #include "core/placement.h"
-#include "report/choice_lines.h"
+#include "report/prose_verdict.h"
 #include "report/notes.h"
 #include "report/report.h"
 #include "report/table.h"
@@ -319,7 +319,7 @@ TEST(a_warning_is_said_once)
         struct buf out = BUF_INIT, want = BUF_INIT;
         const char *page = page_of(&f, &out);
         vec_each (const struct warning, w, &f.result->warnings) {
-            if (!choice_lines_say(w)) { /* the box says it in other words */
+            if (!prose_verdict_say(w)) { /* the box says it in other words */
                 html_escape(w->message, &want);
                 assert_int_equal(count(page, buf_cstr(&want)), 1);
                 buf_clear(&want);

@@ -12,7 +12,7 @@
 #include "result/outlier.h"
 #include "result/paired.h"
 #include "result/scaling.h"
-#include "result/settle.h"
+#include "result/warmup_test.h"
 #include "result/stats.h"
 
 /* docs/numbers.md and worked.txt work examples by hand. Each line is written here anew from what
@@ -209,13 +209,13 @@ static void where_steps_settle(const char *page)
         for (size_t k = 0; k < 8; k++) {
             rank += steps[k] < steps[i] ? 1 : 0;
         }
-        buf_printf(&scores, "  %.3f", settle_normal_quantile(rank / 9));
+        buf_printf(&scores, "  %.3f", warmup_test_normal_quantile(rank / 9));
     }
     on_the_page(page, buf_take(&scores));
-    assert_false(settle_find(trials, 3, 8, 0.0126, 0.02).has_change); /* p is 0.0127 */
-    assert_true(settle_find(trials, 3, 8, 0.0128, 0.02).has_change);
-    assert_false(settle_find(trials, 4, 8, 0.0019, 0.02).has_change); /* 0.0020 */
-    const struct settle s = settle_find(trials, 4, 8, 0.0021, 0.02);
+    assert_false(warmup_test_find(trials, 3, 8, 0.0126, 0.02).has_change); /* p is 0.0127 */
+    assert_true(warmup_test_find(trials, 3, 8, 0.0128, 0.02).has_change);
+    assert_false(warmup_test_find(trials, 4, 8, 0.0019, 0.02).has_change); /* 0.0020 */
+    const struct warmup_change s = warmup_test_find(trials, 4, 8, 0.0021, 0.02);
     assert_true(s.has_change);
     assert_int_equal(s.at, 2);
     on_the_page(page, xasprintf("ln(127 / 100.5) = %.3f, more than 2%%", s.change));

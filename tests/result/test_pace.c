@@ -1,6 +1,6 @@
-/* Which replicas are slower than the others of their gang, result/pace.h. */
+/* Which replicas are slower than the others of their gang, result/replica_speed.h. */
 #include "tests/test.h"
-#include "result/pace.h"
+#include "result/replica_speed.h"
 
 #include <math.h>
 
@@ -15,21 +15,23 @@ TEST(what_is_compared)
     struct summary s = {.steps = 4, .series_us = series_us, .n_series = 3, .series_k = 1};
     s.phase_ns[PHASE_WAIT] = 8000;
     s.phase_ns[PHASE_SEND] = 9000;
-    struct pace p = pace_of(ROLE_TRAINER, &s);
-    assert_int_equal(p.kind, PACE_STEP);
+    struct replica_speed p = replica_speed_of(ROLE_TRAINER, &s);
+    assert_int_equal(p.kind, SPEED_STEP);
     assert_true(fabs(p.step_ns - 20000) < 1e-9);
     s.phase_ns[PHASE_UPDATE] = 4000;
-    assert_int_equal(pace_of(ROLE_TRAINER, &s).kind, PACE_STEP); /* the update is the server's */
-    p = pace_of(ROLE_PSERVER, &s);
-    assert_int_equal(p.kind, PACE_WORK);
+    assert_int_equal(replica_speed_of(ROLE_TRAINER, &s).kind,
+                     SPEED_STEP); /* the update is the server's */
+    p = replica_speed_of(ROLE_PSERVER, &s);
+    assert_int_equal(p.kind, SPEED_WORK);
     assert_true(fabs(p.step_ns - 1000) < 1e-9);
     s.phase_ns[PHASE_DATA] = 400;
     s.phase_ns[PHASE_FORWARD] = 800;
     s.phase_ns[PHASE_BACKWARD] = 1200;
-    p = pace_of(ROLE_WORKER, &s);
-    assert_int_equal(p.kind, PACE_WORK);
+    p = replica_speed_of(ROLE_WORKER, &s);
+    assert_int_equal(p.kind, SPEED_WORK);
     assert_true(fabs(p.step_ns - 600) < 1e-9);
-    assert_int_equal(pace_of(ROLE_TRAINER, &(struct summary){.steps = 4}).kind, PACE_NONE);
+    assert_int_equal(replica_speed_of(ROLE_TRAINER, &(struct summary){.steps = 4}).kind,
+                     SPEED_NONE);
 }
 
 /* A point of one size; trainer i of trial t worked for ms[t][i], on the node names[t][i]. */

@@ -263,7 +263,7 @@ TEST(what_cannot_start_is_a_failed_replica)
         }
         assert_int_equal(w.store.rows.items[0].replicas.len, 1); /* itself; no other was tried */
         assert_int_equal(w.store.rows.items[0].replicas.items[0].exit_code, -1);
-        assert_int_equal(w.pass.stillborn.len, 0);
+        assert_int_equal(w.pass.failed_create.len, 0);
         world_close(&w);
     }
 }

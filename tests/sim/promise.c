@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "core/phase.h"
 #include "core/throughput.h"
-#include "daemon/run/judge.h"
+#include "daemon/run/summarize_run.h"
 #include "spec/stop_rule.h"
 #include "store/store.h"
 
@@ -406,12 +406,12 @@ void promise_process_gone(void)
     }
 }
 
-struct judge *__real_judge_start(struct uv_loop_s *loop, const char *store_url, const char *uid,
-                                 judge_done_fn on_done, void *ctx);
-struct judge *__wrap_judge_start(struct uv_loop_s *loop, const char *store_url, const char *uid,
-                                 judge_done_fn on_done, void *ctx);
-struct judge *__wrap_judge_start(struct uv_loop_s *loop, const char *store_url, const char *uid,
-                                 judge_done_fn on_done, void *ctx)
+struct summarize_run *__real_judge_start(struct uv_loop_s *loop, const char *store_url,
+                                         const char *uid, summarize_run_done_fn on_done, void *ctx);
+struct summarize_run *__wrap_judge_start(struct uv_loop_s *loop, const char *store_url,
+                                         const char *uid, summarize_run_done_fn on_done, void *ctx);
+struct summarize_run *__wrap_judge_start(struct uv_loop_s *loop, const char *store_url,
+                                         const char *uid, summarize_run_done_fn on_done, void *ctx)
 {
     judging_began(uid);
     return __real_judge_start(loop, store_url, uid, on_done, ctx);

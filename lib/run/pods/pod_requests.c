@@ -225,7 +225,7 @@ static void on_posted(void *ctx, int r, const struct kube_response *res, const s
     struct pods *l = m->owner;
     if (r == -EEXIST) {
         pod_member_answered(m, MEMBER_NAME_TAKEN, now(m));
-    } else if (r == -EDQUOT && m->trouble.n_times >= POD_ROOM_TRIES && has_part_of_gang(m)) {
+    } else if (r == -EDQUOT && m->trouble.n_times >= NO_ROOM_BACKOFF_TRIES && has_part_of_gang(m)) {
         pod_member_no_room(m, err->msg, now(m)); /* half a gang must not keep room from others */
     } else if (r < 0 && is_transient(m, r, res)) {
         try_again(m, r, res, err->msg);

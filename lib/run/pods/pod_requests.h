@@ -11,7 +11,7 @@
 
 /* A quota that refuses a pod so often, while others of its gang exist, ends the attempt: for lack
  * of room. The pauses between are 14 s together. */
-#define POD_ROOM_TRIES 3
+#define NO_ROOM_BACKOFF_TRIES 3
 /* In place of a pod's own grace period when its run is cancelled or deleted. */
 #define POD_HURRIED_GRACE_S 5
 

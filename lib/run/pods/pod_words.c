@@ -75,7 +75,7 @@ static void say_that_room_was_missing(const struct pods *l, struct run_wait *ret
         }
     }
     if (n_begun < n || n == 0) {
-        pod_room_tell(&l->room, ret);
+        no_room_backoff_tell(&l->room, ret);
     }
 }
 

@@ -311,7 +311,7 @@ static void create_pods(struct pods *l, struct run_wait *ret_wait, int64_t now_n
     }
     const bool is_clear = is_namespace_clear(l, ret_wait, now_ns);
     /* The pause is what it waits for, also while pods of the last attempt end. */
-    if (pod_room_must_wait(&l->room, now_ns, ret_wait) || !is_clear) {
+    if (no_room_backoff_must_wait(&l->room, now_ns, ret_wait) || !is_clear) {
         return;
     }
     const size_t n = count_postable(l, now_ns);
@@ -322,7 +322,7 @@ static void create_pods(struct pods *l, struct run_wait *ret_wait, int64_t now_n
     if (pod_gates_are_open(&l->gates)) {
         post(l, n, now_ns);
     } else if (!pod_gates_wait(&l->gates, ret_wait)) {
-        pod_room_tell(&l->room, ret_wait); /* it still lacks room */
+        no_room_backoff_tell(&l->room, ret_wait); /* it still lacks room */
     }
 }
 
@@ -350,11 +350,11 @@ static void look_for_room(struct pods *l, int64_t now_ns)
         const bool is_refused = member_life_is_refused(m->life);
         const bool is_wanted = m->life < MEMBER_DYING_POSTING;
         if (is_wanted && m->state.failure == FAILURE_NO_ROOM) {
-            pod_room_lacks(&l->room, &m->id.attempt,
-                           is_refused ? pod_answer_reason(-EDQUOT) : "NoRoom",
-                           pod_state_message(&m->state), now_ns);
+            no_room_backoff_lacks(&l->room, &m->id.attempt,
+                                  is_refused ? pod_answer_reason(-EDQUOT) : "NoRoom",
+                                  pod_state_message(&m->state), now_ns);
         } else if (is_wanted && m->state.state == REPLICA_SUCCEEDED) {
-            pod_room_found(&l->room);
+            no_room_backoff_found(&l->room);
         }
     }
 }

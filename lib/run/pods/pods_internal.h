@@ -10,7 +10,7 @@
  *   pod_member.c      the life of one member, and what it makes due
  *   pod_answer.c      which failures are transient            pod_tick.c    the timer
  *   pod_leftovers.c   what else may run in the namespace      pod_wait.c    when a wait is reported
- *   pod_room.c        pauses of attempts that find no room    pod_words.c   what is waited for
+ *   no_room_backoff.c        pauses of attempts that find no room    pod_words.c   what is waited for
  *   pod_setup.c       why a node does not set up a pod
  *
  * The first pod of an attempt waits until no pod of ours can run in the namespace, whatever run it
@@ -21,7 +21,7 @@
 #include "run/pods/pod_answer.h"
 #include "run/pods/pod_gates.h"
 #include "run/pods/pod_member.h"
-#include "run/pods/pod_room.h"
+#include "run/pods/no_room_backoff.h"
 #include "run/pods/pod_setup.h"
 #include "run/pods/pod_slices.h"
 #include "run/pods/pod_tick.h"
@@ -41,7 +41,7 @@ struct pods {
     bool is_probed;    /* the server accepted a pod of the gang: post the others side by side */
     bool was_settling; /* at the last tick */
     struct pod_wait_told wait;
-    struct pod_room room;
+    struct no_room_backoff room;
     struct pod_setup setup;
     json_t *bodies[ROLE_COUNT];   /* of the pod posted last, to be renumbered; NULL: none yet */
     char **addresses[ROLE_COUNT]; /* by name, of the gang; owned; NULL with POD_BY_IP */

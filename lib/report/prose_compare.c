@@ -1,0 +1,597 @@
+/* See prose_compare.h. */
+#include "report/prose_compare.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/compare_layout.h"
+#include "result/compare_axis.h"
+#include "result/compare_history.h"
+#include "result/number.h"
+
+#define MAX_ONLY 10 /* points of one side that one line names; the rest is counted */
+
+__attribute__((format(printf, 3, 4))) static void add(struct prose_compare *lines,
+                                                      enum compare_line_kind kind, const char *fmt,
+                                                      ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    struct compare_line line = {.kind = kind, .text = xvasprintf(fmt, ap)};
+    va_end(ap);
+    (void)text_replace_control(line.text, "", ' '); /* the texts come from the machines */
+    *vec_push(&lines->list) = line;
+}
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* "2%", "1.5%": a ratio for people, with no more digits than it has. */
+static void put_percent(double ratio, struct buf *out)
+{
+    buf_printf(out, "%.3g%%", 100 * ratio);
+}
+
+/* The largest change among points of that kind, as a share of the base. */
+static double largest(const struct comparison *c, enum change change)
+{
+    double most = 0;
+    vec_each (const struct compared_point, p, &c->points) {
+        if (p->change == change) {
+            most = fmax(most, fabs(p->ratio.estimate.value - 1));
+        }
+    }
+    return most;
+}
+
+/* ---- how it was done ---- */
+
+static void say_figures(struct prose_compare *lines, const struct comparison *c)
+{
+    const struct figure *f = &c->points.items[0].base->throughput;
+    bool has_interval = false;
+    vec_each (const struct compared_point, p, &c->points) {
+        has_interval = has_interval || p->ratio.estimate.has_interval;
+    }
+    struct buf text = BUF_INIT;
+    size_t n_base, n_candidate;
+    if (compare_layout_trials(c, &n_base, &n_candidate)) {
+        buf_printf(&text, " %zu+%zu", n_base, n_candidate);
+    }
+    const bool one_run = c->axis != NULL;
+    add(lines, COMPARE_LINE_INFO,
+        "Throughput: %s of the whole %s, median over%s trials. Ratio: candidate / base%s; %s.",
+        f->unit, f->scope, buf_cstr(&text),
+        one_run ? ", geometric mean over the pairs of blocks" : "",
+        !has_interval
+            ? (one_run ? "intervals need 3 pairs" : "intervals need 3 trials on both sides")
+        : one_run ? "95% intervals by Student's t on their logs"
+                  : "95% intervals by Welch's t on logs");
+    buf_done(&text);
+}
+
+static void say_gate(struct prose_compare *lines, const struct comparison *c)
+{
+    const struct permutation *g = &c->gate;
+    struct buf text = BUF_INIT;
+    buf_puts(&text, "Test of all points: permutation of trials within points, p ");
+    if (g->p < 0.0001) {
+        buf_puts(&text, "< 0.0001 (");
+    } else {
+        buf_printf(&text, "= %.4f (", g->p);
+    }
+    if (g->is_exact) {
+        buf_printf(&text, "all %llu arrangements", (unsigned long long)g->n_arrangements);
+    } else {
+        buf_printf(&text, "%llu arrangements drawn, seed %d", (unsigned long long)g->n_arrangements,
+                   COMPARE_SEED);
+    }
+    add(lines, COMPARE_LINE_INFO, "%s): %s.", buf_cstr(&text),
+        c->gate_rejects ? "the runs differ" : "no difference shown");
+    buf_done(&text);
+}
+
+/* The interval of a point is that of its own test; the rule asks for more. */
+static void say_apart(struct prose_compare *lines, const struct comparison *c)
+{
+    size_t n = 0;
+    vec_each (const struct compared_point, p, &c->points) {
+        const struct estimate *e = &p->ratio.estimate;
+        n += p->change == CHANGE_NONE && e->has_interval && (e->low > 1 || e->high < 1) &&
+             fmax(e->value, 1 / e->value) >= 1 + c->threshold_ratio;
+    }
+    if (n > 0) {
+        add(lines, COMPARE_LINE_INFO,
+            "An interval looks at its point alone: at %zu point%s it excludes 1, and P or the test "
+            "of "
+            "all points "
+            "shows no change.",
+            n, plural(n));
+    }
+}
+
+/* "No change shown" is no statement about its size: the intervals are. */
+static void say_allowed_loss(struct prose_compare *lines, const struct comparison *c)
+{
+    double most = c->threshold_ratio;
+    vec_each (const struct compared_point, p, &c->points) {
+        if (p->change == CHANGE_NONE) {
+            most = fmax(most, 1 - p->ratio.estimate.low);
+        }
+    }
+    if (most > c->threshold_ratio) {
+        struct buf share = BUF_INIT;
+        put_percent(most, &share);
+        add(lines, COMPARE_LINE_INFO,
+            "Where no change is shown, the intervals still allow a loss of up to %s.",
+            buf_cstr(&share));
+        buf_done(&share);
+    }
+}
+
+static void put_p(double p, struct buf *out)
+{
+    if (p < 0.0001) {
+        buf_puts(out, "P < 0.0001");
+    } else {
+        buf_printf(out, "P = %.4f", p);
+    }
+}
+
+/* What all points together say, and their signs, which need no assumption about the noise. */
+static void say_whole(struct prose_compare *lines, const struct comparison *c)
+{
+    const struct paired *p = &c->whole;
+    if (!p->known) {
+        return;
+    }
+    struct buf text = BUF_INIT;
+    if (!isnan(c->whole_p_adjusted)) {
+        buf_puts(&text, "All points together: ");
+        put_percent(exp(p->mean) - 1, &text);
+        buf_puts(&text, ", ");
+        put_p(c->whole_p_adjusted, &text);
+        buf_puts(&text, ". ");
+    }
+    if (!isnan(p->p_signs)) {
+        buf_printf(&text, "Signs of the %zu blocks: p = %.3g, exact, at best %.3g.", p->n,
+                   p->p_signs, ldexp(1, 1 - (int)p->n));
+    }
+    if (text.len > 0) {
+        add(lines, COMPARE_LINE_INFO, "%s", buf_cstr(&text));
+    }
+    buf_done(&text);
+}
+
+static void say_margin(struct prose_compare *lines, const struct comparison *c)
+{
+    if (c->margin == MARGIN_NOT_ASKED) {
+        return;
+    }
+    size_t n = 0;
+    double low = INFINITY;
+    vec_each (const struct compared_point, p, &c->points) {
+        n += p->margin == MARGIN_NOT_SLOWER;
+        low = fmin(low, p->paired.known ? exp(paired_low_95(&p->paired)) : 0);
+    }
+    struct buf share = BUF_INIT, limit = BUF_INIT;
+    put_percent(c->margin_ratio, &share);
+    if (low > 0) {
+        buf_printf(&limit, "; the lowest limit is a ratio of %.4g", low);
+    }
+    add(lines, COMPARE_LINE_INFO,
+        "Not slower than %s: shown at %zu of %zu point%s, each by its one-sided 95%% limit%s.",
+        buf_cstr(&share), n, c->points.len, plural(c->points.len), buf_cstr(&limit));
+    buf_done(&share);
+    buf_done(&limit);
+}
+
+static void say_axis_rule(struct prose_compare *lines, const struct comparison *c)
+{
+    size_t tested = 0;
+    vec_each (const struct compared_point, p, &c->points) {
+        tested += p->paired.known;
+    }
+    add(lines, COMPARE_LINE_INFO,
+        "A block is one of %zu rounds of repeats: both sides of a pair ran in it, in random order.",
+        c->n_blocks);
+    if (tested == 0) {
+        return;
+    }
+    struct buf threshold = BUF_INIT;
+    put_percent(c->threshold_ratio, &threshold);
+    add(lines, COMPARE_LINE_INFO,
+        "P: Student's t test on the pairs, adjusted for %zu point%s%s. Slower or faster: P is at "
+        "most "
+        "%g and the change at least %s.",
+        tested, plural(tested), tested > 1 ? " (Holm) and for all together" : "",
+        COMPARE_AXIS_ALPHA, buf_cstr(&threshold));
+    buf_done(&threshold);
+    say_whole(lines, c);
+    say_margin(lines, c);
+    say_allowed_loss(lines, c);
+}
+
+/* The trials of two runs do not show how far runs differ; other runs do. */
+static void say_history(struct prose_compare *lines, const struct comparison *c)
+{
+    if (!c->between.known) {
+        return;
+    }
+    struct buf text = BUF_INIT;
+    buf_printf(&text,
+               "Usual spread: %zu runs of the base's definition, machine and build differ by ",
+               c->between.n_runs);
+    put_percent(expm1(c->between.sd), &text);
+    buf_puts(&text, " (standard deviation, all points together). A change counts from ");
+    add(lines, COMPARE_LINE_INFO, "%sP = %g against these.", buf_cstr(&text),
+        COMPARE_HISTORY_ALPHA);
+    buf_done(&text);
+}
+
+static void say_rule(struct prose_compare *lines, const struct comparison *c)
+{
+    size_t tested = 0;
+    vec_each (const struct compared_point, p, &c->points) {
+        tested += p->welch.known;
+    }
+    if (tested == 0) {
+        return;
+    }
+    add(lines, COMPARE_LINE_INFO,
+        "P: Welch's t test on log throughput, Benjamini-Hochberg adjusted for %zu point%s.", tested,
+        plural(tested));
+    say_gate(lines, c);
+    struct buf threshold = BUF_INIT;
+    put_percent(c->threshold_ratio, &threshold);
+    add(lines, COMPARE_LINE_INFO,
+        "A point is slower or faster if P and the test of all points are at most %g and the "
+        "change is at least "
+        "%s.",
+        COMPARE_ALPHA, buf_cstr(&threshold));
+    buf_done(&threshold);
+    say_history(lines, c);
+    say_apart(lines, c);
+    say_allowed_loss(lines, c);
+}
+
+/* ---- what is not alike ---- */
+
+static void say_only(struct prose_compare *lines, const struct result *r,
+                     const struct point_result *const *points, size_t n)
+{
+    for (size_t i = 0; i < n && i < MAX_ONLY; i++) {
+        const struct point *point = points[i]->point;
+        struct buf text = BUF_INIT;
+        buf_printf(&text, "only in %s: point %u (%s", r->def->name, point->index,
+                   r->def->spec->systems.items[point->system].name);
+        vec_each (const struct param, p, &point->params.list) {
+            buf_printf(&text, ", %s ", p->name);
+            value_format(&p->value, &text);
+        }
+        if (params_get(&point->params, "batch_size") == NULL) {
+            buf_printf(&text, ", batch_size %lld", (long long)point->batch_size);
+        }
+        if (params_get(&point->params, "threads") == NULL) {
+            buf_printf(&text, ", threads %lld", (long long)point->threads);
+        }
+        buf_putc(&text, ')');
+        add(lines, COMPARE_LINE_ONLY, "%s", buf_cstr(&text));
+        buf_done(&text);
+    }
+    if (n > MAX_ONLY) {
+        add(lines, COMPARE_LINE_ONLY, "%zu more points only in %s: see -o json", n - MAX_ONLY,
+            r->def->name);
+    }
+}
+
+/* The fewest trials of a side, over the points with a throughput on both. */
+static size_t fewest_trials(const struct comparison *c)
+{
+    size_t least = SIZE_MAX;
+    vec_each (const struct compared_point, p, &c->points) {
+        const size_t a = p->base->n_succeeded, b = p->candidate->n_succeeded;
+        if (p->change != CHANGE_NOT_MEASURED) {
+            least = a < least ? a : least;
+            least = b < least ? b : least;
+        }
+    }
+    return least;
+}
+
+static void say_few(struct prose_compare *lines, const struct comparison *c)
+{
+    const size_t n = c->counts[CHANGE_TOO_FEW], least = fewest_trials(c);
+    if (n == 0) {
+        return;
+    }
+    struct buf text = BUF_INIT;
+    buf_printf(&text, "too few trials at %zu point%s (as few as %zu on one side) ", n, plural(n),
+               least);
+    if (c->repeats_for_all == 0) {
+        buf_printf(&text, "to say how large a change may be; run both with --repeats %zu",
+                   c->repeats_to_decide);
+    } else {
+        buf_printf(&text, "to show a change; run both with --repeats %zu", c->repeats_for_all);
+        if (c->repeats_for_one > c->repeats_for_all) {
+            buf_printf(&text,
+                       " to detect a change of all points, with --repeats %zu for one of a single "
+                       "point",
+                       c->repeats_for_one);
+        }
+    }
+    add(lines, COMPARE_LINE_WARNING, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
+static void say_spread_unknown(struct prose_compare *lines, const struct comparison *c)
+{
+    const size_t n = c->counts[CHANGE_SPREAD_UNKNOWN];
+    if (n == 0) {
+        return;
+    }
+    struct buf share = BUF_INIT;
+    put_percent(largest(c, CHANGE_SPREAD_UNKNOWN), &share);
+    add(lines, COMPARE_LINE_WARNING,
+        "the trials differ at %zu point%s (by %s%s), but those of one run share the hour and the "
+        "machine, and how far two runs of the same thing differ here is unknown: of the base's "
+        "definition, machine and build %zu run%s found, %d needed; run the base again, or sweep "
+        "both "
+        "in one run and compare RUN --axis NAME",
+        n, plural(n), n > 1 ? "up to " : "", buf_cstr(&share), c->n_base_runs,
+        c->n_base_runs == 1 ? " was" : "s were", RUN_SPREAD_MIN_RUNS);
+    buf_done(&share);
+}
+
+/* The point, or the whole, that others explain most of. */
+static const struct compared_busy *busiest(const struct comparison *c)
+{
+    const struct compared_busy *most = NULL;
+    vec_each (const struct compared_point, p, &c->points) {
+        if (p->change == CHANGE_MACHINE_BUSY &&
+            (most == NULL || fabs(p->busy.explained) > fabs(most->explained))) {
+            most = &p->busy;
+        }
+    }
+    return most == NULL && c->whole_change == CHANGE_MACHINE_BUSY ? &c->busy : most;
+}
+
+static void say_machine_busy(struct prose_compare *lines, const struct comparison *c)
+{
+    const struct compared_busy *busy = busiest(c);
+    if (busy == NULL) {
+        return;
+    }
+    const size_t n = c->counts[CHANGE_MACHINE_BUSY];
+    struct buf text = BUF_INIT;
+    if (n > 0) {
+        buf_printf(&text, "the change at %zu point%s", n, plural(n));
+    } else {
+        buf_puts(&text, "the change of all points together");
+    }
+    add(lines, COMPARE_LINE_WARNING,
+        "%s may come from other programs on the machine: while threads waited for CPUs, others "
+        "took "
+        "%.0f%% of the speed of the base's runs and %.0f%% of the candidate's%s, which explains a "
+        "ratio of %.3f; %.3f remain%s; run it again on a quiet machine, or sweep both in one run "
+        "and "
+        "compare RUN --axis NAME",
+        buf_cstr(&text), 100 * busy->base_share, 100 * busy->candidate_share,
+        n > 1 ? " (where it differs most)" : "", exp(busy->explained), exp(busy->alone.difference),
+        busy->p_adjusted <= COMPARE_HISTORY_ALPHA ? ", less than that" : " and show no change");
+    buf_done(&text);
+}
+
+static void say_not_measured(struct prose_compare *lines, const struct comparison *c)
+{
+    if (c->counts[CHANGE_NOT_MEASURED] > 0) {
+        add(lines, COMPARE_LINE_WARNING,
+            "no answer at %zu point%s without a throughput on one side; benchctl results RUN shows "
+            "why",
+            c->counts[CHANGE_NOT_MEASURED], plural(c->counts[CHANGE_NOT_MEASURED]));
+    }
+}
+
+/* Which points have no answer though they were measured, and what gives them one. */
+static void say_undecided(struct prose_compare *lines, const struct comparison *c)
+{
+    const size_t n = c->counts[CHANGE_INCONCLUSIVE], least = fewest_trials(c);
+    say_few(lines, c);
+    say_spread_unknown(lines, c);
+    say_machine_busy(lines, c);
+    if (n > 0) {
+        struct buf share = BUF_INIT;
+        put_percent(largest(c, CHANGE_INCONCLUSIVE), &share);
+        add(lines, COMPARE_LINE_WARNING,
+            "only one of the two tests shows a change at %zu point%s (by %s%s); run both with "
+            "--repeats %zu",
+            n, plural(n), n > 1 ? "up to " : "", buf_cstr(&share), c->repeats_to_decide);
+        buf_done(&share);
+    }
+    if (c->repeats_to_decide == 0 && c->repeats_for_one > 0 && c->n_measured > 1) {
+        add(lines, COMPARE_LINE_WARNING,
+            "%zu trial%s per side can hardly show a change of a single point; run both with "
+            "--repeats %zu",
+            least, plural(least), c->repeats_for_one);
+    }
+    say_not_measured(lines, c);
+}
+
+static void say_axis_undecided(struct prose_compare *lines, const struct comparison *c)
+{
+    const size_t n_few = c->counts[CHANGE_TOO_FEW], n = c->counts[CHANGE_INCONCLUSIVE];
+    if (n_few > 0) {
+        add(lines, COMPARE_LINE_WARNING, "too few pairs at %zu point%s: 3 are needed", n_few,
+            plural(n_few));
+    }
+    if (n > 0 || c->whole_change == CHANGE_INCONCLUSIVE) {
+        add(lines, COMPARE_LINE_WARNING,
+            "a change %s%s is likely (P at most %g), but not shown (at most %g)",
+            n > 0 ? "of single points" : "of all points together",
+            n > 0 && c->whole_change == CHANGE_INCONCLUSIVE ? " and of all together" : "",
+            COMPARE_ALPHA, COMPARE_AXIS_ALPHA);
+    }
+    if (c->repeats_to_decide > 0) {
+        add(lines, COMPARE_LINE_WARNING, "--repeats %zu would likely give the answer",
+            c->repeats_to_decide);
+    }
+    say_not_measured(lines, c);
+}
+
+static void say_kind(struct prose_compare *lines, const struct comparison *c)
+{
+    if (c->base->def->spec->workload.compute == COMPUTE_EMULATED) {
+        add(lines, COMPARE_LINE_WARNING,
+            "rehearsal: %s slept where others compute; the ratios hold for such runs only",
+            matrix_training_words(&c->base->def->matrix).many);
+    } else if (c->base->def->rehearsal) {
+        add(lines, COMPARE_LINE_WARNING,
+            "rehearsal: processes waited for CPUs%s; the ratios hold for such runs only",
+            c->axis == NULL ? " in both runs" : "");
+    }
+    const struct result *sides[] = {c->base, c->candidate};
+    for (size_t i = 0; i < (c->axis == NULL ? 2 : 1); i++) {
+        if (spec_is_imported(sides[i]->def->spec)) {
+            add(lines, COMPARE_LINE_WARNING,
+                "run/%s was read from old logs: its machine and its build are unknown",
+                sides[i]->def->name);
+        }
+    }
+    if (c->axis == NULL && strcmp(c->base->def->uid, c->candidate->def->uid) == 0) {
+        add(lines, COMPARE_LINE_WARNING, "both sides are the same run");
+    }
+}
+
+/* ---- the verdict ---- */
+
+static void put_changed(const struct comparison *c, enum change change, bool is_first,
+                        struct buf *out)
+{
+    const size_t n = c->counts[change];
+    buf_printf(out, "%zu ", n);
+    if (is_first) {
+        buf_printf(out, "of %zu point%s ", c->points.len, plural(c->points.len));
+    }
+    buf_printf(out, "%s by %s", change == CHANGE_SLOWER ? "slower" : "faster",
+               n > 1 ? "up to " : "");
+    put_percent(largest(c, change), out);
+}
+
+static void put_unchanged(const struct comparison *c, enum change change, bool is_first,
+                          struct buf *out)
+{
+    static const char *const firsts[] = {
+        [CHANGE_INCONCLUSIVE] = "one test alone shows a change",
+        [CHANGE_SPREAD_UNKNOWN] = "a change, or this machine's usual spread, which is unknown,",
+        [CHANGE_USUAL] = "a change within the usual spread of runs",
+        [CHANGE_NONE] = "no significant change",
+        [CHANGE_TOO_FEW] = "too few trials",
+        [CHANGE_NOT_MEASURED] = "no throughput on one side",
+        [CHANGE_MACHINE_BUSY] = "a change that a busier machine may explain",
+    };
+    static const char *const others[] = {
+        [CHANGE_INCONCLUSIVE] = "with a change that one test alone shows",
+        [CHANGE_SPREAD_UNKNOWN] = "with a change, or this machine's usual spread, which is unknown",
+        [CHANGE_USUAL] = "with a change within the usual spread of runs",
+        [CHANGE_NONE] = "without a significant change",
+        [CHANGE_TOO_FEW] = "with too few trials",
+        [CHANGE_NOT_MEASURED] = "not measured on both sides",
+        [CHANGE_MACHINE_BUSY] = "with a change that a busier machine may explain",
+    };
+    const size_t n = c->counts[change];
+    if (is_first) {
+        buf_printf(out, "%s at %zu of %zu point%s", firsts[change], n, c->points.len,
+                   plural(c->points.len));
+    } else {
+        buf_printf(out, "%zu %s", n, others[change]);
+    }
+}
+
+/* What was asked comes first. */
+static void put_margin(const struct comparison *c, struct buf *out)
+{
+    static const char *const words[] = {
+        [MARGIN_NOT_SLOWER] = "not slower than ",
+        [MARGIN_SLOWER] = "slower than ",
+        [MARGIN_INCONCLUSIVE] = "not shown to be no slower than ",
+    };
+    if (c->margin != MARGIN_NOT_ASKED) {
+        buf_puts(out, words[c->margin]);
+        put_percent(c->margin_ratio, out);
+        buf_puts(out, c->margin == MARGIN_NOT_SLOWER ? " (95%); " : "; ");
+    }
+}
+
+static void say_verdict(struct prose_compare *lines, const struct comparison *c)
+{
+    struct buf text = BUF_INIT;
+    comparison_describe_side(c, false, &text);
+    buf_puts(&text, " compared with ");
+    comparison_describe_side(c, true, &text);
+    buf_puts(&text, ": ");
+    put_margin(c, &text);
+    bool is_first = true;
+    for (int i = 0; i < CHANGE_COUNT; i++) {
+        const enum change change = (enum change)i;
+        if (c->counts[change] == 0) {
+            continue;
+        }
+        buf_puts(&text, is_first ? "" : ", ");
+        if (change == CHANGE_SLOWER || change == CHANGE_FASTER) {
+            put_changed(c, change, is_first, &text);
+        } else {
+            put_unchanged(c, change, is_first, &text);
+        }
+        is_first = false;
+    }
+    if (c->only_base.len > 0) {
+        buf_printf(&text, ", %zu point%s of the base %s missing", c->only_base.len,
+                   plural(c->only_base.len), c->only_base.len == 1 ? "is" : "are");
+    }
+    if (c->whole_change == CHANGE_SLOWER || c->whole_change == CHANGE_FASTER) {
+        buf_printf(&text, ", all points together %s by ",
+                   c->whole_change == CHANGE_SLOWER ? "slower" : "faster");
+        put_percent(fabs(c->geomean_ratio.estimate.value - 1), &text);
+    }
+    if (c->change == CHANGE_NONE && c->gate_rejects) {
+        buf_puts(&text, ", but over all points together the runs differ");
+    }
+    buf_putc(&text, '.');
+    add(lines, COMPARE_LINE_VERDICT, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
+void prose_compare_init(struct prose_compare *lines, const struct comparison *c)
+{
+    *lines = (struct prose_compare){0};
+    say_figures(lines, c);
+    if (c->axis == NULL) {
+        say_rule(lines, c);
+    } else {
+        say_axis_rule(lines, c);
+    }
+    vec_each (const struct difference, d, &c->differences) {
+        add(lines, COMPARE_LINE_DIFFERS, "%s %s -> %s", d->what, d->base, d->candidate);
+    }
+    say_only(lines, c->base, c->only_base.items, c->only_base.len);
+    say_only(lines, c->candidate, c->only_candidate.items, c->only_candidate.len);
+    if (c->axis == NULL) {
+        say_undecided(lines, c);
+    } else {
+        say_axis_undecided(lines, c);
+    }
+    say_kind(lines, c);
+    say_verdict(lines, c);
+}
+
+void prose_compare_done(struct prose_compare *lines)
+{
+    vec_each (struct compare_line, l, &lines->list) {
+        free(l->text);
+    }
+    vec_done(&lines->list);
+}

@@ -1,0 +1,242 @@
+/* See prose_cpus.h.
+ *
+ * A point whose replicas keep more CPUs busy than there are is slower than it would be with enough
+ * of them; the others are as they would be. So more CPUs can only help the starved points, and
+ * what that may change is which of them is the fastest. With n times the CPUs a point computes at
+ * most n times as fast. */
+#include "report/prose_cpus.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/str.h"
+
+#define MAX_NAMED 4
+
+static bool is_starved(const struct run_def *def, const struct point *p)
+{
+    return point_busy_threads(p) > def->cpus;
+}
+
+static uint32_t count_starved(const struct run_def *def)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
+        n += is_starved(def, &def->matrix.points[i]);
+    }
+    return n;
+}
+
+bool prose_cpus_any(const struct run_def *def)
+{
+    return def->cpus > 0 && count_starved(def) > 0;
+}
+
+/* Of all replicas of a trial, while they measured; NaN: one does not say. */
+static double used_cpus(const struct trial_result *t)
+{
+    double used = 0;
+    for (size_t k = 0; k < t->n_replicas; k++) {
+        const struct summary *s = &t->replicas[k].summary;
+        if (!t->replicas[k].has_summary || s->cpu_ns <= 0 || s->duration_ns <= 0) {
+            return NAN;
+        }
+        used += (double)s->cpu_ns / (double)s->duration_ns;
+    }
+    return t->n_replicas > 0 ? used : NAN;
+}
+
+/* "point 0 (a, 1 pserver) with 3 threads, which used 1.70 CPUs": threads are
+ * counted, CPUs are measured. */
+static void put_used(const struct layout *l, const struct point_result *p, struct buf *out)
+{
+    _cleanup_(freep) double *used = xnew_array(double, p->n_trials);
+    size_t n = 0;
+    for (size_t j = 0; j < p->n_trials; j++) {
+        const double x = p->trials[j].phase == TRIAL_SUCCEEDED ? used_cpus(&p->trials[j]) : NAN;
+        if (!isnan(x)) {
+            used[n++] = x;
+        }
+    }
+    layout_describe_place(l, p->point->index, out);
+    buf_printf(out, " with %lld threads", (long long)point_busy_threads(p->point));
+    if (n > 0) {
+        buf_printf(out, ", which used %.2f CPUs", stats_middle(used, n));
+    }
+}
+
+static int64_t most_busy(const struct run_def *def)
+{
+    int64_t most = 0;
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const int64_t busy = point_busy_threads(&def->matrix.points[i]);
+        most = busy > most ? busy : most;
+    }
+    return most;
+}
+
+void prose_cpus_list(const struct layout *l, struct buf *out)
+{
+    const struct run_def *def = l->result->def;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
+        if (is_starved(def, &def->matrix.points[i]) && ++n <= MAX_NAMED) {
+            buf_puts(out, n == 1 ? "" : "; ");
+            put_used(l, &l->result->points[i], out);
+        }
+    }
+    if (n > MAX_NAMED) {
+        buf_printf(out, "; and %" PRIu32 " more", n - MAX_NAMED);
+    }
+}
+
+/* Does a point that was starved divide by another one that was? */
+static bool has_starved_baseline(const struct run_def *def)
+{
+    for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
+        const struct point *p = &def->matrix.points[i];
+        if (p->baseline_index != i && is_starved(def, p) &&
+            is_starved(def, &def->matrix.points[p->baseline_index])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does a starved point divide by another one? Its own is 1 in any case. */
+static bool divides_by_another(const struct run_def *def)
+{
+    for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
+        const struct point *p = &def->matrix.points[i];
+        if (is_starved(def, p) && p->baseline_index != i) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ", but point 0 (1 trainer); point 1 (2 trainers) divide by one that waited, so ...": of the
+ * points that had enough. Nothing where none does. */
+static void put_lifted(const struct layout *l, struct buf *out)
+{
+    const struct run_def *def = l->result->def;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
+        const struct point *p = &def->matrix.points[i];
+        if (is_starved(def, p) || !is_starved(def, &def->matrix.points[p->baseline_index])) {
+            continue;
+        }
+        if (++n <= MAX_NAMED) {
+            buf_puts(out, n == 1 ? ", but " : "; ");
+            layout_describe_place(l, i, out);
+        }
+    }
+    if (n > MAX_NAMED) {
+        buf_printf(out, "; and %" PRIu32 " more", n - MAX_NAMED);
+    }
+    if (n > 0) {
+        buf_printf(out, " %s by one that waited, so %s efficiency is higher",
+                   n == 1 ? "divides" : "divide", n == 1 ? "its" : "their");
+    }
+}
+
+static void put_bend(const struct layout *l, uint32_t n, struct buf *out)
+{
+    const struct run_def *def = l->result->def;
+    const char *whose = n == 1 ? "its" : "their";
+    buf_printf(out, ", so %s throughput is lower than with enough of them", whose);
+    if (!l->own_baselines && has_starved_baseline(def)) {
+        buf_printf(out,
+                   "; %s efficiency is off, too, and nobody knows which way, because baselines "
+                   "also waited",
+                   whose);
+    } else if (!l->own_baselines && divides_by_another(def)) {
+        buf_printf(out, ", and so is %s efficiency", whose);
+    }
+    buf_puts(out, n < def->matrix.n_swept ? "; the other points had enough" : "");
+    put_lifted(l, out);
+    buf_puts(out, ". ");
+}
+
+/* The fastest other point that waited; NULL: none that was measured. */
+static const struct point_result *next_starved(const struct layout *l,
+                                               const struct point_result *fastest)
+{
+    const struct run_def *def = l->result->def;
+    const struct point_result *next = NULL;
+    for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
+        const struct point_result *p = &l->result->points[i];
+        if (p != fastest && is_starved(def, p->point) && p->throughput.estimate.known &&
+            (next == NULL || p->throughput.estimate.value > next->throughput.estimate.value)) {
+            next = p;
+        }
+    }
+    return next;
+}
+
+/* False: with all the CPUs it wants, the next one might be as fast. */
+static bool put_out_of_reach(const struct layout *l, const struct point_result *fastest,
+                             const char *who, struct buf *out)
+{
+    const struct point_result *next = next_starved(l, fastest);
+    if (next == NULL || !str_eq(next->throughput.unit, fastest->throughput.unit)) {
+        return false;
+    }
+    const double need = fastest->throughput.estimate.value / next->throughput.estimate.value;
+    const double more = (double)point_busy_threads(next->point) / (double)l->result->def->cpus;
+    if (!(need > more)) {
+        return false;
+    }
+    buf_printf(out, "%s, ", who);
+    layout_describe_place(l, next->point->index, out);
+    buf_printf(out, ", would have to be %.3g times as fast to reach it, with %.3g times the CPUs. ",
+               need, more);
+    return true;
+}
+
+/* What more CPUs could change; n: starved points. */
+static void put_ranking(const struct layout *l, const struct point_result *fastest, uint32_t n,
+                        struct buf *out)
+{
+    const struct run_def *def = l->result->def;
+    if (fastest == NULL) {
+        return;
+    }
+    const bool is_one = is_starved(def, fastest->point);
+    if (is_one && n == 1) {
+        buf_puts(out,
+                 "The point with the highest throughput is the one that waited: more CPUs would "
+                 "make it alone faster. ");
+    } else if (n == def->matrix.n_swept) {
+        buf_puts(out, "With enough CPUs, another point may be the fastest. ");
+    } else if (is_one) {
+        buf_puts(out, "The point with the highest throughput is one of them. ");
+        if (!put_out_of_reach(l, fastest, "The next of them", out)) {
+            buf_puts(out, "With enough CPUs, another one of them may be faster. ");
+        }
+    } else if (!put_out_of_reach(l, fastest, "The fastest of them", out)) {
+        buf_puts(out, "With enough CPUs, one of them may be the fastest. ");
+    }
+}
+
+void prose_cpus_describe(const struct layout *l, const struct point_result *fastest,
+                         struct buf *out)
+{
+    const struct run_def *def = l->result->def;
+    const uint32_t n = count_starved(def);
+    const char *cpus = def->cpus == 1 ? "CPU" : "CPUs";
+    if (n == 0) { /* only a baseline that was added */
+        buf_printf(out,
+                   "The run had %lld %s, and a baseline keeps more busy, so efficiencies are "
+                   "higher than with enough CPUs. ",
+                   (long long)def->cpus, cpus);
+    } else {
+        buf_printf(out,
+                   "%" PRIu32 " of %" PRIu32 " points had more threads that compute than the %lld "
+                   "%s of this machine",
+                   n, def->matrix.n_swept, (long long)def->cpus, cpus);
+        put_bend(l, n, out);
+        put_ranking(l, fastest, n, out);
+    }
+    buf_printf(out, "With %lld CPUs, each thread would have one.", (long long)most_busy(def));
+}

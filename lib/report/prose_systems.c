@@ -1,0 +1,320 @@
+/* See prose_systems.h. */
+#include "report/prose_systems.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "core/environment.h"
+#include "result/number.h"
+#include "spec/profile.h"
+
+#define MAX_COMMAND_WORDS 6
+
+/* ---- what a system is ---- */
+
+/* The part of an absolute path after its last folder: "train.py" of "/srv/train.py",
+ * "data/" of "/srv/data/". */
+static const char *without_folders(const char *word)
+{
+    const char *base = word;
+    for (const char *at = word; word[0] == '/' && *at != '\0'; at++) {
+        if (*at == '/' && at[1] != '/' && at[1] != '\0') {
+            base = at + 1;
+        }
+    }
+    return base;
+}
+
+/* "mpirun python train.py": files without their folders. */
+static void put_command(const struct command *command, struct buf *out)
+{
+    for (size_t i = 0; i < command->words.len && i < MAX_COMMAND_WORDS; i++) {
+        const char *word = command->words.items[i];
+        buf_printf(out, "%s%s", i == 0 ? "" : " ", without_folders(word));
+    }
+    buf_puts(out, command->words.len > MAX_COMMAND_WORDS ? " ..." : "");
+}
+
+/* The first measured point of the system that exchanges something, else its
+ * first; NULL: it has none. */
+static const struct point_result *point_of(const struct result *r, uint32_t system)
+{
+    const struct point_result *found = NULL;
+    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
+        const struct point_result *p = &r->points[i];
+        if (p->point->system == system &&
+            (found == NULL || (found->n_succeeded == 0 && p->n_succeeded > 0))) {
+            found = p;
+        }
+    }
+    return found;
+}
+
+/* Of the points' replicas; nothing where they differ. */
+static void put_threads(const struct result *r, uint32_t system, struct buf *out)
+{
+    const struct point_result *first = point_of(r, system);
+    for (uint32_t i = 0; first != NULL && i < r->def->matrix.n_swept; i++) {
+        const struct point *p = r->points[i].point;
+        if (p->system == system && p->threads != first->point->threads) {
+            return;
+        }
+    }
+    if (first != NULL) {
+        const long long n = (long long)first->point->threads;
+        buf_printf(out, "; %lld thread%s a %s", n, n == 1 ? "" : "s",
+                   role_to_string(point_training_role(first->point)));
+    }
+}
+
+/* How many replicas of the system's succeeded trials have this entry, or NO_HARDWARE. */
+static size_t count_replicas(const struct result *r, uint32_t system, size_t hardware)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct point_result *p = &r->points[i];
+        for (size_t j = 0; j < p->n_trials && p->point->system == system; j++) {
+            const struct trial_result *t = &p->trials[j];
+            for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
+                n += t->replicas[k].hardware == hardware;
+            }
+        }
+    }
+    return n;
+}
+
+/* "; PyTorch 2.15.0", as its replicas said. */
+static void put_builds(const struct result *r, uint32_t system, struct buf *out)
+{
+    for (size_t i = 0; i < r->hardware.len; i++) {
+        if (r->hardware.items[i].build != NULL && count_replicas(r, system, i) > 0) {
+            buf_printf(out, "; %s", r->hardware.items[i].build);
+        }
+    }
+}
+
+/* "; fp32 in this run", as its first replica that says a precision said it; the description has all
+ * that the program could. */
+static void put_precision(const struct result *r, uint32_t system, struct buf *out)
+{
+    static const char *const keys[] = {"precision"};
+    const struct point_result *p = point_of(r, system);
+    char *precision = NULL;
+    for (size_t j = 0; p != NULL && j < p->n_trials && precision == NULL; j++) {
+        const struct trial_result *t = &p->trials[j];
+        for (size_t k = 0; k < t->n_replicas && precision == NULL; k++) {
+            const char *environment = t->replicas[k].row->environment_json;
+            if (t->phase == TRIAL_SUCCEEDED && environment != NULL) {
+                environment_texts(environment, keys, 1, &precision);
+            }
+        }
+    }
+    if (precision != NULL) {
+        buf_printf(out, "; %s in this run", precision);
+    }
+    free(precision);
+}
+
+/* "; loss 2.375 in the first measured step of a trial, 2.250 in its last", of the first replica
+ * that says it: whoever compares systems sees that all of them compute one. */
+static void put_loss(const struct result *r, uint32_t system, struct buf *out)
+{
+    const struct point_result *p = point_of(r, system);
+    for (size_t j = 0; p != NULL && j < p->n_trials; j++) {
+        const struct trial_result *t = &p->trials[j];
+        for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
+            const struct summary *s = &t->replicas[k].summary;
+            if (t->replicas[k].has_summary && isfinite(s->loss_first) && isfinite(s->loss_last)) {
+                buf_puts(out, "; loss ");
+                number_format(s->loss_first, out);
+                buf_puts(out, " in the first measured step of a trial, ");
+                number_format(s->loss_last, out);
+                buf_puts(out, " in its last");
+                return;
+            }
+        }
+    }
+}
+
+static void put_exchange(const struct spec *spec, const struct point *point, struct buf *out)
+{
+    char suffix[EXCHANGE_SUFFIX_MAX];
+    exchange_suffix(&spec->systems.items[point->system].exchange, suffix);
+    switch (point->exchange) {
+    case EXCHANGE_NONE:
+        buf_puts(out, "; no exchange of gradients");
+        return;
+    case EXCHANGE_PSERVER:
+        buf_printf(out, "; gradients by parameter servers%s", suffix);
+        return;
+    case EXCHANGE_ALL_REDUCE:
+        buf_printf(out, "; gradients by all-reduce among workers%s", suffix);
+        return;
+    default:
+        buf_printf(out, "; gradients by %s%s", point_exchange_name(spec, point), suffix);
+    }
+}
+
+static bool is_same_command(const struct command *a, const struct command *b)
+{
+    for (size_t i = 0; i < a->words.len && i < b->words.len; i++) {
+        if (!str_eq(a->words.items[i], b->words.items[i])) {
+            return false;
+        }
+    }
+    return a->words.len == b->words.len;
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : str_eq(a, b);
+}
+
+static bool is_same_launch(const struct launch *a, const struct launch *b)
+{
+    return is_same_text(a->image, b->image) && is_same_command(&a->command, &b->command) &&
+           is_same_command(&a->args, &b->args);
+}
+
+static bool is_same_env(const struct launch *a, const struct launch *b)
+{
+    bool same = a->env.len == b->env.len;
+    for (size_t i = 0; same && i < a->env.len; i++) {
+        const struct env_var *x = &a->env.items[i], *y = &b->env.items[i];
+        same = str_eq(x->name, y->name) && is_same_text(x->value, y->value);
+    }
+    return same;
+}
+
+/* The first system before this one that runs the same program, and whether with the same
+ * environment; NULL: none does. */
+static const struct system *same_program(const struct spec *spec, uint32_t at, bool *ret_with_env)
+{
+    const struct system *system = &spec->systems.items[at];
+    for (const struct system *s = spec->systems.items; s < system; s++) {
+        /* A patch may name another image or command. */
+        bool same = s->patches.len + system->patches.len == 0 &&
+                    str_eq(s->profile, system->profile) &&
+                    is_same_launch(&s->all_roles, &system->all_roles);
+        *ret_with_env = is_same_env(&s->all_roles, &system->all_roles);
+        for (int role = 0; role < ROLE_COUNT; role++) {
+            same = same && is_same_launch(&s->of_role[role], &system->of_role[role]);
+            *ret_with_env = *ret_with_env && is_same_env(&s->of_role[role], &system->of_role[role]);
+        }
+        if (same) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+static void put_system(const struct layout *l, uint32_t at, struct buf *out)
+{
+    const struct result *r = l->result;
+    const struct system *system = &r->def->spec->systems.items[at];
+    bool with_env = false;
+    const struct system *twin = same_program(r->def->spec, at, &with_env);
+    const char *description = profile_describe(system->profile);
+    if (twin != NULL) {
+        buf_printf(out, "the same program as %s%s", twin->name,
+                   with_env ? "" : ", with other environment variables");
+    } else if (description != NULL) {
+        buf_puts(out, description);
+    } else {
+        buf_printf(out, "the profile %s", system->profile);
+    }
+    if (twin == NULL && system->all_roles.command.words.len > 0) {
+        buf_puts(out, "; command: ");
+        put_command(&system->all_roles.command, out);
+    }
+    if (twin == NULL && system->all_roles.image != NULL) {
+        buf_printf(out, "; image %s", system->all_roles.image);
+    }
+    const struct point_result *p = point_of(r, at);
+    if (p != NULL) {
+        put_exchange(r->def->spec, p->point, out);
+    }
+    put_threads(r, at, out);
+    put_builds(r, at, out);
+    put_precision(r, at, out);
+    put_loss(r, at, out);
+}
+
+void prose_systems_init(struct prose_verdict *lines, const struct layout *l)
+{
+    *lines = (struct prose_verdict){0};
+    const struct spec *spec = l->result->def->spec;
+    for (size_t i = 0; i < spec->systems.len; i++) {
+        struct buf text = BUF_INIT;
+        put_system(l, (uint32_t)i, &text);
+        *vec_push(&lines->list) = (struct choice_line){
+            .label = xstrdup(spec->systems.items[i].name), .text = buf_take(&text)};
+    }
+}
+
+/* ---- where systems ran ---- */
+
+static size_t put_systems(const struct result *r, size_t hardware, struct buf *out)
+{
+    size_t n = 0;
+    const char *separator = "";
+    for (size_t i = 0; i < r->def->spec->systems.len; i++) {
+        const size_t n_own = count_replicas(r, (uint32_t)i, hardware);
+        if (n_own > 0) {
+            buf_printf(out, "%s%s", separator, r->def->spec->systems.items[i].name);
+            separator = ", ";
+        }
+        n += n_own;
+    }
+    return n;
+}
+
+void prose_systems_put_users(const struct layout *l, size_t hardware, struct buf *out)
+{
+    (void)put_systems(l->result, hardware, out); /* the entry has their number */
+}
+
+size_t prose_systems_put_silent(const struct layout *l, struct buf *out)
+{
+    return put_systems(l->result, NO_HARDWARE, out);
+}
+
+/* ---- what belongs to one machine ---- */
+
+static bool is_local_file(const char *word)
+{
+    static const char *const everywhere[] = {"/bin/", "/usr/", "/sbin/", "/lib/", "/dev/"};
+    for (size_t i = 0; i < sizeof(everywhere) / sizeof(everywhere[0]); i++) {
+        if (strncmp(word, everywhere[i], strlen(everywhere[i])) == 0) {
+            return false;
+        }
+    }
+    return word[0] == '/' && word[1] != '\0';
+}
+
+static bool names_local_file(const struct launch *launch)
+{
+    const struct command *const commands[] = {&launch->command, &launch->args};
+    for (size_t i = 0; i < 2; i++) {
+        vec_each (char *const, word, &commands[i]->words) {
+            if (is_local_file(*word)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void prose_systems_put_local(const struct spec *spec, struct buf *out)
+{
+    const char *separator = "";
+    vec_each (const struct system, system, &spec->systems) {
+        /* In a container, a path is one of its image. */
+        if (system->all_roles.image == NULL && names_local_file(&system->all_roles)) {
+            buf_printf(out, "%s%s", separator, system->name);
+            separator = ", ";
+        }
+    }
+}

@@ -1,0 +1,536 @@
+/* See prose_verdict.h. */
+#include "report/prose_verdict.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "report/prose_scaling.h"
+#include "report/prose_cpus.h"
+#include "report/trial_seconds.h"
+#include "result/choice.h"
+#include "result/number.h"
+#include "result/resources.h"
+
+#define MAX_TIES 3         /* named */
+#define MAX_NAMED 3        /* of the points without figures */
+#define PRINTS_AS_1 1.0005 /* below it, four digits say 1.000 */
+
+static struct choice_line *add(struct prose_verdict *lines, const char *label,
+                               struct buf *text_take)
+{
+    struct choice_line *line = vec_push(&lines->list);
+    *line = (struct choice_line){.label = xstrdup(label), .text = buf_take(text_take)};
+    return line;
+}
+
+static void put_point(const struct layout *l, const struct point_result *p, struct buf *out)
+{
+    if (layout_has_words(l)) {
+        layout_describe_point(l, p->point->index, out);
+    } else {
+        buf_puts(out, "the only point");
+    }
+}
+
+/* ---- the verdict ---- */
+
+static bool has_own_baseline(const struct point_result *p)
+{
+    return p->point->baseline_index == p->point->index;
+}
+
+/* The baseline is not one of the points to choose from, and may be the better choice. "is", "may
+ * be"; NULL: neither. */
+static const char *baseline_is_faster(const struct point_result *fastest)
+{
+    const struct estimate *speedup = &fastest->speedup.estimate;
+    if (!speedup->known || has_own_baseline(fastest) || speedup->value >= 1) {
+        return NULL;
+    }
+    return speedup->has_interval && speedup->high < 1 ? "is" : "may be";
+}
+
+static const struct point_result *baseline_of(const struct layout *l, const struct choice *c)
+{
+    return &l->result->points[c->fastest->point->baseline_index];
+}
+
+/* A swept one is a point like others, and weighed with them. What is printed as 1.000 is
+ * not shown to be more. */
+static bool baseline_may_be_as_fast(const struct layout *l, const struct choice *c)
+{
+    const struct estimate *speedup = &c->fastest->speedup.estimate;
+    return speedup->known && baseline_of(l, c)->point->is_baseline && speedup->has_interval &&
+           speedup->value >= 1 && speedup->low < PRINTS_AS_1;
+}
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* ", with 1 replica instead of 3". */
+static void put_fewer_replicas(const struct layout *l, const struct choice *c, struct buf *out)
+{
+    const uint32_t few = point_pods(baseline_of(l, c)->point);
+    const uint32_t many = point_pods(c->fastest->point);
+    if (few < many) {
+        buf_printf(out, ", with %" PRIu32 " replica%s instead of %" PRIu32, few, plural(few), many);
+    }
+}
+
+/* A reader of the verdict alone must not pay for replicas without a proven benefit. */
+static void put_baseline(const struct layout *l, const struct choice *c, size_t n_others,
+                         struct buf *out)
+{
+    const char *faster = baseline_is_faster(c->fastest);
+    if (faster != NULL) {
+        buf_printf(out, "%sthe baseline %s faster than %s", n_others > 0 ? "; " : "", faster,
+                   n_others > 0 ? "all of them" : "the only point");
+    } else if (baseline_may_be_as_fast(l, c)) {
+        buf_printf(out, "%s may be as fast",
+                   n_others == 0 ? "the baseline" : "; but the baseline of the fastest");
+        put_fewer_replicas(l, c, out);
+    }
+}
+
+/* Some of the other points are not shown to be slower. */
+static void put_doubt(const struct choice *c, struct buf *out)
+{
+    const size_t n = c->ties.len + c->n_unsure;
+    if (c->n_slower == 0 && n == 1) {
+        buf_puts(out, "no point can be chosen: the other one is not shown to be slower");
+    } else if (c->n_slower == 0) {
+        buf_printf(out, "no point can be chosen: none of the other %zu is shown to be slower", n);
+    } else {
+        buf_printf(out, "%zu of %zu points may be the fastest, the other%s %s slower", n + 1,
+                   n + 1 + c->n_slower, plural(c->n_slower), c->n_slower == 1 ? "is" : "are");
+    }
+    buf_puts(out, c->n_unsure == 0 ? "; more repeats may tell them apart"
+                                   : "; that takes 3 trials of each point or more");
+}
+
+/* Which point to choose, and how sure that is. */
+static void add_verdict(struct prose_verdict *lines, const struct layout *l, const struct choice *c)
+{
+    struct buf text = BUF_INIT;
+    const size_t n_others = c->ties.len + c->n_unsure + c->n_slower;
+    if (n_others > 0 && c->n_slower == n_others) {
+        put_point(l, c->fastest, &text);
+        buf_printf(&text, " is the fastest of the %zu points compared%s: %s", n_others + 1,
+                   l->result->def->cpus > 0 ? ", on this machine" : "",
+                   n_others == 1 ? "the other one is slower, with 95% confidence"
+                                 : "every other one is slower, each with 95% confidence");
+    } else if (n_others > 0) {
+        put_doubt(c, &text);
+    }
+    put_baseline(l, c, n_others, &text);
+    if (text.len > 0) {
+        add(lines, "Verdict", &text);
+    }
+}
+
+/* ---- figures ---- */
+
+/* The other trials that the median is made of. */
+static void put_trials(const struct point_result *p, struct buf *out)
+{
+    if (p->n_succeeded < 2) {
+        buf_puts(out, ", of one trial");
+        return;
+    }
+    buf_printf(out, ", the median of %zu trials from ", p->n_succeeded);
+    number_format(p->throughput_min, out);
+    buf_puts(out, " to ");
+    number_format(p->throughput_max, out);
+}
+
+static void add_fastest(struct prose_verdict *lines, const struct layout *l, const struct choice *c)
+{
+    struct buf text = BUF_INIT;
+    const struct point_result *p = c->fastest;
+    put_point(l, p, &text);
+    buf_puts(&text, " with ");
+    words_put_estimate(&p->throughput.estimate, p->throughput.unit, &text);
+    put_trials(p, &text);
+    const struct estimate *speedup = &p->speedup.estimate;
+    if (speedup->known && !has_own_baseline(p)) {
+        buf_puts(&text, "; ");
+        words_put_estimate(speedup, "times its baseline", &text);
+        buf_puts(&text, ", at an efficiency of ");
+        words_put_percent(&p->efficiency.estimate, &text);
+    }
+    add(lines, "Highest throughput", &text);
+}
+
+static void put_change(double ratio, struct buf *out)
+{
+    buf_printf(out, "%.1f%% %s", 100 * fabs(1 - ratio), ratio > 1 ? "faster" : "slower");
+}
+
+/* "63.5% slower (95%: 51.2..72.9%)", "1.2% slower (95%: 3.1% slower to 0.7%
+ * faster)": than the fastest. */
+static void put_slower(const struct choice *c, const struct point_result *p, struct buf *out)
+{
+    const struct estimate ratio = choice_ratio(c, p);
+    put_change(ratio.value, out);
+    if (!ratio.has_interval) {
+        return;
+    }
+    buf_puts(out, " (95%: ");
+    if (ratio.high < 1) {
+        buf_printf(out, "%.1f..%.1f%%", 100 * (1 - ratio.high), 100 * (1 - ratio.low));
+    } else {
+        put_change(ratio.low, out);
+        buf_puts(out, " to ");
+        put_change(ratio.high, out);
+    }
+    buf_putc(out, ')');
+}
+
+/* "2 trainers with 140.0 samples/s (...), 63.5% slower (...)". */
+static void put_other(const struct layout *l, const struct choice *c, const struct point_result *p,
+                      struct buf *out)
+{
+    put_point(l, p, out);
+    buf_puts(out, " with ");
+    words_put_estimate(&p->throughput.estimate, p->throughput.unit, out);
+    buf_puts(out, ", ");
+    put_slower(c, p, out);
+}
+
+/* Faster than all other points, with fewer replicas, and none of them: one who looks for the next
+ * best must see it. */
+static bool is_next_best(const struct choice *c, const struct point_result *base)
+{
+    const struct figure *x = &base->throughput, *best = &c->fastest->throughput;
+    return !has_own_baseline(c->fastest) && x->estimate.known && str_eq(x->unit, best->unit) &&
+           x->estimate.value <= best->estimate.value &&
+           (c->second == NULL || x->estimate.value > c->second->throughput.estimate.value);
+}
+
+/* What the speedup of the fastest point is against. */
+static void add_baseline(struct prose_verdict *lines, const struct layout *l,
+                         const struct choice *c)
+{
+    const struct point_result *base = baseline_of(l, c);
+    if (!base->throughput.estimate.known || has_own_baseline(c->fastest)) {
+        return;
+    }
+    struct buf text = BUF_INIT;
+    buf_printf(&text, "point %" PRIu32 ": ", base->point->index);
+    result_describe_replicas(l->result, base->point, &text);
+    buf_puts(&text, ": ");
+    words_put_estimate(&base->throughput.estimate, base->throughput.unit, &text);
+    if (is_next_best(c, base)) {
+        buf_puts(&text, ", ");
+        put_slower(c, base, &text);
+        put_fewer_replicas(l, c, &text);
+        buf_puts(&text, "; of all that was measured it comes next, but it is none of the points "
+                        "compared");
+    }
+    add(lines, "Its baseline", &text);
+}
+
+/* A reader who chooses among the others must know which of them are equal to the runner-up. */
+static void put_equals(const struct layout *l, const struct choice *c, struct buf *out)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < l->result->def->matrix.n_swept; i++) {
+        const struct point_result *p = &l->result->points[i];
+        if (p == c->fastest || p == c->second) {
+            continue;
+        }
+        const struct estimate ratio =
+            stats_ratio(&p->throughput.estimate, &c->second->throughput.estimate, 1);
+        if (!ratio.has_interval || ratio.high < 1 || ++n > MAX_TIES) {
+            continue;
+        }
+        buf_puts(out, n == 1 ? "; not shown to differ from " : "; ");
+        put_point(l, p, out);
+        buf_puts(out, " with ");
+        number_format(p->throughput.estimate.value, out);
+    }
+    if (n > MAX_TIES) {
+        buf_printf(out, "; and %zu more", n - MAX_TIES);
+    }
+}
+
+/* The ties name it already, where there are some. */
+static void add_second(struct prose_verdict *lines, const struct layout *l, const struct choice *c)
+{
+    if (c->second == NULL || c->ties.len > 0) {
+        return;
+    }
+    struct buf text = BUF_INIT;
+    put_other(l, c, c->second, &text);
+    put_equals(l, c, &text);
+    add(lines, "Runner-up", &text);
+}
+
+static void add_ties(struct prose_verdict *lines, const struct layout *l, const struct choice *c)
+{
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < c->ties.len && i < MAX_TIES; i++) {
+        buf_puts(&text, i == 0 ? "" : "; ");
+        put_other(l, c, c->ties.items[i], &text);
+    }
+    if (c->ties.len > MAX_TIES) {
+        buf_printf(&text, "; and %zu more", c->ties.len - MAX_TIES);
+    }
+    if (c->ties.len > 0) {
+        add(lines, "May be as fast", &text);
+    }
+}
+
+static void put_needs(const struct point *p, struct buf *out)
+{
+    const long long cpus = (long long)point_busy_threads(p);
+    const uint32_t n = point_pods(p);
+    buf_printf(out, "%lld CPU%s busy with %" PRIu32 " replica%s", cpus, plural((size_t)cpus), n,
+               plural(n));
+}
+
+/* Of equals the cheaper one would do. */
+static void add_cheapest(struct prose_verdict *lines, const struct layout *l,
+                         const struct choice *c)
+{
+    if (c->cheapest == NULL) {
+        return;
+    }
+    struct buf text = BUF_INIT;
+    put_point(l, c->cheapest, &text);
+    buf_puts(&text, " keeps ");
+    put_needs(c->cheapest->point, &text);
+    buf_puts(&text, ", the point with the highest throughput ");
+    put_needs(c->fastest->point, &text);
+    buf_puts(&text, "; no difference in throughput is shown so far, so the cheaper one may do");
+    add(lines, "Cheapest of these", &text);
+}
+
+static void put_trials_needed(uint32_t n, size_t n_now, struct buf *out)
+{
+    if (n > CHOICE_MAX_TRIALS) {
+        buf_printf(out, "it takes more than %d trials", CHOICE_MAX_TRIALS);
+    } else { /* an estimate may come out at what is there and was not enough */
+        buf_printf(out, "it takes about %zu trials", n > n_now ? n : n_now + 1);
+    }
+}
+
+/* What one of them costs. */
+static void put_trial_time(const struct point_result *p, struct buf *out)
+{
+    const double seconds = trial_seconds_median(p);
+    if (seconds > 0) {
+        buf_puts(out, "; one took ");
+        trial_seconds_put(seconds, out);
+    }
+}
+
+/* What would make the verdict surer. */
+static void add_repeats(struct prose_verdict *lines, const struct run_def *def,
+                        const struct choice *c)
+{
+    const struct estimate *e = &c->fastest->throughput.estimate;
+    const size_t n_now = c->fastest->n_succeeded;
+    const bool is_wide = e->has_interval && sqrt(e->high / e->low) > 1 + CHOICE_HALF_WIDTH;
+    const uint32_t n_tell = c->ties.len > 0 ? choice_trials_to_tell(c, c->ties.items[0]) : 0;
+    /* Repeats do not cure a figure that is too low. */
+    const bool is_starved = def->cpus > 0 && point_busy_threads(c->fastest->point) > def->cpus;
+    const uint32_t n_narrow = is_wide && !is_starved ? choice_trials_to_narrow(c->fastest) : 0;
+    struct buf text = BUF_INIT;
+    if (n_tell > 0) {
+        put_trials_needed(n_tell, n_now, &text);
+        buf_puts(&text, " of each point to tell the fastest from the next one, if their difference "
+                        "is as large as it was here");
+        put_trial_time(c->fastest, &text);
+    } else if (n_narrow > 0) {
+        put_trials_needed(n_narrow, n_now, &text);
+        buf_printf(&text,
+                   " of the fastest point to know its throughput within %.0f%%, if they differ as "
+                   "the %zu did here",
+                   100 * CHOICE_HALF_WIDTH, n_now);
+        put_trial_time(c->fastest, &text);
+    }
+    if (text.len > 0) {
+        add(lines, "To be surer", &text);
+    }
+}
+
+/* The points that the caveat of a rehearsal is about. */
+static void add_shared(struct prose_verdict *lines, const struct layout *l)
+{
+    const struct run_def *def = l->result->def;
+    if (def->spec->workload.compute == COMPUTE_EMULATED || !prose_cpus_any(def)) {
+        return;
+    }
+    struct buf text = BUF_INIT;
+    prose_cpus_list(l, &text);
+    add(lines, "Shared CPUs", &text);
+}
+
+static void add_widest(struct prose_verdict *lines, const struct layout *l, const struct choice *c)
+{
+    const struct point_result *p = c->widest != NULL ? c->widest : c->most_efficient;
+    if (p == NULL) {
+        return;
+    }
+    const char *role = role_to_string(point_training_role(p->point));
+    const struct estimate *e = &p->efficiency.estimate;
+    struct buf text = BUF_INIT, label = BUF_INIT;
+    if (c->widest == NULL) {
+        buf_printf(&text, "no point with more %ss than its baseline reaches that; nearest: ", role);
+    }
+    put_point(l, p, &text);
+    buf_puts(&text, " at ");
+    words_put_percent(e, &text);
+    if (e->has_interval && e->low > 1) {
+        buf_puts(&text, "; more than the ideal, which needs an explanation: see the warnings");
+    } else if (c->widest != NULL && !c->widest_is_sure) {
+        buf_puts(&text, e->has_interval ? "; not certain, because the interval reaches below"
+                                        : "; how sure is not known: there is no interval");
+    }
+    buf_printf(&label, "Most %ss at %.0f%% efficiency or more%s", role, 100 * CHOICE_EFFICIENCY,
+               c->n_as_wide > 1 ? ", the fastest of them" : "");
+    add(lines, buf_cstr(&label), &text);
+    buf_done(&label);
+}
+
+static const char model_meaning[] =
+    "A model is a curve fitted to the trials (the Universal Scalability Law, USL). It predicts the "
+    "throughput with other numbers of replicas, and from which number on more of them do not pay.";
+
+/* A curve's model and loss. Its throughput is said already: of the fastest point, and of the one
+ * that still scales. */
+static void add_scaling(struct prose_verdict *lines, const struct layout *l)
+{
+    struct prose_verdict scaling;
+    prose_scaling_init(&scaling, l,
+                       SCALING_MODEL | SCALING_LOSS | SCALING_SKIP_SMALL | SCALING_SHARE_REASONS,
+                       SCALING_LINES_MAX);
+    for (size_t i = 0; i < scaling.list.len; i++) {
+        const struct choice_line *line = &scaling.list.items[i];
+        struct buf text = BUF_INIT;
+        if (line->label[0] != '\0') {
+            buf_printf(&text, "%s: ", line->label);
+        }
+        buf_puts(&text, line->text);
+        add(lines, "Scaling", &text)->meaning = i == 0 ? model_meaning : NULL;
+    }
+    prose_verdict_done(&scaling);
+}
+
+/* Swept points of a run that has ended, some of which were measured. */
+static void add_unmeasured(struct prose_verdict *lines, const struct layout *l)
+{
+    const struct result *r = l->result;
+    size_t n = 0;
+    struct buf names = BUF_INIT, text = BUF_INIT;
+    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
+        const struct point_result *p = &r->points[i];
+        if (!p->throughput.estimate.known && ++n <= MAX_NAMED) {
+            buf_puts(&names, n == 1 ? "" : "; ");
+            put_point(l, p, &names);
+        }
+    }
+    if (n > MAX_NAMED) {
+        buf_printf(&names, "; and %zu more", n - MAX_NAMED);
+    }
+    if (n > 0 && n < r->def->matrix.n_swept && run_phase_is_final(r->phase)) {
+        buf_printf(&text, "%zu of %" PRIu32 " points: %s", n, r->def->matrix.n_swept,
+                   buf_cstr(&names));
+        add(lines, "Without figures", &text);
+    }
+    buf_done(&names);
+}
+
+static void add_caveat(struct prose_verdict *lines, const char *label, struct buf *text_take)
+{
+    add(lines, label, text_take)->is_caveat = true;
+}
+
+/* What makes all figures something else than what they seem to be. */
+static void add_caveats(struct prose_verdict *lines, const struct layout *l)
+{
+    const struct result *r = l->result;
+    struct buf text = BUF_INIT;
+    if (spec_is_imported(r->def->spec)) {
+        buf_puts(&text, "These figures were read from old logs; benchd measured none of them.");
+        add_caveat(lines, "Imported", &text);
+    }
+    if (r->simulated) {
+        buf_puts(&text, "Fake pods answered: these figures test benchd and say nothing about "
+                        "training.");
+        add_caveat(lines, "Simulated", &text);
+    }
+    if (r->def->spec->workload.compute == COMPUTE_EMULATED) {
+        buf_printf(&text,
+                   "The %s are emulated: they sleep where others compute, so figures compare "
+                   "inside this run only.",
+                   matrix_training_words(&r->def->matrix).many);
+        add_caveat(lines, "Emulated", &text);
+    }
+    if (!run_phase_is_final(r->phase)) {
+        buf_puts(&text, "The run has not ended.");
+        add_caveat(lines, "Preliminary", &text);
+    }
+}
+
+/* How far the verdict holds elsewhere, so it comes after the verdict. */
+static void add_starved(struct prose_verdict *lines, const struct layout *l, const struct choice *c)
+{
+    const struct run_def *def = l->result->def;
+    if (def->rehearsal && def->spec->workload.compute != COMPUTE_EMULATED) {
+        struct buf text = BUF_INIT;
+        prose_cpus_describe(l, c->fastest, &text);
+        add_caveat(lines, "Too few CPUs", &text);
+    }
+}
+
+bool prose_verdict_say(const struct warning *w)
+{
+    return w->code == WARNING_REHEARSAL || w->code == WARNING_SIMULATED;
+}
+
+void prose_verdict_init(struct prose_verdict *lines, const struct layout *l)
+{
+    *lines = (struct prose_verdict){0};
+    struct choice c;
+    choice_init(&c, l->result);
+    struct buf text = BUF_INIT;
+    add_caveats(lines, l);
+    if (c.units_differ) {
+        buf_puts(&text, "not known: the points' throughputs have different units");
+        add(lines, "Verdict", &text);
+        add_starved(lines, l, &c);
+    } else if (c.fastest == NULL) {
+        buf_puts(&text, "Nothing has been measured.");
+        add(lines, "", &text);
+        add_starved(lines, l, &c);
+    } else {
+        add_verdict(lines, l, &c);
+        add_starved(lines, l, &c);
+        add_fastest(lines, l, &c);
+        add_baseline(lines, l, &c);
+        add_second(lines, l, &c);
+        add_ties(lines, l, &c);
+        add_cheapest(lines, l, &c);
+        add_repeats(lines, l->result->def, &c);
+        add_shared(lines, l);
+    }
+    add_widest(lines, l, &c);
+    add_unmeasured(lines, l);
+    add_scaling(lines, l);
+    choice_done(&c);
+}
+
+void prose_verdict_done(struct prose_verdict *lines)
+{
+    vec_each (struct choice_line, line, &lines->list) {
+        free(line->label);
+        free(line->text);
+    }
+    vec_done(&lines->list);
+}

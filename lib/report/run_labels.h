@@ -1,0 +1,12 @@
+/* What a run is other than measured: rehearsal, simulated, imported. Every
+ * output carries the words. */
+#pragma once
+
+#include "base/buf.h"
+#include "result/result.h"
+
+/* "rehearsal, simulated"; nothing for a run that was measured. */
+void run_labels_put(const struct result *r, struct buf *out);
+#define MARK_COUNT 3
+/* The i-th mark, "rehearsal"; static; NULL: the run does not have it. */
+const char *mark_of(const struct result *r, int i);
