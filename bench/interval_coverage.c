@@ -3,7 +3,7 @@
  *   interval_coverage [EXPERIMENTS]        20,000 unless given
  *
  * Makes up trials with a known truth, computes every interval with the code that makes the tables
- * (lib/result/stats.c, lib/result/paired.c), and counts. The numbers drawn
+ * (lib/stats/stats.c, lib/stats/paired.c), and counts. The numbers drawn
  * are the same each time. */
 #include <math.h>
 #include <stdint.h>
@@ -11,8 +11,8 @@
 
 #include "base/parse.h"
 #include "base/splitmix.h"
-#include "result/paired.h"
-#include "result/stats.h"
+#include "stats/paired.h"
+#include "stats/stats.h"
 
 #define MIN_N 3
 #define MAX_N 10

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "core/throughput.h"
 #include "decide/policy_wait.h"
-#include "result/stats.h"
+#include "stats/stats.h"
 #include "spec/stop_rule.h"
 
 void live_model_init(struct live_model *m, const struct run_def *def)

@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ctl/cli/human.h"
-#include "result/stats.h"
+#include "stats/stats.h"
 
 #define BAR_WIDTH 12
 #define LABEL_MAX 48

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "ctl/cli/terminal.h"
-#include "result/compare.h"
+#include "compare/compare.h"
 #include "result/threshold.h"
 
 unsigned show_list_columns(void)

@@ -6,7 +6,7 @@
 #include "ctl/cli/human.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
-#include "result/compare_axis.h"
+#include "compare/compare_axis.h"
 
 struct wanted {
     const char *axis; /* NULL: two runs */

@@ -7,8 +7,8 @@
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
 #include "report/report.h"
-#include "result/compare_axis.h"
-#include "result/gate.h"
+#include "compare/compare_axis.h"
+#include "compare/gate.h"
 
 #define GATE_MAX_RUNS 40 /* of which a base may come; a cluster sends each */
 

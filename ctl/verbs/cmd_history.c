@@ -6,7 +6,7 @@
 #include "ctl/runs/history.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
-#include "result/run_history.h"
+#include "compare/run_history.h"
 
 #define LAST_DEFAULT 100
 #define LAST_MAX 1000

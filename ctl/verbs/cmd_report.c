@@ -13,7 +13,7 @@
 #include "ctl/verbs/verbs.h"
 #include "report/sheets.h"
 #include "report/report.h"
-#include "result/compare.h"
+#include "compare/compare.h"
 
 extern char **environ;
 

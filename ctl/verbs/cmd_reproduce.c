@@ -15,7 +15,7 @@
 #include "ctl/import/reproduce.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
-#include "result/compare.h"
+#include "compare/compare.h"
 
 /* ---- which archive ---- */
 

@@ -6,7 +6,7 @@
 #include "daemon/web/page.h"
 #include "daemon/web/site.h"
 #include "report/report.h"
-#include "result/run_history.h"
+#include "compare/run_history.h"
 
 /* Each is read anew. */
 #define MAX_RUNS 20

@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "predict/gang.h"
 #include "predict/pass.h"
-#include "result/stats.h"
+#include "stats/stats.h"
 #include "spec/run_def.h"
 
 /* What TCP carries of a link's rate. A full frame takes 1538 bytes of an Ethernet, with its

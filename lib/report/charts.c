@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "core/summary.h"
 #include "report/compare_layout.h"
-#include "result/compare.h"
+#include "compare/compare.h"
 #include "result/number.h"
 #include "result/phases.h"
 

@@ -4,7 +4,7 @@
 #include "report/compare_layout.h"
 #include "report/prose_compare.h"
 #include "report/sheets.h"
-#include "result/compare.h"
+#include "compare/compare.h"
 
 /* ---- for people ---- */
 

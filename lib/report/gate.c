@@ -1,6 +1,6 @@
 /* What a gate says of a run, see sheets.h: for people, for a forge's list of tests, and as the
  * document of docs/contracts/gate.md. */
-#include "result/gate.h"
+#include "compare/gate.h"
 
 #include "report/compare_layout.h"
 #include "report/prose_compare.h"

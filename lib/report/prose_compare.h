@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/vec.h"
-#include "result/compare.h"
+#include "compare/compare.h"
 
 enum compare_line_kind {
     COMPARE_LINE_INFO,    /* unit, tests, rules */

@@ -1,5 +1,5 @@
 /* One benchmark over time, see sheets.h and report.h. */
-#include "result/run_history.h"
+#include "compare/run_history.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #include "report/trial_seconds.h"
 
 #include "base/mem.h"
-#include "result/stats.h"
+#include "stats/stats.h"
 
 #define S_PER_MIN 60
 #define S_PER_H 3600

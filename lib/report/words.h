@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
-#include "result/stats.h"
+#include "stats/stats.h"
 #include "spec/matrix.h"
 
 /* Names of parameters, each once, in byte order: a vector (base/vec.h). The names are borrowed. */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/student.h"
+#include "stats/student.h"
 #include "result/resources.h"
 
 #define ALPHA 0.05 /* of a 95% interval */

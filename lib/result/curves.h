@@ -6,8 +6,8 @@
 
 #include "base/vec.h"
 #include "core/record.h"
-#include "result/scaling.h"
-#include "result/stats.h"
+#include "stats/scaling.h"
+#include "stats/stats.h"
 
 struct result;
 struct point_result;

@@ -5,11 +5,10 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "core/student.h"
+#include "stats/student.h"
 #include "result/noise.h"
 #include "result/outlier.h"
-#include "result/warmup_test.h"
-#include "result/significance.h"
+#include "stats/significance.h"
 
 #define CAUSE_MAX_BYTES 256
 #define MAX_NAMED 5 /* points named in one warning; the rest is counted */

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "core/student.h"
+#include "stats/student.h"
 #include "result/replica_speed.h"
 #include "result/result.h"
-#include "result/significance.h"
-#include "result/stats.h"
+#include "stats/significance.h"
+#include "stats/stats.h"
 
 #define POINTS_MIN 3
 #define SLOW_ALPHA 0.05

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/noise.h"
-#include "result/stats.h"
+#include "stats/stats.h"
 
 struct probed { /* a trial and what its replica found */
     uint32_t point, trial;

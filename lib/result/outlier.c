@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "result/stats.h"
+#include "stats/stats.h"
 
 #define MIN_TRIALS 3
 #define MAX_TRIALS 10

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "core/student.h"
+#include "stats/student.h"
 #include "result/result.h"
-#include "result/significance.h"
-#include "result/stats.h"
+#include "stats/significance.h"
+#include "stats/stats.h"
 
 /* A gang of at least this size shows by itself how much its replicas differ. Of a smaller one,
  * trials have to show it. */

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "result/replica_speed.h"
 #include "result/phases.h"
-#include "result/stats.h"
+#include "stats/stats.h"
 
 /* A replica under way: values of its trials. */
 struct gathering {

@@ -15,8 +15,7 @@
 #include "result/machines.h"
 #include "result/nodes.h"
 #include "result/replica_speed.h"
-#include "result/warmup_test.h"
-#include "result/stats.h"
+#include "stats/stats.h"
 #include "result/steps.h"
 #include "spec/run_def.h"
 

@@ -2,8 +2,10 @@
 #include "result/steps.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-#include "result/stats.h"
+#include "base/mem.h"
+#include "stats/stats.h"
 
 #define MIN_ENTRIES 6 /* three in each half, so that one odd step does not decide */
 
@@ -33,4 +35,30 @@ struct step_times step_times_of(const struct summary *s)
         t.fall = log(first / last);
     }
     return t;
+}
+
+struct step_series step_series_of(const struct summary *s)
+{
+    struct step_series m = {.k = s->series_k};
+    if (s->n_series == 0) {
+        return m;
+    }
+    const size_t group = (s->n_series + STEP_SERIES_MAX - 1) / STEP_SERIES_MAX;
+    m.us = xnew_array(double, s->n_series / group + 1);
+    m.k = s->series_k * (uint32_t)group;
+    for (size_t i = 0; i < s->n_series; i += group) {
+        const size_t end = i + group < s->n_series ? i + group : s->n_series;
+        double sum = 0;
+        for (size_t j = i; j < end; j++) {
+            sum += s->series_us[j];
+        }
+        m.us[m.n++] = sum / (double)(end - i);
+    }
+    return m;
+}
+
+void step_series_done(struct step_series *m)
+{
+    free(m->us);
+    *m = (struct step_series){0};
 }

@@ -1,6 +1,9 @@
-/* What the step times of a summary say about the measured window. Pure; called when a summary is
- * read, because the times themselves are not kept (8 kB a replica). */
+/* What the step times of a summary say about the measured window, and what is kept of them. Pure;
+ * called when a summary is read, because the times themselves are not kept (8 kB a replica). */
 #pragma once
+
+#include <stddef.h>
+#include <stdint.h>
 
 #include "core/record.h"
 
@@ -10,3 +13,13 @@ struct step_times {
                      steps were 5% faster; NaN: too few to say */
 };
 struct step_times step_times_of(const struct summary *s);
+
+/* Step times of a trial, as means of `k` steps each; owned. n 0: not known. */
+struct step_series {
+    double *us;
+    size_t n;
+    uint32_t k;
+};
+#define STEP_SERIES_MAX 256
+struct step_series step_series_of(const struct summary *s);
+void step_series_done(struct step_series *m);

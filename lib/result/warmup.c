@@ -1,6 +1,7 @@
 /* See warmup.h. */
 #include "result/warmup.h"
 
+#include "stats/warmup_test.h"
 #include "base/mem.h"
 
 #define WARMUP_TEST_ALPHA 0.01

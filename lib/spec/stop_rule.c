@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/student.h"
+#include "stats/student.h"
 
 #define ALPHA 0.05    /* of a 95% interval */
 #define ROUNDING 1e-9 /* a number of trials that is whole but for rounding is that number */
@@ -24,11 +24,6 @@ struct first_stage stop_rule_first_stage(const struct spec *spec, const double *
         squares += d * d;
     }
     return (struct first_stage){(uint32_t)first, squares / (double)(first - 1)};
-}
-
-double stop_rule_deviation(size_t n, size_t n_first)
-{
-    return n <= n_first ? 1 / sqrt((double)n) : sqrt(M_PI / (2 * (double)n + M_PI - 2));
 }
 
 uint32_t stop_rule_needed(const struct spec *spec, const double *values, size_t n)

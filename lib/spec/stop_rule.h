@@ -4,7 +4,7 @@
  *
  * The rule is Stein's in two stages (Ann. Math. Statist. 16 (1945) 243-258), on the logs of
  * throughput. The first repeats.min trials give a deviation s; once, and from it alone, follows how
- * many trials make the interval narrow enough: the least n with t s stop_rule_deviation(n) <=
+ * many trials make the interval narrow enough: the least n with t s stats_two_stage_deviation(n) <=
  * ln(1 + half width), t of Student with min - 1 degrees of freedom. The interval keeps that s and
  * that t. So it holds the truth in 95% of the cases however often one looks: n depends on s only,
  * and the middle of the trials does not. An interval that were made anew after each trial, until
@@ -27,12 +27,6 @@ struct first_stage {
     double variance; /* of one log; n - 1 degrees of freedom */
 };
 struct first_stage stop_rule_first_stage(const struct spec *spec, const double *values, size_t n);
-
-/* How far what n trials are summed up to deviates, in deviations of one log: of the first stage
- * alone the mean of the logs, 1 / sqrt(n); else the median of n normal numbers, sqrt(pi / (2 n +
- * pi - 2)). That is exact for 1 and for many; between them 1% too small for odd n, and up to 7% too
- * large for even n. */
-double stop_rule_deviation(size_t n, size_t n_first);
 
 /* How many throughputs the point needs: from spec->min_repeats to spec->repeats. It is
  * spec->repeats without a rule, or while the number is not known yet. */

@@ -258,7 +258,7 @@ TEST(test_a_slow_replica)
 {
     const struct replica_row row = {.id = {{0, 1, 0}, ROLE_TRAINER, 7}};
     const struct replica_result replica = {
-        .row = &row, .pace.kind = PACE_WORK, .node = (char *)"n\033"};
+        .row = &row, .speed.kind = SPEED_WORK, .node = (char *)"n\033"};
     const struct slow_replica slow = {.point = 3,
                                       .replica = &replica,
                                       .excess = 0.1234,
@@ -294,7 +294,7 @@ TEST(test_a_narrow_terminal)
     const enum threshold_verdict verdict = THRESHOLD_FAILED;
     const struct replica_row row = {.id = {{0, 1, 0}, ROLE_TRAINER, 7}};
     const struct replica_result replica = {
-        .row = &row, .pace.kind = PACE_WORK, .node = (char *)"n"};
+        .row = &row, .speed.kind = SPEED_WORK, .node = (char *)"n"};
     const struct slow_replica slow = {
         .point = 3, .replica = &replica, .excess = 0.1234, .n_others = 15};
     _cleanup_(freep) char *whole = describe_with(RUN_FAILED, false, &verdict, 1, &slow);

@@ -87,7 +87,7 @@ EDGES = {
 }
 
 # Pure folders write into buffers: no stream, no descriptor, no thread.
-PURE_FOLDERS = ("lib/core", "lib/doc", "lib/logparse", "lib/reference", "lib/exchange", "lib/network", "lib/spec", "lib/decide", "lib/result", "lib/predict", "lib/pod",
+PURE_FOLDERS = ("lib/core", "lib/doc", "lib/logparse", "lib/reference", "lib/exchange", "lib/network", "lib/stats", "lib/spec", "lib/decide", "lib/result", "lib/compare", "lib/predict", "lib/pod",
                 "lib/report")
 IMPURE = re.compile(
     r"\bFILE\b|\bstd(in|out|err)\b|(?<![\w.>])(f?printf|vf?printf|f?puts|putchar|fputc|fopen|fdopen|"

@@ -27,7 +27,7 @@ _TITLE = re.compile(r"[A-Z0-9%][A-Z0-9%/: -]*|(?:[A-Z][a-z]+){2,}")  # a column,
 def printed(root):
     """{title or code: the file that prints it}."""
     found = {}
-    for path in csource.files(root, ("lib/report", "lib/result", "ctl"), (".c",)):
+    for path in csource.files(root, ("lib/report", "lib/result", "lib/compare", "ctl"), (".c",)):
         if path.startswith("ctl/") and path != "ctl/runs/describe.c":
             continue  # lists of files, plans and predictions
         text = csource.without_comments(csource.read(root, path))

@@ -14,7 +14,7 @@ LIBC_PURE = {
     "strings.h",
 }  # stdio.h for snprintf; edges.py keeps its streams out of pure folders
 ANY = None  # any libc or system header
-LIBRARY = ["base", "core", "host", "doc", "logparse", "reference", "exchange", "network", "spec", "decide", "result", "predict", "pod", "kube", "store", "report", "load", "run"]
+LIBRARY = ["base", "core", "host", "doc", "logparse", "reference", "exchange", "network", "stats", "spec", "decide", "result", "compare", "predict", "pod", "kube", "store", "report", "load", "run"]
 
 # folder: (folders it may include, third-party headers it may include, libc headers)
 RULES = {
@@ -25,14 +25,16 @@ RULES = {
     "reference": (["base", "doc", "reference"], [], LIBC_PURE),
     "exchange": (["base", "exchange"], [], LIBC_PURE),
     "network": (["base", "network"], [], LIBC_PURE),
-    "spec": (["base", "core", "doc", "logparse", "spec"], ["jansson.h"], LIBC_PURE),
+    "stats": (["base", "stats"], [], LIBC_PURE),
+    "spec": (["base", "core", "doc", "logparse", "stats", "spec"], ["jansson.h"], LIBC_PURE),
     "decide": (["base", "core", "spec", "decide"], [], LIBC_PURE),
-    "result": (["base", "core", "spec", "result"], ["jansson.h"], LIBC_PURE),
-    "predict": (["base", "core", "exchange", "network", "spec", "result", "predict"], ["jansson.h"], LIBC_PURE),
+    "result": (["base", "core", "stats", "spec", "result"], ["jansson.h"], LIBC_PURE),
+    "compare": (["base", "core", "stats", "spec", "result", "compare"], ["jansson.h"], LIBC_PURE),
+    "predict": (["base", "core", "exchange", "network", "stats", "spec", "result", "predict"], ["jansson.h"], LIBC_PURE),
     "pod": (["base", "core", "doc", "logparse", "spec", "pod"], ["jansson.h"], LIBC_PURE),
     "kube": (["base", "doc", "kube"], ["jansson.h", "curl/", "uv.h", "openssl/"], ANY),
-    "store": (["base", "core", "spec", "result", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "openssl/"], ANY),
-    "report": (["base", "core", "reference", "spec", "result", "report"], ["jansson.h"], LIBC_PURE),
+    "store": (["base", "core", "stats", "spec", "result", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "openssl/"], ANY),
+    "report": (["base", "core", "reference", "stats", "spec", "result", "compare", "report"], ["jansson.h"], LIBC_PURE),
     "load": (["base", "core", "spec", "result", "store", "load"], [], ANY),
     "host": (["base", "core", "host"], ["jansson.h", "openssl/"], ANY),
     "run": (["base", "core", "host", "logparse", "spec", "decide", "pod", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),
@@ -50,7 +52,7 @@ RULES = {
 
 # Pure code takes time as data and does not log.
 IMPURE_BASE = {"base/clock.h", "base/log.h"}
-PURE = {"core", "doc", "logparse", "reference", "exchange", "network", "spec", "decide", "result", "predict", "pod", "report"}
+PURE = {"core", "doc", "logparse", "reference", "exchange", "network", "stats", "spec", "decide", "result", "compare", "predict", "pod", "report"}
 
 # By Meson: version, data folder and build options; the source, which each build asks for anew; texts of profiles.
 GENERATED = {"config.h", "base/build_source.h", "shipped_profiles.inc"}

@@ -1,6 +1,6 @@
 #include "tests/test.h"
 #include "report/report.h"
-#include "result/compare.h"
+#include "compare/compare.h"
 
 #include <math.h>
 

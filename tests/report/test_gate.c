@@ -1,7 +1,7 @@
 /* What a gate prints, report/gate.c. */
 #include "tests/test.h"
 #include "report/report.h"
-#include "result/gate.h"
+#include "compare/gate.h"
 
 #include "../result/result_fixture.h"
 #include "sheet_as.h"

@@ -1,6 +1,6 @@
 #include "tests/test.h"
 #include "report/report.h"
-#include "result/run_history.h"
+#include "compare/run_history.h"
 
 #include <math.h>
 

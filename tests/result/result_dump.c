@@ -166,10 +166,10 @@ STRUCT(step_times, STEP_TIMES)
         0, 0                                                                                       \
     }
 
-#define PACE(F) F(INT, kind) F(REAL, step_ns)
-STRUCT(pace, PACE)
-#define DUMP_pace(name) INNER(pace, name)
-#define ZERO_pace                                                                                  \
+#define REPLICA_SPEED(F) F(INT, kind) F(REAL, step_ns)
+STRUCT(replica_speed, REPLICA_SPEED)
+#define DUMP_replica_speed(name) INNER(replica_speed, name)
+#define ZERO_replica_speed                                                                         \
     {                                                                                              \
         0                                                                                          \
     }
@@ -237,7 +237,7 @@ STRUCT(attempt_row, ATTEMPT_ROW)
     F(POINTER, row)                                                                                \
     F(INT, has_summary)                                                                            \
     F(summary, summary)                                                                            \
-    F(step_times, steps) F(pace, pace) F(TEXT, node) F(INT, hardware)
+    F(step_times, steps) F(replica_speed, speed) F(TEXT, node) F(INT, hardware)
 STRUCT(replica_result, REPLICA_RESULT)
 
 #define TRIAL_RESULT(F)                                                                            \

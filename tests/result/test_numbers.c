@@ -4,16 +4,17 @@
 #include "../golden.h"
 #include "base/buf.h"
 #include "base/mem.h"
-#include "core/student.h"
-#include "result/run_spread.h"
-#include "result/change_points.h"
+#include "stats/student.h"
+#include "stats/run_spread.h"
+#include "stats/change_points.h"
 #include "result/choice.h"
 #include "result/limit.h"
 #include "result/outlier.h"
-#include "result/paired.h"
-#include "result/scaling.h"
-#include "result/warmup_test.h"
-#include "result/stats.h"
+#include "stats/paired.h"
+#include "stats/scaling.h"
+#include "result/steps.h"
+#include "stats/stats.h"
+#include "stats/warmup_test.h"
 
 /* docs/numbers.md and worked.txt work examples by hand. Each line is written here anew from what
  * the code computes, and must be in one of them. The example of the USL is in test_scaling.c. */
@@ -373,4 +374,26 @@ TEST(the_page_is_worked_right)
     trials_that_stand_out(page);
     slower_beyond_chance(page);
     contradicted(page);
+}
+
+TEST(a_series_keeps_means)
+{
+    double us[600];
+    for (size_t i = 0; i < 600; i++) {
+        us[i] = (double)i;
+    }
+    struct summary s = {.series_us = us, .n_series = 600, .series_k = 4};
+    struct step_series m = step_series_of(&s);
+    assert_int_equal(m.n, 200);
+    assert_int_equal(m.k, 12);
+    assert_true(m.us[0] == 1 && m.us[199] == 598);
+    step_series_done(&m);
+    s.n_series = 256;
+    m = step_series_of(&s);
+    assert_true(m.n == 256 && m.k == 4 && m.us[255] == 255);
+    step_series_done(&m);
+    s.n_series = 0;
+    m = step_series_of(&s);
+    assert_int_equal(m.n, 0);
+    assert_null(m.us);
 }

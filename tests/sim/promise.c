@@ -406,15 +406,18 @@ void promise_process_gone(void)
     }
 }
 
-struct summarize_run *__real_judge_start(struct uv_loop_s *loop, const char *store_url,
-                                         const char *uid, summarize_run_done_fn on_done, void *ctx);
-struct summarize_run *__wrap_judge_start(struct uv_loop_s *loop, const char *store_url,
-                                         const char *uid, summarize_run_done_fn on_done, void *ctx);
-struct summarize_run *__wrap_judge_start(struct uv_loop_s *loop, const char *store_url,
-                                         const char *uid, summarize_run_done_fn on_done, void *ctx)
+struct summarize_run *__real_summarize_run_start(struct uv_loop_s *loop, const char *store_url,
+                                                 const char *uid, summarize_run_done_fn on_done,
+                                                 void *ctx);
+struct summarize_run *__wrap_summarize_run_start(struct uv_loop_s *loop, const char *store_url,
+                                                 const char *uid, summarize_run_done_fn on_done,
+                                                 void *ctx);
+struct summarize_run *__wrap_summarize_run_start(struct uv_loop_s *loop, const char *store_url,
+                                                 const char *uid, summarize_run_done_fn on_done,
+                                                 void *ctx)
 {
     judging_began(uid);
-    return __real_judge_start(loop, store_url, uid, on_done, ctx);
+    return __real_summarize_run_start(loop, store_url, uid, on_done, ctx);
 }
 
 static bool is_final_phase(const char *phase)

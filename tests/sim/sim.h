@@ -3,7 +3,7 @@
  * Everything that happens is an event of one queue; time passes only between events; everything
  * random is drawn from a seed.
  *
- *   decision_view.c    the queue of events, random numbers, the trace
+ *   world.c    the queue of events, random numbers, the trace
  *   loop.c     libuv's timers and the clocks, as benchd sees them     (linked with --wrap)
  *   network.c  kube/transfer.h: a request, its way to the server and the answer's back (the same)
  *   server.c   the API server: objects with versions, conflicts, deletion, garbage, a backup
@@ -88,7 +88,7 @@ struct sim {
 };
 extern struct sim sim;
 
-/* --- decision_view.c --- */
+/* --- world.c --- */
 
 void sim_begin(uint64_t seed, struct sim_outcome *outcome);
 void sim_at(int64_t at_ns, void (*happen)(void *ctx), void *ctx);

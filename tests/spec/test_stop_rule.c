@@ -1,6 +1,7 @@
 /* How many trials a point needs, by numbers that were worked out apart from the code. */
 #include "tests/test.h"
 #include "spec/stop_rule.h"
+#include "stats/stats.h"
 
 #include <math.h>
 
@@ -78,12 +79,12 @@ TEST(medians_deviate)
         double exact;
     } rows[] = {{3, 0.66983}, {5, 0.53557}, {9, 0.40755}, {10, 0.37189}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        const double got = stop_rule_deviation(rows[i].n, 1) / rows[i].exact;
+        const double got = stats_two_stage_deviation(rows[i].n, 1) / rows[i].exact;
         assert_true(got > 0.985 && got < 1.07);
-        assert_true(fabs(stop_rule_deviation(rows[i].n, rows[i].n) - 1 / sqrt((double)rows[i].n)) <
-                    1e-12);
+        assert_true(fabs(stats_two_stage_deviation(rows[i].n, rows[i].n) -
+                         1 / sqrt((double)rows[i].n)) < 1e-12);
     }
-    assert_true(fabs(stop_rule_deviation(1000000, 3) * 1000 - sqrt(M_PI / 2)) < 1e-5);
+    assert_true(fabs(stats_two_stage_deviation(1000000, 3) * 1000 - sqrt(M_PI / 2)) < 1e-5);
 }
 
 TEST(trials_in_the_end)

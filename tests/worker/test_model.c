@@ -91,10 +91,10 @@ TEST(initial_values)
         }
         spread(p, l->sizes.weight, &mean, &sd, &max);
         if (l->def->kind == LAYER_CONV) {
-            want = sqrt(2.0 / (9.0 * l->number_role.c));
+            want = sqrt(2.0 / (9.0 * l->shape.c));
             assert_true(max > 2.5 * want && max < 6 * want); /* tails of a normal */
         } else {
-            double bound = sqrt(6.0 / (double)(l->number_role.c + l->shape.k));
+            double bound = sqrt(6.0 / (double)(l->shape.c + l->shape.k));
             want = bound / sqrt(3);
             assert_true(max < bound && max > 0.99 * bound);
         }

@@ -1,0 +1,427 @@
+/* See compare_axis.h. */
+#include "compare/compare_axis.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "compare/compare_internal.h"
+#include "compare/compare_runs.h"
+
+#define MAX_NAMED 8 /* axes or values that an error lists */
+
+/* ---- the two values ---- */
+
+static bool is_system(const struct comparison *c)
+{
+    return str_eq(c->axis, "system");
+}
+
+/* What the axis says of a point, owned; NULL: the point does not have it. */
+static char *value_of(const struct comparison *c, const struct point *point)
+{
+    if (is_system(c)) {
+        return xstrdup(c->base->def->spec->systems.items[point->system].name);
+    }
+    const struct value *v = params_get(&point->params, c->axis);
+    struct buf text = BUF_INIT;
+    if (v != NULL) {
+        value_format(v, &text);
+    }
+    return v == NULL ? NULL : buf_take(&text);
+}
+
+struct names {
+    VEC(char *) list; /* owned, no duplicates, in the order in which they were met */
+};
+
+static void names_add(struct names *names, char *name_take)
+{
+    vec_each (char *, seen, &names->list) {
+        if (str_eq(*seen, name_take)) {
+            free(name_take);
+            return;
+        }
+    }
+    *vec_push(&names->list) = name_take;
+}
+
+static void names_done(struct names *names)
+{
+    vec_each (char *, name, &names->list) {
+        free(*name);
+    }
+    vec_done(&names->list);
+}
+
+/* "a, b and 3 more" */
+static void names_put(const struct names *names, struct buf *out)
+{
+    for (size_t i = 0; i < names->list.len && i < MAX_NAMED; i++) {
+        buf_printf(out, "%s%s", i == 0 ? "" : ", ", names->list.items[i]);
+    }
+    if (names->list.len > MAX_NAMED) {
+        buf_printf(out, " and %zu more", names->list.len - MAX_NAMED);
+    }
+}
+
+/* Of the swept points; a baseline may have a value of its own, such as 0 servers. */
+static void collect_values(const struct comparison *c, struct names *ret)
+{
+    const struct matrix *m = &c->base->def->matrix;
+    for (uint32_t i = 0; i < m->n_swept; i++) {
+        char *value = value_of(c, &m->points[i]);
+        if (value != NULL) {
+            names_add(ret, value);
+        }
+    }
+}
+
+static int refuse_axis(const struct comparison *c, struct err *err)
+{
+    const struct matrix *m = &c->base->def->matrix;
+    struct names axes = {0};
+    if (c->base->def->spec->systems.len > 1) {
+        names_add(&axes, xstrdup("system"));
+    }
+    for (uint32_t i = 0; i < m->n_swept; i++) {
+        vec_each (const struct param, p, &m->points[i].params.list) {
+            names_add(&axes, xstrdup(p->name));
+        }
+    }
+    struct buf text = BUF_INIT;
+    names_put(&axes, &text);
+    const int r = err_set(err, EINVAL, "run/%s did not sweep '%s'; it swept %s", c->base->def->name,
+                          c->axis, text.len == 0 ? "nothing" : buf_cstr(&text));
+    buf_done(&text);
+    names_done(&axes);
+    return r;
+}
+
+/* The first value that the sweep names is the base. */
+static int take_values(struct comparison *c, const char **ret_fix, struct err *err)
+{
+    struct names values = {0};
+    collect_values(c, &values);
+    int r = 0;
+    if (values.list.len == 2) {
+        c->axis_base = values.list.items[0];
+        c->axis_candidate = values.list.items[1];
+        vec_done(&values.list);
+        return 0;
+    }
+    if (values.list.len == 0) {
+        *ret_fix = "name something that the sweep has two values of, or system";
+        r = refuse_axis(c, err);
+    } else {
+        struct buf text = BUF_INIT;
+        names_put(&values, &text);
+        *ret_fix = "run it with two values: --set NAME=BASE,CANDIDATE, or --systems for systems";
+        r = err_set(err, EINVAL, "'%s' must have two values in run/%s (it has %zu: %s)", c->axis,
+                    c->base->def->name, values.list.len, buf_cstr(&text));
+        buf_done(&text);
+    }
+    names_done(&values);
+    return r;
+}
+
+/* ---- pairs of points ---- */
+
+static bool has_all_but_axis(const struct comparison *c, const struct params *a,
+                             const struct params *b)
+{
+    vec_each (const struct param, p, &a->list) {
+        const struct value *v = params_get(b, p->name);
+        if (!str_eq(p->name, c->axis) && (v == NULL || !value_eq(v, &p->value))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_pair(const struct comparison *c, const struct point *a, const struct point *b)
+{
+    return (is_system(c) || a->system == b->system) && a->is_baseline == b->is_baseline &&
+           has_all_but_axis(c, &a->params, &b->params) &&
+           has_all_but_axis(c, &b->params, &a->params);
+}
+
+/* Points of one side by their index; the other side's are looked for from where the last one was
+ * found, because a sweep lists both sides in the same order. */
+static void match(struct comparison *c)
+{
+    const struct matrix *m = &c->base->def->matrix;
+    VEC(uint32_t) sides[2] = {0};
+    for (uint32_t i = 0; i < m->n_points; i++) {
+        _cleanup_(freep) char *value = value_of(c, &m->points[i]);
+        if (value != NULL && str_eq(value, c->axis_base)) {
+            *vec_push(&sides[0]) = i;
+        } else if (value != NULL && str_eq(value, c->axis_candidate)) {
+            *vec_push(&sides[1]) = i;
+        }
+    }
+    const size_t n = sides[1].len;
+    _cleanup_(freep) bool *taken = xnew_array(bool, n + 1);
+    size_t next = 0;
+    vec_each (const uint32_t, a, &sides[0]) {
+        size_t tried = 0, at = next;
+        while (tried < n &&
+               (taken[at] || !is_pair(c, &m->points[*a], &m->points[sides[1].items[at]]))) {
+            at = (at + 1) % n;
+            tried++;
+        }
+        if (tried == n) {
+            *vec_push(&c->only_base) = &c->base->points[*a];
+            continue;
+        }
+        taken[at] = true;
+        next = (at + 1) % n;
+        *vec_push(&c->points) = (struct compared_point){
+            .base = &c->base->points[*a],
+            .candidate = &c->base->points[sides[1].items[at]],
+        };
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!taken[i]) {
+            *vec_push(&c->only_candidate) = &c->base->points[sides[1].items[i]];
+        }
+    }
+    vec_done(&sides[0]);
+    vec_done(&sides[1]);
+}
+
+/* ---- the tests ---- */
+
+/* ln(candidate / base) of one block; NaN: one of the two trials gave no number. */
+static double difference_of(const struct compared_point *p, size_t block)
+{
+    if (block >= p->base->n_trials || block >= p->candidate->n_trials) {
+        return NAN;
+    }
+    const struct trial_result *a = &p->base->trials[block], *b = &p->candidate->trials[block];
+    const bool both = a->phase == TRIAL_SUCCEEDED && b->phase == TRIAL_SUCCEEDED;
+    return both ? log(b->throughput.estimate.value / a->throughput.estimate.value) : NAN;
+}
+
+/* How many of n pairs may say how pairs vary: all, but where a stop rule has chosen n. */
+static size_t first_stage(const struct comparison *c, size_t n)
+{
+    const struct spec *spec = c->base->def->spec;
+    return spec->stop.is_set ? (size_t)spec->min_repeats : n;
+}
+
+static void test_point(struct comparison *c, struct compared_point *p, double *scratch)
+{
+    size_t n = 0;
+    for (size_t block = 0; block < c->n_blocks; block++) {
+        const double d = difference_of(p, block);
+        if (!isnan(d)) {
+            scratch[n++] = d;
+        }
+    }
+    p->paired = paired_test_staged(scratch, n, first_stage(c, n));
+    p->p_adjusted = NAN;
+    p->ratio = (struct figure){.unit = "ratio", .scope = "job"};
+    p->ratio.estimate = paired_ratio(&p->paired);
+}
+
+/* The mean over points of each block in which all of them have a pair: points of a block may have
+ * something in common, so a block counts once. */
+static void test_whole(struct comparison *c, double *scratch)
+{
+    size_t n = 0;
+    for (size_t block = 0; block < c->n_blocks; block++) {
+        double sum = 0;
+        size_t points = 0;
+        vec_each (const struct compared_point, p, &c->points) {
+            if (p->paired.n > 0) {
+                sum += difference_of(p, block);
+                points++;
+            }
+        }
+        if (points > 0 && !isnan(sum)) {
+            scratch[n++] = sum / (double)points;
+        }
+    }
+    c->whole = paired_test_staged(scratch, n, first_stage(c, n));
+}
+
+/* One half of alpha for the whole, one half for the points by Holm: a p is adjusted by twice its
+ * own. A single point is the whole. */
+static void adjust(struct comparison *c)
+{
+    _cleanup_(freep) double *p_values = xnew_array(double, c->points.len + 1);
+    size_t n = 0;
+    vec_each (const struct compared_point, p, &c->points) {
+        if (p->paired.known) {
+            p_values[n++] = p->paired.p;
+        }
+    }
+    const double share = n > 1 ? 2 : 1;
+    paired_adjust(p_values, n, p_values);
+    n = 0;
+    vec_each (struct compared_point, p, &c->points) {
+        if (p->paired.known) {
+            p->p_adjusted = fmin(1, share * p_values[n++]);
+        }
+    }
+    c->whole_p_adjusted = c->whole.known && n > 1 ? fmin(1, share * c->whole.p) : NAN;
+}
+
+/* ---- what they mean ---- */
+
+static enum change judge(const struct comparison *c, const struct paired *paired, double p_adjusted)
+{
+    const double ratio = exp(paired->mean);
+    if (fmax(ratio, 1 / ratio) < 1 + c->threshold_ratio || p_adjusted > COMPARE_ALPHA) {
+        return CHANGE_NONE;
+    }
+    return p_adjusted > COMPARE_AXIS_ALPHA ? CHANGE_INCONCLUSIVE
+           : ratio > 1                     ? CHANGE_FASTER
+                                           : CHANGE_SLOWER;
+}
+
+static void ask_for(struct comparison *c, size_t repeats)
+{
+    c->repeats_to_decide = repeats > c->repeats_to_decide ? repeats : c->repeats_to_decide;
+}
+
+static void judge_points(struct comparison *c)
+{
+    vec_each (struct compared_point, p, &c->points) {
+        p->change = !compare_is_measured(p) ? CHANGE_NOT_MEASURED
+                    : !p->paired.known      ? CHANGE_TOO_FEW
+                                            : judge(c, &p->paired, p->p_adjusted);
+        c->counts[p->change]++;
+        if (p->change == CHANGE_TOO_FEW) {
+            ask_for(c, COMPARE_AXIS_REPEATS);
+        } else if (p->change == CHANGE_INCONCLUSIVE) {
+            ask_for(c, 2 * p->paired.n);
+        }
+    }
+    c->whole_change =
+        isnan(c->whole_p_adjusted) ? CHANGE_NONE : judge(c, &c->whole, c->whole_p_adjusted);
+    const bool is_slower = c->counts[CHANGE_SLOWER] > 0 || c->whole_change == CHANGE_SLOWER;
+    const bool is_faster = c->counts[CHANGE_FASTER] > 0 || c->whole_change == CHANGE_FASTER;
+    const bool is_open = c->counts[CHANGE_INCONCLUSIVE] + c->counts[CHANGE_TOO_FEW] +
+                                 c->counts[CHANGE_NOT_MEASURED] + c->only_base.len >
+                             0 ||
+                         c->whole_change == CHANGE_INCONCLUSIVE;
+    c->change = is_slower   ? CHANGE_SLOWER
+                : is_open   ? CHANGE_INCONCLUSIVE
+                : is_faster ? CHANGE_FASTER
+                            : CHANGE_NONE;
+}
+
+/* Every point must show it, so none needs an adjustment; that one point is slower than the margin
+ * is looked for at all of them, so there it does. */
+static void judge_margin(struct comparison *c)
+{
+    const double bound = log1p(-c->margin_ratio);
+    size_t n_shown = 0, n_slower = 0;
+    vec_each (struct compared_point, p, &c->points) {
+        struct paired mirrored = p->paired;
+        mirrored.mean = -mirrored.mean;
+        const double p_slower = paired_p_above(&mirrored, -bound) * (double)c->points.len;
+        p->margin = paired_p_above(&p->paired, bound) <= COMPARE_ALPHA ? MARGIN_NOT_SLOWER
+                    : p_slower <= COMPARE_AXIS_ALPHA                   ? MARGIN_SLOWER
+                                                                       : MARGIN_INCONCLUSIVE;
+        n_shown += p->margin == MARGIN_NOT_SLOWER;
+        n_slower += p->margin == MARGIN_SLOWER;
+        if (p->margin == MARGIN_INCONCLUSIVE) {
+            ask_for(c, paired_n_above(&p->paired, bound));
+        }
+    }
+    c->margin = n_slower > 0                                        ? MARGIN_SLOWER
+                : n_shown == c->points.len && c->only_base.len == 0 ? MARGIN_NOT_SLOWER
+                                                                    : MARGIN_INCONCLUSIVE;
+}
+
+static void take_means(struct comparison *c)
+{
+    compare_take_means(c);
+    if (c->whole.known) {
+        c->geomean_ratio.estimate = paired_ratio(&c->whole);
+    } else {
+        c->geomean_ratio.estimate.has_interval = false; /* nothing says how blocks vary */
+        c->geomean_ratio.estimate.method = INTERVAL_NONE;
+    }
+}
+
+static int check_order(const struct comparison *c, const char **ret_fix, struct err *err)
+{
+    const struct run_def *def = c->base->def;
+    if (def->spec->order != ORDER_SEQUENTIAL) {
+        return 0;
+    }
+    *ret_fix = "run it with repeats.order: Interleaved, which is the default";
+    return err_set(err, EINVAL,
+                   "run/%s measured one point after the other (repeats.order: Sequential): its "
+                   "trials were not interleaved, so drift cannot be separated from the axis",
+                   def->name);
+}
+
+static int check_points(const struct comparison *c, const char **ret_fix, struct err *err)
+{
+    const char *name = c->base->def->name;
+    if (c->points.len == 0) {
+        *ret_fix = "benchctl describe RUN shows the points";
+        return err_set(
+            err, EINVAL,
+            "run/%s has no pair: no point with %s=%s has one with %s=%s that is the same "
+            "in all else",
+            name, c->axis, c->axis_base, c->axis, c->axis_candidate);
+    }
+    vec_each (const struct compared_point, p, &c->points) {
+        if (compare_is_measured(p)) {
+            return 0;
+        }
+    }
+    *ret_fix = "benchctl results RUN shows why";
+    return err_set(err, EINVAL, "no point of run/%s has a throughput with both %s=%s and %s=%s",
+                   name, c->axis, c->axis_base, c->axis, c->axis_candidate);
+}
+
+int comparison_new_axis(const struct result *run, const struct compare_axis_params *params,
+                        struct comparison **ret, const char **ret_fix, struct err *err)
+{
+    int r = compare_check_kind(run, run, ret_fix, err);
+    if (r < 0) {
+        return r;
+    }
+    struct comparison *c = xnew(struct comparison);
+    c->base = c->candidate = run;
+    c->threshold_ratio = params->threshold_ratio;
+    c->margin_ratio = params->margin_ratio;
+    c->axis = xstrdup(params->axis);
+    c->n_blocks = (size_t)run->def->spec->repeats;
+    r = check_order(c, ret_fix, err);
+    if (r == 0) {
+        r = take_values(c, ret_fix, err);
+    }
+    if (r == 0) {
+        match(c);
+        r = check_points(c, ret_fix, err);
+    }
+    if (r < 0) {
+        comparison_free(c);
+        return r;
+    }
+    compare_machines(c);
+    _cleanup_(freep) double *scratch = xnew_array(double, c->n_blocks + 1);
+    vec_each (struct compared_point, p, &c->points) {
+        test_point(c, p, scratch);
+        c->n_measured += compare_is_measured(p);
+    }
+    test_whole(c, scratch);
+    adjust(c);
+    judge_points(c);
+    if (c->margin_ratio > 0) {
+        judge_margin(c);
+    }
+    take_means(c);
+    *ret = c;
+    return 0;
+}

@@ -1,0 +1,39 @@
+/* See compare_busy.h. */
+#include "compare/compare_busy.h"
+
+#include <math.h>
+
+#include "compare/compare_history.h"
+
+double compare_busy_lost(const struct point_result *p)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        if (p->trials[i].phase == TRIAL_SUCCEEDED) {
+            sum -= log1p(-p->trials[i].others_share); /* NaN stays */
+            n++;
+        }
+    }
+    return n > 0 ? sum / (double)n : NAN;
+}
+
+void compare_busy_explain(struct compared_busy *busy, const struct run_spread *between, double lost)
+{
+    busy->explained = between->difference - busy->alone.difference;
+    busy->candidate_share = -expm1(-lost);
+    busy->base_share = fmax(0, -expm1(-(lost + busy->explained))); /* rounding may go below */
+}
+
+bool compare_busy_is_cause(const struct compared_busy *busy, const struct run_spread *between,
+                           double threshold_ratio)
+{
+    const double least = log1p(threshold_ratio);
+    const double change = between->difference, rest = busy->alone.difference;
+    if (!busy->alone.known || busy->explained * change <= 0 || fabs(busy->explained) < least) {
+        return false;
+    }
+    const bool is_shown =
+        rest * change > 0 && fabs(rest) >= least && busy->p_adjusted <= COMPARE_HISTORY_ALPHA;
+    return !is_shown || fabs(rest) < fabs(busy->explained);
+}

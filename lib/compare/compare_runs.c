@@ -1,0 +1,316 @@
+/* See compare_runs.h. */
+#include "compare/compare_runs.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "spec/template_hash.h"
+
+static const struct system *system_of_name(const struct spec *spec, const char *name)
+{
+    vec_each (const struct system, s, &spec->systems) {
+        if (str_eq(s->name, name)) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+/* Systems of one name that exchange otherwise are other systems. */
+static int check_exchanges(const struct result *base, const struct result *candidate,
+                           const char **ret_fix, struct err *err)
+{
+    vec_each (const struct system, s, &base->def->spec->systems) {
+        const struct system *other = system_of_name(candidate->def->spec, s->name);
+        if (other != NULL && other->exchange.wire != s->exchange.wire) {
+            *ret_fix =
+                "compare runs with the same exchange.wire, or make two systems of one run of them";
+            return err_set(err, EINVAL,
+                           "the system %s of run/%s exchanges numbers in %s, that of run/%s in %s",
+                           s->name, base->def->name, exchange_wire_names[s->exchange.wire],
+                           candidate->def->name, exchange_wire_names[other->exchange.wire]);
+        }
+        if (other != NULL && !exchange_mode_eq(&other->exchange.mode, &s->exchange.mode)) {
+            char texts[2][EXCHANGE_MODE_TEXT_MAX];
+            exchange_mode_text(&s->exchange.mode, texts[0]);
+            exchange_mode_text(&other->exchange.mode, texts[1]);
+            *ret_fix =
+                "compare runs with the same mode, staleness, backups, accumulate and localSteps, "
+                "or make two systems of one run of them";
+            return err_set(err, EINVAL,
+                           "the system %s of run/%s exchanges by '%s', that of run/%s by '%s'",
+                           s->name, base->def->name, texts[0], candidate->def->name, texts[1]);
+        }
+        if (other != NULL && other->exchange.transport != s->exchange.transport) {
+            *ret_fix = "compare runs with the same exchange.transport, or make two systems of one "
+                       "run of them";
+            return err_set(
+                err, EINVAL, "the system %s of run/%s has transport %s, that of run/%s %s", s->name,
+                base->def->name, exchange_transport_names[s->exchange.transport],
+                candidate->def->name, exchange_transport_names[other->exchange.transport]);
+        }
+    }
+    return 0;
+}
+
+int compare_check_kind(const struct result *base, const struct result *candidate,
+                       const char **ret_fix, struct err *err)
+{
+    const struct result *runs[] = {base, candidate};
+    for (size_t i = 0; i < 2; i++) {
+        if (runs[i]->simulated) {
+            *ret_fix = i == 0 ? "choose a run of real pods as RUN_A"
+                              : "run it where containers really start, and compare that run";
+            return err_set(err, EINVAL,
+                           "run/%s is simulated and cannot be %s: fake pods answered, so its "
+                           "numbers compare only with each other",
+                           runs[i]->def->name,
+                           i == 0 ? "the base of a comparison" : "compared with a real one");
+        }
+    }
+    const enum compute computes[] = {base->def->spec->workload.compute,
+                                     candidate->def->spec->workload.compute};
+    if (computes[0] != computes[1]) {
+        const bool is_base = computes[0] == COMPUTE_EMULATED;
+        const struct run_def *emulated = (is_base ? base : candidate)->def;
+        const char *who = matrix_training_words(&emulated->matrix).many;
+        *ret_fix = "compare runs with the same spec.workload.compute";
+        return err_set(err, EINVAL,
+                       "run/%s is a rehearsal with emulated %s and run/%s is not: emulated %s "
+                       "sleep where others compute",
+                       emulated->name, who, (is_base ? candidate : base)->def->name, who);
+    }
+    const int r = check_exchanges(base, candidate, ret_fix, err);
+    if (r < 0) {
+        return r;
+    }
+    const struct link *links[] = {&base->def->spec->workload.link,
+                                  &candidate->def->spec->workload.link};
+    if (!link_eq(links[0], links[1])) {
+        char texts[2][LINK_TEXT_MAX];
+        link_text(links[0], texts[0]);
+        link_text(links[1], texts[1]);
+        *ret_fix = "compare runs with the same spec.workload.link, or sweep link in one run";
+        return err_set(err, EINVAL, "the links of run/%s are shaped to %s, those of run/%s to %s",
+                       base->def->name, texts[0], candidate->def->name, texts[1]);
+    }
+    if (base->def->rehearsal != candidate->def->rehearsal) {
+        const bool is_base = base->def->rehearsal;
+        *ret_fix = "measure both on a machine with enough CPUs; benchctl plan shows how many";
+        return err_set(err, EINVAL,
+                       "run/%s is a rehearsal and run/%s is not: a rehearsal also measures "
+                       "how long processes wait for CPUs",
+                       (is_base ? base : candidate)->def->name,
+                       (is_base ? candidate : base)->def->name);
+    }
+    return 0;
+}
+
+/* ---- points ---- */
+
+/* Has `b` every parameter of `a` that says something of its own, with its value? */
+static bool has_params_of(const struct spec *spec_a, const struct point *a, const struct point *b)
+{
+    vec_each (const struct param, p, &a->params.list) {
+        const struct value *v = params_get(&b->params, p->name);
+        if (!param_is_point_field(spec_a, p->name) && (v == NULL || !value_eq(v, &p->value))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_same_point(const struct comparison *c, const struct point *a, const struct point *b)
+{
+    const struct spec *spec_a = c->base->def->spec, *spec_b = c->candidate->def->spec;
+    const struct exchange_mode mode_a = point_mode(spec_a, a), mode_b = point_mode(spec_b, b);
+    return a->batch_size == b->batch_size && a->threads == b->threads &&
+           str_eq(point_exchange_name(spec_a, a), point_exchange_name(spec_b, b)) &&
+           point_wire(spec_a, a) == point_wire(spec_b, b) && exchange_mode_eq(&mode_a, &mode_b) &&
+           point_transport(spec_a, a) == point_transport(spec_b, b) &&
+           memcmp(a->replicas, b->replicas, sizeof(a->replicas)) == 0 &&
+           link_eq(&a->link, &b->link) &&
+           str_eq(spec_a->systems.items[a->system].name, spec_b->systems.items[b->system].name) &&
+           has_params_of(spec_a, a, b) && has_params_of(spec_b, b, a);
+}
+
+bool compare_is_measured(const struct compared_point *p)
+{
+    return p->base->throughput.estimate.known && p->candidate->throughput.estimate.known;
+}
+
+void compare_match(struct comparison *c)
+{
+    const struct matrix *a = &c->base->def->matrix, *b = &c->candidate->def->matrix;
+    _cleanup_(freep) bool *taken = xnew_array(bool, b->n_points + 1);
+    uint32_t next = 0; /* the same sweep lists its points in the same order: look there first */
+    for (uint32_t i = 0; i < a->n_points; i++) {
+        uint32_t tried = 0, at = next;
+        while (tried < b->n_points &&
+               (taken[at] || !is_same_point(c, &a->points[i], &b->points[at]))) {
+            at = (at + 1) % b->n_points;
+            tried++;
+        }
+        if (tried == b->n_points) {
+            *vec_push(&c->only_base) = &c->base->points[i];
+            continue;
+        }
+        taken[at] = true;
+        next = (at + 1) % b->n_points;
+        *vec_push(&c->points) = (struct compared_point){
+            .base = &c->base->points[i],
+            .candidate = &c->candidate->points[at],
+        };
+    }
+    for (uint32_t i = 0; i < b->n_points; i++) {
+        if (!taken[i]) {
+            *vec_push(&c->only_candidate) = &c->candidate->points[i];
+        }
+    }
+}
+
+/* ---- differences ---- */
+
+static void add_difference(struct comparison *c, const char *what, char *base_take,
+                           char *candidate_take)
+{
+    if (str_eq(base_take, candidate_take)) {
+        free(base_take);
+        free(candidate_take);
+        return;
+    }
+    *vec_push(&c->differences) = (struct difference){what, base_take, candidate_take};
+}
+
+void compare_machines(struct comparison *c)
+{
+    struct machines base = {0}, candidate = {0};
+    vec_each (const struct compared_point, p, &c->points) {
+        machines_merge(&base, &p->base->machines);
+        machines_merge(&candidate, &p->candidate->machines);
+    }
+    for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
+        if (!machines_are_same(&base, &candidate, k)) {
+            *vec_push(&c->differences) = (struct difference){
+                machine_key_name(k), machines_join(&base, k), machines_join(&candidate, k)};
+        }
+    }
+    machines_done(&base);
+    machines_done(&candidate);
+}
+
+static char *cpus_text(int64_t cpus)
+{
+    return cpus == 0 ? xstrdup("unknown") : xasprintf("%lld", (long long)cpus);
+}
+
+static char *dataset_text(const struct workload *w)
+{
+    return w->dataset_path == NULL ? xstrdup(workload_dataset_name(w))
+                                   : xasprintf("%s %s", workload_dataset_name(w), w->dataset_path);
+}
+
+/* What a trace says in few words; "none" where the trainers compute. Owned. */
+static char *trace_difference(const struct workload *w)
+{
+    if (w->compute == COMPUTE_REAL) {
+        return xstrdup("none");
+    }
+    _cleanup_(freep) char *text = trace_text(&w->trace);
+    uint32_t hash = 2166136261u; /* FNV-1a: distinguishes traces of equal length */
+    for (const char *c = text; *c != '\0'; c++) {
+        hash = (hash ^ (uint8_t)*c) * 16777619u;
+    }
+    return xasprintf("%zu layers, %.1f ms, jitter %g (%08" PRIx32 ")", w->trace.layers.len,
+                     (double)trace_step_ns(&w->trace) / 1e6, w->trace.jitter_ratio, hash);
+}
+
+static const char *profile_of(const struct spec *spec, const char *system)
+{
+    vec_each (const struct system, s, &spec->systems) {
+        if (str_eq(s->name, system)) {
+            return s->profile;
+        }
+    }
+    return NULL;
+}
+
+static void compare_profiles(struct comparison *c)
+{
+    vec_each (const struct system, s, &c->base->def->spec->systems) {
+        const char *other = profile_of(c->candidate->def->spec, s->name);
+        if (other != NULL && !str_eq(s->profile, other)) {
+            add_difference(c, "profile", xasprintf("%s by %s", s->name, s->profile),
+                           xasprintf("%s by %s", s->name, other));
+        }
+    }
+}
+
+/* Templates make pods; processes of one machine do not read them. */
+static void compare_templates(struct comparison *c)
+{
+    static const char *const what[ROLE_COUNT] = {
+        [ROLE_PSERVER] = "pserver template",
+        [ROLE_TRAINER] = "trainer template",
+        [ROLE_WORKER] = "worker template",
+        [ROLE_LAUNCHER] = "launcher template",
+    };
+    const struct run_def *a = c->base->def, *b = c->candidate->def;
+    for (enum role role = 0; a->cpus == 0 && b->cpus == 0 && role < ROLE_COUNT; role++) {
+        add_difference(c, what[role], template_hash(a->spec->roles[role].template),
+                       template_hash(b->spec->roles[role].template));
+    }
+}
+
+static const char *origin_of(const struct result *r)
+{
+    return spec_is_imported(r->def->spec) ? "read from old logs" : "measured";
+}
+
+/* A log says nothing of its machine, so two of the same may still differ. */
+static void compare_origins(struct comparison *c)
+{
+    if (spec_is_imported(c->base->def->spec) || spec_is_imported(c->candidate->def->spec)) {
+        *vec_push(&c->differences) = (struct difference){"figures", xstrdup(origin_of(c->base)),
+                                                         xstrdup(origin_of(c->candidate))};
+    }
+}
+
+void compare_differences(struct comparison *c)
+{
+    const struct run_def *a = c->base->def, *b = c->candidate->def;
+    add_difference(c, "model", xstrdup(a->spec->workload.model), xstrdup(b->spec->workload.model));
+    add_difference(c, "data set", dataset_text(&a->spec->workload),
+                   dataset_text(&b->spec->workload));
+    compare_profiles(c);
+    add_difference(c, "trace", trace_difference(&a->spec->workload),
+                   trace_difference(&b->spec->workload));
+    add_difference(c, "warm-up steps", xasprintf("%lld", (long long)a->spec->warmup_steps),
+                   xasprintf("%lld", (long long)b->spec->warmup_steps));
+    add_difference(c, "steps", xasprintf("%lld", (long long)a->spec->steps),
+                   xasprintf("%lld", (long long)b->spec->steps));
+    add_difference(c, "CPUs given", cpus_text(a->cpus), cpus_text(b->cpus));
+    compare_templates(c);
+    compare_machines(c);
+    compare_origins(c);
+}
+
+void comparison_free(struct comparison *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    vec_done(&c->points);
+    vec_done(&c->only_base);
+    vec_done(&c->only_candidate);
+    vec_each (struct difference, d, &c->differences) {
+        free(d->base);
+        free(d->candidate);
+    }
+    vec_done(&c->differences);
+    free(c->axis);
+    free(c->axis_base);
+    free(c->axis_candidate);
+    free(c);
+}

@@ -1,0 +1,70 @@
+/* May this run go in? One verdict out of all that is known of a candidate: did it finish, does
+ * it keep its thresholds, is it slower than its base? What is not known is not passed, and
+ * neither is a gate that judged nothing. The rules are in docs/contracts/gate.md. Pure; called by
+ * `benchctl gate`. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/vec.h"
+#include "compare/compare.h"
+#include "result/result.h"
+
+/* The first that holds is the verdict. */
+enum gate_verdict {
+    GATE_RUN_FAILED,
+    /* one is missed, or could not be judged; or nothing was judged but the run */
+    GATE_THRESHOLD,
+    GATE_SLOWER,
+    GATE_INCONCLUSIVE,
+    GATE_PASSED,
+};
+const char *gate_verdict_to_string(enum gate_verdict verdict); /* "RunFailed", ... */
+
+enum gate_outcome {
+    GATE_CHECK_PASSED,
+    GATE_CHECK_FAILED,
+    GATE_CHECK_UNKNOWN,
+    GATE_CHECK_SKIPPED, /* the run has no point of it, so nothing was judged */
+};
+const char *gate_outcome_to_string(enum gate_outcome outcome); /* "Passed", ... */
+
+enum gate_kind {
+    GATE_OF_RUN,        /* every trial of every point gave a number */
+    GATE_OF_THRESHOLD,  /* one of the definition */
+    GATE_OF_POINT,      /* a common point, against the base */
+    GATE_OF_MISSING,    /* a point of the base that the candidate lacks */
+    GATE_OF_COMPARISON, /* all points together; or there is no base to compare with */
+};
+struct gate_check {
+    enum gate_kind kind;
+    enum gate_outcome outcome;
+    const struct threshold_result *threshold; /* borrowed; else NULL */
+    const struct threshold *skipped;          /* borrowed; else NULL */
+    const struct compared_point *point;       /* borrowed; else NULL */
+    const struct point_result *missing;       /* borrowed; else NULL */
+};
+struct gate {
+    const struct result *candidate;      /* borrowed */
+    const struct comparison *comparison; /* borrowed; NULL: none was made */
+    /* borrowed; why no base was found; NULL: none was asked for */
+    const char *refusal;
+    VEC(struct gate_check) checks; /* never empty */
+    enum gate_verdict verdict;
+};
+
+void gate_judge(const struct result *candidate, const struct comparison *comparison,
+                const char *refusal, struct gate *ret);
+void gate_done(struct gate *g);
+size_t gate_count(const struct gate *g, enum gate_outcome outcome); /* checks with it */
+/* Whether a threshold that has a point, or the comparison, was judged. */
+bool gate_judges(const struct gate *g);
+
+/* The base out of a history: `runs`, the oldest first, all made before the candidate; those that
+ * cannot be compared with it are passed over. Runs are taken as they are until three of a kind are:
+ * the same definition, machine and build. From then on a run is taken unless it would be refused
+ * against the newest such kind, so that what was refused is no base. Fills `ret_taken` with those
+ * of the base's kind, n at most, the newest last; returns their number, 0: there is no base. */
+#define GATE_MIN_RUNS 3
+size_t gate_find_base(const struct result *candidate, const struct result *const *runs, size_t n,
+                      const struct compare_params *params, const struct result **ret_taken);

@@ -1,0 +1,164 @@
+/* See run_history.h. */
+#include "compare/run_history.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "compare/compare_runs.h"
+
+/* Sum of the logs of the newest run's points, as another run measured them; NaN: it lacks one, or
+ * has another unit. */
+static double sum_of_logs(const struct run_history *h, const struct result *r)
+{
+    const char *fix;
+    struct comparison *c = xnew(struct comparison);
+    double sum = 0;
+    size_t n = 0;
+    c->base = h->newest;
+    c->candidate = r;
+    if (compare_check_kind(h->newest, r, &fix, NULL) == 0) {
+        compare_match(c);
+    }
+    vec_each (const struct compared_point, p, &c->points) {
+        if (h->has_point && p->base->point->index != h->point) {
+            continue;
+        }
+        const struct figure *f = &p->candidate->throughput;
+        sum += f->estimate.known && str_eq(f->unit, p->base->throughput.unit)
+                   ? log(f->estimate.value)
+                   : NAN;
+        n++;
+    }
+    comparison_free(c);
+    return n == (h->has_point ? 1 : h->newest->def->matrix.n_points) ? sum : NAN;
+}
+
+void run_history_explain(struct run_history_change *change, const struct result *before,
+                         const struct result *after)
+{
+    struct comparison *c = xnew(struct comparison);
+    c->base = before;
+    c->candidate = after;
+    compare_match(c);
+    compare_differences(c);
+    vec_each (struct difference, d, &c->differences) {
+        *vec_push(&change->differences) = *d; /* its texts are ours now */
+    }
+    vec_done(&c->differences);
+    comparison_free(c);
+    if (change->differences.len == 0 &&
+        !json_equal(before->def->spec->definition, after->def->spec->definition)) { /* as a whole */
+        *vec_push(&change->differences) =
+            (struct difference){"definition", xstrdup("one"), xstrdup("another")};
+    }
+}
+
+static double mean_of(const double *logs, size_t from, size_t to)
+{
+    double sum = 0;
+    for (size_t i = from; i < to; i++) {
+        sum += logs[i];
+    }
+    return sum / (double)(to - from);
+}
+
+static void find_changes(struct run_history *h, const double *logs)
+{
+    struct change_points found;
+    change_points_find(logs, h->entries.len, CHANGE_POINTS_ALPHA, &found);
+    size_t from = 0;
+    for (size_t i = 0; i < found.list.len; i++) {
+        const struct change_point *p = &found.list.items[i];
+        const size_t to = i + 1 < found.list.len ? p[1].at : h->entries.len;
+        struct run_history_change change = {
+            .at = p->at,
+            .p = p->p,
+            .ratio = exp(mean_of(logs, p->at, to) - mean_of(logs, from, p->at)),
+        };
+        *vec_push(&h->changes) = change;
+        for (size_t k = p->at; k < h->entries.len; k++) {
+            h->entries.items[k].level = i + 1;
+        }
+        from = p->at;
+    }
+    change_points_done(&found);
+}
+
+void run_history_begin(struct run_history *h, const struct result *newest, const uint32_t *point)
+{
+    bool is_mixed;
+    *h = (struct run_history){.newest = newest,
+                              .has_point = point != NULL,
+                              .point = point == NULL ? 0 : *point,
+                              .unit = result_unit(newest, &is_mixed)};
+}
+
+void run_history_add(struct run_history *h, const struct run_history_run *run)
+{
+    const struct run_def *def = run->result->def;
+    const double sum = sum_of_logs(h, run->result);
+    if (isnan(sum) || spec_is_imported(def->spec) != spec_is_imported(h->newest->def->spec)) {
+        *vec_push(&h->skipped) = xstrdup(run->name);
+        return;
+    }
+    const double log_value = h->has_point ? sum : sum / h->newest->def->matrix.n_points;
+    *vec_push(&h->entries) = (struct run_history_entry){
+        .name = xstrdup(run->name),
+        .uid = xstrdup(run->uid),
+        .benchmark = xstrdup(def->spec->name),
+        .created_unix_ms = run->created_unix_ms,
+        .is_rehearsal = def->rehearsal,
+        .is_imported = spec_is_imported(def->spec),
+        .value = exp(log_value),
+        .log_value = log_value,
+    };
+}
+
+void run_history_end(struct run_history *h)
+{
+    _cleanup_(freep) double *logs = xnew_array(double, h->entries.len + 1);
+    for (size_t i = 0; i < h->entries.len; i++) {
+        logs[i] = h->entries.items[i].log_value;
+    }
+    find_changes(h, logs);
+}
+
+void run_history_init(struct run_history *h, const struct result *const *runs, size_t n,
+                      const uint32_t *point)
+{
+    _cleanup_(freep) const struct result **taken = xnew_array(const struct result *, n);
+    run_history_begin(h, runs[n - 1], point);
+    for (size_t i = 0; i < n; i++) {
+        const struct run_def *def = runs[i]->def;
+        taken[h->entries.len] = runs[i]; /* the next one's place, if it is left out */
+        run_history_add(
+            h, &(struct run_history_run){def->name, def->uid, def->created_unix_ms, runs[i]});
+    }
+    run_history_end(h);
+    vec_each (struct run_history_change, change, &h->changes) {
+        run_history_explain(change, taken[change->at - 1], taken[change->at]);
+    }
+}
+
+void run_history_done(struct run_history *h)
+{
+    vec_each (struct run_history_entry, e, &h->entries) {
+        free(e->name);
+        free(e->uid);
+        free(e->benchmark);
+    }
+    vec_done(&h->entries);
+    vec_each (char *, name, &h->skipped) {
+        free(*name);
+    }
+    vec_done(&h->skipped);
+    vec_each (struct run_history_change, change, &h->changes) {
+        vec_each (struct difference, d, &change->differences) {
+            free(d->base);
+            free(d->candidate);
+        }
+        vec_done(&change->differences);
+    }
+    vec_done(&h->changes);
+}

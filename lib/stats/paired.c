@@ -1,0 +1,138 @@
+/* See paired.h. */
+#include "stats/paired.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "stats/student.h"
+#include "stats/significance.h"
+
+#define N_MAX 1000
+
+/* Sign i of arrangement k: bit i. The observed one is among them, so p is never 0. */
+static double share_of_signs(const double *d, size_t n)
+{
+    double observed = 0, size = 0;
+    for (size_t i = 0; i < n; i++) {
+        observed += d[i];
+        size += fabs(d[i]);
+    }
+    uint32_t reached = 0;
+    const uint32_t all = UINT32_C(1) << n;
+    for (uint32_t k = 0; k < all; k++) {
+        double sum = 0;
+        for (size_t i = 0; i < n; i++) {
+            sum += (k >> i & 1) != 0 ? -d[i] : d[i];
+        }
+        reached += fabs(sum) >= fabs(observed) - PAIRED_SAME * size;
+    }
+    return (double)reached / (double)all;
+}
+
+struct paired paired_test_staged(const double *differences, size_t n, size_t n_first)
+{
+    struct contrast mean = significance_mean(&(struct sample){differences, n});
+    if (n_first >= PAIRED_MIN_N && n_first < n) {
+        const struct contrast first = significance_mean(&(struct sample){differences, n_first});
+        const double deviation = stats_two_stage_deviation(n, n_first);
+        mean.value = stats_middle(differences, n);
+        mean.variance = first.variance * (double)n_first * deviation * deviation;
+        mean.df = first.df;
+    }
+    struct paired p = {
+        .known = n >= PAIRED_MIN_N,
+        .n = n,
+        .mean = mean.value,
+        .sd = sqrt(mean.variance * (double)n),
+        .df = mean.df,
+        .p = 1,
+        .p_signs = n > 0 && n <= PAIRED_SIGNS_MAX_N ? share_of_signs(differences, n) : NAN,
+    };
+    if (p.sd < PAIRED_SAME) {
+        p.sd = 0;
+    }
+    if (p.known && p.sd > 0) {
+        p.t = p.mean / sqrt(mean.variance);
+        p.p = student_two_sided(p.t, p.df);
+    } else if (p.known && fabs(p.mean) >= PAIRED_SAME) {
+        p.t = copysign(INFINITY, p.mean);
+        p.p = 0;
+    }
+    return p;
+}
+
+struct paired paired_test(const double *differences, size_t n)
+{
+    return paired_test_staged(differences, n, n);
+}
+
+struct estimate paired_ratio(const struct paired *p)
+{
+    struct estimate e = {.known = p->n > 0, .value = exp(p->mean)};
+    if (p->known) {
+        e.logs = (struct contrast){
+            .value = p->mean, .variance = p->sd * p->sd / (double)p->n, .df = p->df};
+        const double half = student_quantile(p->df, 0.05) * sqrt(e.logs.variance);
+        e.has_interval = true;
+        e.low = exp(p->mean - half);
+        e.high = exp(p->mean + half);
+        e.method = INTERVAL_PAIRED_LOG;
+    }
+    return e;
+}
+
+double paired_p_above(const struct paired *p, double bound)
+{
+    const double distance = p->mean - bound;
+    if (!p->known) {
+        return 1;
+    }
+    if (p->sd <= 0) {
+        return distance > 0 ? 0 : 1;
+    }
+    const double half = student_two_sided(distance / (p->sd / sqrt((double)p->n)), p->df) / 2;
+    return distance > 0 ? half : 1 - half;
+}
+
+double paired_low_95(const struct paired *p)
+{
+    return p->mean - student_quantile(p->df, 0.10) * p->sd / sqrt((double)p->n);
+}
+
+size_t paired_n_above(const struct paired *p, double bound)
+{
+    for (size_t n = PAIRED_MIN_N; p->known && n < N_MAX; n++) {
+        const double half = student_quantile((double)(n - 1), 0.10) * p->sd / sqrt((double)n);
+        if (p->mean - half > bound) {
+            return n;
+        }
+    }
+    return 0;
+}
+
+struct ranked {
+    double p;
+    size_t index;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const double x = ((const struct ranked *)a)->p, y = ((const struct ranked *)b)->p;
+    return (x > y) - (x < y);
+}
+
+void paired_adjust(const double *p, size_t n, double *ret)
+{
+    _cleanup_(freep) struct ranked *ranked = xnew_array(struct ranked, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        ranked[i] = (struct ranked){p[i], i};
+    }
+    qsort(ranked, n, sizeof(*ranked), compare_ranked);
+    double least = 0; /* an adjusted p is never below that of a smaller p */
+    for (size_t i = 0; i < n; i++) {
+        least = fmax(least, fmin(1, (double)(n - i) * ranked[i].p));
+        ret[ranked[i].index] = least;
+    }
+}

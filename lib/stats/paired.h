@@ -1,0 +1,47 @@
+/* Differences of pairs that were measured side by side: Student's t test on them, their signs, and
+ * what several tests together may say (docs/contracts/compare.md, "One run"). Values are logs of
+ * ratios. Used by compare_axis.c. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "stats/stats.h"
+
+#define PAIRED_MIN_N 3        /* pairs, for an interval and a verdict */
+#define PAIRED_SIGNS_MAX_N 16 /* pairs whose signs are all looked at: 65,536 arrangements */
+
+/* Logs that differ by less are the same: sums of the same numbers differ in the last digits. */
+#define PAIRED_SAME 1e-12
+
+struct paired {
+    bool known; /* PAIRED_MIN_N pairs or more */
+    size_t n;
+    double mean, sd; /* of the differences, sd with n - 1; `mean` deviates by sd / sqrt(n) */
+    double t, df, p; /* against a mean of 0, two-sided; t infinite where they do not vary */
+    /* the share of signs that give a mean at least as far from 0; NaN: too many pairs */
+    double p_signs;
+};
+struct paired paired_test(const double *differences, size_t n);
+/* The same where a stop rule has chosen the number of pairs by the first `n_first` trials of each
+ * side (spec/stop_rule.h): only these say how the differences vary, and `mean` is the median, as
+ * that of such a point. With fewer pairs as above. */
+struct paired paired_test_staged(const double *differences, size_t n, size_t n_first);
+
+/* exp(mean) with its 95% interval: the ratio of both sides. Unknown without pairs; no interval
+ * under PAIRED_MIN_N. */
+struct estimate paired_ratio(const struct paired *p);
+
+/* P under a mean of `bound` or less for a mean as large as this one, one-sided: small where the
+ * mean is above. 1 if not known. */
+double paired_p_above(const struct paired *p, double bound);
+/* The mean's lower limit with one-sided 95%. */
+double paired_low_95(const struct paired *p);
+/* How many pairs would show, at 5% and one-sided, that the mean is above `bound`, if mean and
+ * spread stay as they are; 0: no number under 1,000 does. */
+size_t paired_n_above(const struct paired *p, double bound);
+
+/* Holm, Scand. J. Statist. 6 (1979) 65-70: ret[i] <= q exactly where p[i] is rejected with
+ * a probability of at most q to reject any true hypothesis, however they depend on each
+ * other. ret may be p. */
+void paired_adjust(const double *p, size_t n, double *ret);

@@ -1,0 +1,95 @@
+/* Models of how throughput grows with the number of trainers, fitted to the trials of one curve
+ * (docs/contracts/result.md, "Curves"). Pure; called by curves.c.
+ *
+ * Each model is linear in its coefficients c: of the time that a trainer needs for a sample,
+ * N / X. The noise of X is a factor, so what is minimised are squares of logarithms. Intervals of
+ * ratios of coefficients are Fieller's; they may have no end. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "stats/significance.h"
+
+enum scaling_model {
+    SCALING_AMDAHL,   /* N / X = c0 + c1 (N - 1) */
+    SCALING_USL,      /* N / X = c0 + c1 (N - 1) + c2 N (N - 1) */
+    SCALING_EXCHANGE, /* N / X = c0 + c1 load */
+};
+#define SCALING_MODEL_COUNT 3
+const char *scaling_model_to_string(enum scaling_model model); /* "Amdahl", ... */
+
+/* All trials with one number of trainers. */
+struct scaling_size {
+    double n; /* trainers */
+    /* what the busiest link of the exchange carries in a step, for one trainer's batch, in sizes of
+     * the model; NaN: not known */
+    double load;
+    struct contrast logs; /* mean of ln X over the trials; df: trials - 1 */
+};
+
+/* 95%. */
+struct scaling_range {
+    double value, low, high; /* low may be -infinity, high infinity; value NaN: not known */
+};
+
+enum scaling_gap {
+    SCALING_FITTED,
+    SCALING_FEW_SIZES, /* fewer than 3 numbers of trainers have enough trials */
+    SCALING_NO_LOAD,   /* of SCALING_EXCHANGE: what the exchange carries is not known */
+    SCALING_SAME_LOAD, /* ... is the same, or nearly so, everywhere */
+    /* no coefficients make the squares least, or one trainer alone had no time */
+    SCALING_NO_MINIMUM,
+};
+const char *scaling_gap_to_string(enum scaling_gap gap); /* "Fitted", "FewSizes", ... */
+#define SCALING_MIN_SIZES 3
+
+#define SCALING_MAX_COEFFICIENTS 3
+struct scaling_parameter {
+    const char *name; /* in JSON and tables; static */
+    struct scaling_range range;
+};
+struct scaling_fit {
+    enum scaling_model model;
+    enum scaling_gap gap; /* what follows is set only where this is SCALING_FITTED */
+    size_t n_coefficients;
+    double c[SCALING_MAX_COEFFICIENTS];
+    double covariance[SCALING_MAX_COEFFICIENTS][SCALING_MAX_COEFFICIENTS];
+    double df;        /* trials less coefficients */
+    double deviation; /* of ln X from the model, one standard deviation */
+    double misfit_p;  /* of "the model holds", by the F test of lack of fit; NaN: as many sizes as
+                         coefficients, so nothing is left over to test it */
+    struct scaling_parameter parameters[SCALING_MAX_COEFFICIENTS];
+};
+#define SCALING_MISFIT_ALPHA 0.01
+
+/* `sizes` by rising n, each n once, each with df > 0. */
+struct scaling_fit scaling_fit_model(enum scaling_model model, const struct scaling_size *sizes,
+                                     size_t n_sizes);
+/* Is it fitted, and do the trials not contradict it? */
+bool scaling_fit_holds(const struct scaling_fit *f);
+/* X at so many trainers; NaN where the model has none. */
+double scaling_predict(const struct scaling_fit *f, double n, double load);
+
+/* ---- what the fitted USL says ---- */
+
+/* The number of trainers with the highest throughput. */
+struct scaling_peak {
+    bool is_within; /* it is at `limit` at most */
+    struct scaling_range
+        at;       /* value: infinity where throughput only rises; low, high: at least 1 */
+    double limit; /* twice the largest n measured: as far as a model is believed */
+};
+struct scaling_peak scaling_find_peak(const struct scaling_fit *usl, double largest_n);
+
+/* Up to how many trainers does each further one add at least this share of what one trainer does
+ * alone? */
+#define SCALING_USEFUL_GAIN 0.5
+struct scaling_useful {
+    struct scaling_range upto; /* whole numbers from 1 to `limit`; at `limit` it may be more */
+    double limit;              /* as of the peak */
+};
+struct scaling_useful scaling_find_useful(const struct scaling_fit *usl, double largest_n);
+
+/* Of the fitted SCALING_EXCHANGE: the share of a step that is exchange, at this load. */
+struct scaling_range scaling_exchange_share(const struct scaling_fit *f, double load);

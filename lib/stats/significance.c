@@ -1,0 +1,372 @@
+/* See significance.h. */
+#include "stats/significance.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/splitmix.h"
+#include "stats/student.h"
+
+#define ALPHA 0.05 /* of a 95% interval */
+
+/* ---- Welch ---- */
+
+struct contrast significance_mean(const struct sample *s)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        sum += s->values[i];
+    }
+    if (s->n < 2) {
+        return (struct contrast){.value = sum};
+    }
+    const double mean = sum / (double)s->n, df = (double)(s->n - 1);
+    for (size_t i = 0; i < s->n; i++) {
+        const double d = s->values[i] - mean;
+        squares += d * d;
+    }
+    return (struct contrast){
+        .value = mean,
+        .variance = squares / df / (double)s->n,
+        .df = df,
+        .common = squares / df,
+        .common_df = df,
+        .scale = 1 / (double)s->n,
+    };
+}
+
+/* Satterthwaite: variance^2 / df adds up. A part without spread adds none. */
+static double doubt(double variance, double df)
+{
+    return variance > 0 ? variance * variance / df : 0;
+}
+
+struct contrast significance_sum(const struct contrast *a, double factor, const struct contrast *b)
+{
+    const double variance_b = factor * factor * b->variance;
+    struct contrast c = {
+        .value = a->value + factor * b->value,
+        .variance = a->variance + variance_b,
+        .df = a->df + b->df,
+        .is_staged = a->is_staged || b->is_staged,
+        .common_df = a->common_df + b->common_df,
+        .scale = a->scale + factor * factor * b->scale,
+    };
+    if (c.variance > 0) {
+        c.df = c.variance * c.variance / (doubt(a->variance, a->df) + doubt(variance_b, b->df));
+    }
+    if (c.common_df > 0) {
+        c.common = (a->common_df * a->common + b->common_df * b->common) / c.common_df;
+    }
+    return c;
+}
+
+static double half_width(const struct uncertainty *s)
+{
+    return student_quantile(s->df, ALPHA) * sqrt(s->variance);
+}
+
+/* Welch's. */
+static struct uncertainty own_of(const struct contrast *c)
+{
+    return (struct uncertainty){c->variance, c->df};
+}
+
+/* Stein's, which counts in addition to Welch's if some point stopped by its own spread.
+ * False: it does not count. */
+static bool has_common(const struct contrast *c, struct uncertainty *ret)
+{
+    *ret = (struct uncertainty){c->common * c->scale, c->common_df};
+    return c->is_staged && ret->df > 0;
+}
+
+struct uncertainty significance_uncertainty(const struct contrast *c)
+{
+    const struct uncertainty own = own_of(c);
+    struct uncertainty common;
+    return has_common(c, &common) && half_width(&common) > half_width(&own) ? common : own;
+}
+
+static struct welch test_of(double difference, const struct uncertainty *u)
+{
+    struct welch w = {.known = true, .df = u->df, .p = 1};
+    if (u->variance > 0) {
+        w.t = difference / sqrt(u->variance);
+        w.p = student_two_sided(w.t, w.df);
+    } else if (difference > 0 || difference < 0) { /* nothing varies: certain */
+        w.t = difference > 0 ? INFINITY : -INFINITY;
+        w.p = 0;
+    }
+    return w;
+}
+
+struct welch significance_welch_of(const struct contrast *a, const struct contrast *b)
+{
+    if (a->df <= 0 || b->df <= 0) {
+        return (struct welch){0};
+    }
+    const struct contrast d = significance_sum(b, -1, a);
+    const struct uncertainty own = own_of(&d);
+    const struct welch w = test_of(d.value, &own);
+    struct uncertainty common;
+    if (!has_common(&d, &common)) {
+        return w;
+    }
+    /* The wider interval is that of the larger p at 5% only; corrected for many points p is judged
+     * at less, where the one with fewer degrees of freedom may be the larger. */
+    const struct welch c = test_of(d.value, &common);
+    return c.p > w.p ? c : w;
+}
+
+struct welch significance_welch(const struct sample *a, const struct sample *b)
+{
+    const struct contrast mean_a = significance_mean(a), mean_b = significance_mean(b);
+    return significance_welch_of(&mean_a, &mean_b);
+}
+
+/* ---- many tests ---- */
+
+static int by_pointed_value(const void *a, const void *b)
+{
+    const double x = **(const double *const *)a, y = **(const double *const *)b;
+    return (x > y) - (x < y);
+}
+
+void significance_adjust(const double *p, size_t n, double *ret_adjusted)
+{
+    if (n == 0) {
+        return;
+    }
+    _cleanup_(freep) const double **sorted = xnew_array(const double *, n);
+    for (size_t i = 0; i < n; i++) {
+        sorted[i] = &p[i];
+    }
+    qsort(sorted, n, sizeof(*sorted), by_pointed_value);
+    double least = 1;
+    for (size_t rank = n; rank > 0; rank--) {
+        least = fmin(least, *sorted[rank - 1] * ((double)n / (double)rank));
+        ret_adjusted[sorted[rank - 1] - p] = least;
+    }
+}
+
+/* ---- permutation ---- */
+
+/* The spread inside the groups counts as at least 3e-5 of the distance between them. A stratum
+ * without spread then has a statistic too, and rounding does not decide between two such strata. */
+#define SHARE_MAX (1 - 1e-9)
+#define TIE 1e-7 /* relative: sums of the same values in another order are the same */
+
+struct pool {       /* the values of a stratum, of both groups; owned */
+    double *values; /* less their mean, ascending */
+    size_t n, k;    /* k: values of the smaller group */
+    double scale;   /* squared sum of the smaller group to its share of the squares; 0: all alike */
+    double observed;
+    double *terms; /* of all arrangements; NULL where some are drawn */
+    size_t n_terms;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* N ln(1 + t^2 / (N - 2)) = -N ln(1 - R^2), R^2 the share of the squares that the groups explain;
+ * twice the log-likelihood ratio of "each group has its mean" to "one mean", with normal errors
+ * (Wilks, Ann. Math. Statist. 9 (1938) 60-62). Like t it knows no unit, so noisy points count no
+ * more than calm ones; it has no sign, so gains here do not hide losses there; and one clear change
+ * is not lost in many points without, as in a sum of t^2 that permutation bounds by N - 1. */
+static double term(const struct pool *pool, double sum)
+{
+    return -(double)pool->n * log1p(-fmin(sum * sum * pool->scale, SHARE_MAX));
+}
+
+static void pool_init(struct pool *pool, const struct stratum *s)
+{
+    const bool a_is_smaller = s->a.n <= s->b.n;
+    const struct sample *small = a_is_smaller ? &s->a : &s->b;
+    const struct sample *large = a_is_smaller ? &s->b : &s->a;
+    *pool = (struct pool){.n = small->n + large->n, .k = small->n};
+    const double n = (double)pool->n, k = (double)pool->k;
+    pool->values = xnew_array(double, pool->n);
+    memcpy(pool->values, small->values, small->n * sizeof(double));
+    memcpy(pool->values + small->n, large->values, large->n * sizeof(double));
+    double least = INFINITY, most = -INFINITY, sum = 0, group = 0, squares = 0;
+    for (size_t i = 0; i < pool->n; i++) {
+        least = fmin(least, pool->values[i]);
+        most = fmax(most, pool->values[i]);
+        sum += pool->values[i];
+    }
+    for (size_t i = 0; i < pool->n; i++) {
+        pool->values[i] -= sum / n;
+        group += i < pool->k ? pool->values[i] : 0;
+        squares += pool->values[i] * pool->values[i];
+    }
+    pool->scale = least < most ? n / (k * (n - k) * squares) : 0;
+    pool->observed = term(pool, group);
+    qsort(pool->values, pool->n, sizeof(double), by_value);
+}
+
+/* A fixed order, independent of the caller's: draws follow one after another. */
+static int by_content(const void *a, const void *b)
+{
+    const struct pool *x = a, *y = b;
+    if (x->n != y->n || x->k != y->k) {
+        return x->n != y->n ? (x->n > y->n) - (x->n < y->n) : (x->k > y->k) - (x->k < y->k);
+    }
+    for (size_t i = 0; i < x->n; i++) {
+        if (x->values[i] < y->values[i] || x->values[i] > y->values[i]) {
+            return x->values[i] < y->values[i] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+/* The number of ways to choose k of n: exact as long as arrangements are counted, infinite far
+ * beyond that. */
+static double ways(size_t n, size_t k)
+{
+    double product = 1;
+    for (size_t i = 1; i <= k; i++) {
+        product = product * (double)(n - k + i) / (double)i;
+    }
+    return round(product);
+}
+
+/* The share of the most extreme arrangements: there is one, or one and its mirror image. */
+static double best_share(size_t n, size_t k)
+{
+    return (2 * k == n ? 2 : 1) / ways(n, k);
+}
+
+/* The terms of all arrangements: combinations in lexicographic order. */
+static void list_terms(struct pool *pool)
+{
+    _cleanup_(freep) size_t *chosen = xnew_array(size_t, pool->k);
+    pool->terms = xnew_array(double, (size_t)ways(pool->n, pool->k));
+    for (size_t i = 0; i < pool->k; i++) {
+        chosen[i] = i;
+    }
+    for (;;) {
+        double sum = 0;
+        for (size_t i = 0; i < pool->k; i++) {
+            sum += pool->values[chosen[i]];
+        }
+        pool->terms[pool->n_terms++] = term(pool, sum);
+        size_t i = pool->k;
+        while (i > 0 && chosen[i - 1] == pool->n - pool->k + i - 1) {
+            i--;
+        }
+        if (i == 0) {
+            return;
+        }
+        chosen[i - 1]++;
+        for (; i < pool->k; i++) {
+            chosen[i] = chosen[i - 1] + 1;
+        }
+    }
+}
+
+/* How many arrangements of these pools, and `before` from the others, reach `limit`. */
+static uint64_t count_reaching(const struct pool *pools, size_t n, double before, double limit)
+{
+    if (n == 0) {
+        return before >= limit;
+    }
+    uint64_t count = 0;
+    for (size_t i = 0; i < pools->n_terms; i++) {
+        count += count_reaching(pools + 1, n - 1, before + pools->terms[i], limit);
+    }
+    return count;
+}
+
+/* Draws k of the pool's values. They stay shuffled, which does no harm. */
+static double draw_term(struct pool *pool, uint64_t *state)
+{
+    double sum = 0;
+    for (size_t i = 0; i < pool->k; i++) {
+        const size_t at = i + splitmix_below(state, (uint32_t)(pool->n - i));
+        const double drawn = pool->values[at];
+        pool->values[at] = pool->values[i];
+        pool->values[i] = drawn;
+        sum += drawn;
+    }
+    return term(pool, sum);
+}
+
+static uint64_t draw_reaching(struct pool *pools, size_t n, double limit, uint64_t seed)
+{
+    uint64_t count = 0, state = seed;
+    for (int i = 0; i < SIGNIFICANCE_DRAWS; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < n; j++) {
+            sum += draw_term(&pools[j], &state);
+        }
+        count += sum >= limit;
+    }
+    return count;
+}
+
+static void test_pools(struct pool *pools, size_t n, uint64_t seed, struct permutation *ret)
+{
+    double arrangements = 1;
+    ret->p_least = 1;
+    for (size_t i = 0; i < n; i++) {
+        ret->statistic += pools[i].observed;
+        ret->p_least *= best_share(pools[i].n, pools[i].k);
+        arrangements *= ways(pools[i].n, pools[i].k);
+    }
+    const double limit = ret->statistic * (1 - TIE);
+    ret->is_exact = arrangements <= SIGNIFICANCE_EXACT_MAX;
+    if (ret->is_exact) {
+        for (size_t i = 0; i < n; i++) {
+            list_terms(&pools[i]);
+        }
+        ret->n_arrangements = (uint64_t)arrangements;
+        ret->p = (double)count_reaching(pools, n, 0, limit) / arrangements;
+    } else {
+        const double drawn = SIGNIFICANCE_DRAWS;
+        ret->n_arrangements = SIGNIFICANCE_DRAWS;
+        ret->p_least = fmax(ret->p_least, 1 / (drawn + 1));
+        ret->p = ((double)draw_reaching(pools, n, limit, seed) + 1) / (drawn + 1);
+    }
+}
+
+struct permutation significance_permute(const struct stratum *strata, size_t n, uint64_t seed)
+{
+    struct permutation result = {.p = 1, .p_least = 1};
+    _cleanup_(freep) struct pool *pools = xnew_array(struct pool, n + 1);
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (strata[i].a.n + strata[i].b.n >
+            2) { /* with one value against one, both arrangements are equally extreme */
+            pool_init(&pools[used++], &strata[i]);
+        }
+    }
+    if (used > 0) {
+        result.known = true;
+        qsort(pools, used, sizeof(*pools), by_content);
+        test_pools(pools, used, seed, &result);
+    }
+    for (size_t i = 0; i < used; i++) {
+        free(pools[i].values);
+        free(pools[i].terms);
+    }
+    return result;
+}
+
+double significance_least(size_t n_a, size_t n_b)
+{
+    return best_share(n_a + n_b, n_a < n_b ? n_a : n_b);
+}
+
+size_t significance_values_needed(size_t n_strata, double alpha)
+{
+    size_t n = 2;
+    while (n_strata > 0 && pow(best_share(2 * n, n), (double)n_strata) > alpha) {
+        n++;
+    }
+    return n;
+}

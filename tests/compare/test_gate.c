@@ -1,0 +1,170 @@
+/* The verdict of a gate, and which of the earlier runs is its base. */
+#include "tests/test.h"
+#include "compare/gate.h"
+
+#include "result_fixture.h"
+
+#define GRID "{grid: {pservers: [1], trainers: [1, 2]}}"
+#define MORE                                                                                       \
+    "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 4}\n"                       \
+    "  thresholds:\n  - {metric: throughput, where: {trainers: 2}, min: 100}\n"
+
+static const double spread[] = {1, 1.004, 0.997, 1.002};
+static const struct compare_params defaults = {.threshold_ratio = COMPARE_THRESHOLD_RATIO};
+
+/* Two points of 60 and 110 samples/s, times a factor; `n_trials` of four succeed. */
+static void make(struct fixture *f, double factor, uint32_t n_trials)
+{
+    fixture_init(f, GRID, MORE, 16);
+    for (uint32_t p = 0; p < 2; p++) {
+        for (uint32_t t = 0; t < n_trials; t++) {
+            fixture_throughput(f, p, t, (p == 0 ? 60 : 110) * factor * spread[(t + p) % 4]);
+        }
+    }
+    fixture_build(f, RUN_SUCCEEDED);
+}
+
+static enum gate_verdict judge(const struct fixture *candidate, const struct comparison *c,
+                               const char *refusal, size_t *ret_n)
+{
+    struct gate g;
+    gate_judge(candidate->result, c, refusal, &g);
+    const enum gate_verdict v = g.verdict;
+    *ret_n = g.checks.len;
+    gate_done(&g);
+    return v;
+}
+
+TEST(the_first_that_holds)
+{
+    struct fixture whole, part, low;
+    size_t n;
+    make(&whole, 1, 4);
+    make(&part, 1, 3); /* a trial has no result */
+    make(&low, 0.8, 4);
+    assert_int_equal(judge(&whole, NULL, NULL, &n), GATE_PASSED);
+    assert_int_equal(n, 2); /* the run and its threshold */
+    assert_int_equal(judge(&whole, NULL, "there is no base", &n), GATE_INCONCLUSIVE);
+    assert_int_equal(judge(&part, NULL, "there is no base", &n), GATE_RUN_FAILED);
+    assert_int_equal(judge(&low, NULL, "there is no base", &n), GATE_THRESHOLD);
+    whole.result->phase = RUN_RUNNING;
+    assert_int_equal(judge(&whole, NULL, NULL, &n), GATE_INCONCLUSIVE);
+    whole.result->phase = RUN_CANCELLED;
+    assert_int_equal(judge(&whole, NULL, NULL, &n), GATE_RUN_FAILED);
+    whole.result->phase = RUN_SUCCEEDED;
+    whole.result->thresholds.items[0].verdict = THRESHOLD_UNKNOWN; /* is not passed */
+    assert_int_equal(judge(&whole, NULL, NULL, &n), GATE_THRESHOLD);
+    fixture_done(&whole);
+    fixture_done(&part);
+    fixture_done(&low);
+}
+
+/* A threshold without a point is neither passed nor missed, and a gate that judges
+ * nothing else does not pass. */
+TEST(skipped_thresholds)
+{
+    struct fixture f;
+    size_t n;
+    make(&f, 1, 4);
+    struct result *r = f.result;
+    struct comparison c = {.base = r, .candidate = r, .change = CHANGE_NONE};
+    *vec_push(&r->skipped) = r->thresholds.items[0].threshold;
+    assert_int_equal(judge(&f, NULL, NULL, &n), GATE_PASSED); /* the other one was judged */
+    assert_int_equal(n, 3);
+    r->thresholds.len = 0;
+    assert_int_equal(judge(&f, NULL, NULL, &n), GATE_THRESHOLD);
+    assert_int_equal(n, 2);
+    assert_int_equal(judge(&f, &c, NULL, &n), GATE_PASSED); /* the comparison was judged */
+    assert_int_equal(judge(&f, NULL, "there is no base", &n), GATE_INCONCLUSIVE);
+    r->phase = RUN_RUNNING; /* the threshold says more */
+    assert_int_equal(judge(&f, NULL, NULL, &n), GATE_THRESHOLD);
+    r->phase = RUN_FAILED;
+    assert_int_equal(judge(&f, NULL, NULL, &n), GATE_RUN_FAILED);
+    struct gate g;
+    gate_judge(r, &c, NULL, &g);
+    assert_int_equal(gate_count(&g, GATE_CHECK_SKIPPED), 1);
+    assert_true(gate_judges(&g));
+    assert_string_equal(gate_outcome_to_string(GATE_CHECK_SKIPPED), "Skipped");
+    gate_done(&g);
+    r->phase = RUN_SUCCEEDED;
+    r->skipped.len = 0; /* no thresholds at all, and no base */
+    assert_int_equal(judge(&f, NULL, NULL, &n), GATE_THRESHOLD);
+    fixture_done(&f);
+}
+
+/* Every verdict of a comparison: what is not known is not passed. */
+TEST(changes_and_margins)
+{
+    static const struct {
+        enum change change;
+        enum gate_verdict verdict;
+    } rows[] = {
+        {CHANGE_SLOWER, GATE_SLOWER},
+        {CHANGE_FASTER, GATE_PASSED},
+        {CHANGE_INCONCLUSIVE, GATE_INCONCLUSIVE},
+        {CHANGE_SPREAD_UNKNOWN, GATE_INCONCLUSIVE},
+        {CHANGE_USUAL, GATE_PASSED},
+        {CHANGE_NONE, GATE_PASSED},
+        {CHANGE_TOO_FEW, GATE_INCONCLUSIVE},
+        {CHANGE_NOT_MEASURED, GATE_INCONCLUSIVE},
+        {CHANGE_MACHINE_BUSY, GATE_INCONCLUSIVE},
+    };
+    static const enum gate_verdict of_margin[] = {
+        [MARGIN_NOT_SLOWER] = GATE_PASSED,
+        [MARGIN_SLOWER] = GATE_SLOWER,
+        [MARGIN_INCONCLUSIVE] = GATE_INCONCLUSIVE,
+    };
+    _Static_assert(N_ROWS(rows) == CHANGE_COUNT, "a row for each verdict");
+    struct fixture f;
+    size_t n;
+    make(&f, 1, 4);
+    struct comparison c = {.base = f.result, .candidate = f.result};
+    struct compared_point *p = vec_push(&c.points);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        *p = (struct compared_point){.change = rows[i].change};
+        c.change = CHANGE_NONE; /* a point alone decides */
+        assert_int_equal(judge(&f, &c, NULL, &n), rows[i].verdict);
+        assert_int_equal(n, 4);
+    }
+    *p = (struct compared_point){.change = CHANGE_NONE};
+    c.change = CHANGE_SLOWER; /* all points together do, too */
+    assert_int_equal(judge(&f, &c, NULL, &n), GATE_SLOWER);
+    for (int m = MARGIN_NOT_SLOWER; m <= MARGIN_INCONCLUSIVE; m++) { /* what was asked decides */
+        p->margin = c.margin = (enum margin_verdict)m;
+        assert_int_equal(judge(&f, &c, NULL, &n), of_margin[m]);
+    }
+    c.margin = MARGIN_NOT_ASKED;
+    c.change = CHANGE_NONE;
+    *vec_push(&c.only_base) = f.result->points;
+    assert_int_equal(judge(&f, &c, NULL, &n), GATE_INCONCLUSIVE);
+    vec_done(&c.points);
+    vec_done(&c.only_base);
+    fixture_done(&f);
+}
+
+TEST(what_was_refused_is_no_base)
+{
+    static const struct {
+        double factors[FIXTURE_HISTORY];
+        size_t n, n_base, newest;
+    } rows[] = {
+        {{1, 1.001, 0.999, 1.002, 0.998}, 5, 5, 4},
+        {{1, 1.001, 0.999, 0.5, 0.5}, 5, 3, 2},   /* refused twice */
+        {{1, 1.001, 0.999, 0.5, 1.001}, 5, 4, 4}, /* and mended */
+        {{1, 1.001, 0.999, 1, 1}, 2, 0, 0},       /* too few */
+    };
+    struct fixture f;
+    make(&f, 1, 4);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct fixture_history h;
+        const struct result *taken[FIXTURE_HISTORY + 1];
+        fixture_history_init(&h, f.result, rows[i].factors);
+        const size_t n = gate_find_base(f.result, h.list, rows[i].n, &defaults, taken);
+        assert_int_equal(n, rows[i].n_base);
+        if (n > 0) {
+            assert_ptr_equal(taken[n - 1], h.list[rows[i].newest]);
+        }
+        fixture_history_done(&h);
+    }
+    fixture_done(&f);
+}

@@ -1,0 +1,309 @@
+/* The table scipy_rows is what scaling_scipy.py prints. */
+#include "tests/test.h"
+#include "base/splitmix.h"
+#include "base/str.h"
+#include "stats/scaling.h"
+
+#include <math.h>
+
+#define MAX_SIZES 8
+
+struct curve_data {
+    struct scaling_size sizes[MAX_SIZES];
+    size_t n;
+};
+
+static void add(struct curve_data *d, double n, const double *x, size_t n_x)
+{
+    double logs[16];
+    for (size_t i = 0; i < n_x; i++) {
+        logs[i] = log(x[i]);
+    }
+    d->sizes[d->n++] = (struct scaling_size){
+        .n = n,
+        .load = 2 * (n - 1) / n,
+        .logs = significance_mean(&(struct sample){logs, n_x}),
+    };
+}
+
+static void assert_near(const char *what, double expected, double actual, double tolerance)
+{
+    if (!(fabs(actual - expected) <= tolerance * fmax(fabs(expected), 1e-9))) {
+        fail_msg("%s: expected %.12g, got %.12g", what, expected, actual);
+    }
+}
+
+/* ---- beside SciPy ---- */
+
+static const struct row {
+    const char *data;
+    enum scaling_model model;
+    double deviation, misfit_p; /* deviation NaN: not fitted */
+    struct scaling_range parameters[SCALING_MAX_COEFFICIENTS];
+    struct scaling_range peak;
+} scipy_rows[] = {
+    /* clang-format off */
+    {"four sizes", SCALING_AMDAHL, 0.030565905, 0.0007359600964, {{102.8413522, 99.77726578, 105.9995344}, {0.09133869494, 0.0794177374, 0.1038206926}}, {0}},
+    {"four sizes", SCALING_USL, 0.01314017976, 0.7860490675, {{100.3253619, 98.77878003, 101.8961587}, {0.04107092677, 0.02415015206, 0.05835855512}, {0.006220321023, 0.004168042956, 0.00824021127}}, {12.41614694, 10.87731993, 15.037551}},
+    {"four sizes", SCALING_EXCHANGE, 0.1314610542, 6.286015596e-09, {{105.7216357, 89.8549285, 124.390108}, {0.2596614479, 0.1005988404, 0.4702535773}}, {0}},
+    {"falls", SCALING_AMDAHL, 0.09529165252, 1.480284685e-09, {{121.2987472, 98.67651032, 149.1072802}, {0.5318819736, 0.3815400471, 0.756210257}}, {0}},
+    {"falls", SCALING_USL, 0.01218471094, NAN, {{84.51653978, 81.71116206, 87.41823413}, {0.03827359882, 0.007699462155, 0.07078483698}, {0.04060823689, 0.03788196022, 0.04322603733}}, {4.866522126, 4.771212679, 4.973499145}},
+    {"falls", SCALING_EXCHANGE, NAN, NAN, {{0}}, {0}},
+    {"noisy", SCALING_AMDAHL, 0.06264815602, 0.8837344118, {{99.15661689, 94.13231786, 104.4490872}, {0.009823026262, 0.002320389485, 0.01783601067}}, {0}},
+    {"noisy", SCALING_USL, 0.06508560441, 0.9054385231, {{100.2806459, 93.12837089, 107.982217}, {0.02197076035, -0.02999425244, 0.07992166613}, {-0.0007212752687, -0.00410636923, 0.002342404622}}, {0}},
+    {"noisy", SCALING_EXCHANGE, 0.06916167475, 0.4005567893, {{102.1976231, 94.04163836, 111.0609549}, {0.07159013543, 0.004882896066, 0.1483923467}}, {0}},
+    /* clang-format on */
+};
+
+static struct curve_data data_of(const char *name)
+{
+    struct curve_data d = {0};
+    if (str_eq(name, "four sizes")) {
+        add(&d, 1, (double[]){101.2, 99.1, 100.4}, 3);
+        add(&d, 2, (double[]){189.5, 192.8, 190.1}, 3);
+        add(&d, 4, (double[]){330.2, 338.9, 335.0}, 3);
+        add(&d, 8, (double[]){490.3, 481.2, 500.9}, 3);
+    } else if (str_eq(name, "falls")) {
+        add(&d, 2, (double[]){150.2, 153.1, 148.8, 151.9}, 4);
+        add(&d, 4, (double[]){210.4, 208.0, 214.6, 211.1}, 4);
+        add(&d, 8, (double[]){190.7, 193.3, 188.2, 191.4}, 4);
+    } else {
+        add(&d, 1, (double[]){95, 108, 99}, 3);
+        add(&d, 2, (double[]){210, 188, 190}, 3);
+        add(&d, 4, (double[]){350, 390, 402}, 3);
+        add(&d, 16, (double[]){1500, 1380, 1290}, 3);
+    }
+    return d;
+}
+
+static void assert_range(const char *what, const struct scaling_range *expected,
+                         const struct scaling_range *actual)
+{
+    assert_near(what, expected->value, actual->value, 1e-6);
+    assert_near(what, expected->low, actual->low, 1e-6);
+    assert_near(what, expected->high, actual->high, 1e-6);
+}
+
+TEST(fits_of_scipy)
+{
+    for (size_t i = 0; i < sizeof(scipy_rows) / sizeof(scipy_rows[0]); i++) {
+        const struct row *row = &scipy_rows[i];
+        const struct curve_data d = data_of(row->data);
+        const struct scaling_fit f = scaling_fit_model(row->model, d.sizes, d.n);
+        if (isnan(row->deviation)) {
+            assert_int_equal(f.gap, SCALING_NO_MINIMUM);
+            continue;
+        }
+        assert_int_equal(f.gap, SCALING_FITTED);
+        assert_near("deviation", row->deviation, f.deviation, 1e-6);
+        if (isnan(row->misfit_p)) {
+            assert_true(isnan(f.misfit_p));
+            assert_true(scaling_fit_holds(&f)); /* nothing is left over that could contradict it */
+        } else {
+            assert_near("misfit", row->misfit_p, f.misfit_p, 1e-5);
+            assert_int_equal(scaling_fit_holds(&f), row->misfit_p > 0.01);
+        }
+        for (size_t k = 0; k < f.n_coefficients; k++) {
+            assert_range(f.parameters[k].name, &row->parameters[k], &f.parameters[k].range);
+        }
+        if (row->peak.value > 0) {
+            const struct scaling_peak peak = scaling_find_peak(&f, d.sizes[d.n - 1].n);
+            assert_range("peak", &row->peak, &peak.at);
+        }
+    }
+}
+
+/* ---- curves whose truth is known ---- */
+
+static double usl(double n, double s, double k)
+{
+    return 100 * n / (1 + s * (n - 1) + k * n * (n - 1));
+}
+
+TEST(exact_data_gives_the_truth_back)
+{
+    static const double n[] = {1, 2, 4, 8, 16};
+    struct curve_data d[SCALING_MODEL_COUNT] = {0};
+    for (size_t i = 0; i < 5; i++) {
+        const double load = 2 * (n[i] - 1) / n[i];
+        const double x[] = {usl(n[i], 0.08, 0), usl(n[i], 0.05, 0.01),
+                            100 * n[i] / (1 + 0.3 * load)};
+        for (size_t m = 0; m < SCALING_MODEL_COUNT; m++) {
+            add(&d[m], n[i], (double[]){x[m], x[m], x[m]}, 3);
+        }
+    }
+    static const double second[] = {0.08, 0.05, 0.3};
+    for (size_t m = 0; m < SCALING_MODEL_COUNT; m++) {
+        const struct scaling_fit f = scaling_fit_model((enum scaling_model)m, d[m].sizes, 5);
+        assert_int_equal(f.gap, SCALING_FITTED);
+        assert_near("alone", 100, f.parameters[0].range.value, 1e-9);
+        assert_near("second", second[m], f.parameters[1].range.value, 1e-9);
+        assert_near("low", second[m], f.parameters[1].range.low, 1e-6);
+        assert_near("high", second[m], f.parameters[1].range.high, 1e-6);
+        assert_true(scaling_fit_holds(&f)); /* rounding is no lack of fit */
+        assert_near("predicted", usl(32, 0.05, 0.01),
+                    m == SCALING_USL ? scaling_predict(&f, 32, NAN) : usl(32, 0.05, 0.01), 1e-9);
+    }
+    const struct scaling_fit f = scaling_fit_model(SCALING_USL, d[SCALING_USL].sizes, 5);
+    assert_near("coherency", 0.01, f.parameters[2].range.value, 1e-9);
+    assert_near("peak", sqrt(0.95 / 0.01), scaling_find_peak(&f, 16).at.value, 1e-9);
+    const struct scaling_fit x = scaling_fit_model(SCALING_EXCHANGE, d[SCALING_EXCHANGE].sizes, 5);
+    assert_near("share", 0.3 * 1.5 / (1 + 0.3 * 1.5), scaling_exchange_share(&x, 1.5).value, 1e-9);
+}
+
+/* Each further trainer adds 50% of what one makes alone, or more, up to the n
+ * that is counted here. */
+TEST(useful_up_to_the_last_gain)
+{
+    struct curve_data d = {0};
+    for (double n = 1; n <= 8; n *= 2) {
+        const double x = usl(n, 0.05, 0.01);
+        add(&d, n, (double[]){x * 0.9999, x, x * 1.0001}, 3);
+    }
+    const struct scaling_fit f = scaling_fit_model(SCALING_USL, d.sizes, d.n);
+    double n = 1;
+    while (usl(n + 1, 0.05, 0.01) - usl(n, 0.05, 0.01) >= 50) {
+        n++;
+    }
+    const struct scaling_useful u = scaling_find_useful(&f, 8);
+    assert_near("useful", n, u.upto.value, 0);
+    assert_near("low", n, u.upto.low, 0);
+    assert_near("high", n, u.upto.high, 0);
+    assert_near("limit", 16, u.limit, 0);
+}
+
+/* Throughput that only rises has no peak; one that rises as it should has none
+ * within what is believed. */
+TEST(no_peak_where_there_is_none)
+{
+    struct curve_data up = {0}, far = {0};
+    for (double n = 1; n <= 16; n *= 2) {
+        const double more = usl(n, 0, -0.0005), x = usl(n, 0.01, 0.0004);
+        add(&up, n, (double[]){more * 0.999, more, more * 1.001}, 3);
+        add(&far, n, (double[]){x * 0.999, x, x * 1.001}, 3);
+    }
+    struct scaling_fit f = scaling_fit_model(SCALING_USL, up.sizes, up.n);
+    struct scaling_peak peak = scaling_find_peak(&f, 16);
+    assert_false(peak.is_within);
+    assert_true(isinf(peak.at.value) && isinf(peak.at.high));
+    assert_near("useful as far as believed", 32, scaling_find_useful(&f, 16).upto.value, 0);
+    f = scaling_fit_model(SCALING_USL, far.sizes, far.n);
+    peak = scaling_find_peak(&f, 16);
+    assert_false(peak.is_within); /* at 50 */
+    assert_true(peak.at.low > 32 && isfinite(peak.at.high));
+}
+
+/* Trials that scatter by a third show no coherency: the peak's interval has no upper end. */
+TEST(what_is_not_known_has_no_end)
+{
+    struct curve_data d = {0};
+    for (double n = 1; n <= 4; n *= 2) {
+        const double x = usl(n, 0.05, 0.01);
+        add(&d, n, (double[]){x * 0.7, x, x * 1.4}, 3);
+    }
+    const struct scaling_fit f = scaling_fit_model(SCALING_USL, d.sizes, d.n);
+    const struct scaling_peak peak = scaling_find_peak(&f, 4);
+    assert_true(isinf(peak.at.high));
+    assert_true(peak.at.low >= 1 && peak.at.low <= peak.at.value);
+    const struct scaling_useful u = scaling_find_useful(&f, 4);
+    assert_true(u.upto.low <= u.upto.value && u.upto.value <= u.upto.high);
+    assert_true(u.upto.low < u.upto.high);
+}
+
+/* docs/numbers.md, "Models of scaling". */
+TEST(the_worked_example)
+{
+    struct curve_data d = {0};
+    add(&d, 1, (double[]){99.8, 100, 100.2}, 3);
+    add(&d, 2, (double[]){179.64, 180, 180.36}, 3);
+    add(&d, 4, (double[]){287.424, 288, 288.576}, 3);
+    const struct scaling_fit f = scaling_fit_model(SCALING_USL, d.sizes, d.n);
+    assert_near("df", 6, f.df, 0);
+    assert_near("deviation", 0.00200, f.deviation, 5e-3);
+    assert_near("contention", 0.0926, f.parameters[1].range.value, 5e-4);
+    assert_near("coherency", 0.00926, f.parameters[2].range.value, 5e-4);
+    assert_near("coherency's error", 0.000794, sqrt(f.covariance[2][2]) / f.c[0], 1e-3);
+    assert_near("low", 0.007325, f.parameters[2].range.low, 5e-4);
+    assert_near("high", 0.01119, f.parameters[2].range.high, 5e-4);
+    const struct scaling_peak peak = scaling_find_peak(&f, 4);
+    assert_near("peak", 9.90, peak.at.value, 5e-4);
+    assert_near("low", 9.045, peak.at.low, 5e-4);
+    assert_near("high", 11.08, peak.at.high, 5e-4);
+    assert_near("useful", 3, scaling_find_useful(&f, 4).upto.value, 0);
+}
+
+/* ---- what cannot be fitted ---- */
+
+TEST(says_why_nothing_is_fitted)
+{
+    struct curve_data two = {0}, same = {0}, unknown = {0};
+    for (double n = 1; n <= 4; n *= 2) {
+        if (n < 4) {
+            add(&two, n, (double[]){100 * n, 101 * n, 102 * n}, 3);
+        }
+        add(&same, n, (double[]){100 * n, 101 * n, 102 * n}, 3);
+        same.sizes[same.n - 1].load = 1;
+        add(&unknown, n, (double[]){100 * n, 101 * n, 102 * n}, 3);
+    }
+    unknown.sizes[1].load = NAN;
+    assert_int_equal(scaling_fit_model(SCALING_USL, two.sizes, 2).gap, SCALING_FEW_SIZES);
+    assert_int_equal(scaling_fit_model(SCALING_AMDAHL, two.sizes, 0).gap, SCALING_FEW_SIZES);
+    assert_int_equal(scaling_fit_model(SCALING_EXCHANGE, same.sizes, 3).gap, SCALING_SAME_LOAD);
+    assert_int_equal(scaling_fit_model(SCALING_EXCHANGE, unknown.sizes, 3).gap, SCALING_NO_LOAD);
+    assert_int_equal(scaling_fit_model(SCALING_USL, unknown.sizes, 3).gap, SCALING_FITTED);
+    const struct scaling_fit f = scaling_fit_model(SCALING_USL, two.sizes, 2);
+    assert_false(scaling_fit_holds(&f));
+}
+
+static bool is_range_sound(const struct scaling_range *x)
+{
+    return isnan(x->value) || (x->low <= x->value && x->value <= x->high);
+}
+
+/* Whatever the trials say: no NaN where something is fitted, and an interval holds its value. */
+TEST(never_nan)
+{
+    uint64_t random = 20181123;
+    for (int i = 0; i < 2000; i++) {
+        struct curve_data d = {0};
+        double n = 1 + splitmix_below(&random, 100);
+        const size_t sizes = 3 + splitmix_below(&random, MAX_SIZES - 2);
+        for (size_t s = 0; s < sizes; s++) {
+            const double scale = exp(20 * ((double)splitmix_below(&random, 1000) / 1000 - 0.5));
+            const double spread = splitmix_below(&random, 4) == 0 ? 0 : 1;
+            double x[3];
+            for (size_t t = 0; t < 3; t++) {
+                x[t] = scale * (1 + spread * splitmix_below(&random, 1000) / 100);
+            }
+            add(&d, n, x, 3);
+            n += 1 + splitmix_below(&random, 1000);
+        }
+        for (int m = 0; m < SCALING_MODEL_COUNT; m++) {
+            const struct scaling_fit f = scaling_fit_model((enum scaling_model)m, d.sizes, d.n);
+            if (f.gap != SCALING_FITTED) {
+                continue;
+            }
+            assert_true(isfinite(f.deviation) && f.df >= 6);
+            assert_true(isnan(f.misfit_p) || (f.misfit_p >= 0 && f.misfit_p <= 1));
+            for (size_t k = 0; k < f.n_coefficients; k++) {
+                assert_false(isnan(f.parameters[k].range.value));
+                assert_true(is_range_sound(&f.parameters[k].range));
+            }
+            if (m == SCALING_USL) {
+                const struct scaling_peak peak = scaling_find_peak(&f, n);
+                const struct scaling_useful u = scaling_find_useful(&f, n);
+                assert_false(isnan(peak.at.value));
+                assert_true(is_range_sound(&peak.at) && peak.at.low >= 1);
+                assert_true(is_range_sound(&u.upto) && u.upto.low >= 1 && u.upto.high <= u.limit);
+            }
+        }
+    }
+}
+
+TEST(names)
+{
+    assert_string_equal(scaling_model_to_string(SCALING_USL), "USL");
+    assert_string_equal(scaling_model_to_string(SCALING_EXCHANGE), "Exchange");
+    assert_string_equal(scaling_gap_to_string(SCALING_FITTED), "Fitted");
+    assert_string_equal(scaling_gap_to_string(SCALING_NO_MINIMUM), "NoMinimum");
+}
