@@ -16,6 +16,7 @@
 #include "core/exchange_mode.h"
 #include "worker/comm/link/auth.h"
 #include "worker/data/dataset.h"
+#include "worker/kernels/blas.h"
 #include "worker/kernels/cpu.h"
 #include "worker/model/adam.h"
 #include "worker/model/model.h"
@@ -167,7 +168,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: micro_batches TRAINERS BATCH STEPS [WIRE [SEED DATA [MODE]]]\n");
         return 2;
     }
-    cpu_flush_denormals(); /* as benchworker does */
+    blas_repair(argv); /* as benchworker does, like the next */
+    cpu_flush_denormals();
     const uint64_t seed = argc > 5 ? (uint64_t)number(argv[5]) : 1;
     const char *source = argc > 6 ? argv[6] : "synthetic";
     struct gang g = {.trainers = (uint32_t)number(argv[1]),
