@@ -21,6 +21,7 @@
 #include "daemon/memory.h"
 #include "daemon/run/run_drive.h"
 #include "daemon/run/run_remove.h"
+#include "kube/json.h"
 
 #define LOOK_EVERY_MS 1000
 /* For other processes that write to the store: the limit of all calls from one look to the next,
@@ -78,32 +79,39 @@ static void give_up(struct daemon *d, int exit_code, const struct err *err)
 
 /* ---- watches ---- */
 
-static void on_run(void *ctx, enum kube_change change, const struct kube_object *object)
+static void run_changed(struct daemon *d, enum kube_change change, const char *uid,
+                        const json_t *bmr)
 {
-    struct daemon *d = ctx;
-    struct run *run = run_queue_find(&d->queue, object->uid);
-    if (run == NULL && eraser_is_wish(object->json)) {
+    struct run *run = run_queue_find(&d->queue, uid);
+    if (run == NULL && eraser_is_wish(bmr)) {
         if (change == KUBE_CHANGE_REMOVED) {
-            eraser_take(&d->eraser, object->json);
+            eraser_take(&d->eraser, bmr);
             wake(d);
         }
         return;
     }
     if (run != NULL) {
-        run_update(run, object->json);
+        run_update(run, bmr);
     } else if (change == KUBE_CHANGE_ADDED && !d->run_env.are_objects_known &&
-               bmr_ended_before(object->json, clock_steady_unix_ms() - DAEMON_ENDED_MS)) {
-        run_queue_add_ended(&d->queue, object->json); /* learn_objects asks the store about it */
+               bmr_ended_before(bmr, clock_steady_unix_ms() - DAEMON_ENDED_MS)) {
+        run_queue_add_ended(&d->queue, bmr); /* learn_objects asks the store about it */
         return;
-    } else if (change == KUBE_CHANGE_REMOVED || !run_queue_is_resting(&d->queue, object->uid) ||
-               !bmr_is_settled(object->json)) {
-        run = run_new(&d->run_env, object->json);
+    } else if (change == KUBE_CHANGE_REMOVED || !run_queue_is_resting(&d->queue, uid) ||
+               !bmr_is_settled(bmr)) {
+        run = run_new(&d->run_env, bmr);
         run_queue_add(&d->queue, run);
     }
     if (change == KUBE_CHANGE_REMOVED) {
         run->asked.is_gone = true;
     }
     wake(d);
+}
+
+static void on_run(void *ctx, enum kube_change change, const struct kube_object *object)
+{
+    json_t *bmr = kube_json_kept(object->facts);
+    run_changed(ctx, change, object->uid, bmr);
+    json_decref(bmr);
 }
 
 static void on_benchmark(void *ctx, enum kube_change change, const struct kube_object *object)
@@ -188,12 +196,12 @@ static int learn_objects(struct daemon *d, struct err *err)
         return 0;
     }
     const struct kube_cache *cache = watches_cache(&d->watches, WATCH_RUNS);
-    _cleanup_(freep) const char **uids = xnew_array(const char *, cache->entries.len + 1);
-    for (size_t i = 0; i < cache->entries.len; i++) {
-        uids[i] = kube_entry_uid(cache->entries.items[i]);
+    _cleanup_(freep) const char **uids = xnew_array(const char *, cache->objects.len + 1);
+    for (size_t i = 0; i < cache->objects.len; i++) {
+        uids[i] = cache->objects.items[i]->uid;
     }
     size_t n_deleted;
-    int r = d->store->ops->sync_objects(d->store, d->ns, uids, cache->entries.len,
+    int r = d->store->ops->sync_objects(d->store, d->ns, uids, cache->objects.len,
                                         clock_steady_unix_ms(), &n_deleted, err);
     r = r < 0 ? r : wake_open_runs(d, err);
     if (r < 0) {

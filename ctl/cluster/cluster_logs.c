@@ -13,10 +13,11 @@
 #include "core/role.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/runs/object.h"
+#include "ctl/runs/run_state.h"
 #include "kube/follow.h"
 #include "kube/informer.h"
 #include "kube/json.h"
-#include "pod/state.h"
+#include "pod/facts.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
@@ -73,87 +74,34 @@ static void on_log_end(void *ctx, int r, const struct err *err)
     wake(f);
 }
 
-/* The replica's; the others are sidecars. */
-static const char *container_name(const json_t *pod)
+/* Attempts with a launcher; its log replaces those of the other replicas. */
+static void find_led(const struct following *f, const struct kube_cache *cache,
+                     struct attempt_ids *ret)
 {
-    return json_string_value(json_object_get(pod_main_container(pod), "name"));
-}
-
-/* Statuses are not in the order of the containers. */
-static const json_t *container_state(const json_t *pod, const char *state)
-{
-    const char *wanted = container_name(pod);
-    const json_t *list = json_object_get(json_object_get(pod, "status"), "containerStatuses");
-    size_t i;
-    const json_t *status;
-    json_array_foreach (list, i, status) {
-        const char *name = json_string_value(json_object_get(status, "name"));
-        if (name != NULL && wanted != NULL && str_eq(name, wanted)) {
-            return json_object_get(json_object_get(status, "state"), state);
+    for (size_t i = 0; f->of_any_role && i < cache->objects.len; i++) {
+        const struct pod_facts *pod = cache->objects.items[i]->facts;
+        if (pod->has_id && pod->id.role == ROLE_LAUNCHER) {
+            (void)attempt_ids_add(ret, pod->id.attempt); /* it may be there */
         }
     }
-    return NULL;
-}
-
-static const char *label_of(const json_t *pod, const char *key)
-{
-    const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
-    const char *value = json_string_value(json_object_get(labels, key));
-    return value == NULL ? "" : value;
-}
-
-static char *attempt_dup(const json_t *pod)
-{
-    return xasprintf("%s %s %s", label_of(pod, "benchd.io/point"), label_of(pod, "benchd.io/trial"),
-                     label_of(pod, "benchd.io/attempt"));
-}
-
-/* Attempts with a launcher; its log replaces those of the other replicas. Owned. */
-struct led {
-    VEC(char *) attempts;
-};
-
-static void find_led(const struct following *f, const struct kube_cache *cache, struct led *ret)
-{
-    for (size_t i = 0; f->of_any_role && i < cache->entries.len; i++) {
-        json_t *pod = kube_cache_json(cache, cache->entries.items[i]);
-        if (str_eq(label_of(pod, "benchd.io/role"), role_to_string(ROLE_LAUNCHER))) {
-            *vec_push(&ret->attempts) = attempt_dup(pod);
-        }
-        json_decref(pod);
-    }
-}
-
-static void led_done(struct led *led)
-{
-    vec_each (char *, it, &led->attempts) {
-        free(*it);
-    }
-    vec_done(&led->attempts);
 }
 
 /* Its log is to be read: of a selected role, or of whoever leads its gang. */
-static bool is_selected(const struct following *f, const struct led *led, const json_t *pod)
+static bool is_selected(const struct following *f, const struct attempt_ids *led,
+                        const struct pod_facts *pod)
 {
-    const int role = role_from_string(label_of(pod, "benchd.io/role"));
-    uint32_t sizes[ROLE_COUNT] = {0};
-    _cleanup_(freep) char *attempt = attempt_dup(pod);
-    vec_each (char *const, it, &led->attempts) {
-        sizes[ROLE_LAUNCHER] += str_eq(*it, attempt);
-    }
-    return !f->of_any_role || (role >= 0 && role_leads((enum role)role, sizes));
+    const uint32_t sizes[ROLE_COUNT] = {[ROLE_LAUNCHER] = attempt_ids_has(led, pod->id.attempt)};
+    return !f->of_any_role || (pod->has_id && role_leads(pod->id.role, sizes));
 }
 
-static bool has_started(const json_t *pod)
+static bool has_started(const struct pod_facts *pod)
 {
-    return container_state(pod, "running") != NULL || container_state(pod, "terminated") != NULL;
+    return pod->main != NULL && pod->main->step >= POD_STEP_RUNNING;
 }
 
-static bool has_ended(const json_t *pod)
+static bool has_ended(const struct pod_facts *pod)
 {
-    const char *phase = json_string_value(json_object_get(json_object_get(pod, "status"), "phase"));
-    return container_state(pod, "terminated") != NULL ||
-           (phase != NULL && (str_eq(phase, "Succeeded") || str_eq(phase, "Failed")));
+    return pod_is_over(pod) || (pod->main != NULL && pod->main->step == POD_STEP_TERMINATED);
 }
 
 static bool was_seen(const struct following *f, const char *uid)
@@ -166,18 +114,20 @@ static bool was_seen(const struct following *f, const char *uid)
     return false;
 }
 
-static void begin(struct following *f, const char *name, const char *uid, const json_t *pod)
+static void begin(struct following *f, const struct kube_object *object)
 {
+    const struct pod_facts *pod = object->facts;
     const struct kube_follow_params params = {.ns = f->c->ns,
-                                              .pod = name,
-                                              .container = container_name(pod),
+                                              .pod = object->name,
+                                              .container =
+                                                  *pod->container == '\0' ? NULL : pod->container,
                                               .on_line = on_line,
                                               .on_end = on_log_end,
                                               .ctx = f};
-    cli_note(f->c->backend.cli, "==> %s", name);
-    *vec_push(&f->seen) = xstrdup(uid);
-    f->pod = xstrdup(name);
-    f->pod_uid = xstrdup(uid);
+    cli_note(f->c->backend.cli, "==> %s", object->name);
+    *vec_push(&f->seen) = xstrdup(object->uid);
+    f->pod = xstrdup(object->name);
+    f->pod_uid = xstrdup(object->uid);
     f->is_follow_over = false;
     f->follow = kube_follow_new(f->c->client, &params);
     if (has_ended(pod)) {
@@ -204,29 +154,23 @@ static void next(struct following *f)
     if (f->follow != NULL || f->is_over) {
         return;
     }
-    const struct kube_entry *oldest = NULL;
+    const struct kube_object *oldest = NULL;
     int64_t oldest_ms = 0;
     const struct kube_cache *cache = kube_informer_cache(f->pods);
-    struct led led = {0};
+    struct attempt_ids led = {0};
     find_led(f, cache, &led);
-    for (size_t i = 0; i < cache->entries.len; i++) {
-        const struct kube_entry *entry = cache->entries.items[i];
-        if (was_seen(f, kube_entry_uid(entry))) {
-            continue;
+    for (size_t i = 0; i < cache->objects.len; i++) {
+        const struct kube_object *object = cache->objects.items[i];
+        const struct pod_facts *pod = object->facts;
+        if (!was_seen(f, object->uid) && is_selected(f, &led, pod) && has_started(pod) &&
+            (oldest == NULL || pod->created_unix_ms < oldest_ms)) {
+            oldest = object;
+            oldest_ms = pod->created_unix_ms;
         }
-        json_t *pod = kube_cache_json(cache, entry);
-        const int64_t ms = object_time(json_object_get(pod, "metadata"), "creationTimestamp");
-        if (is_selected(f, &led, pod) && has_started(pod) && (oldest == NULL || ms < oldest_ms)) {
-            oldest = entry;
-            oldest_ms = ms;
-        }
-        json_decref(pod);
     }
-    led_done(&led);
+    attempt_ids_done(&led);
     if (oldest != NULL) {
-        json_t *pod = kube_cache_json(cache, oldest);
-        begin(f, kube_entry_name(oldest), kube_entry_uid(oldest), pod);
-        json_decref(pod);
+        begin(f, oldest);
     } else if (f->is_run_over) {
         f->is_over = true;
         if (f->seen.len == 0) {
@@ -242,7 +186,7 @@ static void on_pod(void *ctx, enum kube_change change, const struct kube_object 
 {
     struct following *f = ctx;
     const bool is_followed = f->follow != NULL && str_eq(f->pod_uid, pod->uid);
-    if (is_followed && (change == KUBE_CHANGE_REMOVED || has_ended(pod->json))) {
+    if (is_followed && (change == KUBE_CHANGE_REMOVED || has_ended(pod->facts))) {
         kube_follow_container_ended(f->follow);
     }
     wake(f);
@@ -252,7 +196,9 @@ static void on_run(void *ctx, enum kube_change change, const struct kube_object 
 {
     struct following *f = ctx;
     struct run_status status;
-    object_read_status(run->json, &status);
+    json_t *object = kube_json_kept(run->facts);
+    object_read_status(object, &status);
+    json_decref(object);
     if (str_eq(run->uid, f->run_uid) &&
         (change == KUBE_CHANGE_REMOVED || run_phase_is_final(status.phase))) {
         f->is_run_over = true;
@@ -270,8 +216,8 @@ static void on_synced(void *ctx)
 static void on_runs_synced(void *ctx)
 {
     struct following *f = ctx;
-    const struct kube_entry *run = kube_cache_get(kube_informer_cache(f->runs), f->run_name);
-    if ((run == NULL || !str_eq(kube_entry_uid(run), f->run_uid)) && !f->is_run_over) {
+    const struct kube_object *run = kube_cache_get(kube_informer_cache(f->runs), f->run_name);
+    if ((run == NULL || !str_eq(run->uid, f->run_uid)) && !f->is_run_over) {
         f->is_over = true;
         f->code = cli_error(EXIT_NOT_FOUND, NULL, "run/%s was deleted", f->run_name);
     }
@@ -347,6 +293,7 @@ static void start(struct following *f, const char *pods, const char *run)
     const struct kube_reflector_params of_pods = {.resource = &kube_pods,
                                                   .ns = f->c->ns,
                                                   .label_selector = pods,
+                                                  .decode = pod_facts_decode,
                                                   .on_change = on_pod,
                                                   .on_synced = on_synced,
                                                   .ctx = f};

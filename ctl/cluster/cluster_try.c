@@ -16,7 +16,7 @@
 #include "ctl/try/try_seen.h"
 #include "kube/json.h"
 #include "kube/log_cursor.h"
-#include "pod/state.h"
+#include "pod/facts.h"
 #include "run/replica_log.h"
 #include "spec/log_rule.h"
 

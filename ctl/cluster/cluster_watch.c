@@ -176,8 +176,8 @@ static enum watch_event take_document(struct watch *w, const json_t *document)
 
 static bool has_object(const struct watch *w)
 {
-    const struct kube_entry *entry = kube_cache_get(kube_informer_cache(w->informer), w->name);
-    return entry != NULL && strcmp(kube_entry_uid(entry), w->uid) == 0;
+    const struct kube_object *object = kube_cache_get(kube_informer_cache(w->informer), w->name);
+    return object != NULL && strcmp(object->uid, w->uid) == 0;
 }
 
 /* A benchd outside the cluster listens on another port with each start. */
@@ -364,7 +364,9 @@ static void on_change(void *ctx, enum kube_change change, const struct kube_obje
         return;
     }
     struct run_status status;
-    object_read_status(object->json, &status);
+    json_t *run = kube_json_kept(object->facts);
+    object_read_status(run, &status);
+    json_decref(run);
     show_phase(w, &status);
     w->status = status;
     advance(w, run_phase_is_final(status.phase) ? WATCH_ON_END : WATCH_ON_CHANGE);

@@ -3,10 +3,16 @@
 
 #include "base/mem.h"
 #include "daemon/cluster/bmr.h"
+#include "kube/json.h"
 #include "pod/body.h"
-#include "pod/state.h"
-#include "run/pods/pod_leftovers.h"
+#include "pod/facts.h"
 #include "run/pods/pod_shape.h"
+
+static void *decode_run(json_t *bmr)
+{
+    bmr_prune(bmr);
+    return kube_json_keep(bmr);
+}
 
 static const struct {
     const struct kube_resource *resource;
@@ -14,15 +20,13 @@ static const struct {
     const char *label_selector;
     const char *skip_list;
     const struct kube_proto_shape *shape;
-    kube_prune_fn prune;
-    kube_mark_fn mark;
+    kube_decode_fn decode;
 } kinds[WATCH_COUNT] = {
-    [WATCH_BENCHMARKS] = {&kube_benchmarks, "Benchmarks", NULL, NULL, NULL, NULL, NULL},
+    [WATCH_BENCHMARKS] = {&kube_benchmarks, "Benchmarks", NULL, NULL, NULL, NULL},
     /* Thousands of runs that have ended may be there. */
-    [WATCH_RUNS] = {&kube_benchmark_runs, "BenchmarkRuns", NULL, NULL, NULL, bmr_prune, NULL},
+    [WATCH_RUNS] = {&kube_benchmark_runs, "BenchmarkRuns", NULL, NULL, NULL, decode_run},
     /* Each pod's environment has thousands of addresses, and benchd reads none of them. */
-    [WATCH_PODS] = {&kube_pods, "pods", POD_SELECTOR, "env", &pod_shape, pod_prune,
-                    pod_leftover_mark},
+    [WATCH_PODS] = {&kube_pods, "pods", POD_SELECTOR, "env", &pod_shape, pod_facts_decode},
 };
 
 void watches_start(struct watches *w, const struct watches_params *params)
@@ -36,8 +40,7 @@ void watches_start(struct watches *w, const struct watches_params *params)
             .first_field_selector = i == WATCH_RUNS ? open_runs : NULL,
             .skip_list = kinds[i].skip_list,
             .shape = kinds[i].shape,
-            .prune = kinds[i].prune,
-            .mark = kinds[i].mark,
+            .decode = kinds[i].decode,
             .on_change = params->on_change[i],
             .on_synced = params->on_synced,
             .ctx = params->ctx,
@@ -107,9 +110,8 @@ bool watches_are_ready(const struct watches *w, struct err *why)
 
 json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
 {
-    const struct kube_cache *cache = watches_cache(w, kind);
-    const struct kube_entry *entry = kube_cache_get(cache, name);
-    return entry == NULL ? NULL : kube_cache_json(cache, entry);
+    const struct kube_object *object = kube_cache_get(watches_cache(w, kind), name);
+    return object == NULL ? NULL : kube_json_kept(object->facts);
 }
 
 const struct kube_cache *watches_cache(const struct watches *w, enum watch_kind kind)

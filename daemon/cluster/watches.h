@@ -35,7 +35,8 @@ bool watches_know_open_runs(const struct watches *w);
 const struct err *watches_error(const struct watches *w);
 /* Synced and without a failure; `why` (may be NULL) names the first that is not. */
 bool watches_are_ready(const struct watches *w, struct err *why);
-/* The object of this name, as a new tree that the caller owns; NULL if none exists. */
+/* The object of this name, as a new tree that the caller owns; NULL if none exists. Not of pods:
+ * their cache has pod_facts. */
 json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name);
 const struct kube_cache *watches_cache(const struct watches *w, enum watch_kind kind);
 /* For /metrics. `ret_resource` is static: "pods". */

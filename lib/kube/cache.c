@@ -6,71 +6,34 @@
 #include "base/mem.h"
 #include "kube/json.h"
 
-/* ---- entries ---- */
+/* ---- objects ---- */
 
-const char *kube_entry_name(const struct kube_entry *e)
+static void object_free(struct kube_object *o)
 {
-    return e->text;
+    free(o->facts);
+    free(o);
 }
 
-const char *kube_entry_uid(const struct kube_entry *e)
+/* One block with its texts; its facts are another. */
+static struct kube_object *object_new(const struct kube_cache *c, json_t *json)
 {
-    return e->text + e->uid_at;
-}
-
-const char *kube_entry_version(const struct kube_entry *e)
-{
-    return e->text + e->version_at;
-}
-
-static struct kube_pack_own own_texts(const struct kube_entry *e)
-{
-    return (struct kube_pack_own){{kube_entry_name(e), kube_entry_uid(e), kube_entry_version(e)}};
-}
-
-static void entry_free(struct kube_cache *c, struct kube_entry *e)
-{
-    kube_packed_forget(&c->words, e->text + e->packed_at, e->size - e->packed_at);
-    free(e);
-}
-
-json_t *kube_cache_json(const struct kube_cache *c, const struct kube_entry *e)
-{
-    const struct kube_pack_own own = own_texts(e);
-    return kube_unpack(&c->words, e->text + e->packed_at, &own);
-}
-
-static void trim(const struct kube_cache *c, json_t *object)
-{
-    (void)json_object_del(json_object_get(object, "metadata"), "managedFields"); /* may be absent */
-    if (c->params.prune != NULL) {
-        c->params.prune(object);
+    static const char *const keys[] = {"name", "uid", "resourceVersion"};
+    const char *texts[3];
+    size_t size = sizeof(struct kube_object);
+    for (unsigned i = 0; i < 3; i++) {
+        texts[i] = kube_json_metadata(json, keys[i]);
+        size += strlen(texts[i]) + 1;
     }
-}
-
-/* Of an object that was trimmed. */
-static struct kube_entry *entry_new(struct kube_cache *c, const json_t *object)
-{
-    const struct kube_pack_own own = {{kube_json_metadata(object, "name"),
-                                       kube_json_metadata(object, "uid"),
-                                       kube_json_metadata(object, "resourceVersion")}};
-    uint32_t ends[KUBE_PACK_OWN];
-    struct buf text = BUF_INIT;
-    for (unsigned i = 0; i < KUBE_PACK_OWN; i++) {
-        buf_append(&text, own.text[i], strlen(own.text[i]) + 1);
-        ends[i] = (uint32_t)text.len;
+    struct kube_object *o = xmalloc(size);
+    char *at = (char *)(o + 1);
+    for (unsigned i = 0; i < 3; i++) {
+        const size_t n = strlen(texts[i]) + 1;
+        texts[i] = memcpy(at, texts[i], n);
+        at += n;
     }
-    kube_pack(&c->words, object, &own, &text);
-    struct kube_entry *e = xmalloc(sizeof(*e) + text.len);
-    *e = (struct kube_entry){.mark = c->params.mark == NULL ? 0 : c->params.mark(object),
-                             .epoch = c->epoch,
-                             .uid_at = ends[0],
-                             .version_at = ends[1],
-                             .packed_at = ends[2],
-                             .size = (uint32_t)text.len};
-    memcpy(e->text, text.data, text.len);
-    buf_done(&text);
-    return e;
+    *o = (struct kube_object){texts[0], texts[1], texts[2], NULL, c->epoch};
+    o->facts = c->params.decode(json);
+    return o;
 }
 
 /* ---- the cache ---- */
@@ -78,12 +41,13 @@ static struct kube_entry *entry_new(struct kube_cache *c, const json_t *object)
 void kube_cache_init(struct kube_cache *c, const struct kube_cache_params *params)
 {
     *c = (struct kube_cache){.params = *params};
+    c->params.decode = params->decode ?: kube_json_keep;
 }
 
 static void drop_listed(struct kube_cache *c)
 {
     for (size_t i = c->n_put; i < c->listed.len; i++) {
-        entry_free(c, c->listed.items[i]);
+        object_free(c->listed.items[i]);
     }
     vec_done(&c->listed);
     c->n_put = 0;
@@ -92,20 +56,19 @@ static void drop_listed(struct kube_cache *c)
 void kube_cache_done(struct kube_cache *c)
 {
     drop_listed(c);
-    vec_each (struct kube_entry *, it, &c->entries) {
-        free(*it);
+    vec_each (struct kube_object *, it, &c->objects) {
+        object_free(*it);
     }
-    vec_done(&c->entries);
-    kube_words_done(&c->words);
+    vec_done(&c->objects);
 }
 
 /* The object's place, or the one where it belongs. */
 static bool find(const struct kube_cache *c, const char *name, size_t *ret)
 {
-    size_t low = 0, high = c->entries.len;
+    size_t low = 0, high = c->objects.len;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(kube_entry_name(c->entries.items[middle]), name);
+        const int order = strcmp(c->objects.items[middle]->name, name);
         if (order == 0) {
             *ret = middle;
             return true;
@@ -120,41 +83,32 @@ static bool find(const struct kube_cache *c, const char *name, size_t *ret)
     return false;
 }
 
-const struct kube_entry *kube_cache_get(const struct kube_cache *c, const char *name)
+const struct kube_object *kube_cache_get(const struct kube_cache *c, const char *name)
 {
     size_t at;
-    return find(c, name, &at) ? c->entries.items[at] : NULL;
+    return find(c, name, &at) ? c->objects.items[at] : NULL;
 }
 
-/* `json` NULL: it is made, if anybody asks. */
-static void tell(const struct kube_cache *c, enum kube_change change, const struct kube_entry *e,
-                 const json_t *json)
+static void tell(const struct kube_cache *c, enum kube_change change, const struct kube_object *o)
 {
-    if (c->params.on_change == NULL) {
-        return;
+    if (c->params.on_change != NULL) {
+        c->params.on_change(c->params.ctx, change, o);
     }
-    json_t *made = json == NULL ? kube_cache_json(c, e) : NULL;
-    const struct kube_object object = {.name = kube_entry_name(e),
-                                       .uid = kube_entry_uid(e),
-                                       .resource_version = kube_entry_version(e),
-                                       .json = json == NULL ? made : json};
-    c->params.on_change(c->params.ctx, change, &object);
-    json_decref(made);
 }
 
 /* Takes the object out; `last`, if not NULL, is its last state. */
-static void take_out(struct kube_cache *c, size_t at, const json_t *last)
+static void take_out(struct kube_cache *c, size_t at, json_t *last)
 {
-    struct kube_entry **items = c->entries.items;
-    struct kube_entry *e = items[at];
-    memmove(&items[at], &items[at + 1], (c->entries.len - 1 - at) * sizeof(items[0]));
-    c->entries.len--;
+    struct kube_object **items = c->objects.items;
+    struct kube_object *o = items[at];
+    memmove(&items[at], &items[at + 1], (c->objects.len - 1 - at) * sizeof(items[0]));
+    c->objects.len--;
     if (last != NULL) {
-        entry_free(c, e);
-        e = entry_new(c, last);
+        object_free(o);
+        o = object_new(c, last);
     }
-    tell(c, KUBE_CHANGE_REMOVED, e, last);
-    entry_free(c, e);
+    tell(c, KUBE_CHANGE_REMOVED, o);
+    object_free(o);
 }
 
 /* Is it there already, in this state? Then it stays. */
@@ -165,34 +119,33 @@ static bool is_known(const struct kube_cache *c, const json_t *object)
     if (version[0] == '\0' || !find(c, kube_json_metadata(object, "name"), &at)) {
         return false;
     }
-    struct kube_entry *e = c->entries.items[at];
-    if (strcmp(kube_entry_uid(e), kube_json_metadata(object, "uid")) != 0 ||
-        strcmp(kube_entry_version(e), version) != 0) {
+    struct kube_object *o = c->objects.items[at];
+    if (strcmp(o->uid, kube_json_metadata(object, "uid")) != 0 ||
+        strcmp(o->resource_version, version) != 0) {
         return false;
     }
-    e->epoch = c->epoch;
+    o->epoch = c->epoch;
     return true;
 }
 
-/* `json`: as for the observers. */
-static void put(struct kube_cache *c, struct kube_entry *e_take, const json_t *json)
+static void put(struct kube_cache *c, struct kube_object *o_take)
 {
     size_t at;
-    if (find(c, kube_entry_name(e_take), &at)) {
-        struct kube_entry *old = c->entries.items[at];
-        if (strcmp(kube_entry_uid(old), kube_entry_uid(e_take)) == 0) {
-            c->entries.items[at] = e_take;
-            entry_free(c, old);
-            tell(c, KUBE_CHANGE_UPDATED, e_take, json);
+    if (find(c, o_take->name, &at)) {
+        struct kube_object *old = c->objects.items[at];
+        if (strcmp(old->uid, o_take->uid) == 0) {
+            c->objects.items[at] = o_take;
+            object_free(old);
+            tell(c, KUBE_CHANGE_UPDATED, o_take);
             return;
         }
         take_out(c, at, NULL);
     }
-    (void)vec_push(&c->entries); /* the room; its place is made next */
-    struct kube_entry **items = c->entries.items;
-    memmove(&items[at + 1], &items[at], (c->entries.len - 1 - at) * sizeof(items[0]));
-    items[at] = e_take;
-    tell(c, KUBE_CHANGE_ADDED, e_take, json);
+    (void)vec_push(&c->objects); /* the room; its place is made next */
+    struct kube_object **items = c->objects.items;
+    memmove(&items[at + 1], &items[at], (c->objects.len - 1 - at) * sizeof(items[0]));
+    items[at] = o_take;
+    tell(c, KUBE_CHANGE_ADDED, o_take);
 }
 
 bool kube_cache_put(struct kube_cache *c, json_t *object)
@@ -201,8 +154,7 @@ bool kube_cache_put(struct kube_cache *c, json_t *object)
         return false;
     }
     if (!is_known(c, object)) {
-        trim(c, object);
-        put(c, entry_new(c, object), object);
+        put(c, object_new(c, object));
     }
     return true;
 }
@@ -211,8 +163,7 @@ void kube_cache_remove(struct kube_cache *c, json_t *object)
 {
     size_t at;
     if (find(c, kube_json_metadata(object, "name"), &at) &&
-        strcmp(kube_entry_uid(c->entries.items[at]), kube_json_metadata(object, "uid")) == 0) {
-        trim(c, object);
+        strcmp(c->objects.items[at]->uid, kube_json_metadata(object, "uid")) == 0) {
         take_out(c, at, object);
     }
 }
@@ -228,8 +179,7 @@ void kube_cache_begin_list(struct kube_cache *c)
 void kube_cache_add_listed(struct kube_cache *c, json_t *object)
 {
     if (kube_json_metadata(object, "name")[0] != '\0' && !is_known(c, object)) {
-        trim(c, object);
-        *vec_push(&c->listed) = entry_new(c, object);
+        *vec_push(&c->listed) = object_new(c, object);
     }
 }
 
@@ -239,10 +189,10 @@ bool kube_cache_end_list(struct kube_cache *c, size_t most)
         if (most == 0) {
             return false;
         }
-        put(c, c->listed.items[c->n_put++], NULL);
+        put(c, c->listed.items[c->n_put++]);
     }
-    for (size_t i = c->entries.len; i > 0; i--) { /* from the end: places before it stay */
-        if (c->entries.items[i - 1]->epoch != c->epoch) {
+    for (size_t i = c->objects.len; i > 0; i--) { /* from the end: places before it stay */
+        if (c->objects.items[i - 1]->epoch != c->epoch) {
             if (most-- == 0) {
                 return false;
             }

@@ -234,3 +234,14 @@ const char *kube_json_metadata(const json_t *object, const char *key)
         json_string_value(json_object_get(json_object_get(object, "metadata"), key));
     return value == NULL ? "" : value;
 }
+
+void *kube_json_keep(json_t *object)
+{
+    (void)json_object_del(json_object_get(object, "metadata"), "managedFields"); /* may be absent */
+    return json_dumps(object, JSON_COMPACT);
+}
+
+json_t *kube_json_kept(const void *facts)
+{
+    return json_loads(facts, JSON_ALLOW_NUL, NULL);
+}

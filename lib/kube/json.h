@@ -24,3 +24,8 @@ int kube_json_load_list(const char *data, size_t len, const char *skip, kube_ite
                         void *ctx, json_t **ret, struct err *err);
 /* metadata.KEY, "" if it is not a string. Borrowed. */
 const char *kube_json_metadata(const json_t *object, const char *key);
+/* A cache's decode function (cache.h) for owners that seldom read an object: the whole of it as
+ * text, without managedFields. */
+void *kube_json_keep(json_t *object);
+/* What it was given; a new tree, owned. */
+json_t *kube_json_kept(const void *facts);

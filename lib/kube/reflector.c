@@ -67,8 +67,7 @@ struct kube_reflector *kube_reflector_new(const struct kube_reflector_params *pa
     r->limit = KUBE_LIST_LIMIT;
     r->jitter = params->seed ^ 0x5bf03635;
     r->retry_after_s = -1;
-    kube_cache_init(&r->cache, &(struct kube_cache_params){.prune = params->prune,
-                                                           .mark = params->mark,
+    kube_cache_init(&r->cache, &(struct kube_cache_params){.decode = params->decode,
                                                            .on_change = params->on_change,
                                                            .ctx = params->ctx});
     kube_watch_parser_init(&r->parser, params->line_max == 0 ? KUBE_LINE_MAX : params->line_max,

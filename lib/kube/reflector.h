@@ -43,8 +43,7 @@ struct kube_reflector_params {
     const char *skip_list;
     const struct kube_proto_shape
         *shape; /* NULL, or what to read where the server writes protobuf; it is asked to */
-    kube_prune_fn prune;          /* NULL: only managedFields are removed; of either form */
-    kube_mark_fn mark;            /* NULL: none, see cache.h */
+    kube_decode_fn decode;        /* of either form; NULL: see cache.h */
     kube_change_fn on_change;     /* may be NULL */
     void (*on_synced)(void *ctx); /* after each complete list; may be NULL */
     void *ctx;

@@ -6,7 +6,6 @@
 
 #include "base/base64.h"
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/str.h"
 #include "pod/expand.h"
 #include "pod/ssh_key.h"
@@ -113,44 +112,12 @@ static void set_labels(const struct run_def *def, const struct replica_id *id, j
     set_number(labels, "benchd.io/replica-index", id->index);
 }
 
-static bool label_number(const json_t *labels, const char *key, uint32_t *ret)
-{
-    const char *text = json_string_value(json_object_get(labels, key));
-    int64_t number;
-    if (text == NULL || parse_i64_in(text, 0, UINT32_MAX, &number) < 0) {
-        return false;
-    }
-    *ret = (uint32_t)number;
-    return true;
-}
-
-const char *pod_owner_uid(const json_t *object)
+bool pod_is_owned(const struct run_def *def, const json_t *object)
 {
     const json_t *metadata = json_object_get(object, "metadata");
     const json_t *owner = json_array_get(json_object_get(metadata, "ownerReferences"), 0);
-    return json_string_value(json_object_get(owner, "uid"));
-}
-
-bool pod_is_owned(const struct run_def *def, const json_t *object)
-{
-    const char *uid = pod_owner_uid(object);
+    const char *uid = json_string_value(json_object_get(owner, "uid"));
     return uid != NULL && str_eq(uid, def->uid);
-}
-
-bool pod_read_id(const json_t *pod, struct replica_id *ret)
-{
-    const json_t *metadata = json_object_get(pod, "metadata");
-    const json_t *labels = json_object_get(metadata, "labels");
-    const char *role = json_string_value(json_object_get(labels, "benchd.io/role"));
-    const int known = role == NULL ? -EINVAL : role_from_string(role);
-    if (known < 0) {
-        return false;
-    }
-    ret->role = (enum role)known;
-    return label_number(labels, "benchd.io/point", &ret->attempt.point) &&
-           label_number(labels, "benchd.io/trial", &ret->attempt.trial) &&
-           label_number(labels, "benchd.io/attempt", &ret->attempt.number) &&
-           label_number(labels, "benchd.io/replica-index", &ret->index);
 }
 
 /* Whoever may edit pods can write any number into a label. */
@@ -160,9 +127,13 @@ static bool has_replica(const struct run_def *def, const struct replica_id *id)
            id->index < def->matrix.points[id->attempt.point].replicas[id->role];
 }
 
-bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_id *ret)
+bool pod_identify(const struct run_def *def, const struct pod_facts *pod, struct replica_id *ret)
 {
-    return pod_is_owned(def, pod) && pod_read_id(pod, ret) && has_replica(def, ret);
+    if (!str_eq(pod->owner_uid, def->uid) || !pod->has_id || !has_replica(def, &pod->id)) {
+        return false;
+    }
+    *ret = pod->id;
+    return true;
 }
 
 static void set_parameters(const struct point *point, json_t *annotations)

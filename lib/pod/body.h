@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "base/err.h"
+#include "pod/facts.h"
 #include "pod/replica_spec.h"
 
 struct ssh_key; /* pod/ssh_key.h */
@@ -36,15 +37,11 @@ char *pod_host_name(const struct replica_id *id);
 char *pod_dns_address(const struct run_def *def, const struct replica_id *id);
 /* "10.0.0.7:7164", "[fd00::7]:7164". Owned. */
 char *pod_ip_address(const char *ip);
-/* Of the object that owns it; borrowed; NULL: none. */
-const char *pod_owner_uid(const json_t *object);
 /* Is an object the run's own, by its owner's uid? */
 bool pod_is_owned(const struct run_def *def, const json_t *object);
-/* Which replica of its owner a pod is, by its labels; false: they do not say. */
-bool pod_read_id(const json_t *pod, struct replica_id *ret);
 /* Which replica of the run a pod is, by its labels and its owner's uid; false: none of it. *ret
  * is one that the run has: its point and its index are within the matrix. */
-bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_id *ret);
+bool pod_identify(const struct run_def *def, const struct pod_facts *pod, struct replica_id *ret);
 
 /* -ENOENT: a role has no template. -EINVAL: a system cannot be started as a container: its role's
  * template has no command, and it is not the native one (with the program in its image). The

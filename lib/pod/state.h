@@ -1,4 +1,4 @@
-/* What a pod's status means for its replica. Pure: JSON of a pod in, a verdict out. Used
+/* What a pod's status means for its replica. Pure: facts of a pod in, a verdict out. Used
  * by run/pods/pods.c; docs/benchd.md has the table of failures.
  *
  * It reads phase, reason, conditions and the state of the replica's container; the summary is in
@@ -9,10 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
 #include "core/record.h"
 #include "core/replica.h"
+#include "pod/facts.h"
 
 enum pod_wait {
     POD_WAIT_NONE,
@@ -51,7 +50,8 @@ struct pod_state {
 };
 
 /* `id` is the replica that the pod should be: the summary of another one is ignored. */
-void pod_state_read(const json_t *pod, const struct replica_id *id, struct pod_state *ret);
+void pod_state_read(const struct pod_facts *pod, const struct replica_id *id,
+                    struct pod_state *ret);
 void pod_state_done(struct pod_state *state);
 /* "" if all is well. Borrowed. */
 const char *pod_state_message(const struct pod_state *state);
@@ -62,22 +62,3 @@ void pod_state_say(struct pod_state *state, const char *fmt, ...)
 /* The environment of the replica's start record (NULL: none came) with what only the cluster knows:
  * `image_id` and `node`. Owned; NULL if nothing is known. */
 char *pod_state_environment(const struct pod_state *state, const char *environment_json);
-
-/* The replica's container in a pod's spec: the one with the run's key or the variables of
- * the contract, wherever a webhook has put it; the first where none has them. Borrowed;
- * NULL if none exists. */
-const json_t *pod_main_container(const json_t *pod);
-
-/* Its phase says that it has ended: nothing of it runs, and its resources are free. The phase
- * changes a moment after the last container ends. */
-bool pod_is_over(const json_t *pod);
-/* Every container of it has ended, and its phase is about to change. */
-bool pod_has_stopped(const json_t *pod);
-
-/* Removes what neither this file nor pod_identify nor who waits for a pod's end reads, which is
- * most of a pod: for callers that keep many pods. What stays:
- *   metadata  name, uid, resourceVersion, labels, ownerReferences, creation and deletion dates
- *   spec      the node; of the container that counts its name and limits
- *   status    phase, reason, message, podIP; the conditions that say why a pod waits, or was
- *             disrupted; of each container its name, image, id, restarts and state */
-void pod_prune(json_t *pod);

@@ -1,7 +1,7 @@
 /* See drive_world.h. */
 #include "drive_world.h"
 
-#include "run/pods/pod_leftovers.h"
+#include "pod/facts.h"
 
 json_t *drive_watched;
 uv_loop_t drive_loop;
@@ -19,7 +19,7 @@ struct world *open_world(void)
 {
     struct world *w = world_new();
     assert_int_equal(uv_loop_init(&drive_loop), 0);
-    kube_cache_init(&no_pods, &(struct kube_cache_params){.mark = pod_leftover_mark});
+    kube_cache_init(&no_pods, &(struct kube_cache_params){.decode = pod_facts_decode});
     w->env.loop = &drive_loop;
     w->env.pods = &no_pods;
     w->env.pod_counters = &pod_counters;

@@ -103,13 +103,13 @@ def check_forms(t, p, k):
     made = p.ask("create", resource="pods", ns=NS, object=FULL)
     t.equal(0, made.get("r"), f"forms: created {made.get('error')}")
     pod = same(watches, "added", "a new pod")
-    t.equal([{"name": "main", "resources": {"limits": {"cpu": "500m", "memory": "1Gi"}}}], pod.get("spec", {}).get("containers"),
-            "forms: its main container")
+    t.equal(("main", "1Gi"), (pod.get("container"), pod.get("memory_limit")), "forms: its main container")
+    t.equal(("u-1", True), (pod.get("owner_uid"), pod.get("is_of_a_run")), "forms: its owner")
     def update(number):
         status = STATUSES[number]
         k("patch", "pod", "forms", "-n", NS, "--subresource=status", "--type=merge", "-p", json.dumps({"status": status}))
         told = same(watches, "updated", f"status {number}")
-        t.equal(status["phase"], told.get("status", {}).get("phase"), f"forms: status {number} is kept")
+        t.equal(status["phase"] == "Failed", told.get("phase") == 2, f"forms: status {number} is kept")
         return told
     update(0)
     pod = update(1)
@@ -118,8 +118,8 @@ def check_forms(t, p, k):
     same(lists, "synced", "a whole list")
     k("delete", "pod", "forms", "-n", NS, "--wait=false")
     pod = same(watches, "updated", "a pod that goes")
-    t.equal((True, 30), ("deletionTimestamp" in pod["metadata"], pod["metadata"].get("deletionGracePeriodSeconds")), "forms: by when")
-    t.equal(9, update(2)["status"]["containerStatuses"][0]["state"]["terminated"]["signal"], "forms: down to a signal")
+    t.ok(pod["is_going"] and pod["asked_to_go"] > 0, "forms: since when")
+    t.equal(9, update(2)["containers"][0]["signal"], "forms: down to a signal")
     k("delete", "pod", "forms", "-n", NS, "--force", "--grace-period=0")
     t.ok(p.until(watches["protobuf"], "removed"), "forms: a pod that went")
     bodies = [p.ask("get", path=f"/api/v1/namespaces/{NS}/pods", **more).get("body", "")[:4] for more in ({}, {"as": "protobuf"})]

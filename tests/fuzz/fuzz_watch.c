@@ -49,13 +49,12 @@ static void put_state(struct buf *out, const struct kube_reflector *r, int code)
     const struct kube_cache *cache = kube_reflector_cache(r);
     buf_printf(out, "%d %s\n", code,
                kube_reflector_error(r) == NULL ? "" : kube_reflector_error(r)->msg);
-    for (size_t i = 0; i < cache->entries.len; i++) {
-        const struct kube_entry *o = cache->entries.items[i];
-        const char *name = kube_entry_name(o);
-        must(i == 0 || strcmp(kube_entry_name(cache->entries.items[i - 1]), name) < 0,
-             "not in order");
+    for (size_t i = 0; i < cache->objects.len; i++) {
+        const struct kube_object *o = cache->objects.items[i];
+        const char *name = o->name;
+        must(i == 0 || strcmp(cache->objects.items[i - 1]->name, name) < 0, "not in order");
         must(kube_cache_get(cache, name) == o, "not found");
-        buf_printf(out, "%s %s %s\n", name, kube_entry_uid(o), kube_entry_version(o));
+        buf_printf(out, "%s %s %s\n", name, o->uid, o->resource_version);
     }
 }
 

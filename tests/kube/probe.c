@@ -6,7 +6,7 @@
  *   create update delete apply merge dry_run: "resource", "ns", "object" or "name", "uid"
  *   stream: "path"; opened, data, end events   follow: "pod"; line, end events; "ended"
  *   informer: "resource"; added, updated, removed, synced events, "watching" never; with "as" (json
- *     or protobuf) its events have the object as benchd keeps a pod
+ *     or protobuf) its events have the facts that benchd keeps of a pod
  *   "as": "protobuf" in any request asks for an answer in that form
  *   cancel: "target"   burst: "n" at once: GETs of "path", or "object" to create   stats   quit */
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #include "kube/client.h"
 #include "kube/follow.h"
 #include "kube/informer.h"
-#include "pod/state.h"
+#include "pod/facts.h"
 #include "run/pods/pod_shape.h"
 
 enum kind { NOTHING, CALL, STREAM, INFORMER, FOLLOW };
@@ -163,11 +163,38 @@ static void on_change(void *ctx, enum kube_change change, const struct kube_obje
     say(e);
 }
 
+static json_t *facts_json(const struct pod_facts *f)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < f->n_containers; i++) {
+        const struct pod_container *c = &f->containers[i];
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:b}", "name", c->name,
+                                        "image", c->image, "reason", c->reason, "message",
+                                        c->message, "exit_code", c->exit_code, "signal", c->signal,
+                                        "step", (int)c->step, "is_init", i < f->n_init));
+    }
+    return json_pack(
+        "{s:s, s:b, s:b, s:b, s:I, s:I, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?,"
+        " s:b, s:b, s:s, s:I, s:I, s:i, s:b, s:i, s:o}",
+        "owner_uid", f->owner_uid, "is_of_a_run", f->is_of_a_run, "is_going", f->is_going, "has_id",
+        f->has_id, "created", (json_int_t)f->created_unix_ms, "asked_to_go",
+        (json_int_t)f->asked_to_go_unix_ms, "node", f->node, "container", f->container,
+        "memory_limit", f->memory_limit, "phase", (int)f->phase, "reason", f->reason, "message",
+        f->message, "ip", f->ip, "disruption_reason", f->disruption_reason, "disruption_message",
+        f->disruption_message, "unscheduled_reason", f->unscheduled_reason, "unscheduled_message",
+        f->unscheduled_message, "is_not_set_up", f->is_not_set_up, "is_unheard_of",
+        f->is_unheard_of, "image_id", f->image_id, "started", (json_int_t)f->started_unix_ms,
+        "finished", (json_int_t)f->finished_unix_ms, "n_restarts", (int)f->n_restarts,
+        "has_container_id", f->has_container_id, "main",
+        f->main == NULL ? -1 : (int)(f->main - f->containers), "containers", list);
+}
+
 static void on_pod(void *ctx, enum kube_change change, const struct kube_object *o)
 {
     static const char *const names[] = {"added", "updated", "removed"};
     json_t *e = event(ctx, names[change]);
-    json_object_set_new(e, "object", json_deep_copy(o->json));
+    json_object_set_new(e, "object", facts_json(o->facts));
     say(e);
 }
 
@@ -326,7 +353,7 @@ static void start_long(struct probe *p, struct task *t, const json_t *command)
                                             .ns = get(command, "ns"),
                                             .shape = form[0] == 'p' ? &pod_shape : NULL,
                                             .skip_list = form[0] == 'j' ? "env" : NULL,
-                                            .prune = form[0] != 0 ? pod_prune : NULL,
+                                            .decode = form[0] != 0 ? pod_facts_decode : NULL,
                                             .on_change = form[0] != 0 ? on_pod : on_change,
                                             .on_synced = on_synced,
                                             .ctx = t,

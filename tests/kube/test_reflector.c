@@ -19,6 +19,7 @@
  *   knows TEXT        nothing, first or all: which objects it knows */
 #include "cmocka_kube.h"
 
+#include "kube/json.h"
 #include "kube/reflector.h"
 
 #include "base/mem.h"
@@ -152,10 +153,9 @@ static void expect_cache(struct story *s, const char *wanted)
 {
     struct buf got = BUF_INIT;
     const struct kube_cache *c = kube_reflector_cache(s->reflector);
-    vec_each (struct kube_entry *, it, &c->entries) {
-        buf_printf(&got, "%s%s@%s", got.len > 0 ? " " : "", kube_entry_name(*it),
-                   kube_entry_version(*it));
-        assert_ptr_equal(kube_cache_get(c, kube_entry_name(*it)), *it);
+    vec_each (struct kube_object *, it, &c->objects) {
+        buf_printf(&got, "%s%s@%s", got.len > 0 ? " " : "", (*it)->name, (*it)->resource_version);
+        assert_ptr_equal(kube_cache_get(c, (*it)->name), *it);
     }
     if (strcmp(buf_cstr(&got), wanted) != 0) {
         FAIL(s, "expected cache '%s', got '%s'", wanted, buf_cstr(&got));
@@ -504,25 +504,40 @@ TEST(tells_a_list_in_slices)
     kube_reflector_free(r);
 }
 
-static void prune_kind(json_t *object)
+static void *decode_kind(json_t *object)
 {
-    (void)json_object_del(object, "kind");
+    return xstrdup(json_string_value(json_object_get(object, "kind")));
 }
 
-TEST(keeps_only_what_is_needed)
+TEST(keeps_what_its_owner_decodes)
 {
     struct kube_cache c;
-    kube_cache_init(&c, &(struct kube_cache_params){.prune = prune_kind});
-    json_t *object = json_loads("{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"managedFields\":"
-                                "[{}]},\"spec\":{}}",
-                                0, NULL);
+    kube_cache_init(&c, &(struct kube_cache_params){.decode = decode_kind});
+    json_t *object = json_loads("{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}", 0, NULL);
     assert_true(kube_cache_put(&c, object));
     json_decref(object);
-    json_t *kept = kube_cache_json(&c, kube_cache_get(&c, "a"));
-    char *text = json_dumps(kept, JSON_COMPACT | JSON_SORT_KEYS);
-    json_decref(kept);
-    assert_string_equal(text, "{\"metadata\":{\"name\":\"a\"},\"spec\":{}}");
-    free(text);
+    assert_string_equal(kube_cache_get(&c, "a")->facts, "Pod");
     assert_null(kube_cache_get(&c, "b"));
+    kube_cache_done(&c);
+}
+
+/* Whatever users write into it. */
+TEST(keeps_the_whole_object_for_who_decodes_nothing)
+{
+    static const char kept[] =
+        "{\"metadata\":{\"name\":\"a\"},\"spec\":[null,true,false,-9223372036854775808,0.5,-1e300,"
+        "9223372036854775807,\"\",[[[{}]]],{\"\":{\"b\":\"b\"}},\"nul \\u0000 inside\","
+        "\"\\u00e9\\ud83d\\ude00 \\\"\\n\"]}";
+    struct kube_cache c;
+    kube_cache_init(&c, &(struct kube_cache_params){0});
+    json_t *expected = json_loads(kept, JSON_ALLOW_NUL, NULL), *object = json_deep_copy(expected);
+    assert_non_null(expected);
+    (void)json_object_set_new(json_object_get(object, "metadata"), "managedFields", json_array());
+    assert_true(kube_cache_put(&c, object));
+    json_decref(object);
+    json_t *found = kube_json_kept(kube_cache_get(&c, "a")->facts);
+    assert_true(json_equal(found, expected));
+    json_decref(found);
+    json_decref(expected);
     kube_cache_done(&c);
 }

@@ -240,21 +240,21 @@ static void assert_in_step(const struct world *w, uint64_t seed)
     size_t n = 0;
     for (unsigned i = 0; i < NAMES; i++) {
         char name[] = {'p', (char)('0' + i), '\0'};
-        const struct kube_entry *o = kube_cache_get(c, name);
+        const struct kube_object *o = kube_cache_get(c, name);
         const struct object *expected = &w->server[i];
         _cleanup_(freep) char *uid = xasprintf("u%u", expected->uid);
         _cleanup_(freep) char *version = xasprintf("%u", expected->version);
         n += o != NULL;
         if ((o == NULL) != (expected->uid == 0) ||
-            (o != NULL && (strcmp(kube_entry_uid(o), uid) != 0 ||
-                           strcmp(kube_entry_version(o), version) != 0)) ||
+            (o != NULL &&
+             (strcmp(o->uid, uid) != 0 || strcmp(o->resource_version, version) != 0)) ||
             memcmp(expected, &w->told[i], sizeof(*expected)) != 0) {
             fail_msg("seed %" PRIu64 ": %s: expected %s@%s, cache %s@%s, told u%u@%u", seed, name,
-                     uid, version, o == NULL ? "-" : kube_entry_uid(o),
-                     o == NULL ? "-" : kube_entry_version(o), w->told[i].uid, w->told[i].version);
+                     uid, version, o == NULL ? "-" : o->uid, o == NULL ? "-" : o->resource_version,
+                     w->told[i].uid, w->told[i].version);
         }
     }
-    assert_int_equal(n, c->entries.len);
+    assert_int_equal(n, c->objects.len);
     assert_true(kube_reflector_is_synced(w->reflector));
     assert_null(kube_reflector_error(w->reflector));
 }

@@ -74,3 +74,11 @@ const char *env_of(const json_t *pod, const char *name)
     }
     return found;
 }
+
+bool identify(const struct run_def *def, json_t *pod, struct replica_id *ret)
+{
+    struct pod_facts *facts = pod_facts_decode(pod);
+    const bool is_of_run = pod_identify(def, facts, ret);
+    free(facts);
+    return is_of_run;
+}

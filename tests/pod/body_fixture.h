@@ -14,6 +14,9 @@ struct run_def *make_run(const char *from, const char *to);
  * trainer's address is known. */
 json_t *make_pod(const struct run_def *def, enum pod_naming naming);
 
+/* pod_identify of a pod as JSON. */
+bool identify(const struct run_def *def, json_t *pod, struct replica_id *ret);
+
 /* Fails unless the path of keys and numbers ("spec/volumes/0") leads to this text, or to a value
  * that is written so; "": it leads nowhere. */
 void expect(const json_t *value, const char *path, const char *expected);

@@ -101,17 +101,17 @@ TEST(identity_comes_back)
     struct run_def *def = make_run("spec:", "spec:");
     json_t *pod = make_pod(def, POD_BY_DNS);
     struct replica_id id;
-    assert_true(pod_identify(def, pod, &id));
+    assert_true(identify(def, pod, &id));
     assert_true(replica_id_eq(&id, &trainer));
     json_t *metadata = json_object_get(pod, "metadata");
     json_object_del(json_object_get(metadata, "labels"), "benchd.io/trial");
-    assert_false(pod_identify(def, pod, &id));
+    assert_false(identify(def, pod, &id));
     json_decref(pod);
     pod = make_pod(def, POD_BY_DNS);
     metadata = json_object_get(pod, "metadata");
     json_t *owner = json_array_get(json_object_get(metadata, "ownerReferences"), 0);
     json_object_set_new(owner, "uid", json_string("0f4c1de2-7777-4a4a-9999-000000000002"));
-    assert_false(pod_identify(def, pod, &id));
+    assert_false(identify(def, pod, &id));
     json_decref(pod);
     run_def_free(def);
 }
@@ -129,19 +129,19 @@ TEST(a_replica_that_the_run_does_not_have_is_none)
         json_t *pod = make_pod(def, POD_BY_DNS);
         json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
         json_object_set_new(labels, wrong[i][0], json_string(wrong[i][1]));
-        assert_false(pod_identify(def, pod, &id));
+        assert_false(identify(def, pod, &id));
         json_decref(pod);
     }
     json_t *pod = make_pod(def, POD_BY_DNS);
     json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
     for (uint32_t index = n - 1; index <= n; index++) {
         json_object_set_new(labels, "benchd.io/replica-index", json_sprintf("%u", (unsigned)index));
-        assert_int_equal(pod_identify(def, pod, &id), index < n);
+        assert_int_equal(identify(def, pod, &id), index < n);
     }
     json_object_set_new(labels, "benchd.io/point",
                         json_sprintf("%u", (unsigned)def->matrix.n_points));
     json_object_set_new(labels, "benchd.io/replica-index", json_string("0"));
-    assert_false(pod_identify(def, pod, &id));
+    assert_false(identify(def, pod, &id));
     json_decref(pod);
     run_def_free(def);
 }

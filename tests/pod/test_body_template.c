@@ -61,7 +61,7 @@ TEST(nothing_behind_a_key)
                                           "            volumeMounts:\n");
     json_t *pod = make_pod(def, POD_BY_DNS);
     struct replica_id id;
-    assert_true(pod_identify(def, pod, &id));
+    assert_true(identify(def, pod, &id));
     expect(pod, "spec/securityContext/fsGroup", "65532");
     expect(pod, "spec/volumes/0/name", "benchd-key");
     expect(pod, "spec/containers/0/volumeMounts/0/name", "benchd-key");

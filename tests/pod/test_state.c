@@ -175,15 +175,18 @@ static json_t *make_pod(const char *metadata, const char *status)
 
 static const struct replica_id trainer_1 = {{0, 0, 0}, ROLE_TRAINER, 1};
 
-static void check_every_class(bool is_pruned)
+static void read_state(json_t *pod, const struct replica_id *id, struct pod_state *ret)
+{
+    _cleanup_(freep) struct pod_facts *facts = pod_facts_decode(pod);
+    pod_state_read(facts, id, ret);
+}
+
+TEST(every_class)
 {
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         json_t *pod = make_pod("", rows[i].status);
-        if (is_pruned) {
-            pod_prune(pod);
-        }
         struct pod_state s;
-        pod_state_read(pod, &trainer_1, &s);
+        read_state(pod, &trainer_1, &s);
         if (s.state != rows[i].state || s.failure != rows[i].failure || s.wait != rows[i].wait ||
             strcmp(pod_state_message(&s), rows[i].message) != 0) {
             fail_msg("row '%s': expected state %d class %d wait %d '%s', got %d %d %d '%s'",
@@ -193,36 +196,6 @@ static void check_every_class(bool is_pruned)
         pod_state_done(&s);
         json_decref(pod);
     }
-}
-
-TEST(every_class)
-{
-    check_every_class(false);
-    check_every_class(true);
-}
-
-TEST(pruned_of_all_else)
-{
-    json_t *pod = json_loads(
-        "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"annotations\":{\"a\":\"b\"}},\"spec\":{"
-        "\"hostname\":\"h\",\"nodeName\":\"n\",\"containers\":[{\"name\":\"main\",\"image\":\"i\"},"
-        "{\"name\":\"side\"}]},\"status\":{\"hostIP\":\"10.0.0.1\",\"conditions\":[{\"type\":"
-        "\"Initialized\",\"status\":\"True\"},{\"type\":\"Ready\",\"status\":\"False\","
-        "\"lastProbeTime\":null},{\"type\":\"ContainersReady\"}],\"containerStatuses\":[{\"name\":"
-        "\"main\",\"lastState\":{},\"started\":true}]}}",
-        0, NULL);
-    assert_non_null(pod);
-    pod_prune(pod);
-    _cleanup_(freep) char *text = json_dumps(pod, JSON_COMPACT);
-    assert_string_equal(text, "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":"
-                              "\"main\",\"resources\":{}}],\"nodeName\":\"n\"},\"status\":{"
-                              "\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\"}],"
-                              "\"containerStatuses\":[{\"name\":\"main\"}]}}");
-    json_decref(pod);
-    pod = json_object();
-    pod_prune(pod); /* nothing to take out */
-    assert_int_equal(json_object_size(pod), 0);
-    json_decref(pod);
 }
 
 TEST(deleted_by_somebody)
@@ -240,7 +213,7 @@ TEST(deleted_by_somebody)
     for (size_t i = 0; i < N_ROWS(cases); i++) {
         json_t *pod = make_pod(deleted, cases[i].status);
         struct pod_state s;
-        pod_state_read(pod, &trainer_1, &s);
+        read_state(pod, &trainer_1, &s);
         assert_int_equal(s.state, cases[i].state);
         assert_string_equal(pod_state_message(&s), cases[i].message);
         pod_state_done(&s);
@@ -273,10 +246,9 @@ TEST(over_and_stopped)
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(cases); i++) {
         json_t *pod = make_pod("", cases[i].status);
-        pod_prune(pod);
-        if (pod_is_over(pod) != cases[i].is_over || pod_has_stopped(pod) != cases[i].has_stopped) {
-            fail_msg("%s: over %d, stopped %d", cases[i].name, pod_is_over(pod),
-                     pod_has_stopped(pod));
+        _cleanup_(freep) struct pod_facts *f = pod_facts_decode(pod);
+        if (pod_is_over(f) != cases[i].is_over || pod_has_stopped(f) != cases[i].has_stopped) {
+            fail_msg("%s: over %d, stopped %d", cases[i].name, pod_is_over(f), pod_has_stopped(f));
         }
         json_decref(pod);
     }
@@ -288,7 +260,7 @@ TEST(killed_for_memory_without_a_limit)
     json_object_del(json_array_get(json_object_get(json_object_get(pod, "spec"), "containers"), 0),
                     "resources");
     struct pod_state s;
-    pod_state_read(pod, &trainer_1, &s);
+    read_state(pod, &trainer_1, &s);
     assert_int_equal(s.failure, FAILURE_PERMANENT);
     assert_string_equal(
         pod_state_message(&s),
@@ -298,7 +270,7 @@ TEST(killed_for_memory_without_a_limit)
 }
 
 /* A webhook puts its own container in front. Ours has the contract's variables or, as a watch shows
- * it, none, but the run's key; also after pruning. */
+ * it, none, but the run's key. */
 static void check_container_in_front(const char *mark)
 {
     _cleanup_(freep) char *text = xasprintf(
@@ -314,19 +286,15 @@ static void check_container_in_front(const char *mark)
         mark);
     json_t *pod = json_loads(text, 0, NULL);
     assert_non_null(pod);
-    for (int i = 0; i < 2; i++) {
-        struct pod_state s;
-        pod_state_read(pod, &trainer_1, &s);
-        assert_int_equal(s.state, REPLICA_FAILED);
-        assert_int_equal(s.n_restarts, 2);
-        assert_string_equal(pod_state_message(&s),
-                            "out of memory; raise its limit of 5Gi, for example with "
-                            "--set memory=VALUE");
-        assert_string_equal(json_string_value(json_object_get(pod_main_container(pod), "name")),
-                            "work");
-        pod_state_done(&s);
-        pod_prune(pod);
-    }
+    struct pod_state s;
+    read_state(pod, &trainer_1, &s);
+    assert_int_equal(s.state, REPLICA_FAILED);
+    assert_int_equal(s.n_restarts, 2);
+    assert_string_equal(pod_state_message(&s), "out of memory; raise its limit of 5Gi, for example "
+                                               "with --set memory=VALUE");
+    assert_string_equal(json_string_value(json_object_get(pod_main_container(pod), "name")),
+                        "work");
+    pod_state_done(&s);
     json_decref(pod);
 }
 
@@ -358,7 +326,7 @@ TEST(summary_in_message)
     record_write_summary(&line, &who, &summary, NULL, 0);
     json_t *pod = make_ended(0, buf_cstr(&line));
     struct pod_state s;
-    pod_state_read(pod, &trainer_1, &s);
+    read_state(pod, &trainer_1, &s);
     assert_int_equal(s.state, REPLICA_SUCCEEDED);
     assert_non_null(s.summary_line);
     assert_memory_equal(s.summary_line, buf_cstr(&line), line.len - 1);
@@ -368,7 +336,7 @@ TEST(summary_in_message)
     static const struct replica_id others[] = {
         {{0, 0, 0}, ROLE_TRAINER, 2}, {{0, 0, 0}, ROLE_PSERVER, 1}, {{0, 0, 1}, ROLE_TRAINER, 1}};
     for (size_t i = 0; i < N_ROWS(others); i++) { /* what it says is not theirs */
-        pod_state_read(pod, &others[i], &s);
+        read_state(pod, &others[i], &s);
         if (s.summary_line != NULL) {
             fail_msg("%s/%u of attempt %u: expected no summary, got %s",
                      role_to_string(others[i].role), others[i].index, others[i].attempt.number,
@@ -395,7 +363,7 @@ TEST(why_a_summary_cannot_be_used)
     for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
         json_t *pod = make_ended(0, messages[i].text);
         struct pod_state s;
-        pod_state_read(pod, &trainer_1, &s);
+        read_state(pod, &trainer_1, &s);
         assert_int_equal(s.state, REPLICA_SUCCEEDED);
         assert_int_equal(s.summary_line != NULL, i < 2);
         assert_string_equal(s.summary_fault == NULL ? "" : s.summary_fault,
@@ -414,7 +382,7 @@ TEST(error_record_in_message)
     record_write_error(&line, &who, 11, "pserver/0", "pserver/0 was silent for 6.0 s");
     json_t *pod = make_ended(11, buf_cstr(&line));
     struct pod_state s;
-    pod_state_read(pod, &trainer_1, &s);
+    read_state(pod, &trainer_1, &s);
     assert_int_equal(s.failure, FAILURE_CONSEQUENCE);
     assert_string_equal(pod_state_message(&s), "pserver/0 was silent for 6.0 s");
     assert_true(s.has_blamed);
@@ -444,7 +412,7 @@ TEST(without_container_it_is_simulated)
     for (size_t i = 0; i < N_ROWS(cases); i++) {
         json_t *pod = make_pod("", cases[i].status);
         struct pod_state s;
-        pod_state_read(pod, &trainer_1, &s);
+        read_state(pod, &trainer_1, &s);
         assert_int_equal(s.is_simulated, cases[i].is_simulated);
         assert_int_equal(s.has_started, cases[i].has_started);
         pod_state_done(&s);
@@ -456,7 +424,7 @@ TEST(address)
 {
     json_t *pod = make_pod("", "\"phase\":\"Running\",\"podIP\":\"10.0.0.7\"");
     struct pod_state s;
-    pod_state_read(pod, &trainer_1, &s);
+    read_state(pod, &trainer_1, &s);
     assert_string_equal(s.ip, "10.0.0.7");
     pod_state_done(&s);
     json_decref(pod);
@@ -484,7 +452,7 @@ TEST(image)
                       cases[i].container);
         json_t *pod = make_pod("", status);
         struct pod_state s;
-        pod_state_read(pod, &trainer_1, &s);
+        read_state(pod, &trainer_1, &s);
         assert_int_equal(s.image_id == NULL, cases[i].image_id == NULL);
         assert_string_equal(s.image_id == NULL ? "" : s.image_id,
                             cases[i].image_id == NULL ? "" : cases[i].image_id);
@@ -502,9 +470,8 @@ TEST(node)
     json_t *pod = json_loads("{\"metadata\":{},\"spec\":{\"nodeName\":\"n4\"},\"status\":{"
                              "\"phase\":\"Pending\"}}",
                              0, NULL);
-    pod_prune(pod); /* as the cache keeps it */
     struct pod_state s;
-    pod_state_read(pod, &trainer_1, &s);
+    read_state(pod, &trainer_1, &s);
     assert_string_equal(s.node, "n4");
     _cleanup_(freep) char *collected = pod_state_environment(&s, "{\"node\":\"mine\"}");
     assert_string_equal(collected, "{\"node\":\"n4\"}");
@@ -543,7 +510,7 @@ TEST(failures_name_the_node)
         json_t *pod = make_pod(cases[i].metadata, cases[i].status);
         (void)json_object_set_new(json_object_get(pod, "spec"), "nodeName", json_string("n4"));
         struct pod_state s;
-        pod_state_read(pod, &trainer_1, &s);
+        read_state(pod, &trainer_1, &s);
         assert_string_equal(pod_state_message(&s), cases[i].message);
         assert_int_equal(s.is_node_lost, cases[i].is_node_lost);
         assert_true(s.failure == FAILURE_INFRASTRUCTURE || s.failure == FAILURE_NO_ROOM ||

@@ -1,8 +1,10 @@
 #include "pods_world.h"
 
 #include "tests/test.h"
+#include "base/mem.h"
 #include "core/record.h"
-#include "run/pods/pod_leftovers.h"
+#include "kube/json.h"
+#include "pod/facts.h"
 #include "test_def.h"
 
 int64_t world_now_ns;
@@ -98,7 +100,7 @@ void world_open_with_log(struct world *w, enum pod_naming naming, const char *lo
                                                     .baseline_trainers = 2,
                                                     .repeats = 1,
                                                     .log = log});
-    kube_cache_init(&w->cache, &(struct kube_cache_params){.mark = pod_leftover_mark});
+    kube_cache_init(&w->cache, &(struct kube_cache_params){.decode = pod_facts_decode});
     make_launcher(w, naming);
 }
 
@@ -160,6 +162,15 @@ json_t *pod_of(const struct kube_call *call)
     return pod;
 }
 
+void notify_soon(struct world *w, enum kube_change change, json_t *pod)
+{
+    _cleanup_(freep) struct pod_facts *facts = pod_facts_decode(pod);
+    const struct kube_object object = {.name = kube_json_metadata(pod, "name"),
+                                       .uid = kube_json_metadata(pod, "uid"),
+                                       .facts = facts};
+    pods_notify(w->launcher, change, &object);
+}
+
 void notify(struct world *w, enum kube_change change, json_t *pod, const char *status)
 {
     if (status != NULL) {
@@ -167,11 +178,7 @@ void notify(struct world *w, enum kube_change change, json_t *pod, const char *s
         assert_non_null(value);
         json_object_set_new(pod, "status", value);
     }
-    const json_t *metadata = json_object_get(pod, "metadata");
-    char *name = (char *)json_string_value(json_object_get(metadata, "name"));
-    char *uid = (char *)json_string_value(json_object_get(metadata, "uid"));
-    const struct kube_object object = {.name = name, .uid = uid, .json = pod};
-    pods_notify(w->launcher, change, &object);
+    notify_soon(w, change, pod);
     turn(w);
 }
 

@@ -53,6 +53,9 @@ void open_gates(struct world *w);
 void answer_slices(struct world *w);
 /* The pod of a POST as the server returns it; its uid is its name. Owned. */
 json_t *pod_of(const struct kube_call *call);
+/* What the watch says of the pod; the launcher acts on it with the next turn. */
+void notify_soon(struct world *w, enum kube_change change, json_t *pod);
+/* The same, after `status` (NULL: as it is) has become the pod's, and a turn. */
 void notify(struct world *w, enum kube_change change, json_t *pod, const char *status);
 /* Answers every open POST of a pod, also those that follow, and the watch tells of them; the
  * pods, in their order. */

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/splitmix.h"
 #include "base/str.h"
+#include "pod/body.h"
 #include "run/pods/pods_internal.h"
 
 #define CALLS_MAX 64
@@ -126,6 +127,12 @@ void outsider(struct world *w)
     }
 }
 
+static bool is_pod_of(const struct world *w, json_t *json, struct replica_id *ret)
+{
+    _cleanup_(freep) struct pod_facts *pod = pod_facts_decode(json);
+    return pod_identify(w->def, pod, ret);
+}
+
 void relist(struct world *w)
 {
     vec_each (struct told, t, &w->watch) {
@@ -195,7 +202,7 @@ static void serve_post(struct world *w, struct kube_call *call)
         struct replica_id id;
         json_t *metadata = json_object_get(json, "metadata");
         json_object_set_new(metadata, "uid", json_sprintf("u%u", ++w->next_uid));
-        check(w, pod_identify(w->def, json, &id), "a pod is the run's");
+        check(w, is_pod_of(w, json, &id), "a pod is the run's");
         *vec_push(&w->pods) =
             (struct server_pod){.json = json_incref(json), .attempt = id.attempt.number};
         set_step(w, &w->pods.items[w->pods.len - 1], POD_PENDING, true);
@@ -337,7 +344,7 @@ static void check_post(struct world *w, const struct kube_call *call)
 {
     json_t *json = json_loads(call->req.body, 0, NULL);
     struct replica_id id;
-    if (is_for(call, "/pods") && pod_identify(w->def, json, &id)) {
+    if (is_for(call, "/pods") && is_pod_of(w, json, &id)) {
         vec_each (struct server_pod, p, &w->pods) {
             check(w, p->attempt == id.attempt.number || p->step == POD_REPORTED,
                   "a pod is created beside one of an earlier attempt");

@@ -3,6 +3,7 @@
 
 #include "tests/test.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/rfc3339.h"
 #include "fake_kube.h"
 #include "kube/retry.h"
@@ -134,11 +135,17 @@ static json_t *pod(const char *status)
     return p;
 }
 
+static struct pod_facts *facts_of(json_t *pod_take)
+{
+    struct pod_facts *facts = pod_facts_decode(pod_take);
+    json_decref(pod_take);
+    return facts;
+}
+
 static void see(struct pod_member *m, const char *status, int64_t now_ns)
 {
-    json_t *p = pod(status);
-    pod_member_seen(m, "u1", p, now_ns);
-    json_decref(p);
+    _cleanup_(freep) struct pod_facts *facts = facts_of(pod(status));
+    pod_member_seen(m, "u1", facts, now_ns);
 }
 
 #define PENDING "{\"phase\":\"Pending\"}"
@@ -225,7 +232,8 @@ TEST(dates_of_a_container)
         json_object_set_new(p, "metadata",
                             json_pack("{s:s}", "creationTimestamp", "2026-01-01T00:00:00Z"));
         const int64_t before_ms = clock_steady_unix_ms();
-        struct pod_member *m = pod_member_adopt(NULL, "r", &trainer, "u1", p, 0);
+        _cleanup_(freep) struct pod_facts *facts = facts_of(p);
+        struct pod_member *m = pod_member_adopt(NULL, "r", &trainer, "u1", facts, 0);
         const int64_t after_ms = clock_steady_unix_ms();
         const int64_t start_ms = pod_member_started_unix_ms(m);
         const int64_t end_ms = pod_member_finished_unix_ms(m);
@@ -240,7 +248,6 @@ TEST(dates_of_a_container)
             assert_true(end_ms >= before_ms && end_ms <= after_ms);
         }
         pod_member_free(m);
-        json_decref(p);
     }
 }
 

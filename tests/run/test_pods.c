@@ -408,9 +408,7 @@ TEST(a_tick_reports_once)
     const unsigned n_changes = w.n_changes;
     for (size_t i = 0; i < 3; i++) {
         json_object_set_new(pods[i], "status", json_loads(RUNNING, 0, NULL));
-        const json_t *uid = json_object_get(json_object_get(pods[i], "metadata"), "uid");
-        const struct kube_object object = {.uid = (char *)json_string_value(uid), .json = pods[i]};
-        pods_notify(w.launcher, KUBE_CHANGE_UPDATED, &object);
+        notify_soon(&w, KUBE_CHANGE_UPDATED, pods[i]);
     }
     assert_int_equal(w.n_changes, n_changes);
     turn(&w);

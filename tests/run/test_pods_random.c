@@ -12,7 +12,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "random_cluster.h"
-#include "run/pods/pod_leftovers.h"
+#include "pod/facts.h"
 #include "run/pods/pods_internal.h"
 #include "test_def.h"
 
@@ -295,7 +295,7 @@ static void one_world(uint64_t seed)
     w.def = test_def_new(&(struct test_def_params){
         .grid = "{pservers: [1], trainers: [2]}", .baseline_trainers = 2, .repeats = 1});
     kube_cache_init(&w.cache, &(struct kube_cache_params){
-                                  .mark = pod_leftover_mark, .on_change = on_pod, .ctx = &w});
+                                  .decode = pod_facts_decode, .on_change = on_pod, .ctx = &w});
     start_launcher(&w);
     for (int i = 0; i < STEPS; i++) {
         step(&w);

@@ -163,21 +163,16 @@ static void on_follow_end(void *ctx, int r, const struct err *err)
     finish(m, r < 0 ? err->msg : NULL);
 }
 
-/* Where a webhook added others. Owned; NULL: its pod is not known, and has one. */
-static char *container_of(const struct pod_member *m)
+/* Where a webhook added others. Borrowed; NULL: its pod is not known, and has one. */
+static const char *container_of(const struct pod_member *m)
 {
-    const struct kube_cache *pods = m->owner->params.cache;
-    const struct kube_entry *e = kube_cache_get(pods, m->name);
-    json_t *pod = e == NULL ? NULL : kube_cache_json(pods, e);
-    const char *name = json_string_value(json_object_get(pod_main_container(pod), "name"));
-    char *copy = name == NULL ? NULL : xstrdup(name);
-    json_decref(pod);
-    return copy;
+    const struct kube_object *object = kube_cache_get(m->owner->params.cache, m->name);
+    const struct pod_facts *pod = object == NULL ? NULL : object->facts;
+    return pod == NULL || *pod->container == '\0' ? NULL : pod->container;
 }
 
 static void start_follow(struct pod_member *m)
 {
-    _cleanup_(freep) char *container = container_of(m);
     const struct pods_params *params = &m->owner->params;
     begin_capture(m);
     if (pod_logs_has_figures(m)) {
@@ -189,7 +184,7 @@ static void start_follow(struct pod_member *m)
     m->log.follow = kube_follow_new(params->client, &(struct kube_follow_params){
                                                         .ns = params->ns,
                                                         .pod = m->name,
-                                                        .container = container,
+                                                        .container = container_of(m),
                                                         .on_line = on_follow_line,
                                                         .on_break = on_follow_break,
                                                         .on_end = on_follow_end,
@@ -238,11 +233,11 @@ static void start_fetch(struct pod_member *m)
     const struct pods_params *params = &m->owner->params;
     begin_fetch(m);
     m->log.step = POD_LOG_FETCHING;
-    _cleanup_(freep) char *container = container_of(m);
     struct kube_request req;
     kube_request_log(
         params->ns, m->name,
-        &(struct kube_log_options){.container = container, .limit_bytes = FETCH_MAX_BYTES}, &req);
+        &(struct kube_log_options){.container = container_of(m), .limit_bytes = FETCH_MAX_BYTES},
+        &req);
     m->log.call = kube_call(params->client, &req,
                             &(struct kube_call_options){.timeout_ns = FETCH_TIMEOUT_NS,
                                                         .max_tries = 3,

@@ -6,11 +6,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/rfc3339.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "kube/client.h"
-#include "kube/json.h"
 #include "run/pods/pod_setup.h"
 
 /* ---- the automaton ---- */
@@ -323,7 +321,7 @@ struct pod_member *pod_member_new(struct pods *owner, const char *run, const str
 }
 
 struct pod_member *pod_member_for_leftover(struct pods *owner, const char *name, const char *uid,
-                                           const json_t *pod, int64_t now_ns)
+                                           const struct pod_facts *pod, int64_t now_ns)
 {
     const struct replica_id nobody = {{0, 0, 0}, ROLE_PSERVER, 0};
     struct pod_member *m = new_named(owner, xstrdup(name), &nobody);
@@ -351,14 +349,12 @@ static int64_t between(int64_t date_ms, int64_t first_ms, int64_t last_ms)
 }
 
 struct pod_member *pod_member_adopt(struct pods *owner, const char *run,
-                                    const struct replica_id *id, const char *uid, const json_t *pod,
-                                    int64_t now_ns)
+                                    const struct replica_id *id, const char *uid,
+                                    const struct pod_facts *pod, int64_t now_ns)
 {
     struct pod_member *m = pod_member_new(owner, run, id);
-    const char *created = kube_json_metadata(pod, "creationTimestamp");
-    int64_t created_ns;
-    if (rfc3339_parse(created, strlen(created), &created_ns) >= 0) {
-        m->made_unix_ms = between(created_ns / 1000000, 0, m->made_unix_ms);
+    if (pod->created_unix_ms != 0) {
+        m->made_unix_ms = between(pod->created_unix_ms, 0, m->made_unix_ms);
     }
     pod_member_seen(m, uid, pod, now_ns);
     m->has_news = true;
@@ -468,7 +464,7 @@ static void end_if_lost(struct pod_member *m)
 
 /* ---- what the pod says ---- */
 
-static void note_remains(struct pod_member *m, const json_t *pod, int64_t now_ns)
+static void note_remains(struct pod_member *m, const struct pod_facts *pod, int64_t now_ns)
 {
     const enum pod_remains before = m->remains;
     m->remains = pod_is_over(pod) ? POD_OVER : pod_has_stopped(pod) ? POD_STOPPED : POD_MAY_RUN;
@@ -477,7 +473,7 @@ static void note_remains(struct pod_member *m, const json_t *pod, int64_t now_ns
     }
 }
 
-static void read_pod(struct pod_member *m, const json_t *pod, int64_t now_ns)
+static void read_pod(struct pod_member *m, const struct pod_facts *pod, int64_t now_ns)
 {
     note_remains(m, pod, now_ns);
     if (pod_member_has_ended(m) || member_life_is_dying(m->life)) {
@@ -531,7 +527,8 @@ void pod_member_try_again(struct pod_member *m, int r, const struct kube_respons
     }
 }
 
-void pod_member_found(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns)
+void pod_member_found(struct pod_member *m, const char *uid, const struct pod_facts *pod,
+                      int64_t now_ns)
 {
     const bool is_news = m->uid == NULL; /* else the watch has reported more */
     m->call = NULL;
@@ -568,7 +565,8 @@ void pod_member_no_room(struct pod_member *m, const char *message, int64_t now_n
     refused(m, FAILURE_NO_ROOM, message, now_ns);
 }
 
-void pod_member_seen(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns)
+void pod_member_seen(struct pod_member *m, const char *uid, const struct pod_facts *pod,
+                     int64_t now_ns)
 {
     apply(m, MEMBER_SEEN, now_ns);
     note_uid(m, uid);

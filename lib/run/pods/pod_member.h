@@ -50,8 +50,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
 #include "pod/state.h"
 #include "run/capture.h"
 #include "run/replica_log.h"
@@ -181,15 +179,15 @@ struct pod_member {
 struct pod_member *pod_member_new(struct pods *owner, const char *run, const struct replica_id *id);
 /* A member that is dying from the start: for a pod that nothing else deletes. */
 struct pod_member *pod_member_for_leftover(struct pods *owner, const char *name, const char *uid,
-                                           const json_t *pod, int64_t now_ns);
+                                           const struct pod_facts *pod, int64_t now_ns);
 /* A member that is dying from the start: a second pod of that name may come from a request on its
  * way, or the pod with that uid (NULL: none) may be hidden from the watch. */
 struct pod_member *pod_member_for_doubt(struct pods *owner, const char *name, const char *uid,
                                         int64_t now_ns);
 /* A member for a pod that exists already. */
 struct pod_member *pod_member_adopt(struct pods *owner, const char *run,
-                                    const struct replica_id *id, const char *uid, const json_t *pod,
-                                    int64_t now_ns);
+                                    const struct replica_id *id, const char *uid,
+                                    const struct pod_facts *pod, int64_t now_ns);
 /* Cancels its call. Close its log first. */
 void pod_member_free(struct pod_member *m);
 
@@ -215,7 +213,8 @@ void pod_member_answered(struct pod_member *m, enum member_event answer, int64_t
 /* The call is over and is made again later, because of `r` and these words. */
 void pod_member_try_again(struct pod_member *m, int r, const struct kube_response *res,
                           const char *words, int64_t now_ns);
-void pod_member_found(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns);
+void pod_member_found(struct pod_member *m, const char *uid, const struct pod_facts *pod,
+                      int64_t now_ns);
 /* A POST or GET failed for good, or there is no POST to send. A pod that may exist all the same is
  * looked for when the member is removed. Unless the member is dying or the watch has shown its pod,
  * it is observed as Failed from now on, with that message. */
@@ -227,7 +226,8 @@ void pod_member_is_foreign(struct pod_member *m, const char *message, int64_t no
  * attempt is not to blame. */
 void pod_member_no_room(struct pod_member *m, const char *message, int64_t now_ns);
 
-void pod_member_seen(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns);
+void pod_member_seen(struct pod_member *m, const char *uid, const struct pod_facts *pod,
+                     int64_t now_ns);
 void pod_member_vanished(struct pod_member *m, int64_t now_ns);
 
 /* With `leave_pod`, a member that has ended is dropped and its pod stays. */

@@ -58,26 +58,24 @@ static void try_again(struct pod_member *m, int r, const struct kube_response *r
 
 /* Of one that is removed the name says what it is, or its uid: its labels and its owner may have
  * been taken. */
-static bool is_ours(const struct pod_member *m, const json_t *pod)
+static bool is_ours(const struct pod_member *m, const char *pod_uid, const struct pod_facts *pod)
 {
     const struct run_def *def = m->owner->params.def;
     const char *uid = m->uid != NULL ? m->uid : m->sought_uid;
     struct replica_id id;
     return member_life_is_dying(m->life)
-               ? pod_is_owned(def, pod) ||
-                     (uid != NULL && str_eq(uid, kube_json_metadata(pod, "uid")))
+               ? str_eq(pod->owner_uid, def->uid) || (uid != NULL && str_eq(uid, pod_uid))
                : pod_identify(def, pod, &id) && replica_id_eq(&id, &m->id);
 }
 
-static void found(struct pod_member *m, const json_t *pod)
+static void found(struct pod_member *m, const char *uid, const struct pod_facts *pod)
 {
-    const bool is_own = is_ours(m, pod);
-    const bool is_going = *kube_json_metadata(pod, "deletionTimestamp") != '\0';
-    if (is_own && is_going && !member_life_is_dying(m->life)) {
+    const bool is_own = is_ours(m, uid, pod);
+    if (is_own && pod->is_going && !member_life_is_dying(m->life)) {
         /* look again later */
         pod_member_try_again(m, -EEXIST, NULL, "a pod of that name is terminating", now(m));
     } else if (is_own) {
-        pod_member_found(m, kube_json_metadata(pod, "uid"), pod, now(m));
+        pod_member_found(m, uid, pod, now(m));
     } else {
         _cleanup_(freep) char *message =
             xasprintf("a pod '%s' exists already and does not belong to this run; delete it or "
@@ -106,7 +104,8 @@ static void on_got(void *ctx, int r, const struct kube_response *res, const stru
             pod_requests_refuse(m, parsed.msg, now(m));
         }
     } else {
-        found(m, pod);
+        _cleanup_(freep) struct pod_facts *facts = pod_facts_decode(pod);
+        found(m, kube_json_metadata(pod, "uid"), facts);
     }
     json_decref(pod);
     heard(m);
@@ -212,7 +211,8 @@ static void look_for_second(const struct pod_member *m, const struct kube_respon
     }
     const char *uid = kube_json_metadata(pod, "uid");
     if (*uid != '\0' && !str_eq(uid, m->uid)) {
-        struct pod_member *second = pod_member_for_leftover(l, m->name, uid, pod, now(m));
+        _cleanup_(freep) struct pod_facts *facts = pod_facts_decode(pod);
+        struct pod_member *second = pod_member_for_leftover(l, m->name, uid, facts, now(m));
         second->is_shown = false;
         *vec_push(&l->members) = second;
     }

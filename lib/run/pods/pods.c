@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "kube/json.h"
 #include "run/pods/pod_leftovers.h"
 #include "run/pods/pod_logs.h"
 #include "run/pods/pod_requests.h"
@@ -80,31 +79,31 @@ static const struct pod_member *find_relabelled(const struct pods *l, const stru
     return NULL;
 }
 
-static void adopt(struct pods *l, const struct replica_id *id, const char *uid, const json_t *pod)
+static void adopt(struct pods *l, const struct replica_id *id, const struct kube_object *object)
 {
-    *vec_push(&l->members) =
-        pod_member_adopt(l, l->params.def->name, id, uid, pod, l->params.now_ns());
+    *vec_push(&l->members) = pod_member_adopt(l, l->params.def->name, id, object->uid,
+                                              object->facts, l->params.now_ns());
 }
 
 static void pod_seen(struct pods *l, enum kube_change change, const struct replica_id *id,
                      const struct kube_object *object)
 {
-    struct pod_member *m = find_dying(l, kube_json_metadata(object->json, "name"), object->uid);
+    struct pod_member *m = find_dying(l, object->name, object->uid);
     m = m != NULL ? m : find(l, id);
     if (m == NULL && change == KUBE_CHANGE_ADDED) {
-        adopt(l, id, object->uid, object->json); /* from a late POST of an earlier benchd process */
+        adopt(l, id, object); /* from a late POST of an earlier benchd process */
     } else if (m != NULL && (m->uid == NULL || str_eq(m->uid, object->uid))) {
-        pod_member_seen(m, object->uid, object->json, l->params.now_ns());
+        pod_member_seen(m, object->uid, object->facts, l->params.now_ns());
     } else if (m != NULL) { /* a second pod of that name, which nothing else would delete */
         *vec_push(&l->members) =
-            pod_member_for_leftover(l, m->name, object->uid, object->json, l->params.now_ns());
+            pod_member_for_leftover(l, m->name, object->uid, object->facts, l->params.now_ns());
     } /* else it was forgotten */
 }
 
 static void pod_vanished(struct pods *l, const struct replica_id *id,
                          const struct kube_object *object)
 {
-    struct pod_member *dying = find_dying(l, kube_json_metadata(object->json, "name"), object->uid);
+    struct pod_member *dying = find_dying(l, object->name, object->uid);
     struct pod_member *m = dying != NULL ? dying : find(l, id);
     if (m == NULL || (m != dying && (m->uid == NULL || !str_eq(m->uid, object->uid)))) {
         return;
@@ -113,8 +112,8 @@ static void pod_vanished(struct pods *l, const struct replica_id *id,
     const bool was_posting =
         m->life == MEMBER_SHOWN || m->life == MEMBER_DYING_SHOWN || m->life == MEMBER_DYING_POSTING;
     /* As far as is known, nothing deletes it: without its labels it is hidden from the watch. */
-    const bool is_hidden = m != dying && m->remains == POD_MAY_RUN &&
-                           *kube_json_metadata(object->json, "deletionTimestamp") == '\0';
+    const struct pod_facts *pod = object->facts;
+    const bool is_hidden = m != dying && m->remains == POD_MAY_RUN && !pod->is_going;
     pod_member_vanished(m, l->params.now_ns());
     if (was_posting || is_hidden) {
         *vec_push(&l->members) = pod_member_for_doubt(l, m->name, m->uid, l->params.now_ns());
@@ -125,11 +124,11 @@ static void pod_vanished(struct pods *l, const struct replica_id *id,
 static void stranger_changed(struct pods *l, enum kube_change change,
                              const struct kube_object *object)
 {
-    struct pod_member *dying = find_dying(l, kube_json_metadata(object->json, "name"), object->uid);
+    struct pod_member *dying = find_dying(l, object->name, object->uid);
     if (dying != NULL && change == KUBE_CHANGE_REMOVED) {
         pod_member_vanished(dying, l->params.now_ns());
     } else if (dying != NULL) {
-        pod_member_seen(dying, object->uid, object->json, l->params.now_ns());
+        pod_member_seen(dying, object->uid, object->facts, l->params.now_ns());
     }
 }
 
@@ -138,7 +137,7 @@ void pods_notify(struct launcher *launcher, enum kube_change change,
 {
     struct pods *l = (struct pods *)launcher;
     struct replica_id id;
-    const bool is_ours = pod_identify(l->params.def, object->json, &id);
+    const bool is_ours = pod_identify(l->params.def, object->facts, &id);
     const struct pod_member *relabelled = find_relabelled(l, is_ours ? &id : NULL, object->uid);
     if (relabelled != NULL) {
         pod_vanished(l, &relabelled->id, object);
@@ -169,20 +168,19 @@ static const struct pod_member *find_alive_dying(const struct pods *l)
 
 /* Pods of ours that are not of the attempt that is due and may run, and the first of them. Begins
  * to delete those that nothing else deletes. */
-static size_t look_for_leftovers(struct pods *l, const struct kube_entry **ret_first,
+static size_t look_for_leftovers(struct pods *l, const struct kube_object **ret_first,
                                  int64_t now_ns)
 {
     size_t n = 0;
-    vec_each (struct kube_entry *, it, &l->params.cache->entries) {
-        const char *name = kube_entry_name(*it), *uid = kube_entry_uid(*it);
-        if (!pod_is_leftover(l->params.cache, *it, l->params.def, &l->gang.attempt)) {
+    vec_each (struct kube_object *, it, &l->params.cache->objects) {
+        const char *name = (*it)->name, *uid = (*it)->uid;
+        const struct pod_facts *pod = (*it)->facts;
+        if (!pod_is_leftover(pod, l->params.def, &l->gang.attempt)) {
             continue;
         }
         *ret_first = n++ == 0 ? *it : *ret_first;
-        if (pod_leftover_is_abandoned(*it) && find_dying(l, name, uid) == NULL) {
-            json_t *pod = kube_cache_json(l->params.cache, *it);
+        if (pod_leftover_is_abandoned(pod) && find_dying(l, name, uid) == NULL) {
             *vec_push(&l->members) = pod_member_for_leftover(l, name, uid, pod, now_ns);
-            json_decref(pod);
             pod_tick_soon(&l->tick);
         }
     }
@@ -193,13 +191,11 @@ static size_t look_for_leftovers(struct pods *l, const struct kube_entry **ret_f
  * what may. Asked until its first pod is created: no other process creates any then. */
 static bool is_namespace_clear(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
 {
-    const struct kube_entry *first = NULL;
+    const struct kube_object *first = NULL;
     const struct pod_member *dying = find_alive_dying(l);
     const size_t n = l->is_probed ? 0 : look_for_leftovers(l, &first, now_ns);
     if (n > 0) {
-        json_t *pod = kube_cache_json(l->params.cache, first);
-        pod_leftover_say(pod, n - 1, ret_wait->text, sizeof(ret_wait->text));
-        json_decref(pod);
+        pod_leftover_say(first->name, first->facts, n - 1, ret_wait->text, sizeof(ret_wait->text));
     } else if (dying != NULL) {
         text_put(ret_wait->text, sizeof(ret_wait->text),
                  "pod '%s' of an earlier attempt may still run", dying->name);
@@ -672,13 +668,11 @@ struct launcher *pods_new(const struct pods_params *params)
     pod_slices_init(&l->slices, l);
     l->params.ssh = NULL;
     pod_tick_init(&l->tick, params->loop, on_tick, l);
-    vec_each (struct kube_entry *, it, &params->cache->entries) {
-        json_t *pod = kube_cache_json(params->cache, *it);
+    vec_each (struct kube_object *, it, &params->cache->objects) {
         struct replica_id id;
-        if (pod_identify(params->def, pod, &id) && find(l, &id) == NULL) {
-            adopt(l, &id, kube_entry_uid(*it), pod);
+        if (pod_identify(params->def, (*it)->facts, &id) && find(l, &id) == NULL) {
+            adopt(l, &id, *it);
         }
-        json_decref(pod);
     }
     if (l->members.len > 0) {
         pod_tick_soon(&l->tick);

@@ -22,8 +22,7 @@ struct pods_counters {
 struct pods_params {
     struct uv_loop_s *loop;
     struct kube_client *client;
-    const struct kube_cache
-        *cache; /* POD_SELECTOR in `ns`, complete, with pod_leftover_mark; lives longer */
+    const struct kube_cache *cache; /* POD_SELECTOR in `ns`, complete, of pod_facts; lives longer */
     const char *ns;
     const struct run_def *def; /* borrowed; its uid is that of the BenchmarkRun */
     enum pod_naming naming;
@@ -45,6 +44,6 @@ struct pods_params {
 
 struct launcher *pods_new(const struct pods_params *params);
 /* Reports a change of any pod of the namespace. A pod of another run matters
- * only while it may run. */
+ * only while it may run. `object` has pod_facts. */
 void pods_notify(struct launcher *launcher, enum kube_change change,
                  const struct kube_object *object);
