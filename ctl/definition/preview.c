@@ -430,7 +430,7 @@ void preview_rehearsal(const struct run_def *def, struct buf *out)
     }
     if (def->spec->workload.compute == COMPUTE_EMULATED) {
         buf_printf(out,
-                   "rehearsal: the %s are emulated, they sleep where others compute:\n"
+                   "rehearsal: the %s are emulated, they sleep instead of computing:\n"
                    "  compare the figures within this run only\n",
                    matrix_training_words(&def->matrix).many);
         return;

@@ -267,10 +267,9 @@ TEST(test_a_slow_replica)
                                       .n_slow = 2,
                                       .n_trials = 3};
     _cleanup_(freep) char *text = describe_with(RUN_SUCCEEDED, false, NULL, 0, &slow);
-    assert_has(text,
-               "Slow replicas (own work a step, else median step time):\n"
-               "  point 3: trainer/7 on node 'n?' needs 12.3% more time a step than the median "
-               "of 15 others, whose spread is 1.1%; slowest in 2 of 3 trials\n");
+    assert_has(text, "Slow replicas (own work a step, else median step time):\n"
+                     "  point 3: trainer/7 on node 'n?' needs 12.3% more time a step than the "
+                     "median of 15 others, which differ by 1.1%; slowest in 2 of 3 trials\n");
     _cleanup_(freep) char *without = describe(RUN_SUCCEEDED, false);
     assert_null(strstr(without, "Slow replicas"));
 }

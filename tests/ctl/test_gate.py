@@ -185,7 +185,7 @@ class Gate(cli.CliCase):
         described = self.ctl("describe", alone, "--store", self.store).stdout
         self.assertRegex(described, r"ThresholdFailed +Unknown +NotJudged +1 of 1 skipped")
         refused = self.words(alone, "--base", "none", code=7)
-        self.assertIn("nothing was judged but whether it finished; 1 of 1 thresholds skipped", refused)
+        self.assertIn("nothing was checked except whether it finished; 1 of 1 thresholds skipped", refused)
         suite = self.junit(alone, "--base", "none", code=7)
         self.assertEqual(suite.find("testcase/skipped").get("message"), "no such point: pservers=2")
         self.gate(alone, code=15)  # no base either
@@ -193,7 +193,7 @@ class Gate(cli.CliCase):
         one = self.run_tiny("--set", "pservers=1", pservers=(1, 2), repeats=1, extra=both)
         self.assertEqual([s["where"] for s in one["skippedThresholds"]], [{"pservers": 2}])
         self.assertEqual([t["verdict"] for t in one["thresholds"]], ["Passed"])
-        self.assertIn("every check that it has a point for passed; 1 of 2 thresholds skipped",
+        self.assertIn("every applicable check passed; 1 of 2 thresholds skipped",
                       self.words(one["run"], "--base", "none"))
         self.assertIn(("Threshold", "Skipped"), self.outcomes(one["run"], "--base", "none"))
 
