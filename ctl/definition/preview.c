@@ -414,8 +414,8 @@ static void format_totals(const struct run_def *def, const struct point_sum *sum
     buf_puts(out, ".\n");
     if (spec->stop.is_set) {
         buf_printf(out,
-                   "A point's first %lld trials say how many it needs for a 95%% interval within "
-                   "%.3g%%;\n  a point that has them drops out of the order.\n",
+                   "A point's first %lld trials decide how many it needs for a 95%% interval "
+                   "within %.3g%%;\n  a point that has them is not run again.\n",
                    (long long)spec->min_repeats, 100 * spec->stop.half_width_ratio);
     }
     if (spec_has_budget(spec)) {

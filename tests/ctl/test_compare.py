@@ -148,7 +148,7 @@ class Compare(cli.CliCase):
                               ((a, a, "--margin", "2%"), "--margin needs --axis"),
                               ((a, "--axis", "pservers", "--margin", "0"), "--margin '0' must be above 0"),
                               ((a, "--axis", "pservers", "--margin", "x"), "--margin 'x' must be a ratio"),
-                              ((a, "--axis", "pservers", "--strict"), "--strict does not go with --axis")):
+                              ((a, "--axis", "pservers", "--strict"), "--strict cannot be used with --axis")):
             error = self.compare(*args, code=2).stderr
             self.assertIn(message, error)
             self.assertIn("fix: ", error)

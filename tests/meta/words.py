@@ -32,9 +32,7 @@ ALLOWED = {
     PRINTED: (
         ("bench/control/scale.py", "beside"), ("bench/control/soak.py", "beside"), ("bench/predict.py", "behind"),
         ("bench/random_faults.py", "nobody"), ("bench/systems.py", "beside"),
-        ("benchmarks/profiles/open-mpi/logistic.c", "is none"), ("ctl/verbs/cmd_compare.c", "beside"),
-        ("ctl/verbs/cmd_explain.c", "behind"), ("ctl/verbs/cmd_gate.c", "judges"), ("ctl/verbs/cmd_history.c", "beside"),
-        ("ctl/verbs/cmd_report.c", "beside"), ("ctl/cli/man.c", "beside"), ("daemon/daemon.c", "meanwhile"),
+        ("benchmarks/profiles/open-mpi/logistic.c", "is none"), ("daemon/daemon.c", "meanwhile"),
         ("daemon/options.c", "beside"), ("dashboards/make.py", "beside"), ("lib/kube/exec_plugin.c", "is none"),
         ("lib/kube/lease.c", "nobody"), ("lib/kube/proto.c", "nobody"), ("lib/reference/reference_read.c", "is none"),
         ("lib/report/choice_lines.c", "tell"), ("lib/report/phases.c", "behind"), ("lib/report/reference_beside.c", "beside"),
