@@ -211,11 +211,10 @@ static int learn_objects(struct daemon *d, struct err *err)
     if (n_deleted > 0) {
         char number[24];
         (void)snprintf(number, sizeof(number), "%zu", n_deleted); /* fits */
-        log_event(
-            LOG_LEVEL_WARN,
-            "objects of runs were deleted meanwhile; their results are erased later, benchctl "
-            "delete --undo keeps them",
-            "runs", number, NULL);
+        log_event(LOG_LEVEL_WARN,
+                  "run objects were deleted while benchd was down; their results are erased later, "
+                  "benchctl delete --undo keeps them",
+                  "runs", number, NULL);
     }
     return 0;
 }
@@ -261,9 +260,9 @@ static void look_at_space(struct daemon *d)
     d->run_env.is_store_full = d->space.is_full;
     if (active != NULL && news == SPACE_IS_FULL) {
         run_emit(active, EVENT_WARNING, "StoreFull",
-                 "the disk of benchd's store is full; the run goes on when there is space");
+                 "the disk of benchd's store is full; the run continues when there is space");
     } else if (active != NULL && news == SPACE_IS_BACK) {
-        run_emit(active, EVENT_NORMAL, "StoreHasSpace", "the run goes on");
+        run_emit(active, EVENT_NORMAL, "StoreHasSpace", "the run continues");
     }
 }
 

@@ -29,6 +29,6 @@ enum space_news space_look(struct space *space, struct store *store, int64_t now
         return SPACE_NO_NEWS;
     }
     space->is_full = false;
-    log_event(LOG_LEVEL_INFO, "the disk of the store has space again, runs go on", NULL);
+    log_event(LOG_LEVEL_INFO, "the disk of the store has space again, runs continue", NULL);
     return SPACE_IS_BACK;
 }

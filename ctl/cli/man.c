@@ -15,10 +15,10 @@ static const struct {
     const char *name, *text;
 } variables[] = {
     {"BENCHCTL_PATH", "Folders of definitions, separated by colons; searched first"},
-    {"BENCHWORKER", "The benchworker of local runs; else it is found beside benchctl and in PATH"},
-    {"KUBECONFIG", "The kubeconfig; else ~/.kube/config"},
+    {"BENCHWORKER", "The benchworker of local runs; default: next to benchctl, else in PATH"},
+    {"KUBECONFIG", "The kubeconfig; default: ~/.kube/config"},
     {"NO_COLOR", "If set, colors are not used; CLICOLOR_FORCE and FORCE_COLOR force them"},
-    {"XDG_DATA_HOME", "The local store lies in its folder benchd; default: ~/.local/share"},
+    {"XDG_DATA_HOME", "The local store is in its folder benchd; default: ~/.local/share"},
 };
 
 static void put_variables(struct buf *out)

@@ -8,7 +8,7 @@
 const struct arg_opt usage_global_opts[] = {
     {"output", 'o', "FORMAT", "Output format"},
     {"namespace", 'n', "NS", "Namespace; default: that of the context, else benchd"},
-    {"context", 0, "CONTEXT", "In the kubeconfig; default: the current one"},
+    {"context", 0, "CONTEXT", "Context of the kubeconfig; default: the current one"},
     {"kubeconfig", 0, "FILE", "Kubeconfig; default: $KUBECONFIG, else ~/.kube/config"},
     {"local", 0, NULL, "Use this machine and its local store, not a cluster"},
     {"store", 0, "URL", "Local store, sqlite:FILE; default: $XDG_DATA_HOME/benchd/results.db"},

@@ -51,7 +51,7 @@ static bool check_server(struct cluster *c, struct checks *checks)
     if (r < 0) {
         fail_with(checks, "server", r,
                   r == -EACCES ? "log in again, or choose another context with --context"
-                               : "see whether 'kubectl version' answers, and from where",
+                               : "check whether 'kubectl version' answers, and from which server",
                   &err);
     } else {
         checks_ok(checks, "server", "%s is Kubernetes %s", c->config.server,

@@ -326,7 +326,7 @@ static void note_absence(struct cluster *c, bool is_delete)
     struct err why = {0};
     if (cluster_benchd_is_dead(c, &why)) {
         cli_note(c->backend.cli, "benchd is not running in namespace '%s' (%s): %s", c->ns, why.msg,
-                 is_delete ? "what it has stored about this run is erased later, not at once"
+                 is_delete ? "its stored data of this run is erased later, not at once"
                            : "the run is cancelled when benchd is back");
     }
 }
@@ -452,10 +452,10 @@ enum exit_code cluster_undelete_run(struct backend *b, const char *what, char **
     (void)ret_name;
     const struct cluster *c = (struct cluster *)b;
     _cleanup_(freep) char *fix = where_the_store_is(c, "delete --undo", run_word_name(what));
-    return cli_error(EXIT_USAGE, fix,
-                     "run/%s: a deletion is taken back where benchd's store is, not by the "
-                     "cluster's API",
-                     run_word_name(what));
+    return cli_error(
+        EXIT_USAGE, fix,
+        "run/%s: a deletion is undone in benchd's store, not through the cluster's API",
+        run_word_name(what));
 }
 
 /* benchd sends a run whole. */

@@ -239,7 +239,7 @@ static void put_left_out(struct buf *out, const struct init_params *p)
         const size_t n = rendezvous_words(p, i);
         if (n > 0) {
             buf_printf(out,
-                       "    # left out of the command, because the profile says it: %.*s%s%.*s\n",
+                       "    # omitted from the command, because the profile adds it: %.*s%s%.*s\n",
                        WORD_SHOWN, p->words[i], n == 2 ? " " : "", n == 2 ? WORD_SHOWN / 3 : 0,
                        n == 2 ? p->words[i + 1] : "");
         }
@@ -312,14 +312,12 @@ static void put_processes(struct buf *out, const struct init_params *p)
     if (n == NULL) {
         return;
     }
-    buf_puts(
-        out,
-        "    # Each worker starts several processes (--nproc_per_node), and speedup and efficiency "
-        "count workers.\n"
-        "    # Better: remove that option and sweep more workers, of one process each. Or keep it, "
-        "and add --tee 3:\n"
-        "    # then each line says its process, and the rates of a worker's processes are added "
-        "up.\n");
+    buf_puts(out, "    # Each worker starts several processes (--nproc_per_node), and speedup and "
+                  "efficiency count workers.\n"
+                  "    # Better: remove that option and sweep more workers, of one process each. "
+                  "Or keep it, and add --tee 3:\n"
+                  "    # then each line names its process, and the rates of a worker's processes "
+                  "are added up.\n");
 }
 
 static void put_system(struct buf *out, const struct init_params *p, const char *name)
@@ -333,7 +331,7 @@ static void put_system(struct buf *out, const struct init_params *p, const char 
     if (p->image != NULL) {
         buf_puts(out, "    image: ");
         put_scalar(out, p->image);
-        buf_puts(out, "  # of pods; --local starts the command on this machine\n");
+        buf_puts(out, "  # for pods; --local starts the command on this machine\n");
     } else {
         buf_puts(out, "    # image: registry/name:tag  # pods need one; --local does not\n");
     }
@@ -372,9 +370,8 @@ static void put_rest(struct buf *out, const struct init_params *p, const char *n
     }
     buf_puts(
         out,
-        "  measure:\n    warmupSteps: 10  # steps that do not count, where lines number theirs\n"
-        "    steps: 100       # for programs that read BENCHD_STEPS; others make as many as they "
-        "like, and "
+        "  measure:\n    warmupSteps: 10  # steps that do not count, if lines number their steps\n"
+        "    steps: 100       # for programs that read BENCHD_STEPS; others decide themselves, and "
         "must end\n"
         "  repeats: {min: 3}  # trials of each point; an interval needs three\n");
 }

@@ -414,8 +414,8 @@ static void format_totals(const struct run_def *def, const struct point_sum *sum
     buf_puts(out, ".\n");
     if (spec->stop.is_set) {
         buf_printf(out,
-                   "A point's first %lld trials say how many it needs for a 95%% interval within "
-                   "%.3g%%;\n  a point that has them drops out of the order.\n",
+                   "A point's first %lld trials decide how many it needs for a 95%% interval "
+                   "within %.3g%%;\n  a point that has them is not run again.\n",
                    (long long)spec->min_repeats, 100 * spec->stop.half_width_ratio);
     }
     if (spec_has_budget(spec)) {
@@ -430,7 +430,7 @@ void preview_rehearsal(const struct run_def *def, struct buf *out)
     }
     if (def->spec->workload.compute == COMPUTE_EMULATED) {
         buf_printf(out,
-                   "rehearsal: the %s are emulated, they sleep where others compute:\n"
+                   "rehearsal: the %s are emulated, they sleep instead of computing:\n"
                    "  compare the figures within this run only\n",
                    matrix_training_words(&def->matrix).many);
         return;

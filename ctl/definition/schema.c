@@ -164,7 +164,7 @@ int schema_find(const struct schema *s, const char *path, struct schema_field *r
         const size_t word_len = strcspn(path, ".[");
         _cleanup_(freep) char *word = xstrndup(path, word_len);
         if (!is_index(path + word_len, len - word_len)) {
-            (void)err_set(err, ENOENT, "'%.*s' is no index: an item of a list is [0], [1], ...",
+            (void)err_set(err, ENOENT, "'%.*s' is not an index: an item of a list is [0], [1], ...",
                           (int)(len - word_len), path + word_len);
             *ret_wrong = take_ptr(word);
             return -ENOENT;

@@ -172,7 +172,7 @@ static void check_load(const struct machine_seen *seen, struct checks *c)
         checks_ok(c, "steal", "the hypervisor takes %.0f%% of the CPU time", 100 * steal);
     }
     if (busy > BUSY_RATIO_MAX) {
-        checks_warn(c, "load", "end other work, or give a run CPUs of its own with taskset",
+        checks_warn(c, "load", "end other work, or give a run its own CPUs with taskset",
                     "other work uses %.1f of %" PRId64 " CPUs", busy * (double)seen->cpus_online,
                     seen->cpus_online);
     } else {

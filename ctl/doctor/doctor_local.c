@@ -32,11 +32,11 @@ static void check_worker(struct checks *c)
     _cleanup_(freep) char *line = xstrndup(buf_cstr(&out), strcspn(buf_cstr(&out), "\n"));
     if (r != 0) {
         checks_fail(c, "worker", EXIT_LOCAL_RESOURCE,
-                    "build or install it anew; 'benchworker --version' must work",
+                    "build or install it again; 'benchworker --version' must work",
                     "%s does not start: %s", path, r < 0 ? strerror(-r) : "it exits with an error");
     } else if (!str_eq(line, "benchworker " BENCHD_VERSION)) {
-        checks_warn(c, "worker", "install both from one build", "%s is '%s', not of version %s",
-                    path, line, BENCHD_VERSION);
+        checks_warn(c, "worker", "install both from one build", "%s is '%s', not version %s", path,
+                    line, BENCHD_VERSION);
     } else {
         checks_ok(c, "worker", "%s %s", path, BENCHD_VERSION);
     }
@@ -127,9 +127,9 @@ static void check_store_to_come(struct checks *c, const char *path)
     struct stat st;
     if (stat(folder, &st) < 0 || !S_ISDIR(st.st_mode) || access(folder, W_OK | X_OK) < 0) {
         checks_fail(c, "store", EXIT_LOCAL_RESOURCE, "choose another with --store sqlite:FILE",
-                    "%s cannot be made: %s cannot be written to", path, folder);
+                    "%s cannot be created: %s is not writable", path, folder);
     } else {
-        checks_ok(c, "store", "%s: the first run makes it", path);
+        checks_ok(c, "store", "%s: the first run creates it", path);
     }
 }
 

@@ -211,7 +211,7 @@ static int check_point(const struct run_def *def, const struct import_trials *tr
         *ret_fix = xasprintf("add %s:FILE", buf_cstr(&text));
         r = err_set(err, EINVAL, "%s%s has no log", what, buf_cstr(&text));
     } else {
-        *ret_fix = xstrdup("give each point as many logs");
+        *ret_fix = xstrdup("give each point the same number of logs");
         r = err_set(err, EINVAL, "%s%s has %zu trial%s, but another point has %" PRId64, what,
                     buf_cstr(&text), n, n == 1 ? "" : "s", def->spec->repeats);
     }

@@ -65,7 +65,7 @@ static char *find_fix(struct import_log *l)
     const char *text = capture_text(&l->capture, &len);
     struct log_guess guess;
     if (log_guess_try(l->params.rule, text, len, &l->params, &guess) == 0) {
-        return xasprintf("add --warmup N: all that it has is in the first %" PRId64 " steps",
+        return xasprintf("add --warmup N: all its figures are in the first %" PRId64 " steps",
                          l->params.warmup_steps);
     }
     if (log_guess_rule(text, len, &l->params, &guess) == 0 &&
@@ -95,9 +95,8 @@ static void explain_alone(const struct import_log *l, const struct log_result *r
                    "by the rule %s it has the figure of one process, but %" PRId64 " trained\n",
                    l->params.rule->name, l->params.trainers);
     }
-    ret->fix =
-        xstrdup("name the logs of all, separated by commas; or a rule with scope Each, where "
-                "one prints for all");
+    ret->fix = xstrdup("name the logs of all, separated by commas; if one process prints for all, "
+                       "use a rule with scope Each");
 }
 
 static void explain_batch(const struct import_log *l, struct import_end *ret)

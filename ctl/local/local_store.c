@@ -220,8 +220,8 @@ void local_store_note_others(const struct cli *cli, struct store *s, const char 
         if (!run_phase_is_final(rows[i].status.phase) && !str_eq(rows[i].uid, uid) &&
             s->ops->probe_run(s, rows[i].uid, &err) == -EBUSY) {
             cli_note(cli,
-                     "run/%s is running, too: they slow each other down\n"
-                     "  unless taskset has given each its own CPUs",
+                     "run/%s is also running: the two slow each other down\n  unless taskset gives "
+                     "each its own CPUs",
                      rows[i].name);
         }
         run_row_done(&rows[i]);

@@ -454,9 +454,8 @@ static void format_noise(const struct describe_params *p, struct buf *out)
     }
     if (!table_is_empty(t)) {
         buf_putc(out, '\n');
-        prose(p,
-              "Noise (the machine before and after each trial; what others took while it ran):", 0,
-              2, out);
+        prose(p, "Noise (the machine before and after each trial; what other programs took):", 0, 2,
+              out);
         table_format_list(t, 2, true, p->columns, out);
     }
     table_free(t);
@@ -526,7 +525,7 @@ static void format_late(const struct describe_params *p, struct buf *out)
         any = true;
         buf_printf(out, "  point %u: %.1f%%", i, 100 * dropped / slices);
         if (of_trainer[latest] > 0) {
-            buf_printf(out, ", most often of trainer/%u (at least %.1f%%)", latest,
+            buf_printf(out, ", most often from trainer/%u (at least %.1f%%)", latest,
                        100 * of_trainer[latest] / slices);
         }
         buf_putc(out, '\n');

@@ -32,10 +32,9 @@ static enum exit_code take_margin(const struct cli *cli, struct wanted *w)
         return EXIT_OK;
     }
     if (w->axis == NULL) {
-        return cli_error(
-            EXIT_USAGE, "sweep both in one run and compare RUN --axis NAME",
-            "--margin needs --axis: the trials of two runs do not show how far two runs "
-            "of the same thing differ");
+        return cli_error(EXIT_USAGE, "sweep both in one run and compare RUN --axis NAME",
+                         "--margin needs --axis: the trials of two runs do not show how much two "
+                         "equal runs differ");
     }
     enum exit_code code =
         take_share(cli, "margin", "for example --margin 2% or --margin 0.02", &w->margin_ratio);
@@ -60,7 +59,7 @@ static enum exit_code check_words(const struct cli *cli, const struct wanted *w)
     }
     if (w->axis != NULL && w->is_strict) {
         return cli_error(EXIT_USAGE, "remove --strict; what differs is listed under the table",
-                         "--strict does not go with --axis: its two sides differ by intent");
+                         "--strict cannot be used with --axis: the two sides differ on purpose");
     }
     return EXIT_OK;
 }
@@ -158,19 +157,20 @@ const struct verb verb_compare = {
                 "  benchctl compare 5hd2p 7k3fq --store sqlite:results.db -o markdown\n",
     .details = "RUN_A is the base. RUN_B is slower or faster at a point if the change reaches\n"
                "the threshold, two tests of the trials show it (a permutation test over all\n"
-               "points and Welch's t test of the point), and it is beyond the usual spread of\n"
-               "runs: that of three or more runs of RUN_A's definition, machine and build, which\n"
-               "are looked for in the same place. Without them a change is inconclusive, because\n"
-               "two runs of the same thing differ by more than their trials do.\n"
+               "points and Welch's t test of the point), and it exceeds the usual spread of\n"
+               "runs: that of three or more runs of RUN_A's definition, machine and build in the\n"
+               "same store or cluster. Without these a change is inconclusive, because two equal\n"
+               "runs differ by more than the trials of one run do.\n"
                "The exit code is 6 if RUN_B is slower at any point, else 15 if a point of RUN_A\n"
                "has no answer (inconclusive): it has too few trials, it was not measured, it is\n"
-               "missing in RUN_B, or only one of the tests shows a change. Simulated runs are\n"
-               "refused, and so are a rehearsal beside a run that is not one, and systems of\n"
-               "one name that send numbers in different formats (exchange.wire).\n\n"
+               "missing in RUN_B, or only one of the tests shows a change. compare refuses\n"
+               "simulated runs, a rehearsal together with a run that is not one, and systems of\n"
+               "one name that send numbers in different formats (exchange.wire).\n"
+               "\n"
                "--axis compares inside one run: the points with the first value of NAME are the\n"
                "base, those with the second the candidate. Trials of one round of repeats are\n"
-               "paired, so what the run has in common cancels. At most 1% of comparisons of a\n"
-               "thing with itself name a change. With --margin 2% the exit code is 0 if every\n"
+               "paired, which cancels what the run has in common. If nothing differs, at most 1%\n"
+               "of comparisons report a change. With --margin 2% the exit code is 0 if every\n"
                "point is shown to be less than 2% slower (95%), 6 if one is shown to be slower\n"
                "than that, else 15.",
     .opts = opts,

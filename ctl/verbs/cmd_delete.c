@@ -75,7 +75,7 @@ static enum exit_code run_delete(struct cli *cli)
     const bool has_policy = args_has(&cli->args, "older-than") || args_has(&cli->args, "keep-runs");
     if (is_undo && (has_policy || args_has(&cli->args, "dry-run"))) {
         return cli_error(EXIT_USAGE, "name the runs",
-                         "--undo has no --older-than, --keep-runs or --dry-run");
+                         "--undo cannot be used with --older-than, --keep-runs or --dry-run");
     }
     if (has_policy) {
         return delete_old(cli);
@@ -129,16 +129,16 @@ const struct verb verb_delete = {
                 "  kubectl exec -n benchd deploy/benchd -- benchctl delete --undo 7k3fq \\\n"
                 "    --store sqlite:/var/lib/benchd/results.db\n",
     .details = "In a cluster this deletes the BenchmarkRun with its pods, and benchd then\n"
-               "erases what it has stored about the run, at once. What kubectl deletes is\n"
-               "erased 7 days later (benchd --undelete-for). The results of a run whose object\n"
-               "is gone are erased, too; that needs the rights to create and to delete\n"
+               "erases its stored results at once. If kubectl deletes a BenchmarkRun, benchd\n"
+               "erases them 7 days later (benchd --undelete-for). The results of a run whose\n"
+               "object is gone are erased, too; that needs the rights to create and to delete\n"
                "benchmarkruns.\n"
                "--undo keeps the results of a run that kubectl deleted, until they are erased.\n"
                "The object does not return; the results stay, as after its time to live. Use\n"
                "it where benchd's store is; benchd may be running.\n"
                "--older-than and --keep-runs are for a store on this machine (--local or\n"
-               "--store); they choose among finished runs, by this machine's clock. Look at\n"
-               "their list with --dry-run first.",
+               "--store); they choose among finished runs, by this machine's clock. List them\n"
+               "with --dry-run first.",
     .opts = delete_opts,
     .n_opts = sizeof(delete_opts) / sizeof(delete_opts[0]),
     .min_words = 0,

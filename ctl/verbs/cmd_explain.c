@@ -206,12 +206,13 @@ const struct verb verb_explain = {
                 "  benchctl explain spec.systems.log\n"
                 "  benchctl explain benchmarkrun.spec --recursive\n"
                 "  benchctl explain spec.measure -o jsonpath='{.fields[*].name}'\n",
-    .details = "Prints a field's type and bounds, whether it is required, what it means with its\n"
-               "default, and the fields in it. PATH is as in the messages of validate; indexes\n"
-               "of lists may be left out. Nothing is asked of a cluster. Without PATH: the\n"
-               "fields of a Benchmark; behind 'benchmarkrun' (bmr): those of a BenchmarkRun.\n"
+    .details = "Prints a field's type and bounds, whether it is required, its meaning and\n"
+               "default, and its fields. PATH is as in the messages of validate; indexes of\n"
+               "lists may be omitted. Without PATH it prints the fields of a Benchmark. A PATH\n"
+               "that starts with 'benchmarkrun' (bmr) is one of a BenchmarkRun. The cluster is\n"
+               "not contacted.\n"
                "\n"
-               "Exit codes: 2 there is no such field.",
+               "Exit codes: 2 the field does not exist.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = "text|json",

@@ -17,12 +17,11 @@ static enum exit_code check_over(const struct cli *cli, const struct loaded_run 
     if (code != EXIT_OK || run_phase_is_final(run->row.status.phase)) {
         return code;
     }
-    return cli_error(
-        EXIT_USAGE,
-        run->is_interrupted ? "finish it with: benchctl run --resume RUN"
-                            : "wait until it has ended",
-        "run/%s has not ended (%s); an archive is of a run that does not change any more",
-        run->row.name, run_phase_to_string(run->row.status.phase));
+    return cli_error(EXIT_USAGE,
+                     run->is_interrupted ? "finish it with: benchctl run --resume RUN"
+                                         : "wait until it has ended",
+                     "run/%s has not ended (%s); only a finished run can be exported",
+                     run->row.name, run_phase_to_string(run->row.status.phase));
 }
 
 static enum exit_code add_logs(struct backend *b, const struct loaded_run *run, struct archive *a)
@@ -40,7 +39,8 @@ static enum exit_code add_logs(struct backend *b, const struct loaded_run *run, 
         }
     }
     if (code == EXIT_OK && n_lost > 0) {
-        cli_note(b->cli, "the logs of %zu replicas are not stored, and not in the archive", n_lost);
+        cli_note(b->cli, "the logs of %zu replicas are not stored, so the archive lacks them",
+                 n_lost);
     }
     return code;
 }
@@ -105,14 +105,13 @@ static const struct arg_opt opts[] = {
 const struct verb verb_export = {
     .name = "export",
     .args = "RUN [option...]",
-    .summary = "Write a run with everything that is stored of it into a file",
+    .summary = "Write a run and all its stored data into a file",
     .examples = "  benchctl export 7k3fq --local\n"
                 "  benchctl export 7k3fq -n bench -f vgg16.benchd.tar.zst\n"
                 "  tar --zstd -tf vgg16.benchd.tar.zst\n",
     .details = "The file has the definition, the environments, all records, the logs and the\n"
-               "tables, each with its SHA-256. The digest that is printed stands for all of\n"
-               "them: the same run gives the same file. Others take it with verify, import\n"
-               "and reproduce.",
+               "tables, each with its SHA-256. The digest that is printed covers all of them:\n"
+               "the same run gives the same file. verify, import and reproduce read it.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .min_words = 1,

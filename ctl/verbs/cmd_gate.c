@@ -62,12 +62,12 @@ static enum exit_code take_wanted(const struct cli *cli, struct wanted *ret)
     if (ret->axis != NULL && (ret->base != NULL || ret->is_strict)) {
         return cli_error(
             EXIT_USAGE, "remove --axis, or the other one",
-            "--axis has its base in the run itself; it does not go with --base and --strict");
+            "--axis has its base in the run itself; it cannot be used with --base or --strict");
     }
     if (args_has(&cli->args, "margin") && (ret->axis == NULL || ret->margin_ratio <= 0)) {
         return cli_error(EXIT_USAGE, "sweep both in one run and gate RUN --axis NAME --margin 2%",
                          "--margin must be above 0, and it needs --axis: the trials of two runs do "
-                         "not show how far two runs of the same thing differ");
+                         "not show how much two equal runs differ");
     }
     return EXIT_OK;
 }
@@ -82,7 +82,7 @@ static enum exit_code check_judges(const struct wanted *w, const struct result *
 {
     if (is_none(w) && r->def->spec->thresholds.len == 0) {
         return cli_error(EXIT_USAGE, "add thresholds to the definition, or name a base",
-                         "--base none judges thresholds only, and '%s' has none",
+                         "--base none checks thresholds only, and '%s' has none",
                          r->def->spec->name);
     }
     return EXIT_OK;
@@ -99,8 +99,8 @@ static void compare_with_found(struct gate_input *in, const struct compare_param
     with.history = kind;
     if (with.n_history == 0) {
         (void)err_set(&in->refusal, ENOENT,
-                      "there is no base: %d or more runs of one definition, machine and build are "
-                      "needed, made before this one; run the base, or name one with --base RUN",
+                      "no base found: a base is %d or more earlier runs of one definition, machine "
+                      "and build; run the base, or name one with --base RUN",
                       GATE_MIN_RUNS);
     } else {
         (void)comparison_new(kind[with.n_history - 1], in->runs[1].result, &with, &in->comparison,
@@ -226,18 +226,19 @@ const struct verb verb_gate = {
                 "  benchctl gate 7k3fq -o junit > gate.xml\n"
                 "  benchctl gate 7k3fq --base 5hd2p -o markdown\n"
                 "  benchctl gate 7k3fq --base none\n",
-    .details = "For continuous integration: one exit code out of the run, its thresholds and its\n"
-               "comparison with a base. What is not known is not passed.\n"
+    .details = "Gives one exit code for continuous integration, from the run, its thresholds and\n"
+               "its comparison with a base. An unknown result does not pass.\n"
                "  0   every check passed\n"
                "  1   a trial of any point has no result\n"
                "  7   a threshold is missed, or could not be judged; or all are skipped, and\n"
                "      there is no comparison\n"
                "  6   slower than the base\n"
-               "  15  whether it is slower is not known: no base, too few trials, a point is\n"
+               "  15  it is unknown whether it is slower: no base, too few trials, a point is\n"
                "      missing\n"
-               "--axis has its base in the run itself. Without --base, earlier runs of the\n"
-               "benchmark in the same place are: the newest definition, machine and build that\n"
-               "was measured three times and was not refused itself.",
+               "With --axis the base is in the run itself. Without --axis and --base, the base\n"
+               "is earlier runs of the benchmark in the same place: those of the newest\n"
+               "definition, machine and build that was measured three times and was not refused\n"
+               "itself.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = "text|markdown|junit|json",

@@ -293,7 +293,7 @@ static enum exit_code run(struct cli *cli)
 static const struct arg_opt opts[] = {
     {"watch", 'w', NULL, "Then print each run again when it changes, until Ctrl-C"},
     {"all-namespaces", 'A', NULL, "List those of all namespaces of the cluster"},
-    {"selector", 'l', "LABELS", "List those with these labels alone, for example team=a,tier!=b"},
+    {"selector", 'l', "LABELS", "List only those with these labels, for example team=a,tier!=b"},
     {"sort-by", 0, "COLUMN",
      "Sort by name, namespace, benchmark, phase, trials, failed, created, age or duration"},
 };
@@ -313,10 +313,10 @@ const struct verb verb_get = {
                "run whose process died is listed with its last phase and (interrupted); resume\n"
                "it with: benchctl run --resume RUN --local\n"
                "\n"
-               "--watch looks every second for a local store and every 2 s in a cluster, and\n"
-               "prints what is new or has another phase or other trials; with -o json a list of\n"
-               "those. --sort-by sorts in ascending order, and takes kubectl's .metadata.name\n"
-               "and .metadata.creationTimestamp, too.",
+               "--watch checks a local store every second and a cluster every 2 s, and prints\n"
+               "runs that are new or whose phase or trials changed; -o json prints them as a\n"
+               "list. --sort-by sorts in ascending order, and also takes kubectl's\n"
+               ".metadata.name and .metadata.creationTimestamp.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = "wide|json|name",

@@ -135,7 +135,7 @@ static enum exit_code run(struct cli *cli)
 
 static const struct arg_opt opts[] = {
     {"point", 0, "P", "Show this point of the newest run; default: the geometric mean of all"},
-    {"last", 0, "N", "Read so many of the newest runs; default: 100"},
+    {"last", 0, "N", "Read at most N of the newest runs; default: 100"},
 };
 
 const struct verb verb_history = {
@@ -144,11 +144,12 @@ const struct verb verb_history = {
     .summary = "Show a benchmark over time, and where it changed",
     .examples = "  benchctl history vgg16-pserver-sweep --local\n"
                 "  benchctl history ci --store sqlite:results.db --point 2 -o csv\n",
-    .details = "Every run of the benchmark that succeeded is a row, the oldest first; simulated\n"
-               "ones are left out, and rehearsals beside others. Rows of rehearsals say so. A\n"
-               "change is where the figures before and after differ beyond chance (E-divisive\n"
-               "means, a permutation test at 1%, three runs or more on each side). Under the\n"
-               "table stands what else differs there: commit, kernel, image, definition.",
+    .details = "Each run of the benchmark that succeeded is a row, the oldest first. Simulated\n"
+               "runs are left out, and so are rehearsals if other runs exist; rows of rehearsals\n"
+               "are marked. A change is where the figures before and after differ beyond chance\n"
+               "(E-divisive means, a permutation test at 1%, three runs or more on each side).\n"
+               "Lines below the table list what else changed there: commit, kernel, image,\n"
+               "definition.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = SHOW_FORMATS,

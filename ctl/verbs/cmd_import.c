@@ -13,7 +13,7 @@ static const struct arg_opt opts[] = {
     {"rules", 0, "RULE", "Log rule that finds the figures: a shipped one, or a file"},
     {"set", 0, "NAME=VALUE", "A value of all logs, such as trainers=4; may be repeated"},
     {"batch", 0, "N", "Samples that a trainer took in a step"},
-    {"warmup", 0, "N", "First steps that do not count; default: 10, where numbered"},
+    {"warmup", 0, "N", "First steps that do not count; default: 10, if numbered"},
     {"name", 0, "TEXT", "Name of the benchmark; default: that of the rule"},
     {"system", 0, "TEXT", "Name of the system; default: that of the rule"},
     {"model", 0, "TEXT", "What was trained; default: unknown"},
@@ -34,14 +34,14 @@ const struct verb verb_import = {
                "the run is stored on this machine with its name, its records and its logs.\n"
                "\n"
                "LOG is one trial: [NAME=VALUE,..:]FILE[,FILE..]. The values are those of its\n"
-               "point, the files are the logs of its trainers; one file may be that of all.\n"
-               "Arguments with the same values are repeats. The run is stored on this machine,\n"
-               "where results, compare, report and the other verbs show it with --local, marked\n"
-               "as imported. A file may be compressed by zstd; - is standard input.\n"
+               "point, the files are the logs of its trainers; one file may have the output of\n"
+               "all. Arguments with the same values are repeats. The run is stored on this\n"
+               "machine and marked as imported; results, compare, report and the other verbs\n"
+               "show it with --local. A file may be compressed by zstd; - is standard input.\n"
                "\n"
                "Exit codes: 0 stored, 2 wrong arguments or a log without a figure: then nothing\n"
                "is stored, 3 no such file, 9 disk or store, 16 the archive is damaged, or not\n"
-               "what it says. An archive whose run is there already is refused with 2.",
+               "what it says. Exit code 2 also if the run of the archive is already stored.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = SHOW_FORMATS,

@@ -130,7 +130,7 @@ const struct verb verb_init = {
                 "  benchctl init --name lr -- ./train 0.1 > lr.yaml\n",
     .details = "The definition has comments that say what to change. Without --profile it is\n"
                "guessed from the command and, if the script is a file here, from its text; a\n"
-               "comment says by what. A command that is a Python file is started by python3.\n"
+               "comment gives the reason. A Python file as command is started with python3.\n"
                "\n"
                "Exit codes: 2 no such profile, or one that cannot run a command.",
     .opts = opts,

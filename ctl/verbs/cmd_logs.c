@@ -140,7 +140,7 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
-    {"follow", 'f', NULL, "Print the logs of a cluster run as they come, until it ends"},
+    {"follow", 'f', NULL, "Print the logs of a cluster run as they arrive, until it ends"},
     {"point", 0, "P", "Point, as listed by benchctl describe RUN"},
     {"trial", 0, "T", "Trial; default: the first of the point"},
     {"attempt", 0, "A", "Attempt; default: the last of the trial"},

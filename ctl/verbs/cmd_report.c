@@ -170,10 +170,11 @@ static enum exit_code check_options(const struct cli *cli)
         return cli_error(EXIT_USAGE, "add -o svg", "--chart needs -o svg");
     }
     if (!is_file && (args_has(&cli->args, "file") || args_has(&cli->args, "open"))) {
-        return cli_error(EXIT_USAGE, "remove -o", "-o prints, so nothing is written to a file");
+        return cli_error(EXIT_USAGE, "remove -o",
+                         "-o prints to stdout, so it cannot be used with --file or --open");
     }
     if (is_svg && args_has(&cli->args, "reference")) {
-        return cli_error(EXIT_USAGE, "remove -o svg", "a chart has no place for --reference");
+        return cli_error(EXIT_USAGE, "remove -o svg", "a chart cannot show --reference");
     }
     if (is_svg && cli->args.n_words == 2) {
         return cli_error(EXIT_USAGE, "name one run", "a chart shows one run (got two)");
@@ -221,7 +222,7 @@ const struct verb verb_report = {
                "warnings, environment, and how to run it again. It loads nothing and is whole\n"
                "without its script, so it can be mailed or kept. With RUN_B it begins with the\n"
                "comparison of RUN_B with RUN, as `compare RUN RUN_B` makes it, and shows RUN.\n"
-               "With --reference it shows published figures beside the run's.\n"
+               "With --reference it shows published figures next to the run's.\n"
                "A file of the same name is replaced.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),

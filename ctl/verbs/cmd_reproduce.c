@@ -67,7 +67,7 @@ static enum exit_code find_file(const char *typed, char **ret)
     }
     if (search.is_ambiguous) {
         free(search.path);
-        return cli_error(EXIT_USAGE, "write more digits of it",
+        return cli_error(EXIT_USAGE, "write more of its digits",
                          "several archives of this folder have the digest %s", typed);
     }
     *ret = search.path;
@@ -92,7 +92,7 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
     const size_t n = reproduce_describe(a, run, worker, &out);
     if (is_here) {
         buf_printf(&out, "%s\n\n",
-                   n == 0 ? "All that is looked at before a run is the same here."
+                   n == 0 ? "Everything that is checked before a run is the same here."
                           : "Figures may differ for these reasons alone.");
     } else {
         buf_putc(&out, '\n');
@@ -231,8 +231,8 @@ const struct verb verb_reproduce = {
                 "  benchctl reproduce sha256:3f9a0c1b -n bench\n",
     .details = "FILE is checked as by benchctl verify; a digest is that of a file (*.zst) in\n"
                "this folder. First it prints what differs here: benchctl and, on this machine,\n"
-               "the worker's source and compiler, the CPUs, the kernel. Then the definition runs\n"
-               "once more, as by benchctl run, on this machine (--local) or in a cluster, and\n"
+               "the worker's source and compiler, the CPUs, the kernel. Then the definition is\n"
+               "run again, as by benchctl run, on this machine (--local) or in a cluster, and\n"
                "the new run is compared with the archived one, as by benchctl compare.\n"
                "\n"
                "Exit codes: those of run and compare; 3 no such file, 16 the archive is damaged,\n"

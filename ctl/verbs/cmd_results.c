@@ -131,7 +131,7 @@ static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret
     enum exit_code code = take_figure(cli, &ret->params.figure);
     if (code == EXIT_OK && price != NULL && ret->params.figure != PIVOT_COST) {
         code = cli_error(EXIT_USAGE, "remove --price, or write --cells cost",
-                         "--price goes with --cells cost (got --cells %s)",
+                         "--price needs --cells cost (got --cells %s)",
                          pivot_figure_names[ret->params.figure]);
     }
     return code;
@@ -235,7 +235,8 @@ static const struct arg_opt opts[] = {
     {"by", 0, "point|node|replica|curve|phase",
      "Print a row for each point (the default), node or replica, the models of each curve, or "
      "where the time goes"},
-    {"rows", 0, "AXIS,...", "Print one figure as a table: what its rows are (swept names, system)"},
+    {"rows", 0, "AXIS,...",
+     "Print a table of one figure, with these axes (swept names, system) as rows"},
     {"columns", 0, "AXIS,...", "Axes that become columns; the others become rows"},
     {"cells", 0, "FIGURE",
      "throughput (the default), speedup, efficiency, efficiency-per-pod, efficiency-per-cpu, "
@@ -243,7 +244,7 @@ static const struct arg_opt opts[] = {
     {"ratio", 0, "AXIS=A/B", "Divide each cell at A by the one at B, for example system=a/b"},
     {"price", 0, "AMOUNT/UNIT", "Print what a million samples cost: 0.05/cpu-hour, 0.2/pod-hour"},
     {"reference", 0, "SET",
-     "Print a set of published figures next to it, or alone without RUN; list: which there are"},
+     "Print a set of published figures next to it, or alone without RUN; \"list\" lists the sets"},
 };
 
 const struct verb verb_results = {
@@ -264,7 +265,7 @@ const struct verb verb_results = {
     .details = "--reference prints a shipped set, or a file of the same form. Speedups,\n"
                "efficiencies, price indices and costs are recomputed from the published\n"
                "figures. A '*' marks a cell where the source prints another number; the errata\n"
-               "under the table say why. '~' marks what was read off a chart.",
+               "below the table give the reason. '~' marks what was read off a chart.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = "text|wide|markdown|csv|json|gobench|openmetrics",

@@ -119,11 +119,12 @@ const struct verb verb_simulate = {
                 "  benchctl simulate vgg16-allreduce-sweep --nodes 9 --link 1gbit --layers l.yaml\n"
                 "  benchctl simulate -f my-sweep.yaml --local --layers l.yaml -o json\n",
     .details = "Simulates trainers and parameter servers, or workers that form a ring, with\n"
-               "recorded times, and with the code that plans benchworker's exchange. Every\n"
-               "figure is marked as predicted; compare and gate take runs alone. What it knows\n"
-               "and what not: docs/prediction.md. A long sweep takes a minute: fewer --steps and\n"
-               "--repeats take less time. --trace RUN is a run of the cluster; with --local or\n"
-               "--store one of this machine.\n\n"
+               "recorded times and with the code that plans benchworker's exchange. Every figure\n"
+               "is marked as predicted; compare and gate take measured runs only.\n"
+               "docs/prediction.md says what is simulated. A long sweep takes a minute: fewer\n"
+               "--steps and --repeats take less time. --trace RUN is a run of the cluster, or\n"
+               "with --local or --store a run of this machine.\n"
+               "\n"
                "Record the times of the layers first, unless the definition has a trace:\n"
                "  benchworker bench --batch 64 -o trace >layers.yaml",
     .opts = opts,

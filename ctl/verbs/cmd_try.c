@@ -24,14 +24,14 @@ static const struct arg_opt opts[] = {
     {"file", 'f', "FILE", "Read the definition from this file (- for stdin)"},
     {"systems", 0, "NAME,..", "Try only these systems of the definition"},
     {"set", 0, "NAME=V1,V2", "Sweep these values; may be repeated"},
-    {"steps", 0, "N", "Steps that are enough; default: 3"},
+    {"steps", 0, "N", "Stop after this number of steps; default: 3"},
     {"timeout", 0, "DURATION", "Give up on a system after this time; default: 5m"},
 };
 
 const struct verb verb_try = {
     .name = "try",
     .args = "NAME [option...]",
-    .summary = "Run one small point, and say which lines are figures",
+    .summary = "Run one small point and show which lines are figures",
     .examples = "  benchctl try my-sweep.yaml --local\n"
                 "  benchctl try my-sweep.yaml -n bench --systems ddp\n"
                 "  benchctl init -- torchrun train.py | benchctl try -f - --local\n",

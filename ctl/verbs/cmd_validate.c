@@ -213,8 +213,8 @@ const struct verb verb_validate = {
                 "  benchctl validate my-sweep.yaml -o json\n",
     .details = "A definition is checked as written, and again with its local block merged, as\n"
                "with --local. A note names each system that pods cannot run, for instance one\n"
-               "without an image; not with --local. -o json has an item a file, with valid,\n"
-               "problems (line, column, path, message, fix; line 0: of no place) and notes.\n"
+               "without an image; not with --local. -o json has an item for each file: valid,\n"
+               "problems (line, column, path, message, fix; line 0 if it has no line) and notes.\n"
                "\n"
                "Exit codes: 2 a definition is invalid, 3 a file does not exist.",
     .formats = "text|json",

@@ -14,7 +14,7 @@ static enum exit_code check_digest(const char *path, const char *digest, const c
     }
     return archive_digest_matches(digest, typed)
                ? EXIT_OK
-               : cli_error(EXIT_ARCHIVE, "it is another archive, or a changed one",
+               : cli_error(EXIT_ARCHIVE, "this is another archive, or it was changed",
                            "%s: its digest is sha256:%s, not %s", path, digest, typed);
 }
 
@@ -75,11 +75,11 @@ const struct verb verb_verify = {
     .examples = "  benchctl verify vgg16.benchd.tar.zst\n"
                 "  benchctl verify vgg16.benchd.tar.zst sha256:3f9a0c1b\n"
                 "  benchctl verify vgg16.benchd.tar.zst -o json\n",
-    .details = "Every member must have the SHA-256 that the manifest says, there must be no\n"
-               "others, and the definition, the environments and the tables are made anew from\n"
-               "the records and must be the same. DIGEST is what export printed, or 8 digits of\n"
-               "it or more: without it, whoever changed a file may have changed its manifest,\n"
-               "too. -o json lists the members with their sizes.\n"
+    .details = "Every member must have the SHA-256 that the manifest gives, and no other member\n"
+               "may exist. The definition, the environments and the tables are made again from\n"
+               "the records and must be the same. DIGEST is what export printed, or at least 8\n"
+               "digits of it: it also detects a change of the manifest. -o json lists the\n"
+               "members with their sizes.\n"
                "\n"
                "Exit codes: 0 as it was written, 3 no such file, 9 it cannot be read, 16 damaged\n"
                "or changed; the error names the first member that differs.",

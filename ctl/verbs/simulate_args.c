@@ -131,7 +131,7 @@ static enum exit_code take_links(const struct cli *cli, const struct run_def *de
     if (code == EXIT_OK && n_cores == 0 && args_get(&cli->args, "link", NULL) == NULL &&
         needs_links(def)) {
         code = cli_error(EXIT_USAGE, "for example --link 10gbit; or --cores 2, all on one machine",
-                         "how fast is the network? --link is missing");
+                         "--link is missing: the speed of the network is unknown");
     }
     code = code != EXIT_OK ? code : take_rate(cli, "link", &p->trainer_bytes_per_s);
     p->server_bytes_per_s = p->trainer_bytes_per_s;
@@ -371,7 +371,7 @@ enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def 
         .from = BUF_INIT,
     };
     if (layers == NULL && args_get(&cli->args, "layers-batch", NULL) != NULL) {
-        return cli_error(EXIT_USAGE, NULL, "--layers-batch goes with --layers");
+        return cli_error(EXIT_USAGE, NULL, "--layers-batch needs --layers");
     }
     if (layers != NULL) {
         code = read_layers(cli, layers, ret);
@@ -391,8 +391,8 @@ enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def 
     }
     if (code == EXIT_OK && ret->params.batch_size == 0) {
         code = cli_error(EXIT_USAGE, "add --layers-batch N",
-                         "of which batch are the times of the layers? neither the file nor "
-                         "workload.batchSize says it");
+                         "the batch size of the layer times is missing: neither the file nor "
+                         "workload.batchSize gives it");
     }
     code = code != EXIT_OK ? code : take_links(cli, def, &ret->params);
     code = code != EXIT_OK ? code : take_costs(cli, ret);

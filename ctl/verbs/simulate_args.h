@@ -11,17 +11,17 @@
         {"link", 0, "RATE", "Rate of each replica's link, each way: 100mbit, 10gbit"},             \
         {"server-link", 0, "RATE", "Rate of the servers' links, if different"},                    \
         {"first-link", 0, "RATE", "Rate of trainer 0's (or worker 0's) link, if different"},       \
-        {"latency", 0, "US", "Microseconds from a replica to another one; default: 0"},            \
+        {"latency", 0, "US", "Latency between two replicas in microseconds; default: 0"},          \
         {"cores", 0, "N", "All replicas share a machine with N cores (default with --local)"},     \
-        {"trace", 0, "RUN", "Take costs, and how long a step takes, from this run"},               \
+        {"trace", 0, "RUN", "Take costs and the time of a step from this run"},                    \
         {"layers", 0, "FILE", "Take times from what benchworker bench -o trace prints"},           \
-        {"layers-batch", 0, "N", "... with so many samples a step; default: as FILE says"},        \
+        {"layers-batch", 0, "N", "Samples a step of these times; default: that of FILE"},          \
         {"jitter", 0, "RATIO", "Standard deviation of a step's time, 0 to 0.3"},                   \
         {"server-cost", 0, "NS", "Server time per byte received or sent, in ns"},                  \
         {"update-cost", 0, "NS", "Optimiser time per parameter byte, in ns"},                      \
         {"trainer-cost", 0, "NS", "Time of a trainer's communication thread per byte, in ns"},     \
     {                                                                                              \
-        "worker-cost", 0, "NS", "The same of a worker's thread, which also adds up"                \
+        "worker-cost", 0, "NS", "The same for a worker's thread, which also adds gradients up"     \
     }
 
 struct simulate_inputs {

@@ -118,8 +118,8 @@ static void put_notes(const struct cli *cli, const struct prediction *p,
     }
     if (p->n_seeds > 1) {
         put_line(cli, out,
-                 "Interval: of the median of %u simulations with other seeds: what jitter of "
-                 "%.1f%% does, not how wrong the model may be.",
+                 "Interval: that of the median of %u simulations with other seeds. It shows what "
+                 "jitter of %.1f%% does, not how wrong the model may be.",
                  p->n_seeds, in->trace.jitter_ratio * 100);
     } else {
         put_line(cli, out, "No interval: %s.",
@@ -128,7 +128,7 @@ static void put_notes(const struct cli *cli, const struct prediction *p,
     }
     if (is_scaled) {
         put_line(cli, out,
-                 "* The times of the layers are those of batch %lld: they are taken to grow with "
+                 "* The times of the layers are those of batch %lld; they are assumed to grow with "
                  "the batch.",
                  (long long)in->params.batch_size);
     }

@@ -341,10 +341,11 @@ static json_t *conditions(const struct bmr_status *s)
         add_condition(s, list, &always[i]);
     }
     if (s->is_store_full && !s->is_final) { /* only while it is so */
-        add_condition(s, list,
-                      &(struct condition){"StoreFull", COND_TRUE, "NoSpace",
-                                          "the disk of benchd's store is full; the run goes on "
-                                          "when there is space"});
+        add_condition(
+            s, list,
+            &(struct condition){
+                "StoreFull", COND_TRUE, "NoSpace",
+                "the disk of benchd's store is full; the run continues when there is space"});
     }
     if (s->is_final && s->is_accepted) { /* known only at the end */
         const bool is_mute = s->has_mute_trials;

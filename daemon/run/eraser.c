@@ -68,11 +68,12 @@ void eraser_work(struct eraser *e, const struct run_env *env, const struct run_q
         }
         if (r == 0) {
             env->counters->runs_deleted++;
-            log_event(LOG_LEVEL_INFO, "the results of a run were erased: somebody asked for that",
-                      "uid", uid, NULL);
+            log_event(LOG_LEVEL_INFO, "the results of a run were erased on request", "uid", uid,
+                      NULL);
         } else {
-            log_event(LOG_LEVEL_WARN, "the results of a run were not erased on somebody's wish",
-                      "uid", uid, "err", err.msg, NULL);
+            log_event(LOG_LEVEL_WARN,
+                      "the results of a run were not erased, although this was requested", "uid",
+                      uid, "err", err.msg, NULL);
         }
         free(uid);
         e->uids.len--;

@@ -63,7 +63,7 @@ int compare_check_kind(const struct result *base, const struct result *candidate
             *ret_fix = i == 0 ? "choose a run of real pods as RUN_A"
                               : "run it where containers really start, and compare that run";
             return err_set(err, EINVAL,
-                           "run/%s is simulated and cannot be %s: fake pods answered, so its "
+                           "run/%s is simulated and cannot be %s: its pods were fake, so its "
                            "numbers compare only with each other",
                            runs[i]->def->name,
                            i == 0 ? "the base of a comparison" : "compared with a real one");
@@ -78,7 +78,7 @@ int compare_check_kind(const struct result *base, const struct result *candidate
         *ret_fix = "compare runs with the same spec.workload.compute";
         return err_set(err, EINVAL,
                        "run/%s is a rehearsal with emulated %s and run/%s is not: emulated %s "
-                       "sleep where others compute",
+                       "sleep instead of computing",
                        emulated->name, who, (is_base ? candidate : base)->def->name, who);
     }
     const int r = check_exchanges(base, candidate, ret_fix, err);

@@ -579,21 +579,21 @@ static void put_first_step(const struct spark *spark, const struct summary *s, s
     if (first < FIRST_STEP_TIMES * others && others < FIRST_STEP_TIMES * first) {
         return;
     }
-    buf_puts(out, "; the first step is unlike the others: ");
+    buf_puts(out, "; the first step differs from the others: ");
     number_format(first, out);
     buf_puts(out, " ms, their median is ");
     number_format(others, out);
     buf_puts(out, " ms. ");
     const double sum_ms = sum_of(spark), ms = (double)s->duration_ns / NS_PER_MS;
     if (first > others) {
-        buf_puts(out, "It counts in the throughput; more measure.warmupSteps leave it out");
+        buf_puts(out, "It counts in the throughput; a higher measure.warmupSteps excludes it");
     } else if (sum_ms < MOST_OF * ms) {
         buf_puts(out, "All steps together take ");
         number_format(sum_ms, out);
         buf_puts(out, " of the ");
         number_format(ms, out);
         buf_puts(out, " ms that the throughput counts: the program may return from a step before "
-                      "it has ended, and then these times are not those of its steps");
+                      "it has ended, and then these are not the times of its steps");
     } else {
         buf_puts(out, "It counts in the throughput");
     }

@@ -161,20 +161,19 @@ static void put_sentence(const struct gate *g, struct buf *out)
         [GATE_RUN_FAILED] = "a trial has no result",
         [GATE_THRESHOLD] = "a threshold is missed or could not be judged",
         [GATE_SLOWER] = "it is slower than its base",
-        [GATE_INCONCLUSIVE] = "whether it is slower is not known",
+        [GATE_INCONCLUSIVE] = "it is unknown whether it is slower",
         [GATE_PASSED] = "every check passed",
     };
     const size_t n_skipped = gate_count(g, GATE_CHECK_SKIPPED);
     buf_printf(out, "%s %s: %s", g->candidate->def->name,
                g->verdict == GATE_PASSED ? "passes" : "is refused",
                g->verdict == GATE_THRESHOLD && !gate_judges(g)
-                   ? "nothing was judged but whether it finished"
-               : g->verdict == GATE_PASSED && n_skipped > 0
-                   ? "every check that it has a point for passed"
-                   : sentences[g->verdict]);
+                   ? "nothing was checked except whether it finished"
+               : g->verdict == GATE_PASSED && n_skipped > 0 ? "every applicable check passed"
+                                                            : sentences[g->verdict]);
     if (n_skipped > 0) {
-        buf_printf(out, "; %zu of %zu thresholds skipped, because it has no such point", n_skipped,
-                   g->candidate->def->spec->thresholds.len);
+        buf_printf(out, "; %zu of %zu thresholds skipped, because the run has no such point",
+                   n_skipped, g->candidate->def->spec->thresholds.len);
     }
 }
 

@@ -62,7 +62,7 @@ static void put_summary(struct buf *out, const struct layout *l)
     }
     struct buf text = BUF_INIT;
     const struct workload *workload = &l->result->def->spec->workload;
-    buf_printf(&text, "Model %s, data %s; ", workload->model == NULL ? "not said" : workload->model,
+    buf_printf(&text, "Model %s, data %s; ", workload->model == NULL ? "unknown" : workload->model,
                workload_dataset_name(workload));
     layout_describe_run(l, &text);
     buf_puts(out, "<p class=\"soft\">");
@@ -145,8 +145,10 @@ static void put_batch(struct buf *out, const struct layout *l)
 {
     vec_each (const char *, name, &l->names) {
         if (str_eq(*name, "batch_size")) {
-            buf_printf(out, " A <dfn>batch_size</dfn> is what one %s takes in a step.",
-                       matrix_training_words(&l->result->def->matrix).one);
+            buf_printf(
+                out,
+                " A <dfn>batch_size</dfn> is the number of samples that one %s takes in a step.",
+                matrix_training_words(&l->result->def->matrix).one);
         }
     }
 }
@@ -165,7 +167,7 @@ static void put_baselines_differ(struct buf *out, const struct layout *l)
             high = high == NULL || e->value > high->throughput.estimate.value ? base : high;
         }
     }
-    buf_puts(out, " Each system has a baseline of its own");
+    buf_puts(out, " Each system has its own baseline");
     if (low != high && low->point->system != high->point->system) {
         struct buf text = BUF_INIT;
         const struct system *systems = r->def->spec->systems.items;
@@ -198,12 +200,11 @@ static void put_words(struct buf *out, const struct layout *l)
             put_baselines_differ(out, l);
         }
     }
-    buf_puts(out,
-             " A range after \"95%:\" holds the true figure of this machine or cluster in 95 of "
-             "100 such runs, if only chance makes trials differ.");
+    buf_puts(out, " A range after \"95%:\" contains the true figure of this machine or cluster in "
+                  "95 of 100 such runs, if trials differ only by chance.");
     if (has_method(l->result, INTERVAL_T_LOG)) {
         buf_puts(out, " A throughput is the median of its trials, and its range lies around their "
-                      "geometric mean, so the median need not be its middle.");
+                      "geometric mean, so the median may not be its center.");
     }
     buf_puts(out, "</p>\n");
 }
@@ -240,7 +241,7 @@ static void put_warnings(struct buf *out, const struct result *r)
     if (n > NOTES_IN_BOX) {
         buf_printf(out,
                    "<dt>Warnings</dt>\n<dd class=\"bad\"><a href=\"#notes\">%zu more</a> to read "
-                   "before these figures are used</dd>\n",
+                   "before you use these figures</dd>\n",
                    n - NOTES_IN_BOX);
     }
 }
@@ -405,8 +406,8 @@ static void put_charts(struct buf *out, const struct layout *l)
     put_figures(&figures, l);
     if (figures.len > 0) {
         buf_puts(out, "<section>\n<h2>Scaling</h2>\n<p class=\"soft\">Marks of throughput and "
-                      "efficiency come from medians of a point's trials, whiskers are "
-                      "their 95% intervals.<span class=\"screen\"> The pointer on a mark shows its "
+                      "efficiency come from medians of a point's trials, whiskers are their 95% "
+                      "intervals.<span class=\"screen\"> Point at a mark to see its "
                       "figures.</span></p>\n<div class=\"charts\">\n");
         buf_append(out, figures.data, figures.len);
         buf_puts(out, "</div>\n</section>\n");

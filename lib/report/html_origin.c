@@ -34,9 +34,8 @@ static void put_silent(struct buf *out, const struct layout *l)
     struct buf systems = BUF_INIT;
     const size_t n = prose_systems_put_silent(l, &systems);
     if (n > 0) {
-        buf_printf(out,
-                   "<p>%zu replica%s of succeeded trials said nothing of CPU, kernel and build", n,
-                   n == 1 ? "" : "s");
+        buf_printf(out, "<p>%zu replica%s of succeeded trials did not report CPU, kernel and build",
+                   n, n == 1 ? "" : "s");
         if (l->systems) {
             buf_puts(out, ": those of ");
             html_escape(buf_cstr(&systems), out);
@@ -159,7 +158,7 @@ void html_put_environment(struct buf *out, const struct layout *l)
     }
     put_only_node(out, r);
     if (r->hardware.len == 0) {
-        buf_puts(out, "<p>No replica said its CPU and kernel.</p>\n");
+        buf_puts(out, "<p>No replica reported its CPU and kernel.</p>\n");
     } else {
         put_silent(out, l);
         put_common(out, l);

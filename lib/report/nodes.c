@@ -4,13 +4,10 @@
 #include "report/sheets.h"
 
 const char layout_nodes_method[] =
-    "Time a step: the replica's own work, which is data, forward and "
-    "backward of a trainer or worker "
-    "and update of a pserver; its median step time where it does not say "
-    "that. Compared with replicas "
-    "of the same role on other nodes in the same trial: median of a "
-    "point, geometric mean over points. "
-    "Slower at: by 5% or more.";
+    "Time a step: the replica's own work (data, forward and backward of a trainer or worker, "
+    "update of a pserver), or its median step time if it does not report that. It is compared with "
+    "replicas of the same role on other nodes in the same trial: median of a point, geometric mean "
+    "over points. Slower at: by 5% or more.";
 
 struct table *layout_nodes(const struct result *r)
 {
@@ -53,7 +50,7 @@ void layout_describe_slow(const struct layout *l, const struct slow_replica *s, 
         buf_printf(out, " on node '%s'", node);
     }
     buf_printf(out,
-               " needs %.1f%% more time a step than the median of %zu other%s, whose spread is "
+               " needs %.1f%% more time a step than the median of %zu other%s, which differ by "
                "%.1f%%; slowest in %zu of %zu trials",
                100 * s->excess, s->n_others, s->n_others == 1 ? "" : "s", 100 * s->spread,
                s->n_slow, s->n_trials);
@@ -64,8 +61,7 @@ static void put_people(struct sheet *s, const struct result *r)
     sheet_put_run(s, r, NULL);
     struct table *t = layout_nodes(r);
     if (t == NULL) {
-        sheet_line(s, &sheet_paragraph,
-                   "No replica of a succeeded trial says on which node it ran.");
+        sheet_line(s, &sheet_paragraph, "No replica of a succeeded trial reports its node.");
         return;
     }
     sheet_table(s, NULL, t, 1);

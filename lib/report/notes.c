@@ -51,9 +51,9 @@ static void note_student(struct notes *notes, const struct layout *l)
     struct buf trials = BUF_INIT;
     buf_printf(&trials, least == most ? "%zu trials each" : "%zu to %zu trials", least, most);
     add(notes, NOTE_INFO, "95%% interval: Student's t on log throughput (%s).%s", buf_cstr(&trials),
-        l->is_page ? "" /* the words below the box say it */
-                   : " Its middle is the geometric mean of the trials, so the median may lie "
-                     "beside it.");
+        l->is_page
+            ? "" /* the words below the box say it */
+            : " Its center is the geometric mean of the trials, so the median may differ from it.");
     buf_done(&trials);
 }
 
@@ -196,18 +196,19 @@ static void note_accuracy(struct notes *notes, const struct result *r)
         }
     }
     add(notes, NOTE_INFO,
-        "Accuracy: of the evaluations that logs name, by the time since training began; median "
-        "over trials. Where a trial never had it, the point has no time: BEST is then the highest "
-        "accuracy of the trial that had least.");
+        "Accuracy: that of the evaluations in the logs, by the time since training began; median "
+        "over trials. If a trial never reached it, the point has no time, and BEST is the highest "
+        "accuracy of the trial that reached least.");
     if (every > 1) {
         add(notes, NOTE_INFO,
-            "Of many evaluations every %uth is known: a time is that of the first of these.",
+            "Only every %uth of the many evaluations is stored: a time is that of the first stored "
+            "one.",
             every);
     }
     if (n_unknown > 0) {
         add(notes, NOTE_INFO,
-            "%zu succeeded trial%s named no evaluation with a time; docs/log-rules.md says what "
-            "lines it takes.",
+            "%zu succeeded trial%s logged no evaluation with a time; docs/log-rules.md shows the "
+            "lines that are needed.",
             n_unknown, n_unknown == 1 ? "" : "s");
     }
     if (why != NULL && spec->accuracy_after_s > 0) {

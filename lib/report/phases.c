@@ -6,11 +6,10 @@
 #include "report/sheets.h"
 #include "result/limit.h"
 
-static const char method[] = "Milliseconds a step, means over the replicas of succeeded trials. "
-                             "SEND, WAIT and RECV of a trainer are "
-                             "what it waited for; what was hidden behind its computation does not "
-                             "count. EXPOSED is their sum. MB: "
-                             "sent and received in a step.";
+static const char method[] =
+    "Milliseconds a step, means over the replicas of succeeded trials. SEND, WAIT and RECV of a "
+    "trainer are the time it waited, without what was hidden behind its computation. EXPOSED is "
+    "their sum. MB: sent and received in a step.";
 
 static const enum role roles[] = {ROLE_TRAINER, ROLE_WORKER, ROLE_PSERVER};
 #define N_ROLES (sizeof(roles) / sizeof(roles[0]))
@@ -133,7 +132,7 @@ static void put_people(struct sheet *s, const struct result *r)
     }
     if (table_is_empty(t)) {
         sheet_line(s, &sheet_paragraph,
-                   "No replica of a succeeded trial says how its time was spent.");
+                   "No replica of a succeeded trial reports how it spent its time.");
         table_free(t);
         return;
     }

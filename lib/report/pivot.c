@@ -124,10 +124,10 @@ static void put_unknown_cpus(const struct pivot *p, struct buf *out)
     if (unknown == 0) {
         return;
     }
-    buf_printf(out, "The CPUs of %u of %u point%s are not known: %s. Pods are known: %s.", unknown,
-               n, n == 1 ? "" : "s",
+    buf_printf(out, "The CPUs of %u of %u point%s are unknown: %s. The pods are known: use %s.",
+               unknown, n, n == 1 ? "" : "s",
                p->result->def->rehearsal ? "the threads of a rehearsal share them"
-                                         : "a replica has no CPU limit, or did not say it",
+                                         : "a replica has no CPU limit or did not report one",
                is_cost ? "--price AMOUNT/pod-hour" : "--cells efficiency-per-pod");
 }
 
@@ -267,8 +267,8 @@ static void put_people(struct sheet *s, const struct pivot *p)
     put_unknown_cpus(p, &text);
     sheet_put_line(s, NULL, &text);
     sheet_line(s, NULL,
-               "A cell is a point: the median of its trials. A cell without a number was not "
-               "measured, or is not known.");
+               "Each cell is the median of one point's trials. A cell without a number was not "
+               "measured or is unknown.");
 }
 
 /* ---- for programs ---- */

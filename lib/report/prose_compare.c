@@ -106,10 +106,8 @@ static void say_apart(struct prose_compare *lines, const struct comparison *c)
     }
     if (n > 0) {
         add(lines, COMPARE_LINE_INFO,
-            "An interval looks at its point alone: at %zu point%s it excludes 1, and P or the test "
-            "of "
-            "all points "
-            "shows no change.",
+            "An interval considers its point alone: at %zu point%s it excludes 1, although P or "
+            "the test of all points shows no change.",
             n, plural(n));
     }
 }
@@ -337,11 +335,10 @@ static void say_spread_unknown(struct prose_compare *lines, const struct compari
     struct buf share = BUF_INIT;
     put_percent(largest(c, CHANGE_SPREAD_UNKNOWN), &share);
     add(lines, COMPARE_LINE_WARNING,
-        "the trials differ at %zu point%s (by %s%s), but those of one run share the hour and the "
-        "machine, and how far two runs of the same thing differ here is unknown: of the base's "
-        "definition, machine and build %zu run%s found, %d needed; run the base again, or sweep "
-        "both "
-        "in one run and compare RUN --axis NAME",
+        "the trials differ at %zu point%s (by %s%s), but all trials of a run share the time and "
+        "the machine, and how much two equal runs differ here is unknown: %zu run%s found of the "
+        "base's definition, machine and build, but %d are needed; run the base again, or sweep "
+        "both in one run and compare RUN --axis NAME",
         n, plural(n), n > 1 ? "up to " : "", buf_cstr(&share), c->n_base_runs,
         c->n_base_runs == 1 ? " was" : "s were", RUN_SPREAD_MIN_RUNS);
     buf_done(&share);
@@ -446,7 +443,7 @@ static void say_kind(struct prose_compare *lines, const struct comparison *c)
 {
     if (c->base->def->spec->workload.compute == COMPUTE_EMULATED) {
         add(lines, COMPARE_LINE_WARNING,
-            "rehearsal: %s slept where others compute; the ratios hold for such runs only",
+            "rehearsal: %s slept instead of computing; the ratios hold for such runs only",
             matrix_training_words(&c->base->def->matrix).many);
     } else if (c->base->def->rehearsal) {
         add(lines, COMPARE_LINE_WARNING,

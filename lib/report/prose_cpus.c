@@ -115,8 +115,8 @@ static bool divides_by_another(const struct run_def *def)
     return false;
 }
 
-/* ", but point 0 (1 trainer); point 1 (2 trainers) divide by one that waited, so ...": of the
- * points that had enough. Nothing where none does. */
+/* ", but point 0 (1 trainer); point 1 (2 trainers) have baselines that lacked CPUs, so ...": the
+ * points that had enough CPUs themselves. Nothing if there is no such point. */
 static void put_lifted(const struct layout *l, struct buf *out)
 {
     const struct run_def *def = l->result->def;
@@ -135,8 +135,8 @@ static void put_lifted(const struct layout *l, struct buf *out)
         buf_printf(out, "; and %" PRIu32 " more", n - MAX_NAMED);
     }
     if (n > 0) {
-        buf_printf(out, " %s by one that waited, so %s efficiency is higher",
-                   n == 1 ? "divides" : "divide", n == 1 ? "its" : "their");
+        buf_printf(out, " %s that lacked CPUs, so %s efficiency is too high",
+                   n == 1 ? "has a baseline" : "have baselines", n == 1 ? "its" : "their");
     }
 }
 
@@ -144,16 +144,14 @@ static void put_bend(const struct layout *l, uint32_t n, struct buf *out)
 {
     const struct run_def *def = l->result->def;
     const char *whose = n == 1 ? "its" : "their";
-    buf_printf(out, ", so %s throughput is lower than with enough of them", whose);
+    buf_printf(out, ", so %s throughput is lower than with enough CPUs", whose);
     if (!l->own_baselines && has_starved_baseline(def)) {
-        buf_printf(out,
-                   "; %s efficiency is off, too, and nobody knows which way, because baselines "
-                   "also waited",
+        buf_printf(out, "; %s efficiency is unreliable too, because baselines also lacked CPUs",
                    whose);
     } else if (!l->own_baselines && divides_by_another(def)) {
         buf_printf(out, ", and so is %s efficiency", whose);
     }
-    buf_puts(out, n < def->matrix.n_swept ? "; the other points had enough" : "");
+    buf_puts(out, n < def->matrix.n_swept ? "; the other points had enough CPUs" : "");
     put_lifted(l, out);
     buf_puts(out, ". ");
 }
@@ -189,7 +187,9 @@ static bool put_out_of_reach(const struct layout *l, const struct point_result *
     }
     buf_printf(out, "%s, ", who);
     layout_describe_place(l, next->point->index, out);
-    buf_printf(out, ", would have to be %.3g times as fast to reach it, with %.3g times the CPUs. ",
+    buf_printf(out,
+               ", would have to be %.3g times as fast to reach it, but would get only %.3g times "
+               "the CPUs. ",
                need, more);
     return true;
 }
@@ -204,18 +204,17 @@ static void put_ranking(const struct layout *l, const struct point_result *faste
     }
     const bool is_one = is_starved(def, fastest->point);
     if (is_one && n == 1) {
-        buf_puts(out,
-                 "The point with the highest throughput is the one that waited: more CPUs would "
-                 "make it alone faster. ");
+        buf_puts(out, "Only the point with the highest throughput lacked CPUs, so more CPUs would "
+                      "make no other point faster. ");
     } else if (n == def->matrix.n_swept) {
         buf_puts(out, "With enough CPUs, another point may be the fastest. ");
     } else if (is_one) {
-        buf_puts(out, "The point with the highest throughput is one of them. ");
-        if (!put_out_of_reach(l, fastest, "The next of them", out)) {
-            buf_puts(out, "With enough CPUs, another one of them may be faster. ");
+        buf_puts(out, "The point with the highest throughput lacked CPUs. ");
+        if (!put_out_of_reach(l, fastest, "The next point that lacked them", out)) {
+            buf_puts(out, "With enough CPUs, another point that lacked them may be faster. ");
         }
-    } else if (!put_out_of_reach(l, fastest, "The fastest of them", out)) {
-        buf_puts(out, "With enough CPUs, one of them may be the fastest. ");
+    } else if (!put_out_of_reach(l, fastest, "The fastest point that lacked CPUs", out)) {
+        buf_puts(out, "With enough CPUs, one of the points that lacked them may be the fastest. ");
     }
 }
 
@@ -232,8 +231,8 @@ void prose_cpus_describe(const struct layout *l, const struct point_result *fast
                    (long long)def->cpus, cpus);
     } else {
         buf_printf(out,
-                   "%" PRIu32 " of %" PRIu32 " points had more threads that compute than the %lld "
-                   "%s of this machine",
+                   "%" PRIu32 " of %" PRIu32
+                   " points had more computing threads than the %lld %s of this machine",
                    n, def->matrix.n_swept, (long long)def->cpus, cpus);
         put_bend(l, n, out);
         put_ranking(l, fastest, n, out);

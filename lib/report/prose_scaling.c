@@ -85,15 +85,15 @@ static void put_why_not(const struct curve *c, struct buf *out)
         number_format(usl->misfit_p, out);
         buf_putc(out, ')');
     } else {
-        buf_puts(out, "no USL comes near the trials");
+        buf_puts(out, "no USL curve fits the trials");
     }
 }
 
-/* " (95%: 4..7)", " (95%: 4 or more)", " (95%: not known)"; numbers from 1 on. */
+/* " (95%: 4..7)", " (95%: 4 or more)", " (95%: unknown)"; numbers from 1 on. */
 static void put_ends(const struct scaling_range *x, struct buf *out)
 {
     if (x->low <= 1 && isinf(x->high)) {
-        buf_puts(out, " (95%: not known)");
+        buf_puts(out, " (95%: unknown)");
         return;
     }
     buf_printf(out, " (95%%: %.0f", floor(x->low));
@@ -116,7 +116,7 @@ static void put_peak(const struct curve *c, struct buf *out)
     if (peak->at.low <= 1) {
         buf_puts(out, ", but that is not certain (95%)");
     } else if (peak->at.low < peak->limit) {
-        buf_printf(out, ", but one from %.0f on is not excluded (95%%)", floor(peak->at.low));
+        buf_printf(out, ", but a peak at %.0f or more is not excluded (95%%)", floor(peak->at.low));
     }
 }
 
@@ -125,7 +125,7 @@ static void put_useful(const struct curve *c, struct buf *out)
     const struct scaling_useful *u = &c->useful;
     const bool is_open = u->upto.value >= u->limit;
     if (u->upto.value <= 1) {
-        buf_printf(out, "; a second %s adds less than %.0f%% of one alone", role_of(c),
+        buf_printf(out, "; a second %s adds less than %.0f%% of the throughput of one", role_of(c),
                    100 * SCALING_USEFUL_GAIN);
         if (u->upto.high > 1) {
             buf_printf(out, ", but up to %.0f%s may add more (95%%)", u->upto.high,
@@ -133,8 +133,8 @@ static void put_useful(const struct curve *c, struct buf *out)
         }
         return;
     }
-    buf_printf(out, "; each %s adds %.0f%% or more of one alone up to %.0f", role_of(c),
-               100 * SCALING_USEFUL_GAIN, u->upto.value);
+    buf_printf(out, "; each %s adds %.0f%% or more of the throughput of one, up to %.0f",
+               role_of(c), 100 * SCALING_USEFUL_GAIN, u->upto.value);
     if (u->upto.low >= u->limit) {
         buf_puts(out, " at least");
     } else {

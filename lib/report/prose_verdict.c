@@ -101,15 +101,15 @@ static void put_doubt(const struct choice *c, struct buf *out)
 {
     const size_t n = c->ties.len + c->n_unsure;
     if (c->n_slower == 0 && n == 1) {
-        buf_puts(out, "no point can be chosen: the other one is not shown to be slower");
+        buf_puts(out, "no clear winner: the other point is not significantly slower");
     } else if (c->n_slower == 0) {
-        buf_printf(out, "no point can be chosen: none of the other %zu is shown to be slower", n);
+        buf_printf(out, "no clear winner: none of the other %zu points is significantly slower", n);
     } else {
         buf_printf(out, "%zu of %zu points may be the fastest, the other%s %s slower", n + 1,
                    n + 1 + c->n_slower, plural(c->n_slower), c->n_slower == 1 ? "is" : "are");
     }
     buf_puts(out, c->n_unsure == 0 ? "; more repeats may tell them apart"
-                                   : "; that takes 3 trials of each point or more");
+                                   : "; to decide, each point needs 3 trials or more");
 }
 
 /* Which point to choose, and how sure that is. */
@@ -138,7 +138,7 @@ static void add_verdict(struct prose_verdict *lines, const struct layout *l, con
 static void put_trials(const struct point_result *p, struct buf *out)
 {
     if (p->n_succeeded < 2) {
-        buf_puts(out, ", of one trial");
+        buf_puts(out, ", from one trial");
         return;
     }
     buf_printf(out, ", the median of %zu trials from ", p->n_succeeded);
@@ -228,8 +228,7 @@ static void add_baseline(struct prose_verdict *lines, const struct layout *l,
         buf_puts(&text, ", ");
         put_slower(c, base, &text);
         put_fewer_replicas(l, c, &text);
-        buf_puts(&text, "; of all that was measured it comes next, but it is none of the points "
-                        "compared");
+        buf_puts(&text, "; it comes second, but it is not one of the points compared");
     }
     add(lines, "Its baseline", &text);
 }
@@ -248,7 +247,7 @@ static void put_equals(const struct layout *l, const struct choice *c, struct bu
         if (!ratio.has_interval || ratio.high < 1 || ++n > MAX_TIES) {
             continue;
         }
-        buf_puts(out, n == 1 ? "; not shown to differ from " : "; ");
+        buf_puts(out, n == 1 ? "; not significantly different from " : "; ");
         put_point(l, p, out);
         buf_puts(out, " with ");
         number_format(p->throughput.estimate.value, out);
@@ -304,9 +303,11 @@ static void add_cheapest(struct prose_verdict *lines, const struct layout *l,
     put_point(l, c->cheapest, &text);
     buf_puts(&text, " keeps ");
     put_needs(c->cheapest->point, &text);
-    buf_puts(&text, ", the point with the highest throughput ");
+    buf_puts(&text, "; the point with the highest throughput keeps ");
     put_needs(c->fastest->point, &text);
-    buf_puts(&text, "; no difference in throughput is shown so far, so the cheaper one may do");
+    buf_puts(
+        &text,
+        "; so far their throughputs do not differ significantly, so the cheaper one may be enough");
     add(lines, "Cheapest of these", &text);
 }
 
@@ -349,7 +350,7 @@ static void add_repeats(struct prose_verdict *lines, const struct run_def *def,
     } else if (n_narrow > 0) {
         put_trials_needed(n_narrow, n_now, &text);
         buf_printf(&text,
-                   " of the fastest point to know its throughput within %.0f%%, if they differ as "
+                   " of the fastest point to know its throughput within %.0f%%, if they vary as "
                    "the %zu did here",
                    100 * CHOICE_HALF_WIDTH, n_now);
         put_trial_time(c->fastest, &text);
@@ -381,7 +382,8 @@ static void add_widest(struct prose_verdict *lines, const struct layout *l, cons
     const struct estimate *e = &p->efficiency.estimate;
     struct buf text = BUF_INIT, label = BUF_INIT;
     if (c->widest == NULL) {
-        buf_printf(&text, "no point with more %ss than its baseline reaches that; nearest: ", role);
+        buf_printf(&text, "no point with more %ss than its baseline reaches that; the nearest is ",
+                   role);
     }
     put_point(l, p, &text);
     buf_puts(&text, " at ");
@@ -390,7 +392,7 @@ static void add_widest(struct prose_verdict *lines, const struct layout *l, cons
         buf_puts(&text, "; more than the ideal, which needs an explanation: see the warnings");
     } else if (c->widest != NULL && !c->widest_is_sure) {
         buf_puts(&text, e->has_interval ? "; not certain, because the interval reaches below"
-                                        : "; how sure is not known: there is no interval");
+                                        : "; not certain, because there is no interval");
     }
     buf_printf(&label, "Most %ss at %.0f%% efficiency or more%s", role, 100 * CHOICE_EFFICIENCY,
                c->n_as_wide > 1 ? ", the fastest of them" : "");
@@ -400,7 +402,7 @@ static void add_widest(struct prose_verdict *lines, const struct layout *l, cons
 
 static const char model_meaning[] =
     "A model is a curve fitted to the trials (the Universal Scalability Law, USL). It predicts the "
-    "throughput with other numbers of replicas, and from which number on more of them do not pay.";
+    "throughput with other numbers of replicas, and the number above which more do not pay off.";
 
 /* A curve's model and loss. Its throughput is said already: of the fastest point, and of the one
  * that still scales. */
@@ -461,14 +463,15 @@ static void add_caveats(struct prose_verdict *lines, const struct layout *l)
         add_caveat(lines, "Imported", &text);
     }
     if (r->simulated) {
-        buf_puts(&text, "Fake pods answered: these figures test benchd and say nothing about "
-                        "training.");
+        buf_puts(
+            &text,
+            "The pods were fake, so these figures test benchd and say nothing about training.");
         add_caveat(lines, "Simulated", &text);
     }
     if (r->def->spec->workload.compute == COMPUTE_EMULATED) {
         buf_printf(&text,
-                   "The %s are emulated: they sleep where others compute, so figures compare "
-                   "inside this run only.",
+                   "The %s are emulated: they sleep instead of computing, so compare the figures "
+                   "within this run only.",
                    matrix_training_words(&r->def->matrix).many);
         add_caveat(lines, "Emulated", &text);
     }
@@ -502,7 +505,7 @@ void prose_verdict_init(struct prose_verdict *lines, const struct layout *l)
     struct buf text = BUF_INIT;
     add_caveats(lines, l);
     if (c.units_differ) {
-        buf_puts(&text, "not known: the points' throughputs have different units");
+        buf_puts(&text, "unknown, because the points' throughputs have different units");
         add(lines, "Verdict", &text);
         add_starved(lines, l, &c);
     } else if (c.fastest == NULL) {

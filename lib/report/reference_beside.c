@@ -184,7 +184,7 @@ static void add_hardware(const struct reference_beside *b, const struct referenc
         add_reason(reasons, "other hardware (here %s%s, there %s)",
                    ours == NULL ? "not known" : ours,
                    b->result->hardware.len > 1 ? " and other" : "",
-                   theirs[0] == '\0' ? "not said" : theirs);
+                   theirs[0] == '\0' ? "unknown" : theirs);
     }
 }
 
@@ -207,7 +207,7 @@ static void add_model(const struct reference_beside *b, const struct reference_t
     }
     const char *theirs = reference_model(b->reference, t, &t->rows.items[0]);
     add_reason(reasons, "another model (here %s, there %s)", ours,
-               theirs[0] == '\0' ? "not said" : theirs);
+               theirs[0] == '\0' ? "unknown" : theirs);
 }
 
 static void add_unit(const struct reference_beside *b, const struct reference_table *t,
@@ -237,7 +237,7 @@ static void add_condition(const struct reference_beside *b, const struct referen
             continue;
         }
         if (!coordinate_of(p, at->name, &here, &is_other)) {
-            add_reason(reasons, "other %s (here not known, there %g)", at->name, at->value);
+            add_reason(reasons, "other %s (here unknown, there %g)", at->name, at->value);
             return;
         }
         if (here != at->value) {
@@ -256,7 +256,7 @@ static void add_batch(const struct reference_beside *b, const struct reference_t
         is_said = is_said || str_eq(at->name, "batch_size");
     }
     if (!is_said) {
-        add_reason(reasons, "the batch size there is not said for the table (here %lld)",
+        add_reason(reasons, "the table does not give the batch size (here %lld)",
                    (long long)b->result->points[0].point->batch_size);
     }
 }
@@ -334,7 +334,7 @@ static struct full_efficiency their_baseline(const struct reference_beside *b,
 static void put_baseline(struct full_efficiency k, struct buf *out)
 {
     if (isnan(k.trainers)) {
-        buf_puts(out, "a number of trainers that is not said");
+        buf_puts(out, "an unknown number of trainers");
         return;
     }
     buf_printf(out, "%g trainer%s", k.trainers, k.trainers == 1 ? "" : "s");
@@ -366,8 +366,8 @@ static void put_lines(struct sheet *s, const struct reference_beside *b,
     const struct full_efficiency ours = our_baseline(b), theirs = their_baseline(b, t);
     if (ours.trainers == theirs.trainers && ours.pservers == theirs.pservers) {
         sheet_line(s, mark_of_line(s),
-                   "Efficiencies have the same kind of baseline: their course may be "
-                   "compared, with the differences above in mind.");
+                   "Efficiencies have the same kind of baseline, so their trends may be compared; "
+                   "mind the differences above.");
     } else {
         struct buf kinds = BUF_INIT;
         put_baseline(ours, &kinds);
@@ -394,8 +394,8 @@ void sheet_beside(struct sheet *s, const struct reference_beside *b)
         sheet_title(s, t->name, t->title);
         if (sharing == SHARES_NOTHING) {
             sheet_line(s, mark_of_line(s),
-                       "Nothing of this run stands beside this table: no point has its conditions "
-                       "and its columns (%s %g to %g).",
+                       "No point of this run has the conditions and the columns of this table (%s "
+                       "%g to %g).",
                        t->axis, t->columns[0], t->columns[t->n_columns - 1]);
         } else {
             put_shared(s, b, t, sharing);

@@ -6,9 +6,8 @@
 #define MS_PER_NS 1e-6
 
 static const char method[] =
-    "Work: the replica's own, which is data, forward and backward of a trainer or worker and "
-    "update "
-    "of a pserver; the median over succeeded trials. Exchange: share of its measured time in other "
+    "Work: the replica's own work (data, forward and backward of a trainer or worker, update of a "
+    "pserver); the median over succeeded trials. Exchange: share of its measured time in other "
     "phases than its own work and update; a pserver waits there for trainers. Excess: time a step "
     "beyond the median of the others of its role in the same trial, the median over trials. "
     "Slowest: in how many trials it was the slowest of its role.";

@@ -68,7 +68,7 @@ static void put_what(const struct run_history *h, struct buf *out)
 {
     if (!h->has_point) {
         const uint32_t n = h->newest->def->matrix.n_points;
-        buf_printf(out, "%s, geometric mean of %u point%s, baselines among them", h->unit, n,
+        buf_printf(out, "%s, geometric mean of %u point%s, including baselines", h->unit, n,
                    n == 1 ? "" : "s");
         return;
     }
@@ -90,10 +90,10 @@ static void put_change(const struct run_history *h, const struct run_history_cha
                c->ratio < 1 ? "slower" : "faster",
                100 * (c->ratio < 1 ? 1 - c->ratio : c->ratio - 1), c->p);
     if (c->differences.len == 0) {
-        buf_puts(out, "nothing that is recorded differs from the run before");
+        buf_puts(out, "nothing recorded differs from the previous run");
         return;
     }
-    buf_puts(out, "from the run before differs: ");
+    buf_puts(out, "differences from the previous run: ");
     vec_each (const struct difference, d, &c->differences) {
         buf_printf(out, "%s%s %s -> %s", d == c->differences.items ? "" : ", ", d->what, d->base,
                    d->candidate);
@@ -110,13 +110,14 @@ static void put_lines(struct sheet *s, const struct run_history *h)
     if (h->changes.len == 0) {
         sheet_line(s, NULL, "No change is shown in %zu run%s%s.", h->entries.len,
                    h->entries.len == 1 ? "" : "s",
-                   h->entries.len < 10 ? "; few runs show large changes only, under 10 hardly any"
-                                       : "");
+                   h->entries.len < 10
+                       ? "; few runs show large changes only, fewer than 10 hardly any"
+                       : "");
     }
     if (h->skipped.len > 0) {
         sheet_line(s, NULL,
-                   "%zu run%s left out: a rehearsal or old logs beside others, another unit, or "
-                   "without one of the points of %s.",
+                   "%zu run%s left out: a rehearsal or old logs among other runs, another unit, or "
+                   "a point of %s is missing.",
                    h->skipped.len, h->skipped.len == 1 ? " is" : "s are", h->newest->def->name);
     }
     sheet_line(s, NULL,

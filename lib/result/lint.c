@@ -98,8 +98,8 @@ static void lint_rehearsal(struct result *r)
     }
     if (def->spec->workload.compute == COMPUTE_EMULATED) {
         warn(r, WARNING_REHEARSAL,
-             "rehearsal: the %s are emulated, they sleep where others compute; compare its "
-             "numbers only with each other",
+             "rehearsal: the %s are emulated, they sleep instead of computing; compare its numbers "
+             "only with each other",
              matrix_training_words(&def->matrix).many);
         return;
     }
@@ -123,7 +123,7 @@ static void lint_simulated(struct result *r)
 {
     if (r->simulated) {
         warn(r, WARNING_SIMULATED,
-             "simulated: fake pods answered; compare its numbers only with each other");
+             "simulated: the pods were fake; compare its numbers only with each other");
     }
 }
 

@@ -193,7 +193,7 @@ TEST(some_runs_do_not_compare)
         {"plain runs", false, false, false, false, true, NULL},
         {"two rehearsals", false, false, true, true, true, NULL},
         {"a simulated base", true, false, false, false, true,
-         "run/demo-7k3fq is simulated and cannot be the base of a comparison: fake pods answered"},
+         "run/demo-7k3fq is simulated and cannot be the base of a comparison: its pods were fake"},
         {"both simulated", true, true, false, false, true, "run/demo-7k3fq is simulated"},
         {"a simulated candidate", false, true, false, false, true,
          "run/demo-q2v8n is simulated and cannot be compared with a real one"},

@@ -56,7 +56,7 @@ class Compare(cli.CliCase):
         text = self.words(a, b, code=15)
         self.assertIn(f"INCONCLUSIVE {b} compared with {a}: a change, or this machine's usual spread, which is unknown, at "
                       "3 of 3 points", text)
-        self.assertIn("1 run was found, 3 needed; run the base again", text)
+        self.assertIn("1 run was found of the base's definition, machine and build, but 3 are needed; run the base again", text)
         c = self.measure()  # one more of the base: two may be alike by accident
         document = json.loads(self.compare(a, b, "-o", "json", code=15).stdout)
         self.assertEqual((document["history"]["baseRuns"], document["counts"]["spreadUnknown"]), (2, 3))
@@ -148,7 +148,7 @@ class Compare(cli.CliCase):
                               ((a, a, "--margin", "2%"), "--margin needs --axis"),
                               ((a, "--axis", "pservers", "--margin", "0"), "--margin '0' must be above 0"),
                               ((a, "--axis", "pservers", "--margin", "x"), "--margin 'x' must be a ratio"),
-                              ((a, "--axis", "pservers", "--strict"), "--strict does not go with --axis")):
+                              ((a, "--axis", "pservers", "--strict"), "--strict cannot be used with --axis")):
             error = self.compare(*args, code=2).stderr
             self.assertIn(message, error)
             self.assertIn("fix: ", error)
@@ -237,7 +237,7 @@ class Compare(cli.CliCase):
                             ((a, a), f"run/{a} is simulated and cannot be the base of a comparison")):
             done = self.compare(*words, code=2)
             self.assertEqual(done.stdout, "")
-            self.assertIn(f"error: {what}: fake pods answered", done.stderr)
+            self.assertIn(f"error: {what}: its pods were fake", done.stderr)
             self.assertRegex(done.stderr, "\nfix: .")
 
     def test_a_rehearsal_beside_a_run_that_is_none_is_refused(self):

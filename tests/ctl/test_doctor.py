@@ -20,7 +20,7 @@ class Doctor(cli.CliCase):
         checks = self.checks("--local")
         self.assertEqual(list(checks), ["worker", "cpus", "frequency", "steal", "load", "store", "disk"])
         self.assertEqual(checks["worker"]["result"], "ok")
-        self.assertRegex(checks["store"]["found"], r"data/benchd/results\.db: the first run makes it$")
+        self.assertRegex(checks["store"]["found"], r"data/benchd/results\.db: the first run creates it$")
         self.assertEqual([c for c in checks.values() if c["result"] == "fail"], [])
         for check in checks.values():
             self.assertEqual(check["fix"] is not None, check["result"] == "warn", check)

@@ -110,7 +110,7 @@ class Gate(cli.CliCase):
     def test_without_a_base_nothing_passes(self):
         a = self.measure()
         text = self.words(a, code=15)
-        self.assertIn("there is no base: 3 or more runs of one definition, machine and build are needed", text)
+        self.assertIn("no base found: a base is 3 or more earlier runs of one definition, machine and build", text)
         self.assertEqual(self.junit(a, code=15).find("testcase/error").get("type"), "Unknown")
         b = self.measure(env=SLOW)
         self.gate(b, code=15)
@@ -173,7 +173,7 @@ class Gate(cli.CliCase):
         well = {"thresholds": [{"metric": "efficiency", "where": {"trainers": 1}, "min": 0.1}]}
         self.gate(self.measure(repeats=2, extra=well), "--base", "none")
         error = self.gate(self.measure(repeats=2), "--base", "none", code=2).stderr
-        self.assertIn("--base none judges thresholds only, and 'tiny' has none", error)
+        self.assertIn("--base none checks thresholds only, and 'tiny' has none", error)
 
     def test_skipped_thresholds(self):
         """Who narrows a sweep gets its tables with exit 0; a gate that judges nothing does not pass."""
@@ -185,7 +185,7 @@ class Gate(cli.CliCase):
         described = self.ctl("describe", alone, "--store", self.store).stdout
         self.assertRegex(described, r"ThresholdFailed +Unknown +NotJudged +1 of 1 skipped")
         refused = self.words(alone, "--base", "none", code=7)
-        self.assertIn("nothing was judged but whether it finished; 1 of 1 thresholds skipped", refused)
+        self.assertIn("nothing was checked except whether it finished; 1 of 1 thresholds skipped", refused)
         suite = self.junit(alone, "--base", "none", code=7)
         self.assertEqual(suite.find("testcase/skipped").get("message"), "no such point: pservers=2")
         self.gate(alone, code=15)  # no base either
@@ -193,7 +193,7 @@ class Gate(cli.CliCase):
         one = self.run_tiny("--set", "pservers=1", pservers=(1, 2), repeats=1, extra=both)
         self.assertEqual([s["where"] for s in one["skippedThresholds"]], [{"pservers": 2}])
         self.assertEqual([t["verdict"] for t in one["thresholds"]], ["Passed"])
-        self.assertIn("every check that it has a point for passed; 1 of 2 thresholds skipped",
+        self.assertIn("every applicable check passed; 1 of 2 thresholds skipped",
                       self.words(one["run"], "--base", "none"))
         self.assertIn(("Threshold", "Skipped"), self.outcomes(one["run"], "--base", "none"))
 
@@ -223,7 +223,7 @@ class Gate(cli.CliCase):
 
     def test_wrong_options(self):
         a = self.measure(repeats=1)
-        for args, text in (((a, "--axis", "pservers", "--base", a), "does not go with --base"),
+        for args, text in (((a, "--axis", "pservers", "--base", a), "cannot be used with --base"),
                            ((a, "--margin", "2%"), "needs --axis"),
                            ((a, "--axis", "pservers", "--margin", "0"), "must be above 0"),
                            ((a, "--margin", "200%"), "must be below 100%"),

@@ -45,7 +45,7 @@ class History(cli.CliCase):
         self.assertLessEqual(change["p"], 0.01)
         text = " ".join(self.history("tiny").stdout.split())
         self.assertIn(f"{names[8]}: slower by 50.", text)
-        self.assertIn("from the run before differs: kernel 6.1 -> 6.2", text)
+        self.assertIn("differences from the previous run: kernel 6.1 -> 6.2", text)
         rows = list(csv.DictReader(io.StringIO(self.history("tiny", "--point", "0", "-o", "csv").stdout)))
         self.assertEqual([row["level"] for row in rows], ["0"] * 8 + ["1"] * 8)
         self.assertEqual([i for i, row in enumerate(rows) if row["change_ratio"]], [8])

@@ -286,7 +286,7 @@ class Import(cli.CliCase):
             (["gpu=k80:a.log", "gpu=k80:b.log", "gpu=p100:c.log"], "gpu=p100,trainers=1 has 1 trial, but another point has 2"),
             (["batch_size=1:a.log"], "batch_size and --batch both say"),
             (["empty.log"], "empty.log: the program printed nothing for the log rule paddle-fluid"),
-            (["short.log"], "add --warmup N: all that it has is in the first 10 steps"),
+            (["short.log"], "add --warmup N: all its figures are in the first 10 steps"),
             (["flowers.log"], "it says that a step has 32 samples, but batch_size is 128"),
             (["a.log", "--name", "Not a name"], "--name 'Not a name' is not a valid name"),
             (["a.log", "--warmup", "-1"], "--warmup '-1': expected a whole number"),

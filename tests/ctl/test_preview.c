@@ -155,7 +155,7 @@ TEST(test_emulated)
     struct buf out = BUF_INIT;
     preview_rehearsal(def, &out);
     assert_string_equal(buf_cstr(&out),
-                        "rehearsal: the trainers are emulated, they sleep where others compute:\n"
+                        "rehearsal: the trainers are emulated, they sleep instead of computing:\n"
                         "  compare the figures within this run only\n");
     buf_clear(&out);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {

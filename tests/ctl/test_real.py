@@ -116,7 +116,7 @@ class Real(cli.CliCase):
         text = " ".join(self.ctl("results", result["run"], "--store", self.store).stdout.split())
         self.assertIn("REHEARSAL", text)
         self.assertIn("emulated trainers, 300 ms a step;", text)
-        self.assertIn("rehearsal: the trainers are emulated, they sleep where others compute", text)
+        self.assertIn("rehearsal: the trainers are emulated, they sleep instead of computing", text)
         text = self.ctl("describe", result["run"], "--store", self.store).stdout
         self.assertRegex(text, r"Rehearsal: +yes")
         self.assertRegex(text, r"Compute: +Emulated, 300 ms a step, jitter 0.01")

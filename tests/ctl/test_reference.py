@@ -141,7 +141,7 @@ class Reference(cli.CliCase):
         for reason in ("other hardware (here ", "another model (here vgg16-fluid-fc512, there ResNet-20, CIFAR-10)",
                        "another unit (here samples/s, there s)", "another year (here 2", "this run is a rehearsal"):
             self.assertIn(reason, text)
-        self.assertIn("Nothing of this run stands beside this table", " ".join(
+        self.assertIn("No point of this run has the conditions and the columns of this table", " ".join(
             self.ctl("results", run, "--store", self.store, "--reference", "paddle-vgg16-cpu-2018").stdout.split()))
         markdown = self.ctl("results", run, "--store", self.store, "--reference", "horovod-2017", "-o", "markdown").stdout
         self.assertIn("## Beside Horovod beside parameter servers on 16 GPUs (2017)", markdown)

@@ -95,7 +95,7 @@ class Report(cli.CliCase):
         self.assertIn("benchctl results --reference paddle-vgg16-cpu-2018</p>", page)
         self.assertNotIn("<h2>Beside ", self.report(self.name, "-o", "html").stdout)
         self.assertIn("there is no reference 'x'", self.report(self.name, "--reference", "x", code=3).stderr)
-        self.assertIn("a chart has no place for --reference",
+        self.assertIn("a chart cannot show --reference",
                       self.report(self.name, "-o", "svg", "--reference", "paddle-vgg16-cpu-2018", code=2).stderr)
 
     def test_two_runs_are_compared(self):

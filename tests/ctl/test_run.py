@@ -109,7 +109,7 @@ class Results(cli.CliCase):
         self.assertEqual(self.ctl("delete", "--undo", name[-5:], *where).stdout, f"run/{name} undeleted\n")
         self.assertEqual(db.execute("SELECT deleted_unix_ms FROM run").fetchone(), (None,))
         db.close()
-        for words, error in ((("--keep-runs", "1"), "--undo has no --older-than, --keep-runs or --dry-run"),
+        for words, error in ((("--keep-runs", "1"), "--undo cannot be used with --older-than, --keep-runs or --dry-run"),
                              ((), "'delete --undo' needs RUN")):
             self.assertIn(error, self.ctl("delete", "--undo", *words, *where, code=2).stderr)
 
@@ -349,7 +349,7 @@ class Interruptions(cli.CliCase):
         process = self.start_hanging()
         name = self.run_name()
         path = self.define("other.json", repeats=1, env={"FAKE_STEP_S": "0"})
-        told = f"run/{name} is running, too: they slow each other down\n"
+        told = f"run/{name} is also running: the two slow each other down\n"
         self.assertIn(told, self.ctl("run", path, "--store", self.store).stderr)
         self.stop(process, cli.SIGKILL)
         self.assertNotIn("is going on", self.ctl("run", path, "--store", self.store).stderr)

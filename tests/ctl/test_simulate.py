@@ -163,7 +163,7 @@ class Simulate(cli.CliCase):
         self.assertEqual((point["batchSize"], point["timesScaledToBatch"]), (4, False))
         self.assertAlmostEqual(point["seconds"]["step"], STEP_S)
         done = self.simulate("--link", "1tbit", "--layers", self.layers, extra=two, code=2)
-        self.assertIn("of which batch are the times of the layers? neither the file nor workload.batchSize says it", done.stderr)
+        self.assertIn("the batch size of the layer times is missing: neither the file nor workload.batchSize gives it", done.stderr)
         self.assertIn("fix: add --layers-batch N", done.stderr)
         steps = {p["batchSize"]: p["seconds"]["step"] for p in self.points("--link", "1tbit", "--layers-batch", "2", extra=two) if p["baseline"]}
         self.assertAlmostEqual(steps[4], 2 * STEP_S)
@@ -210,7 +210,7 @@ class Simulate(cli.CliCase):
             (["--link", "1gbit", "--latency", "25us", "--layers", self.layers], 2, "--latency '25us': expected a number of microseconds from 0 to 1000000\n"),
             (["--link", "1gbit", "--worker-cost", "x", "--layers", self.layers], 2, "--worker-cost 'x': expected a number of nanoseconds a byte from 0 to 1000000\n"),
             (["--link", "1gbit", "--trace", "x7k2p", "--layers", self.layers], 5, "if run x7k2p is one of this machine, add --store sqlite:"),
-            (["--link", "1gbit", "--layers-batch", "3"], 2, "--layers-batch goes with --layers"),
+            (["--link", "1gbit", "--layers-batch", "3"], 2, "--layers-batch needs --layers"),
             (["--link", "1gbit", "--layers", self.folder / "none"], 3, "none"),
             (["--link", "1gbit", "--layers", self.layers, "--steps", "1000000"], 2, "fewer replicas, or fewer --steps"),
             (["--link", "1gbit", "--layers", self.layers, "--set", "pservers=10000", "--set", "trainers=10000"], 2, "more than 2000000 connections"),

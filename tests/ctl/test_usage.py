@@ -90,7 +90,7 @@ class Usage(cli.CliCase):
             (["results", "a", "--by", "host", "--local"], 2, "write --by point, --by node, --by replica, --by curve or --by phase"),
             (["results", "a", "--cells", "speed", "--local"], 2, "write one of throughput, speedup, efficiency,"),
             (["results", "a", "--price", "5", "--local"], 2, "for example --price 0.05/cpu-hour"),
-            (["results", "a", "--price", "5/pod-hour", "--cells", "speedup", "--local"], 2, "--price goes with --cells cost"),
+            (["results", "a", "--price", "5/pod-hour", "--cells", "speedup", "--local"], 2, "--price needs --cells cost"),
             (["results", "a", "--rows", "system", "--by", "node", "--local"], 2, "ask for one of them at a time"),
             (["get", "pods", "--local"], 2, "cannot list 'pods'"),
             (["get", "runs", "--store", "results.db"], 2, "error: store 'results.db': not a store\nfix: write --store sqlite:results.db\n"),

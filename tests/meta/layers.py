@@ -1,4 +1,4 @@
-"""Includes point down, never up or sideways: the table of ARCHITECTURE.md, "May use, may not use".
+"""Includes point down, as in the table of ARCHITECTURE.md, "May use, may not use".
 
 A project include is quoted and names its path from lib/ ("spec/spec.h") or from the root
 ("worker/comm/link/net.h", "ctl/cli/cli.h"). What a folder may include from third parties is listed too, so that

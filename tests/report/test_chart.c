@@ -346,17 +346,16 @@ TEST(a_first_step_unlike_the_others_is_said)
     } rows[] = {
         {{540, 5000, 5100, 5050, 4990},
          9320,
-         "; the first step is unlike the others: 540.0 ms, their median is 5025 ms. All steps "
+         "; the first step differs from the others: 540.0 ms, their median is 5025 ms. All steps "
          "together take 20681 of the 30000 ms that the throughput counts: the program may return "
-         "from a step before it has ended, and then these times are not those of its steps"},
+         "from a step before it has ended, and then these are not the times of its steps"},
         {{540, 5000, 5100, 5050, 4990},
          1000,
          "their median is 5025 ms. It counts in the throughput"},
         {{2100, 1000, 1010, 990, 1005},
          9320,
-         "; the first step is unlike the others: 2100 ms, their median is 1003 ms. It counts in "
-         "the "
-         "throughput; more measure.warmupSteps leave it out"},
+         "; the first step differs from the others: 2100 ms, their median is 1003 ms. It counts in "
+         "the throughput; a higher measure.warmupSteps excludes it"},
         {{1900, 1000, 1010, 990, 1005}, 0, NULL},
         {{1000, 5000, 1010, 990, 1005}, 0, NULL}, /* another one is no first step */
     };

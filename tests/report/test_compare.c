@@ -258,8 +258,8 @@ TEST(colors)
 
 TEST(who_is_emulated_has_its_name)
 {
-    static const char *const says[] = {"rehearsal: trainers slept where others compute",
-                                       "rehearsal: workers slept where others compute"};
+    static const char *const says[] = {"rehearsal: trainers slept instead of computing",
+                                       "rehearsal: workers slept instead of computing"};
     for (size_t i = 0; i < N_ROWS(says); i++) {
         static const double x[] = {35.1, 66.3, 36.4, 70.9, 37.9};
         struct pair p = {0};

@@ -97,39 +97,39 @@ TEST(what_is_said_of_a_curve)
                 "16 trainers: 1.778x (11.1%; 95%: 11.0..11.2%); no model: the trials contradict "
                 "the USL (p 3.621e-07); biggest loss between 8 and 16 trainers: 65.8% of each "
                 "one's throughput (95%: 65.5..66.1%)");
-    assert_says(
-        peak, 5, 0.08, 3,
-        "16 trainers: 1.778x (11.1%; 95%: 9.3..13.3%); most throughput with 6 trainers (95%: "
-        "5..7); each trainer adds 50% or more of one alone up to 2 (95%: 2..3); biggest loss "
-        "between 8 and 16 trainers: 65.8% of each one's throughput (95%: 58.9..71.5%)");
+    assert_says(peak, 5, 0.08, 3,
+                "16 trainers: 1.778x (11.1%; 95%: 9.3..13.3%); most throughput with 6 trainers "
+                "(95%: 5..7); each trainer adds 50% or more of the throughput of one, up to 2 "
+                "(95%: 2..3); biggest loss between 8 and 16 trainers: 65.8% of each one's "
+                "throughput (95%: 58.9..71.5%)");
     assert_says(linear, 4, 0.004, 3,
                 "8 trainers: 8.000x (100.0%; 95%: 99.1..100.9%); no peak up to 16 trainers; each "
-                "trainer adds 50% or more of one alone up to 16 at least");
+                "trainer adds 50% or more of the throughput of one, up to 16 at least");
     assert_says(linear, 4, 0.05, 3,
-                "8 trainers: 8.000x (100.0%; 95%: 89.3..112.0%); no peak up to 16 trainers, but "
-                "one from 13 on is not excluded (95%); each trainer adds 50% or more of one alone "
-                "up to 16 or more (95%: 9..16 or more)");
+                "8 trainers: 8.000x (100.0%; 95%: 89.3..112.0%); no peak up to 16 trainers, but a "
+                "peak at 13 or more is not excluded (95%); each trainer adds 50% or more of the "
+                "throughput of one, up to 16 or more (95%: 9..16 or more)");
     assert_says(odd, 5, 0.004, 3,
                 "16 trainers: 4.000x (25.0%; 95%: 24.8..25.2%); no model: the trials contradict "
                 "the USL (p 6.879e-23); biggest loss between 4 and 8 trainers: 87.5% of each one's "
                 "throughput (95%: 87.4..87.6%)");
     assert_says(linear, 4, 0.4, 3,
-                "8 trainers: 8.000x (100.0%; 95%: 38.0..263.0%); no peak up to 16 trainers, but "
-                "one from 5 on is not excluded (95%); each trainer adds 50% or more of one alone "
-                "up to 16 or more (95%: 1..16 or more)");
+                "8 trainers: 8.000x (100.0%; 95%: 38.0..263.0%); no peak up to 16 trainers, but a "
+                "peak at 5 or more is not excluded (95%); each trainer adds 50% or more of the "
+                "throughput of one, up to 16 or more (95%: 1..16 or more)");
     assert_says(linear, 3, 0.4, 3,
                 "4 trainers: 4.000x (100.0%; 95%: 38.0..263.0%); no peak up to 8 trainers, but "
-                "that is not certain (95%); each trainer adds 50% or more of one alone up to 8 or "
-                "more (95%: 1..8 or more)");
-    assert_says(
-        peak, 3, 0.3, 3,
-        "4 trainers: 2.484x (62.1%; 95%: 30.7..125.6%); most throughput with 7 trainers (95%: not "
-        "known); each trainer adds 50% or more of one alone up to 2 (95%: 1..8 or more)");
+                "that is not certain (95%); each trainer adds 50% or more of the throughput of "
+                "one, up to 8 or more (95%: 1..8 or more)");
+    assert_says(peak, 3, 0.3, 3,
+                "4 trainers: 2.484x (62.1%; 95%: 30.7..125.6%); most throughput with 7 trainers "
+                "(95%: unknown); each trainer adds 50% or more of the throughput of one, up to 2 "
+                "(95%: 1..8 or more)");
     assert_says(
         peak, 4, 0.1, 3,
         "8 trainers: 2.597x (32.5%; 95%: 25.9..40.8%); most throughput with 6 trainers (95%: "
-        "4..18); each trainer adds 50% or more of one alone up to 2 (95%: 2..3); biggest loss "
-        "between 4 and 8 trainers: 47.7% of each one's throughput (95%: 34.4..58.4%)");
+        "4..18); each trainer adds 50% or more of the throughput of one, up to 2 (95%: 2..3); "
+        "biggest loss between 4 and 8 trainers: 47.7% of each one's throughput (95%: 34.4..58.4%)");
     assert_says(peak, 4, 0.002, 3,
                 "8 trainers: 2.597x (32.5%; 95%: 32.3..32.6%); no model: the trials contradict the "
                 "USL (p 0.0004105); biggest loss between 4 and 8 trainers: 47.7% of each one's "
@@ -141,15 +141,15 @@ TEST(a_second_trainer_that_adds_little)
 {
     static const double least[] = {100, 111.1, 117.6, 121.2}, little[] = {100, 145, 188, 220};
     assert_says(least, 4, 0.01, 3,
-                "8 trainers: 1.212x (15.2%; 95%: 14.8..15.5%); no peak up to 16 trainers, but one "
-                "from 7 on is not excluded (95%); a second trainer adds less than 50% of one "
-                "alone; biggest loss between 4 and 8 trainers: 48.5% of each one's throughput "
-                "(95%: 47.3..49.6%)");
+                "8 trainers: 1.212x (15.2%; 95%: 14.8..15.5%); no peak up to 16 trainers, but a "
+                "peak at 7 or more is not excluded (95%); a second trainer adds less than 50% of "
+                "the throughput of one; biggest loss between 4 and 8 trainers: 48.5% of each one's "
+                "throughput (95%: 47.3..49.6%)");
     assert_says(little, 4, 0.05, 3,
-                "8 trainers: 2.200x (27.5%; 95%: 24.6..30.8%); no peak up to 16 trainers, but one "
-                "from 7 on is not excluded (95%); a second trainer adds less than 50% of one "
-                "alone, but up to 2 may add more (95%); biggest loss between 4 and 8 trainers: "
-                "41.5% of each one's throughput (95%: 34.5..47.8%)");
+                "8 trainers: 2.200x (27.5%; 95%: 24.6..30.8%); no peak up to 16 trainers, but a "
+                "peak at 7 or more is not excluded (95%); a second trainer adds less than 50% of "
+                "the throughput of one, but up to 2 may add more (95%); biggest loss between 4 and "
+                "8 trainers: 41.5% of each one's throughput (95%: 34.5..47.8%)");
 }
 
 TEST(curves_beyond_the_first_are_counted)

@@ -62,12 +62,12 @@ TEST(skipped_thresholds_are_named)
         {"[{metric: throughput, where: {trainers: 9, pservers: 2}, min: 1},\n"
          "   {metric: throughput, min: 2}]",
          "Passed",
-         "passes: every check that it has a point for passed; 1 of 2 thresholds skipped, because "
-         "it has no such point",
+         "passes: every applicable check passed; 1 of 2 thresholds skipped, because the run has no "
+         "such point",
          "tests=\"3\" failures=\"0\" errors=\"0\" skipped=\"1\""},
         {"[{metric: throughput, where: {trainers: 9, pservers: 2}, min: 1}]", "Threshold",
-         "is refused: nothing was judged but whether it finished; 1 of 1 thresholds skipped, "
-         "because it has no such point",
+         "is refused: nothing was checked except whether it finished; 1 of 1 thresholds skipped, "
+         "because the run has no such point",
          "tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"1\""},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

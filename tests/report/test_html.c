@@ -180,15 +180,15 @@ TEST(the_box_says_which_point_to_choose)
          "slower, each with 95% confidence"},
         {{{100, 120, 140}, {101, 125, 142}, {99, 119, 139}},
          3,
-         "no point can be chosen: none of the other 2 is shown to be slower; more repeats may tell "
-         "them apart"},
+         "no clear winner: none of the other 2 points is significantly slower; more repeats may "
+         "tell them apart"},
         {{{100, 101, 102}, {99, 101, 103}, {40, 41, 42}},
          3,
          "2 of 3 points may be the fastest, the other is slower; more repeats may tell them apart"},
         {{{100}, {140}, {90}},
          1,
-         "no point can be chosen: none of the other 2 is shown to be slower; that takes 3 trials "
-         "of each point or more"},
+         "no clear winner: none of the other 2 points is significantly slower; to decide, each "
+         "point needs 3 trials or more"},
         {{{140, 141, 142}, {100, 101, 102}, {90, 91, 92}},
          3,
          "1 trainer is the fastest of the 3 points compared, on this machine: every other one is "
@@ -229,9 +229,9 @@ TEST(a_rehearsal_is_said_once)
     const char *verdict = strstr(buf_cstr(&out), "\n<dl>\n<dt>Verdict</dt>\n<dd>");
     assert_non_null(verdict);
     const char *said = strstr(verdict, "</dd>\n<dt class=\"bad\">Too few CPUs</dt>\n<dd>2 of 3 "
-                                       "points had more threads ");
+                                       "points had more computing ");
     assert_non_null(said);
-    assert_non_null(strstr(said, "that compute than the 2 CPUs of this machine, so their "));
+    assert_non_null(strstr(said, "threads than the 2 CPUs of this machine, so their "));
     const char *figures = strstr(said, "With 5 CPUs, each thread would have one.</dd>\n"
                                        "<dt>Highest throughput</dt>");
     assert_non_null(figures);
@@ -259,7 +259,7 @@ TEST(words_are_explained)
         " A <dfn>trainer</dfn> computes gradients",
         " A <dfn>pserver</dfn> is a parameter server",
         "<dfn>Efficiency</dfn> is the share",
-        "A range after \"95%:\" holds",
+        "A range after \"95%:\" contains",
         "its range lies around their geometric mean",
         "<h2>System</h2>\n<dl class=\"what\">\n<dt>benchworker</dt>\n<dd>benchd&#39;s own trainer",
     };
@@ -362,27 +362,25 @@ TEST(systems_are_explained_and_not_ranked)
         "own, 1 pserver is the fastest of the 3 points compared, on this machine: every other one "
         "is slower, each with 95% confidence; but the baseline of the fastest may be as fast, with "
         "1 replica instead of 3</dd>",
-        "1 of 3 points had more threads that compute than the 2 CPUs of this machine, so its "
-        "throughput is lower than with enough of them, and "
-        "so is its efficiency; the other points had enough. The point with the highest "
-        "throughput is the one that waited: more CPUs would make it alone "
-        "faster. With 3 CPUs, each thread would have one.",
+        "1 of 3 points had more computing threads than the 2 CPUs of this machine, so its "
+        "throughput is lower than with enough CPUs, and so is its efficiency; the other points had "
+        "enough CPUs. Only the point with the highest throughput lacked CPUs, so more CPUs would "
+        "make no other point faster. With 3 CPUs, each thread would have one.",
         "own, 1 pserver with 103.8 samples/s (95%: 80.66..155.4), the median of 3 trials from "
         "103.7 to "
         "130.4; ",
         "<dt>Its baseline</dt>\n<dd>point 3: own, 1 trainer, no pserver, batch_size 16: 84.90 "
         "samples/s (95%: ",
         "), 18.2% slower (95%: ",
-        ", with 1 replica instead of 3; of all that was measured it comes next, but it is none of "
-        "the points compared</dd>",
+        ", with 1 replica instead of 3; it comes second, but it is not one of the points "
+        "compared</dd>",
         "<dt>Runner-up</dt>\n<dd>ddp with 37.84 samples/s",
         "% slower (95%: ",
-        "; not shown to differ from mpi with 37.55</dd>",
+        "; not significantly different from mpi with 37.55</dd>",
         "<dt>Shared CPUs</dt>\n<dd>point 0 (own, 1 pserver) with 3 threads</dd>",
         "trial 2 of point 0 lies 25.7% above the median of its other trials",
         " A <dfn>worker</dfn> is a trainer without parameter servers",
-        " Each system has a baseline of its own, here from 19.30 (mpi) to 84.90 samples/s (own), "
-        "so "
+        " Each system has its own baseline, here from 19.30 (mpi) to 84.90 samples/s (own), so "
         "efficiencies do not rank systems",
         /* what the systems are */
         "<h2>Systems</h2>",
@@ -402,7 +400,7 @@ TEST(systems_are_explained_and_not_ranked)
         "<h2>Baselines</h2>",
         "mpi, 1 worker, batch_size 16",
         "All replicas ran on one machine, with 2 CPUs for them.",
-        "9 replicas of succeeded trials said nothing of CPU, kernel and build: those of mpi.",
+        "9 replicas of succeeded trials did not report CPU, kernel and build: those of mpi.",
         "<dt>System</dt>\n<dd>own, ddp</dd>",
         "<p class=\"printed\">The file that this was printed from",
         "<p>Images and resources of the definition are those of pods in a cluster. This run had "
@@ -451,49 +449,48 @@ TEST(what_too_few_cpus_may_change)
          "{kind: Point, where: {trainers: 1}}",
          3,
          {40, 70, 60},
-         "With enough CPUs, one of them may be the fastest. "},
+         "With enough CPUs, one of the points that lacked them may be the fastest. "},
         {"{grid: {pservers: [1], trainers: [1, 2, 4]}}",
          "{kind: Point, where: {trainers: 1}}",
          3,
          {40, 60, 70},
-         "more CPUs would make it alone faster. "},
+         "more CPUs would make no other point faster. "},
         {"{grid: {pservers: [1], trainers: [1, 2, 4]}}",
          "{kind: Point, where: {trainers: 1}}",
          2,
          {40, 60, 70},
-         "is one of them. With enough CPUs, another one of them may be faster. "},
+         "lacked CPUs. With enough CPUs, another point that lacked them may be faster. "},
         {"{grid: {pservers: [1], trainers: [1, 2, 4]}}",
          "{kind: Point, where: {trainers: 1}}",
          2,
          {40, 60, 91},
-         "is one of them. The next of them, point 1 (2 trainers), would have to be 1.52 times as "
-         "fast to reach it, with 1.5 times the CPUs. "},
+         "lacked CPUs. The next point that lacked them, point 1 (2 trainers), would have to be "
+         "1.52 times as fast to reach it, but would get only 1.5 times the CPUs. "},
         {"{grid: {pservers: [1], trainers: [1, 2, 4]}}",
          "{kind: Point, where: {trainers: 1}}",
          3,
          {40, 70, 20},
-         "The fastest of them, point 2 (4 trainers), would have to be 3.5 times as fast to reach "
-         "it, with 1.67 times the CPUs. "},
+         "The fastest point that lacked CPUs, point 2 (4 trainers), would have to be 3.5 times as "
+         "fast to reach it, but would get only 1.67 times the CPUs. "},
         {"{grid: {pservers: [1], trainers: [2, 3, 4]}}",
          "{kind: Point, where: {trainers: 2}}",
          2,
          {40, 60, 70},
-         "their efficiency is off, too, and nobody knows which way, because baselines also waited. "
-         "With "
-         "enough CPUs, another point may be the fastest. "},
+         "their efficiency is unreliable too, because baselines also lacked CPUs. With enough "
+         "CPUs, another point may be the fastest. "},
         {"{grid: {pservers: [1], trainers: [1, 2, 4]}}", /* the baseline alone waited */
          "{kind: Point, where: {trainers: 4}}",
          4,
          {40, 60, 70},
-         "so its throughput is lower than with enough of them; the other points had enough, but "
-         "point 0 (1 trainer); point 1 (2 trainers) divide by one that waited, so their efficiency "
-         "is higher. "},
+         "so its throughput is lower than with enough CPUs; the other points had enough CPUs, but "
+         "point 0 (1 trainer); point 1 (2 trainers) have baselines that lacked CPUs, so their "
+         "efficiency is too high. "},
         {"{grid: {pservers: [1], trainers: [1, 2, 4]}}",
          "{kind: Point, where: {trainers: 2}}",
          2,
          {40, 60, 70},
-         "because baselines also waited; the other points had enough, but point 0 (1 trainer) "
-         "divides by one that waited, so its efficiency is higher. "},
+         "because baselines also lacked CPUs; the other points had enough CPUs, but point 0 (1 "
+         "trainer) has a baseline that lacked CPUs, so its efficiency is too high. "},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         print_message("# row %zu\n", i);
@@ -569,11 +566,9 @@ TEST(equals_are_weighed)
         ", 0.3% slower (95%: ",
         "% slower to ",
         "% faster)",
-        "<dt>Cheapest of these</dt>\n<dd>1 pserver, 2 trainers keeps 3 CPUs busy with 3 replicas, "
-        "the "
-        "point with the highest throughput 6 CPUs busy with 6 replicas; no difference in "
-        "throughput is shown "
-        "so far, so the cheaper one may do</dd>",
+        "<dt>Cheapest of these</dt>\n<dd>1 pserver, 2 trainers keeps 3 CPUs busy with 3 replicas; "
+        "the point with the highest throughput keeps 6 CPUs busy with 6 replicas; so far their "
+        "throughputs do not differ significantly, so the cheaper one may be enough</dd>",
         "<dt>To be surer</dt>\n<dd>it takes about ",
         " trials of each point to tell the fastest from the next one",
     };

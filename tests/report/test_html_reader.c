@@ -76,10 +76,11 @@ TEST(equals_of_the_runner_up)
         const char *text; /* NULL: says nothing of it */
     } rows[] = {
         {{200, 100, 90, 80, 70, 60}, NULL},
-        {{200, 100, 99.8, 80, 70, 60}, "; not shown to differ from 3 trainers with 99.80</dd>"},
+        {{200, 100, 99.8, 80, 70, 60},
+         "; not significantly different from 3 trainers with 99.80</dd>"},
         {{200, 100, 99.8, 99.7, 99.6, 99.5},
-         "; not shown to differ from 3 trainers with 99.80; 4 trainers with 99.70; 5 trainers with "
-         "99.60; and 1 more</dd>"},
+         "; not significantly different from 3 trainers with 99.80; 4 trainers with 99.70; 5 "
+         "trainers with 99.60; and 1 more</dd>"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct fixture f;
@@ -94,7 +95,7 @@ TEST(equals_of_the_runner_up)
         const char *page = page_of(&f, &out);
         expect(page, "<dt>Runner-up</dt>\n<dd>2 trainers with 100.0 samples/s");
         if (rows[i].text == NULL) {
-            assert_null(strstr(page, "not shown to differ"));
+            assert_null(strstr(page, "not significantly different"));
         } else {
             expect(page, rows[i].text);
         }
@@ -113,7 +114,7 @@ TEST(what_trials_cost)
         {4900, "; 6 trials took 29 s.</p>", "; one took 4.9 s</dd>"},
         {300000, "; 6 trials took 30 min.</p>", "; one took 5 min</dd>"},
         {7200000, "; 6 trials took 12 h.</p>", "; one took 2.0 h</dd>"},
-        {0, "2 warm-up steps.</p>", "differ as the 3 did here</dd>"},
+        {0, "2 warm-up steps.</p>", "vary as the 3 did here</dd>"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct fixture f;
@@ -198,7 +199,8 @@ TEST(whose_a_batch_is)
     struct fixture f;
     struct buf out = BUF_INIT;
     report_run_find("single-node")->make(&f);
-    expect(page_of(&f, &out), " A <dfn>batch_size</dfn> is what one trainer takes in a step.");
+    expect(page_of(&f, &out),
+           " A <dfn>batch_size</dfn> is the number of samples that one trainer takes in a step.");
     fixture_done(&f);
     buf_clear(&out);
     report_run_find("sweep")->make(&f);

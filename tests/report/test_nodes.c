@@ -64,7 +64,7 @@ TEST(a_hostile_start_record)
 
 TEST(no_node_is_known)
 {
-    static const char words[] = "No replica of a succeeded trial says on which node it ran.\n";
+    static const char words[] = "No replica of a succeeded trial reports its node.\n";
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);

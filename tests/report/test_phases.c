@@ -126,7 +126,7 @@ TEST(a_narrow_terminal_breaks_no_number)
 
 TEST(no_phases_are_known)
 {
-    static const char words[] = "No replica of a succeeded trial says how its time was spent.";
+    static const char words[] = "No replica of a succeeded trial reports how it spent its time.";
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);

@@ -198,11 +198,11 @@ TEST(cpus_that_are_not_known)
         const char *price, *text; /* NULL: nothing is said */
     } rows[] = {
         {PIVOT_COST, "0.05/cpu-hour",
-         "The CPUs of 8 of 8 points are not known: the threads of a rehearsal share them. Pods are "
-         "known: --price AMOUNT/pod-hour."},
+         "The CPUs of 8 of 8 points are unknown: the threads of a rehearsal share them. The pods "
+         "are known: use --price AMOUNT/pod-hour."},
         {PIVOT_EFFICIENCY_PER_CPU, NULL,
-         "The CPUs of 8 of 8 points are not known: the threads of a rehearsal share them. Pods are "
-         "known: --cells efficiency-per-pod."},
+         "The CPUs of 8 of 8 points are unknown: the threads of a rehearsal share them. The pods "
+         "are known: use --cells efficiency-per-pod."},
         {PIVOT_COST, "0.2/pod-hour", NULL},
         {PIVOT_EFFICIENCY, NULL, NULL},
     };

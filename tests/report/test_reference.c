@@ -165,7 +165,7 @@ TEST(what_is_the_same_is_not_listed)
     buf_clear(&out);
     sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);
     assert_non_null(
-        strstr(buf_cstr(&out), "another model (here vgg16-fluid-fc512, there not said)"));
+        strstr(buf_cstr(&out), "another model (here vgg16-fluid-fc512, there unknown)"));
     assert_non_null(strstr(buf_cstr(&out), "their baselines differ (here 1 trainer; there "));
     assert_non_null(strstr(buf_cstr(&out), ": benchctl results --reference ./mine.yaml\n"));
     r->tables.items[1].at.items[1].value = 64;
