@@ -42,8 +42,8 @@ use_real_python() {
     export PATH
 }
 
-# Which suite a build is for: build_in builds what its tests run, and no more. Empty: all.
-for_suite=
+# Which suites a build is for: build_in builds what their tests run, and no more. Empty: all.
+for_suites=
 
 # build_in DIR [meson option...]: configures (once) and builds; quiet unless it fails.
 build_in() {
@@ -57,8 +57,9 @@ build_in() {
     fi
     say "building $(basename "$dir")"
     targets=
-    [ -z "$for_suite" ] || targets=$(python3 "$root/script/suite_targets.py" "$dir" "$for_suite")
-    # shellcheck disable=SC2086 # a list of targets
+    # shellcheck disable=SC2086 # lists of suites and targets
+    [ -z "$for_suites" ] || targets=$(python3 "$root/script/suite_targets.py" "$dir" $for_suites)
+    # shellcheck disable=SC2086
     ninja -C "$dir" --quiet $targets >&2
 }
 
