@@ -25,12 +25,13 @@ class SuiteTargets(unittest.TestCase):
         (info / "intro-tests.json").write_text(json.dumps(tests), encoding="utf-8")
         (info / "intro-targets.json").write_text(json.dumps(targets), encoding="utf-8")
 
-    def ask(self, suite):
-        done = subprocess.run([sys.executable, SCRIPT, self.build, suite], capture_output=True, text=True, check=False)
+    def ask(self, *suites):
+        done = subprocess.run([sys.executable, SCRIPT, self.build, *suites], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout.splitlines(), done.stderr
 
     def test_each_program_is_named_once(self):
         self.assertEqual((0, ["lib/libx.so", "tests/a", "tests/web/server"], ""), self.ask("threads"))
+        self.assertEqual((0, ["lib/libx.so", "tests/a", "tests/b", "tests/web/server"], ""), self.ask("unit", "fake"))
 
     def test_a_suite_without_tests_is_an_error(self):
         code, lines, error = self.ask("thread")

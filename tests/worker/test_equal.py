@@ -16,7 +16,7 @@ LONG = {"Sync accumulate=2": (2, 4), "Sync localSteps=2": (2, 4), "Async accumul
 
 def main():
     tap = Tap()
-    for trainers, pservers, wire, mode in ((2, 1, "Fp32", "Sync"), (3, 2, "Fp32", "Sync"), (2, 1, "Bf16", "Sync"), (2, 0, "Fp32", "Sync"),
+    for trainers, pservers, wire, mode in ((3, 2, "Fp32", "Sync"), (2, 0, "Fp32", "Sync"),
                                            (2, 1, "Bf16", "Sync accumulate=2"), (3, 2, "Fp32", "Sync localSteps=2"),
                                            (1, 2, "Bf16", "Async accumulate=2"), (1, 1, "Fp32", "BoundedStaleness staleness=0")):
         what = f"{trainers} trainers, {pservers} pservers, {wire}, {mode}"

@@ -45,7 +45,7 @@ def check_end(tap):
     """Two trainers end with the same parameters, over TCP and through shared memory, which they find by themselves, and say
     which it was."""
     first = None
-    for asked, used in (("Tcp", "Tcp"), ("Auto", "SharedMemory"), (TRANSPORT, TRANSPORT)):
+    for asked, used in {"Tcp": "Tcp", "Auto": "SharedMemory", TRANSPORT: TRANSPORT}.items():
         with Gang(2, 2, ["--warmup-steps", 1, "--steps", 2, "--print-digest", "--transport", asked], ["--transport", asked]) as gang:
             ends = gang.end()
             summaries = {name: [r for r in gang[name].records if r["type"] == "summary"] for name in ends}

@@ -37,7 +37,7 @@ def check_end(tap):
     """Three workers end with the same parameters, over TCP and through shared memory, which they find by themselves; they
     sent two thirds twice."""
     first = None
-    for asked, used in (("Tcp", "Tcp"), ("Auto", "SharedMemory"), (TRANSPORT, TRANSPORT)):
+    for asked, used in {"Tcp": "Tcp", "Auto": "SharedMemory", TRANSPORT: TRANSPORT}.items():
         with Ring(3, ["--warmup-steps", 1, "--steps", 2, "--print-digest", "--transport", asked]) as ring:
             ends = ring.end()
             summaries = {name: [r for r in ring[name].records if r["type"] == "summary"] for name in ends}
