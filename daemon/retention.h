@@ -1,6 +1,6 @@
 /* How long finished runs are kept: benchd --keep, --keep-runs and --keep-bytes. Which run goes next
- * is decided by lib/decide/policy_retention.h; this erases its rows, one run a call. Its object, if it
- * is still there, stays: the life of an object is not the life of its results. */
+ * is decided by lib/decide/policy_retention.h; this erases its rows, one run a call. Its object, if
+ * it is still there, stays: the life of an object is not the life of its results. */
 #pragma once
 
 #include "daemon/run/run_queue.h"

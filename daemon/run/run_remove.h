@@ -12,6 +12,6 @@ void run_expire(struct run *run);
  * the object. 0: the caller frees the run; an error: it stays, and is not driven. */
 int run_bury(struct run *run, struct err *err);
 /* Erases the results of one run whose object was deleted longer ago than the time to restore them.
- * A tombstone of before RETENTION_FIRST_DATE_MS has no date: it gets `now`. 1: there may be more; 0:
- * nothing was erased. */
+ * A tombstone of before RETENTION_FIRST_DATE_MS has no date: it gets `now`. 1: there may be more;
+ * 0: nothing was erased. */
 int run_purge(const struct run_env *env, int64_t now_unix_ms, struct err *err);

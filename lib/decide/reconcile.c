@@ -1,9 +1,9 @@
 /* reconcile(observed) -> plan. The driver calls it whenever something changed. reconcile.h has the
  * rules for callers.
  *
- * A call folds what is observed into a view (decision_view.h) and keeps that up to date with the actions
- * that it plans. So a plan continues from its own effects, and a second call, after the plan was
- * applied, has nothing to add.
+ * A call folds what is observed into a view (decision_view.h) and keeps that up to date with
+ * the actions that it plans. So a plan continues from its own effects, and a second call, after the
+ * plan was applied, has nothing to add.
  *
  *   run      (new) --start_run--> Running --end_run--> Succeeded | PartiallyFailed | Failed |
  *                                                   Cancelled

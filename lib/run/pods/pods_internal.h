@@ -10,7 +10,7 @@
  *   pod_member.c      the life of one member, and what it makes due
  *   pod_answer.c      which failures are transient            pod_tick.c    the timer
  *   pod_leftovers.c   what else may run in the namespace      pod_wait.c    when a wait is reported
- *   no_room_backoff.c        pauses of attempts that find no room    pod_words.c   what is waited for
+ *   no_room_backoff.c pauses of attempts that find no room    pod_words.c   what is waited for
  *   pod_setup.c       why a node does not set up a pod
  *
  * The first pod of an attempt waits until no pod of ours can run in the namespace, whatever run it

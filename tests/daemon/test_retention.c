@@ -1,5 +1,5 @@
 /* Finished runs go one by one, the oldest first, and only those that nobody uses. Which one is due
- * by its age, the number or the size is tested in tests/decide/test_policy_keep.c. */
+ * by its age, the number or the size is tested in tests/decide/test_policy_retention.c. */
 #include "run_world.h"
 
 #include "base/clock.h"
