@@ -119,7 +119,8 @@ def check_forms(t, p, k):
     k("delete", "pod", "forms", "-n", NS, "--wait=false")
     pod = same(watches, "updated", "a pod that goes")
     t.ok(pod["is_going"] and pod["asked_to_go"] > 0, "forms: since when")
-    t.equal(9, update(2)["containers"][0]["signal"], "forms: down to a signal")
+    pod = update(2)
+    t.equal(9, pod["containers"][pod["main"]]["signal"], "forms: down to a signal")
     k("delete", "pod", "forms", "-n", NS, "--force", "--grace-period=0")
     t.ok(p.until(watches["protobuf"], "removed"), "forms: a pod that went")
     bodies = [p.ask("get", path=f"/api/v1/namespaces/{NS}/pods", **more).get("body", "")[:4] for more in ({}, {"as": "protobuf"})]
