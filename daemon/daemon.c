@@ -240,7 +240,7 @@ static void purge(struct daemon *d)
     struct err err = {0};
     const int64_t now_unix_ms = elector_careful_unix_ms(d->elector);
     int r = run_purge(&d->run_env, now_unix_ms, &err);
-    r = r != 0 ? r : retention_erase_next(&d->keeper, &d->run_env, &d->queue, now_unix_ms, &err);
+    r = r != 0 ? r : retention_erase_next(&d->retention, &d->run_env, &d->queue, now_unix_ms, &err);
     if (r > 0) {
         wake(d);
         return;
@@ -408,7 +408,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     d->ns = xstrdup(params->ns);
     d->identity = xstrdup(params->identity);
     d->store = params->store;
-    d->keeper.policy = d->options->keep;
+    d->retention.policy = d->options->keep;
     d->view = params->view;
     d->turns = params->turns;
     memcpy(d->key, params->key, KEY_SIZE);

@@ -51,7 +51,7 @@ struct daemon {
     enum open_runs open_runs;
     struct space space;
     struct eraser eraser;
-    struct retention keeper;
+    struct retention retention;
     int64_t purge_ns; /* nothing is erased before that */
     int64_t trim_ns;  /* memory goes back to the system not before that */
     int64_t shown_ns; /* when a step was published last */

@@ -43,7 +43,7 @@ static void collect_facts(const struct daemon *d, struct daemon_facts *f)
     }
     d->store->ops->get_space(d->store, &f->space);
     f->space.is_full = d->space.is_full;
-    f->store_used_bytes = d->keeper.used_bytes;
+    f->store_used_bytes = d->retention.used_bytes;
     f->counters = d->counters;
     f->counters.pods_created = d->pods.created;
     f->counters.pods_deleted = d->pods.deleted;

@@ -326,7 +326,7 @@ static void note_absence(struct cluster *c, bool is_delete)
     struct err why = {0};
     if (cluster_benchd_is_dead(c, &why)) {
         cli_note(c->backend.cli, "benchd is not running in namespace '%s' (%s): %s", c->ns, why.msg,
-                 is_delete ? "its stored data of this run is erased later, not at once"
+                 is_delete ? "the results of this run are erased later"
                            : "the run is cancelled when benchd is back");
     }
 }

@@ -165,18 +165,18 @@ static int put(struct run *run, struct err *err)
 
 /* ---- the definition ---- */
 
-static void on_definition_kept(void *ctx, int r, const struct kube_response *res,
-                               const struct err *err)
+static void on_definition_frozen(void *ctx, int r, const struct kube_response *res,
+                                 const struct err *err)
 {
     (void)res;
     struct run *run = ctx;
     run->at.keeping = NULL;
     if (r == 0) {
-        run_enter(run, LIFE_ON_KEEP_DONE);
+        run_enter(run, LIFE_ON_FREEZE_DONE);
     } else if (r == -EINVAL) {
         run_refuse(run, "DefinitionRefused", err->msg);
     } else {
-        retry_later(run, LIFE_ON_KEEP_FAILED);
+        retry_later(run, LIFE_ON_FREEZE_FAILED);
         log_event(LOG_LEVEL_WARN,
                   "the definition could not be written to the run's status, retrying", "run",
                   run->name, "err", err->msg, NULL);
@@ -185,7 +185,7 @@ static void on_definition_kept(void *ctx, int r, const struct kube_response *res
 }
 
 /* Writes status.definition, once: from then on a change of the Benchmark has no effect. */
-static void keep_definition(struct run *run, const struct spec *spec)
+static void freeze_definition(struct run *run, const struct spec *spec)
 {
     json_t *definition;
     struct err err;
@@ -199,8 +199,8 @@ static void keep_definition(struct run *run, const struct spec *spec)
     kube_request_apply(&kube_benchmark_runs, run->env->ns, "status", "benchd-definition", body,
                        &req);
     json_decref(body);
-    run_enter(run, LIFE_ON_KEEP_SENT);
-    run->at.keeping = kube_call(run->env->client, &req, NULL, on_definition_kept, run);
+    run_enter(run, LIFE_ON_FREEZE_SENT);
+    run->at.keeping = kube_call(run->env->client, &req, NULL, on_definition_frozen, run);
 }
 
 /* The next process may find other answers, while pods of the run are there. */
@@ -342,7 +342,7 @@ static struct run_def *define(struct run *run, const json_t *bmr, const json_t *
     bmr_read(bmr, &asked);
     if (asked.benchmark != NULL && !asked.has_definition) {
         if (run->life == LIFE_WAITING) { /* else the watch has yet to show it */
-            keep_definition(run, spec);
+            freeze_definition(run, spec);
         }
         spec_free(spec);
         return NULL;

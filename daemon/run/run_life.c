@@ -13,9 +13,9 @@ static const struct {
 } arrows[LIFE_EVENT_COUNT] = {
 #define UNACCEPTED (BIT(LIFE_WAITING) | BIT(LIFE_FROZEN) | BIT(LIFE_CHECKING))
 #define DRIVEN (BIT(LIFE_DRIVEN) | BIT(LIFE_DONE))
-    [LIFE_ON_KEEP_SENT] = {"keep sent", BIT(LIFE_WAITING), LIFE_FREEZING},
-    [LIFE_ON_KEEP_DONE] = {"keep done", BIT(LIFE_FREEZING), LIFE_FROZEN},
-    [LIFE_ON_KEEP_FAILED] = {"keep failed", BIT(LIFE_FREEZING), LIFE_WAITING},
+    [LIFE_ON_FREEZE_SENT] = {"freeze sent", BIT(LIFE_WAITING), LIFE_FREEZING},
+    [LIFE_ON_FREEZE_DONE] = {"freeze done", BIT(LIFE_FREEZING), LIFE_FROZEN},
+    [LIFE_ON_FREEZE_FAILED] = {"freeze failed", BIT(LIFE_FREEZING), LIFE_WAITING},
     [LIFE_ON_CHECK_SENT] = {"check sent", BIT(LIFE_WAITING) | BIT(LIFE_FROZEN), LIFE_CHECKING},
     [LIFE_ON_CHECK_FAILED] = {"check failed", BIT(LIFE_CHECKING), LIFE_WAITING},
     [LIFE_ON_CLAIMED] = {"claimed", UNACCEPTED, LIFE_ACCEPTED},
@@ -32,7 +32,7 @@ static const struct {
 };
 
 static const char *const names[LIFE_COUNT] = {
-    [LIFE_WAITING] = "waiting",   [LIFE_FREEZING] = "keeping",  [LIFE_FROZEN] = "kept",
+    [LIFE_WAITING] = "waiting",   [LIFE_FREEZING] = "freezing", [LIFE_FROZEN] = "frozen",
     [LIFE_CHECKING] = "checking", [LIFE_ACCEPTED] = "accepted", [LIFE_DRIVEN] = "driven",
     [LIFE_DONE] = "done",         [LIFE_ENDED] = "ended",       [LIFE_REFUSED] = "refused",
     [LIFE_PAST] = "past",

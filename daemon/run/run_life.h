@@ -2,18 +2,18 @@
  * run.h moves a run; the arrows below name the function that raises the event. What the object asks
  * for (cancel, suspend, deletion) is an input of those functions and not a state.
  *
- *              .----- on_definition_kept: an error ----.
- *              v                                       |
- *   run_new  WAITING --keep_definition--> FREEZING -----'
- *             |  ^                           '--on_definition_kept--> FROZEN
- *             |  '--read_verdict: no answer--.                         |
- *             '--begin_check------------> CHECKING <----begin_check----'
+ *              .------ on_definition_frozen: an error ------.
+ *              v                                            |
+ *   run_new  WAITING --freeze_definition--> FREEZING -------'
+ *             |  ^                           '--on_definition_frozen--> FROZEN
+ *             |  '--read_verdict: no answer--.                           |
+ *             '--begin_check------------> CHECKING <-----begin_check-----'
  *
  *   WAITING, FROZEN, CHECKING --claim--> ACCEPTED
- *                           --claim--> WAITING if another process drives it
- *                           --find_ended--> ENDED
- *                           --find_past--> PAST
- *   these and FREEZING       --end_unaccepted--> REFUSED
+ *                             --claim--> WAITING if another process drives it
+ *                             --find_ended--> ENDED
+ *                             --find_past--> PAST
+ *   these and FREEZING        --end_unaccepted--> REFUSED
  *
  *   ACCEPTED --run_start--> DRIVEN --on_done--> DONE --run_stop--> ENDED; ACCEPTED if suspended
  *     |  ^                    |                  |
@@ -40,9 +40,9 @@ enum run_life {
 #define LIFE_COUNT (LIFE_PAST + 1)
 
 enum run_life_event {
-    LIFE_ON_KEEP_SENT,
-    LIFE_ON_KEEP_DONE,
-    LIFE_ON_KEEP_FAILED,
+    LIFE_ON_FREEZE_SENT,
+    LIFE_ON_FREEZE_DONE,
+    LIFE_ON_FREEZE_FAILED,
     LIFE_ON_CHECK_SENT,
     LIFE_ON_CHECK_FAILED,
     LIFE_ON_CLAIMED,

@@ -5,17 +5,17 @@
 #include "daemon/run/run_life.h"
 
 /* One column a state, one row an event; '.': the event cannot happen there. */
-static const char states[] = "WKkCADdERP"; /* Waiting, Keeping, kept, Checking, Accepted, Driven,
+static const char states[] = "WFfCADdERP"; /* Waiting, Freezing, frozen, Checking, Accepted, Driven,
                                             * done, Ended, Refused, Past */
 static const struct {
     enum run_life_event event;
     const char *next;
 } rows[] = {
     /* clang-format off */
-    /*                         WKkCADdERP */
-    {LIFE_ON_KEEP_SENT,       "K........."},
-    {LIFE_ON_KEEP_DONE,       ".k........"},
-    {LIFE_ON_KEEP_FAILED,     ".W........"},
+    /*                         WFfCADdERP */
+    {LIFE_ON_FREEZE_SENT,     "F........."},
+    {LIFE_ON_FREEZE_DONE,     ".f........"},
+    {LIFE_ON_FREEZE_FAILED,   ".W........"},
     {LIFE_ON_CHECK_SENT,      "C.C......."},
     {LIFE_ON_CHECK_FAILED,    "...W......"},
     {LIFE_ON_CLAIMED,         "A.AA......"},

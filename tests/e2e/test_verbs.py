@@ -241,7 +241,7 @@ def check_without_benchd(v, name):
     k("create", "-f", "-", stdin=json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun",
                                              "metadata": {"name": "later"}, "spec": {"definition": definition()}}))
     ctl.expect("no benchd, cancel", 0, "nobody holds the lease 'benchd'.: the run is cancelled when benchd is back", "cancel", "later")
-    ctl.expect("no benchd, delete", 0, "nobody holds the lease 'benchd'.: its stored data of this run is erased later", "delete",
+    ctl.expect("no benchd, delete", 0, "nobody holds the lease 'benchd'.: the results of this run are erased later", "delete",
                "later")
 
 
