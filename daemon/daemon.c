@@ -16,6 +16,7 @@
 #include "config.h"
 #include "daemon/cluster/bmr.h"
 #include "daemon/daemon_internal.h"
+#include "daemon/loop_meter.h"
 #include "daemon/cluster/elector.h"
 #include "daemon/inspect.h"
 #include "daemon/memory.h"
@@ -274,6 +275,7 @@ static void tick(struct daemon *d)
         return;
     }
     d->store->ops->wait_at_most(d->store, STORE_WAIT_MS);
+    d->queue.turn_cpu_ns = d->meter->cpu_ns;
     int r = load_open_runs(d, &err);
     if (r == 0 || r == -EBUSY) { /* another process writes: the next look */
         return;
@@ -410,7 +412,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     d->store = params->store;
     d->retention.policy = d->options->keep;
     d->view = params->view;
-    d->turns = params->turns;
+    d->meter = params->meter;
     memcpy(d->key, params->key, KEY_SIZE);
     d->read_key = params->read_key == NULL ? NULL : xstrdup(params->read_key);
     d->on_stop = params->on_stop;

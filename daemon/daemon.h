@@ -5,26 +5,25 @@
 #include <uv.h>
 
 #include "base/err.h"
-#include "base/histogram.h"
 #include "daemon/options.h"
 #include "kube/config.h"
 #include "store/store.h"
 
 struct daemon;
+struct loop_meter;
 struct daemon_params {
     uv_loop_t *loop;
     const struct options *options; /* borrowed */
     const struct kube_config *config;
-    const char *ns;           /* copied */
-    const char *identity;     /* for the Lease, copied */
-    struct store *store;      /* borrowed */
-    struct daemon_view *view; /* borrowed; the daemon publishes into it */
-    const struct histogram
-        *turns; /* of the loop, as loop_meter.h measures them; borrowed, may be NULL */
-    const unsigned char *key;   /* KEY_SIZE bytes, copied */
-    char *const *environment;   /* what credential plugins inherit; borrowed */
-    const char *read_key;       /* for the Lease, copied; NULL: readers need none */
-    void (*on_stop)(void *ctx); /* it wants to end: daemon_exit_code says how */
+    const char *ns;                 /* copied */
+    const char *identity;           /* for the Lease, copied */
+    struct store *store;            /* borrowed */
+    struct daemon_view *view;       /* borrowed; the daemon publishes into it */
+    const struct loop_meter *meter; /* of the loop; borrowed */
+    const unsigned char *key;       /* KEY_SIZE bytes, copied */
+    char *const *environment;       /* what credential plugins inherit; borrowed */
+    const char *read_key;           /* for the Lease, copied; NULL: readers need none */
+    void (*on_stop)(void *ctx);     /* it wants to end: daemon_exit_code says how */
     void *ctx;
 };
 int daemon_new(const struct daemon_params *params, struct daemon **ret, struct err *err);

@@ -24,14 +24,15 @@
 #include "daemon/cluster/watches.h"
 
 struct elector;
+struct loop_meter;
 
 struct daemon {
     uv_loop_t *loop;
     const struct options *options;
     char *ns, *identity, *address, *read_key; /* owned; read_key may be NULL */
     struct store *store;
-    struct daemon_view *view;      /* what other threads see; borrowed */
-    const struct histogram *turns; /* of the loop; borrowed, may be NULL */
+    struct daemon_view *view;       /* what other threads see; borrowed */
+    const struct loop_meter *meter; /* of the loop; borrowed */
     struct kube_client *client;
     struct watches watches;
     struct elector *elector;

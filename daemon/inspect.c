@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "daemon/daemon_internal.h"
+#include "daemon/loop_meter.h"
 #include "daemon/cluster/elector.h"
 #include "daemon/run/run.h"
 
@@ -62,9 +63,7 @@ static void collect_facts(const struct daemon *d, struct daemon_facts *f)
         const enum run_phase phase = (*run)->status.phase;
         f->runs[phase] += !run_phase_is_final(phase);
     }
-    if (d->turns != NULL) {
-        f->turns = *d->turns;
-    }
+    f->turns = d->meter->turns;
 }
 
 /* The runs as shown; those that did not change are shared with the list before. NULL: the list

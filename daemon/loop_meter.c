@@ -14,6 +14,7 @@ static void on_poll_next(uv_prepare_t *handle)
     }
     m->polled_ns = now_ns;
     m->idle_ns = idle_ns;
+    m->cpu_ns = clock_thread_cpu_ns();
 }
 
 void loop_meter_start(struct loop_meter *m, uv_loop_t *loop)

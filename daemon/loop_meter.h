@@ -11,6 +11,7 @@ struct loop_meter {
     uv_prepare_t before_poll;
     int64_t polled_ns;      /* when the last poll began; 0: none yet */
     uint64_t idle_ns;       /* of the loop, at that time */
+    int64_t cpu_ns;         /* CPU time of its thread, at that time */
     struct histogram turns; /* read it on the loop's thread */
 };
 /* Measures until it is stopped; does not keep the loop alive. Call it before the loop runs. */

@@ -130,7 +130,7 @@ static int open_all(struct program *p, struct err *err)
                                            .identity = identity,
                                            .store = p->store,
                                            .view = p->view,
-                                           .turns = &p->meter.turns,
+                                           .meter = &p->meter,
                                            .key = p->key,
                                            .environment = environ,
                                            .read_key = read_key,

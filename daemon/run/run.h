@@ -64,6 +64,7 @@ struct run_publication {
 struct run_judging {
     struct summarize_run *call; /* NULL: not now */
     int64_t retry_ns;           /* not tried before that */
+    bool must_store;            /* the verdict is known and not stored yet */
 };
 
 /* The end of its time to live: the object is removed, the stored results stay. */
@@ -96,7 +97,7 @@ struct run {
     struct daemon_progress progress;
     struct daemon_wait wait;    /* as of the last run_refresh_shown */
     int64_t advanced_unix_ms;   /* see struct daemon_run; while it is driven */
-    struct run_verdict verdict; /* as stored; ENDED and PAST: of the object's time to live too */
+    struct run_verdict verdict; /* ENDED and PAST: of the object's time to live too */
     struct run_judging judging;
     struct run_publication publication;
     struct run_expiry expiry;

@@ -16,8 +16,6 @@
 static void on_judged(void *ctx, int r, const struct run_verdict *verdict, const struct err *why)
 {
     struct run *run = ctx;
-    struct store *store = run->env->store;
-    struct err err;
     run->judging.call = NULL;
     if (r >= 0) {
         run->verdict = *verdict;
@@ -30,13 +28,21 @@ static void on_judged(void *ctx, int r, const struct run_verdict *verdict, const
         log_event(LOG_LEVEL_WARN, "the results of a finished run cannot be read", "run", run->name,
                   "err", why->msg, NULL);
     }
-    if (run->verdict.is_judged &&
-        store->ops->put_verdict(store, run->uid, &run->verdict, &err) < 0) {
-        /* This process knows it; the next one asks again. */
+    run->judging.must_store = run->verdict.is_judged;
+    run_wake(run);
+}
+
+/* Not where the answer comes in: many answers may come in one turn of the loop, and each takes a
+ * transaction. If it fails, this process knows the verdict, and the next one asks again. */
+static void store_verdict(struct run *run)
+{
+    struct store *store = run->env->store;
+    struct err err;
+    run->judging.must_store = false;
+    if (store->ops->put_verdict(store, run->uid, &run->verdict, &err) < 0) {
         log_event(LOG_LEVEL_WARN, "the verdict of a run could not be stored", "run", run->name,
                   "err", err.msg, NULL);
     }
-    run_wake(run);
 }
 
 /* True: the verdict exists, or will never exist. Else it is asked for, once: the
@@ -45,6 +51,9 @@ static bool is_judged(struct run *run)
 {
     if (run_life_is_claimed(run->life)) { /* a driver's last status comes just before its end */
         return !run_is_final(run);
+    }
+    if (run->judging.must_store) {
+        store_verdict(run);
     }
     if (run->life != LIFE_ENDED || run->verdict.is_judged) {
         return true;

@@ -186,7 +186,7 @@ static int accept(struct run *run, const struct watches *watches, struct err *er
 /* The part of a round that one turn of the loop does. */
 struct slice {
     int64_t began_ns; /* of CPU time */
-    unsigned n_passed, n_runs, n_round;
+    unsigned n_runs, n_round;
     const struct run *left; /* one for the next turn; NULL: none */
     bool has_left_new;
 };
@@ -197,11 +197,11 @@ static void leave(struct slice *s, const struct run *run)
     s->has_left_new = s->has_left_new || !run->is_seen;
 }
 
-/* The run that is driven does not. */
-static bool must_wait(const struct slice *s, const struct run *run)
+/* For work that began at `began_ns` of CPU time. */
+static bool is_turn_over(const struct run_queue *q, int64_t began_ns)
 {
-    return s->n_passed > 0 && !run_is_driven(run) &&
-           clock_thread_cpu_ns() - s->began_ns >= RUN_QUEUE_SLICE_NS;
+    const int64_t now_ns = clock_thread_cpu_ns();
+    return now_ns - q->turn_cpu_ns >= RUN_QUEUE_TURN_NS && now_ns - began_ns >= RUN_QUEUE_LEAST_NS;
 }
 
 /* It is new or may be accepted, and it is its turn. */
@@ -234,11 +234,10 @@ int run_queue_accept(struct run_queue *q, const struct watches *watches, struct 
             (void)(run_is_driven(run) ? run_steer(run, &why) : 0);
             continue;
         }
-        if (must_wait(&slice, run)) {
+        if (!run_is_driven(run) && is_turn_over(q, slice.began_ns)) {
             leave(&slice, run);
             continue;
         }
-        slice.n_passed++;
         int r = takes_turn(&slice, run) && run_may_accept(run) ? accept(run, watches, &why) : 0;
         r = r < 0 || !run->is_seen ? r : run_steer(run, &why);
         r = contain(run, r, &why, err);
@@ -304,8 +303,7 @@ bool run_queue_publish(struct run_queue *q)
         if ((*it)->is_seen && !is_over) {
             const bool is_sent = run_publish(*it);
             n_sent += is_sent;
-            is_over = is_sent && (n_sent == RUN_QUEUE_SLICE ||
-                                  clock_thread_cpu_ns() - began_ns >= RUN_QUEUE_SLICE_NS);
+            is_over = is_sent && (n_sent == RUN_QUEUE_SLICE || is_turn_over(q, began_ns));
         }
         run_expire(*it);
     }

@@ -8,9 +8,11 @@
 #include "daemon/cluster/watches.h"
 
 #define RUN_QUEUE_SLICE 16 /* runs that are looked into, or written, in one turn of the loop */
-/* No more are looked into, or written, once that has taken so much CPU time in a turn: to read a
- * definition or to store an end takes milliseconds, and hundreds may be new or cancelled. */
-#define RUN_QUEUE_SLICE_NS INT64_C(5000000)
+/* No more are looked into or written once the turn has taken so much CPU time, with what watches and
+ * answers did before: to read a definition or to store an end takes milliseconds, and hundreds may
+ * be new or cancelled. However long the turn was before, either has a little time of its own. */
+#define RUN_QUEUE_TURN_NS INT64_C(10000000)
+#define RUN_QUEUE_LEAST_NS INT64_C(1000000)
 
 /* A run that ended long ago, with nothing left to do before its time to live is
  * over: one small block. */
@@ -25,6 +27,8 @@ struct run_queue {
     VEC(struct run *) by_uid;          /* the same */
     VEC(struct resting_run *) resting; /* by uid */
     int64_t next_expiry_unix_ms;       /* no resting one expires before that */
+    int64_t
+        turn_cpu_ns; /* CPU time of the thread when this turn of the loop began; set by daemon.c */
     unsigned n_rounds; /* in each every run is looked into once, in as many turns as that takes */
 };
 void run_queue_done(struct run_queue *q); /* frees the runs; their pods live on */

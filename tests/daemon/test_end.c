@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "daemon/daemon.h"
 #include "daemon/daemon_internal.h"
+#include "daemon/loop_meter.h"
 #include "daemon/cluster/key.h"
 #include "daemon/web/inspect.h"
 
@@ -58,6 +59,7 @@ static void start(struct world *w)
     static const struct kube_config config = {.server = (char *)"https://127.0.0.1:1"};
     static const struct store_ops ops = {.keep_reserve = keep_nothing, .get_space = get_nothing};
     static struct store store = {&ops};
+    static const struct loop_meter meter;
     w->view = daemon_view_new();
     atomic_store(&n_lookups, 0);
     assert_int_equal(uv_loop_init(&w->loop), 0);
@@ -71,6 +73,7 @@ static void start(struct world *w)
                                          .key = key,
                                          .store = &store,
                                          .view = w->view,
+                                         .meter = &meter,
                                          .on_stop = never_stops};
     assert_int_equal(daemon_new(&params, &w->daemon, NULL), 0);
     daemon_start(w->daemon, "service");

@@ -137,6 +137,7 @@ static int count_claim(struct store *s, const char *uid, struct err *err)
 /* One look of the daemon; true: it would look again at once. */
 static bool turn(struct world *w, struct run_queue *q)
 {
+    q->turn_cpu_ns = clock_thread_cpu_ns();
     assert_int_equal(run_queue_bury(q, NULL), 0);
     const int more = run_queue_accept(q, NULL, NULL);
     assert_in_range(more, 0, 1);
@@ -243,7 +244,7 @@ TEST(what_takes_long_is_one_a_turn)
     real_ops = s->ops;
     slow.get_brief = count_brief;
     s->ops = &slow;
-    brief_ns = RUN_QUEUE_SLICE_NS;
+    brief_ns = RUN_QUEUE_TURN_NS;
     for (unsigned n = 1; n <= 3; n++) {
         n_briefs = 0;
         assert_int_equal(turn(w, &q), n < 3);
@@ -425,6 +426,47 @@ TEST(they_are_judged_once)
         run_queue_done(&q);
         fake_kube_reset();
     }
+    drop_objects();
+}
+
+static unsigned n_verdicts;
+
+static int count_verdict(struct store *s, const char *uid, const struct run_verdict *verdict,
+                         struct err *err)
+{
+    n_verdicts++;
+    const int64_t end_ns = clock_thread_cpu_ns() + RUN_QUEUE_TURN_NS;
+    while (clock_thread_cpu_ns() < end_ns) {
+    }
+    return real_ops->put_verdict(s, uid, verdict, err);
+}
+
+/* Those that are found at the same time are stored one a turn of the loop, if that takes long. */
+TEST(verdicts_that_come_together_are_stored_one_a_turn)
+{
+    _cleanup_(world_freep) struct world *w = start();
+    struct store *s = w->env.store;
+    struct run_queue q = {0};
+    for (size_t i = 0; i < 3; i++) {
+        objects[n_objects++] = ended_bmr(i, 60);
+        put_row(w, objects[i], false, clock_steady_unix_ms() - 30000);
+        json_object_del(objects[i], "status");
+        run_queue_add(&q, run_new(&w->env, objects[i]));
+    }
+    look(w, &q);
+    struct store_ops slow = *s->ops;
+    real_ops = s->ops;
+    slow.put_verdict = count_verdict;
+    s->ops = &slow;
+    n_verdicts = 0;
+    let_judge(w);
+    assert_int_equal(n_verdicts, 0);
+    for (unsigned n = 1; n <= 3; n++) {
+        (void)turn(w, &q);
+        assert_int_equal(n_verdicts, n);
+    }
+    s->ops = real_ops;
+    run_queue_done(&q);
     drop_objects();
 }
 

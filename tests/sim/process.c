@@ -9,9 +9,11 @@
 #include <uv.h>
 
 #include "base/exit_code.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "daemon/daemon.h"
+#include "daemon/loop_meter.h"
 #include "daemon/cluster/key.h"
 #include "daemon/web/inspect.h"
 #include "store/store.h"
@@ -28,6 +30,7 @@ struct sim_process {
     struct store *store;
     struct daemon_view *view;
     struct daemon *daemon;
+    struct loop_meter meter; /* each call into benchd is a turn of its loop */
     int64_t began_ns, thaw_ns, wall_off_ns;
     int64_t busy_ns; /* its loop is, until then */
     bool is_killed;  /* or has ended and is forgotten */
@@ -147,6 +150,7 @@ static void start_daemon(void *ctx)
                                                .identity = p->identity,
                                                .store = p->store,
                                                .view = p->view,
+                                               .meter = &p->meter,
                                                .key = the_key,
                                                .on_stop = on_stop,
                                                .ctx = p},
@@ -298,6 +302,7 @@ void process_enter(struct sim_process *p, void (*call)(void *ctx), void *ctx)
         return;
     }
     p->is_inside = true;
+    p->meter.cpu_ns = clock_thread_cpu_ns();
     if (setjmp(p->death) == 0) {
         call(ctx);
         p->is_inside = false;
