@@ -653,7 +653,7 @@ void server_serve(const struct sim_request *req, struct kube_transfer *stream,
 {
     struct target t;
     if (!read_target(req->path, &t)) {
-        sim_broken("a path that no API server has: %s", req->path);
+        sim_broken("a request that is not for objects of the namespace: %s", req->path);
     }
     if (is_ours(t.kind) && server.lacks_kinds) {
         server_status(ret, 404, "NotFound", "the server could not find the requested resource");
