@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/str.h"
 #include "kube/json.h"
 #include "kube/retry.h"
@@ -261,15 +262,24 @@ static json_int_t transitions_of(const json_t *lease)
     return json_integer_value(json_object_get(spec_of(lease), "leaseTransitions"));
 }
 
-/* A Lease that was deleted and made again is another one. A holder whose clock was set back by more
- * than the Lease lasts looks like a backup, too: then a process starts anew for nothing. */
+/* Versions of one resource may be compared as numbers since Kubernetes 1.35. 0: not a number. */
+static uint64_t version_of(const json_t *lease)
+{
+    uint64_t version;
+    const char *text = kube_json_metadata(lease, "resourceVersion");
+    return text == NULL || parse_u64(text, &version) < 0 ? 0 : version;
+}
+
+/* The version of the object went back, or it is higher again after renewals since the backup was
+ * restored, and the record has fewer transitions. A Lease that was deleted and made again is
+ * another one. */
 static bool is_older(const struct kube_lease *l, const json_t *lease)
 {
-    const json_int_t was = transitions_of(l->seen), is = transitions_of(lease);
-    const int64_t was_ns = renew_time_ns(l->seen), is_ns = renew_time_ns(lease);
+    const uint64_t version = version_of(lease);
     const bool is_same =
         str_eq(kube_json_metadata(lease, "uid"), kube_json_metadata(l->seen, "uid"));
-    return is_same && (is < was || (is == was && is_ns != 0 && is_ns < was_ns - l->duration_ns));
+    return is_same && ((version != 0 && version < version_of(l->seen)) ||
+                       transitions_of(lease) < transitions_of(l->seen));
 }
 
 /* A change of the record, not of the object, shows that the holder is alive: others may edit
