@@ -8,9 +8,10 @@
 #include "daemon/cluster/watches.h"
 
 #define RUN_QUEUE_SLICE 16 /* runs that are looked into, or written, in one turn of the loop */
-/* No more are looked into or written once the turn has taken so much CPU time, with what watches and
- * answers did before: to read a definition or to store an end takes milliseconds, and hundreds may
- * be new or cancelled. However long the turn was before, either has a little time of its own. */
+/* No more are looked into or written once the turn has taken so much CPU time, with what watches
+ * and answers did before: to read a definition or to store an end takes milliseconds, and hundreds
+ * may be new or cancelled. However long the turn was before, either has a little time of its own.
+ */
 #define RUN_QUEUE_TURN_NS INT64_C(10000000)
 #define RUN_QUEUE_LEAST_NS INT64_C(1000000)
 
