@@ -253,13 +253,14 @@ void user_suspend(struct sim_run *r, bool suspend)
     wish(r, "suspend", suspend);
 }
 
-/* Who orphans pods looks after them some day. */
+/* Who orphans pods looks after them some day, also after those that have ended: while one is there,
+ * nobody can use the run's name again. */
 static void remove_orphans(void *ctx)
 {
     const struct sim_run *r = ctx;
     for (size_t i = 0; i < node_count(); i++) {
         const struct sim_pod *p = node_get(i);
-        if (p->object != NULL && !p->container.has_ended && str_eq(p->run_uid, r->uid)) {
+        if (p->object != NULL && str_eq(p->run_uid, r->uid)) {
             server_delete(p->object, CASCADE_BACKGROUND);
         }
     }
