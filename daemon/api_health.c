@@ -18,7 +18,8 @@ static bool is_refusal(const struct err *err)
 static bool must_give_up(struct api_health *h, const struct api_facts *facts,
                          const struct err *failure)
 {
-    if (h->has_begun || (failure == NULL && facts->is_synced)) {
+    const bool is_fine = failure == NULL && (facts->is_synced || facts->is_held_by_another);
+    if (h->has_begun || is_fine) {
         h->fine_ns = facts->now_ns;
         return false;
     }

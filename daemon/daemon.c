@@ -270,8 +270,8 @@ static void look_at_space(struct daemon *d)
 static void tick(struct daemon *d)
 {
     struct err err = {0};
-    if (!check_health(d) || !watches_know_open_runs(&d->watches) || !d->is_dns_known ||
-        !elector_may_write(d->elector)) {
+    if (!check_health(d) || !elector_may_write(d->elector) || !d->is_dns_known ||
+        !watches_know_open_runs(&d->watches)) {
         return;
     }
     d->store->ops->wait_at_most(d->store, STORE_WAIT_MS);
@@ -326,6 +326,22 @@ static void on_timer(uv_timer_t *timer)
 
 /* ---- the Lease and names ---- */
 
+/* Only with the Lease: whoever waits for it would not notice that etcd was restored from a backup
+ * and that its watches say nothing any more (kube/lease.h). */
+static void start_watches(struct daemon *d)
+{
+    const struct watches_params watches = {
+        .client = d->client,
+        .ns = d->ns,
+        .on_change =
+            {[WATCH_BENCHMARKS] = on_benchmark, [WATCH_RUNS] = on_run, [WATCH_PODS] = on_pod},
+        .on_synced = on_synced,
+        .ctx = d,
+        .seed = (uint64_t)clock_monotonic_ns()};
+    watches_start(&d->watches, &watches);
+    d->run_env.pods = watches_cache(&d->watches, WATCH_PODS);
+}
+
 static void on_lease(void *ctx)
 {
     struct daemon *d = ctx;
@@ -339,6 +355,7 @@ static void on_lease(void *ctx)
     }
     log_event(LOG_LEVEL_INFO, "holding the lease", "lease", d->options->lease_name, "as",
               d->identity, "address", d->address, NULL);
+    start_watches(d);
     wake(d);
 }
 
@@ -463,16 +480,6 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
 void daemon_start(struct daemon *d, const char *address)
 {
     d->address = xstrdup(address);
-    const struct watches_params watches = {
-        .client = d->client,
-        .ns = d->ns,
-        .on_change =
-            {[WATCH_BENCHMARKS] = on_benchmark, [WATCH_RUNS] = on_run, [WATCH_PODS] = on_pod},
-        .on_synced = on_synced,
-        .ctx = d,
-        .seed = (uint64_t)clock_monotonic_ns()};
-    watches_start(&d->watches, &watches);
-    d->run_env.pods = watches_cache(&d->watches, WATCH_PODS);
     const struct kube_lease_params lease = {.ns = d->ns,
                                             .name = d->options->lease_name,
                                             .identity = d->identity,

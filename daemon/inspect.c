@@ -14,13 +14,13 @@ static bool is_ready(const struct daemon *d, struct err *why)
         (void)err_set(why, EAGAIN, "benchd is starting");
         return false;
     }
-    if (!watches_are_ready(&d->watches, why)) {
-        return false;
-    }
     if (elector_state(d->elector) != KUBE_LEASE_LEADER) {
         const struct err *error = elector_error(d->elector);
         (void)err_set(why, EAGAIN, "the lease is not held%s%s", error != NULL ? ": " : "",
                       error != NULL ? error->msg : "");
+        return false;
+    }
+    if (!watches_are_ready(&d->watches, why)) {
         return false;
     }
     if (d->space.is_full) {

@@ -66,7 +66,7 @@ static const struct kube_reflector *reflector(const struct watches *w, unsigned 
 bool watches_are_synced(const struct watches *w)
 {
     for (unsigned i = 0; i < WATCH_COUNT; i++) {
-        if (!kube_reflector_is_synced(reflector(w, i))) {
+        if (w->informers[i] == NULL || !kube_reflector_is_synced(reflector(w, i))) {
             return false;
         }
     }
@@ -76,7 +76,7 @@ bool watches_are_synced(const struct watches *w)
 bool watches_know_open_runs(const struct watches *w)
 {
     for (unsigned i = 0; i < WATCH_COUNT; i++) {
-        if (!kube_reflector_has_first(reflector(w, i))) {
+        if (w->informers[i] == NULL || !kube_reflector_has_first(reflector(w, i))) {
             return false;
         }
     }
@@ -86,7 +86,7 @@ bool watches_know_open_runs(const struct watches *w)
 const struct err *watches_error(const struct watches *w)
 {
     const struct err *error = NULL;
-    for (unsigned i = 0; error == NULL && i < WATCH_COUNT; i++) {
+    for (unsigned i = 0; error == NULL && i < WATCH_COUNT && w->informers[i] != NULL; i++) {
         error = kube_reflector_error(reflector(w, i));
     }
     return error;

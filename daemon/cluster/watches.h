@@ -26,14 +26,15 @@ struct watches_params {
 void watches_start(struct watches *w, const struct watches_params *params);
 void watches_stop(struct watches *w);
 
-/* Each has had its first complete list. */
+/* Each has had its first complete list. False before watches_start. */
 bool watches_are_synced(const struct watches *w);
 /* The same, but of BenchmarkRuns perhaps only those whose objects do not say that they are over:
  * the list of all takes seconds where thousands have ended. */
 bool watches_know_open_runs(const struct watches *w);
-/* The first failure that lasts, NULL: none. Borrowed. */
+/* The first failure that lasts, NULL: none, also before watches_start. Borrowed. */
 const struct err *watches_error(const struct watches *w);
-/* Synced and without a failure; `why` (may be NULL) names the first that is not. */
+/* Synced and without a failure; `why` (may be NULL) names the first that is not. Not before
+ * watches_start. */
 bool watches_are_ready(const struct watches *w, struct err *why);
 /* The object of this name, as a new tree that the caller owns; NULL if none exists. Not of pods:
  * their cache has pod_facts. */

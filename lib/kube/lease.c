@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/parse.h"
-#include "base/str.h"
 #include "kube/json.h"
 #include "kube/retry.h"
 #include "base/rfc3339.h"
@@ -44,7 +42,6 @@ struct kube_lease {
     int64_t oldest_unix_ns;
 
     json_t *seen;        /* the object as last received, NULL: unknown */
-    bool has_gone_back;  /* its record is older than that of the object received before */
     int64_t observed_ns; /* when its record was last seen to change */
     struct err error;
 };
@@ -257,31 +254,6 @@ static int64_t renew_time_ns(const json_t *lease)
     return text == NULL || rfc3339_parse(text, strlen(text), &unix_ns) < 0 ? 0 : unix_ns;
 }
 
-static json_int_t transitions_of(const json_t *lease)
-{
-    return json_integer_value(json_object_get(spec_of(lease), "leaseTransitions"));
-}
-
-/* Versions of one resource may be compared as numbers since Kubernetes 1.35. 0: not a number. */
-static uint64_t version_of(const json_t *lease)
-{
-    uint64_t version;
-    const char *text = kube_json_metadata(lease, "resourceVersion");
-    return text == NULL || parse_u64(text, &version) < 0 ? 0 : version;
-}
-
-/* The version of the object went back, or it is higher again after renewals since the backup was
- * restored, and the record has fewer transitions. A Lease that was deleted and made again is
- * another one. */
-static bool is_older(const struct kube_lease *l, const json_t *lease)
-{
-    const uint64_t version = version_of(lease);
-    const bool is_same =
-        str_eq(kube_json_metadata(lease, "uid"), kube_json_metadata(l->seen, "uid"));
-    return is_same && ((version != 0 && version < version_of(l->seen)) ||
-                       transitions_of(lease) < transitions_of(l->seen));
-}
-
 /* A change of the record, not of the object, shows that the holder is alive: others may edit
  * annotations. */
 static void see(struct kube_lease *l, int64_t now_ns, json_t *lease)
@@ -289,7 +261,6 @@ static void see(struct kube_lease *l, int64_t now_ns, json_t *lease)
     if (l->seen == NULL || !json_equal(spec_of(l->seen), spec_of(lease))) {
         l->observed_ns = now_ns;
     }
-    l->has_gone_back = l->seen != NULL && is_older(l, lease);
     json_decref(l->seen);
     l->seen = json_incref(lease);
 }
@@ -304,14 +275,13 @@ static void learn_skew(struct kube_lease *l, int64_t now_ns, const struct kube_r
     }
 }
 
-/* The server has forgotten a renewal that it acknowledged, or one that we saw: its state comes from
- * a backup. Versions may have gone back with it, and watches from a version that is not reached
- * again say nothing. A new process lists. */
+/* The server has forgotten a renewal that it acknowledged: its state comes from a backup. Versions
+ * may have gone back with it, and watches from a version that is not reached again say nothing. A
+ * new process lists. */
 static bool is_restored(const struct kube_lease *l)
 {
     const int64_t found_ns = renew_time_ns(l->seen);
-    return l->state == KUBE_LEASE_LEADER ? found_ns != 0 && found_ns < l->oldest_unix_ns
-                                         : l->has_gone_back;
+    return l->state == KUBE_LEASE_LEADER && found_ns != 0 && found_ns < l->oldest_unix_ns;
 }
 
 static void after_get(struct kube_lease *l, int64_t now_ns)

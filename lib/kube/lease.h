@@ -9,9 +9,8 @@
  *      '-- released, after kube_lease_release -------'
  *
  * A leader whose acknowledged renewals the server has forgotten (a backup was restored) is LOST,
- * too, and so is a follower whose Lease went back to an older version. kube_lease_answer acquires
- * and releases; kube_lease_state notices a deadline that has passed. LOST is final: stop writing,
- * exit with EXIT_LEASE_LOST, start as a new process. */
+ * too. kube_lease_answer acquires and releases; kube_lease_state notices a deadline that has
+ * passed. LOST is final: stop writing, exit with EXIT_LEASE_LOST, start as a new process. */
 #pragma once
 
 #include <stdbool.h>

@@ -246,46 +246,6 @@ TEST(a_server_that_forgets)
     end(&s, &a, NULL);
 }
 
-/* One that waits for the Lease has blind watches as well. It sees that the version of the same Lease
- * went back, or that an earlier holder has it. A Lease that was deleted and made again is a new
- * one. */
-TEST(one_that_waits_sees_a_backup)
-{
-    static const struct {
-        const char *uid, *version;
-        int transitions;
-        enum kube_lease_state expected;
-    } rows[] = {
-        {"1", "9", 4, KUBE_LEASE_LOST},
-        {"1", "11", 3, KUBE_LEASE_LOST}, /* written since the backup was restored */
-        {"1", "10", 4, KUBE_LEASE_FOLLOWER},
-        {"1", "11", 4, KUBE_LEASE_FOLLOWER},
-        {"1", "100", 5, KUBE_LEASE_FOLLOWER},
-        {"2", "9", 0, KUBE_LEASE_FOLLOWER},
-        {"1", "other", 4, KUBE_LEASE_FOLLOWER}, /* versions that are no numbers say nothing */
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct server s = {0};
-        struct member a = member_new("a"), b = member_new("b");
-        settle(&a, &s);
-        json_t *metadata = json_object_get(s.lease, "metadata");
-        json_t *spec = json_object_get(s.lease, "spec");
-        json_object_set_new(metadata, "uid", json_string("1"));
-        json_object_set_new(metadata, "resourceVersion", json_string("10"));
-        json_object_set_new(spec, "leaseTransitions", json_integer(4));
-        pass(&b, &s, 5 * S_NS);
-        assert_int_equal(kube_lease_state(b.lease, b.now_ns), KUBE_LEASE_FOLLOWER);
-        json_object_set_new(metadata, "uid", json_string(rows[i].uid));
-        json_object_set_new(metadata, "resourceVersion", json_string(rows[i].version));
-        json_object_set_new(spec, "leaseTransitions", json_integer(rows[i].transitions));
-        pass(&b, &s, 3 * S_NS);
-        if (kube_lease_state(b.lease, b.now_ns) != rows[i].expected) {
-            fail_msg("row %zu", i);
-        }
-        end(&s, &a, &b);
-    }
-}
-
 /* Our clock is set back, and the answer to the next renewal is lost: what is found then is older by
  * its date, but nothing was forgotten. */
 TEST(a_clock_that_goes_back_is_no_backup)
