@@ -92,7 +92,9 @@ static void forge_pod(void)
         json_object_set_new(json_object_get(copy, "metadata"), "name", json_string(name));
         json_object_del(json_object_get(copy, "metadata"), "deletionTimestamp");
         relabel(copy);
-        node_disown(server_create(KIND_PODS, copy)->pod);
+        char **owner = &server_create(KIND_PODS, copy)->pod->run_uid;
+        free(*owner);
+        *owner = xstrdup("");
     }
 }
 

@@ -569,6 +569,19 @@ void node_forget_pod(struct sim_pod *p)
     }
 }
 
+/* The garbage collector of pods ends one whose node is gone, and then removes it. */
+static void collect(void *ctx)
+{
+    struct sim_pod *p = ctx;
+    if (!p->is_collected) {
+        p->is_collected = true;
+        report(p);
+        sim_after(sim_time(DRAW_NODE, 10 * SIM_MS, SIM_S), collect, p);
+    } else if (p->object != NULL) {
+        server_remove(p->object);
+    }
+}
+
 /* Its container is over, as the kubelet knows; one that never started is not taken any more. */
 struct sim_pod *node_take_pod_back(struct sim_object *o)
 {
@@ -576,10 +589,12 @@ struct sim_pod *node_take_pod_back(struct sim_object *o)
         struct sim_pod *p = *it;
         if (str_eq(p->uid, o->uid)) {
             p->object = o;
-            const json_t *metadata = json_object_get(o->json, "metadata");
-            p->is_deleting = json_object_get(metadata, "deletionTimestamp") != NULL;
+            p->is_deleting = *server_meta(o, "deletionTimestamp") != '\0';
             if (!p->container.has_started && p->rejection == NULL) {
                 p->rejection = "UnexpectedAdmissionError";
+            }
+            if (p->is_node_gone) {
+                sim_after(sim_time(DRAW_NODE, SIM_S, 60 * SIM_S), collect, p);
             }
             return p;
         }
@@ -618,18 +633,6 @@ void node_evict(struct sim_pod *p)
     report(p);
 }
 
-static void collect(void *ctx)
-{
-    struct sim_pod *p = ctx;
-    if (!p->is_collected) {
-        p->is_collected = true;
-        report(p);
-        sim_after(sim_time(DRAW_NODE, 10 * SIM_MS, SIM_S), collect, p);
-    } else if (p->object != NULL) {
-        server_remove(p->object);
-    }
-}
-
 /* There are two nodes: a pod is on one of them by its index. */
 void node_delete(const struct sim_pod *p)
 {
@@ -643,12 +646,6 @@ void node_delete(const struct sim_pod *p)
             sim_at(at_ns, collect, *it);
         }
     }
-}
-
-void node_disown(struct sim_pod *p)
-{
-    free(p->run_uid);
-    p->run_uid = xstrdup("");
 }
 
 bool node_is_disowned(const struct sim_pod *p)

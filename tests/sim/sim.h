@@ -256,7 +256,6 @@ void node_evict(struct sim_pod *p);
  * those that were there. */
 void node_delete(const struct sim_pod *p);
 /* It was not made by benchd: it is of no run, runs for a while and ends. */
-void node_disown(struct sim_pod *p);
 bool node_is_disowned(const struct sim_pod *p);
 /* The times of a row are those of its containers. */
 struct attempt_row;
