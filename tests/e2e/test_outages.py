@@ -38,7 +38,7 @@ class WrongStarts:
              "TLS: .*certificate.*; check certificate-authority"),
             ("refused token", set_token("wrong"), "HTTP 401 Unauthorized: .*log in again, or choose another context"),
             ("no rights", set_token(stranger),
-             "HTTP 403 Forbidden: .*cannot list resource .*in the namespace .benchd.; ask an administrator"),
+             "HTTP 403 Forbidden: .*cannot get resource .*in the namespace .benchd.; ask an administrator"),
             ("no TLS", set_server(server.replace("https:", "http:")), "HTTP request to an HTTPS server"),
         )]
         self.late = [
