@@ -291,7 +291,10 @@ static void look_at_waiting(struct pod_state *s, const struct pod_facts *pod)
         }
     }
     if (pod->unscheduled_reason == NULL) {
-        s->wait = !s->has_started && pod->is_not_set_up ? POD_WAIT_SETUP : POD_WAIT_NONE;
+        /* A kubelet that knows the pod has written a status of each container. */
+        const bool is_untouched = *pod->node != '\0' && pod->n_containers == 0;
+        s->wait = !s->has_started && (pod->is_not_set_up || is_untouched) ? POD_WAIT_SETUP
+                                                                          : POD_WAIT_NONE;
     } else if (str_eq(pod->unscheduled_reason, "Unschedulable")) {
         wait_for(s, POD_WAIT_NODE, "no node fits the pod", pod->unscheduled_message);
     } else if (str_eq(pod->unscheduled_reason, "SchedulingGated")) {

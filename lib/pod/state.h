@@ -19,8 +19,8 @@ enum pod_wait {
     POD_WAIT_GATE,      /* a scheduling gate holds it: a queue's business, without a limit */
     POD_WAIT_IMAGE,     /* the image could not be pulled so far */
     POD_WAIT_CONTAINER, /* the container could not be created so far; the kubelet tries again */
-    POD_WAIT_SETUP,     /* its volumes, sandbox or network are not ready on its node: as of every
-                           pod for a moment, without a message */
+    POD_WAIT_SETUP,     /* its volumes, sandbox or network are not ready on its node, or the node
+                           says nothing of it: as of every pod for a moment, without a message */
 };
 
 struct pod_state {

@@ -473,6 +473,7 @@ TEST(node)
     struct pod_state s;
     read_state(pod, &trainer_1, &s);
     assert_string_equal(s.node, "n4");
+    assert_int_equal(s.wait, POD_WAIT_SETUP); /* its kubelet has said nothing yet */
     _cleanup_(freep) char *collected = pod_state_environment(&s, "{\"node\":\"mine\"}");
     assert_string_equal(collected, "{\"node\":\"n4\"}");
     pod_state_done(&s);

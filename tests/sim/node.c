@@ -476,6 +476,9 @@ static void schedule(void *ctx)
     }
     p->is_scheduled = true;
     p->scheduled_ns = sim.now_ns;
+    json_object_set_new(json_object_get(p->object->json, "spec"), "nodeName",
+                        json_string(p->id.index % 2 == 0 ? "node-0" : "node-1"));
+    server_changed(p->object);
     tell_later(p);
     const struct fault *f;
     if (fault_is_on(FAULT_NO_ROOM, &f) && sim_one_in(DRAW_FAULT, f->n)) {
