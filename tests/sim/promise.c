@@ -282,8 +282,7 @@ static void check_log(const char *run_uid, const struct attempt_row *row,
         sim_broken("a log begins with '%.60s'", text);
     }
     const uint64_t nonce = strtoull(text + strlen(words), NULL, 10);
-    const struct sim_pod *p = container_of(run_uid, &log->id, nonce, "a log");
-    logs_check(p, text, has_whole_log(row, &log->id));
+    logs_check(container_of(run_uid, &log->id, nonce, "a log"), text, has_whole_log(row, &log->id));
 }
 
 static void check_cause(const char *run_uid, const struct attempt_row *row)
@@ -291,7 +290,8 @@ static void check_cause(const char *run_uid, const struct attempt_row *row)
     const struct sim_run *run = user_find(run_uid);
     const struct truth *t = find(run_uid, &row->id);
     /* Its own deletions, of which a process that starts then cannot know whose they are. */
-    const bool is_cut = run != NULL && (run->wishes & (WISH_CANCEL | WISH_SUSPEND)) != 0;
+    const bool is_cut =
+        run != NULL && ((run->wishes & (WISH_CANCEL | WISH_SUSPEND)) != 0 || soon_may_be_late(run));
     if (is_cut && row->outcome == ATTEMPT_VOID) {
         return;
     }
