@@ -165,14 +165,14 @@ static void give(int fd, const uint8_t *message, int segment_fd, int doorbell_fd
     (void)n; /* the asking side has gone, or asks again */
 }
 
-void shm_pass_answer(struct net_listener *l, int64_t now_ns, const struct auth_key *key,
+bool shm_pass_answer(struct net_listener *l, int64_t now_ns, const struct auth_key *key,
                      uint32_t self, uint32_t n_ranks, const struct shm_segment *own,
                      int doorbell_fd)
 {
     struct err err;
     const int fd = net_accept(l, now_ns, &err);
     if (fd < 0) {
-        return; /* it has gone again, or asks again: there is no room for it now */
+        return false; /* or it has gone again, or asks again: there is no room for it now */
     }
     uint8_t ask[SHM_ASK_SIZE + 1], answer[SHM_GIVE_SIZE], nonce[AUTH_NONCE_SIZE];
     uint32_t from;
@@ -186,6 +186,7 @@ void shm_pass_answer(struct net_listener *l, int64_t now_ns, const struct auth_k
         }
     }
     (void)close(fd); /* what was sent stays readable */
+    return true;
 }
 
 /* The descriptors of a message, all of which are the caller's. Returns how many there are. */

@@ -38,9 +38,9 @@ void shm_give_encode(const struct auth_key *key, uint32_t from, uint32_t to,
 
 /* Returns a listening socket for those who ask rank `self`. */
 int shm_pass_listen(const struct auth_key *key, uint32_t self, struct err *err);
-/* Accepts and answers whoever asks: call it when the socket is readable (net_listener_poll).
- * Strangers are turned away. It waits a few ms at most for one that says nothing. */
-void shm_pass_answer(struct net_listener *l, int64_t now_ns, const struct auth_key *key,
+/* Accepts and answers whoever asks. Strangers are turned away. It waits a few ms at most for one
+ * that says nothing. False: no process asks now. */
+bool shm_pass_answer(struct net_listener *l, int64_t now_ns, const struct auth_key *key,
                      uint32_t self, uint32_t n_ranks, const struct shm_segment *own,
                      int doorbell_fd);
 /* One rank asks another for its segment and its doorbell (doorbell.h), in
