@@ -11,9 +11,6 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 
-/* How many requests are answered in one beat: a stranger may ask again and again, and so does a
- * queue that no descriptor is left for. */
-#define ASKERS_A_BEAT 8
 #define ALL_BYTES ((size_t)16 << 20) /* of control frames, from one peer */
 #define FAREWELL_NS INT64_C(1000000000)
 
@@ -262,17 +259,6 @@ static int check_peer(struct mesh *m, struct mesh_peer *p, struct err *err)
     return e < 0 ? mesh_blame(m, p, e, err) : conn_pump_tx(&p->conn, MESH_CHUNK_BYTES, err);
 }
 
-/* Other ranks, that ask for the memory of this one (mesh_share.h). */
-static void answer_askers(struct mesh *m)
-{
-    struct mesh_share *s = &m->share;
-    struct pollfd p = {.fd = s->listener.fd, .events = POLLIN};
-    for (int i = 0; i < ASKERS_A_BEAT && s->listener.fd >= 0 && poll(&p, 1, 0) > 0; i++) {
-        shm_pass_answer(&s->listener, m->now_ns, &s->key, mesh_self(m), m->params.n_ranks,
-                        &s->segment, s->bell.hand_fd);
-    }
-}
-
 int mesh_beat(struct mesh *m, struct err *err)
 {
     m->now_ns = m->beat_ns = clock_monotonic_ns();
@@ -280,7 +266,7 @@ int mesh_beat(struct mesh *m, struct err *err)
     if (heartbeat_was_away(&m->self, m->now_ns, &away_ns)) {
         return fault_from_absence(&m->fault, away_ns, &m->params.self, err);
     }
-    answer_askers(m);
+    shm_peers_answer(&m->share.shm, m->now_ns);
     int e = 0;
     for (uint32_t i = 0; i < m->params.n_ranks && e >= 0; i++) {
         e = i == mesh_self(m) ? 0 : check_peer(m, &m->peers[i], err);
