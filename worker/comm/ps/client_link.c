@@ -18,7 +18,6 @@ void link_init(struct client *c, struct link *l, uint32_t i, const struct net_ad
     l->peer.role = ROLE_PSERVER;
     l->peer.index = i;
     l->conn.fd = -1;
-    l->pair = LEND_PAIR_INIT;
     dial_init(&l->dial, addr);
     meet_dials(&l->handshake, &c->params.self, c->params.secret, c->params.digest);
 }
@@ -26,7 +25,6 @@ void link_init(struct client *c, struct link *l, uint32_t i, const struct net_ad
 void link_done(struct link *l)
 {
     dial_done(&l->dial);
-    lend_pair_done(&l->pair);
     conn_close(&l->conn);
 }
 

@@ -46,9 +46,9 @@ struct ps_server {
     struct reduce reduce; /* all zero in a mode without sums, which has `single` in its place */
     struct ps_single single;
     struct lend_plan plan;
-    /* Made for the first trainer whose memory this server sees. Its parameters are params.params or
-     * `narrowed` then, or the copies of trainers. */
-    struct lend lend;
+    /* `own` is made for the first trainer whose memory this server sees. Its parameters are
+     * params.params or `narrowed` then, or the copies of trainers. */
+    struct shm_peers shm;
     uint32_t n_lend_open; /* trainers whose pair is not decided, of those that have said LISTEN; */
     uint32_t n_lend_yes;  /* that have decided to lend */
     bool is_narrowed_lent;

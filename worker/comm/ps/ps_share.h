@@ -2,8 +2,6 @@
  * side, as ps_internal.h. */
 #pragma once
 
-#include <poll.h>
-
 #include "worker/comm/link/frame.h"
 
 struct ps_server;
@@ -11,7 +9,6 @@ struct ps_peer;
 
 /* Call it after ps_round_init. */
 void ps_share_init(struct ps_server *s);
-void ps_share_done(struct ps_server *s);
 int ps_share_on_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                       const uint8_t *payload, struct err *err);
 /* The trainer offers gradients: without a LISTEN before, it does not lend. */
@@ -19,9 +16,6 @@ void ps_share_offers(struct ps_peer *peer);
 /* Asks trainers for their memory, and answers those who ask for this server's.
  * True: a pair is decided. */
 bool ps_share_turn(struct ps_server *s);
-/* What to poll for it: at most 1 + n_trainers. Returns how many; *timeout_ms gets less if one
- * is to be asked again. */
-size_t ps_share_poll(const struct ps_server *s, struct pollfd *ret, int *timeout_ms);
 bool ps_share_lends(const struct ps_peer *peer);
 /* The trainer's gradient of a slice. */
 void *ps_share_gradient(const struct ps_server *s, const struct ps_peer *peer, uint32_t slice);

@@ -12,7 +12,6 @@
 
 #define BACKLOG 128
 #define ASK_WAIT_MS 20
-#define ASK_LEAST_NS INT64_C(3000000000)
 #define N_FDS 2 /* segment, doorbell */
 
 static const uint8_t magic_ask[4] = {'b', 'n', 'c', '?'};
@@ -279,12 +278,6 @@ static int take_given(const struct auth_key *key, uint32_t self, uint32_t to,
         return r;
     }
     return 1;
-}
-
-int64_t shm_ask_until(int64_t now_ns, int64_t rendezvous_by_ns)
-{
-    const int64_t least_ns = now_ns + ASK_LEAST_NS;
-    return least_ns > rendezvous_by_ns ? least_ns : rendezvous_by_ns;
 }
 
 /* Connects, and asks. 0: asked, or later: the other rank has no room for another who

@@ -51,8 +51,6 @@ struct shm_ask {
 };
 #define SHM_ASK_INIT ((struct shm_ask){.fd = -1})
 #define SHM_ASK_AGAIN_MS 5 /* a rank that has hung up */
-/* How long all others may be asked: as long as the rendezvous, and 3 s where less is left of it. */
-int64_t shm_ask_until(int64_t now_ns, int64_t rendezvous_by_ns);
 /* Asks rank `to`, or reads its answer. 1: *ret and *ret_doorbell_fd are the caller's; 0: not yet:
  * call it again when fd is readable, or after SHM_ASK_AGAIN_MS if that is -1, since a rank that was
  * too busy to read the question has hung up. -ENOENT: it does not see that rank; -EPROTO: what it

@@ -35,12 +35,18 @@ int shm_peers_open(struct shm_peers *p, const struct shm_layout *layout, struct 
     r = r < 0 ? r : doorbell_new(&p->bell, err);
     r = r < 0 ? r : shm_pass_listen(&p->key, p->self, err);
     if (r < 0) {
-        doorbell_done(&p->bell);
-        shm_segment_done(&p->own);
+        shm_peers_close(p);
         return r;
     }
     p->listener = (struct net_listener){.fd = r};
     return 0;
+}
+
+void shm_peers_close(struct shm_peers *p)
+{
+    shm_peers_stop_giving(p);
+    doorbell_done(&p->bell);
+    shm_segment_done(&p->own);
 }
 
 void shm_peers_cannot(struct shm_peers *p, const struct err *why)
@@ -80,12 +86,10 @@ void shm_peers_forget_all(struct shm_peers *p)
 
 void shm_peers_done(struct shm_peers *p)
 {
-    shm_peers_stop_giving(p);
+    shm_peers_close(p);
     shm_peers_forget_all(p);
     free(p->peers);
     p->peers = NULL;
-    doorbell_done(&p->bell);
-    shm_segment_done(&p->own);
 }
 
 /* ---- asking and answering ---- */

@@ -1,12 +1,14 @@
 /* A process and the others of its gang that run on the same host: it gives its own memory and its
- * doorbell to those that ask, asks them for theirs (shm_pass.h), and maps what they give. Who asks
- * whom, when, and what follows from the answers is said over TCP, by a ring as a frame goes round
- * (ring_share.h).
+ * doorbell to those that ask, asks them for theirs (shm_pass.h), and maps what they give. What
+ * differs is agreed on over TCP: who asks whom, when, and what follows from the answers. A ring
+ * passes a frame round (ring_share.h), a mesh does all-reduces (mesh_share.h), a trainer and a
+ * server talk it over (lend.h).
  *
  *     init ---> open ---> ask, answer ---> stop_giving ---> done
  *
- * Processes are numbered from 0 on: ranks. Those that are asked may be busy, so nothing here waits
- * for them: the caller polls what shm_peers_poll says, and calls again. */
+ * Processes have numbers from 0 on: ranks; or servers, then trainers. Those that are asked may be
+ * busy, so nothing here waits for them: the caller polls what shm_peers_poll says, and calls again.
+ */
 #pragma once
 
 #include <poll.h>
@@ -44,6 +46,8 @@ void shm_peers_init(struct shm_peers *p, const uint8_t secret[static AUTH_SECRET
 /* Makes its segment and its doorbell, and listens for those that ask. If it fails, nothing is
  * left of them. */
 int shm_peers_open(struct shm_peers *p, const struct shm_layout *layout, struct err *err);
+/* Gives up what open has made. */
+void shm_peers_close(struct shm_peers *p);
 /* Notes why this process cannot share, with its name. The first reason counts. */
 void shm_peers_cannot(struct shm_peers *p, const struct err *why);
 /* All have asked: a process that asks from now on is a stranger. */
