@@ -461,9 +461,7 @@ TEST(insisting)
 
 static void say(struct raw_trainer *t, enum share_round round)
 {
-    const struct share_token token = {.round = round, .can = true};
-    uint8_t payload[4 + SHARE_WHY_MAX];
-    conn_send(&t->conn, FRAME_SHARE, payload, share_token_encode(&token, payload));
+    lend_say(&t->conn, round);
     struct err err;
     assert_int_equal(conn_pump_tx(&t->conn, SIZE_MAX, &err), 0);
 }

@@ -77,7 +77,6 @@ int client_share_on_frame(struct client *c, struct link *l, const struct frame *
 /* Asks the server, if it is to be asked. -ENOTSUP: the trainer insists on shared
  * memory and cannot have it. */
 int client_share_turn(struct client *c, struct link *l, struct err *err);
-bool client_share_lends(const struct link *l);
 /* Puts a slice of the gradients of the step where the server reads it, if it is not there. */
 void client_share_gradient(struct client *c, uint32_t slice);
 /* The parameters that the server's next PARAMS, of this slice, is about. */

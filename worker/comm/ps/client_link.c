@@ -80,7 +80,7 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
     const uint32_t number = c->params.slices.n / n_servers - 1 - f->slice / n_servers;
     const size_t bytes = want.len * frame_wire_bytes(c->params.wire);
     if (!is_known || f->step != c->step || number >= l->n_sent || c->is_received[f->slice] ||
-        f->offset != want.offset || f->payload_len != (client_share_lends(l) ? 0 : bytes)) {
+        f->offset != want.offset || f->payload_len != (lend_is_agreed(&l->pair) ? 0 : bytes)) {
         (void)err_set(err, EPROTO,
                       "parameters of step %" PRIu64 ", slice %" PRIu32 ", offset %" PRIu64
                       ", %" PRIu32 " bytes; expected step %" PRIu64 " and one of the %" PRIu32
@@ -91,7 +91,7 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
     if (c->box.doing_times.first_ns == 0) {
         c->box.doing_times.first_ns = c->now_ns;
     }
-    if (client_share_lends(l)) {
+    if (lend_is_agreed(&l->pair)) {
         l->conn.bytes_rx += bytes;
         return client_share_params(c, l, f->slice);
     }
@@ -137,7 +137,7 @@ static int on_credit(struct client *c, struct link *l, const struct frame *f, st
             .slice = id,
             .params_version = c->version,
         };
-        if (client_share_lends(l)) {
+        if (lend_is_agreed(&l->pair)) {
             client_share_gradient(c, id);
             conn_send_payload(&l->conn, &gradient, NULL, 0, 0);
             l->conn.bytes_tx += lend_bytes(&c->plan, id);
@@ -184,7 +184,7 @@ static int on_params(struct client *c, struct link *l, const struct frame *f,
     if (is_read && c->params.wire == EXCHANGE_WIRE_BF16) {
         bf16_widen(c->box.doing_params + slice.offset, (const uint16_t *)(const void *)payload,
                    slice.len);
-    } else if (is_read && client_share_lends(l)) {
+    } else if (is_read && lend_is_agreed(&l->pair)) {
         one_pass_copy(c->box.doing_params + slice.offset, (const float *)(const void *)payload,
                       slice.len);
     }

@@ -27,11 +27,6 @@ void client_share_init(struct client *c)
     }
 }
 
-bool client_share_lends(const struct link *l)
-{
-    return l->pair.state == LEND_YES;
-}
-
 /* All servers are decided: the transport is shared memory if it is for all of them; else the
  * first reason counts. */
 static void finish(struct client *c)

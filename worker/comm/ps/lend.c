@@ -88,15 +88,14 @@ bool lend_is_open(const struct lend_pair *p)
     return p->state == LEND_WAITS || p->state == LEND_ASKS;
 }
 
-static void say(struct conn *c, const struct share_token *t)
+bool lend_is_agreed(const struct lend_pair *p)
 {
-    uint8_t payload[4 + SHARE_WHY_MAX];
-    conn_send(c, FRAME_SHARE, payload, share_token_encode(t, payload));
+    return p->state == LEND_YES;
 }
 
 void lend_say(struct conn *c, enum share_round round)
 {
-    say(c, &(struct share_token){.round = round, .can = true});
+    share_token_send(c, &(struct share_token){.round = round, .can = true});
 }
 
 void lend_refuse(struct lend_pair *p, const char *why)
@@ -110,5 +109,5 @@ void lend_say_no(struct lend_pair *p, struct conn *c, enum share_round round, co
     lend_refuse(p, why);
     struct share_token t = {.round = round};
     memcpy(t.why, p->why, sizeof(t.why));
-    say(c, &t);
+    share_token_send(c, &t);
 }

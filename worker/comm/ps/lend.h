@@ -69,6 +69,8 @@ struct lend_pair {
 };
 /* It is not known yet. */
 bool lend_is_open(const struct lend_pair *p);
+/* Both lend. */
+bool lend_is_agreed(const struct lend_pair *p);
 /* Says that this side can. */
 void lend_say(struct conn *c, enum share_round round);
 /* NO, with the reason. */

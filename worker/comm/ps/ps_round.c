@@ -223,7 +223,7 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
     struct slice want = own_slice(s, peer->next);
     uint32_t id = own_id(s, peer->next);
     const size_t bytes = want.len * frame_wire_bytes(s->params.wire);
-    const size_t comes = ps_share_lends(peer) ? 0 : bytes;
+    const size_t comes = lend_is_agreed(&peer->pair) ? 0 : bytes;
     if (f->step != peer->step || f->slice != id || f->offset != want.offset ||
         f->payload_len != comes) {
         (void)err_set(
@@ -247,7 +247,7 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
                       f->step, id);
         return NULL;
     }
-    if (ps_share_lends(peer)) {
+    if (lend_is_agreed(&peer->pair)) {
         peer->conn.bytes_rx += bytes;
         return ps_share_gradient(s, peer, id);
     }
@@ -402,7 +402,7 @@ static void send_params(struct ps_server *s, uint32_t t)
     };
     peer->is_sent[i] = true;
     const size_t bytes = slice.len * frame_wire_bytes(s->params.wire);
-    if (ps_share_lends(peer)) {
+    if (lend_is_agreed(&peer->pair)) {
         if (is_single(s)) {
             ps_single_write(&s->single, t, i, s->params.params + s->param_offsets[i], slice.len,
                             ps_share_copy(s, t, f.slice, number));
@@ -549,7 +549,7 @@ static void on_gradient(struct ps_server *s, struct ps_peer *peer, const struct 
 {
     size_t i = peer->next;
     void *grad = take_ptr(peer->receiving);
-    if (ps_share_lends(peer)) {
+    if (lend_is_agreed(&peer->pair)) {
         grad = ps_share_take(s, payload, own_slice(s, i).len);
     }
     peer->next++;

@@ -24,11 +24,6 @@ static uint32_t number_of(const struct ps_server *s, const struct ps_peer *peer)
     return s->params.slices.n_servers + peer->conn.peer.index;
 }
 
-bool ps_share_lends(const struct ps_peer *peer)
-{
-    return peer->pair.state == LEND_YES;
-}
-
 void *ps_share_gradient(const struct ps_server *s, const struct ps_peer *peer, uint32_t slice)
 {
     return (uint8_t *)s->shm.peers[number_of(s, peer)].segment.grads +
@@ -47,7 +42,7 @@ void *ps_share_take(struct ps_server *s, const uint8_t *lent, size_t len)
 
 void ps_share_drop(struct ps_server *s, const struct ps_peer *peer, void *grad)
 {
-    if (!ps_share_lends(peer) || s->params.wire != EXCHANGE_WIRE_FP32) {
+    if (!lend_is_agreed(&peer->pair) || s->params.wire != EXCHANGE_WIRE_FP32) {
         ps_single_drop(&s->single, grad);
     }
 }

@@ -16,7 +16,6 @@ void ps_share_offers(struct ps_peer *peer);
 /* Asks trainers for their memory, and answers those who ask for this server's.
  * True: a pair is decided. */
 bool ps_share_turn(struct ps_server *s);
-bool ps_share_lends(const struct ps_peer *peer);
 /* The trainer's gradient of a slice. */
 void *ps_share_gradient(const struct ps_server *s, const struct ps_peer *peer, uint32_t slice);
 /* A gradient there, of len floats, as the mode wants it: it stays there, or with bf16 in a mode

@@ -77,14 +77,6 @@ static bool add_own(struct ring *r, struct share_token *t)
     return true;
 }
 
-static void pass_on(struct ring *r, const struct share_token *t)
-{
-    uint8_t payload[4 + SHARE_WHY_MAX];
-    const size_t n = share_token_encode(t, payload);
-    conn_send(&r->next.conn, FRAME_SHARE, payload, n);
-    r->share.sent = t->round;
-}
-
 /* Rank 0: the round that follows the one that has come back. That it does not see a rank goes round
  * before the verdict, which a rank that has ended stops. */
 static void next_round(struct share_token *t)
@@ -136,7 +128,8 @@ int ring_share_turn(struct ring *r, struct err *err)
     s->has_come = false;
     const bool is_verdict = t->round == SHARE_VERDICT;
     if (!is_verdict || is_first || ring_next(r->n_ranks, r->params.self.index) != 0) {
-        pass_on(r, t);
+        share_token_send(&r->next.conn, t);
+        s->sent = t->round;
     }
     return is_verdict ? decide(r, t, err) : 0;
 }

@@ -240,43 +240,32 @@ static int receive(int fd, uint8_t ret[static SHM_GIVE_SIZE], int ret_fds[static
     return 1;
 }
 
-/* Maps the memory, and reads back the proof of its owner. */
-static int open_given(const struct auth_key *key, uint32_t from, uint32_t to,
-                      const struct shm_layout *layout, const uint8_t *asked, const uint8_t *message,
-                      int fd, struct shm_segment *ret, struct err *err)
+/* Takes the descriptors over, maps the memory, and reads back the proof of its owner. 1: *ret and
+ * the doorbell are the caller's. */
+static int take_given(const struct shm_ask *a, const struct auth_key *key, uint32_t self,
+                      uint32_t to, const struct shm_layout *layout, const uint8_t *message,
+                      const int fds[static N_FDS], struct shm_segment *ret, int *ret_doorbell_fd,
+                      struct err *err)
 {
     struct shm_segment s;
-    const int r = shm_segment_open(&s, layout, fd, err);
-    if (r < 0) {
-        return r;
-    }
-    uint8_t nonce[AUTH_NONCE_SIZE], want[SHM_GIVE_SIZE];
-    memcpy(nonce, s.control->nonce, sizeof(nonce)); /* once: its owner can change it */
-    shm_give_encode(key, to, from, asked, nonce, want);
-    if (!auth_equal(want, message, sizeof(want))) {
-        shm_segment_done(&s);
-        return err_set(err, EPROTO, "the memory that it gave is not its own");
-    }
-    *ret = s;
-    return 0;
-}
-
-/* Takes the descriptors over. 1: *ret and the doorbell are the caller's. */
-static int take_given(const struct auth_key *key, uint32_t self, uint32_t to,
-                      const struct shm_layout *layout, const uint8_t *asked, const uint8_t *message,
-                      const int fds[static N_FDS], struct shm_segment *ret, struct err *err)
-{
-    int r = open_given(key, self, to, layout, asked, message, fds[0], ret, err);
+    int r = shm_segment_open(&s, layout, fds[0], err);
     if (r >= 0) {
-        r = doorbell_check(fds[1], err);
+        uint8_t nonce[AUTH_NONCE_SIZE], want[SHM_GIVE_SIZE];
+        memcpy(nonce, s.control->nonce, sizeof(nonce)); /* once: its owner can change it */
+        shm_give_encode(key, to, self, a->nonce, nonce, want);
+        r = auth_equal(want, message, sizeof(want))
+                ? doorbell_check(fds[1], err)
+                : err_set(err, EPROTO, "the memory that it gave is not its own");
         if (r < 0) {
-            shm_segment_done(ret);
+            shm_segment_done(&s);
         }
     }
     if (r < 0) {
         (void)close(fds[1]); /* unwanted */
         return r;
     }
+    *ret = s;
+    *ret_doorbell_fd = fds[1];
     return 1;
 }
 
@@ -331,12 +320,7 @@ int shm_ask_turn(struct shm_ask *a, const struct auth_key *key, uint32_t self, u
     if (r == 0) {
         return 0;
     }
-    if (r > 0) {
-        r = take_given(key, self, to, layout, a->nonce, message, fds, ret, err);
-        if (r > 0) {
-            *ret_doorbell_fd = fds[1];
-        }
-    }
+    r = r < 0 ? r : take_given(a, key, self, to, layout, message, fds, ret, ret_doorbell_fd, err);
     shm_ask_done(a);
     return r;
 }
