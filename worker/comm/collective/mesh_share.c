@@ -114,6 +114,9 @@ int mesh_share_agree(struct mesh *m, struct err *err)
     if (e >= 0 && who == n_ranks) {
         e = ask_others(m, err);
         e = e < 0 ? e : who_cannot(m, &who, err);
+        if (e >= 0 && who == n_ranks && !shm_peers_sees_all(&m->share.shm)) {
+            e = err_set(err, EPROTO, "the ranks say that all share memory, but this one sees less");
+        }
     }
     return e < 0 ? e : decide(m, who == n_ranks, err);
 }

@@ -102,6 +102,9 @@ int ring_share_on_frame(struct ring *r, const struct frame *f, const uint8_t *pa
     if (is_first) {
         next_round(&t);
     }
+    if (t.round == SHARE_VERDICT && t.can && !shm_peers_sees_all(&s->shm)) {
+        return err_set(err, EPROTO, "SHARE says that all share memory, but this worker sees less");
+    }
     if (t.round == SHARE_ASK && t.can) {
         reserve_own(r);
     }

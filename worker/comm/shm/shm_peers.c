@@ -174,6 +174,11 @@ bool shm_peers_ask_all(struct shm_peers *p, bool are_there, int64_t now_ns,
     return true;
 }
 
+bool shm_peers_sees_all(const struct shm_peers *p)
+{
+    return p->n_asked == p->n && p->why[0] == '\0';
+}
+
 void shm_peers_wake(const struct shm_peers *p)
 {
     for (uint32_t i = 0; i < p->n; i++) {

@@ -76,6 +76,9 @@ int shm_peers_ask(struct shm_peers *p, uint32_t i, const struct shm_layout *layo
 bool shm_peers_ask_all(struct shm_peers *p, bool are_there, int64_t now_ns,
                        int64_t rendezvous_by_ns);
 
+/* True if it sees all. Without it, no verdict that all share memory may be believed. */
+bool shm_peers_sees_all(const struct shm_peers *p);
+
 /* The segment of any process, this one too. */
 static inline const struct shm_segment *shm_peers_segment(const struct shm_peers *p, uint32_t i)
 {
