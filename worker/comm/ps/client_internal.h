@@ -72,8 +72,8 @@ int link_check_life(struct client *c, struct link *l, struct err *err);
 void client_share_init(struct client *c);
 /* WELCOME has arrived: says whether this trainer lends its gradients. */
 void client_share_begin(struct client *c, struct link *l);
-int client_share_on_frame(struct client *c, struct link *l, const struct frame *f,
-                          const uint8_t *payload, struct err *err);
+int client_share_on_frame(struct link *l, const struct frame *f, const uint8_t *payload,
+                          struct err *err);
 /* Asks the server, if it is to be asked. -ENOTSUP: the trainer insists on shared
  * memory and cannot have it. */
 int client_share_turn(struct client *c, struct link *l, struct err *err);

@@ -210,7 +210,7 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
     case FRAME_CREDIT:
         return on_credit(c, l, f, err);
     case FRAME_SHARE:
-        return client_share_on_frame(c, l, f, payload, err);
+        return client_share_on_frame(l, f, payload, err);
     case FRAME_PARAMS:
         return on_params(c, l, f, payload, err);
     case FRAME_RELEASE:

@@ -63,8 +63,8 @@ void client_share_begin(struct client *c, struct link *l)
     }
 }
 
-int client_share_on_frame(struct client *c, struct link *l, const struct frame *f,
-                          const uint8_t *payload, struct err *err)
+int client_share_on_frame(struct link *l, const struct frame *f, const uint8_t *payload,
+                          struct err *err)
 {
     struct share_token t;
     const int r = share_token_read(payload, f->payload_len, &t, err);
@@ -76,10 +76,9 @@ int client_share_on_frame(struct client *c, struct link *l, const struct frame *
     }
     if (t.can) {
         l->pair.state = LEND_ASKS;
-        shm_peers_begin_to_ask(&c->shm, l->peer.index, c->now_ns, c->rendezvous_by_ns);
-        return 0;
+    } else {
+        lend_refuse(&l->pair, t.why);
     }
-    lend_refuse(&l->pair, t.why);
     return 0;
 }
 
@@ -89,7 +88,8 @@ static void ask_server(struct client *c, struct link *l)
     const struct shm_layout layout = lend_server_layout(&c->plan, l->peer.index);
     struct err err = {0};
     /* The server has seen this trainer's memory, so it is on this host. */
-    const int r = shm_peers_ask(&c->shm, l->peer.index, &layout, true, c->now_ns, &err);
+    const int r =
+        shm_peers_ask(&c->shm, l->peer.index, &layout, true, c->now_ns, c->rendezvous_by_ns, &err);
     if (r > 0) {
         p->state = LEND_YES;
         lend_say(&l->conn, SHARE_VERDICT);

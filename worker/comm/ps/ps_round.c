@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "worker/comm/link/crc32c.h"
 #include "worker/comm/ps/ps_internal.h"
-#include "worker/comm/ps/ps_share.h"
 #include "worker/tensor/accumulate.h"
 #include "worker/tensor/bf16.h"
 

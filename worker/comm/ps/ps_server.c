@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "worker/comm/link/net.h"
 #include "worker/comm/ps/ps_internal.h"
-#include "worker/comm/ps/ps_share.h"
 
 /* Per connection and direction. Turns are short and fair, and the credits that a slice has freed
  * leave before the next one is read. */

@@ -1,6 +1,5 @@
-/* The memory of trainers that a server sees, and its own that they see, see ps_share.h. */
-#include "worker/comm/ps/ps_share.h"
-
+/* A parameter server's side of lend.h: the memory of trainers that it sees, and its own that they
+ * see. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -96,7 +95,8 @@ static void ask_trainer(struct ps_server *s, struct ps_peer *peer)
     const struct shm_layout layout = lend_trainer_layout(&s->plan);
     struct err err = {0};
     const char *what = " does not see its memory";
-    int r = shm_peers_ask(&s->shm, number_of(s, peer), &layout, false, s->now_ns, &err);
+    int r = shm_peers_ask(&s->shm, number_of(s, peer), &layout, false, s->now_ns,
+                          s->rendezvous_by_ns, &err);
     if (r == 0) {
         return;
     }
@@ -124,7 +124,6 @@ static int on_listen(struct ps_server *s, struct ps_peer *peer, const struct sha
     } else {
         s->n_lend_open++;
         peer->pair.state = LEND_ASKS;
-        shm_peers_begin_to_ask(&s->shm, number_of(s, peer), s->now_ns, s->rendezvous_by_ns);
     }
     return 0;
 }

@@ -85,10 +85,11 @@ bool shm_ask_read(const struct auth_key *key, uint32_t self, uint32_t n_ranks, c
     return true;
 }
 
-void shm_give_encode(const struct auth_key *key, uint32_t from, uint32_t to,
-                     const uint8_t asked[static AUTH_NONCE_SIZE],
-                     const uint8_t memory[static AUTH_NONCE_SIZE],
-                     uint8_t ret[static SHM_GIVE_SIZE])
+/* `asked` is the nonce of ASK, `memory` that of the segment. */
+static void give_encode(const struct auth_key *key, uint32_t from, uint32_t to,
+                        const uint8_t asked[static AUTH_NONCE_SIZE],
+                        const uint8_t memory[static AUTH_NONCE_SIZE],
+                        uint8_t ret[static SHM_GIVE_SIZE])
 {
     memset(ret, 0, SHM_GIVE_SIZE);
     memcpy(ret, magic_give, sizeof(magic_give));
@@ -180,7 +181,7 @@ bool shm_pass_answer(struct net_listener *l, int64_t now_ns, const struct auth_k
         (void)poll(&p, 1, ASK_WAIT_MS); /* whatever it returns, the next call says what is wrong */
         const ssize_t n = recv(fd, ask, sizeof(ask), MSG_DONTWAIT);
         if (n > 0 && shm_ask_read(key, self, n_ranks, ask, (size_t)n, &from, nonce)) {
-            shm_give_encode(key, self, from, nonce, own->control->nonce, answer);
+            give_encode(key, self, from, nonce, own->control->nonce, answer);
             give(fd, answer, own->fd, doorbell_fd);
         }
     }
@@ -252,7 +253,7 @@ static int take_given(const struct shm_ask *a, const struct auth_key *key, uint3
     if (r >= 0) {
         uint8_t nonce[AUTH_NONCE_SIZE], want[SHM_GIVE_SIZE];
         memcpy(nonce, s.control->nonce, sizeof(nonce)); /* once: its owner can change it */
-        shm_give_encode(key, to, self, a->nonce, nonce, want);
+        give_encode(key, to, self, a->nonce, nonce, want);
         r = auth_equal(want, message, sizeof(want))
                 ? doorbell_check(fds[1], err)
                 : err_set(err, EPROTO, "the memory that it gave is not its own");

@@ -30,11 +30,6 @@ void shm_ask_encode(const struct auth_key *key, uint32_t from, uint32_t to,
 /* True if a rank of this attempt, and less than n_ranks, asks `self`. */
 bool shm_ask_read(const struct auth_key *key, uint32_t self, uint32_t n_ranks, const uint8_t *data,
                   size_t n, uint32_t *ret_from, uint8_t ret_nonce[static AUTH_NONCE_SIZE]);
-/* `asked` is the nonce of ASK, `memory` that of the segment. */
-void shm_give_encode(const struct auth_key *key, uint32_t from, uint32_t to,
-                     const uint8_t asked[static AUTH_NONCE_SIZE],
-                     const uint8_t memory[static AUTH_NONCE_SIZE],
-                     uint8_t ret[static SHM_GIVE_SIZE]);
 
 /* Returns a listening socket for those who ask rank `self`. */
 int shm_pass_listen(const struct auth_key *key, uint32_t self, struct err *err);

@@ -128,16 +128,13 @@ static int64_t ask_until(int64_t now_ns, int64_t rendezvous_by_ns)
     return least_ns > rendezvous_by_ns ? least_ns : rendezvous_by_ns;
 }
 
-void shm_peers_begin_to_ask(struct shm_peers *p, uint32_t i, int64_t now_ns,
-                            int64_t rendezvous_by_ns)
-{
-    p->peers[i].asks_until_ns = ask_until(now_ns, rendezvous_by_ns);
-}
-
 int shm_peers_ask(struct shm_peers *p, uint32_t i, const struct shm_layout *layout, bool is_there,
-                  int64_t now_ns, struct err *err)
+                  int64_t now_ns, int64_t rendezvous_by_ns, struct err *err)
 {
     struct shm_peer *peer = &p->peers[i];
+    if (peer->asks_until_ns == 0) {
+        peer->asks_until_ns = ask_until(now_ns, rendezvous_by_ns);
+    }
     int r = shm_ask_turn(&peer->ask, &p->key, p->self, i, layout, &peer->segment,
                          &peer->doorbell_fd, err);
     r = r == -ENOENT && is_there ? 0 : r;
@@ -161,8 +158,9 @@ bool shm_peers_ask_all(struct shm_peers *p, bool are_there, int64_t now_ns,
             continue;
         }
         struct err err = {0};
-        p->peers[i].asks_until_ns = p->asks_until_ns; /* one limit for all */
-        const int r = shm_peers_ask(p, i, &p->own.layout, are_there, now_ns, &err);
+        p->peers[i].asks_until_ns = p->asks_until_ns;
+        const int r =
+            shm_peers_ask(p, i, &p->own.layout, are_there, now_ns, rendezvous_by_ns, &err);
         if (r == 0) {
             return false;
         }

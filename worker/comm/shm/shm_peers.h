@@ -63,16 +63,14 @@ size_t shm_peers_poll(const struct shm_peers *p, int64_t now_ns, struct pollfd *
                       int *timeout_ms);
 /* Answers those that ask, some at a time. Call it in every turn. */
 void shm_peers_answer(struct shm_peers *p, int64_t now_ns);
-/* Peer i is asked from now on, as long as the rendezvous, and 3 s where less is left of it. */
-void shm_peers_begin_to_ask(struct shm_peers *p, uint32_t i, int64_t now_ns,
-                            int64_t rendezvous_by_ns);
-/* 1: its segment, of that layout, is mapped; 0: not yet, call it in the next turn; -Exxx: it cannot
+/* Asks peer i, from the first call on as long as the rendezvous, and 3 s where less is left of it.
+ * 1: its segment, of that layout, is mapped; 0: not yet, call it in the next turn; -Exxx: it cannot
  * be had. is_there: the peer was seen on this host; if it is not there now it has ended, which its
  * connection shows. */
 int shm_peers_ask(struct shm_peers *p, uint32_t i, const struct shm_layout *layout, bool is_there,
-                  int64_t now_ns, struct err *err);
-/* Asks all others, one after the other, for segments like its own. False: not yet, call it in the
- * next turn. True: this process sees all, or `why` says why not. */
+                  int64_t now_ns, int64_t rendezvous_by_ns, struct err *err);
+/* Asks all others, one after the other, within one such limit, for segments like its own. False:
+ * not yet, call it in the next turn. True: this process sees all, or `why` says why not. */
 bool shm_peers_ask_all(struct shm_peers *p, bool are_there, int64_t now_ns,
                        int64_t rendezvous_by_ns);
 
