@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "base/exit_code.h"
 
 #define ALL_BYTES ((size_t)16 << 20) /* of control frames, from one peer */
 #define FAREWELL_NS INT64_C(1000000000)
@@ -32,24 +31,6 @@ int mesh_blame(struct mesh *m, const struct mesh_peer *p, int e, struct err *err
 
 /* ---- reading ---- */
 
-static int on_abort(struct mesh *m, const struct mesh_peer *p, const struct frame *f,
-                    const uint8_t *payload, struct err *err)
-{
-    const bool is_first = m->fault.exit_code == 0;
-    int e = fault_from_abort(&m->fault, f, payload, &m->params.self, err);
-    if (e < 0) {
-        return e;
-    }
-    if (is_first && p->state == MESH_HANDSHAKE && fault_is_refusal(payload, &m->params.self)) {
-        /* the fault is in this process: no peer is lost */
-        m->fault.exit_code = EXIT_WORKER_PROTOCOL;
-    } else if (is_first) {
-        memcpy(m->relayed, payload, f->payload_len);
-        m->relayed_len = f->payload_len;
-    }
-    return err_set(err, ECANCELED, "%s", m->fault.message);
-}
-
 int mesh_on_frame(struct mesh *m, struct mesh_peer *p, const struct frame *f,
                   const uint8_t *payload, struct err *err)
 {
@@ -60,7 +41,8 @@ int mesh_on_frame(struct mesh *m, struct mesh_peer *p, const struct frame *f,
     case FRAME_HEARTBEAT:
         return 0;
     case FRAME_ABORT:
-        return on_abort(m, p, f, payload, err);
+        return fault_on_abort(&m->fault, f, payload, p->state == MESH_HANDSHAKE, &m->params.self,
+                              &m->relay, err);
     case FRAME_GOODBYE:
         p->state = MESH_GONE;
         return 1;
@@ -308,19 +290,10 @@ static void send_all(struct mesh *m, enum frame_type type, const void *payload, 
     }
 }
 
-size_t mesh_fault_payload(const struct mesh *m, uint8_t ret[static FRAME_SMALL_PAYLOAD])
-{
-    if (m->relayed_len == 0) {
-        return fault_to_abort(&m->fault, &m->params.self, ret);
-    }
-    memcpy(ret, m->relayed, m->relayed_len); /* in the words of the rank that met it */
-    return m->relayed_len;
-}
-
 void mesh_tell_fault(struct mesh *m)
 {
     uint8_t payload[FRAME_SMALL_PAYLOAD];
-    const size_t len = mesh_fault_payload(m, payload);
+    const size_t len = fault_pass_on(&m->fault, &m->relay, &m->params.self, payload);
     send_all(m, FRAME_ABORT, payload, len);
     farewell(m, FAREWELL_NS);
 }

@@ -1,10 +1,8 @@
 /* A trainer's connection to one parameter server: connect, perform the handshake, read frames.
  * Called by the communication thread only. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/clock.h"
-#include "base/exit_code.h"
 #include "worker/comm/ps/client_internal.h"
 #include "worker/comm/link/param_checksums.h"
 #include "worker/tensor/bf16.h"
@@ -161,21 +159,6 @@ static int on_welcome(struct client *c, struct link *l, const struct frame *f, s
     return 0;
 }
 
-static int on_abort(struct client *c, const struct link *l, const struct frame *f,
-                    const uint8_t *payload, struct err *err)
-{
-    struct fault *fault = &c->box.doing_fault;
-    const bool is_first = fault->exit_code == 0;
-    int r = fault_from_abort(fault, f, payload, &c->params.self, err);
-    if (r < 0) {
-        return r;
-    }
-    if (is_first && l->state == LINK_HANDSHAKE && fault_is_refusal(payload, &c->params.self)) {
-        fault->exit_code = EXIT_WORKER_PROTOCOL; /* the fault is in this process: no peer is lost */
-    }
-    return err_set(err, ECANCELED, "%s", fault->message);
-}
-
 static int on_params(struct client *c, struct link *l, const struct frame *f,
                      const uint8_t *payload, struct err *err)
 {
@@ -220,7 +203,8 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
         l->released = true;
         return 0;
     case FRAME_ABORT:
-        return on_abort(c, l, f, payload, err);
+        return fault_on_abort(&c->box.doing_fault, f, payload, l->state == LINK_HANDSHAKE,
+                              &c->params.self, NULL, err);
     default:
         return on_welcome(c, l, f, err);
     }

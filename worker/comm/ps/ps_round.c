@@ -664,10 +664,8 @@ int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame
         return on_ready(s, peer, err);
     case FRAME_GOODBYE:
         return on_goodbye(s, peer, err);
-    case FRAME_ABORT: {
-        int r = fault_from_abort(&s->fault, f, payload, &s->params.self, err);
-        return r < 0 ? r : err_set(err, ECANCELED, "%s", s->fault.message);
-    }
+    case FRAME_ABORT:
+        return fault_on_abort(&s->fault, f, payload, false, &s->params.self, NULL, err);
     default:
         return err_set(err, EPROTO, "a parameter server does not accept %s",
                        frame_type_to_string(f->type));

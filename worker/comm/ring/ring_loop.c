@@ -3,7 +3,6 @@
  * connections. */
 #include <inttypes.h>
 #include <poll.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -377,11 +376,7 @@ static int one_turn(struct ring *r, struct err *err)
 static void tell_both(struct ring *r)
 {
     uint8_t payload[FRAME_SMALL_PAYLOAD];
-    size_t len = fault_to_abort(&r->box.doing_fault, &r->params.self, payload);
-    if (r->relayed_len > 0) { /* in the words of the rank that met it */
-        memcpy(payload, r->relayed, r->relayed_len);
-        len = r->relayed_len;
-    }
+    const size_t len = fault_pass_on(&r->box.doing_fault, &r->relay, &r->params.self, payload);
     struct ring_peer *peers[2];
     const size_t n = ring_conns(r, peers);
     for (size_t i = 0; i < n; i++) {
