@@ -168,7 +168,6 @@ static void open_server(struct server *v)
         struct frame_id id = id_of(ROLE_TRAINER, t);
         open_conn(&peer->conn, &v->senders[t], &s->params.self, &id, &down, &up);
         peer->joined = true;
-        peer->pair = LEND_PAIR_INIT;
         peer->is_sent = xnew_array(bool, EACH);
         s->trainers[t] = peer;
         *vec_push(&s->peers) = peer;
@@ -315,7 +314,6 @@ static void open_trainer(struct trainer *v)
         l->peer = id_of(ROLE_PSERVER, i);
         open_conn(&l->conn, &v->senders[i], &c->params.self, &l->peer, &up, &down);
         l->state = LINK_JOINED;
-        l->pair = LEND_PAIR_INIT;
     }
 }
 

@@ -307,7 +307,7 @@ static void open_gang(struct gang *g, const uint8_t *head)
     must(collective_segment(g->way, g->n_ranks, g->n) >= g->n, "a call is several segments");
     m->peers = g->peers;
     m->listener.fd = -1;
-    m->share = (struct mesh_share){.listener.fd = -1, .bell = DOORBELL_INIT, .segment = {.fd = -1}};
+    m->share.shm = SHM_PEERS_NONE;
     m->landing = landing;
     m->landing_floats = sizeof(landing) / sizeof(*landing);
     m->now_ns = clock_monotonic_ns();

@@ -218,7 +218,7 @@ static void open_gang(struct gang *g, uint32_t rank)
         .apply_ctx = g,
     };
     r->n_ranks = RANKS;
-    r->share = RING_SHARE_NONE;
+    r->share.shm = SHM_PEERS_NONE;
     r->now_ns = clock_monotonic_ns();
     heartbeat_begin(&r->self, 0, r->now_ns);
     ring_round_init(r);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "worker/comm/ring/ring_share.h"
+#include "worker/comm/shm/share_token.h"
 #include "worker/comm/shm/shm_pass.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

@@ -461,9 +461,7 @@ TEST(insisting)
 
 static void say(struct raw_trainer *t, enum share_round round)
 {
-    const struct share_token token = {.round = round, .can = true};
-    uint8_t payload[4 + SHARE_WHY_MAX];
-    conn_send(&t->conn, FRAME_SHARE, payload, share_token_encode(&token, payload));
+    lend_say(&t->conn, round);
     struct err err;
     assert_int_equal(conn_pump_tx(&t->conn, SIZE_MAX, &err), 0);
 }
@@ -493,22 +491,20 @@ static void listens_twice(struct raw_trainer *t)
 }
 
 /* It lends zeros: up to round 3. */
-static void lend(struct raw_trainer *t, struct lend *l)
+static void lend(struct raw_trainer *t, struct shm_peers *l)
 {
     const struct frame_id self = rig_id(ROLE_TRAINER, 0);
     const struct lend_plan plan = {.slices = t->rig->slices, .n_trainers = 1};
     const struct shm_layout layout = lend_trainer_layout(&plan);
     struct err err = {0};
-    lend_init(l, t->rig->secret, &self, 1);
-    assert_int_equal(lend_open(l, &layout, &err), 0);
+    shm_peers_init(l, t->rig->secret, &self, 1, 1);
+    assert_int_equal(shm_peers_open(l, &layout, &err), 0);
     say(t, SHARE_LISTEN);
     while (t->seen[FRAME_SHARE] == 0 && !t->is_over) {
         struct pollfd fds[] = {{.fd = l->listener.fd, .events = POLLIN},
                                {.fd = t->conn.fd, .events = POLLIN}};
         assert_true(poll(fds, N_ROWS(fds), 60000) > 0);
-        if (fds[0].revents != 0) {
-            lend_answer(l, 1, clock_monotonic_ns());
-        }
+        shm_peers_answer(l, clock_monotonic_ns());
         raw_read(t);
     }
     say(t, SHARE_VERDICT);
@@ -584,7 +580,7 @@ TEST(lies_are_named)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct rig rig;
         struct raw_trainer t;
-        struct lend l = {.listener = {.fd = -1}, .unrung_fd = -1, .own = {.fd = -1}};
+        struct shm_peers l = SHM_PEERS_NONE;
         rig_transport = EXCHANGE_TRANSPORT_AUTO;
         rig_init(&rig, 5000, 1, 1, 0);
         rig_start_servers(&rig);
@@ -594,7 +590,7 @@ TEST(lies_are_named)
         }
         rows[i].lie(&t);
         raw_end(&t);
-        lend_done(&l);
+        shm_peers_done(&l);
         rig_join_servers(&rig);
         print_message("# %s: %s\n", rows[i].name, rig.servers[0].err.msg);
         assert_int_equal(rig.servers[0].fault.exit_code, rows[i].exit_code);

@@ -172,7 +172,7 @@ static void *run_rank(void *arg)
         current = r;
         r->mesh = (struct mesh *)c;
         r->transport = c->ops->transport(c);
-        memcpy(r->why_tcp, ((struct mesh *)c)->share.why, sizeof(r->why_tcp));
+        memcpy(r->why_tcp, ((struct mesh *)c)->share.shm.why, sizeof(r->why_tcp));
         r->result = call(r, c);
         c->ops->fault(c, &r->fault);
         c->ops->free(c);
@@ -195,7 +195,7 @@ static bool is_at_end(const struct rank *r, const struct mesh *m)
     const uint64_t n_rounds = m->share.n_rounds;
     bool has_ended = n_rounds == r->n_rounds_before + 1;
     for (uint32_t i = 0; i < m->params.n_ranks && has_ended; i++) {
-        const struct shm_segment *s = i == r->index ? &m->share.segment : &m->share.peers[i];
+        const struct shm_segment *s = shm_peers_segment(&m->share.shm, i);
         has_ended = atomic_load(&s->control->done[MESH_FINISHED]) == n_rounds;
     }
     return has_ended;

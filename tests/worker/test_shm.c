@@ -16,7 +16,7 @@
 #include "tests/test.h"
 #include "ring_rig.h"
 #include "worker/comm/shm/doorbell.h"
-#include "worker/comm/ring/ring_share.h"
+#include "worker/comm/shm/share_token.h"
 #include "worker/comm/shm/shm_pass.h"
 #include "worker/tensor/one_pass.h"
 

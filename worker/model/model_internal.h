@@ -1,40 +1,14 @@
-/* The parts of a model: its layers and where they lie in the one block of memory. Shared by the
- * files of this folder and by their tests; everyone else uses model.h.
- *
- * Forward of a layer with BN, in training:  x -> y = W*x + b -> out = dropout(relu(bn(y))).
- * Backward needs x, y, the batch statistics and one bit for each element of out: where out is 0,
- * ReLU or dropout stopped the signal, and neither lets a gradient through.
- *
- * A convolution without dropout also computes the pooling that follows it: its out is pooled, the
- * full-size activation never exists, and backward recomputes it from y. */
+/* A model as the files of this folder and their tests see it: its layers (layer.h), and where they
+ * lie in the one block of memory. Everyone else uses model.h. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "worker/kernels/kernels.h"
-#include "network/def.h"
+#include "worker/model/layer.h"
 #include "worker/model/model.h"
 #include "worker/tensor/arena.h"
-
-struct layer {
-    const struct layer_def *def;
-    struct layer_shape shape;
-    struct layer_params sizes;
-    size_t param;   /* offset of the first tensor in params and grads */
-    bool pools;     /* also computes the pooling that follows it */
-    bool is_done;   /* a pooling that the layer before computes: out is that layer's */
-    const float *x; /* (N, H, W, C): the input of the model or the out of the layer before */
-    float *y;       /* (N, H, W, K): before BN; NULL without BN */
-    float *out;     /* (N, Ho, Wo, K); (N, Ho/2, Wo/2, K) if it pools */
-    uint32_t *kept; /* (N, Ho, Wo, KEPT_WORDS(K)): bits of out (kernels.h), of the last forward in
-                     * training; NULL without BN and if it pools */
-    /* (K) each, NULL without BN: */
-    float *mean, *var, *inv_std;       /* of the batch */
-    float *running_mean, *running_var; /* for inference */
-    float *scale, *shift;              /* BN as one multiply-add */
-};
 
 struct model {
     const struct model_def *def;
@@ -64,10 +38,6 @@ struct model {
 int model_new_with(const struct model_params *params, const struct kernels *kernels,
                    struct model **ret, struct err *err);
 
-/* Sets the shapes and offsets of the layers, allocates m->arena and sets the pointers into it.
- * Defined in memory_plan.c. */
-int model_plan_memory(struct model *m, struct err *err);
-
 /* The dropout mask of a layer for the micro-batch m->key. Defined in forward.c. */
 struct dropout_mask layer_mask(const struct model *m, const struct layer *l);
 
@@ -81,30 +51,4 @@ static inline void model_mark(const struct model *m, const struct layer *l, enum
 static inline const struct layer *model_last(const struct model *m)
 {
     return &m->layers[m->def->n_layers - 1];
-}
-
-static inline size_t layer_x_floats(const struct layer *l) /* of one sample */
-{
-    return (size_t)l->shape.c * l->shape.h * l->shape.w;
-}
-
-static inline size_t layer_out_floats(const struct layer *l) /* of one sample, before pooling */
-{
-    return (size_t)l->shape.k * l->shape.ho * l->shape.wo;
-}
-
-static inline struct conv_shape layer_conv_shape(const struct layer *l, uint32_t n)
-{
-    return (struct conv_shape){
-        .n = n, .c = l->shape.c, .k = l->shape.k, .h = l->shape.h, .w = l->shape.w};
-}
-
-static inline struct bn_shape layer_bn_shape(const struct layer *l, uint32_t n)
-{
-    return (struct bn_shape){.n = n, .h = l->shape.ho, .w = l->shape.wo, .k = l->shape.k};
-}
-
-static inline struct pool_shape layer_pool_shape(const struct layer *l, uint32_t n)
-{
-    return (struct pool_shape){.n = n, .h = l->shape.h, .w = l->shape.w, .c = l->shape.c};
 }

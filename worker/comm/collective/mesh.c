@@ -9,11 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "base/exit_code.h"
 
-/* How many requests are answered in one beat: a stranger may ask again and again, and so does a
- * queue that no descriptor is left for. */
-#define ASKERS_A_BEAT 8
 #define ALL_BYTES ((size_t)16 << 20) /* of control frames, from one peer */
 #define FAREWELL_NS INT64_C(1000000000)
 
@@ -35,24 +31,6 @@ int mesh_blame(struct mesh *m, const struct mesh_peer *p, int e, struct err *err
 
 /* ---- reading ---- */
 
-static int on_abort(struct mesh *m, const struct mesh_peer *p, const struct frame *f,
-                    const uint8_t *payload, struct err *err)
-{
-    const bool is_first = m->fault.exit_code == 0;
-    int e = fault_from_abort(&m->fault, f, payload, &m->params.self, err);
-    if (e < 0) {
-        return e;
-    }
-    if (is_first && p->state == MESH_HANDSHAKE && fault_is_refusal(payload, &m->params.self)) {
-        /* the fault is in this process: no peer is lost */
-        m->fault.exit_code = EXIT_WORKER_PROTOCOL;
-    } else if (is_first) {
-        memcpy(m->relayed, payload, f->payload_len);
-        m->relayed_len = f->payload_len;
-    }
-    return err_set(err, ECANCELED, "%s", m->fault.message);
-}
-
 int mesh_on_frame(struct mesh *m, struct mesh_peer *p, const struct frame *f,
                   const uint8_t *payload, struct err *err)
 {
@@ -63,7 +41,8 @@ int mesh_on_frame(struct mesh *m, struct mesh_peer *p, const struct frame *f,
     case FRAME_HEARTBEAT:
         return 0;
     case FRAME_ABORT:
-        return on_abort(m, p, f, payload, err);
+        return fault_on_abort(&m->fault, f, payload, p->state == MESH_HANDSHAKE, &m->params.self,
+                              &m->relay, err);
     case FRAME_GOODBYE:
         p->state = MESH_GONE;
         return 1;
@@ -262,17 +241,6 @@ static int check_peer(struct mesh *m, struct mesh_peer *p, struct err *err)
     return e < 0 ? mesh_blame(m, p, e, err) : conn_pump_tx(&p->conn, MESH_CHUNK_BYTES, err);
 }
 
-/* Other ranks, that ask for the memory of this one (mesh_share.h). */
-static void answer_askers(struct mesh *m)
-{
-    struct mesh_share *s = &m->share;
-    struct pollfd p = {.fd = s->listener.fd, .events = POLLIN};
-    for (int i = 0; i < ASKERS_A_BEAT && s->listener.fd >= 0 && poll(&p, 1, 0) > 0; i++) {
-        shm_pass_answer(&s->listener, m->now_ns, &s->key, mesh_self(m), m->params.n_ranks,
-                        &s->segment, s->bell.hand_fd);
-    }
-}
-
 int mesh_beat(struct mesh *m, struct err *err)
 {
     m->now_ns = m->beat_ns = clock_monotonic_ns();
@@ -280,7 +248,7 @@ int mesh_beat(struct mesh *m, struct err *err)
     if (heartbeat_was_away(&m->self, m->now_ns, &away_ns)) {
         return fault_from_absence(&m->fault, away_ns, &m->params.self, err);
     }
-    answer_askers(m);
+    shm_peers_answer(&m->share.shm, m->now_ns);
     int e = 0;
     for (uint32_t i = 0; i < m->params.n_ranks && e >= 0; i++) {
         e = i == mesh_self(m) ? 0 : check_peer(m, &m->peers[i], err);
@@ -322,19 +290,10 @@ static void send_all(struct mesh *m, enum frame_type type, const void *payload, 
     }
 }
 
-size_t mesh_fault_payload(const struct mesh *m, uint8_t ret[static FRAME_SMALL_PAYLOAD])
-{
-    if (m->relayed_len == 0) {
-        return fault_to_abort(&m->fault, &m->params.self, ret);
-    }
-    memcpy(ret, m->relayed, m->relayed_len); /* in the words of the rank that met it */
-    return m->relayed_len;
-}
-
 void mesh_tell_fault(struct mesh *m)
 {
     uint8_t payload[FRAME_SMALL_PAYLOAD];
-    const size_t len = mesh_fault_payload(m, payload);
+    const size_t len = fault_pass_on(&m->fault, &m->relay, &m->params.self, payload);
     send_all(m, FRAME_ABORT, payload, len);
     farewell(m, FAREWELL_NS);
 }

@@ -76,9 +76,7 @@ struct mesh {
     struct heartbeat_self self;
     int64_t now_ns, beat_ns, rendezvous_by_ns;
     struct fault fault;
-    /* the ABORT that reported the fault, to be passed on as it is */
-    uint8_t relayed[FRAME_SMALL_PAYLOAD];
-    size_t relayed_len; /* 0: the fault was met here */
+    struct fault_relay relay;
     bool ended;
 };
 
@@ -114,8 +112,6 @@ int mesh_blame(struct mesh *m, const struct mesh_peer *p, int e, struct err *err
 /* Reports the fault to all peers, with e as the reason if none exists yet,
  * and closes everything. */
 void mesh_fail(struct mesh *m, int e, struct err *err);
-/* The ABORT of the fault. Returns its length. */
-size_t mesh_fault_payload(const struct mesh *m, uint8_t ret[static FRAME_SMALL_PAYLOAD]);
 /* The first half of it: for the peers that are connected now. */
 void mesh_tell_fault(struct mesh *m);
 /* Says goodbye to all peers, and closes everything. */

@@ -170,7 +170,8 @@ static void refuse(struct mesh *m, struct mesh_peer *guest)
     if (m->fault.exit_code == 0) {
         meet_refuse(&guest->conn, &guest->handshake, &m->fault, m->rejected);
     } else {
-        conn_send(&guest->conn, FRAME_ABORT, payload, mesh_fault_payload(m, payload));
+        conn_send(&guest->conn, FRAME_ABORT, payload,
+                  fault_pass_on(&m->fault, &m->relay, &m->params.self, payload));
     }
 }
 

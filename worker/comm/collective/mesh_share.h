@@ -17,10 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "worker/comm/shm/doorbell.h"
-#include "worker/comm/link/frame.h"
-#include "worker/comm/shm/shm_pass.h"
-#include "worker/comm/shm/shm_segment.h"
+#include "worker/comm/shm/shm_peers.h"
 
 struct mesh;
 
@@ -37,15 +34,8 @@ enum mesh_word {
 };
 
 struct mesh_share {
-    bool is_shared;              /* the verdict */
-    char why[SHARE_WHY_MAX + 1]; /* why not; "": it is, or was not wanted */
-    struct auth_key key;
-    struct net_listener listener; /* fd -1: none */
-    struct doorbell bell;         /* others ring it when this rank sleeps */
-    struct shm_layout layout;
-    struct shm_segment segment; /* this rank's own; at NULL: none */
-    struct shm_segment *peers;  /* (n_ranks) at NULL: this rank's, or none */
-    int *doorbells;             /* (n_ranks) -1: none */
+    bool is_shared; /* the verdict */
+    struct shm_peers shm;
     uint64_t n_rounds, n_summed;
     const float **numbers; /* (n_ranks) where those of the ranks are */
     uint32_t *n_copied;    /* (n_ranks) blocks of each rank that this one has copied, of a round */

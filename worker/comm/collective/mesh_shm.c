@@ -27,7 +27,7 @@ struct mesh_call {
 
 static const struct shm_segment *segment_of(const struct mesh *m, uint32_t rank)
 {
-    return rank == mesh_self(m) ? &m->share.segment : &m->share.peers[rank];
+    return shm_peers_segment(&m->share.shm, rank);
 }
 
 static uint64_t word(const struct mesh *m, uint32_t rank, uint32_t index)
@@ -49,11 +49,7 @@ static uint32_t call_at(uint64_t round)
 static void tell(struct mesh *m, _Atomic uint64_t *counter, uint64_t value)
 {
     atomic_store(counter, value);
-    for (uint32_t i = 0; i < m->params.n_ranks; i++) {
-        if (i != mesh_self(m) && atomic_load(&segment_of(m, i)->control->sleeps) != 0) {
-            doorbell_ring(m->share.doorbells[i]);
-        }
-    }
+    shm_peers_wake(&m->share.shm);
 }
 
 static bool has(const _Atomic uint64_t *counter, uint64_t value)
@@ -63,14 +59,14 @@ static bool has(const _Atomic uint64_t *counter, uint64_t value)
 
 static void sleep_turn(struct mesh *m, const _Atomic uint64_t *counter, uint64_t value)
 {
-    struct shm_control *own = m->share.segment.control;
+    struct shm_control *own = m->share.shm.own.control;
     atomic_store(&own->sleeps, 1);
     if (!has(counter, value)) {
-        struct pollfd p = {.fd = m->share.bell.fd, .events = POLLIN};
+        struct pollfd p = {.fd = m->share.shm.bell.fd, .events = POLLIN};
         (void)poll(&p, 1, MESH_TICK_MS); /* on an error it looks again */
     }
     atomic_store(&own->sleeps, 0);
-    doorbell_clear(&m->share.bell);
+    doorbell_clear(&m->share.shm.bell);
 }
 
 static int beat_if_due(struct mesh *m, struct err *err)
@@ -136,7 +132,7 @@ static int check_call(struct mesh *m, uint32_t rank, const struct mesh_call *cal
 /* Says that this rank's numbers are final, and waits for those of all others. */
 static int begin_round(struct mesh *m, const struct mesh_call *call, struct err *err)
 {
-    struct shm_control *own = m->share.segment.control;
+    struct shm_control *own = m->share.shm.own.control;
     const uint32_t at = call_at(call->round);
     const uint64_t words[4] = {call->round, call->n, call->from, call->to};
     for (uint32_t i = 0; i < 4; i++) {
@@ -159,7 +155,7 @@ static int begin_round(struct mesh *m, const struct mesh_call *call, struct err 
 static int end_round(struct mesh *m, struct err *err)
 {
     const uint64_t n_rounds = m->share.n_rounds;
-    tell(m, &m->share.segment.control->done[MESH_FINISHED], n_rounds);
+    tell(m, &m->share.shm.own.control->done[MESH_FINISHED], n_rounds);
     int e = 0;
     for (uint32_t i = 0; i < m->params.n_ranks && e >= 0; i++) {
         const _Atomic uint64_t *theirs = &segment_of(m, i)->control->done[MESH_FINISHED];
@@ -205,7 +201,7 @@ static int reduce_by_slots(struct mesh *m, const struct segment *s, const float 
     for (size_t at = 0; at < s->n && e >= 0; at += MESH_SLOT_FLOATS) {
         const size_t n = s->n - at < MESH_SLOT_FLOATS ? s->n - at : MESH_SLOT_FLOATS;
         const struct mesh_call call = {.round = m->share.n_rounds, .n = m->message};
-        memcpy(m->share.segment.grads + call.round % 2 * MESH_SLOT_FLOATS, from + at,
+        memcpy(m->share.shm.own.grads + call.round % 2 * MESH_SLOT_FLOATS, from + at,
                n * sizeof(float));
         e = begin_round(m, &call, err);
         if (e >= 0) {
@@ -252,7 +248,7 @@ static void add_own(struct mesh *m, const struct in_place *p, uint32_t k)
     collective_sum(p->way, m->params.n_ranks, self, m->share.numbers,
                    array_of(m, self, p->to) + b.at, b.n, m->share.scratch);
     m->share.n_summed++;
-    tell(m, &m->share.segment.control->done[MESH_SUMMED], m->share.n_summed);
+    tell(m, &m->share.shm.own.control->done[MESH_SUMMED], m->share.n_summed);
 }
 
 static void copy_next(struct mesh *m, const struct in_place *p, uint32_t rank)
@@ -312,7 +308,7 @@ static int reduce_in_place(struct mesh *m, const struct in_place *p, struct err 
 
 struct collective_memory mesh_shm_memory(const struct mesh *m)
 {
-    const struct shm_segment *s = &m->share.segment;
+    const struct shm_segment *s = &m->share.shm.own;
     return (struct collective_memory){s->grads + 2 * MESH_SLOT_FLOATS, s->params};
 }
 
@@ -325,7 +321,7 @@ static size_t place_of(const struct mesh *m, const float *p, size_t n)
         const uintptr_t begin = (uintptr_t)arrays[i], end = begin + m->params.n_max * sizeof(float);
         if ((uintptr_t)p >= begin && (uintptr_t)p <= end &&
             n * sizeof(float) <= end - (uintptr_t)p) {
-            return (size_t)(p - (const float *)m->share.segment.at);
+            return (size_t)(p - (const float *)m->share.shm.own.at);
         }
     }
     return 0;

@@ -47,9 +47,8 @@ struct client {
     struct heartbeat_self self;
     int64_t now_ns, rendezvous_by_ns;
     struct lend_plan plan;
-    struct lend lend;                     /* `own` is made before the thread starts */
-    char why_not_lent[SHARE_WHY_MAX + 1]; /* "": it lends */
-    uint32_t n_decided;                   /* servers */
+    struct shm_peers shm; /* of servers; `own` is made before the thread starts */
+    uint32_t n_decided;   /* servers */
 };
 
 /* Defined in client_link.c: one connection. Faults go to c->box.doing_fault. */
@@ -71,15 +70,13 @@ int link_check_life(struct client *c, struct link *l, struct err *err);
 /* Defined in client_share.c: lend.h, for a trainer. The main thread makes the memory, before the
  * other one starts. */
 void client_share_init(struct client *c);
-void client_share_done(struct client *c);
 /* WELCOME has arrived: says whether this trainer lends its gradients. */
 void client_share_begin(struct client *c, struct link *l);
-int client_share_on_frame(struct client *c, struct link *l, const struct frame *f,
-                          const uint8_t *payload, struct err *err);
+int client_share_on_frame(struct link *l, const struct frame *f, const uint8_t *payload,
+                          struct err *err);
 /* Asks the server, if it is to be asked. -ENOTSUP: the trainer insists on shared
  * memory and cannot have it. */
 int client_share_turn(struct client *c, struct link *l, struct err *err);
-bool client_share_lends(const struct link *l);
 /* Puts a slice of the gradients of the step where the server reads it, if it is not there. */
 void client_share_gradient(struct client *c, uint32_t slice);
 /* The parameters that the server's next PARAMS, of this slice, is about. */

@@ -1,10 +1,8 @@
 /* A trainer's connection to one parameter server: connect, perform the handshake, read frames.
  * Called by the communication thread only. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/clock.h"
-#include "base/exit_code.h"
 #include "worker/comm/ps/client_internal.h"
 #include "worker/comm/link/param_checksums.h"
 #include "worker/tensor/bf16.h"
@@ -18,7 +16,6 @@ void link_init(struct client *c, struct link *l, uint32_t i, const struct net_ad
     l->peer.role = ROLE_PSERVER;
     l->peer.index = i;
     l->conn.fd = -1;
-    l->pair = LEND_PAIR_INIT;
     dial_init(&l->dial, addr);
     meet_dials(&l->handshake, &c->params.self, c->params.secret, c->params.digest);
 }
@@ -26,7 +23,6 @@ void link_init(struct client *c, struct link *l, uint32_t i, const struct net_ad
 void link_done(struct link *l)
 {
     dial_done(&l->dial);
-    lend_pair_done(&l->pair);
     conn_close(&l->conn);
 }
 
@@ -82,7 +78,7 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
     const uint32_t number = c->params.slices.n / n_servers - 1 - f->slice / n_servers;
     const size_t bytes = want.len * frame_wire_bytes(c->params.wire);
     if (!is_known || f->step != c->step || number >= l->n_sent || c->is_received[f->slice] ||
-        f->offset != want.offset || f->payload_len != (client_share_lends(l) ? 0 : bytes)) {
+        f->offset != want.offset || f->payload_len != (lend_is_agreed(&l->pair) ? 0 : bytes)) {
         (void)err_set(err, EPROTO,
                       "parameters of step %" PRIu64 ", slice %" PRIu32 ", offset %" PRIu64
                       ", %" PRIu32 " bytes; expected step %" PRIu64 " and one of the %" PRIu32
@@ -93,7 +89,7 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
     if (c->box.doing_times.first_ns == 0) {
         c->box.doing_times.first_ns = c->now_ns;
     }
-    if (client_share_lends(l)) {
+    if (lend_is_agreed(&l->pair)) {
         l->conn.bytes_rx += bytes;
         return client_share_params(c, l, f->slice);
     }
@@ -139,7 +135,7 @@ static int on_credit(struct client *c, struct link *l, const struct frame *f, st
             .slice = id,
             .params_version = c->version,
         };
-        if (client_share_lends(l)) {
+        if (lend_is_agreed(&l->pair)) {
             client_share_gradient(c, id);
             conn_send_payload(&l->conn, &gradient, NULL, 0, 0);
             l->conn.bytes_tx += lend_bytes(&c->plan, id);
@@ -163,21 +159,6 @@ static int on_welcome(struct client *c, struct link *l, const struct frame *f, s
     return 0;
 }
 
-static int on_abort(struct client *c, const struct link *l, const struct frame *f,
-                    const uint8_t *payload, struct err *err)
-{
-    struct fault *fault = &c->box.doing_fault;
-    const bool is_first = fault->exit_code == 0;
-    int r = fault_from_abort(fault, f, payload, &c->params.self, err);
-    if (r < 0) {
-        return r;
-    }
-    if (is_first && l->state == LINK_HANDSHAKE && fault_is_refusal(payload, &c->params.self)) {
-        fault->exit_code = EXIT_WORKER_PROTOCOL; /* the fault is in this process: no peer is lost */
-    }
-    return err_set(err, ECANCELED, "%s", fault->message);
-}
-
 static int on_params(struct client *c, struct link *l, const struct frame *f,
                      const uint8_t *payload, struct err *err)
 {
@@ -186,7 +167,7 @@ static int on_params(struct client *c, struct link *l, const struct frame *f,
     if (is_read && c->params.wire == EXCHANGE_WIRE_BF16) {
         bf16_widen(c->box.doing_params + slice.offset, (const uint16_t *)(const void *)payload,
                    slice.len);
-    } else if (is_read && client_share_lends(l)) {
+    } else if (is_read && lend_is_agreed(&l->pair)) {
         one_pass_copy(c->box.doing_params + slice.offset, (const float *)(const void *)payload,
                       slice.len);
     }
@@ -212,7 +193,7 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
     case FRAME_CREDIT:
         return on_credit(c, l, f, err);
     case FRAME_SHARE:
-        return client_share_on_frame(c, l, f, payload, err);
+        return client_share_on_frame(l, f, payload, err);
     case FRAME_PARAMS:
         return on_params(c, l, f, payload, err);
     case FRAME_RELEASE:
@@ -222,7 +203,8 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
         l->released = true;
         return 0;
     case FRAME_ABORT:
-        return on_abort(c, l, f, payload, err);
+        return fault_on_abort(&c->box.doing_fault, f, payload, l->state == LINK_HANDSHAKE,
+                              &c->params.self, NULL, err);
     default:
         return on_welcome(c, l, f, err);
     }

@@ -228,22 +228,12 @@ static void wait_turn(struct client *c, struct pollfd *fds)
         }
     }
     fds[n] = (struct pollfd){.fd = c->box.wake_fd, .events = POLLIN};
-    fds[n + 1] =
-        (struct pollfd){.fd = net_listener_poll(&c->lend.listener, c->now_ns), .events = POLLIN};
-    for (uint32_t i = 0; i < n; i++) {
-        const struct lend_pair *p = &c->links[i].pair;
-        fds[n + 2 + i] = (struct pollfd){.fd = p->ask.fd, .events = POLLIN};
-        if (p->state == LEND_ASKS && p->ask.fd < 0) {
-            timeout_ms = SHM_ASK_AGAIN_MS; /* no descriptor says when */
-        }
-    }
-    (void)poll(fds, 2 * n + 2, timeout_ms); /* on an error the turn finds nothing to do */
+    const size_t n_shm = shm_peers_poll(&c->shm, c->now_ns, fds + n + 1, &timeout_ms);
+    (void)poll(fds, n + 1 + n_shm, timeout_ms); /* on an error the turn finds nothing to do */
+    shm_peers_answer(&c->shm, c->now_ns);
     uint64_t count;
     if (fds[n].revents != 0 && read(c->box.wake_fd, &count, sizeof(count)) < 0) {
         return; /* fails only with EAGAIN: another turn has read the wake-up */
-    }
-    if (fds[n + 1].revents != 0) {
-        lend_answer(&c->lend, c->params.n_trainers, c->now_ns);
     }
 }
 

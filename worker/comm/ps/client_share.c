@@ -15,26 +15,16 @@ void client_share_init(struct client *c)
         .has_copies = exchange_mode_is_single(&p->mode),
         .n_trainers = p->n_trainers,
     };
-    lend_init(&c->lend, p->secret, &p->self, p->slices.n_servers);
+    const uint32_t n_servers = p->slices.n_servers;
+    shm_peers_init(&c->shm, p->secret, &p->self, n_servers + p->self.index, n_servers);
     if (p->transport == EXCHANGE_TRANSPORT_TCP) {
         return;
     }
     const struct shm_layout layout = lend_trainer_layout(&c->plan);
     struct err err = {0};
-    if (lend_open(&c->lend, &layout, &err) < 0) {
-        (void)snprintf(c->why_not_lent, sizeof(c->why_not_lent), "trainer/%u: %.170s",
-                       p->self.index, err.msg); /* fits */
+    if (shm_peers_open(&c->shm, &layout, &err) < 0) {
+        shm_peers_cannot(&c->shm, &err);
     }
-}
-
-void client_share_done(struct client *c)
-{
-    lend_done(&c->lend);
-}
-
-bool client_share_lends(const struct link *l)
-{
-    return l->pair.state == LEND_YES;
 }
 
 /* All servers are decided: the transport is shared memory if it is for all of them; else the
@@ -49,7 +39,7 @@ static void finish(struct client *c)
         n_lends += p->state == LEND_YES;
         why = why == NULL && p->state == LEND_NO ? p->why : why;
     }
-    lend_stop_giving(&c->lend);
+    shm_peers_stop_giving(&c->shm);
     mailbox_set_transport(&c->box,
                           why == NULL ? EXCHANGE_TRANSPORT_SHARED_MEMORY : EXCHANGE_TRANSPORT_TCP,
                           why == NULL ? "" : why);
@@ -65,16 +55,16 @@ void client_share_begin(struct client *c, struct link *l)
 {
     if (c->params.transport == EXCHANGE_TRANSPORT_TCP) {
         lend_refuse(&l->pair, "");
-    } else if (c->lend.own.at == NULL) {
-        lend_say_no(&l->pair, &l->conn, SHARE_LISTEN, c->why_not_lent);
+    } else if (c->shm.why[0] != '\0') {
+        lend_say_no(&l->pair, &l->conn, SHARE_LISTEN, c->shm.why);
     } else {
         l->pair.state = LEND_WAITS;
         lend_say(&l->conn, SHARE_LISTEN);
     }
 }
 
-int client_share_on_frame(struct client *c, struct link *l, const struct frame *f,
-                          const uint8_t *payload, struct err *err)
+int client_share_on_frame(struct link *l, const struct frame *f, const uint8_t *payload,
+                          struct err *err)
 {
     struct share_token t;
     const int r = share_token_read(payload, f->payload_len, &t, err);
@@ -85,10 +75,10 @@ int client_share_on_frame(struct client *c, struct link *l, const struct frame *
         return err_set(err, EPROTO, "SHARE of round %d is not expected now", (int)t.round);
     }
     if (t.can) {
-        lend_begin_to_ask(&l->pair, true, c->now_ns, c->rendezvous_by_ns);
-        return 0;
+        l->pair.state = LEND_ASKS;
+    } else {
+        lend_refuse(&l->pair, t.why);
     }
-    lend_refuse(&l->pair, t.why);
     return 0;
 }
 
@@ -97,15 +87,16 @@ static void ask_server(struct client *c, struct link *l)
     struct lend_pair *p = &l->pair;
     const struct shm_layout layout = lend_server_layout(&c->plan, l->peer.index);
     struct err err = {0};
-    const int r = lend_ask(p, &c->lend, &l->peer, &layout, c->now_ns, &err);
+    /* The server has seen this trainer's memory, so it is on this host. */
+    const int r =
+        shm_peers_ask(&c->shm, l->peer.index, &layout, true, c->now_ns, c->rendezvous_by_ns, &err);
     if (r > 0) {
         p->state = LEND_YES;
         lend_say(&l->conn, SHARE_VERDICT);
     } else if (r < 0) {
-        char why[SHARE_WHY_MAX + 1];
-        (void)snprintf(why, sizeof(why), "trainer/%u does not see the memory of pserver/%u: %.130s",
-                       c->params.self.index, l->peer.index, err.msg); /* fits */
-        lend_say_no(p, &l->conn, SHARE_VERDICT, why);
+        (void)err_wrap(&err, r, "trainer/%u does not see the memory of pserver/%u",
+                       c->params.self.index, l->peer.index);
+        lend_say_no(p, &l->conn, SHARE_VERDICT, err.msg);
     }
 }
 
@@ -132,7 +123,7 @@ void client_share_gradient(struct client *c, uint32_t slice)
 {
     const struct slice s = slices_get(&c->params.slices, slice);
     const float *from = c->box.doing_grads + s.offset;
-    void *to = (uint8_t *)c->lend.own.grads + lend_gradient_at(&c->plan, slice);
+    void *to = (uint8_t *)c->shm.own.grads + lend_gradient_at(&c->plan, slice);
     if (c->params.wire == EXCHANGE_WIRE_BF16) {
         bf16_narrow(to, from, s.len);
     } else if (to != (const void *)from) {
@@ -143,6 +134,6 @@ void client_share_gradient(struct client *c, uint32_t slice)
 void *client_share_params(const struct client *c, const struct link *l, uint32_t slice)
 {
     const uint64_t each = c->params.slices.n / c->params.slices.n_servers;
-    return (uint8_t *)l->pair.theirs.params +
+    return (uint8_t *)c->shm.peers[l->peer.index].segment.params +
            lend_params_at(&c->plan, slice, c->params.self.index, c->step * each + l->n_received);
 }

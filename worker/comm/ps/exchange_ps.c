@@ -10,7 +10,7 @@ static void client_memory(const struct exchange *x, struct exchange_memory *ret)
 {
     const struct client *c = (const struct client *)x;
     *ret = (struct exchange_memory){
-        .grads = c->params.wire == EXCHANGE_WIRE_FP32 ? c->lend.own.grads : NULL,
+        .grads = c->params.wire == EXCHANGE_WIRE_FP32 ? c->shm.own.grads : NULL,
     };
 }
 
@@ -21,7 +21,7 @@ static void client_free(struct exchange *x)
         return;
     }
     mailbox_done(&c->box);
-    client_share_done(c);
+    shm_peers_done(&c->shm);
     free(c->links);
     free(c->is_received);
     free(c);

@@ -12,7 +12,7 @@
  *    trainer  SILENT -- says LISTEN --> WAITS -- hears ASK --> ASKS -- says VERDICT --> YES or NO
  *    server   SILENT -- hears LISTEN --> ASKS -- says ASK --> WAITS -- hears VERDICT --> YES or NO
  *
- * ASKS: it asks for the other's memory (shm_pass.h). A side that cannot continue says so, with
+ * ASKS: it asks for the other's memory (shm_peers.h). A side that cannot continue says so, with
  * the reason, and both are at NO: that pair sends payloads. A trainer that offers gradients and
  * has said nothing stays SILENT, which is NO too. A server gives no credit before it knows. From
  * YES on, GRADIENT and PARAMS of the pair have no payload: what they name lies in the memory of
@@ -35,8 +35,7 @@
 #include "exchange/slices.h"
 #include "worker/comm/link/conn.h"
 #include "worker/comm/shm/share_token.h"
-#include "worker/comm/shm/shm_pass.h"
-#include "worker/comm/shm/shm_segment.h"
+#include "worker/comm/shm/shm_peers.h"
 
 /* ---- layouts: pure ---- */
 
@@ -58,51 +57,23 @@ size_t lend_params_at(const struct lend_plan *p, uint32_t slice, uint32_t traine
 void lend_params_of(const struct lend_plan *p, uint32_t server, uint32_t trainer, size_t *ret_at,
                     size_t *ret_n);
 
-/* ---- what this process lends ---- */
-
-struct lend {
-    struct auth_key key;
-    uint32_t n_servers, self;     /* names in shm_pass.h: servers first, then trainers */
-    struct net_listener listener; /* fd -1: gives nothing to anybody */
-    int unrung_fd; /* shm_pass.h hands a doorbell over; frames wake, so this one leads nowhere */
-    struct shm_segment own; /* at NULL: none */
-};
-void lend_init(struct lend *l, const uint8_t secret[static AUTH_SECRET_SIZE],
-               const struct frame_id *self, uint32_t n_servers);
-/* Makes the segment, and listens for those who ask. */
-int lend_open(struct lend *l, const struct shm_layout *layout, struct err *err);
-/* Answers who asks, when the listener is readable: a trainer only servers, a server all. */
-void lend_answer(struct lend *l, uint32_t n_trainers, int64_t now_ns);
-void lend_stop_giving(struct lend *l);
-void lend_done(struct lend *l);
-
 /* ---- one pair ---- */
 
 enum lend_state { LEND_SILENT, LEND_WAITS, LEND_ASKS, LEND_YES, LEND_NO };
 
+/* In shm_peers.h servers have the first numbers, then trainers. A server may be asked by all, a
+ * trainer by servers only. Frames wake, so no doorbell is rung. */
 struct lend_pair {
     enum lend_state state;
-    bool is_seen; /* by the peer, on this host */
-    struct shm_ask ask;
-    int64_t asks_until_ns;
-    struct shm_segment theirs;   /* at NULL: none */
     char why[SHARE_WHY_MAX + 1]; /* of NO */
 };
-#define LEND_PAIR_INIT ((struct lend_pair){.ask = SHM_ASK_INIT, .theirs = {.fd = -1}})
-
 /* It is not known yet. */
 bool lend_is_open(const struct lend_pair *p);
+/* Both lend. */
+bool lend_is_agreed(const struct lend_pair *p);
 /* Says that this side can. */
 void lend_say(struct conn *c, enum share_round round);
-/* NO, with the reason; what was mapped is given back. */
+/* NO, with the reason. */
 void lend_refuse(struct lend_pair *p, const char *why);
 /* The same, and says so. */
 void lend_say_no(struct lend_pair *p, struct conn *c, enum share_round round, const char *why);
-/* ASKS from now on: as long as the rendezvous, at least 3 s. is_seen: the peer sees this process,
- * so it is on this host; if it is not there any more, it has ended, which its connection shows. */
-void lend_begin_to_ask(struct lend_pair *p, bool is_seen, int64_t now_ns, int64_t rendezvous_by_ns);
-/* 1: `theirs` is mapped; 0: not yet; -Exxx: it cannot be had. Call it when ask.fd is readable, or
- * soon if that is -1. */
-int lend_ask(struct lend_pair *p, const struct lend *l, const struct frame_id *peer,
-             const struct shm_layout *layout, int64_t now_ns, struct err *err);
-void lend_pair_done(struct lend_pair *p);

@@ -1,5 +1,5 @@
-/* Shared by the files of the server's side: ps_server.c (the loop and the connections) and
- * ps_round.c (the rounds). */
+/* Shared by the files of the server's side: ps_server.c (the loop and the connections), ps_round.c
+ * (the rounds) and ps_share.c (shared memory). */
 #pragma once
 
 #include "base/vec.h"
@@ -46,9 +46,9 @@ struct ps_server {
     struct reduce reduce; /* all zero in a mode without sums, which has `single` in its place */
     struct ps_single single;
     struct lend_plan plan;
-    /* Made for the first trainer whose memory this server sees. Its parameters are params.params or
-     * `narrowed` then, or the copies of trainers. */
-    struct lend lend;
+    /* `own` is made for the first trainer whose memory this server sees. Its parameters are
+     * params.params or `narrowed` then, or the copies of trainers. */
+    struct shm_peers shm;
     uint32_t n_lend_open; /* trainers whose pair is not decided, of those that have said LISTEN; */
     uint32_t n_lend_yes;  /* that have decided to lend */
     bool is_narrowed_lent;
@@ -105,3 +105,23 @@ void ps_round_last(const struct ps_server *s, struct ps_server_stats *ret);
 void ps_round_late(const struct ps_server *s, struct ps_server_stats *ret);
 /* Bytes of all trainers' connections since they were accepted. */
 void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_rx);
+
+/* The functions below are defined in ps_share.c: lend.h, for a server. */
+/* Call it after ps_round_init. */
+void ps_share_init(struct ps_server *s);
+int ps_share_on_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
+                      const uint8_t *payload, struct err *err);
+/* The trainer offers gradients: without a LISTEN before, it does not lend. */
+void ps_share_offers(struct ps_peer *peer);
+/* Asks trainers for their memory, and answers those who ask for this server's.
+ * True: a pair is decided. */
+bool ps_share_turn(struct ps_server *s);
+/* The trainer's gradient of a slice. */
+void *ps_share_gradient(const struct ps_server *s, const struct ps_peer *peer, uint32_t slice);
+/* A gradient there, of len floats, as the mode wants it: it stays there, or with bf16 in a mode
+ * without sums it is copied to be widened. Given back by ps_share_drop, in modes without sums, as
+ * any other gradient. */
+void *ps_share_take(struct ps_server *s, const uint8_t *lent, size_t len);
+void ps_share_drop(struct ps_server *s, const struct ps_peer *peer, void *grad);
+/* The place of the copy of parameters that goes to the trainer as its `number`-th. */
+void *ps_share_copy(const struct ps_server *s, uint32_t trainer, uint32_t slice, uint64_t number);

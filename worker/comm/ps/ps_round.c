@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "worker/comm/link/crc32c.h"
 #include "worker/comm/ps/ps_internal.h"
-#include "worker/comm/ps/ps_share.h"
 #include "worker/tensor/accumulate.h"
 #include "worker/tensor/bf16.h"
 
@@ -223,7 +222,7 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
     struct slice want = own_slice(s, peer->next);
     uint32_t id = own_id(s, peer->next);
     const size_t bytes = want.len * frame_wire_bytes(s->params.wire);
-    const size_t comes = ps_share_lends(peer) ? 0 : bytes;
+    const size_t comes = lend_is_agreed(&peer->pair) ? 0 : bytes;
     if (f->step != peer->step || f->slice != id || f->offset != want.offset ||
         f->payload_len != comes) {
         (void)err_set(
@@ -247,7 +246,7 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
                       f->step, id);
         return NULL;
     }
-    if (ps_share_lends(peer)) {
+    if (lend_is_agreed(&peer->pair)) {
         peer->conn.bytes_rx += bytes;
         return ps_share_gradient(s, peer, id);
     }
@@ -402,7 +401,7 @@ static void send_params(struct ps_server *s, uint32_t t)
     };
     peer->is_sent[i] = true;
     const size_t bytes = slice.len * frame_wire_bytes(s->params.wire);
-    if (ps_share_lends(peer)) {
+    if (lend_is_agreed(&peer->pair)) {
         if (is_single(s)) {
             ps_single_write(&s->single, t, i, s->params.params + s->param_offsets[i], slice.len,
                             ps_share_copy(s, t, f.slice, number));
@@ -549,7 +548,7 @@ static void on_gradient(struct ps_server *s, struct ps_peer *peer, const struct 
 {
     size_t i = peer->next;
     void *grad = take_ptr(peer->receiving);
-    if (ps_share_lends(peer)) {
+    if (lend_is_agreed(&peer->pair)) {
         grad = ps_share_take(s, payload, own_slice(s, i).len);
     }
     peer->next++;
@@ -665,10 +664,8 @@ int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame
         return on_ready(s, peer, err);
     case FRAME_GOODBYE:
         return on_goodbye(s, peer, err);
-    case FRAME_ABORT: {
-        int r = fault_from_abort(&s->fault, f, payload, &s->params.self, err);
-        return r < 0 ? r : err_set(err, ECANCELED, "%s", s->fault.message);
-    }
+    case FRAME_ABORT:
+        return fault_on_abort(&s->fault, f, payload, false, &s->params.self, NULL, err);
     default:
         return err_set(err, EPROTO, "a parameter server does not accept %s",
                        frame_type_to_string(f->type));

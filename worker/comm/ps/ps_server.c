@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "worker/comm/link/net.h"
 #include "worker/comm/ps/ps_internal.h"
-#include "worker/comm/ps/ps_share.h"
 
 /* Per connection and direction. Turns are short and fair, and the credits that a slice has freed
  * leave before the next one is read. */
@@ -33,7 +32,6 @@ static void drop_peer(struct ps_server *s, struct ps_peer *peer)
         }
     }
     conn_close(&peer->conn);
-    lend_pair_done(&peer->pair);
     free(peer->is_sent);
     free(peer);
 }
@@ -53,7 +51,6 @@ static int accept_all(struct ps_server *s, struct err *err)
             return fd == -EAGAIN || all_joined(s) ? 0 : fd;
         }
         struct ps_peer *peer = xnew(struct ps_peer);
-        peer->pair = LEND_PAIR_INIT;
         peer->joins_by_ns = s->now_ns + s->params.handshake_ns;
         *vec_push(&s->peers) = peer;
         const int r = meet_accepts(&peer->conn, &peer->handshake, fd, &s->params.self,
@@ -336,7 +333,7 @@ static void wait_turn(struct ps_server *s, struct pollfd *fds)
     }
     fds[n++] = (struct pollfd){.fd = net_listener_poll(&s->listener, s->now_ns), .events = POLLIN};
     int timeout_ms = TICK_MS;
-    n += ps_share_poll(s, fds + n, &timeout_ms);
+    n += shm_peers_poll(&s->shm, s->now_ns, fds + n, &timeout_ms);
     (void)poll(fds, n, timeout_ms); /* on an error the turn finds nothing to do */
 }
 
@@ -460,7 +457,7 @@ int ps_server_run(const struct ps_server_params *params, int listen_fd,
     while (s.peers.len > 0) {
         drop_peer(&s, s.peers.items[0]);
     }
-    ps_share_done(&s);
+    shm_peers_done(&s.shm);
     vec_done(&s.peers);
     vec_done(&s.round_ns);
     free(s.trainers);

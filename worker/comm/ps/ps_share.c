@@ -1,7 +1,5 @@
-/* The memory of trainers that a server sees, and its own that they see, see ps_share.h. */
-#include "worker/comm/ps/ps_share.h"
-
-#include <stdio.h>
+/* A parameter server's side of lend.h: the memory of trainers that it sees, and its own that they
+ * see. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -15,22 +13,20 @@ void ps_share_init(struct ps_server *s)
         .has_copies = exchange_mode_is_single(&s->params.mode),
         .n_trainers = s->params.n_trainers,
     };
-    lend_init(&s->lend, s->params.secret, &s->params.self, s->params.slices.n_servers);
+    const uint32_t n = s->params.slices.n_servers + s->params.n_trainers;
+    shm_peers_init(&s->shm, s->params.secret, &s->params.self, s->params.self.index, n);
 }
 
-void ps_share_done(struct ps_server *s)
+/* In shm_peers.h. */
+static uint32_t number_of(const struct ps_server *s, const struct ps_peer *peer)
 {
-    lend_done(&s->lend);
-}
-
-bool ps_share_lends(const struct ps_peer *peer)
-{
-    return peer->pair.state == LEND_YES;
+    return s->params.slices.n_servers + peer->conn.peer.index;
 }
 
 void *ps_share_gradient(const struct ps_server *s, const struct ps_peer *peer, uint32_t slice)
 {
-    return (uint8_t *)peer->pair.theirs.grads + lend_gradient_at(&s->plan, slice);
+    return (uint8_t *)s->shm.peers[number_of(s, peer)].segment.grads +
+           lend_gradient_at(&s->plan, slice);
 }
 
 void *ps_share_take(struct ps_server *s, const uint8_t *lent, size_t len)
@@ -45,14 +41,14 @@ void *ps_share_take(struct ps_server *s, const uint8_t *lent, size_t len)
 
 void ps_share_drop(struct ps_server *s, const struct ps_peer *peer, void *grad)
 {
-    if (!ps_share_lends(peer) || s->params.wire != EXCHANGE_WIRE_FP32) {
+    if (!lend_is_agreed(&peer->pair) || s->params.wire != EXCHANGE_WIRE_FP32) {
         ps_single_drop(&s->single, grad);
     }
 }
 
 void *ps_share_copy(const struct ps_server *s, uint32_t trainer, uint32_t slice, uint64_t number)
 {
-    return (uint8_t *)s->lend.own.params + lend_params_at(&s->plan, slice, trainer, number);
+    return (uint8_t *)s->shm.own.params + lend_params_at(&s->plan, slice, trainer, number);
 }
 
 /* The parameters as they are sent live there from now on. None has been sent or changed: no sum is
@@ -60,33 +56,33 @@ void *ps_share_copy(const struct ps_server *s, uint32_t trainer, uint32_t slice,
 static void move_params(struct ps_server *s)
 {
     if (s->narrowed == NULL) {
-        memcpy(s->lend.own.params, s->params.params,
+        memcpy(s->shm.own.params, s->params.params,
                slices_server_params(&s->params.slices, s->params.self.index) * sizeof(float));
-        s->params.params = s->lend.own.params;
+        s->params.params = s->shm.own.params;
         return;
     }
     free(s->narrowed);
-    s->narrowed = (uint16_t *)(void *)s->lend.own.params;
+    s->narrowed = (uint16_t *)(void *)s->shm.own.params;
     s->is_narrowed_lent = true;
 }
 
 /* The memory that this trainer reads. */
 static int open_own(struct ps_server *s, uint32_t t, struct err *err)
 {
-    const bool is_new = s->lend.own.at == NULL;
+    const bool is_new = s->shm.own.at == NULL;
     const uint32_t self = s->params.self.index;
     int r = 0;
     if (is_new) {
         const struct shm_layout layout = lend_server_layout(&s->plan, self);
-        r = lend_open(&s->lend, &layout, err);
+        r = shm_peers_open(&s->shm, &layout, err);
     }
     if (r >= 0 && (is_new || s->plan.has_copies)) {
         size_t at, n;
         lend_params_of(&s->plan, self, t, &at, &n);
-        r = shm_segment_reserve(&s->lend.own, at, n, err);
+        r = shm_segment_reserve(&s->shm.own, at, n, err);
     }
     if (r < 0 && is_new) {
-        lend_done(&s->lend);
+        shm_peers_close(&s->shm);
     } else if (r >= 0 && is_new && !s->plan.has_copies) {
         move_params(s);
     }
@@ -99,7 +95,8 @@ static void ask_trainer(struct ps_server *s, struct ps_peer *peer)
     const struct shm_layout layout = lend_trainer_layout(&s->plan);
     struct err err = {0};
     const char *what = " does not see its memory";
-    int r = lend_ask(&peer->pair, &s->lend, id, &layout, s->now_ns, &err);
+    int r = shm_peers_ask(&s->shm, number_of(s, peer), &layout, false, s->now_ns,
+                          s->rendezvous_by_ns, &err);
     if (r == 0) {
         return;
     }
@@ -112,10 +109,9 @@ static void ask_trainer(struct ps_server *s, struct ps_peer *peer)
         lend_say(&peer->conn, SHARE_ASK);
         return;
     }
-    char why[SHARE_WHY_MAX + 1];
-    (void)snprintf(why, sizeof(why), "pserver/%u%s: %.150s", s->params.self.index, what,
-                   err.msg); /* fits */
-    lend_say_no(&peer->pair, &peer->conn, SHARE_ASK, why);
+    (void)err_wrap(&err, r, "pserver/%u%s", s->params.self.index, what);
+    shm_peers_forget(&s->shm, number_of(s, peer));
+    lend_say_no(&peer->pair, &peer->conn, SHARE_ASK, err.msg);
     s->n_lend_open--;
 }
 
@@ -127,7 +123,7 @@ static int on_listen(struct ps_server *s, struct ps_peer *peer, const struct sha
         lend_say_no(&peer->pair, &peer->conn, SHARE_ASK, "the server's transport is Tcp");
     } else {
         s->n_lend_open++;
-        lend_begin_to_ask(&peer->pair, false, s->now_ns, s->rendezvous_by_ns);
+        peer->pair.state = LEND_ASKS;
     }
     return 0;
 }
@@ -141,6 +137,7 @@ static int on_verdict(struct ps_server *s, struct ps_peer *peer, const struct sh
             reduce_lend(&s->reduce, peer->conn.peer.index);
         }
     } else {
+        shm_peers_forget(&s->shm, number_of(s, peer));
         lend_refuse(&peer->pair, t->why);
     }
     s->n_lend_open--;
@@ -192,29 +189,11 @@ bool ps_share_turn(struct ps_server *s)
             ask_trainer(s, s->trainers[t]);
         }
     }
-    if (s->lend.listener.fd >= 0) {
-        lend_answer(&s->lend, s->params.n_trainers, s->now_ns);
+    if (s->shm.listener.fd >= 0) {
+        shm_peers_answer(&s->shm, s->now_ns);
         if (all_decided(s)) {
-            lend_stop_giving(&s->lend);
+            shm_peers_stop_giving(&s->shm);
         }
     }
     return s->n_lend_open < n_before;
-}
-
-size_t ps_share_poll(const struct ps_server *s, struct pollfd *ret, int *timeout_ms)
-{
-    size_t n = 0;
-    ret[n++] =
-        (struct pollfd){.fd = net_listener_poll(&s->lend.listener, s->now_ns), .events = POLLIN};
-    for (uint32_t t = 0; s->n_lend_open > 0 && t < s->params.n_trainers; t++) {
-        const struct ps_peer *peer = s->trainers[t];
-        if (peer == NULL || peer->pair.state != LEND_ASKS) {
-            continue;
-        }
-        ret[n++] = (struct pollfd){.fd = peer->pair.ask.fd, .events = POLLIN};
-        if (peer->pair.ask.fd < 0) {
-            *timeout_ms = SHM_ASK_AGAIN_MS;
-        }
-    }
-    return n;
 }

@@ -23,7 +23,7 @@ void exchange_ring_digest(const char *model, uint64_t seed, const struct slices 
 static void worker_memory(const struct exchange *x, struct exchange_memory *ret)
 {
     const struct shm_segment *s =
-        &((const struct ring *)x)->share.segment; /* made before the thread */
+        &((const struct ring *)x)->share.shm.own; /* made before the thread */
     *ret = (struct exchange_memory){.grads = s->grads, .params = s->params};
 }
 
@@ -33,7 +33,7 @@ static void free_memory(struct ring *r)
         (void)close(r->params.listen_fd); /* a listener has nothing to lose */
     }
     ring_round_done(r);
-    ring_share_done(r);
+    shm_peers_done(&r->share.shm);
     free(r);
 }
 
@@ -69,7 +69,7 @@ int exchange_ring_new(const struct exchange_ring_params *params, struct exchange
     r->params = *params;
     r->n_ranks = params->slices.n_servers;
     r->listener = (struct net_listener){.fd = params->listen_fd};
-    r->share = RING_SHARE_NONE;
+    r->share.shm = SHM_PEERS_NONE;
     ring_round_init(r);
     int e = mailbox_init(&r->box, &worker_ops, &box, err);
     if (e < 0) {

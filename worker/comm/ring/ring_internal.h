@@ -97,9 +97,7 @@ struct ring {
     uint64_t job_bytes_tx, job_bytes_rx;
     struct heartbeat_self self;
     int64_t now_ns, rendezvous_by_ns;
-    /* the ABORT that reported the fault, to be passed on as it is */
-    uint8_t relayed[FRAME_SMALL_PAYLOAD];
-    size_t relayed_len; /* 0: the fault was met here */
+    struct fault_relay relay;
 };
 
 /* ---- ring_peer.c: connections. Faults go to r->box.doing_fault. ---- */

@@ -3,7 +3,6 @@
  * connections. */
 #include <inttypes.h>
 #include <poll.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -226,27 +225,31 @@ static int check_rendezvous(struct ring *r, struct err *err)
     return -ETIMEDOUT;
 }
 
-enum { AT_WAKE, AT_BELL, AT_LISTEN, AT_SHARE, AT_ASK, AT_NEXT, AT_PREV, AT_GUESTS };
+/* Then those who ask for memory, and the rank that is asked. */
+enum { AT_WAKE, AT_BELL, AT_LISTEN, AT_NEXT, AT_PREV, AT_GUESTS };
 
 static int turn_ms(struct ring *r)
 {
     if (r->share.is_shared && (r->is_busy || ring_shm_wants_to_sleep(r))) {
         return 0;
     }
-    return r->next.state == RING_DIAL || ring_share_asks_again(r) ? DIAL_TICK_MS : TICK_MS;
+    return r->next.state == RING_DIAL ? DIAL_TICK_MS : TICK_MS;
 }
 
-/* Sleeps until there is something to do. fds has room for AT_GUESTS and all guests. */
+/* For wait_turn, with n guests. */
+static struct pollfd *new_fds(size_t n_guests)
+{
+    return xnew_array(struct pollfd, AT_GUESTS + n_guests + 2);
+}
+
+/* Sleeps until there is something to do. */
 static void wait_turn(struct ring *r, struct pollfd *fds)
 {
     const bool dials = r->next.state == RING_DIAL;
     fds[AT_WAKE] = (struct pollfd){.fd = r->box.wake_fd, .events = POLLIN};
-    fds[AT_BELL] = (struct pollfd){.fd = r->share.bell.fd, .events = POLLIN};
+    fds[AT_BELL] = (struct pollfd){.fd = r->share.shm.bell.fd, .events = POLLIN};
     fds[AT_LISTEN] =
         (struct pollfd){.fd = net_listener_poll(&r->listener, r->now_ns), .events = POLLIN};
-    fds[AT_SHARE] =
-        (struct pollfd){.fd = net_listener_poll(&r->share.listener, r->now_ns), .events = POLLIN};
-    fds[AT_ASK] = (struct pollfd){.fd = r->share.ask.fd, .events = POLLIN};
     fds[AT_NEXT] = dials ? (struct pollfd){.fd = r->next.dial.fd, .events = POLLOUT}
                          : conn_watch(&r->next.conn);
     fds[AT_PREV] = (struct pollfd){.fd = -1};
@@ -258,12 +261,14 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
     vec_each (struct ring_peer *, it, &r->guests) {
         fds[n++] = conn_watch(&(*it)->conn);
     }
-    (void)poll(fds, n, turn_ms(r)); /* on an error the turn finds nothing */
+    int timeout_ms = turn_ms(r);
+    n += shm_peers_poll(&r->share.shm, r->now_ns, fds + n, &timeout_ms);
+    (void)poll(fds, n, timeout_ms); /* on an error the turn finds nothing */
     if (r->share.is_shared) {
         ring_shm_is_awake(r);
     }
     if (fds[AT_BELL].revents != 0) {
-        doorbell_clear(&r->share.bell);
+        doorbell_clear(&r->share.shm.bell);
     }
     uint64_t count;
     if (fds[AT_WAKE].revents != 0 && read(r->box.wake_fd, &count, sizeof(count)) < 0) {
@@ -284,9 +289,7 @@ static int read_all(struct ring *r, const struct pollfd *fds, size_t n_guests, s
     if (e >= 0 && fds[AT_LISTEN].fd >= 0 && fds[AT_LISTEN].revents != 0) {
         e = ring_accept(r, err);
     }
-    if (fds[AT_SHARE].fd >= 0 && fds[AT_SHARE].revents != 0) {
-        ring_share_answer(r);
-    }
+    shm_peers_answer(&r->share.shm, r->now_ns);
     return e < 0 || !ring_all_joined(r) ? e : ring_share_turn(r, err);
 }
 
@@ -333,7 +336,7 @@ static int write_all(struct ring *r, struct err *err)
 static int one_turn(struct ring *r, struct err *err)
 {
     const size_t n_guests = r->guests.len;
-    _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, AT_GUESTS + n_guests);
+    _cleanup_(freep) struct pollfd *fds = new_fds(n_guests);
     wait_turn(r, fds);
     r->now_ns = clock_monotonic_ns();
     int e = check_self(r, err);
@@ -373,11 +376,7 @@ static int one_turn(struct ring *r, struct err *err)
 static void tell_both(struct ring *r)
 {
     uint8_t payload[FRAME_SMALL_PAYLOAD];
-    size_t len = fault_to_abort(&r->box.doing_fault, &r->params.self, payload);
-    if (r->relayed_len > 0) { /* in the words of the rank that met it */
-        memcpy(payload, r->relayed, r->relayed_len);
-        len = r->relayed_len;
-    }
+    const size_t len = fault_pass_on(&r->box.doing_fault, &r->relay, &r->params.self, payload);
     struct ring_peer *peers[2];
     const size_t n = ring_conns(r, peers);
     for (size_t i = 0; i < n; i++) {
@@ -402,7 +401,7 @@ static void tell_late_comers(struct ring *r)
     }
     while (!ring_all_joined(r) && r->now_ns < end_ns && r->now_ns < r->rendezvous_by_ns) {
         const size_t n_guests = r->guests.len;
-        _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, AT_GUESTS + n_guests);
+        _cleanup_(freep) struct pollfd *fds = new_fds(n_guests);
         wait_turn(r, fds);
         r->now_ns = clock_monotonic_ns();
         if (read_all(r, fds, n_guests, &ignored) < 0 || write_all(r, &ignored) < 0) {

@@ -2,11 +2,9 @@
  * secret, another run or attempt, garbage, a second worker of the same index) are rejected and
  * change nothing. Called by the communication thread only. */
 #include <inttypes.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/exit_code.h"
 #include "worker/comm/ring/ring_internal.h"
 
 #define TURN_BYTES ((size_t)1 << 20)
@@ -88,24 +86,6 @@ static int blame(struct ring *r, const struct ring_peer *l, int e, struct err *e
 
 /* ---- frames of a neighbour ---- */
 
-static int on_abort(struct ring *r, const struct ring_peer *l, const struct frame *f,
-                    const uint8_t *payload, struct err *err)
-{
-    struct fault *fault = &r->box.doing_fault;
-    const bool is_first = fault->exit_code == 0;
-    int e = fault_from_abort(fault, f, payload, &r->params.self, err);
-    if (e < 0) {
-        return e;
-    }
-    if (is_first && l->state == RING_HANDSHAKE && fault_is_refusal(payload, &r->params.self)) {
-        fault->exit_code = EXIT_WORKER_PROTOCOL; /* the fault is in this process: no peer is lost */
-    } else if (is_first) {
-        memcpy(r->relayed, payload, f->payload_len);
-        r->relayed_len = f->payload_len;
-    }
-    return err_set(err, ECANCELED, "%s", fault->message);
-}
-
 /* The peer is done. That is no fault if it has nothing more to do with this rank in this step. */
 static int on_goodbye(struct ring *r, struct ring_peer *l, struct err *err)
 {
@@ -156,7 +136,8 @@ static int joined_frame(struct ring *r, struct ring_peer *l, const struct frame 
     case FRAME_RELEASE:
         return on_barrier_frame(r, l, f, err);
     case FRAME_ABORT:
-        return on_abort(r, l, f, payload, err);
+        return fault_on_abort(&r->box.doing_fault, f, payload, l->state == RING_HANDSHAKE,
+                              &r->params.self, &r->relay, err);
     case FRAME_GOODBYE:
         return on_goodbye(r, l, err);
     case FRAME_SHARE:

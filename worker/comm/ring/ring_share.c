@@ -1,163 +1,47 @@
 /* Agreeing on shared memory, see ring_share.h. */
 #include "worker/comm/ring/ring_share.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
-#include "base/mem.h"
 #include "worker/comm/ring/ring_internal.h"
-
-/* The first reason counts. */
-static void cannot(struct share_token *t, const struct ring *r, const char *what)
-{
-    if (t->can) {
-        t->can = false;
-        (void)snprintf(t->why, sizeof(t->why), "worker/%u: %.180s", r->params.self.index,
-                       what); /* fits */
-    }
-}
-
-/* ---- begin and end ---- */
-
-static int begin(struct ring *r, struct err *err)
-{
-    struct ring_share *s = &r->share;
-    s->layout = shm_layout_of(r->params.slices.n_params, r->params.slices.n / r->n_ranks);
-    int e = shm_segment_new(&s->segment, &s->layout, err);
-    e = e < 0 ? e : doorbell_new(&s->bell, err);
-    if (e < 0) {
-        return e;
-    }
-    shm_pass_key(r->params.secret, &r->params.self, &s->key);
-    s->listener.fd = shm_pass_listen(&s->key, r->params.self.index, err);
-    return s->listener.fd;
-}
 
 void ring_share_init(struct ring *r)
 {
     struct ring_share *s = &r->share;
-    *s = RING_SHARE_NONE;
-    if (r->n_ranks == 1 || r->params.transport == EXCHANGE_TRANSPORT_TCP) {
+    const struct exchange_ring_params *p = &r->params;
+    if (r->n_ranks == 1 || p->transport == EXCHANGE_TRANSPORT_TCP) {
         return;
     }
-    s->is_open = true;
-    s->own.can = true;
-    s->peers = xnew_array(struct shm_segment, r->n_ranks);
-    s->doorbells = xnew_array(int, r->n_ranks);
-    for (uint32_t i = 0; i < r->n_ranks; i++) {
-        s->peers[i].fd = s->doorbells[i] = -1;
-    }
+    const struct shm_layout layout = shm_layout_of(p->slices.n_params, p->slices.n / r->n_ranks);
     struct err why = {0};
-    if (begin(r, &why) < 0) {
-        cannot(&s->own, r, why.msg);
+    s->is_open = true;
+    shm_peers_init(&s->shm, p->secret, &p->self, p->self.index, r->n_ranks);
+    if (shm_peers_open(&s->shm, &layout, &why) < 0) {
+        shm_peers_cannot(&s->shm, &why);
     }
-}
-
-static void stop_giving(struct ring_share *s)
-{
-    if (s->listener.fd >= 0) {
-        (void)close(s->listener.fd); /* a process that asks now is a stranger */
-        s->listener.fd = -1;
-    }
-}
-
-static void forget_peers(struct ring *r)
-{
-    struct ring_share *s = &r->share;
-    for (uint32_t i = 0; s->peers != NULL && i < r->n_ranks; i++) {
-        shm_segment_done(&s->peers[i]);
-        if (s->doorbells[i] >= 0) {
-            (void)close(s->doorbells[i]); /* nothing to lose */
-            s->doorbells[i] = -1;
-        }
-    }
-}
-
-void ring_share_done(struct ring *r)
-{
-    stop_giving(&r->share);
-    shm_ask_done(&r->share.ask);
-    forget_peers(r);
-    free(r->share.peers);
-    free(r->share.doorbells);
-    doorbell_done(&r->share.bell);
-    shm_segment_done(&r->share.segment);
 }
 
 /* ---- the rounds ---- */
 
 /* The memory of the parameters that others copy. It is not needed over TCP. */
-static int reserve_own(struct ring *r, struct err *err)
+static void reserve_own(struct ring *r)
 {
+    struct err no_memory = {0};
     int e = 0;
     for (uint32_t i = r->params.self.index; e >= 0 && i < r->params.slices.n; i += r->n_ranks) {
         const struct slice own = slices_get(&r->params.slices, i);
-        e = shm_segment_reserve(&r->share.segment, own.offset, own.len, err);
+        e = shm_segment_reserve(&r->share.shm.own, own.offset, own.len, &no_memory);
     }
-    return e;
-}
-
-static void begin_to_ask(struct ring *r, struct share_token *t)
-{
-    struct ring_share *s = &r->share;
-    s->asks_until_ns = shm_ask_until(r->now_ns, r->rendezvous_by_ns);
-    struct err no_memory = {0};
-    if (t->can && reserve_own(r, &no_memory) < 0) {
-        cannot(t, r, no_memory.msg);
+    if (e < 0) {
+        shm_peers_cannot(&r->share.shm, &no_memory);
     }
-}
-
-/* 0: not yet. Rank 0 asks first. If another rank asks, rank 0 has seen all: a rank that is not
- * there then has ended, which the connections show. */
-static int ask_one(struct ring *r, uint32_t rank, struct err *err)
-{
-    struct ring_share *s = &r->share;
-    const uint32_t self = r->params.self.index;
-    int e = shm_ask_turn(&s->ask, &s->key, self, rank, &s->layout, &s->peers[rank],
-                         &s->doorbells[rank], err);
-    e = e == -ENOENT && self != 0 ? 0 : e;
-    return e == 0 && r->now_ns >= s->asks_until_ns
-               ? err_set(err, ETIMEDOUT, "no answer on its local socket")
-               : e;
-}
-
-/* One rank after the other. True: all have been asked, or one of them cannot be. */
-static bool ask_others(struct ring *r, struct share_token *t)
-{
-    struct ring_share *s = &r->share;
-    if (s->asks_until_ns == 0) {
-        begin_to_ask(r, t);
-    }
-    for (; t->can && s->n_asked < r->n_ranks; s->n_asked++) {
-        struct err err = {0};
-        const int e = s->n_asked == r->params.self.index ? 1 : ask_one(r, s->n_asked, &err);
-        if (e == 0) {
-            return false;
-        }
-        if (e < 0) {
-            char text[SHARE_WHY_MAX + 1];
-            (void)snprintf(text, sizeof(text), "it does not see the memory of worker/%u: %.130s",
-                           s->n_asked, err.msg); /* fits */
-            cannot(t, r, text);
-        }
-    }
-    shm_ask_done(&s->ask);
-    s->asks_until_ns = 0;
-    return true;
-}
-
-bool ring_share_asks_again(const struct ring *r)
-{
-    return r->share.asks_until_ns != 0 && r->share.ask.fd < 0;
 }
 
 static int decide(struct ring *r, const struct share_token *verdict, struct err *err)
 {
     struct ring_share *s = &r->share;
-    stop_giving(s);
-    s->own = *verdict;
+    shm_peers_stop_giving(&s->shm);
     s->is_open = false;
     s->is_shared = verdict->can;
     mailbox_set_transport(&r->box,
@@ -166,7 +50,7 @@ static int decide(struct ring *r, const struct share_token *verdict, struct err 
     if (verdict->can) {
         return 0;
     }
-    forget_peers(r);
+    shm_peers_forget_all(&s->shm);
     if (r->params.transport == EXCHANGE_TRANSPORT_SHARED_MEMORY) {
         return err_set(err, ENOTSUP, "transport SharedMemory: %s", verdict->why);
     }
@@ -176,25 +60,21 @@ static int decide(struct ring *r, const struct share_token *verdict, struct err 
     return 0;
 }
 
-/* What this rank adds, before it passes the frame on. False: not yet. */
+/* What this rank adds, before it passes the frame on. False: not yet. Rank 0 asks first. If another
+ * rank asks, rank 0 has seen all: a rank that is not there then has ended. */
 static bool add_own(struct ring *r, struct share_token *t)
 {
-    if (t->round == SHARE_ASK) {
-        return ask_others(r, t);
+    struct shm_peers *shm = &r->share.shm;
+    const bool are_there = r->params.self.index != 0;
+    if (t->round == SHARE_ASK && t->can &&
+        !shm_peers_ask_all(shm, are_there, r->now_ns, r->rendezvous_by_ns)) {
+        return false;
     }
-    if (t->round == SHARE_LISTEN && !r->share.own.can && t->can) {
+    if (t->round != SHARE_VERDICT && t->can && shm->why[0] != '\0') {
         t->can = false;
-        (void)snprintf(t->why, sizeof(t->why), "%s", r->share.own.why);
+        memcpy(t->why, shm->why, sizeof(t->why));
     }
     return true;
-}
-
-static void pass_on(struct ring *r, const struct share_token *t)
-{
-    uint8_t payload[4 + SHARE_WHY_MAX];
-    const size_t n = share_token_encode(t, payload);
-    conn_send(&r->next.conn, FRAME_SHARE, payload, n);
-    r->share.sent = t->round;
 }
 
 /* Rank 0: the round that follows the one that has come back. That it does not see a rank goes round
@@ -222,18 +102,15 @@ int ring_share_on_frame(struct ring *r, const struct frame *f, const uint8_t *pa
     if (is_first) {
         next_round(&t);
     }
+    if (t.round == SHARE_VERDICT && t.can && !shm_peers_sees_all(&s->shm)) {
+        return err_set(err, EPROTO, "SHARE says that all share memory, but this worker sees less");
+    }
+    if (t.round == SHARE_ASK && t.can) {
+        reserve_own(r);
+    }
     s->came = t;
     s->has_come = true;
     return 0;
-}
-
-void ring_share_answer(struct ring *r)
-{
-    struct ring_share *s = &r->share;
-    if (s->listener.fd >= 0) {
-        shm_pass_answer(&s->listener, r->now_ns, &s->key, r->params.self.index, r->n_ranks,
-                        &s->segment, s->bell.hand_fd);
-    }
 }
 
 int ring_share_turn(struct ring *r, struct err *err)
@@ -254,7 +131,8 @@ int ring_share_turn(struct ring *r, struct err *err)
     s->has_come = false;
     const bool is_verdict = t->round == SHARE_VERDICT;
     if (!is_verdict || is_first || ring_next(r->n_ranks, r->params.self.index) != 0) {
-        pass_on(r, t);
+        share_token_send(&r->next.conn, t);
+        s->sent = t->round;
     }
     return is_verdict ? decide(r, t, err) : 0;
 }

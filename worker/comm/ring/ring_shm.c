@@ -25,14 +25,9 @@ static uint32_t n_groups(const struct ring *r)
     return r->params.slices.n / r->n_ranks;
 }
 
-static const struct shm_control *control_of(const struct ring *r, uint32_t rank)
+static const struct shm_segment *segment_of(const struct ring *r, uint32_t rank)
 {
-    return rank == r->params.self.index ? r->share.segment.control : r->share.peers[rank].control;
-}
-
-static const float *grads_of(const struct ring *r, uint32_t rank)
-{
-    return rank == r->params.self.index ? r->share.segment.grads : r->share.peers[rank].grads;
+    return shm_peers_segment(&r->share.shm, rank);
 }
 
 /* `ready` of this step with the last k floats final. */
@@ -43,18 +38,7 @@ static uint64_t ready_at(const struct ring *r, size_t k)
 
 static bool is_done_by(const struct ring *r, uint32_t rank, uint32_t group)
 {
-    return atomic_load(&control_of(r, rank)->done[group]) >= r->round.step + 1;
-}
-
-/* ---- waking others: no rank sleeps through a change (shm_segment.h) ---- */
-
-static void wake_sleepers(struct ring *r)
-{
-    for (uint32_t i = 0; i < r->n_ranks; i++) {
-        if (i != r->params.self.index && atomic_load(&control_of(r, i)->sleeps) != 0) {
-            doorbell_ring(r->share.doorbells[i]);
-        }
-    }
+    return atomic_load(&segment_of(r, rank)->control->done[group]) >= r->round.step + 1;
 }
 
 /* Publishes the gradients that are final. Those that lie elsewhere are copied first. */
@@ -67,15 +51,15 @@ static void tell_ready(struct ring *r)
         return;
     }
     const size_t from = round->ready_offset, to = round->told_ready > n ? n : round->told_ready;
-    if (round->grads != r->share.segment.grads) {
-        memcpy(r->share.segment.grads + from, round->grads + from, (to - from) * sizeof(float));
+    if (round->grads != r->share.shm.own.grads) {
+        memcpy(r->share.shm.own.grads + from, round->grads + from, (to - from) * sizeof(float));
     }
     round->told_ready = from;
-    atomic_store(&r->share.segment.control->ready, ready_at(r, n - from));
+    atomic_store(&r->share.shm.own.control->ready, ready_at(r, n - from));
     const size_t news = round->woken_ready - from;
     if (from == 0 || news * sizeof(float) >= WAKE_BYTES || news >= n / WAKE_PART) {
         round->woken_ready = from;
-        wake_sleepers(r);
+        shm_peers_wake(&r->share.shm);
     }
 }
 
@@ -87,7 +71,7 @@ static size_t ready_on_all(const struct ring *r)
     const size_t n = r->params.slices.n_params;
     size_t least = n;
     for (uint32_t i = 0; i < r->n_ranks; i++) {
-        const uint64_t ready = atomic_load(&control_of(r, i)->ready);
+        const uint64_t ready = atomic_load(&segment_of(r, i)->control->ready);
         const uint64_t base = ready_at(r, 0);
         const size_t k = ready <= base ? 0 : ready - base >= n ? n : (size_t)(ready - base);
         least = k < least ? k : least;
@@ -116,10 +100,11 @@ static void add_up(struct ring *r, const struct slice *s)
         const size_t n = s->len - at < BLOCK_FLOATS ? s->len - at : BLOCK_FLOATS;
         const size_t from = s->offset + at;
         uint32_t rank = ring_next(r->n_ranks, first);
-        one_pass_add(sum + at, grads_of(r, first) + from, grads_of(r, rank) + from, n);
+        one_pass_add(sum + at, segment_of(r, first)->grads + from,
+                     segment_of(r, rank)->grads + from, n);
         while (rank != s->server) {
             rank = ring_next(r->n_ranks, rank);
-            grad_add(sum + at, grads_of(r, rank) + from, n);
+            grad_add(sum + at, segment_of(r, rank)->grads + from, n);
         }
     }
 }
@@ -131,10 +116,10 @@ static void finish_own(struct ring *r, uint32_t group)
     const struct slice s = slice_of(r, group, self);
     add_up(r, &s);
     ring_round_apply(r, group * r->n_ranks + self, round->slots[0].data);
-    if (round->params != r->share.segment.params) {
-        one_pass_copy(r->share.segment.params + s.offset, round->params + s.offset, s.len);
+    if (round->params != r->share.shm.own.params) {
+        one_pass_copy(r->share.shm.own.params + s.offset, round->params + s.offset, s.len);
     }
-    atomic_store(&r->share.segment.control->done[group], round->step + 1);
+    atomic_store(&r->share.shm.own.control->done[group], round->step + 1);
     const size_t others = (r->n_ranks - 1) * s.len * sizeof(float);
     r->shm_bytes_rx += others; /* their gradients, */
     r->shm_bytes_tx += others; /* and they copy the parameters */
@@ -165,7 +150,7 @@ static void copy(struct ring *r, uint32_t i)
     if (r->box.doing_times.first_ns == 0) {
         r->box.doing_times.first_ns = clock_monotonic_ns();
     }
-    one_pass_copy(round->params + s.offset, r->share.peers[s.server].params + s.offset, s.len);
+    one_pass_copy(round->params + s.offset, segment_of(r, s.server)->params + s.offset, s.len);
     round->is_new[i] = true;
     round->n_new++;
     const size_t bytes = s.len * sizeof(float);
@@ -219,7 +204,7 @@ bool ring_shm_advance(struct ring *r)
         n_copied++;
     }
     if (n_added > 0) {
-        wake_sleepers(r);
+        shm_peers_wake(&r->share.shm);
     }
     struct round_times *times = &r->box.doing_times;
     if (times->sent_ns == 0 && round->ready_offset == 0 && next_to_add(r) == n_groups(r)) {
@@ -230,13 +215,13 @@ bool ring_shm_advance(struct ring *r)
 
 bool ring_shm_wants_to_sleep(struct ring *r)
 {
-    atomic_store(&r->share.segment.control->sleeps, 1);
+    atomic_store(&r->share.shm.own.control->sleeps, 1);
     return has_work(r);
 }
 
 void ring_shm_is_awake(struct ring *r)
 {
-    atomic_store(&r->share.segment.control->sleeps, 0);
+    atomic_store(&r->share.shm.own.control->sleeps, 0);
 }
 
 bool ring_shm_is_done(const struct ring *r)
@@ -258,7 +243,8 @@ uint32_t ring_shm_who_goes_on(const struct ring *r)
 {
     for (uint32_t i = 0; i < r->n_ranks; i++) {
         if (i != r->params.self.index &&
-            atomic_load_explicit(&control_of(r, i)->ready, memory_order_relaxed) > ready_at(r, 0)) {
+            atomic_load_explicit(&segment_of(r, i)->control->ready, memory_order_relaxed) >
+                ready_at(r, 0)) {
             return i;
         }
     }

@@ -27,3 +27,9 @@ int share_token_read(const uint8_t *payload, size_t n, struct share_token *ret, 
     *ret = t;
     return 0;
 }
+
+void share_token_send(struct conn *c, const struct share_token *t)
+{
+    uint8_t payload[4 + SHARE_WHY_MAX];
+    conn_send(c, FRAME_SHARE, payload, share_token_encode(t, payload));
+}

@@ -12,7 +12,6 @@
 
 #define BACKLOG 128
 #define ASK_WAIT_MS 20
-#define ASK_LEAST_NS INT64_C(3000000000)
 #define N_FDS 2 /* segment, doorbell */
 
 static const uint8_t magic_ask[4] = {'b', 'n', 'c', '?'};
@@ -86,10 +85,11 @@ bool shm_ask_read(const struct auth_key *key, uint32_t self, uint32_t n_ranks, c
     return true;
 }
 
-void shm_give_encode(const struct auth_key *key, uint32_t from, uint32_t to,
-                     const uint8_t asked[static AUTH_NONCE_SIZE],
-                     const uint8_t memory[static AUTH_NONCE_SIZE],
-                     uint8_t ret[static SHM_GIVE_SIZE])
+/* `asked` is the nonce of ASK, `memory` that of the segment. */
+static void give_encode(const struct auth_key *key, uint32_t from, uint32_t to,
+                        const uint8_t asked[static AUTH_NONCE_SIZE],
+                        const uint8_t memory[static AUTH_NONCE_SIZE],
+                        uint8_t ret[static SHM_GIVE_SIZE])
 {
     memset(ret, 0, SHM_GIVE_SIZE);
     memcpy(ret, magic_give, sizeof(magic_give));
@@ -165,14 +165,14 @@ static void give(int fd, const uint8_t *message, int segment_fd, int doorbell_fd
     (void)n; /* the asking side has gone, or asks again */
 }
 
-void shm_pass_answer(struct net_listener *l, int64_t now_ns, const struct auth_key *key,
+bool shm_pass_answer(struct net_listener *l, int64_t now_ns, const struct auth_key *key,
                      uint32_t self, uint32_t n_ranks, const struct shm_segment *own,
                      int doorbell_fd)
 {
     struct err err;
     const int fd = net_accept(l, now_ns, &err);
     if (fd < 0) {
-        return; /* it has gone again, or asks again: there is no room for it now */
+        return false; /* or it has gone again, or asks again: there is no room for it now */
     }
     uint8_t ask[SHM_ASK_SIZE + 1], answer[SHM_GIVE_SIZE], nonce[AUTH_NONCE_SIZE];
     uint32_t from;
@@ -181,11 +181,12 @@ void shm_pass_answer(struct net_listener *l, int64_t now_ns, const struct auth_k
         (void)poll(&p, 1, ASK_WAIT_MS); /* whatever it returns, the next call says what is wrong */
         const ssize_t n = recv(fd, ask, sizeof(ask), MSG_DONTWAIT);
         if (n > 0 && shm_ask_read(key, self, n_ranks, ask, (size_t)n, &from, nonce)) {
-            shm_give_encode(key, self, from, nonce, own->control->nonce, answer);
+            give_encode(key, self, from, nonce, own->control->nonce, answer);
             give(fd, answer, own->fd, doorbell_fd);
         }
     }
     (void)close(fd); /* what was sent stays readable */
+    return true;
 }
 
 /* The descriptors of a message, all of which are the caller's. Returns how many there are. */
@@ -240,50 +241,33 @@ static int receive(int fd, uint8_t ret[static SHM_GIVE_SIZE], int ret_fds[static
     return 1;
 }
 
-/* Maps the memory, and reads back the proof of its owner. */
-static int open_given(const struct auth_key *key, uint32_t from, uint32_t to,
-                      const struct shm_layout *layout, const uint8_t *asked, const uint8_t *message,
-                      int fd, struct shm_segment *ret, struct err *err)
+/* Takes the descriptors over, maps the memory, and reads back the proof of its owner. 1: *ret and
+ * the doorbell are the caller's. */
+static int take_given(const struct shm_ask *a, const struct auth_key *key, uint32_t self,
+                      uint32_t to, const struct shm_layout *layout, const uint8_t *message,
+                      const int fds[static N_FDS], struct shm_segment *ret, int *ret_doorbell_fd,
+                      struct err *err)
 {
     struct shm_segment s;
-    const int r = shm_segment_open(&s, layout, fd, err);
-    if (r < 0) {
-        return r;
-    }
-    uint8_t nonce[AUTH_NONCE_SIZE], want[SHM_GIVE_SIZE];
-    memcpy(nonce, s.control->nonce, sizeof(nonce)); /* once: its owner can change it */
-    shm_give_encode(key, to, from, asked, nonce, want);
-    if (!auth_equal(want, message, sizeof(want))) {
-        shm_segment_done(&s);
-        return err_set(err, EPROTO, "the memory that it gave is not its own");
-    }
-    *ret = s;
-    return 0;
-}
-
-/* Takes the descriptors over. 1: *ret and the doorbell are the caller's. */
-static int take_given(const struct auth_key *key, uint32_t self, uint32_t to,
-                      const struct shm_layout *layout, const uint8_t *asked, const uint8_t *message,
-                      const int fds[static N_FDS], struct shm_segment *ret, struct err *err)
-{
-    int r = open_given(key, self, to, layout, asked, message, fds[0], ret, err);
+    int r = shm_segment_open(&s, layout, fds[0], err);
     if (r >= 0) {
-        r = doorbell_check(fds[1], err);
+        uint8_t nonce[AUTH_NONCE_SIZE], want[SHM_GIVE_SIZE];
+        memcpy(nonce, s.control->nonce, sizeof(nonce)); /* once: its owner can change it */
+        give_encode(key, to, self, a->nonce, nonce, want);
+        r = auth_equal(want, message, sizeof(want))
+                ? doorbell_check(fds[1], err)
+                : err_set(err, EPROTO, "the memory that it gave is not its own");
         if (r < 0) {
-            shm_segment_done(ret);
+            shm_segment_done(&s);
         }
     }
     if (r < 0) {
         (void)close(fds[1]); /* unwanted */
         return r;
     }
+    *ret = s;
+    *ret_doorbell_fd = fds[1];
     return 1;
-}
-
-int64_t shm_ask_until(int64_t now_ns, int64_t rendezvous_by_ns)
-{
-    const int64_t least_ns = now_ns + ASK_LEAST_NS;
-    return least_ns > rendezvous_by_ns ? least_ns : rendezvous_by_ns;
 }
 
 /* Connects, and asks. 0: asked, or later: the other rank has no room for another who
@@ -337,12 +321,7 @@ int shm_ask_turn(struct shm_ask *a, const struct auth_key *key, uint32_t self, u
     if (r == 0) {
         return 0;
     }
-    if (r > 0) {
-        r = take_given(key, self, to, layout, a->nonce, message, fds, ret, err);
-        if (r > 0) {
-            *ret_doorbell_fd = fds[1];
-        }
-    }
+    r = r < 0 ? r : take_given(a, key, self, to, layout, message, fds, ret, ret_doorbell_fd, err);
     shm_ask_done(a);
     return r;
 }

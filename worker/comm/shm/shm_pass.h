@@ -30,17 +30,12 @@ void shm_ask_encode(const struct auth_key *key, uint32_t from, uint32_t to,
 /* True if a rank of this attempt, and less than n_ranks, asks `self`. */
 bool shm_ask_read(const struct auth_key *key, uint32_t self, uint32_t n_ranks, const uint8_t *data,
                   size_t n, uint32_t *ret_from, uint8_t ret_nonce[static AUTH_NONCE_SIZE]);
-/* `asked` is the nonce of ASK, `memory` that of the segment. */
-void shm_give_encode(const struct auth_key *key, uint32_t from, uint32_t to,
-                     const uint8_t asked[static AUTH_NONCE_SIZE],
-                     const uint8_t memory[static AUTH_NONCE_SIZE],
-                     uint8_t ret[static SHM_GIVE_SIZE]);
 
 /* Returns a listening socket for those who ask rank `self`. */
 int shm_pass_listen(const struct auth_key *key, uint32_t self, struct err *err);
-/* Accepts and answers whoever asks: call it when the socket is readable (net_listener_poll).
- * Strangers are turned away. It waits a few ms at most for one that says nothing. */
-void shm_pass_answer(struct net_listener *l, int64_t now_ns, const struct auth_key *key,
+/* Accepts and answers whoever asks. Strangers are turned away. It waits a few ms at most for one
+ * that says nothing. False: no process asks now. */
+bool shm_pass_answer(struct net_listener *l, int64_t now_ns, const struct auth_key *key,
                      uint32_t self, uint32_t n_ranks, const struct shm_segment *own,
                      int doorbell_fd);
 /* One rank asks another for its segment and its doorbell (doorbell.h), in
@@ -51,8 +46,6 @@ struct shm_ask {
 };
 #define SHM_ASK_INIT ((struct shm_ask){.fd = -1})
 #define SHM_ASK_AGAIN_MS 5 /* a rank that has hung up */
-/* How long all others may be asked: as long as the rendezvous, and 3 s where less is left of it. */
-int64_t shm_ask_until(int64_t now_ns, int64_t rendezvous_by_ns);
 /* Asks rank `to`, or reads its answer. 1: *ret and *ret_doorbell_fd are the caller's; 0: not yet:
  * call it again when fd is readable, or after SHM_ASK_AGAIN_MS if that is -1, since a rank that was
  * too busy to read the question has hung up. -ENOENT: it does not see that rank; -EPROTO: what it

@@ -1,0 +1,43 @@
+/* Shapes and memory of layers, see layer.h. */
+#include "worker/model/layer.h"
+
+static bool does_pooling(const struct model_def *def, uint32_t i)
+{
+    const struct layer_def *l = &def->layers[i];
+    return l->kind == LAYER_CONV && l->dropout == 0 && i + 1 < def->n_layers &&
+           l[1].kind == LAYER_POOL;
+}
+
+void layers_shape(const struct model_def *def, struct layer *layers)
+{
+    size_t param = 0;
+    for (uint32_t i = 0; i < def->n_layers; i++) {
+        struct layer *l = &layers[i];
+        l->def = &def->layers[i];
+        l->shape = layer_shape_next(def, i, i == 0 ? NULL : &layers[i - 1].shape);
+        l->sizes = layer_params(l->def, &l->shape);
+        l->param = param;
+        param += layer_params_total(&l->sizes);
+        l->is_done = i > 0 && does_pooling(def, i - 1);
+        l->pools = does_pooling(def, i);
+    }
+}
+
+void layer_carve(struct layer *l, size_t n, struct carver *c)
+{
+    const size_t k = l->shape.k;
+    if (!l->is_done) {
+        l->out = carve(c, n * layer_out_floats(l) / (l->pools ? 4 : 1));
+    }
+    if (layer_has_bn(l->def)) {
+        float **vectors[] = {&l->mean,        &l->var,   &l->inv_std, &l->running_mean,
+                             &l->running_var, &l->scale, &l->shift};
+        l->y = carve(c, n * layer_out_floats(l));
+        if (!l->pools) { /* a word of bits is as large as a float */
+            l->kept = (void *)carve(c, n * l->shape.ho * l->shape.wo * KEPT_WORDS(k));
+        }
+        for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
+            *vectors[i] = carve(c, k);
+        }
+    }
+}
