@@ -1,6 +1,6 @@
 /* The tables and their migrations. A released step is never edited: a change is a new step at the
  * end, and SCHEMA_VERSION counts the steps. See docs/store.md for what each column means. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <fcntl.h>
 #include <string.h>

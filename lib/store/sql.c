@@ -1,5 +1,5 @@
-/* Statements, transactions and error texts of the SQLite store, see sqlite_internal.h. */
-#include "store/sqlite_internal.h"
+/* Statements, transactions and error texts of the SQLite store, see sqlite_store.h. */
+#include "store/sqlite_store.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The SQLite store: opening a file, and its runs. See sqlite_internal.h for the other parts. */
-#include "store/sqlite_internal.h"
+/* The SQLite store: opening a file, and its runs. See sqlite_store.h for the other parts. */
+#include "store/sqlite_store.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Attempts in the SQLite store; their replicas are in sqlite_replicas.c, their logs in
  * sqlite_logs.c. An attempt is written once, completely; it is compressed before the transaction
  * begins, so that the write lock is held only to write. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* What is left of a run that has ended: its verdict, and its life without an object. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <string.h>
 

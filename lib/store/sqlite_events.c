@@ -1,6 +1,6 @@
 /* Events in the SQLite store, in the order in which they were added. `benchctl
  * describe` lists them. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include "base/mem.h"
 

@@ -1,7 +1,7 @@
 /* What the records of attempts say (result/trial_figures.h): columns of the attempt, and the array
  * of its replicas in a row of its own, which comparisons do not read. Written with the attempt; of
  * attempts from before schema 11 once, by the upgrade. What records say does not change. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Logs in the SQLite store. The logs of a role's replicas share a row (log_rows.h) as long as they
  * have ROW_MAX_BYTES at most; another log has a row for itself, as its bytes. A row is found by its
  * first replica. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <string.h>
 

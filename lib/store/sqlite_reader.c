@@ -1,7 +1,7 @@
-/* What only a reader needs, see sqlite_internal.h. A reader belongs to another thread than the
+/* What only a reader needs, see sqlite_store.h. A reader belongs to another thread than the
  * store that writes: SQLite shares nothing between two connections but the file. In WAL mode a
  * writer never waits for a reader. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include "base/mem.h"
 

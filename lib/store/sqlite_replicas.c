@@ -1,6 +1,6 @@
 /* The replicas of an attempt in the SQLite store: one row, packed
  * (replica_pack.h) and compressed. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <string.h>
 

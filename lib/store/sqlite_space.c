@@ -1,7 +1,7 @@
 /* A disk that is full. SQLite needs space to delete rows, so a file next to the store,
  * FILE.reserve, holds some for that: it goes when a deletion needs it, and comes back when
  * there is enough again. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <errno.h>
 #include <fcntl.h>

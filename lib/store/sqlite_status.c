@@ -1,5 +1,5 @@
 /* The columns of a run's status. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <stdio.h>
 #include <string.h>

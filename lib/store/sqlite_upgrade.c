@@ -1,6 +1,6 @@
 /* What steps of the schema do beyond SQL: rows of earlier versions as those of today. Called by
  * schema.c, in the transaction that upgrades the file. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <errno.h>
 #include <string.h>
