@@ -1,6 +1,6 @@
 /* benchctl. Start reading at the verb table in verbs.c; a verb is a cmd_*.c. */
 #include "base/str.h"
-#include "ctl/cli/complete.h"
+#include "ctl/verbs/complete.h"
 #include "ctl/cli/man.h"
 #include "ctl/verbs/verbs.h"
 

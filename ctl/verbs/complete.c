@@ -1,5 +1,5 @@
 /* See complete.h. Edge file: a signal ends it in time. */
-#include "ctl/cli/complete.h"
+#include "ctl/verbs/complete.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "ctl/cli/complete_internal.h"
+#include "ctl/verbs/complete_internal.h"
 
 #define TIME_LIMIT_S 1
 
