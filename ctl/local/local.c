@@ -1,9 +1,10 @@
 /* Runs of the local store, see backend.h. */
+#include "ctl/local/local.h"
+
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "ctl/runs/backend.h"
 #include "ctl/runs/find.h"
 #include "ctl/local/local_run.h"
 #include "ctl/local/local_try.h"

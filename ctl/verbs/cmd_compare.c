@@ -1,10 +1,10 @@
 /* benchctl compare RUN_A RUN_B: did the second run become slower than the first?
  * benchctl compare RUN --axis NAME: of two things in one run, is the second slower? */
 #include "base/str.h"
-#include "ctl/runs/backend.h"
 #include "ctl/runs/history.h"
 #include "ctl/cli/human.h"
 #include "ctl/runs/show.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "compare/compare_axis.h"
 

@@ -1,8 +1,8 @@
 /* benchctl describe RUN: what it is, where it ran, what happened. */
 #include "base/clock.h"
-#include "ctl/runs/backend.h"
 #include "ctl/runs/describe.h"
 #include "ctl/runs/show.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "report/json_text.h"
 #include "store/run_document.h"

@@ -4,8 +4,8 @@
 
 #include "config.h"
 #include "ctl/import/archive_run.h"
-#include "ctl/runs/backend.h"
 #include "ctl/cli/file.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 #define ENDING ".benchd.tar.zst"

@@ -1,10 +1,10 @@
 /* benchctl gate RUN: may this run go in? The verdict of compare, of the thresholds and of the run
  * itself in one, against a base that the stored runs give, for continuous integration. */
 #include "base/str.h"
-#include "ctl/runs/backend.h"
 #include "ctl/runs/history.h"
 #include "ctl/cli/human.h"
 #include "ctl/runs/show.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "report/report.h"
 #include "compare/compare_axis.h"

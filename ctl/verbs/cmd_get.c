@@ -5,12 +5,12 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "ctl/runs/backend.h"
 #include "ctl/definition/benchmarks.h"
 #include "ctl/runs/list_order.h"
 #include "ctl/runs/list_watch.h"
 #include "ctl/runs/runs.h"
 #include "ctl/runs/show.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 #define GROUP ".benchd.io" /* of kinds, as kubectl may write it */

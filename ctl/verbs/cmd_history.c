@@ -2,9 +2,9 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "ctl/runs/backend.h"
 #include "ctl/runs/history.h"
 #include "ctl/runs/show.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "compare/run_history.h"
 

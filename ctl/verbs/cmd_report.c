@@ -10,6 +10,7 @@
 #include "ctl/cli/file.h"
 #include "ctl/runs/history.h"
 #include "ctl/runs/reference.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "report/sheets.h"
 #include "report/report.h"

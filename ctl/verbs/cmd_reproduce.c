@@ -14,6 +14,7 @@
 #include "ctl/cli/host.h"
 #include "ctl/import/reproduce.h"
 #include "ctl/runs/show.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "compare/compare.h"
 

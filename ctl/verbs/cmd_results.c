@@ -1,9 +1,9 @@
 /* benchctl results RUN: prints the tables of a run. benchctl results --reference SET: prints
  * published figures alone. */
 #include "base/str.h"
-#include "ctl/runs/backend.h"
 #include "ctl/runs/reference.h"
 #include "ctl/runs/show.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "report/report.h"
 #include "result/pivot.h"

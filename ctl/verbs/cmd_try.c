@@ -1,6 +1,6 @@
 /* benchctl try FILE: does this definition give figures? */
-#include "ctl/runs/backend.h"
 #include "ctl/definition/definition.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 static enum exit_code run(struct cli *cli)

@@ -10,11 +10,11 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "core/emulation.h"
-#include "ctl/runs/backend.h"
 #include "ctl/definition/definition.h"
 #include "ctl/cli/file.h"
 #include "ctl/runs/find.h"
 #include "ctl/local/local_store.h"
+#include "ctl/verbs/backend_open.h"
 #include "predict/calibrate.h"
 #include "spec/spec_load.h"
 
