@@ -111,7 +111,7 @@ const struct verb verb_export = {
                 "  tar --zstd -tf vgg16.benchd.tar.zst\n",
     .details = "The file has the definition, the environments, all records, the logs and the\n"
                "tables, each with its SHA-256. The digest that is printed covers all of them:\n"
-               "the same run gives the same file. verify, import and reproduce read it.",
+               "the same run gives the same file. import and reproduce read it.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .min_words = 1,

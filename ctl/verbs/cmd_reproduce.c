@@ -230,7 +230,7 @@ const struct verb verb_reproduce = {
     .examples = "  benchctl reproduce vgg16.benchd.tar.zst --local --dry-run\n"
                 "  benchctl reproduce vgg16.benchd.tar.zst --local\n"
                 "  benchctl reproduce sha256:3f9a0c1b -n bench\n",
-    .details = "FILE is checked as by benchctl verify; a digest is that of a file (*.zst) in\n"
+    .details = "FILE is checked as by benchctl import; a digest is that of a file (*.zst) in\n"
                "this folder. First it prints what differs here: benchctl and, on this machine,\n"
                "the worker's source and compiler, the CPUs, the kernel. Then the definition is\n"
                "run again, as by benchctl run, on this machine (--local) or in a cluster, and\n"
