@@ -1,4 +1,5 @@
 /* benchctl. Start reading at the verb table in verbs.c; a verb is a cmd_*.c. */
+#include "base/mem.h"
 #include "base/str.h"
 #include "ctl/verbs/complete.h"
 #include "ctl/cli/man.h"
@@ -10,7 +11,7 @@
 /* `benchctl __man [VERB]`, for the build: the manual page. */
 static enum exit_code print_page(const char *name)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     if (name == NULL) {
         man_program(verbs, n_verbs, &out);
     }
@@ -19,12 +20,9 @@ static enum exit_code print_page(const char *name)
             man_verb(verbs[i], &out);
         }
     }
-    const enum exit_code code = out.len > 0
-                                    ? cli_print(&out)
-                                    : cli_error(EXIT_USAGE, "list the verbs with: benchctl help",
-                                                "there is no page for '%s'", name);
-    buf_done(&out);
-    return code;
+    return out.len > 0 ? cli_print(&out)
+                       : cli_error(EXIT_USAGE, "list the verbs with: benchctl help",
+                                   "there is no page for '%s'", name);
 }
 
 int main(int argc, char **argv)

@@ -224,10 +224,9 @@ static enum exit_code run_verb(struct cli *cli, int argc, char **argv)
     }
     enum exit_code code;
     if (args_has(&cli->args, "help")) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         usage_verb(cli->program, verb, &out);
         code = cli_print(&out);
-        buf_done(&out);
     } else {
         take_globals(cli);
         if ((code = take_path(cli)) == EXIT_OK && (code = check_globals(cli)) == EXIT_OK &&
@@ -303,13 +302,12 @@ static enum exit_code without_verb(struct cli *cli, int argc, char **argv)
         return cli_error(EXIT_USAGE, "list the verbs with: benchctl help", "%s",
                          r < 0 ? err.msg : "a verb is missing");
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     usage_program(cli->program, cli->verbs, cli->n_verbs, &out);
     const enum exit_code code = asked ? cli_print(&out) : EXIT_USAGE;
     if (!asked) {
         (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
     }
-    buf_done(&out);
     return code;
 }
 
@@ -379,10 +377,9 @@ void cli_note_prose(const struct cli *cli, const char *fmt, ...)
     for (char *c = text; *c != '\0'; c++) { /* lines that were broken for a usual terminal */
         *c = *c == '\n' ? ' ' : *c;
     }
-    struct buf lines = BUF_INIT;
+    _cleanup_(buf_done) struct buf lines = BUF_INIT;
     wrap_text(&lines, text, terminal_columns(STDERR_FILENO), 0, NOTE_INDENT);
     cli_note(cli, "%.*s", (int)lines.len - 1, buf_cstr(&lines));
-    buf_done(&lines);
 }
 
 static enum exit_code print(const struct buf *out)
@@ -403,11 +400,9 @@ enum exit_code cli_print(const struct buf *out)
     if (out->len == 0 || isatty(STDOUT_FILENO) != 1) {
         return print(out);
     }
-    struct buf shown = BUF_INIT;
+    _cleanup_(buf_done) struct buf shown = BUF_INIT;
     text_put_shown(&shown, out->data, out->len);
-    const enum exit_code code = print(&shown);
-    buf_done(&shown);
-    return code;
+    return print(&shown);
 }
 
 enum exit_code cli_show(const struct cli *cli, const struct buf *out)
@@ -415,7 +410,7 @@ enum exit_code cli_show(const struct cli *cli, const struct buf *out)
     if (cli->path == NULL || out->len == 0) {
         return cli_print(out);
     }
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     json_t *document = json_loadb(out->data, out->len, JSON_ALLOW_NUL, NULL);
     enum exit_code code;
     if (document == NULL) {
@@ -428,7 +423,6 @@ enum exit_code cli_show(const struct cli *cli, const struct buf *out)
         }
     }
     json_decref(document);
-    buf_done(&text);
     return code;
 }
 

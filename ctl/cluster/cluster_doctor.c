@@ -144,7 +144,7 @@ static void put_right(const struct right *right, struct buf *out)
 
 static void check_rights(struct cluster *c, struct checks *checks)
 {
-    struct buf missing = BUF_INIT;
+    _cleanup_(buf_done) struct buf missing = BUF_INIT;
     struct err err = {0};
     int r = 1;
     for (size_t i = 0; i < N_RIGHTS && r >= 0; i++) {
@@ -163,7 +163,6 @@ static void check_rights(struct cluster *c, struct checks *checks)
     } else {
         checks_ok(checks, "rights", "all %zu that benchctl uses in '%s'", N_RIGHTS, c->ns);
     }
-    buf_done(&missing);
 }
 
 /* ---- benchd ---- */
@@ -219,11 +218,11 @@ static void check_images(struct cluster *c, struct checks *checks)
     json_t *list = NULL;
     kube_request_list(&kube_pods, c->ns, &options, &req);
     const int r = ask(c, &req, &list, &err);
-    struct buf first = BUF_INIT;
+    _cleanup_(buf_done) struct buf first = BUF_INIT;
     size_t n_waiting = 0, i, k;
     const json_t *pod, *container;
     json_array_foreach (json_object_get(list, "items"), i, pod) {
-        struct buf image = BUF_INIT;
+        _cleanup_(buf_done) struct buf image = BUF_INIT;
         json_array_foreach (path(pod, "status", "containerStatuses"), k, container) {
             if (image.len == 0 && put_image(container, &image)) {
                 n_waiting++;
@@ -232,7 +231,6 @@ static void check_images(struct cluster *c, struct checks *checks)
         if (first.len == 0) {
             buf_append(&first, buf_cstr(&image), image.len);
         }
-        buf_done(&image);
     }
     if (r < 0) {
         checks_skip(checks, "images", "%s", err.msg);
@@ -245,7 +243,6 @@ static void check_images(struct cluster *c, struct checks *checks)
     } else {
         checks_ok(checks, "images", "no pod of a run in '%s' waits for one", c->ns);
     }
-    buf_done(&first);
     json_decref(list);
 }
 
@@ -320,7 +317,7 @@ static void check_quota(struct cluster *c, struct checks *checks)
     json_t *list = NULL;
     kube_request_list(&quotas, c->ns, &options, &req);
     const int r = ask(c, &req, &list, &err);
-    struct buf full = BUF_INIT, all = BUF_INIT;
+    _cleanup_(buf_done) struct buf full = BUF_INIT, all = BUF_INIT;
     size_t i;
     const json_t *quota;
     json_array_foreach (json_object_get(list, "items"), i, quota) {
@@ -337,8 +334,6 @@ static void check_quota(struct cluster *c, struct checks *checks)
     } else {
         checks_ok(checks, "quota", "'%s' has no ResourceQuota", c->ns);
     }
-    buf_done(&full);
-    buf_done(&all);
     json_decref(list);
 }
 

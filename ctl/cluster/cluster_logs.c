@@ -53,12 +53,11 @@ static void on_line(void *ctx, const char *line, size_t len)
     if (f->is_over) {
         return; /* the rest of the same chunk */
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     buf_append(&out, line, len);
     buf_putc(&out, '\n');
     f->code = cli_print(&out);
     f->is_over = f->code != EXIT_OK;
-    buf_done(&out);
 }
 
 static void on_log_end(void *ctx, int r, const struct err *err)

@@ -81,18 +81,15 @@ static enum exit_code find_source(struct cluster *c, struct cluster_source *s)
 /* "run with --systems a,b, or with --local"; NULL: pods can run none. Owned. */
 static char *systems_for_pods(const struct spec *spec)
 {
-    struct buf names = BUF_INIT;
+    _cleanup_(buf_done) struct buf names = BUF_INIT;
     struct err err;
     vec_each (const struct system, system, &spec->systems) {
         if (pod_check_system(spec, system, &err) == 0) {
             buf_printf(&names, "%s%s", names.len == 0 ? "" : ",", system->name);
         }
     }
-    char *fix = names.len == 0
-                    ? NULL
-                    : xasprintf("run with --systems %s, or with --local", buf_cstr(&names));
-    buf_done(&names);
-    return fix;
+    return names.len == 0 ? NULL
+                          : xasprintf("run with --systems %s, or with --local", buf_cstr(&names));
 }
 
 /* Checks everything before anything is created; errors have their place in the text. */

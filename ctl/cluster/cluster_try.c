@@ -292,7 +292,7 @@ static enum exit_code put_ended(struct trying *t, struct buf *out, bool *ret_has
 
 static enum exit_code conclude(struct trying *t, enum try_end end)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     bool has_figure = false;
     enum exit_code code = EXIT_OK;
     try_put_who(t->def, &out);
@@ -305,7 +305,6 @@ static enum exit_code conclude(struct trying *t, enum try_end end)
                    t->status.message[0] == '\0' ? "" : "; ", t->status.message);
     }
     code = code == EXIT_OK ? cli_print(&out) : code;
-    buf_done(&out);
     return code == EXIT_OK ? try_exit_code(end, has_figure) : code;
 }
 

@@ -71,23 +71,21 @@ void definition_note_thresholds(const struct cli *cli, const struct run_def *def
     for (size_t i = 0; i < def->spec->thresholds.len; i++) {
         const struct threshold *t = &def->spec->thresholds.items[i];
         if (!matrix_has(&def->matrix, &t->where)) {
-            struct buf text = BUF_INIT;
+            _cleanup_(buf_done) struct buf text = BUF_INIT;
             threshold_format(t, &text);
             buf_puts(&text, " where ");
             params_format(&t->where, &text);
             cli_note_prose(cli, "note: threshold %zu (%s) is skipped: this run has no such point",
                            i, buf_cstr(&text));
-            buf_done(&text);
         }
     }
 }
 
 static void print_diags(const struct diags *diags, const struct definition_file *file)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     diags_format(diags, file->path, file->text, &out);
     (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-    buf_done(&out);
 }
 
 static int freeze(struct spec *spec_take, const struct definition_load_params *params,

@@ -191,7 +191,7 @@ static struct table *make_points(const struct run_def *def, const struct point_s
         if (!is_shown(p, system)) {
             continue;
         }
-        struct buf params = BUF_INIT;
+        _cleanup_(buf_done) struct buf params = BUF_INIT;
         format_params(def, p, shown, &params);
         table_cell(t, "%u", i);
         if (has_systems) {
@@ -204,7 +204,6 @@ static struct table *make_points(const struct run_def *def, const struct point_s
         table_cell(t, "%u", point_training_replicas(p));
         add_resources(t, &sums[i], opts->is_local);
         put_trials(def->spec, t);
-        buf_done(&params);
     }
     return t;
 }
@@ -219,7 +218,7 @@ static size_t width_of(const struct preview_opts *opts)
 static void format_common(const struct run_def *def, const struct preview_opts *opts,
                           struct buf *out)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     vec_each (const struct param, param, &def->matrix.points[0].params.list) {
         if (is_common(def, param) && !is_replicas(def, param->name)) {
             buf_printf(&text, "%s%s=", text.len == 0 ? "In all points: " : " ", param->name);
@@ -229,7 +228,6 @@ static void format_common(const struct run_def *def, const struct preview_opts *
     if (text.len > 0) {
         wrap_text(out, buf_cstr(&text), width_of(opts), 0, INDENT);
     }
-    buf_done(&text);
 }
 
 /* One system, or all in one table. What all points have is said once if there is no
@@ -477,12 +475,11 @@ int preview_text(const struct run_def *def, const struct preview_opts *opts, str
         return r;
     }
     format_points(def, sums, opts, out);
-    struct buf lines = BUF_INIT;
+    _cleanup_(buf_done) struct buf lines = BUF_INIT;
     format_totals(def, sums, opts->is_local, &lines);
     format_order(def, opts->is_wide, &lines);
     format_first(def, opts->is_wide, &lines);
     put_lines(buf_cstr(&lines), opts->columns, out);
-    buf_done(&lines);
     free(sums);
     return 0;
 }

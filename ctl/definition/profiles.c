@@ -18,10 +18,9 @@
 
 static enum exit_code say_wrong(const struct diags *diags, const struct definition_file *file)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     diags_format(diags, file->path, file->text, &out);
     (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-    buf_done(&out);
     return EXIT_USAGE;
 }
 
@@ -178,12 +177,11 @@ static const char *missing_file(const struct profile *profile)
 static enum exit_code check_program(const struct system *system, const struct profile *profile)
 {
     if (profile->interpreter != NULL) {
-        struct buf missing = BUF_INIT;
+        _cleanup_(buf_done) struct buf missing = BUF_INIT;
         enum exit_code code = EXIT_OK;
         if (python_missing(profile, &missing) < 0) {
             code = cannot_start(system, profile, profile->install, buf_cstr(&missing));
         }
-        buf_done(&missing);
         return code;
     }
     for (int role = 0; role < ROLE_COUNT; role++) {

@@ -203,7 +203,7 @@ static int check_point(const struct run_def *def, const struct import_trials *tr
     if (n == (size_t)def->spec->repeats) {
         return 0;
     }
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     put_params(&point->params, &text);
     const char *what = point->is_baseline ? "the baseline " : "";
     int r;
@@ -215,7 +215,6 @@ static int check_point(const struct run_def *def, const struct import_trials *tr
         r = err_set(err, EINVAL, "%s%s has %zu trial%s, but another point has %" PRId64, what,
                     buf_cstr(&text), n, n == 1 ? "" : "s", def->spec->repeats);
     }
-    buf_done(&text);
     return r;
 }
 

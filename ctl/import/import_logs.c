@@ -68,10 +68,9 @@ static enum exit_code read_rule_file(struct import *im, const char *path)
         wrong = tree_parse(file.text, file.len, &limits, &root, &diags);
     }
     if (wrong < 0) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         diags_format(&diags, path, file.text, &out);
         (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-        buf_done(&out);
     } else {
         im->rule = tree_to_json(root);
     }
@@ -201,10 +200,9 @@ static enum exit_code make_def(struct import *im, int64_t created_unix_ms)
     int r = text == NULL ? -EINVAL : spec_load(text, strlen(text), NULL, &spec, &diags);
     r = r < 0 ? r : run_def_new(spec, &params, &im->def, &diags);
     if (r < 0) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         diags_format(&diags, "(the definition of these logs)", text == NULL ? "" : text, &out);
         (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-        buf_done(&out);
     }
     diags_done(&diags);
     return r < 0 ? EXIT_USAGE : EXIT_OK;

@@ -12,14 +12,12 @@ static enum exit_code say(const struct cli *cli, const struct finished_run *run,
     if (cli->is_quiet && !is_dry_run) {
         return EXIT_OK;
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     char date[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(run->ended_unix_ms, date);
     buf_printf(&out, is_dry_run ? "run/%s would be deleted (ended %s)\n" : "run/%s deleted\n",
                run->name, date);
-    enum exit_code code = cli_print(&out);
-    buf_done(&out);
-    return code;
+    return cli_print(&out);
 }
 
 /* -EBUSY: a process works with it. */

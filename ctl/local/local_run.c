@@ -88,7 +88,7 @@ static enum exit_code create(const struct cli *cli, const struct profiles *profi
 {
     struct definition_file file = {0};
     struct run_def *def = NULL;
-    struct buf warning = BUF_INIT;
+    _cleanup_(buf_done) struct buf warning = BUF_INIT;
     enum exit_code code = definition_open(cli, &file);
     if (code == EXIT_OK) {
         struct definition_load_params params = {
@@ -119,7 +119,6 @@ static enum exit_code create(const struct cli *cli, const struct profiles *profi
             cli_note_prose(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));
         }
     }
-    buf_done(&warning);
     run_def_free(def);
     definition_file_done(&file);
     return code;

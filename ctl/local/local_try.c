@@ -106,7 +106,7 @@ static enum exit_code conclude(const struct local_try *t, const char *name,
     if (code != EXIT_OK) {
         return code;
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     struct stored stored = {t->store, run.row.uid};
     try_put_who(run.def, &out);
     const bool has_figure = end == DRIVE_FINISHED
@@ -114,7 +114,6 @@ static enum exit_code conclude(const struct local_try *t, const char *name,
                                 : try_seen_format(seen, &out);
     code = cli_print(&out);
     code = code == EXIT_OK ? try_exit_code(end_of(end), has_figure) : code;
-    buf_done(&out);
     loaded_run_done(&run);
     return code;
 }

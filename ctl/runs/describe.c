@@ -92,7 +92,7 @@ static void format_identity(const struct describe_params *p, struct buf *out)
 static void format_exchanges(const struct describe_params *p, struct buf *out)
 {
     const struct spec *spec = p->result->def->spec;
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     bool differ = false;
     const struct exchange *first = &spec->systems.items[0].exchange;
     const char *first_name = exchange_name(first, first->kind);
@@ -109,7 +109,6 @@ static void format_exchanges(const struct describe_params *p, struct buf *out)
         buf_printf(&text, "%s%s", first_name, first_suffix);
     }
     line(p, out, "  Exchange:", "%s", buf_cstr(&text));
-    buf_done(&text);
 }
 
 static void format_definition(const struct describe_params *p, struct buf *out)
@@ -170,7 +169,7 @@ static void format_environment_key(const struct describe_params *p, json_t *cons
 {
     VEC(const json_t *) seen = {0};
     bool is_known = false;
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     for (size_t i = 0; i < n; i++) {
         const json_t *value = json_object_get(environments[i], key);
         bool is_new = value != NULL;
@@ -189,7 +188,6 @@ static void format_environment_key(const struct describe_params *p, json_t *cons
         line(p, out, label, "%s", buf_cstr(&text));
     }
     vec_done(&seen);
-    buf_done(&text);
 }
 
 /* What start records and launchers say about the machines; values that differ between replicas are
@@ -282,13 +280,12 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
 static void put_text(struct table *t, const char *title, const json_t *condition, const char *key,
                      const char *indent)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     const json_t *value = json_object_get(condition, key);
     if (json_is_string(value) && json_string_length(value) > 0) {
         value_text(value, &text);
     }
     table_text(t, title, "%s%s", indent, text.len == 0 ? "-" : buf_cstr(&text));
-    buf_done(&text);
 }
 
 /* As benchd wrote them, where only the object is known. */
@@ -339,20 +336,18 @@ static void format_points(const struct describe_params *p, struct buf *out)
     struct table *t = table_new();
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         const struct point *point = &def->matrix.points[i];
-        struct buf params = BUF_INIT;
+        _cleanup_(buf_done) struct buf params = BUF_INIT;
         format_parameters(point, &params);
         table_text(t, "  POINT", "  %u", i);
         table_text(t, "SYSTEM", "%s", def->spec->systems.items[point->system].name);
         if (has_warmup) {
-            struct buf warmup = BUF_INIT;
+            _cleanup_(buf_done) struct buf warmup = BUF_INIT;
             warmup_format(p->result, &p->result->points[i], &warmup);
             table_text(t, "WARM-UP", "%s", buf_cstr(&warmup));
-            buf_done(&warmup);
         }
         table_text(t, "PARAMETERS", "%s%s", buf_cstr(&params),
                    point->is_baseline ? " (baseline)" : "");
         table_end_row(t);
-        buf_done(&params);
     }
     buf_puts(out, "\nPoints:\n");
     table_format_prose(t, p->columns, out);
@@ -394,7 +389,7 @@ static void format_trials(const struct describe_params *p, struct buf *out)
         const struct point_result *point = &p->result->points[i];
         for (size_t k = 0; k < point->n_trials; k++) {
             const struct trial_result *trial = &point->trials[k];
-            struct buf x = BUF_INIT;
+            _cleanup_(buf_done) struct buf x = BUF_INIT;
             figure_format(&trial->throughput, &x);
             if (is_mixed && trial->throughput.estimate.known) {
                 buf_printf(&x, " %s", trial->throughput.unit);
@@ -404,7 +399,6 @@ static void format_trials(const struct describe_params *p, struct buf *out)
             table_cell(t, "%u", trial->row == NULL ? 0 : trial->attempt + 1);
             table_cell(t, "%s", trial_words(p->result, point, trial));
             table_cell(t, "%s", buf_cstr(&x));
-            buf_done(&x);
         }
     }
     buf_puts(out, "\nTrials:\n");
@@ -539,11 +533,10 @@ static void format_slow(const struct describe_params *p, struct buf *out)
     }
     buf_puts(out, "\nSlow replicas (own work a step, else median step time):\n");
     vec_each (struct slow_replica, s, &p->result->slow) {
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         layout_describe_slow(NULL, s, &text);
         buf_puts(out, "  ");
         prose(p, buf_cstr(&text), 2, 4, out);
-        buf_done(&text);
     }
 }
 
@@ -639,9 +632,8 @@ static void format_all(const struct describe_params *p, struct buf *out)
 /* Workers, kubelets and authors of definitions have written a part of it. */
 void describe_format(const struct describe_params *p, struct buf *out)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     format_all(p, &text);
     (void)text_replace_control(text.data, "\n", '?'); /* its length is not needed */
     buf_puts(out, text.data);
-    buf_done(&text);
 }

@@ -17,11 +17,9 @@ static enum exit_code end_one(struct backend *b, end_fn end, const char *word, c
     if (code != EXIT_OK || b->cli->is_quiet) {
         return code;
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     buf_printf(&out, "run/%s %s\n", name, word);
-    code = cli_print(&out);
-    buf_done(&out);
-    return code;
+    return cli_print(&out);
 }
 
 /* All of them are tried; the first failure is the program's. */

@@ -18,11 +18,9 @@ static enum exit_code describe_json(const struct cli *cli, const struct loaded_r
     }
     (void)json_object_set_new(json_object_get(document, "run"), "interrupted",
                               json_boolean(run->is_interrupted)); /* grows in memory only */
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     json_text_put(document, &out);
-    const enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
+    return cli_show(cli, &out);
 }
 
 static enum exit_code describe(const struct backend *b, const struct loaded_run *run)
@@ -30,7 +28,7 @@ static enum exit_code describe(const struct backend *b, const struct loaded_run 
     if (cli_output_is(b->cli, "json")) {
         return describe_json(b->cli, run);
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     struct describe_params params = {
         .row = &run->row,
         .result = run->result,
@@ -45,9 +43,7 @@ static enum exit_code describe(const struct backend *b, const struct loaded_run 
         .columns = show_list_columns(),
     };
     describe_format(&params, &out);
-    enum exit_code code = cli_print(&out);
-    buf_done(&out);
-    return code;
+    return cli_print(&out);
 }
 
 static enum exit_code run(struct cli *cli)

@@ -20,7 +20,7 @@ static void put_json(const struct checks *checks, struct buf *out)
 static enum exit_code run(struct cli *cli)
 {
     struct checks checks = {0};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     doctor_local(cli, &checks);
     if (!cli->is_local && cli->store == NULL) {
         doctor_cluster(cli, &checks);
@@ -32,7 +32,6 @@ static enum exit_code run(struct cli *cli)
     }
     const enum exit_code code = cli_show(cli, &out);
     const enum exit_code found = checks_exit_code(&checks);
-    buf_done(&out);
     checks_done(&checks);
     return code != EXIT_OK ? code : found;
 }

@@ -47,7 +47,7 @@ static enum exit_code add_logs(struct backend *b, const struct loaded_run *run, 
 
 static enum exit_code write_file(const struct cli *cli, struct archive *a)
 {
-    struct buf file = BUF_INIT, line = BUF_INIT;
+    _cleanup_(buf_done) struct buf file = BUF_INIT, line = BUF_INIT;
     struct err err = {0};
     _cleanup_(freep) char *usual = xasprintf("%s" ENDING, a->run);
     const char *path = args_get(&cli->args, "file", usual);
@@ -64,8 +64,6 @@ static enum exit_code write_file(const struct cli *cli, struct archive *a)
         buf_printf(&line, "sha256:%s  %s\n", a->digest, path);
         code = cli_print(&line);
     }
-    buf_done(&file);
-    buf_done(&line);
     return code;
 }
 

@@ -30,14 +30,11 @@ static enum exit_code take_order(const struct cli *cli, struct get *g)
     if (word == NULL || g->column >= 0) {
         return EXIT_OK;
     }
-    struct buf fix = BUF_INIT;
+    _cleanup_(buf_done) struct buf fix = BUF_INIT;
     for (size_t i = 0; g->columns[i] != NULL; i++) {
         buf_printf(&fix, "%s%s", i == 0 ? "write one of " : ", ", g->columns[i]);
     }
-    const enum exit_code code =
-        cli_error(EXIT_USAGE, buf_cstr(&fix), "--sort-by '%s' is not a column", word);
-    buf_done(&fix);
-    return code;
+    return cli_error(EXIT_USAGE, buf_cstr(&fix), "--sort-by '%s' is not a column", word);
 }
 
 /* "run", "benchmarkruns.benchd.io": the first `len` bytes of a word. False: no
@@ -141,7 +138,7 @@ static struct runs_format format_of(const struct get *g)
 static enum exit_code get_runs(struct backend *b, const struct get *g)
 {
     struct run_list list = {0};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     enum exit_code code = list_runs(b, g, &list);
     if (code == EXIT_OK) {
         const struct runs_format how = format_of(g);
@@ -149,7 +146,6 @@ static enum exit_code get_runs(struct backend *b, const struct get *g)
         code = cli_show(b->cli, &out);
         note_empty(b, g, list.items.len);
     }
-    buf_done(&out);
     run_list_done(&list);
     return code;
 }
@@ -159,7 +155,7 @@ static enum exit_code get_benchmarks(struct backend *b, const struct get *g)
     struct benchmark_list list = {0};
     enum exit_code code = b->ops->list_benchmarks(b, &g->wanted, &list);
     if (code == EXIT_OK) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         if (g->column >= 0) {
             benchmarks_sort(&list, g->column);
         }
@@ -167,7 +163,6 @@ static enum exit_code get_benchmarks(struct backend *b, const struct get *g)
         benchmarks_format(b->cli, &list, &how, &out);
         code = cli_show(b->cli, &out);
         note_empty(b, g, list.items.len);
-        buf_done(&out);
     }
     benchmark_list_done(&list);
     return code;
@@ -236,14 +231,13 @@ static enum exit_code show_changes(struct watching *w, const struct run_list *li
     }
     struct cli cli = *w->b->cli;
     cli.no_headers = cli.no_headers || w->is_shown;
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     if (changed.items.len > 0) {
         const struct runs_format how = format_of(w->get);
         runs_format(&cli, &changed, &how, &out);
         w->is_shown = true;
     }
     const enum exit_code code = cli_show(&cli, &out);
-    buf_done(&out);
     vec_done(&changed.items);
     return code;
 }

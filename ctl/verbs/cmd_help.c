@@ -1,11 +1,12 @@
 /* benchctl help [VERB]. */
+#include "base/mem.h"
 #include "base/str.h"
 #include "ctl/cli/usage.h"
 #include "ctl/verbs/verbs.h"
 
 static enum exit_code run(struct cli *cli)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     if (cli->args.n_words == 0) {
         usage_program(cli->program, cli->verbs, cli->n_verbs, &out);
     }
@@ -14,11 +15,9 @@ static enum exit_code run(struct cli *cli)
             usage_verb(cli->program, cli->verbs[i], &out);
         }
     }
-    enum exit_code code = out.len > 0 ? cli_print(&out)
-                                      : cli_error(EXIT_USAGE, "list the verbs with: benchctl help",
-                                                  "unknown verb '%s'", cli->args.words[0]);
-    buf_done(&out);
-    return code;
+    return out.len > 0 ? cli_print(&out)
+                       : cli_error(EXIT_USAGE, "list the verbs with: benchctl help",
+                                   "unknown verb '%s'", cli->args.words[0]);
 }
 
 const struct verb verb_help = {

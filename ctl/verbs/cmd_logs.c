@@ -62,7 +62,7 @@ static void list_there(const struct loaded_run *run, const struct log_wanted *w,
 static enum exit_code not_there(const struct loaded_run *run, const struct log_wanted *w,
                                 enum exit_code code, const char *what)
 {
-    struct buf there = BUF_INIT;
+    _cleanup_(buf_done) struct buf there = BUF_INIT;
     list_there(run, w, &there);
     const struct log_wanted all = {.attempt.point = NOT_GIVEN};
     if (there.len == 0) {
@@ -71,14 +71,13 @@ static enum exit_code not_there(const struct loaded_run *run, const struct log_w
     (void)cli_error(code, NULL, "run '%s': %s%s%.*s", run->row.name, what,
                     there.len == 0 ? "; no attempt has ended yet" : "; available logs:\n",
                     (int)(there.len == 0 ? 0 : there.len - 1), buf_cstr(&there));
-    buf_done(&there);
     return code;
 }
 
 static enum exit_code print_log(struct backend *b, const struct loaded_run *run,
                                 const struct replica_row *rep)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     enum exit_code code = b->ops->get_log(b, run, &rep->id, &out);
     if (code == EXIT_OK) {
         cli_note(b->cli, "%s/%u of point %u, trial %u, attempt %u: %zu bytes",
@@ -86,7 +85,6 @@ static enum exit_code print_log(struct backend *b, const struct loaded_run *run,
                  rep->id.attempt.trial, rep->id.attempt.number, out.len);
         code = cli_print(&out);
     }
-    buf_done(&out);
     return code;
 }
 

@@ -11,7 +11,7 @@
 
 static enum exit_code print(const struct cli *cli, const struct run_def *def)
 {
-    struct buf out = BUF_INIT, warning = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT, warning = BUF_INIT;
     struct err err = {0};
     bool is_local = cli->is_local || cli->store != NULL;
     int r;
@@ -38,8 +38,6 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def)
     if (code == EXIT_OK && warning.len > 0) {
         cli_note_prose(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));
     }
-    buf_done(&out);
-    buf_done(&warning);
     return code;
 }
 

@@ -88,10 +88,9 @@ static enum exit_code write_page(const struct cli *cli, const struct loaded_run 
                          "name another file with --file, or print the page with -o html",
                          "cannot write %s: %s", path, strerror(-r));
     }
-    struct buf line = BUF_INIT;
+    _cleanup_(buf_done) struct buf line = BUF_INIT;
     buf_printf(&line, "%s\n", path);
     enum exit_code code = cli_print(&line);
-    buf_done(&line);
     return code == EXIT_OK && args_has(&cli->args, "open") ? open_page(path) : code;
 }
 
@@ -112,12 +111,9 @@ static enum exit_code show_page(const struct cli *cli, const struct loaded_runs 
         .created = created,
         .program = "benchctl " BENCHD_VERSION,
     };
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     report_html(&page, &out);
-    enum exit_code code =
-        cli_output_is(cli, "html") ? cli_print(&out) : write_page(cli, &l->runs[0], &out);
-    buf_done(&out);
-    return code;
+    return cli_output_is(cli, "html") ? cli_print(&out) : write_page(cli, &l->runs[0], &out);
 }
 
 /* "choose one that it has: --chart points, trials". */
@@ -138,7 +134,7 @@ static char *charts_there(const struct result *result)
 static enum exit_code show_chart(const struct cli *cli, const struct result *result)
 {
     const char *chart = args_get(&cli->args, "chart", report_chart_names[0]);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     enum exit_code code;
     switch (report_svg(result, chart, &out)) {
     case REPORT_CHART_MADE:
@@ -150,16 +146,14 @@ static enum exit_code show_chart(const struct cli *cli, const struct result *res
         break;
     }
     default: {
-        struct buf names = BUF_INIT;
+        _cleanup_(buf_done) struct buf names = BUF_INIT;
         buf_puts(&names, "one of:");
         for (size_t i = 0; report_chart_names[i] != NULL; i++) {
             buf_printf(&names, " %s", report_chart_names[i]);
         }
         code = cli_error(EXIT_USAGE, buf_cstr(&names), "there is no chart '%s'", chart);
-        buf_done(&names);
     }
     }
-    buf_done(&out);
     return code;
 }
 

@@ -29,7 +29,7 @@ struct search {
 
 static void look_at(const char *path, struct search *search)
 {
-    struct buf file = BUF_INIT;
+    _cleanup_(buf_done) struct buf file = BUF_INIT;
     struct archive a = {0};
     if (file_read(path, ARCHIVE_MAX_BYTES, &file, NULL) >= 0 &&
         archive_read(file.data, file.len, ARCHIVE_MAX_BYTES, &a, NULL) >= 0) {
@@ -41,7 +41,6 @@ static void look_at(const char *path, struct search *search)
         }
         archive_done(&a);
     }
-    buf_done(&file);
 }
 
 /* FILE, or the archive of this folder that has the digest. *ret: owned. */
@@ -86,7 +85,7 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
     if (is_here && host_find_worker(&worker, &err) < 0) {
         return cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     char date[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(run->row.created_unix_ms, date);
     buf_printf(&out, "run/%s of %s, sha256:%s\n", run->row.name, date, a->digest);
@@ -98,9 +97,7 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
     } else {
         buf_putc(&out, '\n');
     }
-    enum exit_code code = cli_print(&out);
-    buf_done(&out);
-    return code;
+    return cli_print(&out);
 }
 
 /* ---- the run ---- */

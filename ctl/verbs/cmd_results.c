@@ -85,14 +85,11 @@ static enum exit_code take_figure(const struct cli *cli, enum pivot_figure *ret)
             return EXIT_OK;
         }
     }
-    struct buf names = BUF_INIT;
+    _cleanup_(buf_done) struct buf names = BUF_INIT;
     for (int i = 0; i < PIVOT_FIGURE_COUNT; i++) {
         buf_printf(&names, "%s%s", i == 0 ? "write one of " : ", ", pivot_figure_names[i]);
     }
-    const enum exit_code code =
-        cli_error(EXIT_USAGE, buf_cstr(&names), "--cells '%s' is not known", word);
-    buf_done(&names);
-    return code;
+    return cli_error(EXIT_USAGE, buf_cstr(&names), "--cells '%s' is not known", word);
 }
 
 static bool wants_pivot(const struct cli *cli)

@@ -149,7 +149,7 @@ static enum exit_code validate_word(const struct cli *cli, const struct profiles
     struct definition_file file = {0};
     struct findings f = {.notes = files == NULL ? NULL : json_array()};
     struct err err = {0};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     enum exit_code code;
     const int r = definition_find(word, &file, &err);
     if (r >= 0) {
@@ -167,7 +167,6 @@ static enum exit_code validate_word(const struct cli *cli, const struct profiles
     if (files != NULL) { /* grows in memory only */
         (void)json_array_append_new(files, file_to_json(r >= 0 ? file.path : word, code, &f));
     }
-    buf_done(&out);
     diags_done(&f.problems);
     definition_file_done(&file);
     return code;
@@ -182,13 +181,12 @@ static enum exit_code validate_all(const struct cli *cli, const struct profiles 
         worst = worst == EXIT_OK ? code : worst;
     }
     if (files != NULL) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         json_text_put(json_pack("{s:s, s:s, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
                                 "ValidationList", "items", files),
                       &out);
         const enum exit_code code = cli_show(cli, &out);
         worst = worst == EXIT_OK ? code : worst;
-        buf_done(&out);
     }
     return worst;
 }

@@ -158,7 +158,7 @@ void complete_definitions(struct typing *t)
 
 static void offer_point(struct typing *t, const struct run_def *def, const struct point *point)
 {
-    struct buf help = BUF_INIT;
+    _cleanup_(buf_done) struct buf help = BUF_INIT;
     buf_puts(&help, def->spec->systems.items[point->system].name);
     vec_each (const struct param, param, &point->params.list) {
         buf_printf(&help, " %s=", param->name);
@@ -166,7 +166,6 @@ static void offer_point(struct typing *t, const struct run_def *def, const struc
     }
     _cleanup_(freep) char *number = xasprintf("%u", point->index);
     offer(t, number, buf_cstr(&help));
-    buf_done(&help);
 }
 
 /* The points of the run that the line names. */

@@ -181,7 +181,7 @@ static void copy_trace(const struct trace *from, struct trace *ret)
 static enum exit_code read_layers(const struct cli *cli, const char *path,
                                   struct simulate_inputs *ret)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     struct err err = {0};
     struct diags diags = {0};
     int64_t batch = 0, recorded = 0;
@@ -203,7 +203,6 @@ static enum exit_code read_layers(const struct cli *cli, const char *path,
     batch = batch > 0 ? batch : recorded;
     ret->params.batch_size = batch > 0 ? batch : ret->params.batch_size;
     diags_done(&diags);
-    buf_done(&text);
     return code;
 }
 

@@ -153,7 +153,7 @@ static void put_table(const struct cli *cli, const struct prediction *p, const s
 enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
                              const struct simulate_inputs *in)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     if (cli_output_is(cli, "json")) {
         json_t *document = prediction_to_json(p);
         char *text = json_dumps(document, JSON_INDENT(2));
@@ -174,7 +174,5 @@ enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
         put_servers(cli, p, &out);
         put_notes(cli, p, in, &out);
     }
-    const enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
+    return cli_show(cli, &out);
 }

@@ -51,11 +51,10 @@ static int pack_row(const struct replica_log *const *logs, size_t n, struct pack
     const int n_taken = pieces.len > 1 ? (int)pieces.len : 1;
     int r;
     if (n_taken > 1) {
-        struct buf raw = BUF_INIT;
+        _cleanup_(buf_done) struct buf raw = BUF_INIT;
         log_row_write(pieces.items, pieces.len, &raw);
         row->is_shared = true;
         r = blob_pack(raw.data, raw.len, &row->zstd, err);
-        buf_done(&raw);
     } else {
         r = blob_pack(logs[0]->data, logs[0]->len, &row->zstd, err);
     }
