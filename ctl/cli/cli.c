@@ -411,7 +411,7 @@ enum exit_code cli_show(const struct cli *cli, const struct buf *out)
         return cli_print(out);
     }
     _cleanup_(buf_done) struct buf text = BUF_INIT;
-    json_t *document = json_loadb(out->data, out->len, JSON_ALLOW_NUL, NULL);
+    json_auto_t *document = json_loadb(out->data, out->len, JSON_ALLOW_NUL, NULL);
     enum exit_code code;
     if (document == NULL) {
         code = cli_error(EXIT_LOCAL_RESOURCE, "use -o json", "the output is not one JSON document");
@@ -422,7 +422,6 @@ enum exit_code cli_show(const struct cli *cli, const struct buf *out)
             cli_note(cli, "-o jsonpath found nothing; -o json shows what there is");
         }
     }
-    json_decref(document);
     return code;
 }
 

@@ -49,7 +49,7 @@ static int ask_lease(struct cluster *c, char **ret_address, bool *ret_is_dead, s
 {
     struct kube_request req;
     struct cluster_answer a;
-    json_t *lease = NULL;
+    json_auto_t *lease = NULL;
     kube_request_get(&kube_leases, c->ns, LEASE, &req);
     int r = cluster_call(c, c->client, &req, &a);
     *ret_is_dead = r >= 0 || r == -ENOENT;
@@ -64,7 +64,6 @@ static int ask_lease(struct cluster *c, char **ret_address, bool *ret_is_dead, s
             learn_read_key(c, lease);
         }
     }
-    json_decref(lease);
     cluster_answer_done(&a);
     return r;
 }

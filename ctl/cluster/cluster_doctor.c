@@ -45,7 +45,7 @@ static bool check_server(struct cluster *c, struct checks *checks)
 {
     struct kube_request req;
     struct err err = {0};
-    json_t *version = NULL;
+    json_auto_t *version = NULL;
     kube_request_raw("/version", "get the version", &req);
     const int r = ask(c, &req, &version, &err);
     if (r < 0) {
@@ -57,7 +57,6 @@ static bool check_server(struct cluster *c, struct checks *checks)
         checks_ok(checks, "server", "%s is Kubernetes %s", c->config.server,
                   text_of(json_object_get(version, "gitVersion")));
     }
-    json_decref(version);
     return r >= 0;
 }
 
@@ -171,7 +170,7 @@ static void check_benchd(struct cluster *c, struct checks *checks)
 {
     struct err err = {0};
     bool is_dead = false;
-    json_t *runs = NULL;
+    json_auto_t *runs = NULL;
     int r = cluster_reach_benchd(c, &is_dead, &err);
     if (r < 0 && is_dead) {
         _cleanup_(freep) char *fix =
@@ -189,7 +188,6 @@ static void check_benchd(struct cluster *c, struct checks *checks)
         checks_ok(checks, "benchd", "it runs in '%s' and answers by %s", c->ns,
                   str_eq(c->address, "service") ? "its Service" : c->address);
     }
-    json_decref(runs);
 }
 
 /* ---- what runs need ---- */
@@ -215,7 +213,7 @@ static void check_images(struct cluster *c, struct checks *checks)
     const struct kube_list_options options = {.label_selector = POD_SELECTOR};
     struct kube_request req;
     struct err err = {0};
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     kube_request_list(&kube_pods, c->ns, &options, &req);
     const int r = ask(c, &req, &list, &err);
     _cleanup_(buf_done) struct buf first = BUF_INIT;
@@ -243,7 +241,6 @@ static void check_images(struct cluster *c, struct checks *checks)
     } else {
         checks_ok(checks, "images", "no pod of a run in '%s' waits for one", c->ns);
     }
-    json_decref(list);
 }
 
 static bool is_ready(const json_t *endpoint)
@@ -259,7 +256,7 @@ static void check_dns(struct cluster *c, struct checks *checks)
                                                   "kubernetes.io/service-name=" DNS_SERVICE};
     struct kube_request req;
     struct err err = {0};
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     kube_request_list(&kube_endpoint_slices, DNS_NS, &options, &req);
     const int r = ask(c, &req, &list, &err);
     const json_t *items = json_object_get(list, "items");
@@ -283,7 +280,6 @@ static void check_dns(struct cluster *c, struct checks *checks)
         checks_ok(checks, "dns", "%zu pod%s of '" DNS_SERVICE "' %s ready", n_ready,
                   n_ready == 1 ? "" : "s", n_ready == 1 ? "is" : "are");
     }
-    json_decref(list);
 }
 
 static void put_quota(const char *key, const char *used, const char *hard, struct buf *out)
@@ -314,7 +310,7 @@ static void check_quota(struct cluster *c, struct checks *checks)
     const struct kube_list_options options = {0};
     struct kube_request req;
     struct err err = {0};
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     kube_request_list(&quotas, c->ns, &options, &req);
     const int r = ask(c, &req, &list, &err);
     _cleanup_(buf_done) struct buf full = BUF_INIT, all = BUF_INIT;
@@ -334,7 +330,6 @@ static void check_quota(struct cluster *c, struct checks *checks)
     } else {
         checks_ok(checks, "quota", "'%s' has no ResourceQuota", c->ns);
     }
-    json_decref(list);
 }
 
 void doctor_cluster(const struct cli *cli, struct checks *checks)

@@ -329,7 +329,7 @@ enum exit_code cluster_follow_logs(struct backend *b, const char *what,
                                    const struct log_wanted *wanted)
 {
     struct cluster *c = (struct cluster *)b;
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     enum exit_code code = cluster_find_object(c, what, &object);
     if (code != EXIT_OK) {
         return code;
@@ -351,6 +351,5 @@ enum exit_code cluster_follow_logs(struct backend *b, const char *what,
     end(f);
     code = f->code;
     free(f);
-    json_decref(object);
     return code;
 }

@@ -49,12 +49,11 @@ static enum exit_code find_in_cluster(struct cluster *c, const char *name, struc
     } else if (r < 0) {
         err = a.err;
     } else if ((r = kube_json_load(buf_cstr(&a.body), a.body.len, &object, &err)) >= 0) {
-        json_t *plain = object_plain_benchmark(object);
+        json_auto_t *plain = object_plain_benchmark(object);
         s->file.path = xasprintf("benchmark/%s", name);
         s->file.text = json_dumps(plain, JSON_INDENT(2));
         s->file.len = strlen(s->file.text);
         s->is_reference = *ret_found = true;
-        json_decref(plain);
         json_decref(object);
     }
     cluster_answer_done(&a);
@@ -122,11 +121,9 @@ static int create(struct cluster *c, const struct kube_resource *res, const json
                   struct err *err)
 {
     struct kube_request req;
-    json_t *answer = NULL;
+    json_auto_t *answer = NULL;
     kube_request_create(res, c->ns, object, KUBE_WRITE, &req);
-    int r = cluster_get(c, &req, &answer, err);
-    json_decref(answer);
-    return r;
+    return cluster_get(c, &req, &answer, err);
 }
 
 static enum exit_code create_builtin(struct cluster *c, const struct cluster_source *s)
@@ -158,11 +155,10 @@ static enum exit_code create_builtin(struct cluster *c, const struct cluster_sou
 static int is_ours(struct cluster *c, const char *name, const char *request, struct err *err)
 {
     struct kube_request req;
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     kube_request_get(&kube_benchmark_runs, c->ns, name, &req);
     const int r = cluster_get(c, &req, &object, err);
     const bool is = r >= 0 && object_is_of_request(object, request);
-    json_decref(object);
     return r >= 0 || r == -ENOENT ? is : r;
 }
 
@@ -202,9 +198,8 @@ enum exit_code cluster_create_run(struct cluster *c, const struct object_run_par
         struct object_run_params params = *run;
         params.name = name;
         params.request = request;
-        json_t *object = object_make_run(&params);
+        json_auto_t *object = object_make_run(&params);
         r = create(c, &kube_benchmark_runs, object, &err);
-        json_decref(object);
     } while (r == -EEXIST && (ours = is_ours(c, name, request, &err)) == 0);
     if (ours < 0 || r == -EIO || r == -ETIMEDOUT || r == -ECONNRESET) {
         *ret_name = xstrdup(name);
@@ -221,15 +216,13 @@ enum exit_code cluster_create_run(struct cluster *c, const struct object_run_par
 static enum exit_code create_run(struct cluster *c, const struct cluster_source *s, char **ret_name)
 {
     const bool is_inline = !s->is_reference || args_has(&c->backend.cli->args, "systems");
-    json_t *overrides = make_overrides(c->backend.cli, s->def);
+    json_auto_t *overrides = make_overrides(c->backend.cli, s->def);
     const struct object_run_params params = {
         .benchmark = s->def->spec->name,
         .definition = is_inline ? s->def->spec->definition : NULL,
         .overrides = overrides,
     };
-    const enum exit_code code = cluster_create_run(c, &params, ret_name);
-    json_decref(overrides);
-    return code;
+    return cluster_create_run(c, &params, ret_name);
 }
 
 /* How to get what this command could not show. Owned. */
@@ -325,13 +318,12 @@ static enum exit_code watch(struct cluster *c, const char *name, const char *uid
 
 static enum exit_code watch_object(struct cluster *c, const char *what, const struct run_opts *opts)
 {
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     enum exit_code code = cluster_find_object(c, what, &object);
     if (code == EXIT_OK) {
         code =
             watch(c, kube_json_metadata(object, "name"), kube_json_metadata(object, "uid"), opts);
     }
-    json_decref(object);
     return code;
 }
 
@@ -345,7 +337,7 @@ enum exit_code cluster_run(struct backend *b, char **ret_name)
 {
     struct cluster *c = (struct cluster *)b;
     struct run_opts opts;
-    struct cluster_source source = {0};
+    _cleanup_(cluster_source_done) struct cluster_source source = {0};
     _cleanup_(freep) char *name = NULL;
     enum exit_code code = run_opts_take(b->cli, &opts);
     if (code == EXIT_OK) {
@@ -367,7 +359,6 @@ enum exit_code cluster_run(struct backend *b, char **ret_name)
     if (ret_name != NULL && name != NULL) {
         *ret_name = take_ptr(name);
     }
-    cluster_source_done(&source);
     return code;
 }
 

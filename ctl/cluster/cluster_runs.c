@@ -43,7 +43,7 @@ static int find_newest(const json_t *items)
 static enum exit_code find_in_list(struct cluster *c, const char *what, const struct err *not_found,
                                    json_t **ret)
 {
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     struct err err = {0};
     int r = list_objects(c, &kube_benchmark_runs, &(struct list_wanted){0}, &list, &err);
     if (r < 0) {
@@ -67,7 +67,6 @@ static enum exit_code find_in_list(struct cluster *c, const char *what, const st
     if (found >= 0) {
         *ret = json_incref(json_array_get(items, (size_t)found));
     }
-    json_decref(list);
     return code;
 }
 
@@ -180,23 +179,21 @@ enum exit_code cluster_list_benchmarks(struct backend *b, const struct list_want
     struct err err = {0};
     for (size_t i = 0; i < wanted->n_names; i++) {
         struct kube_request req;
-        json_t *object = NULL;
+        json_auto_t *object = NULL;
         kube_request_get(&kube_benchmarks, c->ns, wanted->names[i], &req);
         int r = cluster_get(c, &req, &object, &err);
         if (r < 0) {
             return fail(r, &err);
         }
         add_benchmark(ret, object, false);
-        json_decref(object);
     }
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     int r = wanted->n_names > 0 ? 0 : list_objects(c, &kube_benchmarks, wanted, &list, &err);
     size_t i;
     const json_t *object;
     json_array_foreach (json_object_get(list, "items"), i, object) {
         add_benchmark(ret, object, wanted->is_all_namespaces);
     }
-    json_decref(list);
     return r < 0 ? fail(r, &err) : EXIT_OK;
 }
 
@@ -235,12 +232,11 @@ int cluster_load_document(struct cluster *c, const char *name, const struct run_
                           struct loaded_run *ret, struct err *err)
 {
     _cleanup_(freep) char *path = cluster_api_path(name, "/attempts");
-    json_t *document = NULL;
+    json_auto_t *document = NULL;
     int r = cluster_api_get(c, path, &document, err);
     if (r >= 0 && (r = cluster_take_document(document, status, ret, err)) < 0) {
         loaded_run_done(ret);
     }
-    json_decref(document);
     return r;
 }
 
@@ -267,7 +263,7 @@ enum exit_code cluster_load_run(struct backend *b, const char *what, struct load
 {
     struct cluster *c = (struct cluster *)b;
     struct cluster_answer a;
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     const char *name = run_word_name(what);
     int r = get_object(c, name, &a, &object);
     const bool is_kept = r == -ENOENT && !is_missing_kind(&a) && load_kept(c, name, ret);
@@ -294,7 +290,6 @@ enum exit_code cluster_load_run(struct backend *b, const char *what, struct load
         const bool is_new = r == -ENOENT && !run_phase_is_final(ret->row.status.phase);
         code = code != EXIT_OK || is_new ? code : fail(r, &err);
     }
-    json_decref(object);
     return code;
 }
 
@@ -376,14 +371,12 @@ static enum exit_code end_kept(struct cluster *c, const char *name, const char *
 static int ask_to_erase(struct cluster *c, const char *name, const char *uid, struct err *err)
 {
     struct kube_request req;
-    json_t *answer = NULL;
+    json_auto_t *answer = NULL;
     json_t *patch = json_pack("{s:{s:{s:s}}}", "metadata", "annotations", KUBE_ERASE_ANNOTATION,
                               KUBE_ERASE_NOW);
     kube_request_merge_patch(&kube_benchmark_runs, c->ns, name, uid, patch, &req);
     json_decref(patch);
-    int r = cluster_get(c, &req, &answer, err);
-    json_decref(answer);
-    return r;
+    return cluster_get(c, &req, &answer, err);
 }
 
 /* Deletes or cancels the run that `what` means. */
@@ -414,9 +407,8 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
     if (is_delete) {
         kube_request_delete(&kube_benchmark_runs, c->ns, name, uid, -1, &req);
     } else {
-        json_t *patch = json_pack("{s:{s:b}}", "spec", "cancel", 1);
+        json_auto_t *patch = json_pack("{s:{s:b}}", "spec", "cancel", 1);
         kube_request_merge_patch(&kube_benchmark_runs, c->ns, name, uid, patch, &req);
-        json_decref(patch);
     }
     struct err err = {0};
     int r = is_delete ? ask_to_erase(c, name, uid, &err) : 0;

@@ -187,7 +187,7 @@ static int look_at_logs(struct trying *t, struct err *err)
                   role_to_string(point_leading_role(&t->def->matrix.points[0])));
     const struct kube_list_options options = {.label_selector = selector};
     struct kube_request req;
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     kube_request_list(&kube_pods, t->c->ns, &options, &req);
     int r = cluster_get(t->c, &req, &list, err);
     if (r < 0) {
@@ -201,7 +201,6 @@ static int look_at_logs(struct trying *t, struct err *err)
         const int one = look_at_pod(t, json_array_get(items, i), err);
         r = one < 0 || one > 0 ? one : r;
     }
-    json_decref(list);
     return r;
 }
 
@@ -272,7 +271,7 @@ static int load_ended(struct trying *t, struct loaded_run *ret, struct err *err)
 /* It came to its own end: benchd has its figures, or says why it has no figures. */
 static enum exit_code put_ended(struct trying *t, struct buf *out, bool *ret_has_figure)
 {
-    struct loaded_run run = {0};
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     struct err err = {0};
     const int r = load_ended(t, &run, &err);
     if (r < 0) {
@@ -286,7 +285,6 @@ static enum exit_code put_ended(struct trying *t, struct buf *out, bool *ret_has
     } else {
         *ret_has_figure = try_put_result(run.result, get_log, &stored, out);
     }
-    loaded_run_done(&run);
     return EXIT_OK;
 }
 
@@ -404,7 +402,7 @@ static enum exit_code try_all(struct trying *t, const struct cluster_source *sou
 enum exit_code cluster_try(struct backend *b)
 {
     struct trying t = {.c = (struct cluster *)b};
-    struct cluster_source source = {0};
+    _cleanup_(cluster_source_done) struct cluster_source source = {0};
     enum exit_code code = try_options_take(b->cli, &t.options);
     if (code == EXIT_OK) {
         code = cluster_source_open(t.c, &source);
@@ -417,6 +415,5 @@ enum exit_code cluster_try(struct backend *b)
         code = try_all(&t, &source);
         end_handles(&t);
     }
-    cluster_source_done(&source);
     return code;
 }

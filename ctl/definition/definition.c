@@ -127,7 +127,7 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
     }
     overrides.sets = sets;
     overrides.is_as_written = !params->is_local && overrides.n_sets == 0;
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
     int r = spec_load(file->text, file->len, &overrides, &spec, &diags);
     if (r >= 0) {
@@ -138,6 +138,5 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
     } else if (r < 0) {
         print_diags(&diags, file);
     }
-    diags_done(&diags);
     return r < 0 ? EXIT_USAGE : EXIT_OK;
 }

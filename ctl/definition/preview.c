@@ -299,14 +299,13 @@ static void first_replicas(const struct run_def *def, struct names *ret)
     attempt_history_init(&none, def);
     const struct observed observed = {
         .def = def, .now_unix_ms = def->created_unix_ms, .history = &none};
-    struct plan plan = {0};
+    _cleanup_(plan_done) struct plan plan = {0};
     reconcile(&observed, &plan);
     vec_each (const struct action, action, &plan.actions) {
         if (action->kind == ACTION_CREATE_REPLICA) {
             *vec_push(&ret->list) = replica_name(def->name, &action->replica);
         }
     }
-    plan_done(&plan);
     attempt_history_done(&none);
 }
 
@@ -320,7 +319,7 @@ static void names_done(struct names *names)
 
 static void format_first(const struct run_def *def, bool is_wide, struct buf *out)
 {
-    struct names names = {0};
+    _cleanup_(names_done) struct names names = {0};
     first_replicas(def, &names);
     size_t shown = is_wide || names.list.len <= SHOWN_NAMES ? names.list.len : SHOWN_NAMES;
     buf_puts(out, "\nCreated first (each run replaces xxxxx with its own five characters):\n");
@@ -330,7 +329,6 @@ static void format_first(const struct run_def *def, bool is_wide, struct buf *ou
     if (shown < names.list.len) {
         buf_printf(out, "  ... (%zu more; -o wide shows all)\n", names.list.len - shown);
     }
-    names_done(&names);
 }
 
 /* At most a thousand days: larger numbers are of no use. */
@@ -526,13 +524,12 @@ static json_t *order_json(const struct run_def *def)
 
 static json_t *first_json(const struct run_def *def)
 {
-    struct names names = {0};
+    _cleanup_(names_done) struct names names = {0};
     first_replicas(def, &names);
     json_t *first = json_array();
     vec_each (char *, name, &names.list) {
         (void)json_array_append_new(first, json_string(*name));
     }
-    names_done(&names);
     return first;
 }
 

@@ -33,20 +33,19 @@ static int find_interpreter(const struct profile *profile, const char *folder, c
         return 0;
     }
     _cleanup_(freep) char *path = xasprintf("%s/%s", folder, profile->requirements);
-    struct definition_file pins = {0};
+    _cleanup_(definition_file_done) struct definition_file pins = {0};
     int r = definition_read(path, &pins, err);
     if (r < 0) {
         return err_wrap(err, r, "profile '%s'", profile->name);
     }
     *ret = python_peer_path(profile->name, pins.text, pins.len);
-    definition_file_done(&pins);
     return 0;
 }
 
 static enum exit_code add(struct profiles *profiles, const char *folder,
                           const struct definition_file *file)
 {
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct profile *profile = NULL;
     struct err err;
     _cleanup_(freep) char *interpreter = NULL;
@@ -62,7 +61,6 @@ static enum exit_code add(struct profiles *profiles, const char *folder,
         profile_place(profile, folder, interpreter);
         *vec_push(&profiles->list) = profile;
     }
-    diags_done(&diags);
     return code;
 }
 
@@ -74,7 +72,7 @@ static enum exit_code add_folder(struct profiles *profiles, const char *path)
         return EXIT_OK;
     }
     _cleanup_(freep) char *file_path = xasprintf("%s/profile.yaml", folder);
-    struct definition_file file = {0};
+    _cleanup_(definition_file_done) struct definition_file file = {0};
     struct err err;
     enum exit_code code = EXIT_OK;
     int r = access(file_path, F_OK) == 0 ? definition_read(file_path, &file, &err) : -ENOENT;
@@ -83,7 +81,6 @@ static enum exit_code add_folder(struct profiles *profiles, const char *path)
     } else if (r != -ENOENT) {
         code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
     }
-    definition_file_done(&file);
     free(folder);
     return code;
 }
@@ -118,13 +115,12 @@ static void add_shipped(struct profiles *profiles)
 {
     for (size_t i = 0; i < shipped_profiles_count; i++) {
         const struct embedded *shipped = &shipped_profiles[i];
-        struct diags diags = {0};
+        _cleanup_(diags_done) struct diags diags = {0};
         struct profile *profile;
         if (profiles_find(profiles, shipped->name) == NULL &&
             profile_load(shipped->text, strlen(shipped->text), &profile, &diags) == 0) {
             *vec_push(&profiles->list) = profile; /* it has no files: it need not be placed */
         }
-        diags_done(&diags);
     }
 }
 

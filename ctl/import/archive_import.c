@@ -164,8 +164,8 @@ enum exit_code archive_import(const struct cli *cli)
 {
     const char *path = cli->args.words[0];
     const bool is_dry_run = args_has(&cli->args, "dry-run");
-    struct archive a = {0};
-    struct loaded_run run = {0};
+    _cleanup_(archive_done) struct archive a = {0};
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = is_dry_run ? check_dry_run(cli) : EXIT_OK;
     if (code == EXIT_OK) {
         code = archive_file_open(path, &a, &run);
@@ -181,7 +181,5 @@ enum exit_code archive_import(const struct cli *cli)
         cli_note(cli, "run/%s imported into %s", run.row.name, url);
         code = show_sheet(cli, sheet_points, run.result);
     }
-    loaded_run_done(&run);
-    archive_done(&a);
     return code;
 }

@@ -107,16 +107,14 @@ static json_t *baseline_to_json(const struct import_trials *trials)
         return json_pack("{s:s}", "kind", "SingleNode");
     }
     const struct import_trial *base = smallest(trials);
-    struct params counts = {0};
+    _cleanup_(params_done) struct params counts = {0};
     params_set(&counts, trials->count, params_get(&base->params, trials->count));
     const struct value *pservers = params_get(&base->params, "pservers");
     if (pservers != NULL) {
         params_set(&counts, "pservers", pservers);
     }
     const struct params *where = is_everywhere(trials, &counts) ? &counts : &base->params;
-    json_t *baseline = json_pack("{s:s, s:o}", "kind", "Point", "where", params_to_json(where));
-    params_done(&counts);
-    return baseline;
+    return json_pack("{s:s, s:o}", "kind", "Point", "where", params_to_json(where));
 }
 
 /* Names of the user's own must be declared; a variable is where a run would have had the value. */

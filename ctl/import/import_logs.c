@@ -61,7 +61,7 @@ static enum exit_code read_rule_file(struct import *im, const char *path)
         return cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
     }
     static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct node *root = NULL;
     int wrong = log_rule_load(file.text, file.len, &im->log_rule, &diags);
     if (wrong >= 0) {
@@ -75,7 +75,6 @@ static enum exit_code read_rule_file(struct import *im, const char *path)
         im->rule = tree_to_json(root);
     }
     tree_free(root);
-    diags_done(&diags);
     definition_file_done(&file);
     return wrong < 0 ? EXIT_USAGE : EXIT_OK;
 }
@@ -190,7 +189,7 @@ static enum exit_code make_def(struct import *im, int64_t created_unix_ms)
     json_t *document = import_definition(&im->options, &im->trials);
     _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
     json_decref(document);
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
     const struct run_def_params params = {.name = "import",
                                           .uid = "00000000-0000-4000-8000-000000000000",
@@ -204,7 +203,6 @@ static enum exit_code make_def(struct import *im, int64_t created_unix_ms)
         diags_format(&diags, "(the definition of these logs)", text == NULL ? "" : text, &out);
         (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
     }
-    diags_done(&diags);
     return r < 0 ? EXIT_USAGE : EXIT_OK;
 }
 
@@ -387,14 +385,13 @@ static int64_t first_date(const struct import *im)
 
 static enum exit_code show(const struct import *im, const char *name)
 {
-    struct store *s = NULL;
+    _cleanup_(store_closep) struct store *s = NULL;
     struct loaded_run run;
     enum exit_code code = local_store_open(im->cli, false, &s);
     if (code == EXIT_OK && (code = local_store_load_run(im->cli, s, name, &run)) == EXIT_OK) {
         code = show_sheet(im->cli, sheet_points, run.result);
         loaded_run_done(&run);
     }
-    store_close(s);
     return code;
 }
 

@@ -96,7 +96,7 @@ static int put_all(struct store *s, const char *name, const struct run_def *def,
 enum exit_code import_store_put(const struct cli *cli, const struct run_def *def,
                                 const struct import_rows *rows, const char *rule, char **ret_name)
 {
-    struct store *s = NULL;
+    _cleanup_(store_closep) struct store *s = NULL;
     char *name = NULL;
     struct err err = {0};
     enum exit_code code = local_store_open(cli, true, &s);
@@ -111,6 +111,5 @@ enum exit_code import_store_put(const struct cli *cli, const struct run_def *def
         *ret_name = take_ptr(name);
     }
     free(name);
-    store_close(s);
     return code;
 }

@@ -104,7 +104,7 @@ static enum exit_code add_builtin(const struct cli *cli, const char *name, bool 
 static enum exit_code list_benchmarks(struct backend *b, const struct list_wanted *wanted,
                                       struct benchmark_list *ret)
 {
-    struct places builtin = {0};
+    _cleanup_(places_done) struct places builtin = {0};
     const char *const *names = wanted->names;
     if (wanted->n_names == 0) {
         definition_names(&builtin);
@@ -115,7 +115,6 @@ static enum exit_code list_benchmarks(struct backend *b, const struct list_wante
     for (size_t i = 0; i < n && code == EXIT_OK; i++) {
         code = add_builtin(b->cli, names[i], wanted->n_names > 0, ret);
     }
-    places_done(&builtin);
     return code;
 }
 

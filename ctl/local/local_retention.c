@@ -70,17 +70,14 @@ static enum exit_code erase_all(const struct cli *cli, struct store *s,
 enum exit_code local_delete_old(const struct cli *cli, const struct retention_policy *policy,
                                 bool is_dry_run)
 {
-    struct store *s = NULL;
+    _cleanup_(store_closep) struct store *s = NULL;
     enum exit_code code = local_store_open(cli, false, &s);
     if (code != EXIT_OK) {
         return code;
     }
-    struct finished_runs runs = {0};
+    _cleanup_(finished_runs_done) struct finished_runs runs = {0};
     struct err err = {0};
     int r = s->ops->list_finished(s, RETENTION_FIRST_DATE_MS, SIZE_MAX, &runs, &err);
-    code = r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg)
+    return r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg)
                  : erase_all(cli, s, policy, &runs, is_dry_run);
-    finished_runs_done(&runs);
-    store_close(s);
-    return code;
 }

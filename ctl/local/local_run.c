@@ -86,8 +86,8 @@ static enum exit_code check_links(const struct run_def *def)
 static enum exit_code create(const struct cli *cli, const struct profiles *profiles,
                              struct store **ret_store, char **ret_name)
 {
-    struct definition_file file = {0};
-    struct run_def *def = NULL;
+    _cleanup_(definition_file_done) struct definition_file file = {0};
+    _cleanup_(run_def_freep) struct run_def *def = NULL;
     _cleanup_(buf_done) struct buf warning = BUF_INIT;
     enum exit_code code = definition_open(cli, &file);
     if (code == EXIT_OK) {
@@ -119,8 +119,6 @@ static enum exit_code create(const struct cli *cli, const struct profiles *profi
             cli_note_prose(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));
         }
     }
-    run_def_free(def);
-    definition_file_done(&file);
     return code;
 }
 
@@ -229,7 +227,7 @@ static enum exit_code drive_run(const struct cli *cli, struct store *s, const ch
 enum exit_code local_run(const struct cli *cli, char **ret_name)
 {
     struct local_run how = {0};
-    struct store *s = NULL;
+    _cleanup_(store_closep) struct store *s = NULL;
     struct err err = {0};
     _cleanup_(freep) char *name = NULL;
     enum exit_code code = run_opts_take(cli, &how.opts);
@@ -251,7 +249,6 @@ enum exit_code local_run(const struct cli *cli, char **ret_name)
     if (ret_name != NULL && name != NULL) {
         *ret_name = take_ptr(name);
     }
-    store_close(s);
     profiles_done(&how.profiles);
     free(how.worker);
     return code;

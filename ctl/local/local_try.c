@@ -167,7 +167,7 @@ static enum exit_code try_system(const struct local_try *t, const struct run_def
         return EXIT_USAGE;
     }
     _cleanup_(freep) char *name = NULL;
-    struct loaded_run run = {0};
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     struct err err;
     enum exit_code code = local_run_put(t->store, small, &name);
     run_def_free(small);
@@ -188,7 +188,6 @@ static enum exit_code try_system(const struct local_try *t, const struct run_def
         code = drive_small(t, run.def, name);
         t->store->ops->release_run(t->store, run.row.uid);
     }
-    loaded_run_done(&run);
     return code;
 }
 
@@ -212,7 +211,7 @@ static enum exit_code try_all(struct local_try *t, const struct run_def *def)
 
 static enum exit_code load(struct local_try *t, struct run_def **ret)
 {
-    struct definition_file file = {0};
+    _cleanup_(definition_file_done) struct definition_file file = {0};
     enum exit_code code = definition_open(t->cli, &file);
     if (code == EXIT_OK) {
         const struct definition_load_params params = {
@@ -222,14 +221,13 @@ static enum exit_code load(struct local_try *t, struct run_def **ret)
     if (code == EXIT_OK) {
         code = profiles_check(&t->profiles, (*ret)->spec);
     }
-    definition_file_done(&file);
     return code;
 }
 
 enum exit_code local_try(const struct cli *cli)
 {
     struct local_try t = {.cli = cli};
-    struct run_def *def = NULL;
+    _cleanup_(run_def_freep) struct run_def *def = NULL;
     struct err err = {0};
     enum exit_code code = try_options_take(cli, &t.options);
     if (code == EXIT_OK) {
@@ -248,7 +246,6 @@ enum exit_code local_try(const struct cli *cli)
         code = try_all(&t, def);
     }
     remove_store(&t);
-    run_def_free(def);
     profiles_done(&t.profiles);
     free(t.worker);
     return code;

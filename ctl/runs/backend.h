@@ -87,3 +87,7 @@ struct backend { /* implementations embed this as their first member */
 };
 
 void backend_free(struct backend *b); /* NULL is fine */
+static inline void backend_freep(struct backend **b)
+{
+    backend_free(*b);
+}

@@ -166,7 +166,7 @@ void definition_names(struct places *ret)
 /* The name in `folder` that is nearest to `name`, with its folder; NULL: none is near. Owned. */
 static char *near_file(const char *folder, const char *name)
 {
-    struct places names = {0};
+    _cleanup_(places_done) struct places names = {0};
     DIR *dir = opendir(folder);
     struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
@@ -176,11 +176,9 @@ static char *near_file(const char *folder, const char *name)
         (void)closedir(dir);
     }
     const char *hint = str_suggest(name, (const char *const *)names.list.items, names.list.len);
-    char *path = hint == NULL          ? NULL
-                 : str_eq(folder, ".") ? xstrdup(hint)
-                                       : xasprintf("%s/%s", folder, hint);
-    places_done(&names);
-    return path;
+    return hint == NULL          ? NULL
+           : str_eq(folder, ".") ? xstrdup(hint)
+                                 : xasprintf("%s/%s", folder, hint);
 }
 
 /* The shipped definition of that name, or a near one; NULL: none is near. Owned. */

@@ -13,8 +13,8 @@
 
 static enum exit_code open_file(const char *path, struct reference **ret)
 {
-    struct definition_file file = {0};
-    struct diags diags = {0};
+    _cleanup_(definition_file_done) struct definition_file file = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct err err;
     const int r = definition_read(path, &file, &err);
     enum exit_code code = EXIT_OK;
@@ -27,8 +27,6 @@ static enum exit_code open_file(const char *path, struct reference **ret)
         buf_done(&out);
         code = EXIT_USAGE;
     }
-    diags_done(&diags);
-    definition_file_done(&file);
     return code;
 }
 

@@ -150,11 +150,10 @@ static void print_json(const struct run_list *list, struct buf *out)
         }
         (void)json_array_append_new(items, item);
     }
-    json_t *document = run_list_to_json(items);
+    json_auto_t *document = run_list_to_json(items);
     char *text = json_dumps(document, JSON_INDENT(2));
     buf_printf(out, "%s\n", text);
     free(text);
-    json_decref(document);
 }
 
 void runs_format(const struct cli *cli, const struct run_list *list, const struct runs_format *how,

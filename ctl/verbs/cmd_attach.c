@@ -5,12 +5,11 @@
 
 static enum exit_code run(struct cli *cli)
 {
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = backend_open(cli, &b);
     if (code == EXIT_OK) {
         code = b->ops->attach(b, cli->args.words[0]);
     }
-    backend_free(b);
     return code;
 }
 

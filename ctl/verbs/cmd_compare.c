@@ -113,7 +113,7 @@ static enum exit_code compare(const struct cli *cli, const struct wanted *w,
 static enum exit_code run(struct cli *cli)
 {
     struct wanted wanted;
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     struct loaded_run runs[2] = {0};
     enum exit_code code = take_wanted(cli, &wanted);
     if (code == EXIT_OK) {
@@ -125,17 +125,15 @@ static enum exit_code run(struct cli *cli)
             code = loaded_run_check(cli, &runs[i]);
         }
     }
-    struct history history = {0};
+    _cleanup_(history_done) struct history history = {0};
     if (code == EXIT_OK && wanted.axis == NULL) {
         code = history_load(b, runs, &history);
     }
     if (code == EXIT_OK) {
         code = compare(cli, &wanted, &runs[0], &runs[1], &history);
     }
-    history_done(&history);
     loaded_run_done(&runs[0]);
     loaded_run_done(&runs[1]);
-    backend_free(b);
     return code;
 }
 

@@ -87,24 +87,22 @@ static enum exit_code run_delete(struct cli *cli)
                          is_undo ? "'delete --undo' needs RUN"
                                  : "'delete' needs RUN, --older-than AGE or --keep-runs N");
     }
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = backend_open(cli, &b);
     if (code == EXIT_OK) {
         code = is_undo ? end_all(b, b->ops->undelete_run, "undeleted")
                        : end_all(b, b->ops->delete_run, "deleted");
     }
-    backend_free(b);
     return code;
 }
 
 static enum exit_code run_cancel(struct cli *cli)
 {
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = backend_open(cli, &b);
     if (code == EXIT_OK) {
         code = end_all(b, b->ops->cancel_run, "cancelled");
     }
-    backend_free(b);
     return code;
 }
 

@@ -54,8 +54,8 @@ static enum exit_code run(struct cli *cli)
                          "'%s' cannot be described, only runs can", words[0]);
     }
     const char *what = words[cli->args.n_words - 1]; /* kubectl's "describe run X" works too */
-    struct backend *b = NULL;
-    struct loaded_run run = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = backend_open(cli, &b);
     if (code == EXIT_OK) {
         code = b->ops->load_run(b, what, &run);
@@ -65,8 +65,6 @@ static enum exit_code run(struct cli *cli)
         enum exit_code printed = describe(b, &run);
         code = code == EXIT_OK ? printed : code;
     }
-    loaded_run_done(&run);
-    backend_free(b);
     return code;
 }
 

@@ -10,16 +10,15 @@
 
 static void put_json(const struct checks *checks, struct buf *out)
 {
-    json_t *document = checks_to_json(checks);
+    json_auto_t *document = checks_to_json(checks);
     char *text = json_dumps(document, JSON_INDENT(2));
     buf_printf(out, "%s\n", text);
     free(text);
-    json_decref(document);
 }
 
 static enum exit_code run(struct cli *cli)
 {
-    struct checks checks = {0};
+    _cleanup_(checks_done) struct checks checks = {0};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     doctor_local(cli, &checks);
     if (!cli->is_local && cli->store == NULL) {
@@ -32,7 +31,6 @@ static enum exit_code run(struct cli *cli)
     }
     const enum exit_code code = cli_show(cli, &out);
     const enum exit_code found = checks_exit_code(&checks);
-    checks_done(&checks);
     return code != EXIT_OK ? code : found;
 }
 

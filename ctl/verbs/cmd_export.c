@@ -69,9 +69,9 @@ static enum exit_code write_file(const struct cli *cli, struct archive *a)
 
 static enum exit_code run(struct cli *cli)
 {
-    struct backend *b = NULL;
-    struct loaded_run run = {0};
-    struct archive a = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
+    _cleanup_(archive_done) struct archive a = {0};
     struct err err = {0};
     enum exit_code code = backend_open(cli, &b);
     if (code == EXIT_OK) {
@@ -89,9 +89,6 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK) {
         code = write_file(cli, &a);
     }
-    archive_done(&a);
-    loaded_run_done(&run);
-    backend_free(b);
     return code;
 }
 

@@ -183,8 +183,8 @@ static enum exit_code judge(const struct cli *cli, const struct gate_input *in)
 static enum exit_code run(struct cli *cli)
 {
     struct wanted w;
-    struct backend *b = NULL;
-    struct gate_input in = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(input_done) struct gate_input in = {0};
     enum exit_code code = take_wanted(cli, &w);
     if (code == EXIT_OK) {
         code = backend_open(cli, &b);
@@ -204,8 +204,6 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK) {
         code = judge(cli, &in);
     }
-    input_done(&in);
-    backend_free(b);
     return code;
 }
 

@@ -137,7 +137,7 @@ static struct runs_format format_of(const struct get *g)
 
 static enum exit_code get_runs(struct backend *b, const struct get *g)
 {
-    struct run_list list = {0};
+    _cleanup_(run_list_done) struct run_list list = {0};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     enum exit_code code = list_runs(b, g, &list);
     if (code == EXIT_OK) {
@@ -146,13 +146,12 @@ static enum exit_code get_runs(struct backend *b, const struct get *g)
         code = cli_show(b->cli, &out);
         note_empty(b, g, list.items.len);
     }
-    run_list_done(&list);
     return code;
 }
 
 static enum exit_code get_benchmarks(struct backend *b, const struct get *g)
 {
-    struct benchmark_list list = {0};
+    _cleanup_(benchmark_list_done) struct benchmark_list list = {0};
     enum exit_code code = b->ops->list_benchmarks(b, &g->wanted, &list);
     if (code == EXIT_OK) {
         _cleanup_(buf_done) struct buf out = BUF_INIT;
@@ -164,7 +163,6 @@ static enum exit_code get_benchmarks(struct backend *b, const struct get *g)
         code = cli_show(b->cli, &out);
         note_empty(b, g, list.items.len);
     }
-    benchmark_list_done(&list);
     return code;
 }
 
@@ -245,14 +243,13 @@ static enum exit_code show_changes(struct watching *w, const struct run_list *li
 static enum exit_code look_again(void *ctx)
 {
     struct watching *w = ctx;
-    struct run_list list = {0};
+    _cleanup_(run_list_done) struct run_list list = {0};
     enum exit_code code = list_runs(w->b, w->get, &list);
     if (code == EXIT_OK) {
         code = show_changes(w, &list);
         state_texts_done(&w->texts);
         state_texts_init(&w->texts, &list);
     }
-    run_list_done(&list);
     return code;
 }
 
@@ -269,7 +266,7 @@ static enum exit_code watch_runs(struct backend *b, const struct get *g)
 static enum exit_code run(struct cli *cli)
 {
     struct get get = {0};
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = take(cli, &get);
     if (code == EXIT_OK) {
         code = backend_open(cli, &b);
@@ -279,7 +276,6 @@ static enum exit_code run(struct cli *cli)
     } else if (code == EXIT_OK) {
         code = get.is_runs ? get_runs(b, &get) : get_benchmarks(b, &get);
     }
-    backend_free(b);
     vec_done(&get.names);
     return code;
 }

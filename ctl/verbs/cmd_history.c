@@ -30,7 +30,7 @@ static enum exit_code add_runs(struct backend *b, const struct history_names *na
 {
     enum exit_code code = EXIT_OK;
     for (size_t i = names->list.len; i > 0 && code == EXIT_OK; i--) {
-        struct loaded_run run = {0};
+        _cleanup_(loaded_run_done) struct loaded_run run = {0};
         const struct loaded_run *it = newest;
         if (i > 1) {
             code =
@@ -41,7 +41,6 @@ static enum exit_code add_runs(struct backend *b, const struct history_names *na
             run_history_add(h, &(struct run_history_run){it->row.name, it->row.uid,
                                                          it->row.created_unix_ms, it->result});
         }
-        loaded_run_done(&run);
     }
     return code;
 }
@@ -92,7 +91,7 @@ static enum exit_code judge(struct backend *b, const struct history_names *names
 static enum exit_code judge_newest(struct backend *b, const struct history_names *names,
                                    int64_t point)
 {
-    struct loaded_run newest = {0};
+    _cleanup_(loaded_run_done) struct loaded_run newest = {0};
     enum exit_code code =
         b->ops->load_figures(b, names->list.items[0], FIGURES_OF_POINTS, NULL, &newest);
     if (code == EXIT_OK) {
@@ -101,14 +100,13 @@ static enum exit_code judge_newest(struct backend *b, const struct history_names
     if (code == EXIT_OK) {
         code = judge(b, names, &newest, point);
     }
-    loaded_run_done(&newest);
     return code;
 }
 
 static enum exit_code run(struct cli *cli)
 {
-    struct backend *b = NULL;
-    struct history_names names = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(history_names_done) struct history_names names = {0};
     int64_t point = -1, last = LAST_DEFAULT;
     enum exit_code code = take_number(cli, "point", 0, UINT32_MAX, &point);
     if (code == EXIT_OK) {
@@ -128,8 +126,6 @@ static enum exit_code run(struct cli *cli)
     } else if (code == EXIT_OK) {
         code = judge_newest(b, &names, point);
     }
-    history_names_done(&names);
-    backend_free(b);
     return code;
 }
 

@@ -65,7 +65,7 @@ static const char *choose_profile(const struct cli *cli, const char **ret_why)
 /* What is printed can be used: a profile that cannot measure a free model is refused here. */
 static enum exit_code check_text(const struct profiles *profiles, const struct buf *text)
 {
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
     const struct spec_overrides overrides = {.profiles = profiles, .is_as_written = true};
     const int r = spec_load(text->data, text->len, &overrides, &spec, &diags);
@@ -76,7 +76,6 @@ static enum exit_code check_text(const struct profiles *profiles, const struct b
     } else {
         spec_free(spec);
     }
-    diags_done(&diags);
     return r < 0 ? EXIT_USAGE : EXIT_OK;
 }
 

@@ -117,7 +117,7 @@ static enum exit_code logs(struct backend *b, const struct loaded_run *run, stru
 static enum exit_code run(struct cli *cli)
 {
     struct log_wanted w;
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     const char *what = cli->args.words[0];
     enum exit_code code = take_wanted(cli, &w);
     if (code == EXIT_OK) {
@@ -126,14 +126,12 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK && args_has(&cli->args, "follow")) {
         code = b->ops->follow_logs(b, what, &w);
     } else if (code == EXIT_OK) {
-        struct loaded_run run = {0};
+        _cleanup_(loaded_run_done) struct loaded_run run = {0};
         code = b->ops->load_run(b, what, &run);
         if (code == EXIT_OK) {
             code = logs(b, &run, &w);
         }
-        loaded_run_done(&run);
     }
-    backend_free(b);
     return code;
 }
 

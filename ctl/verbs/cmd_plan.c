@@ -16,14 +16,13 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def)
     bool is_local = cli->is_local || cli->store != NULL;
     int r;
     if (cli_output_is(cli, "json")) {
-        json_t *document = NULL;
+        json_auto_t *document = NULL;
         r = preview_json(def, is_local, &document, &err);
         char *text = r < 0 ? NULL : json_dumps(document, JSON_INDENT(2));
         if (text != NULL) {
             buf_printf(&out, "%s\n", text);
         }
         free(text);
-        json_decref(document);
     } else {
         const struct preview_opts opts = {
             .is_local = is_local,
@@ -44,8 +43,8 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def)
 static enum exit_code run(struct cli *cli)
 {
     const bool is_local = cli->is_local || cli->store != NULL;
-    struct definition_file file = {0};
-    struct run_def *def = NULL;
+    _cleanup_(definition_file_done) struct definition_file file = {0};
+    _cleanup_(run_def_freep) struct run_def *def = NULL;
     struct profiles profiles;
     struct err err;
     enum exit_code code = profiles_open(&profiles);
@@ -70,8 +69,6 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK && !is_local && pod_check_systems(def->spec, &err) < 0) {
         cli_note_prose(cli, "note: this cannot run in a cluster: %s", err.msg);
     }
-    run_def_free(def);
-    definition_file_done(&file);
     profiles_done(&profiles);
     return code;
 }

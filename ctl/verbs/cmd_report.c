@@ -179,8 +179,8 @@ static enum exit_code check_options(const struct cli *cli)
 
 static enum exit_code run(struct cli *cli)
 {
-    struct backend *b = NULL;
-    struct loaded_runs loaded = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(loaded_runs_done) struct loaded_runs loaded = {0};
     enum exit_code code = check_options(cli);
     if (code == EXIT_OK && args_has(&cli->args, "reference")) {
         code = reference_open(args_get(&cli->args, "reference", ""), &loaded.reference);
@@ -191,8 +191,6 @@ static enum exit_code run(struct cli *cli)
         code = cli_output_is(cli, "svg") ? show_chart(cli, loaded.runs[0].result)
                                          : show_page(cli, &loaded);
     }
-    loaded_runs_done(&loaded);
-    backend_free(b);
     return code;
 }
 

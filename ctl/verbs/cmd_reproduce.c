@@ -150,7 +150,7 @@ static enum exit_code repeat(const struct cli *cli, const struct archive *a, str
 static enum exit_code compare(const struct cli *cli, struct backend *b,
                               struct loaded_run two[static 2])
 {
-    struct history history = {0};
+    _cleanup_(history_done) struct history history = {0};
     struct comparison *comparison = NULL;
     const char *fix = NULL;
     struct err err = {0};
@@ -170,7 +170,6 @@ static enum exit_code compare(const struct cli *cli, struct backend *b,
         code = show_comparison_code(comparison);
     }
     comparison_free(comparison);
-    history_done(&history);
     return code;
 }
 
@@ -179,7 +178,7 @@ static enum exit_code run_again(const struct cli *cli, const struct archive *a,
                                 struct loaded_run two[static 2])
 {
     struct cli sub;
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     _cleanup_(freep) char *name = NULL;
     const enum exit_code ran = repeat(cli, a, &b, &sub, &name);
     enum exit_code code = ran;
@@ -189,13 +188,12 @@ static enum exit_code run_again(const struct cli *cli, const struct archive *a,
         code = code == EXIT_OK ? compare(cli, b, two) : code;
         code = ran == EXIT_OK ? code : ran;
     }
-    backend_free(b);
     return code;
 }
 
 static enum exit_code run(struct cli *cli)
 {
-    struct archive a = {0};
+    _cleanup_(archive_done) struct archive a = {0};
     struct loaded_run two[2] = {0};
     _cleanup_(freep) char *path = NULL;
     enum exit_code code = find_file(cli->args.words[0], &path);
@@ -210,7 +208,6 @@ static enum exit_code run(struct cli *cli)
     }
     loaded_run_done(&two[0]);
     loaded_run_done(&two[1]);
-    archive_done(&a);
     return code;
 }
 

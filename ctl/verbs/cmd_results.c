@@ -198,8 +198,8 @@ static enum exit_code run(struct cli *cli)
     struct wanted_pivot wanted = {0};
     struct reference *reference = NULL;
     const struct by *by = NULL;
-    struct backend *b = NULL;
-    struct loaded_run run = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = take_by(cli, &by);
     if (code == EXIT_OK) {
         code = take_reference(cli, &reference);
@@ -223,8 +223,6 @@ static enum exit_code run(struct cli *cli)
                                 : show(cli, by, reference, run.result);
     }
     reference_free(reference);
-    loaded_run_done(&run);
-    backend_free(b);
     return code;
 }
 

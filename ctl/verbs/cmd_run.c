@@ -21,7 +21,7 @@ static enum exit_code check_line(const struct cli *cli)
 
 static enum exit_code run(struct cli *cli)
 {
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = check_line(cli);
     if (code == EXIT_OK) {
         code = backend_open(cli, &b);
@@ -29,7 +29,6 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK) {
         code = b->ops->run(b, NULL);
     }
-    backend_free(b);
     return code;
 }
 

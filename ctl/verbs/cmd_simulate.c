@@ -42,7 +42,7 @@ static enum exit_code load_nodes(const struct cli *cli, const struct definition_
 
 static enum exit_code load(const struct cli *cli, struct run_def **ret)
 {
-    struct definition_file file = {0};
+    _cleanup_(definition_file_done) struct definition_file file = {0};
     struct profiles profiles;
     int64_t nodes = 0;
     enum exit_code code = definition_number(cli, "nodes", SPEC_MAX_REPLICAS, &nodes);
@@ -64,7 +64,6 @@ static enum exit_code load(const struct cli *cli, struct run_def **ret)
     if (code == EXIT_OK && nodes > 0) {
         code = load_nodes(cli, &file, &params, nodes, ret);
     }
-    definition_file_done(&file);
     profiles_done(&profiles);
     return code;
 }
@@ -85,8 +84,8 @@ static void note_size(const struct cli *cli, const struct run_def *def,
 
 static enum exit_code run(struct cli *cli)
 {
-    struct run_def *def = NULL;
-    struct simulate_inputs in = {0};
+    _cleanup_(run_def_freep) struct run_def *def = NULL;
+    _cleanup_(simulate_inputs_done) struct simulate_inputs in = {0};
     struct prediction *p = NULL;
     struct err err = {0};
     enum exit_code code = load(cli, &def);
@@ -102,8 +101,6 @@ static enum exit_code run(struct cli *cli)
                      : simulate_show(cli, p, &in);
     }
     prediction_free(p);
-    simulate_inputs_done(&in);
-    run_def_free(def);
     return code;
 }
 

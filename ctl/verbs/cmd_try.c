@@ -5,7 +5,7 @@
 
 static enum exit_code run(struct cli *cli)
 {
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = definition_named(cli);
     if (code == EXIT_OK && cli->store != NULL) {
         code = cli_error(EXIT_USAGE, "write --local", "try stores nothing, so it takes no --store");
@@ -16,7 +16,6 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK) {
         code = b->ops->try_small(b);
     }
-    backend_free(b);
     return code;
 }
 

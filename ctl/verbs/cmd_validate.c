@@ -50,7 +50,7 @@ static size_t note_for_cluster(const struct cli *cli, const struct definition_fi
                                const struct run_def *def, struct findings *f)
 {
     static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct node *root = NULL;
     size_t n = 0;
     (void)tree_parse(file->text, file->len, &limits, &root, &diags); /* it was read before */
@@ -70,7 +70,6 @@ static size_t note_for_cluster(const struct cli *cli, const struct definition_fi
         n++;
     }
     tree_free(root);
-    diags_done(&diags);
     return n;
 }
 
@@ -79,7 +78,7 @@ static enum exit_code validate(const struct cli *cli, const struct profiles *pro
                                const struct definition_file *file, struct findings *f,
                                struct buf *out)
 {
-    struct run_def *def = NULL, *local = NULL;
+    _cleanup_(run_def_freep) struct run_def *def = NULL, *local = NULL;
     struct definition_load_params params = {.profiles = profiles,
                                             .problems = f == NULL ? NULL : &f->problems};
     enum exit_code code = definition_load(cli, file, &params, &def);
@@ -106,8 +105,6 @@ static enum exit_code validate(const struct cli *cli, const struct profiles *pro
         buf_printf(out, "; %zu of %zu systems with --local only", n_local, def->spec->systems.len);
     }
     buf_puts(out, ")\n");
-    run_def_free(def);
-    run_def_free(local);
     return code;
 }
 
@@ -146,7 +143,7 @@ static json_t *file_to_json(const char *name, enum exit_code code, struct findin
 static enum exit_code validate_word(const struct cli *cli, const struct profiles *profiles,
                                     const char *word, json_t *files)
 {
-    struct definition_file file = {0};
+    _cleanup_(definition_file_done) struct definition_file file = {0};
     struct findings f = {.notes = files == NULL ? NULL : json_array()};
     struct err err = {0};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
@@ -168,7 +165,6 @@ static enum exit_code validate_word(const struct cli *cli, const struct profiles
         (void)json_array_append_new(files, file_to_json(r >= 0 ? file.path : word, code, &f));
     }
     diags_done(&f.problems);
-    definition_file_done(&file);
     return code;
 }
 

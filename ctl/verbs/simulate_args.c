@@ -183,7 +183,7 @@ static enum exit_code read_layers(const struct cli *cli, const char *path,
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     struct err err = {0};
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     int64_t batch = 0, recorded = 0;
     enum exit_code code = definition_number(cli, "layers-batch", INT32_MAX, &batch);
     if (code != EXIT_OK) {
@@ -202,7 +202,6 @@ static enum exit_code read_layers(const struct cli *cli, const char *path,
     }
     batch = batch > 0 ? batch : recorded;
     ret->params.batch_size = batch > 0 ? batch : ret->params.batch_size;
-    diags_done(&diags);
     return code;
 }
 
@@ -307,8 +306,8 @@ static enum exit_code use_run(const struct loaded_run *run, const struct run_def
 static enum exit_code read_run(const struct cli *cli, const char *name, const struct run_def *def,
                                struct simulate_inputs *in)
 {
-    struct backend *b = NULL;
-    struct loaded_run run = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = backend_open(cli, &b);
     if (code == EXIT_UNREACHABLE && !cli->is_local && cli->store == NULL) {
         _cleanup_(freep) char *url = local_store_url(cli);
@@ -326,8 +325,6 @@ static enum exit_code read_run(const struct cli *cli, const char *name, const st
     if (code == EXIT_OK) {
         code = use_run(&run, def, in);
     }
-    loaded_run_done(&run);
-    backend_free(b);
     return code;
 }
 

@@ -70,11 +70,9 @@ static int write_figures(struct sqlite_store *s, const char *uid, const struct a
     if (packed->outcome == row->outcome) {
         return figures_write(s, uid, &row->id, packed, err);
     }
-    struct packed_figures anew = {0};
+    _cleanup_(figures_done) struct packed_figures anew = {0};
     int r = figures_pack(row, terms, &anew, err);
-    r = r < 0 ? r : figures_write(s, uid, &row->id, &anew, err);
-    figures_done(&anew);
-    return r;
+    return r < 0 ? r : figures_write(s, uid, &row->id, &anew, err);
 }
 
 static int write_attempt(struct sqlite_store *s, const char *uid, const struct attempt_row *row,

@@ -152,7 +152,7 @@ static int fill_attempt(struct sqlite_store *s, const char *uid, const struct ru
 static int fill_run(struct sqlite_store *s, const char *uid, struct err *err)
 {
     struct run_row row;
-    struct run_def *def = NULL;
+    _cleanup_(run_def_freep) struct run_def *def = NULL;
     struct attempt_id *ids = NULL;
     size_t n = 0;
     int r = s->base.ops->get_run(&s->base, uid, &row, err);
@@ -167,7 +167,6 @@ static int fill_run(struct sqlite_store *s, const char *uid, struct err *err)
         r = fill_attempt(s, uid, def, &ids[i], err);
     }
     free(ids);
-    run_def_free(def);
     run_row_done(&row);
     return r;
 }
