@@ -320,11 +320,9 @@ static enum exit_code watch_object(struct cluster *c, const char *what, const st
 {
     json_auto_t *object = NULL;
     enum exit_code code = cluster_find_object(c, what, &object);
-    if (code == EXIT_OK) {
-        code =
-            watch(c, kube_json_metadata(object, "name"), kube_json_metadata(object, "uid"), opts);
-    }
-    return code;
+    return code == EXIT_OK ? watch(c, kube_json_metadata(object, "name"),
+                                   kube_json_metadata(object, "uid"), opts)
+                           : code;
 }
 
 enum exit_code cluster_source_open(struct cluster *c, struct cluster_source *ret)
@@ -340,12 +338,8 @@ enum exit_code cluster_run(struct backend *b, char **ret_name)
     _cleanup_(cluster_source_done) struct cluster_source source = {0};
     _cleanup_(freep) char *name = NULL;
     enum exit_code code = run_opts_take(b->cli, &opts);
-    if (code == EXIT_OK) {
-        code = cluster_source_open(c, &source);
-    }
-    if (code == EXIT_OK) {
-        code = cluster_find_benchd(c);
-    }
+    code = code == EXIT_OK ? cluster_source_open(c, &source) : code;
+    code = code == EXIT_OK ? cluster_find_benchd(c) : code;
     if (code == EXIT_OK && source.is_builtin) {
         code = create_builtin(c, &source);
     }
@@ -353,9 +347,7 @@ enum exit_code cluster_run(struct backend *b, char **ret_name)
         code = create_run(c, &source, &name);
         opts.is_ours = true;
     }
-    if (code == EXIT_OK) {
-        code = watch_object(c, name, &opts);
-    }
+    code = code == EXIT_OK ? watch_object(c, name, &opts) : code;
     if (ret_name != NULL && name != NULL) {
         *ret_name = take_ptr(name);
     }
@@ -367,8 +359,6 @@ enum exit_code cluster_attach(struct backend *b, const char *what)
     struct cluster *c = (struct cluster *)b;
     struct run_opts opts;
     enum exit_code code = run_opts_take(b->cli, &opts);
-    if (code == EXIT_OK) {
-        code = cluster_find_benchd(c);
-    }
+    code = code == EXIT_OK ? cluster_find_benchd(c) : code;
     return code == EXIT_OK ? watch_object(c, what, &opts) : code;
 }

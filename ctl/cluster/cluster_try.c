@@ -404,12 +404,8 @@ enum exit_code cluster_try(struct backend *b)
     struct trying t = {.c = (struct cluster *)b};
     _cleanup_(cluster_source_done) struct cluster_source source = {0};
     enum exit_code code = try_options_take(b->cli, &t.options);
-    if (code == EXIT_OK) {
-        code = cluster_source_open(t.c, &source);
-    }
-    if (code == EXIT_OK) {
-        code = cluster_find_benchd(t.c);
-    }
+    code = code == EXIT_OK ? cluster_source_open(t.c, &source) : code;
+    code = code == EXIT_OK ? cluster_find_benchd(t.c) : code;
     if (code == EXIT_OK) {
         start_handles(&t);
         code = try_all(&t, &source);

@@ -112,9 +112,7 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
                                        .systems = args_get(&cli->args, "systems", NULL),
                                        .profiles = params->profiles};
     enum exit_code code = definition_number(cli, "steps", 1000000, &overrides.steps);
-    if (code == EXIT_OK) {
-        code = definition_number(cli, "repeats", 1000, &overrides.repeats);
-    }
+    code = code == EXIT_OK ? definition_number(cli, "repeats", 1000, &overrides.repeats) : code;
     if (code != EXIT_OK) {
         return code;
     }

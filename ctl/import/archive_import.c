@@ -167,9 +167,7 @@ enum exit_code archive_import(const struct cli *cli)
     _cleanup_(archive_done) struct archive a = {0};
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = is_dry_run ? check_dry_run(cli) : EXIT_OK;
-    if (code == EXIT_OK) {
-        code = archive_file_open(path, &a, &run);
-    }
+    code = code == EXIT_OK ? archive_file_open(path, &a, &run) : code;
     if (code == EXIT_OK && cli->args.n_words > 1) {
         code = check_digest(path, a.digest, cli->args.words[1]);
     }

@@ -176,9 +176,7 @@ static enum exit_code take_options(struct import *im)
     if (code == EXIT_OK) {
         code = definition_number(im->cli, "batch", BATCH_SIZE_MAX, &o->batch_size);
     }
-    if (code == EXIT_OK) {
-        code = take_names(im);
-    }
+    code = code == EXIT_OK ? take_names(im) : code;
     return code == EXIT_OK ? take_trials(im) : code;
 }
 

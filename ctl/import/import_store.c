@@ -100,9 +100,7 @@ enum exit_code import_store_put(const struct cli *cli, const struct run_def *def
     char *name = NULL;
     struct err err = {0};
     enum exit_code code = local_store_open(cli, true, &s);
-    if (code == EXIT_OK) {
-        code = local_run_put(s, def, &name);
-    }
+    code = code == EXIT_OK ? local_run_put(s, def, &name) : code;
     if (code == EXIT_OK) {
         const int r = put_all(s, name, def, rows, rule, &err);
         code = r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg) : EXIT_OK;

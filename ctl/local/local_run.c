@@ -98,18 +98,10 @@ static enum exit_code create(const struct cli *cli, const struct profiles *profi
         };
         code = definition_load(cli, &file, &params, &def);
     }
-    if (code == EXIT_OK) {
-        code = profiles_check(profiles, def->spec);
-    }
-    if (code == EXIT_OK) {
-        code = check_links(def);
-    }
-    if (code == EXIT_OK) {
-        code = local_store_open(cli, true, ret_store);
-    }
-    if (code == EXIT_OK) {
-        code = local_run_put(*ret_store, def, ret_name);
-    }
+    code = code == EXIT_OK ? profiles_check(profiles, def->spec) : code;
+    code = code == EXIT_OK ? check_links(def) : code;
+    code = code == EXIT_OK ? local_store_open(cli, true, ret_store) : code;
+    code = code == EXIT_OK ? local_run_put(*ret_store, def, ret_name) : code;
     if (code == EXIT_OK) {
         _cleanup_(freep) char *url = local_store_url(cli);
         cli_note_prose(cli, "run/%s created in %s", *ret_name, url);
@@ -231,9 +223,7 @@ enum exit_code local_run(const struct cli *cli, char **ret_name)
     struct err err = {0};
     _cleanup_(freep) char *name = NULL;
     enum exit_code code = run_opts_take(cli, &how.opts);
-    if (code == EXIT_OK) {
-        code = profiles_open(&how.profiles);
-    }
+    code = code == EXIT_OK ? profiles_open(&how.profiles) : code;
     if (code == EXIT_OK && host_find_worker(&how.worker, &err) < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
     }
@@ -243,9 +233,7 @@ enum exit_code local_run(const struct cli *cli, char **ret_name)
     } else if (code == EXIT_OK) {
         code = create(cli, &how.profiles, &s, &name);
     }
-    if (code == EXIT_OK) {
-        code = drive_run(cli, s, name, &how);
-    }
+    code = code == EXIT_OK ? drive_run(cli, s, name, &how) : code;
     if (ret_name != NULL && name != NULL) {
         *ret_name = take_ptr(name);
     }

@@ -218,10 +218,7 @@ static enum exit_code load(struct local_try *t, struct run_def **ret)
             .profiles = &t->profiles, .is_local = true, .created_unix_ms = clock_unix_ms()};
         code = definition_load(t->cli, &file, &params, ret);
     }
-    if (code == EXIT_OK) {
-        code = profiles_check(&t->profiles, (*ret)->spec);
-    }
-    return code;
+    return code == EXIT_OK ? profiles_check(&t->profiles, (*ret)->spec) : code;
 }
 
 enum exit_code local_try(const struct cli *cli)
@@ -230,21 +227,13 @@ enum exit_code local_try(const struct cli *cli)
     _cleanup_(run_def_freep) struct run_def *def = NULL;
     struct err err = {0};
     enum exit_code code = try_options_take(cli, &t.options);
-    if (code == EXIT_OK) {
-        code = profiles_open(&t.profiles);
-    }
+    code = code == EXIT_OK ? profiles_open(&t.profiles) : code;
     if (code == EXIT_OK && host_find_worker(&t.worker, &err) < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
     }
-    if (code == EXIT_OK) {
-        code = load(&t, &def);
-    }
-    if (code == EXIT_OK) {
-        code = make_store(&t);
-    }
-    if (code == EXIT_OK) {
-        code = try_all(&t, def);
-    }
+    code = code == EXIT_OK ? load(&t, &def) : code;
+    code = code == EXIT_OK ? make_store(&t) : code;
+    code = code == EXIT_OK ? try_all(&t, def) : code;
     remove_store(&t);
     profiles_done(&t.profiles);
     free(t.worker);

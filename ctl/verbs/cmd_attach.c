@@ -7,10 +7,7 @@ static enum exit_code run(struct cli *cli)
 {
     _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = backend_open(cli, &b);
-    if (code == EXIT_OK) {
-        code = b->ops->attach(b, cli->args.words[0]);
-    }
-    return code;
+    return code == EXIT_OK ? b->ops->attach(b, cli->args.words[0]) : code;
 }
 
 static const struct arg_opt opts[] = {

@@ -116,22 +116,16 @@ static enum exit_code run(struct cli *cli)
     _cleanup_(backend_freep) struct backend *b = NULL;
     struct loaded_run runs[2] = {0};
     enum exit_code code = take_wanted(cli, &wanted);
-    if (code == EXIT_OK) {
-        code = backend_open(cli, &b);
-    }
+    code = code == EXIT_OK ? backend_open(cli, &b) : code;
     for (size_t i = 0; i < cli->args.n_words && code == EXIT_OK; i++) {
         code = b->ops->load_figures(b, cli->args.words[i], FIGURES_OF_POINTS, NULL, &runs[i]);
-        if (code == EXIT_OK) {
-            code = loaded_run_check(cli, &runs[i]);
-        }
+        code = code == EXIT_OK ? loaded_run_check(cli, &runs[i]) : code;
     }
     _cleanup_(history_done) struct history history = {0};
     if (code == EXIT_OK && wanted.axis == NULL) {
         code = history_load(b, runs, &history);
     }
-    if (code == EXIT_OK) {
-        code = compare(cli, &wanted, &runs[0], &runs[1], &history);
-    }
+    code = code == EXIT_OK ? compare(cli, &wanted, &runs[0], &runs[1], &history) : code;
     loaded_run_done(&runs[0]);
     loaded_run_done(&runs[1]);
     return code;

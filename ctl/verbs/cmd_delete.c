@@ -100,10 +100,7 @@ static enum exit_code run_cancel(struct cli *cli)
 {
     _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = backend_open(cli, &b);
-    if (code == EXIT_OK) {
-        code = end_all(b, b->ops->cancel_run, "cancelled");
-    }
-    return code;
+    return code == EXIT_OK ? end_all(b, b->ops->cancel_run, "cancelled") : code;
 }
 
 /* clang-format off */

@@ -57,9 +57,7 @@ static enum exit_code run(struct cli *cli)
     _cleanup_(backend_freep) struct backend *b = NULL;
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = backend_open(cli, &b);
-    if (code == EXIT_OK) {
-        code = b->ops->load_run(b, what, &run);
-    }
+    code = code == EXIT_OK ? b->ops->load_run(b, what, &run) : code;
     /* If benchd cannot be asked, the error comes first, then what the object says. */
     if (run.row.name != NULL) {
         enum exit_code printed = describe(b, &run);

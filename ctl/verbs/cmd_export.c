@@ -74,22 +74,15 @@ static enum exit_code run(struct cli *cli)
     _cleanup_(archive_done) struct archive a = {0};
     struct err err = {0};
     enum exit_code code = backend_open(cli, &b);
-    if (code == EXIT_OK) {
-        code = b->ops->load_run(b, cli->args.words[0], &run);
-    }
-    if (code == EXIT_OK) {
-        code = check_over(cli, &run);
-    }
+    code = code == EXIT_OK ? b->ops->load_run(b, cli->args.words[0], &run) : code;
+    code = code == EXIT_OK ? check_over(cli, &run) : code;
     if (code == EXIT_OK && archive_run_new(&run, "benchctl " BENCHD_VERSION, &a, &err) < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
     }
     if (code == EXIT_OK && !args_has(&cli->args, "no-logs")) {
         code = add_logs(b, &run, &a);
     }
-    if (code == EXIT_OK) {
-        code = write_file(cli, &a);
-    }
-    return code;
+    return code == EXIT_OK ? write_file(cli, &a) : code;
 }
 
 static const struct arg_opt opts[] = {

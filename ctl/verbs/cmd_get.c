@@ -268,9 +268,7 @@ static enum exit_code run(struct cli *cli)
     struct get get = {0};
     _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = take(cli, &get);
-    if (code == EXIT_OK) {
-        code = backend_open(cli, &b);
-    }
+    code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK && args_has(&cli->args, "watch")) {
         code = watch_runs(b, &get);
     } else if (code == EXIT_OK) {

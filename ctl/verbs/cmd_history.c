@@ -81,9 +81,7 @@ static enum exit_code judge(struct backend *b, const struct history_names *names
         run_history_end(&h);
         code = explain(b, &h);
     }
-    if (code == EXIT_OK) {
-        code = show_sheet(b->cli, sheet_history, &h);
-    }
+    code = code == EXIT_OK ? show_sheet(b->cli, sheet_history, &h) : code;
     run_history_done(&h);
     return code;
 }
@@ -94,13 +92,8 @@ static enum exit_code judge_newest(struct backend *b, const struct history_names
     _cleanup_(loaded_run_done) struct loaded_run newest = {0};
     enum exit_code code =
         b->ops->load_figures(b, names->list.items[0], FIGURES_OF_POINTS, NULL, &newest);
-    if (code == EXIT_OK) {
-        code = loaded_run_check(b->cli, &newest);
-    }
-    if (code == EXIT_OK) {
-        code = judge(b, names, &newest, point);
-    }
-    return code;
+    code = code == EXIT_OK ? loaded_run_check(b->cli, &newest) : code;
+    return code == EXIT_OK ? judge(b, names, &newest, point) : code;
 }
 
 static enum exit_code run(struct cli *cli)
@@ -109,12 +102,8 @@ static enum exit_code run(struct cli *cli)
     _cleanup_(history_names_done) struct history_names names = {0};
     int64_t point = -1, last = LAST_DEFAULT;
     enum exit_code code = take_number(cli, "point", 0, UINT32_MAX, &point);
-    if (code == EXIT_OK) {
-        code = take_number(cli, "last", 1, LAST_MAX, &last);
-    }
-    if (code == EXIT_OK) {
-        code = backend_open(cli, &b);
-    }
+    code = code == EXIT_OK ? take_number(cli, "last", 1, LAST_MAX, &last) : code;
+    code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK) {
         code = history_list_before(b, cli->args.words[0], INT64_MAX, (size_t)last, &names);
     }

@@ -102,9 +102,7 @@ static enum exit_code run(struct cli *cli)
         init_format(&params, &out);
         code = check_text(&profiles, &out);
     }
-    if (code == EXIT_OK) {
-        code = cli_print(&out);
-    }
+    code = code == EXIT_OK ? cli_print(&out) : code;
     profiles_done(&profiles);
     return code;
 }

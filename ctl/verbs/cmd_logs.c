@@ -120,17 +120,13 @@ static enum exit_code run(struct cli *cli)
     _cleanup_(backend_freep) struct backend *b = NULL;
     const char *what = cli->args.words[0];
     enum exit_code code = take_wanted(cli, &w);
-    if (code == EXIT_OK) {
-        code = backend_open(cli, &b);
-    }
+    code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK && args_has(&cli->args, "follow")) {
         code = b->ops->follow_logs(b, what, &w);
     } else if (code == EXIT_OK) {
         _cleanup_(loaded_run_done) struct loaded_run run = {0};
         code = b->ops->load_run(b, what, &run);
-        if (code == EXIT_OK) {
-            code = logs(b, &run, &w);
-        }
+        code = code == EXIT_OK ? logs(b, &run, &w) : code;
     }
     return code;
 }

@@ -60,9 +60,7 @@ static enum exit_code run(struct cli *cli)
         };
         code = definition_load(cli, &file, &params, &def);
     }
-    if (code == EXIT_OK) {
-        code = print(cli, def);
-    }
+    code = code == EXIT_OK ? print(cli, def) : code;
     if (code == EXIT_OK) {
         definition_note_thresholds(cli, def);
     }

@@ -139,9 +139,7 @@ static enum exit_code repeat(const struct cli *cli, const struct archive *a, str
     sub->args.words = words;
     sub->args.n_words = 1;
     code = backend_open(sub, ret);
-    if (code == EXIT_OK) {
-        code = (*ret)->ops->run(*ret, ret_name);
-    }
+    code = code == EXIT_OK ? (*ret)->ops->run(*ret, ret_name) : code;
     sub->args.words = cli->args.words;
     (void)unlink(path); /* of a folder that is emptied anyway */
     return code;
@@ -166,9 +164,7 @@ static enum exit_code compare(const struct cli *cli, struct backend *b,
         code = r < 0 ? cli_error(EXIT_USAGE, fix, "%s", err.msg)
                      : show_sheet(cli, sheet_comparison, comparison);
     }
-    if (code == EXIT_OK) {
-        code = show_comparison_code(comparison);
-    }
+    code = code == EXIT_OK ? show_comparison_code(comparison) : code;
     comparison_free(comparison);
     return code;
 }
@@ -197,12 +193,8 @@ static enum exit_code run(struct cli *cli)
     struct loaded_run two[2] = {0};
     _cleanup_(freep) char *path = NULL;
     enum exit_code code = find_file(cli->args.words[0], &path);
-    if (code == EXIT_OK) {
-        code = archive_file_open(path, &a, &two[0]);
-    }
-    if (code == EXIT_OK) {
-        code = describe(cli, &a, &two[0]);
-    }
+    code = code == EXIT_OK ? archive_file_open(path, &a, &two[0]) : code;
+    code = code == EXIT_OK ? describe(cli, &a, &two[0]) : code;
     if (code == EXIT_OK && !args_has(&cli->args, "dry-run")) {
         code = run_again(cli, &a, two);
     }

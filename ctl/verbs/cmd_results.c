@@ -201,23 +201,15 @@ static enum exit_code run(struct cli *cli)
     _cleanup_(backend_freep) struct backend *b = NULL;
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = take_by(cli, &by);
-    if (code == EXIT_OK) {
-        code = take_reference(cli, &reference);
-    }
-    if (code == EXIT_OK) {
-        code = take_pivot(cli, &wanted);
-    }
-    if (code == EXIT_OK) {
-        code = backend_open(cli, &b);
-    }
+    code = code == EXIT_OK ? take_reference(cli, &reference) : code;
+    code = code == EXIT_OK ? take_pivot(cli, &wanted) : code;
+    code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK) {
         code = cli_output_is(cli, "json") /* names each replica's machine */
                    ? b->ops->load_run(b, cli->args.words[0], &run)
                    : b->ops->load_figures(b, cli->args.words[0], FIGURES_OF_REPLICAS, NULL, &run);
     }
-    if (code == EXIT_OK) {
-        code = loaded_run_check(cli, &run);
-    }
+    code = code == EXIT_OK ? loaded_run_check(cli, &run) : code;
     if (code == EXIT_OK) {
         code = wanted.is_wanted ? show_pivot(cli, &wanted.params, run.result)
                                 : show(cli, by, reference, run.result);

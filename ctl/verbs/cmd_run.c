@@ -23,13 +23,8 @@ static enum exit_code run(struct cli *cli)
 {
     _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = check_line(cli);
-    if (code == EXIT_OK) {
-        code = backend_open(cli, &b);
-    }
-    if (code == EXIT_OK) {
-        code = b->ops->run(b, NULL);
-    }
-    return code;
+    code = code == EXIT_OK ? backend_open(cli, &b) : code;
+    return code == EXIT_OK ? b->ops->run(b, NULL) : code;
 }
 
 static const struct arg_opt opts[] = {

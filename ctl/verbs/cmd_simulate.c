@@ -46,9 +46,7 @@ static enum exit_code load(const struct cli *cli, struct run_def **ret)
     struct profiles profiles;
     int64_t nodes = 0;
     enum exit_code code = definition_number(cli, "nodes", SPEC_MAX_REPLICAS, &nodes);
-    if (code == EXIT_OK) {
-        code = profiles_open(&profiles);
-    }
+    code = code == EXIT_OK ? profiles_open(&profiles) : code;
     if (code != EXIT_OK) {
         return code;
     }
@@ -58,9 +56,7 @@ static enum exit_code load(const struct cli *cli, struct run_def **ret)
         .is_local = cli->is_local,
         .created_unix_ms = clock_unix_ms(),
     };
-    if (code == EXIT_OK) {
-        code = definition_load(cli, &file, &params, ret);
-    }
+    code = code == EXIT_OK ? definition_load(cli, &file, &params, ret) : code;
     if (code == EXIT_OK && nodes > 0) {
         code = load_nodes(cli, &file, &params, nodes, ret);
     }
@@ -89,9 +85,7 @@ static enum exit_code run(struct cli *cli)
     struct prediction *p = NULL;
     struct err err = {0};
     enum exit_code code = load(cli, &def);
-    if (code == EXIT_OK) {
-        code = simulate_inputs_read(cli, def, &in);
-    }
+    code = code == EXIT_OK ? simulate_inputs_read(cli, def, &in) : code;
     if (code == EXIT_OK) {
         note_size(cli, def, &in.params);
         const int r = prediction_new(def, &in.params, &p, &err);

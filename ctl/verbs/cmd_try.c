@@ -10,13 +10,8 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK && cli->store != NULL) {
         code = cli_error(EXIT_USAGE, "write --local", "try stores nothing, so it takes no --store");
     }
-    if (code == EXIT_OK) {
-        code = backend_open(cli, &b);
-    }
-    if (code == EXIT_OK) {
-        code = b->ops->try_small(b);
-    }
-    return code;
+    code = code == EXIT_OK ? backend_open(cli, &b) : code;
+    return code == EXIT_OK ? b->ops->try_small(b) : code;
 }
 
 static const struct arg_opt opts[] = {

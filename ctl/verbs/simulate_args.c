@@ -316,16 +316,9 @@ static enum exit_code read_run(const struct cli *cli, const char *name, const st
                        "this machine, too",
                        name, url == NULL ? "sqlite:FILE" : url);
     }
-    if (code == EXIT_OK) {
-        code = b->ops->load_run(b, name, &run);
-    }
-    if (code == EXIT_OK) {
-        code = loaded_run_check(cli, &run);
-    }
-    if (code == EXIT_OK) {
-        code = use_run(&run, def, in);
-    }
-    return code;
+    code = code == EXIT_OK ? b->ops->load_run(b, name, &run) : code;
+    code = code == EXIT_OK ? loaded_run_check(cli, &run) : code;
+    return code == EXIT_OK ? use_run(&run, def, in) : code;
 }
 
 /* ---- all of it ---- */
