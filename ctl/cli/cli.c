@@ -351,6 +351,14 @@ enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, 
     return code;
 }
 
+enum exit_code cli_print_diags(const struct diags *diags, const char *file, const char *text)
+{
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    diags_format(diags, file, text == NULL ? "" : text, &out);
+    (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
+    return EXIT_USAGE;
+}
+
 void cli_note(const struct cli *cli, const char *fmt, ...)
 {
     if (cli->is_quiet) {

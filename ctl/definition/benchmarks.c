@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "ctl/cli/human.h"
 #include "ctl/runs/list_order.h"
+#include "report/json_text.h"
 #include "report/table.h"
 
 static const json_t *path(const json_t *object, const char *a, const char *b)
@@ -70,12 +71,9 @@ static void print_json(const struct benchmark_list *list, struct buf *out)
         }
         (void)json_array_append(items, l->object);
     }
-    json_t *document = json_pack("{s:s, s:s, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
-                                 "BenchmarkList", "items", items);
-    char *text = json_dumps(document, JSON_INDENT(2));
-    buf_printf(out, "%s\n", text);
-    free(text);
-    json_decref(document);
+    json_text_put(json_pack("{s:s, s:s, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
+                            "BenchmarkList", "items", items),
+                  out);
 }
 
 const char *const benchmarks_columns[] = {"name", "namespace", "created", "age", NULL};

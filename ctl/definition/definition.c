@@ -81,13 +81,6 @@ void definition_note_thresholds(const struct cli *cli, const struct run_def *def
     }
 }
 
-static void print_diags(const struct diags *diags, const struct definition_file *file)
-{
-    _cleanup_(buf_done) struct buf out = BUF_INIT;
-    diags_format(diags, file->path, file->text, &out);
-    (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-}
-
 static int freeze(struct spec *spec_take, const struct definition_load_params *params,
                   struct run_def **ret, struct diags *diags)
 {
@@ -134,7 +127,7 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
     if (r < 0 && params->problems != NULL) {
         diags_move(params->problems, &diags);
     } else if (r < 0) {
-        print_diags(&diags, file);
+        (void)cli_print_diags(&diags, file->path, file->text);
     }
     return r < 0 ? EXIT_USAGE : EXIT_OK;
 }

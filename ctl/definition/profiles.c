@@ -16,14 +16,6 @@
 #include "ctl/cli/python.h"
 #include "spec/shipped_profiles.h"
 
-static enum exit_code say_wrong(const struct diags *diags, const struct definition_file *file)
-{
-    _cleanup_(buf_done) struct buf out = BUF_INIT;
-    diags_format(diags, file->path, file->text, &out);
-    (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-    return EXIT_USAGE;
-}
-
 /* The path of its Python; NULL: it needs none. */
 static int find_interpreter(const struct profile *profile, const char *folder, char **ret,
                             struct err *err)
@@ -51,7 +43,7 @@ static enum exit_code add(struct profiles *profiles, const char *folder,
     _cleanup_(freep) char *interpreter = NULL;
     enum exit_code code = EXIT_OK;
     if (profile_load(file->text, file->len, &profile, &diags) < 0) {
-        code = say_wrong(&diags, file);
+        code = cli_print_diags(&diags, file->path, file->text);
     } else if (profiles_find(profiles, profile->name) != NULL) {
         profile_free(profile); /* an earlier place has a profile of this name */
     } else if (find_interpreter(profile, folder, &interpreter, &err) < 0) {

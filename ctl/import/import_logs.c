@@ -53,7 +53,7 @@ struct import {
  * what is wrong with it. */
 static enum exit_code read_rule_file(struct import *im, const char *path)
 {
-    struct definition_file file;
+    _cleanup_(definition_file_done) struct definition_file file = {0};
     struct err err = {0};
     const int r = definition_read(path, &file, &err);
     if (r < 0) {
@@ -63,20 +63,13 @@ static enum exit_code read_rule_file(struct import *im, const char *path)
     static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
     _cleanup_(diags_done) struct diags diags = {0};
     struct node *root = NULL;
-    int wrong = log_rule_load(file.text, file.len, &im->log_rule, &diags);
-    if (wrong >= 0) {
-        wrong = tree_parse(file.text, file.len, &limits, &root, &diags);
+    if (log_rule_load(file.text, file.len, &im->log_rule, &diags) < 0 ||
+        tree_parse(file.text, file.len, &limits, &root, &diags) < 0) {
+        return cli_print_diags(&diags, path, file.text);
     }
-    if (wrong < 0) {
-        _cleanup_(buf_done) struct buf out = BUF_INIT;
-        diags_format(&diags, path, file.text, &out);
-        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-    } else {
-        im->rule = tree_to_json(root);
-    }
+    im->rule = tree_to_json(root);
     tree_free(root);
-    definition_file_done(&file);
-    return wrong < 0 ? EXIT_USAGE : EXIT_OK;
+    return EXIT_OK;
 }
 
 static enum exit_code take_rule(struct import *im)
@@ -196,12 +189,7 @@ static enum exit_code make_def(struct import *im, int64_t created_unix_ms)
     im->def = NULL;
     int r = text == NULL ? -EINVAL : spec_load(text, strlen(text), NULL, &spec, &diags);
     r = r < 0 ? r : run_def_new(spec, &params, &im->def, &diags);
-    if (r < 0) {
-        _cleanup_(buf_done) struct buf out = BUF_INIT;
-        diags_format(&diags, "(the definition of these logs)", text == NULL ? "" : text, &out);
-        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-    }
-    return r < 0 ? EXIT_USAGE : EXIT_OK;
+    return r < 0 ? cli_print_diags(&diags, "(the definition of these logs)", text) : EXIT_OK;
 }
 
 static enum exit_code assign(struct import *im)

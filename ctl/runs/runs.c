@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "ctl/cli/human.h"
 #include "ctl/runs/list_order.h"
+#include "report/json_text.h"
 #include "report/table.h"
 #include "store/run_list.h"
 
@@ -150,10 +151,7 @@ static void print_json(const struct run_list *list, struct buf *out)
         }
         (void)json_array_append_new(items, item);
     }
-    json_auto_t *document = run_list_to_json(items);
-    char *text = json_dumps(document, JSON_INDENT(2));
-    buf_printf(out, "%s\n", text);
-    free(text);
+    json_text_put(run_list_to_json(items), out);
 }
 
 void runs_format(const struct cli *cli, const struct run_list *list, const struct runs_format *how,

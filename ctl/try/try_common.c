@@ -46,9 +46,7 @@ struct run_def *try_def_new(json_t *document_take, const struct run_def *def,
         r = run_def_new(spec, &params, &small, &diags);
     }
     if (r < 0) {
-        _cleanup_(buf_done) struct buf out = BUF_INIT;
-        diags_format(&diags, "(the smallest point)", text == NULL ? "" : text, &out);
-        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
+        (void)cli_print_diags(&diags, "(the smallest point)", text); /* NULL says so too */
     }
     return small;
 }

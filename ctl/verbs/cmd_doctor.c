@@ -1,5 +1,4 @@
 /* benchctl doctor: would a run work here, and if not, what is to be done? */
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "ctl/doctor/doctor.h"
@@ -7,14 +6,7 @@
 #include "ctl/doctor/doctor_local.h"
 #include "ctl/cli/terminal.h"
 #include "ctl/verbs/verbs.h"
-
-static void put_json(const struct checks *checks, struct buf *out)
-{
-    json_auto_t *document = checks_to_json(checks);
-    char *text = json_dumps(document, JSON_INDENT(2));
-    buf_printf(out, "%s\n", text);
-    free(text);
-}
+#include "report/json_text.h"
 
 static enum exit_code run(struct cli *cli)
 {
@@ -25,7 +17,7 @@ static enum exit_code run(struct cli *cli)
         doctor_cluster(cli, &checks);
     }
     if (cli_output_is(cli, "json")) {
-        put_json(&checks, &out);
+        json_text_put(checks_to_json(&checks), &out);
     } else {
         checks_format(&checks, terminal_columns(STDOUT_FILENO), &out);
     }

@@ -69,14 +69,9 @@ static enum exit_code check_text(const struct profiles *profiles, const struct b
     struct spec *spec = NULL;
     const struct spec_overrides overrides = {.profiles = profiles, .is_as_written = true};
     const int r = spec_load(text->data, text->len, &overrides, &spec, &diags);
-    if (r < 0) {
-        _cleanup_(buf_done) struct buf out = BUF_INIT;
-        diags_format(&diags, "(the definition of this command)", buf_cstr(text), &out);
-        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-    } else {
-        spec_free(spec);
-    }
-    return r < 0 ? EXIT_USAGE : EXIT_OK;
+    spec_free(spec);
+    return r < 0 ? cli_print_diags(&diags, "(the definition of this command)", buf_cstr(text))
+                 : EXIT_OK;
 }
 
 static enum exit_code run(struct cli *cli)

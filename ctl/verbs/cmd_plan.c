@@ -8,6 +8,7 @@
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
 #include "pod/body.h"
+#include "report/json_text.h"
 
 static enum exit_code print(const struct cli *cli, const struct run_def *def)
 {
@@ -16,13 +17,10 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def)
     bool is_local = cli->is_local || cli->store != NULL;
     int r;
     if (cli_output_is(cli, "json")) {
-        json_auto_t *document = NULL;
-        r = preview_json(def, is_local, &document, &err);
-        char *text = r < 0 ? NULL : json_dumps(document, JSON_INDENT(2));
-        if (text != NULL) {
-            buf_printf(&out, "%s\n", text);
+        json_t *document;
+        if ((r = preview_json(def, is_local, &document, &err)) >= 0) {
+            json_text_put(document, &out);
         }
-        free(text);
     } else {
         const struct preview_opts opts = {
             .is_local = is_local,

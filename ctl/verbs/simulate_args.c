@@ -194,11 +194,7 @@ static enum exit_code read_layers(const struct cli *cli, const char *path,
         _cleanup_(freep) char *fix = file_fix(r, path, RECORD_FIX);
         code = cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
     } else if (spec_load_trace(buf_cstr(&text), text.len, &ret->trace, &recorded, &diags) < 0) {
-        struct buf out = BUF_INIT;
-        diags_format(&diags, path, buf_cstr(&text), &out);
-        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-        buf_done(&out);
-        code = EXIT_USAGE;
+        code = cli_print_diags(&diags, path, buf_cstr(&text));
     }
     batch = batch > 0 ? batch : recorded;
     ret->params.batch_size = batch > 0 ? batch : ret->params.batch_size;

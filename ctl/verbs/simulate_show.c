@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/simulate_args.h"
+#include "report/json_text.h"
 #include "report/table.h"
 #include "report/terminal.h"
 
@@ -155,10 +156,7 @@ enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
 {
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     if (cli_output_is(cli, "json")) {
-        json_auto_t *document = prediction_to_json(p);
-        char *text = json_dumps(document, JSON_INDENT(2));
-        buf_printf(&out, "%s\n", text);
-        free(text);
+        json_text_put(prediction_to_json(p), &out);
     } else {
         struct table *t = make_table(p);
         buf_printf(&out, "Predicted, not measured: %s, %lld steps\n\n", p->def->spec->name,
