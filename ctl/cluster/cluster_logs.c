@@ -319,10 +319,7 @@ static void end(struct following *f)
     uv_close((uv_handle_t *)&f->timer, NULL);
     (void)uv_run(&f->c->loop, UV_RUN_NOWAIT); /* the close callbacks */
     (void)uv_run(&f->c->loop, UV_RUN_NOWAIT);
-    vec_each (char *, uid, &f->seen) {
-        free(*uid);
-    }
-    vec_done(&f->seen);
+    vec_free(&f->seen);
 }
 
 enum exit_code cluster_follow_logs(struct backend *b, const char *what,

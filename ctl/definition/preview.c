@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec.h"
+#include "base/texts.h"
 #include "ctl/cli/human.h"
 #include "decide/attempt_history.h"
 #include "decide/reconcile.h"
@@ -288,12 +288,8 @@ static void format_order(const struct run_def *def, bool is_wide, struct buf *ou
     buf_putc(out, '\n');
 }
 
-struct names {
-    VEC(char *) list; /* owned */
-};
-
 /* The replicas that reconcile would create first, in an empty world. */
-static void first_replicas(const struct run_def *def, struct names *ret)
+static void first_replicas(const struct run_def *def, struct texts *ret)
 {
     struct attempt_history none;
     attempt_history_init(&none, def);
@@ -309,17 +305,9 @@ static void first_replicas(const struct run_def *def, struct names *ret)
     attempt_history_done(&none);
 }
 
-static void names_done(struct names *names)
-{
-    vec_each (char *, name, &names->list) {
-        free(*name);
-    }
-    vec_done(&names->list);
-}
-
 static void format_first(const struct run_def *def, bool is_wide, struct buf *out)
 {
-    _cleanup_(names_done) struct names names = {0};
+    _cleanup_(texts_done) struct texts names = {0};
     first_replicas(def, &names);
     size_t shown = is_wide || names.list.len <= SHOWN_NAMES ? names.list.len : SHOWN_NAMES;
     buf_puts(out, "\nCreated first (each run replaces xxxxx with its own five characters):\n");
@@ -524,7 +512,7 @@ static json_t *order_json(const struct run_def *def)
 
 static json_t *first_json(const struct run_def *def)
 {
-    _cleanup_(names_done) struct names names = {0};
+    _cleanup_(texts_done) struct texts names = {0};
     first_replicas(def, &names);
     json_t *first = json_array();
     vec_each (char *, name, &names.list) {

@@ -118,14 +118,13 @@ static void add_shipped(struct profiles *profiles)
 
 enum exit_code profiles_open(struct profiles *ret)
 {
-    struct places places;
-    places_init(&places);
+    _cleanup_(texts_done) struct texts places = {0};
+    places_list(&places);
     *ret = (struct profiles){0};
     enum exit_code code = EXIT_OK;
     for (size_t i = 0; i < places.list.len && code == EXIT_OK; i++) {
         code = add_place(ret, places.list.items[i]);
     }
-    places_done(&places);
     add_shipped(ret);
     if (code != EXIT_OK) {
         profiles_done(ret);

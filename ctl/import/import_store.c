@@ -14,10 +14,7 @@ void import_rows_done(struct import_rows *rows)
     vec_each (struct import_row, it, &rows->list) {
         attempt_row_done(&it->row);
         vec_done(&it->logs);
-        vec_each (char *, note, &it->notes) {
-            free(*note);
-        }
-        vec_done(&it->notes);
+        vec_free(&it->notes);
     }
     vec_done(&rows->list);
 }

@@ -104,7 +104,7 @@ static enum exit_code add_builtin(const struct cli *cli, const char *name, bool 
 static enum exit_code list_benchmarks(struct backend *b, const struct list_wanted *wanted,
                                       struct benchmark_list *ret)
 {
-    _cleanup_(places_done) struct places builtin = {0};
+    _cleanup_(texts_done) struct texts builtin = {0};
     const char *const *names = wanted->names;
     if (wanted->n_names == 0) {
         definition_names(&builtin);

@@ -63,7 +63,7 @@ static bool is_before(const struct run_row *row, const char *benchmark, int64_t 
 }
 
 enum exit_code history_list_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
-                                   size_t max, struct history_names *ret)
+                                   size_t max, struct texts *ret)
 {
     _cleanup_(run_list_done) struct run_list list = {0};
     const enum exit_code code = b->ops->list_runs(b, &(struct list_wanted){0}, &list);
@@ -76,18 +76,10 @@ enum exit_code history_list_before(struct backend *b, const char *benchmark, int
     return code;
 }
 
-void history_names_done(struct history_names *names)
-{
-    vec_each (char *, name, &names->list) {
-        free(*name);
-    }
-    vec_done(&names->list);
-}
-
 enum exit_code history_load_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
                                    size_t max, struct history *h)
 {
-    _cleanup_(history_names_done) struct history_names names = {0};
+    _cleanup_(texts_done) struct texts names = {0};
     enum exit_code code = history_list_before(b, benchmark, before_unix_ms, max, &names);
     for (size_t i = names.list.len; i > 0 && code == EXIT_OK; i--) {
         struct loaded_run run = {0};

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/texts.h"
 #include "ctl/definition/benchmarks.h"
 #include "ctl/runs/list_order.h"
 #include "ctl/runs/list_watch.h"
@@ -171,49 +172,31 @@ static enum exit_code get_benchmarks(struct backend *b, const struct get *g)
 #define WATCH_LOCAL_MS 1000
 #define WATCH_CLUSTER_MS 2000
 
-/* What runs_state_text says of each run, sorted; owned. */
-struct state_texts {
-    VEC(char *) list;
-};
-
 struct watching {
     struct backend *b;
     const struct get *get;
-    struct state_texts texts; /* as the runs were shown last */
-    bool is_shown;            /* the header was printed */
+    struct texts texts; /* what runs_state_text said of each run that was shown last; sorted */
+    bool is_shown;      /* the header was printed */
 };
 
-static int by_text(const void *a, const void *b)
+static void keep_texts(struct texts *ret, const struct run_list *list)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void state_texts_init(struct state_texts *ret, const struct run_list *list)
-{
-    *ret = (struct state_texts){0};
+    texts_done(ret);
     vec_each (const struct listed_run, l, &list->items) {
         *vec_push(&ret->list) = runs_state_text(l);
     }
     if (ret->list.len > 0) {
-        qsort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), by_text);
+        qsort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), texts_compare);
     }
 }
 
-static void state_texts_done(struct state_texts *t)
-{
-    vec_each (char *, text, &t->list) {
-        free(*text);
-    }
-    vec_done(&t->list);
-}
-
-static bool has_changed(const struct state_texts *before, const struct listed_run *l)
+static bool has_changed(const struct texts *before, const struct listed_run *l)
 {
     _cleanup_(freep) char *now = runs_state_text(l);
     const void *same = NULL;
     if (before->list.len > 0) {
         same = bsearch(&now, before->list.items, before->list.len, sizeof(before->list.items[0]),
-                       by_text);
+                       texts_compare);
     }
     return same == NULL;
 }
@@ -247,8 +230,7 @@ static enum exit_code look_again(void *ctx)
     enum exit_code code = list_runs(w->b, w->get, &list);
     if (code == EXIT_OK) {
         code = show_changes(w, &list);
-        state_texts_done(&w->texts);
-        state_texts_init(&w->texts, &list);
+        keep_texts(&w->texts, &list);
     }
     return code;
 }
@@ -259,7 +241,7 @@ static enum exit_code watch_runs(struct backend *b, const struct get *g)
     const bool is_here = b->cli->is_local || b->cli->store != NULL;
     const enum exit_code code =
         list_watch(look_again, &w, is_here ? WATCH_LOCAL_MS : WATCH_CLUSTER_MS);
-    state_texts_done(&w.texts);
+    texts_done(&w.texts);
     return code;
 }
 

@@ -25,7 +25,7 @@ static enum exit_code take_number(const struct cli *cli, const char *option, int
 
 /* One after another, the oldest first: a thousand results at a time would take
  * hundreds of megabytes. */
-static enum exit_code add_runs(struct backend *b, const struct history_names *names,
+static enum exit_code add_runs(struct backend *b, const struct texts *names,
                                const struct loaded_run *newest, struct run_history *h)
 {
     enum exit_code code = EXIT_OK;
@@ -63,7 +63,7 @@ static enum exit_code explain(struct backend *b, struct run_history *h)
     return code;
 }
 
-static enum exit_code judge(struct backend *b, const struct history_names *names,
+static enum exit_code judge(struct backend *b, const struct texts *names,
                             const struct loaded_run *newest, int64_t point)
 {
     const uint32_t n_points = newest->def->matrix.n_points;
@@ -86,8 +86,7 @@ static enum exit_code judge(struct backend *b, const struct history_names *names
     return code;
 }
 
-static enum exit_code judge_newest(struct backend *b, const struct history_names *names,
-                                   int64_t point)
+static enum exit_code judge_newest(struct backend *b, const struct texts *names, int64_t point)
 {
     _cleanup_(loaded_run_done) struct loaded_run newest = {0};
     enum exit_code code =
@@ -99,7 +98,7 @@ static enum exit_code judge_newest(struct backend *b, const struct history_names
 static enum exit_code run(struct cli *cli)
 {
     _cleanup_(backend_freep) struct backend *b = NULL;
-    _cleanup_(history_names_done) struct history_names names = {0};
+    _cleanup_(texts_done) struct texts names = {0};
     int64_t point = -1, last = LAST_DEFAULT;
     enum exit_code code = take_number(cli, "point", 0, UINT32_MAX, &point);
     code = code == EXIT_OK ? take_number(cli, "last", 1, LAST_MAX, &last) : code;

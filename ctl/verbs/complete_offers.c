@@ -140,12 +140,11 @@ static void offer_listed_benchmarks(struct typing *t)
 /* A definition to run: a shipped one, one of the cluster, or a file. */
 void complete_definitions(struct typing *t)
 {
-    struct places names = {0};
+    _cleanup_(texts_done) struct texts names = {0};
     definition_names(&names);
     vec_each (char *, name, &names.list) {
         offer(t, *name, "shipped");
     }
-    places_done(&names);
     if (!t->cli.is_local && t->cli.store == NULL) {
         offer_listed_benchmarks(t);
     }

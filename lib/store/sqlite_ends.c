@@ -251,10 +251,7 @@ int ends_list_open(struct store *base, const char *ns, int64_t from_unix_ms, cha
         *vec_push(&uids) = sql_text_dup(q, 0);
     }
     if (r < 0) {
-        vec_each (char *, it, &uids) {
-            free(*it);
-        }
-        vec_done(&uids);
+        vec_free(&uids);
         return r;
     }
     *ret = uids.items;
