@@ -107,22 +107,11 @@ int attempts_save(struct store *base, const char *uid, const struct attempt_row 
                  : 0;
 }
 
-/* Columns 0..2 of every query below: point, trial, attempt. */
-static int read_key(struct sqlite_store *s, sqlite3_stmt *q, uint32_t *point, uint32_t *trial,
-                    uint32_t *attempt, struct err *err)
-{
-    int r = sql_u32(s, q, 0, point, err);
-    if (r < 0 || (r = sql_u32(s, q, 1, trial, err)) < 0) {
-        return r;
-    }
-    return sql_u32(s, q, 2, attempt, err);
-}
-
 static int read_attempt(struct sqlite_store *s, sqlite3_stmt *q, struct attempt_row *ret,
                         struct err *err)
 {
     struct attempt_row row = {0};
-    int r = read_key(s, q, &row.id.point, &row.id.trial, &row.id.number, err);
+    int r = sql_attempt_id(s, q, 0, &row.id, err);
     if (r < 0) {
         return r;
     }
@@ -194,7 +183,7 @@ static int list_replica_rows(struct sqlite_store *s, const char *uid,
     size_t i = 0;
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
         struct attempt_id id;
-        if ((r = read_key(s, q, &id.point, &id.trial, &id.number, err)) < 0) {
+        if ((r = sql_attempt_id(s, q, 0, &id, err)) < 0) {
             break;
         }
         while (i < rows->list.len && !attempt_id_eq(&rows->list.items[i].id, &id)) {
@@ -270,8 +259,7 @@ int attempts_list_ids(struct store *base, const char *uid, struct attempt_id **r
                         "ORDER BY point, trial, attempt",
                         "s", uid);
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
-        struct attempt_id *id = vec_push(&ids);
-        r = read_key(s, q, &id->point, &id->trial, &id->number, err);
+        r = sql_attempt_id(s, q, 0, vec_push(&ids), err);
     }
     if (r < 0) {
         vec_done(&ids);

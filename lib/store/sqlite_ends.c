@@ -208,31 +208,22 @@ static int list_oldest(struct sqlite_store *s, int64_t from_unix_ms, size_t limi
     return r;
 }
 
-static int count_finished(struct sqlite_store *s, int64_t from_unix_ms, size_t *ret,
-                          struct err *err)
-{
-    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err,
-                        "SELECT count(*) FROM run WHERE " IS_FINISHED " AND ended_unix_ms >= ?",
-                        "i", from_unix_ms);
-    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
-        return r;
-    }
-    *ret = (size_t)sqlite3_column_int64(q, 0);
-    return 0;
-}
-
 int ends_list_finished(struct store *base, int64_t from_unix_ms, size_t limit,
                        struct finished_runs *ret, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     struct finished_runs runs = {0};
     int r = list_oldest(s, from_unix_ms, limit, &runs, err);
-    r = r < 0 ? r : count_finished(s, from_unix_ms, &runs.n_all, err);
+    int64_t n_all = 0;
+    r = r < 0 ? r
+              : sql_get_int(s, &n_all, err,
+                            "SELECT count(*) FROM run WHERE " IS_FINISHED " AND ended_unix_ms >= ?",
+                            "i", from_unix_ms);
     if (r < 0) {
         finished_runs_done(&runs);
         return r;
     }
+    runs.n_all = (size_t)n_all;
     *ret = runs;
     return 0;
 }

@@ -87,9 +87,7 @@ static int read_row(struct sqlite_store *s, sqlite3_stmt *q, bool with_replicas,
                     store_figures_fn each, void *ctx, struct err *err)
 {
     struct attempt_id id;
-    int r = sql_u32(s, q, 0, &id.point, err);
-    r = r < 0 ? r : sql_u32(s, q, 1, &id.trial, err);
-    r = r < 0 ? r : sql_u32(s, q, 2, &id.number, err);
+    int r = sql_attempt_id(s, q, 0, &id, err);
     if (r < 0) {
         return r;
     }

@@ -40,9 +40,7 @@ int status_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_s
         return r;
     }
     st.has_current = sqlite3_column_type(q, first + 6) != SQLITE_NULL;
-    if ((r = sql_u32(s, q, first + 6, &st.current.point, err)) < 0 ||
-        (r = sql_u32(s, q, first + 7, &st.current.trial, err)) < 0 ||
-        (r = sql_u32(s, q, first + 8, &st.current.number, err)) < 0) {
+    if ((r = sql_attempt_id(s, q, first + 6, &st.current, err)) < 0) {
         return r;
     }
     st.is_cut_short = sqlite3_column_int64(q, first + 9) != 0;
