@@ -12,13 +12,11 @@
 static enum exit_code print_page(const char *name)
 {
     _cleanup_(buf_done) struct buf out = BUF_INIT;
+    const struct verb *verb = name == NULL ? NULL : cli_find_verb(verbs, n_verbs, name);
     if (name == NULL) {
         man_program(verbs, n_verbs, &out);
-    }
-    for (size_t i = 0; i < n_verbs && name != NULL; i++) {
-        if (str_eq(verbs[i]->name, name)) {
-            man_verb(verbs[i], &out);
-        }
+    } else if (verb != NULL) {
+        man_verb(verb, &out);
     }
     return out.len > 0 ? cli_print(&out)
                        : cli_error(EXIT_USAGE, "list the verbs with: benchctl help",

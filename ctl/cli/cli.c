@@ -20,7 +20,7 @@
 
 #define NOTE_INDENT 2 /* of a note's lines after the first */
 
-static const struct verb *find_verb(const struct verb *const *verbs, size_t n, const char *name)
+const struct verb *cli_find_verb(const struct verb *const *verbs, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++) {
         if (str_eq(verbs[i]->name, name)) {
@@ -263,7 +263,7 @@ bool cli_parse_typed(struct cli *cli, int argc, char **argv, struct arg_opt opts
 {
     const int before = leading_options(argc - 1, argv);
     if (before < argc - 1) {
-        cli->verb = find_verb(cli->verbs, cli->n_verbs, argv[before]);
+        cli->verb = cli_find_verb(cli->verbs, cli->n_verbs, argv[before]);
         if (cli->verb == NULL) {
             return false;
         }
@@ -290,7 +290,7 @@ static bool has_word(int argc, char **argv, const char *word)
 static enum exit_code without_verb(struct cli *cli, int argc, char **argv)
 {
     if (has_word(argc, argv, "--version")) {
-        cli->verb = find_verb(cli->verbs, cli->n_verbs, "version");
+        cli->verb = cli_find_verb(cli->verbs, cli->n_verbs, "version");
         return run_verb(cli, 0, NULL);
     }
     const bool asked = has_word(argc, argv, "--help") || has_word(argc, argv, "-h");
@@ -322,7 +322,7 @@ enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int arg
         return without_verb(&cli, n_words, argv + 1);
     }
     const char *name = argv[1 + before];
-    cli.verb = find_verb(verbs, n_verbs, name);
+    cli.verb = cli_find_verb(verbs, n_verbs, name);
     if (cli.verb == NULL) {
         return unknown_verb(verbs, n_verbs, name);
     }

@@ -47,6 +47,8 @@ struct cli {
 /* What --color takes. */
 #define CLI_COLORS "auto|always|never"
 
+/* NULL: there is none. */
+const struct verb *cli_find_verb(const struct verb *const *verbs, size_t n, const char *name);
 /* The whole program: finds the verb, parses, runs it. */
 enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int argc, char **argv);
 

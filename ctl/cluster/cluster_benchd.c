@@ -94,7 +94,7 @@ enum exit_code cluster_find_benchd(struct cluster *c)
     bool is_dead;
     int r = cluster_reach_benchd(c, &is_dead, &err);
     if (r < 0) {
-        return is_dead ? no_benchd(c, &err) : cli_error(cluster_exit_code(r), NULL, "%s", err.msg);
+        return is_dead ? no_benchd(c, &err) : cluster_error(r, &err);
     }
     return EXIT_OK;
 }

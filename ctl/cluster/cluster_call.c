@@ -59,6 +59,11 @@ int cluster_get(struct cluster *c, struct kube_request *req, json_t **ret, struc
     return r;
 }
 
+enum exit_code cluster_error(int r, const struct err *err)
+{
+    return cli_error(cluster_exit_code(r), NULL, "%s", err->msg);
+}
+
 enum exit_code cluster_exit_code(int r)
 {
     switch (r) {

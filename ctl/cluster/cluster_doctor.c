@@ -27,13 +27,6 @@ static const char *text_of(const json_t *value)
     return text == NULL ? "" : text;
 }
 
-/* Waits for a document; *ret is NULL after an error, which is the result. */
-static int ask(struct cluster *c, struct kube_request *req, json_t **ret, struct err *err)
-{
-    *ret = NULL;
-    return cluster_get(c, req, ret, err);
-}
-
 static void fail_with(struct checks *checks, const char *name, int r, const char *fix,
                       const struct err *err)
 {
@@ -47,7 +40,7 @@ static bool check_server(struct cluster *c, struct checks *checks)
     struct err err = {0};
     json_auto_t *version = NULL;
     kube_request_raw("/version", "get the version", &req);
-    const int r = ask(c, &req, &version, &err);
+    const int r = cluster_get(c, &req, &version, &err);
     if (r < 0) {
         fail_with(checks, "server", r,
                   r == -EACCES ? "log in again, or choose another context with --context"
@@ -67,7 +60,7 @@ static void check_kinds(struct cluster *c, struct checks *checks)
     json_t *list = NULL;
     bool has_benchmarks = false, has_runs = false;
     kube_request_raw("/apis/benchd.io/v1alpha1", "list the kinds of benchd.io", &req);
-    const int r = ask(c, &req, &list, &err);
+    const int r = cluster_get(c, &req, &list, &err);
     size_t i;
     const json_t *resource;
     json_array_foreach (json_object_get(list, "resources"), i, resource) {
@@ -129,7 +122,7 @@ static int has_right(struct cluster *c, const struct right *right, struct err *e
     };
     req.body_len = strlen(req.body);
     json_decref(review);
-    const int r = ask(c, &req, &answer, err);
+    const int r = cluster_get(c, &req, &answer, err);
     const bool is_allowed = json_is_true(path(answer, "status", "allowed"));
     json_decref(answer);
     return r < 0 ? r : is_allowed;
@@ -215,7 +208,7 @@ static void check_images(struct cluster *c, struct checks *checks)
     struct err err = {0};
     json_auto_t *list = NULL;
     kube_request_list(&kube_pods, c->ns, &options, &req);
-    const int r = ask(c, &req, &list, &err);
+    const int r = cluster_get(c, &req, &list, &err);
     _cleanup_(buf_done) struct buf first = BUF_INIT;
     size_t n_waiting = 0, i, k;
     const json_t *pod, *container;
@@ -258,7 +251,7 @@ static void check_dns(struct cluster *c, struct checks *checks)
     struct err err = {0};
     json_auto_t *list = NULL;
     kube_request_list(&kube_endpoint_slices, DNS_NS, &options, &req);
-    const int r = ask(c, &req, &list, &err);
+    const int r = cluster_get(c, &req, &list, &err);
     const json_t *items = json_object_get(list, "items");
     size_t n_ready = 0, i, k;
     const json_t *slice, *endpoint;
@@ -312,7 +305,7 @@ static void check_quota(struct cluster *c, struct checks *checks)
     struct err err = {0};
     json_auto_t *list = NULL;
     kube_request_list(&quotas, c->ns, &options, &req);
-    const int r = ask(c, &req, &list, &err);
+    const int r = cluster_get(c, &req, &list, &err);
     _cleanup_(buf_done) struct buf full = BUF_INIT, all = BUF_INIT;
     size_t i;
     const json_t *quota;

@@ -55,8 +55,9 @@ int cluster_call(struct cluster *c, struct kube_client *client, struct kube_requ
 int cluster_get(struct cluster *c, struct kube_request *req, json_t **ret, struct err *err);
 /* Of every request: short time-outs and few retries. */
 extern const struct kube_call_options cluster_options;
-/* The exit code for an error. */
+/* The exit code for an error; cluster_error prints it, too. */
 enum exit_code cluster_exit_code(int r);
+enum exit_code cluster_error(int r, const struct err *err);
 
 /* --- cluster_benchd.c: benchd in the namespace ------------------------------------------------ */
 

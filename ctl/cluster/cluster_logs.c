@@ -230,7 +230,7 @@ static bool is_refused(struct following *f, const struct kube_informer *informer
         return false;
     }
     f->is_over = true;
-    f->code = cli_error(cluster_exit_code(-err->code), NULL, "%s", err->msg);
+    f->code = cluster_error(-err->code, err);
     return true;
 }
 

@@ -29,11 +29,6 @@ void cluster_source_done(struct cluster_source *s)
     run_def_free(s->def);
 }
 
-static enum exit_code fail(int r, const struct err *err)
-{
-    return cli_error(cluster_exit_code(r), NULL, "%s", err->msg);
-}
-
 /* The cluster's Benchmark; *ret_found is not written if none exists. */
 static enum exit_code find_in_cluster(struct cluster *c, const char *name, struct cluster_source *s,
                                       bool *ret_found)
@@ -57,7 +52,7 @@ static enum exit_code find_in_cluster(struct cluster *c, const char *name, struc
         json_decref(object);
     }
     cluster_answer_done(&a);
-    return r < 0 ? fail(r, &err) : EXIT_OK;
+    return r < 0 ? cluster_error(r, &err) : EXIT_OK;
 }
 
 static enum exit_code find_source(struct cluster *c, struct cluster_source *s)
@@ -141,7 +136,7 @@ static enum exit_code create_builtin(struct cluster *c, const struct cluster_sou
     spec_free(spec);
     diags_done(&diags);
     if (r < 0 && r != -EEXIST) { /* EEXIST: somebody else was faster */
-        return fail(r, &err);
+        return cluster_error(r, &err);
     }
     if (r >= 0) {
         cli_note_prose(c->backend.cli, "benchmark/%s created in namespace '%s' from %s",
@@ -206,7 +201,7 @@ enum exit_code cluster_create_run(struct cluster *c, const struct object_run_par
         return fail_unknown(c, name, ours < 0 ? ours : r, &err);
     }
     if (r < 0 && r != -EEXIST) {
-        return fail(r, &err);
+        return cluster_error(r, &err);
     }
     *ret_name = xstrdup(name);
     cli_note_prose(c->backend.cli, "run/%s created in namespace '%s'", name, c->ns);
@@ -306,7 +301,7 @@ static enum exit_code watch(struct cluster *c, const char *name, const char *uid
     case WATCH_DELETED:
         return cli_error(EXIT_NOT_FOUND, NULL, "run/%s was deleted", name);
     case WATCH_FORBIDDEN:
-        return fail(-err.code, &err);
+        return cluster_error(-err.code, &err);
     default:
         break;
     }

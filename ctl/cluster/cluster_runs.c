@@ -10,11 +10,6 @@
 #include "kube/json.h"
 #include "store/run_document.h"
 
-static enum exit_code fail(int r, const struct err *err)
-{
-    return cli_error(cluster_exit_code(r), NULL, "%s", err->msg);
-}
-
 static int list_objects(struct cluster *c, const struct kube_resource *res,
                         const struct list_wanted *wanted, json_t **ret, struct err *err)
 {
@@ -47,7 +42,7 @@ static enum exit_code find_in_list(struct cluster *c, const char *what, const st
     struct err err = {0};
     int r = list_objects(c, &kube_benchmark_runs, &(struct list_wanted){0}, &list, &err);
     if (r < 0) {
-        return fail(r, &err);
+        return cluster_error(r, &err);
     }
     const json_t *items = json_object_get(list, "items");
     const size_t n = json_array_size(items);
@@ -97,7 +92,7 @@ static enum exit_code check_object(struct cluster *c, const char *name, int r,
         (void)err_set(&err, ENOENT, "there is no run '%s' in namespace '%s'", name, c->ns);
         return find_in_list(c, name, &err, ret);
     }
-    return r < 0 ? fail(r, &a->err) : EXIT_OK;
+    return r < 0 ? cluster_error(r, &a->err) : EXIT_OK;
 }
 
 enum exit_code cluster_find_object(struct cluster *c, const char *what, json_t **ret)
@@ -143,7 +138,7 @@ enum exit_code cluster_list_runs(struct backend *b, const struct list_wanted *wa
         int r = code == EXIT_OK ? add_run(ret, object, false, &err) : 0;
         json_decref(object);
         if (code != EXIT_OK || r < 0) {
-            return code != EXIT_OK ? code : fail(r, &err);
+            return code != EXIT_OK ? code : cluster_error(r, &err);
         }
     }
     json_t *list = NULL;
@@ -159,7 +154,7 @@ enum exit_code cluster_list_runs(struct backend *b, const struct list_wanted *wa
     if (wanted->n_names == 0 && ret->items.len > 0) {
         qsort(ret->items.items, ret->items.len, sizeof(ret->items.items[0]), by_age);
     }
-    return r < 0 ? fail(r, &err) : EXIT_OK;
+    return r < 0 ? cluster_error(r, &err) : EXIT_OK;
 }
 
 static void add_benchmark(struct benchmark_list *list, const json_t *object, bool with_ns)
@@ -183,7 +178,7 @@ enum exit_code cluster_list_benchmarks(struct backend *b, const struct list_want
         kube_request_get(&kube_benchmarks, c->ns, wanted->names[i], &req);
         int r = cluster_get(c, &req, &object, &err);
         if (r < 0) {
-            return fail(r, &err);
+            return cluster_error(r, &err);
         }
         add_benchmark(ret, object, false);
     }
@@ -194,7 +189,7 @@ enum exit_code cluster_list_benchmarks(struct backend *b, const struct list_want
     json_array_foreach (json_object_get(list, "items"), i, object) {
         add_benchmark(ret, object, wanted->is_all_namespaces);
     }
-    return r < 0 ? fail(r, &err) : EXIT_OK;
+    return r < 0 ? cluster_error(r, &err) : EXIT_OK;
 }
 
 int cluster_take_document(const json_t *document, const struct run_status *status,
@@ -288,7 +283,7 @@ enum exit_code cluster_load_run(struct backend *b, const char *what, struct load
         load_object(object, ret);
         /* benchd may not know a run yet that was just created. */
         const bool is_new = r == -ENOENT && !run_phase_is_final(ret->row.status.phase);
-        code = code != EXIT_OK || is_new ? code : fail(r, &err);
+        code = code != EXIT_OK || is_new ? code : cluster_error(r, &err);
     }
     return code;
 }
@@ -312,7 +307,7 @@ enum exit_code cluster_get_log(struct backend *b, const struct loaded_run *run,
         buf_append(out, a.body.data, a.body.len);
     }
     cluster_answer_done(&a);
-    return r < 0 ? fail(r, &err) : EXIT_OK;
+    return r < 0 ? cluster_error(r, &err) : EXIT_OK;
 }
 
 /* The object has changed, but no benchd acts on it. */
@@ -426,7 +421,7 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
     }
     json_decref(answer);
     json_decref(object);
-    return r < 0 ? fail(r, &err) : EXIT_OK;
+    return r < 0 ? cluster_error(r, &err) : EXIT_OK;
 }
 
 enum exit_code cluster_delete_run(struct backend *b, const char *what, char **ret_name)

@@ -318,7 +318,7 @@ static enum exit_code follow(struct trying *t)
     t->is_gone = r == -ENOENT;
     const enum exit_code code = r == -ENOENT
                                     ? cli_error(EXIT_NOT_FOUND, NULL, "run/%s was deleted", t->name)
-                                : r < 0 ? cli_error(cluster_exit_code(r), NULL, "%s", err.msg)
+                                : r < 0 ? cluster_error(r, &err)
                                         : conclude(t, end);
     try_seen_done(&t->seen);
     return code;

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "core/json_field.h"
 #include "ctl/import/archive_file.h"
 #include "ctl/import/archive_run.h"
 #include "ctl/local/local_store.h"
@@ -131,8 +132,8 @@ static void put_json(const struct archive *a, const char *path, struct buf *out)
     _cleanup_(freep) char *digest = xasprintf("sha256:%s", a->digest);
     json_text_put(json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o}", "apiVersion",
                             "benchd.io/v1alpha1", "kind", "VerifiedArchive", "file",
-                            json_text_string(path), "digest", digest, "run",
-                            json_text_string(a->run), "program", json_text_string(a->program),
+                            json_text_or_null(path), "digest", digest, "run",
+                            json_text_or_null(a->run), "program", json_text_or_null(a->program),
                             "members", members),
                   out);
 }

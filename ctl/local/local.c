@@ -218,16 +218,6 @@ static enum exit_code cancel_run(struct backend *b, const char *what, char **ret
                      "run '%s': a local run is cancelled in its own terminal", what);
 }
 
-static enum exit_code run(struct backend *b, char **ret_name)
-{
-    return local_run(b->cli, ret_name);
-}
-
-static enum exit_code try_small(struct backend *b)
-{
-    return local_try(b->cli);
-}
-
 static enum exit_code attach(struct backend *b, const char *what)
 {
     _cleanup_(freep) char *fix = xasprintf("benchctl results %s %s", what, b->where);
@@ -252,8 +242,8 @@ static const struct backend_ops ops = {
     .delete_run = delete_run,
     .cancel_run = cancel_run,
     .undelete_run = undelete_run,
-    .run = run,
-    .try_small = try_small,
+    .run = local_run,
+    .try_small = local_try,
     .attach = attach,
     .free = local_free,
 };

@@ -216,8 +216,9 @@ static enum exit_code drive_run(const struct cli *cli, struct store *s, const ch
     return code;
 }
 
-enum exit_code local_run(const struct cli *cli, char **ret_name)
+enum exit_code local_run(struct backend *b, char **ret_name)
 {
+    const struct cli *cli = b->cli;
     struct local_run how = {0};
     _cleanup_(store_closep) struct store *s = NULL;
     struct err err = {0};

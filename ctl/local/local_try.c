@@ -221,12 +221,12 @@ static enum exit_code load(struct local_try *t, struct run_def **ret)
     return code == EXIT_OK ? profiles_check(&t->profiles, (*ret)->spec) : code;
 }
 
-enum exit_code local_try(const struct cli *cli)
+enum exit_code local_try(struct backend *b)
 {
-    struct local_try t = {.cli = cli};
+    struct local_try t = {.cli = b->cli};
     _cleanup_(run_def_freep) struct run_def *def = NULL;
     struct err err = {0};
-    enum exit_code code = try_options_take(cli, &t.options);
+    enum exit_code code = try_options_take(b->cli, &t.options);
     code = code == EXIT_OK ? profiles_open(&t.profiles) : code;
     if (code == EXIT_OK && host_find_worker(&t.worker, &err) < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);

@@ -7,17 +7,16 @@
 static enum exit_code run(struct cli *cli)
 {
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    if (cli->args.n_words == 0) {
+    const char *name = cli->args.n_words > 0 ? cli->args.words[0] : NULL;
+    const struct verb *verb = name == NULL ? NULL : cli_find_verb(cli->verbs, cli->n_verbs, name);
+    if (name == NULL) {
         usage_program(cli->program, cli->verbs, cli->n_verbs, &out);
-    }
-    for (size_t i = 0; i < cli->n_verbs && cli->args.n_words > 0; i++) {
-        if (str_eq(cli->verbs[i]->name, cli->args.words[0])) {
-            usage_verb(cli->program, cli->verbs[i], &out);
-        }
+    } else if (verb != NULL) {
+        usage_verb(cli->program, verb, &out);
     }
     return out.len > 0 ? cli_print(&out)
                        : cli_error(EXIT_USAGE, "list the verbs with: benchctl help",
-                                   "unknown verb '%s'", cli->args.words[0]);
+                                   "unknown verb '%s'", name);
 }
 
 const struct verb verb_help = {

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "base/mem.h"
+#include "core/json_field.h"
 #include "ctl/definition/definition.h"
 #include "ctl/definition/profiles.h"
 #include "ctl/verbs/verbs.h"
@@ -42,7 +43,7 @@ struct findings {
 static json_t *note_to_json(const struct node *at, const char *path, const char *message)
 {
     return json_pack("{s:i, s:i, s:s, s:o}", "line", (int)at->mark.line, "column",
-                     (int)at->mark.column, "path", path, "message", json_text_string(message));
+                     (int)at->mark.column, "path", path, "message", json_text_or_null(message));
 }
 
 /* Notes each system that pods cannot run, with its place. Returns how many there are. */
@@ -111,9 +112,9 @@ static enum exit_code validate(const struct cli *cli, const struct profiles *pro
 static json_t *problem_to_json(const struct diag *d)
 {
     return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o}", "line", (int)d->mark.line, "column",
-                     (int)d->mark.column, "origin", json_text_string(d->origin), "path",
-                     json_text_string(d->path), "message", json_text_string(d->message), "fix",
-                     json_text_string(d->fix));
+                     (int)d->mark.column, "origin", json_text_or_null(d->origin), "path",
+                     json_text_or_null(d->path), "message", json_text_or_null(d->message), "fix",
+                     json_text_or_null(d->fix));
 }
 
 static int by_place(const void *a, const void *b)
@@ -135,7 +136,7 @@ static json_t *file_to_json(const char *name, enum exit_code code, struct findin
     vec_each (const struct diag, d, &f->problems.list) {
         (void)json_array_append_new(problems, problem_to_json(d)); /* grows in memory only */
     }
-    return json_pack("{s:o, s:b, s:o, s:o}", "file", json_text_string(name), "valid",
+    return json_pack("{s:o, s:b, s:o, s:o}", "file", json_text_or_null(name), "valid",
                      code == EXIT_OK, "problems", problems, "notes", f->notes);
 }
 
