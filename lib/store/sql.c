@@ -150,16 +150,43 @@ int sql_step(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err)
     return rc == SQLITE_DONE ? 0 : sql_error(s, rc, err);
 }
 
-int sql_run(struct sqlite_store *s, struct err *err, const char *sql, const char *types, ...)
+static int run_list(struct sqlite_store *s, struct err *err, const char *sql, const char *types,
+                    va_list ap)
 {
     _cleanup_(sql_finalizep) sqlite3_stmt *stmt = NULL;
-    va_list ap;
-    va_start(ap, types);
     int r = prepare_list(s, &stmt, err, sql, types, ap);
-    va_end(ap);
     while (r >= 0 && (r = sql_step(s, stmt, err)) > 0) {
     }
     return r < 0 ? r : sqlite3_changes(s->db);
+}
+
+int sql_run(struct sqlite_store *s, struct err *err, const char *sql, const char *types, ...)
+{
+    va_list ap;
+    va_start(ap, types);
+    int r = run_list(s, err, sql, types, ap);
+    va_end(ap);
+    return r;
+}
+
+int sql_no_run(const struct sqlite_store *s, const char *uid, struct err *err)
+{
+    return err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid);
+}
+
+int sql_change_run(struct sqlite_store *s, const char *uid, struct err *err, const char *sql,
+                   const char *types, ...)
+{
+    int r = sql_begin(s, err);
+    if (r < 0) {
+        return r;
+    }
+    va_list ap;
+    va_start(ap, types);
+    r = run_list(s, err, sql, types, ap);
+    va_end(ap);
+    r = sql_end(s, r == 0 ? sql_no_run(s, uid, err) : r, err);
+    return r < 0 ? r : 0;
 }
 
 int sql_get_int(struct sqlite_store *s, int64_t *ret, struct err *err, const char *sql,

@@ -18,7 +18,7 @@ static int insert_attempt(struct sqlite_store *s, const char *uid, const struct 
         return r;
     }
     if (n == 0) {
-        return err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid);
+        return sql_no_run(s, uid, err);
     }
     return sql_run(s, err,
                    "INSERT INTO attempt (run_uid, point, trial, attempt, outcome, started_unix_ms, "

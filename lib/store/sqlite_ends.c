@@ -3,24 +3,13 @@
 
 #include <string.h>
 
-static int no_run(const struct sqlite_store *s, const char *uid, struct err *err)
-{
-    return err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid);
-}
-
 int ends_put_verdict(struct store *base, const char *uid, const struct run_verdict *verdict,
                      struct err *err)
 {
-    struct sqlite_store *s = sqlite_store_of(base);
-    int r = sql_begin(s, err);
-    if (r < 0) {
-        return r;
-    }
-    r = sql_run(s, err, "UPDATE run SET mute_trials = ?, thresholds = ?, ttl_s = ? WHERE uid = ?",
-                "isis", (int64_t)verdict->has_mute_trials,
-                threshold_verdict_to_string(verdict->thresholds), verdict->ttl_s, uid);
-    r = sql_end(s, r == 0 ? no_run(s, uid, err) : r, err);
-    return r < 0 ? r : 0;
+    return sql_change_run(sqlite_store_of(base), uid, err,
+                          "UPDATE run SET mute_trials = ?, thresholds = ?, ttl_s = ? WHERE uid = ?",
+                          "isis", (int64_t)verdict->has_mute_trials,
+                          threshold_verdict_to_string(verdict->thresholds), verdict->ttl_s, uid);
 }
 
 /* Columns 0..2: mute_trials, thresholds, ttl_s. */
@@ -58,7 +47,7 @@ int ends_get_brief(struct store *base, const char *uid, struct run_brief *ret, s
         return r;
     }
     if (r == 0) {
-        return no_run(s, uid, err);
+        return sql_no_run(s, uid, err);
     }
     if ((r = read_verdict(s, q, &brief.verdict, err)) < 0 ||
         (r = status_read(s, q, 5, &brief.status, err)) < 0) {
@@ -70,19 +59,12 @@ int ends_get_brief(struct store *base, const char *uid, struct run_brief *ret, s
     return 0;
 }
 
-static int set_object_once(struct store *base, const char *uid, const char *ns,
+static int set_object_once(struct sqlite_store *s, const char *uid, const char *ns,
                            int64_t deleted_unix_ms, struct err *err)
 {
-    struct sqlite_store *s = sqlite_store_of(base);
-    int r = sql_begin(s, err);
-    if (r < 0) {
-        return r;
-    }
-    r = sql_run(s, err,
-                "UPDATE run SET object_ns = ?, deleted_unix_ms = nullif(?, 0) WHERE uid = ?", "sis",
-                ns, deleted_unix_ms, uid);
-    r = sql_end(s, r == 0 ? no_run(s, uid, err) : r, err);
-    return r < 0 ? r : 0;
+    return sql_change_run(
+        s, uid, err, "UPDATE run SET object_ns = ?, deleted_unix_ms = nullif(?, 0) WHERE uid = ?",
+        "sis", ns, deleted_unix_ms, uid);
 }
 
 /* Also on a full disk: a deletion that was seen must not be forgotten. */
@@ -91,10 +73,10 @@ int ends_set_object(struct store *base, const char *uid, const char *ns, int64_t
 {
     struct sqlite_store *s = sqlite_store_of(base);
     bool was_full = s->is_full;
-    int r = set_object_once(base, uid, ns, deleted_unix_ms, err);
+    int r = set_object_once(s, uid, ns, deleted_unix_ms, err);
     if (r == -ENOSPC && space_release_reserve(s)) {
         was_full = true;
-        r = set_object_once(base, uid, ns, deleted_unix_ms, err);
+        r = set_object_once(s, uid, ns, deleted_unix_ms, err);
     }
     s->is_full = s->is_full || was_full; /* until try_space has found room */
     return r;

@@ -87,6 +87,10 @@ int sql_prepare(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err, con
 int sql_step(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err);
 /* Prepares, binds, runs to the end. Returns the number of changed rows. */
 int sql_run(struct sqlite_store *s, struct err *err, const char *sql, const char *types, ...);
+/* A transaction of one statement, which changes the run or adds to it; -ENOENT: there is none. */
+int sql_change_run(struct sqlite_store *s, const char *uid, struct err *err, const char *sql,
+                   const char *types, ...);
+int sql_no_run(const struct sqlite_store *s, const char *uid, struct err *err); /* -ENOENT */
 /* How many runs have this uid: 0 or 1. */
 int sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret, struct err *err);
 /* The first column of the first row, 0 without a row. */
