@@ -195,19 +195,10 @@ enum exit_code cluster_list_benchmarks(struct backend *b, const struct list_want
 int cluster_take_document(const json_t *document, const struct run_status *status,
                           struct loaded_run *ret, struct err *err)
 {
-    struct run_document d;
-    *ret = (struct loaded_run){0};
-    int r = run_document_from_json(document, &d, err);
+    int r = loaded_run_from_document(document, ret, err);
     if (r < 0) {
         return err_wrap(err, r, "benchd's answer");
     }
-    *ret = (struct loaded_run){
-        .row = d.row,
-        .rows = d.attempts,
-        .n_rows = d.n_attempts,
-        .events = d.events,
-        .n_events = d.n_events,
-    };
     /* Of a run that has ended alike in both, the store knows more: dates to the millisecond. */
     if (status != NULL &&
         (!run_phase_is_final(status->phase) || status->phase != ret->row.status.phase)) {

@@ -6,24 +6,13 @@
 #include <jansson.h>
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "core/json_field.h"
 #include "ctl/import/archive_file.h"
 #include "ctl/import/archive_run.h"
+#include "ctl/import/import_store.h"
 #include "ctl/local/local_store.h"
 #include "ctl/runs/show.h"
 #include "report/json_text.h"
-
-/* Where the program is killed before the end, this is what stays: it says what to do. */
-static struct run_status unfinished(const struct loaded_run *run)
-{
-    struct run_status status = {.phase = RUN_CANCELLED,
-                                .trials_total = run->row.status.trials_total};
-    text_put(status.reason, sizeof(status.reason), "ImportInterrupted");
-    text_put(status.message, sizeof(status.message),
-             "benchctl was killed while it imported; delete this run and import again");
-    return status;
-}
 
 static int put_attempt(struct store *s, const struct archive *a, const struct loaded_run *run,
                        const struct attempt_row *row, size_t *at, struct err *err)
@@ -62,7 +51,7 @@ static int put(struct store *s, const struct archive *a, const struct loaded_run
                struct err *err)
 {
     struct run_row row = run->row; /* borrows */
-    row.status = unfinished(run);
+    row.status = import_store_unfinished(run->row.status.trials_total);
     int r = s->ops->put_run(s, &row, err);
     if (r < 0) {
         return r;

@@ -19,10 +19,9 @@ void import_rows_done(struct import_rows *rows)
     vec_done(&rows->list);
 }
 
-/* Where the program is killed before the end, this is what stays: it says what to do. */
-static struct run_status unfinished(const struct run_def *def)
+struct run_status import_store_unfinished(uint32_t n_trials)
 {
-    struct run_status status = {.phase = RUN_CANCELLED, .trials_total = def->n_slots};
+    struct run_status status = {.phase = RUN_CANCELLED, .trials_total = n_trials};
     text_put(status.reason, sizeof(status.reason), "ImportInterrupted");
     text_put(status.message, sizeof(status.message),
              "benchctl was killed while it imported; delete this run and import again");
@@ -78,7 +77,8 @@ static int put_all(struct store *s, const char *name, const struct run_def *def,
     if (r < 0) {
         return r;
     }
-    const struct run_status begin = unfinished(def), end = finished(def, rows, rule);
+    const struct run_status begin = import_store_unfinished(def->n_slots),
+                            end = finished(def, rows, rule);
     if ((r = s->ops->put_status(s, row.uid, &begin, err)) >= 0 &&
         (r = put_rows(s, def, row.uid, rows, err)) >= 0) {
         r = s->ops->put_status(s, row.uid, &end, err);

@@ -250,10 +250,10 @@ static void format_point(const struct live_model *m, const struct live_model_opt
 static void format_eta(const struct live_model *m, int64_t now_unix_ms, struct buf *out)
 {
     char span[HUMAN_SIZE], least[HUMAN_SIZE];
-    const int64_t eta_ms = live_model_eta_ms(m, now_unix_ms);
+    const int64_t eta_ms = live_model_eta_ms(m, now_unix_ms, false);
     if (eta_ms >= 0) {
         human_duration(eta_ms, span);
-        human_duration(live_model_least_eta_ms(m, now_unix_ms), least);
+        human_duration(live_model_eta_ms(m, now_unix_ms, true), least);
         const bool is_range = !str_eq(least, span);
         buf_printf(out, "eta %s%s%s", is_range ? least : "", is_range ? " to " : "", span);
     }
