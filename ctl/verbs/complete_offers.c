@@ -310,11 +310,6 @@ void complete_paths(struct typing *t)
     schema_done(&s);
 }
 
-void complete_colors(struct typing *t)
-{
-    complete_choices(t, CLI_COLORS);
-}
-
 /* What `get` sorts the kind by that the line names. */
 void complete_columns(struct typing *t)
 {
@@ -324,11 +319,6 @@ void complete_columns(struct typing *t)
     for (size_t i = 0; columns[i] != NULL; i++) {
         offer(t, columns[i], "");
     }
-}
-
-void complete_progress(struct typing *t)
-{
-    complete_choices(t, PROGRESS_MODES);
 }
 
 void complete_files(struct typing *t)
