@@ -57,7 +57,7 @@ static void check_kinds(struct cluster *c, struct checks *checks)
 {
     struct kube_request req;
     struct err err = {0};
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     bool has_benchmarks = false, has_runs = false;
     kube_request_raw("/apis/benchd.io/v1alpha1", "list the kinds of benchd.io", &req);
     const int r = cluster_get(c, &req, &list, &err);
@@ -68,7 +68,6 @@ static void check_kinds(struct cluster *c, struct checks *checks)
         has_benchmarks = has_benchmarks || str_eq(name, "benchmarks");
         has_runs = has_runs || str_eq(name, "benchmarkruns");
     }
-    json_decref(list);
     if (r < 0 && r != -ENOENT) {
         fail_with(checks, "kinds", r, NULL, &err);
     } else if (!has_benchmarks || !has_runs) {
@@ -111,7 +110,7 @@ static json_t *review_of(const struct cluster *c, const struct right *right)
 /* 1: it is there; 0: it is not; -Exxx. */
 static int has_right(struct cluster *c, const struct right *right, struct err *err)
 {
-    json_t *review = review_of(c, right), *answer = NULL;
+    json_auto_t *review = review_of(c, right), *answer = NULL;
     struct kube_request req = {
         .method = KUBE_POST,
         .path = xstrdup("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"),
@@ -121,11 +120,8 @@ static int has_right(struct cluster *c, const struct right *right, struct err *e
         .is_repeatable = true,
     };
     req.body_len = strlen(req.body);
-    json_decref(review);
     const int r = cluster_get(c, &req, &answer, err);
-    const bool is_allowed = json_is_true(path(answer, "status", "allowed"));
-    json_decref(answer);
-    return r < 0 ? r : is_allowed;
+    return r < 0 ? r : json_is_true(path(answer, "status", "allowed"));
 }
 
 static void put_right(const struct right *right, struct buf *out)

@@ -195,9 +195,8 @@ static void on_run(void *ctx, enum kube_change change, const struct kube_object 
 {
     struct following *f = ctx;
     struct run_status status;
-    json_t *object = kube_json_kept(run->facts);
+    json_auto_t *object = kube_json_kept(run->facts);
     object_read_status(object, &status);
-    json_decref(object);
     if (str_eq(run->uid, f->run_uid) &&
         (change == KUBE_CHANGE_REMOVED || run_phase_is_final(status.phase))) {
         f->is_run_over = true;

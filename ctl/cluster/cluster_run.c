@@ -34,9 +34,9 @@ static enum exit_code find_in_cluster(struct cluster *c, const char *name, struc
                                       bool *ret_found)
 {
     struct kube_request req;
-    struct cluster_answer a;
+    _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
     struct err err = {0};
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     kube_request_get(&kube_benchmarks, c->ns, name, &req);
     int r = cluster_call(c, c->client, &req, &a);
     if (r == -ENOENT && a.is_status) {
@@ -49,9 +49,7 @@ static enum exit_code find_in_cluster(struct cluster *c, const char *name, struc
         s->file.text = json_dumps(plain, JSON_INDENT(2));
         s->file.len = strlen(s->file.text);
         s->is_reference = *ret_found = true;
-        json_decref(object);
     }
-    cluster_answer_done(&a);
     return r < 0 ? cluster_error(r, &err) : EXIT_OK;
 }
 

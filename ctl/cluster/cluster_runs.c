@@ -97,12 +97,10 @@ static enum exit_code check_object(struct cluster *c, const char *name, int r,
 
 enum exit_code cluster_find_object(struct cluster *c, const char *what, json_t **ret)
 {
-    struct cluster_answer a;
+    _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
     const char *name = run_word_name(what);
-    int r = get_object(c, name, &a, ret);
-    enum exit_code code = check_object(c, name, r, &a, ret);
-    cluster_answer_done(&a);
-    return code;
+    const int r = get_object(c, name, &a, ret);
+    return check_object(c, name, r, &a, ret);
 }
 
 static int by_age(const void *a, const void *b)
@@ -133,15 +131,14 @@ enum exit_code cluster_list_runs(struct backend *b, const struct list_wanted *wa
     struct cluster *c = (struct cluster *)b;
     struct err err = {0};
     for (size_t i = 0; i < wanted->n_names; i++) {
-        json_t *object = NULL;
+        json_auto_t *object = NULL;
         enum exit_code code = cluster_find_object(c, wanted->names[i], &object);
         int r = code == EXIT_OK ? add_run(ret, object, false, &err) : 0;
-        json_decref(object);
         if (code != EXIT_OK || r < 0) {
             return code != EXIT_OK ? code : cluster_error(r, &err);
         }
     }
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     int r = wanted->n_names > 0 ? 0 : list_objects(c, &kube_benchmark_runs, wanted, &list, &err);
     size_t i;
     const json_t *object;
@@ -150,7 +147,6 @@ enum exit_code cluster_list_runs(struct backend *b, const struct list_wanted *wa
             break;
         }
     }
-    json_decref(list);
     if (wanted->n_names == 0 && ret->items.len > 0) {
         qsort(ret->items.items, ret->items.len, sizeof(ret->items.items[0]), by_age);
     }
@@ -248,13 +244,12 @@ static bool load_kept(struct cluster *c, const char *name, struct loaded_run *re
 enum exit_code cluster_load_run(struct backend *b, const char *what, struct loaded_run *ret)
 {
     struct cluster *c = (struct cluster *)b;
-    struct cluster_answer a;
+    _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
     json_auto_t *object = NULL;
     const char *name = run_word_name(what);
     int r = get_object(c, name, &a, &object);
     const bool is_kept = r == -ENOENT && !is_missing_kind(&a) && load_kept(c, name, ret);
     enum exit_code code = is_kept ? EXIT_OK : check_object(c, name, r, &a, &object);
-    cluster_answer_done(&a);
     if (is_kept || code != EXIT_OK) {
         return code;
     }
@@ -286,19 +281,14 @@ enum exit_code cluster_get_log(struct backend *b, const struct loaded_run *run,
     _cleanup_(freep) char *path = cluster_api_path(
         run->row.name, "/logs?point=%u&trial=%u&attempt=%u&role=%s&index=%u", id->attempt.point,
         id->attempt.trial, id->attempt.number, role_to_string(id->role), id->index);
-    struct kube_client *client;
-    struct kube_request req;
-    struct cluster_answer a;
-    cluster_api_request(c, path, &client, &req);
-    int r = cluster_call(c, client, &req, &a);
+    _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
     struct err err;
+    const int r = cluster_api_call(c, path, &a, &err);
     if (r < 0) {
-        cluster_api_error(&a, &err);
-    } else {
-        buf_append(out, a.body.data, a.body.len);
+        return cluster_error(r, &err);
     }
-    cluster_answer_done(&a);
-    return r < 0 ? cluster_error(r, &err) : EXIT_OK;
+    buf_append(out, a.body.data, a.body.len);
+    return EXIT_OK;
 }
 
 /* The object has changed, but no benchd acts on it. */
@@ -326,14 +316,12 @@ static char *where_the_store_is(const struct cluster *c, const char *verb, const
 static enum exit_code find_to_end(struct cluster *c, const char *what, json_t **ret,
                                   char **ret_kept_uid)
 {
-    struct cluster_answer a;
+    _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
     const char *name = run_word_name(what);
     struct err err = {0};
-    int r = get_object(c, name, &a, ret);
+    const int r = get_object(c, name, &a, ret);
     *ret_kept_uid = r == -ENOENT && !is_missing_kind(&a) ? cluster_kept_uid(c, name, &err) : NULL;
-    enum exit_code code = *ret_kept_uid != NULL ? EXIT_OK : check_object(c, name, r, &a, ret);
-    cluster_answer_done(&a);
-    return code;
+    return *ret_kept_uid != NULL ? EXIT_OK : check_object(c, name, r, &a, ret);
 }
 
 /* The run has no object any more, but benchd has its results. */
@@ -358,10 +346,9 @@ static int ask_to_erase(struct cluster *c, const char *name, const char *uid, st
 {
     struct kube_request req;
     json_auto_t *answer = NULL;
-    json_t *patch = json_pack("{s:{s:{s:s}}}", "metadata", "annotations", KUBE_ERASE_ANNOTATION,
-                              KUBE_ERASE_NOW);
+    json_auto_t *patch = json_pack("{s:{s:{s:s}}}", "metadata", "annotations",
+                                   KUBE_ERASE_ANNOTATION, KUBE_ERASE_NOW);
     kube_request_merge_patch(&kube_benchmark_runs, c->ns, name, uid, patch, &req);
-    json_decref(patch);
     return cluster_get(c, &req, &answer, err);
 }
 
@@ -370,7 +357,7 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
                                  char **ret_name)
 {
     struct cluster *c = (struct cluster *)b;
-    json_t *object = NULL, *answer = NULL;
+    json_auto_t *object = NULL, *answer = NULL;
     _cleanup_(freep) char *kept_uid = NULL;
     enum exit_code code = find_to_end(c, what, &object, &kept_uid);
     if (kept_uid != NULL) {
@@ -385,10 +372,8 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
     struct run_status status;
     object_read_status(object, &status);
     if (!is_delete && run_phase_is_final(status.phase) && status.phase != RUN_CANCELLED) {
-        code = cli_error(EXIT_USAGE, NULL, "run/%s has already ended: %s", name,
+        return cli_error(EXIT_USAGE, NULL, "run/%s has already ended: %s", name,
                          run_phase_to_string(status.phase));
-        json_decref(object);
-        return code;
     }
     if (is_delete) {
         kube_request_delete(&kube_benchmark_runs, c->ns, name, uid, -1, &req);
@@ -410,8 +395,6 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
         *ret_name = xstrdup(name);
         note_absence(c, is_delete);
     }
-    json_decref(answer);
-    json_decref(object);
     return r < 0 ? cluster_error(r, &err) : EXIT_OK;
 }
 

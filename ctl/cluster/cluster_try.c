@@ -161,22 +161,21 @@ static int look_at_pod(struct trying *t, const json_t *pod, struct err *err)
     };
     const int64_t index = index_of(pod);
     struct kube_request req;
-    struct cluster_answer a;
+    _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
     if (index < 0) {
         return 0;
     }
     kube_request_log(t->c->ns, kube_json_metadata(pod, "name"), &options, &req);
-    int r = cluster_call(t->c, t->c->client, &req, &a);
+    const int r = cluster_call(t->c, t->c->client, &req, &a);
     if (r >= 0) {
         t->has_log = t->has_log || a.body.len > 0;
-        r = read_log(t, (uint32_t)index, buf_cstr(&a.body), a.body.len);
-    } else if (r == -EACCES) {
-        *err = a.err;
-    } else {
-        r = 0;
+        return read_log(t, (uint32_t)index, buf_cstr(&a.body), a.body.len);
     }
-    cluster_answer_done(&a);
-    return r;
+    if (r == -EACCES) {
+        *err = a.err;
+        return r;
+    }
+    return 0;
 }
 
 /* All logs anew: they are small, and so nothing must be remembered. */
@@ -210,13 +209,12 @@ static int look_at_logs(struct trying *t, struct err *err)
 static int look_at_run(struct trying *t, struct err *err)
 {
     struct kube_request req;
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     kube_request_get(&kube_benchmark_runs, t->c->ns, t->name, &req);
     const int r = cluster_get(t->c, &req, &object, err);
     if (r >= 0) {
         object_read_status(object, &t->status);
     }
-    json_decref(object);
     return r == -ENOENT || r == -EACCES ? r : 0; /* others pass */
 }
 

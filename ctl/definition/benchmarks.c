@@ -125,7 +125,7 @@ void benchmarks_format(const struct cli *cli, const struct benchmark_list *list,
         }
         return;
     }
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     if (how->with_ns) {
         table_column(t, "NAMESPACE", TABLE_LEFT);
     }
@@ -141,5 +141,4 @@ void benchmarks_format(const struct cli *cli, const struct benchmark_list *list,
     if (list->items.len > 0) {
         table_format_list(t, how->with_ns ? 2 : 1, !cli->no_headers, how->columns, out);
     }
-    table_free(t);
 }

@@ -252,10 +252,9 @@ static void format_one_table(const struct run_def *def, const struct point_sum *
 static bool is_too_wide(const struct run_def *def, const struct point_sum *sums,
                         const struct preview_opts *opts)
 {
-    struct table *all = make_points(def, sums, opts, ALL_SYSTEMS, PARAMS_NOT_REPLICAS);
-    const bool is_wide = table_width(all) > width_of(opts);
-    table_free(all);
-    return is_wide;
+    _cleanup_(table_freep) struct table *all =
+        make_points(def, sums, opts, ALL_SYSTEMS, PARAMS_NOT_REPLICAS);
+    return table_width(all) > width_of(opts);
 }
 
 /* One table, or where that is too wide one for each system. */

@@ -189,7 +189,8 @@ int archive_run_load(const struct archive *a, struct loaded_run *ret, struct err
         return err_set(err, EPROTO, "member '" RECORDS "' is missing");
     }
     json_error_t where;
-    json_t *document = json_loadb(buf_cstr(records), records->len, JSON_REJECT_DUPLICATES, &where);
+    json_auto_t *document =
+        json_loadb(buf_cstr(records), records->len, JSON_REJECT_DUPLICATES, &where);
     struct loaded_run run = {0};
     struct err own = {0};
     int r = document == NULL ? err_set(&own, EPROTO, "line %d: %s", where.line, where.text)
@@ -197,7 +198,6 @@ int archive_run_load(const struct archive *a, struct loaded_run *ret, struct err
     if (r >= 0 && !str_eq(run.row.name, a->run)) {
         r = err_set(&own, EPROTO, "the run is '%s', the manifest says '%s'", run.row.name, a->run);
     }
-    json_decref(document);
     if (r < 0) {
         loaded_run_done(&run);
         return err_set(err, own.code, "member '" RECORDS "': %s", own.msg);

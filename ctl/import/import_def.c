@@ -174,11 +174,10 @@ json_t *import_definition(const struct import_options *options, const struct imp
         json_object_set_new(json_object_get(spec, "measure"), "warmupSteps",
                             json_integer(options->warmup_steps));
     }
-    json_t *parameters = parameters_to_json(trials, role);
+    json_auto_t *parameters = parameters_to_json(trials, role);
     if (json_array_size(parameters) > 0) {
         json_object_set(spec, "parameters", parameters);
     }
-    json_decref(parameters);
     return json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
                      "Benchmark", "metadata", "name", options->name, "spec", spec);
 }

@@ -177,9 +177,8 @@ static enum exit_code take_options(struct import *im)
 
 static enum exit_code make_def(struct import *im, int64_t created_unix_ms)
 {
-    json_t *document = import_definition(&im->options, &im->trials);
+    json_auto_t *document = import_definition(&im->options, &im->trials);
     _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
-    json_decref(document);
     _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
     const struct run_def_params params = {.name = "import",

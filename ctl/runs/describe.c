@@ -248,7 +248,7 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
         n_missed += t->verdict == THRESHOLD_FAILED;
         n_unjudged += t->verdict == THRESHOLD_UNKNOWN;
     }
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     bool complete = st->phase == RUN_SUCCEEDED || st->phase == RUN_PARTIALLY_FAILED;
     bool failed = st->phase == RUN_FAILED || st->phase == RUN_CANCELLED;
     bool running = st->phase == RUN_RUNNING;
@@ -274,7 +274,6 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
     table_end_row(t);
     buf_puts(out, "\nConditions:\n");
     table_format_prose(t, p->columns, out);
-    table_free(t);
 }
 
 static void put_text(struct table *t, const char *title, const json_t *condition, const char *key,
@@ -296,7 +295,7 @@ static void format_object_conditions(const struct describe_params *p, struct buf
         buf_puts(out, "\nConditions: none yet\n");
         return;
     }
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     size_t i;
     const json_t *condition;
     json_array_foreach (list, i, condition) {
@@ -308,7 +307,6 @@ static void format_object_conditions(const struct describe_params *p, struct buf
     }
     buf_puts(out, "\nConditions:\n");
     table_format_prose(t, p->columns, out);
-    table_free(t);
 }
 
 static void format_parameters(const struct point *p, struct buf *out)
@@ -333,7 +331,7 @@ static void format_points(const struct describe_params *p, struct buf *out)
 {
     const struct run_def *def = p->result->def;
     const bool has_warmup = finds_warmup(p->result);
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         const struct point *point = &def->matrix.points[i];
         _cleanup_(buf_done) struct buf params = BUF_INIT;
@@ -351,7 +349,6 @@ static void format_points(const struct describe_params *p, struct buf *out)
     }
     buf_puts(out, "\nPoints:\n");
     table_format_prose(t, p->columns, out);
-    table_free(t);
 }
 
 /* A trial without an outcome, of a point that was given up or of a run that has ended, stays so. */
@@ -377,7 +374,7 @@ static char *throughput_title(const char *unit)
 
 static void format_trials(const struct describe_params *p, struct buf *out)
 {
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     bool is_mixed; /* each row says its unit */
     _cleanup_(freep) char *title = throughput_title(result_unit(p->result, &is_mixed));
     table_column(t, "  POINT", TABLE_LEFT);
@@ -403,7 +400,6 @@ static void format_trials(const struct describe_params *p, struct buf *out)
     }
     buf_puts(out, "\nTrials:\n");
     table_format_list(t, 2, true, p->columns, out);
-    table_free(t);
 }
 
 static void put_probe(struct table *t, const char *title, const struct noise_probe *p)
@@ -425,7 +421,7 @@ static void put_probe(struct table *t, const char *title, const struct noise_pro
 static void format_noise(const struct describe_params *p, struct buf *out)
 {
     static const struct noise nothing;
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
         const struct point_result *point = &p->result->points[i];
         for (size_t k = 0; k < point->n_trials; k++) {
@@ -452,7 +448,6 @@ static void format_noise(const struct describe_params *p, struct buf *out)
               out);
         table_format_list(t, 2, true, p->columns, out);
     }
-    table_free(t);
 }
 
 /* Updates between the parameters that a gradient was computed with and those
@@ -594,7 +589,7 @@ static void format_events(const struct describe_params *p, struct buf *out)
         buf_puts(out, "\nEvents: none\n");
         return;
     }
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     for (size_t i = 0; i < p->n_events; i++) {
         char age[HUMAN_SIZE];
         human_duration(p->now_unix_ms - p->events[i].unix_ms, age);
@@ -606,7 +601,6 @@ static void format_events(const struct describe_params *p, struct buf *out)
     }
     buf_puts(out, "\nEvents:\n");
     table_format_prose(t, p->columns, out);
-    table_free(t);
 }
 
 static void format_all(const struct describe_params *p, struct buf *out)

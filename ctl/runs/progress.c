@@ -80,9 +80,8 @@ static void put_json_take(struct progress *p, const char *type, json_t *object)
     (void)json_object_set_new(object, "time", json_string(now)); /* grows in memory only */
     (void)json_object_set_new(object, "type", json_string(type));
     (void)json_object_set_new(object, "run", json_string(p->model.def->name));
-    char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+    _cleanup_(freep) char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
     (void)fprintf(stderr, "%s\n", text == NULL ? "{}" : text); /* progress only */
-    free(text);
     json_decref(object);
 }
 

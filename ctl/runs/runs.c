@@ -124,7 +124,7 @@ static void print_table(const struct cli *cli, const struct run_list *list,
                                          "AGE",  "DURATION",  "STARTED", "FAILED",
                                          "CPUS", "REHEARSAL", "UID",     "REASON"};
     bool is_wide = cli_output_is(cli, "wide");
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     if (how->with_ns) {
         table_column(t, "NAMESPACE", TABLE_LEFT);
     }
@@ -138,7 +138,6 @@ static void print_table(const struct cli *cli, const struct run_list *list,
         print_row(t, l, is_wide, how->now_unix_ms);
     }
     table_format_list(t, how->with_ns ? 2 : 1, !cli->no_headers, how->columns, out);
-    table_free(t);
 }
 
 static void print_json(const struct run_list *list, struct buf *out)
