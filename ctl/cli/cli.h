@@ -47,7 +47,7 @@ struct cli {
 /* What --color takes. */
 #define CLI_COLORS "auto|always|never"
 
-/* NULL: there is none. */
+/* NULL: it does not exist. */
 const struct verb *cli_find_verb(const struct verb *const *verbs, size_t n, const char *name);
 /* The whole program: finds the verb, parses, runs it. */
 enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int argc, char **argv);

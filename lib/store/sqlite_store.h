@@ -87,7 +87,7 @@ int sql_prepare(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err, con
 int sql_step(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err);
 /* Prepares, binds, runs to the end. Returns the number of changed rows. */
 int sql_run(struct sqlite_store *s, struct err *err, const char *sql, const char *types, ...);
-/* A transaction of one statement, which changes the run or adds to it; -ENOENT: there is none. */
+/* A transaction of one statement, which changes the run or adds to it. -ENOENT without a run. */
 int sql_change_run(struct sqlite_store *s, const char *uid, struct err *err, const char *sql,
                    const char *types, ...);
 int sql_no_run(const struct sqlite_store *s, const char *uid, struct err *err); /* -ENOENT */
