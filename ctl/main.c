@@ -1,6 +1,7 @@
 /* benchctl. Start reading at the verb table in verbs.c; a verb is a cmd_*.c. */
+#include "base/mem.h"
 #include "base/str.h"
-#include "ctl/cli/complete.h"
+#include "ctl/verbs/complete.h"
 #include "ctl/cli/man.h"
 #include "ctl/verbs/verbs.h"
 
@@ -10,21 +11,16 @@
 /* `benchctl __man [VERB]`, for the build: the manual page. */
 static enum exit_code print_page(const char *name)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    const struct verb *verb = name == NULL ? NULL : cli_find_verb(verbs, n_verbs, name);
     if (name == NULL) {
         man_program(verbs, n_verbs, &out);
+    } else if (verb != NULL) {
+        man_verb(verb, &out);
     }
-    for (size_t i = 0; i < n_verbs && name != NULL; i++) {
-        if (str_eq(verbs[i]->name, name)) {
-            man_verb(verbs[i], &out);
-        }
-    }
-    const enum exit_code code = out.len > 0
-                                    ? cli_print(&out)
-                                    : cli_error(EXIT_USAGE, "list the verbs with: benchctl help",
-                                                "there is no page for '%s'", name);
-    buf_done(&out);
-    return code;
+    return out.len > 0 ? cli_print(&out)
+                       : cli_error(EXIT_USAGE, "list the verbs with: benchctl help",
+                                   "there is no page for '%s'", name);
 }
 
 int main(int argc, char **argv)

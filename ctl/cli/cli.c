@@ -20,7 +20,7 @@
 
 #define NOTE_INDENT 2 /* of a note's lines after the first */
 
-static const struct verb *find_verb(const struct verb *const *verbs, size_t n, const char *name)
+const struct verb *cli_find_verb(const struct verb *const *verbs, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++) {
         if (str_eq(verbs[i]->name, name)) {
@@ -224,10 +224,9 @@ static enum exit_code run_verb(struct cli *cli, int argc, char **argv)
     }
     enum exit_code code;
     if (args_has(&cli->args, "help")) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         usage_verb(cli->program, verb, &out);
         code = cli_print(&out);
-        buf_done(&out);
     } else {
         take_globals(cli);
         if ((code = take_path(cli)) == EXIT_OK && (code = check_globals(cli)) == EXIT_OK &&
@@ -264,7 +263,7 @@ bool cli_parse_typed(struct cli *cli, int argc, char **argv, struct arg_opt opts
 {
     const int before = leading_options(argc - 1, argv);
     if (before < argc - 1) {
-        cli->verb = find_verb(cli->verbs, cli->n_verbs, argv[before]);
+        cli->verb = cli_find_verb(cli->verbs, cli->n_verbs, argv[before]);
         if (cli->verb == NULL) {
             return false;
         }
@@ -291,7 +290,7 @@ static bool has_word(int argc, char **argv, const char *word)
 static enum exit_code without_verb(struct cli *cli, int argc, char **argv)
 {
     if (has_word(argc, argv, "--version")) {
-        cli->verb = find_verb(cli->verbs, cli->n_verbs, "version");
+        cli->verb = cli_find_verb(cli->verbs, cli->n_verbs, "version");
         return run_verb(cli, 0, NULL);
     }
     const bool asked = has_word(argc, argv, "--help") || has_word(argc, argv, "-h");
@@ -303,13 +302,12 @@ static enum exit_code without_verb(struct cli *cli, int argc, char **argv)
         return cli_error(EXIT_USAGE, "list the verbs with: benchctl help", "%s",
                          r < 0 ? err.msg : "a verb is missing");
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     usage_program(cli->program, cli->verbs, cli->n_verbs, &out);
     const enum exit_code code = asked ? cli_print(&out) : EXIT_USAGE;
     if (!asked) {
         (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
     }
-    buf_done(&out);
     return code;
 }
 
@@ -324,7 +322,7 @@ enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int arg
         return without_verb(&cli, n_words, argv + 1);
     }
     const char *name = argv[1 + before];
-    cli.verb = find_verb(verbs, n_verbs, name);
+    cli.verb = cli_find_verb(verbs, n_verbs, name);
     if (cli.verb == NULL) {
         return unknown_verb(verbs, n_verbs, name);
     }
@@ -353,6 +351,14 @@ enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, 
     return code;
 }
 
+enum exit_code cli_print_diags(const struct diags *diags, const char *file, const char *text)
+{
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    diags_format(diags, file, text == NULL ? "" : text, &out);
+    (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
+    return EXIT_USAGE;
+}
+
 void cli_note(const struct cli *cli, const char *fmt, ...)
 {
     if (cli->is_quiet) {
@@ -379,10 +385,9 @@ void cli_note_prose(const struct cli *cli, const char *fmt, ...)
     for (char *c = text; *c != '\0'; c++) { /* lines that were broken for a usual terminal */
         *c = *c == '\n' ? ' ' : *c;
     }
-    struct buf lines = BUF_INIT;
+    _cleanup_(buf_done) struct buf lines = BUF_INIT;
     wrap_text(&lines, text, terminal_columns(STDERR_FILENO), 0, NOTE_INDENT);
     cli_note(cli, "%.*s", (int)lines.len - 1, buf_cstr(&lines));
-    buf_done(&lines);
 }
 
 static enum exit_code print(const struct buf *out)
@@ -403,11 +408,9 @@ enum exit_code cli_print(const struct buf *out)
     if (out->len == 0 || isatty(STDOUT_FILENO) != 1) {
         return print(out);
     }
-    struct buf shown = BUF_INIT;
+    _cleanup_(buf_done) struct buf shown = BUF_INIT;
     text_put_shown(&shown, out->data, out->len);
-    const enum exit_code code = print(&shown);
-    buf_done(&shown);
-    return code;
+    return print(&shown);
 }
 
 enum exit_code cli_show(const struct cli *cli, const struct buf *out)
@@ -415,8 +418,8 @@ enum exit_code cli_show(const struct cli *cli, const struct buf *out)
     if (cli->path == NULL || out->len == 0) {
         return cli_print(out);
     }
-    struct buf text = BUF_INIT;
-    json_t *document = json_loadb(out->data, out->len, JSON_ALLOW_NUL, NULL);
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    json_auto_t *document = json_loadb(out->data, out->len, JSON_ALLOW_NUL, NULL);
     enum exit_code code;
     if (document == NULL) {
         code = cli_error(EXIT_LOCAL_RESOURCE, "use -o json", "the output is not one JSON document");
@@ -427,8 +430,6 @@ enum exit_code cli_show(const struct cli *cli, const struct buf *out)
             cli_note(cli, "-o jsonpath found nothing; -o json shows what there is");
         }
     }
-    json_decref(document);
-    buf_done(&text);
     return code;
 }
 

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/exit_code.h"
+#include "doc/diag.h"
 
 struct cli;
 
@@ -46,6 +47,8 @@ struct cli {
 /* What --color takes. */
 #define CLI_COLORS "auto|always|never"
 
+/* NULL: it does not exist. */
+const struct verb *cli_find_verb(const struct verb *const *verbs, size_t n, const char *name);
 /* The whole program: finds the verb, parses, runs it. */
 enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int argc, char **argv);
 
@@ -59,6 +62,8 @@ bool cli_parse_typed(struct cli *cli, int argc, char **argv, struct arg_opt opts
 /* "error: text" and, unless NULL, "fix: text" on stderr. Returns `code`. */
 enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* What is wrong with the text of a file (NULL: it could not be made), on stderr. EXIT_USAGE. */
+enum exit_code cli_print_diags(const struct diags *diags, const char *file, const char *text);
 /* A note on stderr; silent with -q. */
 void cli_note(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same for prose: on a terminal it is broken at blanks, so that it fits. A note with a command,

@@ -56,7 +56,7 @@ int python_missing(const struct profile *profile, struct buf *ret)
         *vec_push(&argv) = *package;
     }
     *vec_push(&argv) = NULL;
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     int r = host_run(argv.items, &out);
     vec_done(&argv);
     if (r != 0) {
@@ -70,6 +70,5 @@ int python_missing(const struct profile *profile, struct buf *ret)
         buf_printf(ret, "%s in %s", buf_cstr(&out), profile->interpreter);
     }
     bool is_missing = r != 0 || out.len > 0;
-    buf_done(&out);
     return is_missing ? -ENOENT : 0;
 }

@@ -68,10 +68,9 @@ void usage_verb(const char *program, const struct verb *verb, struct buf *out)
     buf_puts(out, "\nOptions:\n");
     args_help(verb->opts, verb->n_opts, out);
     buf_puts(out, "\nGlobal options:\n");
-    struct buf globals = BUF_INIT;
+    _cleanup_(buf_done) struct buf globals = BUF_INIT;
     args_help(usage_global_opts, usage_n_global_opts, &globals);
     /* args_help ends with --help, which the verb's own list has shown. */
     const char *end = strstr(buf_cstr(&globals), "  -h, --help");
     buf_append(out, globals.data, end == NULL ? globals.len : (size_t)(end - globals.data));
-    buf_done(&globals);
 }

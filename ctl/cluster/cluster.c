@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config.h"
+#include "ctl/cluster/cluster.h"
 #include "ctl/runs/run_name.h"
 
 /* Owned; NULL: it does not exist. */

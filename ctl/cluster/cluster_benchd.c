@@ -48,8 +48,8 @@ static void learn_read_key(struct cluster *c, const json_t *lease)
 static int ask_lease(struct cluster *c, char **ret_address, bool *ret_is_dead, struct err *err)
 {
     struct kube_request req;
-    struct cluster_answer a;
-    json_t *lease = NULL;
+    _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
+    json_auto_t *lease = NULL;
     kube_request_get(&kube_leases, c->ns, LEASE, &req);
     int r = cluster_call(c, c->client, &req, &a);
     *ret_is_dead = r >= 0 || r == -ENOENT;
@@ -64,8 +64,6 @@ static int ask_lease(struct cluster *c, char **ret_address, bool *ret_is_dead, s
             learn_read_key(c, lease);
         }
     }
-    json_decref(lease);
-    cluster_answer_done(&a);
     return r;
 }
 
@@ -95,7 +93,7 @@ enum exit_code cluster_find_benchd(struct cluster *c)
     bool is_dead;
     int r = cluster_reach_benchd(c, &is_dead, &err);
     if (r < 0) {
-        return is_dead ? no_benchd(c, &err) : cli_error(cluster_exit_code(r), NULL, "%s", err.msg);
+        return is_dead ? no_benchd(c, &err) : cluster_error(r, &err);
     }
     return EXIT_OK;
 }
@@ -115,13 +113,12 @@ void cluster_lease_request(const struct cluster *c, struct kube_request *ret)
 bool cluster_learn_address(struct cluster *c, const struct kube_response *res)
 {
     _cleanup_(freep) char *address = NULL;
-    json_t *lease = NULL;
+    json_auto_t *lease = NULL;
     int r = kube_json_load(res->body, res->body_len, &lease, NULL);
     r = r < 0 ? r : kube_lease_read(lease, res->date_unix_ms, &address, NULL);
     if (r >= 0) {
         learn_read_key(c, lease);
     }
-    json_decref(lease);
     if (r < 0 || str_eq(address, c->address)) {
         return false;
     }
@@ -153,7 +150,7 @@ void cluster_api_request(struct cluster *c, const char *rest, struct kube_client
 
 void cluster_api_error(const struct cluster_answer *a, struct err *ret)
 {
-    json_t *document = NULL;
+    json_auto_t *document = NULL;
     *ret = a->err;
     if (!a->is_status && a->body.len > 0 &&
         kube_json_load(buf_cstr(&a->body), a->body.len, &document, NULL) >= 0) {
@@ -161,23 +158,29 @@ void cluster_api_error(const struct cluster_answer *a, struct err *ret)
         if (message != NULL) {
             (void)err_set(ret, a->err.code > 0 ? a->err.code : EIO, "benchd: %s", message);
         }
-        json_decref(document);
     }
+}
+
+int cluster_api_call(struct cluster *c, const char *rest, struct cluster_answer *ret,
+                     struct err *err)
+{
+    struct kube_client *client;
+    struct kube_request req;
+    cluster_api_request(c, rest, &client, &req);
+    const int r = cluster_call(c, client, &req, ret);
+    if (r < 0) {
+        cluster_api_error(ret, err);
+    }
+    return r;
 }
 
 int cluster_api_get(struct cluster *c, const char *rest, json_t **ret, struct err *err)
 {
-    struct kube_client *client;
-    struct kube_request req;
-    struct cluster_answer a;
-    cluster_api_request(c, rest, &client, &req);
-    int r = cluster_call(c, client, &req, &a);
-    if (r < 0) {
-        cluster_api_error(&a, err);
-    } else if ((r = kube_json_load(buf_cstr(&a.body), a.body.len, ret, err)) < 0) {
+    _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
+    int r = cluster_api_call(c, rest, &a, err);
+    if (r >= 0 && (r = kube_json_load(buf_cstr(&a.body), a.body.len, ret, err)) < 0) {
         (void)err_wrap(err, r, "benchd's answer");
     }
-    cluster_answer_done(&a);
     return r;
 }
 

@@ -48,15 +48,18 @@ int cluster_call(struct cluster *c, struct kube_client *client, struct kube_requ
 
 int cluster_get(struct cluster *c, struct kube_request *req, json_t **ret, struct err *err)
 {
-    struct cluster_answer a;
+    _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
     int r = cluster_call(c, c->client, req, &a);
     if (r < 0) {
         *err = a.err;
-    } else {
-        r = kube_json_load(buf_cstr(&a.body), a.body.len, ret, err);
+        return r;
     }
-    cluster_answer_done(&a);
-    return r;
+    return kube_json_load(buf_cstr(&a.body), a.body.len, ret, err);
+}
+
+enum exit_code cluster_error(int r, const struct err *err)
+{
+    return cli_error(cluster_exit_code(r), NULL, "%s", err->msg);
 }
 
 enum exit_code cluster_exit_code(int r)

@@ -27,13 +27,6 @@ static const char *text_of(const json_t *value)
     return text == NULL ? "" : text;
 }
 
-/* Waits for a document; *ret is NULL after an error, which is the result. */
-static int ask(struct cluster *c, struct kube_request *req, json_t **ret, struct err *err)
-{
-    *ret = NULL;
-    return cluster_get(c, req, ret, err);
-}
-
 static void fail_with(struct checks *checks, const char *name, int r, const char *fix,
                       const struct err *err)
 {
@@ -45,9 +38,9 @@ static bool check_server(struct cluster *c, struct checks *checks)
 {
     struct kube_request req;
     struct err err = {0};
-    json_t *version = NULL;
+    json_auto_t *version = NULL;
     kube_request_raw("/version", "get the version", &req);
-    const int r = ask(c, &req, &version, &err);
+    const int r = cluster_get(c, &req, &version, &err);
     if (r < 0) {
         fail_with(checks, "server", r,
                   r == -EACCES ? "log in again, or choose another context with --context"
@@ -57,7 +50,6 @@ static bool check_server(struct cluster *c, struct checks *checks)
         checks_ok(checks, "server", "%s is Kubernetes %s", c->config.server,
                   text_of(json_object_get(version, "gitVersion")));
     }
-    json_decref(version);
     return r >= 0;
 }
 
@@ -65,10 +57,10 @@ static void check_kinds(struct cluster *c, struct checks *checks)
 {
     struct kube_request req;
     struct err err = {0};
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     bool has_benchmarks = false, has_runs = false;
     kube_request_raw("/apis/benchd.io/v1alpha1", "list the kinds of benchd.io", &req);
-    const int r = ask(c, &req, &list, &err);
+    const int r = cluster_get(c, &req, &list, &err);
     size_t i;
     const json_t *resource;
     json_array_foreach (json_object_get(list, "resources"), i, resource) {
@@ -76,7 +68,6 @@ static void check_kinds(struct cluster *c, struct checks *checks)
         has_benchmarks = has_benchmarks || str_eq(name, "benchmarks");
         has_runs = has_runs || str_eq(name, "benchmarkruns");
     }
-    json_decref(list);
     if (r < 0 && r != -ENOENT) {
         fail_with(checks, "kinds", r, NULL, &err);
     } else if (!has_benchmarks || !has_runs) {
@@ -119,7 +110,7 @@ static json_t *review_of(const struct cluster *c, const struct right *right)
 /* 1: it is there; 0: it is not; -Exxx. */
 static int has_right(struct cluster *c, const struct right *right, struct err *err)
 {
-    json_t *review = review_of(c, right), *answer = NULL;
+    json_auto_t *review = review_of(c, right), *answer = NULL;
     struct kube_request req = {
         .method = KUBE_POST,
         .path = xstrdup("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"),
@@ -129,11 +120,8 @@ static int has_right(struct cluster *c, const struct right *right, struct err *e
         .is_repeatable = true,
     };
     req.body_len = strlen(req.body);
-    json_decref(review);
-    const int r = ask(c, &req, &answer, err);
-    const bool is_allowed = json_is_true(path(answer, "status", "allowed"));
-    json_decref(answer);
-    return r < 0 ? r : is_allowed;
+    const int r = cluster_get(c, &req, &answer, err);
+    return r < 0 ? r : json_is_true(path(answer, "status", "allowed"));
 }
 
 static void put_right(const struct right *right, struct buf *out)
@@ -144,7 +132,7 @@ static void put_right(const struct right *right, struct buf *out)
 
 static void check_rights(struct cluster *c, struct checks *checks)
 {
-    struct buf missing = BUF_INIT;
+    _cleanup_(buf_done) struct buf missing = BUF_INIT;
     struct err err = {0};
     int r = 1;
     for (size_t i = 0; i < N_RIGHTS && r >= 0; i++) {
@@ -163,7 +151,6 @@ static void check_rights(struct cluster *c, struct checks *checks)
     } else {
         checks_ok(checks, "rights", "all %zu that benchctl uses in '%s'", N_RIGHTS, c->ns);
     }
-    buf_done(&missing);
 }
 
 /* ---- benchd ---- */
@@ -172,7 +159,7 @@ static void check_benchd(struct cluster *c, struct checks *checks)
 {
     struct err err = {0};
     bool is_dead = false;
-    json_t *runs = NULL;
+    json_auto_t *runs = NULL;
     int r = cluster_reach_benchd(c, &is_dead, &err);
     if (r < 0 && is_dead) {
         _cleanup_(freep) char *fix =
@@ -190,7 +177,6 @@ static void check_benchd(struct cluster *c, struct checks *checks)
         checks_ok(checks, "benchd", "it runs in '%s' and answers by %s", c->ns,
                   str_eq(c->address, "service") ? "its Service" : c->address);
     }
-    json_decref(runs);
 }
 
 /* ---- what runs need ---- */
@@ -216,14 +202,14 @@ static void check_images(struct cluster *c, struct checks *checks)
     const struct kube_list_options options = {.label_selector = POD_SELECTOR};
     struct kube_request req;
     struct err err = {0};
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     kube_request_list(&kube_pods, c->ns, &options, &req);
-    const int r = ask(c, &req, &list, &err);
-    struct buf first = BUF_INIT;
+    const int r = cluster_get(c, &req, &list, &err);
+    _cleanup_(buf_done) struct buf first = BUF_INIT;
     size_t n_waiting = 0, i, k;
     const json_t *pod, *container;
     json_array_foreach (json_object_get(list, "items"), i, pod) {
-        struct buf image = BUF_INIT;
+        _cleanup_(buf_done) struct buf image = BUF_INIT;
         json_array_foreach (path(pod, "status", "containerStatuses"), k, container) {
             if (image.len == 0 && put_image(container, &image)) {
                 n_waiting++;
@@ -232,7 +218,6 @@ static void check_images(struct cluster *c, struct checks *checks)
         if (first.len == 0) {
             buf_append(&first, buf_cstr(&image), image.len);
         }
-        buf_done(&image);
     }
     if (r < 0) {
         checks_skip(checks, "images", "%s", err.msg);
@@ -245,8 +230,6 @@ static void check_images(struct cluster *c, struct checks *checks)
     } else {
         checks_ok(checks, "images", "no pod of a run in '%s' waits for one", c->ns);
     }
-    buf_done(&first);
-    json_decref(list);
 }
 
 static bool is_ready(const json_t *endpoint)
@@ -262,9 +245,9 @@ static void check_dns(struct cluster *c, struct checks *checks)
                                                   "kubernetes.io/service-name=" DNS_SERVICE};
     struct kube_request req;
     struct err err = {0};
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     kube_request_list(&kube_endpoint_slices, DNS_NS, &options, &req);
-    const int r = ask(c, &req, &list, &err);
+    const int r = cluster_get(c, &req, &list, &err);
     const json_t *items = json_object_get(list, "items");
     size_t n_ready = 0, i, k;
     const json_t *slice, *endpoint;
@@ -286,7 +269,6 @@ static void check_dns(struct cluster *c, struct checks *checks)
         checks_ok(checks, "dns", "%zu pod%s of '" DNS_SERVICE "' %s ready", n_ready,
                   n_ready == 1 ? "" : "s", n_ready == 1 ? "is" : "are");
     }
-    json_decref(list);
 }
 
 static void put_quota(const char *key, const char *used, const char *hard, struct buf *out)
@@ -317,10 +299,10 @@ static void check_quota(struct cluster *c, struct checks *checks)
     const struct kube_list_options options = {0};
     struct kube_request req;
     struct err err = {0};
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     kube_request_list(&quotas, c->ns, &options, &req);
-    const int r = ask(c, &req, &list, &err);
-    struct buf full = BUF_INIT, all = BUF_INIT;
+    const int r = cluster_get(c, &req, &list, &err);
+    _cleanup_(buf_done) struct buf full = BUF_INIT, all = BUF_INIT;
     size_t i;
     const json_t *quota;
     json_array_foreach (json_object_get(list, "items"), i, quota) {
@@ -337,9 +319,6 @@ static void check_quota(struct cluster *c, struct checks *checks)
     } else {
         checks_ok(checks, "quota", "'%s' has no ResourceQuota", c->ns);
     }
-    buf_done(&full);
-    buf_done(&all);
-    json_decref(list);
 }
 
 void doctor_cluster(const struct cli *cli, struct checks *checks)

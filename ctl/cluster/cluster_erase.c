@@ -36,12 +36,11 @@ char *cluster_kept_uid(struct cluster *c, const char *name, struct err *err)
 {
     _cleanup_(freep) char *path = cluster_api_path(name, "%s", "");
     bool is_dead;
-    json_t *document = NULL;
+    json_auto_t *document = NULL;
     int r = cluster_reach_benchd(c, &is_dead, err);
     r = r < 0 ? r : cluster_api_get(c, path, &document, err);
     const char *uid = json_string_value(json_object_get(document, "uid"));
     char *copy = uid == NULL ? NULL : xstrdup(uid);
-    json_decref(document);
     if (r >= 0 && copy == NULL) {
         (void)err_set(err, EPROTO, "benchd's answer: no uid of run '%s'", name);
     }
@@ -67,18 +66,14 @@ static int ask(struct cluster *c, const char *uid, struct err *err)
     }
     run_name_make("erase", random, name);
     struct kube_request req;
-    json_t *object = make_request(name, uid), *answer = NULL;
+    json_auto_t *object = make_request(name, uid), *created = NULL, *deleted = NULL;
     kube_request_create(&kube_benchmark_runs, c->ns, object, KUBE_WRITE, &req);
-    json_decref(object);
-    r = cluster_get(c, &req, &answer, err);
-    json_decref(answer);
+    r = cluster_get(c, &req, &created, err);
     if (r < 0 && r != -EEXIST) { /* it exists: our first answer was lost */
         return err_wrap(err, r, "create a BenchmarkRun that asks for it");
     }
-    answer = NULL;
     kube_request_delete(&kube_benchmark_runs, c->ns, name, NULL, -1, &req);
-    r = cluster_get(c, &req, &answer, err);
-    json_decref(answer);
+    r = cluster_get(c, &req, &deleted, err);
     if (r < 0 && r != -ENOENT) {
         return err_wrap(err, r, "delete bmr/%s, which asks for it (it stays, and does nothing)",
                         name);

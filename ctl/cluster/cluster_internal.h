@@ -55,8 +55,9 @@ int cluster_call(struct cluster *c, struct kube_client *client, struct kube_requ
 int cluster_get(struct cluster *c, struct kube_request *req, json_t **ret, struct err *err);
 /* Of every request: short time-outs and few retries. */
 extern const struct kube_call_options cluster_options;
-/* The exit code for an error. */
+/* The exit code for an error; cluster_error prints it, too. */
 enum exit_code cluster_exit_code(int r);
+enum exit_code cluster_error(int r, const struct err *err);
 
 /* --- cluster_benchd.c: benchd in the namespace ------------------------------------------------ */
 
@@ -79,7 +80,10 @@ void cluster_api_request(struct cluster *c, const char *rest, struct kube_client
                          struct kube_request *ret);
 /* The message of an error that benchd's API answered with, else the error of the request. */
 void cluster_api_error(const struct cluster_answer *a, struct err *ret);
-/* Waits for a document. -Exxx with the message, also of an error that benchd answered with. */
+/* Waits for the answer. -Exxx with the message, also of an error that benchd answered with. */
+int cluster_api_call(struct cluster *c, const char *rest, struct cluster_answer *ret,
+                     struct err *err);
+/* The same for a document. */
 int cluster_api_get(struct cluster *c, const char *rest, json_t **ret, struct err *err);
 /* "/NAME" with its characters escaped, for `rest`. Owned. */
 char *cluster_api_path(const char *name, const char *fmt, ...)

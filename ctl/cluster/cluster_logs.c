@@ -53,12 +53,11 @@ static void on_line(void *ctx, const char *line, size_t len)
     if (f->is_over) {
         return; /* the rest of the same chunk */
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     buf_append(&out, line, len);
     buf_putc(&out, '\n');
     f->code = cli_print(&out);
     f->is_over = f->code != EXIT_OK;
-    buf_done(&out);
 }
 
 static void on_log_end(void *ctx, int r, const struct err *err)
@@ -196,9 +195,8 @@ static void on_run(void *ctx, enum kube_change change, const struct kube_object 
 {
     struct following *f = ctx;
     struct run_status status;
-    json_t *object = kube_json_kept(run->facts);
+    json_auto_t *object = kube_json_kept(run->facts);
     object_read_status(object, &status);
-    json_decref(object);
     if (str_eq(run->uid, f->run_uid) &&
         (change == KUBE_CHANGE_REMOVED || run_phase_is_final(status.phase))) {
         f->is_run_over = true;
@@ -231,7 +229,7 @@ static bool is_refused(struct following *f, const struct kube_informer *informer
         return false;
     }
     f->is_over = true;
-    f->code = cli_error(cluster_exit_code(-err->code), NULL, "%s", err->msg);
+    f->code = cluster_error(-err->code, err);
     return true;
 }
 
@@ -320,17 +318,14 @@ static void end(struct following *f)
     uv_close((uv_handle_t *)&f->timer, NULL);
     (void)uv_run(&f->c->loop, UV_RUN_NOWAIT); /* the close callbacks */
     (void)uv_run(&f->c->loop, UV_RUN_NOWAIT);
-    vec_each (char *, uid, &f->seen) {
-        free(*uid);
-    }
-    vec_done(&f->seen);
+    vec_free(&f->seen);
 }
 
 enum exit_code cluster_follow_logs(struct backend *b, const char *what,
                                    const struct log_wanted *wanted)
 {
     struct cluster *c = (struct cluster *)b;
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     enum exit_code code = cluster_find_object(c, what, &object);
     if (code != EXIT_OK) {
         return code;
@@ -352,6 +347,5 @@ enum exit_code cluster_follow_logs(struct backend *b, const char *what,
     end(f);
     code = f->code;
     free(f);
-    json_decref(object);
     return code;
 }

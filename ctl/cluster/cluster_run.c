@@ -29,19 +29,14 @@ void cluster_source_done(struct cluster_source *s)
     run_def_free(s->def);
 }
 
-static enum exit_code fail(int r, const struct err *err)
-{
-    return cli_error(cluster_exit_code(r), NULL, "%s", err->msg);
-}
-
 /* The cluster's Benchmark; *ret_found is not written if none exists. */
 static enum exit_code find_in_cluster(struct cluster *c, const char *name, struct cluster_source *s,
                                       bool *ret_found)
 {
     struct kube_request req;
-    struct cluster_answer a;
+    _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
     struct err err = {0};
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     kube_request_get(&kube_benchmarks, c->ns, name, &req);
     int r = cluster_call(c, c->client, &req, &a);
     if (r == -ENOENT && a.is_status) {
@@ -49,16 +44,13 @@ static enum exit_code find_in_cluster(struct cluster *c, const char *name, struc
     } else if (r < 0) {
         err = a.err;
     } else if ((r = kube_json_load(buf_cstr(&a.body), a.body.len, &object, &err)) >= 0) {
-        json_t *plain = object_plain_benchmark(object);
+        json_auto_t *plain = object_plain_benchmark(object);
         s->file.path = xasprintf("benchmark/%s", name);
         s->file.text = json_dumps(plain, JSON_INDENT(2));
         s->file.len = strlen(s->file.text);
         s->is_reference = *ret_found = true;
-        json_decref(plain);
-        json_decref(object);
     }
-    cluster_answer_done(&a);
-    return r < 0 ? fail(r, &err) : EXIT_OK;
+    return r < 0 ? cluster_error(r, &err) : EXIT_OK;
 }
 
 static enum exit_code find_source(struct cluster *c, struct cluster_source *s)
@@ -81,18 +73,15 @@ static enum exit_code find_source(struct cluster *c, struct cluster_source *s)
 /* "run with --systems a,b, or with --local"; NULL: pods can run none. Owned. */
 static char *systems_for_pods(const struct spec *spec)
 {
-    struct buf names = BUF_INIT;
+    _cleanup_(buf_done) struct buf names = BUF_INIT;
     struct err err;
     vec_each (const struct system, system, &spec->systems) {
         if (pod_check_system(spec, system, &err) == 0) {
             buf_printf(&names, "%s%s", names.len == 0 ? "" : ",", system->name);
         }
     }
-    char *fix = names.len == 0
-                    ? NULL
-                    : xasprintf("run with --systems %s, or with --local", buf_cstr(&names));
-    buf_done(&names);
-    return fix;
+    return names.len == 0 ? NULL
+                          : xasprintf("run with --systems %s, or with --local", buf_cstr(&names));
 }
 
 /* Checks everything before anything is created; errors have their place in the text. */
@@ -125,11 +114,9 @@ static int create(struct cluster *c, const struct kube_resource *res, const json
                   struct err *err)
 {
     struct kube_request req;
-    json_t *answer = NULL;
+    json_auto_t *answer = NULL;
     kube_request_create(res, c->ns, object, KUBE_WRITE, &req);
-    int r = cluster_get(c, &req, &answer, err);
-    json_decref(answer);
-    return r;
+    return cluster_get(c, &req, &answer, err);
 }
 
 static enum exit_code create_builtin(struct cluster *c, const struct cluster_source *s)
@@ -147,7 +134,7 @@ static enum exit_code create_builtin(struct cluster *c, const struct cluster_sou
     spec_free(spec);
     diags_done(&diags);
     if (r < 0 && r != -EEXIST) { /* EEXIST: somebody else was faster */
-        return fail(r, &err);
+        return cluster_error(r, &err);
     }
     if (r >= 0) {
         cli_note_prose(c->backend.cli, "benchmark/%s created in namespace '%s' from %s",
@@ -161,11 +148,10 @@ static enum exit_code create_builtin(struct cluster *c, const struct cluster_sou
 static int is_ours(struct cluster *c, const char *name, const char *request, struct err *err)
 {
     struct kube_request req;
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     kube_request_get(&kube_benchmark_runs, c->ns, name, &req);
     const int r = cluster_get(c, &req, &object, err);
     const bool is = r >= 0 && object_is_of_request(object, request);
-    json_decref(object);
     return r >= 0 || r == -ENOENT ? is : r;
 }
 
@@ -205,16 +191,15 @@ enum exit_code cluster_create_run(struct cluster *c, const struct object_run_par
         struct object_run_params params = *run;
         params.name = name;
         params.request = request;
-        json_t *object = object_make_run(&params);
+        json_auto_t *object = object_make_run(&params);
         r = create(c, &kube_benchmark_runs, object, &err);
-        json_decref(object);
     } while (r == -EEXIST && (ours = is_ours(c, name, request, &err)) == 0);
     if (ours < 0 || r == -EIO || r == -ETIMEDOUT || r == -ECONNRESET) {
         *ret_name = xstrdup(name);
         return fail_unknown(c, name, ours < 0 ? ours : r, &err);
     }
     if (r < 0 && r != -EEXIST) {
-        return fail(r, &err);
+        return cluster_error(r, &err);
     }
     *ret_name = xstrdup(name);
     cli_note_prose(c->backend.cli, "run/%s created in namespace '%s'", name, c->ns);
@@ -224,15 +209,13 @@ enum exit_code cluster_create_run(struct cluster *c, const struct object_run_par
 static enum exit_code create_run(struct cluster *c, const struct cluster_source *s, char **ret_name)
 {
     const bool is_inline = !s->is_reference || args_has(&c->backend.cli->args, "systems");
-    json_t *overrides = make_overrides(c->backend.cli, s->def);
+    json_auto_t *overrides = make_overrides(c->backend.cli, s->def);
     const struct object_run_params params = {
         .benchmark = s->def->spec->name,
         .definition = is_inline ? s->def->spec->definition : NULL,
         .overrides = overrides,
     };
-    const enum exit_code code = cluster_create_run(c, &params, ret_name);
-    json_decref(overrides);
-    return code;
+    return cluster_create_run(c, &params, ret_name);
 }
 
 /* How to get what this command could not show. Owned. */
@@ -316,7 +299,7 @@ static enum exit_code watch(struct cluster *c, const char *name, const char *uid
     case WATCH_DELETED:
         return cli_error(EXIT_NOT_FOUND, NULL, "run/%s was deleted", name);
     case WATCH_FORBIDDEN:
-        return fail(-err.code, &err);
+        return cluster_error(-err.code, &err);
     default:
         break;
     }
@@ -328,14 +311,11 @@ static enum exit_code watch(struct cluster *c, const char *name, const char *uid
 
 static enum exit_code watch_object(struct cluster *c, const char *what, const struct run_opts *opts)
 {
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     enum exit_code code = cluster_find_object(c, what, &object);
-    if (code == EXIT_OK) {
-        code =
-            watch(c, kube_json_metadata(object, "name"), kube_json_metadata(object, "uid"), opts);
-    }
-    json_decref(object);
-    return code;
+    return code == EXIT_OK ? watch(c, kube_json_metadata(object, "name"),
+                                   kube_json_metadata(object, "uid"), opts)
+                           : code;
 }
 
 enum exit_code cluster_source_open(struct cluster *c, struct cluster_source *ret)
@@ -348,15 +328,11 @@ enum exit_code cluster_run(struct backend *b, char **ret_name)
 {
     struct cluster *c = (struct cluster *)b;
     struct run_opts opts;
-    struct cluster_source source = {0};
+    _cleanup_(cluster_source_done) struct cluster_source source = {0};
     _cleanup_(freep) char *name = NULL;
     enum exit_code code = run_opts_take(b->cli, &opts);
-    if (code == EXIT_OK) {
-        code = cluster_source_open(c, &source);
-    }
-    if (code == EXIT_OK) {
-        code = cluster_find_benchd(c);
-    }
+    code = code == EXIT_OK ? cluster_source_open(c, &source) : code;
+    code = code == EXIT_OK ? cluster_find_benchd(c) : code;
     if (code == EXIT_OK && source.is_builtin) {
         code = create_builtin(c, &source);
     }
@@ -364,13 +340,10 @@ enum exit_code cluster_run(struct backend *b, char **ret_name)
         code = create_run(c, &source, &name);
         opts.is_ours = true;
     }
-    if (code == EXIT_OK) {
-        code = watch_object(c, name, &opts);
-    }
+    code = code == EXIT_OK ? watch_object(c, name, &opts) : code;
     if (ret_name != NULL && name != NULL) {
         *ret_name = take_ptr(name);
     }
-    cluster_source_done(&source);
     return code;
 }
 
@@ -379,8 +352,6 @@ enum exit_code cluster_attach(struct backend *b, const char *what)
     struct cluster *c = (struct cluster *)b;
     struct run_opts opts;
     enum exit_code code = run_opts_take(b->cli, &opts);
-    if (code == EXIT_OK) {
-        code = cluster_find_benchd(c);
-    }
+    code = code == EXIT_OK ? cluster_find_benchd(c) : code;
     return code == EXIT_OK ? watch_object(c, what, &opts) : code;
 }

@@ -10,11 +10,6 @@
 #include "kube/json.h"
 #include "store/run_document.h"
 
-static enum exit_code fail(int r, const struct err *err)
-{
-    return cli_error(cluster_exit_code(r), NULL, "%s", err->msg);
-}
-
 static int list_objects(struct cluster *c, const struct kube_resource *res,
                         const struct list_wanted *wanted, json_t **ret, struct err *err)
 {
@@ -43,11 +38,11 @@ static int find_newest(const json_t *items)
 static enum exit_code find_in_list(struct cluster *c, const char *what, const struct err *not_found,
                                    json_t **ret)
 {
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     struct err err = {0};
     int r = list_objects(c, &kube_benchmark_runs, &(struct list_wanted){0}, &list, &err);
     if (r < 0) {
-        return fail(r, &err);
+        return cluster_error(r, &err);
     }
     const json_t *items = json_object_get(list, "items");
     const size_t n = json_array_size(items);
@@ -67,7 +62,6 @@ static enum exit_code find_in_list(struct cluster *c, const char *what, const st
     if (found >= 0) {
         *ret = json_incref(json_array_get(items, (size_t)found));
     }
-    json_decref(list);
     return code;
 }
 
@@ -98,17 +92,15 @@ static enum exit_code check_object(struct cluster *c, const char *name, int r,
         (void)err_set(&err, ENOENT, "there is no run '%s' in namespace '%s'", name, c->ns);
         return find_in_list(c, name, &err, ret);
     }
-    return r < 0 ? fail(r, &a->err) : EXIT_OK;
+    return r < 0 ? cluster_error(r, &a->err) : EXIT_OK;
 }
 
 enum exit_code cluster_find_object(struct cluster *c, const char *what, json_t **ret)
 {
-    struct cluster_answer a;
+    _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
     const char *name = run_word_name(what);
-    int r = get_object(c, name, &a, ret);
-    enum exit_code code = check_object(c, name, r, &a, ret);
-    cluster_answer_done(&a);
-    return code;
+    const int r = get_object(c, name, &a, ret);
+    return check_object(c, name, r, &a, ret);
 }
 
 static int by_age(const void *a, const void *b)
@@ -139,15 +131,14 @@ enum exit_code cluster_list_runs(struct backend *b, const struct list_wanted *wa
     struct cluster *c = (struct cluster *)b;
     struct err err = {0};
     for (size_t i = 0; i < wanted->n_names; i++) {
-        json_t *object = NULL;
+        json_auto_t *object = NULL;
         enum exit_code code = cluster_find_object(c, wanted->names[i], &object);
         int r = code == EXIT_OK ? add_run(ret, object, false, &err) : 0;
-        json_decref(object);
         if (code != EXIT_OK || r < 0) {
-            return code != EXIT_OK ? code : fail(r, &err);
+            return code != EXIT_OK ? code : cluster_error(r, &err);
         }
     }
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     int r = wanted->n_names > 0 ? 0 : list_objects(c, &kube_benchmark_runs, wanted, &list, &err);
     size_t i;
     const json_t *object;
@@ -156,11 +147,10 @@ enum exit_code cluster_list_runs(struct backend *b, const struct list_wanted *wa
             break;
         }
     }
-    json_decref(list);
     if (wanted->n_names == 0 && ret->items.len > 0) {
         qsort(ret->items.items, ret->items.len, sizeof(ret->items.items[0]), by_age);
     }
-    return r < 0 ? fail(r, &err) : EXIT_OK;
+    return r < 0 ? cluster_error(r, &err) : EXIT_OK;
 }
 
 static void add_benchmark(struct benchmark_list *list, const json_t *object, bool with_ns)
@@ -180,42 +170,31 @@ enum exit_code cluster_list_benchmarks(struct backend *b, const struct list_want
     struct err err = {0};
     for (size_t i = 0; i < wanted->n_names; i++) {
         struct kube_request req;
-        json_t *object = NULL;
+        json_auto_t *object = NULL;
         kube_request_get(&kube_benchmarks, c->ns, wanted->names[i], &req);
         int r = cluster_get(c, &req, &object, &err);
         if (r < 0) {
-            return fail(r, &err);
+            return cluster_error(r, &err);
         }
         add_benchmark(ret, object, false);
-        json_decref(object);
     }
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     int r = wanted->n_names > 0 ? 0 : list_objects(c, &kube_benchmarks, wanted, &list, &err);
     size_t i;
     const json_t *object;
     json_array_foreach (json_object_get(list, "items"), i, object) {
         add_benchmark(ret, object, wanted->is_all_namespaces);
     }
-    json_decref(list);
-    return r < 0 ? fail(r, &err) : EXIT_OK;
+    return r < 0 ? cluster_error(r, &err) : EXIT_OK;
 }
 
 int cluster_take_document(const json_t *document, const struct run_status *status,
                           struct loaded_run *ret, struct err *err)
 {
-    struct run_document d;
-    *ret = (struct loaded_run){0};
-    int r = run_document_from_json(document, &d, err);
+    int r = loaded_run_from_document(document, ret, err);
     if (r < 0) {
         return err_wrap(err, r, "benchd's answer");
     }
-    *ret = (struct loaded_run){
-        .row = d.row,
-        .rows = d.attempts,
-        .n_rows = d.n_attempts,
-        .events = d.events,
-        .n_events = d.n_events,
-    };
     /* Of a run that has ended alike in both, the store knows more: dates to the millisecond. */
     if (status != NULL &&
         (!run_phase_is_final(status->phase) || status->phase != ret->row.status.phase)) {
@@ -235,12 +214,11 @@ int cluster_load_document(struct cluster *c, const char *name, const struct run_
                           struct loaded_run *ret, struct err *err)
 {
     _cleanup_(freep) char *path = cluster_api_path(name, "/attempts");
-    json_t *document = NULL;
+    json_auto_t *document = NULL;
     int r = cluster_api_get(c, path, &document, err);
     if (r >= 0 && (r = cluster_take_document(document, status, ret, err)) < 0) {
         loaded_run_done(ret);
     }
-    json_decref(document);
     return r;
 }
 
@@ -266,13 +244,12 @@ static bool load_kept(struct cluster *c, const char *name, struct loaded_run *re
 enum exit_code cluster_load_run(struct backend *b, const char *what, struct loaded_run *ret)
 {
     struct cluster *c = (struct cluster *)b;
-    struct cluster_answer a;
-    json_t *object = NULL;
+    _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
+    json_auto_t *object = NULL;
     const char *name = run_word_name(what);
     int r = get_object(c, name, &a, &object);
     const bool is_kept = r == -ENOENT && !is_missing_kind(&a) && load_kept(c, name, ret);
     enum exit_code code = is_kept ? EXIT_OK : check_object(c, name, r, &a, &object);
-    cluster_answer_done(&a);
     if (is_kept || code != EXIT_OK) {
         return code;
     }
@@ -292,9 +269,8 @@ enum exit_code cluster_load_run(struct backend *b, const char *what, struct load
         load_object(object, ret);
         /* benchd may not know a run yet that was just created. */
         const bool is_new = r == -ENOENT && !run_phase_is_final(ret->row.status.phase);
-        code = code != EXIT_OK || is_new ? code : fail(r, &err);
+        code = code != EXIT_OK || is_new ? code : cluster_error(r, &err);
     }
-    json_decref(object);
     return code;
 }
 
@@ -305,19 +281,14 @@ enum exit_code cluster_get_log(struct backend *b, const struct loaded_run *run,
     _cleanup_(freep) char *path = cluster_api_path(
         run->row.name, "/logs?point=%u&trial=%u&attempt=%u&role=%s&index=%u", id->attempt.point,
         id->attempt.trial, id->attempt.number, role_to_string(id->role), id->index);
-    struct kube_client *client;
-    struct kube_request req;
-    struct cluster_answer a;
-    cluster_api_request(c, path, &client, &req);
-    int r = cluster_call(c, client, &req, &a);
+    _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
     struct err err;
+    const int r = cluster_api_call(c, path, &a, &err);
     if (r < 0) {
-        cluster_api_error(&a, &err);
-    } else {
-        buf_append(out, a.body.data, a.body.len);
+        return cluster_error(r, &err);
     }
-    cluster_answer_done(&a);
-    return r < 0 ? fail(r, &err) : EXIT_OK;
+    buf_append(out, a.body.data, a.body.len);
+    return EXIT_OK;
 }
 
 /* The object has changed, but no benchd acts on it. */
@@ -345,14 +316,12 @@ static char *where_the_store_is(const struct cluster *c, const char *verb, const
 static enum exit_code find_to_end(struct cluster *c, const char *what, json_t **ret,
                                   char **ret_kept_uid)
 {
-    struct cluster_answer a;
+    _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
     const char *name = run_word_name(what);
     struct err err = {0};
-    int r = get_object(c, name, &a, ret);
+    const int r = get_object(c, name, &a, ret);
     *ret_kept_uid = r == -ENOENT && !is_missing_kind(&a) ? cluster_kept_uid(c, name, &err) : NULL;
-    enum exit_code code = *ret_kept_uid != NULL ? EXIT_OK : check_object(c, name, r, &a, ret);
-    cluster_answer_done(&a);
-    return code;
+    return *ret_kept_uid != NULL ? EXIT_OK : check_object(c, name, r, &a, ret);
 }
 
 /* The run has no object any more, but benchd has its results. */
@@ -376,14 +345,11 @@ static enum exit_code end_kept(struct cluster *c, const char *name, const char *
 static int ask_to_erase(struct cluster *c, const char *name, const char *uid, struct err *err)
 {
     struct kube_request req;
-    json_t *answer = NULL;
-    json_t *patch = json_pack("{s:{s:{s:s}}}", "metadata", "annotations", KUBE_ERASE_ANNOTATION,
-                              KUBE_ERASE_NOW);
+    json_auto_t *answer = NULL;
+    json_auto_t *patch = json_pack("{s:{s:{s:s}}}", "metadata", "annotations",
+                                   KUBE_ERASE_ANNOTATION, KUBE_ERASE_NOW);
     kube_request_merge_patch(&kube_benchmark_runs, c->ns, name, uid, patch, &req);
-    json_decref(patch);
-    int r = cluster_get(c, &req, &answer, err);
-    json_decref(answer);
-    return r;
+    return cluster_get(c, &req, &answer, err);
 }
 
 /* Deletes or cancels the run that `what` means. */
@@ -391,7 +357,7 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
                                  char **ret_name)
 {
     struct cluster *c = (struct cluster *)b;
-    json_t *object = NULL, *answer = NULL;
+    json_auto_t *object = NULL, *answer = NULL;
     _cleanup_(freep) char *kept_uid = NULL;
     enum exit_code code = find_to_end(c, what, &object, &kept_uid);
     if (kept_uid != NULL) {
@@ -406,17 +372,14 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
     struct run_status status;
     object_read_status(object, &status);
     if (!is_delete && run_phase_is_final(status.phase) && status.phase != RUN_CANCELLED) {
-        code = cli_error(EXIT_USAGE, NULL, "run/%s has already ended: %s", name,
+        return cli_error(EXIT_USAGE, NULL, "run/%s has already ended: %s", name,
                          run_phase_to_string(status.phase));
-        json_decref(object);
-        return code;
     }
     if (is_delete) {
         kube_request_delete(&kube_benchmark_runs, c->ns, name, uid, -1, &req);
     } else {
-        json_t *patch = json_pack("{s:{s:b}}", "spec", "cancel", 1);
+        json_auto_t *patch = json_pack("{s:{s:b}}", "spec", "cancel", 1);
         kube_request_merge_patch(&kube_benchmark_runs, c->ns, name, uid, patch, &req);
-        json_decref(patch);
     }
     struct err err = {0};
     int r = is_delete ? ask_to_erase(c, name, uid, &err) : 0;
@@ -432,9 +395,7 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
         *ret_name = xstrdup(name);
         note_absence(c, is_delete);
     }
-    json_decref(answer);
-    json_decref(object);
-    return r < 0 ? fail(r, &err) : EXIT_OK;
+    return r < 0 ? cluster_error(r, &err) : EXIT_OK;
 }
 
 enum exit_code cluster_delete_run(struct backend *b, const char *what, char **ret_name)

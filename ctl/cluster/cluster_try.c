@@ -161,22 +161,21 @@ static int look_at_pod(struct trying *t, const json_t *pod, struct err *err)
     };
     const int64_t index = index_of(pod);
     struct kube_request req;
-    struct cluster_answer a;
+    _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
     if (index < 0) {
         return 0;
     }
     kube_request_log(t->c->ns, kube_json_metadata(pod, "name"), &options, &req);
-    int r = cluster_call(t->c, t->c->client, &req, &a);
+    const int r = cluster_call(t->c, t->c->client, &req, &a);
     if (r >= 0) {
         t->has_log = t->has_log || a.body.len > 0;
-        r = read_log(t, (uint32_t)index, buf_cstr(&a.body), a.body.len);
-    } else if (r == -EACCES) {
-        *err = a.err;
-    } else {
-        r = 0;
+        return read_log(t, (uint32_t)index, buf_cstr(&a.body), a.body.len);
     }
-    cluster_answer_done(&a);
-    return r;
+    if (r == -EACCES) {
+        *err = a.err;
+        return r;
+    }
+    return 0;
 }
 
 /* All logs anew: they are small, and so nothing must be remembered. */
@@ -187,7 +186,7 @@ static int look_at_logs(struct trying *t, struct err *err)
                   role_to_string(point_leading_role(&t->def->matrix.points[0])));
     const struct kube_list_options options = {.label_selector = selector};
     struct kube_request req;
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     kube_request_list(&kube_pods, t->c->ns, &options, &req);
     int r = cluster_get(t->c, &req, &list, err);
     if (r < 0) {
@@ -201,7 +200,6 @@ static int look_at_logs(struct trying *t, struct err *err)
         const int one = look_at_pod(t, json_array_get(items, i), err);
         r = one < 0 || one > 0 ? one : r;
     }
-    json_decref(list);
     return r;
 }
 
@@ -211,13 +209,12 @@ static int look_at_logs(struct trying *t, struct err *err)
 static int look_at_run(struct trying *t, struct err *err)
 {
     struct kube_request req;
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     kube_request_get(&kube_benchmark_runs, t->c->ns, t->name, &req);
     const int r = cluster_get(t->c, &req, &object, err);
     if (r >= 0) {
         object_read_status(object, &t->status);
     }
-    json_decref(object);
     return r == -ENOENT || r == -EACCES ? r : 0; /* others pass */
 }
 
@@ -272,7 +269,7 @@ static int load_ended(struct trying *t, struct loaded_run *ret, struct err *err)
 /* It came to its own end: benchd has its figures, or says why it has no figures. */
 static enum exit_code put_ended(struct trying *t, struct buf *out, bool *ret_has_figure)
 {
-    struct loaded_run run = {0};
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     struct err err = {0};
     const int r = load_ended(t, &run, &err);
     if (r < 0) {
@@ -286,13 +283,12 @@ static enum exit_code put_ended(struct trying *t, struct buf *out, bool *ret_has
     } else {
         *ret_has_figure = try_put_result(run.result, get_log, &stored, out);
     }
-    loaded_run_done(&run);
     return EXIT_OK;
 }
 
 static enum exit_code conclude(struct trying *t, enum try_end end)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     bool has_figure = false;
     enum exit_code code = EXIT_OK;
     try_put_who(t->def, &out);
@@ -305,7 +301,6 @@ static enum exit_code conclude(struct trying *t, enum try_end end)
                    t->status.message[0] == '\0' ? "" : "; ", t->status.message);
     }
     code = code == EXIT_OK ? cli_print(&out) : code;
-    buf_done(&out);
     return code == EXIT_OK ? try_exit_code(end, has_figure) : code;
 }
 
@@ -321,7 +316,7 @@ static enum exit_code follow(struct trying *t)
     t->is_gone = r == -ENOENT;
     const enum exit_code code = r == -ENOENT
                                     ? cli_error(EXIT_NOT_FOUND, NULL, "run/%s was deleted", t->name)
-                                : r < 0 ? cli_error(cluster_exit_code(r), NULL, "%s", err.msg)
+                                : r < 0 ? cluster_error(r, &err)
                                         : conclude(t, end);
     try_seen_done(&t->seen);
     return code;
@@ -405,19 +400,14 @@ static enum exit_code try_all(struct trying *t, const struct cluster_source *sou
 enum exit_code cluster_try(struct backend *b)
 {
     struct trying t = {.c = (struct cluster *)b};
-    struct cluster_source source = {0};
+    _cleanup_(cluster_source_done) struct cluster_source source = {0};
     enum exit_code code = try_options_take(b->cli, &t.options);
-    if (code == EXIT_OK) {
-        code = cluster_source_open(t.c, &source);
-    }
-    if (code == EXIT_OK) {
-        code = cluster_find_benchd(t.c);
-    }
+    code = code == EXIT_OK ? cluster_source_open(t.c, &source) : code;
+    code = code == EXIT_OK ? cluster_find_benchd(t.c) : code;
     if (code == EXIT_OK) {
         start_handles(&t);
         code = try_all(&t, &source);
         end_handles(&t);
     }
-    cluster_source_done(&source);
     return code;
 }

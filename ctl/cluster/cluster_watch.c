@@ -197,7 +197,7 @@ static void on_answer(void *ctx, int r, const struct kube_response *res, const s
 {
     struct watch *w = ctx;
     w->call = NULL;
-    json_t *document = NULL;
+    json_auto_t *document = NULL;
     w->err = *err;
     if (r >= 0) {
         r = kube_json_load(res->body, res->body_len, &document, &w->err);
@@ -207,9 +207,7 @@ static void on_answer(void *ctx, int r, const struct kube_response *res, const s
         return;
     }
     w->err = (struct err){0};
-    const enum watch_event event = take_document(w, document);
-    json_decref(document);
-    advance(w, event);
+    advance(w, take_document(w, document));
 }
 
 static void ask(struct watch *w)
@@ -288,10 +286,9 @@ static void on_cancelled(void *ctx, int r, const struct kube_response *res, cons
 static void cancel(struct watch *w)
 {
     cli_note(w->c->backend.cli, "--timeout expired: cancelling run/%s", w->name);
-    json_t *patch = json_pack("{s:{s:b}}", "spec", "cancel", 1);
+    json_auto_t *patch = json_pack("{s:{s:b}}", "spec", "cancel", 1);
     struct kube_request req;
     kube_request_merge_patch(&kube_benchmark_runs, w->c->ns, w->name, w->uid, patch, &req);
-    json_decref(patch);
     w->cancellation = kube_call(w->c->client, &req, &cluster_options, on_cancelled, w);
     (void)uv_timer_start(&w->timeout, on_timeout, CANCEL_GRACE_MS, 0); /* always 0 */
 }
@@ -364,9 +361,8 @@ static void on_change(void *ctx, enum kube_change change, const struct kube_obje
         return;
     }
     struct run_status status;
-    json_t *run = kube_json_kept(object->facts);
+    json_auto_t *run = kube_json_kept(object->facts);
     object_read_status(run, &status);
-    json_decref(run);
     show_phase(w, &status);
     w->status = status;
     advance(w, run_phase_is_final(status.phase) ? WATCH_ON_END : WATCH_ON_CHANGE);

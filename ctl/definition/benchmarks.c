@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "ctl/cli/human.h"
 #include "ctl/runs/list_order.h"
+#include "report/json_text.h"
 #include "report/table.h"
 
 static const json_t *path(const json_t *object, const char *a, const char *b)
@@ -70,12 +71,9 @@ static void print_json(const struct benchmark_list *list, struct buf *out)
         }
         (void)json_array_append(items, l->object);
     }
-    json_t *document = json_pack("{s:s, s:s, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
-                                 "BenchmarkList", "items", items);
-    char *text = json_dumps(document, JSON_INDENT(2));
-    buf_printf(out, "%s\n", text);
-    free(text);
-    json_decref(document);
+    json_text_put(json_pack("{s:s, s:s, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
+                            "BenchmarkList", "items", items),
+                  out);
 }
 
 const char *const benchmarks_columns[] = {"name", "namespace", "created", "age", NULL};
@@ -127,7 +125,7 @@ void benchmarks_format(const struct cli *cli, const struct benchmark_list *list,
         }
         return;
     }
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     if (how->with_ns) {
         table_column(t, "NAMESPACE", TABLE_LEFT);
     }
@@ -143,5 +141,4 @@ void benchmarks_format(const struct cli *cli, const struct benchmark_list *list,
     if (list->items.len > 0) {
         table_format_list(t, how->with_ns ? 2 : 1, !cli->no_headers, how->columns, out);
     }
-    table_free(t);
 }

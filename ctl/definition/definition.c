@@ -71,23 +71,14 @@ void definition_note_thresholds(const struct cli *cli, const struct run_def *def
     for (size_t i = 0; i < def->spec->thresholds.len; i++) {
         const struct threshold *t = &def->spec->thresholds.items[i];
         if (!matrix_has(&def->matrix, &t->where)) {
-            struct buf text = BUF_INIT;
+            _cleanup_(buf_done) struct buf text = BUF_INIT;
             threshold_format(t, &text);
             buf_puts(&text, " where ");
             params_format(&t->where, &text);
             cli_note_prose(cli, "note: threshold %zu (%s) is skipped: this run has no such point",
                            i, buf_cstr(&text));
-            buf_done(&text);
         }
     }
-}
-
-static void print_diags(const struct diags *diags, const struct definition_file *file)
-{
-    struct buf out = BUF_INIT;
-    diags_format(diags, file->path, file->text, &out);
-    (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-    buf_done(&out);
 }
 
 static int freeze(struct spec *spec_take, const struct definition_load_params *params,
@@ -114,9 +105,7 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
                                        .systems = args_get(&cli->args, "systems", NULL),
                                        .profiles = params->profiles};
     enum exit_code code = definition_number(cli, "steps", 1000000, &overrides.steps);
-    if (code == EXIT_OK) {
-        code = definition_number(cli, "repeats", 1000, &overrides.repeats);
-    }
+    code = code == EXIT_OK ? definition_number(cli, "repeats", 1000, &overrides.repeats) : code;
     if (code != EXIT_OK) {
         return code;
     }
@@ -129,7 +118,7 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
     }
     overrides.sets = sets;
     overrides.is_as_written = !params->is_local && overrides.n_sets == 0;
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
     int r = spec_load(file->text, file->len, &overrides, &spec, &diags);
     if (r >= 0) {
@@ -138,8 +127,7 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
     if (r < 0 && params->problems != NULL) {
         diags_move(params->problems, &diags);
     } else if (r < 0) {
-        print_diags(&diags, file);
+        (void)cli_print_diags(&diags, file->path, file->text);
     }
-    diags_done(&diags);
     return r < 0 ? EXIT_USAGE : EXIT_OK;
 }

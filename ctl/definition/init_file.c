@@ -167,11 +167,9 @@ static void put_scalar(struct buf *out, const char *text)
         buf_puts(out, text);
         return;
     }
-    json_t *string = json_string(text); /* NULL: it is not UTF-8 */
-    char *quoted = string == NULL ? NULL : json_dumps(string, JSON_ENCODE_ANY);
+    json_auto_t *string = json_string(text); /* NULL: it is not UTF-8 */
+    _cleanup_(freep) char *quoted = string == NULL ? NULL : json_dumps(string, JSON_ENCODE_ANY);
     buf_puts(out, quoted == NULL ? "\"?\"" : quoted);
-    free(quoted);
-    json_decref(string);
 }
 
 /* The words from i on that are one of torchrun's options about who takes part, which go before the

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec.h"
+#include "base/texts.h"
 #include "ctl/cli/human.h"
 #include "decide/attempt_history.h"
 #include "decide/reconcile.h"
@@ -191,7 +191,7 @@ static struct table *make_points(const struct run_def *def, const struct point_s
         if (!is_shown(p, system)) {
             continue;
         }
-        struct buf params = BUF_INIT;
+        _cleanup_(buf_done) struct buf params = BUF_INIT;
         format_params(def, p, shown, &params);
         table_cell(t, "%u", i);
         if (has_systems) {
@@ -204,7 +204,6 @@ static struct table *make_points(const struct run_def *def, const struct point_s
         table_cell(t, "%u", point_training_replicas(p));
         add_resources(t, &sums[i], opts->is_local);
         put_trials(def->spec, t);
-        buf_done(&params);
     }
     return t;
 }
@@ -219,7 +218,7 @@ static size_t width_of(const struct preview_opts *opts)
 static void format_common(const struct run_def *def, const struct preview_opts *opts,
                           struct buf *out)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     vec_each (const struct param, param, &def->matrix.points[0].params.list) {
         if (is_common(def, param) && !is_replicas(def, param->name)) {
             buf_printf(&text, "%s%s=", text.len == 0 ? "In all points: " : " ", param->name);
@@ -229,7 +228,6 @@ static void format_common(const struct run_def *def, const struct preview_opts *
     if (text.len > 0) {
         wrap_text(out, buf_cstr(&text), width_of(opts), 0, INDENT);
     }
-    buf_done(&text);
 }
 
 /* One system, or all in one table. What all points have is said once if there is no
@@ -254,10 +252,9 @@ static void format_one_table(const struct run_def *def, const struct point_sum *
 static bool is_too_wide(const struct run_def *def, const struct point_sum *sums,
                         const struct preview_opts *opts)
 {
-    struct table *all = make_points(def, sums, opts, ALL_SYSTEMS, PARAMS_NOT_REPLICAS);
-    const bool is_wide = table_width(all) > width_of(opts);
-    table_free(all);
-    return is_wide;
+    _cleanup_(table_freep) struct table *all =
+        make_points(def, sums, opts, ALL_SYSTEMS, PARAMS_NOT_REPLICAS);
+    return table_width(all) > width_of(opts);
 }
 
 /* One table, or where that is too wide one for each system. */
@@ -290,39 +287,26 @@ static void format_order(const struct run_def *def, bool is_wide, struct buf *ou
     buf_putc(out, '\n');
 }
 
-struct names {
-    VEC(char *) list; /* owned */
-};
-
 /* The replicas that reconcile would create first, in an empty world. */
-static void first_replicas(const struct run_def *def, struct names *ret)
+static void first_replicas(const struct run_def *def, struct texts *ret)
 {
     struct attempt_history none;
     attempt_history_init(&none, def);
     const struct observed observed = {
         .def = def, .now_unix_ms = def->created_unix_ms, .history = &none};
-    struct plan plan = {0};
+    _cleanup_(plan_done) struct plan plan = {0};
     reconcile(&observed, &plan);
     vec_each (const struct action, action, &plan.actions) {
         if (action->kind == ACTION_CREATE_REPLICA) {
             *vec_push(&ret->list) = replica_name(def->name, &action->replica);
         }
     }
-    plan_done(&plan);
     attempt_history_done(&none);
-}
-
-static void names_done(struct names *names)
-{
-    vec_each (char *, name, &names->list) {
-        free(*name);
-    }
-    vec_done(&names->list);
 }
 
 static void format_first(const struct run_def *def, bool is_wide, struct buf *out)
 {
-    struct names names = {0};
+    _cleanup_(texts_done) struct texts names = {0};
     first_replicas(def, &names);
     size_t shown = is_wide || names.list.len <= SHOWN_NAMES ? names.list.len : SHOWN_NAMES;
     buf_puts(out, "\nCreated first (each run replaces xxxxx with its own five characters):\n");
@@ -332,7 +316,6 @@ static void format_first(const struct run_def *def, bool is_wide, struct buf *ou
     if (shown < names.list.len) {
         buf_printf(out, "  ... (%zu more; -o wide shows all)\n", names.list.len - shown);
     }
-    names_done(&names);
 }
 
 /* At most a thousand days: larger numbers are of no use. */
@@ -477,12 +460,11 @@ int preview_text(const struct run_def *def, const struct preview_opts *opts, str
         return r;
     }
     format_points(def, sums, opts, out);
-    struct buf lines = BUF_INIT;
+    _cleanup_(buf_done) struct buf lines = BUF_INIT;
     format_totals(def, sums, opts->is_local, &lines);
     format_order(def, opts->is_wide, &lines);
     format_first(def, opts->is_wide, &lines);
     put_lines(buf_cstr(&lines), opts->columns, out);
-    buf_done(&lines);
     free(sums);
     return 0;
 }
@@ -529,13 +511,12 @@ static json_t *order_json(const struct run_def *def)
 
 static json_t *first_json(const struct run_def *def)
 {
-    struct names names = {0};
+    _cleanup_(texts_done) struct texts names = {0};
     first_replicas(def, &names);
     json_t *first = json_array();
     vec_each (char *, name, &names.list) {
         (void)json_array_append_new(first, json_string(*name));
     }
-    names_done(&names);
     return first;
 }
 

@@ -16,15 +16,6 @@
 #include "ctl/cli/python.h"
 #include "spec/shipped_profiles.h"
 
-static enum exit_code say_wrong(const struct diags *diags, const struct definition_file *file)
-{
-    struct buf out = BUF_INIT;
-    diags_format(diags, file->path, file->text, &out);
-    (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-    buf_done(&out);
-    return EXIT_USAGE;
-}
-
 /* The path of its Python; NULL: it needs none. */
 static int find_interpreter(const struct profile *profile, const char *folder, char **ret,
                             struct err *err)
@@ -34,26 +25,25 @@ static int find_interpreter(const struct profile *profile, const char *folder, c
         return 0;
     }
     _cleanup_(freep) char *path = xasprintf("%s/%s", folder, profile->requirements);
-    struct definition_file pins = {0};
+    _cleanup_(definition_file_done) struct definition_file pins = {0};
     int r = definition_read(path, &pins, err);
     if (r < 0) {
         return err_wrap(err, r, "profile '%s'", profile->name);
     }
     *ret = python_peer_path(profile->name, pins.text, pins.len);
-    definition_file_done(&pins);
     return 0;
 }
 
 static enum exit_code add(struct profiles *profiles, const char *folder,
                           const struct definition_file *file)
 {
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct profile *profile = NULL;
     struct err err;
     _cleanup_(freep) char *interpreter = NULL;
     enum exit_code code = EXIT_OK;
     if (profile_load(file->text, file->len, &profile, &diags) < 0) {
-        code = say_wrong(&diags, file);
+        code = cli_print_diags(&diags, file->path, file->text);
     } else if (profiles_find(profiles, profile->name) != NULL) {
         profile_free(profile); /* an earlier place has a profile of this name */
     } else if (find_interpreter(profile, folder, &interpreter, &err) < 0) {
@@ -63,7 +53,6 @@ static enum exit_code add(struct profiles *profiles, const char *folder,
         profile_place(profile, folder, interpreter);
         *vec_push(&profiles->list) = profile;
     }
-    diags_done(&diags);
     return code;
 }
 
@@ -75,7 +64,7 @@ static enum exit_code add_folder(struct profiles *profiles, const char *path)
         return EXIT_OK;
     }
     _cleanup_(freep) char *file_path = xasprintf("%s/profile.yaml", folder);
-    struct definition_file file = {0};
+    _cleanup_(definition_file_done) struct definition_file file = {0};
     struct err err;
     enum exit_code code = EXIT_OK;
     int r = access(file_path, F_OK) == 0 ? definition_read(file_path, &file, &err) : -ENOENT;
@@ -84,7 +73,6 @@ static enum exit_code add_folder(struct profiles *profiles, const char *path)
     } else if (r != -ENOENT) {
         code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
     }
-    definition_file_done(&file);
     free(folder);
     return code;
 }
@@ -119,26 +107,24 @@ static void add_shipped(struct profiles *profiles)
 {
     for (size_t i = 0; i < shipped_profiles_count; i++) {
         const struct embedded *shipped = &shipped_profiles[i];
-        struct diags diags = {0};
+        _cleanup_(diags_done) struct diags diags = {0};
         struct profile *profile;
         if (profiles_find(profiles, shipped->name) == NULL &&
             profile_load(shipped->text, strlen(shipped->text), &profile, &diags) == 0) {
             *vec_push(&profiles->list) = profile; /* it has no files: it need not be placed */
         }
-        diags_done(&diags);
     }
 }
 
 enum exit_code profiles_open(struct profiles *ret)
 {
-    struct places places;
-    places_init(&places);
+    _cleanup_(texts_done) struct texts places = {0};
+    places_list(&places);
     *ret = (struct profiles){0};
     enum exit_code code = EXIT_OK;
     for (size_t i = 0; i < places.list.len && code == EXIT_OK; i++) {
         code = add_place(ret, places.list.items[i]);
     }
-    places_done(&places);
     add_shipped(ret);
     if (code != EXIT_OK) {
         profiles_done(ret);
@@ -178,12 +164,11 @@ static const char *missing_file(const struct profile *profile)
 static enum exit_code check_program(const struct system *system, const struct profile *profile)
 {
     if (profile->interpreter != NULL) {
-        struct buf missing = BUF_INIT;
+        _cleanup_(buf_done) struct buf missing = BUF_INIT;
         enum exit_code code = EXIT_OK;
         if (python_missing(profile, &missing) < 0) {
             code = cannot_start(system, profile, profile->install, buf_cstr(&missing));
         }
-        buf_done(&missing);
         return code;
     }
     for (int role = 0; role < ROLE_COUNT; role++) {

@@ -16,13 +16,12 @@ static const struct tree_limits limits = {1024 * 1024, 100000, 64, true};
 
 static int parse(const char *text, size_t len, struct node **ret, struct err *err)
 {
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     const int r = tree_parse(text, len, &limits, ret, &diags);
     if (r < 0) {
         const struct diag *d = &diags.list.items[0];
         (void)err_set(err, EBADMSG, "the schema: line %u: %s", d->mark.line, d->message);
     }
-    diags_done(&diags);
     return r < 0 ? -EBADMSG : 0;
 }
 

@@ -10,7 +10,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "report/json_text.h"
+#include "core/json_field.h"
 #include "report/terminal.h"
 
 #define STEAL_RATIO_MAX 0.01 /* more makes throughputs differ from trial to trial */
@@ -31,45 +31,14 @@ void checks_done(struct checks *c)
     vec_done(&c->list);
 }
 
-__attribute__((format(printf, 4, 0))) static void add(struct checks *c, struct check check,
-                                                      const char *fix, const char *fmt, va_list ap)
+void checks_add(struct checks *c, struct check check, const char *fix, const char *fmt, ...)
 {
+    va_list ap;
+    va_start(ap, fmt);
     check.found = xvasprintf(fmt, ap);
+    va_end(ap);
     check.fix = fix == NULL ? NULL : xstrdup(fix);
     *vec_push(&c->list) = check;
-}
-
-void checks_ok(struct checks *c, const char *name, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    add(c, (struct check){.name = name, .outcome = CHECK_OK}, NULL, fmt, ap);
-    va_end(ap);
-}
-
-void checks_skip(struct checks *c, const char *name, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    add(c, (struct check){.name = name, .outcome = CHECK_SKIP}, NULL, fmt, ap);
-    va_end(ap);
-}
-
-void checks_warn(struct checks *c, const char *name, const char *fix, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    add(c, (struct check){.name = name, .outcome = CHECK_WARN}, fix, fmt, ap);
-    va_end(ap);
-}
-
-void checks_fail(struct checks *c, const char *name, enum exit_code code, const char *fix,
-                 const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    add(c, (struct check){.name = name, .outcome = CHECK_FAIL, .code = code}, fix, fmt, ap);
-    va_end(ap);
 }
 
 enum exit_code checks_exit_code(const struct checks *c)
@@ -114,7 +83,7 @@ json_t *checks_to_json(const struct checks *c)
         json_t *item =
             json_pack("{s:s, s:s, s:o, s:o}", "name", check->name, "result",
                       check_outcome_to_string(check->outcome), "found",
-                      json_text_string(check->found), "fix", json_text_string(check->fix));
+                      json_text_or_null(check->found), "fix", json_text_or_null(check->fix));
         (void)json_array_append_new(list, item); /* grows in memory only */
     }
     return json_pack("{s:s, s:s, s:i, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",

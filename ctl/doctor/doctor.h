@@ -29,14 +29,16 @@ struct checks {
     VEC(struct check) list;
 };
 void checks_done(struct checks *c);
-void checks_ok(struct checks *c, const char *name, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-void checks_skip(struct checks *c, const char *name, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-void checks_warn(struct checks *c, const char *name, const char *fix, const char *fmt, ...)
+/* Copies the fix; what was found is a format. */
+void checks_add(struct checks *c, struct check check, const char *fix, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-void checks_fail(struct checks *c, const char *name, enum exit_code code, const char *fix,
-                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+#define CHECK_OF(of, result) ((struct check){.name = (of), .outcome = (result)})
+#define checks_ok(c, of, ...) checks_add(c, CHECK_OF(of, CHECK_OK), NULL, __VA_ARGS__)
+#define checks_skip(c, of, ...) checks_add(c, CHECK_OF(of, CHECK_SKIP), NULL, __VA_ARGS__)
+#define checks_warn(c, of, fix, ...) checks_add(c, CHECK_OF(of, CHECK_WARN), fix, __VA_ARGS__)
+#define checks_fail(c, of, exit_code, fix, ...)                                                    \
+    checks_add(c, (struct check){.name = (of), .outcome = CHECK_FAIL, .code = (exit_code)}, fix,   \
+               __VA_ARGS__)
 
 /* The code of the first check that failed, else EXIT_OK. */
 enum exit_code checks_exit_code(const struct checks *c);

@@ -26,7 +26,7 @@ static void check_worker(struct checks *c)
         checks_fail(c, "worker", EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
         return;
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     char *argv[] = {path, (char *)"--version", NULL};
     const int r = host_run(argv, &out);
     _cleanup_(freep) char *line = xstrndup(buf_cstr(&out), strcspn(buf_cstr(&out), "\n"));
@@ -40,7 +40,6 @@ static void check_worker(struct checks *c)
     } else {
         checks_ok(c, "worker", "%s %s", path, BENCHD_VERSION);
     }
-    buf_done(&out);
 }
 
 /* The first line of a small file; NULL if none exists. Owned. */

@@ -3,22 +3,16 @@
 
 #include <errno.h>
 
-#include "base/text.h"
+#include <jansson.h>
+
+#include "base/mem.h"
+#include "core/json_field.h"
 #include "ctl/import/archive_file.h"
 #include "ctl/import/archive_run.h"
+#include "ctl/import/import_store.h"
 #include "ctl/local/local_store.h"
 #include "ctl/runs/show.h"
-
-/* Where the program is killed before the end, this is what stays: it says what to do. */
-static struct run_status unfinished(const struct loaded_run *run)
-{
-    struct run_status status = {.phase = RUN_CANCELLED,
-                                .trials_total = run->row.status.trials_total};
-    text_put(status.reason, sizeof(status.reason), "ImportInterrupted");
-    text_put(status.message, sizeof(status.message),
-             "benchctl was killed while it imported; delete this run and import again");
-    return status;
-}
+#include "report/json_text.h"
 
 static int put_attempt(struct store *s, const struct archive *a, const struct loaded_run *run,
                        const struct attempt_row *row, size_t *at, struct err *err)
@@ -57,7 +51,7 @@ static int put(struct store *s, const struct archive *a, const struct loaded_run
                struct err *err)
 {
     struct run_row row = run->row; /* borrows */
-    row.status = unfinished(run);
+    row.status = import_store_unfinished(run->row.status.trials_total);
     int r = s->ops->put_run(s, &row, err);
     if (r < 0) {
         return r;
@@ -90,26 +84,90 @@ static enum exit_code store_run(const struct cli *cli, const struct archive *a,
     return r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg) : EXIT_OK;
 }
 
+/* ---- --dry-run ---- */
+
+static enum exit_code check_dry_run(const struct cli *cli)
+{
+    if (cli->args.n_words > 2 || args_has(&cli->args, "rules")) {
+        return cli_error(EXIT_USAGE, "benchctl import ARCHIVE [DIGEST] --dry-run",
+                         "--dry-run checks one archive, and no logs");
+    }
+    if (cli_output_is(cli, "csv") || cli_output_is(cli, "markdown")) {
+        return cli_error(EXIT_USAGE, "use -o text or -o json", "--dry-run has no -o %s",
+                         cli->output);
+    }
+    return EXIT_OK;
+}
+
+static enum exit_code check_digest(const char *path, const char *digest, const char *typed)
+{
+    if (!archive_is_digest(typed)) {
+        return cli_error(EXIT_USAGE, "write sha256: and at least 8 of its 64 digits",
+                         "'%s' is not a digest", typed);
+    }
+    return archive_digest_matches(digest, typed)
+               ? EXIT_OK
+               : cli_error(EXIT_ARCHIVE, "this is another archive, or it was changed",
+                           "%s: its digest is sha256:%s, not %s", path, digest, typed);
+}
+
+static void put_json(const struct archive *a, const char *path, struct buf *out)
+{
+    json_t *members = json_array();
+    vec_each (const struct archive_member, m, &a->members) {
+        (void)json_array_append_new(
+            members, json_pack("{s:s, s:I}", "name", m->name, "bytes", (json_int_t)m->data.len));
+    }
+    _cleanup_(freep) char *digest = xasprintf("sha256:%s", a->digest);
+    json_text_put(json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o}", "apiVersion",
+                            "benchd.io/v1alpha1", "kind", "VerifiedArchive", "file",
+                            json_text_or_null(path), "digest", digest, "run",
+                            json_text_or_null(a->run), "program", json_text_or_null(a->program),
+                            "members", members),
+                  out);
+}
+
+static enum exit_code show_archive(const struct cli *cli, const struct archive *a, const char *path)
+{
+    struct buf out = BUF_INIT;
+    if (cli_output_is(cli, "json")) {
+        put_json(a, path, &out);
+    } else {
+        buf_printf(&out,
+                   "sha256:%s  %s\nrun/%s: %zu members are as they were written by %s; the tables "
+                   "follow from the records\n",
+                   a->digest, path, a->run, a->members.len, a->program);
+    }
+    return show_text(cli, &out);
+}
+
+/* ---- the verb ---- */
+
 bool archive_import_is_meant(const struct cli *cli)
 {
-    return cli->args.n_words == 1 && !args_has(&cli->args, "rules") &&
-           archive_file_looks_like_one(cli->args.words[0]);
+    return args_has(&cli->args, "dry-run") ||
+           (cli->args.n_words == 1 && !args_has(&cli->args, "rules") &&
+            archive_file_looks_like_one(cli->args.words[0]));
 }
 
 enum exit_code archive_import(const struct cli *cli)
 {
-    struct archive a = {0};
-    struct loaded_run run = {0};
-    enum exit_code code = archive_file_open(cli->args.words[0], &a, &run);
-    if (code == EXIT_OK) {
-        code = store_run(cli, &a, &run);
+    const char *path = cli->args.words[0];
+    const bool is_dry_run = args_has(&cli->args, "dry-run");
+    _cleanup_(archive_done) struct archive a = {0};
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
+    enum exit_code code = is_dry_run ? check_dry_run(cli) : EXIT_OK;
+    code = code == EXIT_OK ? archive_file_open(path, &a, &run) : code;
+    if (code == EXIT_OK && cli->args.n_words > 1) {
+        code = check_digest(path, a.digest, cli->args.words[1]);
     }
     if (code == EXIT_OK) {
+        code = is_dry_run ? show_archive(cli, &a, path) : store_run(cli, &a, &run);
+    }
+    if (code == EXIT_OK && !is_dry_run) {
         _cleanup_(freep) char *url = local_store_url(cli);
         cli_note(cli, "run/%s imported into %s", run.row.name, url);
         code = show_sheet(cli, sheet_points, run.result);
     }
-    loaded_run_done(&run);
-    archive_done(&a);
     return code;
 }

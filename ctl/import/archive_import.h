@@ -3,8 +3,8 @@
 
 #include "ctl/cli/cli.h"
 
-/* One file without --rules, and compressed as archives are. */
+/* One file without --rules that is compressed as archives are; or --dry-run. */
 bool archive_import_is_meant(const struct cli *cli);
 /* Stores its run on this machine, and prints the tables. Nothing is stored unless all
- * of the file is right. */
+ * of the file is right. --dry-run stores nothing, and prints what the file is. */
 enum exit_code archive_import(const struct cli *cli);

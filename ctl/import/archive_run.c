@@ -26,8 +26,9 @@ static void put_json(json_t *document_take, struct buf *out)
     free(text);
 }
 
-static void make_definition(const struct loaded_run *run, struct buf *out)
+static void make_definition(const struct loaded_run *run, enum sheet_form form, struct buf *out)
 {
+    (void)form;
     put_json(json_incref(run->def->spec->definition), out);
 }
 
@@ -53,8 +54,9 @@ static void count_environment(json_t *list, json_t *seen, const struct replica_r
 }
 
 /* Each once, in the order in which they appear. */
-static void make_environment(const struct loaded_run *run, struct buf *out)
+static void make_environment(const struct loaded_run *run, enum sheet_form form, struct buf *out)
 {
+    (void)form;
     json_t *list = json_array(), *seen = json_object();
     for (size_t i = 0; i < run->n_rows; i++) {
         vec_each (const struct replica_row, replica, &run->rows[i].replicas) {
@@ -67,7 +69,7 @@ static void make_environment(const struct loaded_run *run, struct buf *out)
     put_json(list, out);
 }
 
-static void make_sheet(const struct loaded_run *run, enum sheet_form form, struct buf *out)
+static void make_tables(const struct loaded_run *run, enum sheet_form form, struct buf *out)
 {
     struct sheet sheet;
     sheet_init(&sheet, form, NULL);
@@ -75,28 +77,16 @@ static void make_sheet(const struct loaded_run *run, enum sheet_form form, struc
     sheet_write(&sheet, out);
 }
 
-static void make_result(const struct loaded_run *run, struct buf *out)
-{
-    make_sheet(run, SHEET_JSON, out);
-}
-
-static void make_points(const struct loaded_run *run, struct buf *out)
-{
-    make_sheet(run, SHEET_CSV, out);
-}
-
-static void make_tables(const struct loaded_run *run, struct buf *out)
-{
-    make_sheet(run, SHEET_MARKDOWN, out);
-}
-
 static const struct derived {
     const char *name;
-    void (*make)(const struct loaded_run *run, struct buf *out);
+    void (*make)(const struct loaded_run *run, enum sheet_form form, struct buf *out);
+    enum sheet_form form; /* of tables */
 } derived[] = {
-    {"definition.json", make_definition}, {"environment.json", make_environment},
-    {"tables/result.json", make_result},  {"tables/points.csv", make_points},
-    {"tables/results.md", make_tables},
+    {"definition.json", make_definition, 0},
+    {"environment.json", make_environment, 0},
+    {"tables/result.json", make_tables, SHEET_JSON},
+    {"tables/points.csv", make_tables, SHEET_CSV},
+    {"tables/results.md", make_tables, SHEET_MARKDOWN},
 };
 #define N_DERIVED (sizeof(derived) / sizeof(derived[0]))
 #define FIRST_LOG (1 + N_DERIVED) /* index of a member */
@@ -135,7 +125,7 @@ int archive_run_new(const struct loaded_run *run, const char *program, struct ar
     struct loaded_run as_read = {0};
     int r = archive_run_load(&a, &as_read, err);
     for (size_t i = 0; i < N_DERIVED && r >= 0; i++) {
-        derived[i].make(&as_read, &text);
+        derived[i].make(&as_read, derived[i].form, &text);
         archive_add_take(&a, derived[i].name, &text);
     }
     loaded_run_done(&as_read);
@@ -170,24 +160,16 @@ static int check_names(const struct loaded_run *run, struct err *err)
 
 static int load_document(const json_t *document, struct loaded_run *ret, struct err *err)
 {
-    struct run_document d;
-    int r = run_document_from_json(document, &d, err);
+    int r = loaded_run_from_document(document, ret, err);
     if (r < 0) {
         return r;
     }
-    *ret = (struct loaded_run){
-        .row = d.row,
-        .rows = d.attempts,
-        .n_rows = d.n_attempts,
-        .events = d.events,
-        .n_events = d.n_events,
-    };
-    if (d.row.definition_json == NULL) {
+    if (ret->row.definition_json == NULL) {
         return err_set(err, EPROTO, "the run has no definition");
     }
-    if (!run_phase_is_final(d.row.status.phase)) {
+    if (!run_phase_is_final(ret->row.status.phase)) {
         return err_set(err, EPROTO, "the run has not ended (%s)",
-                       run_phase_to_string(d.row.status.phase));
+                       run_phase_to_string(ret->row.status.phase));
     }
     if (store_load_run_def(&ret->row, &ret->def, err) < 0) {
         err->code = EPROTO;
@@ -207,7 +189,8 @@ int archive_run_load(const struct archive *a, struct loaded_run *ret, struct err
         return err_set(err, EPROTO, "member '" RECORDS "' is missing");
     }
     json_error_t where;
-    json_t *document = json_loadb(buf_cstr(records), records->len, JSON_REJECT_DUPLICATES, &where);
+    json_auto_t *document =
+        json_loadb(buf_cstr(records), records->len, JSON_REJECT_DUPLICATES, &where);
     struct loaded_run run = {0};
     struct err own = {0};
     int r = document == NULL ? err_set(&own, EPROTO, "line %d: %s", where.line, where.text)
@@ -215,7 +198,6 @@ int archive_run_load(const struct archive *a, struct loaded_run *ret, struct err
     if (r >= 0 && !str_eq(run.row.name, a->run)) {
         r = err_set(&own, EPROTO, "the run is '%s', the manifest says '%s'", run.row.name, a->run);
     }
-    json_decref(document);
     if (r < 0) {
         loaded_run_done(&run);
         return err_set(err, own.code, "member '" RECORDS "': %s", own.msg);
@@ -287,7 +269,7 @@ static int check_derived(const struct archive *a, const struct loaded_run *run, 
 {
     const struct archive_member *m = &a->members.items[1 + i];
     struct buf ours = BUF_INIT;
-    derived[i].make(run, &ours);
+    derived[i].make(run, derived[i].form, &ours);
     const bool is_same = is_same_text(&ours, &m->data);
     buf_done(&ours);
     return is_same ? 0

@@ -24,10 +24,7 @@ void import_trials_done(struct import_trials *trials)
 {
     vec_each (struct import_trial, it, &trials->list) {
         params_done(&it->params);
-        vec_each (char *, file, &it->files) {
-            free(*file);
-        }
-        vec_done(&it->files);
+        vec_free(&it->files);
     }
     vec_done(&trials->list);
 }

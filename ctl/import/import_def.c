@@ -107,16 +107,14 @@ static json_t *baseline_to_json(const struct import_trials *trials)
         return json_pack("{s:s}", "kind", "SingleNode");
     }
     const struct import_trial *base = smallest(trials);
-    struct params counts = {0};
+    _cleanup_(params_done) struct params counts = {0};
     params_set(&counts, trials->count, params_get(&base->params, trials->count));
     const struct value *pservers = params_get(&base->params, "pservers");
     if (pservers != NULL) {
         params_set(&counts, "pservers", pservers);
     }
     const struct params *where = is_everywhere(trials, &counts) ? &counts : &base->params;
-    json_t *baseline = json_pack("{s:s, s:o}", "kind", "Point", "where", params_to_json(where));
-    params_done(&counts);
-    return baseline;
+    return json_pack("{s:s, s:o}", "kind", "Point", "where", params_to_json(where));
 }
 
 /* Names of the user's own must be declared; a variable is where a run would have had the value. */
@@ -176,11 +174,10 @@ json_t *import_definition(const struct import_options *options, const struct imp
         json_object_set_new(json_object_get(spec, "measure"), "warmupSteps",
                             json_integer(options->warmup_steps));
     }
-    json_t *parameters = parameters_to_json(trials, role);
+    json_auto_t *parameters = parameters_to_json(trials, role);
     if (json_array_size(parameters) > 0) {
         json_object_set(spec, "parameters", parameters);
     }
-    json_decref(parameters);
     return json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
                      "Benchmark", "metadata", "name", options->name, "spec", spec);
 }
@@ -203,7 +200,7 @@ static int check_point(const struct run_def *def, const struct import_trials *tr
     if (n == (size_t)def->spec->repeats) {
         return 0;
     }
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     put_params(&point->params, &text);
     const char *what = point->is_baseline ? "the baseline " : "";
     int r;
@@ -215,7 +212,6 @@ static int check_point(const struct run_def *def, const struct import_trials *tr
         r = err_set(err, EINVAL, "%s%s has %zu trial%s, but another point has %" PRId64, what,
                     buf_cstr(&text), n, n == 1 ? "" : "s", def->spec->repeats);
     }
-    buf_done(&text);
     return r;
 }
 

@@ -73,13 +73,12 @@ static char *find_fix(struct import_log *l)
         return xasprintf("--rules %s reads %llu line%s of it", guess.rule,
                          (unsigned long long)guess.n_lines, guess.n_lines == 1 ? "" : "s");
     }
-    struct buf rule = BUF_INIT;
+    _cleanup_(buf_done) struct buf rule = BUF_INIT;
     struct log_suggestion suggestion;
     char *fix = NULL;
     if (log_suggest_rule(text, len, &l->params, &suggestion, &rule) == 0) {
         fix = xasprintf("write a rule into a file for --rules, for example %s", buf_cstr(&rule));
     }
-    buf_done(&rule);
     return fix;
 }
 

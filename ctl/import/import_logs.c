@@ -53,7 +53,7 @@ struct import {
  * what is wrong with it. */
 static enum exit_code read_rule_file(struct import *im, const char *path)
 {
-    struct definition_file file;
+    _cleanup_(definition_file_done) struct definition_file file = {0};
     struct err err = {0};
     const int r = definition_read(path, &file, &err);
     if (r < 0) {
@@ -61,24 +61,15 @@ static enum exit_code read_rule_file(struct import *im, const char *path)
         return cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
     }
     static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct node *root = NULL;
-    int wrong = log_rule_load(file.text, file.len, &im->log_rule, &diags);
-    if (wrong >= 0) {
-        wrong = tree_parse(file.text, file.len, &limits, &root, &diags);
+    if (log_rule_load(file.text, file.len, &im->log_rule, &diags) < 0 ||
+        tree_parse(file.text, file.len, &limits, &root, &diags) < 0) {
+        return cli_print_diags(&diags, path, file.text);
     }
-    if (wrong < 0) {
-        struct buf out = BUF_INIT;
-        diags_format(&diags, path, file.text, &out);
-        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-        buf_done(&out);
-    } else {
-        im->rule = tree_to_json(root);
-    }
+    im->rule = tree_to_json(root);
     tree_free(root);
-    diags_done(&diags);
-    definition_file_done(&file);
-    return wrong < 0 ? EXIT_USAGE : EXIT_OK;
+    return EXIT_OK;
 }
 
 static enum exit_code take_rule(struct import *im)
@@ -178,9 +169,7 @@ static enum exit_code take_options(struct import *im)
     if (code == EXIT_OK) {
         code = definition_number(im->cli, "batch", BATCH_SIZE_MAX, &o->batch_size);
     }
-    if (code == EXIT_OK) {
-        code = take_names(im);
-    }
+    code = code == EXIT_OK ? take_names(im) : code;
     return code == EXIT_OK ? take_trials(im) : code;
 }
 
@@ -188,10 +177,9 @@ static enum exit_code take_options(struct import *im)
 
 static enum exit_code make_def(struct import *im, int64_t created_unix_ms)
 {
-    json_t *document = import_definition(&im->options, &im->trials);
+    json_auto_t *document = import_definition(&im->options, &im->trials);
     _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
-    json_decref(document);
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
     const struct run_def_params params = {.name = "import",
                                           .uid = "00000000-0000-4000-8000-000000000000",
@@ -200,14 +188,7 @@ static enum exit_code make_def(struct import *im, int64_t created_unix_ms)
     im->def = NULL;
     int r = text == NULL ? -EINVAL : spec_load(text, strlen(text), NULL, &spec, &diags);
     r = r < 0 ? r : run_def_new(spec, &params, &im->def, &diags);
-    if (r < 0) {
-        struct buf out = BUF_INIT;
-        diags_format(&diags, "(the definition of these logs)", text == NULL ? "" : text, &out);
-        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-        buf_done(&out);
-    }
-    diags_done(&diags);
-    return r < 0 ? EXIT_USAGE : EXIT_OK;
+    return r < 0 ? cli_print_diags(&diags, "(the definition of these logs)", text) : EXIT_OK;
 }
 
 static enum exit_code assign(struct import *im)
@@ -389,14 +370,13 @@ static int64_t first_date(const struct import *im)
 
 static enum exit_code show(const struct import *im, const char *name)
 {
-    struct store *s = NULL;
+    _cleanup_(store_closep) struct store *s = NULL;
     struct loaded_run run;
     enum exit_code code = local_store_open(im->cli, false, &s);
     if (code == EXIT_OK && (code = local_store_load_run(im->cli, s, name, &run)) == EXIT_OK) {
         code = show_sheet(im->cli, sheet_points, run.result);
         loaded_run_done(&run);
     }
-    store_close(s);
     return code;
 }
 

@@ -14,18 +14,14 @@ void import_rows_done(struct import_rows *rows)
     vec_each (struct import_row, it, &rows->list) {
         attempt_row_done(&it->row);
         vec_done(&it->logs);
-        vec_each (char *, note, &it->notes) {
-            free(*note);
-        }
-        vec_done(&it->notes);
+        vec_free(&it->notes);
     }
     vec_done(&rows->list);
 }
 
-/* Where the program is killed before the end, this is what stays: it says what to do. */
-static struct run_status unfinished(const struct run_def *def)
+struct run_status import_store_unfinished(uint32_t n_trials)
 {
-    struct run_status status = {.phase = RUN_CANCELLED, .trials_total = def->n_slots};
+    struct run_status status = {.phase = RUN_CANCELLED, .trials_total = n_trials};
     text_put(status.reason, sizeof(status.reason), "ImportInterrupted");
     text_put(status.message, sizeof(status.message),
              "benchctl was killed while it imported; delete this run and import again");
@@ -81,7 +77,8 @@ static int put_all(struct store *s, const char *name, const struct run_def *def,
     if (r < 0) {
         return r;
     }
-    const struct run_status begin = unfinished(def), end = finished(def, rows, rule);
+    const struct run_status begin = import_store_unfinished(def->n_slots),
+                            end = finished(def, rows, rule);
     if ((r = s->ops->put_status(s, row.uid, &begin, err)) >= 0 &&
         (r = put_rows(s, def, row.uid, rows, err)) >= 0) {
         r = s->ops->put_status(s, row.uid, &end, err);
@@ -96,13 +93,11 @@ static int put_all(struct store *s, const char *name, const struct run_def *def,
 enum exit_code import_store_put(const struct cli *cli, const struct run_def *def,
                                 const struct import_rows *rows, const char *rule, char **ret_name)
 {
-    struct store *s = NULL;
+    _cleanup_(store_closep) struct store *s = NULL;
     char *name = NULL;
     struct err err = {0};
     enum exit_code code = local_store_open(cli, true, &s);
-    if (code == EXIT_OK) {
-        code = local_run_put(s, def, &name);
-    }
+    code = code == EXIT_OK ? local_run_put(s, def, &name) : code;
     if (code == EXIT_OK) {
         const int r = put_all(s, name, def, rows, rule, &err);
         code = r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg) : EXIT_OK;
@@ -111,6 +106,5 @@ enum exit_code import_store_put(const struct cli *cli, const struct run_def *def
         *ret_name = take_ptr(name);
     }
     free(name);
-    store_close(s);
     return code;
 }

@@ -32,7 +32,7 @@ static void put_fact(struct buf *out, const char *what, const char *recorded, co
 /* What the replicas said, each text once: "a and b". Owned. */
 static char *recorded_of(const json_t *environments, const char *key)
 {
-    struct buf all = BUF_INIT;
+    _cleanup_(buf_done) struct buf all = BUF_INIT;
     VEC(const char *) seen = {0};
     size_t i;
     const json_t *entry;
@@ -49,9 +49,7 @@ static char *recorded_of(const json_t *environments, const char *key)
         }
     }
     vec_done(&seen);
-    char *owned = xstrdup(all.len == 0 ? UNKNOWN : buf_cstr(&all));
-    buf_done(&all);
-    return owned;
+    return xstrdup(all.len == 0 ? UNKNOWN : buf_cstr(&all));
 }
 
 /* The rest of the line that begins with `word`, after blanks and a colon. Owned. */
@@ -74,21 +72,20 @@ static void put_worker(const json_t *environments, const char *worker, struct bu
 {
     static const char *const keys[] = {"source", "compiler"};
     char *argv[] = {(char *)worker, (char *)"--version", NULL};
-    struct buf version = BUF_INIT;
+    _cleanup_(buf_done) struct buf version = BUF_INIT;
     (void)host_run(argv, &version); /* what it does not say is not known */
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         _cleanup_(freep) char *recorded = recorded_of(environments, keys[i]);
         _cleanup_(freep) char *here = value_in(&version, keys[i]);
         put_fact(out, keys[i], recorded, here, n_differ);
     }
-    buf_done(&version);
 }
 
 static void put_machine(const json_t *environments, const struct loaded_run *run, struct buf *out,
                         size_t *n_differ)
 {
     struct utsname names;
-    struct buf cpus = BUF_INIT;
+    _cleanup_(buf_done) struct buf cpus = BUF_INIT;
     (void)file_read("/proc/cpuinfo", (size_t)1 << 24, &cpus,
                     NULL); /* unknown where it is not there */
     _cleanup_(freep) char *model = value_in(&cpus, "model name");
@@ -100,14 +97,13 @@ static void put_machine(const json_t *environments, const struct loaded_run *run
     put_fact(out, "cpu model", recorded_model, model, n_differ);
     put_fact(out, "CPUs", n_recorded, n_here, n_differ);
     put_fact(out, "kernel", recorded_kernel, uname(&names) < 0 ? UNKNOWN : names.release, n_differ);
-    buf_done(&cpus);
 }
 
 size_t reproduce_describe(const struct archive *a, const struct loaded_run *run, const char *worker,
                           struct buf *out)
 {
     const struct buf *text = archive_find(a, "environment.json");
-    json_t *environments = json_loadb(buf_cstr(text), text->len, 0, NULL);
+    json_auto_t *environments = json_loadb(buf_cstr(text), text->len, 0, NULL);
     size_t n_differ = 0;
     put_fact(out, "benchctl", a->program, "benchctl " BENCHD_VERSION, &n_differ);
     if (worker != NULL) {
@@ -126,6 +122,5 @@ size_t reproduce_describe(const struct archive *a, const struct loaded_run *run,
                        rows[i].what, clean);
         }
     }
-    json_decref(environments);
     return n_differ;
 }

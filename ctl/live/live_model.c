@@ -204,7 +204,7 @@ static uint32_t count_left(const struct live_model *m, uint32_t point, bool is_l
     return is_given_up || n < p->done ? 0 : n - p->done;
 }
 
-static int64_t eta_ms(const struct live_model *m, int64_t now_unix_ms, bool is_least)
+int64_t live_model_eta_ms(const struct live_model *m, int64_t now_unix_ms, bool is_least)
 {
     if (m->weight_done <= 0) {
         return -1;
@@ -218,14 +218,4 @@ static int64_t eta_ms(const struct live_model *m, int64_t now_unix_ms, bool is_l
         ms -= (double)(now_unix_ms - m->current.started_unix_ms);
     }
     return ms > 0 ? (int64_t)ms : 0;
-}
-
-int64_t live_model_eta_ms(const struct live_model *m, int64_t now_unix_ms)
-{
-    return eta_ms(m, now_unix_ms, false);
-}
-
-int64_t live_model_least_eta_ms(const struct live_model *m, int64_t now_unix_ms)
-{
-    return eta_ms(m, now_unix_ms, true);
 }

@@ -71,8 +71,7 @@ void live_model_waits_for(const struct live_model *m, struct buf *out);
 uint32_t live_model_trials(const struct live_model *m, uint32_t point);
 /* Milliseconds until the end, from the trials that ended while we watched; -1: not known yet. Where
  * it is not known how many trials a point needs, it counts with the most, or with the least. */
-int64_t live_model_eta_ms(const struct live_model *m, int64_t now_unix_ms);
-int64_t live_model_least_eta_ms(const struct live_model *m, int64_t now_unix_ms);
+int64_t live_model_eta_ms(const struct live_model *m, int64_t now_unix_ms, bool is_least);
 
 struct live_model_opts {
     unsigned columns, rows; /* of the terminal */

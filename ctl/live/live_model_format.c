@@ -192,11 +192,10 @@ static size_t label_width(const struct run_def *def, const struct live_model_opt
     const size_t most = half < LABEL_MAX ? half : LABEL_MAX;
     size_t width = 0;
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        struct buf label = BUF_INIT;
+        _cleanup_(buf_done) struct buf label = BUF_INIT;
         format_label(def, i, &label);
         const size_t len = utf8_width(buf_cstr(&label));
         width = len > width ? len : width;
-        buf_done(&label);
     }
     return width > most ? most : width;
 }
@@ -204,13 +203,11 @@ static size_t label_width(const struct run_def *def, const struct live_model_opt
 static void put_label(const struct live_model *m, const struct glyphs *g, uint32_t index,
                       size_t width, struct buf *line)
 {
-    struct buf label = BUF_INIT, cut = BUF_INIT;
+    _cleanup_(buf_done) struct buf label = BUF_INIT, cut = BUF_INIT;
     format_label(m->def, index, &label);
     put_words(&cut, buf_cstr(&label), width, g);
     const size_t used = utf8_width(buf_cstr(&cut));
     buf_printf(line, "%s%*s", buf_cstr(&cut), (int)(width > used ? width - used : 0), "");
-    buf_done(&label);
-    buf_done(&cut);
 }
 
 static void format_point(const struct live_model *m, const struct live_model_opts *opts,
@@ -253,10 +250,10 @@ static void format_point(const struct live_model *m, const struct live_model_opt
 static void format_eta(const struct live_model *m, int64_t now_unix_ms, struct buf *out)
 {
     char span[HUMAN_SIZE], least[HUMAN_SIZE];
-    const int64_t eta_ms = live_model_eta_ms(m, now_unix_ms);
+    const int64_t eta_ms = live_model_eta_ms(m, now_unix_ms, false);
     if (eta_ms >= 0) {
         human_duration(eta_ms, span);
-        human_duration(live_model_least_eta_ms(m, now_unix_ms), least);
+        human_duration(live_model_eta_ms(m, now_unix_ms, true), least);
         const bool is_range = !str_eq(least, span);
         buf_printf(out, "eta %s%s%s", is_range ? least : "", is_range ? " to " : "", span);
     }
@@ -359,7 +356,7 @@ void live_model_format(const struct live_model *m, const struct live_model_opts 
     uint32_t start = window_start(m, shown);
     const size_t width = label_width(m->def, opts);
     for (uint32_t i = start; i < start + shown; i++) {
-        struct buf line = BUF_INIT, cut = BUF_INIT;
+        _cleanup_(buf_done) struct buf line = BUF_INIT, cut = BUF_INIT;
         int color = 0;
         format_point(m, opts, g, i, width, &line, &color);
         put_line(&cut, opts, buf_cstr(&line));
@@ -368,13 +365,10 @@ void live_model_format(const struct live_model *m, const struct live_model_opts 
         } else {
             buf_append(out, cut.data, cut.len);
         }
-        buf_done(&line);
-        buf_done(&cut);
     }
     if (shown < n) {
-        struct buf line = BUF_INIT;
+        _cleanup_(buf_done) struct buf line = BUF_INIT;
         buf_printf(&line, "   %u of %u points", shown, n);
         put_line(out, opts, buf_cstr(&line));
-        buf_done(&line);
     }
 }

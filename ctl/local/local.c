@@ -1,9 +1,10 @@
 /* Runs of the local store, see backend.h. */
+#include "ctl/local/local.h"
+
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "ctl/runs/backend.h"
 #include "ctl/runs/find.h"
 #include "ctl/local/local_run.h"
 #include "ctl/local/local_try.h"
@@ -103,7 +104,7 @@ static enum exit_code add_builtin(const struct cli *cli, const char *name, bool 
 static enum exit_code list_benchmarks(struct backend *b, const struct list_wanted *wanted,
                                       struct benchmark_list *ret)
 {
-    struct places builtin = {0};
+    _cleanup_(texts_done) struct texts builtin = {0};
     const char *const *names = wanted->names;
     if (wanted->n_names == 0) {
         definition_names(&builtin);
@@ -114,7 +115,6 @@ static enum exit_code list_benchmarks(struct backend *b, const struct list_wante
     for (size_t i = 0; i < n && code == EXIT_OK; i++) {
         code = add_builtin(b->cli, names[i], wanted->n_names > 0, ret);
     }
-    places_done(&builtin);
     return code;
 }
 
@@ -218,16 +218,6 @@ static enum exit_code cancel_run(struct backend *b, const char *what, char **ret
                      "run '%s': a local run is cancelled in its own terminal", what);
 }
 
-static enum exit_code run(struct backend *b, char **ret_name)
-{
-    return local_run(b->cli, ret_name);
-}
-
-static enum exit_code try_small(struct backend *b)
-{
-    return local_try(b->cli);
-}
-
 static enum exit_code attach(struct backend *b, const char *what)
 {
     _cleanup_(freep) char *fix = xasprintf("benchctl results %s %s", what, b->where);
@@ -252,8 +242,8 @@ static const struct backend_ops ops = {
     .delete_run = delete_run,
     .cancel_run = cancel_run,
     .undelete_run = undelete_run,
-    .run = run,
-    .try_small = try_small,
+    .run = local_run,
+    .try_small = local_try,
     .attach = attach,
     .free = local_free,
 };

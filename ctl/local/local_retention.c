@@ -12,14 +12,12 @@ static enum exit_code say(const struct cli *cli, const struct finished_run *run,
     if (cli->is_quiet && !is_dry_run) {
         return EXIT_OK;
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     char date[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(run->ended_unix_ms, date);
     buf_printf(&out, is_dry_run ? "run/%s would be deleted (ended %s)\n" : "run/%s deleted\n",
                run->name, date);
-    enum exit_code code = cli_print(&out);
-    buf_done(&out);
-    return code;
+    return cli_print(&out);
 }
 
 /* -EBUSY: a process works with it. */
@@ -72,17 +70,14 @@ static enum exit_code erase_all(const struct cli *cli, struct store *s,
 enum exit_code local_delete_old(const struct cli *cli, const struct retention_policy *policy,
                                 bool is_dry_run)
 {
-    struct store *s = NULL;
+    _cleanup_(store_closep) struct store *s = NULL;
     enum exit_code code = local_store_open(cli, false, &s);
     if (code != EXIT_OK) {
         return code;
     }
-    struct finished_runs runs = {0};
+    _cleanup_(finished_runs_done) struct finished_runs runs = {0};
     struct err err = {0};
     int r = s->ops->list_finished(s, RETENTION_FIRST_DATE_MS, SIZE_MAX, &runs, &err);
-    code = r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg)
+    return r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg)
                  : erase_all(cli, s, policy, &runs, is_dry_run);
-    finished_runs_done(&runs);
-    store_close(s);
-    return code;
 }

@@ -86,9 +86,9 @@ static enum exit_code check_links(const struct run_def *def)
 static enum exit_code create(const struct cli *cli, const struct profiles *profiles,
                              struct store **ret_store, char **ret_name)
 {
-    struct definition_file file = {0};
-    struct run_def *def = NULL;
-    struct buf warning = BUF_INIT;
+    _cleanup_(definition_file_done) struct definition_file file = {0};
+    _cleanup_(run_def_freep) struct run_def *def = NULL;
+    _cleanup_(buf_done) struct buf warning = BUF_INIT;
     enum exit_code code = definition_open(cli, &file);
     if (code == EXIT_OK) {
         struct definition_load_params params = {
@@ -98,18 +98,10 @@ static enum exit_code create(const struct cli *cli, const struct profiles *profi
         };
         code = definition_load(cli, &file, &params, &def);
     }
-    if (code == EXIT_OK) {
-        code = profiles_check(profiles, def->spec);
-    }
-    if (code == EXIT_OK) {
-        code = check_links(def);
-    }
-    if (code == EXIT_OK) {
-        code = local_store_open(cli, true, ret_store);
-    }
-    if (code == EXIT_OK) {
-        code = local_run_put(*ret_store, def, ret_name);
-    }
+    code = code == EXIT_OK ? profiles_check(profiles, def->spec) : code;
+    code = code == EXIT_OK ? check_links(def) : code;
+    code = code == EXIT_OK ? local_store_open(cli, true, ret_store) : code;
+    code = code == EXIT_OK ? local_run_put(*ret_store, def, ret_name) : code;
     if (code == EXIT_OK) {
         _cleanup_(freep) char *url = local_store_url(cli);
         cli_note_prose(cli, "run/%s created in %s", *ret_name, url);
@@ -119,9 +111,6 @@ static enum exit_code create(const struct cli *cli, const struct profiles *profi
             cli_note_prose(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));
         }
     }
-    buf_done(&warning);
-    run_def_free(def);
-    definition_file_done(&file);
     return code;
 }
 
@@ -227,16 +216,15 @@ static enum exit_code drive_run(const struct cli *cli, struct store *s, const ch
     return code;
 }
 
-enum exit_code local_run(const struct cli *cli, char **ret_name)
+enum exit_code local_run(struct backend *b, char **ret_name)
 {
+    const struct cli *cli = b->cli;
     struct local_run how = {0};
-    struct store *s = NULL;
+    _cleanup_(store_closep) struct store *s = NULL;
     struct err err = {0};
     _cleanup_(freep) char *name = NULL;
     enum exit_code code = run_opts_take(cli, &how.opts);
-    if (code == EXIT_OK) {
-        code = profiles_open(&how.profiles);
-    }
+    code = code == EXIT_OK ? profiles_open(&how.profiles) : code;
     if (code == EXIT_OK && host_find_worker(&how.worker, &err) < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
     }
@@ -246,13 +234,10 @@ enum exit_code local_run(const struct cli *cli, char **ret_name)
     } else if (code == EXIT_OK) {
         code = create(cli, &how.profiles, &s, &name);
     }
-    if (code == EXIT_OK) {
-        code = drive_run(cli, s, name, &how);
-    }
+    code = code == EXIT_OK ? drive_run(cli, s, name, &how) : code;
     if (ret_name != NULL && name != NULL) {
         *ret_name = take_ptr(name);
     }
-    store_close(s);
     profiles_done(&how.profiles);
     free(how.worker);
     return code;

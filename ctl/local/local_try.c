@@ -106,7 +106,7 @@ static enum exit_code conclude(const struct local_try *t, const char *name,
     if (code != EXIT_OK) {
         return code;
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     struct stored stored = {t->store, run.row.uid};
     try_put_who(run.def, &out);
     const bool has_figure = end == DRIVE_FINISHED
@@ -114,7 +114,6 @@ static enum exit_code conclude(const struct local_try *t, const char *name,
                                 : try_seen_format(seen, &out);
     code = cli_print(&out);
     code = code == EXIT_OK ? try_exit_code(end_of(end), has_figure) : code;
-    buf_done(&out);
     loaded_run_done(&run);
     return code;
 }
@@ -168,7 +167,7 @@ static enum exit_code try_system(const struct local_try *t, const struct run_def
         return EXIT_USAGE;
     }
     _cleanup_(freep) char *name = NULL;
-    struct loaded_run run = {0};
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     struct err err;
     enum exit_code code = local_run_put(t->store, small, &name);
     run_def_free(small);
@@ -189,7 +188,6 @@ static enum exit_code try_system(const struct local_try *t, const struct run_def
         code = drive_small(t, run.def, name);
         t->store->ops->release_run(t->store, run.row.uid);
     }
-    loaded_run_done(&run);
     return code;
 }
 
@@ -213,43 +211,30 @@ static enum exit_code try_all(struct local_try *t, const struct run_def *def)
 
 static enum exit_code load(struct local_try *t, struct run_def **ret)
 {
-    struct definition_file file = {0};
+    _cleanup_(definition_file_done) struct definition_file file = {0};
     enum exit_code code = definition_open(t->cli, &file);
     if (code == EXIT_OK) {
         const struct definition_load_params params = {
             .profiles = &t->profiles, .is_local = true, .created_unix_ms = clock_unix_ms()};
         code = definition_load(t->cli, &file, &params, ret);
     }
-    if (code == EXIT_OK) {
-        code = profiles_check(&t->profiles, (*ret)->spec);
-    }
-    definition_file_done(&file);
-    return code;
+    return code == EXIT_OK ? profiles_check(&t->profiles, (*ret)->spec) : code;
 }
 
-enum exit_code local_try(const struct cli *cli)
+enum exit_code local_try(struct backend *b)
 {
-    struct local_try t = {.cli = cli};
-    struct run_def *def = NULL;
+    struct local_try t = {.cli = b->cli};
+    _cleanup_(run_def_freep) struct run_def *def = NULL;
     struct err err = {0};
-    enum exit_code code = try_options_take(cli, &t.options);
-    if (code == EXIT_OK) {
-        code = profiles_open(&t.profiles);
-    }
+    enum exit_code code = try_options_take(b->cli, &t.options);
+    code = code == EXIT_OK ? profiles_open(&t.profiles) : code;
     if (code == EXIT_OK && host_find_worker(&t.worker, &err) < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
     }
-    if (code == EXIT_OK) {
-        code = load(&t, &def);
-    }
-    if (code == EXIT_OK) {
-        code = make_store(&t);
-    }
-    if (code == EXIT_OK) {
-        code = try_all(&t, def);
-    }
+    code = code == EXIT_OK ? load(&t, &def) : code;
+    code = code == EXIT_OK ? make_store(&t) : code;
+    code = code == EXIT_OK ? try_all(&t, def) : code;
     remove_store(&t);
-    run_def_free(def);
     profiles_done(&t.profiles);
     free(t.worker);
     return code;

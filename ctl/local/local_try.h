@@ -1,7 +1,7 @@
 /* `benchctl try` on this machine. */
 #pragma once
 
-#include "ctl/cli/cli.h"
+#include "ctl/runs/backend.h"
 
 /* The whole verb, see local_try.c. */
-enum exit_code local_try(const struct cli *cli);
+enum exit_code local_try(struct backend *b);

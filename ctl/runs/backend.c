@@ -3,12 +3,6 @@
 
 #include <stdlib.h>
 
-enum exit_code backend_open(const struct cli *cli, struct backend **ret)
-{
-    return cli->is_local || cli->store != NULL ? local_backend_open(cli, ret)
-                                               : cluster_backend_open(cli, ret);
-}
-
 void backend_free(struct backend *b)
 {
     if (b != NULL) {

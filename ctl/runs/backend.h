@@ -86,11 +86,8 @@ struct backend { /* implementations embed this as their first member */
     char *place; /* the same in words: "bench namespace"; owned */
 };
 
-/* --local and --store choose the store, otherwise it is the cluster. EXIT_OK, or prints the error.
- * The store is opened on first use, since `run` creates it. */
-enum exit_code backend_open(const struct cli *cli, struct backend **ret);
 void backend_free(struct backend *b); /* NULL is fine */
-
-enum exit_code local_backend_open(const struct cli *cli, struct backend **ret);
-/* cluster.c, or cluster_none.c in a build without Kubernetes. */
-enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret);
+static inline void backend_freep(struct backend **b)
+{
+    backend_free(*b);
+}

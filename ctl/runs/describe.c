@@ -92,7 +92,7 @@ static void format_identity(const struct describe_params *p, struct buf *out)
 static void format_exchanges(const struct describe_params *p, struct buf *out)
 {
     const struct spec *spec = p->result->def->spec;
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     bool differ = false;
     const struct exchange *first = &spec->systems.items[0].exchange;
     const char *first_name = exchange_name(first, first->kind);
@@ -109,7 +109,6 @@ static void format_exchanges(const struct describe_params *p, struct buf *out)
         buf_printf(&text, "%s%s", first_name, first_suffix);
     }
     line(p, out, "  Exchange:", "%s", buf_cstr(&text));
-    buf_done(&text);
 }
 
 static void format_definition(const struct describe_params *p, struct buf *out)
@@ -170,7 +169,7 @@ static void format_environment_key(const struct describe_params *p, json_t *cons
 {
     VEC(const json_t *) seen = {0};
     bool is_known = false;
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     for (size_t i = 0; i < n; i++) {
         const json_t *value = json_object_get(environments[i], key);
         bool is_new = value != NULL;
@@ -189,7 +188,6 @@ static void format_environment_key(const struct describe_params *p, json_t *cons
         line(p, out, label, "%s", buf_cstr(&text));
     }
     vec_done(&seen);
-    buf_done(&text);
 }
 
 /* What start records and launchers say about the machines; values that differ between replicas are
@@ -250,7 +248,7 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
         n_missed += t->verdict == THRESHOLD_FAILED;
         n_unjudged += t->verdict == THRESHOLD_UNKNOWN;
     }
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     bool complete = st->phase == RUN_SUCCEEDED || st->phase == RUN_PARTIALLY_FAILED;
     bool failed = st->phase == RUN_FAILED || st->phase == RUN_CANCELLED;
     bool running = st->phase == RUN_RUNNING;
@@ -276,19 +274,17 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
     table_end_row(t);
     buf_puts(out, "\nConditions:\n");
     table_format_prose(t, p->columns, out);
-    table_free(t);
 }
 
 static void put_text(struct table *t, const char *title, const json_t *condition, const char *key,
                      const char *indent)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     const json_t *value = json_object_get(condition, key);
     if (json_is_string(value) && json_string_length(value) > 0) {
         value_text(value, &text);
     }
     table_text(t, title, "%s%s", indent, text.len == 0 ? "-" : buf_cstr(&text));
-    buf_done(&text);
 }
 
 /* As benchd wrote them, where only the object is known. */
@@ -299,7 +295,7 @@ static void format_object_conditions(const struct describe_params *p, struct buf
         buf_puts(out, "\nConditions: none yet\n");
         return;
     }
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     size_t i;
     const json_t *condition;
     json_array_foreach (list, i, condition) {
@@ -311,7 +307,6 @@ static void format_object_conditions(const struct describe_params *p, struct buf
     }
     buf_puts(out, "\nConditions:\n");
     table_format_prose(t, p->columns, out);
-    table_free(t);
 }
 
 static void format_parameters(const struct point *p, struct buf *out)
@@ -336,27 +331,24 @@ static void format_points(const struct describe_params *p, struct buf *out)
 {
     const struct run_def *def = p->result->def;
     const bool has_warmup = finds_warmup(p->result);
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         const struct point *point = &def->matrix.points[i];
-        struct buf params = BUF_INIT;
+        _cleanup_(buf_done) struct buf params = BUF_INIT;
         format_parameters(point, &params);
         table_text(t, "  POINT", "  %u", i);
         table_text(t, "SYSTEM", "%s", def->spec->systems.items[point->system].name);
         if (has_warmup) {
-            struct buf warmup = BUF_INIT;
+            _cleanup_(buf_done) struct buf warmup = BUF_INIT;
             warmup_format(p->result, &p->result->points[i], &warmup);
             table_text(t, "WARM-UP", "%s", buf_cstr(&warmup));
-            buf_done(&warmup);
         }
         table_text(t, "PARAMETERS", "%s%s", buf_cstr(&params),
                    point->is_baseline ? " (baseline)" : "");
         table_end_row(t);
-        buf_done(&params);
     }
     buf_puts(out, "\nPoints:\n");
     table_format_prose(t, p->columns, out);
-    table_free(t);
 }
 
 /* A trial without an outcome, of a point that was given up or of a run that has ended, stays so. */
@@ -382,7 +374,7 @@ static char *throughput_title(const char *unit)
 
 static void format_trials(const struct describe_params *p, struct buf *out)
 {
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     bool is_mixed; /* each row says its unit */
     _cleanup_(freep) char *title = throughput_title(result_unit(p->result, &is_mixed));
     table_column(t, "  POINT", TABLE_LEFT);
@@ -394,7 +386,7 @@ static void format_trials(const struct describe_params *p, struct buf *out)
         const struct point_result *point = &p->result->points[i];
         for (size_t k = 0; k < point->n_trials; k++) {
             const struct trial_result *trial = &point->trials[k];
-            struct buf x = BUF_INIT;
+            _cleanup_(buf_done) struct buf x = BUF_INIT;
             figure_format(&trial->throughput, &x);
             if (is_mixed && trial->throughput.estimate.known) {
                 buf_printf(&x, " %s", trial->throughput.unit);
@@ -404,12 +396,10 @@ static void format_trials(const struct describe_params *p, struct buf *out)
             table_cell(t, "%u", trial->row == NULL ? 0 : trial->attempt + 1);
             table_cell(t, "%s", trial_words(p->result, point, trial));
             table_cell(t, "%s", buf_cstr(&x));
-            buf_done(&x);
         }
     }
     buf_puts(out, "\nTrials:\n");
     table_format_list(t, 2, true, p->columns, out);
-    table_free(t);
 }
 
 static void put_probe(struct table *t, const char *title, const struct noise_probe *p)
@@ -431,7 +421,7 @@ static void put_probe(struct table *t, const char *title, const struct noise_pro
 static void format_noise(const struct describe_params *p, struct buf *out)
 {
     static const struct noise nothing;
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
         const struct point_result *point = &p->result->points[i];
         for (size_t k = 0; k < point->n_trials; k++) {
@@ -458,7 +448,6 @@ static void format_noise(const struct describe_params *p, struct buf *out)
               out);
         table_format_list(t, 2, true, p->columns, out);
     }
-    table_free(t);
 }
 
 /* Updates between the parameters that a gradient was computed with and those
@@ -539,11 +528,10 @@ static void format_slow(const struct describe_params *p, struct buf *out)
     }
     buf_puts(out, "\nSlow replicas (own work a step, else median step time):\n");
     vec_each (struct slow_replica, s, &p->result->slow) {
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         layout_describe_slow(NULL, s, &text);
         buf_puts(out, "  ");
         prose(p, buf_cstr(&text), 2, 4, out);
-        buf_done(&text);
     }
 }
 
@@ -601,7 +589,7 @@ static void format_events(const struct describe_params *p, struct buf *out)
         buf_puts(out, "\nEvents: none\n");
         return;
     }
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     for (size_t i = 0; i < p->n_events; i++) {
         char age[HUMAN_SIZE];
         human_duration(p->now_unix_ms - p->events[i].unix_ms, age);
@@ -613,7 +601,6 @@ static void format_events(const struct describe_params *p, struct buf *out)
     }
     buf_puts(out, "\nEvents:\n");
     table_format_prose(t, p->columns, out);
-    table_free(t);
 }
 
 static void format_all(const struct describe_params *p, struct buf *out)
@@ -639,9 +626,8 @@ static void format_all(const struct describe_params *p, struct buf *out)
 /* Workers, kubelets and authors of definitions have written a part of it. */
 void describe_format(const struct describe_params *p, struct buf *out)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     format_all(p, &text);
     (void)text_replace_control(text.data, "\n", '?'); /* its length is not needed */
     buf_puts(out, text.data);
-    buf_done(&text);
 }

@@ -59,36 +59,22 @@ int definition_read(const char *path, struct definition_file *ret, struct err *e
     return 0;
 }
 
-static void places_add_take(struct places *p, char *folder)
+void places_list(struct texts *ret)
 {
-    *vec_push(&p->list) = folder;
-}
-
-void places_done(struct places *p)
-{
-    vec_each (char *, folder, &p->list) {
-        free(*folder);
-    }
-    vec_done(&p->list);
-}
-
-void places_init(struct places *p)
-{
-    *p = (struct places){0};
     const char *path = getenv("BENCHCTL_PATH");
     while (path != NULL && path[0] != '\0') {
         size_t len = strcspn(path, ":");
         if (len > 0) {
-            places_add_take(p, xstrndup(path, len));
+            *vec_push(&ret->list) = xstrndup(path, len);
         }
         path += len + (path[len] == ':');
     }
-    places_add_take(p, xstrdup("benchmarks"));
-    places_add_take(p, xstrdup(BENCHD_DATADIR "/benchmarks"));
+    *vec_push(&ret->list) = xstrdup("benchmarks");
+    *vec_push(&ret->list) = xstrdup(BENCHD_DATADIR "/benchmarks");
     _cleanup_(freep) char *program = host_program_folder();
-    places_add_take(p, xasprintf("%s/../share/benchd/benchmarks", program));
+    *vec_push(&ret->list) = xasprintf("%s/../share/benchd/benchmarks", program);
     /* build/ctl in the source tree */
-    places_add_take(p, xasprintf("%s/../../benchmarks", program));
+    *vec_push(&ret->list) = xasprintf("%s/../../benchmarks", program);
 }
 
 static const char *const endings[] = {".yaml", ".yml", ".json"};
@@ -111,7 +97,7 @@ bool definition_is_file(const char *name)
 }
 
 /* The names in all places, without file endings. */
-static void builtin_names(const struct places *p, struct places *ret)
+static void builtin_names(const struct texts *p, struct texts *ret)
 {
     for (size_t i = 0; i < p->list.len; i++) {
         DIR *dir = opendir(p->list.items[i]);
@@ -119,8 +105,8 @@ static void builtin_names(const struct places *p, struct places *ret)
         while (dir != NULL && (entry = readdir(dir)) != NULL) {
             for (size_t k = 0; k < N_ENDINGS; k++) {
                 if (str_has_suffix(entry->d_name, endings[k])) {
-                    places_add_take(
-                        ret, xstrndup(entry->d_name, strlen(entry->d_name) - strlen(endings[k])));
+                    *vec_push(&ret->list) =
+                        xstrndup(entry->d_name, strlen(entry->d_name) - strlen(endings[k]));
                 }
             }
         }
@@ -130,18 +116,13 @@ static void builtin_names(const struct places *p, struct places *ret)
     }
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* A name that is in two places is listed once. */
-static void drop_doubles(struct places *p)
+static void drop_doubles(struct texts *p)
 {
     if (p->list.len == 0) {
         return;
     }
-    qsort(p->list.items, p->list.len, sizeof(p->list.items[0]), by_text);
+    qsort(p->list.items, p->list.len, sizeof(p->list.items[0]), texts_compare);
     size_t n = 1;
     for (size_t i = 1; i < p->list.len; i++) {
         if (str_eq(p->list.items[i], p->list.items[n - 1])) {
@@ -153,45 +134,39 @@ static void drop_doubles(struct places *p)
     p->list.len = n;
 }
 
-void definition_names(struct places *ret)
+void definition_names(struct texts *ret)
 {
-    struct places p;
-    places_init(&p);
-    *ret = (struct places){0};
-    builtin_names(&p, ret);
+    _cleanup_(texts_done) struct texts places = {0};
+    places_list(&places);
+    builtin_names(&places, ret);
     drop_doubles(ret);
-    places_done(&p);
 }
 
 /* The name in `folder` that is nearest to `name`, with its folder; NULL: none is near. Owned. */
 static char *near_file(const char *folder, const char *name)
 {
-    struct places names = {0};
+    _cleanup_(texts_done) struct texts names = {0};
     DIR *dir = opendir(folder);
     struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        places_add_take(&names, xstrdup(entry->d_name));
+        *vec_push(&names.list) = xstrdup(entry->d_name);
     }
     if (dir != NULL) {
         (void)closedir(dir);
     }
     const char *hint = str_suggest(name, (const char *const *)names.list.items, names.list.len);
-    char *path = hint == NULL          ? NULL
-                 : str_eq(folder, ".") ? xstrdup(hint)
-                                       : xasprintf("%s/%s", folder, hint);
-    places_done(&names);
-    return path;
+    return hint == NULL          ? NULL
+           : str_eq(folder, ".") ? xstrdup(hint)
+                                 : xasprintf("%s/%s", folder, hint);
 }
 
 /* The shipped definition of that name, or a near one; NULL: none is near. Owned. */
 static char *near_builtin(const char *name)
 {
-    struct places names;
+    _cleanup_(texts_done) struct texts names = {0};
     definition_names(&names);
     const char *hint = str_suggest(name, (const char *const *)names.list.items, names.list.len);
-    char *copy = hint == NULL ? NULL : xstrdup(hint);
-    places_done(&names);
-    return copy;
+    return hint == NULL ? NULL : xstrdup(hint);
 }
 
 static const char *last_part(const char *path)
@@ -243,12 +218,13 @@ int definition_find(const char *name, struct definition_file *ret, struct err *e
     if (definition_is_file(name)) {
         return definition_read(name, ret, err);
     }
-    struct places p;
-    places_init(&p);
+    _cleanup_(texts_done) struct texts places = {0};
+    places_list(&places);
     int r = -ENOENT;
-    for (size_t i = 0; i < p.list.len && r == -ENOENT; i++) {
+    for (size_t i = 0; i < places.list.len && r == -ENOENT; i++) {
         for (size_t k = 0; k < N_ENDINGS && r == -ENOENT; k++) {
-            _cleanup_(freep) char *path = xasprintf("%s/%s%s", p.list.items[i], name, endings[k]);
+            _cleanup_(freep) char *path =
+                xasprintf("%s/%s%s", places.list.items[i], name, endings[k]);
             if (is_file(path)) {
                 r = definition_read(path, ret, err);
             }
@@ -260,7 +236,6 @@ int definition_find(const char *name, struct definition_file *ret, struct err *e
                       "that name",
                       name);
     }
-    places_done(&p);
     return r;
 }
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "base/vec.h"
+#include "base/texts.h"
 
 struct definition_file { /* owned strings */
     char *path;
@@ -16,17 +16,13 @@ void definition_file_done(struct definition_file *f);
 
 /* The folders of definitions: $BENCHCTL_PATH, ./benchmarks, the installed ones, and the one next to
  * the build folder. */
-struct places {
-    VEC(char *) list; /* owned */
-};
-void places_init(struct places *p);
-void places_done(struct places *p);
+void places_list(struct texts *ret);
 
 /* Reads the file at `path` ("-": stdin). -ENOENT, -E2BIG, or why it cannot be read. */
 int definition_read(const char *path, struct definition_file *ret, struct err *err);
 
-/* The names of the shipped definitions, sorted, without duplicates; owned by the caller. */
-void definition_names(struct places *ret);
+/* The names of the shipped definitions, sorted, without duplicates. */
+void definition_names(struct texts *ret);
 /* Is NAME a file: by a slash, by its ending, or because such a file exists here? */
 bool definition_is_file(const char *name);
 

@@ -35,7 +35,7 @@ static void collect_results(struct history *h)
 enum exit_code history_load(struct backend *b, const struct loaded_run two[static 2],
                             struct history *h)
 {
-    struct run_list list = {0};
+    _cleanup_(run_list_done) struct run_list list = {0};
     enum exit_code code = b->ops->list_runs(b, &(struct list_wanted){0}, &list);
     if (code != EXIT_OK) {
         return code;
@@ -53,7 +53,6 @@ enum exit_code history_load(struct backend *b, const struct loaded_run two[stati
         }
     }
     collect_results(h);
-    run_list_done(&list);
     return code;
 }
 
@@ -64,9 +63,9 @@ static bool is_before(const struct run_row *row, const char *benchmark, int64_t 
 }
 
 enum exit_code history_list_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
-                                   size_t max, struct history_names *ret)
+                                   size_t max, struct texts *ret)
 {
-    struct run_list list = {0};
+    _cleanup_(run_list_done) struct run_list list = {0};
     const enum exit_code code = b->ops->list_runs(b, &(struct list_wanted){0}, &list);
     for (size_t i = 0; i < list.items.len && ret->list.len < max; i++) {
         const struct run_row *row = &list.items.items[i].row;
@@ -74,22 +73,13 @@ enum exit_code history_list_before(struct backend *b, const char *benchmark, int
             *vec_push(&ret->list) = xstrdup(row->name);
         }
     }
-    run_list_done(&list);
     return code;
-}
-
-void history_names_done(struct history_names *names)
-{
-    vec_each (char *, name, &names->list) {
-        free(*name);
-    }
-    vec_done(&names->list);
 }
 
 enum exit_code history_load_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
                                    size_t max, struct history *h)
 {
-    struct history_names names = {0};
+    _cleanup_(texts_done) struct texts names = {0};
     enum exit_code code = history_list_before(b, benchmark, before_unix_ms, max, &names);
     for (size_t i = names.list.len; i > 0 && code == EXIT_OK; i--) {
         struct loaded_run run = {0};
@@ -99,6 +89,5 @@ enum exit_code history_load_before(struct backend *b, const char *benchmark, int
         }
     }
     collect_results(h);
-    history_names_done(&names);
     return code;
 }

@@ -1,6 +1,7 @@
 /* Other runs of a benchmark, for how far runs of the same thing differ. */
 #pragma once
 
+#include "base/texts.h"
 #include "ctl/runs/backend.h"
 
 struct history {
@@ -16,11 +17,6 @@ enum exit_code history_load(struct backend *b, const struct loaded_run two[stati
 enum exit_code history_load_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
                                    size_t max, struct history *h);
 void history_done(struct history *h);
-/* The names of these runs, the newest first; owned. For callers that load
- * them one after another. */
-struct history_names {
-    VEC(char *) list;
-};
+/* The names of these runs, the newest first. For callers that load them one after another. */
 enum exit_code history_list_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
-                                   size_t max, struct history_names *ret);
-void history_names_done(struct history_names *names);
+                                   size_t max, struct texts *ret);

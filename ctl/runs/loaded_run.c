@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "store/run_document.h"
 
 void loaded_run_done(struct loaded_run *run)
 {
@@ -24,6 +25,20 @@ void loaded_run_done(struct loaded_run *run)
     run_row_done(&run->row);
     json_decref(run->object);
     *run = (struct loaded_run){0};
+}
+
+int loaded_run_from_document(const json_t *document, struct loaded_run *ret, struct err *err)
+{
+    struct run_document d = {0};
+    const int r = run_document_from_json(document, &d, err);
+    *ret = (struct loaded_run){
+        .row = d.row,
+        .rows = d.attempts,
+        .n_rows = d.n_attempts,
+        .events = d.events,
+        .n_events = d.n_events,
+    };
+    return r;
 }
 
 enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *run)

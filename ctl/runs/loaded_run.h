@@ -24,6 +24,8 @@ struct loaded_run { /* all owned */
     json_t *object;        /* the BenchmarkRun in a cluster; NULL: it has none */
 };
 void loaded_run_done(struct loaded_run *run);
+/* What a RunDocument has: all but the definition and the result. *ret is written always. */
+int loaded_run_from_document(const json_t *document, struct loaded_run *ret, struct err *err);
 /* EXIT_OK if there are results to show (with a note if the run has not finished), or prints the
  * error. */
 enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *run);

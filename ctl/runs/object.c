@@ -33,12 +33,6 @@ static const json_t *find_condition(const json_t *object, const char *type)
     return NULL;
 }
 
-/* The status of a condition, "True" or "False"; NULL: it does not exist. Borrowed. */
-static const char *object_condition(const json_t *object, const char *type)
-{
-    return json_string_value(json_object_get(find_condition(object, type), "status"));
-}
-
 /* The first of these that holds explains the phase. */
 static void read_cause(const json_t *object, struct run_status *ret)
 {
@@ -48,9 +42,9 @@ static void read_cause(const json_t *object, struct run_status *ret)
                 {"Suspended", "True"}, {"Waiting", "True"},   {"Running", "True"},
                 {"Running", "False"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const char *status = object_condition(object, rows[i].type);
+        const json_t *c = find_condition(object, rows[i].type);
+        const char *status = json_string_value(json_object_get(c, "status"));
         if (status != NULL && str_eq(status, rows[i].status)) {
-            const json_t *c = find_condition(object, rows[i].type);
             const char *reason = json_string_value(json_object_get(c, "reason"));
             const char *message = json_string_value(json_object_get(c, "message"));
             text_put(ret->reason, sizeof(ret->reason), "%s", reason == NULL ? "" : reason);

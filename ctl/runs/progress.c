@@ -80,9 +80,8 @@ static void put_json_take(struct progress *p, const char *type, json_t *object)
     (void)json_object_set_new(object, "time", json_string(now)); /* grows in memory only */
     (void)json_object_set_new(object, "type", json_string(type));
     (void)json_object_set_new(object, "run", json_string(p->model.def->name));
-    char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+    _cleanup_(freep) char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
     (void)fprintf(stderr, "%s\n", text == NULL ? "{}" : text); /* progress only */
-    free(text);
     json_decref(object);
 }
 
@@ -106,14 +105,13 @@ static void show_status(struct progress *p, const struct run_status *st)
         put_json_take(p, "status", o);
         return;
     }
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     buf_printf(&text, "phase=%s trials=%u/%u", phase, st->trials_done, st->trials_total);
     if (st->has_current) {
         buf_printf(&text, " point=%u trial=%u attempt=%u", st->current.point, st->current.trial,
                    st->current.number);
     }
     put_plain(p, buf_cstr(&text));
-    buf_done(&text);
 }
 
 void progress_status(struct progress *p, const struct run_status *status)
@@ -158,7 +156,7 @@ static void show_attempt(struct progress *p, const struct attempt_row *row)
         put_json_take(p, "attempt", o);
         return;
     }
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     buf_printf(&text, "point=%u trial=%u attempt=%u outcome=%s", row->id.point, row->id.trial,
                row->id.number, outcome);
     if (!isnan(x)) {
@@ -168,7 +166,6 @@ static void show_attempt(struct progress *p, const struct attempt_row *row)
         buf_printf(&text, " error: %s", row->error);
     }
     put_plain(p, buf_cstr(&text));
-    buf_done(&text);
 }
 
 void progress_attempt(struct progress *p, const struct attempt_row *row)

@@ -13,22 +13,16 @@
 
 static enum exit_code open_file(const char *path, struct reference **ret)
 {
-    struct definition_file file = {0};
-    struct diags diags = {0};
+    _cleanup_(definition_file_done) struct definition_file file = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct err err;
     const int r = definition_read(path, &file, &err);
     enum exit_code code = EXIT_OK;
     if (r < 0) {
         code = cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
     } else if (reference_load(file.text, file.len, ret, &diags) < 0) {
-        struct buf out = BUF_INIT;
-        diags_format(&diags, file.path, file.text, &out);
-        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-        buf_done(&out);
-        code = EXIT_USAGE;
+        code = cli_print_diags(&diags, file.path, file.text);
     }
-    diags_done(&diags);
-    definition_file_done(&file);
     return code;
 }
 

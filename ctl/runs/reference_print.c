@@ -108,9 +108,7 @@ enum exit_code reference_print(const struct cli *cli, const char *name)
     }
     struct reference *r = NULL;
     enum exit_code code = reference_open(name, &r);
-    if (code == EXIT_OK) {
-        code = show_sheet(cli, sheet_reference, r);
-    }
+    code = code == EXIT_OK ? show_sheet(cli, sheet_reference, r) : code;
     reference_free(r);
     return code;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/attempt_json.h"
 #include "core/json_field.h"
 #include "ctl/runs/object.h"
 #include "store/run_document.h"
@@ -51,19 +52,6 @@ bool replica_step_eq(const struct replica_step *a, const struct replica_step *b)
     return replica_id_eq(&a->id, &b->id) && a->step == b->step && a->is_warmup == b->is_warmup;
 }
 
-static int read_id(const json_t *o, struct attempt_id *ret, struct err *err)
-{
-    int64_t point, trial, attempt;
-    int r;
-    if ((r = json_field_int(o, "point", 0, UINT32_MAX, &point, err)) < 0 ||
-        (r = json_field_int(o, "trial", 0, UINT32_MAX, &trial, err)) < 0 ||
-        (r = json_field_int(o, "attempt", 0, UINT32_MAX, &attempt, err)) < 0) {
-        return r;
-    }
-    *ret = (struct attempt_id){(uint32_t)point, (uint32_t)trial, (uint32_t)attempt};
-    return 0;
-}
-
 static int read_status(const json_t *o, struct run_status *ret, struct err *err)
 {
     int r = run_status_counts_from_json(o, ret, err);
@@ -74,7 +62,7 @@ static int read_status(const json_t *o, struct run_status *ret, struct err *err)
     ret->ended_unix_ms = object_time(o, "ended");
     const json_t *current = json_object_get(o, "current");
     struct attempt_id id;
-    if (json_is_object(current) && (r = read_id(current, &id, err)) >= 0) {
+    if (json_is_object(current) && (r = attempt_id_from_json(current, &id, err)) >= 0) {
         ret->has_current = true;
         ret->current = id;
     }
@@ -121,7 +109,7 @@ int run_state_read(const json_t *document, struct run_state *ret, struct err *er
     const json_t *item;
     json_array_foreach (json_object_get(document, "attempts"), i, item) {
         struct attempt_id id;
-        if (r >= 0 && (r = read_id(item, &id, err)) >= 0) {
+        if (r >= 0 && (r = attempt_id_from_json(item, &id, err)) >= 0) {
             (void)attempt_ids_add(&state.attempts, id);
         }
     }

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "ctl/cli/human.h"
 #include "ctl/runs/list_order.h"
+#include "report/json_text.h"
 #include "report/table.h"
 #include "store/run_list.h"
 
@@ -123,7 +124,7 @@ static void print_table(const struct cli *cli, const struct run_list *list,
                                          "AGE",  "DURATION",  "STARTED", "FAILED",
                                          "CPUS", "REHEARSAL", "UID",     "REASON"};
     bool is_wide = cli_output_is(cli, "wide");
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     if (how->with_ns) {
         table_column(t, "NAMESPACE", TABLE_LEFT);
     }
@@ -137,7 +138,6 @@ static void print_table(const struct cli *cli, const struct run_list *list,
         print_row(t, l, is_wide, how->now_unix_ms);
     }
     table_format_list(t, how->with_ns ? 2 : 1, !cli->no_headers, how->columns, out);
-    table_free(t);
 }
 
 static void print_json(const struct run_list *list, struct buf *out)
@@ -150,11 +150,7 @@ static void print_json(const struct run_list *list, struct buf *out)
         }
         (void)json_array_append_new(items, item);
     }
-    json_t *document = run_list_to_json(items);
-    char *text = json_dumps(document, JSON_INDENT(2));
-    buf_printf(out, "%s\n", text);
-    free(text);
-    json_decref(document);
+    json_text_put(run_list_to_json(items), out);
 }
 
 void runs_format(const struct cli *cli, const struct run_list *list, const struct runs_format *how,

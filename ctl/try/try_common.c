@@ -34,7 +34,7 @@ struct run_def *try_def_new(json_t *document_take, const struct run_def *def,
     json_decref(document_take);
     const struct spec_overrides overrides = {
         .profiles = profiles, .systems = def->spec->systems.items[point->system].name};
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
     struct run_def *small = NULL;
     const struct run_def_params params = {.name = "try",
@@ -46,12 +46,8 @@ struct run_def *try_def_new(json_t *document_take, const struct run_def *def,
         r = run_def_new(spec, &params, &small, &diags);
     }
     if (r < 0) {
-        struct buf out = BUF_INIT;
-        diags_format(&diags, "(the smallest point)", text == NULL ? "" : text, &out);
-        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-        buf_done(&out);
+        (void)cli_print_diags(&diags, "(the smallest point)", text); /* NULL says so too */
     }
-    diags_done(&diags);
     return small;
 }
 

@@ -1,17 +1,13 @@
 /* benchctl attach RUN: follows a run of the cluster and prints its tables. */
-#include "ctl/runs/backend.h"
 #include "ctl/runs/show.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 static enum exit_code run(struct cli *cli)
 {
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = backend_open(cli, &b);
-    if (code == EXIT_OK) {
-        code = b->ops->attach(b, cli->args.words[0]);
-    }
-    backend_free(b);
-    return code;
+    return code == EXIT_OK ? b->ops->attach(b, cli->args.words[0]) : code;
 }
 
 static const struct arg_opt opts[] = {

@@ -1,10 +1,10 @@
 /* benchctl compare RUN_A RUN_B: did the second run become slower than the first?
  * benchctl compare RUN --axis NAME: of two things in one run, is the second slower? */
 #include "base/str.h"
-#include "ctl/runs/backend.h"
 #include "ctl/runs/history.h"
 #include "ctl/cli/human.h"
 #include "ctl/runs/show.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "compare/compare_axis.h"
 
@@ -113,29 +113,21 @@ static enum exit_code compare(const struct cli *cli, const struct wanted *w,
 static enum exit_code run(struct cli *cli)
 {
     struct wanted wanted;
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     struct loaded_run runs[2] = {0};
     enum exit_code code = take_wanted(cli, &wanted);
-    if (code == EXIT_OK) {
-        code = backend_open(cli, &b);
-    }
+    code = code == EXIT_OK ? backend_open(cli, &b) : code;
     for (size_t i = 0; i < cli->args.n_words && code == EXIT_OK; i++) {
         code = b->ops->load_figures(b, cli->args.words[i], FIGURES_OF_POINTS, NULL, &runs[i]);
-        if (code == EXIT_OK) {
-            code = loaded_run_check(cli, &runs[i]);
-        }
+        code = code == EXIT_OK ? loaded_run_check(cli, &runs[i]) : code;
     }
-    struct history history = {0};
+    _cleanup_(history_done) struct history history = {0};
     if (code == EXIT_OK && wanted.axis == NULL) {
         code = history_load(b, runs, &history);
     }
-    if (code == EXIT_OK) {
-        code = compare(cli, &wanted, &runs[0], &runs[1], &history);
-    }
-    history_done(&history);
+    code = code == EXIT_OK ? compare(cli, &wanted, &runs[0], &runs[1], &history) : code;
     loaded_run_done(&runs[0]);
     loaded_run_done(&runs[1]);
-    backend_free(b);
     return code;
 }
 

@@ -1,5 +1,6 @@
 /* benchctl completion SHELL: prints the script with which a shell completes benchctl. The scripts
  * ask `benchctl __complete` (complete.h) and know nothing of verbs or options themselves. */
+#include "base/mem.h"
 #include "base/str.h"
 #include "ctl/verbs/verbs.h"
 
@@ -99,11 +100,9 @@ static enum exit_code run(struct cli *cli)
         return cli_error(EXIT_USAGE, "benchctl completion bash, zsh or fish",
                          "there is no completion for '%s'", shell);
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     buf_puts(&out, script);
-    const enum exit_code code = cli_print(&out);
-    buf_done(&out);
-    return code;
+    return cli_print(&out);
 }
 
 const struct verb verb_completion = {

@@ -4,8 +4,8 @@
 
 #include "base/mem.h"
 #include "base/parse.h"
-#include "ctl/runs/backend.h"
 #include "ctl/local/local_retention.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 typedef enum exit_code (*end_fn)(struct backend *b, const char *what, char **ret_name);
@@ -17,11 +17,9 @@ static enum exit_code end_one(struct backend *b, end_fn end, const char *word, c
     if (code != EXIT_OK || b->cli->is_quiet) {
         return code;
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     buf_printf(&out, "run/%s %s\n", name, word);
-    code = cli_print(&out);
-    buf_done(&out);
-    return code;
+    return cli_print(&out);
 }
 
 /* All of them are tried; the first failure is the program's. */
@@ -89,25 +87,20 @@ static enum exit_code run_delete(struct cli *cli)
                          is_undo ? "'delete --undo' needs RUN"
                                  : "'delete' needs RUN, --older-than AGE or --keep-runs N");
     }
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = backend_open(cli, &b);
     if (code == EXIT_OK) {
         code = is_undo ? end_all(b, b->ops->undelete_run, "undeleted")
                        : end_all(b, b->ops->delete_run, "deleted");
     }
-    backend_free(b);
     return code;
 }
 
 static enum exit_code run_cancel(struct cli *cli)
 {
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = backend_open(cli, &b);
-    if (code == EXIT_OK) {
-        code = end_all(b, b->ops->cancel_run, "cancelled");
-    }
-    backend_free(b);
-    return code;
+    return code == EXIT_OK ? end_all(b, b->ops->cancel_run, "cancelled") : code;
 }
 
 /* clang-format off */

@@ -1,8 +1,8 @@
 /* benchctl describe RUN: what it is, where it ran, what happened. */
 #include "base/clock.h"
-#include "ctl/runs/backend.h"
 #include "ctl/runs/describe.h"
 #include "ctl/runs/show.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "report/json_text.h"
 #include "store/run_document.h"
@@ -18,11 +18,9 @@ static enum exit_code describe_json(const struct cli *cli, const struct loaded_r
     }
     (void)json_object_set_new(json_object_get(document, "run"), "interrupted",
                               json_boolean(run->is_interrupted)); /* grows in memory only */
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     json_text_put(document, &out);
-    const enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
+    return cli_show(cli, &out);
 }
 
 static enum exit_code describe(const struct backend *b, const struct loaded_run *run)
@@ -30,7 +28,7 @@ static enum exit_code describe(const struct backend *b, const struct loaded_run 
     if (cli_output_is(b->cli, "json")) {
         return describe_json(b->cli, run);
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     struct describe_params params = {
         .row = &run->row,
         .result = run->result,
@@ -45,9 +43,7 @@ static enum exit_code describe(const struct backend *b, const struct loaded_run 
         .columns = show_list_columns(),
     };
     describe_format(&params, &out);
-    enum exit_code code = cli_print(&out);
-    buf_done(&out);
-    return code;
+    return cli_print(&out);
 }
 
 static enum exit_code run(struct cli *cli)
@@ -58,19 +54,15 @@ static enum exit_code run(struct cli *cli)
                          "'%s' cannot be described, only runs can", words[0]);
     }
     const char *what = words[cli->args.n_words - 1]; /* kubectl's "describe run X" works too */
-    struct backend *b = NULL;
-    struct loaded_run run = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = backend_open(cli, &b);
-    if (code == EXIT_OK) {
-        code = b->ops->load_run(b, what, &run);
-    }
+    code = code == EXIT_OK ? b->ops->load_run(b, what, &run) : code;
     /* If benchd cannot be asked, the error comes first, then what the object says. */
     if (run.row.name != NULL) {
         enum exit_code printed = describe(b, &run);
         code = code == EXIT_OK ? printed : code;
     }
-    loaded_run_done(&run);
-    backend_free(b);
     return code;
 }
 

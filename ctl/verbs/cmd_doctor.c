@@ -1,5 +1,4 @@
 /* benchctl doctor: would a run work here, and if not, what is to be done? */
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "ctl/doctor/doctor.h"
@@ -7,33 +6,23 @@
 #include "ctl/doctor/doctor_local.h"
 #include "ctl/cli/terminal.h"
 #include "ctl/verbs/verbs.h"
-
-static void put_json(const struct checks *checks, struct buf *out)
-{
-    json_t *document = checks_to_json(checks);
-    char *text = json_dumps(document, JSON_INDENT(2));
-    buf_printf(out, "%s\n", text);
-    free(text);
-    json_decref(document);
-}
+#include "report/json_text.h"
 
 static enum exit_code run(struct cli *cli)
 {
-    struct checks checks = {0};
-    struct buf out = BUF_INIT;
+    _cleanup_(checks_done) struct checks checks = {0};
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     doctor_local(cli, &checks);
     if (!cli->is_local && cli->store == NULL) {
         doctor_cluster(cli, &checks);
     }
     if (cli_output_is(cli, "json")) {
-        put_json(&checks, &out);
+        json_text_put(checks_to_json(&checks), &out);
     } else {
         checks_format(&checks, terminal_columns(STDOUT_FILENO), &out);
     }
     const enum exit_code code = cli_show(cli, &out);
     const enum exit_code found = checks_exit_code(&checks);
-    buf_done(&out);
-    checks_done(&checks);
     return code != EXIT_OK ? code : found;
 }
 

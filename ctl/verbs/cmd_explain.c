@@ -36,7 +36,7 @@ static void put_head(const struct schema_field *field, const char *name, unsigne
     buf_printf(out, "%*s%s   <", (int)indent, "", name);
     schema_put_type(field, out);
     buf_puts(out, field->is_required ? ">   required" : ">");
-    struct buf bounds = BUF_INIT;
+    _cleanup_(buf_done) struct buf bounds = BUF_INIT;
     schema_put_bounds(field, &bounds);
     if (bounds.len > 0 && columns > 0 && out->len - begin + 3 + bounds.len > columns) {
         buf_putc(out, '\n');
@@ -44,7 +44,6 @@ static void put_head(const struct schema_field *field, const char *name, unsigne
     } else {
         buf_printf(out, "%s%s\n", bounds.len == 0 ? "" : "   ", buf_cstr(&bounds));
     }
-    buf_done(&bounds);
 }
 
 static void put_names(const struct schema *s, const struct schema_field *field, unsigned indent,
@@ -75,10 +74,9 @@ static void explain(const struct schema *s, const struct schema_field *field, co
 {
     buf_printf(out, "KIND:   %s   (benchd.io/v1alpha1)\n", field->kind);
     if (field->name[0] != '\0') {
-        struct buf label = BUF_INIT;
+        _cleanup_(buf_done) struct buf label = BUF_INIT;
         buf_printf(&label, "FIELD:  %s", path);
         put_head(field, buf_cstr(&label), 0, out);
-        buf_done(&label);
     }
     const char *text = schema_description(s, field);
     if (text[0] != '\0') {
@@ -174,7 +172,7 @@ static enum exit_code run(struct cli *cli)
     }
     const char *path = cli->args.n_words > 0 ? cli->args.words[0] : "";
     struct schema_field field;
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     _cleanup_(freep) char *wrong = NULL;
     enum exit_code code;
     if (schema_find(&s, path, &field, &wrong, &err) < 0) {
@@ -189,7 +187,6 @@ static enum exit_code run(struct cli *cli)
         }
         code = cli_show(cli, &out);
     }
-    buf_done(&out);
     schema_done(&s);
     return code;
 }

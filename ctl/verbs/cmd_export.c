@@ -4,8 +4,8 @@
 
 #include "config.h"
 #include "ctl/import/archive_run.h"
-#include "ctl/runs/backend.h"
 #include "ctl/cli/file.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 #define ENDING ".benchd.tar.zst"
@@ -47,7 +47,7 @@ static enum exit_code add_logs(struct backend *b, const struct loaded_run *run, 
 
 static enum exit_code write_file(const struct cli *cli, struct archive *a)
 {
-    struct buf file = BUF_INIT, line = BUF_INIT;
+    _cleanup_(buf_done) struct buf file = BUF_INIT, line = BUF_INIT;
     struct err err = {0};
     _cleanup_(freep) char *usual = xasprintf("%s" ENDING, a->run);
     const char *path = args_get(&cli->args, "file", usual);
@@ -64,37 +64,25 @@ static enum exit_code write_file(const struct cli *cli, struct archive *a)
         buf_printf(&line, "sha256:%s  %s\n", a->digest, path);
         code = cli_print(&line);
     }
-    buf_done(&file);
-    buf_done(&line);
     return code;
 }
 
 static enum exit_code run(struct cli *cli)
 {
-    struct backend *b = NULL;
-    struct loaded_run run = {0};
-    struct archive a = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
+    _cleanup_(archive_done) struct archive a = {0};
     struct err err = {0};
     enum exit_code code = backend_open(cli, &b);
-    if (code == EXIT_OK) {
-        code = b->ops->load_run(b, cli->args.words[0], &run);
-    }
-    if (code == EXIT_OK) {
-        code = check_over(cli, &run);
-    }
+    code = code == EXIT_OK ? b->ops->load_run(b, cli->args.words[0], &run) : code;
+    code = code == EXIT_OK ? check_over(cli, &run) : code;
     if (code == EXIT_OK && archive_run_new(&run, "benchctl " BENCHD_VERSION, &a, &err) < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
     }
     if (code == EXIT_OK && !args_has(&cli->args, "no-logs")) {
         code = add_logs(b, &run, &a);
     }
-    if (code == EXIT_OK) {
-        code = write_file(cli, &a);
-    }
-    archive_done(&a);
-    loaded_run_done(&run);
-    backend_free(b);
-    return code;
+    return code == EXIT_OK ? write_file(cli, &a) : code;
 }
 
 static const struct arg_opt opts[] = {
@@ -111,7 +99,7 @@ const struct verb verb_export = {
                 "  tar --zstd -tf vgg16.benchd.tar.zst\n",
     .details = "The file has the definition, the environments, all records, the logs and the\n"
                "tables, each with its SHA-256. The digest that is printed covers all of them:\n"
-               "the same run gives the same file. verify, import and reproduce read it.",
+               "the same run gives the same file. import and reproduce read it.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .min_words = 1,

@@ -1,10 +1,10 @@
 /* benchctl gate RUN: may this run go in? The verdict of compare, of the thresholds and of the run
  * itself in one, against a base that the stored runs give, for continuous integration. */
 #include "base/str.h"
-#include "ctl/runs/backend.h"
 #include "ctl/runs/history.h"
 #include "ctl/cli/human.h"
 #include "ctl/runs/show.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "report/report.h"
 #include "compare/compare_axis.h"
@@ -53,9 +53,7 @@ static enum exit_code take_wanted(const struct cli *cli, struct wanted *ret)
         .is_strict = args_has(&cli->args, "strict"),
     };
     enum exit_code code = take_share(cli, "threshold", &ret->threshold_ratio);
-    if (code == EXIT_OK) {
-        code = take_share(cli, "margin", &ret->margin_ratio);
-    }
+    code = code == EXIT_OK ? take_share(cli, "margin", &ret->margin_ratio) : code;
     if (code != EXIT_OK) {
         return code;
     }
@@ -137,12 +135,8 @@ static enum exit_code compare(struct backend *b, const struct wanted *w, struct 
         return code;
     }
     code = b->ops->load_figures(b, w->base, FIGURES_OF_POINTS, NULL, &in->runs[0]);
-    if (code == EXIT_OK) {
-        code = loaded_run_check(b->cli, &in->runs[0]);
-    }
-    if (code == EXIT_OK) {
-        code = history_load(b, in->runs, &in->history);
-    }
+    code = code == EXIT_OK ? loaded_run_check(b->cli, &in->runs[0]) : code;
+    code = code == EXIT_OK ? history_load(b, in->runs, &in->history) : code;
     if (code == EXIT_OK) {
         params.history = in->history.results.items;
         params.n_history = in->history.results.len;
@@ -183,30 +177,17 @@ static enum exit_code judge(const struct cli *cli, const struct gate_input *in)
 static enum exit_code run(struct cli *cli)
 {
     struct wanted w;
-    struct backend *b = NULL;
-    struct gate_input in = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(input_done) struct gate_input in = {0};
     enum exit_code code = take_wanted(cli, &w);
-    if (code == EXIT_OK) {
-        code = backend_open(cli, &b);
-    }
+    code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK) {
         code = b->ops->load_figures(b, cli->args.words[0], FIGURES_OF_POINTS, NULL, &in.runs[1]);
     }
-    if (code == EXIT_OK) {
-        code = loaded_run_check(cli, &in.runs[1]);
-    }
-    if (code == EXIT_OK) {
-        code = check_judges(&w, in.runs[1].result);
-    }
-    if (code == EXIT_OK) {
-        code = compare(b, &w, &in);
-    }
-    if (code == EXIT_OK) {
-        code = judge(cli, &in);
-    }
-    input_done(&in);
-    backend_free(b);
-    return code;
+    code = code == EXIT_OK ? loaded_run_check(cli, &in.runs[1]) : code;
+    code = code == EXIT_OK ? check_judges(&w, in.runs[1].result) : code;
+    code = code == EXIT_OK ? compare(b, &w, &in) : code;
+    return code == EXIT_OK ? judge(cli, &in) : code;
 }
 
 static const struct arg_opt opts[] = {

@@ -5,12 +5,13 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "ctl/runs/backend.h"
+#include "base/texts.h"
 #include "ctl/definition/benchmarks.h"
 #include "ctl/runs/list_order.h"
 #include "ctl/runs/list_watch.h"
 #include "ctl/runs/runs.h"
 #include "ctl/runs/show.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 #define GROUP ".benchd.io" /* of kinds, as kubectl may write it */
@@ -30,14 +31,11 @@ static enum exit_code take_order(const struct cli *cli, struct get *g)
     if (word == NULL || g->column >= 0) {
         return EXIT_OK;
     }
-    struct buf fix = BUF_INIT;
+    _cleanup_(buf_done) struct buf fix = BUF_INIT;
     for (size_t i = 0; g->columns[i] != NULL; i++) {
         buf_printf(&fix, "%s%s", i == 0 ? "write one of " : ", ", g->columns[i]);
     }
-    const enum exit_code code =
-        cli_error(EXIT_USAGE, buf_cstr(&fix), "--sort-by '%s' is not a column", word);
-    buf_done(&fix);
-    return code;
+    return cli_error(EXIT_USAGE, buf_cstr(&fix), "--sort-by '%s' is not a column", word);
 }
 
 /* "run", "benchmarkruns.benchd.io": the first `len` bytes of a word. False: no
@@ -140,8 +138,8 @@ static struct runs_format format_of(const struct get *g)
 
 static enum exit_code get_runs(struct backend *b, const struct get *g)
 {
-    struct run_list list = {0};
-    struct buf out = BUF_INIT;
+    _cleanup_(run_list_done) struct run_list list = {0};
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     enum exit_code code = list_runs(b, g, &list);
     if (code == EXIT_OK) {
         const struct runs_format how = format_of(g);
@@ -149,17 +147,15 @@ static enum exit_code get_runs(struct backend *b, const struct get *g)
         code = cli_show(b->cli, &out);
         note_empty(b, g, list.items.len);
     }
-    buf_done(&out);
-    run_list_done(&list);
     return code;
 }
 
 static enum exit_code get_benchmarks(struct backend *b, const struct get *g)
 {
-    struct benchmark_list list = {0};
+    _cleanup_(benchmark_list_done) struct benchmark_list list = {0};
     enum exit_code code = b->ops->list_benchmarks(b, &g->wanted, &list);
     if (code == EXIT_OK) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         if (g->column >= 0) {
             benchmarks_sort(&list, g->column);
         }
@@ -167,9 +163,7 @@ static enum exit_code get_benchmarks(struct backend *b, const struct get *g)
         benchmarks_format(b->cli, &list, &how, &out);
         code = cli_show(b->cli, &out);
         note_empty(b, g, list.items.len);
-        buf_done(&out);
     }
-    benchmark_list_done(&list);
     return code;
 }
 
@@ -178,49 +172,31 @@ static enum exit_code get_benchmarks(struct backend *b, const struct get *g)
 #define WATCH_LOCAL_MS 1000
 #define WATCH_CLUSTER_MS 2000
 
-/* What runs_state_text says of each run, sorted; owned. */
-struct state_texts {
-    VEC(char *) list;
-};
-
 struct watching {
     struct backend *b;
     const struct get *get;
-    struct state_texts texts; /* as the runs were shown last */
-    bool is_shown;            /* the header was printed */
+    struct texts texts; /* what runs_state_text said of each run that was shown last; sorted */
+    bool is_shown;      /* the header was printed */
 };
 
-static int by_text(const void *a, const void *b)
+static void keep_texts(struct texts *ret, const struct run_list *list)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void state_texts_init(struct state_texts *ret, const struct run_list *list)
-{
-    *ret = (struct state_texts){0};
+    texts_done(ret);
     vec_each (const struct listed_run, l, &list->items) {
         *vec_push(&ret->list) = runs_state_text(l);
     }
     if (ret->list.len > 0) {
-        qsort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), by_text);
+        qsort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), texts_compare);
     }
 }
 
-static void state_texts_done(struct state_texts *t)
-{
-    vec_each (char *, text, &t->list) {
-        free(*text);
-    }
-    vec_done(&t->list);
-}
-
-static bool has_changed(const struct state_texts *before, const struct listed_run *l)
+static bool has_changed(const struct texts *before, const struct listed_run *l)
 {
     _cleanup_(freep) char *now = runs_state_text(l);
     const void *same = NULL;
     if (before->list.len > 0) {
         same = bsearch(&now, before->list.items, before->list.len, sizeof(before->list.items[0]),
-                       by_text);
+                       texts_compare);
     }
     return same == NULL;
 }
@@ -236,14 +212,13 @@ static enum exit_code show_changes(struct watching *w, const struct run_list *li
     }
     struct cli cli = *w->b->cli;
     cli.no_headers = cli.no_headers || w->is_shown;
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     if (changed.items.len > 0) {
         const struct runs_format how = format_of(w->get);
         runs_format(&cli, &changed, &how, &out);
         w->is_shown = true;
     }
     const enum exit_code code = cli_show(&cli, &out);
-    buf_done(&out);
     vec_done(&changed.items);
     return code;
 }
@@ -251,14 +226,12 @@ static enum exit_code show_changes(struct watching *w, const struct run_list *li
 static enum exit_code look_again(void *ctx)
 {
     struct watching *w = ctx;
-    struct run_list list = {0};
+    _cleanup_(run_list_done) struct run_list list = {0};
     enum exit_code code = list_runs(w->b, w->get, &list);
     if (code == EXIT_OK) {
         code = show_changes(w, &list);
-        state_texts_done(&w->texts);
-        state_texts_init(&w->texts, &list);
+        keep_texts(&w->texts, &list);
     }
-    run_list_done(&list);
     return code;
 }
 
@@ -268,24 +241,21 @@ static enum exit_code watch_runs(struct backend *b, const struct get *g)
     const bool is_here = b->cli->is_local || b->cli->store != NULL;
     const enum exit_code code =
         list_watch(look_again, &w, is_here ? WATCH_LOCAL_MS : WATCH_CLUSTER_MS);
-    state_texts_done(&w.texts);
+    texts_done(&w.texts);
     return code;
 }
 
 static enum exit_code run(struct cli *cli)
 {
     struct get get = {0};
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = take(cli, &get);
-    if (code == EXIT_OK) {
-        code = backend_open(cli, &b);
-    }
+    code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK && args_has(&cli->args, "watch")) {
         code = watch_runs(b, &get);
     } else if (code == EXIT_OK) {
         code = get.is_runs ? get_runs(b, &get) : get_benchmarks(b, &get);
     }
-    backend_free(b);
     vec_done(&get.names);
     return code;
 }

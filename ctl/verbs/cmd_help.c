@@ -1,24 +1,22 @@
 /* benchctl help [VERB]. */
+#include "base/mem.h"
 #include "base/str.h"
 #include "ctl/cli/usage.h"
 #include "ctl/verbs/verbs.h"
 
 static enum exit_code run(struct cli *cli)
 {
-    struct buf out = BUF_INIT;
-    if (cli->args.n_words == 0) {
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    const char *name = cli->args.n_words > 0 ? cli->args.words[0] : NULL;
+    const struct verb *verb = name == NULL ? NULL : cli_find_verb(cli->verbs, cli->n_verbs, name);
+    if (name == NULL) {
         usage_program(cli->program, cli->verbs, cli->n_verbs, &out);
+    } else if (verb != NULL) {
+        usage_verb(cli->program, verb, &out);
     }
-    for (size_t i = 0; i < cli->n_verbs && cli->args.n_words > 0; i++) {
-        if (str_eq(cli->verbs[i]->name, cli->args.words[0])) {
-            usage_verb(cli->program, cli->verbs[i], &out);
-        }
-    }
-    enum exit_code code = out.len > 0 ? cli_print(&out)
-                                      : cli_error(EXIT_USAGE, "list the verbs with: benchctl help",
-                                                  "unknown verb '%s'", cli->args.words[0]);
-    buf_done(&out);
-    return code;
+    return out.len > 0 ? cli_print(&out)
+                       : cli_error(EXIT_USAGE, "list the verbs with: benchctl help",
+                                   "unknown verb '%s'", name);
 }
 
 const struct verb verb_help = {

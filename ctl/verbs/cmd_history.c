@@ -2,9 +2,9 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "ctl/runs/backend.h"
 #include "ctl/runs/history.h"
 #include "ctl/runs/show.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "compare/run_history.h"
 
@@ -25,12 +25,12 @@ static enum exit_code take_number(const struct cli *cli, const char *option, int
 
 /* One after another, the oldest first: a thousand results at a time would take
  * hundreds of megabytes. */
-static enum exit_code add_runs(struct backend *b, const struct history_names *names,
+static enum exit_code add_runs(struct backend *b, const struct texts *names,
                                const struct loaded_run *newest, struct run_history *h)
 {
     enum exit_code code = EXIT_OK;
     for (size_t i = names->list.len; i > 0 && code == EXIT_OK; i--) {
-        struct loaded_run run = {0};
+        _cleanup_(loaded_run_done) struct loaded_run run = {0};
         const struct loaded_run *it = newest;
         if (i > 1) {
             code =
@@ -41,7 +41,6 @@ static enum exit_code add_runs(struct backend *b, const struct history_names *na
             run_history_add(h, &(struct run_history_run){it->row.name, it->row.uid,
                                                          it->row.created_unix_ms, it->result});
         }
-        loaded_run_done(&run);
     }
     return code;
 }
@@ -64,7 +63,7 @@ static enum exit_code explain(struct backend *b, struct run_history *h)
     return code;
 }
 
-static enum exit_code judge(struct backend *b, const struct history_names *names,
+static enum exit_code judge(struct backend *b, const struct texts *names,
                             const struct loaded_run *newest, int64_t point)
 {
     const uint32_t n_points = newest->def->matrix.n_points;
@@ -82,41 +81,28 @@ static enum exit_code judge(struct backend *b, const struct history_names *names
         run_history_end(&h);
         code = explain(b, &h);
     }
-    if (code == EXIT_OK) {
-        code = show_sheet(b->cli, sheet_history, &h);
-    }
+    code = code == EXIT_OK ? show_sheet(b->cli, sheet_history, &h) : code;
     run_history_done(&h);
     return code;
 }
 
-static enum exit_code judge_newest(struct backend *b, const struct history_names *names,
-                                   int64_t point)
+static enum exit_code judge_newest(struct backend *b, const struct texts *names, int64_t point)
 {
-    struct loaded_run newest = {0};
+    _cleanup_(loaded_run_done) struct loaded_run newest = {0};
     enum exit_code code =
         b->ops->load_figures(b, names->list.items[0], FIGURES_OF_POINTS, NULL, &newest);
-    if (code == EXIT_OK) {
-        code = loaded_run_check(b->cli, &newest);
-    }
-    if (code == EXIT_OK) {
-        code = judge(b, names, &newest, point);
-    }
-    loaded_run_done(&newest);
-    return code;
+    code = code == EXIT_OK ? loaded_run_check(b->cli, &newest) : code;
+    return code == EXIT_OK ? judge(b, names, &newest, point) : code;
 }
 
 static enum exit_code run(struct cli *cli)
 {
-    struct backend *b = NULL;
-    struct history_names names = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(texts_done) struct texts names = {0};
     int64_t point = -1, last = LAST_DEFAULT;
     enum exit_code code = take_number(cli, "point", 0, UINT32_MAX, &point);
-    if (code == EXIT_OK) {
-        code = take_number(cli, "last", 1, LAST_MAX, &last);
-    }
-    if (code == EXIT_OK) {
-        code = backend_open(cli, &b);
-    }
+    code = code == EXIT_OK ? take_number(cli, "last", 1, LAST_MAX, &last) : code;
+    code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK) {
         code = history_list_before(b, cli->args.words[0], INT64_MAX, (size_t)last, &names);
     }
@@ -128,8 +114,6 @@ static enum exit_code run(struct cli *cli)
     } else if (code == EXIT_OK) {
         code = judge_newest(b, &names, point);
     }
-    history_names_done(&names);
-    backend_free(b);
     return code;
 }
 

@@ -10,6 +10,7 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
+    {"dry-run", 0, NULL, "Check ARCHIVE, and DIGEST if it follows; store nothing"},
     {"rules", 0, "RULE", "Log rule that finds the figures: a shipped one, or a file"},
     {"set", 0, "NAME=VALUE", "A value of all logs, such as trainers=4; may be repeated"},
     {"batch", 0, "N", "Samples that a trainer took in a step"},
@@ -26,12 +27,17 @@ const struct verb verb_import = {
     .args = "ARCHIVE | LOG... --rules RULE [option...]",
     .summary = "Store an exported run, or the figures of old logs as one",
     .examples = "  benchctl import vgg16.benchd.tar.zst\n"
+                "  benchctl import vgg16.benchd.tar.zst sha256:3f9a0c1b --dry-run\n"
                 "  benchctl import --rules torch-ddp --batch 32 one.log rank0.log,rank1.log\n"
                 "  benchctl import --rules paddle-fluid --set pservers=10 --batch 128 \\\n"
                 "      trainers=20:a.log trainers=40:b.log\n"
                 "  benchctl import --rules tf-cnn-benchmarks --batch 64 workers=8:old.log.gz\n",
-    .details = "ARCHIVE is what benchctl export wrote. It is checked as by benchctl verify; then\n"
-               "the run is stored on this machine with its name, its records and its logs.\n"
+    .details = "ARCHIVE is what benchctl export wrote. Its members must have the SHA-256 that\n"
+               "its manifest gives; the definition, the environments and the tables are made\n"
+               "again from the records and must be the same. Then the run is stored on this\n"
+               "machine with its name, its records and its logs. --dry-run stores nothing; -o\n"
+               "json lists the members with their sizes. DIGEST is what export printed, or at\n"
+               "least 8 digits of it: it also detects a change of the manifest.\n"
                "\n"
                "LOG is one trial: [NAME=VALUE,..:]FILE[,FILE..]. The values are those of its\n"
                "point, the files are the logs of its trainers; one file may have the output of\n"
@@ -41,7 +47,8 @@ const struct verb verb_import = {
                "\n"
                "Exit codes: 0 stored, 2 wrong arguments or a log without a figure: then nothing\n"
                "is stored, 3 no such file, 9 disk or store, 16 the archive is damaged, or not\n"
-               "what it says. Exit code 2 also if the run of the archive is already stored.",
+               "what it says: the error names the first member that differs. Exit code 2 also if\n"
+               "the run of the archive is already stored.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = SHOW_FORMATS,

@@ -16,7 +16,7 @@
 static enum exit_code unknown_profile(const struct profiles *profiles, const char *name)
 {
     _cleanup_(freep) const char **names = xnew_array(const char *, profiles->list.len + 1);
-    struct buf fix = BUF_INIT;
+    _cleanup_(buf_done) struct buf fix = BUF_INIT;
     for (size_t i = 0; i < profiles->list.len; i++) {
         names[i] = profiles->list.items[i]->name;
         buf_printf(&fix, "%s%s", i == 0 ? "use one of " : ", ", names[i]);
@@ -26,10 +26,7 @@ static enum exit_code unknown_profile(const struct profiles *profiles, const cha
         buf_clear(&fix);
         buf_printf(&fix, "did you mean '%s'?", meant);
     }
-    const enum exit_code code =
-        cli_error(EXIT_USAGE, buf_cstr(&fix), "there is no profile '%s'", name);
-    buf_done(&fix);
-    return code;
+    return cli_error(EXIT_USAGE, buf_cstr(&fix), "there is no profile '%s'", name);
 }
 
 static enum exit_code check_profile(const struct profiles *profiles, const char *name)
@@ -68,20 +65,13 @@ static const char *choose_profile(const struct cli *cli, const char **ret_why)
 /* What is printed can be used: a profile that cannot measure a free model is refused here. */
 static enum exit_code check_text(const struct profiles *profiles, const struct buf *text)
 {
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
     const struct spec_overrides overrides = {.profiles = profiles, .is_as_written = true};
     const int r = spec_load(text->data, text->len, &overrides, &spec, &diags);
-    if (r < 0) {
-        struct buf out = BUF_INIT;
-        diags_format(&diags, "(the definition of this command)", buf_cstr(text), &out);
-        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-        buf_done(&out);
-    } else {
-        spec_free(spec);
-    }
-    diags_done(&diags);
-    return r < 0 ? EXIT_USAGE : EXIT_OK;
+    spec_free(spec);
+    return r < 0 ? cli_print_diags(&diags, "(the definition of this command)", buf_cstr(text))
+                 : EXIT_OK;
 }
 
 static enum exit_code run(struct cli *cli)
@@ -96,7 +86,7 @@ static enum exit_code run(struct cli *cli)
                                  .words = cli->args.words,
                                  .n_words = cli->args.n_words};
     params.profile = choose_profile(cli, &params.why);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     code = check_profile(&profiles, params.profile);
     if (code == EXIT_OK && params.name != NULL && !object_name_is_valid(params.name)) {
         code = cli_error(
@@ -107,10 +97,7 @@ static enum exit_code run(struct cli *cli)
         init_format(&params, &out);
         code = check_text(&profiles, &out);
     }
-    if (code == EXIT_OK) {
-        code = cli_print(&out);
-    }
-    buf_done(&out);
+    code = code == EXIT_OK ? cli_print(&out) : code;
     profiles_done(&profiles);
     return code;
 }

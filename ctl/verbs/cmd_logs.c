@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/parse.h"
-#include "ctl/runs/backend.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 static enum exit_code take_number(const struct cli *cli, const char *option, int64_t *ret)
@@ -62,7 +62,7 @@ static void list_there(const struct loaded_run *run, const struct log_wanted *w,
 static enum exit_code not_there(const struct loaded_run *run, const struct log_wanted *w,
                                 enum exit_code code, const char *what)
 {
-    struct buf there = BUF_INIT;
+    _cleanup_(buf_done) struct buf there = BUF_INIT;
     list_there(run, w, &there);
     const struct log_wanted all = {.attempt.point = NOT_GIVEN};
     if (there.len == 0) {
@@ -71,14 +71,13 @@ static enum exit_code not_there(const struct loaded_run *run, const struct log_w
     (void)cli_error(code, NULL, "run '%s': %s%s%.*s", run->row.name, what,
                     there.len == 0 ? "; no attempt has ended yet" : "; available logs:\n",
                     (int)(there.len == 0 ? 0 : there.len - 1), buf_cstr(&there));
-    buf_done(&there);
     return code;
 }
 
 static enum exit_code print_log(struct backend *b, const struct loaded_run *run,
                                 const struct replica_row *rep)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     enum exit_code code = b->ops->get_log(b, run, &rep->id, &out);
     if (code == EXIT_OK) {
         cli_note(b->cli, "%s/%u of point %u, trial %u, attempt %u: %zu bytes",
@@ -86,7 +85,6 @@ static enum exit_code print_log(struct backend *b, const struct loaded_run *run,
                  rep->id.attempt.trial, rep->id.attempt.number, out.len);
         code = cli_print(&out);
     }
-    buf_done(&out);
     return code;
 }
 
@@ -119,23 +117,17 @@ static enum exit_code logs(struct backend *b, const struct loaded_run *run, stru
 static enum exit_code run(struct cli *cli)
 {
     struct log_wanted w;
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     const char *what = cli->args.words[0];
     enum exit_code code = take_wanted(cli, &w);
-    if (code == EXIT_OK) {
-        code = backend_open(cli, &b);
-    }
+    code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK && args_has(&cli->args, "follow")) {
         code = b->ops->follow_logs(b, what, &w);
     } else if (code == EXIT_OK) {
-        struct loaded_run run = {0};
+        _cleanup_(loaded_run_done) struct loaded_run run = {0};
         code = b->ops->load_run(b, what, &run);
-        if (code == EXIT_OK) {
-            code = logs(b, &run, &w);
-        }
-        loaded_run_done(&run);
+        code = code == EXIT_OK ? logs(b, &run, &w) : code;
     }
-    backend_free(b);
     return code;
 }
 

@@ -8,22 +8,19 @@
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
 #include "pod/body.h"
+#include "report/json_text.h"
 
 static enum exit_code print(const struct cli *cli, const struct run_def *def)
 {
-    struct buf out = BUF_INIT, warning = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT, warning = BUF_INIT;
     struct err err = {0};
     bool is_local = cli->is_local || cli->store != NULL;
     int r;
     if (cli_output_is(cli, "json")) {
-        json_t *document = NULL;
-        r = preview_json(def, is_local, &document, &err);
-        char *text = r < 0 ? NULL : json_dumps(document, JSON_INDENT(2));
-        if (text != NULL) {
-            buf_printf(&out, "%s\n", text);
+        json_t *document;
+        if ((r = preview_json(def, is_local, &document, &err)) >= 0) {
+            json_text_put(document, &out);
         }
-        free(text);
-        json_decref(document);
     } else {
         const struct preview_opts opts = {
             .is_local = is_local,
@@ -38,16 +35,14 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def)
     if (code == EXIT_OK && warning.len > 0) {
         cli_note_prose(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));
     }
-    buf_done(&out);
-    buf_done(&warning);
     return code;
 }
 
 static enum exit_code run(struct cli *cli)
 {
     const bool is_local = cli->is_local || cli->store != NULL;
-    struct definition_file file = {0};
-    struct run_def *def = NULL;
+    _cleanup_(definition_file_done) struct definition_file file = {0};
+    _cleanup_(run_def_freep) struct run_def *def = NULL;
     struct profiles profiles;
     struct err err;
     enum exit_code code = profiles_open(&profiles);
@@ -63,17 +58,13 @@ static enum exit_code run(struct cli *cli)
         };
         code = definition_load(cli, &file, &params, &def);
     }
-    if (code == EXIT_OK) {
-        code = print(cli, def);
-    }
+    code = code == EXIT_OK ? print(cli, def) : code;
     if (code == EXIT_OK) {
         definition_note_thresholds(cli, def);
     }
     if (code == EXIT_OK && !is_local && pod_check_systems(def->spec, &err) < 0) {
         cli_note_prose(cli, "note: this cannot run in a cluster: %s", err.msg);
     }
-    run_def_free(def);
-    definition_file_done(&file);
     profiles_done(&profiles);
     return code;
 }

@@ -10,6 +10,7 @@
 #include "ctl/cli/file.h"
 #include "ctl/runs/history.h"
 #include "ctl/runs/reference.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "report/sheets.h"
 #include "report/report.h"
@@ -87,10 +88,9 @@ static enum exit_code write_page(const struct cli *cli, const struct loaded_run 
                          "name another file with --file, or print the page with -o html",
                          "cannot write %s: %s", path, strerror(-r));
     }
-    struct buf line = BUF_INIT;
+    _cleanup_(buf_done) struct buf line = BUF_INIT;
     buf_printf(&line, "%s\n", path);
     enum exit_code code = cli_print(&line);
-    buf_done(&line);
     return code == EXIT_OK && args_has(&cli->args, "open") ? open_page(path) : code;
 }
 
@@ -111,12 +111,9 @@ static enum exit_code show_page(const struct cli *cli, const struct loaded_runs 
         .created = created,
         .program = "benchctl " BENCHD_VERSION,
     };
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     report_html(&page, &out);
-    enum exit_code code =
-        cli_output_is(cli, "html") ? cli_print(&out) : write_page(cli, &l->runs[0], &out);
-    buf_done(&out);
-    return code;
+    return cli_output_is(cli, "html") ? cli_print(&out) : write_page(cli, &l->runs[0], &out);
 }
 
 /* "choose one that it has: --chart points, trials". */
@@ -137,7 +134,7 @@ static char *charts_there(const struct result *result)
 static enum exit_code show_chart(const struct cli *cli, const struct result *result)
 {
     const char *chart = args_get(&cli->args, "chart", report_chart_names[0]);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     enum exit_code code;
     switch (report_svg(result, chart, &out)) {
     case REPORT_CHART_MADE:
@@ -149,16 +146,14 @@ static enum exit_code show_chart(const struct cli *cli, const struct result *res
         break;
     }
     default: {
-        struct buf names = BUF_INIT;
+        _cleanup_(buf_done) struct buf names = BUF_INIT;
         buf_puts(&names, "one of:");
         for (size_t i = 0; report_chart_names[i] != NULL; i++) {
             buf_printf(&names, " %s", report_chart_names[i]);
         }
         code = cli_error(EXIT_USAGE, buf_cstr(&names), "there is no chart '%s'", chart);
-        buf_done(&names);
     }
     }
-    buf_done(&out);
     return code;
 }
 
@@ -184,8 +179,8 @@ static enum exit_code check_options(const struct cli *cli)
 
 static enum exit_code run(struct cli *cli)
 {
-    struct backend *b = NULL;
-    struct loaded_runs loaded = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(loaded_runs_done) struct loaded_runs loaded = {0};
     enum exit_code code = check_options(cli);
     if (code == EXIT_OK && args_has(&cli->args, "reference")) {
         code = reference_open(args_get(&cli->args, "reference", ""), &loaded.reference);
@@ -196,8 +191,6 @@ static enum exit_code run(struct cli *cli)
         code = cli_output_is(cli, "svg") ? show_chart(cli, loaded.runs[0].result)
                                          : show_page(cli, &loaded);
     }
-    loaded_runs_done(&loaded);
-    backend_free(b);
     return code;
 }
 

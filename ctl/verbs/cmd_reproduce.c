@@ -14,6 +14,7 @@
 #include "ctl/cli/host.h"
 #include "ctl/import/reproduce.h"
 #include "ctl/runs/show.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "compare/compare.h"
 
@@ -28,7 +29,7 @@ struct search {
 
 static void look_at(const char *path, struct search *search)
 {
-    struct buf file = BUF_INIT;
+    _cleanup_(buf_done) struct buf file = BUF_INIT;
     struct archive a = {0};
     if (file_read(path, ARCHIVE_MAX_BYTES, &file, NULL) >= 0 &&
         archive_read(file.data, file.len, ARCHIVE_MAX_BYTES, &a, NULL) >= 0) {
@@ -40,7 +41,6 @@ static void look_at(const char *path, struct search *search)
         }
         archive_done(&a);
     }
-    buf_done(&file);
 }
 
 /* FILE, or the archive of this folder that has the digest. *ret: owned. */
@@ -85,7 +85,7 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
     if (is_here && host_find_worker(&worker, &err) < 0) {
         return cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     char date[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(run->row.created_unix_ms, date);
     buf_printf(&out, "run/%s of %s, sha256:%s\n", run->row.name, date, a->digest);
@@ -97,9 +97,7 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
     } else {
         buf_putc(&out, '\n');
     }
-    enum exit_code code = cli_print(&out);
-    buf_done(&out);
-    return code;
+    return cli_print(&out);
 }
 
 /* ---- the run ---- */
@@ -141,9 +139,7 @@ static enum exit_code repeat(const struct cli *cli, const struct archive *a, str
     sub->args.words = words;
     sub->args.n_words = 1;
     code = backend_open(sub, ret);
-    if (code == EXIT_OK) {
-        code = (*ret)->ops->run(*ret, ret_name);
-    }
+    code = code == EXIT_OK ? (*ret)->ops->run(*ret, ret_name) : code;
     sub->args.words = cli->args.words;
     (void)unlink(path); /* of a folder that is emptied anyway */
     return code;
@@ -152,7 +148,7 @@ static enum exit_code repeat(const struct cli *cli, const struct archive *a, str
 static enum exit_code compare(const struct cli *cli, struct backend *b,
                               struct loaded_run two[static 2])
 {
-    struct history history = {0};
+    _cleanup_(history_done) struct history history = {0};
     struct comparison *comparison = NULL;
     const char *fix = NULL;
     struct err err = {0};
@@ -168,11 +164,8 @@ static enum exit_code compare(const struct cli *cli, struct backend *b,
         code = r < 0 ? cli_error(EXIT_USAGE, fix, "%s", err.msg)
                      : show_sheet(cli, sheet_comparison, comparison);
     }
-    if (code == EXIT_OK) {
-        code = show_comparison_code(comparison);
-    }
+    code = code == EXIT_OK ? show_comparison_code(comparison) : code;
     comparison_free(comparison);
-    history_done(&history);
     return code;
 }
 
@@ -181,7 +174,7 @@ static enum exit_code run_again(const struct cli *cli, const struct archive *a,
                                 struct loaded_run two[static 2])
 {
     struct cli sub;
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     _cleanup_(freep) char *name = NULL;
     const enum exit_code ran = repeat(cli, a, &b, &sub, &name);
     enum exit_code code = ran;
@@ -191,28 +184,22 @@ static enum exit_code run_again(const struct cli *cli, const struct archive *a,
         code = code == EXIT_OK ? compare(cli, b, two) : code;
         code = ran == EXIT_OK ? code : ran;
     }
-    backend_free(b);
     return code;
 }
 
 static enum exit_code run(struct cli *cli)
 {
-    struct archive a = {0};
+    _cleanup_(archive_done) struct archive a = {0};
     struct loaded_run two[2] = {0};
     _cleanup_(freep) char *path = NULL;
     enum exit_code code = find_file(cli->args.words[0], &path);
-    if (code == EXIT_OK) {
-        code = archive_file_open(path, &a, &two[0]);
-    }
-    if (code == EXIT_OK) {
-        code = describe(cli, &a, &two[0]);
-    }
+    code = code == EXIT_OK ? archive_file_open(path, &a, &two[0]) : code;
+    code = code == EXIT_OK ? describe(cli, &a, &two[0]) : code;
     if (code == EXIT_OK && !args_has(&cli->args, "dry-run")) {
         code = run_again(cli, &a, two);
     }
     loaded_run_done(&two[0]);
     loaded_run_done(&two[1]);
-    archive_done(&a);
     return code;
 }
 
@@ -229,7 +216,7 @@ const struct verb verb_reproduce = {
     .examples = "  benchctl reproduce vgg16.benchd.tar.zst --local --dry-run\n"
                 "  benchctl reproduce vgg16.benchd.tar.zst --local\n"
                 "  benchctl reproduce sha256:3f9a0c1b -n bench\n",
-    .details = "FILE is checked as by benchctl verify; a digest is that of a file (*.zst) in\n"
+    .details = "FILE is checked as by benchctl import; a digest is that of a file (*.zst) in\n"
                "this folder. First it prints what differs here: benchctl and, on this machine,\n"
                "the worker's source and compiler, the CPUs, the kernel. Then the definition is\n"
                "run again, as by benchctl run, on this machine (--local) or in a cluster, and\n"

@@ -1,9 +1,9 @@
 /* benchctl results RUN: prints the tables of a run. benchctl results --reference SET: prints
  * published figures alone. */
 #include "base/str.h"
-#include "ctl/runs/backend.h"
 #include "ctl/runs/reference.h"
 #include "ctl/runs/show.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "report/report.h"
 #include "result/pivot.h"
@@ -85,14 +85,11 @@ static enum exit_code take_figure(const struct cli *cli, enum pivot_figure *ret)
             return EXIT_OK;
         }
     }
-    struct buf names = BUF_INIT;
+    _cleanup_(buf_done) struct buf names = BUF_INIT;
     for (int i = 0; i < PIVOT_FIGURE_COUNT; i++) {
         buf_printf(&names, "%s%s", i == 0 ? "write one of " : ", ", pivot_figure_names[i]);
     }
-    const enum exit_code code =
-        cli_error(EXIT_USAGE, buf_cstr(&names), "--cells '%s' is not known", word);
-    buf_done(&names);
-    return code;
+    return cli_error(EXIT_USAGE, buf_cstr(&names), "--cells '%s' is not known", word);
 }
 
 static bool wants_pivot(const struct cli *cli)
@@ -201,33 +198,23 @@ static enum exit_code run(struct cli *cli)
     struct wanted_pivot wanted = {0};
     struct reference *reference = NULL;
     const struct by *by = NULL;
-    struct backend *b = NULL;
-    struct loaded_run run = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = take_by(cli, &by);
-    if (code == EXIT_OK) {
-        code = take_reference(cli, &reference);
-    }
-    if (code == EXIT_OK) {
-        code = take_pivot(cli, &wanted);
-    }
-    if (code == EXIT_OK) {
-        code = backend_open(cli, &b);
-    }
+    code = code == EXIT_OK ? take_reference(cli, &reference) : code;
+    code = code == EXIT_OK ? take_pivot(cli, &wanted) : code;
+    code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK) {
         code = cli_output_is(cli, "json") /* names each replica's machine */
                    ? b->ops->load_run(b, cli->args.words[0], &run)
                    : b->ops->load_figures(b, cli->args.words[0], FIGURES_OF_REPLICAS, NULL, &run);
     }
-    if (code == EXIT_OK) {
-        code = loaded_run_check(cli, &run);
-    }
+    code = code == EXIT_OK ? loaded_run_check(cli, &run) : code;
     if (code == EXIT_OK) {
         code = wanted.is_wanted ? show_pivot(cli, &wanted.params, run.result)
                                 : show(cli, by, reference, run.result);
     }
     reference_free(reference);
-    loaded_run_done(&run);
-    backend_free(b);
     return code;
 }
 

@@ -1,7 +1,7 @@
 /* benchctl run NAME: starts a run of a definition, follows it and prints its tables. */
-#include "ctl/runs/backend.h"
 #include "ctl/definition/definition.h"
 #include "ctl/runs/show.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 /* Errors that need no answer from the cluster come first. */
@@ -21,16 +21,10 @@ static enum exit_code check_line(const struct cli *cli)
 
 static enum exit_code run(struct cli *cli)
 {
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = check_line(cli);
-    if (code == EXIT_OK) {
-        code = backend_open(cli, &b);
-    }
-    if (code == EXIT_OK) {
-        code = b->ops->run(b, NULL);
-    }
-    backend_free(b);
-    return code;
+    code = code == EXIT_OK ? backend_open(cli, &b) : code;
+    return code == EXIT_OK ? b->ops->run(b, NULL) : code;
 }
 
 static const struct arg_opt opts[] = {

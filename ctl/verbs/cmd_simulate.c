@@ -42,13 +42,11 @@ static enum exit_code load_nodes(const struct cli *cli, const struct definition_
 
 static enum exit_code load(const struct cli *cli, struct run_def **ret)
 {
-    struct definition_file file = {0};
+    _cleanup_(definition_file_done) struct definition_file file = {0};
     struct profiles profiles;
     int64_t nodes = 0;
     enum exit_code code = definition_number(cli, "nodes", SPEC_MAX_REPLICAS, &nodes);
-    if (code == EXIT_OK) {
-        code = profiles_open(&profiles);
-    }
+    code = code == EXIT_OK ? profiles_open(&profiles) : code;
     if (code != EXIT_OK) {
         return code;
     }
@@ -58,13 +56,10 @@ static enum exit_code load(const struct cli *cli, struct run_def **ret)
         .is_local = cli->is_local,
         .created_unix_ms = clock_unix_ms(),
     };
-    if (code == EXIT_OK) {
-        code = definition_load(cli, &file, &params, ret);
-    }
+    code = code == EXIT_OK ? definition_load(cli, &file, &params, ret) : code;
     if (code == EXIT_OK && nodes > 0) {
         code = load_nodes(cli, &file, &params, nodes, ret);
     }
-    definition_file_done(&file);
     profiles_done(&profiles);
     return code;
 }
@@ -85,14 +80,12 @@ static void note_size(const struct cli *cli, const struct run_def *def,
 
 static enum exit_code run(struct cli *cli)
 {
-    struct run_def *def = NULL;
-    struct simulate_inputs in = {0};
+    _cleanup_(run_def_freep) struct run_def *def = NULL;
+    _cleanup_(simulate_inputs_done) struct simulate_inputs in = {0};
     struct prediction *p = NULL;
     struct err err = {0};
     enum exit_code code = load(cli, &def);
-    if (code == EXIT_OK) {
-        code = simulate_inputs_read(cli, def, &in);
-    }
+    code = code == EXIT_OK ? simulate_inputs_read(cli, def, &in) : code;
     if (code == EXIT_OK) {
         note_size(cli, def, &in.params);
         const int r = prediction_new(def, &in.params, &p, &err);
@@ -102,8 +95,6 @@ static enum exit_code run(struct cli *cli)
                      : simulate_show(cli, p, &in);
     }
     prediction_free(p);
-    simulate_inputs_done(&in);
-    run_def_free(def);
     return code;
 }
 

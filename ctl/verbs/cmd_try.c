@@ -1,23 +1,17 @@
 /* benchctl try FILE: does this definition give figures? */
-#include "ctl/runs/backend.h"
 #include "ctl/definition/definition.h"
+#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 static enum exit_code run(struct cli *cli)
 {
-    struct backend *b = NULL;
+    _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = definition_named(cli);
     if (code == EXIT_OK && cli->store != NULL) {
         code = cli_error(EXIT_USAGE, "write --local", "try stores nothing, so it takes no --store");
     }
-    if (code == EXIT_OK) {
-        code = backend_open(cli, &b);
-    }
-    if (code == EXIT_OK) {
-        code = b->ops->try_small(b);
-    }
-    backend_free(b);
-    return code;
+    code = code == EXIT_OK ? backend_open(cli, &b) : code;
+    return code == EXIT_OK ? b->ops->try_small(b) : code;
 }
 
 static const struct arg_opt opts[] = {

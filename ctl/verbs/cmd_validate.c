@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "base/mem.h"
+#include "core/json_field.h"
 #include "ctl/definition/definition.h"
 #include "ctl/definition/profiles.h"
 #include "ctl/verbs/verbs.h"
@@ -42,7 +43,7 @@ struct findings {
 static json_t *note_to_json(const struct node *at, const char *path, const char *message)
 {
     return json_pack("{s:i, s:i, s:s, s:o}", "line", (int)at->mark.line, "column",
-                     (int)at->mark.column, "path", path, "message", json_text_string(message));
+                     (int)at->mark.column, "path", path, "message", json_text_or_null(message));
 }
 
 /* Notes each system that pods cannot run, with its place. Returns how many there are. */
@@ -50,7 +51,7 @@ static size_t note_for_cluster(const struct cli *cli, const struct definition_fi
                                const struct run_def *def, struct findings *f)
 {
     static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct node *root = NULL;
     size_t n = 0;
     (void)tree_parse(file->text, file->len, &limits, &root, &diags); /* it was read before */
@@ -70,7 +71,6 @@ static size_t note_for_cluster(const struct cli *cli, const struct definition_fi
         n++;
     }
     tree_free(root);
-    diags_done(&diags);
     return n;
 }
 
@@ -79,7 +79,7 @@ static enum exit_code validate(const struct cli *cli, const struct profiles *pro
                                const struct definition_file *file, struct findings *f,
                                struct buf *out)
 {
-    struct run_def *def = NULL, *local = NULL;
+    _cleanup_(run_def_freep) struct run_def *def = NULL, *local = NULL;
     struct definition_load_params params = {.profiles = profiles,
                                             .problems = f == NULL ? NULL : &f->problems};
     enum exit_code code = definition_load(cli, file, &params, &def);
@@ -106,17 +106,15 @@ static enum exit_code validate(const struct cli *cli, const struct profiles *pro
         buf_printf(out, "; %zu of %zu systems with --local only", n_local, def->spec->systems.len);
     }
     buf_puts(out, ")\n");
-    run_def_free(def);
-    run_def_free(local);
     return code;
 }
 
 static json_t *problem_to_json(const struct diag *d)
 {
     return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o}", "line", (int)d->mark.line, "column",
-                     (int)d->mark.column, "origin", json_text_string(d->origin), "path",
-                     json_text_string(d->path), "message", json_text_string(d->message), "fix",
-                     json_text_string(d->fix));
+                     (int)d->mark.column, "origin", json_text_or_null(d->origin), "path",
+                     json_text_or_null(d->path), "message", json_text_or_null(d->message), "fix",
+                     json_text_or_null(d->fix));
 }
 
 static int by_place(const void *a, const void *b)
@@ -138,7 +136,7 @@ static json_t *file_to_json(const char *name, enum exit_code code, struct findin
     vec_each (const struct diag, d, &f->problems.list) {
         (void)json_array_append_new(problems, problem_to_json(d)); /* grows in memory only */
     }
-    return json_pack("{s:o, s:b, s:o, s:o}", "file", json_text_string(name), "valid",
+    return json_pack("{s:o, s:b, s:o, s:o}", "file", json_text_or_null(name), "valid",
                      code == EXIT_OK, "problems", problems, "notes", f->notes);
 }
 
@@ -146,10 +144,10 @@ static json_t *file_to_json(const char *name, enum exit_code code, struct findin
 static enum exit_code validate_word(const struct cli *cli, const struct profiles *profiles,
                                     const char *word, json_t *files)
 {
-    struct definition_file file = {0};
+    _cleanup_(definition_file_done) struct definition_file file = {0};
     struct findings f = {.notes = files == NULL ? NULL : json_array()};
     struct err err = {0};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     enum exit_code code;
     const int r = definition_find(word, &file, &err);
     if (r >= 0) {
@@ -167,9 +165,7 @@ static enum exit_code validate_word(const struct cli *cli, const struct profiles
     if (files != NULL) { /* grows in memory only */
         (void)json_array_append_new(files, file_to_json(r >= 0 ? file.path : word, code, &f));
     }
-    buf_done(&out);
     diags_done(&f.problems);
-    definition_file_done(&file);
     return code;
 }
 
@@ -182,13 +178,12 @@ static enum exit_code validate_all(const struct cli *cli, const struct profiles 
         worst = worst == EXIT_OK ? code : worst;
     }
     if (files != NULL) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         json_text_put(json_pack("{s:s, s:s, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
                                 "ValidationList", "items", files),
                       &out);
         const enum exit_code code = cli_show(cli, &out);
         worst = worst == EXIT_OK ? code : worst;
-        buf_done(&out);
     }
     return worst;
 }

@@ -1,12 +1,13 @@
 /* benchctl version. */
 #include "base/build_info.h"
+#include "base/mem.h"
 #include "config.h"
 #include "ctl/verbs/verbs.h"
 #include "report/json_text.h"
 
 static enum exit_code run(struct cli *cli)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     if (cli_output_is(cli, "json")) {
         json_text_put(json_pack("{s:s, s:s, s:s, s:s}", "version", BENCHD_VERSION, "source",
                                 build_source(), "compiler", build_compiler(), "options",
@@ -15,9 +16,7 @@ static enum exit_code run(struct cli *cli)
     } else {
         buf_printf(&out, "benchctl %s\n%s", BENCHD_VERSION, build_text());
     }
-    enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
+    return cli_show(cli, &out);
 }
 
 const struct verb verb_version = {

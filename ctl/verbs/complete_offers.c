@@ -7,10 +7,10 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "core/role.h"
-#include "ctl/runs/backend.h"
 #include "ctl/definition/benchmarks.h"
-#include "ctl/cli/complete.h"
-#include "ctl/cli/complete_internal.h"
+#include "ctl/verbs/backend_open.h"
+#include "ctl/verbs/complete.h"
+#include "ctl/verbs/complete_internal.h"
 #include "ctl/definition/definition.h"
 #include "ctl/cli/human.h"
 #include "ctl/runs/progress.h"
@@ -101,8 +101,8 @@ static void offer_run(struct typing *t, const struct listed_run *l)
 
 void complete_runs(struct typing *t)
 {
-    struct backend *b = NULL;
-    struct run_list list = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(run_list_done) struct run_list list = {0};
     if (backend_open(&t->cli, &b) == EXIT_OK &&
         b->ops->list_runs(b, &(struct list_wanted){0}, &list) == EXIT_OK) {
         if (list.items.len > 1 && !is_typed(t, RUN_WORD_LATEST)) {
@@ -113,8 +113,6 @@ void complete_runs(struct typing *t)
         }
         t->hints |= COMPLETION_SORTED; /* newest first */
     }
-    run_list_done(&list);
-    backend_free(b);
 }
 
 static void offer_benchmark(struct typing *t, const json_t *object)
@@ -129,27 +127,24 @@ static void offer_benchmark(struct typing *t, const json_t *object)
 
 static void offer_listed_benchmarks(struct typing *t)
 {
-    struct backend *b = NULL;
-    struct benchmark_list list = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(benchmark_list_done) struct benchmark_list list = {0};
     if (backend_open(&t->cli, &b) == EXIT_OK &&
         b->ops->list_benchmarks(b, &(struct list_wanted){0}, &list) == EXIT_OK) {
         vec_each (const struct listed_benchmark, l, &list.items) {
             offer_benchmark(t, l->object);
         }
     }
-    benchmark_list_done(&list);
-    backend_free(b);
 }
 
 /* A definition to run: a shipped one, one of the cluster, or a file. */
 void complete_definitions(struct typing *t)
 {
-    struct places names = {0};
+    _cleanup_(texts_done) struct texts names = {0};
     definition_names(&names);
     vec_each (char *, name, &names.list) {
         offer(t, *name, "shipped");
     }
-    places_done(&names);
     if (!t->cli.is_local && t->cli.store == NULL) {
         offer_listed_benchmarks(t);
     }
@@ -158,7 +153,7 @@ void complete_definitions(struct typing *t)
 
 static void offer_point(struct typing *t, const struct run_def *def, const struct point *point)
 {
-    struct buf help = BUF_INIT;
+    _cleanup_(buf_done) struct buf help = BUF_INIT;
     buf_puts(&help, def->spec->systems.items[point->system].name);
     vec_each (const struct param, param, &point->params.list) {
         buf_printf(&help, " %s=", param->name);
@@ -166,14 +161,13 @@ static void offer_point(struct typing *t, const struct run_def *def, const struc
     }
     _cleanup_(freep) char *number = xasprintf("%u", point->index);
     offer(t, number, buf_cstr(&help));
-    buf_done(&help);
 }
 
 /* The points of the run that the line names. */
 void complete_points(struct typing *t)
 {
-    struct backend *b = NULL;
-    struct loaded_run run = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     if (t->cli.args.n_words > 0 && backend_open(&t->cli, &b) == EXIT_OK &&
         b->ops->load_run(b, t->cli.args.words[0], &run) == EXIT_OK && run.def != NULL) {
         for (uint32_t i = 0; i < run.def->matrix.n_points; i++) {
@@ -181,8 +175,6 @@ void complete_points(struct typing *t)
         }
         t->hints |= COMPLETION_SORTED;
     }
-    loaded_run_done(&run);
-    backend_free(b);
 }
 
 /* The definition that the line names. NULL: the line names none, or it is not valid. */
@@ -193,16 +185,14 @@ static struct spec *load_definition(const struct typing *t)
         (file_option != NULL && str_eq(file_option, "-"))) {
         return NULL;
     }
-    struct definition_file file = {0};
+    _cleanup_(definition_file_done) struct definition_file file = {0};
     struct spec *spec = NULL;
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     const struct spec_overrides overrides = {.local = t->cli.is_local};
     if (definition_open(&t->cli, &file) == EXIT_OK) {
         (void)spec_load(file.text, file.len, &overrides, &spec,
                         &diags); /* then nothing is offered */
     }
-    diags_done(&diags);
-    definition_file_done(&file);
     return spec;
 }
 
@@ -320,11 +310,6 @@ void complete_paths(struct typing *t)
     schema_done(&s);
 }
 
-void complete_colors(struct typing *t)
-{
-    complete_choices(t, CLI_COLORS);
-}
-
 /* What `get` sorts the kind by that the line names. */
 void complete_columns(struct typing *t)
 {
@@ -334,11 +319,6 @@ void complete_columns(struct typing *t)
     for (size_t i = 0; columns[i] != NULL; i++) {
         offer(t, columns[i], "");
     }
-}
-
-void complete_progress(struct typing *t)
-{
-    complete_choices(t, PROGRESS_MODES);
 }
 
 void complete_files(struct typing *t)
@@ -358,8 +338,8 @@ void complete_stores(struct typing *t)
 /* What the run that the line names has two values of, or more. */
 void complete_axes(struct typing *t)
 {
-    struct backend *b = NULL;
-    struct loaded_run run = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     if (t->cli.args.n_words > 0 && backend_open(&t->cli, &b) == EXIT_OK &&
         b->ops->load_run(b, t->cli.args.words[0], &run) == EXIT_OK && run.def != NULL) {
         vec_each (const struct axis, axis, &run.def->spec->sweep.axes) {
@@ -371,8 +351,6 @@ void complete_axes(struct typing *t)
             offer(t, "system", "");
         }
     }
-    loaded_run_done(&run);
-    backend_free(b);
 }
 
 /* The names of `get`: of the kind that the line names. */

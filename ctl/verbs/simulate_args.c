@@ -10,11 +10,11 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "core/emulation.h"
-#include "ctl/runs/backend.h"
 #include "ctl/definition/definition.h"
 #include "ctl/cli/file.h"
 #include "ctl/runs/find.h"
 #include "ctl/local/local_store.h"
+#include "ctl/verbs/backend_open.h"
 #include "predict/calibrate.h"
 #include "spec/spec_load.h"
 
@@ -181,9 +181,9 @@ static void copy_trace(const struct trace *from, struct trace *ret)
 static enum exit_code read_layers(const struct cli *cli, const char *path,
                                   struct simulate_inputs *ret)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     struct err err = {0};
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     int64_t batch = 0, recorded = 0;
     enum exit_code code = definition_number(cli, "layers-batch", INT32_MAX, &batch);
     if (code != EXIT_OK) {
@@ -194,16 +194,10 @@ static enum exit_code read_layers(const struct cli *cli, const char *path,
         _cleanup_(freep) char *fix = file_fix(r, path, RECORD_FIX);
         code = cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
     } else if (spec_load_trace(buf_cstr(&text), text.len, &ret->trace, &recorded, &diags) < 0) {
-        struct buf out = BUF_INIT;
-        diags_format(&diags, path, buf_cstr(&text), &out);
-        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
-        buf_done(&out);
-        code = EXIT_USAGE;
+        code = cli_print_diags(&diags, path, buf_cstr(&text));
     }
     batch = batch > 0 ? batch : recorded;
     ret->params.batch_size = batch > 0 ? batch : ret->params.batch_size;
-    diags_done(&diags);
-    buf_done(&text);
     return code;
 }
 
@@ -308,8 +302,8 @@ static enum exit_code use_run(const struct loaded_run *run, const struct run_def
 static enum exit_code read_run(const struct cli *cli, const char *name, const struct run_def *def,
                                struct simulate_inputs *in)
 {
-    struct backend *b = NULL;
-    struct loaded_run run = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = backend_open(cli, &b);
     if (code == EXIT_UNREACHABLE && !cli->is_local && cli->store == NULL) {
         _cleanup_(freep) char *url = local_store_url(cli);
@@ -318,18 +312,9 @@ static enum exit_code read_run(const struct cli *cli, const char *name, const st
                        "this machine, too",
                        name, url == NULL ? "sqlite:FILE" : url);
     }
-    if (code == EXIT_OK) {
-        code = b->ops->load_run(b, name, &run);
-    }
-    if (code == EXIT_OK) {
-        code = loaded_run_check(cli, &run);
-    }
-    if (code == EXIT_OK) {
-        code = use_run(&run, def, in);
-    }
-    loaded_run_done(&run);
-    backend_free(b);
-    return code;
+    code = code == EXIT_OK ? b->ops->load_run(b, name, &run) : code;
+    code = code == EXIT_OK ? loaded_run_check(cli, &run) : code;
+    return code == EXIT_OK ? use_run(&run, def, in) : code;
 }
 
 /* ---- all of it ---- */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/simulate_args.h"
+#include "report/json_text.h"
 #include "report/table.h"
 #include "report/terminal.h"
 
@@ -153,13 +154,9 @@ static void put_table(const struct cli *cli, const struct prediction *p, const s
 enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
                              const struct simulate_inputs *in)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     if (cli_output_is(cli, "json")) {
-        json_t *document = prediction_to_json(p);
-        char *text = json_dumps(document, JSON_INDENT(2));
-        buf_printf(&out, "%s\n", text);
-        free(text);
-        json_decref(document);
+        json_text_put(prediction_to_json(p), &out);
     } else {
         struct table *t = make_table(p);
         buf_printf(&out, "Predicted, not measured: %s, %lld steps\n\n", p->def->spec->name,
@@ -174,7 +171,5 @@ enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
         put_servers(cli, p, &out);
         put_notes(cli, p, in, &out);
     }
-    const enum exit_code code = cli_show(cli, &out);
-    buf_done(&out);
-    return code;
+    return cli_show(cli, &out);
 }

@@ -24,7 +24,7 @@ const struct exit_code_row exit_code_rows[] = {
      "`--margin` was "
      "neither shown nor refuted"},
     {EXIT_ARCHIVE, "benchctl",
-     "`verify`, `import` or `reproduce`: the archive is damaged, or not what it says"},
+     "`import` or `reproduce`: the archive is damaged, or not what it says"},
     {EXIT_WORKER_DIVERGED, "benchworker",
      "the training has diverged: its loss is infinite or not a number"},
     {EXIT_INTERRUPTED, "benchctl", "interrupted: a cluster run goes on, a local one was cancelled"},

@@ -38,6 +38,15 @@
         (vec)->len = (vec)->cap = 0;                                                               \
     } while (0)
 
+/* The same, of items that are pointers from malloc. */
+#define vec_free(vec)                                                                              \
+    do {                                                                                           \
+        for (size_t i_ = 0; i_ < (vec)->len; i_++) {                                               \
+            free((vec)->items[i_]);                                                                \
+        }                                                                                          \
+        vec_done(vec);                                                                             \
+    } while (0)
+
 /* Iterates by pointer: vec_each (struct point, p, &points) { ... } */
 #define vec_each(type, it, vec)                                                                    \
     for (type *it = (vec)->items; it != NULL && it < (vec)->items + (vec)->len; it++)

@@ -79,14 +79,26 @@ static int replicas_from_json(const json_t *list, struct attempt_row *row, struc
     return 0;
 }
 
+int attempt_id_from_json(const json_t *o, struct attempt_id *ret, struct err *err)
+{
+    int64_t point, trial, attempt;
+    int r;
+    if ((r = json_field_int(o, "point", 0, UINT32_MAX, &point, err)) < 0 ||
+        (r = json_field_int(o, "trial", 0, UINT32_MAX, &trial, err)) < 0 ||
+        (r = json_field_int(o, "attempt", 0, UINT32_MAX, &attempt, err)) < 0) {
+        return r;
+    }
+    *ret = (struct attempt_id){(uint32_t)point, (uint32_t)trial, (uint32_t)attempt};
+    return 0;
+}
+
 int attempt_row_from_json(const json_t *document, struct attempt_row *ret, struct err *err)
 {
-    int64_t point, trial, attempt, started, ended;
+    int64_t started, ended;
+    struct attempt_id id;
     const char *outcome, *error;
     int r;
-    if ((r = json_field_int(document, "point", 0, UINT32_MAX, &point, err)) < 0 ||
-        (r = json_field_int(document, "trial", 0, UINT32_MAX, &trial, err)) < 0 ||
-        (r = json_field_int(document, "attempt", 0, UINT32_MAX, &attempt, err)) < 0 ||
+    if ((r = attempt_id_from_json(document, &id, err)) < 0 ||
         (r = json_field_text(document, "outcome", &outcome, err)) < 0 ||
         (r = json_field_int(document, "startedUnixMs", 0, INT64_MAX, &started, err)) < 0 ||
         (r = json_field_int(document, "endedUnixMs", 0, INT64_MAX, &ended, err)) < 0 ||
@@ -98,7 +110,7 @@ int attempt_row_from_json(const json_t *document, struct attempt_row *ret, struc
         return err_set(err, EPROTO, "unknown outcome '%s'", outcome);
     }
     struct attempt_row row = {
-        .id = {(uint32_t)point, (uint32_t)trial, (uint32_t)attempt},
+        .id = id,
         .outcome = (enum attempt_outcome)kind,
         .started_unix_ms = started,
         .ended_unix_ms = ended,

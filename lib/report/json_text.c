@@ -18,15 +18,3 @@ void json_text_put(json_t *document_take, struct buf *out)
     buf_putc(out, '\n');
     json_decref(document_take);
 }
-
-json_t *json_text_string(const char *text)
-{
-    if (text == NULL) {
-        return json_null();
-    }
-    struct buf clean = BUF_INIT;
-    buf_put_utf8(&clean, text, strlen(text));
-    json_t *string = json_string(buf_cstr(&clean));
-    buf_done(&clean);
-    return string;
-}

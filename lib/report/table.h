@@ -12,6 +12,10 @@ struct table;
 enum table_align { TABLE_LEFT, TABLE_RIGHT };
 struct table *table_new(void);
 void table_free(struct table *t);
+static inline void table_freep(struct table **t) /* for _cleanup_ */
+{
+    table_free(*t);
+}
 void table_column(struct table *t, const char *title, enum table_align align);
 /* The next cell, row by row; rows are full when they are formatted. Line breaks become blanks. */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

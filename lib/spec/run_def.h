@@ -31,6 +31,10 @@ struct run_def_params {
 int run_def_new(struct spec *spec_take, const struct run_def_params *params, struct run_def **ret,
                 struct diags *diags);
 void run_def_free(struct run_def *def);
+static inline void run_def_freep(struct run_def **def)
+{
+    run_def_free(*def);
+}
 
 /* What the figures of an attempt depend on in addition to its records. It is a value, so that a
  * thread that has it borrows nothing of the run. */

@@ -145,7 +145,7 @@ int archive_write(struct archive *a, struct buf *out, struct err *err)
                        "%zu bytes in %zu members are more than an archive may have (%zu in %d)",
                        bytes, a->members.len, ARCHIVE_MAX_BYTES, ARCHIVE_MAX_MEMBERS);
     }
-    struct buf manifest = BUF_INIT, tar = BUF_INIT;
+    _cleanup_(buf_done) struct buf manifest = BUF_INIT, tar = BUF_INIT;
     int r = 0;
     vec_each (const struct archive_member, m, &a->members) {
         r = r < 0 ? r : archive_check_size(m->name, m->data.len, err);
@@ -161,7 +161,5 @@ int archive_write(struct archive *a, struct buf *out, struct err *err)
         r = compress(&tar, out, err);
     }
     r = r < 0 ? r : archive_sha256(manifest.data, manifest.len, a->digest, err);
-    buf_done(&manifest);
-    buf_done(&tar);
     return r < 0 ? r : 0;
 }

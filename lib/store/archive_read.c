@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/texts.h"
 #include "base/text.h"
 #include "core/json_field.h"
 #include "store/archive_internal.h"
@@ -57,11 +58,6 @@ static int unpack(const void *data, size_t len, struct buf *tar, struct err *err
 
 /* ---- tar ---- */
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Sorted, since there may be very many. */
 static int check_names(const struct archive *a, struct err *err)
 {
@@ -70,7 +66,7 @@ static int check_names(const struct archive *a, struct err *err)
     for (size_t i = 0; i < n; i++) {
         names[i] = a->members.items[i].name;
     }
-    qsort(names, n, sizeof(*names), compare_names);
+    qsort(names, n, sizeof(*names), texts_compare);
     for (size_t i = 1; i < n; i++) {
         if (str_eq(names[i - 1], names[i])) {
             return err_set(err, EPROTO, "member '%s' is there twice", names[i]);

@@ -2,7 +2,7 @@
  * file (fcntl OFD, which unlike flock can be queried without taking it). The kernel releases the
  * lock however the process ends. After a kill -9 the file stays, unlocked, and the next claim takes
  * it over. The file contains the owner's pid. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -16,7 +16,7 @@ static int cannot_read(const struct run_row *row, const struct diags *diags, str
 
 int store_load_run_def(const struct run_row *row, struct run_def **ret, struct err *err)
 {
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
     int r = spec_load(row->definition_json, strlen(row->definition_json), NULL, &spec, &diags);
     if (r >= 0) {
@@ -31,6 +31,5 @@ int store_load_run_def(const struct run_row *row, struct run_def **ret, struct e
     if (r < 0) {
         r = cannot_read(row, &diags, err);
     }
-    diags_done(&diags);
     return r;
 }

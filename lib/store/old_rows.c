@@ -455,12 +455,11 @@ static const char *unpack(struct unpacker *u, char **ret_text)
 
 int old_pack_read(const void *data, size_t len, struct log_row *ret, struct err *err)
 {
-    struct unpacker u = {.in = {data, (const unsigned char *)data + len}};
+    _cleanup_(unpacker_done) struct unpacker u = {.in = {data, (const unsigned char *)data + len}};
     char *text = NULL;
     const char *fault = unpack(&u, &text);
     if (fault == NULL) {
         *ret = (struct log_row){text, take_ptr(u.pieces), u.n_pieces};
     }
-    unpacker_done(&u);
     return fault == NULL ? 0 : err_set(err, EBADMSG, "%s", fault);
 }

@@ -62,18 +62,9 @@ static int current_from_json(const json_t *current, struct run_status *st, struc
     if (!json_is_object(current)) {
         return 0; /* null: none */
     }
-    int64_t point, trial, attempt;
-    int r;
-    if ((r = json_field_int(current, "point", 0, UINT32_MAX, &point, err)) < 0 ||
-        (r = json_field_int(current, "trial", 0, UINT32_MAX, &trial, err)) < 0 ||
-        (r = json_field_int(current, "attempt", 0, UINT32_MAX, &attempt, err)) < 0) {
-        return err_wrap(err, r, "current");
-    }
-    st->has_current = true;
-    st->current.point = (uint32_t)point;
-    st->current.trial = (uint32_t)trial;
-    st->current.number = (uint32_t)attempt;
-    return 0;
+    const int r = attempt_id_from_json(current, &st->current, err);
+    st->has_current = r >= 0;
+    return r < 0 ? err_wrap(err, r, "current") : 0;
 }
 
 int run_status_counts_from_json(const json_t *o, struct run_status *ret, struct err *err)

@@ -1,6 +1,6 @@
 /* The tables and their migrations. A released step is never edited: a change is a new step at the
  * end, and SCHEMA_VERSION counts the steps. See docs/store.md for what each column means. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -173,9 +173,9 @@ static int check_version(struct sqlite_store *s, int64_t version, struct err *er
         return sql_damaged(s, err, "negative schema version");
     }
     int64_t id = 0, tables = 0;
-    int r = sql_get_int(s, "PRAGMA application_id", &id, err);
+    int r = sql_get_int(s, &id, err, "PRAGMA application_id", "");
     if (r >= 0) {
-        r = sql_get_int(s, "SELECT count(*) FROM sqlite_schema", &tables, err);
+        r = sql_get_int(s, &tables, err, "SELECT count(*) FROM sqlite_schema", "");
     }
     bool is_new = version == 0 && id == 0 && tables == 0;
     bool is_ours = version > 0 && id == APPLICATION_ID;
@@ -221,7 +221,7 @@ static int check_unused(struct sqlite_store *s, int64_t version, struct err *err
 static int apply_steps(struct sqlite_store *s, struct err *err)
 {
     int64_t version = 0;
-    int r = sql_get_int(s, "PRAGMA user_version", &version, err);
+    int r = sql_get_int(s, &version, err, "PRAGMA user_version", "");
     if (r >= 0) {
         r = check_version(s, version, err);
     }
@@ -275,7 +275,7 @@ static int upgrade(struct sqlite_store *s, int64_t version, struct err *err)
 int schema_prepare(struct sqlite_store *s, struct err *err)
 {
     int64_t version = 0;
-    int r = sql_get_int(s, "PRAGMA user_version", &version, err);
+    int r = sql_get_int(s, &version, err, "PRAGMA user_version", "");
     r = r < 0 ? r : check_version(s, version, err);
     if (r < 0) {
         return r;

@@ -1,5 +1,5 @@
-/* Statements, transactions and error texts of the SQLite store, see sqlite_internal.h. */
-#include "store/sqlite_internal.h"
+/* Statements, transactions and error texts of the SQLite store, see sqlite_store.h. */
+#include "store/sqlite_store.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -150,26 +150,54 @@ int sql_step(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err)
     return rc == SQLITE_DONE ? 0 : sql_error(s, rc, err);
 }
 
+static int run_list(struct sqlite_store *s, struct err *err, const char *sql, const char *types,
+                    va_list ap)
+{
+    _cleanup_(sql_finalizep) sqlite3_stmt *stmt = NULL;
+    int r = prepare_list(s, &stmt, err, sql, types, ap);
+    while (r >= 0 && (r = sql_step(s, stmt, err)) > 0) {
+    }
+    return r < 0 ? r : sqlite3_changes(s->db);
+}
+
 int sql_run(struct sqlite_store *s, struct err *err, const char *sql, const char *types, ...)
+{
+    va_list ap;
+    va_start(ap, types);
+    int r = run_list(s, err, sql, types, ap);
+    va_end(ap);
+    return r;
+}
+
+int sql_no_run(const struct sqlite_store *s, const char *uid, struct err *err)
+{
+    return err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid);
+}
+
+int sql_change_run(struct sqlite_store *s, const char *uid, struct err *err, const char *sql,
+                   const char *types, ...)
+{
+    int r = sql_begin(s, err);
+    if (r < 0) {
+        return r;
+    }
+    va_list ap;
+    va_start(ap, types);
+    r = run_list(s, err, sql, types, ap);
+    va_end(ap);
+    r = sql_end(s, r == 0 ? sql_no_run(s, uid, err) : r, err);
+    return r < 0 ? r : 0;
+}
+
+int sql_get_int(struct sqlite_store *s, int64_t *ret, struct err *err, const char *sql,
+                const char *types, ...)
 {
     _cleanup_(sql_finalizep) sqlite3_stmt *stmt = NULL;
     va_list ap;
     va_start(ap, types);
     int r = prepare_list(s, &stmt, err, sql, types, ap);
     va_end(ap);
-    while (r >= 0 && (r = sql_step(s, stmt, err)) > 0) {
-    }
-    return r < 0 ? r : sqlite3_changes(s->db);
-}
-
-int sql_get_int(struct sqlite_store *s, const char *sql, int64_t *ret, struct err *err)
-{
-    _cleanup_(sql_finalizep) sqlite3_stmt *stmt = NULL;
-    int r = sql_prepare(s, &stmt, err, sql, "");
-    if (r >= 0) {
-        r = sql_step(s, stmt, err);
-    }
-    if (r < 0) {
+    if (r < 0 || (r = sql_step(s, stmt, err)) < 0) {
         return r;
     }
     *ret = r > 0 ? sqlite3_column_int64(stmt, 0) : 0;
@@ -178,14 +206,7 @@ int sql_get_int(struct sqlite_store *s, const char *sql, int64_t *ret, struct er
 
 int sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret, struct err *err)
 {
-    _cleanup_(sql_finalizep) sqlite3_stmt *stmt = NULL;
-    int r = sql_prepare(s, &stmt, err, "SELECT count(*) FROM run WHERE uid = ?", "s", uid);
-    r = r < 0 ? r : sql_step(s, stmt, err);
-    if (r < 0) {
-        return r;
-    }
-    *ret = sqlite3_column_int64(stmt, 0);
-    return 0;
+    return sql_get_int(s, ret, err, "SELECT count(*) FROM run WHERE uid = ?", "s", uid);
 }
 
 char *sql_text_dup(sqlite3_stmt *stmt, int column)
@@ -202,6 +223,14 @@ int sql_u32(struct sqlite_store *s, sqlite3_stmt *stmt, int column, uint32_t *re
     }
     *ret = (uint32_t)value;
     return 0;
+}
+
+int sql_attempt_id(struct sqlite_store *s, sqlite3_stmt *stmt, int first, struct attempt_id *ret,
+                   struct err *err)
+{
+    int r = sql_u32(s, stmt, first, &ret->point, err);
+    r = r < 0 ? r : sql_u32(s, stmt, first + 1, &ret->trial, err);
+    return r < 0 ? r : sql_u32(s, stmt, first + 2, &ret->number, err);
 }
 
 int sql_begin(struct sqlite_store *s, struct err *err)

@@ -1,5 +1,5 @@
-/* The SQLite store: opening a file, and its runs. See sqlite_internal.h for the other parts. */
-#include "store/sqlite_internal.h"
+/* The SQLite store: opening a file, and its runs. See sqlite_store.h for the other parts. */
+#include "store/sqlite_store.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -100,7 +100,7 @@ static int get_run(struct store *base, const char *name_or_uid, struct run_row *
         return r;
     }
     if (r == 0) {
-        return err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, name_or_uid);
+        return sql_no_run(s, name_or_uid, err);
     }
     return read_run(s, q, ret, err);
 }
@@ -141,7 +141,7 @@ static int rename_run(struct store *base, const char *uid, const char *name, str
     if (r == 0) {
         r = sql_count_runs(s, uid, &n, err);
         r = r < 0    ? r
-            : n == 0 ? err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid)
+            : n == 0 ? sql_no_run(s, uid, err)
                      : err_set(err, EEXIST, "store '%s': run '%s' already exists", s->path, name);
     }
     r = sql_end(s, r, err);
@@ -150,17 +150,8 @@ static int rename_run(struct store *base, const char *uid, const char *name, str
 
 static int delete_once(struct store *base, const char *uid, struct err *err)
 {
-    struct sqlite_store *s = sqlite_store_of(base);
-    int r = sql_begin(s, err);
-    if (r < 0) {
-        return r;
-    }
-    r = sql_run(s, err, "DELETE FROM run WHERE uid = ?", "s", uid); /* the rest by cascade */
-    if (r == 0) {
-        r = err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid);
-    }
-    r = sql_end(s, r, err);
-    return r < 0 ? r : 0;
+    return sql_change_run(sqlite_store_of(base), uid, err, "DELETE FROM run WHERE uid = ?", "s",
+                          uid); /* the rest by cascade */
 }
 
 /* SQLite asks before each wait for another process; `n` counts those of one call. */

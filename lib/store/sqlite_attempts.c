@@ -1,7 +1,7 @@
 /* Attempts in the SQLite store; their replicas are in sqlite_replicas.c, their logs in
  * sqlite_logs.c. An attempt is written once, completely; it is compressed before the transaction
  * begins, so that the write lock is held only to write. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ static int insert_attempt(struct sqlite_store *s, const char *uid, const struct 
         return r;
     }
     if (n == 0) {
-        return err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid);
+        return sql_no_run(s, uid, err);
     }
     return sql_run(s, err,
                    "INSERT INTO attempt (run_uid, point, trial, attempt, outcome, started_unix_ms, "
@@ -70,11 +70,9 @@ static int write_figures(struct sqlite_store *s, const char *uid, const struct a
     if (packed->outcome == row->outcome) {
         return figures_write(s, uid, &row->id, packed, err);
     }
-    struct packed_figures anew = {0};
+    _cleanup_(figures_done) struct packed_figures anew = {0};
     int r = figures_pack(row, terms, &anew, err);
-    r = r < 0 ? r : figures_write(s, uid, &row->id, &anew, err);
-    figures_done(&anew);
-    return r;
+    return r < 0 ? r : figures_write(s, uid, &row->id, &anew, err);
 }
 
 static int write_attempt(struct sqlite_store *s, const char *uid, const struct attempt_row *row,
@@ -109,22 +107,11 @@ int attempts_save(struct store *base, const char *uid, const struct attempt_row 
                  : 0;
 }
 
-/* Columns 0..2 of every query below: point, trial, attempt. */
-static int read_key(struct sqlite_store *s, sqlite3_stmt *q, uint32_t *point, uint32_t *trial,
-                    uint32_t *attempt, struct err *err)
-{
-    int r = sql_u32(s, q, 0, point, err);
-    if (r < 0 || (r = sql_u32(s, q, 1, trial, err)) < 0) {
-        return r;
-    }
-    return sql_u32(s, q, 2, attempt, err);
-}
-
 static int read_attempt(struct sqlite_store *s, sqlite3_stmt *q, struct attempt_row *ret,
                         struct err *err)
 {
     struct attempt_row row = {0};
-    int r = read_key(s, q, &row.id.point, &row.id.trial, &row.id.number, err);
+    int r = sql_attempt_id(s, q, 0, &row.id, err);
     if (r < 0) {
         return r;
     }
@@ -196,7 +183,7 @@ static int list_replica_rows(struct sqlite_store *s, const char *uid,
     size_t i = 0;
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
         struct attempt_id id;
-        if ((r = read_key(s, q, &id.point, &id.trial, &id.number, err)) < 0) {
+        if ((r = sql_attempt_id(s, q, 0, &id, err)) < 0) {
             break;
         }
         while (i < rows->list.len && !attempt_id_eq(&rows->list.items[i].id, &id)) {
@@ -272,8 +259,7 @@ int attempts_list_ids(struct store *base, const char *uid, struct attempt_id **r
                         "ORDER BY point, trial, attempt",
                         "s", uid);
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
-        struct attempt_id *id = vec_push(&ids);
-        r = read_key(s, q, &id->point, &id->trial, &id->number, err);
+        r = sql_attempt_id(s, q, 0, vec_push(&ids), err);
     }
     if (r < 0) {
         vec_done(&ids);

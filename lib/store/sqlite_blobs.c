@@ -1,5 +1,5 @@
 /* Columns of the SQLite store that are compressed (zstd). */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <zstd.h>
 

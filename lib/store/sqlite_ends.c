@@ -1,26 +1,15 @@
 /* What is left of a run that has ended: its verdict, and its life without an object. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <string.h>
-
-static int no_run(const struct sqlite_store *s, const char *uid, struct err *err)
-{
-    return err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid);
-}
 
 int ends_put_verdict(struct store *base, const char *uid, const struct run_verdict *verdict,
                      struct err *err)
 {
-    struct sqlite_store *s = sqlite_store_of(base);
-    int r = sql_begin(s, err);
-    if (r < 0) {
-        return r;
-    }
-    r = sql_run(s, err, "UPDATE run SET mute_trials = ?, thresholds = ?, ttl_s = ? WHERE uid = ?",
-                "isis", (int64_t)verdict->has_mute_trials,
-                threshold_verdict_to_string(verdict->thresholds), verdict->ttl_s, uid);
-    r = sql_end(s, r == 0 ? no_run(s, uid, err) : r, err);
-    return r < 0 ? r : 0;
+    return sql_change_run(sqlite_store_of(base), uid, err,
+                          "UPDATE run SET mute_trials = ?, thresholds = ?, ttl_s = ? WHERE uid = ?",
+                          "isis", (int64_t)verdict->has_mute_trials,
+                          threshold_verdict_to_string(verdict->thresholds), verdict->ttl_s, uid);
 }
 
 /* Columns 0..2: mute_trials, thresholds, ttl_s. */
@@ -58,7 +47,7 @@ int ends_get_brief(struct store *base, const char *uid, struct run_brief *ret, s
         return r;
     }
     if (r == 0) {
-        return no_run(s, uid, err);
+        return sql_no_run(s, uid, err);
     }
     if ((r = read_verdict(s, q, &brief.verdict, err)) < 0 ||
         (r = status_read(s, q, 5, &brief.status, err)) < 0) {
@@ -70,19 +59,12 @@ int ends_get_brief(struct store *base, const char *uid, struct run_brief *ret, s
     return 0;
 }
 
-static int set_object_once(struct store *base, const char *uid, const char *ns,
+static int set_object_once(struct sqlite_store *s, const char *uid, const char *ns,
                            int64_t deleted_unix_ms, struct err *err)
 {
-    struct sqlite_store *s = sqlite_store_of(base);
-    int r = sql_begin(s, err);
-    if (r < 0) {
-        return r;
-    }
-    r = sql_run(s, err,
-                "UPDATE run SET object_ns = ?, deleted_unix_ms = nullif(?, 0) WHERE uid = ?", "sis",
-                ns, deleted_unix_ms, uid);
-    r = sql_end(s, r == 0 ? no_run(s, uid, err) : r, err);
-    return r < 0 ? r : 0;
+    return sql_change_run(
+        s, uid, err, "UPDATE run SET object_ns = ?, deleted_unix_ms = nullif(?, 0) WHERE uid = ?",
+        "sis", ns, deleted_unix_ms, uid);
 }
 
 /* Also on a full disk: a deletion that was seen must not be forgotten. */
@@ -91,10 +73,10 @@ int ends_set_object(struct store *base, const char *uid, const char *ns, int64_t
 {
     struct sqlite_store *s = sqlite_store_of(base);
     bool was_full = s->is_full;
-    int r = set_object_once(base, uid, ns, deleted_unix_ms, err);
+    int r = set_object_once(s, uid, ns, deleted_unix_ms, err);
     if (r == -ENOSPC && space_release_reserve(s)) {
         was_full = true;
-        r = set_object_once(base, uid, ns, deleted_unix_ms, err);
+        r = set_object_once(s, uid, ns, deleted_unix_ms, err);
     }
     s->is_full = s->is_full || was_full; /* until try_space has found room */
     return r;
@@ -208,31 +190,22 @@ static int list_oldest(struct sqlite_store *s, int64_t from_unix_ms, size_t limi
     return r;
 }
 
-static int count_finished(struct sqlite_store *s, int64_t from_unix_ms, size_t *ret,
-                          struct err *err)
-{
-    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err,
-                        "SELECT count(*) FROM run WHERE " IS_FINISHED " AND ended_unix_ms >= ?",
-                        "i", from_unix_ms);
-    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
-        return r;
-    }
-    *ret = (size_t)sqlite3_column_int64(q, 0);
-    return 0;
-}
-
 int ends_list_finished(struct store *base, int64_t from_unix_ms, size_t limit,
                        struct finished_runs *ret, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     struct finished_runs runs = {0};
     int r = list_oldest(s, from_unix_ms, limit, &runs, err);
-    r = r < 0 ? r : count_finished(s, from_unix_ms, &runs.n_all, err);
+    int64_t n_all = 0;
+    r = r < 0 ? r
+              : sql_get_int(s, &n_all, err,
+                            "SELECT count(*) FROM run WHERE " IS_FINISHED " AND ended_unix_ms >= ?",
+                            "i", from_unix_ms);
     if (r < 0) {
         finished_runs_done(&runs);
         return r;
     }
+    runs.n_all = (size_t)n_all;
     *ret = runs;
     return 0;
 }
@@ -251,10 +224,7 @@ int ends_list_open(struct store *base, const char *ns, int64_t from_unix_ms, cha
         *vec_push(&uids) = sql_text_dup(q, 0);
     }
     if (r < 0) {
-        vec_each (char *, it, &uids) {
-            free(*it);
-        }
-        vec_done(&uids);
+        vec_free(&uids);
         return r;
     }
     *ret = uids.items;

@@ -1,26 +1,16 @@
 /* Events in the SQLite store, in the order in which they were added. `benchctl
  * describe` lists them. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include "base/mem.h"
 
 int events_add(struct store *base, const char *uid, const struct event_row *row, struct err *err)
 {
-    struct sqlite_store *s = sqlite_store_of(base);
-    int r = sql_begin(s, err);
-    if (r < 0) {
-        return r;
-    }
-    r = sql_run(s, err,
-                "INSERT INTO event (run_uid, unix_ms, warning, reason, note) "
-                "SELECT uid, ?2, ?3, ?4, ?5 FROM run WHERE uid = ?1",
-                "siiss", uid, row->unix_ms, (int64_t)(row->type == EVENT_WARNING), row->reason,
-                row->note);
-    if (r == 0) {
-        r = err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid);
-    }
-    r = sql_end(s, r, err);
-    return r < 0 ? r : 0;
+    return sql_change_run(sqlite_store_of(base), uid, err,
+                          "INSERT INTO event (run_uid, unix_ms, warning, reason, note) "
+                          "SELECT uid, ?2, ?3, ?4, ?5 FROM run WHERE uid = ?1",
+                          "siiss", uid, row->unix_ms, (int64_t)(row->type == EVENT_WARNING),
+                          row->reason, row->note);
 }
 
 int events_list(struct store *base, const char *uid, struct event_row **ret, size_t *ret_n,

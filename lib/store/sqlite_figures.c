@@ -1,7 +1,7 @@
 /* What the records of attempts say (result/trial_figures.h): columns of the attempt, and the array
  * of its replicas in a row of its own, which comparisons do not read. Written with the attempt; of
  * attempts from before schema 11 once, by the upgrade. What records say does not change. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <errno.h>
 #include <math.h>
@@ -87,9 +87,7 @@ static int read_row(struct sqlite_store *s, sqlite3_stmt *q, bool with_replicas,
                     store_figures_fn each, void *ctx, struct err *err)
 {
     struct attempt_id id;
-    int r = sql_u32(s, q, 0, &id.point, err);
-    r = r < 0 ? r : sql_u32(s, q, 1, &id.trial, err);
-    r = r < 0 ? r : sql_u32(s, q, 2, &id.number, err);
+    int r = sql_attempt_id(s, q, 0, &id, err);
     if (r < 0) {
         return r;
     }

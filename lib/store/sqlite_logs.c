@@ -1,7 +1,7 @@
 /* Logs in the SQLite store. The logs of a role's replicas share a row (log_rows.h) as long as they
  * have ROW_MAX_BYTES at most; another log has a row for itself, as its bytes. A row is found by its
  * first replica. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <string.h>
 
@@ -51,11 +51,10 @@ static int pack_row(const struct replica_log *const *logs, size_t n, struct pack
     const int n_taken = pieces.len > 1 ? (int)pieces.len : 1;
     int r;
     if (n_taken > 1) {
-        struct buf raw = BUF_INIT;
+        _cleanup_(buf_done) struct buf raw = BUF_INIT;
         log_row_write(pieces.items, pieces.len, &raw);
         row->is_shared = true;
         r = blob_pack(raw.data, raw.len, &row->zstd, err);
-        buf_done(&raw);
     } else {
         r = blob_pack(logs[0]->data, logs[0]->len, &row->zstd, err);
     }

@@ -1,7 +1,7 @@
-/* What only a reader needs, see sqlite_internal.h. A reader belongs to another thread than the
+/* What only a reader needs, see sqlite_store.h. A reader belongs to another thread than the
  * store that writes: SQLite shares nothing between two connections but the file. In WAL mode a
  * writer never waits for a reader. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include "base/mem.h"
 
@@ -21,7 +21,7 @@ int reader_set_up(struct sqlite_store *s, struct err *err)
     (void)sqlite3_busy_timeout(s->db, READER_BUSY_TIMEOUT_MS); /* never fails */
     sqlite3_progress_handler(s->db, ASK_EVERY_INSTRUCTIONS, on_progress, s);
     int r = sql_exec(s, "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF", err);
-    return r < 0 ? r : sql_get_int(s, "PRAGMA user_version", &s->version, err);
+    return r < 0 ? r : sql_get_int(s, &s->version, err, "PRAGMA user_version", "");
 }
 
 int reader_begin(struct store *base, struct err *err)

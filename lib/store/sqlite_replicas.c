@@ -1,6 +1,6 @@
 /* The replicas of an attempt in the SQLite store: one row, packed
  * (replica_pack.h) and compressed. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <string.h>
 
@@ -9,15 +9,13 @@
 
 int replicas_pack(const struct attempt_row *row, struct packed *ret, struct err *err)
 {
-    struct buf raw = BUF_INIT;
+    _cleanup_(buf_done) struct buf raw = BUF_INIT;
     int r = replica_pack(row, &raw, err);
     if (r >= 0 && raw.len > BLOB_MAX_BYTES) {
         r = err_set(err, E2BIG, "its replicas: %zu bytes are more than %zu", raw.len,
                     BLOB_MAX_BYTES);
     }
-    r = r < 0 ? r : blob_pack(raw.data, raw.len, ret, err);
-    buf_done(&raw);
-    return r;
+    return r < 0 ? r : blob_pack(raw.data, raw.len, ret, err);
 }
 
 int replicas_insert(struct sqlite_store *s, const char *uid, const struct attempt_id *id,

@@ -1,7 +1,7 @@
 /* A disk that is full. SQLite needs space to delete rows, so a file next to the store,
  * FILE.reserve, holds some for that: it goes when a deletion needs it, and comes back when
  * there is enough again. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,8 +42,8 @@ static int64_t free_bytes(const struct sqlite_store *s)
 static int64_t reusable_bytes(struct sqlite_store *s)
 {
     int64_t n_pages = 0, page_bytes = 0;
-    if (sql_get_int(s, "PRAGMA freelist_count", &n_pages, NULL) < 0 ||
-        sql_get_int(s, "PRAGMA page_size", &page_bytes, NULL) < 0) {
+    if (sql_get_int(s, &n_pages, NULL, "PRAGMA freelist_count", "") < 0 ||
+        sql_get_int(s, &page_bytes, NULL, "PRAGMA page_size", "") < 0) {
         return 0; /* the trial write says why */
     }
     return n_pages * page_bytes;
@@ -127,9 +127,9 @@ int space_get_used(struct store *base, int64_t *ret_bytes, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     int64_t n_pages, n_free, page_bytes;
-    int r = sql_get_int(s, "PRAGMA page_count", &n_pages, err);
-    r = r < 0 ? r : sql_get_int(s, "PRAGMA freelist_count", &n_free, err);
-    r = r < 0 ? r : sql_get_int(s, "PRAGMA page_size", &page_bytes, err);
+    int r = sql_get_int(s, &n_pages, err, "PRAGMA page_count", "");
+    r = r < 0 ? r : sql_get_int(s, &n_free, err, "PRAGMA freelist_count", "");
+    r = r < 0 ? r : sql_get_int(s, &page_bytes, err, "PRAGMA page_size", "");
     if (r < 0) {
         return r;
     }
@@ -166,7 +166,7 @@ int space_try(struct store *base, struct err *err)
         return r;
     }
     int64_t version = 0; /* written as it is: one page */
-    r = sql_get_int(s, "PRAGMA user_version", &version, err);
+    r = sql_get_int(s, &version, err, "PRAGMA user_version", "");
     if (r >= 0) {
         _cleanup_(freep) char *sql = xasprintf("PRAGMA user_version = %d", (int)version);
         r = sql_exec(s, sql, err);

@@ -1,5 +1,5 @@
 /* The columns of a run's status. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ int status_write(struct sqlite_store *s, const char *uid, const struct run_statu
                     st->started_unix_ms, st->ended_unix_ms, (int64_t)st->has_current,
                     (int64_t)st->current.point, (int64_t)st->current.trial,
                     (int64_t)st->current.number, (int64_t)st->is_cut_short, uid);
-    return r == 0 ? err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid) : r;
+    return r == 0 ? sql_no_run(s, uid, err) : r;
 }
 
 int status_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_status *ret,
@@ -40,9 +40,7 @@ int status_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_s
         return r;
     }
     st.has_current = sqlite3_column_type(q, first + 6) != SQLITE_NULL;
-    if ((r = sql_u32(s, q, first + 6, &st.current.point, err)) < 0 ||
-        (r = sql_u32(s, q, first + 7, &st.current.trial, err)) < 0 ||
-        (r = sql_u32(s, q, first + 8, &st.current.number, err)) < 0) {
+    if ((r = sql_attempt_id(s, q, first + 6, &st.current, err)) < 0) {
         return r;
     }
     st.is_cut_short = sqlite3_column_int64(q, first + 9) != 0;

@@ -1,6 +1,6 @@
 /* What steps of the schema do beyond SQL: rows of earlier versions as those of today. Called by
  * schema.c, in the transaction that upgrades the file. */
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 
 #include <errno.h>
 #include <string.h>
@@ -50,14 +50,6 @@ static int write_old(struct sqlite_store *s, struct old_attempt *old, struct err
     return r;
 }
 
-static int read_old_id(struct sqlite_store *s, sqlite3_stmt *q, struct attempt_id *ret,
-                       struct err *err)
-{
-    int r = sql_u32(s, q, 1, &ret->point, err);
-    r = r < 0 ? r : sql_u32(s, q, 2, &ret->trial, err);
-    return r < 0 ? r : sql_u32(s, q, 3, &ret->number, err);
-}
-
 /* False: the row is damaged. */
 static bool read_old(struct sqlite_store *s, sqlite3_stmt *q, const struct attempt_id *id,
                      struct replica_row *ret)
@@ -85,7 +77,7 @@ static int move_old(struct sqlite_store *s, sqlite3_stmt *q, struct old_attempt 
 {
     const char *uid = (const char *)sqlite3_column_text(q, 0);
     struct attempt_id id;
-    if (read_old_id(s, q, &id, NULL) < 0) {
+    if (sql_attempt_id(s, q, 1, &id, NULL) < 0) {
         *ret_is_damaged = true; /* as its attempt: nothing to write, list_attempts finds out */
         return 0;
     }
@@ -152,7 +144,7 @@ static int fill_attempt(struct sqlite_store *s, const char *uid, const struct ru
 static int fill_run(struct sqlite_store *s, const char *uid, struct err *err)
 {
     struct run_row row;
-    struct run_def *def = NULL;
+    _cleanup_(run_def_freep) struct run_def *def = NULL;
     struct attempt_id *ids = NULL;
     size_t n = 0;
     int r = s->base.ops->get_run(&s->base, uid, &row, err);
@@ -167,7 +159,6 @@ static int fill_run(struct sqlite_store *s, const char *uid, struct err *err)
         r = fill_attempt(s, uid, def, &ids[i], err);
     }
     free(ids);
-    run_def_free(def);
     run_row_done(&row);
     return r;
 }

@@ -222,6 +222,10 @@ struct store { /* implementations embed this as their first member */
     const struct store_ops *ops;
 };
 void store_close(struct store *s); /* NULL is fine */
+static inline void store_closep(struct store **s)
+{
+    store_close(*s);
+}
 
 /* --- store_open.c --- */
 

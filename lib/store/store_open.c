@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "store/sqlite_internal.h"
+#include "store/sqlite_store.h"
 #include "store/store.h"
 
 #define SQLITE_SCHEME "sqlite:"

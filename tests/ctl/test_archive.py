@@ -1,4 +1,4 @@
-"""Runs as files: export, verify, import and reproduce, with honest archives and with others."""
+"""Runs as files: export, import and reproduce, with honest archives and with others."""
 import ctypes
 import hashlib
 import io
@@ -126,8 +126,8 @@ class Export(Archives):
         done = subprocess.run(["tar", "--zstd", "-tvf", self.file], capture_output=True, text=True, check=True)
         self.assertEqual(done.stdout.count("-rw-r--r-- 0/0"), 7, done.stdout)
         self.assertNotIn("logs/", done.stdout)
-        self.ctl("verify", str(self.file))
-        document = json.loads(self.ctl("verify", str(self.file), "-o", "json").stdout)
+        self.ctl("import", "--dry-run", str(self.file))
+        document = json.loads(self.ctl("import", "--dry-run", str(self.file), "-o", "json").stdout)
         self.assertEqual((document["kind"], document["run"], document["file"]), ("VerifiedArchive", self.name, str(self.file)))
         self.assertEqual({m["name"]: m["bytes"] for m in document["members"]},
                          {name: len(data) for name, data in unpack(self.file).items() if name != "manifest.json"})
@@ -145,23 +145,30 @@ class Export(Archives):
                       self.ctl("export", self.name, "--store", self.store, "-f", "no/such/folder", code=9).stderr)
 
 
-class Verify(Archives):
+class DryRun(Archives):
     def test_honest(self):
         digest = self.export()
         for words in ((), (digest,), (digest[7:15],)):
-            out = self.ctl("verify", str(self.file), *words).stdout
+            out = self.ctl("import", "--dry-run", str(self.file), *words, "--store", f"sqlite:{self.folder}/there.db").stdout
             self.assertIn(f"{digest}  {self.file}\nrun/{self.name}: ", out)
             self.assertIn("the tables follow from the records", out)
+        self.assertFalse((self.folder / "there.db").exists())
 
     def test_another_digest(self):
         digest = self.export()
         other = "sha256:" + ("0" if digest[7] != "0" else "1") * 64
-        self.assertIn(f"its digest is {digest}, not {other}", self.refused("verify", str(self.file), other))
-        self.assertIn("'sha256:12' is not a digest", self.refused("verify", str(self.file), "sha256:12", code=2))
+        self.assertIn(f"its digest is {digest}, not {other}", self.refused("import --dry-run", str(self.file), other))
+        self.assertIn("'sha256:12' is not a digest", self.refused("import --dry-run", str(self.file), "sha256:12", code=2))
+
+    def test_what_only_an_import_takes(self):
+        self.export()
+        for words in (("--rules", "torch-ddp"), ("sha256:12345678", "c.log")):
+            self.assertIn("--dry-run checks one archive", self.refused("import --dry-run", str(self.file), *words, code=2))
+        self.assertIn("--dry-run has no -o csv", self.refused("import --dry-run", str(self.file), "-o", "csv", code=2))
 
     def test_files_that_are_not_there(self):
-        self.assertIn("No such file", self.refused("verify", "none.zst", code=3))
-        self.assertIn("Is a directory", self.refused("verify", ".", code=9))
+        self.assertIn("No such file", self.refused("import --dry-run", "none.zst", code=3))
+        self.assertIn("Is a directory", self.refused("import --dry-run", ".", code=9))
 
     def test_damaged(self):
         self.export()
@@ -169,7 +176,7 @@ class Verify(Archives):
         for what, data in (("cut short", whole[:-20]), ("something is behind its end", whole + b"x"),
                            ("not an archive of benchctl export", b"apiVersion: benchd.io/v1alpha1\n"), ("", b"")):
             self.file.write_bytes(data)
-            self.assertIn(what, self.refused("verify", str(self.file)))
+            self.assertIn(what, self.refused("import --dry-run", str(self.file)))
 
     def test_tables_that_do_not_follow(self):
         """Each member by itself, also where the manifest was changed with it."""
@@ -182,13 +189,14 @@ class Verify(Archives):
         }
         for name, edit in edits.items():
             with self.subTest(name):
-                self.assertIn(f"member '{name}' does not follow from records.json", self.refused("verify", self.changed(name, edit)))
+                err = self.refused("import --dry-run", self.changed(name, edit))
+                self.assertIn(f"member '{name}' does not follow from records.json", err)
 
     def test_a_figure_of_the_records(self):
         """Who makes the records better has to make the tables better, too."""
         def faster(text):
             return re.sub(r'\\"samples\\": ?([1-9]\d*)', lambda m: m[0] + "0", text)
-        self.assertIn("member 'tables/result.json' does not follow", self.refused("verify", self.changed("records.json", faster)))
+        self.assertIn("member 'tables/result.json' does not follow", self.refused("import --dry-run", self.changed("records.json", faster)))
 
     def test_the_last_digit_of_a_figure(self):
         """Another machine's logarithm may differ there."""
@@ -199,7 +207,7 @@ class Verify(Archives):
             return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
         self.export()
         same = json.loads(unpack(self.file)["tables/result.json"])
-        self.ctl("verify", self.changed("tables/result.json", last_digit))
+        self.ctl("import", "--dry-run", self.changed("tables/result.json", last_digit))
         self.assertTrue(same["points"][0]["throughput"]["value"] > 0)
 
     def test_records_that_are_none(self):
@@ -216,7 +224,7 @@ class Verify(Archives):
         }
         for what, edit in edits.items():
             with self.subTest(what):
-                err = self.refused("verify", self.changed("records.json", edit))
+                err = self.refused("import --dry-run", self.changed("records.json", edit))
                 self.assertIn("member 'records.json': ", err)
                 self.assertIn(what, err)
 
@@ -230,18 +238,18 @@ class Verify(Archives):
                 ({"/etc/cron.d/x": b"x"}, "member '/etc/cron.d/x' has a name that leads out of the archive"),
                 ({"a\x1b[2J": b"x"}, "member 'a [2J' has a name")):
             pack({**honest, **change}, self.file)
-            self.assertIn(what, self.refused("verify", str(self.file)))
+            self.assertIn(what, self.refused("import --dry-run", str(self.file)))
         for name in honest:
             if not name.startswith("logs/") and name != "manifest.json":
                 pack({k: v for k, v in honest.items() if k != name}, self.file)
-                self.assertIn(f"'{name}' is missing", self.refused("verify", str(self.file)))
+                self.assertIn(f"'{name}' is missing", self.refused("import --dry-run", str(self.file)))
 
     def test_a_newer_version(self):
         self.export()
         members = unpack(self.file)
         members["manifest.json"] = members["manifest.json"].replace(b'"version": 1', b'"version": 2')
         pack(members, self.file)
-        err = self.refused("verify", str(self.file))
+        err = self.refused("import --dry-run", str(self.file))
         self.assertIn("it has version 2, this benchctl reads up to version 1", err)
         self.assertIn("install a newer benchctl", err)
 
@@ -335,7 +343,7 @@ class Cluster(ClusterCase):
         self.assertEqual(unpack(self.folder / "cluster.zst"), unpack(self.folder / "local.zst"))
         self.assertEqual((self.folder / "cluster.zst").read_bytes(), (self.folder / "local.zst").read_bytes())
         self.ctl("export", name, "-f", "cluster.zst")
-        self.ctl("verify", "cluster.zst")
+        self.ctl("import", "--dry-run", "cluster.zst")
         self.assertIn(b"point=0", unpack(self.folder / "cluster.zst")["logs/p0t0a0-trainer-0.log"])
 
     def test_an_attempt_that_the_store_refuses(self):
@@ -344,7 +352,7 @@ class Cluster(ClusterCase):
         replicas = self.fake.documents[name]["attempts"][-1]["replicas"]
         replicas.append(replicas[-1])
         self.ctl("export", name, "--no-logs", "-f", "twice.zst")
-        self.ctl("verify", "twice.zst")
+        self.ctl("import", "--dry-run", "twice.zst")
         there = ("--store", f"sqlite:{self.folder}/there.db")
         self.assertIn("is there twice", self.ctl("import", "twice.zst", *there, code=9).stderr)
         self.assertEqual(self.ctl("get", "runs", *there, "-o", "name").stdout, "")

@@ -1,8 +1,8 @@
 /* Completion knows each name of a value and of a word that the verb table has. */
 #include "tests/test.h"
 #include "base/mem.h"
-#include "ctl/cli/complete.h"
-#include "ctl/cli/complete_internal.h"
+#include "ctl/verbs/complete.h"
+#include "ctl/verbs/complete_internal.h"
 #include "ctl/cli/usage.h"
 #include "ctl/verbs/verbs.h"
 

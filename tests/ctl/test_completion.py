@@ -53,6 +53,7 @@ class Offers(Case):
         self.assertEqual(self.offered("run", "x", "--progress", ""), ["auto", "live", "plain", "json", "none"])
         self.assertEqual(self.offered("logs", "x", "--role", "p"), ["pserver"])
         self.assertEqual(self.offered("run", "--file", "", hints=0), [])
+        self.assertEqual(self.offered("reproduce", "", hints=0), [])  # FILE|DIGEST names two things, it is no choice
         self.assertEqual(self.offered("get", "--store", "", hints=NO_SPACE), ["sqlite:"])
         self.assertEqual(self.offered("run", "x", "--steps", ""), [])
         self.assertEqual(self.offered("init", "--profile", "tf"), ["tf-config", "tf-config-chief"])

@@ -104,7 +104,7 @@ TEST(test_the_nearest_name_is_suggested)
 TEST(test_names_are_listed_once)
 {
     set_path("");
-    struct places names;
+    _cleanup_(texts_done) struct texts names = {0};
     definition_names(&names);
     size_t n_both = 0;
     for (size_t i = 0; i < names.list.len; i++) {
@@ -112,22 +112,19 @@ TEST(test_names_are_listed_once)
         assert_true(i == 0 || strcmp(names.list.items[i - 1], names.list.items[i]) < 0);
     }
     assert_int_equal(n_both, 1);
-    places_done(&names);
 }
 
 TEST(test_empty_parts_of_the_path_are_no_places)
 {
-    struct places plain, with_empty;
+    _cleanup_(texts_done) struct texts plain = {0}, with_empty = {0};
     set_path("");
-    places_init(&plain);
+    places_list(&plain);
     set_path("::");
-    places_init(&with_empty);
+    places_list(&with_empty);
     assert_int_equal(with_empty.list.len, plain.list.len);
     for (size_t i = 0; i < plain.list.len; i++) {
         assert_string_equal(with_empty.list.items[i], plain.list.items[i]);
     }
-    places_done(&plain);
-    places_done(&with_empty);
 }
 
 int main(void)

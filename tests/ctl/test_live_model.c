@@ -147,18 +147,18 @@ TEST(test_the_time_that_is_left)
     def->matrix.points[1].batch_size = 4;
     struct live_model m;
     live_model_init(&m, def);
-    assert_true(live_model_eta_ms(&m, 0) < 0); /* nothing is known yet */
+    assert_true(live_model_eta_ms(&m, 0, false) < 0); /* nothing is known yet */
     attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
-    assert_int_equal(live_model_eta_ms(&m, 0), 30000);
+    assert_int_equal(live_model_eta_ms(&m, 0, false), 30000);
     begin(&m, 0, 1, 50000);
-    assert_int_equal(live_model_eta_ms(&m, 50000), 30000);
-    assert_int_equal(live_model_eta_ms(&m, 54000), 26000); /* it runs for 4 s */
-    assert_int_equal(live_model_eta_ms(&m, 99000), 0);     /* late: never negative */
+    assert_int_equal(live_model_eta_ms(&m, 50000, false), 30000);
+    assert_int_equal(live_model_eta_ms(&m, 54000, false), 26000); /* it runs for 4 s */
+    assert_int_equal(live_model_eta_ms(&m, 99000, false), 0);     /* late: never negative */
     struct attempt_row row = make_row(0, 1, ATTEMPT_FAILED, NULL);
     row.ended_unix_ms = row.started_unix_ms + 1; /* at once: it says nothing about the others */
     live_model_attempt(&m, &row);
     attempt_row_done(&row);
-    assert_int_equal(live_model_eta_ms(&m, 99000), 20000);
+    assert_int_equal(live_model_eta_ms(&m, 99000, false), 20000);
     live_model_done(&m);
     run_def_free(def);
 }
@@ -188,7 +188,8 @@ TEST(test_trials_of_an_earlier_process_count)
     live_model_restore(&m, &row);
     attempt_row_done(&row);
     assert_int_equal(m.points[0].done, 1);
-    assert_true(live_model_eta_ms(&m, 0) < 0);      /* how long trials take here is not known yet */
+    assert_true(live_model_eta_ms(&m, 0, false) <
+                0);                                 /* how long trials take here is not known yet */
     row = make_row(99, 0, ATTEMPT_SUCCEEDED, NULL); /* of no point: left alone */
     live_model_restore(&m, &row);
     attempt_row_done(&row);

@@ -7,7 +7,7 @@ import re
 import cli
 
 VERBS = ["init", "try", "import", "explain", "validate", "plan", "simulate", "run", "get", "describe", "results", "report", "compare", "gate", "history",
-         "export", "verify", "reproduce", "doctor", "logs", "attach", "cancel", "delete", "version", "help"]
+         "export", "reproduce", "doctor", "logs", "attach", "cancel", "delete", "version", "help"]
 SHIPPED = sorted(path.stem for path in (cli.ROOT / "benchmarks").glob("*.yaml"))
 
 
@@ -119,9 +119,9 @@ class Usage(cli.CliCase):
             (["run", "x", "--local=a; b"], 2, "error: run: option --local takes no value, got 'a; b'\n"),
             (["validate", "/"], 9, "Is a directory"),
             (["import", "no.such.tar.zst"], 3, "error: no.such.tar.zst: No such file or directory\nfix: name an archive of benchctl export, or a log "),
-            (["verify", "no.such.tar.zst"], 3, "error: no.such.tar.zst: No such file or directory\nfix: write an archive with: benchctl export RUN\n"),
+            (["import", "--dry-run", "no.such.tar.zst"], 3, "error: no.such.tar.zst: No such file or directory\nfix: write an archive with: benchctl export RUN\n"),
             (["reproduce", "no.such.tar.zst"], 3, "No such file or directory\nfix: write an archive with: benchctl export RUN\n"),
-            (["verify", "mine.tar.zts"], 3, "error: mine.tar.zts: No such file or directory\nfix: did you mean 'mine.tar.zst'?\n"),
+            (["import", "--dry-run", "mine.tar.zts"], 3, "error: mine.tar.zts: No such file or directory\nfix: did you mean 'mine.tar.zst'?\n"),
             (["import", "mine.tar.zst", "--rules", "no/rule.yaml"], 3,
              "no/rule.yaml: No such file or directory\nfix: name one of docs/log-rules.md, or a file with one\n"),
             (["import", "mine.tar.zst", "--rules", "my-ruel.yaml"], 3, "No such file or directory\nfix: did you mean 'my-rule.yaml'?\n"),

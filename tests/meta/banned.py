@@ -30,7 +30,7 @@ CALLS = {
         r"(?<![\w.>])_exit\s*\(", "only a forked child or a handler may leave like this",
         {
             "lib/run/*.c": "children between fork and exec",
-            "ctl/cli/complete.c": "a handler of SIGALRM may call nothing else",
+            "ctl/verbs/complete.c": "a handler of SIGALRM may call nothing else",
             "worker/main.c": "a handler of SIGTERM may call nothing else",
             "bench/crowd.c": "its trainers and servers are forked children",
             "bench/fault_*.c": "the processes of its gang are forked children",

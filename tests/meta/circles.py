@@ -1,5 +1,6 @@
-"""No circle: neither of folders that include each other, nor of .c files of one folder that use each other's
-functions. Whoever reads one file of a circle must read all of them, and none can be tested without the others."""
+"""No circle: neither of folders that include or call each other, nor of headers that include each other, nor of .c files
+of one folder that use each other's functions. Whoever reads one file of a circle must read all of them, and none can be
+tested without the others."""
 
 import re
 
@@ -7,9 +8,10 @@ import csource
 
 # Circles of files that are better than their cut: {frozenset of paths: reason}. At most MAX_ALLOWED.
 ALLOWED = {}
-MAX_ALLOWED = 3
+MAX_ALLOWED = 2
 
 _WORD = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
+_CALL = re.compile(_WORD.pattern + r"(?=\()")
 
 
 def components(graph):
@@ -38,14 +40,35 @@ def folder_of(path):
     return path.rpartition("/")[0]
 
 
-def folder_graph(root, paths):
-    """Which folder includes which; the label is one such place."""
-    headers = {p.removeprefix("lib/"): p for p in paths if p.endswith(".h")}
-    graph = {folder_of(p): {} for p in paths}
+def room_of(path):
+    """x.h and x_internal.h are one room."""
+    return path.removesuffix(".h").removesuffix("_internal")
+
+
+def include_graph(root, paths, headers, place_of):
+    """Which place includes which; the label is one such line."""
+    headers = {p.removeprefix("lib/"): p for p in headers}
+    graph = {place_of(p): {} for p in paths}
     for path in paths:
         for line, is_quoted, name in csource.includes(csource.read(root, path)):
             if is_quoted and name in headers:
-                graph[folder_of(path)].setdefault(folder_of(headers[name]), f"{path}:{line}")
+                graph[place_of(path)].setdefault(place_of(headers[name]), f"{path}:{line}")
+    return graph
+
+
+def add_calls(graph, root, paths):
+    """Which folder calls a function of another one; a name that several folders define says nothing."""
+    codes = {p: csource.code_only(csource.read(root, p)) for p in paths if p.endswith(".c")}
+    homes, own = {}, {}
+    for path, code in codes.items():
+        functions = csource.functions(code)
+        own[path] = {f.name for f in functions}
+        for name in {f.name for f in functions if not f.is_static}:
+            homes.setdefault(name, set()).add(folder_of(path))
+    for path, code in codes.items():
+        for name in sorted(set(_CALL.findall(code)) - own[path]):
+            if len(homes.get(name, ())) == 1:
+                graph[folder_of(path)].setdefault(min(homes[name]), f"{path} calls {name}")
     return graph
 
 
@@ -67,8 +90,11 @@ def file_graph(root, paths):
 
 def check(root, allowed=ALLOWED):
     paths = csource.files(root, csource.SOURCE_FOLDERS)
+    headers = [p for p in paths if p.endswith(".h")]
+    folders = add_calls(include_graph(root, paths, headers, folder_of), root, paths)
+    rooms = include_graph(root, headers, headers, room_of)
     findings, circles = [], set()
-    for what, graph in (("folders", folder_graph(root, paths)), ("files", file_graph(root, paths))):
+    for what, graph in (("folders", folders), ("headers", rooms), ("files", file_graph(root, paths))):
         for circle in components(graph):
             circles.add(circle)
             if what == "folders" or circle not in allowed:

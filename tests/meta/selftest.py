@@ -181,18 +181,22 @@ class SelfTest(unittest.TestCase):
         found = self.findings(circles.check, {**GOOD, **mutual})
         self.assertEqual(len(found), 1, found)
         self.assertIn("circle of folders: lib/base -> lib/core", found[0])
+        headers = {f"ctl/{name}.h": f'#include "ctl/{uses}.h"\n' for name, uses in (("a_internal", "b"), ("b", "a"), ("a", "c"))}
+        self.assertIn("circle of headers: ctl/a -> ctl/b (ctl/a_internal.h:1)", self.findings(circles.check, headers)[0])
         define = "int {0}(void)\n{{\n    return {1}();\n}}\n"
         files = {f"ctl/{name}.c": define.format(name, uses) for name, uses in ("ab", "bc", "ca")}
         found = self.findings(circles.check, files)
         self.assertEqual(len(found), 1, found)
         self.assertIn("circle of files: ctl/a.c -> ctl/b.c (b)", found[0])
+        apart = {f"ctl/{path[4]}/{path[4]}.c": text for path, text in files.items()}
+        self.assertIn("circle of folders: ctl/a -> ctl/b (ctl/a/a.c calls b)", self.findings(circles.check, apart)[0])
         one_way = {**files, "ctl/c.c": "int c(void)\n{\n    return 0;\n}\n"}
         self.assert_good(circles.check, one_way)
         allowed = {frozenset(files): "better than its cut"}
         self.assertEqual(self.findings(lambda root: circles.check(root, allowed), files), [])
         self.assertEqual(len(self.findings(lambda root: circles.check(root, allowed), one_way)), 1)
-        four = {frozenset((f"ctl/{i}.c", "ctl/x.c")): "why" for i in range(4)}
-        self.assertIn("limit 3", self.findings(lambda root: circles.check(root, four), one_way)[-1])
+        three = {frozenset((f"ctl/{i}.c", "ctl/x.c")): "why" for i in range(3)}
+        self.assertIn("limit 2", self.findings(lambda root: circles.check(root, three), one_way)[-1])
 
     def test_columns(self):
         text = "x" * 94

@@ -87,14 +87,23 @@ int sql_prepare(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err, con
 int sql_step(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err);
 /* Prepares, binds, runs to the end. Returns the number of changed rows. */
 int sql_run(struct sqlite_store *s, struct err *err, const char *sql, const char *types, ...);
+/* A transaction of one statement, which changes the run or adds to it. -ENOENT without a run. */
+int sql_change_run(struct sqlite_store *s, const char *uid, struct err *err, const char *sql,
+                   const char *types, ...);
+int sql_no_run(const struct sqlite_store *s, const char *uid, struct err *err); /* -ENOENT */
 /* How many runs have this uid: 0 or 1. */
 int sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret, struct err *err);
-int sql_get_int(struct sqlite_store *s, const char *sql, int64_t *ret, struct err *err);
+/* The first column of the first row, 0 without a row. */
+int sql_get_int(struct sqlite_store *s, int64_t *ret, struct err *err, const char *sql,
+                const char *types, ...);
 
 /* A column as an owned string; NULL for null. */
 char *sql_text_dup(sqlite3_stmt *stmt, int column);
 /* -EBADMSG unless 0 <= value <= UINT32_MAX. */
 int sql_u32(struct sqlite_store *s, sqlite3_stmt *stmt, int column, uint32_t *ret, struct err *err);
+/* Point, trial and attempt, from column `first` on. */
+int sql_attempt_id(struct sqlite_store *s, sqlite3_stmt *stmt, int first, struct attempt_id *ret,
+                   struct err *err);
 
 int sql_begin(struct sqlite_store *s, struct err *err);
 /* Ends the transaction: commits if r >= 0, else rolls back. Returns r, or why the commit failed. */

@@ -38,9 +38,7 @@ void complete_rules(struct typing *t);
 void complete_references(struct typing *t);
 /* The fields of a definition, and of a run after 'benchmarkrun'. */
 void complete_paths(struct typing *t);
-void complete_colors(struct typing *t);
 void complete_columns(struct typing *t);
-void complete_progress(struct typing *t);
 void complete_files(struct typing *t);
 void complete_stores(struct typing *t);
 

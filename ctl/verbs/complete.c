@@ -1,5 +1,5 @@
 /* See complete.h. Edge file: a signal ends it in time. */
-#include "ctl/cli/complete.h"
+#include "ctl/verbs/complete.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -10,13 +10,15 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "ctl/cli/complete_internal.h"
+#include "ctl/runs/progress.h"
+#include "ctl/verbs/complete_internal.h"
 
 #define TIME_LIMIT_S 1
 
 struct source {
     const char *value_name;
-    void (*offer)(struct typing *t); /* NULL: only the person knows */
+    void (*offer)(struct typing *t); /* NULL: only the person knows, or there are choices */
+    const char *choices;
 };
 
 static const struct source sources[] = {
@@ -30,7 +32,7 @@ static const struct source sources[] = {
     {"FILE", complete_files},
     {"FILE|DIGEST", complete_files},
     {"FORMAT", complete_formats},
-    {"HOW", complete_progress},
+    {"HOW", .choices = PROGRESS_MODES},
     {"LOG", complete_files},
     {"NAME", complete_names},
     {"NAME,..", complete_systems},
@@ -46,7 +48,7 @@ static const struct source sources[] = {
     {"SET", complete_references},
     {"URL", complete_stores},
     {"VERB", complete_verbs},
-    {"WHEN", complete_colors},
+    {"WHEN", .choices = CLI_COLORS},
     {"A", NULL},
     {"AGE", NULL},
     {"AMOUNT/UNIT", NULL},
@@ -84,11 +86,11 @@ bool complete_knows(const char *value_name)
 
 static void offer_of(struct typing *t, const char *value_name)
 {
-    if (strchr(value_name, '|') != NULL) {
-        complete_choices(t, value_name);
-    }
     const struct source *source = find_source(value_name);
-    if (source != NULL && source->offer != NULL) {
+    const char *choices = source == NULL ? value_name : source->choices;
+    if (choices != NULL && strchr(choices, '|') != NULL) {
+        complete_choices(t, choices);
+    } else if (source != NULL && source->offer != NULL) {
         source->offer(t);
     }
 }
