@@ -14,6 +14,7 @@
 
 #include <jansson.h>
 
+#include "daemon/cluster/bmr_facts.h"
 #include "daemon/run/run_env.h"
 #include "daemon/run/run_life.h"
 #include "result/result.h"
@@ -50,10 +51,10 @@ struct run_refusal {
 /* The object's status, as this process writes it. Once it is settled, a final run has no JSON. */
 struct run_publication {
     struct kube_call *call;
-    json_t *written;    /* last; NULL: never, or it failed */
-    json_t *conditions; /* last known; NULL: none */
-    int64_t next_ns;    /* not written before that */
-    bool sent_final;    /* what was sent last is of a run that has ended */
+    json_t *written;                  /* last; NULL: never, or it failed */
+    struct bmr_conditions conditions; /* last known */
+    int64_t next_ns;                  /* not written before that */
+    bool sent_final;                  /* what was sent last is of a run that has ended */
     int64_t sent_generation;
     bool is_settled; /* the object has the final status, of this phase and generation */
     enum run_phase settled_phase;
@@ -105,10 +106,10 @@ struct run {
     struct daemon_run *shown; /* to other threads; NULL: not yet, or history, which the store has */
 };
 
-struct run *run_new(const struct run_env *env, const json_t *bmr);
+struct run *run_new(const struct run_env *env, const struct bmr_facts *facts);
 void run_free(struct run *run); /* detaches: its pods live on */
 /* Takes in a new state of the object. */
-void run_update(struct run *run, const json_t *bmr);
+void run_update(struct run *run, const struct bmr_facts *facts);
 /* Moves to the next state, with its data in `at` zeroed, and frees the data of the last one. False:
  * the event cannot happen in this state; it is logged and changes nothing. */
 bool run_enter(struct run *run, enum run_life_event event);

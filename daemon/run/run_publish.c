@@ -76,8 +76,7 @@ static void settle(struct run *run, enum run_phase phase, int64_t generation)
     p->settled_generation = generation;
     json_decref(p->written);
     p->written = NULL;
-    json_decref(p->conditions);
-    p->conditions = NULL;
+    p->conditions = (struct bmr_conditions){0};
 }
 
 static void on_status_written(void *ctx, int r, const struct kube_response *res,
@@ -103,9 +102,9 @@ static void on_status_written(void *ctx, int r, const struct kube_response *res,
     }
 }
 
-static json_t *make_status(const struct run *run)
+static json_t *make_status(struct run *run)
 {
-    return bmr_status_json(&(struct bmr_status){
+    const struct bmr_status status = {
         .run = &run->status,
         .generation = run->asked.generation,
         .is_accepted = run_life_is_stored(run->life),
@@ -116,9 +115,9 @@ static json_t *make_status(const struct run *run)
         .has_mute_trials = run->verdict.has_mute_trials,
         .thresholds = run->verdict.thresholds,
         .eta_s = run->eta_s,
-        .conditions = run->publication.conditions,
         .now_unix_ms = clock_steady_unix_ms(),
-    });
+    };
+    return bmr_status_json(&status, &run->publication.conditions);
 }
 
 bool run_publish(struct run *run)
@@ -136,8 +135,6 @@ bool run_publish(struct run *run)
     }
     json_decref(run->publication.written);
     run->publication.written = json_incref(status);
-    json_decref(run->publication.conditions);
-    run->publication.conditions = json_incref(json_object_get(status, "conditions"));
     run->publication.next_ns = now_ns + WRITE_EVERY_NS;
     run->publication.sent_final = run_is_final(run);
     run->publication.sent_generation = run->asked.generation;

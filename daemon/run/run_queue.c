@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "daemon/cluster/bmr.h"
 #include "daemon/run/run_accept.h"
 #include "daemon/run/run_drive.h"
 #include "daemon/run/run_publish.h"
@@ -173,14 +172,13 @@ int run_queue_bury(struct run_queue *q, struct err *err)
     return 0;
 }
 
-static int accept(struct run *run, const struct watches *watches, struct err *err)
+static int accept(struct run *run, struct err *err)
 {
-    json_t *bmr = watches_get(watches, WATCH_RUNS, run->name);
-    json_t *benchmark = watches_get(watches, WATCH_BENCHMARKS, run->benchmark);
-    const int r = bmr == NULL ? 0 : run_accept(run, bmr, benchmark, err);
-    json_decref(bmr);
-    json_decref(benchmark);
-    return r;
+    const struct kube_object *object = kube_cache_get(run->env->runs, run->name);
+    const struct kube_object *benchmark = kube_cache_get(run->env->benchmarks, run->benchmark);
+    return object == NULL
+               ? 0
+               : run_accept(run, object->facts, benchmark == NULL ? NULL : benchmark->facts, err);
 }
 
 /* The part of a round that one turn of the loop does. */
@@ -221,7 +219,7 @@ static bool takes_turn(struct slice *s, struct run *run)
     return true;
 }
 
-int run_queue_accept(struct run_queue *q, const struct watches *watches, struct err *err)
+int run_queue_accept(struct run_queue *q, struct err *err)
 {
     struct slice slice = {.began_ns = clock_thread_cpu_ns(), .n_round = q->n_rounds + 1};
     vec_each (struct run *, it, &q->runs) {
@@ -238,7 +236,7 @@ int run_queue_accept(struct run_queue *q, const struct watches *watches, struct 
             leave(&slice, run);
             continue;
         }
-        int r = takes_turn(&slice, run) && run_may_accept(run) ? accept(run, watches, &why) : 0;
+        int r = takes_turn(&slice, run) && run_may_accept(run) ? accept(run, &why) : 0;
         r = r < 0 || !run->is_seen ? r : run_steer(run, &why);
         r = contain(run, r, &why, err);
         if (r < 0) {
@@ -356,41 +354,31 @@ static void put_to_rest(struct run_queue *q, size_t i)
     run_free(run);
 }
 
-void run_queue_add_ended(struct run_queue *q, const json_t *bmr)
+void run_queue_add_ended(struct run_queue *q, const struct bmr_facts *f)
 {
-    struct bmr_spec spec;
-    struct run_status status;
-    bmr_read(bmr, &spec);
-    bmr_read_status(bmr, &status);
-    const int64_t ttl_s = bmr_read_ttl_s(bmr);
-    add_resting(q, spec.uid, spec.name,
-                ttl_s < 0 ? INT64_MAX : status.ended_unix_ms + ttl_s * 1000);
+    add_resting(q, f->uid, f->name, f->ttl_s < 0 ? INT64_MAX : f->ended_unix_ms + f->ttl_s * 1000);
 }
 
 /* As after a restart: its object is all that is needed. */
-static void wake_one(struct run_queue *q, const struct run_env *env, const struct watches *watches,
-                     const struct resting_run *r)
+static void wake_one(struct run_queue *q, const struct run_env *env, const struct resting_run *r)
 {
-    json_t *bmr = watches_get(watches, WATCH_RUNS, r->name);
-    if (bmr != NULL) {
-        run_queue_add(q, run_new(env, bmr));
+    const struct kube_object *object = kube_cache_get(env->runs, r->name);
+    if (object != NULL) {
+        run_queue_add(q, run_new(env, object->facts));
     }
-    json_decref(bmr);
 }
 
-void run_queue_wake(struct run_queue *q, const struct run_env *env, const struct watches *watches,
-                    char *const *uids, size_t n)
+void run_queue_wake(struct run_queue *q, const struct run_env *env, char *const *uids, size_t n)
 {
     size_t at;
     for (size_t i = 0; i < n; i++) {
         if (find_resting(q, uids[i], &at)) {
-            wake_one(q, env, watches, q->resting.items[at]);
+            wake_one(q, env, q->resting.items[at]);
         }
     }
 }
 
-static void wake_expired(struct run_queue *q, const struct run_env *env,
-                         const struct watches *watches)
+static void wake_expired(struct run_queue *q, const struct run_env *env)
 {
     const int64_t now_unix_ms = clock_steady_unix_ms();
     if (now_unix_ms < q->next_expiry_unix_ms) {
@@ -400,19 +388,19 @@ static void wake_expired(struct run_queue *q, const struct run_env *env,
     for (size_t i = q->resting.len; i > 0; i--) {
         const struct resting_run *r = q->resting.items[i - 1];
         if (r->expires_unix_ms <= now_unix_ms) {
-            wake_one(q, env, watches, r);
+            wake_one(q, env, r);
         } else if (r->expires_unix_ms < q->next_expiry_unix_ms) {
             q->next_expiry_unix_ms = r->expires_unix_ms;
         }
     }
 }
 
-void run_queue_rest(struct run_queue *q, const struct run_env *env, const struct watches *watches)
+void run_queue_rest(struct run_queue *q, const struct run_env *env)
 {
     for (size_t i = q->runs.len; i > 0; i--) {
         if (may_rest(q->runs.items[i - 1])) {
             put_to_rest(q, i - 1);
         }
     }
-    wake_expired(q, env, watches);
+    wake_expired(q, env);
 }

@@ -7,13 +7,6 @@
 #include "daemon/run/open_runs.h"
 #include "daemon/run/run_queue.h"
 
-/* run_queue_accept is not called here; the real one needs a client. */
-json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
-{
-    (void)w, (void)kind, (void)name;
-    return NULL;
-}
-
 /* An empty one. */
 static int probe(struct store *s, const char *uid, struct err *err)
 {
@@ -65,7 +58,8 @@ static struct run *add(struct run_queue *q, const struct run_env *env, const cha
 {
     json_t *bmr = json_pack("{s:{s:s, s:s, s:s}}", "metadata", "name", name, "uid", name,
                             "creationTimestamp", created);
-    struct run *run = run_new(env, bmr);
+    _cleanup_(freep) struct bmr_facts *facts = bmr_facts_decode(bmr);
+    struct run *run = run_new(env, facts);
     run_queue_add(q, run);
     json_decref(bmr);
     return run;
