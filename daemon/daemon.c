@@ -94,7 +94,7 @@ static void on_run(void *ctx, enum kube_change change, const struct kube_object 
         run_update(run, facts);
     } else if (change == KUBE_CHANGE_ADDED && !d->run_env.are_objects_known && facts->is_settled &&
                facts->ended_unix_ms < clock_steady_unix_ms() - DAEMON_ENDED_MS) {
-        run_queue_add_ended(&d->queue, facts); /* learn_objects asks the store about it */
+        run_queue_add_ended(&d->queue, facts); /* sync_objects asks the store about it */
         return;
     } else if (change == KUBE_CHANGE_REMOVED || !run_queue_is_resting(&d->queue, facts->uid) ||
                !facts->is_settled) {
@@ -183,7 +183,7 @@ static int wake_open_runs(struct daemon *d, struct err *err)
 }
 
 /* Runs whose objects were deleted while no benchd ran get their tombstones. */
-static int learn_objects(struct daemon *d, struct err *err)
+static int sync_objects(struct daemon *d, struct err *err)
 {
     if (d->run_env.are_objects_known) {
         return 0;
@@ -216,10 +216,10 @@ static int learn_objects(struct daemon *d, struct err *err)
 static int load_open_runs(struct daemon *d, struct err *err)
 {
     if (watches_are_synced(&d->watches)) {
-        int r = learn_objects(d, err);
+        int r = sync_objects(d, err);
         return r < 0 ? r : 1;
     }
-    return open_runs_learn(&d->open_runs, d->store, d->ns, &d->queue, err);
+    return open_runs_load(&d->open_runs, d->store, d->ns, &d->queue, err);
 }
 
 /* Erases one run a turn of the loop, then looks again for the next. What cannot be erased now is
@@ -272,7 +272,7 @@ static void tick(struct daemon *d)
     if (r == 0 || r == -EBUSY) { /* another process writes: the next look */
         return;
     }
-    r = r < 0 ? r : run_queue_bury(&d->queue, &err);
+    r = r < 0 ? r : run_queue_drop_deleted(&d->queue, &err);
     r = r < 0 ? r : run_queue_accept(&d->queue, &err);
     const bool is_first_look = r > 0; /* one that was not seen yet may have to run first */
     r = r < 0 || is_first_look || d->space.is_full ? r : run_queue_advance(&d->queue, &err);

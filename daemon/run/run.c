@@ -105,8 +105,8 @@ static void leave(struct run *run)
 {
     switch (run->life) {
     case LIFE_FREEZING:
-        if (run->at.keeping != NULL) {
-            kube_call_cancel(run->at.keeping);
+        if (run->at.freezing != NULL) {
+            kube_call_cancel(run->at.freezing);
         }
         break;
     case LIFE_CHECKING:
@@ -200,8 +200,8 @@ void run_free(struct run *run)
     if (run->expiry.state == EXPIRY_SENT) {
         kube_call_cancel(run->expiry.call);
     }
-    if (run->judging.call != NULL) {
-        summarize_run_abandon(run->judging.call);
+    if (run->summarizing.call != NULL) {
+        summarize_run_abandon(run->summarizing.call);
     }
     if (is_claimed) {
         run->env->store->ops->release_run(run->env->store, run->uid);

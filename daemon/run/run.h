@@ -34,7 +34,7 @@ struct run_asked {
 /* What a run has in one state only; valid as `life` says. */
 union run_at {
     int64_t retry_ns;                /* WAITING: not tried before that; 0: at once */
-    struct kube_call *keeping;       /* KEEPING; NULL: answered */
+    struct kube_call *freezing;      /* FREEZING; NULL: answered */
     struct template_check *checking; /* CHECKING; NULL: not sent yet */
     struct {                         /* DRIVEN, DONE */
         struct launcher *launcher;
@@ -62,7 +62,7 @@ struct run_publication {
 };
 
 /* The results of a run that has ended are being read, once, by another thread. */
-struct run_judging {
+struct run_summarizing {
     struct summarize_run *call; /* NULL: not now */
     int64_t retry_ns;           /* not tried before that */
     bool must_store;            /* the verdict is known and not stored yet */
@@ -99,7 +99,7 @@ struct run {
     struct daemon_wait wait;    /* as of the last run_refresh_shown */
     int64_t advanced_unix_ms;   /* see struct daemon_run; while it is driven */
     struct run_verdict verdict; /* ENDED and PAST: of the object's time to live too */
-    struct run_judging judging;
+    struct run_summarizing summarizing;
     struct run_publication publication;
     struct run_expiry expiry;
     struct run_parking parking;

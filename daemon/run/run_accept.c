@@ -170,7 +170,7 @@ static void on_definition_frozen(void *ctx, int r, const struct kube_response *r
 {
     (void)res;
     struct run *run = ctx;
-    run->at.keeping = NULL;
+    run->at.freezing = NULL;
     if (r == 0) {
         run_enter(run, LIFE_ON_FREEZE_DONE);
     } else if (r == -EINVAL) {
@@ -200,7 +200,7 @@ static void freeze_definition(struct run *run, const struct spec *spec)
                        &req);
     json_decref(body);
     run_enter(run, LIFE_ON_FREEZE_SENT);
-    run->at.keeping = kube_call(run->env->client, &req, NULL, on_definition_frozen, run);
+    run->at.freezing = kube_call(run->env->client, &req, NULL, on_definition_frozen, run);
 }
 
 /* The next process may find other answers, while pods of the run are there. */

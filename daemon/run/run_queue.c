@@ -142,7 +142,7 @@ static int contain(struct run *run, int r, const struct err *why, struct err *er
     return 0;
 }
 
-int run_queue_bury(struct run_queue *q, struct err *err)
+int run_queue_drop_deleted(struct run_queue *q, struct err *err)
 {
     for (size_t i = q->runs.len; i > 0; i--) {
         struct run *run = q->runs.items[i - 1];
@@ -158,7 +158,7 @@ int run_queue_bury(struct run_queue *q, struct err *err)
         if (run->life == LIFE_DONE) {
             (void)run_stop(run, &why); /* nothing depends on how it ended */
         }
-        int r = run_bury(run, &why);
+        int r = run_drop_deleted(run, &why);
         if (r == 0) {
             take_out(q, i - 1);
             run_free(run);

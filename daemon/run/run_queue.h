@@ -46,7 +46,7 @@ void run_queue_add(struct run_queue *q, struct run *run_take);
 /* An error of one run parks it. An error of these three: the store cannot be used for any run. */
 
 /* Removes the runs whose objects are gone. */
-int run_queue_bury(struct run_queue *q, struct err *err);
+int run_queue_drop_deleted(struct run_queue *q, struct err *err);
 /* Accepts what can be accepted, and passes on what the objects ask for; on a full disk only to the
  * run that is driven. What one turn of the loop does not get to, it wakes benchd for. 1: a run that
  * is new is among that; nothing is driven before all were seen. */

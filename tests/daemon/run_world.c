@@ -51,7 +51,7 @@ struct world *world_new(void)
 void world_freep(struct world **p)
 {
     struct world *w = *p;
-    let_judge(w); /* abandoned ones end too */
+    let_summarize(w); /* abandoned ones end too */
     assert_int_equal(uv_loop_close(&w->loop), 0);
     kube_cache_done(&w->benchmarks);
     kube_cache_done(&w->runs);
@@ -66,7 +66,7 @@ void world_freep(struct world **p)
     fake_kube_reset();
 }
 
-void let_judge(struct world *w)
+void let_summarize(struct world *w)
 {
     (void)uv_run(&w->loop, UV_RUN_DEFAULT); /* until nothing is left to do */
 }

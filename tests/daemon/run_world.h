@@ -21,7 +21,7 @@
 /* A store in a folder of its own. */
 struct world {
     char folder[64], url[96];
-    uv_loop_t loop;                     /* for judges alone */
+    uv_loop_t loop;                     /* for summaries alone */
     struct kube_cache benchmarks, runs; /* what the watches have */
     struct run_env env;
     struct event_recorder events;
@@ -39,8 +39,8 @@ json_t *inline_bmr(const char *uid); /* with a definition, nothing else */
 /* The watch shows the object: a run of it is made, or hears of the change. */
 struct run *new_run(struct world *w, json_t *bmr);
 void update_run(struct run *run, json_t *bmr);
-/* Lets the judges of runs that have ended finish. */
-void let_judge(struct world *w);
+/* Lets the threads that summarize ended runs finish. */
+void let_summarize(struct world *w);
 /* run_accept; fails the test on an error. */
 int take(struct run *run, json_t *bmr, json_t *benchmark);
 /* The same, with templates that the server takes. */

@@ -129,7 +129,7 @@ static int count_claim(struct store *s, const char *uid, struct err *err)
 static bool turn(struct world *w, struct run_queue *q)
 {
     q->turn_cpu_ns = clock_thread_cpu_ns();
-    assert_int_equal(run_queue_bury(q, NULL), 0);
+    assert_int_equal(run_queue_drop_deleted(q, NULL), 0);
     const int more = run_queue_accept(q, NULL);
     assert_in_range(more, 0, 1);
     if (more == 0) {
@@ -411,7 +411,7 @@ TEST(they_are_judged_once)
         if (start == 0) {
             assert_null(open_call(0)); /* not before it is known */
             assert_true(uv_loop_alive(&w->loop));
-            let_judge(w);
+            let_summarize(w);
             look(w, &q);
         }
         assert_false(uv_loop_alive(&w->loop));
@@ -456,7 +456,7 @@ TEST(verdicts_that_come_together_are_stored_one_a_turn)
     slow.put_verdict = count_verdict;
     s->ops = &slow;
     n_verdicts = 0;
-    let_judge(w);
+    let_summarize(w);
     assert_int_equal(n_verdicts, 0);
     for (unsigned n = 1; n <= 3; n++) {
         (void)turn(w, &q);
@@ -482,7 +482,7 @@ TEST(a_run_that_cannot_be_judged_ends_too)
     struct run_queue q = {0};
     run_queue_add(&q, new_run(w, objects[0]));
     look(w, &q);
-    let_judge(w);
+    let_summarize(w);
     look(w, &q);
     assert_non_null(strstr(open_call(0)->req.body, "NotJudged"));
     run_queue_done(&q);
@@ -504,7 +504,7 @@ TEST(a_run_does_not_expire_while_it_cannot_be_judged)
         run_queue_add(&q, new_run(w, objects[i]));
     }
     look(w, &q);
-    let_judge(w);
+    let_summarize(w);
     look(w, &q);
     assert_null(open_call(0));
     assert_int_equal(q.runs.len, 2);
@@ -527,6 +527,6 @@ TEST(a_run_may_go_while_it_is_judged)
     look(w, &q);
     assert_true(uv_loop_alive(&w->loop));
     run_queue_done(&q);
-    let_judge(w);
+    let_summarize(w);
     drop_objects();
 }

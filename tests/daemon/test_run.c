@@ -166,7 +166,7 @@ TEST(what_is_stored_outlives_the_object)
             update_run(run, bmr);
         }
         run->expiry.state = rows[i].is_expired ? EXPIRY_DUE : EXPIRY_NOT_DUE;
-        assert_int_equal(run_bury(run, NULL), 0);
+        assert_int_equal(run_drop_deleted(run, NULL), 0);
         run_free(run);
         struct run_brief brief = {0};
         const int r = store->ops->get_brief(store, uid, &brief, NULL);
@@ -187,7 +187,7 @@ TEST(a_tombstone_goes_when_the_object_is_back)
     json_t *bmr = inline_bmr("u1");
     struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
-    assert_int_equal(run_bury(run, NULL), 0);
+    assert_int_equal(run_drop_deleted(run, NULL), 0);
     run_free(run);
     struct run_brief brief;
     assert_int_equal(store->ops->get_brief(store, "u1", &brief, NULL), 0);
@@ -413,14 +413,14 @@ TEST(an_expired_run_is_removed)
     run_expire(run);
     assert_null(open_call(0)); /* not at once */
     run_publish(run);
-    let_judge(w);
+    let_summarize(w);
     run_publish(run);
     assert_non_null(open_call(0));
     fake_kube_answer(open_call(0), 0, "{}");
     run->expiry.retry_ns = 1;
     run_expire(run);
     assert_int_equal(open_call(0)->req.method, KUBE_DELETE);
-    assert_int_equal(run_bury(run, NULL), 0);
+    assert_int_equal(run_drop_deleted(run, NULL), 0);
     run_free(run); /* cancels the open request */
     assert_true(is_kept(w, "u1"));
     json_decref(bmr);
@@ -447,7 +447,7 @@ TEST(nothing_expires_before_all_objects_are_known)
     w->env.are_objects_known = true;
     run_expire(run);
     assert_int_equal(run->expiry.state, EXPIRY_SENT);
-    assert_int_equal(run_bury(run, NULL), 0);
+    assert_int_equal(run_drop_deleted(run, NULL), 0);
     run_free(run);
     assert_int_equal(store->ops->sync_objects(store, "ns", NULL, 0, 1, &n_deleted, NULL), 0);
     assert_int_equal(n_deleted, 0);
