@@ -123,11 +123,6 @@ static void on_pod(void *ctx, enum kube_change change, const struct kube_object 
     }
 }
 
-static void on_synced(void *ctx)
-{
-    wake(ctx);
-}
-
 /* ---- a look ---- */
 
 /* Logs what is new about the API server. False: benchd gave up, or is about to end anyway. */
@@ -327,7 +322,7 @@ static void start_watches(struct daemon *d)
         .ns = d->ns,
         .on_change =
             {[WATCH_BENCHMARKS] = on_benchmark, [WATCH_RUNS] = on_run, [WATCH_PODS] = on_pod},
-        .on_synced = on_synced,
+        .on_synced = wake,
         .ctx = d,
         .seed = (uint64_t)clock_monotonic_ns()};
     watches_start(&d->watches, &watches);
