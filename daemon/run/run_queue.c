@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_sorted.h"
 #include "daemon/run/run_accept.h"
 #include "daemon/run/run_drive.h"
 #include "daemon/run/run_publish.h"
@@ -30,36 +31,12 @@ void run_queue_done(struct run_queue *q)
 /* The place of `uid`, or where it belongs. */
 static bool find_busy(const struct run_queue *q, const char *uid, size_t *ret)
 {
-    size_t low = 0, high = q->by_uid.len;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(q->by_uid.items[middle]->uid, uid);
-        if (order == 0) {
-            *ret = middle;
-            return true;
-        }
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    *ret = low;
-    return false;
+    return vec_search(&q->by_uid, run, strcmp((*run)->uid, uid), ret);
 }
 
 static bool find_resting(const struct run_queue *q, const char *uid, size_t *ret)
 {
-    size_t low = 0, high = q->resting.len;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(q->resting.items[middle]->uid, uid);
-        if (order == 0) {
-            *ret = middle;
-            return true;
-        }
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    *ret = low;
-    return false;
+    return vec_search(&q->resting, run, strcmp((*run)->uid, uid), ret);
 }
 
 struct run *run_queue_find(const struct run_queue *q, const char *uid)
@@ -98,16 +75,12 @@ void run_queue_add(struct run_queue *q, struct run *run_take)
 {
     size_t at;
     if (find_resting(q, run_take->uid, &at)) {
-        struct resting_run **items = q->resting.items;
-        free(items[at]);
-        memmove(&items[at], &items[at + 1], (--q->resting.len - at) * sizeof(items[0]));
+        free(q->resting.items[at]);
+        vec_remove(&q->resting, at);
     }
     *vec_push(&q->runs) = run_take;
     (void)find_busy(q, run_take->uid, &at);
-    (void)vec_push(&q->by_uid); /* the room; its place is made next */
-    struct run **items = q->by_uid.items;
-    memmove(&items[at + 1], &items[at], (q->by_uid.len - 1 - at) * sizeof(items[0]));
-    items[at] = run_take;
+    *vec_insert(&q->by_uid, at) = run_take;
 }
 
 /* Takes the i-th run out of the queue; it lives on. */
@@ -115,8 +88,7 @@ static void take_out(struct run_queue *q, size_t i)
 {
     size_t at;
     (void)find_busy(q, q->runs.items[i]->uid, &at); /* it is there */
-    struct run **items = q->by_uid.items;
-    memmove(&items[at], &items[at + 1], (--q->by_uid.len - at) * sizeof(items[0]));
+    vec_remove(&q->by_uid, at);
     q->runs.items[i] = q->runs.items[--q->runs.len];
 }
 
@@ -337,10 +309,7 @@ static void add_resting(struct run_queue *q, const char *uid, const char *name,
     r->name = r->uid + uid_size;
     size_t at;
     (void)find_resting(q, uid, &at); /* it is not there */
-    (void)vec_push(&q->resting);     /* the room; its place is made next */
-    struct resting_run **items = q->resting.items;
-    memmove(&items[at + 1], &items[at], (q->resting.len - 1 - at) * sizeof(items[0]));
-    items[at] = r;
+    *vec_insert(&q->resting, at) = r;
     if (q->resting.len == 1 || expires_unix_ms < q->next_expiry_unix_ms) {
         q->next_expiry_unix_ms = expires_unix_ms;
     }
