@@ -116,9 +116,7 @@ static void on_found(void *ctx, int r, const struct kube_response *res, const st
     struct pod_gate *g = ctx;
     json_t *object = NULL;
     struct err parsed = *err;
-    if (r == 0) {
-        r = kube_json_load(res->body, res->body_len, &object, &parsed);
-    }
+    r = r < 0 ? r : kube_json_load(res->body, res->body_len, &object, &parsed);
     if (r == 0 && pod_is_owned(g->owner->params.def, object)) {
         heard(g, GATE_OPEN);
     } else if (r == 0) {
