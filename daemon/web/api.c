@@ -70,11 +70,10 @@ void api_run(struct site *site, const struct web_request *req, struct web_respon
     struct err err = {0};
     _cleanup_(freep) struct attempt_id *ids = NULL;
     size_t n_ids = 0;
-    int r = site_run_load(site, req->run, SITE_ITEM, &run, &err);
-    if (r < 0) {
-        site_fail(res, r, &err);
+    if (!site_run_open(site, req->run, SITE_ITEM, &run, res)) {
         return;
     }
+    int r = 0;
     if (run.item.is_stored) {
         r = site->store->ops->list_attempt_ids(site->store, run.item.row.uid, &ids, &n_ids, &err);
     }
@@ -225,11 +224,11 @@ void api_attempts(struct site *site, const struct web_request *req, struct web_r
     if (!take_attempts(req, &wanted, res)) {
         return;
     }
-    int r = site_run_load(site, req->run, SITE_DEFINITION, &run, &err);
-    if (r >= 0) {
-        r = put_attempts(site, &run, &wanted, res, &err);
-        site_run_done(&run);
+    if (!site_run_open(site, req->run, SITE_DEFINITION, &run, res)) {
+        return;
     }
+    const int r = put_attempts(site, &run, &wanted, res, &err);
+    site_run_done(&run);
     if (r < 0) {
         site_fail(res, r, &err);
     }
@@ -295,9 +294,8 @@ void api_results(struct site *site, const struct web_request *req, struct web_re
 {
     struct site_run run;
     struct err err = {0};
-    int r = site_run_load(site, req->run, SITE_TABLES, &run, &err);
-    if (r < 0) {
-        site_fail(res, r, &err);
+    int r;
+    if (!site_run_open(site, req->run, SITE_TABLES, &run, res)) {
         return;
     }
     if (run.result == NULL) {

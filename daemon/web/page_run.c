@@ -102,10 +102,7 @@ static void put_figures(const struct site *site, struct buf *out, const struct s
 void html_run(struct site *site, const struct web_request *req, struct web_response *res)
 {
     struct site_run run;
-    struct err err = {0};
-    const int r = site_run_load(site, req->run, SITE_RESULT, &run, &err);
-    if (r < 0) {
-        site_fail(res, r, &err);
+    if (!site_run_open(site, req->run, SITE_RESULT, &run, res)) {
         return;
     }
     struct buf *out = &res->body, events = BUF_INIT;
@@ -277,10 +274,7 @@ void html_point(struct site *site, const struct web_request *req, struct web_res
         return;
     }
     struct site_run run;
-    struct err err = {0};
-    const int r = site_run_load(site, req->run, SITE_RESULT, &run, &err);
-    if (r < 0) {
-        site_fail(res, r, &err);
+    if (!site_run_open(site, req->run, SITE_RESULT, &run, res)) {
         return;
     }
     if (run.result == NULL) {

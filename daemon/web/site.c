@@ -179,6 +179,17 @@ int site_run_load(const struct site *site, const char *name, enum site_depth dep
     return load(site, name, depth, &all, ret, err);
 }
 
+bool site_run_open(const struct site *site, const char *name, enum site_depth depth,
+                   struct site_run *ret, struct web_response *res)
+{
+    struct err err = {0};
+    const int r = site_run_load(site, name, depth, ret, &err);
+    if (r < 0) {
+        site_fail(res, r, &err);
+    }
+    return r >= 0;
+}
+
 int site_run_load_wanted(const struct site *site, const char *name,
                          const struct attempt_wanted *wanted, struct site_run *ret, struct err *err)
 {

@@ -55,6 +55,9 @@ enum site_depth { SITE_ITEM, SITE_DEFINITION, SITE_ROWS, SITE_TABLES, SITE_RESUL
 /* By name or uid. -ENOENT: no such run. */
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,
                   struct site_run *ret, struct err *err);
+/* The same for a handler. False: the error was answered. */
+bool site_run_open(const struct site *site, const char *name, enum site_depth depth,
+                   struct site_run *ret, struct web_response *res);
 /* SITE_ROWS with the attempts that match alone: of a run of 10,000 points the
  * others are not read. */
 int site_run_load_wanted(const struct site *site, const char *name,
