@@ -21,6 +21,7 @@
 #include "base/str_list.h"
 #include "base/text.h"
 #include "base/vec_sorted.h"
+#include "core/member_number.h"
 #include "run/processes/cpus.h"
 #include "run/processes/host_cpus.h"
 #include "run/processes/local_gang.h"
@@ -152,10 +153,7 @@ static void start_process(struct processes *l, struct process *p)
 
 static size_t log_max_bytes(const struct processes *l, const struct gang_spec *gang)
 {
-    size_t n = 0;
-    for (enum role role = 0; role < ROLE_COUNT; role++) {
-        n += gang->replicas[role];
-    }
+    const size_t n = member_count(gang->replicas);
     const size_t share = GANG_LOG_MAX_BYTES / (n > 0 ? n : 1);
     return share < l->log_max_bytes ? share : l->log_max_bytes;
 }
