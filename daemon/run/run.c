@@ -105,9 +105,7 @@ static void leave(struct run *run)
 {
     switch (run->life) {
     case LIFE_FREEZING:
-        if (run->at.freezing != NULL) {
-            kube_call_cancel(run->at.freezing);
-        }
+        kube_call_cancel(run->at.freezing);
         break;
     case LIFE_CHECKING:
         template_check_free(run->at.checking);
@@ -194,9 +192,7 @@ void run_free(struct run *run)
     daemon_run_unref(run->shown);
     const bool is_claimed = run_life_is_claimed(run->life);
     leave(run);
-    if (run->publication.call != NULL) {
-        kube_call_cancel(run->publication.call);
-    }
+    kube_call_cancel(run->publication.call);
     if (run->expiry.state == EXPIRY_SENT) {
         kube_call_cancel(run->expiry.call);
     }

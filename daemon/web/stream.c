@@ -73,9 +73,7 @@ static void read_view(struct streams *s)
     struct daemon_snapshot now;
     daemon_view_read(s->params.view, &now);
     if (now.runs != s->seen) { /* a list is never changed, and this one is kept: another is news */
-        if (s->seen != NULL) {
-            daemon_runs_unref(s->seen);
-        }
+        daemon_runs_unref(s->seen);
         s->seen = daemon_runs_ref(now.runs);
         vec_each (struct topic *, t, &s->topics) {
             topic_refresh(*t, s->seen);
@@ -284,9 +282,7 @@ void streams_free(struct streams *s)
     if (s == NULL) {
         return;
     }
-    if (s->seen != NULL) {
-        daemon_runs_unref(s->seen);
-    }
+    daemon_runs_unref(s->seen);
     body_unref(s->hello);
     body_unref(s->beat);
     vec_done(&s->list);

@@ -41,9 +41,7 @@ void pod_gates_init(struct pod_gates *g, struct pods *owner)
 void pod_gates_done(struct pod_gates *g)
 {
     for (int i = 0; i < GATE_COUNT; i++) {
-        if (g->list[i].call != NULL) {
-            kube_call_cancel(g->list[i].call);
-        }
+        kube_call_cancel(g->list[i].call);
         json_decref(g->list[i].body);
         free(g->list[i].refusal);
         pod_trouble_clear(&g->list[i].trouble);

@@ -105,8 +105,6 @@ bool pod_setup_wait(const struct pods *l, struct run_wait *ret)
 
 void pod_setup_done(struct pod_setup *s)
 {
-    if (s->call != NULL) {
-        kube_call_cancel(s->call);
-    }
+    kube_call_cancel(s->call);
     free(s->uid);
 }

@@ -111,9 +111,7 @@ void pod_slices_init(struct pod_slices *s, struct pods *owner)
 
 void pod_slices_done(struct pod_slices *s)
 {
-    if (s->call != NULL) {
-        kube_call_cancel(s->call);
-    }
+    kube_call_cancel(s->call);
     pod_trouble_clear(&s->trouble);
     vec_done(&s->list);
     *s = (struct pod_slices){0};
