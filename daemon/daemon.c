@@ -14,7 +14,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config.h"
-#include "daemon/cluster/bmr.h"
 #include "daemon/daemon_internal.h"
 #include "daemon/loop_meter.h"
 #include "daemon/cluster/elector.h"
@@ -22,7 +21,6 @@
 #include "daemon/memory.h"
 #include "daemon/run/run_drive.h"
 #include "daemon/run/run_remove.h"
-#include "kube/json.h"
 
 #define LOOK_EVERY_MS 1000
 /* For other processes that write to the store: the limit of all calls from one look to the next,
@@ -80,39 +78,33 @@ static void give_up(struct daemon *d, int exit_code, const struct err *err)
 
 /* ---- watches ---- */
 
-static void run_changed(struct daemon *d, enum kube_change change, const char *uid,
-                        const json_t *bmr)
+static void on_run(void *ctx, enum kube_change change, const struct kube_object *object)
 {
-    struct run *run = run_queue_find(&d->queue, uid);
-    if (run == NULL && eraser_is_wish(bmr)) {
+    struct daemon *d = ctx;
+    const struct bmr_facts *facts = object->facts;
+    struct run *run = run_queue_find(&d->queue, facts->uid);
+    if (run == NULL && facts->erase_run != NULL) {
         if (change == KUBE_CHANGE_REMOVED) {
-            eraser_take(&d->eraser, bmr);
+            eraser_take(&d->eraser, facts->erase_run);
             wake(d);
         }
         return;
     }
     if (run != NULL) {
-        run_update(run, bmr);
-    } else if (change == KUBE_CHANGE_ADDED && !d->run_env.are_objects_known &&
-               bmr_ended_before(bmr, clock_steady_unix_ms() - DAEMON_ENDED_MS)) {
-        run_queue_add_ended(&d->queue, bmr); /* learn_objects asks the store about it */
+        run_update(run, facts);
+    } else if (change == KUBE_CHANGE_ADDED && !d->run_env.are_objects_known && facts->is_settled &&
+               facts->ended_unix_ms < clock_steady_unix_ms() - DAEMON_ENDED_MS) {
+        run_queue_add_ended(&d->queue, facts); /* sync_objects asks the store about it */
         return;
-    } else if (change == KUBE_CHANGE_REMOVED || !run_queue_is_resting(&d->queue, uid) ||
-               !bmr_is_settled(bmr)) {
-        run = run_new(&d->run_env, bmr);
+    } else if (change == KUBE_CHANGE_REMOVED || !run_queue_is_resting(&d->queue, facts->uid) ||
+               !facts->is_settled) {
+        run = run_new(&d->run_env, facts);
         run_queue_add(&d->queue, run);
     }
     if (change == KUBE_CHANGE_REMOVED) {
         run->asked.is_gone = true;
     }
     wake(d);
-}
-
-static void on_run(void *ctx, enum kube_change change, const struct kube_object *object)
-{
-    json_t *bmr = kube_json_kept(object->facts);
-    run_changed(ctx, change, object->uid, bmr);
-    json_decref(bmr);
 }
 
 static void on_benchmark(void *ctx, enum kube_change change, const struct kube_object *object)
@@ -129,11 +121,6 @@ static void on_pod(void *ctx, enum kube_change change, const struct kube_object 
     if (active != NULL) {
         run_notice_pod(active, change, object);
     }
-}
-
-static void on_synced(void *ctx)
-{
-    wake(ctx);
 }
 
 /* ---- a look ---- */
@@ -182,7 +169,7 @@ static int wake_open_runs(struct daemon *d, struct err *err)
     if (r < 0) {
         return r;
     }
-    run_queue_wake(&d->queue, &d->run_env, &d->watches, uids, n);
+    run_queue_wake(&d->queue, &d->run_env, uids, n);
     for (size_t i = 0; i < n; i++) {
         free(uids[i]);
     }
@@ -191,7 +178,7 @@ static int wake_open_runs(struct daemon *d, struct err *err)
 }
 
 /* Runs whose objects were deleted while no benchd ran get their tombstones. */
-static int learn_objects(struct daemon *d, struct err *err)
+static int sync_objects(struct daemon *d, struct err *err)
 {
     if (d->run_env.are_objects_known) {
         return 0;
@@ -224,10 +211,10 @@ static int learn_objects(struct daemon *d, struct err *err)
 static int load_open_runs(struct daemon *d, struct err *err)
 {
     if (watches_are_synced(&d->watches)) {
-        int r = learn_objects(d, err);
+        int r = sync_objects(d, err);
         return r < 0 ? r : 1;
     }
-    return open_runs_learn(&d->open_runs, d->store, d->ns, &d->queue, err);
+    return open_runs_load(&d->open_runs, d->store, d->ns, &d->queue, err);
 }
 
 /* Erases one run a turn of the loop, then looks again for the next. What cannot be erased now is
@@ -280,8 +267,8 @@ static void tick(struct daemon *d)
     if (r == 0 || r == -EBUSY) { /* another process writes: the next look */
         return;
     }
-    r = r < 0 ? r : run_queue_bury(&d->queue, &err);
-    r = r < 0 ? r : run_queue_accept(&d->queue, &d->watches, &err);
+    r = r < 0 ? r : run_queue_drop_deleted(&d->queue, &err);
+    r = r < 0 ? r : run_queue_accept(&d->queue, &err);
     const bool is_first_look = r > 0; /* one that was not seen yet may have to run first */
     r = r < 0 || is_first_look || d->space.is_full ? r : run_queue_advance(&d->queue, &err);
     if (r < 0 && r != -ENOSPC) {
@@ -296,7 +283,7 @@ static void tick(struct daemon *d)
     if (is_first_look || run_queue_publish(&d->queue)) { /* both in one turn would take long */
         wake(d);
     }
-    run_queue_rest(&d->queue, &d->run_env, &d->watches);
+    run_queue_rest(&d->queue, &d->run_env);
 }
 
 /* Returns memory to the system while no run is driven: hundreds of pods leave a fragmented heap,
@@ -335,10 +322,12 @@ static void start_watches(struct daemon *d)
         .ns = d->ns,
         .on_change =
             {[WATCH_BENCHMARKS] = on_benchmark, [WATCH_RUNS] = on_run, [WATCH_PODS] = on_pod},
-        .on_synced = on_synced,
+        .on_synced = wake,
         .ctx = d,
         .seed = (uint64_t)clock_monotonic_ns()};
     watches_start(&d->watches, &watches);
+    d->run_env.benchmarks = watches_cache(&d->watches, WATCH_BENCHMARKS);
+    d->run_env.runs = watches_cache(&d->watches, WATCH_RUNS);
     d->run_env.pods = watches_cache(&d->watches, WATCH_PODS);
 }
 

@@ -7,66 +7,16 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/str.h"
 #include "kube/request.h"
-#include "base/rfc3339.h"
-#include "spec/name.h"
 #include "spec/spec_load.h"
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *s = json_string_value(json_object_get(object, key));
-    return s == NULL ? "" : s;
-}
 
 static void set(json_t *object, const char *key, json_t *value_take)
 {
     (void)json_object_set_new(object, key, value_take); /* fails for NULL and no memory only */
 }
 
-static const char *definition_name(const json_t *metadata, const char *benchmark)
-{
-    const char *label = text_of(json_object_get(metadata, "labels"), "benchd.io/benchmark");
-    return benchmark != NULL             ? benchmark
-           : object_name_is_valid(label) ? label
-                                         : text_of(metadata, "name");
-}
-
-static bool is_to_be_erased(const json_t *metadata)
-{
-    return str_eq(text_of(json_object_get(metadata, "annotations"), KUBE_ERASE_ANNOTATION),
-                  KUBE_ERASE_NOW);
-}
-
-void bmr_read(const json_t *bmr, struct bmr_spec *ret)
-{
-    const json_t *metadata = json_object_get(bmr, "metadata");
-    const json_t *spec = json_object_get(bmr, "spec");
-    const char *benchmark =
-        json_string_value(json_object_get(json_object_get(spec, "benchmarkRef"), "name"));
-    *ret = (struct bmr_spec){
-        .name = text_of(metadata, "name"),
-        .uid = text_of(metadata, "uid"),
-        .created = text_of(metadata, "creationTimestamp"),
-        .benchmark = benchmark,
-        .definition = definition_name(metadata, benchmark),
-        .generation = json_integer_value(json_object_get(metadata, "generation")),
-        .cancel = json_is_true(json_object_get(spec, "cancel")),
-        .suspend = json_is_true(json_object_get(spec, "suspend")),
-        .is_deleting = json_object_get(metadata, "deletionTimestamp") != NULL,
-        .erase = is_to_be_erased(metadata),
-        .has_definition = json_object_get(json_object_get(bmr, "status"), "definition") != NULL,
-    };
-}
-
 /* ---- the definition ---- */
-
-static json_t *document(const char *name, const json_t *spec)
-{
-    return json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
-                     "Benchmark", "metadata", "name", name, "spec", json_deep_copy(spec));
-}
 
 /* The first problem as one line, and how many more there are. */
 static int complain(const struct diags *diags, bool is_overridden, struct err *err)
@@ -87,48 +37,44 @@ static int complain(const struct diags *diags, bool is_overridden, struct err *e
                    first->fix != NULL ? "; " : "", first->fix != NULL ? first->fix : "", more);
 }
 
-static int load(const json_t *doc, bool is_overridden, bool is_new, struct spec **ret,
-                struct err *err)
+/* Overrides have the fields of `local` and are merged by the same code. */
+static char *with_local(const char *spec_json, const char *overrides_json)
 {
-    _cleanup_(freep) char *text = json_dumps(doc, JSON_COMPACT);
-    if (text == NULL) {
-        return err_set(err, EINVAL, "the definition cannot be written as JSON");
+    const size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL;
+    json_t *spec = json_loads(spec_json, flags, NULL);
+    set(spec, "local", json_loads(overrides_json, flags, NULL));
+    char *text = json_dumps(spec, JSON_COMPACT | JSON_ENCODE_ANY);
+    json_decref(spec);
+    return text;
+}
+
+/* The text of a Benchmark. */
+static char *document(const char *name, const char *spec_json)
+{
+    json_t *text = json_string(name);
+    _cleanup_(freep) char *name_json = json_dumps(text, JSON_ENCODE_ANY);
+    json_decref(text);
+    return xasprintf("{\"apiVersion\":\"benchd.io/v1alpha1\",\"kind\":\"Benchmark\","
+                     "\"metadata\":{\"name\":%s},\"spec\":%s}",
+                     name_json, spec_json);
+}
+
+int bmr_load_spec(const struct bmr_facts *f, const char *benchmark, struct spec **ret,
+                  struct err *err)
+{
+    const char *definition = f->definition != NULL ? f->definition : benchmark;
+    const bool is_overridden = f->definition == NULL && f->overrides != NULL;
+    if (definition == NULL) {
+        return err_set(err, ENOENT, "there is no Benchmark '%s' in this namespace",
+                       f->benchmark == NULL ? "" : f->benchmark);
     }
+    _cleanup_(freep) char *merged = is_overridden ? with_local(definition, f->overrides) : NULL;
+    _cleanup_(freep) char *text = document(f->definition_name, is_overridden ? merged : definition);
     struct diags diags = {0};
-    const struct spec_overrides overrides = {.local = is_overridden, .is_new = is_new};
+    const struct spec_overrides overrides = {.local = is_overridden, .is_new = !f->is_frozen};
     int r = spec_load(text, strlen(text), &overrides, ret, &diags);
     r = r < 0 ? complain(&diags, is_overridden, err) : 0;
     diags_done(&diags);
-    return r;
-}
-
-int bmr_load_spec(const json_t *bmr, const json_t *benchmark, struct spec **ret, struct err *err)
-{
-    struct bmr_spec s;
-    bmr_read(bmr, &s);
-    const json_t *spec = json_object_get(bmr, "spec");
-    const json_t *definition = json_object_get(json_object_get(bmr, "status"), "definition");
-    const json_t *overrides = json_object_get(spec, "overrides");
-    const bool is_new = definition == NULL;
-    bool is_overridden = false;
-    if (definition == NULL) {
-        definition = json_object_get(spec, "definition");
-    }
-    if (definition == NULL) {
-        definition = json_object_get(benchmark, "spec");
-        is_overridden = overrides != NULL;
-    }
-    if (definition == NULL) {
-        return err_set(err, ENOENT, "there is no Benchmark '%s' in this namespace",
-                       s.benchmark == NULL ? "" : s.benchmark);
-    }
-    json_t *doc = document(s.definition, definition);
-    if (is_overridden) {
-        /* Overrides have the fields of `local` and are merged by the same code. */
-        (void)json_object_set(json_object_get(doc, "spec"), "local", (json_t *)overrides);
-    }
-    int r = load(doc, is_overridden, is_new, ret, err);
-    json_decref(doc);
     return r;
 }
 
@@ -148,65 +94,6 @@ int bmr_definition(const struct spec *spec, json_t **ret, struct err *err)
 
 /* ---- the status ---- */
 
-static int64_t read_date(const json_t *object, const char *key)
-{
-    const char *text = text_of(object, key);
-    int64_t ns;
-    return rfc3339_parse(text, strlen(text), &ns) < 0 ? 0 : ns / 1000000;
-}
-
-void bmr_read_status(const json_t *bmr, struct run_status *ret)
-{
-    const json_t *status = json_object_get(bmr, "status");
-    const int phase = run_phase_from_string(text_of(status, "phase"));
-    *ret = (struct run_status){
-        .phase = phase < 0 ? RUN_PENDING : (enum run_phase)phase,
-        .trials_failed = (uint32_t)json_integer_value(json_object_get(status, "failed")),
-        .started_unix_ms = read_date(status, "startTime"),
-        .ended_unix_ms = read_date(status, "completionTime"),
-    };
-    const char *completions = text_of(status, "completions");
-    const char *slash = strchr(completions, '/');
-    int64_t done = 0, total = 0;
-    if (slash != NULL) {
-        _cleanup_(freep) char *left = xstrndup(completions, (size_t)(slash - completions));
-        (void)parse_i64_in(left, 0, UINT32_MAX, &done); /* stays 0 */
-        (void)parse_i64_in(slash + 1, 0, UINT32_MAX, &total);
-    }
-    ret->trials_done = (uint32_t)done + ret->trials_failed;
-    ret->trials_total = (uint32_t)total;
-}
-
-int64_t bmr_read_ttl_s(const json_t *bmr)
-{
-    const json_t *definition = json_object_get(json_object_get(bmr, "status"), "definition");
-    if (definition == NULL) {
-        definition = json_object_get(json_object_get(bmr, "spec"), "definition");
-    }
-    const json_t *ttl =
-        json_object_get(json_object_get(definition, "runPolicy"), "ttlSecondsAfterFinished");
-    return json_is_integer(ttl) ? json_integer_value(ttl) : -1;
-}
-
-bool bmr_is_settled(const json_t *bmr)
-{
-    const json_t *metadata = json_object_get(bmr, "metadata");
-    const json_t *status = json_object_get(bmr, "status");
-    const json_t *observed = json_object_get(status, "observedGeneration");
-    const int phase = run_phase_from_string(text_of(status, "phase"));
-    return phase >= 0 && run_phase_is_final((enum run_phase)phase) && json_is_integer(observed) &&
-           json_integer_value(observed) ==
-               json_integer_value(json_object_get(metadata, "generation")) &&
-           json_object_get(metadata, "deletionTimestamp") == NULL && !is_to_be_erased(metadata);
-}
-
-bool bmr_ended_before(const json_t *bmr, int64_t unix_ms)
-{
-    struct run_status status;
-    bmr_read_status(bmr, &status);
-    return bmr_is_settled(bmr) && status.ended_unix_ms < unix_ms;
-}
-
 char *bmr_open_selector(void)
 {
     struct buf text = BUF_INIT;
@@ -219,47 +106,6 @@ char *bmr_open_selector(void)
     return buf_take(&text);
 }
 
-/* Removes all members but those of `keys`. */
-static void keep_only(json_t *object, const char *const *keys, size_t n)
-{
-    const char *key;
-    json_t *value;
-    void *next;
-    json_object_foreach_safe(object, next, key, value)
-    {
-        size_t i = 0;
-        while (i < n && !str_eq(keys[i], key)) {
-            i++;
-        }
-        if (i == n) {
-            (void)json_object_del(object, key);
-        }
-    }
-}
-
-void bmr_prune(json_t *bmr)
-{
-    static const char *const of_object[] = {"metadata", "spec", "status"};
-    static const char *const of_metadata[] = {"name",       "uid",    "creationTimestamp",
-                                              "generation", "labels", "resourceVersion"};
-    static const char *const of_spec[] = {"benchmarkRef"};
-    static const char *const of_status[] = {"phase",       "observedGeneration", "startTime",
-                                            "completions", "completionTime",     "failed"};
-    if (!bmr_is_settled(bmr)) {
-        return;
-    }
-    const int64_t ttl_s = bmr_read_ttl_s(bmr);
-    json_t *status = json_object_get(bmr, "status");
-    keep_only(bmr, of_object, 3);
-    keep_only(json_object_get(bmr, "metadata"), of_metadata, 6);
-    keep_only(json_object_get(bmr, "spec"), of_spec, 1);
-    keep_only(status, of_status, 6);
-    if (ttl_s >= 0) {
-        set(status, "definition",
-            json_pack("{s:{s:I}}", "runPolicy", "ttlSecondsAfterFinished", (json_int_t)ttl_s));
-    }
-}
-
 static void set_date(json_t *object, const char *key, int64_t unix_ms)
 {
     char text[CLOCK_RFC3339_SIZE];
@@ -270,93 +116,81 @@ static void set_date(json_t *object, const char *key, int64_t unix_ms)
 }
 
 struct condition {
-    const char *type;
-    enum condition_status { COND_FALSE, COND_TRUE, COND_UNKNOWN } status;
+    enum bmr_condition type;
+    enum condition_status status;
     const char *reason, *message;
 };
 
-static const json_t *find_condition(const json_t *list, const char *type)
+static struct condition either(enum bmr_condition type, bool is_true, const char *reason,
+                               const char *other_reason, const char *message)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        if (str_eq(text_of(json_array_get(list, i), "type"), type)) {
-            return json_array_get(list, i);
-        }
-    }
-    return NULL;
-}
-
-static void add_condition(const struct bmr_status *s, json_t *list, const struct condition *c)
-{
-    static const char *const statuses[] = {
-        [COND_FALSE] = "False", [COND_TRUE] = "True", [COND_UNKNOWN] = "Unknown"};
-    const char *status = statuses[c->status];
-    const json_t *last = find_condition(s->conditions, c->type);
-    char now[CLOCK_RFC3339_SIZE];
-    clock_format_rfc3339(s->now_unix_ms, now);
-    const bool is_same = last != NULL && str_eq(text_of(last, "status"), status);
-    const char *since = is_same ? text_of(last, "lastTransitionTime") : now;
-    struct buf message = BUF_INIT; /* it may quote what somebody wrote */
-    buf_put_utf8(&message, c->message, SIZE_MAX);
-    (void)json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "type", c->type,
-                                                "status", status, "lastTransitionTime", since,
-                                                "reason", c->reason, "message", buf_cstr(&message),
-                                                "observedGeneration", (json_int_t)s->generation));
-    buf_done(&message);
+    return (struct condition){type, is_true ? COND_TRUE : COND_FALSE,
+                              is_true ? reason : other_reason, is_true ? message : ""};
 }
 
 /* What could not be judged is not "False": `kubectl wait` for that must not end. */
 static const struct condition of_thresholds[] = {
-    [THRESHOLD_PASSED] = {"ThresholdFailed", COND_FALSE, "NoneFailed", ""},
-    [THRESHOLD_FAILED] = {"ThresholdFailed", COND_TRUE, "BelowThreshold",
+    [THRESHOLD_PASSED] = {BMR_THRESHOLD_FAILED, COND_FALSE, "NoneFailed", ""},
+    [THRESHOLD_FAILED] = {BMR_THRESHOLD_FAILED, COND_TRUE, "BelowThreshold",
                           "a threshold was not met; see benchctl results"},
-    [THRESHOLD_UNKNOWN] = {"ThresholdFailed", COND_UNKNOWN, "NotJudged",
+    [THRESHOLD_UNKNOWN] = {BMR_THRESHOLD_FAILED, COND_UNKNOWN, "NotJudged",
                            "a threshold could not be judged; see benchctl results"},
 };
 
-static json_t *conditions(const struct bmr_status *s)
+static json_t *condition_json(const struct condition *c, int64_t since_unix_ms, int64_t generation)
 {
-    const struct run_status *run = s->run;
-    const bool is_complete = run->phase == RUN_SUCCEEDED || run->phase == RUN_PARTIALLY_FAILED;
-    const bool is_failed = run->phase == RUN_FAILED || run->phase == RUN_CANCELLED;
-    const bool is_running = run->phase == RUN_RUNNING;
-    const bool is_suspended = run->phase == RUN_SUSPENDED;
-    const bool is_waiting = wait_is_in(run);
-    const char *phase = run_phase_to_string(run->phase);
-    const char *reason = run->reason[0] != '\0' ? run->reason : phase;
-    const char *words = run->message;
-    json_t *list = json_array();
-    const struct condition always[] = {
-        {"Accepted", s->is_accepted ? COND_TRUE : COND_FALSE,
+    char since[CLOCK_RFC3339_SIZE];
+    struct buf message = BUF_INIT; /* it may quote what somebody wrote */
+    clock_format_rfc3339(since_unix_ms, since);
+    buf_put_utf8(&message, c->message, SIZE_MAX);
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:I}", "type", bmr_condition_to_string(c->type), "status",
+        condition_status_to_string(c->status), "lastTransitionTime", since, "reason", c->reason,
+        "message", buf_cstr(&message), "observedGeneration", (json_int_t)generation);
+    buf_done(&message);
+    return json;
+}
+
+static json_t *conditions(const struct bmr_status *s, struct bmr_conditions *dates)
+{
+    const enum run_phase phase = s->run->phase;
+    const bool is_complete = phase == RUN_SUCCEEDED || phase == RUN_PARTIALLY_FAILED;
+    const bool is_failed = phase == RUN_FAILED || phase == RUN_CANCELLED;
+    const char *name = run_phase_to_string(phase);
+    const char *reason = s->run->reason[0] != '\0' ? s->run->reason : name;
+    const char *words = s->run->message;
+    struct condition list[BMR_CONDITION_COUNT] = {
+        {BMR_ACCEPTED, s->is_accepted ? COND_TRUE : COND_FALSE,
          s->is_accepted ? "Accepted" : s->refusal, s->is_accepted ? "" : s->refusal_text},
-        {"Suspended", is_suspended ? COND_TRUE : COND_FALSE, is_suspended ? reason : phase, ""},
-        {"Running", is_running ? COND_TRUE : COND_FALSE, phase, is_running ? words : ""},
-        {"Waiting", is_waiting ? COND_TRUE : COND_FALSE, is_waiting ? reason : phase,
-         is_waiting ? words : ""},
-        {"Complete", is_complete ? COND_TRUE : COND_FALSE, is_complete ? reason : phase,
-         is_complete ? words : ""},
-        {"Failed", is_failed ? COND_TRUE : COND_FALSE, is_failed ? reason : phase,
-         is_failed ? words : ""},
+        either(BMR_SUSPENDED, phase == RUN_SUSPENDED, reason, name, ""),
+        either(BMR_RUNNING, phase == RUN_RUNNING, name, name, words),
+        either(BMR_WAITING, wait_is_in(s->run), reason, name, words),
+        either(BMR_COMPLETE, is_complete, reason, name, words),
+        either(BMR_FAILED, is_failed, reason, name, words),
     };
-    for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
-        add_condition(s, list, &always[i]);
-    }
+    size_t n = 6;
     if (s->is_store_full && !s->is_final) { /* only while it is so */
-        add_condition(
-            s, list,
-            &(struct condition){
-                "StoreFull", COND_TRUE, "NoSpace",
-                "the disk of benchd's store is full; the run continues when there is space"});
+        list[n++] = (struct condition){
+            BMR_STORE_FULL, COND_TRUE, "NoSpace",
+            "the disk of benchd's store is full; the run continues when there is space"};
     }
     if (s->is_final && s->is_accepted) { /* known only at the end */
-        const bool is_mute = s->has_mute_trials;
-        add_condition(
-            s, list,
-            &(struct condition){"MetricsUnavailable", is_mute ? COND_TRUE : COND_FALSE,
-                                is_mute ? "NoSummary" : "AllMeasured",
-                                is_mute ? "some trials succeeded but left no usable summary" : ""});
-        add_condition(s, list, &of_thresholds[s->thresholds]);
+        list[n++] = either(BMR_METRICS_UNAVAILABLE, s->has_mute_trials, "NoSummary", "AllMeasured",
+                           "some trials succeeded but left no usable summary");
+        list[n++] = of_thresholds[s->thresholds];
     }
-    return list;
+    const struct bmr_conditions last = *dates;
+    json_t *array = json_array();
+    *dates = (struct bmr_conditions){0};
+    for (size_t i = 0; i < n; i++) {
+        const enum bmr_condition type = list[i].type;
+        const bool is_same = last.of[type].status == list[i].status;
+        dates->of[type].status = list[i].status;
+        dates->of[type].since_unix_ms = is_same ? last.of[type].since_unix_ms : s->now_unix_ms;
+        (void)json_array_append_new(
+            array, condition_json(&list[i], dates->of[type].since_unix_ms, s->generation));
+    }
+    return array;
 }
 
 static void set_eta(json_t *status, int64_t eta_s)
@@ -373,12 +207,12 @@ static void set_eta(json_t *status, int64_t eta_s)
     set(status, "eta", json_string(text));
 }
 
-json_t *bmr_status_json(const struct bmr_status *s)
+json_t *bmr_status_json(const struct bmr_status *s, struct bmr_conditions *dates)
 {
     const struct run_status *run = s->run;
     json_t *status = json_pack("{s:s, s:I, s:I, s:o}", "phase", run_phase_to_string(run->phase),
                                "failed", (json_int_t)run->trials_failed, "observedGeneration",
-                               (json_int_t)s->generation, "conditions", conditions(s));
+                               (json_int_t)s->generation, "conditions", conditions(s, dates));
     char text[64];
     if (run->trials_total > 0) {
         (void)snprintf(text, sizeof(text), "%u/%u", run->trials_done - run->trials_failed,

@@ -55,10 +55,8 @@ static void release_step(struct elector *e, int64_t now_ns)
 {
     if (kube_lease_is_released(e->lease, now_ns) || now_ns >= e->release_by_ns) {
         (void)uv_timer_stop(&e->timer); /* never fails */
-        if (e->call != NULL) {
-            kube_call_cancel(e->call);
-            e->call = NULL;
-        }
+        kube_call_cancel(e->call);
+        e->call = NULL;
         e->on_done(e->done_ctx);
     }
 }
@@ -150,8 +148,6 @@ void elector_free(struct elector *e)
     if (e == NULL) {
         return;
     }
-    if (e->call != NULL) {
-        kube_call_cancel(e->call);
-    }
+    kube_call_cancel(e->call);
     uv_close((uv_handle_t *)&e->timer, on_closed);
 }

@@ -136,9 +136,7 @@ void template_check_free(struct template_check *check)
         return;
     }
     for (enum role role = 0; role < ROLE_COUNT; role++) {
-        if (check->roles[role].call != NULL) {
-            kube_call_cancel(check->roles[role].call);
-        }
+        kube_call_cancel(check->roles[role].call);
         free(check->roles[role].text);
     }
     free(check);

@@ -3,16 +3,9 @@
 
 #include "base/mem.h"
 #include "daemon/cluster/bmr.h"
-#include "kube/json.h"
 #include "pod/body.h"
 #include "pod/facts.h"
 #include "run/pods/pod_shape.h"
-
-static void *decode_run(json_t *bmr)
-{
-    bmr_prune(bmr);
-    return kube_json_keep(bmr);
-}
 
 static const struct {
     const struct kube_resource *resource;
@@ -22,9 +15,9 @@ static const struct {
     const struct kube_proto_shape *shape;
     kube_decode_fn decode;
 } kinds[WATCH_COUNT] = {
-    [WATCH_BENCHMARKS] = {&kube_benchmarks, "Benchmarks", NULL, NULL, NULL, NULL},
+    [WATCH_BENCHMARKS] = {&kube_benchmarks, "Benchmarks", NULL, NULL, NULL, benchmark_spec_decode},
     /* Thousands of runs that have ended may be there. */
-    [WATCH_RUNS] = {&kube_benchmark_runs, "BenchmarkRuns", NULL, NULL, NULL, decode_run},
+    [WATCH_RUNS] = {&kube_benchmark_runs, "BenchmarkRuns", NULL, NULL, NULL, bmr_facts_decode},
     /* Each pod's environment has thousands of addresses, and benchd reads none of them. */
     [WATCH_PODS] = {&kube_pods, "pods", POD_SELECTOR, "env", &pod_shape, pod_facts_decode},
 };
@@ -106,12 +99,6 @@ bool watches_are_ready(const struct watches *w, struct err *why)
         }
     }
     return true;
-}
-
-json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
-{
-    const struct kube_object *object = kube_cache_get(watches_cache(w, kind), name);
-    return object == NULL ? NULL : kube_json_kept(object->facts);
 }
 
 const struct kube_cache *watches_cache(const struct watches *w, enum watch_kind kind)

@@ -4,8 +4,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
 #include "base/err.h"
 #include "kube/informer.h"
 
@@ -36,9 +34,7 @@ const struct err *watches_error(const struct watches *w);
 /* Synced and without a failure; `why` (may be NULL) names the first that is not. Not before
  * watches_start. */
 bool watches_are_ready(const struct watches *w, struct err *why);
-/* The object of this name, as a new tree that the caller owns; NULL if none exists. Not of pods:
- * their cache has pod_facts. */
-json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name);
+/* The facts of its objects: a Benchmark's spec as JSON, a struct bmr_facts, a struct pod_facts. */
 const struct kube_cache *watches_cache(const struct watches *w, enum watch_kind kind);
 /* For /metrics. `ret_resource` is static: "pods". */
 void watches_get_stats(const struct watches *w, enum watch_kind kind, const char **ret_resource,

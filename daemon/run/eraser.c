@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "kube/json.h"
 
 #define WISHES_MAX 1000 /* more in one look are not taken: their clients ask again */
 
@@ -17,23 +16,10 @@ void eraser_done(struct eraser *e)
     vec_done(&e->uids);
 }
 
-static const char *wish_of(const json_t *bmr)
-{
-    const json_t *metadata = json_object_get(bmr, "metadata");
-    return json_string_value(
-        json_object_get(json_object_get(metadata, "annotations"), KUBE_ERASE_RUN_ANNOTATION));
-}
-
-bool eraser_is_wish(const json_t *bmr)
-{
-    const json_t *status = json_object_get(bmr, "status");
-    return wish_of(bmr) != NULL && json_object_get(status, "phase") == NULL;
-}
-
-void eraser_take(struct eraser *e, const json_t *bmr)
+void eraser_take(struct eraser *e, const char *uid)
 {
     if (e->uids.len < WISHES_MAX) {
-        *vec_push(&e->uids) = xstrdup(wish_of(bmr));
+        *vec_push(&e->uids) = xstrdup(uid);
     }
 }
 

@@ -13,11 +13,9 @@ struct eraser {
 };
 void eraser_done(struct eraser *e);
 
-/* Is it such an object? A run that benchd has seen before is not such a request, whatever is
- * written on it later. */
-bool eraser_is_wish(const json_t *bmr);
-/* It was deleted. */
-void eraser_take(struct eraser *e, const json_t *bmr);
+/* The object that asks to erase this run (bmr_facts.erase_run) was deleted. A run that benchd has
+ * seen before is not such a request, whatever is written on it later. */
+void eraser_take(struct eraser *e, const char *uid);
 /* Erases what is due, each once; logs what it did not erase, and why. What is left
  * because another process writes is tried again in the next call. */
 void eraser_work(struct eraser *e, const struct run_env *env, const struct run_queue *q);

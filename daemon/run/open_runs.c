@@ -22,8 +22,8 @@ static int ask(enum open_runs *ret, struct store *s, const char *ns, const struc
     return 0;
 }
 
-int open_runs_learn(enum open_runs *state, struct store *s, const char *ns,
-                    const struct run_queue *q, struct err *err)
+int open_runs_load(enum open_runs *state, struct store *s, const char *ns,
+                   const struct run_queue *q, struct err *err)
 {
     int r = *state == OPEN_RUNS_NOT_ASKED ? ask(state, s, ns, q, err) : 0;
     return r < 0 ? r : *state == OPEN_RUNS_KNOWN;

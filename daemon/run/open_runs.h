@@ -14,5 +14,5 @@
 enum open_runs { OPEN_RUNS_NOT_ASKED, OPEN_RUNS_KNOWN, OPEN_RUNS_MISSING };
 
 /* 1: it is known. 0: not before all objects are. -EBUSY: another process writes; ask again. */
-int open_runs_learn(enum open_runs *state, struct store *s, const char *ns,
-                    const struct run_queue *q, struct err *err);
+int open_runs_load(enum open_runs *state, struct store *s, const char *ns,
+                   const struct run_queue *q, struct err *err);

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "daemon/cluster/bmr.h"
 #include "daemon/run/summarize_run.h"
 #include "daemon/cluster/template_check.h"
 #include "decide/policy_wait.h"
@@ -106,9 +105,7 @@ static void leave(struct run *run)
 {
     switch (run->life) {
     case LIFE_FREEZING:
-        if (run->at.keeping != NULL) {
-            kube_call_cancel(run->at.keeping);
-        }
+        kube_call_cancel(run->at.freezing);
         break;
     case LIFE_CHECKING:
         template_check_free(run->at.checking);
@@ -151,50 +148,42 @@ bool run_enter(struct run *run, enum run_life_event event)
 
 /* ---- life ---- */
 
-struct run *run_new(const struct run_env *env, const json_t *bmr)
+struct run *run_new(const struct run_env *env, const struct bmr_facts *facts)
 {
-    struct bmr_spec spec;
-    bmr_read(bmr, &spec);
     struct run *run = xnew(struct run);
     run->env = env;
-    run->name = xstrdup(spec.name);
-    run->uid = xstrdup(spec.uid);
-    run->created = xstrdup(spec.created);
-    run->benchmark = xstrdup(spec.definition);
+    run->name = xstrdup(facts->name);
+    run->uid = xstrdup(facts->uid);
+    run->created = xstrdup(facts->created);
+    run->benchmark = xstrdup(facts->definition_name);
     run->eta_s = -1;
     run->verdict.ttl_s = -1;
     run->progress.loss = NAN;
-    run_update(run, bmr);
-    if (bmr_is_settled(bmr)) {
-        struct run_status status;
-        bmr_read_status(bmr, &status);
+    run_update(run, facts);
+    if (facts->is_settled) {
         run->publication.is_settled = true;
-        run->publication.settled_phase = status.phase;
-        run->publication.settled_generation = spec.generation;
+        run->publication.settled_phase = facts->phase;
+        run->publication.settled_generation = facts->generation;
     }
     return run;
 }
 
-void run_update(struct run *run, const json_t *bmr)
+void run_update(struct run *run, const struct bmr_facts *facts)
 {
-    struct bmr_spec spec;
-    bmr_read(bmr, &spec);
-    if (spec.generation != run->asked.generation) {
+    struct run_publication *p = &run->publication;
+    if (facts->generation != run->asked.generation) {
         run->parking.until_ns = 0;
     }
-    run->asked.generation = spec.generation;
-    run->asked.cancel = spec.cancel;
-    run->asked.suspend = spec.suspend;
-    run->asked.is_deleting = spec.is_deleting;
-    run->asked.erase = spec.erase;
-    struct run_status status;
-    bmr_read_status(bmr, &status);
-    if (!run_phase_is_final(status.phase)) { /* the cluster's state may have been restored */
-        run->publication.is_settled = false;
+    run->asked.generation = facts->generation;
+    run->asked.cancel = facts->cancel;
+    run->asked.suspend = facts->suspend;
+    run->asked.is_deleting = facts->is_deleting;
+    run->asked.erase = facts->erase;
+    if (!run_phase_is_final(facts->phase)) { /* the cluster's state may have been restored */
+        p->is_settled = false;
     }
-    if (run->publication.conditions == NULL) { /* their dates; a settled object has none */
-        const json_t *written = json_object_get(bmr, "status");
-        run->publication.conditions = json_incref(json_object_get(written, "conditions"));
+    if (p->conditions.of[BMR_ACCEPTED].status == COND_NONE && facts->conditions != NULL) {
+        p->conditions = *facts->conditions;
     }
 }
 
@@ -203,20 +192,17 @@ void run_free(struct run *run)
     daemon_run_unref(run->shown);
     const bool is_claimed = run_life_is_claimed(run->life);
     leave(run);
-    if (run->publication.call != NULL) {
-        kube_call_cancel(run->publication.call);
-    }
+    kube_call_cancel(run->publication.call);
     if (run->expiry.state == EXPIRY_SENT) {
         kube_call_cancel(run->expiry.call);
     }
-    if (run->judging.call != NULL) {
-        summarize_run_abandon(run->judging.call);
+    if (run->summarizing.call != NULL) {
+        summarize_run_abandon(run->summarizing.call);
     }
     if (is_claimed) {
         run->env->store->ops->release_run(run->env->store, run->uid);
     }
     run_def_free(run->def);
-    json_decref(run->publication.conditions);
     json_decref(run->publication.written);
     free(run->name);
     free(run->uid);

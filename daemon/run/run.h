@@ -14,6 +14,7 @@
 
 #include <jansson.h>
 
+#include "daemon/cluster/bmr_facts.h"
 #include "daemon/run/run_env.h"
 #include "daemon/run/run_life.h"
 #include "result/result.h"
@@ -33,7 +34,7 @@ struct run_asked {
 /* What a run has in one state only; valid as `life` says. */
 union run_at {
     int64_t retry_ns;                /* WAITING: not tried before that; 0: at once */
-    struct kube_call *keeping;       /* KEEPING; NULL: answered */
+    struct kube_call *freezing;      /* FREEZING; NULL: answered */
     struct template_check *checking; /* CHECKING; NULL: not sent yet */
     struct {                         /* DRIVEN, DONE */
         struct launcher *launcher;
@@ -50,10 +51,10 @@ struct run_refusal {
 /* The object's status, as this process writes it. Once it is settled, a final run has no JSON. */
 struct run_publication {
     struct kube_call *call;
-    json_t *written;    /* last; NULL: never, or it failed */
-    json_t *conditions; /* last known; NULL: none */
-    int64_t next_ns;    /* not written before that */
-    bool sent_final;    /* what was sent last is of a run that has ended */
+    json_t *written;                  /* last; NULL: never, or it failed */
+    struct bmr_conditions conditions; /* last known */
+    int64_t next_ns;                  /* not written before that */
+    bool sent_final;                  /* what was sent last is of a run that has ended */
     int64_t sent_generation;
     bool is_settled; /* the object has the final status, of this phase and generation */
     enum run_phase settled_phase;
@@ -61,7 +62,7 @@ struct run_publication {
 };
 
 /* The results of a run that has ended are being read, once, by another thread. */
-struct run_judging {
+struct run_summarizing {
     struct summarize_run *call; /* NULL: not now */
     int64_t retry_ns;           /* not tried before that */
     bool must_store;            /* the verdict is known and not stored yet */
@@ -98,17 +99,17 @@ struct run {
     struct daemon_wait wait;    /* as of the last run_refresh_shown */
     int64_t advanced_unix_ms;   /* see struct daemon_run; while it is driven */
     struct run_verdict verdict; /* ENDED and PAST: of the object's time to live too */
-    struct run_judging judging;
+    struct run_summarizing summarizing;
     struct run_publication publication;
     struct run_expiry expiry;
     struct run_parking parking;
     struct daemon_run *shown; /* to other threads; NULL: not yet, or history, which the store has */
 };
 
-struct run *run_new(const struct run_env *env, const json_t *bmr);
+struct run *run_new(const struct run_env *env, const struct bmr_facts *facts);
 void run_free(struct run *run); /* detaches: its pods live on */
 /* Takes in a new state of the object. */
-void run_update(struct run *run, const json_t *bmr);
+void run_update(struct run *run, const struct bmr_facts *facts);
 /* Moves to the next state, with its data in `at` zeroed, and frees the data of the last one. False:
  * the event cannot happen in this state; it is logged and changes nothing. */
 bool run_enter(struct run *run, enum run_life_event event);

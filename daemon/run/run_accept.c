@@ -170,7 +170,7 @@ static void on_definition_frozen(void *ctx, int r, const struct kube_response *r
 {
     (void)res;
     struct run *run = ctx;
-    run->at.keeping = NULL;
+    run->at.freezing = NULL;
     if (r == 0) {
         run_enter(run, LIFE_ON_FREEZE_DONE);
     } else if (r == -EINVAL) {
@@ -200,7 +200,7 @@ static void freeze_definition(struct run *run, const struct spec *spec)
                        &req);
     json_decref(body);
     run_enter(run, LIFE_ON_FREEZE_SENT);
-    run->at.keeping = kube_call(run->env->client, &req, NULL, on_definition_frozen, run);
+    run->at.freezing = kube_call(run->env->client, &req, NULL, on_definition_frozen, run);
 }
 
 /* The next process may find other answers, while pods of the run are there. */
@@ -290,9 +290,9 @@ static bool read_verdict(struct run *run)
 
 /* The store knows nothing of the run, so the object's status says how far it was. A run that has
  * ended stays as it is; any other starts again, and reconcile() reports what was lost. */
-static void take_status_over(struct run *run, const json_t *bmr)
+static void take_status_over(struct run *run, const struct bmr_facts *facts)
 {
-    bmr_read_status(bmr, &run->status);
+    run->status = bmr_run_status(facts);
     if (!run_is_final(run)) {
         run->status.ended_unix_ms = 0;
         run->status.phase = RUN_PENDING;
@@ -325,12 +325,11 @@ static void cancel_unaccepted(struct run *run)
 }
 
 /* What the object and its Benchmark define, once the object holds what runs. NULL: not yet. */
-static struct run_def *define(struct run *run, const json_t *bmr, const json_t *benchmark)
+static struct run_def *define(struct run *run, const struct bmr_facts *facts, const char *benchmark)
 {
-    struct bmr_spec asked;
     struct spec *spec;
     struct err why;
-    int r = bmr_load_spec(bmr, benchmark, &spec, &why);
+    int r = bmr_load_spec(facts, benchmark, &spec, &why);
     if (r == -ENOENT) {
         run_hold_off(run, "BenchmarkNotFound", why.msg);
         return NULL;
@@ -339,8 +338,7 @@ static struct run_def *define(struct run *run, const json_t *bmr, const json_t *
         run_refuse(run, "InvalidDefinition", why.msg);
         return NULL;
     }
-    bmr_read(bmr, &asked);
-    if (asked.benchmark != NULL && !asked.has_definition) {
+    if (facts->benchmark != NULL && !facts->is_frozen) {
         if (run->life == LIFE_WAITING) { /* else the watch has yet to show it */
             freeze_definition(run, spec);
         }
@@ -384,12 +382,13 @@ bool run_may_accept(const struct run *run)
     return false;
 }
 
-int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, struct err *err)
+int run_accept(struct run *run, const struct bmr_facts *facts, const char *benchmark,
+               struct err *err)
 {
     if (!run_may_accept(run)) {
         return run_life_is_stored(run->life);
     }
-    run->verdict.ttl_s = bmr_read_ttl_s(bmr); /* also of one that is never accepted */
+    run->verdict.ttl_s = facts->ttl_s; /* also of one that is never accepted */
     const bool was_checking = run->life == LIFE_CHECKING;
     const bool is_checked = was_checking && read_verdict(run);
     if (was_checking && (run->life != LIFE_CHECKING || (!is_checked && !run->asked.cancel))) {
@@ -402,7 +401,7 @@ int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, stru
     if (run->life == LIFE_REFUSED || run->life == LIFE_ENDED) {
         return run->life == LIFE_ENDED;
     }
-    take_status_over(run, bmr);
+    take_status_over(run, facts);
     if (run_is_final(run)) {
         run_enter(run, LIFE_ON_FOUND_PAST);
         return 0;
@@ -411,7 +410,7 @@ int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, stru
         cancel_unaccepted(run);
         return 0;
     }
-    struct run_def *def = define(run, bmr, benchmark);
+    struct run_def *def = define(run, facts, benchmark);
     if (def == NULL) {
         return 0;
     }

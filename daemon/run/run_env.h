@@ -17,8 +17,8 @@ struct run_env {
     struct store *store;
     const char *store_url; /* of the same; for a thread's own connection */
     const char *ns;
-    const struct kube_cache *pods; /* the watch's; NULL before its start */
-    const unsigned char *key;      /* KEY_SIZE bytes; runs' secrets are derived from it */
+    const struct kube_cache *benchmarks, *runs, *pods; /* of the watches; NULL before their start */
+    const unsigned char *key; /* KEY_SIZE bytes; runs' secrets are derived from it */
     int64_t node_wait_ms, image_wait_ms, setup_wait_ms,
         denied_wait_ms;          /* as of struct pods_params */
     bool is_store_full;          /* nothing can be accepted or driven */

@@ -13,10 +13,11 @@
 
 /* ---- the verdict ---- */
 
-static void on_judged(void *ctx, int r, const struct run_verdict *verdict, const struct err *why)
+static void on_summarized(void *ctx, int r, const struct run_verdict *verdict,
+                          const struct err *why)
 {
     struct run *run = ctx;
-    run->judging.call = NULL;
+    run->summarizing.call = NULL;
     if (r >= 0) {
         run->verdict = *verdict;
     } else if (r == -EBADMSG) { /* nothing would change that */
@@ -24,11 +25,11 @@ static void on_judged(void *ctx, int r, const struct run_verdict *verdict, const
         run->verdict.thresholds = THRESHOLD_UNKNOWN; /* the object's time to live stays */
     }
     if (r < 0) {
-        run->judging.retry_ns = clock_monotonic_ns() + RUN_RETRY_NS;
+        run->summarizing.retry_ns = clock_monotonic_ns() + RUN_RETRY_NS;
         log_event(LOG_LEVEL_WARN, "the results of a finished run cannot be read", "run", run->name,
                   "err", why->msg, NULL);
     }
-    run->judging.must_store = run->verdict.is_judged;
+    run->summarizing.must_store = run->verdict.is_judged;
     run_wake(run);
 }
 
@@ -38,7 +39,7 @@ static void store_verdict(struct run *run)
 {
     struct store *store = run->env->store;
     struct err err;
-    run->judging.must_store = false;
+    run->summarizing.must_store = false;
     if (store->ops->put_verdict(store, run->uid, &run->verdict, &err) < 0) {
         log_event(LOG_LEVEL_WARN, "the verdict of a run could not be stored", "run", run->name,
                   "err", err.msg, NULL);
@@ -52,15 +53,15 @@ static bool is_judged(struct run *run)
     if (run_life_is_claimed(run->life)) { /* a driver's last status comes just before its end */
         return !run_is_final(run);
     }
-    if (run->judging.must_store) {
+    if (run->summarizing.must_store) {
         store_verdict(run);
     }
     if (run->life != LIFE_ENDED || run->verdict.is_judged) {
         return true;
     }
-    if (run->judging.call == NULL && clock_monotonic_ns() >= run->judging.retry_ns) {
-        run->judging.call =
-            summarize_run_start(run->env->loop, run->env->store_url, run->uid, on_judged, run);
+    if (run->summarizing.call == NULL && clock_monotonic_ns() >= run->summarizing.retry_ns) {
+        run->summarizing.call =
+            summarize_run_start(run->env->loop, run->env->store_url, run->uid, on_summarized, run);
     }
     return false;
 }
@@ -76,8 +77,7 @@ static void settle(struct run *run, enum run_phase phase, int64_t generation)
     p->settled_generation = generation;
     json_decref(p->written);
     p->written = NULL;
-    json_decref(p->conditions);
-    p->conditions = NULL;
+    p->conditions = (struct bmr_conditions){0};
 }
 
 static void on_status_written(void *ctx, int r, const struct kube_response *res,
@@ -103,9 +103,9 @@ static void on_status_written(void *ctx, int r, const struct kube_response *res,
     }
 }
 
-static json_t *make_status(const struct run *run)
+static json_t *make_status(struct run *run)
 {
-    return bmr_status_json(&(struct bmr_status){
+    const struct bmr_status status = {
         .run = &run->status,
         .generation = run->asked.generation,
         .is_accepted = run_life_is_stored(run->life),
@@ -116,9 +116,9 @@ static json_t *make_status(const struct run *run)
         .has_mute_trials = run->verdict.has_mute_trials,
         .thresholds = run->verdict.thresholds,
         .eta_s = run->eta_s,
-        .conditions = run->publication.conditions,
         .now_unix_ms = clock_steady_unix_ms(),
-    });
+    };
+    return bmr_status_json(&status, &run->publication.conditions);
 }
 
 bool run_publish(struct run *run)
@@ -136,8 +136,6 @@ bool run_publish(struct run *run)
     }
     json_decref(run->publication.written);
     run->publication.written = json_incref(status);
-    json_decref(run->publication.conditions);
-    run->publication.conditions = json_incref(json_object_get(status, "conditions"));
     run->publication.next_ns = now_ns + WRITE_EVERY_NS;
     run->publication.sent_final = run_is_final(run);
     run->publication.sent_generation = run->asked.generation;

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "daemon/cluster/bmr.h"
+#include "base/vec_sorted.h"
 #include "daemon/run/run_accept.h"
 #include "daemon/run/run_drive.h"
 #include "daemon/run/run_publish.h"
@@ -31,36 +31,12 @@ void run_queue_done(struct run_queue *q)
 /* The place of `uid`, or where it belongs. */
 static bool find_busy(const struct run_queue *q, const char *uid, size_t *ret)
 {
-    size_t low = 0, high = q->by_uid.len;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(q->by_uid.items[middle]->uid, uid);
-        if (order == 0) {
-            *ret = middle;
-            return true;
-        }
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    *ret = low;
-    return false;
+    return vec_search(&q->by_uid, run, strcmp((*run)->uid, uid), ret);
 }
 
 static bool find_resting(const struct run_queue *q, const char *uid, size_t *ret)
 {
-    size_t low = 0, high = q->resting.len;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(q->resting.items[middle]->uid, uid);
-        if (order == 0) {
-            *ret = middle;
-            return true;
-        }
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    *ret = low;
-    return false;
+    return vec_search(&q->resting, run, strcmp((*run)->uid, uid), ret);
 }
 
 struct run *run_queue_find(const struct run_queue *q, const char *uid)
@@ -99,16 +75,12 @@ void run_queue_add(struct run_queue *q, struct run *run_take)
 {
     size_t at;
     if (find_resting(q, run_take->uid, &at)) {
-        struct resting_run **items = q->resting.items;
-        free(items[at]);
-        memmove(&items[at], &items[at + 1], (--q->resting.len - at) * sizeof(items[0]));
+        free(q->resting.items[at]);
+        vec_remove(&q->resting, at);
     }
     *vec_push(&q->runs) = run_take;
     (void)find_busy(q, run_take->uid, &at);
-    (void)vec_push(&q->by_uid); /* the room; its place is made next */
-    struct run **items = q->by_uid.items;
-    memmove(&items[at + 1], &items[at], (q->by_uid.len - 1 - at) * sizeof(items[0]));
-    items[at] = run_take;
+    *vec_insert(&q->by_uid, at) = run_take;
 }
 
 /* Takes the i-th run out of the queue; it lives on. */
@@ -116,8 +88,7 @@ static void take_out(struct run_queue *q, size_t i)
 {
     size_t at;
     (void)find_busy(q, q->runs.items[i]->uid, &at); /* it is there */
-    struct run **items = q->by_uid.items;
-    memmove(&items[at], &items[at + 1], (--q->by_uid.len - at) * sizeof(items[0]));
+    vec_remove(&q->by_uid, at);
     q->runs.items[i] = q->runs.items[--q->runs.len];
 }
 
@@ -143,7 +114,7 @@ static int contain(struct run *run, int r, const struct err *why, struct err *er
     return 0;
 }
 
-int run_queue_bury(struct run_queue *q, struct err *err)
+int run_queue_drop_deleted(struct run_queue *q, struct err *err)
 {
     for (size_t i = q->runs.len; i > 0; i--) {
         struct run *run = q->runs.items[i - 1];
@@ -159,7 +130,7 @@ int run_queue_bury(struct run_queue *q, struct err *err)
         if (run->life == LIFE_DONE) {
             (void)run_stop(run, &why); /* nothing depends on how it ended */
         }
-        int r = run_bury(run, &why);
+        int r = run_drop_deleted(run, &why);
         if (r == 0) {
             take_out(q, i - 1);
             run_free(run);
@@ -173,14 +144,13 @@ int run_queue_bury(struct run_queue *q, struct err *err)
     return 0;
 }
 
-static int accept(struct run *run, const struct watches *watches, struct err *err)
+static int accept(struct run *run, struct err *err)
 {
-    json_t *bmr = watches_get(watches, WATCH_RUNS, run->name);
-    json_t *benchmark = watches_get(watches, WATCH_BENCHMARKS, run->benchmark);
-    const int r = bmr == NULL ? 0 : run_accept(run, bmr, benchmark, err);
-    json_decref(bmr);
-    json_decref(benchmark);
-    return r;
+    const struct kube_object *object = kube_cache_get(run->env->runs, run->name);
+    const struct kube_object *benchmark = kube_cache_get(run->env->benchmarks, run->benchmark);
+    return object == NULL
+               ? 0
+               : run_accept(run, object->facts, benchmark == NULL ? NULL : benchmark->facts, err);
 }
 
 /* The part of a round that one turn of the loop does. */
@@ -221,7 +191,7 @@ static bool takes_turn(struct slice *s, struct run *run)
     return true;
 }
 
-int run_queue_accept(struct run_queue *q, const struct watches *watches, struct err *err)
+int run_queue_accept(struct run_queue *q, struct err *err)
 {
     struct slice slice = {.began_ns = clock_thread_cpu_ns(), .n_round = q->n_rounds + 1};
     vec_each (struct run *, it, &q->runs) {
@@ -238,7 +208,7 @@ int run_queue_accept(struct run_queue *q, const struct watches *watches, struct 
             leave(&slice, run);
             continue;
         }
-        int r = takes_turn(&slice, run) && run_may_accept(run) ? accept(run, watches, &why) : 0;
+        int r = takes_turn(&slice, run) && run_may_accept(run) ? accept(run, &why) : 0;
         r = r < 0 || !run->is_seen ? r : run_steer(run, &why);
         r = contain(run, r, &why, err);
         if (r < 0) {
@@ -339,10 +309,7 @@ static void add_resting(struct run_queue *q, const char *uid, const char *name,
     r->name = r->uid + uid_size;
     size_t at;
     (void)find_resting(q, uid, &at); /* it is not there */
-    (void)vec_push(&q->resting);     /* the room; its place is made next */
-    struct resting_run **items = q->resting.items;
-    memmove(&items[at + 1], &items[at], (q->resting.len - 1 - at) * sizeof(items[0]));
-    items[at] = r;
+    *vec_insert(&q->resting, at) = r;
     if (q->resting.len == 1 || expires_unix_ms < q->next_expiry_unix_ms) {
         q->next_expiry_unix_ms = expires_unix_ms;
     }
@@ -356,41 +323,31 @@ static void put_to_rest(struct run_queue *q, size_t i)
     run_free(run);
 }
 
-void run_queue_add_ended(struct run_queue *q, const json_t *bmr)
+void run_queue_add_ended(struct run_queue *q, const struct bmr_facts *f)
 {
-    struct bmr_spec spec;
-    struct run_status status;
-    bmr_read(bmr, &spec);
-    bmr_read_status(bmr, &status);
-    const int64_t ttl_s = bmr_read_ttl_s(bmr);
-    add_resting(q, spec.uid, spec.name,
-                ttl_s < 0 ? INT64_MAX : status.ended_unix_ms + ttl_s * 1000);
+    add_resting(q, f->uid, f->name, f->ttl_s < 0 ? INT64_MAX : f->ended_unix_ms + f->ttl_s * 1000);
 }
 
 /* As after a restart: its object is all that is needed. */
-static void wake_one(struct run_queue *q, const struct run_env *env, const struct watches *watches,
-                     const struct resting_run *r)
+static void wake_one(struct run_queue *q, const struct run_env *env, const struct resting_run *r)
 {
-    json_t *bmr = watches_get(watches, WATCH_RUNS, r->name);
-    if (bmr != NULL) {
-        run_queue_add(q, run_new(env, bmr));
+    const struct kube_object *object = kube_cache_get(env->runs, r->name);
+    if (object != NULL) {
+        run_queue_add(q, run_new(env, object->facts));
     }
-    json_decref(bmr);
 }
 
-void run_queue_wake(struct run_queue *q, const struct run_env *env, const struct watches *watches,
-                    char *const *uids, size_t n)
+void run_queue_wake(struct run_queue *q, const struct run_env *env, char *const *uids, size_t n)
 {
     size_t at;
     for (size_t i = 0; i < n; i++) {
         if (find_resting(q, uids[i], &at)) {
-            wake_one(q, env, watches, q->resting.items[at]);
+            wake_one(q, env, q->resting.items[at]);
         }
     }
 }
 
-static void wake_expired(struct run_queue *q, const struct run_env *env,
-                         const struct watches *watches)
+static void wake_expired(struct run_queue *q, const struct run_env *env)
 {
     const int64_t now_unix_ms = clock_steady_unix_ms();
     if (now_unix_ms < q->next_expiry_unix_ms) {
@@ -400,19 +357,19 @@ static void wake_expired(struct run_queue *q, const struct run_env *env,
     for (size_t i = q->resting.len; i > 0; i--) {
         const struct resting_run *r = q->resting.items[i - 1];
         if (r->expires_unix_ms <= now_unix_ms) {
-            wake_one(q, env, watches, r);
+            wake_one(q, env, r);
         } else if (r->expires_unix_ms < q->next_expiry_unix_ms) {
             q->next_expiry_unix_ms = r->expires_unix_ms;
         }
     }
 }
 
-void run_queue_rest(struct run_queue *q, const struct run_env *env, const struct watches *watches)
+void run_queue_rest(struct run_queue *q, const struct run_env *env)
 {
     for (size_t i = q->runs.len; i > 0; i--) {
         if (may_rest(q->runs.items[i - 1])) {
             put_to_rest(q, i - 1);
         }
     }
-    wake_expired(q, env, watches);
+    wake_expired(q, env);
 }

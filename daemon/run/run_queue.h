@@ -5,13 +5,12 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "daemon/run/run.h"
-#include "daemon/cluster/watches.h"
 
 #define RUN_QUEUE_SLICE 16 /* runs that are looked into, or written, in one turn of the loop */
-/* No more are looked into or written once the turn has taken so much CPU time, with what watches
- * and answers did before: to read a definition or to store an end takes milliseconds, and hundreds
- * may be new or cancelled. However long the turn was before, either has a little time of its own.
- */
+/* No more are looked into or written once the turn has taken so much CPU time, including what
+ * watches and answers did before: to read a definition or to store an end takes milliseconds, and
+ * hundreds may be new or cancelled. However long the turn was before, either has a little time of
+ * its own. */
 #define RUN_QUEUE_TURN_NS INT64_C(10000000)
 #define RUN_QUEUE_LEAST_NS INT64_C(1000000)
 
@@ -47,20 +46,19 @@ void run_queue_add(struct run_queue *q, struct run *run_take);
 /* An error of one run parks it. An error of these three: the store cannot be used for any run. */
 
 /* Removes the runs whose objects are gone. */
-int run_queue_bury(struct run_queue *q, struct err *err);
+int run_queue_drop_deleted(struct run_queue *q, struct err *err);
 /* Accepts what can be accepted, and passes on what the objects ask for; on a full disk only to the
  * run that is driven. What one turn of the loop does not get to, it wakes benchd for. 1: a run that
  * is new is among that; nothing is driven before all were seen. */
-int run_queue_accept(struct run_queue *q, const struct watches *watches, struct err *err);
+int run_queue_accept(struct run_queue *q, struct err *err);
 /* Stops the active run if its driver is done, and starts the next one. */
 int run_queue_advance(struct run_queue *q, struct err *err);
 /* Writes statuses, and removes objects whose time to live is over. True: more is to be written. */
 bool run_queue_publish(struct run_queue *q);
 /* An object whose final status says that its run ended long ago, in the first list of objects: it
  * rests without ever having been a struct run. The store may know better: run_queue_wake(). */
-void run_queue_add_ended(struct run_queue *q, const json_t *bmr);
+void run_queue_add_ended(struct run_queue *q, const struct bmr_facts *facts);
 /* Takes up again those of these runs that rest. */
-void run_queue_wake(struct run_queue *q, const struct run_env *env, const struct watches *watches,
-                    char *const *uids, size_t n);
+void run_queue_wake(struct run_queue *q, const struct run_env *env, char *const *uids, size_t n);
 /* Lets go of runs that ended long ago, and takes up again those whose time to live is over. */
-void run_queue_rest(struct run_queue *q, const struct run_env *env, const struct watches *watches);
+void run_queue_rest(struct run_queue *q, const struct run_env *env);

@@ -93,7 +93,7 @@ static bool has_expired(const struct run *run)
 }
 
 /* Rows that cannot be read are included, but not those of a run that another process drives. */
-int run_bury(struct run *run, struct err *err)
+int run_drop_deleted(struct run *run, struct err *err)
 {
     struct store *store = run->env->store;
     int r = 0;

@@ -21,8 +21,8 @@ static bool has_mute_trial(const struct result *result)
     return false;
 }
 
-static int judge_rows(struct store *store, const struct run_row *row, const struct run_def *def,
-                      struct run_verdict *ret, struct err *err)
+static int summarize_rows(struct store *store, const struct run_row *row, const struct run_def *def,
+                          struct run_verdict *ret, struct err *err)
 {
     struct run_result run;
     const int r = run_result_load(store, row, def, FIGURES_OF_POINTS, &run, err);
@@ -48,7 +48,7 @@ int summarize_run(struct store *store, const char *uid, struct run_verdict *ret,
         return r;
     }
     r = store_load_run_def(&row, &def, err);
-    r = r < 0 ? r : judge_rows(store, &row, def, ret, err);
+    r = r < 0 ? r : summarize_rows(store, &row, def, ret, err);
     run_def_free(def);
     run_row_done(&row);
     return r;
@@ -65,7 +65,7 @@ struct summarize_run {
     struct err err;
 };
 
-/* A run is judged to its end, also when benchd is about to leave. */
+/* A verdict that has begun is finished, also when benchd is about to leave. */
 static bool never_stops(void *ctx)
 {
     (void)ctx;

@@ -32,10 +32,9 @@ static void put_json(struct web_response *res, json_t *document_take)
     buf_printf(&res->body, "%s\n", text);
 }
 
-void api_runs(struct site *site, const struct web_request *req, const char *run,
-              struct web_response *res)
+void api_runs(struct site *site, const struct web_request *req, struct web_response *res)
 {
-    (void)req, (void)run;
+    (void)req;
     struct site_list list;
     struct err err = {0};
     int r = site_list_runs(site, &list, &err);
@@ -65,19 +64,16 @@ static json_t *ids_to_json(const struct attempt_id *ids, size_t n)
 
 /* Which attempts have ended, by id alone: a watcher fetches those that it does not know yet, and
  * asks every second, so their rows are not read. */
-void api_run(struct site *site, const struct web_request *req, const char *name,
-             struct web_response *res)
+void api_run(struct site *site, const struct web_request *req, struct web_response *res)
 {
-    (void)req;
     struct site_run run;
     struct err err = {0};
     _cleanup_(freep) struct attempt_id *ids = NULL;
     size_t n_ids = 0;
-    int r = site_run_load(site, name, SITE_ITEM, &run, &err);
-    if (r < 0) {
-        site_fail(res, r, &err);
+    if (!site_run_open(site, req->run, SITE_ITEM, &run, res)) {
         return;
     }
+    int r = 0;
     if (run.item.is_stored) {
         r = site->store->ops->list_attempt_ids(site->store, run.item.row.uid, &ids, &n_ids, &err);
     }
@@ -220,8 +216,7 @@ static int put_attempts(const struct site *site, const struct site_run *run,
     return r;
 }
 
-void api_attempts(struct site *site, const struct web_request *req, const char *name,
-                  struct web_response *res)
+void api_attempts(struct site *site, const struct web_request *req, struct web_response *res)
 {
     struct attempt_wanted wanted;
     struct site_run run;
@@ -229,11 +224,11 @@ void api_attempts(struct site *site, const struct web_request *req, const char *
     if (!take_attempts(req, &wanted, res)) {
         return;
     }
-    int r = site_run_load(site, name, SITE_DEFINITION, &run, &err);
-    if (r >= 0) {
-        r = put_attempts(site, &run, &wanted, res, &err);
-        site_run_done(&run);
+    if (!site_run_open(site, req->run, SITE_DEFINITION, &run, res)) {
+        return;
     }
+    const int r = put_attempts(site, &run, &wanted, res, &err);
+    site_run_done(&run);
     if (r < 0) {
         site_fail(res, r, &err);
     }
@@ -295,15 +290,12 @@ static int put_result(const struct site *site, struct site_run *run, struct web_
     return r;
 }
 
-void api_results(struct site *site, const struct web_request *req, const char *name,
-                 struct web_response *res)
+void api_results(struct site *site, const struct web_request *req, struct web_response *res)
 {
-    (void)req;
     struct site_run run;
     struct err err = {0};
-    int r = site_run_load(site, name, SITE_TABLES, &run, &err);
-    if (r < 0) {
-        site_fail(res, r, &err);
+    int r;
+    if (!site_run_open(site, req->run, SITE_TABLES, &run, res)) {
         return;
     }
     if (run.result == NULL) {
@@ -315,11 +307,10 @@ void api_results(struct site *site, const struct web_request *req, const char *n
     site_run_done(&run);
 }
 
-void api_logs(struct site *site, const struct web_request *req, const char *name,
-              struct web_response *res)
+void api_logs(struct site *site, const struct web_request *req, struct web_response *res)
 {
     struct site_log log;
-    if (site_log_load(site, req, name, &log, res)) {
+    if (site_log_load(site, req, &log, res)) {
         res->content_type = WEB_TEXT;
         buf_append(&res->body, log.text, log.len);
         site_log_done(&log);

@@ -61,7 +61,7 @@ struct daemon_runs *daemon_runs_ref(struct daemon_runs *runs)
 
 void daemon_runs_unref(struct daemon_runs *runs)
 {
-    if (atomic_fetch_sub(&runs->n_users, 1) > 1) {
+    if (runs == NULL || atomic_fetch_sub(&runs->n_users, 1) > 1) {
         return;
     }
     vec_each (struct daemon_run *, run, &runs->list) {
@@ -144,9 +144,7 @@ void daemon_view_publish(struct daemon_view *v, const struct daemon_facts *facts
         v->now.runs = runs_take;
     }
     uv_mutex_unlock(&v->mutex);
-    if (before != NULL) { /* outside: it may be the last user of many runs */
-        daemon_runs_unref(before);
-    }
+    daemon_runs_unref(before); /* outside: it may be the last user of many runs */
 }
 
 void daemon_view_set_followed(const struct daemon_view *v, bool is_followed)

@@ -86,7 +86,7 @@ struct daemon_runs {
 };
 struct daemon_runs *daemon_runs_new(void); /* with one user; push items that you have referenced */
 struct daemon_runs *daemon_runs_ref(struct daemon_runs *runs);
-void daemon_runs_unref(struct daemon_runs *runs);
+void daemon_runs_unref(struct daemon_runs *runs); /* NULL is fine */
 /* The same runs, unchanged and in the same order? */
 bool daemon_runs_are_same(const struct daemon_runs *a, const struct daemon_runs *b);
 /* By name or uid; NULL: not there. */

@@ -113,13 +113,11 @@ int live_event_make(const struct daemon_runs *runs, const char *run, struct live
     return 0;
 }
 
-void live_run(struct site *site, const struct web_request *req, const char *run,
-              struct web_response *res)
+void live_run(struct site *site, const struct web_request *req, struct web_response *res)
 {
-    (void)req;
     struct live_event event = {0};
     struct err err = {0};
-    const int r = live_event_make(site->now.runs, run, &event, &err);
+    const int r = live_event_make(site->now.runs, req->run, &event, &err);
     if (r < 0) {
         site_fail(res, r, &err);
         return;
@@ -127,11 +125,4 @@ void live_run(struct site *site, const struct web_request *req, const char *run,
     res->content_type = LIVE_TYPE;
     buf_append(&res->body, event.text.data, event.text.len);
     live_event_done(&event);
-}
-
-void live_runs(struct site *site, const struct web_request *req, const char *run,
-               struct web_response *res)
-{
-    (void)run;
-    live_run(site, req, "", res);
 }

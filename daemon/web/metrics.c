@@ -71,41 +71,37 @@ VALUE(http_streams, in->web.n_streams)
 VALUE(longest_turn, (double)in->facts->turns.longest_ns / 1e9)
 VALUE(runs_hidden, in->n_runs > METRICS_MAX_RUNS ? in->n_runs - METRICS_MAX_RUNS : 0)
 
+static void sample_of(struct expo *e, const char *label, const char *text, double value)
+{
+    const struct expo_label labels[] = {{label, text}};
+    expo_sample(e, labels, LENGTH(labels), value);
+}
+
 static void write_build_info(const struct metrics_input *in, struct expo *e)
 {
-    const struct expo_label labels[] = {{"version", in->version}};
-    expo_sample(e, labels, LENGTH(labels), 1);
+    sample_of(e, "version", in->version, 1);
 }
 
 static void write_attempts(const struct metrics_input *in, struct expo *e)
 {
     for (size_t i = 0; i < LENGTH(in->facts->counters.attempts); i++) {
-        const struct expo_label labels[] = {
-            {"outcome", attempt_outcome_to_string((enum attempt_outcome)i)}};
-        expo_sample(e, labels, LENGTH(labels), (double)in->facts->counters.attempts[i]);
+        sample_of(e, "outcome", attempt_outcome_to_string((enum attempt_outcome)i),
+                  (double)in->facts->counters.attempts[i]);
     }
 }
 
 static void write_erased(const struct metrics_input *in, struct expo *e)
 {
     const struct daemon_counters *c = &in->facts->counters;
-    const struct {
-        const char *reason;
-        uint64_t n;
-    } rows[] = {{"Deleted", c->runs_deleted},
-                {"Age", c->runs_erased[RETENTION_PAST_AGE]},
-                {"Count", c->runs_erased[RETENTION_PAST_COUNT]},
-                {"Size", c->runs_erased[RETENTION_PAST_SIZE]}};
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        const struct expo_label labels[] = {{"reason", rows[i].reason}};
-        expo_sample(e, labels, LENGTH(labels), (double)rows[i].n);
-    }
+    sample_of(e, "reason", "Deleted", (double)c->runs_deleted);
+    sample_of(e, "reason", "Age", (double)c->runs_erased[RETENTION_PAST_AGE]);
+    sample_of(e, "reason", "Count", (double)c->runs_erased[RETENTION_PAST_COUNT]);
+    sample_of(e, "reason", "Size", (double)c->runs_erased[RETENTION_PAST_SIZE]);
 }
 
 static void write_phase(struct expo *e, int phase, double value)
 {
-    const struct expo_label labels[] = {{"phase", run_phase_to_string((enum run_phase)phase)}};
-    expo_sample(e, labels, LENGTH(labels), value);
+    sample_of(e, "phase", run_phase_to_string((enum run_phase)phase), value);
 }
 
 static void write_runs(const struct metrics_input *in, struct expo *e)
@@ -129,8 +125,7 @@ static void write_runs_finished(const struct metrics_input *in, struct expo *e)
 static void write_waits(const struct metrics_input *in, struct expo *e)
 {
     for (size_t i = 0; i < DAEMON_N_WAITS; i++) {
-        const struct expo_label labels[] = {{"reason", daemon_wait_reasons[i]}};
-        expo_sample(e, labels, LENGTH(labels), (double)in->facts->counters.waits[i]);
+        sample_of(e, "reason", daemon_wait_reasons[i], (double)in->facts->counters.waits[i]);
     }
 }
 
@@ -166,10 +161,10 @@ static void write_watch_figure(const struct metrics_input *in, struct expo *e, b
 {
     for (size_t i = 0; i < DAEMON_N_WATCHES; i++) {
         const struct kube_informer_stats *stats = &in->facts->watches[i].stats;
-        const struct expo_label labels[] = {{"resource", in->facts->watches[i].resource}};
-        if (labels[0].value != NULL) {
+        const char *resource = in->facts->watches[i].resource;
+        if (resource != NULL) {
             const uint64_t n = are_lists ? stats->lists : stats->watches;
-            expo_sample(e, labels, LENGTH(labels), (double)(n == 0 || are_lists ? n : n - 1));
+            sample_of(e, "resource", resource, (double)(n == 0 || are_lists ? n : n - 1));
         }
     }
 }
@@ -199,8 +194,7 @@ static void write_http_requests(const struct metrics_input *in, struct expo *e)
     for (size_t i = 0; i < WEB_N_CODES; i++) {
         char code[NUMBER_SIZE];
         (void)snprintf(code, sizeof(code), "%d", web_codes[i]);
-        const struct expo_label labels[] = {{"code", code}};
-        expo_sample(e, labels, LENGTH(labels), (double)in->web.answers[i]);
+        sample_of(e, "code", code, (double)in->web.answers[i]);
     }
 }
 
@@ -616,10 +610,9 @@ static void write_run_family(const struct run_family *f, const struct metrics_ru
             f->write(&runs[i], e);
             continue;
         }
-        const struct expo_label labels[] = {{"run", runs[i].name}};
         const double value = f->value(&runs[i]);
         if (!isnan(value)) {
-            expo_sample(e, labels, LENGTH(labels), value);
+            sample_of(e, "run", runs[i].name, value);
         }
     }
 }

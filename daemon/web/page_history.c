@@ -78,22 +78,20 @@ static void put_history(struct buf *out, const char *benchmark, const struct run
     page_close(out, &page);
 }
 
-void html_history(struct site *site, const struct web_request *req, const char *benchmark,
-                  struct web_response *res)
+void html_history(struct site *site, const struct web_request *req, struct web_response *res)
 {
-    (void)req;
     struct results results = {0};
     struct err err = {0};
-    const int r = results_load(site, benchmark, &results, &err);
+    const int r = results_load(site, req->run, &results, &err);
     if (r < 0) {
         site_fail(res, r, &err);
     } else if (results.list.len == 0) {
-        web_fail(res, 404, "no run of benchmark '%s' succeeded", benchmark);
+        web_fail(res, 404, "no run of benchmark '%s' succeeded", req->run);
     } else {
         struct run_history history;
         run_history_init(&history, results.list.items, results.list.len, NULL);
         res->content_type = WEB_HTML;
-        put_history(&res->body, benchmark, &history);
+        put_history(&res->body, req->run, &history);
         run_history_done(&history);
     }
     results_done(&results);

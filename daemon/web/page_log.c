@@ -92,11 +92,10 @@ static void put_page(struct buf *out, const struct shown_log *log)
     page_close(out, &page);
 }
 
-void html_log(struct site *site, const struct web_request *req, const char *name,
-              struct web_response *res)
+void html_log(struct site *site, const struct web_request *req, struct web_response *res)
 {
     struct site_log log;
-    if (site_log_load(site, req, name, &log, res)) {
+    if (site_log_load(site, req, &log, res)) {
         res->content_type = WEB_HTML;
         put_page(&res->body,
                  &(struct shown_log){&log.run, log.row, log.replica, log.text, log.len});

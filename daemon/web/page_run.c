@@ -99,14 +99,10 @@ static void put_figures(const struct site *site, struct buf *out, const struct s
     put_events(site, out, run);
 }
 
-void html_run(struct site *site, const struct web_request *req, const char *name,
-              struct web_response *res)
+void html_run(struct site *site, const struct web_request *req, struct web_response *res)
 {
     struct site_run run;
-    struct err err = {0};
-    const int r = site_run_load(site, name, SITE_RESULT, &run, &err);
-    if (r < 0) {
-        site_fail(res, r, &err);
+    if (!site_run_open(site, req->run, SITE_RESULT, &run, res)) {
         return;
     }
     struct buf *out = &res->body, events = BUF_INIT;
@@ -268,8 +264,7 @@ static void put_point_page(struct buf *out, const struct site_run *run, uint32_t
     page_close(out, &page);
 }
 
-void html_point(struct site *site, const struct web_request *req, const char *name,
-                struct web_response *res)
+void html_point(struct site *site, const struct web_request *req, struct web_response *res)
 {
     const char *text = web_request_arg(req, "point");
     int64_t point = 0;
@@ -279,10 +274,7 @@ void html_point(struct site *site, const struct web_request *req, const char *na
         return;
     }
     struct site_run run;
-    struct err err = {0};
-    const int r = site_run_load(site, name, SITE_RESULT, &run, &err);
-    if (r < 0) {
-        site_fail(res, r, &err);
+    if (!site_run_open(site, req->run, SITE_RESULT, &run, res)) {
         return;
     }
     if (run.result == NULL) {

@@ -118,10 +118,8 @@ static void put_list(struct buf *out, const struct site_list *list, const struct
     }
 }
 
-void html_runs(struct site *site, const struct web_request *req, const char *run,
-               struct web_response *res)
+void html_runs(struct site *site, const struct web_request *req, struct web_response *res)
 {
-    (void)run;
     struct site_list list;
     struct wanted wanted;
     struct err err = {0};

@@ -106,8 +106,7 @@ static struct body *find_or_make_body(struct renderer *r, struct render_job *job
     struct buf key = BUF_INIT, version = BUF_INIT;
     const int64_t now_ns = clock_monotonic_ns();
     struct body *body = NULL;
-    const bool has_version =
-        job->route.version(&r->site, &job->req, job->route.run, &version, NULL) >= 0;
+    const bool has_version = job->route.version(&r->site, job->route.run, &version, NULL) >= 0;
     print_key(&job->req, &key);
     if (has_version) {
         body = cache_get(&r->cache, buf_cstr(&key), buf_cstr(&version), now_ns);

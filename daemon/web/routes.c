@@ -22,7 +22,7 @@ static const struct {
     {"/api/v1/runs/", "/results", api_results, ROUTE_CACHED, false, site_run_version},
     {"/api/v1/runs/", "/logs", api_logs, ROUTE_READ, false},
     {"/", NULL, html_runs, ROUTE_READ, false},
-    {"/events", NULL, live_runs, ROUTE_STREAM, false},
+    {"/events", NULL, live_run, ROUTE_STREAM, false},
     {"/runs/", "/events", live_run, ROUTE_STREAM, false},
     {"/style.css", NULL, assets_style, ROUTE_QUICK, true},
     {"/live.js", NULL, assets_script, ROUTE_QUICK, true},
@@ -74,7 +74,9 @@ void routes_answer(struct site *site, const struct route *route, const struct we
         web_fail(res, 404, "nothing found at '%.*s'", SITE_MAX_NAME, req->path);
         return;
     }
-    route->handler(site, req, route->run, res);
+    struct web_request named = *req;
+    named.run = route->run;
+    route->handler(site, &named, res);
     if (res->code >= 400) {
         page_fail(req, res);
     }

@@ -148,10 +148,8 @@ static struct metrics_run metrics_run_of(struct site *site, const struct daemon_
     return m;
 }
 
-void scrape_metrics(struct site *site, const struct web_request *req, const char *run,
-                    struct web_response *res)
+void scrape_metrics(struct site *site, const struct web_request *req, struct web_response *res)
 {
-    (void)run;
     size_t n_runs = 0;
     _cleanup_(freep) const struct daemon_run **live = wanted_runs(site, &n_runs);
     _cleanup_(freep) struct metrics_run *runs = xnew_array(struct metrics_run, n_runs + 1);

@@ -6,11 +6,6 @@
 #include "base/str.h"
 #include "load/run_result.h"
 
-static void item_done(struct site_item *item)
-{
-    run_row_done(&item->row);
-}
-
 /* What the daemon knows of a run is newer than what it wrote into the store. */
 static void take_live(struct site_item *item, const struct daemon_run *live)
 {
@@ -89,7 +84,7 @@ int site_list_runs(const struct site *site, struct site_list *ret, struct err *e
 void site_list_done(struct site_list *list)
 {
     vec_each (struct site_item, item, &list->items) {
-        item_done(item);
+        run_row_done(&item->row);
     }
     vec_done(&list->items);
 }
@@ -184,6 +179,17 @@ int site_run_load(const struct site *site, const char *name, enum site_depth dep
     return load(site, name, depth, &all, ret, err);
 }
 
+bool site_run_open(const struct site *site, const char *name, enum site_depth depth,
+                   struct site_run *ret, struct web_response *res)
+{
+    struct err err = {0};
+    const int r = site_run_load(site, name, depth, ret, &err);
+    if (r < 0) {
+        site_fail(res, r, &err);
+    }
+    return r >= 0;
+}
+
 int site_run_load_wanted(const struct site *site, const char *name,
                          const struct attempt_wanted *wanted, struct site_run *ret, struct err *err)
 {
@@ -203,14 +209,12 @@ void site_run_done(struct site_run *run)
     result_free(run->result);
     drop_rows(run);
     run_def_free(run->def);
-    item_done(&run->item);
+    run_row_done(&run->item.row);
     *run = (struct site_run){0};
 }
 
-int site_run_version(const struct site *site, const struct web_request *req, const char *name,
-                     struct buf *out, struct err *err)
+int site_run_version(const struct site *site, const char *name, struct buf *out, struct err *err)
 {
-    (void)req;
     struct site_run run;
     struct run_version version = {0};
     int r = site_run_load(site, name, SITE_ITEM, &run, err);
@@ -235,11 +239,9 @@ int site_run_version(const struct site *site, const struct web_request *req, con
 }
 
 /* What has ended does not change any more, but for a deletion or another name. */
-int site_runs_version(const struct site *site, const struct web_request *req, const char *name,
-                      struct buf *out, struct err *err)
+int site_runs_version(const struct site *site, const char *name, struct buf *out, struct err *err)
 {
     (void)name;
-    (void)req;
     struct site_list list;
     const int r = site_list_runs(site, &list, err);
     if (r < 0) {

@@ -55,6 +55,9 @@ enum site_depth { SITE_ITEM, SITE_DEFINITION, SITE_ROWS, SITE_TABLES, SITE_RESUL
 /* By name or uid. -ENOENT: no such run. */
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,
                   struct site_run *ret, struct err *err);
+/* The same for a handler. False: the error was answered. */
+bool site_run_open(const struct site *site, const char *name, enum site_depth depth,
+                   struct site_run *ret, struct web_response *res);
 /* SITE_ROWS with the attempts that match alone: of a run of 10,000 points the
  * others are not read. */
 int site_run_load_wanted(const struct site *site, const char *name,
@@ -73,62 +76,41 @@ struct site_log {
     size_t len;
 };
 /* False: it was answered. */
-bool site_log_load(const struct site *site, const struct web_request *req, const char *name,
-                   struct site_log *ret, struct web_response *res);
+bool site_log_load(const struct site *site, const struct web_request *req, struct site_log *ret,
+                   struct web_response *res);
 void site_log_done(struct site_log *log);
 /* Whatever the answer to a request is made from, as a text: two equal texts, equal documents. */
-typedef int (*site_version_fn)(const struct site *site, const struct web_request *req,
-                               const char *name, struct buf *out, struct err *err);
+typedef int (*site_version_fn)(const struct site *site, const char *name, struct buf *out,
+                               struct err *err);
 /* Of one run, but for its progress. -ENOENT: no such run. */
-int site_run_version(const struct site *site, const struct web_request *req, const char *name,
-                     struct buf *out, struct err *err);
+int site_run_version(const struct site *site, const char *name, struct buf *out, struct err *err);
 /* Of all that have ended. */
-int site_runs_version(const struct site *site, const struct web_request *req, const char *name,
-                      struct buf *out, struct err *err);
+int site_runs_version(const struct site *site, const char *name, struct buf *out, struct err *err);
 #define SITE_MAX_NAME 253 /* bytes of a Kubernetes object's name */
 
 /* Handlers: each fills an empty response, which has code 200 and no type. They are in scrape.c,
  * health.c, api.c, live.c, assets.c, page_runs.c, page_run.c, page_log.c and page_history.c. */
-typedef void (*site_handler_fn)(struct site *site, const struct web_request *req, const char *run,
+typedef void (*site_handler_fn)(struct site *site, const struct web_request *req,
                                 struct web_response *res);
-void scrape_metrics(struct site *site, const struct web_request *req, const char *run,
-                    struct web_response *res);
-void health_healthz(struct site *site, const struct web_request *req, const char *run,
-                    struct web_response *res);
-void health_readyz(struct site *site, const struct web_request *req, const char *run,
-                   struct web_response *res);
-void api_runs(struct site *site, const struct web_request *req, const char *run,
-              struct web_response *res);
-void api_run(struct site *site, const struct web_request *req, const char *run,
-             struct web_response *res);
-void api_attempts(struct site *site, const struct web_request *req, const char *run,
-                  struct web_response *res);
-void api_results(struct site *site, const struct web_request *req, const char *run,
-                 struct web_response *res);
-void api_logs(struct site *site, const struct web_request *req, const char *run,
-              struct web_response *res);
-void html_runs(struct site *site, const struct web_request *req, const char *run,
-               struct web_response *res);
-void html_run(struct site *site, const struct web_request *req, const char *run,
-              struct web_response *res);
-void html_point(struct site *site, const struct web_request *req, const char *run,
-                struct web_response *res);
-void html_log(struct site *site, const struct web_request *req, const char *run,
-              struct web_response *res);
-/* It has `benchmark` where others have a run. */
-void html_history(struct site *site, const struct web_request *req, const char *benchmark,
-                  struct web_response *res);
-void assets_style(struct site *site, const struct web_request *req, const char *run,
-                  struct web_response *res);
-void assets_script(struct site *site, const struct web_request *req, const char *run,
-                   struct web_response *res);
-void assets_chart_script(struct site *site, const struct web_request *req, const char *run,
+void scrape_metrics(struct site *site, const struct web_request *req, struct web_response *res);
+void health_healthz(struct site *site, const struct web_request *req, struct web_response *res);
+void health_readyz(struct site *site, const struct web_request *req, struct web_response *res);
+void api_runs(struct site *site, const struct web_request *req, struct web_response *res);
+void api_run(struct site *site, const struct web_request *req, struct web_response *res);
+void api_attempts(struct site *site, const struct web_request *req, struct web_response *res);
+void api_results(struct site *site, const struct web_request *req, struct web_response *res);
+void api_logs(struct site *site, const struct web_request *req, struct web_response *res);
+void html_runs(struct site *site, const struct web_request *req, struct web_response *res);
+void html_run(struct site *site, const struct web_request *req, struct web_response *res);
+void html_point(struct site *site, const struct web_request *req, struct web_response *res);
+void html_log(struct site *site, const struct web_request *req, struct web_response *res);
+void html_history(struct site *site, const struct web_request *req, struct web_response *res);
+void assets_style(struct site *site, const struct web_request *req, struct web_response *res);
+void assets_script(struct site *site, const struct web_request *req, struct web_response *res);
+void assets_chart_script(struct site *site, const struct web_request *req,
                          struct web_response *res);
-/* The newest event of what is followed. */
-void live_runs(struct site *site, const struct web_request *req, const char *run,
-               struct web_response *res);
-void live_run(struct site *site, const struct web_request *req, const char *run,
-              struct web_response *res);
+/* The newest event of the run that is followed, or of the list. */
+void live_run(struct site *site, const struct web_request *req, struct web_response *res);
 
 /* Answers with the error of a load; 503 if the time for it was over. */
 void site_fail(struct web_response *res, int r, const struct err *err);

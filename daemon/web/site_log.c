@@ -95,8 +95,8 @@ static bool choose(struct site_log *log, struct wanted *w, struct web_response *
     return false;
 }
 
-bool site_log_load(const struct site *site, const struct web_request *req, const char *name,
-                   struct site_log *ret, struct web_response *res)
+bool site_log_load(const struct site *site, const struct web_request *req, struct site_log *ret,
+                   struct web_response *res)
 {
     struct wanted w;
     struct err err = {0};
@@ -104,7 +104,7 @@ bool site_log_load(const struct site *site, const struct web_request *req, const
     if (!take_wanted(req, &w, res)) {
         return false;
     }
-    int r = site_run_load_wanted(site, name, &w.attempt, &log.run, &err);
+    int r = site_run_load_wanted(site, req->run, &w.attempt, &log.run, &err);
     if (r >= 0 && !choose(&log, &w, res)) {
         site_log_done(&log);
         return false;

@@ -68,14 +68,12 @@ static void topic_refresh(struct topic *t, const struct daemon_runs *runs)
 
 /* Reads what the daemon shows; makes the events of what is followed if that
  * is not what was seen. */
-static void learn(struct streams *s)
+static void read_view(struct streams *s)
 {
     struct daemon_snapshot now;
     daemon_view_read(s->params.view, &now);
     if (now.runs != s->seen) { /* a list is never changed, and this one is kept: another is news */
-        if (s->seen != NULL) {
-            daemon_runs_unref(s->seen);
-        }
+        daemon_runs_unref(s->seen);
         s->seen = daemon_runs_ref(now.runs);
         vec_each (struct topic *, t, &s->topics) {
             topic_refresh(*t, s->seen);
@@ -202,7 +200,7 @@ static bool wake_due(struct streams *s)
 static void on_tick(uv_timer_t *tick)
 {
     struct streams *s = tick->data;
-    learn(s);
+    read_view(s);
     if (wake_due(s)) {
         s->params.on_resumed(s->params.ctx);
     }
@@ -228,7 +226,7 @@ struct MHD_Response *streams_open(struct streams *s, struct MHD_Connection *conn
     if (s->list.len == STREAMS_MAX || s->is_stopping) {
         return NULL;
     }
-    learn(s);
+    read_view(s);
     struct stream *stream = xnew(struct stream);
     *stream = (struct stream){.all = s, .connection = connection, .topic = topic_use(s, run)};
     stream->sending = body_ref(s->hello);
@@ -284,9 +282,7 @@ void streams_free(struct streams *s)
     if (s == NULL) {
         return;
     }
-    if (s->seen != NULL) {
-        daemon_runs_unref(s->seen);
-    }
+    daemon_runs_unref(s->seen);
     body_unref(s->hello);
     body_unref(s->beat);
     vec_done(&s->list);

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "core/member_number.h"
 #include "core/noise.h"
 #include "core/summary.h"
 #include "decide/policy_failure.h"
@@ -196,23 +197,13 @@ static bool may_show_cause(const struct findings *f, int64_t until_unix_ms, int6
     return true;
 }
 
-/* How many members the gang has in the roles before this one; of ROLE_COUNT: in all. */
-static size_t members_before(const struct gang *gang, enum role role)
-{
-    size_t n = 0;
-    for (enum role r = 0; r < role; r++) {
-        n += gang->size[r];
-    }
-    return n;
-}
-
-/* The peer that a survivor names, as a number below members_before(gang, ROLE_COUNT); that number
- * itself if the peer is not a member of the gang. */
+/* The peer that a survivor names, as the number of a member; the number of members if the peer is
+ * not one. */
 static size_t number_of_blamed(const struct gang *gang, const struct observed_replica *s)
 {
     return s->blamed_index < gang->size[s->blamed_role]
-               ? members_before(gang, s->blamed_role) + s->blamed_index
-               : members_before(gang, ROLE_COUNT);
+               ? member_number(gang->size, s->blamed_role, s->blamed_index)
+               : member_count(gang->size);
 }
 
 static bool names_a_peer(const struct observed_replica *r)
@@ -228,7 +219,7 @@ static const struct observed_replica *speaker(const struct findings *f, const st
 {
     const struct observed_replica *best = f->survivor;
     uint32_t most = 0;
-    _cleanup_(freep) uint32_t *votes = xnew_array(uint32_t, members_before(gang, ROLE_COUNT) + 1);
+    _cleanup_(freep) uint32_t *votes = xnew_array(uint32_t, member_count(gang->size) + 1);
     for (size_t i = 0; i < gang->n_members; i++) {
         if (names_a_peer(&gang->members[i])) {
             votes[number_of_blamed(gang, &gang->members[i])]++;

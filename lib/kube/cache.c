@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/vec_sorted.h"
 #include "kube/json.h"
 
 /* ---- objects ---- */
@@ -65,22 +66,7 @@ void kube_cache_done(struct kube_cache *c)
 /* The object's place, or the one where it belongs. */
 static bool find(const struct kube_cache *c, const char *name, size_t *ret)
 {
-    size_t low = 0, high = c->objects.len;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(c->objects.items[middle]->name, name);
-        if (order == 0) {
-            *ret = middle;
-            return true;
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    *ret = low;
-    return false;
+    return vec_search(&c->objects, o, strcmp((*o)->name, name), ret);
 }
 
 const struct kube_object *kube_cache_get(const struct kube_cache *c, const char *name)
@@ -99,10 +85,8 @@ static void tell(const struct kube_cache *c, enum kube_change change, const stru
 /* Takes the object out; `last`, if not NULL, is its last state. */
 static void take_out(struct kube_cache *c, size_t at, json_t *last)
 {
-    struct kube_object **items = c->objects.items;
-    struct kube_object *o = items[at];
-    memmove(&items[at], &items[at + 1], (c->objects.len - 1 - at) * sizeof(items[0]));
-    c->objects.len--;
+    struct kube_object *o = c->objects.items[at];
+    vec_remove(&c->objects, at);
     if (last != NULL) {
         object_free(o);
         o = object_new(c, last);
@@ -141,10 +125,7 @@ static void put(struct kube_cache *c, struct kube_object *o_take)
         }
         take_out(c, at, NULL);
     }
-    (void)vec_push(&c->objects); /* the room; its place is made next */
-    struct kube_object **items = c->objects.items;
-    memmove(&items[at + 1], &items[at], (c->objects.len - 1 - at) * sizeof(items[0]));
-    items[at] = o_take;
+    *vec_insert(&c->objects, at) = o_take;
     tell(c, KUBE_CHANGE_ADDED, o_take);
 }
 

@@ -299,6 +299,9 @@ static void call_free(struct kube_call *call)
 
 void kube_call_cancel(struct kube_call *call)
 {
+    if (call == NULL) {
+        return;
+    }
     struct kube_client *c = call->client;
     if (call->transfer != NULL) {
         kube_transfer_cancel(call->transfer);
@@ -475,7 +478,9 @@ static void stream_end(struct kube_stream *s, void (*end_transfer)(struct kube_t
 
 void kube_stream_cancel(struct kube_stream *s)
 {
-    stream_end(s, kube_transfer_cancel);
+    if (s != NULL) {
+        stream_end(s, kube_transfer_cancel);
+    }
 }
 
 void kube_stream_abandon(struct kube_stream *s)

@@ -84,7 +84,8 @@ typedef void (*kube_done_fn)(void *ctx, int r, const struct kube_response *res,
 struct kube_call *kube_call(struct kube_client *c, struct kube_request *req,
                             const struct kube_call_options *options, kube_done_fn on_done,
                             void *ctx);
-void kube_call_cancel(struct kube_call *call); /* the request may have taken effect */
+/* The request may have taken effect. NULL is fine. */
+void kube_call_cancel(struct kube_call *call);
 
 /* ORDINARY shares the connection of the requests. FOLLOW has connections of its own, so that a log
  * that is read too slowly cannot block a watch. */
@@ -102,6 +103,6 @@ struct kube_stream_ops {
 struct kube_stream *kube_stream_open(struct kube_client *c, struct kube_request *req,
                                      enum kube_pool pool, const struct kube_stream_ops *ops,
                                      void *ctx);
-void kube_stream_cancel(struct kube_stream *s);
+void kube_stream_cancel(struct kube_stream *s); /* NULL is fine */
 /* Cancels a stream that was silent for too long: later requests get another connection. */
 void kube_stream_abandon(struct kube_stream *s);

@@ -5,47 +5,48 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/str_list.h"
 #include "base/vec.h"
 #include "kube/config_exec.h"
 #include "kube/config_read.h"
 #include "kube/config_user.h"
 
+/* The texts of a configuration, which are owned. */
+static const size_t text_offsets[] = {
+    offsetof(struct kube_config, server),     offsetof(struct kube_config, ns),
+    offsetof(struct kube_config, context),    offsetof(struct kube_config, tls_server_name),
+    offsetof(struct kube_config, proxy_url),  offsetof(struct kube_config, ca_pem),
+    offsetof(struct kube_config, cert_pem),   offsetof(struct kube_config, key_pem),
+    offsetof(struct kube_config, ca_file),    offsetof(struct kube_config, cert_file),
+    offsetof(struct kube_config, key_file),   offsetof(struct kube_config, token),
+    offsetof(struct kube_config, token_file), offsetof(struct kube_config, exec_extension)};
+#define N_TEXTS (sizeof(text_offsets) / sizeof(text_offsets[0]))
+
+static char **text_at(struct kube_config *c, size_t i)
+{
+    return (char **)((char *)c + text_offsets[i]);
+}
+
 void kube_config_done(struct kube_config *c)
 {
-    char **const owned[] = {
-        &c->server,   &c->ns,         &c->context,   &c->tls_server_name, &c->ca_pem,
-        &c->cert_pem, &c->key_pem,    &c->ca_file,   &c->cert_file,       &c->key_file,
-        &c->token,    &c->token_file, &c->proxy_url, &c->exec_extension};
-    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++) {
-        free(*owned[i]);
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        free(*text_at(c, i));
     }
-    config_list_free(c->impersonation);
+    str_list_free(c->impersonation);
     config_exec_free(c->exec);
     *c = (struct kube_config){0};
 }
 
 struct kube_config kube_config_copy(const struct kube_config *c)
 {
-    return (struct kube_config){
-        .server = xstrdup(c->server),
-        .ns = xstrdup_or_null(c->ns),
-        .context = xstrdup_or_null(c->context),
-        .tls_server_name = xstrdup_or_null(c->tls_server_name),
-        .proxy_url = xstrdup_or_null(c->proxy_url),
-        .is_insecure = c->is_insecure,
-        .is_uncompressed = c->is_uncompressed,
-        .ca_pem = xstrdup_or_null(c->ca_pem),
-        .cert_pem = xstrdup_or_null(c->cert_pem),
-        .key_pem = xstrdup_or_null(c->key_pem),
-        .ca_file = xstrdup_or_null(c->ca_file),
-        .cert_file = xstrdup_or_null(c->cert_file),
-        .key_file = xstrdup_or_null(c->key_file),
-        .token = xstrdup_or_null(c->token),
-        .token_file = xstrdup_or_null(c->token_file),
-        .impersonation = config_list_copy(c->impersonation),
-        .exec = config_exec_copy(c->exec),
-        .exec_extension = xstrdup_or_null(c->exec_extension),
-    };
+    struct kube_config copy = *c;
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        char **text = text_at(&copy, i);
+        *text = xstrdup_or_null(*text);
+    }
+    copy.impersonation = str_list_dup(c->impersonation);
+    copy.exec = config_exec_copy(c->exec);
+    return copy;
 }
 
 /* --- the files together --- */
@@ -153,9 +154,7 @@ static void read_extension(const struct config_reader *r, const struct node *clu
     const struct node *extension = tree_get(entry, "extension");
     if (extension != NULL) {
         json_t *json = tree_to_json(extension);
-        char *text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
-        r->config->exec_extension = text == NULL ? NULL : xstrdup(text);
-        free(text);
+        r->config->exec_extension = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
         json_decref(json);
     }
 }
@@ -164,21 +163,13 @@ static int read_cluster(const struct config_reader *r, const struct node *cluste
 {
     struct kube_config *c = r->config;
     int code = config_get_bool(r, cluster, "insecure-skip-tls-verify", &c->is_insecure);
-    if (code == 0) {
-        code = config_get_bool(r, cluster, "disable-compression", &c->is_uncompressed);
-    }
-    if (code == 0) {
-        code = read_server(r, cluster);
-    }
-    if (code == 0) {
-        code = config_copy_pem(r, cluster, "certificate-authority", &c->ca_pem, &c->ca_file);
-    }
-    if (code == 0) {
-        code = config_copy_text(r, cluster, "tls-server-name", &c->tls_server_name);
-    }
-    if (code == 0) {
-        code = read_proxy(r, cluster);
-    }
+    code =
+        code < 0 ? code : config_get_bool(r, cluster, "disable-compression", &c->is_uncompressed);
+    code = code < 0 ? code : read_server(r, cluster);
+    code = code < 0 ? code
+                    : config_copy_pem(r, cluster, "certificate-authority", &c->ca_pem, &c->ca_file);
+    code = code < 0 ? code : config_copy_text(r, cluster, "tls-server-name", &c->tls_server_name);
+    code = code < 0 ? code : read_proxy(r, cluster);
     read_extension(r, cluster);
     if (code == 0 && c->is_insecure && (c->ca_pem != NULL || c->ca_file != NULL)) {
         return config_fail_at(
@@ -223,19 +214,13 @@ static int read_context(const struct config_reader *r, const struct sources *sou
 {
     const struct node *cluster, *user;
     int code = config_copy_text(r, context, "namespace", &r->config->ns);
-    if (code == 0) {
-        code = config_get_text(r, context, "cluster", &cluster);
-    }
+    code = code < 0 ? code : config_get_text(r, context, "cluster", &cluster);
     if (code == 0 && cluster == NULL) {
         return config_fail_at(r, context->mark, "the context '%s' has no cluster",
                               r->config->context);
     }
-    if (code == 0) {
-        code = read_named(r, sources, "clusters", "cluster", cluster, read_cluster);
-    }
-    if (code == 0) {
-        code = config_get_text(r, context, "user", &user);
-    }
+    code = code < 0 ? code : read_named(r, sources, "clusters", "cluster", cluster, read_cluster);
+    code = code < 0 ? code : config_get_text(r, context, "user", &user);
     if (code < 0 || user == NULL) {
         return code; /* no user: an open server, or a kubectl proxy */
     }
@@ -304,9 +289,7 @@ int kube_config_parse(const struct kube_config_text *texts, size_t n, const char
             code = add_source(&sources, &texts[i], err);
         }
     }
-    if (code == 0) {
-        code = read_sources(&sources, context, &config, err);
-    }
+    code = code < 0 ? code : read_sources(&sources, context, &config, err);
     sources_done(&sources);
     if (code < 0) {
         kube_config_done(&config);

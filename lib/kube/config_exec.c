@@ -5,38 +5,18 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/str_list.h"
 #include "base/vec.h"
 
 #define GROUP "client.authentication.k8s.io/"
-
-void config_list_free(char **list)
-{
-    for (char **item = list; item != NULL && *item != NULL; item++) {
-        free(*item);
-    }
-    free(list);
-}
-
-char **config_list_copy(char *const *list)
-{
-    if (list == NULL) {
-        return NULL;
-    }
-    VEC(char *) copy = {0};
-    for (; *list != NULL; list++) {
-        *vec_push(&copy) = xstrdup(*list);
-    }
-    *vec_push(&copy) = NULL;
-    return copy.items;
-}
 
 void config_exec_free(struct kube_exec *exec)
 {
     if (exec == NULL) {
         return;
     }
-    config_list_free(exec->argv);
-    config_list_free(exec->env);
+    str_list_free(exec->argv);
+    str_list_free(exec->env);
     free(exec->api_version);
     free(exec->install_hint);
     free(exec);
@@ -48,14 +28,11 @@ struct kube_exec *config_exec_copy(const struct kube_exec *exec)
         return NULL;
     }
     struct kube_exec *copy = xnew(struct kube_exec);
-    *copy = (struct kube_exec){
-        .argv = config_list_copy(exec->argv),
-        .env = config_list_copy(exec->env),
-        .api_version = xstrdup(exec->api_version),
-        .install_hint = exec->install_hint == NULL ? NULL : xstrdup(exec->install_hint),
-        .mode = exec->mode,
-        .gets_cluster = exec->gets_cluster,
-    };
+    *copy = *exec;
+    copy->argv = str_list_dup(exec->argv);
+    copy->env = str_list_dup(exec->env);
+    copy->api_version = xstrdup(exec->api_version);
+    copy->install_hint = xstrdup_or_null(exec->install_hint);
     return copy;
 }
 
@@ -179,18 +156,10 @@ static int read_mode(const struct config_reader *r, const struct node *exec,
 static int read_fields(const struct config_reader *r, const struct node *exec, struct kube_exec *e)
 {
     int code = read_version(r, exec, &e->api_version);
-    if (code == 0) {
-        code = read_argv(r, exec, &e->argv);
-    }
-    if (code == 0) {
-        code = read_env(r, exec, &e->env);
-    }
-    if (code == 0) {
-        code = read_mode(r, exec, e->api_version, &e->mode);
-    }
-    if (code == 0) {
-        code = config_copy_text(r, exec, "installHint", &e->install_hint);
-    }
+    code = code < 0 ? code : read_argv(r, exec, &e->argv);
+    code = code < 0 ? code : read_env(r, exec, &e->env);
+    code = code < 0 ? code : read_mode(r, exec, e->api_version, &e->mode);
+    code = code < 0 ? code : config_copy_text(r, exec, "installHint", &e->install_hint);
     return code < 0 ? code : config_get_bool(r, exec, "provideClusterInfo", &e->gets_cluster);
 }
 

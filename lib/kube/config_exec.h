@@ -10,5 +10,3 @@ void config_exec_free(struct kube_exec *exec); /* NULL is fine */
 struct kube_exec *config_exec_copy(const struct kube_exec *exec);
 
 /* Of lists that NULL ends; NULL is fine. */
-void config_list_free(char **list);
-char **config_list_copy(char *const *list);

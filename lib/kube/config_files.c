@@ -180,9 +180,7 @@ int kube_config_in_cluster(const char *dir, const char *host, const char *port,
     char *token = NULL;
     size_t len;
     int r = kube_config_reload(&config, err);
-    if (r >= 0) {
-        r = kube_file_read(config.token_file, &token, &len, err);
-    }
+    r = r < 0 ? r : kube_file_read(config.token_file, &token, &len, err);
     free(token); /* credentials.c reads it again; here it must only exist */
     if (r < 0) {
         kube_config_done(&config);

@@ -33,14 +33,6 @@ struct lines {
     VEC(char *) list; /* owned texts */
 };
 
-static void lines_done(struct lines *lines)
-{
-    vec_each (char *, line, &lines->list) {
-        free(*line);
-    }
-    vec_done(&lines->list);
-}
-
 /* `value` is a text of the file that becomes the value of a header. */
 static int add_line(const struct config_reader *r, struct lines *lines, const char *header,
                     const struct node *value)
@@ -142,13 +134,11 @@ static int read_impersonation(const struct config_reader *r, const struct node *
 {
     struct lines lines = {0};
     const int code = read_lines(r, user, &lines);
-    if (code < 0 || lines.list.len == 0) {
-        lines_done(&lines);
-        return code;
+    if (lines.list.len > 0) {
+        *vec_push(&lines.list) = NULL;
     }
-    *vec_push(&lines.list) = NULL;
     r->config->impersonation = lines.list.items;
-    return 0;
+    return code;
 }
 
 /* --- the user --- */
@@ -157,9 +147,7 @@ static int read_certificate(const struct config_reader *r, const struct node *us
 {
     struct kube_config *c = r->config;
     int code = config_copy_pem(r, user, "client-certificate", &c->cert_pem, &c->cert_file);
-    if (code == 0) {
-        code = config_copy_pem(r, user, "client-key", &c->key_pem, &c->key_file);
-    }
+    code = code < 0 ? code : config_copy_pem(r, user, "client-key", &c->key_pem, &c->key_file);
     const bool has_cert = c->cert_pem != NULL || c->cert_file != NULL;
     const bool has_key = c->key_pem != NULL || c->key_file != NULL;
     if (code == 0 && has_cert != has_key) {
@@ -185,18 +173,10 @@ int config_read_user(const struct config_reader *r, const struct node *user)
     for (size_t i = 0; code == 0 && i < sizeof(refused) / sizeof(refused[0]); i++) {
         code = config_refuse(r, user, refused[i].key, refused[i].advice);
     }
-    if (code == 0) {
-        code = read_certificate(r, user);
-    }
-    if (code == 0) {
-        code = read_token(r, user);
-    }
-    if (code == 0) {
-        code = config_copy_path(r, user, "tokenFile", &r->config->token_file);
-    }
-    if (code == 0) {
-        code = config_read_exec(r, user, &r->config->exec);
-    }
+    code = code < 0 ? code : read_certificate(r, user);
+    code = code < 0 ? code : read_token(r, user);
+    code = code < 0 ? code : config_copy_path(r, user, "tokenFile", &r->config->token_file);
+    code = code < 0 ? code : config_read_exec(r, user, &r->config->exec);
     if (r->config->token != NULL || r->config->token_file != NULL) {
         config_exec_free(take_ptr(r->config->exec)); /* as kubectl: it is not asked */
     }

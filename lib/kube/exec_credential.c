@@ -61,9 +61,7 @@ char *kube_exec_info(const struct kube_config *config, bool is_interactive)
     }
     char *text = json_dumps(info, JSON_COMPACT);
     json_decref(info);
-    char *owned = xstrdup(text == NULL ? "" : text);
-    free(text);
-    return owned;
+    return text != NULL ? text : xstrdup("");
 }
 
 /* --- what it answers --- */

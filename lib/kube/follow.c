@@ -165,9 +165,7 @@ void kube_follow_free(struct kube_follow *f)
     if (f == NULL) {
         return;
     }
-    if (f->stream != NULL) {
-        kube_stream_cancel(f->stream);
-    }
+    kube_stream_cancel(f->stream);
     kube_log_cursor_done(&f->cursor);
     free(f->ns);
     free(f->pod);

@@ -136,12 +136,8 @@ void kube_informer_free(struct kube_informer *i)
     if (i == NULL) {
         return;
     }
-    if (i->list != NULL) {
-        kube_call_cancel(i->list);
-    }
-    if (i->watch != NULL) {
-        kube_stream_cancel(i->watch);
-    }
+    kube_call_cancel(i->list);
+    kube_stream_cancel(i->watch);
     kube_reflector_free(i->reflector);
     uv_close((uv_handle_t *)&i->timer, on_closed);
 }

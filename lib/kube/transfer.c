@@ -505,9 +505,7 @@ int kube_transfer_start(struct kube_transport *t, const struct kube_transfer_par
     transfer->item.deliver = on_deliver;
     transfer->item.cancel = on_cancel;
     int r = prepare(transfer, err);
-    if (r >= 0) {
-        r = pool_add(t, params->pool, &transfer->item, params->req->what, err);
-    }
+    r = r < 0 ? r : pool_add(t, params->pool, &transfer->item, params->req->what, err);
     if (r < 0) {
         release(transfer);
         return r;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "core/member_number.h"
 #include "result/trial_figures.h"
 
 static void rows_done(struct attempt_row *rows, size_t n)
@@ -67,9 +68,7 @@ static uint64_t count_replicas(const struct run_def *def)
 {
     uint64_t n = 0;
     for (uint32_t p = 0; p < def->matrix.n_points; p++) {
-        for (enum role role = 0; role < ROLE_COUNT; role++) {
-            n += def->matrix.points[p].replicas[role];
-        }
+        n += member_count(def->matrix.points[p].replicas);
     }
     return n * (uint64_t)def->spec->repeats;
 }

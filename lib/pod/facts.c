@@ -6,30 +6,16 @@
 
 #include "base/mem.h"
 #include "base/parse.h"
-#include "base/rfc3339.h"
 #include "base/str.h"
+#include "core/fact_texts.h"
 #include "pod/body.h"
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *s = json_string_value(json_object_get(object, key));
-    return s == NULL ? "" : s;
-}
-
-/* 0: it is not said. */
-static int64_t date_of(const json_t *object, const char *key)
-{
-    const char *text = text_of(object, key);
-    int64_t unix_ns;
-    return rfc3339_parse(text, strlen(text), &unix_ns) < 0 ? 0 : unix_ns / 1000000;
-}
 
 /* ---- which container counts ---- */
 
 static bool has_named(const json_t *list, const char *name)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
-        if (str_eq(text_of(json_array_get(list, i), "name"), name)) {
+        if (str_eq(fact_text(json_array_get(list, i), "name"), name)) {
             return true;
         }
     }
@@ -54,29 +40,6 @@ const json_t *pod_main_container(const json_t *pod)
     return json_array_get(list, 0);
 }
 
-/* ---- the texts, after the rest of the block ---- */
-
-struct texts {
-    char *at;   /* of the next one; NULL: they are only counted */
-    size_t len; /* of all, with their ends */
-};
-
-static const char *put(struct texts *t, const char *text)
-{
-    const size_t size = *text == '\0' ? 0 : strlen(text) + 1;
-    t->len += size;
-    if (t->at == NULL || size == 0) {
-        return size == 0 ? "" : text;
-    }
-    t->at += size;
-    return memcpy(t->at - size, text, size);
-}
-
-static const char *put_of(struct texts *t, const json_t *object, const char *key)
-{
-    return put(t, text_of(object, key));
-}
-
 /* ---- metadata ---- */
 
 static bool is_of_a_run(const json_t *owners)
@@ -84,7 +47,7 @@ static bool is_of_a_run(const json_t *owners)
     for (size_t i = 0; i < json_array_size(owners); i++) {
         const json_t *owner = json_array_get(owners, i);
         if (json_is_true(json_object_get(owner, "controller")) &&
-            str_eq(text_of(owner, "kind"), "BenchmarkRun")) {
+            str_eq(fact_text(owner, "kind"), "BenchmarkRun")) {
             return true;
         }
     }
@@ -104,7 +67,7 @@ static bool label_number(const json_t *labels, const char *key, uint32_t *ret)
 
 static bool read_id(const json_t *labels, struct replica_id *ret)
 {
-    const int role = role_from_string(text_of(labels, "benchd.io/role"));
+    const int role = role_from_string(fact_text(labels, "benchd.io/role"));
     ret->role = role < 0 ? ret->role : (enum role)role;
     return role >= 0 && label_number(labels, "benchd.io/point", &ret->attempt.point) &&
            label_number(labels, "benchd.io/trial", &ret->attempt.trial) &&
@@ -115,20 +78,20 @@ static bool read_id(const json_t *labels, struct replica_id *ret)
 /* The server adds the grace period. Whoever deletes a pod may say any number. */
 static int64_t asked_to_go(const json_t *metadata)
 {
-    const int64_t due_s = date_of(metadata, "deletionTimestamp") / 1000;
+    const int64_t due_s = fact_date(metadata, "deletionTimestamp") / 1000;
     const json_int_t grace_s =
         json_integer_value(json_object_get(metadata, "deletionGracePeriodSeconds"));
     return (due_s - (grace_s >= 0 && grace_s < due_s ? grace_s : 0)) * 1000;
 }
 
-static void read_metadata(struct pod_facts *f, const json_t *metadata, struct texts *t)
+static void read_metadata(struct pod_facts *f, const json_t *metadata, struct fact_texts *t)
 {
     const json_t *owners = json_object_get(metadata, "ownerReferences");
-    f->owner_uid = put_of(t, json_array_get(owners, 0), "uid");
+    f->owner_uid = fact_put_text(t, json_array_get(owners, 0), "uid");
     f->is_of_a_run = is_of_a_run(owners);
-    f->is_going = *text_of(metadata, "deletionTimestamp") != '\0';
+    f->is_going = *fact_text(metadata, "deletionTimestamp") != '\0';
     f->has_id = read_id(json_object_get(metadata, "labels"), &f->id);
-    f->created_unix_ms = date_of(metadata, "creationTimestamp");
+    f->created_unix_ms = fact_date(metadata, "creationTimestamp");
     f->asked_to_go_unix_ms = asked_to_go(metadata);
 }
 
@@ -140,23 +103,23 @@ static const json_t *condition(const json_t *status, const char *type, const cha
     const json_t *list = json_object_get(status, "conditions");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *item = json_array_get(list, i);
-        if (str_eq(text_of(item, "type"), type)) {
-            return str_eq(text_of(item, "status"), value) ? item : NULL;
+        if (str_eq(fact_text(item, "type"), type)) {
+            return str_eq(fact_text(item, "status"), value) ? item : NULL;
         }
     }
     return NULL;
 }
 
-static void put_condition(struct texts *t, const json_t *condition, const char **ret_reason,
+static void put_condition(struct fact_texts *t, const json_t *condition, const char **ret_reason,
                           const char **ret_message)
 {
     if (condition != NULL) {
-        *ret_reason = put_of(t, condition, "reason");
-        *ret_message = put_of(t, condition, "message");
+        *ret_reason = fact_put_text(t, condition, "reason");
+        *ret_message = fact_put_text(t, condition, "message");
     }
 }
 
-static void read_conditions(struct pod_facts *f, const json_t *status, struct texts *t)
+static void read_conditions(struct pod_facts *f, const json_t *status, struct fact_texts *t)
 {
     const json_t *not_ready = condition(status, "Ready", "False");
     put_condition(t, condition(status, "DisruptionTarget", "True"), &f->disruption_reason,
@@ -164,7 +127,7 @@ static void read_conditions(struct pod_facts *f, const json_t *status, struct te
     put_condition(t, condition(status, "PodScheduled", "False"), &f->unscheduled_reason,
                   &f->unscheduled_message);
     f->is_not_set_up = condition(status, "PodReadyToStartContainers", "False") != NULL;
-    f->is_unheard_of = not_ready != NULL && *text_of(not_ready, "reason") == '\0';
+    f->is_unheard_of = not_ready != NULL && *fact_text(not_ready, "reason") == '\0';
 }
 
 /* Its state, by the member that is there. */
@@ -184,42 +147,43 @@ static const json_t *state_of(const json_t *container, enum pod_step *ret_step)
 }
 
 static void read_main(struct pod_facts *f, const struct pod_container *c, const json_t *item,
-                      const json_t *state, struct texts *t)
+                      const json_t *state, struct fact_texts *t)
 {
     const json_int_t n_restarts = json_integer_value(json_object_get(item, "restartCount"));
     f->main = c;
-    f->image_id = put_of(t, item, "imageID");
-    f->started_unix_ms = date_of(state, "startedAt");
-    f->finished_unix_ms = date_of(state, "finishedAt");
+    f->image_id = fact_put_text(t, item, "imageID");
+    f->started_unix_ms = fact_date(state, "startedAt");
+    f->finished_unix_ms = fact_date(state, "finishedAt");
     f->n_restarts = n_restarts > 0 && n_restarts <= UINT32_MAX ? (uint32_t)n_restarts : 0;
-    f->has_container_id = *text_of(item, "containerID") != '\0';
+    f->has_container_id = *fact_text(item, "containerID") != '\0';
 }
 
-static void read_container(struct pod_facts *f, uint32_t at, const json_t *item, struct texts *t)
+static void read_container(struct pod_facts *f, uint32_t at, const json_t *item,
+                           struct fact_texts *t)
 {
     struct pod_container *c = &f->containers[at];
     const bool is_init = at < f->n_init;
     const json_t *state = state_of(item, &c->step);
-    c->name = is_init ? put_of(t, item, "name") : "";
-    c->image = c->step == POD_STEP_WAITING ? put_of(t, item, "image") : "";
-    c->reason = put_of(t, state, "reason");
-    c->message = put_of(t, state, "message");
+    c->name = is_init ? fact_put_text(t, item, "name") : "";
+    c->image = c->step == POD_STEP_WAITING ? fact_put_text(t, item, "image") : "";
+    c->reason = fact_put_text(t, state, "reason");
+    c->message = fact_put_text(t, state, "message");
     c->exit_code = (int32_t)json_integer_value(json_object_get(state, "exitCode"));
     c->signal = (int32_t)json_integer_value(json_object_get(state, "signal"));
-    if (!is_init && f->main == NULL && str_eq(text_of(item, "name"), f->container)) {
+    if (!is_init && f->main == NULL && str_eq(fact_text(item, "name"), f->container)) {
         read_main(f, c, item, state, t);
     }
 }
 
-static void read_status(struct pod_facts *f, const json_t *status, struct texts *t)
+static void read_status(struct pod_facts *f, const json_t *status, struct fact_texts *t)
 {
-    const char *phase = text_of(status, "phase");
+    const char *phase = fact_text(status, "phase");
     f->phase = str_eq(phase, "Succeeded") ? POD_SUCCEEDED
                : str_eq(phase, "Failed")  ? POD_FAILED
                                           : POD_GOES_ON;
-    f->reason = put_of(t, status, "reason");
-    f->message = put_of(t, status, "message");
-    f->ip = put_of(t, status, "podIP");
+    f->reason = fact_put_text(t, status, "reason");
+    f->message = fact_put_text(t, status, "message");
+    f->ip = fact_put_text(t, status, "podIP");
     read_conditions(f, status, t);
     const json_t *init = json_object_get(status, "initContainerStatuses");
     const json_t *others = json_object_get(status, "containerStatuses");
@@ -235,14 +199,14 @@ static void read_status(struct pod_facts *f, const json_t *status, struct texts 
 
 /* ---- the whole ---- */
 
-static void read_pod(struct pod_facts *f, const json_t *pod, struct texts *t)
+static void read_pod(struct pod_facts *f, const json_t *pod, struct fact_texts *t)
 {
     const json_t *container = pod_main_container(pod);
     const json_t *limits = json_object_get(json_object_get(container, "resources"), "limits");
     read_metadata(f, json_object_get(pod, "metadata"), t);
-    f->node = put_of(t, json_object_get(pod, "spec"), "nodeName");
-    f->container = put_of(t, container, "name");
-    f->memory_limit = put_of(t, limits, "memory");
+    f->node = fact_put_text(t, json_object_get(pod, "spec"), "nodeName");
+    f->container = fact_put_text(t, container, "name");
+    f->memory_limit = fact_put_text(t, limits, "memory");
     read_status(f, json_object_get(pod, "status"), t);
 }
 
@@ -252,7 +216,7 @@ void *pod_facts_decode(json_t *pod)
     const size_t n = json_array_size(json_object_get(status, "initContainerStatuses")) +
                      json_array_size(json_object_get(status, "containerStatuses"));
     const size_t size = sizeof(struct pod_facts) + n * sizeof(struct pod_container);
-    struct texts texts = {0};
+    struct fact_texts texts = {0};
     struct pod_facts *f = xcalloc(1, size);
     read_pod(f, pod, &texts); /* to count them */
     f = xrealloc(f, size + texts.len);

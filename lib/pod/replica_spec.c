@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/str_list.h"
 #include "core/address_list.h"
 #include "doc/json_pointer.h"
 #include "pod/expand.h"
@@ -98,14 +99,6 @@ static char **words_finish(struct words *words)
     return words->list.items;
 }
 
-static void words_done(struct words *words)
-{
-    vec_each (char *, it, &words->list) {
-        free(*it);
-    }
-    vec_done(&words->list);
-}
-
 static int add_words(struct words *words, const json_t *container, const char *key, struct err *err)
 {
     const json_t *list = json_object_get(container, key);
@@ -146,14 +139,13 @@ static int build_argv(const json_t *container, const struct system *system, enum
     if (r == 0 && words.list.len == 0) {
         r = add_profile_command(&words, system, role, err);
     }
-    if (r == 0) {
-        r = add_words(&words, container, "args", err);
-    }
+    r = r < 0 ? r : add_words(&words, container, "args", err);
+    char **argv = words_finish(&words);
     if (r < 0) {
-        words_done(&words);
+        str_list_free(argv);
         return r;
     }
-    *ret = words_finish(&words);
+    *ret = argv;
     return 0;
 }
 
@@ -503,12 +495,8 @@ int replica_spec_build(const struct run_def *def, const struct replica_id *id,
     const json_t *container = json_array_get(containers, 0);
     struct replica_spec spec = {.id = *id, .log = log_rule_params(def, id)};
     r = build_process(def, point, addresses, container, &spec, err);
-    if (r == 0) {
-        r = read_request(container, "cpu", parse_cpu_millicores, &spec.cpu_millicores, err);
-    }
-    if (r == 0) {
-        r = read_request(container, "memory", parse_mem_bytes, &spec.mem_bytes, err);
-    }
+    r = r < 0 ? r : read_request(container, "cpu", parse_cpu_millicores, &spec.cpu_millicores, err);
+    r = r < 0 ? r : read_request(container, "memory", parse_mem_bytes, &spec.mem_bytes, err);
     json_decref(template);
     if (r < 0) {
         replica_spec_done(&spec);
@@ -518,19 +506,11 @@ int replica_spec_build(const struct run_def *def, const struct replica_id *id,
     return 0;
 }
 
-static void free_list(char **list)
-{
-    for (char **it = list; it != NULL && *it != NULL; it++) {
-        free(*it);
-    }
-    free(list);
-}
-
 void replica_spec_done(struct replica_spec *spec)
 {
-    free_list(spec->words);
-    free_list(spec->argv);
-    free_list(spec->envp);
+    str_list_free(spec->words);
+    str_list_free(spec->argv);
+    str_list_free(spec->envp);
     struct env env = {.list = {.items = spec->env, .len = spec->n_env}};
     env_done(&env);
     *spec = (struct replica_spec){0};

@@ -3,17 +3,10 @@
 
 #include "pod/facts.h"
 
-json_t *drive_watched;
 uv_loop_t drive_loop;
 static struct kube_cache no_pods;
 static struct pods_counters pod_counters;
 static const unsigned char key[32];
-
-json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
-{
-    (void)w, (void)name;
-    return kind == WATCH_RUNS ? json_incref(drive_watched) : NULL;
-}
 
 struct world *open_world(void)
 {
@@ -42,31 +35,31 @@ void close_world(struct run *run, json_t *bmr)
 void ask(struct run *run, json_t *bmr, const char *key_of_spec, bool value)
 {
     json_object_set_new(json_object_get(bmr, "spec"), key_of_spec, json_boolean(value));
-    run_update(run, bmr);
+    update_run(run, bmr);
 }
 
 void ask_to_delete(struct run *run, json_t *bmr)
 {
     json_object_set_new(json_object_get(bmr, "metadata"), "deletionTimestamp",
                         json_string("2026-01-01T00:00:00Z"));
-    run_update(run, bmr);
+    update_run(run, bmr);
 }
 
 struct run *take_over(struct world *w, json_t *bmr, enum run_phase phase)
 {
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     const struct run_status status = {.phase = phase, .started_unix_ms = 1, .trials_total = 2};
     assert_int_equal(w->env.store->ops->put_status(w->env.store, run->uid, &status, NULL), 0);
     run_free(run);
-    run = run_new(&w->env, bmr);
+    run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     return run;
 }
 
 struct run *drive(struct world *w, struct run_queue *q, json_t *bmr)
 {
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     run_queue_add(q, run);
     assert_int_equal(run_queue_advance(q, NULL), 0);

@@ -6,7 +6,6 @@
 #include "daemon/run/run_queue.h"
 #include "fake_driver.h"
 
-extern json_t *drive_watched; /* what the watch has, whatever the name */
 extern uv_loop_t drive_loop;
 
 struct world *open_world(void);

@@ -30,6 +30,10 @@ struct world *world_new(void)
     (void)snprintf(w->url, sizeof(w->url), "sqlite:%s/results.db", w->folder);
     assert_int_equal(store_open(w->url, true, &w->env.store, NULL), 0);
     assert_int_equal(uv_loop_init(&w->loop), 0);
+    kube_cache_init(&w->benchmarks, &(struct kube_cache_params){.decode = benchmark_spec_decode});
+    kube_cache_init(&w->runs, &(struct kube_cache_params){.decode = bmr_facts_decode});
+    w->env.benchmarks = &w->benchmarks;
+    w->env.runs = &w->runs;
     w->env.loop = &w->loop;
     w->env.store_url = w->url;
     event_recorder_init(&w->events, NULL, "ns", "me");
@@ -47,8 +51,10 @@ struct world *world_new(void)
 void world_freep(struct world **p)
 {
     struct world *w = *p;
-    let_judge(w); /* abandoned ones end too */
+    let_summarize(w); /* abandoned ones end too */
     assert_int_equal(uv_loop_close(&w->loop), 0);
+    kube_cache_done(&w->benchmarks);
+    kube_cache_done(&w->runs);
     store_close(w->env.store);
     static const char *const names[] = {"", "-wal", "-shm"};
     for (size_t i = 0; i < 3; i++) {
@@ -60,7 +66,7 @@ void world_freep(struct world **p)
     fake_kube_reset();
 }
 
-void let_judge(struct world *w)
+void let_summarize(struct world *w)
 {
     (void)uv_run(&w->loop, UV_RUN_DEFAULT); /* until nothing is left to do */
 }
@@ -90,10 +96,28 @@ json_t *inline_bmr(const char *uid)
     return make_bmr(uid, spec, "{}");
 }
 
-int take(struct run *run, const json_t *bmr, const json_t *benchmark)
+static const struct bmr_facts *show(struct world *w, json_t *bmr)
+{
+    assert_true(kube_cache_put(&w->runs, bmr));
+    const json_t *name = json_object_get(json_object_get(bmr, "metadata"), "name");
+    return kube_cache_get(&w->runs, json_string_value(name))->facts;
+}
+
+struct run *new_run(struct world *w, json_t *bmr)
+{
+    return run_new(&w->env, show(w, bmr));
+}
+
+void update_run(struct run *run, json_t *bmr)
+{
+    run_update(run, show(run->env->ctx, bmr));
+}
+
+int take(struct run *run, json_t *bmr, json_t *benchmark)
 {
     struct err err = {0};
-    const int r = run_accept(run, bmr, benchmark, &err);
+    _cleanup_(freep) char *spec = benchmark == NULL ? NULL : benchmark_spec_decode(benchmark);
+    const int r = run_accept(run, show(run->env->ctx, bmr), spec, &err);
     if (r < 0) {
         fail_msg("run_accept: %s", err.msg);
     }
@@ -126,7 +150,7 @@ size_t answer_checks(int r, const char *text)
     return n;
 }
 
-int take_good(struct run *run, const json_t *bmr, const json_t *benchmark)
+int take_good(struct run *run, json_t *bmr, json_t *benchmark)
 {
     const int r = take(run, bmr, benchmark);
     return answer_checks(0, "{}") > 0 ? take(run, bmr, benchmark) : r;

@@ -21,7 +21,8 @@
 /* A store in a folder of its own. */
 struct world {
     char folder[64], url[96];
-    uv_loop_t loop; /* for judges alone */
+    uv_loop_t loop;                     /* for summaries alone */
+    struct kube_cache benchmarks, runs; /* what the watches have */
     struct run_env env;
     struct event_recorder events;
     struct daemon_counters counters;
@@ -35,12 +36,15 @@ void world_freep(struct world **w); /* fails where a claim is left */
 json_t *parse(const char *text); /* fails the test with the place */
 json_t *make_bmr(const char *uid, const char *spec, const char *status);
 json_t *inline_bmr(const char *uid); /* with a definition, nothing else */
-/* Lets the judges of runs that have ended finish. */
-void let_judge(struct world *w);
+/* The watch shows the object: a run of it is made, or hears of the change. */
+struct run *new_run(struct world *w, json_t *bmr);
+void update_run(struct run *run, json_t *bmr);
+/* Lets the threads that summarize ended runs finish. */
+void let_summarize(struct world *w);
 /* run_accept; fails the test on an error. */
-int take(struct run *run, const json_t *bmr, const json_t *benchmark);
+int take(struct run *run, json_t *bmr, json_t *benchmark);
 /* The same, with templates that the server takes. */
-int take_good(struct run *run, const json_t *bmr, const json_t *benchmark);
+int take_good(struct run *run, json_t *bmr, json_t *benchmark);
 /* Answers the dry runs of the templates alike; returns how many. */
 size_t answer_checks(int r, const char *text);
 /* The i-th open call that is no Event; NULL: there are not so many. */

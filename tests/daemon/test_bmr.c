@@ -1,4 +1,4 @@
-/* BenchmarkRun objects: definitions out of them, statuses into them. */
+/* Definitions of BenchmarkRun objects, and their statuses. */
 #include "tests/test.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -39,57 +39,6 @@ static json_t *make_bmr(const char *spec, const char *status)
                   "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":%s,\"status\":%s}",
                   spec, status);
     return parse(text);
-}
-
-TEST(reads_what_is_asked)
-{
-    json_t *bmr = make_bmr("{\"benchmarkRef\":{\"name\":\"b\"},\"cancel\":true,\"suspend\":false}",
-                           "{\"definition\":{}}");
-    struct bmr_spec s;
-    bmr_read(bmr, &s);
-    assert_string_equal(s.name, "r1");
-    assert_string_equal(s.uid, "u1");
-    assert_string_equal(s.benchmark, "b");
-    assert_int_equal(s.generation, 3);
-    assert_true(s.cancel);
-    assert_false(s.suspend);
-    assert_true(s.has_definition);
-    assert_false(s.is_deleting);
-    json_decref(bmr);
-}
-
-/* Results of a file that benchctl sent inline carry the file's name, as --local does. */
-TEST(an_inline_definition_has_the_name_of_its_label)
-{
-    static const struct {
-        const char *name, *spec, *labels, *definition;
-    } rows[] = {
-        {"none", "{}", "null", "r1"},
-        {"the label", "{}", "{\"benchd.io/benchmark\":\"tiny\"}", "tiny"},
-        {"a label that is no name", "{}", "{\"benchd.io/benchmark\":\"A_b\"}", "r1"},
-        {"a reference goes before", "{\"benchmarkRef\":{\"name\":\"b\"}}",
-         "{\"benchd.io/benchmark\":\"tiny\"}", "b"},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        json_t *bmr = make_bmr(rows[i].spec, "{}");
-        json_object_set_new(json_object_get(bmr, "metadata"), "labels",
-                            json_loads(rows[i].labels, JSON_DECODE_ANY, NULL));
-        struct bmr_spec s;
-        bmr_read(bmr, &s);
-        if (!str_eq(s.definition, rows[i].definition)) {
-            fail_msg("row '%s': expected '%s', got '%s'", rows[i].name, rows[i].definition,
-                     s.definition);
-        }
-        json_decref(bmr);
-    }
-    json_t *bmr = make_bmr("{\"definition\":" DEFINITION "}", "{}");
-    json_object_set_new(json_object_get(bmr, "metadata"), "labels",
-                        json_pack("{s:s}", "benchd.io/benchmark", "tiny"));
-    struct spec *spec = NULL;
-    assert_int_equal(bmr_load_spec(bmr, NULL, &spec, NULL), 0);
-    assert_string_equal(spec->name, "tiny");
-    spec_free(spec);
-    json_decref(bmr);
 }
 
 TEST(definitions)
@@ -136,7 +85,10 @@ TEST(definitions)
         }
         struct spec *spec = NULL;
         struct err err = {0};
-        const int r = bmr_load_spec(bmr, benchmark, &spec, &err);
+        _cleanup_(freep) struct bmr_facts *facts = bmr_facts_decode(bmr);
+        _cleanup_(freep) char *of_benchmark =
+            benchmark == NULL ? NULL : benchmark_spec_decode(benchmark);
+        const int r = bmr_load_spec(facts, of_benchmark, &spec, &err);
         if (r != rows[i].r || (r < 0 && strstr(err.msg, rows[i].message) == NULL)) {
             fail_msg("row '%s': expected %d, got %d: %s", rows[i].name, rows[i].r, r, err.msg);
         }
@@ -154,10 +106,11 @@ TEST(definitions)
 TEST(a_definition_has_a_limit)
 {
     json_t *bmr = make_bmr("{\"definition\":" DEFINITION "}", "{}");
+    _cleanup_(freep) struct bmr_facts *facts = bmr_facts_decode(bmr);
     struct spec *spec;
     json_t *definition = NULL;
     struct err err = {0};
-    assert_int_equal(bmr_load_spec(bmr, NULL, &spec, &err), 0);
+    assert_int_equal(bmr_load_spec(facts, NULL, &spec, &err), 0);
     assert_int_equal(bmr_definition(spec, &definition, &err), 0);
     assert_non_null(json_object_get(definition, "sweep"));
     json_decref(definition);
@@ -190,6 +143,13 @@ static const char *field(const json_t *object, const char *key)
     return text == NULL ? "" : text;
 }
 
+/* Of a run that has no status yet. */
+static json_t *first_status(const struct bmr_status *in)
+{
+    struct bmr_conditions none = {0};
+    return bmr_status_json(in, &none);
+}
+
 TEST(statuses)
 {
     static const struct {
@@ -214,13 +174,13 @@ TEST(statuses)
                                        .started_unix_ms = 1000,
                                        .ended_unix_ms = 5000};
         const bool is_final = run_phase_is_final(run.phase);
-        json_t *s = bmr_status_json(&(struct bmr_status){.run = &run,
-                                                         .generation = 3,
-                                                         .is_accepted = true,
-                                                         .is_final = is_final,
-                                                         .eta_s = 250,
-                                                         .thresholds = THRESHOLD_FAILED,
-                                                         .now_unix_ms = 9000});
+        json_t *s = first_status(&(struct bmr_status){.run = &run,
+                                                      .generation = 3,
+                                                      .is_accepted = true,
+                                                      .is_final = is_final,
+                                                      .eta_s = 250,
+                                                      .thresholds = THRESHOLD_FAILED,
+                                                      .now_unix_ms = 9000});
         assert_string_equal(field(s, "phase"), run_phase_to_string(rows[i].phase));
         assert_string_equal(field(s, "completions"), "6/12");
         assert_string_equal(field(condition(s, "Complete"), "status"), rows[i].complete);
@@ -260,7 +220,7 @@ TEST(a_wait_is_a_condition)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct run_status run = {.phase = rows[i].phase, .message = "words"};
         snprintf(run.reason, sizeof(run.reason), "%s", rows[i].reason);
-        json_t *s = bmr_status_json(&(struct bmr_status){.run = &run, .is_accepted = true});
+        json_t *s = first_status(&(struct bmr_status){.run = &run, .is_accepted = true});
         const json_t *waiting = condition(s, "Waiting");
         assert_string_equal(field(waiting, "status"), rows[i].status);
         assert_string_equal(field(waiting, "reason"), rows[i].shown);
@@ -283,11 +243,11 @@ TEST(a_full_store_is_a_condition_while_it_lasts)
                 {RUN_SUCCEEDED, true, false}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct run_status run = {.phase = rows[i].phase};
-        json_t *s = bmr_status_json(&(struct bmr_status){.run = &run,
-                                                         .is_accepted = true,
-                                                         .is_final = run_phase_is_final(run.phase),
-                                                         .is_store_full = rows[i].is_full,
-                                                         .now_unix_ms = 9000});
+        json_t *s = first_status(&(struct bmr_status){.run = &run,
+                                                      .is_accepted = true,
+                                                      .is_final = run_phase_is_final(run.phase),
+                                                      .is_store_full = rows[i].is_full,
+                                                      .now_unix_ms = 9000});
         assert_string_equal(field(condition(s, "StoreFull"), "status"),
                             rows[i].is_told ? "True" : "");
         json_decref(s);
@@ -306,7 +266,7 @@ TEST(what_could_not_be_judged_is_unknown)
     };
     for (size_t i = 0; i < N_ROWS(expected); i++) {
         const struct run_status run = {.phase = RUN_SUCCEEDED};
-        json_t *s = bmr_status_json(&(struct bmr_status){
+        json_t *s = first_status(&(struct bmr_status){
             .run = &run, .is_accepted = true, .is_final = true, .thresholds = expected[i].verdict});
         assert_string_equal(field(condition(s, "ThresholdFailed"), "status"), expected[i].status);
         assert_string_equal(field(condition(s, "ThresholdFailed"), "reason"), expected[i].reason);
@@ -323,83 +283,36 @@ TEST(dates_stay)
                              .trials_total = 4,
                              .started_unix_ms = 1000};
     struct bmr_status in = {.run = &run, .is_accepted = true, .eta_s = -1, .now_unix_ms = 9000};
-    json_t *first = bmr_status_json(&in);
-    in.conditions = json_object_get(first, "conditions");
+    struct bmr_conditions dates = {0};
+    json_t *first = bmr_status_json(&in, &dates);
     in.now_unix_ms = 20000;
-    json_t *same = bmr_status_json(&in);
+    json_t *same = bmr_status_json(&in, &dates);
     assert_true(json_equal(first, same));
     run.phase = RUN_SUCCEEDED;
     run.ended_unix_ms = 20000;
     in.is_final = true;
-    json_t *second = bmr_status_json(&in);
+    json_t *second = bmr_status_json(&in, &dates);
     assert_string_equal(field(condition(second, "Running"), "lastTransitionTime"),
                         "1970-01-01T00:00:20Z");
     assert_string_equal(field(condition(second, "Failed"), "lastTransitionTime"),
                         "1970-01-01T00:00:09Z");
-    json_t *bmr = json_pack("{s:O}", "status", second);
-    struct run_status back;
-    bmr_read_status(bmr, &back);
+    json_t *bmr = json_pack("{s:{s:i}, s:O}", "metadata", "generation", 7, "status", second);
+    _cleanup_(freep) struct bmr_facts *facts = bmr_facts_decode(bmr);
+    const struct run_status back = bmr_run_status(facts);
     assert_int_equal(back.phase, RUN_SUCCEEDED);
     assert_int_equal(back.trials_done, 3);
     assert_int_equal(back.trials_total, 4);
     assert_int_equal(back.trials_failed, 1);
     assert_int_equal(back.started_unix_ms, 1000);
     assert_int_equal(back.ended_unix_ms, 20000);
+    for (unsigned i = 0; i < BMR_CONDITION_COUNT; i++) {
+        assert_int_equal(facts->conditions->of[i].status, dates.of[i].status);
+        assert_int_equal(facts->conditions->of[i].since_unix_ms, dates.of[i].since_unix_ms);
+    }
     json_decref(bmr);
     json_decref(first);
     json_decref(same);
     json_decref(second);
-}
-
-/* What is kept of thousands of finished objects; all of any other. */
-TEST(a_settled_object_is_pruned)
-{
-    static const struct {
-        const char *phase, *deleted;
-        int observed;
-        bool is_settled;
-        const char *erase;
-    } rows[] = {
-        {"Succeeded", NULL, 4, false, "Now"},
-        {"Succeeded", NULL, 4, true},
-        {"Cancelled", NULL, 4, true},
-        {"Running", NULL, 4, false},
-        {"Suspended", NULL, 4, false},
-        {"Succeeded", NULL, 3, false},
-        {"Succeeded", "2026-01-01T00:00:00Z", 4, false},
-        {"", NULL, 4, false},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        json_t *bmr =
-            json_pack("{s:{s:s, s:s, s:i, s:s*, s:{s:s*}}, s:{s:{s:{s:i}}, s:b}, s:{s:s, s:i, s:s, "
-                      "s:[{s:s}]}}",
-                      "metadata", "name", "r", "uid", "u", "generation", 4, "deletionTimestamp",
-                      rows[i].deleted, "annotations", "benchd.io/erase", rows[i].erase, "spec",
-                      "definition", "runPolicy", "ttlSecondsAfterFinished", 60, "suspend", 0,
-                      "status", "phase", rows[i].phase, "observedGeneration", rows[i].observed,
-                      "completionTime", "1970-01-01T00:00:05Z", "conditions", "type", "Complete");
-        json_t *before = json_deep_copy(bmr);
-        struct run_status status;
-        struct bmr_spec spec;
-        bmr_prune(bmr);
-        bmr_read_status(bmr, &status);
-        bmr_read(bmr, &spec);
-        if (bmr_is_settled(before) != rows[i].is_settled ||
-            json_equal(before, bmr) == rows[i].is_settled) {
-            fail_msg("row %zu", i);
-        }
-        assert_int_equal(bmr_is_settled(bmr), rows[i].is_settled);
-        assert_int_equal(bmr_read_ttl_s(bmr), 60);
-        assert_int_equal(status.ended_unix_ms, 5000);
-        assert_false(bmr_ended_before(bmr, 5000));
-        assert_int_equal(bmr_ended_before(bmr, 5001), rows[i].is_settled);
-        assert_string_equal(spec.uid, "u");
-        assert_int_equal(spec.generation, 4);
-        const json_t *object = json_object_get(bmr, "status");
-        assert_int_equal(json_object_get(object, "conditions") == NULL, rows[i].is_settled);
-        json_decref(before);
-        json_decref(bmr);
-    }
 }
 
 /* The server compares texts, so these must be the phases of ended runs, and no others. */
@@ -415,10 +328,10 @@ TEST(open_runs_are_selected)
 TEST(a_message_that_is_not_utf8_is_reported)
 {
     const struct run_status run = {.phase = RUN_PENDING};
-    json_t *s = bmr_status_json(&(struct bmr_status){.run = &run,
-                                                     .refusal = "InvalidTemplate",
-                                                     .refusal_text = "caf\xc3 \xc3\xa9",
-                                                     .eta_s = -1});
+    json_t *s = first_status(&(struct bmr_status){.run = &run,
+                                                  .refusal = "InvalidTemplate",
+                                                  .refusal_text = "caf\xc3 \xc3\xa9",
+                                                  .eta_s = -1});
     assert_string_equal(field(condition(s, "Accepted"), "status"), "False");
     assert_string_equal(field(condition(s, "Accepted"), "message"), "caf? \xc3\xa9");
     json_decref(s);
@@ -427,7 +340,7 @@ TEST(a_message_that_is_not_utf8_is_reported)
 TEST(a_refusal_is_reported)
 {
     const struct run_status run = {.phase = RUN_PENDING};
-    json_t *s = bmr_status_json(&(struct bmr_status){
+    json_t *s = first_status(&(struct bmr_status){
         .run = &run, .refusal = "BenchmarkNotFound", .refusal_text = "there is none", .eta_s = -1});
     assert_string_equal(field(condition(s, "Accepted"), "status"), "False");
     assert_string_equal(field(condition(s, "Accepted"), "reason"), "BenchmarkNotFound");

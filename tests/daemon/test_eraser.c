@@ -7,32 +7,34 @@
 #include "base/mem.h"
 #include "daemon/run/eraser.h"
 
-/* As in test_run_queue.c: the real one needs a client. */
-json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
-{
-    (void)w, (void)kind, (void)name;
-    return NULL;
-}
-
 static json_t *wish(const char *uid)
 {
     json_t *bmr = make_bmr("w1", "{\"benchmarkRef\":{\"name\":\"none\"},\"cancel\":true}", "{}");
     json_object_set_new(json_object_get(bmr, "metadata"), "annotations",
-                        json_pack("{s:s}", "benchd.io/erase-run", uid));
+                        json_pack("{s:s*}", "benchd.io/erase-run", uid));
     return bmr;
 }
 
 TEST(a_wish_is_no_run)
 {
-    json_t *bmr = inline_bmr("u1");
-    assert_false(eraser_is_wish(bmr));
-    json_decref(bmr);
-    bmr = wish("u1");
-    assert_true(eraser_is_wish(bmr));
-    /* A run on which somebody writes the annotation stays a run: its pods must go with it. */
-    json_object_set_new(bmr, "status", json_pack("{s:s}", "phase", "Running"));
-    assert_false(eraser_is_wish(bmr));
-    json_decref(bmr);
+    static const struct {
+        const char *uid, *phase, *asks_for;
+    } rows[] = {
+        {NULL, NULL, NULL},
+        {"u1", NULL, "u1"},
+        /* A run on which somebody writes the annotation stays a run: its pods must go with it. */
+        {"u1", "Running", NULL},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        json_t *bmr = wish(rows[i].uid);
+        json_object_set_new(bmr, "status", json_pack("{s:s*}", "phase", rows[i].phase));
+        _cleanup_(freep) struct bmr_facts *facts = bmr_facts_decode(bmr);
+        assert_int_equal(facts->erase_run != NULL, rows[i].asks_for != NULL);
+        if (facts->erase_run != NULL) {
+            assert_string_equal(facts->erase_run, rows[i].asks_for);
+        }
+        json_decref(bmr);
+    }
 }
 
 static void put(struct world *w, const char *uid, const char *ns)
@@ -55,9 +57,7 @@ static bool is_stored(struct world *w, const char *uid)
 static void ask(struct world *w, const struct run_queue *q, const char *uid)
 {
     struct eraser e = {0};
-    json_t *bmr = wish(uid);
-    eraser_take(&e, bmr);
-    json_decref(bmr);
+    eraser_take(&e, uid);
     eraser_work(&e, &w->env, q);
     assert_int_equal(e.uids.len, 0);
     eraser_done(&e);
@@ -75,7 +75,7 @@ TEST(what_nobody_has_in_hand_goes)
     put(w, "claimed", NULL);
     put(w, "queued", NULL);
     json_t *bmr = inline_bmr("queued");
-    run_queue_add(&q, run_new(&w->env, bmr));
+    run_queue_add(&q, new_run(w, bmr));
     json_decref(bmr);
     struct store *other = NULL;
     assert_int_equal(store_open(w->url, false, &other, NULL), 0);
@@ -113,11 +113,8 @@ TEST(a_busy_store_is_asked_again)
     put(w, "a", NULL);
     put(w, "b", NULL);
     struct eraser e = {0};
-    json_t *bmrs[] = {wish("a"), wish("b")};
-    for (size_t i = 0; i < 2; i++) {
-        eraser_take(&e, bmrs[i]);
-        json_decref(bmrs[i]);
-    }
+    eraser_take(&e, "a");
+    eraser_take(&e, "b");
     busy.delete_run = fail_busy;
     w->env.store->ops = &busy;
     eraser_work(&e, &w->env, &q);

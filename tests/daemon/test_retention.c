@@ -6,13 +6,6 @@
 #include "base/mem.h"
 #include "daemon/retention.h"
 
-/* As in test_run_queue.c: the real one needs a client. */
-json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
-{
-    (void)w, (void)kind, (void)name;
-    return NULL;
-}
-
 #define DAY_MS INT64_C(86400000)
 
 static void put(struct world *w, const char *uid, enum run_phase phase, int64_t ended_unix_ms)
@@ -87,7 +80,7 @@ TEST(by_count_and_not_while_in_use)
     const int64_t now = clock_steady_unix_ms();
     json_t *bmr = inline_bmr("a");
     struct run_queue q = {0};
-    run_queue_add(&q, run_new(&w->env, bmr)); /* benchd has it in its hands */
+    run_queue_add(&q, new_run(w, bmr)); /* benchd has it in its hands */
     put(w, "a", RUN_SUCCEEDED, now - 9000);
     put(w, "b", RUN_SUCCEEDED, now - 8000);
     put(w, "c", RUN_SUCCEEDED, now - 7000);
@@ -151,14 +144,12 @@ TEST(an_object_without_results_rests)
     json_t *bmr = make_bmr("a", "{\"benchmarkRef\":{\"name\":\"b\"}}",
                            "{\"phase\":\"Succeeded\",\"startedAt\":\"2026-01-01T00:00:00Z\","
                            "\"endedAt\":\"2026-01-01T01:00:00Z\"}");
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
     assert_int_equal(run->life, LIFE_PAST);
     struct run_queue q = {0};
     run_queue_add(&q, run);
-    struct watches none;
-    memset(&none, 0, sizeof(none)); /* not read by this test's watches_get */
-    run_queue_rest(&q, &w->env, &none);
+    run_queue_rest(&q, &w->env);
     assert_null(run_queue_find(&q, "a"));
     assert_true(run_queue_is_resting(&q, "a"));
     run_queue_done(&q);

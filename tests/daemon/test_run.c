@@ -14,10 +14,10 @@ TEST(a_name_is_used_again)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     json_t *first = inline_bmr("11111111-aaaa"), *second = inline_bmr("22222222-bbbb");
-    struct run *run = run_new(&w->env, first);
+    struct run *run = new_run(w, first);
     assert_int_equal(take_good(run, first, NULL), 1);
     run_free(run); /* as after its time to live */
-    run = run_new(&w->env, second);
+    run = new_run(w, second);
     assert_int_equal(take_good(run, second, NULL), 1);
     struct run_row row;
     assert_int_equal(w->env.store->ops->get_run(w->env.store, "r1", &row, NULL), 0);
@@ -37,7 +37,7 @@ TEST(a_kept_name_is_taken_already)
     _cleanup_(world_freep) struct world *w = world_new();
     struct store *store = w->env.store;
     json_t *first = inline_bmr("11111111-aaaa"), *second = inline_bmr("22222222-bbbb");
-    struct run *run = run_new(&w->env, first);
+    struct run *run = new_run(w, first);
     assert_int_equal(take_good(run, first, NULL), 1);
     run_free(run);
     struct run_row other = {.uid = (char *)"33333333-cccc",
@@ -45,7 +45,7 @@ TEST(a_kept_name_is_taken_already)
                             .benchmark = (char *)"b",
                             .definition_json = (char *)"{}"};
     assert_int_equal(store->ops->put_run(store, &other, NULL), 0);
-    run = run_new(&w->env, second);
+    run = new_run(w, second);
     assert_int_equal(take_good(run, second, NULL), 1);
     static const struct {
         const char *name, *uid;
@@ -85,7 +85,7 @@ TEST(a_stored_run_that_cannot_be_read)
                               .status = {.phase = rows[i].before}};
         assert_int_equal(w->env.store->ops->put_run(w->env.store, &row, NULL), 0);
         json_t *bmr = inline_bmr(uid);
-        struct run *run = run_new(&w->env, bmr);
+        struct run *run = new_run(w, bmr);
         assert_int_equal(take(run, bmr, NULL), rows[i].r);
         assert_int_equal(take(run, bmr, NULL), rows[i].r); /* and stays so */
         if (run->status.phase != rows[i].after || run->life != rows[i].life) {
@@ -157,16 +157,16 @@ TEST(what_is_stored_outlives_the_object)
             assert_int_equal(other->ops->claim_run(other, uid, NULL), 0);
         }
         json_t *bmr = inline_bmr(uid);
-        struct run *run = run_new(&w->env, bmr);
+        struct run *run = new_run(w, bmr);
         (void)take_good(run, bmr, NULL);
         assert_true(is_kept(w, uid));
         if (rows[i].erase) {
             json_object_set_new(json_object_get(bmr, "metadata"), "annotations",
                                 json_pack("{s:s}", "benchd.io/erase", "Now"));
-            run_update(run, bmr);
+            update_run(run, bmr);
         }
         run->expiry.state = rows[i].is_expired ? EXPIRY_DUE : EXPIRY_NOT_DUE;
-        assert_int_equal(run_bury(run, NULL), 0);
+        assert_int_equal(run_drop_deleted(run, NULL), 0);
         run_free(run);
         struct run_brief brief = {0};
         const int r = store->ops->get_brief(store, uid, &brief, NULL);
@@ -185,15 +185,15 @@ TEST(a_tombstone_goes_when_the_object_is_back)
     _cleanup_(world_freep) struct world *w = world_new();
     struct store *store = w->env.store;
     json_t *bmr = inline_bmr("u1");
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
-    assert_int_equal(run_bury(run, NULL), 0);
+    assert_int_equal(run_drop_deleted(run, NULL), 0);
     run_free(run);
     struct run_brief brief;
     assert_int_equal(store->ops->get_brief(store, "u1", &brief, NULL), 0);
     assert_int_not_equal(brief.deleted_unix_ms, 0);
     assert_false(brief.has_object);
-    run = run_new(&w->env, bmr);
+    run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, NULL), 1);
     assert_int_equal(store->ops->get_brief(store, "u1", &brief, NULL), 0);
     assert_int_equal(brief.deleted_unix_ms, 0);
@@ -271,7 +271,7 @@ TEST(a_run_that_another_process_drives_is_waited_for)
     struct store *other = NULL;
     assert_int_equal(store_open(url, false, &other, NULL), 0);
     assert_int_equal(other->ops->claim_run(other, "u1", NULL), 0);
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 0);
     assert_string_equal(run->refusal.reason, "HeldByAnother");
     assert_non_null(strstr(run->refusal.text, "is being driven by process"));
@@ -288,12 +288,12 @@ TEST(a_run_that_waits_for_its_benchmark_is_cancelled)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
     assert_string_equal(run->refusal.reason, "BenchmarkNotFound");
     assert_false(run_is_final(run));
     json_object_set_new(json_object_get(bmr, "spec"), "cancel", json_true());
-    run_update(run, bmr);
+    update_run(run, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
     assert_int_equal(run->status.phase, RUN_CANCELLED);
     assert_string_equal(run->status.reason, "CancelRequested");
@@ -311,11 +311,11 @@ TEST(a_run_is_cancelled_while_its_templates_are_checked)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = inline_bmr("u1");
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
     assert_int_equal(run->life, LIFE_CHECKING);
     assert_non_null(open_call(0));
-    run_update(run, with_cancel(bmr));
+    update_run(run, with_cancel(bmr));
     assert_int_equal(take(run, bmr, NULL), 0);
     assert_int_equal(run->status.phase, RUN_CANCELLED);
     assert_int_equal(run->life, LIFE_REFUSED);
@@ -330,7 +330,7 @@ TEST(a_refusal_beside_no_answer)
     _cleanup_(world_freep) struct world *w = world_new();
     for (size_t refused = 0; refused < 2; refused++) {
         json_t *bmr = inline_bmr("u1");
-        struct run *run = run_new(&w->env, bmr);
+        struct run *run = new_run(w, bmr);
         assert_int_equal(take(run, bmr, NULL), 0);
         struct kube_call *first = open_call(0), *second = open_call(1);
         fake_kube.http_code = 0;
@@ -354,7 +354,7 @@ TEST(keeping_a_definition_is_retried)
     json_t *bmr = make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
     _cleanup_(freep) char *text = xasprintf("{\"spec\":" DEFINITION "}", 5);
     json_t *benchmark = parse(text);
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, benchmark), 0);
     assert_int_equal(run->life, LIFE_FREEZING);
     fake_kube_answer(open_call(0), -EHOSTUNREACH, "no connection");
@@ -377,7 +377,7 @@ TEST(an_impossible_event_changes_nothing)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = inline_bmr("u1");
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     run->at.retry_ns = 7;
     assert_false(run_enter(run, LIFE_ON_DRIVER_DONE));
     assert_int_equal(run->life, LIFE_WAITING);
@@ -392,12 +392,12 @@ TEST(an_expired_run_is_removed)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = inline_bmr("u1");
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     run->def->spec->run_policy.ttl_s = 10;
     run_expire(run);
     assert_null(open_call(0)); /* it is not final */
-    run_update(run, with_cancel(bmr));
+    update_run(run, with_cancel(bmr));
     assert_int_equal(run_steer(run, NULL), 0);
     assert_int_equal(run->life, LIFE_ENDED);
     run_expire(run);
@@ -413,14 +413,14 @@ TEST(an_expired_run_is_removed)
     run_expire(run);
     assert_null(open_call(0)); /* not at once */
     run_publish(run);
-    let_judge(w);
+    let_summarize(w);
     run_publish(run);
     assert_non_null(open_call(0));
     fake_kube_answer(open_call(0), 0, "{}");
     run->expiry.retry_ns = 1;
     run_expire(run);
     assert_int_equal(open_call(0)->req.method, KUBE_DELETE);
-    assert_int_equal(run_bury(run, NULL), 0);
+    assert_int_equal(run_drop_deleted(run, NULL), 0);
     run_free(run); /* cancels the open request */
     assert_true(is_kept(w, "u1"));
     json_decref(bmr);
@@ -435,10 +435,10 @@ TEST(nothing_expires_before_all_objects_are_known)
     const char *const uids[] = {"u1"};
     size_t n_deleted;
     json_t *bmr = inline_bmr("u1");
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     run->def->spec->run_policy.ttl_s = 10;
-    run_update(run, with_cancel(bmr));
+    update_run(run, with_cancel(bmr));
     assert_int_equal(run_steer(run, NULL), 0);
     run->status.ended_unix_ms -= 11000;
     w->env.are_objects_known = false;
@@ -447,7 +447,7 @@ TEST(nothing_expires_before_all_objects_are_known)
     w->env.are_objects_known = true;
     run_expire(run);
     assert_int_equal(run->expiry.state, EXPIRY_SENT);
-    assert_int_equal(run_bury(run, NULL), 0);
+    assert_int_equal(run_drop_deleted(run, NULL), 0);
     run_free(run);
     assert_int_equal(store->ops->sync_objects(store, "ns", NULL, 0, 1, &n_deleted, NULL), 0);
     assert_int_equal(n_deleted, 0);
@@ -464,9 +464,9 @@ TEST(an_unaccepted_run_expires)
         json_t *definition = json_object_get(json_object_get(bmr, "spec"), "definition");
         json_object_set_new(definition, "runPolicy",
                             json_pack("{s:i}", "ttlSecondsAfterFinished", 10));
-        struct run *run = run_new(&w->env, bmr);
+        struct run *run = new_run(w, bmr);
         if (is_cancelled) {
-            run_update(run, with_cancel(bmr));
+            update_run(run, with_cancel(bmr));
         }
         assert_int_equal(take(run, bmr, NULL), 0);
         if (!is_cancelled) {
@@ -493,7 +493,7 @@ TEST(what_was_kept_is_what_runs)
     _cleanup_(freep) char *text = xasprintf("{\"spec\":" DEFINITION "}", 5);
     _cleanup_(freep) char *changed_text = xasprintf("{\"spec\":" DEFINITION "}", 99);
     json_t *benchmark = parse(text), *changed = parse(changed_text);
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, benchmark), 0);
     struct kube_call *apply = open_call(0);
     assert_non_null(strstr(apply->req.path, "fieldManager=benchd-definition"));
@@ -502,7 +502,7 @@ TEST(what_was_kept_is_what_runs)
     assert_int_equal(take(run, bmr, changed), 0);
     assert_null(open_call(0)); /* written once */
     json_object_set(bmr, "status", json_object_get(body, "status"));
-    run_update(run, bmr);
+    update_run(run, bmr);
     assert_int_equal(take_good(run, bmr, changed), 1);
     assert_int_equal(run->def->spec->steps, 5);
     run_free(run);
@@ -517,7 +517,7 @@ TEST(a_refused_status_is_tried_again_later)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = inline_bmr("u1");
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     run_publish(run);
     assert_non_null(open_call(0));
@@ -559,7 +559,7 @@ TEST(templates_are_tried_before_anything_is_made)
         fake_kube_reset();
         _cleanup_(freep) char *uid = xasprintf("%08zu", i);
         json_t *bmr = inline_bmr(uid);
-        struct run *run = run_new(&w->env, bmr);
+        struct run *run = new_run(w, bmr);
         assert_int_equal(take(run, bmr, NULL), 0);
         assert_int_equal(take(run, bmr, NULL), 0); /* not before all have answered */
         assert_non_null(strstr(open_call(0)->req.body, "\"serviceAccountName\":\"replicas\""));
@@ -591,7 +591,7 @@ TEST(addressing_is_decided_once)
         w->env.has_dns = has_dns;
         json_t *bmr = inline_bmr("u1");
         for (int i = 0; i < 2; i++) {
-            struct run *run = run_new(&w->env, bmr);
+            struct run *run = new_run(w, bmr);
             assert_int_equal(take_good(run, bmr, NULL), 1);
             assert_int_equal(run_naming(run, run->def), has_dns ? POD_BY_DNS : POD_BY_IP);
             const json_t *spec = json_object_get(run->def->spec->definition, "spec");
@@ -609,7 +609,7 @@ TEST(templates_without_an_answer_are_told)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     json_t *bmr = inline_bmr("u1");
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(take(run, bmr, NULL), 0);
         fake_kube.http_code = 500;
@@ -641,7 +641,7 @@ TEST(long_refusals_stay_text)
             memcpy(words + i, "\xc3\xa9", 3);
         }
         json_t *bmr = inline_bmr("u1");
-        struct run *run = run_new(&w->env, bmr);
+        struct run *run = new_run(w, bmr);
         run_refuse(run, "InvalidTemplate", words);
         json_t *value = json_string(run->status.message);
         assert_non_null(value);
@@ -660,7 +660,7 @@ TEST(foreign_systems_without_a_command_are_refused)
     json_t *definition = json_object_get(json_object_get(bmr, "spec"), "definition");
     json_t *system = json_array_get(json_object_get(definition, "systems"), 0);
     json_object_set_new(system, "profile", json_string("pytorch"));
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
     assert_int_equal(run->life, LIFE_REFUSED);
     assert_string_equal(run->status.reason, "InvalidTemplate");

@@ -24,7 +24,7 @@ TEST(a_deletion_cancels_what_is_driven)
 {
     _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     assert_int_equal(run_start(run, NULL), 0);
     assert_int_equal(run_steer(run, NULL), 0);
@@ -40,13 +40,13 @@ TEST(a_run_that_is_being_deleted_is_left_alone)
 {
     _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     ask_to_delete(run, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
     assert_int_equal(run->life, LIFE_WAITING);
     assert_null(open_call(0));
     json_object_del(json_object_get(bmr, "metadata"), "deletionTimestamp");
-    run_update(run, bmr);
+    update_run(run, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     assert_true(run_is_due(run));
     ask_to_delete(run, bmr);
@@ -58,7 +58,7 @@ TEST(a_queued_run_says_what_it_waits_for)
 {
     _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     assert_int_equal(run_steer(run, NULL), 0);
     assert_int_equal(run->status.phase, RUN_QUEUED);
@@ -86,7 +86,7 @@ TEST(what_the_store_or_object_says_has_ended_stays_so)
     /* The store is another one: only the object tells. */
     bmr = inline_bmr("u2");
     json_object_set_new(bmr, "status", json_pack("{s:s}", "phase", "Succeeded"));
-    run = run_new(&w->env, bmr);
+    run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
     assert_int_equal(run->life, LIFE_PAST);
     assert_null(open_call(0));
@@ -101,7 +101,7 @@ TEST(one_run_is_driven_at_a_time)
     for (size_t i = 0; i < 2; i++) {
         _cleanup_(freep) char *name = xasprintf("r%zu", i);
         json_object_set_new(json_object_get(bmrs[i], "metadata"), "name", json_string(name));
-        struct run *run = run_new(&w->env, bmrs[i]);
+        struct run *run = new_run(w, bmrs[i]);
         assert_int_equal(take_good(run, bmrs[i], NULL), 1);
         run_queue_add(&q, run);
     }
@@ -145,7 +145,7 @@ TEST(runs_that_are_cancelled_together_end_one_a_turn)
         bmrs[i] = inline_bmr(((const char *[]){"u1", "u2", "u3"})[i]);
         _cleanup_(freep) char *name = xasprintf("r%zu", i);
         json_object_set_new(json_object_get(bmrs[i], "metadata"), "name", json_string(name));
-        struct run *run = run_new(&w->env, bmrs[i]);
+        struct run *run = new_run(w, bmrs[i]);
         assert_int_equal(take_good(run, bmrs[i], NULL), 1);
         run->is_seen = true;
         run_queue_add(&q, run);
@@ -161,7 +161,7 @@ TEST(runs_that_are_cancelled_together_end_one_a_turn)
         /* Either the end itself takes the turn's time, or what came before it in the turn did. */
         end_ns = n == 1 ? RUN_QUEUE_TURN_NS : RUN_QUEUE_LEAST_NS;
         q.turn_cpu_ns = clock_thread_cpu_ns() - (n == 1 ? 0 : RUN_QUEUE_TURN_NS);
-        assert_int_equal(run_queue_accept(&q, NULL, NULL), 0);
+        assert_int_equal(run_queue_accept(&q, NULL), 0);
         assert_int_equal(n_ends, n);
     }
     w->env.store->ops = real_ops;
@@ -178,11 +178,10 @@ TEST(a_driver_hears_what_is_asked_on_a_full_disk)
     struct run_queue q = {0};
     json_t *bmr = inline_bmr("u1"), *next = inline_bmr("u2");
     struct run *run = drive(w, &q, bmr);
-    run_queue_add(&q, run_new(&w->env, next));
+    run_queue_add(&q, new_run(w, next));
     w->env.is_store_full = true;
-    drive_watched = bmr;
     ask(run, bmr, "cancel", true);
-    assert_int_equal(run_queue_accept(&q, NULL, NULL), 0);
+    assert_int_equal(run_queue_accept(&q, NULL), 0);
     assert_int_equal(run->at.driven.driver->n_cancels, 1);
     assert_int_equal(run_queue_find(&q, "u2")->life, LIFE_WAITING);
     assert_false(run_queue_find(&q, "u2")->is_seen);
@@ -197,13 +196,12 @@ TEST(what_is_gone_is_not_accepted)
     _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
     struct run_queue q = {0};
-    run_queue_add(&q, run_new(&w->env, bmr));
-    drive_watched = bmr;
+    run_queue_add(&q, new_run(w, bmr));
     q.runs.items[0]->asked.is_gone = true;
-    assert_int_equal(run_queue_accept(&q, NULL, NULL), 0);
+    assert_int_equal(run_queue_accept(&q, NULL), 0);
     assert_int_equal(q.runs.items[0]->life, LIFE_WAITING);
     q.runs.items[0]->asked.is_gone = false;
-    assert_int_equal(run_queue_accept(&q, NULL, NULL), 0);
+    assert_int_equal(run_queue_accept(&q, NULL), 0);
     assert_int_equal(q.runs.items[0]->life, LIFE_CHECKING);
     run_queue_done(&q);
     close_world(NULL, bmr);

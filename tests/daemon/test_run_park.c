@@ -107,7 +107,7 @@ TEST(a_parked_run_waits_longer_each_time)
 {
     _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     struct err why;
     (void)err_set(&why, E2BIG, "too long");
     static const int64_t expected_s[8] = {5, 10, 20, 40, 80, 160, 320, 320};
@@ -121,12 +121,11 @@ TEST(a_parked_run_waits_longer_each_time)
     assert_string_equal(run->refusal.text, "too long");
     struct run_queue q = {0};
     run_queue_add(&q, run);
-    drive_watched = bmr;
-    assert_int_equal(run_queue_accept(&q, NULL, NULL), 0);
+    assert_int_equal(run_queue_accept(&q, NULL), 0);
     assert_int_equal(run->life, LIFE_WAITING);
     json_object_set_new(json_object_get(bmr, "metadata"), "generation", json_integer(2));
-    run_update(run, bmr);
-    assert_int_equal(run_queue_accept(&q, NULL, NULL), 0);
+    update_run(run, bmr);
+    assert_int_equal(run_queue_accept(&q, NULL), 0);
     assert_int_equal(run->life, LIFE_CHECKING);
     run_queue_done(&q);
     close_world(NULL, bmr);

@@ -14,7 +14,7 @@ TEST(progress_and_time_left)
 {
     _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     assert_int_equal(run_start(run, NULL), 0);
     const struct driver_events *events = &run->at.driven.driver->params.events;
@@ -56,7 +56,7 @@ TEST(a_run_shows_what_it_waits_for)
 {
     _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     const uint64_t *waits = w->counters.waits;
     assert_int_equal(take(run, bmr, NULL), 0);
     expect_wait(run, 1000, "BenchmarkNotFound", 1000);
@@ -70,7 +70,7 @@ TEST(a_run_shows_what_it_waits_for)
     run_free(run);
     json_decref(bmr);
     bmr = inline_bmr("u2");
-    run = run_new(&w->env, bmr);
+    run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     run->status.phase = RUN_QUEUED;
     text_put(run->status.reason, sizeof(run->status.reason), "Queued");
@@ -135,7 +135,7 @@ TEST(a_missed_threshold_is_a_condition)
                             parse("[{\"metric\":\"efficiency\",\"min\":0.9,"
                                   "\"where\":{\"trainers\":2}}]"));
         json_object_set_new(definition, "repeats", parse("{\"min\":1}"));
-        struct run *run = run_new(&w->env, bmr);
+        struct run *run = new_run(w, bmr);
         assert_int_equal(take_good(run, bmr, NULL), 1);
         struct fixture f = {.def = run->def};
         for (uint32_t p = 0; p < 2; p++) {

@@ -7,13 +7,6 @@
 #include "daemon/run/open_runs.h"
 #include "daemon/run/run_queue.h"
 
-/* run_queue_accept is not called here; the real one needs a client. */
-json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
-{
-    (void)w, (void)kind, (void)name;
-    return NULL;
-}
-
 /* An empty one. */
 static int probe(struct store *s, const char *uid, struct err *err)
 {
@@ -65,7 +58,8 @@ static struct run *add(struct run_queue *q, const struct run_env *env, const cha
 {
     json_t *bmr = json_pack("{s:{s:s, s:s, s:s}}", "metadata", "name", name, "uid", name,
                             "creationTimestamp", created);
-    struct run *run = run_new(env, bmr);
+    _cleanup_(freep) struct bmr_facts *facts = bmr_facts_decode(bmr);
+    struct run *run = run_new(env, facts);
     run_queue_add(q, run);
     json_decref(bmr);
     return run;
@@ -95,7 +89,7 @@ TEST(the_running_one_then_the_oldest)
     assert_true(run_queue_has_all(&q, uids, 2));
     assert_false(run_queue_has_all(&q, uids, 3));
     q.runs.items[1]->asked.is_gone = true; /* never accepted: nothing of it is in the store */
-    assert_int_equal(run_queue_bury(&q, NULL), 0);
+    assert_int_equal(run_queue_drop_deleted(&q, NULL), 0);
     assert_int_equal(q.runs.len, 3);
     assert_null(run_queue_find(&q, "c"));
     run_queue_done(&q);
@@ -127,9 +121,9 @@ TEST(who_goes_on_is_waited_for)
         open_uids = rows[i].uids;
         n_open_uids = rows[i].n;
         known = OPEN_RUNS_NOT_ASKED;
-        assert_int_equal(open_runs_learn(&known, &store, "team", &q, NULL), rows[i].r);
+        assert_int_equal(open_runs_load(&known, &store, "team", &q, NULL), rows[i].r);
         n_asked = 0; /* what was learned once stays: each look asks for it */
-        assert_int_equal(open_runs_learn(&known, &store, "team", &q, NULL), rows[i].r);
+        assert_int_equal(open_runs_load(&known, &store, "team", &q, NULL), rows[i].r);
         assert_int_equal(n_asked, rows[i].r < 0);
     }
     run_queue_done(&q);

@@ -22,7 +22,7 @@ TEST(rows_that_cannot_be_deleted_are_tried_again)
     struct run *run = drive(w, &q, bmr);
     run->asked.is_gone = run->asked.erase = true;
     struct driver *driver = run->at.driven.driver;
-    assert_int_equal(run_queue_bury(&q, NULL), 0);
+    assert_int_equal(run_queue_drop_deleted(&q, NULL), 0);
     assert_ptr_equal(run_queue_active(&q), run); /* until its pods are gone */
     assert_int_equal(driver->n_cancels, 1);
     driver->params.events.done(driver->params.events.ctx);
@@ -32,14 +32,14 @@ TEST(rows_that_cannot_be_deleted_are_tried_again)
     struct store_ops failing = *ops;
     failing.delete_run = delete_fails;
     w->env.store->ops = &failing;
-    assert_int_equal(run_queue_bury(&q, NULL), 0);
+    assert_int_equal(run_queue_drop_deleted(&q, NULL), 0);
     w->env.store->ops = ops;
     assert_int_equal(q.runs.len, 1);
     assert_null(run_queue_active(&q));
-    assert_int_equal(run_queue_bury(&q, NULL), 0);
+    assert_int_equal(run_queue_drop_deleted(&q, NULL), 0);
     assert_int_equal(q.runs.len, 1); /* not at once */
     run->parking.until_ns = 1;
-    assert_int_equal(run_queue_bury(&q, NULL), 0);
+    assert_int_equal(run_queue_drop_deleted(&q, NULL), 0);
     assert_int_equal(q.runs.len, 0);
     assert_int_equal(ops->get_run(w->env.store, "u1", &(struct run_row){0}, NULL), -ENOENT);
     run_queue_done(&q);
@@ -56,15 +56,15 @@ TEST(a_full_disk_keeps_no_run_that_is_to_be_erased)
     struct driver *driver = run->at.driven.driver;
     w->env.is_store_full = true;
     run->asked.is_gone = true;
-    assert_int_equal(run_queue_bury(&q, NULL), 0);
+    assert_int_equal(run_queue_drop_deleted(&q, NULL), 0);
     assert_int_equal(driver->n_cancels, 1); /* its results stay: they are waited for */
     run->asked.erase = true;
-    assert_int_equal(run_queue_bury(&q, NULL), 0);
+    assert_int_equal(run_queue_drop_deleted(&q, NULL), 0);
     assert_int_equal(driver->n_abandons, 1);
     assert_int_equal(q.runs.len, 1); /* until its pods are gone */
     fake_driver_finish_code = -ECANCELED;
     driver->params.events.done(driver->params.events.ctx);
-    assert_int_equal(run_queue_bury(&q, NULL), 0);
+    assert_int_equal(run_queue_drop_deleted(&q, NULL), 0);
     fake_driver_finish_code = 0;
     assert_int_equal(q.runs.len, 0);
     struct run_row row;
@@ -83,13 +83,13 @@ TEST(an_expired_run_can_be_erased)
         struct run_queue q = {0};
         json_t *bmr = inline_bmr(uid);
         json_object_set_new(json_object_get(bmr, "metadata"), "name", json_string(uid));
-        struct run *run = run_new(&w->env, bmr);
+        struct run *run = new_run(w, bmr);
         assert_int_equal(take_good(run, bmr, NULL), 1);
         run_queue_add(&q, run);
         run->expiry.state = EXPIRY_DUE;
         run->asked.is_gone = true;
         run->asked.erase = erase;
-        assert_int_equal(run_queue_bury(&q, NULL), 0);
+        assert_int_equal(run_queue_drop_deleted(&q, NULL), 0);
         struct run_brief brief = {0};
         assert_int_equal(w->env.store->ops->get_brief(w->env.store, uid, &brief, NULL),
                          erase ? -ENOENT : 0);
@@ -115,7 +115,7 @@ TEST(only_the_final_end_counts_for_the_time_to_live)
     };
     _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
-    struct run *run = run_new(&w->env, bmr);
+    struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     run->def->spec->run_policy.ttl_s = 10;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -132,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct buf version = BUF_INIT;
     struct err err;
     if (route.version != NULL && route.handler != NULL) {
-        (void)route.version(&world.site, &req, route.run, &version, &err);
+        (void)route.version(&world.site, route.run, &version, &err);
     }
     buf_done(&version);
     text_pack_free(res.pack);

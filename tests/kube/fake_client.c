@@ -98,8 +98,10 @@ struct kube_call *kube_call(struct kube_client *c, struct kube_request *req,
 
 void kube_call_cancel(struct kube_call *call)
 {
-    assert_true(call->is_open); /* a finished call is forgotten by its owner */
-    call->is_open = false;
+    if (call != NULL) {
+        assert_true(call->is_open); /* a finished call is forgotten by its owner */
+        call->is_open = false;
+    }
 }
 
 struct kube_stream *kube_stream_open(struct kube_client *c, struct kube_request *req,
@@ -117,8 +119,10 @@ struct kube_stream *kube_stream_open(struct kube_client *c, struct kube_request 
 
 void kube_stream_cancel(struct kube_stream *s)
 {
-    assert_true(s->is_open);
-    s->is_open = false;
+    if (s != NULL) {
+        assert_true(s->is_open);
+        s->is_open = false;
+    }
 }
 
 void kube_stream_abandon(struct kube_stream *s)

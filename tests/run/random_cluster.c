@@ -382,6 +382,9 @@ struct kube_call *kube_call(struct kube_client *c, struct kube_request *req,
 void kube_call_cancel(struct kube_call *call)
 {
     struct world *w = the_world;
+    if (call == NULL) {
+        return;
+    }
     take_call(w, call);
     if (!call->is_served && !w->is_calm && below(w, 2) == 0) {
         serve(w, call); /* it was on its way */

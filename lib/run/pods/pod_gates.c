@@ -41,9 +41,7 @@ void pod_gates_init(struct pod_gates *g, struct pods *owner)
 void pod_gates_done(struct pod_gates *g)
 {
     for (int i = 0; i < GATE_COUNT; i++) {
-        if (g->list[i].call != NULL) {
-            kube_call_cancel(g->list[i].call);
-        }
+        kube_call_cancel(g->list[i].call);
         json_decref(g->list[i].body);
         free(g->list[i].refusal);
         pod_trouble_clear(&g->list[i].trouble);
@@ -116,9 +114,7 @@ static void on_found(void *ctx, int r, const struct kube_response *res, const st
     struct pod_gate *g = ctx;
     json_t *object = NULL;
     struct err parsed = *err;
-    if (r == 0) {
-        r = kube_json_load(res->body, res->body_len, &object, &parsed);
-    }
+    r = r < 0 ? r : kube_json_load(res->body, res->body_len, &object, &parsed);
     if (r == 0 && pod_is_owned(g->owner->params.def, object)) {
         heard(g, GATE_OPEN);
     } else if (r == 0) {

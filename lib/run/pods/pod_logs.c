@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/member_number.h"
 #include "core/record.h"
 #include "kube/follow.h"
 #include "run/pods/pods_internal.h"
@@ -44,11 +45,8 @@ static void on_line(void *ctx, const char *line, size_t len)
 /* The limit of one member's log; an attempt shares ATTEMPT_MAX_BYTES. */
 static size_t max_bytes(const struct pods *l)
 {
-    size_t n = 0;
-    for (enum role role = 0; role < ROLE_COUNT; role++) {
-        n += l->gang.replicas[role];
-    }
-    n = n > 0 ? n : l->members.len;
+    const size_t n_gang = member_count(l->gang.replicas);
+    const size_t n = n_gang > 0 ? n_gang : l->members.len;
     const size_t share = ATTEMPT_MAX_BYTES / (n > 0 ? n : 1);
     return share > MEMBER_MAX_BYTES ? MEMBER_MAX_BYTES : share;
 }

@@ -91,9 +91,7 @@ static void on_got(void *ctx, int r, const struct kube_response *res, const stru
     struct pod_member *m = ctx;
     json_t *pod = NULL;
     struct err parsed = *err;
-    if (r == 0) {
-        r = kube_json_load(res->body, res->body_len, &pod, &parsed);
-    }
+    r = r < 0 ? r : kube_json_load(res->body, res->body_len, &pod, &parsed);
     if (r == -ENOENT) {
         pod_member_answered(m, MEMBER_NOT_FOUND, now(m));
     } else if (r < 0) {

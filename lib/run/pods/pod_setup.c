@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "core/fact_texts.h"
 #include "kube/json.h"
 #include "run/pods/pods_internal.h"
 
@@ -28,18 +29,12 @@ static struct pod_member *find_first(const struct pods *l, int64_t now_ns)
     return NULL;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text == NULL ? "" : text;
-}
-
 /* When it was last seen: new recorders write a series, those of a kubelet a deprecated date. */
 static const char *date_of(const json_t *event)
 {
-    const char *series = text_of(json_object_get(event, "series"), "lastObservedTime");
-    const char *last = text_of(event, "deprecatedLastTimestamp");
-    return *series != '\0' ? series : *last != '\0' ? last : text_of(event, "eventTime");
+    const char *series = fact_text(json_object_get(event, "series"), "lastObservedTime");
+    const char *last = fact_text(event, "deprecatedLastTimestamp");
+    return *series != '\0' ? series : *last != '\0' ? last : fact_text(event, "eventTime");
 }
 
 static const json_t *find_newest(const json_t *events)
@@ -67,7 +62,8 @@ static void on_events(void *ctx, int r, const struct kube_response *res, const s
         struct pod_member *m = *it;
         if (event != NULL && m->uid != NULL && str_eq(m->uid, l->setup.uid) &&
             m->state.wait == POD_WAIT_SETUP) {
-            pod_state_say(&m->state, "%s: %s", text_of(event, "reason"), text_of(event, "note"));
+            pod_state_say(&m->state, "%s: %s", fact_text(event, "reason"),
+                          fact_text(event, "note"));
         }
     }
     json_decref(list);
@@ -109,8 +105,6 @@ bool pod_setup_wait(const struct pods *l, struct run_wait *ret)
 
 void pod_setup_done(struct pod_setup *s)
 {
-    if (s->call != NULL) {
-        kube_call_cancel(s->call);
-    }
+    kube_call_cancel(s->call);
     free(s->uid);
 }

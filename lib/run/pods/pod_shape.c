@@ -48,7 +48,6 @@ static const struct kube_proto_shape terminated = {{
     {4, KUBE_PROTO_TEXT, "message"},
     {5, KUBE_PROTO_TIME, "startedAt"},
     {6, KUBE_PROTO_TIME, "finishedAt"},
-    {7, KUBE_PROTO_TEXT, "containerID"},
 }};
 
 static const struct kube_proto_shape container_state = {{

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "core/member_number.h"
 #include "pod/body.h"
 #include "run/pods/pods_internal.h"
 
@@ -25,22 +26,10 @@ static const uint32_t *replicas_of(const struct pods *l, const struct attempt_id
     return l->params.def->matrix.points[attempt->point].replicas;
 }
 
-static uint32_t count_gang(const uint32_t *replicas)
-{
-    uint32_t n = 0;
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        n += replicas[role];
-    }
-    return n;
-}
-
 /* Its slice, by its place in the gang and its address. */
 static size_t slice_of(const uint32_t *replicas, const struct pod_member *m)
 {
-    uint32_t place = m->id.index;
-    for (int role = 0; role < (int)m->id.role; role++) {
-        place += replicas[role];
-    }
+    const uint32_t place = member_number(replicas, m->id.role, m->id.index);
     return place / POD_SLICE_MAX * FAMILIES + (strchr(m->state.ip, ':') != NULL);
 }
 
@@ -94,7 +83,7 @@ static void apply(struct pod_slices *s, size_t slice, const struct attempt_id *a
                   int64_t now_ns)
 {
     const struct pods *l = s->owner;
-    const uint32_t n_gang = count_gang(replicas_of(l, attempt));
+    const uint32_t n_gang = member_count(replicas_of(l, attempt));
     const uint32_t n_most = n_gang < POD_SLICE_MAX ? n_gang : POD_SLICE_MAX;
     json_t *body = make_body(l, attempt, slice);
     struct kube_request req;
@@ -122,9 +111,7 @@ void pod_slices_init(struct pod_slices *s, struct pods *owner)
 
 void pod_slices_done(struct pod_slices *s)
 {
-    if (s->call != NULL) {
-        kube_call_cancel(s->call);
-    }
+    kube_call_cancel(s->call);
     pod_trouble_clear(&s->trouble);
     vec_done(&s->list);
     *s = (struct pod_slices){0};
@@ -138,7 +125,7 @@ void pod_slices_tick(struct pod_slices *s, int64_t now_ns)
         now_ns < s->due_ns) {
         return;
     }
-    const uint32_t n_gang = count_gang(replicas_of(l, attempt));
+    const uint32_t n_gang = member_count(replicas_of(l, attempt));
     const size_t n_slices = (n_gang + POD_SLICE_MAX - 1) / POD_SLICE_MAX * FAMILIES;
     while (s->list.len < n_slices) {
         *vec_push(&s->list) = (struct pod_slice){0};

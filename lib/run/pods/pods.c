@@ -417,11 +417,7 @@ static void on_tick(void *ctx)
 static void addresses_free(struct pods *l)
 {
     for (enum role role = 0; role < ROLE_COUNT; role++) {
-        for (uint32_t i = 0; l->addresses[role] != NULL && i < l->gang.replicas[role]; i++) {
-            free(l->addresses[role][i]);
-        }
-        free(l->addresses[role]);
-        l->addresses[role] = NULL;
+        strings_free(take_ptr(l->addresses[role]), l->gang.replicas[role]);
         json_decref(l->bodies[role]);
         l->bodies[role] = NULL;
     }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "core/member_number.h"
 #include "run/processes/child.h"
 #include "run/processes/links.h"
 
@@ -50,18 +51,9 @@ static int open_arena(struct local_gang *g, struct err *err)
     return g->arena_fd < 0 ? err_set_errno(err, code, "memory that the trainers share") : 0;
 }
 
-/* The members are counted role by role. */
-static uint32_t number_of(const struct gang_spec *spec, enum role role, uint32_t index)
-{
-    for (enum role before = 0; before < role; before++) {
-        index += spec->replicas[before];
-    }
-    return index;
-}
-
 int local_gang_network(const struct local_gang *g, enum role role, uint32_t index)
 {
-    return g->links == NULL ? -1 : links_fd(g->links, number_of(&g->spec, role, index));
+    return g->links == NULL ? -1 : links_fd(g->links, member_number(g->spec.replicas, role, index));
 }
 
 /* An address for each: a port of this machine, or one at the end of its link. */
@@ -69,7 +61,7 @@ static int make_addresses(struct local_gang *g, struct err *err)
 {
     const struct gang_spec *spec = &g->spec;
     const bool has_links = spec->link.bits_per_s > 0;
-    int r = has_links ? links_new(&spec->link, number_of(spec, ROLE_COUNT, 0), &g->links, err) : 0;
+    int r = has_links ? links_new(&spec->link, member_count(spec->replicas), &g->links, err) : 0;
     if (r < 0) {
         return r;
     }
@@ -77,7 +69,7 @@ static int make_addresses(struct local_gang *g, struct err *err)
         for (uint32_t i = 0; i < spec->replicas[role]; i++) {
             char **address = &g->addresses.of_role[role][i];
             if (has_links) {
-                *address = links_address(number_of(spec, role, i));
+                *address = links_address(member_number(spec->replicas, role, i));
                 continue;
             }
             r = reserve_port(&g->reserved[role][i], address, err);

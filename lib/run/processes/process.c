@@ -9,18 +9,11 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/str_list.h"
 #include "core/noise.h"
 #include "core/placement.h"
 #include "core/record.h"
 #include "core/summary.h"
-
-static void strings_free(char **list)
-{
-    for (char **s = list; s != NULL && *s != NULL; s++) {
-        free(*s);
-    }
-    free(list);
-}
 
 static void replace_take(char **slot, char *value)
 {
@@ -112,8 +105,8 @@ struct process *process_new(uv_loop_t *loop, struct launcher *launcher, const st
 
 static void process_free(struct process *p)
 {
-    strings_free(p->argv);
-    strings_free(p->envp);
+    str_list_free(p->argv);
+    str_list_free(p->envp);
     capture_done(&p->capture);
     replica_log_free(p->log);
     free(p->message);

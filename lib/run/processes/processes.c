@@ -18,8 +18,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/str_list.h"
 #include "base/text.h"
-#include "base/vec.h"
+#include "base/vec_sorted.h"
+#include "core/member_number.h"
 #include "run/processes/cpus.h"
 #include "run/processes/host_cpus.h"
 #include "run/processes/local_gang.h"
@@ -149,25 +151,9 @@ static void start_process(struct processes *l, struct process *p)
     }
 }
 
-static char **strings_dup(char *const *list)
-{
-    size_t n = 0;
-    while (list[n] != NULL) {
-        n++;
-    }
-    char **copy = xnew_array(char *, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        copy[i] = xstrdup(list[i]);
-    }
-    return copy;
-}
-
 static size_t log_max_bytes(const struct processes *l, const struct gang_spec *gang)
 {
-    size_t n = 0;
-    for (enum role role = 0; role < ROLE_COUNT; role++) {
-        n += gang->replicas[role];
-    }
+    const size_t n = member_count(gang->replicas);
     const size_t share = GANG_LOG_MAX_BYTES / (n > 0 ? n : 1);
     return share < l->log_max_bytes ? share : l->log_max_bytes;
 }
@@ -205,7 +191,7 @@ static int processes_create(struct launcher *launcher, const struct replica_spec
     if (*slot != NULL) {
         return 0;
     }
-    *slot = process_new(l->loop, launcher, id, strings_dup(spec->argv),
+    *slot = process_new(l->loop, launcher, id, str_list_dup(spec->argv),
                         build_env(g, id->role, spec->envp), l->node, log_max_bytes(l, &g->spec),
                         &spec->log);
     g->n_members++;
@@ -221,9 +207,7 @@ static void forget_waiting(struct processes *l, const struct process *p)
 {
     for (size_t i = 0; i < l->waiting.len; i++) {
         if (l->waiting.items[i] == p) {
-            memmove(&l->waiting.items[i], &l->waiting.items[i + 1],
-                    (l->waiting.len - i - 1) * sizeof(*l->waiting.items));
-            l->waiting.len--;
+            vec_remove(&l->waiting, i);
             return;
         }
     }

@@ -122,14 +122,14 @@ static long status_kib(const char *name)
 /* The body as it is sent, made in little memory. Owned. */
 static char *make(struct rig *rig, site_handler_fn handler)
 {
-    const struct web_request req = {.path = "/"};
+    const struct web_request req = {.path = "/", .run = rig->run.def->name};
     struct web_response res = {.code = 200};
     (void)malloc_trim(0);
     FILE *f = fopen("/proc/self/clear_refs", "we"); /* 5: the peak begins anew */
     const bool is_measured = f != NULL && fputs("5", f) >= 0;
     assert_int_equal(f == NULL ? 0 : fclose(f), 0);
     const long before_kib = status_kib("VmRSS:");
-    handler(&rig->site, &req, rig->run.def->name, &res);
+    handler(&rig->site, &req, &res);
     assert_int_equal(res.code, 200);
     struct body *body = body_of_response(&res);
     const long took_kib = status_kib("VmHWM:") - before_kib;

@@ -1,0 +1,208 @@
+/* See bmr_facts.h. */
+#include "daemon/cluster/bmr_facts.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "core/fact_texts.h"
+#include "kube/request.h"
+#include "spec/name.h"
+
+/* ---- conditions ---- */
+
+const char *bmr_condition_to_string(enum bmr_condition condition)
+{
+    static const char *const names[BMR_CONDITION_COUNT] = {
+        [BMR_ACCEPTED] = "Accepted",
+        [BMR_SUSPENDED] = "Suspended",
+        [BMR_RUNNING] = "Running",
+        [BMR_WAITING] = "Waiting",
+        [BMR_COMPLETE] = "Complete",
+        [BMR_FAILED] = "Failed",
+        [BMR_STORE_FULL] = "StoreFull",
+        [BMR_METRICS_UNAVAILABLE] = "MetricsUnavailable",
+        [BMR_THRESHOLD_FAILED] = "ThresholdFailed",
+    };
+    return names[condition];
+}
+
+const char *condition_status_to_string(enum condition_status status)
+{
+    static const char *const names[] = {
+        [COND_NONE] = "", [COND_FALSE] = "False", [COND_TRUE] = "True", [COND_UNKNOWN] = "Unknown"};
+    return names[status];
+}
+
+static enum condition_status status_of(const json_t *item)
+{
+    enum condition_status status = COND_UNKNOWN;
+    while (status != COND_NONE &&
+           !str_eq(fact_text(item, "status"), condition_status_to_string(status))) {
+        status--;
+    }
+    return fact_date(item, "lastTransitionTime") == 0 ? COND_NONE : status;
+}
+
+/* Of several of that type the first counts. */
+static const json_t *find_condition(const json_t *list, const char *type)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (str_eq(fact_text(json_array_get(list, i), "type"), type)) {
+            return json_array_get(list, i);
+        }
+    }
+    return NULL;
+}
+
+static void read_conditions(struct bmr_conditions *ret, const json_t *list)
+{
+    for (unsigned i = 0; i < BMR_CONDITION_COUNT; i++) {
+        const json_t *item = find_condition(list, bmr_condition_to_string((enum bmr_condition)i));
+        ret->of[i].status = status_of(item);
+        ret->of[i].since_unix_ms = fact_date(item, "lastTransitionTime");
+    }
+}
+
+/* ---- the object ---- */
+
+static const char *definition_name(const json_t *metadata, const char *benchmark)
+{
+    const char *label = fact_text(json_object_get(metadata, "labels"), "benchd.io/benchmark");
+    return benchmark != NULL             ? benchmark
+           : object_name_is_valid(label) ? label
+                                         : fact_text(metadata, "name");
+}
+
+static void read_metadata(struct bmr_facts *f, const json_t *metadata, struct fact_texts *t)
+{
+    const char *erase = fact_text(json_object_get(metadata, "annotations"), KUBE_ERASE_ANNOTATION);
+    f->name = fact_put_text(t, metadata, "name");
+    f->uid = fact_put_text(t, metadata, "uid");
+    f->created = fact_put_text(t, metadata, "creationTimestamp");
+    f->generation = json_integer_value(json_object_get(metadata, "generation"));
+    f->is_deleting = json_object_get(metadata, "deletionTimestamp") != NULL;
+    f->erase = str_eq(erase, KUBE_ERASE_NOW);
+}
+
+/* "5/6": of 6 trials 5 have succeeded. */
+static void read_completions(struct bmr_facts *f, const char *text)
+{
+    const char *slash = strchr(text, '/');
+    int64_t succeeded = 0, total = 0;
+    if (slash != NULL) {
+        _cleanup_(freep) char *left = xstrndup(text, (size_t)(slash - text));
+        (void)parse_i64_in(left, 0, UINT32_MAX, &succeeded); /* stays 0 */
+        (void)parse_i64_in(slash + 1, 0, UINT32_MAX, &total);
+    }
+    f->trials_done = (uint32_t)succeeded + f->trials_failed;
+    f->trials_total = (uint32_t)total;
+}
+
+static void read_status(struct bmr_facts *f, const json_t *status)
+{
+    const json_t *observed = json_object_get(status, "observedGeneration");
+    const int phase = run_phase_from_string(fact_text(status, "phase"));
+    f->phase = phase < 0 ? RUN_PENDING : (enum run_phase)phase;
+    f->trials_failed = (uint32_t)json_integer_value(json_object_get(status, "failed"));
+    read_completions(f, fact_text(status, "completions"));
+    f->started_unix_ms = fact_date(status, "startTime");
+    f->ended_unix_ms = fact_date(status, "completionTime");
+    f->is_settled = run_phase_is_final(f->phase) && json_is_integer(observed) &&
+                    json_integer_value(observed) == f->generation && !f->is_deleting && !f->erase;
+}
+
+static const char *erase_run(const json_t *metadata, const json_t *status)
+{
+    const json_t *annotations = json_object_get(metadata, "annotations");
+    return json_object_get(status, "phase") == NULL
+               ? json_string_value(json_object_get(annotations, KUBE_ERASE_RUN_ANNOTATION))
+               : NULL;
+}
+
+static void read_object(struct bmr_facts *f, const json_t *bmr, struct fact_texts *t)
+{
+    const json_t *metadata = json_object_get(bmr, "metadata");
+    const json_t *spec = json_object_get(bmr, "spec");
+    const json_t *status = json_object_get(bmr, "status");
+    const char *benchmark =
+        json_string_value(json_object_get(json_object_get(spec, "benchmarkRef"), "name"));
+    read_metadata(f, metadata, t);
+    read_status(f, status);
+    f->erase_run = fact_put(t, erase_run(metadata, status));
+    f->benchmark = fact_put(t, benchmark);
+    f->definition_name = fact_put(t, definition_name(metadata, benchmark));
+    /* What a settled object asked for has been done. */
+    f->cancel = json_is_true(json_object_get(spec, "cancel")) && !f->is_settled;
+    f->suspend = json_is_true(json_object_get(spec, "suspend")) && !f->is_settled;
+}
+
+/* ---- the definition ---- */
+
+static const json_t *definition_of(const json_t *bmr, bool *ret_is_frozen)
+{
+    const json_t *frozen = json_object_get(json_object_get(bmr, "status"), "definition");
+    *ret_is_frozen = frozen != NULL;
+    return frozen != NULL ? frozen : json_object_get(json_object_get(bmr, "spec"), "definition");
+}
+
+static int64_t ttl_of(const json_t *definition)
+{
+    const json_t *ttl =
+        json_object_get(json_object_get(definition, "runPolicy"), "ttlSecondsAfterFinished");
+    return json_is_integer(ttl) ? json_integer_value(ttl) : -1;
+}
+
+/* ---- the whole ---- */
+
+static char *json_of(const json_t *value)
+{
+    return value == NULL ? NULL : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+}
+
+void *bmr_facts_decode(json_t *bmr)
+{
+    struct bmr_facts f = {0};
+    struct fact_texts texts = {0};
+    struct bmr_conditions conditions;
+    read_object(&f, bmr, &texts); /* to count them */
+    const json_t *definition = definition_of(bmr, &f.is_frozen);
+    const json_t *overrides = json_object_get(json_object_get(bmr, "spec"), "overrides");
+    const json_t *list = json_object_get(json_object_get(bmr, "status"), "conditions");
+    _cleanup_(freep) char *definition_json = f.is_settled ? NULL : json_of(definition);
+    _cleanup_(freep) char *overrides_json = f.is_settled ? NULL : json_of(overrides);
+    const bool has_conditions = !f.is_settled && list != NULL;
+    (void)fact_put(&texts, definition_json);
+    (void)fact_put(&texts, overrides_json);
+    f.ttl_s = ttl_of(definition);
+
+    char *block = xmalloc(sizeof(f) + has_conditions * sizeof(conditions) + texts.len);
+    texts.at = block + sizeof(f);
+    if (has_conditions) {
+        read_conditions(&conditions, list);
+        f.conditions = memcpy(texts.at, &conditions, sizeof(conditions));
+        texts.at += sizeof(conditions);
+    }
+    read_object(&f, bmr, &texts);
+    f.definition = fact_put(&texts, definition_json);
+    f.overrides = fact_put(&texts, overrides_json);
+    return memcpy(block, &f, sizeof(f));
+}
+
+void *benchmark_spec_decode(json_t *benchmark)
+{
+    return json_of(json_object_get(benchmark, "spec"));
+}
+
+struct run_status bmr_run_status(const struct bmr_facts *f)
+{
+    return (struct run_status){
+        .phase = f->phase,
+        .trials_done = f->trials_done,
+        .trials_failed = f->trials_failed,
+        .trials_total = f->trials_total,
+        .started_unix_ms = f->started_unix_ms,
+        .ended_unix_ms = f->ended_unix_ms,
+    };
+}

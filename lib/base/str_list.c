@@ -1,0 +1,25 @@
+/* See str_list.h. */
+#include "base/str_list.h"
+
+#include "base/vec.h"
+
+void str_list_free(char **list)
+{
+    for (char **it = list; it != NULL && *it != NULL; it++) {
+        free(*it);
+    }
+    free(list);
+}
+
+char **str_list_dup(char *const *list)
+{
+    if (list == NULL) {
+        return NULL;
+    }
+    VEC(char *) copy = {0};
+    for (; *list != NULL; list++) {
+        *vec_push(&copy) = xstrdup(*list);
+    }
+    *vec_push(&copy) = NULL;
+    return copy.items;
+}
