@@ -60,3 +60,23 @@ void spark_done(struct spark *s)
     free(s->text);
     vec_done(&s->values);
 }
+
+void chart_done(struct chart *c)
+{
+    switch (c->kind) {
+    case CHART_NONE:
+        break;
+    case CHART_LINES:
+        line_chart_done(&c->lines);
+        break;
+    case CHART_DOTS:
+        dot_chart_done(&c->dots);
+        break;
+    case CHART_BARS:
+        bar_chart_done(&c->bars);
+        break;
+    case CHART_SPARK:
+        spark_done(&c->spark);
+        break;
+    }
+}

@@ -6,19 +6,14 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "core/summary.h"
 #include "report/compare_layout.h"
+#include "report/prose_cpus.h"
+#include "report/sheets.h"
 #include "compare/compare.h"
 #include "result/number.h"
 #include "result/phases.h"
 
 #define MS_PER_NS 1e-6
-#define MS_PER_US 1e-3
-#define SPARK_MAX_VALUES 60
-#define FIRST_STEP_TIMES 2 /* longer or shorter than the others */
-#define FIRST_STEP_MIN 4   /* steps to say so */
-#define MOST_OF 0.95       /* of the time that the throughput counts */
-#define NS_PER_MS 1e6
 
 static const struct point_result *swept_end(const struct result *r)
 {
@@ -43,7 +38,7 @@ static char *name_of(const struct point_words *words, const struct point *p, con
     return buf_take(&text);
 }
 
-static char *point_name(const struct layout *l, const struct point_result *p)
+char *charts_point_name(const struct layout *l, const struct point_result *p)
 {
     const struct point_words words = layout_words(l);
     return name_of(&words, p->point, "the point");
@@ -53,7 +48,7 @@ static char *point_name(const struct layout *l, const struct point_result *p)
 static char *mark_text(const struct layout *l, const struct point_result *p, const struct figure *f,
                        const char *what)
 {
-    _cleanup_(freep) char *name = point_name(l, p);
+    _cleanup_(freep) char *name = charts_point_name(l, p);
     struct buf text = BUF_INIT;
     buf_printf(&text, "%s: %s", name, what);
     if (str_eq(f->unit, "ratio")) {
@@ -337,7 +332,7 @@ bool charts_points(const struct layout *l, struct dot_chart *ret)
     }
     for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
         if (p->throughput.estimate.known) {
-            struct chart_row row = {.name = point_name(l, p)};
+            struct chart_row row = {.name = charts_point_name(l, p)};
             add_dot(&row, 0, &p->throughput.estimate, mark_text(l, p, &p->throughput, ""));
             add_ideal(&row, l, p);
             *vec_push(&ret->rows) = row;
@@ -377,7 +372,7 @@ bool charts_resources(const struct layout *l, struct dot_chart *ret)
             }
         }
         if (row.dots.len > 0) {
-            row.name = point_name(l, p);
+            row.name = charts_point_name(l, p);
             *vec_push(&ret->rows) = row;
         }
     }
@@ -411,7 +406,7 @@ bool charts_trials(const struct layout *l, struct dot_chart *ret)
             const struct estimate ratio = {
                 .value = f->estimate.value / p->throughput.estimate.value,
             };
-            _cleanup_(freep) char *name = point_name(l, p);
+            _cleanup_(freep) char *name = charts_point_name(l, p);
             struct buf text = BUF_INIT;
             buf_printf(&text, "%s, trial %u: ", name, p->trials[i].trial);
             number_format(f->estimate.value, &text);
@@ -419,7 +414,7 @@ bool charts_trials(const struct layout *l, struct dot_chart *ret)
             add_dot(&row, 0, &ratio, buf_take(&text));
         }
         if (row.dots.len > 0) {
-            row.name = point_name(l, p);
+            row.name = charts_point_name(l, p);
             *vec_push(&ret->rows) = row;
         }
     }
@@ -496,6 +491,13 @@ static char *missing_phases(const struct layout *l)
     return text;
 }
 
+#define PHASES                                                                                     \
+    "means of all steps of all trials (a throughput is a median of trials); phases may overlap, "  \
+    "so their sum may exceed the step"
+static const char phases[] = PHASES;
+static const char shared_phases[] =
+    PHASES "; where processes share CPUs, a phase includes waiting for one";
+
 bool charts_phases(const struct layout *l, struct bar_chart *ret)
 {
     *ret = (struct bar_chart){.id = "phases"};
@@ -506,7 +508,7 @@ bool charts_phases(const struct layout *l, struct bar_chart *ret)
             continue;
         }
         struct bar_row *row = &ret->rows[ret->n_rows++];
-        row->name = point_name(l, p);
+        row->name = charts_point_name(l, p);
         for (int k = 0; k < PHASE_COUNT; k++) {
             row->parts[k] = MS_PER_NS * m.phase_ns[k];
         }
@@ -520,145 +522,69 @@ bool charts_phases(const struct layout *l, struct bar_chart *ret)
         *vec_push(&ret->parts) = xstrdup(phase_to_string((enum phase)k));
     }
     ret->missing = missing_phases(l);
+    ret->subtitle = prose_cpus_any(l->result->def) ? shared_phases : phases;
     ret->title = xasprintf("What a %s's step consists of", training_role(l->result));
     ret->x_title = xstrdup("ms a step");
     return true;
 }
 
-/* ---- steps ---- */
+/* ---- by name ---- */
 
-static const struct trial_result *nearest_trial(const struct point_result *p)
+/* In the order of a page. */
+static const struct maker {
+    const char *name;
+    bool (*lines)(const struct layout *l, struct line_chart *ret);
+    bool (*dots)(const struct layout *l, struct dot_chart *ret);
+    bool (*bars)(const struct layout *l, struct bar_chart *ret);
+} makers[] = {
+    {"throughput", .lines = charts_throughput},
+    {"efficiency", .lines = charts_efficiency},
+    {"points", .dots = charts_points},
+    {"throughput-by-pservers", .lines = charts_throughput_by_servers},
+    {"efficiency-by-pservers", .lines = charts_efficiency_by_servers},
+    {"resources", .dots = charts_resources},
+    {"trials", .dots = charts_trials},
+    {"phases", .bars = charts_phases},
+};
+#define N_MAKERS (sizeof(makers) / sizeof(makers[0]))
+
+const char *charts_name(size_t i)
 {
-    const struct trial_result *best = NULL;
-    double distance = INFINITY;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct trial_result *t = &p->trials[i];
-        const double d = fabs(t->throughput.estimate.value - p->throughput.estimate.value);
-        if (t->phase == TRIAL_SUCCEEDED && t->throughput.estimate.known && d < distance) {
-            best = t;
-            distance = d;
-        }
-    }
-    return best;
+    return i < N_MAKERS ? makers[i].name : NULL;
 }
 
-/* Means of as many neighbours as it takes to have few values. */
-static void take_values(struct spark *spark, const struct summary *s)
+bool charts_make(const struct layout *l, size_t i, struct chart *ret)
 {
-    const uint32_t k = (s->n_series + SPARK_MAX_VALUES - 1) / SPARK_MAX_VALUES;
-    spark->n_steps = s->steps;
-    spark->steps_each = s->series_k * k;
-    for (uint32_t i = 0; i < s->n_series; i += k) {
-        const uint32_t end = i + k < s->n_series ? i + k : s->n_series;
-        double sum = 0;
-        for (uint32_t j = i; j < end; j++) {
-            sum += s->series_us[j];
-        }
-        *vec_push(&spark->values) = MS_PER_US * sum / (end - i);
-    }
-}
-
-static double sum_of(const struct spark *spark)
-{
-    double sum = 0;
-    vec_each (double, value, &spark->values) {
-        sum += *value;
-    }
-    return sum;
-}
-
-/* A first step that is no step like the others: a program that starts something else in it, or
- * returns before it has ended. */
-static void put_first_step(const struct spark *spark, const struct summary *s, struct buf *out)
-{
-    if (spark->steps_each > 1 || spark->values.len < FIRST_STEP_MIN) {
-        return;
-    }
-    const double first = spark->values.items[0];
-    const double others = stats_middle(spark->values.items + 1, spark->values.len - 1);
-    if (first < FIRST_STEP_TIMES * others && others < FIRST_STEP_TIMES * first) {
-        return;
-    }
-    buf_puts(out, "; the first step differs from the others: ");
-    number_format(first, out);
-    buf_puts(out, " ms, their median is ");
-    number_format(others, out);
-    buf_puts(out, " ms. ");
-    const double sum_ms = sum_of(spark), ms = (double)s->duration_ns / NS_PER_MS;
-    if (first > others) {
-        buf_puts(out, "It counts in the throughput; a higher measure.warmupSteps excludes it");
-    } else if (sum_ms < MOST_OF * ms) {
-        buf_puts(out, "All steps together take ");
-        number_format(sum_ms, out);
-        buf_puts(out, " of the ");
-        number_format(ms, out);
-        buf_puts(out, " ms that the throughput counts: the program may return from a step before "
-                      "it has ended, and then these are not the times of its steps");
+    const struct maker *m = &makers[i];
+    bool is_made;
+    if (m->lines != NULL) {
+        ret->kind = CHART_LINES;
+        is_made = m->lines(l, &ret->lines);
+    } else if (m->dots != NULL) {
+        ret->kind = CHART_DOTS;
+        is_made = m->dots(l, &ret->dots);
     } else {
-        buf_puts(out, "It counts in the throughput");
+        ret->kind = CHART_BARS;
+        is_made = m->bars(l, &ret->bars);
     }
+    return is_made;
 }
 
-static char *spark_text(const struct spark *spark, const struct trial_result *t,
-                        const struct replica_row *rep, const struct summary *s)
+enum sheet_chart_answer sheet_chart(struct sheet *s, const struct result *r, const char *name)
 {
-    double low = INFINITY, high = 0;
-    vec_each (double, value, &spark->values) {
-        low = fmin(low, *value);
-        high = fmax(high, *value);
-    }
-    struct buf text = BUF_INIT;
-    /* A launcher computes nothing: its log has the steps of all. */
-    buf_printf(&text,
-               "%s%s/%u of trial %u: ", s->source.is_job ? "the whole job, by the log of " : "",
-               role_to_string(rep->id.role), rep->id.index, t->trial);
-    number_format(low, &text);
-    buf_puts(&text, " to ");
-    number_format(high, &text);
-    buf_puts(&text, " ms a step");
-    if (spark->steps_each > 1) {
-        buf_printf(&text, ", means of %u steps", spark->steps_each);
-    }
-    put_first_step(spark, s, &text);
-    return buf_take(&text);
-}
-
-static bool make_spark(const struct layout *l, const struct point_result *p, struct spark *ret)
-{
-    const struct trial_result *t = nearest_trial(p);
-    const struct replica_row *rep =
-        t == NULL ? NULL : attempt_row_find_replica(t->row, (int)point_leading_role(p->point), 0);
-    struct summary s;
-    struct err err = {0};
-    if (rep == NULL || summary_read(rep->summary_json, &rep->id, &s, &err) < 0) {
-        return false;
-    }
-    *ret = (struct spark){0};
-    if (s.n_series > 1) {
-        take_values(ret, &s);
-        ret->name = point_name(l, p);
-        ret->text = spark_text(ret, t, rep, &s);
-    }
-    summary_done(&s);
-    return ret->name != NULL;
-}
-
-bool charts_steps(const struct layout *l, struct sparks *ret)
-{
-    *ret = (struct sparks){0};
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
-        struct spark spark;
-        if (make_spark(l, p, &spark)) {
-            *vec_push(&ret->list) = spark;
+    enum sheet_chart_answer answer = SHEET_CHART_UNKNOWN;
+    struct layout l;
+    struct chart chart;
+    layout_init(&l, r);
+    for (size_t i = 0; i < N_MAKERS; i++) {
+        if (str_eq(name, makers[i].name)) {
+            answer = SHEET_CHART_EMPTY;
+            if (charts_make(&l, i, &chart)) {
+                sheet_figure(s, &chart);
+                answer = SHEET_CHART_MADE;
+            }
         }
     }
-    return ret->list.len > 0;
-}
-
-void sparks_done(struct sparks *sparks)
-{
-    vec_each (struct spark, s, &sparks->list) {
-        spark_done(s);
-    }
-    vec_done(&sparks->list);
+    layout_done(&l);
+    return answer;
 }

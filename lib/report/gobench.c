@@ -1,5 +1,5 @@
 /* A result in Go's benchmark format (golang.org/design/14313-benchmark-format), for benchstat
- * and whatever else reads it; see report.h. One line a succeeded trial, so that a reader has
+ * and whatever else reads it; see export.h. One line a succeeded trial, so that a reader has
  * the repeats and makes its own statistics. What differs from run to run is a comment:
  * benchstat makes a table of its own for each combination of configuration lines, and two runs
  * would not meet in one. */
@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 #include "base/text.h"
-#include "report/report.h"
+#include "report/export.h"
 #include "report/trial_export.h"
 #include "result/number.h"
 
@@ -160,7 +160,7 @@ static void put_trial(struct buf *out, const struct run_def *def, const struct p
     buf_printf(out, " %s\n", t->throughput.unit);
 }
 
-void report_gobench(const struct result *r, struct buf *out)
+void gobench_write(const struct result *r, struct buf *out)
 {
     put_head(out, r);
     put_units(out, r);

@@ -1,7 +1,6 @@
 /* Which tables a result gets, and their cells. Pure. */
 #pragma once
 
-#include "report/report.h"
 #include "report/words.h"
 #include "result/result.h"
 

@@ -1,10 +1,10 @@
-/* A result as OpenMetrics text, see report.h. Where benchd's /metrics has a family, name, help and
+/* A result as OpenMetrics text, see export.h. Where benchd's /metrics has a family, name, help and
  * labels are the same (docs/metrics.md). Each sample has the time at which what it says had been
  * measured, so that Prometheus can take in an old run with the dates of then. */
 #include <math.h>
 
 #include "base/str.h"
-#include "report/report.h"
+#include "report/export.h"
 #include "report/trial_export.h"
 #include "result/number.h"
 
@@ -261,7 +261,7 @@ static void put_trial_family(const struct writer *w, const struct rate *rate)
     }
 }
 
-void report_openmetrics(const struct result *r, struct buf *out)
+void openmetrics_write(const struct result *r, struct buf *out)
 {
     const struct writer w = {r, out};
     put_run(&w);

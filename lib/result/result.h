@@ -152,6 +152,20 @@ struct result {
     VEC(struct warning) warnings;
 };
 
+/* Iterate by pointer: result_each_swept (p, r) { ... } over the points that the definition sweeps,
+ * result_each_point over its baselines, too; trials of a point, replicas of a trial. */
+#define result_each_swept(p, r)                                                                    \
+    for (const struct point_result *p = (r)->points; p < (r)->points + (r)->def->matrix.n_swept;   \
+         p++)
+#define result_each_point(p, r)                                                                    \
+    for (const struct point_result *p = (r)->points; p < (r)->points + (r)->def->matrix.n_points;  \
+         p++)
+#define point_each_trial(t, p)                                                                     \
+    for (const struct trial_result *t = (p)->trials; t < (p)->trials + (p)->n_trials; t++)
+#define trial_each_replica(it, t)                                                                  \
+    for (const struct replica_result *it = (t)->replicas;                                          \
+         it != NULL && it < (t)->replicas + (t)->n_replicas; it++)
+
 /* `rows` (borrowed for the result's life) in any order, every attempt of the run that has ended.
  * Rows of points or trials that the definition does not have are passed over. */
 struct result *result_build(const struct run_def *def, enum run_phase phase,
