@@ -29,7 +29,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct node_result *)a)->name, ((const struct node_result *)b)->name);
 }
 
-static void note(struct result *r, const struct replica_result *replica)
+static void add_node(struct result *r, const struct replica_result *replica)
 {
     if (replica->node != NULL) {
         *vec_push(&r->nodes) = (struct node_result){.name = replica->node, .excess = NAN, .p = 1};
@@ -50,7 +50,7 @@ static void list_nodes(struct result *r)
         for (size_t j = 0; j < r->points[i].n_trials; j++) {
             const struct trial_result *t = &r->points[i].trials[j];
             for (size_t k = 0; k < t->n_replicas; k++) {
-                note(r, &t->replicas[k]);
+                add_node(r, &t->replicas[k]);
             }
         }
     }
