@@ -15,11 +15,6 @@
 
 #define MS_PER_NS 1e-6
 
-static const struct point_result *swept_end(const struct result *r)
-{
-    return r->points + r->def->matrix.n_swept;
-}
-
 static const char *training_role(const struct result *r)
 {
     return matrix_training_words(&r->def->matrix).one;
@@ -63,7 +58,7 @@ static char *mark_text(const struct layout *l, const struct point_result *p, con
 
 static bool is_number(const struct layout *l, const char *name)
 {
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         if (!params_get(&p->point->params, name)->is_int) {
             return false;
         }
@@ -161,7 +156,7 @@ static void add_series(struct line_chart *c, const struct layout *l, const struc
 {
     const bool number = is_number(l, x);
     struct chart_series s = {.name = line_name(l, like, x)};
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         const struct figure *f = figure_of(p);
         if (!is_same_line(l, p->point, like, x) || !f->estimate.known) {
             continue;
@@ -200,7 +195,7 @@ static bool make_lines(struct line_chart *c, const struct layout *l, const char 
     if (x == NULL) {
         return false;
     }
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         if (!is_first_of_line(l, p, x)) {
             continue;
         }
@@ -330,7 +325,7 @@ bool charts_points(const struct layout *l, struct dot_chart *ret)
     if (x_name(l) != NULL || l->mixed_units || l->result->def->matrix.n_swept < 2) {
         return false;
     }
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         if (p->throughput.estimate.known) {
             struct chart_row row = {.name = charts_point_name(l, p)};
             add_dot(&row, 0, &p->throughput.estimate, mark_text(l, p, &p->throughput, ""));
@@ -359,7 +354,7 @@ bool charts_resources(const struct layout *l, struct dot_chart *ret)
     }
     const char *role = training_role(l->result);
     bool has[3] = {false};
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         const struct figure *figures[] = {&p->efficiency, &p->efficiency_per_pod,
                                           &p->efficiency_per_cpu};
         struct chart_row row = {0};
@@ -396,7 +391,7 @@ bool charts_resources(const struct layout *l, struct dot_chart *ret)
 bool charts_trials(const struct layout *l, struct dot_chart *ret)
 {
     *ret = (struct dot_chart){.id = "trials", .unit = CHART_CHANGE, .reference = 1};
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         struct chart_row row = {0};
         for (size_t i = 0; i < p->n_trials && p->n_succeeded > 1; i++) {
             const struct figure *f = &p->trials[i].throughput;
@@ -472,7 +467,7 @@ static char *missing_phases(const struct layout *l)
 {
     struct buf systems = BUF_INIT;
     size_t n = 0, n_measured = 0;
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         n_measured += p->n_succeeded > 0;
         if (p->n_succeeded == 0 || phases_of(p).n_replicas > 0) {
             continue;
@@ -502,7 +497,7 @@ bool charts_phases(const struct layout *l, struct bar_chart *ret)
 {
     *ret = (struct bar_chart){.id = "phases"};
     ret->rows = xnew_array(struct bar_row, l->result->def->matrix.n_swept);
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         const struct step_means m = phases_of(p);
         if (m.n_replicas == 0) {
             continue;

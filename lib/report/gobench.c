@@ -134,8 +134,7 @@ static const struct summary *longest_work(const struct point *point, const struc
 {
     const enum role role = point_leading_role(point);
     const struct summary *longest = NULL;
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct replica_result *r = &t->replicas[i];
+    trial_each_replica (r, t) {
         if (r->row->id.role == role && replica_is_rated(r) &&
             r->summary.duration_ns > (longest == NULL ? 0 : longest->duration_ns)) {
             longest = &r->summary;

@@ -12,11 +12,6 @@
 #define GRID_MAX_POINTS 1000 /* a wider grid is not readable */
 #define BATCH_SIZE "batch_size"
 
-static const struct point_result *swept_end(const struct result *r)
-{
-    return r->points + r->def->matrix.n_swept;
-}
-
 /* All swept points have the same names (spec_load sees to it), so `name` is in both. */
 static bool same_value(const struct params *a, const struct params *b, const char *name)
 {
@@ -28,7 +23,7 @@ void layout_init(struct layout *l, const struct result *r)
     *l = (struct layout){.result = r, .own_baselines = true};
     l->unit = result_unit(r, &l->mixed_units);
     const struct point *first = r->points[0].point;
-    for (const struct point_result *p = r->points; p < swept_end(r); p++) {
+    result_each_swept (p, r) {
         l->systems = l->systems || p->point->system != first->system;
         l->own_baselines = l->own_baselines && p->point->baseline_index == p->point->index;
         vec_each (struct param, param, &p->point->params.list) {
@@ -82,7 +77,7 @@ static char *value_text(const struct point *p, const char *name)
 
 bool layout_follows_system(const struct layout *l, const char *name)
 {
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         for (const struct point_result *q = l->result->points; q < p; q++) {
             if (q->point->system == p->point->system) { /* the first one stands for all before p */
                 if (!same_value(&q->point->params, &p->point->params, name)) {
@@ -117,7 +112,7 @@ static void collect_heads(const struct layout *l, struct heads *heads,
                           bool (*same)(const struct layout *, const struct point *,
                                        const struct point *))
 {
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         bool is_new = true;
         for (size_t i = 0; i < heads->list.len && is_new; i++) {
             is_new = !same(l, heads->list.items[i]->point, p->point);
@@ -131,7 +126,7 @@ static void collect_heads(const struct layout *l, struct heads *heads,
 static const struct point_result *find_cell(const struct layout *l, const struct point *row,
                                             const struct point *column)
 {
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         if (same_row(l, p->point, row) && same_column(l, p->point, column)) {
             return p;
         }
@@ -157,7 +152,7 @@ struct shading {
 static struct shading shading_of(const struct layout *l)
 {
     struct shading s = {INFINITY, -INFINITY};
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         if (shaded(l, p)->known) {
             s.low = fmin(s.low, shaded(l, p)->value);
             s.high = fmax(s.high, shaded(l, p)->value);
@@ -260,7 +255,7 @@ void layout_grid_caption(const struct layout *l, struct buf *out)
 
 static bool any_interval(const struct layout *l, enum layout_part part)
 {
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         const struct figure *f = part == LAYOUT_THROUGHPUT ? &p->throughput : &p->efficiency;
         if (f->estimate.known && f->estimate.has_interval) {
             return true;
@@ -288,7 +283,7 @@ static const struct resource_column {
 /* Does a swept point have another value in this column than its efficiency per trainer? */
 static bool says_more(const struct layout *l, const struct resource_column *column)
 {
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         const struct estimate *e = column->of(p);
         if (e->known && fabs(e->value - p->efficiency.estimate.value) > 1e-9) {
             return true;
@@ -421,7 +416,7 @@ struct table *layout_points(const struct layout *l, unsigned parts)
     if ((parts & LAYOUT_BY_INDEX) != 0) {
         table_set_gap(t, TABLE_TIGHT_GAP);
     }
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         put_row(t, l, &with, p);
     }
     free(with.word);

@@ -177,8 +177,7 @@ static void put_point_family(const struct writer *w, const struct point_figure *
     static const char *const limits[] = {"", "_low", "_high"};
     _cleanup_(freep) char *name = xasprintf("%s%s_%s", what->name, limits[which], what->rate->name);
     bool has_begun = false;
-    for (uint32_t i = 0; i < w->r->def->matrix.n_swept; i++) {
-        const struct point_result *p = &w->r->points[i];
+    result_each_swept (p, w->r) {
         const double value = number_of(what->figure_of(w->r, p), what->rate, which);
         if (isnan(value)) {
             continue;
@@ -227,8 +226,7 @@ static void put_points(const struct writer *w)
     }
     begin(w->out, "bench_point_trials_succeeded", NULL,
           "Trials from which the figures of a point are computed.");
-    for (uint32_t i = 0; i < w->r->def->matrix.n_swept; i++) {
-        const struct point_result *p = &w->r->points[i];
+    result_each_swept (p, w->r) {
         buf_puts(w->out, "bench_point_trials_succeeded");
         put_point_labels(w, p->point);
         put_value(w->out, (double)p->n_succeeded, ended_of_point(p));
@@ -241,10 +239,8 @@ static void put_trial_family(const struct writer *w, const struct rate *rate)
 {
     _cleanup_(freep) char *name = xasprintf("bench_trial_throughput_%s", rate->name);
     bool has_begun = false;
-    for (uint32_t i = 0; i < w->r->def->matrix.n_points; i++) {
-        const struct point_result *p = &w->r->points[i];
-        for (size_t k = 0; k < p->n_trials; k++) {
-            const struct trial_result *t = &p->trials[k];
+    result_each_point (p, w->r) {
+        point_each_trial (t, p) {
             if (t->phase != TRIAL_SUCCEEDED || !str_eq(t->throughput.unit, rate->unit)) {
                 continue;
             }

@@ -42,8 +42,7 @@ static void put_command(const struct command *command, struct buf *out)
 static const struct point_result *point_of(const struct result *r, uint32_t system)
 {
     const struct point_result *found = NULL;
-    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-        const struct point_result *p = &r->points[i];
+    result_each_swept (p, r) {
         if (p->point->system == system &&
             (found == NULL || (found->n_succeeded == 0 && p->n_succeeded > 0))) {
             found = p;
@@ -73,8 +72,7 @@ static void put_threads(const struct result *r, uint32_t system, struct buf *out
 static size_t count_replicas(const struct result *r, uint32_t system, size_t hardware)
 {
     size_t n = 0;
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct point_result *p = &r->points[i];
+    result_each_point (p, r) {
         for (size_t j = 0; j < p->n_trials && p->point->system == system; j++) {
             const struct trial_result *t = &p->trials[j];
             for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {

@@ -53,8 +53,7 @@ char *hardware_read(const char *environment_json, struct hardware *ret)
 
 void hardware_collect(struct result *r, struct point_result *p)
 {
-    for (size_t j = 0; j < p->n_trials; j++) {
-        const struct trial_result *t = &p->trials[j];
+    point_each_trial (t, p) {
         for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
             const char *environment = t->replicas[k].row->environment_json;
             if (environment != NULL) {

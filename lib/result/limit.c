@@ -50,8 +50,7 @@ typedef void (*replica_fn)(void *ctx, const struct replica_result *r);
 
 static void each_replica(const struct point_result *p, enum role role, replica_fn fn, void *ctx)
 {
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct trial_result *t = &p->trials[i];
+    point_each_trial (t, p) {
         for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
             if (t->replicas[k].row->id.role == role && says_phases(&t->replicas[k])) {
                 fn(ctx, &t->replicas[k]);

@@ -479,8 +479,7 @@ static void lint_slow_nodes(struct result *r)
 static void lint_units(struct result *r)
 {
     const struct point_result *first = NULL;
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct point_result *p = &r->points[i];
+    result_each_point (p, r) {
         if (!p->throughput.estimate.known) {
             continue;
         }

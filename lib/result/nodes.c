@@ -133,8 +133,7 @@ static void end_point(struct node_result *node, struct walk *w)
 static void walk_point(struct result *r, struct walk *walks, uint32_t point)
 {
     const struct point_result *p = &r->points[point];
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct trial_result *t = &p->trials[i];
+    point_each_trial (t, p) {
         for (size_t k = 0; k < t->n_replicas; k++) {
             if (t->replicas[k].node != NULL) {
                 count(r, walks, point, &t->replicas[k]);

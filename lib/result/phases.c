@@ -16,8 +16,7 @@ static bool counts_phases(const struct summary *s)
 struct step_means phases_of(const struct point_result *p)
 {
     struct step_means m = {0};
-    for (size_t t = 0; t < p->n_trials; t++) {
-        const struct trial_result *trial = &p->trials[t];
+    point_each_trial (trial, p) {
         for (size_t i = 0; i < trial->n_replicas && trial->phase == TRIAL_SUCCEEDED; i++) {
             const struct replica_result *rep = &trial->replicas[i];
             if (!rep->has_summary || rep->row->id.role != point_leading_role(p->point) ||

@@ -169,8 +169,7 @@ static void put_replicas(const struct trial_result *t, struct machines *machines
 static double seconds_of(const struct trial_result *t, enum role leading)
 {
     double seconds = NAN;
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct replica_result *r = &t->replicas[i];
+    trial_each_replica (r, t) {
         if (r->row->id.role == leading && replica_is_rated(r)) {
             seconds = fmax(seconds, (double)r->summary.duration_ns / 1e9); /* passes NaN over */
         }
